@@ -1,0 +1,39 @@
+// Reads and writes containers' cpuset files. A container's group is opened as a directory first and
+// its files below that descriptor, so that a group which is removed and made again under the same
+// name in between is never written by mistake.
+#pragma once
+
+#include <string>
+
+#include "agent/cgroup/hierarchy.h"
+#include "agent/engine/engine.h"
+#include "base/fd.h"
+
+namespace pinion::cgroup {
+
+class CpusetFiles {
+ public:
+  // `proc` is the directory of the host's /proc.
+  CpusetFiles(Hierarchy hierarchy, std::string proc)
+      : hierarchy_(std::move(hierarchy)), proc_(std::move(proc)) {}
+
+  // What stands in the container's files. On v2 an empty file means that the group follows its
+  // parent: the effective set is given then. Errors: kNotFound (no such group), and as read().
+  [[nodiscard]] Result<engine::Applied> read(const std::string& cgroups_path,
+                                             std::uint32_t pid) const;
+
+  // Brings the container's files to the wanted cpuset: reads, and writes what differs. Narrowing a
+  // v1 group narrows the groups inside it first, which the kernel otherwise refuses (EBUSY).
+  [[nodiscard]] engine::Enforced enforce(const engine::Enforce& wanted) const;
+
+  [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
+
+ private:
+  [[nodiscard]] Result<Fd> open_group(const std::string& cgroups_path, std::uint32_t pid) const;
+  [[nodiscard]] Result<engine::Applied> read_group(int group) const;
+
+  Hierarchy hierarchy_;
+  std::string proc_;
+};
+
+}  // namespace pinion::cgroup

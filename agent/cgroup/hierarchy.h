@@ -1,0 +1,24 @@
+// Where this machine's cpuset controller is mounted. libcgroup is used in this file alone.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+
+namespace pinion::cgroup {
+
+struct Hierarchy {
+  std::string mount;  // directory of its root group
+  int version = 1;    // 1: its own or a joint v1 hierarchy; 2: the unified one
+  bool writable = false;
+
+  bool operator==(const Hierarchy&) const = default;
+};
+
+// The mount of the cpuset controller that lies under `host_root` ("/" for this machine itself).
+// On a hybrid machine that is the v1 mount, where the controller is. Errors: kNotFound where there
+// is none (a bare snapshot of another machine), kUnavailable where libcgroup cannot read the
+// mounts.
+Result<Hierarchy> find_cpuset_hierarchy(const std::string& host_root);
+
+}  // namespace pinion::cgroup

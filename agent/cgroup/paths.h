@@ -1,0 +1,22 @@
+// Names of a container's cgroup: pure functions over text.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace pinion::cgroup {
+
+// The path below the hierarchy's mount for the runtime's `linux.cgroups_path`: with the cgroupfs
+// driver it is that path; with the systemd driver "kubepods-pod1.slice:cri-containerd:ID" it is
+// "/kubepods.slice/kubepods-pod1.slice/cri-containerd-ID.scope". Errors: kInvalid for an empty one,
+// one with a ".." component, or a slice that is not one.
+Result<std::string> path_of(std::string_view cgroups_path);
+
+// The path in the text of /proc/PID/cgroup for the hierarchy that has the cpuset controller
+// (version 1), or for the unified one (version 2). nullopt: no such line.
+std::optional<std::string> path_in_proc(std::string_view proc_cgroup, int version);
+
+}  // namespace pinion::cgroup

@@ -1,0 +1,131 @@
+#include "agent/config.h"
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "agent/config_file.h"
+#include "agent/version.h"
+
+namespace pinion::agent {
+namespace {
+
+struct Flag {
+  const char* name;
+  const char* key;  // of the configuration file
+  const char* help;
+};
+
+constexpr Flag kFlags[] = {
+    {"--nri-socket", "nriSocket", "The runtime's NRI socket [/var/run/nri/nri.sock]"},
+    {"--nri-index", "nriIndex", "Two digits: turn among the runtime's plugins [10]"},
+    {"--topology", "topology",
+     "live | xml:FILE | synthetic:STRING | root:DIR [the machine at --host-root]"},
+    {"--host-root", "hostRoot", "Directory that holds the host's /sys and /proc [/]"},
+    {"--reserved-cpus", "reservedSystemCPUs", "CPUs never given away, e.g. 0-1,64 [none]"},
+    {"--fence", "fence", "How others are kept off: auto | leaf | runtime [auto]"},
+    {"--state-dir", "stateDir", "Directory of the lock and the status socket [/run/pinion]"},
+    {"--kubelet-dir", "kubeletDir",
+     "The kubelet's directory, under --host-root [/var/lib/kubelet]"},
+    {"--audit-interval", "auditInterval",
+     "How often cgroup files are compared, 100ms to 60m [10s]"},
+    {"--ready-file", "readyFile", "File made once all containers are known [none]"},
+    {"--log-level", "logLevel", "trace | debug | info | warn | error [info]"},
+    {"--log-format", "logFormat", "text | json [text]"},
+};
+
+constexpr const char* kAbout =
+    "pinion-agent gives containers of Guaranteed pods exclusive CPU cores inside one NUMA node,\n"
+    "through containerd's NRI. Stop the kubelet's own CPU manager first (cpuManagerPolicy: none).\n"
+    "Flags win over the file given with --config; docs/configuration.md explains every setting.";
+
+Status load_file(const std::string& path, Config& config) {
+  std::ifstream file(path);
+  if (!file) return sys_failure("open configuration " + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto done = apply_yaml(text.str(), config);
+  if (!done) return failure(done.error().within(path));
+  return done;
+}
+
+}  // namespace
+
+Result<topology::Source> Config::source() const {
+  if (topology) return topology::Source::parse(*topology);
+  if (host_root == "/") return topology::Source{.kind = topology::Source::Kind::kLive, .value = {}};
+  return topology::Source{.kind = topology::Source::Kind::kRoot, .value = host_root};
+}
+
+Result<Invocation> read_command_line(int argc, const char* const* argv) {
+  CLI::App app(kAbout, "pinion-agent");
+  Invocation invocation;
+  std::string config_file;
+  app.add_option("--config", config_file,
+                 "YAML file with the settings below under their long names");
+  app.add_flag("--check-config", invocation.check_only,
+               "Print the resulting configuration and exit");
+  app.set_version_flag("--version", std::string(kVersion));
+  bool strict = false;
+  app.add_flag("--strict-cpu-reservation", strict, "Keep reserved CPUs for kube-system alone");
+  std::map<std::string, std::string> given;
+  for (const Flag& flag : kFlags) {
+    app.add_option_function<std::string>(
+        flag.name, [&given, &flag](const std::string& value) { given[flag.key] = value; },
+        flag.help);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    invocation.exit_code = app.exit(error) == 0 ? 0 : 2;
+    return invocation;
+  }
+  if (!config_file.empty()) {
+    if (auto loaded = load_file(config_file, invocation.config); !loaded)
+      return failure(loaded.error());
+  }
+  for (const Flag& flag : kFlags) {
+    const auto value = given.find(flag.key);
+    if (value == given.end()) continue;
+    if (auto set = apply_setting(flag.key, value->second, invocation.config); !set) {
+      return failure(set.error().within(flag.name));
+    }
+  }
+  if (strict) invocation.config.strict_reservation = true;
+  return invocation;
+}
+
+std::string to_yaml(const Config& config) {
+  const auto fence = [&] {
+    if (config.fence == FenceChoice::kLeaf) return "leaf";
+    return config.fence == FenceChoice::kRuntime ? "runtime" : "auto";
+  };
+  const auto manager = [&]() -> std::string {
+    if (config.defaults.align == topology::Align::kNone) return "topologyManagerPolicy: none\n";
+    if (!config.defaults.strength) return "";
+    const bool required = config.defaults.strength == topology::Strength::kRequired;
+    return std::string("topologyManagerPolicy: ") +
+           (required ? "single-numa-node\n" : "best-effort\n");
+  };
+  const auto yes_no = [](bool on) { return on ? "\"true\"" : "\"false\""; };
+  std::ostringstream out;
+  out << "nriSocket: " << config.nri_socket << "\nnriIndex: \"" << config.nri_index << "\"\n";
+  if (config.topology) out << "topology: '" << *config.topology << "'\n";
+  out << "hostRoot: " << config.host_root << "\nreservedSystemCPUs: \""
+      << config.reserved.to_string() << "\"\n"
+      << manager() << "cpuManagerPolicyOptions:\n"
+      << "  full-pcpus-only: " << yes_no(config.defaults.smt == topology::Smt::kFullCore)
+      << "\n  strict-cpu-reservation: " << yes_no(config.strict_reservation)
+      << "\n  align-by-socket: " << yes_no(config.defaults.align == topology::Align::kSocket)
+      << "\n  prefer-align-cpus-by-uncorecache: "
+      << yes_no(config.defaults.align == topology::Align::kL3) << "\nfence: " << fence()
+      << "\nstateDir: " << config.state_dir << "\nkubeletDir: " << config.kubelet_dir
+      << "\nauditInterval: " << config.audit_interval.count() << "ms\n";
+  if (!config.ready_file.empty()) out << "readyFile: " << config.ready_file << "\n";
+  out << "logLevel: " << config.log_level
+      << "\nlogFormat: " << (config.log_format == LogFormat::kJson ? "json" : "text") << "\n";
+  return out.str();
+}
+
+}  // namespace pinion::agent

@@ -1,0 +1,240 @@
+#include "agent/config_file.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "nri-plugin/session.h"
+
+namespace pinion::agent {
+namespace {
+
+using topology::Align;
+using topology::Smt;
+using topology::Strength;
+
+using Setter = std::function<Status(const std::string&, Config&)>;
+
+Status unknown_value(const std::string& value, const std::string& known) {
+  return failure(Errc::kInvalid, "unknown value '" + value + "', use one of: " + known);
+}
+
+Result<bool> parse_bool(const std::string& text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  return failure(Errc::kInvalid, "'" + text + "' is neither true nor false");
+}
+
+// "500ms", "10s", "5m".
+Result<std::chrono::milliseconds> parse_duration(const std::string& text) {
+  long value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(static_cast<const char*>(end), text.data() + text.size());
+  const std::map<std::string, long> units = {{"ms", 1}, {"s", 1000}, {"m", 60'000}};
+  const auto factor = units.find(unit);
+  if (error != std::errc() || factor == units.end() || value <= 0 || value > 3'600'000) {
+    return failure(Errc::kInvalid, "'" + text + "' is not a duration such as 500ms, 10s or 5m");
+  }
+  return std::chrono::milliseconds(value * factor->second);
+}
+
+Setter text_into(std::string Config::*member) {
+  return [member](const std::string& value, Config& config) -> Status {
+    config.*member = value;
+    return {};
+  };
+}
+
+Status set_reserved(const std::string& value, Config& config) {
+  const auto cpus = topology::CpuSet::parse(value);
+  if (!cpus) return failure(cpus.error());
+  config.reserved = *cpus;
+  return {};
+}
+
+Status set_audit_interval(const std::string& value, Config& config) {
+  const auto interval = parse_duration(value);
+  if (!interval) return failure(interval.error());
+  if (*interval < std::chrono::milliseconds(100) || *interval > std::chrono::hours(1)) {
+    return failure(Errc::kInvalid, "'" + value + "' is not between 100ms and 60m");
+  }
+  config.audit_interval = *interval;
+  return {};
+}
+
+Status set_index(const std::string& value, Config& config) {
+  nri::SessionOptions options;
+  options.index = value;
+  if (auto valid = nri::validate(options); !valid) return valid;
+  config.nri_index = value;
+  return {};
+}
+
+Status set_topology(const std::string& value, Config& config) {
+  const auto source = topology::Source::parse(value);
+  if (!source) return failure(source.error());
+  config.topology = value;
+  return {};
+}
+
+Status set_fence(const std::string& value, Config& config) {
+  if (value == "auto") {
+    config.fence = FenceChoice::kAuto;
+  } else if (value == "leaf") {
+    config.fence = FenceChoice::kLeaf;
+  } else if (value == "runtime") {
+    config.fence = FenceChoice::kRuntime;
+  } else {
+    return unknown_value(value, "auto, leaf, runtime");
+  }
+  return {};
+}
+
+Status set_log_level(const std::string& value, Config& config) {
+  static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};
+  if (!kLevels.contains(value)) return unknown_value(value, "trace, debug, info, warn, error");
+  config.log_level = value;
+  return {};
+}
+
+Status set_log_format(const std::string& value, Config& config) {
+  if (value != "text" && value != "json") return unknown_value(value, "text, json");
+  config.log_format = value == "json" ? LogFormat::kJson : LogFormat::kText;
+  return {};
+}
+
+// The kubelet's topology manager policies, as far as they have a meaning here.
+Status set_topology_manager(const std::string& value, Config& config) {
+  if (value == "single-numa-node") {
+    config.defaults.align = Align::kNuma;
+    config.defaults.strength = Strength::kRequired;
+  } else if (value == "best-effort") {
+    config.defaults.align = Align::kNuma;
+    config.defaults.strength = Strength::kPreferred;
+  } else if (value == "none") {
+    config.defaults.align = Align::kNone;
+    config.defaults.strength.reset();
+  } else {
+    return unknown_value(value,
+                         "single-numa-node, best-effort, none (restricted has no counterpart)");
+  }
+  return {};
+}
+
+// An entry of the kubelet's cpuManagerPolicyOptions.
+Status set_policy_option(const std::string& name, const std::string& value, Config& config) {
+  const auto on = parse_bool(value);
+  if (!on) return failure(on.error());
+  if (name == "full-pcpus-only") {
+    config.defaults.smt = *on ? Smt::kFullCore : Smt::kPack;
+  } else if (name == "strict-cpu-reservation") {
+    config.strict_reservation = *on;
+  } else if (name == "align-by-socket") {
+    if (*on) config.defaults.align = Align::kSocket;
+  } else if (name == "prefer-align-cpus-by-uncorecache") {
+    if (*on) config.defaults.align = Align::kL3;
+  } else {
+    return failure(Errc::kInvalid,
+                   "policy option '" + name +
+                       "' is not supported, use one of: full-pcpus-only, strict-cpu-reservation, "
+                       "align-by-socket, prefer-align-cpus-by-uncorecache");
+  }
+  return {};
+}
+
+Status set_policy(const std::string& value, Config& /*config*/) {
+  if (value == "static") return {};
+  return unknown_value(value, "static (Pinion is that policy; to switch it off, stop the agent)");
+}
+
+const std::map<std::string, Setter, std::less<>>& setters() {
+  static const std::map<std::string, Setter, std::less<>> kSetters = {
+      {"nriSocket", text_into(&Config::nri_socket)},
+      {"nriIndex", set_index},
+      {"hostRoot", text_into(&Config::host_root)},
+      {"topology", set_topology},
+      {"reservedSystemCPUs", set_reserved},
+      {"cpuManagerPolicy", set_policy},
+      {"topologyManagerPolicy", set_topology_manager},
+      {"fence", set_fence},
+      {"stateDir", text_into(&Config::state_dir)},
+      {"kubeletDir", text_into(&Config::kubelet_dir)},
+      {"auditInterval", set_audit_interval},
+      {"readyFile", text_into(&Config::ready_file)},
+      {"logLevel", set_log_level},
+      {"logFormat", set_log_format},
+  };
+  return kSetters;
+}
+
+std::string at_line(const YAML::Node& node) {
+  return "line " + std::to_string(node.Mark().line + 1);
+}
+
+Result<std::string> scalar(const YAML::Node& node) {
+  if (!node.IsScalar()) return failure(Errc::kInvalid, "expected a single value");
+  return node.Scalar();
+}
+
+Status apply_options(const YAML::Node& node, Config& config) {
+  if (!node.IsMap())
+    return failure(Errc::kInvalid, "expected a map of option: \"true\" or \"false\"");
+  for (const auto& entry : node) {
+    const auto value = scalar(entry.second);
+    if (!value) return failure(value.error().within(entry.first.Scalar()));
+    if (auto done = set_policy_option(entry.first.Scalar(), *value, config); !done) {
+      return failure(done.error().within(at_line(entry.first)));
+    }
+  }
+  return {};
+}
+
+Status apply_document(const YAML::Node& document, Config& config) {
+  if (document.IsNull()) return {};
+  if (!document.IsMap()) return failure(Errc::kInvalid, "expected a map of settings");
+  std::set<std::string> seen;
+  for (const auto& entry : document) {
+    if (!entry.first.IsScalar())
+      return failure(Errc::kInvalid, at_line(entry.first) + ": a key is not a word");
+    const std::string& key = entry.first.Scalar();
+    const std::string place = at_line(entry.first) + ": " + key;
+    if (!seen.insert(key).second) return failure(Errc::kInvalid, place + ": set twice");
+    if (key == "cpuManagerPolicyOptions") {
+      if (auto done = apply_options(entry.second, config); !done)
+        return failure(done.error().within(place));
+      continue;
+    }
+    const auto value = scalar(entry.second);
+    if (!value) return failure(value.error().within(place));
+    if (auto done = apply_setting(key, *value, config); !done) {
+      return failure(done.error().within(at_line(entry.first)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status apply_setting(std::string_view key, const std::string& value, Config& config) {
+  const auto setter = setters().find(key);
+  if (setter == setters().end()) {
+    return failure(Errc::kInvalid, "unknown key '" + std::string(key.substr(0, 64)) + "'");
+  }
+  auto done = setter->second(value, config);
+  if (!done) return failure(done.error().within(std::string(key)));
+  return done;
+}
+
+Status apply_yaml(const std::string& text, Config& config) {
+  try {
+    return apply_document(YAML::Load(text), config);
+  } catch (const YAML::Exception& error) {
+    return failure(Errc::kInvalid,
+                   "line " + std::to_string(error.mark.line + 1) + ": " + error.msg);
+  }
+}
+
+}  // namespace pinion::agent

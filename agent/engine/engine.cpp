@@ -1,0 +1,417 @@
+#include "agent/engine/engine.h"
+
+#include <algorithm>
+
+namespace pinion::engine {
+namespace {
+
+using topology::Claim;
+using topology::Decision;
+using topology::Refusal;
+
+constexpr std::string_view kSystemNamespace = "kube-system";
+constexpr int kMissingAuditsBeforeGone = 2;
+
+Note note(Note::Level level, std::string text, const Member& member) {
+  return {.level = level,
+          .text = std::move(text),
+          .fields = {{"pod", member.name_space + "/" + member.pod_name},
+                     {"container", member.name},
+                     {"id", member.id.substr(0, 12)}}};
+}
+
+// The text that the runtime, and so `kubectl describe pod`, will show.
+std::string refusal_text(const Member& member, const std::string& why) {
+  return "pinion: container " + member.name + " of pod " + member.name_space + "/" +
+         member.pod_name + ": " + why;
+}
+
+}  // namespace
+
+Engine::Engine(topology::Topology topology, const Settings& settings, FenceKind fence)
+    : settings_(settings) {
+  state_.topology = std::move(topology);
+  state_.ledger = topology::Ledger(settings.reserved);
+  state_.strict_reservation = settings.strict_reservation;
+  fence_ = fence == FenceKind::kLeaf ? make_leaf_fence() : make_runtime_fence(state_);
+}
+
+Effects Engine::handle(const Event& event) {
+  Effects effects;
+  effects.may_update =
+      !std::holds_alternative<PodEvent>(event) && !std::holds_alternative<ContainerEvent>(event);
+  std::visit([&](const auto& e) { on(e, effects); }, event);
+  counters_.updates_told += effects.reply.updates.size();
+  if (auto broken = broken_invariant(state_, pool())) effects.fatal = std::move(*broken);
+  return effects;
+}
+
+void Engine::warn(const Wish& wish, const Member& member, Effects& effects) {
+  for (const std::string& warning : wish.warnings) {
+    effects.notes.push_back(note(Note::Level::kWarn, warning, member));
+  }
+}
+
+// --- members
+// --------------------------------------------------------------------------------------
+
+Member& Engine::remember(const Pod& pod, const Container& container) {
+  Member& member = state_.members[container.id];
+  member.id = container.id;
+  member.name = container.name;
+  member.pod_id = pod.id;
+  member.pod_name = pod.name;
+  member.name_space = pod.name_space;
+  member.cgroups_path = container.cgroups_path;
+  if (container.pid != 0) member.pid = container.pid;
+  member.resources = merge(member.resources, container.resources);
+  member.qos = qos_of(pod.cgroup_parent);
+  member.system = pod.name_space == kSystemNamespace;
+  return member;
+}
+
+bool Engine::free_cores(Member& member) {
+  if (member.role != Role::kExclusive) return false;
+  State::Past& past = state_.past[member.pod_id];
+  past.cores[member.name] = member.own.cpus;
+  past.released |= member.own.cpus;
+  state_.ledger.release(member.id);
+  member.role = Role::kShared;
+  member.own = {};
+  return true;
+}
+
+void Engine::forget(const std::string& id) {
+  if (Member* member = state_.find(id)) {
+    free_cores(*member);
+    state_.members.erase(id);
+  }
+}
+
+// The kubelet has one live attempt of a container; an earlier one of the same name that never
+// started was given up, and nobody will ever stop it.
+void Engine::forget_stale_attempts(const Pod& pod, const Container& container) {
+  std::vector<std::string> stale;
+  for (const auto& [id, member] : state_.members) {
+    const bool same = member.pod_id == pod.id && member.name == container.name;
+    if (id == container.id || (same && !member.started)) stale.push_back(id);
+  }
+  for (const std::string& id : stale) forget(id);
+}
+
+// The member of an event other than its creation; one never heard of before is taken in as if it
+// were created now (the runtime does not report containers created while it synchronizes).
+Member* Engine::known(const Pod& pod, const Container& container, Effects& effects) {
+  if (Member* member = state_.find(container.id)) {
+    if (container.pid != 0) member->pid = container.pid;
+    return member;
+  }
+  ++counters_.adopted;
+  Member& member = remember(pod, container);
+  effects.notes.push_back(
+      note(Note::Level::kWarn, "container was never announced, taken in now", member));
+  const Wish wish = wish_of(pod, container.name, member.resources, settings_.defaults);
+  warn(wish, member, effects);
+  if (auto refusal = place(member, wish, past_cores(member), effects)) {
+    member.trouble = *refusal;
+    ++counters_.unplaced;
+  }
+  if (member.role == Role::kExclusive) fence_->taken_at_once(state_, effects);
+  return &member;
+}
+
+// --- placing
+// --------------------------------------------------------------------------------------
+
+void Engine::take(Member& member, const topology::Request& request, const Decision& decision) {
+  member.role = Role::kExclusive;
+  member.request = request;
+  member.own = {.cpus = decision.cpus, .mems = decision.claim.mems};
+  member.why = decision.why;
+  member.trouble.clear();
+  state_.ledger.commit(decision.claim);
+  if (decision.why.met > decision.why.asked) ++counters_.preferred_not_met;
+}
+
+// Somebody else always has a CPU left; under strict reservation the reserved ones do not count.
+std::optional<Refusal> Engine::leaves_nothing(const Decision& decision) const {
+  CpuSet left = state_.topology.online - state_.ledger.exclusive();
+  if (state_.strict_reservation) left -= state_.ledger.reserved();
+  if (const Claim* own = state_.ledger.find(decision.claim.id)) left |= own->cpus;
+  if (!left.is_subset_of(decision.claim.cpus)) return std::nullopt;
+  Refusal refusal;
+  refusal.reason = topology::Reason::kLastShared;
+  refusal.need = decision.cpus.count();
+  refusal.text = "it would leave no CPU for shared containers";
+  if (state_.strict_reservation) refusal.text += " (reserved CPUs are kept for the system)";
+  return refusal;
+}
+
+std::string Engine::count_refusal(const Member& member, const Refusal& refusal, Effects& effects) {
+  ++counters_.refused[std::string(topology::to_string(refusal.reason))];
+  Note line = note(Note::Level::kWarn, "refused", member);
+  line.fields.emplace_back("reason", topology::to_string(refusal.reason));
+  line.fields.emplace_back("why", refusal.text);
+  effects.notes.push_back(std::move(line));
+  return refusal.text;
+}
+
+// What it held before it restarted, or what its pod's init containers left.
+CpuSet Engine::past_cores(const Member& member) const {
+  const auto past = state_.past.find(member.pod_id);
+  if (past == state_.past.end()) return {};
+  const auto own = past->second.cores.find(member.name);
+  return own != past->second.cores.end() ? own->second : past->second.released;
+}
+
+// Gives the member its cores, where possible among `near`, or a place in the shared set. A text
+// means it was refused; it then holds nothing.
+std::optional<std::string> Engine::place(Member& member, const Wish& wish, const CpuSet& near,
+                                         Effects& effects) {
+  if (wish.kind == Wish::Kind::kRefused) {
+    ++counters_.refused["annotation"];
+    Note line = note(Note::Level::kWarn, "refused", member);
+    line.fields.emplace_back("why", wish.text);
+    effects.notes.push_back(std::move(line));
+    return wish.text;
+  }
+  if (wish.kind == Wish::Kind::kShared) {
+    ++counters_.shared_placed;
+    Note line = note(Note::Level::kInfo, "shared", member);
+    line.fields.emplace_back("cpus", target_of(member).cpus.to_string());
+    line.fields.emplace_back("why", wish.text);
+    effects.notes.push_back(std::move(line));
+    return std::nullopt;
+  }
+
+  topology::Request request = wish.request;
+  request.id = member.id;
+  request.preferred = near;
+  const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
+  if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+    return count_refusal(member, *refusal, effects);
+  }
+  const auto& decision = std::get<Decision>(outcome);
+  if (const auto refusal = leaves_nothing(decision)) {
+    return count_refusal(member, *refusal, effects);
+  }
+  take(member, request, decision);
+  ++counters_.exclusive_placed;
+  Note line = note(Note::Level::kInfo, "exclusive", member);
+  line.fields.emplace_back("cpus", member.own.cpus.to_string());
+  line.fields.emplace_back("mems", member.own.mems.to_string());
+  line.fields.emplace_back("why", topology::to_string(member.why));
+  effects.notes.push_back(std::move(line));
+  return std::nullopt;
+}
+
+void Engine::on(const CreateContainer& event, Effects& effects) {
+  forget_stale_attempts(event.pod, event.container);
+  Member& member = remember(event.pod, event.container);
+  const Wish wish = wish_of(event.pod, event.container.name, member.resources, settings_.defaults);
+  warn(wish, member, effects);
+  if (auto refusal = place(member, wish, past_cores(member), effects)) {
+    effects.reply.refusal = refusal_text(member, *refusal);
+    forget(event.container.id);
+    return;
+  }
+  if (member.role == Role::kExclusive) fence_->taken(state_, effects);
+  effects.reply.own = target_of(member);
+  member.told = effects.reply.own;
+}
+
+// --- resizing
+// -------------------------------------------------------------------------------------
+
+// From whatever the member has to what it now is entitled to. A text: refused, nothing has changed.
+std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effects& effects) {
+  if (wish.kind == Wish::Kind::kRefused) return wish.text;
+  if (wish.kind == Wish::Kind::kShared) {
+    if (!free_cores(member)) return std::nullopt;
+    Note line = note(Note::Level::kInfo, "gave up its exclusive cores", member);
+    line.fields.emplace_back("why", wish.text);
+    effects.notes.push_back(std::move(line));
+    fence_->returned(state_, effects);
+    return std::nullopt;
+  }
+  if (member.role == Role::kShared) {
+    if (auto refusal = place(member, wish, past_cores(member), effects)) return refusal;
+    fence_->taken_at_once(state_, effects);
+    return std::nullopt;
+  }
+  topology::Request request = wish.request;
+  request.id = member.id;
+  if (request.cpus == member.request.cpus && request.memory == member.request.memory) {
+    return std::nullopt;
+  }
+  const topology::Outcome outcome = topology::resize(state_.topology, state_.ledger, request);
+  if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+    return count_refusal(member, *refusal, effects);
+  }
+  const auto& decision = std::get<Decision>(outcome);
+  if (const auto refusal = leaves_nothing(decision)) {
+    return count_refusal(member, *refusal, effects);
+  }
+  const CpuSet before = member.own.cpus;
+  take(member, request, decision);
+  ++counters_.resized;
+  Note line = note(Note::Level::kInfo, "resized", member);
+  line.fields.emplace_back("from", before.to_string());
+  line.fields.emplace_back("cpus", member.own.cpus.to_string());
+  effects.notes.push_back(std::move(line));
+  if (!member.own.cpus.is_subset_of(before)) {
+    fence_->taken_at_once(state_, effects);
+  } else if (member.own.cpus != before) {
+    fence_->returned(state_, effects);
+  }
+  return std::nullopt;
+}
+
+void Engine::on(const UpdateContainer& event, Effects& effects) {
+  Member& member = *known(event.pod, event.container, effects);
+  const Resources after = merge(member.resources, event.wanted);
+  const Wish wish = wish_of(event.pod, member.name, after, settings_.defaults);
+  if (auto refusal = resize(member, wish, effects)) {
+    effects.reply.refusal = refusal_text(member, *refusal);
+    return;
+  }
+  member.resources = after;
+  member.stuck = false;
+  if (member.started) effects.now.push_back(enforce(state_, member, pool(), Cause::kResize));
+  std::erase_if(effects.reply.updates, [&](const CpusetUpdate& u) { return u.id == member.id; });
+  effects.reply.own = target_of(member);
+  member.told = effects.reply.own;
+}
+
+// --- the rest of a container's life
+// ---------------------------------------------------------------
+
+void Engine::on(const StopContainer& event, Effects& effects) {
+  Member* member = state_.find(event.container.id);
+  if (member == nullptr) return;
+  Note line = note(Note::Level::kInfo, "stopped", *member);
+  line.fields.emplace_back("cpus", member->own.cpus.to_string());
+  effects.notes.push_back(std::move(line));
+  const bool freed = free_cores(*member);
+  state_.members.erase(event.container.id);
+  if (freed) fence_->returned(state_, effects);
+}
+
+void Engine::on(const PodEvent& event, Effects& effects) {
+  if (event.kind == PodEvent::Kind::kRun) return;
+  bool freed = false;
+  for (auto it = state_.members.begin(); it != state_.members.end();) {
+    if (it->second.pod_id != event.pod.id) {
+      ++it;
+      continue;
+    }
+    freed = free_cores(it->second) || freed;
+    it = state_.members.erase(it);
+  }
+  if (event.kind == PodEvent::Kind::kRemove) state_.past.erase(event.pod.id);
+  if (freed) fence_->returned(state_, effects);
+}
+
+void Engine::on(const ContainerEvent& event, Effects& effects) {
+  switch (event.kind) {
+    case ContainerEvent::Kind::kPostCreate:
+      break;
+    case ContainerEvent::Kind::kStart: {
+      Member& member = *known(event.pod, event.container, effects);
+      member.started = true;
+      member.stuck = false;
+      fence_->starting(state_, member, effects);
+      break;
+    }
+    case ContainerEvent::Kind::kPostStart:
+    case ContainerEvent::Kind::kPostUpdate: {
+      Member& member = *known(event.pod, event.container, effects);
+      member.started = true;
+      member.stuck = false;
+      const bool update = event.kind == ContainerEvent::Kind::kPostUpdate;
+      effects.now.push_back(
+          enforce(state_, member, pool(), update ? Cause::kPostUpdate : Cause::kPostStart));
+      break;
+    }
+    case ContainerEvent::Kind::kRemove: {
+      Member* member = state_.find(event.container.id);
+      if (member == nullptr) break;
+      const bool freed = free_cores(*member);
+      state_.members.erase(event.container.id);
+      if (freed) fence_->returned(state_, effects);
+      break;
+    }
+  }
+}
+
+// --- decided against applied
+// ----------------------------------------------------------------------
+
+std::optional<Enforce> Engine::audit(std::string_view after) {
+  for (auto it = state_.members.upper_bound(after); it != state_.members.end(); ++it) {
+    if (!it->second.started) continue;
+    it->second.stuck = false;
+    return enforce(state_, it->second, pool(), Cause::kAudit);
+  }
+  return std::nullopt;
+}
+
+std::vector<Note> Engine::report(const Enforced& result) {
+  std::vector<Note> notes;
+  Member* member = state_.find(result.id);
+  if (member == nullptr) return notes;
+  const Cpuset wanted = target_of(*member);
+
+  if (result.gone) {
+    if (result.cause != Cause::kAudit || ++member->missing < kMissingAuditsBeforeGone) {
+      member->stuck = true;  // its StopContainer is on the way
+      return notes;
+    }
+    ++counters_.lost_stops;
+    notes.push_back(
+        note(Note::Level::kWarn, "container is gone, its stop was never told", *member));
+    forget(result.id);
+    return notes;
+  }
+  member->missing = 0;
+  if (!result.error.empty()) {
+    member->stuck = true;
+    ++counters_.write_failures;
+    if (member->trouble != result.error) {
+      Note line = note(Note::Level::kError, "cpuset not applied", *member);
+      line.fields.emplace_back("wanted", wanted.cpus.to_string());
+      line.fields.emplace_back("error", result.error);
+      notes.push_back(std::move(line));
+    }
+    member->trouble = result.error;
+  }
+  if (!result.found) return notes;
+
+  const bool expected =
+      matches(*result.found, wanted) || (member->applied && *member->applied == *result.found);
+  const bool own_change = result.cause == Cause::kFence || result.cause == Cause::kResize;
+  if (!expected && (!own_change || member->applied)) {
+    const bool starts = result.cause == Cause::kStart || result.cause == Cause::kPostStart;
+    ++(starts ? counters_.late : counters_.drift);
+    member->repair_due = true;
+    Note line = note(starts ? Note::Level::kInfo : Note::Level::kWarn,
+                     starts ? "cpuset came late" : "cpuset was changed by somebody else", *member);
+    line.fields.emplace_back("at", to_string(result.cause));
+    line.fields.emplace_back("found", result.found->cpus.to_string());
+    line.fields.emplace_back("wanted", wanted.cpus.to_string());
+    notes.push_back(std::move(line));
+  }
+  if (result.written && member->repair_due) ++counters_.repairs;
+  if (result.written || matches(*result.found, wanted)) member->repair_due = false;
+  if (result.written) {
+    member->applied = Applied{.cpus = wanted.cpus,
+                              .mems = wanted.mems.empty() ? result.found->mems : wanted.mems};
+    member->trouble.clear();
+  } else {
+    member->applied = result.found;
+    if (result.error.empty() && matches(*result.found, wanted)) member->trouble.clear();
+  }
+  return notes;
+}
+
+}  // namespace pinion::engine

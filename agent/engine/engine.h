@@ -1,0 +1,114 @@
+// The sole owner of the node's state. Takes events one at a time, decides with the pure functions
+// of topology/, and returns effects as data. It never waits: no file, socket, clock or thread here.
+#pragma once
+
+#include <memory>
+
+#include "agent/engine/fence.h"
+#include "agent/engine/state.h"
+
+namespace pinion::engine {
+
+struct Settings {
+  CpuSet reserved;                  // never given away exclusively
+  bool strict_reservation = false;  // reserved CPUs are for system containers only
+  Defaults defaults;
+};
+
+enum class FenceKind { kLeaf, kRuntime };
+
+// What came of an Enforce.
+struct Enforced {
+  std::string id;
+  Cause cause = Cause::kAudit;
+  std::optional<Applied> found;  // what stood there; nullopt: could not be read
+  bool written = false;          // it differed and now is as wanted
+  bool gone = false;             // the container has no cgroup (any more)
+  std::string error;             // it differs and could not be written, or could not be read
+};
+
+// Events since the start; none ever goes back.
+struct Counters {
+  std::uint64_t exclusive_placed = 0;
+  std::uint64_t shared_placed = 0;
+  std::map<std::string, std::uint64_t, std::less<>> refused;  // by reason
+  std::uint64_t preferred_not_met = 0;                        // placed wider than asked
+  std::uint64_t resized = 0;
+  std::uint64_t synchronized = 0;
+  std::uint64_t kept = 0;        // ranks that kept their cores over a Synchronize
+  std::uint64_t moved = 0;       // ranks that could not keep them (overlap, offline, reserved)
+  std::uint64_t unplaced = 0;    // running containers that are entitled to cores and found none
+  std::uint64_t adopted = 0;     // containers first heard of by a later event than their creation
+  std::uint64_t lost_stops = 0;  // containers found gone without a StopContainer
+  std::uint64_t late = 0;        // files not as told at START and POST_START
+  std::uint64_t drift = 0;       // files changed by somebody else
+  std::uint64_t repairs = 0;     // of late, drift and unpinned ones: written right again
+  std::uint64_t write_failures = 0;
+  std::uint64_t updates_told = 0;  // entries in update[] of answers
+};
+
+class Engine {
+ public:
+  Engine(topology::Topology topology, const Settings& settings, FenceKind fence);
+
+  // What to do for one event; the reply in it is for the runtime.
+  [[nodiscard]] Effects handle(const Event& event);
+
+  // The result of an Enforce that handle(), idle() or audit() asked for. Notes only.
+  [[nodiscard]] std::vector<Note> report(const Enforced& result);
+
+  // One piece of work for a quiet moment, or nothing.
+  [[nodiscard]] std::optional<Enforce> idle() const { return fence_->idle(state_); }
+
+  // The container after `id` in order, to be compared with its file; nothing after the last one.
+  // Call it with "" to begin a round.
+  [[nodiscard]] std::optional<Enforce> audit(std::string_view after);
+
+  [[nodiscard]] bool wants_resync() const { return fence_->wants_resync(state_); }
+
+  [[nodiscard]] const State& state() const { return state_; }
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] CpuSet pool() const { return fence_->pool(state_); }
+  [[nodiscard]] std::string_view fence_name() const { return fence_->name(); }
+  [[nodiscard]] Cpuset target_of(const Member& member) const {
+    return target(state_, member, pool());
+  }
+
+ private:
+  void on(const Synchronize& event, Effects& effects);
+  void on(const CreateContainer& event, Effects& effects);
+  void on(const UpdateContainer& event, Effects& effects);
+  void on(const StopContainer& event, Effects& effects);
+  void on(const PodEvent& event, Effects& effects);
+  void on(const ContainerEvent& event, Effects& effects);
+
+  // engine.cpp
+  Member& remember(const Pod& pod, const Container& container);
+  std::optional<std::string> place(Member& member, const Wish& wish, const CpuSet& near,
+                                   Effects& effects);
+  void take(Member& member, const topology::Request& request, const topology::Decision& decision);
+  bool free_cores(Member& member);
+  void forget(const std::string& id);
+  void forget_stale_attempts(const Pod& pod, const Container& container);
+  Member* known(const Pod& pod, const Container& container, Effects& effects);
+  std::optional<std::string> resize(Member& member, const Wish& wish, Effects& effects);
+  [[nodiscard]] std::optional<topology::Refusal> leaves_nothing(const topology::Decision&) const;
+  [[nodiscard]] CpuSet past_cores(const Member& member) const;
+  static void warn(const Wish& wish, const Member& member, Effects& effects);
+  std::string count_refusal(const Member& member, const topology::Refusal& refusal,
+                            Effects& effects);
+
+  // synchronize.cpp
+  void drop_unlisted(const Synchronize& event);
+  void observe(Member& member, const Container& container, const Synchronize& event);
+  bool keep(Member& member, const topology::Request& request, const CpuSet& cpus);
+  void settle(Member& member, const Wish& wish, const CpuSet& cpus, Effects& effects);
+  void count_wrong_files();
+
+  Settings settings_;
+  State state_;
+  Counters counters_;
+  std::unique_ptr<Fence> fence_;
+};
+
+}  // namespace pinion::engine

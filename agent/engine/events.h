@@ -1,0 +1,140 @@
+// What the engine is told, and what it answers: plain values. The NRI plugin makes events from the
+// runtime's messages and messages from replies; the agent's shell adds what it read from the
+// cgroups and carries out the file work. Nothing here knows of protobuf, sockets or files.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "topology/allocate.h"
+
+namespace pinion::engine {
+
+using topology::Bytes;
+using topology::CpuSet;
+using topology::NodeSet;
+
+struct Pod {
+  std::string id;   // the sandbox
+  std::string uid;  // of the Kubernetes object
+  std::string name;
+  std::string name_space;
+  std::map<std::string, std::string> annotations;
+  std::string
+      cgroup_parent;  // "/kubepods/burstable/pod<uid>" or "kubepods-burstable-pod<uid>.slice"
+
+  bool operator==(const Pod&) const = default;
+};
+
+// linux.resources, as far as cores and memory go. The cpu and memory texts are the runtime's.
+struct Resources {
+  std::optional<std::uint64_t> shares;  // cpu.shares: 1024 for one CPU
+  std::optional<std::int64_t> quota;    // microseconds of CPU time in each period; <= 0: no limit
+  std::optional<std::uint64_t> period;  // microseconds
+  std::optional<std::int64_t> memory;   // bytes; <= 0: no limit
+  std::string cpus;                     // kernel list; empty: not set
+  std::string mems;
+
+  bool operator==(const Resources&) const = default;
+};
+
+enum class ContainerState { kUnknown, kCreated, kPaused, kRunning, kStopped };
+
+struct Container {
+  std::string id;
+  std::string pod_id;
+  std::string name;
+  ContainerState state = ContainerState::kUnknown;
+  Resources resources;       // the runtime's record: often stale, see docs/node.md
+  std::string cgroups_path;  // "/kubepods/pod<uid>/<id>" or "slice:cri-containerd:<id>"
+  std::uint32_t pid = 0;     // 0 until its process exists
+
+  bool operator==(const Container&) const = default;
+};
+
+// What stands in a container's cpuset files.
+struct Applied {
+  CpuSet cpus;
+  NodeSet mems;
+
+  bool operator==(const Applied&) const = default;
+};
+
+// --- events
+// ---------------------------------------------------------------------------------------
+
+// All that exists, after a connection. `files` has the cgroups' own values, by container id, for
+// those that could be read; the NRI plugin leaves it empty and the shell fills it in.
+struct Synchronize {
+  std::vector<Pod> pods;
+  std::vector<Container> containers;
+  std::map<std::string, Applied> files;
+};
+
+struct CreateContainer {
+  Pod pod;
+  Container container;
+};
+
+// An in-place resize. `wanted` is what the container shall have from now on.
+struct UpdateContainer {
+  Pod pod;
+  Container container;
+  Resources wanted;
+};
+
+struct StopContainer {
+  Pod pod;
+  Container container;
+};
+
+struct PodEvent {
+  enum class Kind { kRun, kStop, kRemove };
+  Kind kind = Kind::kRun;
+  Pod pod;
+};
+
+struct ContainerEvent {
+  enum class Kind { kPostCreate, kStart, kPostStart, kPostUpdate, kRemove };
+  Kind kind = Kind::kPostCreate;
+  Pod pod;
+  Container container;
+};
+
+using Event = std::variant<Synchronize, CreateContainer, UpdateContainer, StopContainer, PodEvent,
+                           ContainerEvent>;
+
+// --- reply
+// ----------------------------------------------------------------------------------------
+
+// A container's cpuset as the runtime is to be told it. An empty set means "not set by us" and must
+// not be sent: to the runtime it reads "no change".
+struct Cpuset {
+  CpuSet cpus;
+  NodeSet mems;
+
+  bool operator==(const Cpuset&) const = default;
+};
+
+struct CpusetUpdate {
+  std::string id;
+  Cpuset cpuset;
+
+  bool operator==(const CpusetUpdate&) const = default;
+};
+
+// The answer to the runtime. `refusal` turns it into an error status, which makes the runtime fail
+// the request with that text; the other members are then not sent.
+struct Reply {
+  std::optional<std::string> refusal;
+  std::optional<Cpuset> own;          // CreateContainer: adjustment; UpdateContainer: its own entry
+  std::vector<CpusetUpdate> updates;  // other containers (Create, Update, Stop, Synchronize)
+
+  bool operator==(const Reply&) const = default;
+};
+
+}  // namespace pinion::engine

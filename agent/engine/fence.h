@@ -1,0 +1,98 @@
+// How everybody else is kept off a container's exclusive cores: one seam, several ways. A fence
+// decides in values which cpusets to enforce by file and which to tell the runtime; the shell does
+// it. To add a way (cgroup v2 partitions, one write for a whole QoS class), implement this.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/engine/state.h"
+
+namespace pinion::engine {
+
+// Why a cpuset file is looked at.
+enum class Cause {
+  kStart,       // the program is about to run
+  kPostStart,   // it runs now
+  kPostUpdate,  // the runtime has applied a resize
+  kFence,       // cores were taken from it or can be given back to it
+  kResize,      // its own cores change
+  kAudit,       // the periodic comparison
+};
+[[nodiscard]] std::string_view to_string(Cause cause);
+
+// Read the container's cpuset files and, where they differ and writing is possible, write these.
+struct Enforce {
+  std::string id;
+  std::string cgroups_path;
+  std::uint32_t pid = 0;
+  Cpuset cpuset;
+  Cause cause = Cause::kAudit;
+
+  bool operator==(const Enforce&) const = default;
+};
+
+// A log line as data. Fields are in the order in which they are to be shown.
+struct Note {
+  enum class Level { kDebug, kInfo, kWarn, kError };
+  Level level = Level::kInfo;
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
+// What the shell has to do for one event, in this order: `now`, then the reply, then the notes.
+struct Effects {
+  std::vector<Enforce> now;  // must be in force before the runtime goes on
+  Reply reply;
+  std::vector<Note> notes;
+  std::string fatal;        // a broken invariant: log it and stop the process
+  bool may_update = false;  // the answer to this event can carry updates of other containers
+};
+
+class Fence {
+ public:
+  virtual ~Fence() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  // Where shared containers are to run: part of state.shared(), never empty.
+  [[nodiscard]] virtual CpuSet pool(const State& state) const = 0;
+
+  // Cores were taken by an exclusive container that has not started yet.
+  virtual void taken(State& state, Effects& effects) = 0;
+  // Cores were taken by an exclusive container that is running: a resize.
+  virtual void taken_at_once(State& state, Effects& effects) = 0;
+  // The container's program is about to run.
+  virtual void starting(State& state, const Member& member, Effects& effects) = 0;
+  // Cores were given back.
+  virtual void returned(State& state, Effects& effects) = 0;
+  // All containers are known anew; their records are what the runtime last reported.
+  virtual void synchronized(State& state, Effects& effects) = 0;
+  // One piece of work that can wait for a quiet moment, or nothing.
+  [[nodiscard]] virtual std::optional<Enforce> idle(const State& state) const = 0;
+  // A container is not as told and only a new Synchronize can mend it.
+  [[nodiscard]] virtual bool wants_resync(const State& state) const = 0;
+};
+
+// `leaf`: every shared container's own file is written. Needs a writable cgroup tree.
+std::unique_ptr<Fence> make_leaf_fence();
+
+// `runtime`: updates in the answers to the runtime, for where the tree cannot be written. Each
+// costs the runtime a `runc update`, so the pool gives up whole L3 domains at once and takes cores
+// back late.
+std::unique_ptr<Fence> make_runtime_fence(const State& state);
+
+// What the member is to run on: its own, or the pool (the reserved CPUs for a system container
+// under strict reservation).
+[[nodiscard]] Cpuset target(const State& state, const Member& member, const CpuSet& pool);
+
+// The member's files, to be brought to its target.
+[[nodiscard]] Enforce enforce(const State& state, const Member& member, const CpuSet& pool,
+                              Cause cause);
+
+// True when `applied` is `wanted`; an empty wanted.mems matches everything.
+[[nodiscard]] bool matches(const Applied& applied, const Cpuset& wanted);
+
+}  // namespace pinion::engine

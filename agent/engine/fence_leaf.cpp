@@ -1,0 +1,56 @@
+#include "agent/engine/fence.h"
+
+namespace pinion::engine {
+namespace {
+
+// At START of an exclusive container every shared one that may still run on somebody's cores is
+// moved off them before the program's first instruction. Giving cores back is nobody's hurry: it is
+// done one file at a time when nothing else is to do.
+class LeafFence final : public Fence {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "leaf"; }
+  [[nodiscard]] CpuSet pool(const State& state) const override { return state.shared(); }
+
+  void taken(State& /*state*/, Effects& /*effects*/) override {}
+  void taken_at_once(State& state, Effects& effects) override { evict(state, effects); }
+
+  void starting(State& state, const Member& member, Effects& effects) override {
+    if (member.role == Role::kExclusive) evict(state, effects);
+    effects.now.push_back(enforce(state, member, pool(state), Cause::kStart));
+  }
+
+  void returned(State& /*state*/, Effects& /*effects*/) override {}
+  void synchronized(State& /*state*/, Effects& /*effects*/) override {}
+
+  [[nodiscard]] std::optional<Enforce> idle(const State& state) const override {
+    const CpuSet all = pool(state);
+    for (const auto& [id, member] : state.members) {
+      if (!member.started || member.stuck) continue;
+      if (!member.applied || !matches(*member.applied, target(state, member, all))) {
+        return enforce(state, member, all, Cause::kFence);
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool wants_resync(const State& /*state*/) const override { return false; }
+
+ private:
+  void evict(const State& state, Effects& effects) const {
+    const CpuSet all = pool(state);
+    for (const auto& [id, member] : state.members) {
+      if (!member.started || member.role == Role::kExclusive) continue;
+      if (!member.applied || member.applied->cpus.intersects(state.ledger.exclusive())) {
+        effects.now.push_back(enforce(state, member, all, Cause::kFence));
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Fence> make_leaf_fence() {
+  return std::make_unique<LeafFence>();
+}
+
+}  // namespace pinion::engine

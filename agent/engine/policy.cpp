@@ -1,0 +1,241 @@
+#include "agent/engine/policy.h"
+
+#include <algorithm>
+#include <array>
+
+namespace pinion::engine {
+namespace {
+
+using topology::Align;
+using topology::MemoryPolicy;
+using topology::Profile;
+using topology::Smt;
+using topology::Strength;
+
+constexpr std::uint64_t kSharesPerCpu = 1024;
+constexpr std::uint64_t kMaxShares = 262144;  // the kernel's, and the kubelet's, upper bound
+constexpr std::uint64_t kDefaultPeriod = 100'000;
+constexpr std::size_t kMaxShown = 64;  // of a hostile annotation's value in an error text
+
+// A word of an annotation and the value that it stands for.
+template <class T>
+struct Word {
+  std::string_view word;
+  T value;
+};
+
+constexpr std::array kAligns{Word<Align>{"l3", Align::kL3}, Word<Align>{"numa", Align::kNuma},
+                             Word<Align>{"socket", Align::kSocket},
+                             Word<Align>{"none", Align::kNone}};
+constexpr std::array kStrengths{Word<Strength>{"required", Strength::kRequired},
+                                Word<Strength>{"preferred", Strength::kPreferred}};
+constexpr std::array kSmts{Word<Smt>{"full-core", Smt::kFullCore},
+                           Word<Smt>{"one-per-core", Smt::kOnePerCore},
+                           Word<Smt>{"pack", Smt::kPack}};
+constexpr std::array kMemories{Word<MemoryPolicy>{"bind", MemoryPolicy::kBind},
+                               Word<MemoryPolicy>{"preferred", MemoryPolicy::kPreferred},
+                               Word<MemoryPolicy>{"any", MemoryPolicy::kAny}};
+constexpr std::array kProfiles{Word<Profile>{"cpu", Profile::kCpu},
+                               Word<Profile>{"memory", Profile::kMemory},
+                               Word<Profile>{"network", Profile::kNetwork}};
+enum class Cpus { kByQos, kExclusive, kShared };
+constexpr std::array kCpus{Word<Cpus>{"exclusive", Cpus::kExclusive},
+                           Word<Cpus>{"shared", Cpus::kShared}};
+constexpr std::array kIsolations{Word<bool>{"none", false}, Word<bool>{"isolated", true}};
+
+constexpr std::array<std::string_view, 10> kNames{
+    "cpus", "align",      "strength", "smt",       "memory",
+    "job",  "task-group", "profile",  "isolation", "near-device"};
+
+// The annotations of one pod as one container sees them: "NAME.CONTAINER" before "NAME".
+class Annotations {
+ public:
+  Annotations(const Pod& pod, const std::string& container) : pod_(pod), container_(container) {}
+
+  [[nodiscard]] const std::string* find(std::string_view name) const {
+    std::string key(kAnnotationPrefix);
+    key += name;
+    const auto general = pod_.annotations.find(key);
+    key += '.';
+    key += container_;
+    const auto special = pod_.annotations.find(key);
+    if (special != pod_.annotations.end()) return &special->second;
+    return general != pod_.annotations.end() ? &general->second : nullptr;
+  }
+
+  [[nodiscard]] std::string text(std::string_view name) const {
+    const std::string* value = find(name);
+    return value != nullptr ? *value : std::string();
+  }
+
+  // The value that the annotation's word stands for, `otherwise` when it is absent. An unknown
+  // word is remembered in error().
+  template <class T, std::size_t N>
+  T word(std::string_view name, const std::array<Word<T>, N>& words, T otherwise) {
+    const std::string* value = find(name);
+    if (value == nullptr) return otherwise;
+    std::string known;
+    for (const auto& [word, meaning] : words) {
+      if (*value == word) return meaning;
+      known += known.empty() ? "" : ", ";
+      known += word;
+    }
+    if (error_.empty()) {
+      error_ = "annotation " + std::string(kAnnotationPrefix) + std::string(name) +
+               ": unknown value '" + value->substr(0, kMaxShown) + "', use one of: " + known;
+    }
+    return otherwise;
+  }
+
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+  // Annotations under our prefix whose name nothing here knows.
+  [[nodiscard]] std::vector<std::string> unknown() const {
+    std::vector<std::string> found;
+    const auto first = pod_.annotations.lower_bound(std::string(kAnnotationPrefix));
+    for (auto it = first; it != pod_.annotations.end() && it->first.starts_with(kAnnotationPrefix);
+         ++it) {
+      const auto name = std::string_view(it->first).substr(kAnnotationPrefix.size());
+      const auto known = [&](std::string_view k) {
+        return name == k || (name.starts_with(k) && name[k.size()] == '.');
+      };
+      if (std::none_of(kNames.begin(), kNames.end(), known)) {
+        found.push_back("annotation " + it->first.substr(0, kMaxShown) +
+                        " is not known and ignored");
+      }
+    }
+    return found;
+  }
+
+ private:
+  const Pod& pod_;
+  const std::string& container_;
+  std::string error_;
+};
+
+std::string milli_text(std::int64_t milli) {
+  std::string text = std::to_string(milli) + "m";
+  return text;
+}
+
+// Why this container cannot have exclusive cores; empty when it can.
+std::string not_entitled(Qos qos, std::optional<std::int64_t> milli) {
+  if (qos != Qos::kGuaranteed)
+    return "its pod is " + std::string(to_string(qos)) + ", not Guaranteed";
+  if (!milli) return "it states no CPU limit";
+  if (*milli < 1000 || *milli % 1000 != 0)
+    return "it asks for " + milli_text(*milli) + " CPU, not a whole number of CPUs";
+  return {};
+}
+
+topology::Request request_of(Annotations& annotations, const Resources& resources, int cpus,
+                             const Defaults& defaults) {
+  topology::Request request;
+  request.cpus = cpus;
+  request.job = annotations.text("job");
+  request.task_group = annotations.text("task-group");
+  request.near_device = annotations.text("near-device");
+  request.profile = annotations.word("profile", kProfiles, Profile::kNone);
+  request.align = annotations.word("align", kAligns, defaults.align);
+  const Strength by_job = request.job.empty() ? Strength::kPreferred : Strength::kRequired;
+  request.strength = annotations.word("strength", kStrengths, defaults.strength.value_or(by_job));
+  request.smt = annotations.word("smt", kSmts, defaults.smt);
+  const bool in_one_node = request.align == Align::kL3 || request.align == Align::kNuma;
+  request.memory_policy =
+      annotations.word("memory", kMemories, in_one_node ? MemoryPolicy::kBind : MemoryPolicy::kAny);
+  request.use_isolated = annotations.word("isolation", kIsolations, false);
+  if (resources.memory.value_or(0) > 0) {
+    request.memory = static_cast<Bytes>(*resources.memory);
+  }
+  return request;
+}
+
+}  // namespace
+
+Qos qos_of(std::string_view cgroup_parent) {
+  std::vector<std::string_view> words;
+  for (std::string_view rest = cgroup_parent; !rest.empty();) {
+    const auto end = rest.find_first_of("/-.");
+    words.push_back(rest.substr(0, end));
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  // The last "kubepods": with the systemd driver every slice repeats its parents' names.
+  const auto last = std::find(words.rbegin(), words.rend(), "kubepods");
+  if (last == words.rend() || last == words.rbegin()) return Qos::kUnknown;
+  const std::string_view next = *std::prev(last);
+  if (next == "burstable") return Qos::kBurstable;
+  if (next == "besteffort") return Qos::kBestEffort;
+  return next.starts_with("pod") ? Qos::kGuaranteed : Qos::kUnknown;
+}
+
+std::string_view to_string(Qos qos) {
+  switch (qos) {
+    case Qos::kGuaranteed:
+      return "Guaranteed";
+    case Qos::kBurstable:
+      return "Burstable";
+    case Qos::kBestEffort:
+      return "BestEffort";
+    case Qos::kUnknown:
+      break;
+  }
+  return "of unknown QoS class";
+}
+
+std::optional<std::int64_t> milli_cpus(const Resources& resources) {
+  constexpr std::int64_t kLimit = std::int64_t{1}
+                                  << 40;  // far above any machine, no overflow below
+  const auto period = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(resources.period.value_or(kDefaultPeriod), kLimit));
+  if (resources.quota.value_or(0) > 0 && period > 0) {
+    return std::min(*resources.quota, kLimit) * 1000 / period;
+  }
+  const std::uint64_t shares = resources.shares.value_or(0);
+  if (shares <= 2 || shares >= kMaxShares) return std::nullopt;  // 2: the kernel's "nothing asked"
+  return static_cast<std::int64_t>(shares * 1000 / kSharesPerCpu);
+}
+
+Resources merge(Resources record, const Resources& wanted) {
+  // CRI writes 0 for "not stated", and containerd passes it on.
+  if (wanted.shares.value_or(0) != 0) record.shares = wanted.shares;
+  if (wanted.quota.value_or(0) != 0) record.quota = wanted.quota;
+  if (wanted.period.value_or(0) != 0) record.period = wanted.period;
+  if (wanted.memory.value_or(0) != 0) record.memory = wanted.memory;
+  if (!wanted.cpus.empty()) record.cpus = wanted.cpus;
+  if (!wanted.mems.empty()) record.mems = wanted.mems;
+  return record;
+}
+
+Wish wish_of(const Pod& pod, const std::string& container_name, const Resources& resources,
+             const Defaults& defaults) {
+  Annotations annotations(pod, container_name);
+  Wish wish;
+  wish.warnings = annotations.unknown();
+  const Cpus cpus = annotations.word("cpus", kCpus, Cpus::kByQos);
+  const auto milli = milli_cpus(resources);
+  const std::string obstacle = not_entitled(qos_of(pod.cgroup_parent), milli);
+  if (!annotations.error().empty()) {
+    wish.kind = Wish::Kind::kRefused;
+    wish.text = annotations.error();
+  } else if (cpus == Cpus::kShared) {
+    wish.text = "it asked for shared CPUs";
+  } else if (!obstacle.empty()) {
+    wish.kind = cpus == Cpus::kExclusive ? Wish::Kind::kRefused : Wish::Kind::kShared;
+    wish.text =
+        cpus == Cpus::kExclusive
+            ? "exclusive CPUs are only for containers of Guaranteed pods with a whole number "
+              "of CPUs: " +
+                  obstacle
+            : obstacle;
+  } else {
+    wish.request = request_of(
+        annotations, resources,
+        static_cast<int>(std::min<std::int64_t>(*milli / 1000, CpuSet::kCapacity)), defaults);
+    wish.kind = annotations.error().empty() ? Wish::Kind::kExclusive : Wish::Kind::kRefused;
+    wish.text = annotations.error();
+  }
+  return wish;
+}
+
+}  // namespace pinion::engine

@@ -1,0 +1,71 @@
+// All that the agent knows of its node: who runs here and on what. Held and changed by the engine
+// alone; fences and readers see it const.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "agent/engine/events.h"
+#include "agent/engine/policy.h"
+#include "topology/ledger.h"
+
+namespace pinion::engine {
+
+enum class Role {
+  kShared,     // runs in the shared set, with everybody else
+  kExclusive,  // holds a claim in the ledger
+};
+
+// One live container. Its cpuset is known three times over: decided (target()), told (to the
+// runtime, last) and applied (in the cgroup's own file, when last seen).
+struct Member {
+  std::string id;
+  std::string name;
+  std::string pod_id;
+  std::string pod_name;
+  std::string name_space;
+  std::string cgroups_path;
+  std::uint32_t pid = 0;
+  Resources resources;  // as last stated by the runtime, updates merged in
+  Qos qos = Qos::kUnknown;
+  Role role = Role::kShared;
+  bool system = false;             // may run on reserved CPUs although they are kept from others
+  bool started = false;            // its cgroup exists and its program runs or is about to
+  Cpuset own;                      // kExclusive: what it was given
+  topology::Request request;       // kExclusive: what it was given it for
+  topology::Why why;               // kExclusive: how it was chosen
+  std::optional<Cpuset> told;      // nullopt: nothing yet, or known to be lost
+  std::optional<Applied> applied;  // nullopt: never seen
+  std::string trouble;             // why it is not as it should be; empty when it is
+  bool repair_due = false;  // its file was found wrong, not by our doing, and is not mended yet
+  bool stuck = false;       // the last write failed: left alone until the next audit or event
+  int missing = 0;          // audits in a row that found no cgroup
+};
+
+struct State {
+  topology::Topology topology;
+  topology::Ledger ledger;
+  bool strict_reservation = false;
+  std::map<std::string, Member, std::less<>> members;  // by container id
+
+  // What a pod's containers held, for those that come after them: by pod id, then container name.
+  struct Past {
+    std::map<std::string, CpuSet, std::less<>> cores;
+    CpuSet released;  // given back by its finished containers
+  };
+  std::map<std::string, Past, std::less<>> past;
+
+  // SHARED: online CPUs that no claim holds, isolated ones left out while others are there, and
+  // without the reserved ones under strict reservation. Never empty.
+  [[nodiscard]] CpuSet shared() const;
+  [[nodiscard]] Member* find(std::string_view id);
+  [[nodiscard]] const Member* find(std::string_view id) const;
+};
+
+// The first broken rule of the state as a sentence, or nothing: claims and exclusive members
+// correspond one to one, nobody runs on what another holds, no claim touches a reserved or offline
+// CPU, the shared set and `pool` are not empty and touch no claim.
+[[nodiscard]] std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool);
+
+}  // namespace pinion::engine

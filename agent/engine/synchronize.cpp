@@ -1,0 +1,139 @@
+// A connection begins with the list of all that exists. Whoever runs keeps its cores: what the
+// agent remembers comes first, then what the cgroup's own file says, then the runtime's record.
+// Only then are containers placed that started while nobody was looking.
+#include <set>
+
+#include "agent/engine/engine.h"
+#include "topology/adopt.h"
+
+namespace pinion::engine {
+namespace {
+
+bool is_live(const Container& container) {
+  return container.state != ContainerState::kStopped;
+}
+
+bool has_started(const Container& container) {
+  return container.state == ContainerState::kRunning || container.state == ContainerState::kPaused;
+}
+
+// Where the container runs now, by its file or else by the runtime's record.
+CpuSet runs_on(const Container& container, const std::map<std::string, Applied>& files) {
+  if (const auto file = files.find(container.id); file != files.end()) return file->second.cpus;
+  const auto record = CpuSet::parse(container.resources.cpus);
+  return record ? *record : CpuSet();
+}
+
+}  // namespace
+
+void Engine::drop_unlisted(const Synchronize& event) {
+  std::set<std::string_view> live;
+  for (const Container& container : event.containers) {
+    if (is_live(container)) live.insert(container.id);
+  }
+  std::vector<std::string> gone;
+  for (const auto& [id, member] : state_.members) {
+    if (!live.contains(id)) gone.push_back(id);
+  }
+  for (const std::string& id : gone) forget(id);
+
+  std::set<std::string_view> pods;
+  for (const Pod& pod : event.pods) pods.insert(pod.id);
+  std::erase_if(state_.past, [&](const auto& entry) { return !pods.contains(entry.first); });
+}
+
+// What the runtime and the cgroup say of it now.
+void Engine::observe(Member& member, const Container& container, const Synchronize& event) {
+  member.started = member.started || has_started(container);
+  member.stuck = false;
+  if (const auto file = event.files.find(container.id); file != event.files.end()) {
+    member.applied = file->second;
+  }
+  const auto record = CpuSet::parse(container.resources.cpus);
+  if (record && !record->empty()) {
+    const auto mems = NodeSet::parse(container.resources.mems);
+    member.told = Cpuset{.cpus = *record, .mems = mems ? *mems : NodeSet()};
+  } else {
+    member.told.reset();
+  }
+}
+
+// The member stays on the CPUs it is seen on. False: they are not a set that it can be given.
+bool Engine::keep(Member& member, const topology::Request& request, const CpuSet& cpus) {
+  const topology::Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, cpus);
+  const auto* decision = std::get_if<topology::Decision>(&outcome);
+  if (decision == nullptr || leaves_nothing(*decision)) return false;
+  const std::uint64_t not_met = counters_.preferred_not_met;
+  take(member, request, *decision);
+  counters_.preferred_not_met = not_met;  // was counted when it was placed
+  ++counters_.kept;
+  return true;
+}
+
+// A running container that is entitled to cores and is on none of its own: it gets some, near where
+// it is. It cannot be refused any more, only left in the shared set and shown.
+void Engine::settle(Member& member, const Wish& wish, const CpuSet& cpus, Effects& effects) {
+  const bool was_pinned = cpus.count() == wish.request.cpus;
+  if (auto refusal = place(member, wish, was_pinned ? cpus : CpuSet(), effects)) {
+    member.trouble = *refusal;
+    ++counters_.unplaced;
+  } else if (was_pinned) {
+    ++counters_.moved;
+  }
+}
+
+// Ranks that are not on their cores, and others that are: the fence mends them, here they count.
+void Engine::count_wrong_files() {
+  for (auto& [id, member] : state_.members) {
+    if (!member.started || !member.applied) continue;
+    const bool wrong = member.role == Role::kExclusive
+                           ? !matches(*member.applied, member.own)
+                           : member.applied->cpus.intersects(state_.ledger.exclusive());
+    if (!wrong || member.repair_due) continue;
+    member.repair_due = true;
+    ++counters_.drift;
+  }
+}
+
+void Engine::on(const Synchronize& event, Effects& effects) {
+  ++counters_.synchronized;
+  drop_unlisted(event);
+
+  std::map<std::string_view, const Pod*> pods;
+  for (const Pod& pod : event.pods) pods[pod.id] = &pod;
+
+  struct Unplaced {
+    Member* member;
+    Wish wish;
+    CpuSet cpus;
+  };
+  std::vector<Unplaced> unplaced;
+  for (const Container& container : event.containers) {
+    const auto pod = pods.find(container.pod_id);
+    if (!is_live(container) || pod == pods.end()) continue;
+    const bool is_new = state_.find(container.id) == nullptr;
+    Member& member = remember(*pod->second, container);
+    observe(member, container, event);
+    if (member.role == Role::kExclusive) {
+      ++counters_.kept;
+      continue;
+    }
+    Wish wish = wish_of(*pod->second, container.name, member.resources, settings_.defaults);
+    if (is_new) warn(wish, member, effects);
+    if (wish.kind != Wish::Kind::kExclusive) continue;
+    wish.request.id = member.id;
+    const CpuSet cpus = runs_on(container, event.files);
+    if (!keep(member, wish.request, cpus)) unplaced.push_back({&member, std::move(wish), cpus});
+  }
+  for (const auto& [member, wish, cpus] : unplaced) settle(*member, wish, cpus, effects);
+
+  count_wrong_files();
+  fence_->synchronized(state_, effects);
+  effects.notes.push_back({.level = Note::Level::kInfo,
+                           .text = "synchronized",
+                           .fields = {{"containers", std::to_string(state_.members.size())},
+                                      {"exclusive", state_.ledger.exclusive().to_string()},
+                                      {"shared", state_.shared().to_string()}}});
+}
+
+}  // namespace pinion::engine

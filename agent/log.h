@@ -1,0 +1,37 @@
+// The agent's log: one line per decision, as text or JSON, to standard error. Written by a thread
+// of its own from a bounded queue: a blocked reader costs old lines, never an answer to the
+// runtime.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/config.h"
+#include "agent/engine/fence.h"
+
+namespace pinion::agent {
+
+class Log {
+ public:
+  Log(const std::string& level, LogFormat format);
+  ~Log();  // writes what is queued
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  void write(const engine::Note& note);
+  void info(std::string text, std::vector<std::pair<std::string, std::string>> fields = {});
+  void warn(std::string text, std::vector<std::pair<std::string, std::string>> fields = {});
+  void error(std::string text, std::vector<std::pair<std::string, std::string>> fields = {});
+
+ private:
+  LogFormat format_;
+};
+
+// `text key=value key="value with blanks"`; control characters are escaped, so that a pod's name or
+// annotation cannot forge a line.
+[[nodiscard]] std::string text_line(const engine::Note& note);
+// The members of a JSON object, without the braces: "msg":"text","key":"value".
+[[nodiscard]] std::string json_members(const engine::Note& note);
+
+}  // namespace pinion::agent

@@ -1,0 +1,104 @@
+// pinion-agent: composes everything. Nothing is decided here.
+#include <google/protobuf/stubs/logging.h>
+#include <pthread.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+
+#include "agent/config.h"
+#include "agent/log.h"
+#include "agent/main_loop.h"
+#include "agent/preflight.h"
+#include "agent/version.h"
+#include "nri-plugin/launch.h"
+
+namespace pinion::agent {
+namespace {
+
+// Before any thread is started, so that all of them leave these signals to the descriptor.
+Result<Fd> take_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  if (pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return sys_failure("block signals");
+  Fd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.valid()) return sys_failure("signalfd");
+  return fd;
+}
+
+nri::Connection connect(const Config& config, const std::optional<nri::Launch>& launch,
+                        nri::Handler& handler) {
+  nri::ConnectionOptions options;
+  options.socket = config.nri_socket;
+  options.session.index = config.nri_index;
+  if (!launch) return {options, handler};
+  if (!launch->name.empty()) options.session.name = launch->name;
+  if (!launch->index.empty()) options.session.index = launch->index;
+  return {options, handler, Fd(launch->fd)};
+}
+
+Status run(const Config& config) {
+  auto signals = take_signals();
+  if (!signals) return failure(signals.error());
+  const auto launch = nri::read_launch([](const char* name) { return std::getenv(name); });
+  if (!launch) return failure(launch.error());
+  if (auto allowed = check_kubelet(config); !allowed) return allowed;
+  const auto lock = lock_state_dir(config.state_dir);
+  if (!lock) return failure(lock.error());
+  const auto source = config.source();
+  if (!source) return failure(source.error());
+  auto topology = topology::discover(*source);
+  if (!topology) return failure(topology.error().within("read the machine"));
+  if (auto valid = check_reserved(config, *topology); !valid) return valid;
+  auto enforcement = choose_enforcement(config);
+  if (!enforcement) return failure(enforcement.error());
+  auto status = StatusServer::listen(config.state_dir + "/status.sock");
+  if (!status) return failure(status.error());
+
+  Log log(config.log_level, config.log_format);
+  engine::Engine engine(std::move(*topology),
+                        {.reserved = config.reserved,
+                         .strict_reservation = config.strict_reservation,
+                         .defaults = config.defaults},
+                        enforcement->fence);
+  log.info("started", {{"version", kVersion},
+                       {"cpus", engine.state().topology.online.to_string()},
+                       {"numa_nodes", std::to_string(engine.state().topology.nodes.size())},
+                       {"reserved", config.reserved.to_string()},
+                       {"fence", std::string(engine.fence_name())},
+                       {"cgroups", enforcement->why}});
+  Node node(std::move(engine), std::move(enforcement->files), log, config.audit_interval);
+  nri::Connection connection = connect(config, *launch, node);
+  auto done = run_main_loop(node, connection, *status, *signals, config.ready_file, log);
+  if (!config.ready_file.empty()) unlink(config.ready_file.c_str());
+  log.info("stopped, containers keep their cores");
+  return done;
+}
+
+}  // namespace
+}  // namespace pinion::agent
+
+int main(int argc, char** argv) {
+  using namespace pinion::agent;
+  const auto invocation = read_command_line(argc, argv);
+  if (!invocation) {
+    std::cerr << "pinion-agent: " << invocation.error().text << "\n";
+    return 2;
+  }
+  if (invocation->exit_code) return *invocation->exit_code;
+  if (invocation->check_only) {
+    std::cout << to_yaml(invocation->config);
+    return 0;
+  }
+  // Else protobuf writes to standard error by itself when a message holds broken text.
+  google::protobuf::SetLogHandler(nullptr);
+  if (const auto done = run(invocation->config); !done) {
+    std::cerr << "pinion-agent: " << done.error().text << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,17 @@
+// One thread, one poll: the runtime's socket, signals and status clients; work that can wait is
+// done a piece at a time in between.
+#pragma once
+
+#include "agent/node.h"
+#include "agent/status_server.h"
+#include "base/fd.h"
+
+namespace pinion::agent {
+
+// Runs until SIGTERM or SIGINT arrives at `signals` (a signalfd), or until a runtime that launched
+// us closes its socket. `ready_file`, when not empty, is made after the first Synchronize.
+// Errors: kInternal when poll itself fails.
+Status run_main_loop(Node& node, nri::Connection& connection, StatusServer& status,
+                     const Fd& signals, const std::string& ready_file, Log& log);
+
+}  // namespace pinion::agent

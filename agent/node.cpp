@@ -1,0 +1,110 @@
+#include "agent/node.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace pinion::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstResyncPause{1000};
+constexpr std::chrono::milliseconds kLastResyncPause{60'000};
+
+}  // namespace
+
+Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files, Log& log,
+           std::chrono::milliseconds audit_interval)
+    : engine_(std::move(engine)),
+      files_(std::move(files)),
+      log_(log),
+      audit_interval_(audit_interval),
+      next_audit_(std::chrono::steady_clock::now() + audit_interval),
+      resync_pause_(kFirstResyncPause) {}
+
+void Node::enforce(const engine::Enforce& wanted) {
+  if (!files_) return;
+  for (const engine::Note& note : engine_.report(files_->enforce(wanted))) log_.write(note);
+}
+
+engine::Reply Node::handle(engine::Event event) {
+  auto* all = std::get_if<engine::Synchronize>(&event);
+  if (all != nullptr && files_) {
+    for (const engine::Container& container : all->containers) {
+      if (auto applied = files_->read(container.cgroups_path, container.pid)) {
+        all->files.emplace(container.id, std::move(*applied));
+      }
+    }
+  }
+  engine::Effects effects = engine_.handle(event);
+  if (!effects.fatal.empty()) {
+    log_.error("broken invariant, stopping: a restart rebuilds the state",
+               {{"what", effects.fatal}});
+    std::abort();
+  }
+  for (const engine::Enforce& wanted : effects.now) enforce(wanted);
+  for (const engine::Note& note : effects.notes) log_.write(note);
+  synchronized_ = synchronized_ || all != nullptr;
+  trim_due_ = trim_due_ || all != nullptr;
+  return std::move(effects.reply);
+}
+
+void Node::runtime_connected(const nri::RuntimeInfo& info) {
+  last_disconnect_.clear();
+  log_.info("connected", {{"runtime", info.name},
+                          {"version", info.version},
+                          {"request_timeout_ms", std::to_string(info.request_timeout.count())}});
+}
+
+void Node::runtime_disconnected(const Error& why) {
+  if (why.text == last_disconnect_) return;  // said already, still trying
+  last_disconnect_ = why.text;
+  log_.warn("no connection to the runtime, trying again", {{"why", why.text}});
+}
+
+void Node::warn(const std::string& text) {
+  log_.warn(text);
+}
+
+bool Node::work(TimePoint now) {
+  if (trim_due_) {  // a Synchronize of hundreds of containers leaves megabytes of free heap
+    trim_due_ = false;
+    malloc_trim(0);
+    return true;
+  }
+  if (!files_) return false;
+  if (const auto piece = engine_.idle()) {
+    enforce(*piece);
+    return true;
+  }
+  if (!audit_at_) {
+    if (now < next_audit_) return false;
+    audit_at_.emplace();
+  }
+  const auto piece = engine_.audit(*audit_at_);
+  if (!piece) {
+    audit_at_.reset();
+    next_audit_ = now + audit_interval_;
+    return false;
+  }
+  audit_at_ = piece->id;
+  enforce(*piece);
+  return true;
+}
+
+std::optional<Node::TimePoint> Node::next_work() const {
+  return files_ ? std::optional(next_audit_) : std::nullopt;
+}
+
+bool Node::take_resync_wish(TimePoint now) {
+  if (!engine_.wants_resync()) {
+    if (now >= next_resync_ + kLastResyncPause) resync_pause_ = kFirstResyncPause;
+    return false;
+  }
+  if (now < next_resync_) return false;
+  next_resync_ = now + resync_pause_;
+  resync_pause_ = std::min(2 * resync_pause_, kLastResyncPause);
+  return true;
+}
+
+}  // namespace pinion::agent

@@ -1,0 +1,60 @@
+// The shell around the engine: takes the runtime's events, has the engine decide, carries the
+// effects out, and compares decided with applied when nothing else is to do. One thread, never
+// blocked.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "agent/cgroup/cpuset_files.h"
+#include "agent/engine/engine.h"
+#include "agent/log.h"
+#include "nri-plugin/connection.h"
+
+namespace pinion::agent {
+
+class Node final : public nri::Handler {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  // The log must outlive the node. Without `files` nothing is compared.
+  Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files, Log& log,
+       std::chrono::milliseconds audit_interval);
+
+  // nri::Handler
+  engine::Reply handle(engine::Event event) override;
+  void runtime_connected(const nri::RuntimeInfo& info) override;
+  void runtime_disconnected(const Error& why) override;
+  void warn(const std::string& text) override;
+
+  // Does one small piece of waiting work: a cpuset file to grow, or one to compare. False: there is
+  // none until next_work().
+  bool work(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> next_work() const;
+
+  // A container is wrong in a way that only the answer to a new Synchronize can mend. True at most
+  // once in a while, so that a repair that does not help cannot spin.
+  [[nodiscard]] bool take_resync_wish(TimePoint now);
+
+  // All containers are known: a Synchronize was answered.
+  [[nodiscard]] bool synchronized() const { return synchronized_; }
+  [[nodiscard]] const engine::Engine& engine() const { return engine_; }
+  [[nodiscard]] bool compares_files() const { return files_.has_value(); }
+
+ private:
+  void enforce(const engine::Enforce& wanted);
+
+  engine::Engine engine_;
+  std::optional<cgroup::CpusetFiles> files_;
+  Log& log_;
+  std::chrono::milliseconds audit_interval_;
+  bool synchronized_ = false;
+  bool trim_due_ = false;
+  std::optional<std::string> audit_at_;  // the container compared last in this round
+  TimePoint next_audit_;
+  TimePoint next_resync_;
+  std::chrono::milliseconds resync_pause_;
+  std::string last_disconnect_;
+};
+
+}  // namespace pinion::agent

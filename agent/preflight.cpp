@@ -1,0 +1,101 @@
+#include "agent/preflight.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace pinion::agent {
+namespace {
+
+using topology::Source;
+
+std::string under(const std::string& root, const std::string& path) {
+  return root == "/" ? path : root + path;
+}
+
+}  // namespace
+
+Result<Fd> lock_state_dir(const std::string& state_dir) {
+  std::error_code error;
+  std::filesystem::create_directories(state_dir, error);
+  if (error) return sys_failure("make state directory " + state_dir, error.value());
+  const std::string path = state_dir + "/agent.lock";
+  Fd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.valid()) return sys_failure("open " + path);
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno != EWOULDBLOCK) return sys_failure("lock " + path);
+  return failure(Errc::kExhausted, "another pinion-agent runs on this node (it holds " + path +
+                                       "): stop that one first");
+}
+
+Result<std::string> kubelet_policy(const std::string& state_file) {
+  const auto state = nlohmann::json::parse(state_file, nullptr, false);
+  if (!state.is_object()) return failure(Errc::kInvalid, "not a JSON object");
+  const auto policy = state.find("policyName");
+  if (policy == state.end() || !policy->is_string()) {
+    return failure(Errc::kInvalid, "it has no policyName");
+  }
+  return policy->get<std::string>();
+}
+
+Status check_kubelet(const Config& config) {
+  const std::string path = under(config.host_root, config.kubelet_dir) + "/cpu_manager_state";
+  std::ifstream file(path);
+  if (!file) return {};
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto policy = kubelet_policy(text.str());
+  if (!policy) return failure(policy.error().within("kubelet's state file " + path));
+  if (*policy != "static") return {};
+  return failure(
+      Errc::kDenied,
+      "the kubelet pins containers itself (" + path +
+          " says policy 'static'), and two masters would undo each other's work: set "
+          "cpuManagerPolicy: none in the kubelet's configuration, drain the node, delete "
+          "that file, restart the kubelet, then start pinion-agent");
+}
+
+Status check_reserved(const Config& config, const topology::Topology& topology) {
+  const topology::CpuSet all = topology.online | topology.offline;
+  if (!config.reserved.is_subset_of(all)) {
+    return failure(Errc::kInvalid, "reservedSystemCPUs: CPUs " +
+                                       (config.reserved - all).to_string() +
+                                       " do not exist, this machine has " + all.to_string());
+  }
+  if (config.strict_reservation && topology.online.is_subset_of(config.reserved)) {
+    return failure(Errc::kInvalid,
+                   "reservedSystemCPUs: with strict-cpu-reservation at least one CPU must be left "
+                   "for containers");
+  }
+  return {};
+}
+
+Result<Enforcement> choose_enforcement(const Config& config) {
+  Enforcement result;
+  const auto source = config.source();
+  if (!source) return failure(source.error());
+  const bool elsewhere =
+      source->kind == Source::Kind::kXml || source->kind == Source::Kind::kSynthetic;
+  if (elsewhere) {
+    result.why = "the topology is not this machine's, cgroup files are left alone";
+  } else if (auto hierarchy = cgroup::find_cpuset_hierarchy(config.host_root); !hierarchy) {
+    result.why = hierarchy.error().text;
+  } else {
+    hierarchy->writable = hierarchy->writable && config.fence != FenceChoice::kRuntime;
+    result.why = "cgroup v" + std::to_string(hierarchy->version) + " at " + hierarchy->mount +
+                 (hierarchy->writable ? "" : ", only read");
+    result.fence = hierarchy->writable ? engine::FenceKind::kLeaf : engine::FenceKind::kRuntime;
+    result.files.emplace(*hierarchy, under(config.host_root, "/proc"));
+  }
+  if (config.fence == FenceChoice::kLeaf && result.fence != engine::FenceKind::kLeaf) {
+    return failure(Errc::kUnavailable,
+                   "fence 'leaf' needs a writable cpuset hierarchy: " + result.why);
+  }
+  return result;
+}
+
+}  // namespace pinion::agent

@@ -1,0 +1,38 @@
+// What must hold before the agent may touch anything.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "agent/cgroup/cpuset_files.h"
+#include "agent/config.h"
+#include "base/fd.h"
+
+namespace pinion::agent {
+
+// Takes the lock in the state directory, made when missing, for the life of the descriptor; the
+// kernel gives it back however the process ends. Errors: kExhausted when another agent holds it.
+Result<Fd> lock_state_dir(const std::string& state_dir);
+
+// The policy in the text of a kubelet's cpu_manager_state file. Errors: kInvalid.
+Result<std::string> kubelet_policy(const std::string& state_file);
+
+// Refused (kDenied, saying what to change) beside a kubelet whose state file says "static". No
+// file, no kubelet: fine.
+Status check_kubelet(const Config& config);
+
+// Errors: kInvalid when a reserved CPU is not one of the machine's, or all of them are reserved
+// under strict reservation.
+Status check_reserved(const Config& config, const topology::Topology& topology);
+
+// The fence for this machine and the cgroup files to work with. Without files (another machine's
+// topology or snapshot, no hierarchy) `files` is empty and `why` says so.
+struct Enforcement {
+  engine::FenceKind fence = engine::FenceKind::kRuntime;
+  std::optional<cgroup::CpusetFiles> files;
+  std::string why;
+};
+// Errors: kUnavailable when the configuration forces a fence that cannot work here.
+Result<Enforcement> choose_enforcement(const Config& config);
+
+}  // namespace pinion::agent

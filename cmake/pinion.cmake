@@ -1,0 +1,82 @@
+# The few rules that every target of Pinion follows.
+
+add_library(pinion_flags INTERFACE)
+target_include_directories(pinion_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(pinion_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False positives on std::string's operator+ when optimising (GCC bug 105651).
+  target_compile_options(pinion_flags INTERFACE -Wno-restrict)
+endif()
+if(PINION_WERROR)
+  target_compile_options(pinion_flags INTERFACE -Werror)
+endif()
+if(PINION_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(PINION_SANITIZE)
+  add_compile_options(-fsanitize=${PINION_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${PINION_SANITIZE})
+  if(PINION_SANITIZE MATCHES undefined)
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+# pinion_library(NAME SOURCES files... [LINK targets...])
+function(pinion_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC pinion_flags ${arg_LINK})
+endfunction()
+
+# A library that decides and does no I/O: it may link only other pure libraries, and the test
+# purity.NAME looks for symbols of I/O, clocks, threads and foreign libraries in what it compiled to.
+function(pinion_pure_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  foreach(dependency IN LISTS arg_LINK)
+    get_target_property(pure ${dependency} PINION_PURE)
+    if(NOT pure)
+      message(FATAL_ERROR "${name} is pure and may not link ${dependency}, which is not")
+    endif()
+  endforeach()
+  pinion_library(${name} ${ARGN})
+  set_target_properties(${name} PROPERTIES PINION_PURE TRUE)
+  set_property(GLOBAL APPEND PROPERTY PINION_PURE_TARGETS ${name})
+endfunction()
+
+# pinion_program(NAME SOURCES files... [LINK targets...])
+function(pinion_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE pinion_flags ${arg_LINK})
+endfunction()
+
+# A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case.
+function(pinion_test name)
+  if(NOT PINION_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  pinion_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  set(labels)
+  if(arg_LABELS)
+    set(labels LABELS "${arg_LABELS}")
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+    PROPERTIES ${labels} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+endfunction()
+
+# pinion_fuzz(NAME SOURCES file LINK targets...): the file defines LLVMFuzzerTestOneInput. With
+# PINION_FUZZ it becomes a libFuzzer program; always, a test replays tests/fuzz/corpus/NAME.
+function(pinion_fuzz name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  if(PINION_TESTS)
+    pinion_program(${name}_replay SOURCES ${arg_SOURCES} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cpp LINK ${arg_LINK})
+    add_test(NAME fuzz.${name} COMMAND ${name}_replay ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+    set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
+  endif()
+  if(PINION_FUZZ)
+    pinion_program(${name}_fuzz SOURCES ${arg_SOURCES} LINK ${arg_LINK})
+    target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+  endif()
+endfunction()

@@ -1,0 +1,26 @@
+#include "ctl/output.h"
+
+#include <cerrno>
+#include <cstdio>
+
+namespace pinion::ctl {
+
+Status print(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (written && std::fflush(stdout) == 0) return {};
+  const int cause = errno;
+  if (cause == EPIPE) return {};
+  return sys_failure("write to standard output", cause);
+}
+
+int report(const Error& error) {
+  std::fprintf(stderr, "pinionctl: %s\n", error.text.c_str());
+  return kExitFailure;
+}
+
+int print_and_exit_code(std::string_view text) {
+  const Status printed = print(text);
+  return printed ? kExitOk : report(printed.error());
+}
+
+}  // namespace pinion::ctl

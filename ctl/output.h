@@ -1,0 +1,24 @@
+// Standard output and the exit codes of pinionctl.
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+
+namespace pinion::ctl {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+
+// Writes all of it to standard output. A reader that has left ("| head") is no error. Precondition:
+// SIGPIPE is ignored.
+Status print(std::string_view text);
+
+// "pinionctl: TEXT" to standard error; returns kExitFailure.
+int report(const Error& error);
+
+// print(), and the exit code that follows from it.
+int print_and_exit_code(std::string_view text);
+
+}  // namespace pinion::ctl

@@ -1,0 +1,62 @@
+#include "ctl/plan_command.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "ctl/draw_plan.h"
+#include "ctl/machine_options.h"
+#include "ctl/output.h"
+#include "ctl/requests_file.h"
+
+namespace pinion::ctl {
+namespace {
+
+struct Options {
+  MachineOptions machine;
+  std::string requests;
+  bool json = false;
+};
+
+Result<std::string> read_text(const std::string& path) {
+  if (path == "-") return std::string{std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad()) return sys_failure("read " + path);
+  return text;
+}
+
+int run(const Options& options) {
+  const auto text = read_text(options.requests);
+  if (!text) return report(text.error());
+  const auto requests = parse_requests(*text);
+  if (!requests) return report(requests.error().within(options.requests));
+  const auto read = read_machine(options.machine);
+  if (!read) return report(read.error());
+  const topology::Plan plan =
+      topology::plan(read->topology, topology::Ledger(read->reserved), *requests);
+  return print_and_exit_code(options.json ? plan_json(read->topology, *requests, plan)
+                                          : draw_plan(read->topology, *requests, plan));
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "plan", "Place a list of containers on a machine, dry, and draw the result");
+  auto options = std::make_shared<Options>();  // lives as long as the callback below
+  add_machine_options(*command, options->machine);
+  command
+      ->add_option(
+          "--requests", options->requests,
+          "YAML or JSON list of containers, keys as the annotations; - reads standard input")
+      ->type_name("FILE")
+      ->required();
+  command->add_flag("--json", options->json, "The same as data");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace pinion::ctl

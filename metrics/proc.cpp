@@ -1,0 +1,145 @@
+#include "metrics/proc.h"
+
+#include <array>
+#include <charconv>
+
+namespace pinion::metrics {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\n";
+constexpr int kLastCpu = 39;  // the last field of stat that is read
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+template <class Number>
+std::optional<Number> to_number(std::string_view text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stopped != end) return std::nullopt;
+  return value;
+}
+
+// Cuts the first blank-separated word off `rest`; empty at the end.
+std::string_view next_word(std::string_view& rest) {
+  const auto start = rest.find_first_not_of(kBlanks);
+  if (start == std::string_view::npos) return rest = {};
+  rest.remove_prefix(start);
+  const std::string_view word = rest.substr(0, rest.find_first_of(kBlanks));
+  rest.remove_prefix(word.size());
+  return word;
+}
+
+// Cuts the first line off `rest`, without its newline.
+std::string_view next_line(std::string_view& rest) {
+  const auto end = rest.find('\n');
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  return line;
+}
+
+tl::unexpected<Error> bad_field(int number, std::string_view text) {
+  return failure(Errc::kInvalid,
+                 "stat: field " + std::to_string(number) + " is '" + std::string(text) + "'");
+}
+
+tl::unexpected<Error> bad_line(std::string_view line) {
+  return failure(Errc::kInvalid, "status: line '" + std::string(line) + "'");
+}
+
+// Fields 4 to 39, which follow the state.
+Status parse_numbers(std::string_view rest, TaskStat& stat) {
+  for (int field = 4; field <= kLastCpu; ++field) {
+    const std::string_view word = next_word(rest);
+    if (field != 14 && field != 15 && field != 22 && field != kLastCpu) {
+      if (word.empty()) return bad_field(field, word);
+      continue;
+    }
+    const auto value = to_number<std::uint64_t>(word);
+    if (!value) return bad_field(field, word);
+    if (field == 14) stat.user_ticks = *value;
+    if (field == 15) stat.system_ticks = *value;
+    if (field == 22) stat.start_ticks = *value;
+    if (field == kLastCpu) {
+      if (*value >= topology::CpuSet::kCapacity) return bad_field(field, word);
+      stat.last_cpu = static_cast<topology::CpuId>(*value);
+    }
+  }
+  return {};
+}
+
+// "Key:<blanks>value" -> value, when the line has that key.
+std::optional<std::string_view> value_of(std::string_view line, std::string_view key) {
+  if (line.size() <= key.size() || line.substr(0, key.size()) != key || line[key.size()] != ':') {
+    return std::nullopt;
+  }
+  return trimmed(line.substr(key.size() + 1));
+}
+
+}  // namespace
+
+Result<TaskStat> parse_task_stat(std::string_view line) {
+  // comm is the program's to choose, so only the last ')' ends it.
+  const auto open = line.find('(');
+  const auto close = line.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
+    return failure(Errc::kInvalid, "stat: no (comm)");
+  }
+  TaskStat stat;
+  const auto id = to_number<int>(trimmed(line.substr(0, open)));
+  if (!id || *id < 0) return bad_field(1, line.substr(0, open));
+  stat.id = *id;
+  stat.comm = std::string(line.substr(open + 1, close - open - 1));
+  std::string_view rest = line.substr(close + 1);
+  const std::string_view state = next_word(rest);
+  if (state.size() != 1) return bad_field(3, state);
+  stat.state = state[0];
+  if (Status numbers = parse_numbers(rest, stat); !numbers) return failure(numbers.error());
+  return stat;
+}
+
+Result<TaskStatus> parse_task_status(std::string_view text) {
+  TaskStatus status;
+  const std::array numbers{
+      std::pair{std::string_view("Threads"), &status.threads},
+      std::pair{std::string_view("voluntary_ctxt_switches"), &status.voluntary_switches},
+      std::pair{std::string_view("nonvoluntary_ctxt_switches"), &status.involuntary_switches},
+  };
+  while (!text.empty()) {
+    const std::string_view line = next_line(text);
+    if (const auto list = value_of(line, "Cpus_allowed_list")) {
+      auto cpus = topology::CpuSet::parse(*list);
+      if (!cpus) return bad_line(line);
+      status.cpus_allowed = *cpus;
+    }
+    if (const auto list = value_of(line, "Mems_allowed_list")) {
+      auto mems = topology::NodeSet::parse(*list);
+      if (!mems) return bad_line(line);
+      status.mems_allowed = *mems;
+    }
+    for (const auto& [key, target] : numbers) {
+      const auto digits = value_of(line, key);
+      if (!digits) continue;
+      const auto value = to_number<std::uint64_t>(*digits);
+      if (!value) return bad_line(line);
+      *target = *value;
+    }
+  }
+  return status;
+}
+
+std::optional<std::uint64_t> parse_migrations(std::string_view text) {
+  while (!text.empty()) {
+    std::string_view line = next_line(text);
+    if (next_word(line) != "se.nr_migrations") continue;
+    if (next_word(line) != ":") return std::nullopt;
+    return to_number<std::uint64_t>(trimmed(line));
+  }
+  return std::nullopt;
+}
+
+}  // namespace pinion::metrics

@@ -1,0 +1,72 @@
+#include "metrics/proc_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+
+#include "base/fd.h"
+
+namespace pinion::metrics {
+namespace {
+
+std::string task_dir(const std::string& root, int pid) {
+  return root + "/proc/" + std::to_string(pid) + "/task";
+}
+
+Result<std::string> read_task_file(const std::string& root, int pid, int tid, const char* name) {
+  const std::string path = task_dir(root, pid) + "/" + std::to_string(tid) + "/" + name;
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return sys_failure("open " + path);
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+    // A task that ended since the open reads as ESRCH.
+    if (count < 0 && errno == ESRCH) return sys_failure("read " + path, ENOENT);
+    if (count < 0) return sys_failure("read " + path);
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+Result<TaskStat> read_task_stat(const std::string& root, int pid, int tid) {
+  const auto text = read_task_file(root, pid, tid, "stat");
+  if (!text) return failure(text.error());
+  return parse_task_stat(*text);
+}
+
+Result<TaskStatus> read_task_status(const std::string& root, int pid, int tid) {
+  const auto text = read_task_file(root, pid, tid, "status");
+  if (!text) return failure(text.error());
+  return parse_task_status(*text);
+}
+
+std::optional<std::uint64_t> read_migrations(const std::string& root, int pid, int tid) {
+  const auto text = read_task_file(root, pid, tid, "sched");
+  if (!text) return std::nullopt;
+  return parse_migrations(*text);
+}
+
+Result<std::vector<int>> list_threads(const std::string& root, int pid) {
+  const std::string path = task_dir(root, pid);
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(path.c_str()), ::closedir);
+  if (!dir) return sys_failure("open " + path);
+  std::vector<int> threads;
+  while (const dirent* entry = ::readdir(dir.get())) {
+    const std::string_view name = static_cast<const char*>(entry->d_name);
+    int tid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
+    if (error == std::errc() && end == name.data() + name.size()) threads.push_back(tid);
+  }
+  std::sort(threads.begin(), threads.end());
+  return threads;
+}
+
+}  // namespace pinion::metrics

@@ -1,0 +1,274 @@
+#include "nri-plugin/service.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "nri-plugin/codec/fields.h"
+
+namespace pinion::nri {
+namespace {
+
+constexpr std::string_view kServiceName = "nri.pkg.api.v1alpha1.Plugin";
+constexpr std::size_t kMaxText = 4096;
+constexpr std::size_t kArenaBlock = std::size_t{16} << 10;
+
+google::protobuf::ArenaOptions arena_options(std::vector<char>& block) {
+  google::protobuf::ArenaOptions options;
+  options.initial_block = block.data();
+  options.initial_block_size = block.size();
+  return options;
+}
+
+Answer failed(StatusCode code, std::string_view text) {
+  return Answer{.code = code, .text = to_utf8(text.substr(0, kMaxText)), .payload = {}};
+}
+
+Answer undecodable() {
+  return failed(StatusCode::kInvalidArgument, "the request's payload cannot be decoded");
+}
+
+Answer succeeded(const google::protobuf::MessageLite& response) {
+  return Answer{.code = StatusCode::kOk, .text = {}, .payload = response.SerializeAsString()};
+}
+
+// Length of the valid UTF-8 sequence at the front, 0 when there is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto at = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = at(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (length == 0 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((at(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (first == 0xe0 && at(1) < 0xa0) || (first == 0xf0 && at(1) < 0x90);
+  const bool surrogate = first == 0xed && at(1) >= 0xa0;
+  const bool too_large = first == 0xf4 && at(1) >= 0x90;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+}  // namespace
+
+std::string to_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    if (length == 0) {
+      out += '?';
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+Service::Service(std::string name, std::size_t max_synchronize_bytes, Handler& handler,
+                 Counters& counters)
+    : name_(std::move(name)),
+      max_synchronize_bytes_(max_synchronize_bytes),
+      handler_(handler),
+      counters_(counters),
+      arena_block_(kArenaBlock),
+      arena_(arena_options(arena_block_)) {}
+
+Answer Service::call(std::string_view service, std::string_view method, std::string_view payload) {
+  const auto known = to_method(method);
+  if (service != kServiceName || !known) {
+    ++counters_.unknown_methods;
+    return failed(StatusCode::kUnimplemented,
+                  "no method " + std::string(service) + "/" + std::string(method));
+  }
+  const auto index = static_cast<std::size_t>(*known);
+  ++counters_.calls[index];
+  Answer answer = dispatch(*known, payload);
+  if (answer.code != StatusCode::kOk) {
+    ++counters_.errors[index];
+    answer.text = name_ + ": " + answer.text;
+  }
+  arena_.Reset();
+  return answer;
+}
+
+Answer Service::dispatch(Method method, std::string_view payload) {
+  switch (method) {
+    case Method::kConfigure:
+      return configure(payload);
+    case Method::kSynchronize:
+      return synchronize(payload);
+    case Method::kShutdown:
+      return shutdown(payload);
+    case Method::kCreateContainer:
+      return create_container(payload);
+    case Method::kUpdateContainer:
+      return update_container(payload);
+    case Method::kStopContainer:
+      return stop_container(payload);
+    case Method::kStateChange:
+      return state_change(payload);
+    case Method::kRunPodSandbox:
+      return event(wire::RUN_POD_SANDBOX, payload);
+    case Method::kStopPodSandbox:
+      return event(wire::STOP_POD_SANDBOX, payload);
+    case Method::kRemovePodSandbox:
+      return event(wire::REMOVE_POD_SANDBOX, payload);
+    case Method::kPostCreateContainer:
+      return event(wire::POST_CREATE_CONTAINER, payload);
+    case Method::kStartContainer:
+      return event(wire::START_CONTAINER, payload);
+    case Method::kPostStartContainer:
+      return event(wire::POST_START_CONTAINER, payload);
+    case Method::kPostUpdateContainer:
+      return event(wire::POST_UPDATE_CONTAINER, payload);
+    case Method::kRemoveContainer:
+      return event(wire::REMOVE_CONTAINER, payload);
+  }
+  return failed(StatusCode::kUnimplemented, "no such method");
+}
+
+// The decoded message, valid until the call is answered; nullptr when it cannot be decoded.
+template <class Message>
+const Message* Service::parse(std::string_view payload) {
+  auto* message = google::protobuf::Arena::CreateMessage<Message>(&arena_);
+  const bool parsed = message->ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+  return parsed ? message : nullptr;
+}
+
+void Service::count(UpdateCount updates) {
+  counters_.updates_out += updates.sent;
+  counters_.updates_dropped += updates.dropped;
+}
+
+Answer Service::refuse(const engine::Reply& reply) {
+  ++counters_.refusals;
+  count(UpdateCount{.sent = 0, .dropped = reply.updates.size()});
+  return failed(StatusCode::kFailedPrecondition, *reply.refusal);
+}
+
+Answer Service::configure(std::string_view payload) {
+  const auto* request = parse<wire::ConfigureRequest>(payload);
+  if (request == nullptr) return undecodable();
+  runtime_ = RuntimeInfo{
+      .name = request->runtime_name(),
+      .version = request->runtime_version(),
+      .nri_version = request->nri_version(),
+      .config = request->config(),
+      .registration_timeout = std::chrono::milliseconds(request->registration_timeout()),
+      .request_timeout = std::chrono::milliseconds(request->request_timeout())};
+  handler_.runtime_connected(*runtime_);
+  wire::ConfigureResponse response;
+  response.set_events(subscribed_events());
+  return succeeded(response);
+}
+
+// Adds the pods and containers of one SynchronizeRequest to the parts, decoding one at a time in
+// the same memory. Gives its `more`; nothing when it cannot be decoded.
+std::optional<bool> Service::take_part(std::string_view payload) {
+  bool more = false;
+  FieldReader reader(payload);
+  while (const auto field = reader.next()) {
+    const bool message = field->type == Field::Type::kBytes;
+    if (field->number == wire::SynchronizeRequest::kPodsFieldNumber && message) {
+      const auto* pod = parse<wire::PodSandbox>(field->bytes);
+      if (pod == nullptr) return std::nullopt;
+      parts_.pods.push_back(to_pod(*pod));
+    } else if (field->number == wire::SynchronizeRequest::kContainersFieldNumber && message) {
+      const auto* container = parse<wire::Container>(field->bytes);
+      if (container == nullptr) return std::nullopt;
+      parts_.containers.push_back(to_container(*container));
+    } else if (field->number == wire::SynchronizeRequest::kMoreFieldNumber) {
+      more = field->value != 0;
+    }
+    arena_.Reset();
+  }
+  if (reader.malformed()) return std::nullopt;
+  return more;
+}
+
+Answer Service::synchronize(std::string_view payload) {
+  parts_bytes_ += payload.size() + 1;  // an empty part counts too
+  const bool too_large = parts_bytes_ > max_synchronize_bytes_;
+  const auto more = too_large ? std::nullopt : take_part(payload);
+  wire::SynchronizeResponse response;
+  if (more && *more) {
+    response.set_more(true);
+    return succeeded(response);
+  }
+  parts_bytes_ = 0;
+  engine::Synchronize all = std::exchange(parts_, {});
+  if (too_large) {
+    return failed(
+        StatusCode::kResourceExhausted,
+        "pods and containers of more than " + std::to_string(max_synchronize_bytes_) + " bytes");
+  }
+  if (!more) return undecodable();
+  const engine::Reply reply = handler_.handle(std::move(all));
+  if (reply.refusal) return refuse(reply);
+  if (!synchronized_) ++counters_.synchronized;
+  synchronized_ = true;
+  count(fill(reply, response));
+  return succeeded(response);
+}
+
+Answer Service::shutdown(std::string_view payload) {
+  if (parse<wire::Empty>(payload) == nullptr) return undecodable();
+  handler_.warn("the runtime says that it is shutting down");
+  return Answer{};
+}
+
+// Decodes, asks the handler, encodes: what the calls about one container have in common.
+template <class Request, class Response>
+Answer Service::request(std::string_view payload) {
+  const auto* request = parse<Request>(payload);
+  if (request == nullptr) return undecodable();
+  auto event = to_event(*request);
+  if (!event) return failed(StatusCode::kInvalidArgument, event.error().text);
+  const engine::Reply reply = handler_.handle(*std::move(event));
+  if (reply.refusal) return refuse(reply);
+  auto* response = google::protobuf::Arena::CreateMessage<Response>(&arena_);
+  count(fill(reply, request->container().id(), *response));
+  return succeeded(*response);
+}
+
+Answer Service::create_container(std::string_view payload) {
+  return request<wire::CreateContainerRequest, wire::CreateContainerResponse>(payload);
+}
+
+Answer Service::update_container(std::string_view payload) {
+  return request<wire::UpdateContainerRequest, wire::UpdateContainerResponse>(payload);
+}
+
+Answer Service::stop_container(std::string_view payload) {
+  return request<wire::StopContainerRequest, wire::StopContainerResponse>(payload);
+}
+
+Answer Service::state_change(std::string_view payload) {
+  const auto* request = parse<wire::StateChangeEvent>(payload);
+  if (request == nullptr) return undecodable();
+  return deliver(request->event(), request->pod(), request->container());
+}
+
+Answer Service::event(wire::Event event, std::string_view payload) {
+  const auto* request = parse<wire::EventRequest>(payload);
+  if (request == nullptr) return undecodable();
+  return deliver(event, request->pod(), request->container());
+}
+
+// All these answers are messages without fields: nothing but a refusal can go back.
+Answer Service::deliver(wire::Event event, const wire::PodSandbox& pod,
+                        const wire::Container& container) {
+  auto translated = to_event(event, pod, container);
+  if (!translated) return failed(StatusCode::kInvalidArgument, translated.error().text);
+  if (!*translated) {
+    ++counters_.ignored_messages;
+    return Answer{};
+  }
+  const engine::Reply reply = handler_.handle(**std::move(translated));
+  if (reply.refusal) return refuse(reply);
+  count(UpdateCount{.sent = 0, .dropped = reply.updates.size()});
+  return Answer{};
+}
+
+}  // namespace pinion::nri

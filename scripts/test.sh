@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Installs what is needed, builds with both compilers, checks format and lint, and runs every test:
+# unit, property, golden, fuzz corpora, with and without sanitizers, and against real containerds.
+# Ends with ctest's own summary. Usage: scripts/test.sh [STEP...] (default: all of the steps below)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+steps=("$@")
+[ ${#steps[@]} -gt 0 ] || steps=(format release tidy asan-ubsan tsan integration)
+results=()
+
+step() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
+
+cxx_files() { git ls-files --cached --others --exclude-standard -- '*.h' '*.cpp'; }
+
+run_format() {
+  cxx_files | xargs clang-format-14 --dry-run --Werror
+}
+
+# clang 14 compiles everything with warnings as errors, then clang-tidy reads the product's sources.
+run_tidy() {
+  cmake --preset dev >/dev/null
+  cmake --build --preset dev
+  cxx_files | grep -E '^(base|topology|nri-plugin|metrics|agent|ctl)/.*\.cpp$' |
+    xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build/dev --quiet
+}
+
+# All tests of a preset but those that need a real containerd.
+run_preset() {
+  cmake --preset "$1" >/dev/null
+  cmake --build --preset "$1"
+  run_ctest "$1" -LE integration -j "$(nproc)"
+}
+
+run_integration() {
+  scripts/runtime.sh
+  cmake --preset release >/dev/null
+  cmake --build --preset release
+  run_ctest release -L integration
+}
+
+run_ctest() {
+  local preset=$1 log
+  shift
+  log=$(mktemp)
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error "$@" | tee "$log"
+  results+=("$preset $*: $(grep -E 'tests passed' "$log"), $(grep -cE '\*\*\*Skipped' "$log" || true) skipped")
+  rm -f "$log"
+}
+
+scripts/deps.sh
+for name in "${steps[@]}"; do
+  step "$name"
+  case $name in
+    format) run_format ;;
+    tidy) run_tidy ;;
+    release | asan-ubsan | tsan) run_preset "$name" ;;
+    integration) run_integration ;;
+    *) echo "test.sh: unknown step '$name'" >&2 && exit 2 ;;
+  esac
+done
+
+printf '\n== all steps passed in %ss\n' "$SECONDS"
+printf '%s\n' "${results[@]}"

@@ -1,0 +1,21 @@
+// The requests file takes any bytes; what it accepts are requests that the allocator takes.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "ctl/requests_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto requests = pinion::ctl::parse_requests(text);
+  if (!requests) {
+    if (requests.error().text.empty()) std::abort();
+    return 0;
+  }
+  if (requests->size() > static_cast<std::size_t>(pinion::ctl::kMaxRequests)) std::abort();
+  for (const auto& request : *requests) {
+    if (request.id.empty() || request.cpus < 1) std::abort();
+  }
+  return 0;
+}

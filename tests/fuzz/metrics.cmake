@@ -1,0 +1,1 @@
+pinion_fuzz(metrics_proc SOURCES metrics_proc.cpp LINK metrics_parse)

@@ -1,0 +1,142 @@
+// Every folder beside this file is a machine: what discovery makes of it is compared with the
+// picture and the JSON checked in there. UPDATE_GOLDEN=1 in the environment rewrites both.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ctl/draw_topology.h"
+#include "ctl/topology_json.h"
+#include "tests/support/tree.h"
+#include "topology/discover/discover.h"
+
+namespace pinion {
+namespace {
+
+namespace fs = std::filesystem;
+using topology::CpuSet;
+using topology::kNoIndex;
+using topology::Topology;
+
+const fs::path& golden_dir() {
+  static const fs::path path = PINION_GOLDEN_DIR;
+  return path;
+}
+
+std::vector<std::string> machines() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(golden_dir())) {
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string without_newline(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+class GoldenTopology : public testing::TestWithParam<std::string> {
+ protected:
+  [[nodiscard]] static fs::path folder() { return golden_dir() / GetParam(); }
+
+  // topology.xml, source.txt (a synthetic string) or tree.txt.
+  [[nodiscard]] topology::Source source() const {
+    using Kind = topology::Source::Kind;
+    if (fs::exists(folder() / "topology.xml")) {
+      return {Kind::kXml, (folder() / "topology.xml").string()};
+    }
+    if (fs::exists(folder() / "source.txt")) {
+      return {Kind::kSynthetic, without_newline(read(folder() / "source.txt"))};
+    }
+    const Status written = test_support::write_tree(read(folder() / "tree.txt"), root_.path());
+    EXPECT_TRUE(written) << (written ? "" : written.error().text);
+    return {Kind::kRoot, root_.path().string()};
+  }
+
+  [[nodiscard]] static CpuSet reserved() {
+    const auto cpus = CpuSet::parse(read(folder() / "reserved.txt"));
+    EXPECT_TRUE(cpus);
+    return cpus.value_or(CpuSet{});
+  }
+
+  static void compare(const std::string& name, const std::string& got) {
+    if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+      std::ofstream(folder() / name) << got;
+      return;
+    }
+    EXPECT_EQ(read(folder() / name), got)
+        << "if the new text is right: UPDATE_GOLDEN=1 golden_topology";
+  }
+
+  test_support::TempDir root_;
+};
+
+void expect_page_width(const std::string& picture) {
+  for (std::size_t from = 0; from < picture.size();) {
+    const std::size_t end = picture.find('\n', from);
+    ASSERT_NE(end, std::string::npos);
+    EXPECT_LE(end - from, 100U) << picture.substr(from, end - from);
+    from = end + 1;
+  }
+}
+
+// What every reader of a Topology relies on.
+void expect_dense_and_nested(const Topology& machine) {
+  CpuSet seen;
+  topology::CpuId last = -1;
+  for (const topology::Pu& pu : machine.pus) {
+    SCOPED_TRACE("CPU " + std::to_string(pu.cpu));
+    EXPECT_EQ(machine.find(pu.cpu), &pu);
+    EXPECT_LT(last, pu.cpu);
+    last = pu.cpu;
+    seen.add(pu.cpu);
+    const topology::Core& core = machine.cores.at(static_cast<std::size_t>(pu.core));
+    const topology::Cache& l2 = machine.l2s.at(static_cast<std::size_t>(pu.l2));
+    const topology::Cache& l3 = machine.l3s.at(static_cast<std::size_t>(pu.l3));
+    const topology::Package& package = machine.packages.at(static_cast<std::size_t>(pu.package));
+    EXPECT_TRUE(core.cpus.contains(pu.cpu));
+    EXPECT_TRUE(core.cpus.is_subset_of(l2.cpus));
+    EXPECT_TRUE(l2.cpus.is_subset_of(l3.cpus));
+    EXPECT_TRUE(l3.cpus.is_subset_of(package.cpus));
+    EXPECT_EQ(l3.node, pu.node);
+    if (pu.node == kNoIndex) continue;
+    EXPECT_TRUE(l3.cpus.is_subset_of(machine.nodes.at(static_cast<std::size_t>(pu.node)).cpus));
+  }
+  EXPECT_EQ(seen, machine.online);
+  EXPECT_FALSE(machine.online.intersects(machine.offline));
+  EXPECT_TRUE(std::is_sorted(machine.nodes.begin(), machine.nodes.end(),
+                             [](const auto& a, const auto& b) { return a.id < b.id; }));
+}
+
+// One discovery serves all checks: writing a big machine's tree is the slow part.
+TEST_P(GoldenTopology, IsAsExpected) {
+  const auto machine = topology::discover(source());
+  ASSERT_TRUE(machine) << machine.error().text;
+  const std::string picture =
+      ctl::draw_topology(*machine, ctl::standing_layers(*machine, reserved()));
+  compare("expected.txt", picture);
+  expect_page_width(picture);
+  const std::string json = ctl::topology_json(*machine, reserved());
+  compare("expected.json", json);
+  EXPECT_FALSE(nlohmann::json::parse(json, nullptr, false).is_discarded());
+  expect_dense_and_nested(*machine);
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, GoldenTopology, testing::ValuesIn(machines()),
+                         [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace pinion

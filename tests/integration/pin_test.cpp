@@ -1,0 +1,257 @@
+// What a rank gets and what others lose: creation, refusal, resize, end.
+#include "tests/integration/node.h"
+
+namespace pinion::integration {
+namespace {
+
+constexpr Milliseconds kLook{400};
+constexpr Milliseconds kSoon{3000};
+
+class Root_Containerd_Pin : public NodeTest {};
+
+TEST_P(Root_Containerd_Pin, ARankHasItsCoreToItself) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto burstable = run_burstable("burstable");
+  ASSERT_TRUE(ok(burstable));
+  const auto best_effort = run_best_effort("best-effort");
+  ASSERT_TRUE(ok(best_effort));
+  const auto rank = run_rank("rank");
+  ASSERT_TRUE(ok(rank));
+  ASSERT_TRUE(is_pinned(*rank, {*burstable, *best_effort}));
+  const CpuSet own = file(*rank);
+  EXPECT_FALSE(own.intersects(machine().reserved));
+  EXPECT_TRUE(tasks_allowed(*rank, own));
+  EXPECT_TRUE(tasks_allowed(*burstable, file(*burstable)));
+  EXPECT_TRUE(tasks_allowed(*best_effort, file(*best_effort)));
+  const CpuSet seen = ran_on(*rank, kLook);
+  EXPECT_FALSE(seen.empty());
+  EXPECT_TRUE(seen.is_subset_of(own)) << seen.to_string();
+  EXPECT_FALSE(ran_on(*burstable, kLook).intersects(own));
+  EXPECT_FALSE(ran_on(*best_effort, kLook).intersects(own));
+  EXPECT_TRUE(no_drift());
+}
+
+TEST_P(Root_Containerd_Pin, MemoryFollowsTheCores) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto rank = run_rank("rank");
+  ASSERT_TRUE(ok(rank));
+  const auto mems = node().cgroups().mems(rank->cgroup);
+  ASSERT_TRUE(ok(mems));
+  EXPECT_EQ(mems->to_string(), machine().topology.nodes_of(file(*rank)).to_string());
+}
+
+TEST_P(Root_Containerd_Pin, TheFirstInstructionRunsOnItsOwnCore) {
+  ASSERT_TRUE(ok(start_agent()));
+  // The program itself notes, as its first act, what it is allowed.
+  auto spec = rank_spec("rank");
+  spec.containers[0].command = {"/bin/busybox", "sh", "-c",
+                                "while read k v; do [ $k = Cpus_allowed_list: ] && echo $v; done "
+                                "</proc/self/status >/tmp/first;"
+                                "while :; do :; done"};
+  const auto rank = run(spec);
+  ASSERT_TRUE(ok(rank));
+  std::string first;
+  ASSERT_TRUE(lab::eventually(kSoon, [&] {
+    const auto answer = node().cri().exec(rank->id, {"/bin/busybox", "cat", "/tmp/first"});
+    first = answer && answer->exit_code == 0 ? answer->output : "";
+    return !first.empty();
+  }));
+  EXPECT_EQ(first, file(*rank).to_string() + "\n");
+}
+
+TEST_P(Root_Containerd_Pin, WhatIsExecutedInARankStaysOnItsCore) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto rank = run_rank("rank");
+  ASSERT_TRUE(ok(rank));
+  const auto answer = node().cri().exec(
+      rank->id, {"/bin/busybox", "grep", "Cpus_allowed_list", "/proc/self/status"});
+  ASSERT_TRUE(ok(answer));
+  EXPECT_EQ(answer->output, "Cpus_allowed_list:\t" + file(*rank).to_string() + "\n");
+}
+
+TEST_P(Root_Containerd_Pin, ASharedContainerThatComesLaterStaysOff) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto rank = run_rank("rank");
+  ASSERT_TRUE(ok(rank));
+  const auto burstable = run_burstable("burstable");
+  ASSERT_TRUE(ok(burstable));
+  const auto best_effort = run_best_effort("best-effort");
+  ASSERT_TRUE(ok(best_effort));
+  EXPECT_TRUE(is_pinned(*rank, {*burstable, *best_effort}));
+  EXPECT_FALSE(ran_on(*burstable, kLook).intersects(file(*rank)));
+  EXPECT_FALSE(ran_on(*best_effort, kLook).intersects(file(*rank)));
+}
+
+TEST_P(Root_Containerd_Pin, WhatDoesNotFitIsRefusedWithTheReason) {
+  ASSERT_TRUE(ok(start_agent()));
+  auto spec = lab::guaranteed_pod("too-big", machine().topology.online.count(), {});
+  spec.annotations["pinion.dev/strength"] = "required";
+  const auto pod = node().run_pod(spec);
+  ASSERT_TRUE(ok(pod));
+  const auto id = node().create_container(*pod, spec.containers[0]);
+  ASSERT_FALSE(id) << "it was created";
+  EXPECT_NE(id.error().text.find("not enough free CPUs"), std::string::npos) << id.error().text;
+  // The failed create has taken nothing: all that there is still fits.
+  std::vector<Running> ranks;
+  for (int i = 0; i < machine().ranks; ++i) {
+    const auto rank = run_rank("rank-" + std::to_string(i));
+    ASSERT_TRUE(ok(rank)) << "rank " << i;
+    ranks.push_back(*rank);
+  }
+  // And one more does not.
+  const auto more = run_rank("one-more");
+  ASSERT_FALSE(more) << "one rank too many on " << file(*more).to_string();
+  EXPECT_NE(more.error().text.find("not enough free CPUs"), std::string::npos) << more.error().text;
+  // Nor has the refusal of that moved anyone.
+  for (const auto& rank : ranks) EXPECT_TRUE(is_pinned(rank, {}));
+}
+
+TEST_P(Root_Containerd_Pin, AnAnnotationAloneGivesNoCores) {
+  ASSERT_TRUE(ok(start_agent()));
+  auto spec = lab::burstable_pod("wishful", 1000, {});
+  spec.annotations["pinion.dev/cpus"] = "exclusive";
+  const auto wishful = run(spec);
+  ASSERT_FALSE(wishful);
+  EXPECT_NE(wishful.error().text.find("Guaranteed"), std::string::npos) << wishful.error().text;
+}
+
+// An update may state everything, as the kubelet's resize does, or one field alone, as its eviction
+// of memory and "crictl update" do: what is not stated (0 in CRI) stays.
+TEST_P(Root_Containerd_Pin, AnUpdateOfOtherResourcesLeavesTheCores) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto rank = run_rank("rank");
+  ASSERT_TRUE(ok(rank));
+  const auto noise = run_burstable("noise");
+  ASSERT_TRUE(ok(noise));
+  const CpuSet own = file(*rank);
+  lab::LinuxResources all = lab::resources_of(rank->pod.spec, rank->pod.spec.containers[0]);
+  all.memory = 96LL << 20;
+  lab::LinuxResources memory;
+  memory.memory = 128LL << 20;
+  lab::LinuxResources shares;
+  shares.cpu_shares = all.cpu_shares;
+  struct Case {
+    const char* name;
+    const Running* target;
+    lab::LinuxResources resources;
+  };
+  for (const auto& test :
+       {Case{"rank, everything", &*rank, all}, Case{"rank, memory alone", &*rank, memory},
+        Case{"rank, shares alone", &*rank, shares}, Case{"noise, memory alone", &*noise, memory},
+        Case{"noise, shares alone", &*noise, shares}}) {
+    SCOPED_TRACE(test.name);
+    ASSERT_TRUE(ok(node().cri().update_resources(test.target->id, test.resources)));
+    EXPECT_EQ(file(*rank), own);
+    EXPECT_TRUE(is_pinned(*rank, {*noise}));
+  }
+  EXPECT_TRUE(no_drift());
+}
+
+TEST_P(Root_Containerd_Pin, AResizeThatDoesNotFitIsRefusedAndChangesNothing) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto rank = run_rank("rank");
+  ASSERT_TRUE(ok(rank));
+  const CpuSet before = file(*rank);
+  auto bigger = lab::guaranteed_pod("rank", machine().topology.online.count(), {});
+  const auto wanted = lab::resources_of(bigger, bigger.containers[0]);
+  const Status resized = node().cri().update_resources(rank->id, wanted);
+  EXPECT_FALSE(resized) << "it was resized to " << file(*rank).to_string();
+  EXPECT_EQ(file(*rank), before);
+  EXPECT_TRUE(is_pinned(*rank, {}));
+}
+
+TEST_P(Root_Containerd_Pin, AResizeGrowsAndShrinksBesideTheCoresItHas) {
+  if (machine().ranks < 2) GTEST_SKIP() << "needs two cores besides the reserved one";
+  ASSERT_TRUE(ok(start_agent()));
+  const auto rank = run_rank("rank");
+  ASSERT_TRUE(ok(rank));
+  const auto noise = run_burstable("noise");
+  ASSERT_TRUE(ok(noise));
+  const CpuSet before = file(*rank);
+  const auto sized = [&](int cpus) {
+    auto pod = lab::guaranteed_pod("rank", cpus, {});
+    return lab::resources_of(pod, pod.containers[0]);
+  };
+  ASSERT_TRUE(ok(node().cri().update_resources(rank->id, sized(2 * machine().width))));
+  EXPECT_EQ(file(*rank).count(), 2 * machine().width);
+  EXPECT_TRUE(before.is_subset_of(file(*rank)));
+  EXPECT_FALSE(file(*noise).intersects(file(*rank)));
+  const CpuSet grown = file(*rank);
+  ASSERT_TRUE(ok(node().cri().update_resources(rank->id, sized(machine().width))));
+  EXPECT_TRUE(file(*rank).is_subset_of(grown));
+  EXPECT_TRUE(is_pinned(*rank, {*noise}));
+}
+
+TEST_P(Root_Containerd_Pin, AStopGivesTheCoresBack) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto noise = run_burstable("noise");
+  ASSERT_TRUE(ok(noise));
+  const CpuSet before = file(*noise);
+  for (const char* name : {"first", "second", "third"}) {
+    SCOPED_TRACE(name);
+    const auto rank = run_rank(name);
+    ASSERT_TRUE(ok(rank));
+    EXPECT_TRUE(is_pinned(*rank, {*noise}));
+    ASSERT_TRUE(ok(remove(*rank)));
+    EXPECT_TRUE(lab::eventually(kSoon, [&] { return file(*noise) == before; }))
+        << file(*noise).to_string() << ", before " << before.to_string();
+  }
+}
+
+TEST_P(Root_Containerd_Pin, AProgramThatEndsByItselfGivesTheCoresBack) {
+  ASSERT_TRUE(ok(start_agent()));
+  auto spec = rank_spec("short");
+  spec.containers[0].command = {"/bin/busybox", "true"};
+  const auto finished = run(spec);
+  ASSERT_TRUE(ok(finished));
+  ASSERT_TRUE(lab::eventually(kSoon, [&] {
+    const auto status = node().cri().container_status(finished->id);
+    return status && status->state == lab::ContainerState::kExited;
+  }));
+  std::vector<Running> ranks;
+  for (int i = 0; i < machine().ranks; ++i) {
+    const auto rank = run_rank("rank-" + std::to_string(i));
+    ASSERT_TRUE(ok(rank));
+    ranks.push_back(*rank);
+  }
+  EXPECT_TRUE(is_pinned(ranks.front(), {}));
+}
+
+TEST_P(Root_Containerd_Pin, ACreatedContainerThatNeverStartsGivesTheCoresBack) {
+  ASSERT_TRUE(ok(start_agent()));
+  for (int round = 0; round < 2 * machine().ranks + 2; ++round) {
+    const auto spec = rank_spec("never-" + std::to_string(round));
+    const auto pod = node().run_pod(spec);
+    ASSERT_TRUE(ok(pod));
+    const auto id = node().create_container(*pod, spec.containers[0]);
+    ASSERT_TRUE(ok(id)) << "round " << round;
+    ASSERT_TRUE(ok(node().cri().remove_container(*id)));
+    ASSERT_TRUE(ok(node().remove_pod(*pod)));
+  }
+}
+
+TEST_P(Root_Containerd_Pin, AForeignWriteToTheFileIsRepairedAndCounted) {
+  ASSERT_TRUE(ok(start_agent({.more = {"--audit-interval", "200ms"}})));
+  const auto noise = run_burstable("noise");
+  ASSERT_TRUE(ok(noise));
+  const auto rank = run_rank("rank");
+  ASSERT_TRUE(ok(rank));
+  const CpuSet own = file(*rank);
+  const auto before = agent().status();
+  ASSERT_TRUE(ok(before));
+  for (const auto* victim : {&*noise, &*rank}) {
+    const std::string path = node().cgroups().cpuset_dir(victim->cgroup) + "/cpuset.cpus";
+    ASSERT_TRUE(ok(lab::write_existing(path, machine().topology.online.to_string())));
+  }
+  EXPECT_TRUE(becomes_pinned(*rank, {*noise}, kSoon));
+  EXPECT_EQ(file(*rank), own);
+  const auto after = agent().status();
+  ASSERT_TRUE(ok(after));
+  EXPECT_GE(after->counters.at("drift"), before->counters.at("drift") + 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Pin, testing::Values("1.7", "2.1"),
+                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+
+}  // namespace
+}  // namespace pinion::integration

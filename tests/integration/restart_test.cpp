@@ -1,0 +1,198 @@
+// Whatever is restarted or killed, every live rank keeps its cores, and all is as decided again.
+#include <atomic>
+#include <thread>
+
+#include "tests/integration/node.h"
+
+namespace pinion::integration {
+namespace {
+
+constexpr Milliseconds kSoon{5000};
+
+class Root_Containerd_Restart : public NodeTest {
+ protected:
+  // A rank and two shared containers, all running.
+  void start_job() {
+    ASSERT_TRUE(ok(start_agent({.more = {"--audit-interval", "500ms"}})));
+    auto burstable = run_burstable("burstable");
+    ASSERT_TRUE(ok(burstable));
+    auto rank = run_rank("rank");
+    ASSERT_TRUE(ok(rank));
+    auto best_effort = run_best_effort("best-effort");
+    ASSERT_TRUE(ok(best_effort));
+    rank_ = *rank;
+    noise_ = {*burstable, *best_effort};
+    own_ = file(rank_);
+    ASSERT_TRUE(is_pinned(rank_, noise_));
+  }
+
+  // All is as it was, and a newcomer is kept off too.
+  void expect_kept(const std::string& newcomer) {
+    EXPECT_EQ(file(rank_), own_);
+    EXPECT_TRUE(becomes_pinned(rank_, noise_, kSoon));
+    const auto late = run_burstable(newcomer);
+    ASSERT_TRUE(ok(late));
+    EXPECT_TRUE(is_pinned(rank_, {noise_[0], noise_[1], *late}));
+    ASSERT_TRUE(ok(remove(*late)));
+    EXPECT_EQ(file(rank_), own_);
+  }
+
+  // A new rank fits once the old one is gone: nothing was leaked on the way.
+  void expect_reusable() {
+    ASSERT_TRUE(ok(remove(rank_)));
+    const auto next = run_rank("next");
+    ASSERT_TRUE(ok(next));
+    EXPECT_TRUE(is_pinned(*next, noise_));
+    EXPECT_TRUE(no_drift());
+  }
+
+  Running rank_;
+  std::vector<Running> noise_;
+  CpuSet own_;
+};
+
+TEST_P(Root_Containerd_Restart, OfTheAgentKeepsEveryRank) {
+  ASSERT_NO_FATAL_FAILURE(start_job());
+  for (const char* newcomer : {"late-1", "late-2"}) {
+    const auto before = std::chrono::steady_clock::now();
+    const auto status = agent().stop();
+    ASSERT_TRUE(ok(status));
+    EXPECT_EQ(*status, 0);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(1));
+    EXPECT_EQ(file(rank_), own_) << "stopping the agent changed a rank";
+    for (const auto& noise : noise_) EXPECT_FALSE(file(noise).intersects(own_));
+    ASSERT_TRUE(ok(start_agent()));
+    ASSERT_NO_FATAL_FAILURE(expect_kept(newcomer));
+  }
+  expect_reusable();
+}
+
+TEST_P(Root_Containerd_Restart, KillOfTheAgentKeepsEveryRank) {
+  ASSERT_NO_FATAL_FAILURE(start_job());
+  agent().kill();
+  // What starts while there is no agent starts unpinned; it is put right afterwards.
+  const auto orphan = run_burstable("orphan");
+  ASSERT_TRUE(ok(orphan));
+  ASSERT_TRUE(ok(start_agent()));
+  EXPECT_TRUE(becomes_pinned(rank_, {noise_[0], noise_[1], *orphan}, kSoon));
+  ASSERT_NO_FATAL_FAILURE(expect_kept("late"));
+  expect_reusable();
+}
+
+TEST_P(Root_Containerd_Restart, ARankThatStartedWithoutTheAgentGetsItsCoresLater) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto noise = run_burstable("noise");
+  ASSERT_TRUE(ok(noise));
+  agent().kill();
+  const auto rank = run_rank("rank");
+  ASSERT_TRUE(ok(rank));
+  ASSERT_TRUE(ok(start_agent()));
+  EXPECT_TRUE(becomes_pinned(*rank, {*noise}, kSoon));
+  EXPECT_TRUE(tasks_allowed(*rank, file(*rank)));
+}
+
+TEST_P(Root_Containerd_Restart, ACoreWhoseOwnerEndedMeanwhileIsFree) {
+  ASSERT_NO_FATAL_FAILURE(start_job());
+  agent().kill();
+  ASSERT_TRUE(ok(remove(rank_)));
+  ASSERT_TRUE(ok(start_agent()));
+  const auto next = run_rank("next");
+  ASSERT_TRUE(ok(next));
+  EXPECT_TRUE(is_pinned(*next, noise_));
+}
+
+// The kill falls at another moment of the create in each round: before, in and after each of its
+// calls to the agent.
+TEST_P(Root_Containerd_Restart, KillOfTheAgentDuringACreateIsRepaired) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto noise = run_burstable("noise");
+  ASSERT_TRUE(ok(noise));
+  for (int round = 0; round < 8; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    Result<Running> rank = failure(Errc::kInternal, "not tried");
+    Result<Running> late = failure(Errc::kInternal, "not tried");
+    std::thread creator([&] {
+      rank = run_rank("rank-" + std::to_string(round));
+      late = run_best_effort("late-" + std::to_string(round));
+    });
+    // The moments are spread, not waited for: any of them must come out right.
+    std::this_thread::sleep_for(Milliseconds(25 * round));
+    agent().kill();
+    creator.join();
+    ASSERT_TRUE(ok(rank)) << "NRI fails open: a dead plugin must not fail a create";
+    ASSERT_TRUE(ok(late));
+    ASSERT_TRUE(ok(start_agent()));
+    EXPECT_TRUE(becomes_pinned(*rank, {*noise, *late}, kSoon));
+    EXPECT_TRUE(tasks_allowed(*rank, file(*rank)));
+    ASSERT_TRUE(ok(remove(*rank)));
+    ASSERT_TRUE(ok(remove(*late)));
+  }
+  EXPECT_TRUE(no_drift());
+}
+
+TEST_P(Root_Containerd_Restart, OfContainerdKeepsEveryRank) {
+  ASSERT_NO_FATAL_FAILURE(start_job());
+  ASSERT_TRUE(ok(node().stop_containerd()));
+  EXPECT_TRUE(agent().running());
+  EXPECT_EQ(file(rank_), own_);
+  ASSERT_TRUE(ok(node().start_containerd()));
+  ASSERT_TRUE(lab::eventually(kSoon, [&] {
+    const auto status = agent().status();
+    return status && status->phase == "synchronized";
+  }));
+  ASSERT_NO_FATAL_FAILURE(expect_kept("late"));
+  expect_reusable();
+}
+
+TEST_P(Root_Containerd_Restart, KillOfContainerdKeepsEveryRank) {
+  ASSERT_NO_FATAL_FAILURE(start_job());
+  for (const char* newcomer : {"late-1", "late-2"}) {
+    node().kill_containerd();
+    ASSERT_TRUE(lab::eventually(kSoon, [&] {
+      const auto status = agent().status();
+      return status && status->phase != "synchronized";
+    }));
+    EXPECT_EQ(file(rank_), own_);
+    ASSERT_TRUE(ok(node().start_containerd()));
+    ASSERT_TRUE(lab::eventually(kSoon, [&] {
+      const auto status = agent().status();
+      return status && status->phase == "synchronized";
+    }));
+    ASSERT_NO_FATAL_FAILURE(expect_kept(newcomer));
+  }
+  expect_reusable();
+}
+
+TEST_P(Root_Containerd_Restart, ASecondAgentIsRefused) {
+  ASSERT_NO_FATAL_FAILURE(start_job());
+  auto second = lab::AgentProcess::start(node(), {.log_name = "second"});
+  ASSERT_TRUE(ok(second));
+  const auto status = second->wait(kSoon);
+  ASSERT_TRUE(status.has_value()) << "it runs beside the first";
+  EXPECT_NE(*status, 0);
+  EXPECT_NE(second->log_tail().find("another pinion-agent"), std::string::npos)
+      << second->log_tail();
+  EXPECT_TRUE(agent().running());
+  ASSERT_NO_FATAL_FAILURE(expect_kept("late"));
+}
+
+TEST_P(Root_Containerd_Restart, AKubeletWithTheStaticPolicyIsRefused) {
+  const std::string state = node().dir() + "/cpu_manager_state";
+  ASSERT_TRUE(
+      ok(lab::write_file(state, R"({"policyName":"static","defaultCpuSet":"0-1","checksum":1})")));
+  auto agent = lab::AgentProcess::start(node(), {.more = {"--kubelet-dir", node().dir()}});
+  ASSERT_TRUE(ok(agent));
+  const auto status = agent->wait(kSoon);
+  ASSERT_TRUE(status.has_value()) << "it runs beside that kubelet";
+  EXPECT_NE(*status, 0);
+  EXPECT_NE(agent->log_tail().find("cpuManagerPolicy"), std::string::npos) << agent->log_tail();
+  ASSERT_TRUE(
+      ok(lab::write_file(state, R"({"policyName":"none","defaultCpuSet":"","checksum":1})")));
+  EXPECT_TRUE(ok(start_agent({.more = {"--kubelet-dir", node().dir()}})));
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Restart, testing::Values("1.7", "2.1"),
+                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+
+}  // namespace
+}  // namespace pinion::integration

@@ -1,0 +1,54 @@
+// pinion-agent as a process beside a lab's containerd.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "tests/lab/agent_status.h"
+#include "tests/lab/containerd_lab.h"
+#include "tests/lab/process.h"
+
+namespace pinion::lab {
+
+struct AgentOptions {
+  std::string program = {};    // "": $PINION_BIN_DIR/pinion-agent, else beside the running program
+  std::string name = "agent";  // of its state folder, for several in one lab
+  std::string log_name = {};   // of its log and ready file; "": as name
+  std::string reserved_cpus = {};  // kernel list; "": the flag is not given
+  std::string fence = "leaf";
+  std::vector<std::string> more = {};  // further flags
+};
+
+class AgentProcess {
+ public:
+  // Starts it; does not wait. State folder: LAB/NAME; log: LOGS/LOG_NAME.log, appended to by each
+  // start.
+  static Result<AgentProcess> start(const ContainerdLab& lab, const AgentOptions& options);
+
+  // Waits for the ready file, which says that the runtime has synchronized with it.
+  // Error: kUnavailable with the log's tail when it ended or `limit` passed.
+  Status wait_ready(Milliseconds limit = Milliseconds(10000));
+
+  // What its status socket says.
+  [[nodiscard]] Result<AgentStatus> status() const;
+
+  Result<int> stop() { return process_.stop(Milliseconds(5000)); }  // SIGTERM; its exit status
+  void kill() { process_.kill(); }                                  // SIGKILL
+  std::optional<int> wait(Milliseconds limit) { return process_.wait(limit); }
+  [[nodiscard]] bool running() { return process_.running(); }
+  [[nodiscard]] int pid() const { return process_.pid(); }
+  [[nodiscard]] const std::string& log() const { return log_; }
+  [[nodiscard]] std::string log_tail(int lines = 15) const { return tail_of(log_, lines); }
+
+ private:
+  Process process_;
+  std::string state_dir_;
+  std::string ready_;
+  std::string log_;
+};
+
+// Where AgentOptions::program is to be found when it is "".
+std::string default_agent();
+
+}  // namespace pinion::lab

@@ -1,0 +1,109 @@
+#include "tests/lab/usage.h"
+
+#include <unistd.h>
+
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include "metrics/proc_files.h"
+
+namespace pinion::lab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A thread's counters since it began.
+struct Counters {
+  std::uint64_t ticks = 0;
+  std::uint64_t preemptions = 0;
+  std::optional<std::uint64_t> migrations;
+};
+
+struct Track {
+  ThreadUse use;
+  Counters first;
+  Counters last;
+  topology::CpuId last_cpu = -1;
+  std::uint64_t seen_moves = 0;
+};
+
+using Tracks = std::map<int, Track>;  // by thread id
+
+void look(const CgroupTree& tree, const std::string& cgroup, bool with_counters, Tracks& tracks) {
+  for (const int pid : tree.processes(cgroup)) {
+    const auto threads = metrics::list_threads("", pid);
+    if (!threads) continue;
+    for (const int tid : *threads) {
+      const auto stat = metrics::read_task_stat("", pid, tid);
+      if (!stat) continue;
+      const auto [at, is_new] = tracks.try_emplace(tid);
+      Track& track = at->second;
+      track.use.tid = tid;
+      track.use.comm = stat->comm;
+      if (stat->state == 'R') track.use.ran_on.add(stat->last_cpu);
+      if (!is_new && track.last_cpu != stat->last_cpu) ++track.seen_moves;
+      track.last_cpu = stat->last_cpu;
+      track.last.ticks = stat->user_ticks + stat->system_ticks;
+      if (with_counters || is_new) {
+        const auto status = metrics::read_task_status("", pid, tid);
+        if (status) track.last.preemptions = status->involuntary_switches.value_or(0);
+        track.last.migrations = metrics::read_migrations("", pid, tid);
+      }
+      if (is_new) track.first = track.last;
+    }
+  }
+}
+
+ContainerUse result_of(const Tracks& tracks, double seconds) {
+  const auto ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  ContainerUse result{.threads = {}, .seconds = seconds};
+  for (const auto& [tid, track] : tracks) {
+    ThreadUse use = track.use;
+    use.cpu_seconds = static_cast<double>(track.last.ticks - track.first.ticks) / ticks_per_second;
+    if (use.cpu_seconds <= 0) continue;
+    use.preemptions = track.last.preemptions - track.first.preemptions;
+    const bool counted = track.first.migrations && track.last.migrations;
+    use.migrations = counted ? *track.last.migrations - *track.first.migrations : track.seen_moves;
+    result.threads.push_back(use);
+  }
+  return result;
+}
+
+}  // namespace
+
+double ContainerUse::cpu_seconds() const {
+  return std::accumulate(threads.begin(), threads.end(), 0.0,
+                         [](double sum, const ThreadUse& use) { return sum + use.cpu_seconds; });
+}
+
+std::uint64_t ContainerUse::migrations() const {
+  return std::accumulate(
+      threads.begin(), threads.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const ThreadUse& use) { return sum + use.migrations; });
+}
+
+std::uint64_t ContainerUse::preemptions() const {
+  return std::accumulate(
+      threads.begin(), threads.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const ThreadUse& use) { return sum + use.preemptions; });
+}
+
+std::vector<ContainerUse> measure(const CgroupTree& tree, const std::vector<std::string>& cgroups,
+                                  Milliseconds duration, Milliseconds interval) {
+  std::vector<Tracks> tracks(cgroups.size());
+  const auto begin = Clock::now();
+  auto next = begin;
+  for (bool last = false;; next += interval) {
+    std::this_thread::sleep_until(next);
+    last = Clock::now() - begin >= duration;
+    for (std::size_t i = 0; i < cgroups.size(); ++i) look(tree, cgroups[i], last, tracks[i]);
+    if (last) break;
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  std::vector<ContainerUse> results;
+  for (const auto& one : tracks) results.push_back(result_of(one, seconds));
+  return results;
+}
+
+}  // namespace pinion::lab

@@ -1,0 +1,67 @@
+// Who holds which CPUs and which memory: the state that allocation decides on. A value: copy it to
+// try something, keep the copy to commit it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/topology.h"
+
+namespace pinion::topology {
+
+// What a job mostly needs; written by the extender. Memory-bound ranks are spread over memory
+// controllers, all others sit close to their group.
+enum class Profile { kNone, kCpu, kMemory, kNetwork };
+
+// CPUs (and memory) held by one container.
+struct Claim {
+  struct Share {
+    Index node = kNoIndex;  // its index
+    Bytes bytes = 0;
+
+    bool operator==(const Share&) const = default;
+  };
+  std::string id;  // container
+  CpuSet cpus;     // never empty
+  NodeSet mems;    // nodes its memory is bound to, kernel numbers; empty: any
+  // Bytes promised to it, ascending by node; empty unless bound with a limit.
+  std::vector<Share> memory;
+  std::string job;
+  std::string task_group;
+  Profile profile = Profile::kNone;
+
+  bool operator==(const Claim&) const = default;
+};
+
+class Ledger {
+ public:
+  Ledger() = default;
+  // `reserved` CPUs are never given away.
+  explicit Ledger(CpuSet reserved) : reserved_(reserved) {}
+
+  [[nodiscard]] const CpuSet& reserved() const { return reserved_; }
+  [[nodiscard]] const CpuSet& exclusive() const { return exclusive_; }  // union of all claims
+  [[nodiscard]] const std::map<std::string, Claim, std::less<>>& claims() const { return claims_; }
+  [[nodiscard]] const Claim* find(std::string_view id) const;
+  // Bytes of the node's memory promised to bound containers.
+  [[nodiscard]] Bytes promised(Index node) const;
+
+  // Takes the claim in; one with the same id is replaced (a resize).
+  // Precondition, checked (the process stops): its CPUs are not empty, disjoint from every other
+  // claim and from reserved.
+  void commit(Claim claim);
+  // Gives everything of the container back. False: it held nothing.
+  bool release(std::string_view id);
+
+  bool operator==(const Ledger&) const = default;
+
+ private:
+  CpuSet reserved_;
+  CpuSet exclusive_;
+  std::map<std::string, Claim, std::less<>> claims_;
+  std::vector<Bytes> promised_;  // by node index, grown on demand
+};
+
+}  // namespace pinion::topology

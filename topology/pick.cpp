@@ -1,0 +1,173 @@
+#include "topology/pick.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace pinion::topology {
+namespace {
+
+struct Group {
+  Index domain = kNoIndex;
+  int units = 0;
+  std::vector<Index> cores;
+};
+
+// From the widest kind of domain to the narrowest.
+constexpr std::array kWayDown = {Align::kSocket, Align::kNuma, Align::kL3};
+
+class TakingOrder {
+ public:
+  TakingOrder(const Wishes& wishes, const Space& space) : wishes_(wishes), space_(space) {}
+
+  void add(std::vector<Index> cores, int n, std::size_t level = 0) {
+    if (cores.empty()) return;
+    if (level == kWayDown.size()) {
+      add_cores(std::move(cores));
+      return;
+    }
+    if (in_one_domain(cores, kWayDown[level])) {
+      add(std::move(cores), n, level + 1);
+      return;
+    }
+    std::vector<Group> groups = group(cores, kWayDown[level]);
+    while (!groups.empty() && (n > 0 || keeps_going())) {
+      const auto next = choose(groups, kWayDown[level], n);
+      add(std::move(next->cores), std::min(n, next->units), level + 1);
+      n -= next->units;
+      groups.erase(next);
+    }
+  }
+
+  std::vector<Index> result;
+
+ private:
+  // With cores of different sizes the first ones may not make up the exact number.
+  [[nodiscard]] bool keeps_going() const {
+    return space_.smt == Smt::kFullCore && space_.step == 0;
+  }
+
+  [[nodiscard]] Index domain(Index core, Align align) const {
+    return domain_of(wishes_.topology.cores[static_cast<std::size_t>(core)], align);
+  }
+
+  [[nodiscard]] bool in_one_domain(const std::vector<Index>& cores, Align align) const {
+    return std::all_of(cores.begin(), cores.end(), [&](Index core) {
+      return domain(core, align) == domain(cores.front(), align);
+    });
+  }
+
+  [[nodiscard]] std::vector<Group> group(const std::vector<Index>& cores, Align align) const {
+    std::vector<Group> groups;
+    for (const Index core : cores) {
+      const Index here = domain(core, align);
+      auto found = std::find_if(groups.begin(), groups.end(),
+                                [&](const Group& g) { return g.domain == here; });
+      if (found == groups.end()) {
+        found = groups.insert(found, Group{.domain = here, .units = 0, .cores = {}});
+        found->cores.reserve(cores.size());
+      }
+      found->units += space_.core(core).units;
+      found->cores.push_back(core);
+    }
+    return groups;
+  }
+
+  // The best of those that hold n, else the one that holds most.
+  std::vector<Group>::iterator choose(std::vector<Group>& groups, Align align, int n) {
+    if (groups.size() == 1) return groups.begin();  // the last one
+    // A group outside all NUMA nodes has no figures to compare: it comes last.
+    const auto key = [&](const Group& g) {
+      const bool holds = g.units >= n;
+      Rank best;
+      if (g.domain != kNoIndex) best = rank(wishes_, space_, align, g.domain, std::min(n, g.units));
+      return std::tuple(g.domain == kNoIndex, !holds, holds ? 0 : -g.units, best);
+    };
+    auto chosen = groups.begin();
+    auto chosen_key = key(*chosen);
+    for (auto it = std::next(groups.begin()); it != groups.end(); ++it) {
+      auto it_key = key(*it);
+      if (it_key < chosen_key) {
+        chosen = it;
+        chosen_key = it_key;
+      }
+    }
+    return chosen;
+  }
+
+  // Cores that it had before; then broken cores, so that whole ones stay whole: those with least to
+  // give first, for that uses them up; of whole cores the ones with most; then by id.
+  void add_cores(std::vector<Index> cores) {
+    const auto key = [&](Index index) {
+      const CoreSpace& core = space_.core(index);
+      return std::tuple(-core.kept, core.taken == 0, core.taken > 0 ? core.units : -core.units,
+                        index);
+    };
+    std::sort(cores.begin(), cores.end(), [&](Index a, Index b) { return key(a) < key(b); });
+    result.insert(result.end(), cores.begin(), cores.end());
+    const Index node = wishes_.topology.cores[static_cast<std::size_t>(cores.front())].node;
+    std::vector<Index>& beside = wishes_.beside;
+    if (node == kNoIndex || std::find(beside.begin(), beside.end(), node) != beside.end()) return;
+    beside.push_back(node);
+  }
+
+  Wishes wishes_;  // a copy: what is taken first draws the rest beside it
+  const Space& space_;
+};
+
+// n of the core's free CPUs, those the container had before first.
+CpuSet part_of(const CpuSet& free, const CpuSet& before, int n) {
+  CpuSet part = (free & before).lowest(n);
+  part |= (free - part).lowest(n - part.count());
+  return part;
+}
+
+}  // namespace
+
+std::vector<Index> taking_order(const Wishes& wishes, const Space& space, std::vector<Index> among,
+                                int n) {
+  TakingOrder order(wishes, space);
+  order.result.reserve(among.size());
+  order.add(std::move(among), n);
+  return std::move(order.result);
+}
+
+std::vector<Index> usable_cores(const Topology& topology, const Space& space, Align align,
+                                Index domain) {
+  std::vector<Index> cores;
+  cores.reserve(static_cast<std::size_t>(space.of(align, domain).size));
+  for (std::size_t i = 0; i < space.cores.size(); ++i) {
+    if (space.cores[i].units > 0 && domain_of(topology.cores[i], align) == domain) {
+      cores.push_back(static_cast<Index>(i));
+    }
+  }
+  return cores;
+}
+
+CpuSet take(const Wishes& wishes, const Space& space, const std::vector<Index>& order, int n) {
+  CpuSet held;
+  for (const Index index : exact(space, order, n)) {
+    const CpuSet& cpus = wishes.topology.cores[static_cast<std::size_t>(index)].cpus;
+    const int units = space.core(index).units;
+    held |= space.smt == Smt::kPack
+                ? part_of(cpus & space.pool, wishes.request.preferred, std::min(n, units))
+                : cpus;
+    n -= units;
+  }
+  return held;
+}
+
+CpuSet running_on(const Topology& topology, const Request& request, const CpuSet& held) {
+  if (request.smt != Smt::kOnePerCore) return held;
+  CpuSet cpus;
+  CpuSet rest = held;
+  while (!rest.empty()) {
+    const CpuSet& core =
+        topology.cores[static_cast<std::size_t>(topology.find(rest.first())->core)].cpus;
+    const CpuSet before = core & request.preferred;
+    cpus.add(before.empty() ? core.first() : before.first());
+    rest -= core;
+  }
+  return cpus;
+}
+
+}  // namespace pinion::topology

@@ -1,0 +1,168 @@
+#include "topology/refusal_text.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "topology/memory.h"
+#include "topology/space.h"
+
+namespace pinion::topology {
+namespace {
+
+constexpr std::array kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+
+std::string count_of_cpus(int n) {
+  return std::to_string(n) + (n == 1 ? " CPU" : " CPUs");
+}
+
+// "64 GiB", "1.5 GiB", "512 MiB": one decimal, rounded down.
+std::string size_text(Bytes bytes) {
+  std::size_t unit = 0;
+  Bytes scale = 1;
+  while (unit + 1 < kUnits.size() && bytes / scale >= 1024) {
+    scale *= 1024;
+    ++unit;
+  }
+  const Bytes tenths = bytes % scale * 10 / scale;
+  std::string text = std::to_string(bytes / scale);
+  if (tenths > 0) text.append(".").append(std::to_string(tenths));
+  return text + " " + kUnits[unit];
+}
+
+// "any NUMA node"
+std::string any_domain(Align align) {
+  switch (align) {
+    case Align::kL3:
+      return "any L3 domain";
+    case Align::kNuma:
+      return "any NUMA node";
+    case Align::kSocket:
+      return "any package";
+    case Align::kNone:
+      break;
+  }
+  return "this machine";
+}
+
+std::string in_any(Align align) {
+  return (align == Align::kNone ? " on " : " in ") + any_domain(align);
+}
+
+// " on node 1"; nothing for the whole machine.
+std::string on_domain(const Topology& topology, Align align, Index domain) {
+  if (domain == kNoIndex || align == Align::kNone) return "";
+  if (align == Align::kSocket) return " on package " + std::to_string(domain);
+  std::string node;
+  for_each_node(topology, align, domain, [&](Index index) {
+    node = "node " + std::to_string(topology.nodes[static_cast<std::size_t>(index)].id);
+  });
+  if (align == Align::kNuma) return " on " + node;
+  return " on L3 " + std::to_string(domain) + (node.empty() ? "" : " of " + node);
+}
+
+std::string need_and_largest(const Topology& topology, const Refusal& refusal) {
+  return "need " + std::to_string(refusal.need) + ", largest free " +
+         std::to_string(refusal.largest) + on_domain(topology, refusal.align, refusal.where);
+}
+
+// The most that a domain of that kind would give on the empty machine.
+Space bare_machine(const Topology& topology, Smt smt) {
+  return survey(topology, topology.online, {}, {}, smt);
+}
+
+std::string text_of_topology(const Topology& topology, const Request& request,
+                             const Refusal& refusal) {
+  const Space bare = bare_machine(topology, request.smt);
+  int most = 0;
+  bool fitting = false;
+  Bytes memory = 0;
+  const MemoryLeft all = memory_left(topology, Ledger(), nullptr);
+  for (Index domain = 0; domain < static_cast<Index>(bare.of(refusal.align).size()); ++domain) {
+    most = std::max(most, bare.of(refusal.align, domain).units);
+    if (!fits(topology, bare, refusal.align, domain, request.cpus)) continue;
+    fitting = true;
+    memory = std::max(memory, memory_left_in(topology, all, refusal.align, domain).value_or(0));
+  }
+  if (fitting) {
+    return "not enough memory" + in_any(refusal.align) + " with " + count_of_cpus(request.cpus) +
+           ": need " + size_text(request.memory) + ", largest " + size_text(memory);
+  }
+  if (most >= request.cpus && bare.step > 1) {
+    const int below = request.cpus - request.cpus % bare.step;
+    return count_of_cpus(request.cpus) + " cannot be made of whole cores of " +
+           count_of_cpus(bare.step) +
+           " each: " + (below > 0 ? std::to_string(below) + " or " : "") +
+           std::to_string(below + bare.step) + " can";
+  }
+  if (most >= request.cpus) {
+    return count_of_cpus(request.cpus) + " cannot be made of the whole cores of " +
+           any_domain(refusal.align) + ", whose sizes differ";
+  }
+  return std::string("not enough ") + (request.smt == Smt::kOnePerCore ? "cores" : "CPUs") +
+         in_any(refusal.align) + ", even when all are free: need " + std::to_string(request.cpus) +
+         ", largest " + std::to_string(most);
+}
+
+std::string what_is_missing(const Topology& topology, const Ledger& ledger, const Request& request,
+                            const Refusal& refusal) {
+  const std::string figures = need_and_largest(topology, refusal);
+  switch (refusal.reason) {
+    case Reason::kCpus:
+      return "not enough free CPUs" + std::string(refusal.fits_packed ? " in whole cores" : "") +
+             in_any(refusal.align) + ": " + figures;
+    case Reason::kMemory:
+      return "not enough unpromised memory" + in_any(refusal.align) + " with " +
+             count_of_cpus(refusal.need) + " free: need " + size_text(refusal.need_memory) +
+             ", largest " + size_text(refusal.largest_memory) +
+             on_domain(topology, refusal.align, refusal.where);
+    case Reason::kIsolated:
+      if (request.use_isolated) {
+        return "not enough free CPUs" + in_any(refusal.align) +
+               " without mixing isolated and ordinary ones: " + figures;
+      }
+      return "not enough free CPUs" + in_any(refusal.align) + " that are not isolated: " + figures;
+    case Reason::kReserved:
+      return "not enough free CPUs" + in_any(refusal.align) + " beside the reserved ones (" +
+             ledger.reserved().to_string() + "): " + figures;
+    case Reason::kLastShared:
+      return "no CPU would be left for all other containers: " + figures;
+    case Reason::kTopology:
+      break;
+  }
+  return text_of_topology(topology, request, refusal);
+}
+
+// "; would fit: 4 CPUs, or align socket, or smt pack"
+std::string what_would_fit(const Refusal& refusal) {
+  std::vector<std::string> options;
+  if (refusal.reason == Reason::kMemory) {
+    if (refusal.largest_memory > 0) options.push_back(size_text(refusal.largest_memory));
+  } else if (refusal.largest > 0 && refusal.largest < refusal.need) {
+    options.push_back(count_of_cpus(refusal.largest));
+  }
+  if (refusal.fits_with) options.push_back("align " + std::string(to_string(*refusal.fits_with)));
+  if (refusal.fits_packed) options.emplace_back("smt pack");
+  std::string text;
+  for (const std::string& option : options)
+    text += (text.empty() ? "; would fit: " : ", or ") + option;
+  return text;
+}
+
+}  // namespace
+
+std::string text_of_unsound(const Request& request) {
+  if (request.cpus < 1)
+    return "a container needs at least 1 CPU, not " + std::to_string(request.cpus);
+  if (request.cpus > CpuSet::kCapacity) {
+    return "more CPUs than any supported machine has: need " + std::to_string(request.cpus);
+  }
+  return "this machine has no device '" + request.near_device + "'";
+}
+
+std::string text_of(const Topology& topology, const Ledger& ledger, const Request& request,
+                    const Refusal& refusal) {
+  return what_is_missing(topology, ledger, request, refusal) + what_would_fit(refusal);
+}
+
+}  // namespace pinion::topology

@@ -1,0 +1,130 @@
+// In-place resize: a container keeps running while its set of CPUs grows or shrinks.
+//
+// Growing keeps every CPU and stays in the narrowest domain, of the asked alignment or wider, that
+// holds what it has; wider ones are tried only under Strength::kPreferred. It takes free siblings
+// on its own cores first (kPack), then cores of its own L3 domains, then the rest in the order of
+// allocate.cpp, beside what it has.
+// Shrinking is an allocation from its own CPUs alone: the best fit among its own L3 domains stays,
+// so that what is given back is in as large pieces as possible.
+#include <algorithm>
+
+#include "topology/refusal.h"
+#include "topology/settle.h"
+
+namespace pinion::topology {
+namespace {
+
+CpuSet free_cpus(const Wishes& wishes) {
+  return wishes.topology.online - wishes.ledger.reserved() - wishes.ledger.exclusive();
+}
+
+const Core& core_of(const Topology& topology, CpuId cpu) {
+  return topology.cores[static_cast<std::size_t>(topology.find(cpu)->core)];
+}
+
+// How many CPUs of a request the claim stands for.
+int units_of(const Topology& topology, const CpuSet& held, Smt smt) {
+  if (smt != Smt::kOnePerCore) return held.count();
+  int cores = 0;
+  for (CpuSet rest = held; !rest.empty(); ++cores) rest -= core_of(topology, rest.first()).cpus;
+  return cores;
+}
+
+// The pages of a running container are on the nodes it was bound to: taking one away would move
+// them all.
+std::optional<Decision> settle_in_place(const Wishes& wishes, Place place, const CpuSet& held) {
+  auto decision = settle(wishes, place, held);
+  if (decision && !decision->claim.mems.empty()) decision->claim.mems |= wishes.own->mems;
+  return decision;
+}
+
+// Empty when the machine has no cores that make up the number (kFullCore).
+CpuSet shrunk(const Wishes& wishes) {
+  const CpuSet& held = wishes.own->cpus;
+  const Request& request = wishes.request;
+  // A claim taken over from somebody else may hold broken cores; then any of them may go.
+  for (const Smt smt : {request.smt, Smt::kPack}) {
+    const Space space = survey(wishes.topology, held, free_cpus(wishes), request.preferred, smt);
+    const std::vector<Index> order = taking_order(
+        wishes, space, usable_cores(wishes.topology, space, Align::kNone, 0), request.cpus);
+    const CpuSet kept = take(wishes, space, order, request.cpus);
+    if (!kept.empty()) return kept;
+    const Space bare = survey(wishes.topology, wishes.topology.online, {}, {}, request.smt);
+    if (!fits(wishes.topology, bare, Align::kNone, 0, request.cpus)) break;
+  }
+  return {};
+}
+
+// The order in which growing takes the cores of the domain.
+std::vector<Index> growing_order(const Wishes& wishes, const Space& space, Place place, int more) {
+  const Topology& topology = wishes.topology;
+  std::vector<Index> own_cores;
+  std::vector<Index> own_l3s;
+  std::vector<Index> others;
+  for (const Index index : usable_cores(topology, space, place.align, place.domain)) {
+    const Core& core = topology.cores[static_cast<std::size_t>(index)];
+    if (core.cpus.intersects(wishes.own->cpus)) {
+      own_cores.push_back(index);
+    } else if (cpus_of(topology, Align::kL3, core.l3).intersects(wishes.own->cpus)) {
+      own_l3s.push_back(index);
+    } else {
+      others.push_back(index);
+    }
+  }
+  std::vector<Index> order = own_cores;
+  for (std::vector<Index>* next : {&own_l3s, &others}) {
+    if (next->empty()) continue;
+    int missing = more;
+    for (const Index index : order) missing -= space.core(index).units;
+    const std::vector<Index> part = taking_order(wishes, space, *next, std::max(missing, 0));
+    order.insert(order.end(), part.begin(), part.end());
+  }
+  return order;
+}
+
+std::optional<Decision> grown(const Wishes& wishes, Place place, int more) {
+  const Topology& topology = wishes.topology;
+  const CpuSet& held = wishes.own->cpus;
+  const CpuSet free = free_cpus(wishes);
+  const bool isolated = held.intersects(topology.isolated);
+  if (isolated && !wishes.request.use_isolated) return std::nullopt;
+  const CpuSet pool = isolated ? free & topology.isolated : free - topology.isolated;
+  const Space space = survey(topology, pool, held, wishes.request.preferred, wishes.request.smt);
+  const CpuSet added = take(wishes, space, growing_order(wishes, space, place, more), more);
+  if (added.empty()) return std::nullopt;
+  return settle_in_place(wishes, place, held | added);
+}
+
+void stay_beside(Wishes& wishes) {
+  for (Index node = 0; node < static_cast<Index>(wishes.topology.nodes.size()); ++node) {
+    const CpuSet& cpus = wishes.topology.nodes[static_cast<std::size_t>(node)].cpus;
+    if (cpus.intersects(wishes.own->cpus)) wishes.beside.push_back(node);
+  }
+}
+
+}  // namespace
+
+Outcome resize(const Topology& topology, const Ledger& ledger, const Request& request) {
+  const Claim* own = ledger.find(request.id);
+  if (own == nullptr) return allocate(topology, ledger, request);
+  if (!is_sound(topology, request)) return refuse(topology, ledger, request, own, {});
+  Wishes wishes = wishes_of(topology, ledger, request, own);
+  const Place narrowest = place_of(topology, own->cpus, request.align);
+  const int more = request.cpus - units_of(topology, own->cpus, request.smt);
+  const CpuSet kept = more < 0 ? shrunk(wishes) : own->cpus;
+  if (kept.empty()) return refuse(topology, ledger, request, own, narrowest);
+  stay_beside(wishes);
+  Place place = narrowest;
+  for (const Align align : kAligns) {
+    const bool climbs = align > narrowest.align && request.strength == Strength::kPreferred;
+    if (align != narrowest.align && !climbs) continue;
+    place = place_of(topology, own->cpus, align);
+    auto decision = more > 0 ? grown(wishes, place, more) : settle_in_place(wishes, place, kept);
+    if (!decision) continue;
+    decision->why.domains_fitting = 1;
+    return std::move(*decision);
+  }
+  return refuse(topology, ledger, request, own, place);
+}
+
+}  // namespace pinion::topology

@@ -1,0 +1,72 @@
+#include "topology/settle.h"
+
+#include "topology/refusal.h"
+
+namespace pinion::topology {
+namespace {
+
+int cores_split(const Topology& topology, const CpuSet& held) {
+  int split = 0;
+  CpuSet rest = held;
+  while (!rest.empty()) {
+    const auto core = static_cast<std::size_t>(topology.find(rest.first())->core);
+    if (!topology.cores[core].cpus.is_subset_of(held)) ++split;
+    rest -= topology.cores[core].cpus;
+  }
+  return split;
+}
+
+NodeId node_number(const Topology& topology, Place place) {
+  NodeId number = kNoIndex;
+  int nodes = 0;
+  for_each_node(topology, place.align, place.domain, [&](Index node) {
+    number = topology.nodes[static_cast<std::size_t>(node)].id;
+    ++nodes;
+  });
+  return nodes == 1 ? number : kNoIndex;
+}
+
+Why why_of(const Wishes& wishes, Place place, const CpuSet& held) {
+  const CpuSet taken = wishes.own == nullptr ? CpuSet() : wishes.own->cpus;
+  const CpuSet free =
+      wishes.topology.online - wishes.ledger.reserved() - (wishes.ledger.exclusive() - taken);
+  const bool isolated = held.intersects(wishes.topology.isolated);
+  const CpuSet pool = isolated ? free & wishes.topology.isolated : free - wishes.topology.isolated;
+  Why why;
+  why.asked = wishes.request.align;
+  why.met = place.align;
+  why.domain = place.align == Align::kNone ? kNoIndex : place.domain;
+  why.node = node_number(wishes.topology, place);
+  why.free_before = pool.count_common(cpus_of(wishes.topology, place.align, place.domain));
+  why.free_after = why.free_before - pool.count_common(held);
+  why.cores_split = cores_split(wishes.topology, held);
+  why.kept = held.count_common(wishes.request.preferred);
+  why.group_members = group_members(wishes, place.align, place.domain);
+  why.isolated = isolated;
+  return why;
+}
+
+}  // namespace
+
+std::optional<Decision> settle(const Wishes& wishes, Place place, const CpuSet& held) {
+  const bool grows = wishes.own == nullptr || !held.is_subset_of(wishes.own->cpus);
+  const std::optional<CpuSet> shared = shared_cpus(wishes.topology, wishes.ledger);
+  if (grows && shared && shared->is_subset_of(held)) return std::nullopt;
+  auto binding = bind_memory(wishes.topology, wishes.left, wishes.request, held, place, wishes.own);
+  if (!binding) return std::nullopt;
+
+  const Request& request = wishes.request;
+  Decision decision;
+  decision.claim.id = request.id;
+  decision.claim.cpus = held;
+  decision.claim.mems = binding->mems;
+  decision.claim.memory = std::move(binding->shares);
+  decision.claim.job = request.job;
+  decision.claim.task_group = request.task_group;
+  decision.claim.profile = request.profile;
+  decision.cpus = running_on(wishes.topology, request, held);
+  decision.why = why_of(wishes, place, held);
+  return decision;
+}
+
+}  // namespace pinion::topology

@@ -1,0 +1,15 @@
+// From chosen CPUs to a decision: the last two conditions (memory, a CPU left for the others) and
+// the record of why; internal to the allocator.
+#pragma once
+
+#include <optional>
+
+#include "topology/pick.h"
+
+namespace pinion::topology {
+
+// The decision to hold exactly these CPUs, which lie in `place`; nullopt where their memory does
+// not cover a bound limit or everybody else would be left without a CPU.
+[[nodiscard]] std::optional<Decision> settle(const Wishes& wishes, Place place, const CpuSet& held);
+
+}  // namespace pinion::topology
