@@ -62,7 +62,7 @@ function(pinion_test name)
   if(arg_LABELS)
     set(labels LABELS "${arg_LABELS}")
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
     PROPERTIES ${labels} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
 endfunction()
 

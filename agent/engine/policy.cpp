@@ -193,7 +193,8 @@ std::optional<std::int64_t> milli_cpus(const Resources& resources) {
   }
   const std::uint64_t shares = resources.shares.value_or(0);
   if (shares <= 2 || shares >= kMaxShares) return std::nullopt;  // 2: the kernel's "nothing asked"
-  return static_cast<std::int64_t>(shares * 1000 / kSharesPerCpu);
+  // Rounded up, as the kubelet rounded down: 1001m is 1025 shares and not one CPU.
+  return static_cast<std::int64_t>((shares * 1000 + kSharesPerCpu - 1) / kSharesPerCpu);
 }
 
 Resources merge(Resources record, const Resources& wanted) {

@@ -1,0 +1,119 @@
+// pinion-agent as a program: its command line, a snapshot of another machine, its end. No runtime.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "tests/lab/agent_process.h"
+#include "tests/lab/files.h"
+#include "tests/lab/process.h"
+#include "tests/support/tree.h"
+
+namespace pinion::integration {
+namespace {
+
+using lab::Milliseconds;
+using test_support::TempDir;
+
+constexpr Milliseconds kLimit{10000};
+
+class Program : public testing::Test {
+ protected:
+  // The exit status and what it printed.
+  struct Ended {
+    int status = -1;
+    std::string output;
+  };
+
+  [[nodiscard]] std::string path(const std::string& name) const { return dir_.path() / name; }
+
+  Result<lab::Process> start(std::vector<std::string> flags) {
+    flags.insert(flags.begin(), lab::default_agent());
+    return lab::Process::start({.argv = std::move(flags), .env = {}, .log = path("log")});
+  }
+
+  Ended run(std::vector<std::string> flags) {
+    auto process = start(std::move(flags));
+    if (!process) return {.status = -1, .output = process.error().text};
+    const auto status = process->wait(kLimit);
+    return {.status = status.value_or(-1), .output = log()};
+  }
+
+  [[nodiscard]] std::string log() const {
+    const auto text = lab::read_file(path("log"));
+    return text ? *text : "";
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(Program, HelpNamesEveryFlag) {
+  const Ended help = run({"--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const char* flag : {"--config", "--check-config", "--nri-socket", "--nri-index",
+                           "--topology", "--host-root", "--reserved-cpus", "--fence", "--state-dir",
+                           "--audit-interval", "--log-level", "--log-format"}) {
+    EXPECT_NE(help.output.find(flag), std::string::npos) << flag;
+  }
+}
+
+TEST_F(Program, CheckConfigPrintsWhatWouldHold) {
+  ASSERT_TRUE(lab::write_file(path("config.yaml"), "reservedSystemCPUs: \"0\"\nlogFormat: json\n"));
+  const Ended checked =
+      run({"--config", path("config.yaml"), "--nri-index", "42", "--check-config"});
+  EXPECT_EQ(checked.status, 0) << checked.output;
+  EXPECT_NE(checked.output.find("reservedSystemCPUs: \"0\""), std::string::npos) << checked.output;
+  EXPECT_NE(checked.output.find("nriIndex: \"42\""), std::string::npos) << checked.output;
+  EXPECT_NE(checked.output.find("logFormat: json"), std::string::npos) << checked.output;
+}
+
+TEST_F(Program, AnUnknownKeyIsRefusedWithItsLine) {
+  ASSERT_TRUE(lab::write_file(path("config.yaml"), "nriIndex: \"10\"\nreservedCpus: \"0\"\n"));
+  const Ended refused = run({"--config", path("config.yaml"), "--check-config"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.output.find("line 2: unknown key 'reservedCpus'"), std::string::npos)
+      << refused.output;
+}
+
+TEST_F(Program, AReservedCpuThatDoesNotExistIsRefused) {
+  const Ended refused = run({"--topology", "synthetic:package:1 core:2 pu:1", "--reserved-cpus",
+                             "7", "--state-dir", path("state")});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.output.find("CPUs 7 do not exist"), std::string::npos) << refused.output;
+}
+
+// No runtime there, no cgroups there: it says so once, goes on trying, and ends at once when told.
+TEST_F(Program, RunsOnABareSnapshotAndEndsWithinASecond) {
+  ASSERT_TRUE(test_support::write_tree(R"(
+sys/devices/system/cpu/online = 0-3
+sys/devices/system/cpu/possible = 0-3
+sys/devices/system/cpu/present = 0-3
+sys/devices/system/cpu/cpu[0-3]/topology/core_cpus = {mask n}
+sys/devices/system/cpu/cpu[0-3]/topology/thread_siblings = {mask n}
+sys/devices/system/cpu/cpu[0-3]/topology/package_cpus = 0000000f
+sys/devices/system/cpu/cpu[0-3]/topology/core_siblings = 0000000f
+sys/devices/system/cpu/cpu[0-3]/topology/core_id = {n}
+sys/devices/system/cpu/cpu[0-3]/topology/physical_package_id = 0
+)",
+                                       path("host")));
+  auto agent = start({"--host-root", path("host"), "--nri-socket", path("none.sock"), "--state-dir",
+                      path("state"), "--audit-interval", "100ms"});
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE(lab::eventually(kLimit, [&] {
+    return log().find("trying again") != std::string::npos;
+  })) << log();
+  EXPECT_NE(log().find("cpus=0-3"), std::string::npos) << log();
+  const auto said = log().find("no cpuset cgroup hierarchy is mounted under");
+  ASSERT_NE(said, std::string::npos) << log();
+  EXPECT_EQ(log().find("no cpuset cgroup hierarchy", said + 1), std::string::npos) << "said twice";
+
+  const auto before = std::chrono::steady_clock::now();
+  const auto status = agent->stop(kLimit);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(1));
+  ASSERT_TRUE(status);
+  EXPECT_EQ(*status, 0) << log();
+  EXPECT_NE(access(path("state/status.sock").c_str(), F_OK), 0) << "the socket is left behind";
+}
+
+}  // namespace
+}  // namespace pinion::integration
