@@ -50,6 +50,13 @@ Status load_file(const std::string& path, Config& config) {
   return done;
 }
 
+// YAML's single quotes: nothing in them but the quote itself has a meaning.
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
+  return result + "'";
+}
+
 }  // namespace
 
 Result<topology::Source> Config::source() const {
@@ -110,9 +117,10 @@ std::string to_yaml(const Config& config) {
   };
   const auto yes_no = [](bool on) { return on ? "\"true\"" : "\"false\""; };
   std::ostringstream out;
-  out << "nriSocket: " << config.nri_socket << "\nnriIndex: \"" << config.nri_index << "\"\n";
-  if (config.topology) out << "topology: '" << *config.topology << "'\n";
-  out << "hostRoot: " << config.host_root << "\nreservedSystemCPUs: \""
+  out << "nriSocket: " << quoted(config.nri_socket) << "\nnriIndex: \"" << config.nri_index
+      << "\"\n";
+  if (config.topology) out << "topology: " << quoted(*config.topology) << "\n";
+  out << "hostRoot: " << quoted(config.host_root) << "\nreservedSystemCPUs: \""
       << config.reserved.to_string() << "\"\n"
       << manager() << "cpuManagerPolicyOptions:\n"
       << "  full-pcpus-only: " << yes_no(config.defaults.smt == topology::Smt::kFullCore)
@@ -120,9 +128,10 @@ std::string to_yaml(const Config& config) {
       << "\n  align-by-socket: " << yes_no(config.defaults.align == topology::Align::kSocket)
       << "\n  prefer-align-cpus-by-uncorecache: "
       << yes_no(config.defaults.align == topology::Align::kL3) << "\nfence: " << fence()
-      << "\nstateDir: " << config.state_dir << "\nkubeletDir: " << config.kubelet_dir
+      << "\nstateDir: " << quoted(config.state_dir)
+      << "\nkubeletDir: " << quoted(config.kubelet_dir)
       << "\nauditInterval: " << config.audit_interval.count() << "ms\n";
-  if (!config.ready_file.empty()) out << "readyFile: " << config.ready_file << "\n";
+  if (!config.ready_file.empty()) out << "readyFile: " << quoted(config.ready_file) << "\n";
   out << "logLevel: " << config.log_level
       << "\nlogFormat: " << (config.log_format == LogFormat::kJson ? "json" : "text") << "\n";
   return out.str();

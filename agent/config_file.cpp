@@ -94,8 +94,8 @@ Status set_fence(const std::string& value, Config& config) {
 }
 
 Status set_log_level(const std::string& value, Config& config) {
-  static const std::set<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};
-  if (!kLevels.contains(value)) return unknown_value(value, "trace, debug, info, warn, error");
+  static const std::set<std::string> levels = {"trace", "debug", "info", "warn", "error"};
+  if (!levels.contains(value)) return unknown_value(value, "trace, debug, info, warn, error");
   config.log_level = value;
   return {};
 }
@@ -151,7 +151,7 @@ Status set_policy(const std::string& value, Config& /*config*/) {
 }
 
 const std::map<std::string, Setter, std::less<>>& setters() {
-  static const std::map<std::string, Setter, std::less<>> kSetters = {
+  static const std::map<std::string, Setter, std::less<>> table = {
       {"nriSocket", text_into(&Config::nri_socket)},
       {"nriIndex", set_index},
       {"hostRoot", text_into(&Config::host_root)},
@@ -167,7 +167,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"logLevel", set_log_level},
       {"logFormat", set_log_format},
   };
-  return kSetters;
+  return table;
 }
 
 std::string at_line(const YAML::Node& node) {
@@ -192,25 +192,39 @@ Status apply_options(const YAML::Node& node, Config& config) {
   return {};
 }
 
+constexpr std::string_view kOptions = "cpuManagerPolicyOptions";
+
+Status apply_entry(const std::string& key, const YAML::Node& value, Config& config) {
+  if (key == kOptions) {
+    if (auto done = apply_options(value, config); !done) return failure(done.error().within(key));
+    return {};
+  }
+  const auto text = scalar(value);
+  if (!text) return failure(text.error().within(key));
+  return apply_setting(key, *text, config);
+}
+
+// The options refine what topologyManagerPolicy says, so they come last wherever they stand.
 Status apply_document(const YAML::Node& document, Config& config) {
   if (document.IsNull()) return {};
   if (!document.IsMap()) return failure(Errc::kInvalid, "expected a map of settings");
   std::set<std::string> seen;
   for (const auto& entry : document) {
-    if (!entry.first.IsScalar())
+    if (!entry.first.IsScalar()) {
       return failure(Errc::kInvalid, at_line(entry.first) + ": a key is not a word");
-    const std::string& key = entry.first.Scalar();
-    const std::string place = at_line(entry.first) + ": " + key;
-    if (!seen.insert(key).second) return failure(Errc::kInvalid, place + ": set twice");
-    if (key == "cpuManagerPolicyOptions") {
-      if (auto done = apply_options(entry.second, config); !done)
-        return failure(done.error().within(place));
-      continue;
     }
-    const auto value = scalar(entry.second);
-    if (!value) return failure(value.error().within(place));
-    if (auto done = apply_setting(key, *value, config); !done) {
-      return failure(done.error().within(at_line(entry.first)));
+    const std::string& key = entry.first.Scalar();
+    if (!seen.insert(key).second) {
+      return failure(Errc::kInvalid, at_line(entry.first) + ": " + key + ": set twice");
+    }
+  }
+  for (const bool options : {false, true}) {
+    for (const auto& entry : document) {
+      const std::string& key = entry.first.Scalar();
+      if ((key == kOptions) != options) continue;
+      if (auto done = apply_entry(key, entry.second, config); !done) {
+        return failure(done.error().within(at_line(entry.first)));
+      }
     }
   }
   return {};

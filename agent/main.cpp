@@ -73,6 +73,7 @@ Status run(const Config& config) {
                        {"cgroups", enforcement->why}});
   Node node(std::move(engine), std::move(enforcement->files), log, config.audit_interval);
   nri::Connection connection = connect(config, *launch, node);
+  if (!config.ready_file.empty()) unlink(config.ready_file.c_str());  // one left by a kill -9
   auto done = run_main_loop(node, connection, *status, *signals, config.ready_file, log);
   if (!config.ready_file.empty()) unlink(config.ready_file.c_str());
   log.info("stopped, containers keep their cores");

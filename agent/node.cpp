@@ -25,6 +25,7 @@ Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files, Log&
 void Node::enforce(const engine::Enforce& wanted) {
   if (!files_) return;
   for (const engine::Note& note : engine_.report(files_->enforce(wanted))) log_.write(note);
+  changed_ = true;
 }
 
 engine::Reply Node::handle(engine::Event event) {
@@ -32,11 +33,12 @@ engine::Reply Node::handle(engine::Event event) {
   if (all != nullptr && files_) {
     for (const engine::Container& container : all->containers) {
       if (auto applied = files_->read(container.cgroups_path, container.pid)) {
-        all->files.emplace(container.id, std::move(*applied));
+        all->files.emplace(container.id, *applied);
       }
     }
   }
   engine::Effects effects = engine_.handle(event);
+  changed_ = true;
   if (!effects.fatal.empty()) {
     log_.error("broken invariant, stopping: a restart rebuilds the state",
                {{"what", effects.fatal}});
@@ -97,11 +99,12 @@ std::optional<Node::TimePoint> Node::next_work() const {
 }
 
 bool Node::take_resync_wish(TimePoint now) {
+  if (now < next_resync_ || !changed_) return false;
   if (!engine_.wants_resync()) {
+    changed_ = false;
     if (now >= next_resync_ + kLastResyncPause) resync_pause_ = kFirstResyncPause;
     return false;
   }
-  if (now < next_resync_) return false;
   next_resync_ = now + resync_pause_;
   resync_pause_ = std::min(2 * resync_pause_, kLastResyncPause);
   return true;

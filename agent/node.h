@@ -52,6 +52,7 @@ class Node final : public nri::Handler {
   bool trim_due_ = false;
   std::optional<std::string> audit_at_;  // the container compared last in this round
   TimePoint next_audit_;
+  bool changed_ = false;  // since the engine was last asked whether it wants a resync
   TimePoint next_resync_;
   std::chrono::milliseconds resync_pause_;
   std::string last_disconnect_;

@@ -8,8 +8,8 @@
 
 namespace pinion::agent {
 
-// Shape: {"agent", "runtime", "fence", "sets", "largest", "nodes", "containers", "counters",
-// "nri"}; the keys are explained in docs/node.md.
+// Shape: {"agent", "runtime", "fence", "compares_files", "sets", "largest", "nodes", "containers",
+// "counters", "nri"}; the keys are explained in docs/node.md.
 [[nodiscard]] std::string status_json(const Node& node, const nri::Connection& connection);
 
 }  // namespace pinion::agent

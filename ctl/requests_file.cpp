@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 
+#include "topology/words.h"
+
 namespace pinion::ctl {
 namespace {
 
@@ -20,28 +22,6 @@ using topology::Strength;
 
 constexpr std::size_t kMaxShown = 64;
 constexpr int kMaxCpus = topology::CpuSet::kCapacity;
-
-template <class T>
-struct Word {
-  std::string_view word;
-  T value;
-};
-
-constexpr std::array kAlignWords{Word<Align>{"l3", Align::kL3}, Word<Align>{"numa", Align::kNuma},
-                                 Word<Align>{"socket", Align::kSocket},
-                                 Word<Align>{"none", Align::kNone}};
-constexpr std::array kStrengthWords{Word<Strength>{"required", Strength::kRequired},
-                                    Word<Strength>{"preferred", Strength::kPreferred}};
-constexpr std::array kSmtWords{Word<Smt>{"full-core", Smt::kFullCore},
-                               Word<Smt>{"one-per-core", Smt::kOnePerCore},
-                               Word<Smt>{"pack", Smt::kPack}};
-constexpr std::array kPolicyWords{Word<MemoryPolicy>{"bind", MemoryPolicy::kBind},
-                                  Word<MemoryPolicy>{"preferred", MemoryPolicy::kPreferred},
-                                  Word<MemoryPolicy>{"any", MemoryPolicy::kAny}};
-constexpr std::array kProfileWords{Word<Profile>{"cpu", Profile::kCpu},
-                                   Word<Profile>{"memory", Profile::kMemory},
-                                   Word<Profile>{"network", Profile::kNetwork}};
-constexpr std::array kIsolationWords{Word<bool>{"none", false}, Word<bool>{"isolated", true}};
 
 constexpr std::array<std::string_view, 13> kKeys{
     "id",        "count",       "cpus", "align",      "strength", "smt", "memory", "memory-policy",
@@ -97,16 +77,12 @@ class Entry {
   }
 
   template <class T, std::size_t N>
-  T word(const char* key, const std::array<Word<T>, N>& words, T otherwise) {
+  T word(const char* key, const std::array<topology::Word<T>, N>& words, T otherwise) {
     if (!has(key)) return otherwise;
     const std::string value = text(key);
-    std::string known;
-    for (const auto& [name, meaning] : words) {
-      if (value == name) return meaning;
-      known.append(known.empty() ? "" : ", ").append(name);
-    }
-    fail(node_[key],
-         std::string(key) + ": unknown value " + shown(value) + ", use one of: " + known);
+    if (const auto known = topology::value_of(value, words)) return *known;
+    fail(node_[key], std::string(key) + ": unknown value " + shown(value) +
+                         ", use one of: " + topology::list_of(words));
     return otherwise;
   }
 
@@ -140,19 +116,19 @@ class Entry {
 Request read_request(Entry& entry) {
   Request request;
   request.cpus = entry.number("cpus", 0, kMaxCpus);
-  request.align = entry.word("align", kAlignWords, Align::kNuma);
+  request.align = entry.word("align", topology::kAlignWords, Align::kNuma);
   request.job = entry.text("job");
-  request.strength = entry.word("strength", kStrengthWords,
+  request.strength = entry.word("strength", topology::kStrengthWords,
                                 request.job.empty() ? Strength::kPreferred : Strength::kRequired);
-  request.smt = entry.word("smt", kSmtWords, Smt::kFullCore);
+  request.smt = entry.word("smt", topology::kSmtWords, Smt::kFullCore);
   request.memory = entry.bytes("memory");
   const bool in_one_node = request.align == Align::kL3 || request.align == Align::kNuma;
-  request.memory_policy = entry.word("memory-policy", kPolicyWords,
+  request.memory_policy = entry.word("memory-policy", topology::kMemoryPolicyWords,
                                      in_one_node ? MemoryPolicy::kBind : MemoryPolicy::kAny);
-  request.use_isolated = entry.word("isolation", kIsolationWords, false);
+  request.use_isolated = entry.word("isolation", topology::kIsolationWords, false);
   request.near_device = entry.text("near-device");
   request.task_group = entry.text("task-group");
-  request.profile = entry.word("profile", kProfileWords, Profile::kNone);
+  request.profile = entry.word("profile", topology::kProfileWords, Profile::kNone);
   return request;
 }
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds with both compilers, checks format and lint, and runs every test:
 # unit, property, golden, fuzz corpora, with and without sanitizers, and against real containerds.
-# Ends with ctest's own summary. Usage: scripts/test.sh [STEP...] (default: all of the steps below)
+# Ends with ctest's counts, by preset and in all. Usage: scripts/test.sh [STEP...] (default: all of the steps below)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 steps=("$@")
 [ ${#steps[@]} -gt 0 ] || steps=(format release tidy asan-ubsan tsan integration)
 results=()
+passed=0
+skipped=0
 
 step() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
 
@@ -40,12 +42,16 @@ run_integration() {
 }
 
 run_ctest() {
-  local preset=$1 log
+  local preset=$1 log total skips
   shift
   log=$(mktemp)
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error "$@" | tee "$log"
-  results+=("$preset $*: $(grep -E 'tests passed' "$log"), $(grep -cE '\*\*\*Skipped' "$log" || true) skipped")
+  total=$(sed -n 's/.*tests failed out of \([0-9]*\)$/\1/p' "$log")
+  skips=$(grep -c '\*\*\*Skipped' "$log" || true)
   rm -f "$log"
+  results+=("$preset ($*): $((total - skips)) passed, $skips skipped")
+  passed=$((passed + total - skips))
+  skipped=$((skipped + skips))
 }
 
 scripts/deps.sh
@@ -61,4 +67,7 @@ for name in "${steps[@]}"; do
 done
 
 printf '\n== all steps passed in %ss\n' "$SECONDS"
+[ ${#results[@]} -eq 0 ] && exit 0
 printf '%s\n' "${results[@]}"
+# A failure has ended this script before it came here.
+printf '%d passed, 0 failed, %d skipped\n' "$passed" "$skipped"

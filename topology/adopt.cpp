@@ -1,6 +1,9 @@
 #include "topology/adopt.h"
 
-#include <algorithm>
+#include <utility>
+
+#include "topology/memory.h"
+#include "topology/space.h"
 
 namespace pinion::topology {
 namespace {
@@ -23,36 +26,21 @@ CpuSet whole_cores(const Topology& topology, const CpuSet& cpus) {
   return all;
 }
 
-// The narrowest alignment that these CPUs satisfy.
-Align alignment_of(const Topology& topology, const CpuSet& cpus) {
-  const Pu& first = *topology.find(cpus.first());
-  bool same_l3 = true;
-  bool same_node = true;
-  bool same_package = true;
-  for (const CpuId cpu : cpus) {
-    const Pu& pu = *topology.find(cpu);
-    same_l3 = same_l3 && pu.l3 == first.l3;
-    same_node = same_node && pu.node == first.node;
-    same_package = same_package && pu.package == first.package;
+// As a new container on these CPUs would be bound; where the nodes' memory does not cover its limit
+// any more, the first node promises beyond what it has.
+Binding binding_of(const Topology& topology, const Ledger& ledger, const Request& request,
+                   const CpuSet& cpus, Place place) {
+  const MemoryLeft left = memory_left(topology, ledger, nullptr);
+  if (auto covered = bind_memory(topology, left, request, cpus, place, nullptr)) return *covered;
+  Request without_limit = request;
+  without_limit.memory = 0;
+  auto binding = bind_memory(topology, left, without_limit, cpus, place, nullptr);
+  if (!binding) return {};
+  if (!binding->mems.empty()) {
+    binding->shares = {
+        {.node = topology.node_index(binding->mems.first()), .bytes = request.memory}};
   }
-  if (same_l3) return Align::kL3;
-  if (same_node) return Align::kNuma;
-  return same_package ? Align::kSocket : Align::kNone;
-}
-
-// Fills the nodes in ascending order; what does not fit is promised on the last one.
-std::vector<Claim::Share> shares(const Topology& topology, const Ledger& ledger,
-                                 const NodeSet& mems, Bytes bytes) {
-  std::vector<Claim::Share> result;
-  for (const NodeId id : mems) {
-    const Index node = topology.node_index(id);
-    const Bytes size = topology.nodes[static_cast<std::size_t>(node)].memory;
-    const Bytes left = size - std::min(size, ledger.promised(node));
-    const Bytes part = mems.next(id + 1) < 0 ? bytes : std::min(bytes, left);
-    if (part > 0) result.push_back({.node = node, .bytes = part});
-    bytes -= part;
-  }
-  return result;
+  return *binding;
 }
 
 }  // namespace
@@ -80,19 +68,19 @@ Outcome adopt(const Topology& topology, const Ledger& ledger, const Request& req
         "CPUs " + (held & ledger.exclusive()).to_string() + " belong to another container");
   }
 
+  const Place place = place_of(topology, cpus, request.align);
+  Binding binding = binding_of(topology, ledger, request, cpus, place);
   Decision decision;
   decision.cpus = cpus;
-  decision.claim.id = request.id;
-  decision.claim.cpus = held;
-  decision.claim.job = request.job;
-  decision.claim.task_group = request.task_group;
-  decision.claim.profile = request.profile;
-  if (request.memory_policy == MemoryPolicy::kBind) {
-    decision.claim.mems = topology.nodes_of(cpus);
-    decision.claim.memory = shares(topology, ledger, decision.claim.mems, request.memory);
-  }
+  decision.claim = {.id = request.id,
+                    .cpus = held,
+                    .mems = binding.mems,
+                    .memory = std::move(binding.shares),
+                    .job = request.job,
+                    .task_group = request.task_group,
+                    .profile = request.profile};
   decision.why.asked = request.align;
-  decision.why.met = std::max(request.align, alignment_of(topology, cpus));
+  decision.why.met = place.align;
   decision.why.kept = cpus.count();
   return decision;
 }

@@ -57,6 +57,8 @@ CpuSet held_by_others(const Case& what, const Ledger& ledger) {
 Reason reason_of(const Case& what, const Ledger& ledger, const MemoryLeft& left) {
   const CpuSet& online = what.topology.online;
   const CpuSet& reserved = ledger.reserved();
+  const bool on_isolated = what.own != nullptr && what.own->cpus.intersects(what.topology.isolated);
+  if (on_isolated && !what.request.use_isolated) return Reason::kIsolated;
   // If nobody held anything: what stands in the way then will always do so.
   const Ledger nobody(reserved);
   const MemoryLeft all = memory_left(what.topology, nobody, nullptr);
@@ -71,7 +73,11 @@ Reason reason_of(const Case& what, const Ledger& ledger, const MemoryLeft& left)
   // Now.
   const CpuSet held = held_by_others(what, ledger);
   const std::vector<CpuSet> pools = pools_without(what, reserved | held);
-  if (would_fit(what, pools, &left, std::nullopt)) return Reason::kLastShared;
+  if (would_fit(what, pools, &left, std::nullopt)) {
+    // It would fit somewhere, but for a container that grows not beside the CPUs it has.
+    const bool elsewhere = would_fit(what, pools, &left, shared_cpus(what.topology, ledger));
+    return elsewhere ? Reason::kCpus : Reason::kLastShared;
+  }
   if (would_fit(what, pools, nullptr, std::nullopt)) return Reason::kMemory;
   if (would_fit(what, {online - reserved - held}, &left, std::nullopt)) return Reason::kIsolated;
   return Reason::kCpus;

@@ -19,8 +19,8 @@ using engine::Enforce;
 using engine::Enforced;
 using engine::NodeSet;
 
-constexpr std::size_t kMaxText = 64 * 1024;  // a list of 4,096 CPUs, every second one: 20 KB
-constexpr int kMaxDepth = 16;                // of groups inside a container
+constexpr std::size_t kMaxText = 65'536;  // a list of 4,096 CPUs, every second one: 20 KB
+constexpr int kMaxDepth = 16;             // of groups inside a container
 
 // The whole of a small file. At most kMaxText bytes.
 Result<std::string> read_file(int directory, const char* name) {
@@ -85,7 +85,7 @@ Status narrow_children(int directory, const CpuSet& cpus, int depth) {
     const auto now = read_set<CpuSet>(child.get(), "cpuset.cpus");
     if (!now || now->is_subset_of(cpus)) continue;
     const CpuSet common = *now & cpus;
-    const auto done =
+    auto done =
         write_file(child.get(), "cpuset.cpus", (common.empty() ? cpus : common).to_string());
     if (!done && done.error().sys_errno != ENOENT) return done;
   }

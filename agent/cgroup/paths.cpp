@@ -15,15 +15,15 @@ bool has_parent_component(std::string_view path) {
 
 // "a-b-c.slice" lies in a.slice/a-b.slice: systemd's naming rule.
 Result<std::string> expand_slice(std::string_view slice) {
-  constexpr std::string_view kSuffix = ".slice";
-  if (!slice.ends_with(kSuffix) || slice.size() == kSuffix.size() || slice.front() == '-') {
+  constexpr std::string_view suffix = ".slice";
+  if (!slice.ends_with(suffix) || slice.size() == suffix.size() || slice.front() == '-') {
     return failure(Errc::kInvalid, "not a systemd slice: '" + std::string(slice) + "'");
   }
-  const std::string_view stem = slice.substr(0, slice.size() - kSuffix.size());
+  const std::string_view stem = slice.substr(0, slice.size() - suffix.size());
   std::string path;
   for (auto dash = stem.find('-'); dash != std::string_view::npos;
        dash = stem.find('-', dash + 1)) {
-    path += '/' + std::string(stem.substr(0, dash)) + std::string(kSuffix);
+    path += '/' + std::string(stem.substr(0, dash)) + std::string(suffix);
   }
   return path + '/' + std::string(slice);
 }

@@ -1,6 +1,7 @@
 #include "agent/engine/engine.h"
 
 #include <algorithm>
+#include <set>
 
 namespace pinion::engine {
 namespace {
@@ -20,10 +21,23 @@ Note note(Note::Level level, std::string text, const Member& member) {
                      {"id", member.id.substr(0, 12)}}};
 }
 
+// One event may decide twice on a container, as when an unknown one is taken in and resized: of
+// several entries for one id only the last stays.
+template <class Entry>
+void keep_last(std::vector<Entry>& entries) {
+  if (entries.size() < 2) return;
+  std::set<std::string_view> seen;
+  std::vector<Entry> last;
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    if (seen.insert(entry->id).second) last.push_back(*entry);
+  }
+  entries.assign(last.rbegin(), last.rend());
+}
+
 // The text that the runtime, and so `kubectl describe pod`, will show.
 std::string refusal_text(const Member& member, const std::string& why) {
-  return "pinion: container " + member.name + " of pod " + member.name_space + "/" +
-         member.pod_name + ": " + why;
+  return "container " + member.name + " of pod " + member.name_space + "/" + member.pod_name +
+         ": " + why;
 }
 
 }  // namespace
@@ -41,6 +55,13 @@ Effects Engine::handle(const Event& event) {
   effects.may_update =
       !std::holds_alternative<PodEvent>(event) && !std::holds_alternative<ContainerEvent>(event);
   std::visit([&](const auto& e) { on(e, effects); }, event);
+  keep_last(effects.reply.updates);
+  keep_last(effects.now);
+  for (Enforce& wanted : effects.now) {  // later decisions of the same event count
+    if (const Member* member = state_.find(wanted.id)) {
+      wanted.cpuset = target_of(*member);
+    }
+  }
   counters_.updates_told += effects.reply.updates.size();
   if (auto broken = broken_invariant(state_, pool())) effects.fatal = std::move(*broken);
   return effects;
@@ -147,13 +168,14 @@ std::optional<Refusal> Engine::leaves_nothing(const Decision& decision) const {
   return refusal;
 }
 
-std::string Engine::count_refusal(const Member& member, const Refusal& refusal, Effects& effects) {
-  ++counters_.refused[std::string(topology::to_string(refusal.reason))];
+std::string Engine::count_refusal(const Member& member, std::string_view reason,
+                                  const std::string& text, Effects& effects) {
+  ++counters_.refused[std::string(reason)];
   Note line = note(Note::Level::kWarn, "refused", member);
-  line.fields.emplace_back("reason", topology::to_string(refusal.reason));
-  line.fields.emplace_back("why", refusal.text);
+  line.fields.emplace_back("reason", reason);
+  line.fields.emplace_back("why", text);
   effects.notes.push_back(std::move(line));
-  return refusal.text;
+  return text;
 }
 
 // What it held before it restarted, or what its pod's init containers left.
@@ -169,11 +191,7 @@ CpuSet Engine::past_cores(const Member& member) const {
 std::optional<std::string> Engine::place(Member& member, const Wish& wish, const CpuSet& near,
                                          Effects& effects) {
   if (wish.kind == Wish::Kind::kRefused) {
-    ++counters_.refused["annotation"];
-    Note line = note(Note::Level::kWarn, "refused", member);
-    line.fields.emplace_back("why", wish.text);
-    effects.notes.push_back(std::move(line));
-    return wish.text;
+    return count_refusal(member, "annotation", wish.text, effects);
   }
   if (wish.kind == Wish::Kind::kShared) {
     ++counters_.shared_placed;
@@ -189,11 +207,11 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
   request.preferred = near;
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
-    return count_refusal(member, *refusal, effects);
+    return count_refusal(member, topology::to_string(refusal->reason), refusal->text, effects);
   }
   const auto& decision = std::get<Decision>(outcome);
   if (const auto refusal = leaves_nothing(decision)) {
-    return count_refusal(member, *refusal, effects);
+    return count_refusal(member, topology::to_string(refusal->reason), refusal->text, effects);
   }
   take(member, request, decision);
   ++counters_.exclusive_placed;
@@ -225,7 +243,9 @@ void Engine::on(const CreateContainer& event, Effects& effects) {
 
 // From whatever the member has to what it now is entitled to. A text: refused, nothing has changed.
 std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effects& effects) {
-  if (wish.kind == Wish::Kind::kRefused) return wish.text;
+  if (wish.kind == Wish::Kind::kRefused) {
+    return count_refusal(member, "annotation", wish.text, effects);
+  }
   if (wish.kind == Wish::Kind::kShared) {
     if (!free_cores(member)) return std::nullopt;
     Note line = note(Note::Level::kInfo, "gave up its exclusive cores", member);
@@ -241,16 +261,17 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effe
   }
   topology::Request request = wish.request;
   request.id = member.id;
+  request.preferred = member.own.cpus;
   if (request.cpus == member.request.cpus && request.memory == member.request.memory) {
     return std::nullopt;
   }
   const topology::Outcome outcome = topology::resize(state_.topology, state_.ledger, request);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
-    return count_refusal(member, *refusal, effects);
+    return count_refusal(member, topology::to_string(refusal->reason), refusal->text, effects);
   }
   const auto& decision = std::get<Decision>(outcome);
   if (const auto refusal = leaves_nothing(decision)) {
-    return count_refusal(member, *refusal, effects);
+    return count_refusal(member, topology::to_string(refusal->reason), refusal->text, effects);
   }
   const CpuSet before = member.own.cpus;
   take(member, request, decision);

@@ -95,7 +95,7 @@ class Engine {
   [[nodiscard]] std::optional<topology::Refusal> leaves_nothing(const topology::Decision&) const;
   [[nodiscard]] CpuSet past_cores(const Member& member) const;
   static void warn(const Wish& wish, const Member& member, Effects& effects);
-  std::string count_refusal(const Member& member, const topology::Refusal& refusal,
+  std::string count_refusal(const Member& member, std::string_view reason, const std::string& text,
                             Effects& effects);
 
   // synchronize.cpp

@@ -12,10 +12,10 @@ class LeafFence final : public Fence {
   [[nodiscard]] CpuSet pool(const State& state) const override { return state.shared(); }
 
   void taken(State& /*state*/, Effects& /*effects*/) override {}
-  void taken_at_once(State& state, Effects& effects) override { evict(state, effects); }
+  void taken_at_once(State& state, Effects& effects) override { evict(state, effects, {}); }
 
   void starting(State& state, const Member& member, Effects& effects) override {
-    if (member.role == Role::kExclusive) evict(state, effects);
+    if (member.role == Role::kExclusive) evict(state, effects, member.id);
     effects.now.push_back(enforce(state, member, pool(state), Cause::kStart));
   }
 
@@ -36,14 +36,27 @@ class LeafFence final : public Fence {
   [[nodiscard]] bool wants_resync(const State& /*state*/) const override { return false; }
 
  private:
-  void evict(const State& state, Effects& effects) const {
+  // `starting` is enforced by the caller, after all others.
+  void evict(const State& state, Effects& effects, std::string_view starting) const {
     const CpuSet all = pool(state);
     for (const auto& [id, member] : state.members) {
-      if (!member.started || member.role == Role::kExclusive) continue;
-      if (!member.applied || member.applied->cpus.intersects(state.ledger.exclusive())) {
+      if (!member.started || id == starting) continue;
+      if (!member.applied || touches_others(state, member)) {
         effects.now.push_back(enforce(state, member, all, Cause::kFence));
       }
     }
+  }
+
+  // Its file has cores that another holds. That happens to exclusive ones too: one that was moved
+  // after a restart runs on its old cores until its file is written.
+  static bool touches_others(const State& state, const Member& member) {
+    if (member.role == Role::kShared) {
+      return member.applied->cpus.intersects(state.ledger.exclusive());
+    }
+    const topology::Claim* own = state.ledger.find(member.id);
+    CpuSet foreign = member.applied->cpus & state.ledger.exclusive();
+    if (own != nullptr) foreign -= own->cpus;
+    return !foreign.empty();
   }
 };
 

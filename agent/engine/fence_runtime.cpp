@@ -25,6 +25,7 @@ class RuntimeFence final : public Fence {
 
   void returned(State& state, Effects& effects) override {
     const CpuSet shared = state.shared();
+    pool_ &= shared;  // isolated CPUs that stood in leave it again
     if (2 * pool_.count() < shared.count()) pool_ = shared;
     tell(state, effects);
   }

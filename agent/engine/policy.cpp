@@ -3,45 +3,25 @@
 #include <algorithm>
 #include <array>
 
+#include "topology/words.h"
+
 namespace pinion::engine {
 namespace {
 
 using topology::Align;
 using topology::MemoryPolicy;
 using topology::Profile;
-using topology::Smt;
 using topology::Strength;
+using topology::Word;
 
 constexpr std::uint64_t kSharesPerCpu = 1024;
 constexpr std::uint64_t kMaxShares = 262144;  // the kernel's, and the kubelet's, upper bound
 constexpr std::uint64_t kDefaultPeriod = 100'000;
 constexpr std::size_t kMaxShown = 64;  // of a hostile annotation's value in an error text
 
-// A word of an annotation and the value that it stands for.
-template <class T>
-struct Word {
-  std::string_view word;
-  T value;
-};
-
-constexpr std::array kAligns{Word<Align>{"l3", Align::kL3}, Word<Align>{"numa", Align::kNuma},
-                             Word<Align>{"socket", Align::kSocket},
-                             Word<Align>{"none", Align::kNone}};
-constexpr std::array kStrengths{Word<Strength>{"required", Strength::kRequired},
-                                Word<Strength>{"preferred", Strength::kPreferred}};
-constexpr std::array kSmts{Word<Smt>{"full-core", Smt::kFullCore},
-                           Word<Smt>{"one-per-core", Smt::kOnePerCore},
-                           Word<Smt>{"pack", Smt::kPack}};
-constexpr std::array kMemories{Word<MemoryPolicy>{"bind", MemoryPolicy::kBind},
-                               Word<MemoryPolicy>{"preferred", MemoryPolicy::kPreferred},
-                               Word<MemoryPolicy>{"any", MemoryPolicy::kAny}};
-constexpr std::array kProfiles{Word<Profile>{"cpu", Profile::kCpu},
-                               Word<Profile>{"memory", Profile::kMemory},
-                               Word<Profile>{"network", Profile::kNetwork}};
 enum class Cpus { kByQos, kExclusive, kShared };
 constexpr std::array kCpus{Word<Cpus>{"exclusive", Cpus::kExclusive},
                            Word<Cpus>{"shared", Cpus::kShared}};
-constexpr std::array kIsolations{Word<bool>{"none", false}, Word<bool>{"isolated", true}};
 
 constexpr std::array<std::string_view, 10> kNames{
     "cpus", "align",      "strength", "smt",       "memory",
@@ -74,15 +54,11 @@ class Annotations {
   T word(std::string_view name, const std::array<Word<T>, N>& words, T otherwise) {
     const std::string* value = find(name);
     if (value == nullptr) return otherwise;
-    std::string known;
-    for (const auto& [word, meaning] : words) {
-      if (*value == word) return meaning;
-      known += known.empty() ? "" : ", ";
-      known += word;
-    }
+    if (const auto known = topology::value_of(*value, words)) return *known;
     if (error_.empty()) {
       error_ = "annotation " + std::string(kAnnotationPrefix) + std::string(name) +
-               ": unknown value '" + value->substr(0, kMaxShown) + "', use one of: " + known;
+               ": unknown value '" + value->substr(0, kMaxShown) +
+               "', use one of: " + topology::list_of(words);
     }
     return otherwise;
   }
@@ -135,15 +111,16 @@ topology::Request request_of(Annotations& annotations, const Resources& resource
   request.job = annotations.text("job");
   request.task_group = annotations.text("task-group");
   request.near_device = annotations.text("near-device");
-  request.profile = annotations.word("profile", kProfiles, Profile::kNone);
-  request.align = annotations.word("align", kAligns, defaults.align);
+  request.profile = annotations.word("profile", topology::kProfileWords, Profile::kNone);
+  request.align = annotations.word("align", topology::kAlignWords, defaults.align);
   const Strength by_job = request.job.empty() ? Strength::kPreferred : Strength::kRequired;
-  request.strength = annotations.word("strength", kStrengths, defaults.strength.value_or(by_job));
-  request.smt = annotations.word("smt", kSmts, defaults.smt);
+  request.strength =
+      annotations.word("strength", topology::kStrengthWords, defaults.strength.value_or(by_job));
+  request.smt = annotations.word("smt", topology::kSmtWords, defaults.smt);
   const bool in_one_node = request.align == Align::kL3 || request.align == Align::kNuma;
-  request.memory_policy =
-      annotations.word("memory", kMemories, in_one_node ? MemoryPolicy::kBind : MemoryPolicy::kAny);
-  request.use_isolated = annotations.word("isolation", kIsolations, false);
+  request.memory_policy = annotations.word("memory", topology::kMemoryPolicyWords,
+                                           in_one_node ? MemoryPolicy::kBind : MemoryPolicy::kAny);
+  request.use_isolated = annotations.word("isolation", topology::kIsolationWords, false);
   if (resources.memory.value_or(0) > 0) {
     request.memory = static_cast<Bytes>(*resources.memory);
   }
@@ -184,12 +161,11 @@ std::string_view to_string(Qos qos) {
 }
 
 std::optional<std::int64_t> milli_cpus(const Resources& resources) {
-  constexpr std::int64_t kLimit = std::int64_t{1}
-                                  << 40;  // far above any machine, no overflow below
+  constexpr std::int64_t limit = std::int64_t{1} << 40;  // far above any machine, no overflow below
   const auto period = static_cast<std::int64_t>(
-      std::min<std::uint64_t>(resources.period.value_or(kDefaultPeriod), kLimit));
+      std::min<std::uint64_t>(resources.period.value_or(kDefaultPeriod), limit));
   if (resources.quota.value_or(0) > 0 && period > 0) {
-    return std::min(*resources.quota, kLimit) * 1000 / period;
+    return std::min(*resources.quota, limit) * 1000 / period;
   }
   const std::uint64_t shares = resources.shares.value_or(0);
   if (shares <= 2 || shares >= kMaxShares) return std::nullopt;  // 2: the kernel's "nothing asked"

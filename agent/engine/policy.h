@@ -23,8 +23,8 @@ enum class Qos { kGuaranteed, kBurstable, kBestEffort, kUnknown };
 // CPU; the kubelet caps shares at 262144, so that value alone says nothing). nullopt: not stated.
 [[nodiscard]] std::optional<std::int64_t> milli_cpus(const Resources& resources);
 
-// `record` with every field replaced that `wanted` states: what a container has after an update. A 0
-// is not a statement; no limit is a negative number.
+// `record` with every field replaced that `wanted` states: what a container has after an update. A
+// 0 is not a statement; no limit is a negative number.
 [[nodiscard]] Resources merge(Resources record, const Resources& wanted);
 
 // What an annotation that is absent means on this node.

@@ -1,6 +1,7 @@
 // A connection begins with the list of all that exists. Whoever runs keeps its cores: what the
 // agent remembers comes first, then what the cgroup's own file says, then the runtime's record.
 // Only then are containers placed that started while nobody was looking.
+#include <algorithm>
 #include <set>
 
 #include "agent/engine/engine.h"
@@ -108,7 +109,13 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     CpuSet cpus;
   };
   std::vector<Unplaced> unplaced;
-  for (const Container& container : event.containers) {
+  // Those that run come first: what a created one is on record for may be theirs since.
+  std::vector<const Container*> containers;
+  for (const Container& container : event.containers) containers.push_back(&container);
+  std::stable_partition(containers.begin(), containers.end(),
+                        [](const Container* container) { return has_started(*container); });
+  for (const Container* listed : containers) {
+    const Container& container = *listed;
     const auto pod = pods.find(container.pod_id);
     if (!is_live(container) || pod == pods.end()) continue;
     const bool is_new = state_.find(container.id) == nullptr;

@@ -41,6 +41,8 @@ inline Topology random_machine() {
   spec.memory_only_nodes = one_in(4) ? 1 : 0;
   spec.siblings = one_in(2) ? test_support::Siblings::kLast : test_support::Siblings::kAdjacent;
   Facts facts = test_support::facts_of(spec);
+  facts.devices.push_back(
+      {.kind = DeviceKind::kNetwork, .name = "eth0", .pci = "0000:01:00.0", .node = pick_below(2)});
   if (!one_in(3)) return test_support::machine(facts);
 
   const bool numa_off = one_in(4);
@@ -60,8 +62,6 @@ inline Topology random_machine() {
     if (one_in(4)) memory.bytes = 0;
     if (one_in(4)) memory.distance.clear();
   }
-  facts.devices.push_back(
-      {.kind = DeviceKind::kNetwork, .name = "eth0", .pci = "0000:01:00.0", .node = pick_below(2)});
   return test_support::machine(facts);
 }
 

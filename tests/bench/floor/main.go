@@ -20,6 +20,9 @@ type (
 type floor struct{}
 
 func (floor) Synchronize(context.Context, []*pod, []*container) ([]*update, error) { return nil, nil }
+func (floor) RunPodSandbox(context.Context, *pod) error                            { return nil }
+func (floor) StopPodSandbox(context.Context, *pod) error                           { return nil }
+func (floor) RemovePodSandbox(context.Context, *pod) error                         { return nil }
 func (floor) CreateContainer(context.Context, *pod, *container) (*api.ContainerAdjustment, []*update, error) {
 	return nil, nil, nil
 }
@@ -30,6 +33,7 @@ func (floor) StopContainer(context.Context, *pod, *container) ([]*update, error)
 func (floor) PostCreateContainer(context.Context, *pod, *container) error        { return nil }
 func (floor) StartContainer(context.Context, *pod, *container) error             { return nil }
 func (floor) PostStartContainer(context.Context, *pod, *container) error         { return nil }
+func (floor) PostUpdateContainer(context.Context, *pod, *container) error        { return nil }
 func (floor) RemoveContainer(context.Context, *pod, *container) error            { return nil }
 
 func main() {

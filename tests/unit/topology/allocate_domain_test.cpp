@@ -55,10 +55,10 @@ TEST(Domain, BestFit) {
       {"equal holes: where no untouched L3 is broken up",
        epyc_rome_256(),
        "",
-       {{"a", "0-1,4-5,128-129,132-133"}, {"b", "16-19,144-147"}},
+       {{"a", "0-3,128-131"}, {"b", "16-17,20-21,144-145,148-149"}, {"c", "32-127,160-255"}},
        ask(4),
-       "2-3,130-131",
-       "0"},
+       "18-19,146-147",
+       "1"},
       {"sockets",
        xeon_snc2(),
        "",
@@ -107,11 +107,36 @@ TEST(Domain, NearTheDevice) {
   });
 }
 
+TEST(Domain, NearTheDeviceThatHasNoMemoryLeft) {
+  MachineSpec spec = {.packages = 2, .nodes_per_package = 2, .cores_per_l3 = 2};
+  spec.devices = {{.kind = DeviceKind::kNetwork, .name = "ib0", .pci = "", .node = 3}};
+  Request request = with_memory(ask(1), test_support::kGiB);
+  request.near_device = "ib0";
+  const Placed holder = {.id = "a",
+                         .cpus = "6",
+                         .group = "",
+                         .profile = Profile::kNone,
+                         .memory = {{.node = 3, .bytes = 16 * test_support::kGiB}}};
+  check({{"the nearest that covers the limit", machine(spec), "", {holder}, request, "4", "2"}});
+}
+
+TEST(Domain, WhatOneNodeCannotHoldLiesInNearOnes) {
+  auto facts = facts_of({.nodes_per_package = 4, .cores_per_l3 = 2});
+  facts.memories[0].distance = {10, 32, 32, 12};
+  facts.memories[1].distance = {32, 10, 12, 32};
+  facts.memories[2].distance = {32, 12, 10, 32};
+  facts.memories[3].distance = {12, 32, 32, 10};
+  check({{"near the first", machine(facts), "", {}, ask(3, Align::kSocket), "0-1,6", "0,3"}});
+}
+
 TEST(Domain, TaskGroups) {
   Request other_job = with_group(ask(2), "g");
   other_job.job = "another";
   Request memory_bound = with_group(ask(2), "g");
   memory_bound.profile = Profile::kMemory;
+  Request one_memory_bound = memory_bound;
+  one_memory_bound.cpus = 1;
+  const Topology two_l3s = machine({.l3s_per_node = 2, .cores_per_l3 = 4});
   check({
       {"with its group",
        xeon_snc2(),
@@ -188,6 +213,13 @@ TEST(Domain, TaskGroups) {
        memory_bound,
        "13,61",
        "1"},
+      {"memory-bound: within the node the best fit, not the group",
+       two_l3s,
+       "",
+       {{"a", "4-5", "g", Profile::kMemory}, {"b", "0-2"}},
+       one_memory_bound,
+       "3",
+       "0"},
       {"memory-bound ignores those that are not",
        xeon_snc2(),
        "",

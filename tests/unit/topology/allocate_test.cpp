@@ -123,6 +123,8 @@ TEST(Allocate, IsolatedCpus) {
 TEST(Allocate, WhatItHadBefore) {
   Request again = ask(4);
   again.preferred = cpus("2-3,50-51");
+  Request some = ask(4);
+  some.preferred = cpus("2,5,50,53");
   Request half = ask(4);
   half.preferred = cpus("12,60");
   Request fewer = ask(2);
@@ -134,7 +136,13 @@ TEST(Allocate, WhatItHadBefore) {
   check({
       {"again", xeon_snc2(), "0", {}, again, "2-3,50-51", "0"},
       {"against the best fit", xeon_snc2(), "0", {{"a", "12-21,60-69"}}, again, "2-3,50-51", "0"},
-      {"not when one of them is taken", xeon_snc2(), "0", {{"a", "2,50"}}, again, "1,3,49,51", "0"},
+      {"the rest of it when one core is taken",
+       xeon_snc2(),
+       "0",
+       {{"a", "2,50"}},
+       some,
+       "1,5,49,53",
+       "0"},
       {"the node where most of it was", xeon_snc2(), "0", {}, half, "12-13,60-61", "1"},
       {"a part of it when less is asked", xeon_snc2(), "0", {}, fewer, "30,78", "2"},
       {"one per core: the threads it ran on", xeon_snc2(), "0", {}, one, "5,54", "0"},

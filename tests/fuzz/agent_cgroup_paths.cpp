@@ -1,0 +1,25 @@
+// Cgroup paths take any bytes; what they accept is absolute and never leads upwards.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "agent/cgroup/paths.h"
+
+namespace {
+
+void require_inside(const std::string& path) {
+  if (!path.starts_with('/') || (path + '/').find("/../") != std::string::npos) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto path = pinion::cgroup::path_of(text)) require_inside(*path);
+  for (const int version : {1, 2}) {
+    if (const auto path = pinion::cgroup::path_in_proc(text, version)) require_inside(*path);
+  }
+  return 0;
+}

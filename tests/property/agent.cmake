@@ -1,0 +1,5 @@
+pinion_test(agent_properties
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_engine_test.cpp ${CMAKE_CURRENT_LIST_DIR}/agent_sim.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/agent_sim_runtime.cpp
+  LINK engine test_support
+  LABELS property)

@@ -1,0 +1,101 @@
+// Ten thousand random events on several machines, under both fences: nothing breaks.
+#include <gtest/gtest.h>
+
+#include "tests/property/agent_sim.h"
+#include "tests/support/machine.h"
+
+namespace pinion::engine {
+namespace {
+
+using test_support::cpus;
+using test_support::Sim;
+using test_support::SimOptions;
+
+struct Scene {
+  const char* name;
+  topology::Topology machine;
+  Settings settings;
+};
+
+std::vector<Scene> scenes() {
+  Settings two_reserved;
+  two_reserved.reserved = cpus("0-1");
+  Settings strict = two_reserved;
+  strict.strict_reservation = true;
+  Settings isolated_reserved;
+  isolated_reserved.reserved = cpus("6");
+  const auto with_isolated =
+      test_support::machine({.nodes_per_package = 2, .cores_per_l3 = 4, .isolated = cpus("5-6")});
+  const auto with_offline = test_support::machine({.packages = 2,
+                                                   .l3s_per_node = 2,
+                                                   .cores_per_l3 = 3,
+                                                   .threads_per_core = 2,
+                                                   .offline = cpus("2,7-9")});
+  return {{"single", test_support::single_cpu(), {}},
+          {"two_core_vm", test_support::two_core_vm(), {}},
+          {"laptop", test_support::laptop(), {}},
+          {"laptop_reserved", test_support::laptop(), two_reserved},
+          {"laptop_strict", test_support::laptop(), strict},
+          {"isolated", with_isolated, {}},
+          {"isolated_and_reserved", with_isolated, isolated_reserved},
+          {"offline", with_offline, {}},
+          {"mixed_nodes", test_support::mixed_nodes(), {}},
+          {"xeon_snc2", test_support::xeon_snc2(), strict},
+          {"epyc_rome_256", test_support::epyc_rome_256(), {}}};
+}
+
+class RandomLife : public testing::TestWithParam<Scene> {
+ protected:
+  static void play(FenceKind fence, bool tamper, unsigned seed, int events) {
+    SimOptions options;
+    options.fence = fence;
+    options.settings = GetParam().settings;
+    options.tamper = tamper;
+    options.seed = seed;
+    options.events = events;
+    Sim sim(GetParam().machine, options);
+    sim.run();
+    SCOPED_TRACE("seed " + std::to_string(seed) + (tamper ? ", tampered" : ""));
+    EXPECT_EQ(sim.fault(), "");
+    for (const char* verb : {"create", "start", "stop", "update", "synchronize", "restart clean"}) {
+      EXPECT_GT(sim.done().count(verb), 0U) << verb << " never happened";
+    }
+  }
+};
+
+TEST_P(RandomLife, UnderTheLeafFence) {
+  play(FenceKind::kLeaf, false, 1, 12'000);
+  play(FenceKind::kLeaf, true, 2, 4'000);
+  play(FenceKind::kLeaf, false, 3, 2'000);
+}
+
+TEST_P(RandomLife, UnderTheRuntimeFence) {
+  play(FenceKind::kRuntime, false, 1, 12'000);
+  play(FenceKind::kRuntime, true, 2, 4'000);
+  play(FenceKind::kRuntime, false, 3, 2'000);
+}
+
+TEST_P(RandomLife, EqualRunsGiveEqualReplies) {
+  for (const FenceKind fence : {FenceKind::kLeaf, FenceKind::kRuntime}) {
+    SimOptions options;
+    options.fence = fence;
+    options.settings = GetParam().settings;
+    options.seed = 77;
+    options.events = 1'500;
+    Sim one(GetParam().machine, options);
+    Sim two(GetParam().machine, options);
+    one.run();
+    two.run();
+    EXPECT_GT(one.transcript().size(), 10'000U);
+    EXPECT_TRUE(one.transcript() == two.transcript());
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<Scene>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, RandomLife, testing::ValuesIn(scenes()), name_of);
+
+}  // namespace
+}  // namespace pinion::engine

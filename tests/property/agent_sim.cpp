@@ -1,0 +1,152 @@
+#include "tests/property/agent_sim.h"
+
+namespace pinion::test_support {
+
+using engine::Applied;
+using engine::ContainerEvent;
+using engine::CpuSet;
+using engine::Effects;
+using engine::Enforced;
+using engine::Member;
+using engine::Role;
+using Kind = engine::ContainerEvent::Kind;
+
+void Sim::broken(const std::string& rule) {
+  if (fault_.empty()) fault_ = rule + " (after " + last_ + ")";
+}
+
+// --- the agent's shell
+
+Effects Sim::handle(const engine::Event& event, const std::string& what) {
+  last_ = what;
+  const std::string verb = what.substr(0, what.find(' '));
+  ++done_[verb];
+  Effects effects = engine_.handle(event);
+  if (!effects.fatal.empty()) broken("fatal: " + effects.fatal);
+  transcript_ += what;
+  if (effects.reply.refusal) {
+    ++done_[verb + " refused"];
+    transcript_ += " refused: " + *effects.reply.refusal;
+  }
+  if (effects.reply.own) {
+    if (effects.reply.own->cpus.empty()) broken("an empty set was told");
+    transcript_ += " -> " + effects.reply.own->cpus.to_string();
+  }
+  std::set<Id> told;
+  for (const auto& update : effects.reply.updates) {
+    if (update.cpuset.cpus.empty()) broken("an empty set was told to " + update.id);
+    if (!told.insert(update.id).second) broken("told twice in one answer: " + update.id);
+    transcript_ += " " + update.id + "=" + update.cpuset.cpus.to_string();
+  }
+  transcript_ += '\n';
+  done_["updates"] += static_cast<int>(effects.reply.updates.size());
+  for (const auto& wanted : effects.now) enforce(wanted);
+  const CpuSet ordinary = engine_.pool() - machine_.isolated;  // those leave it lazily
+  if (!ordinary.is_subset_of(engine_.state().shared())) {
+    broken("the pool is not a part of the shared set");
+  }
+  return effects;
+}
+
+void Sim::enforce(const engine::Enforce& wanted) {
+  if (wanted.cpuset.cpus.empty()) broken("an empty set was to be written");
+  Enforced result;
+  result.id = wanted.id;
+  result.cause = wanted.cause;
+  const auto at = containers_.find(wanted.id);
+  const bool there = at != containers_.end() && at->second.phase != Phase::kCreated &&
+                     at->second.phase != Phase::kExited;
+  if (!there) {
+    result.gone = true;
+  } else {
+    SimContainer& sim = at->second;
+    result.found = sim.file;
+    if (leaf() && !matches(sim.file, wanted.cpuset)) {
+      sim.file.cpus = wanted.cpuset.cpus;
+      if (!wanted.cpuset.mems.empty()) sim.file.mems = wanted.cpuset.mems;
+      result.written = true;
+      ++done_["writes"];
+    }
+    if (leaf()) sim.tampered = false;
+  }
+  (void)engine_.report(result);
+}
+
+// The runtime's way with updates in an answer: only a running container is sure to get its own.
+void Sim::apply(const std::vector<engine::CpusetUpdate>& updates) {
+  for (const auto& update : updates) {
+    const auto at = containers_.find(update.id);
+    if (at == containers_.end() || at->second.phase == Phase::kExited) continue;
+    SimContainer& sim = at->second;
+    if (sim.phase == Phase::kCreated && roll(15) == 0) continue;  // not in the store yet: dropped
+    sim.container.resources.cpus = update.cpuset.cpus.to_string();
+    if (!update.cpuset.mems.empty()) {
+      sim.container.resources.mems = update.cpuset.mems.to_string();
+    }
+    if (sim.phase != Phase::kRunning) continue;  // the record alone
+    sim.file.cpus = update.cpuset.cpus;
+    if (!update.cpuset.mems.empty()) sim.file.mems = update.cpuset.mems;
+    sim.tampered = false;
+  }
+}
+
+void Sim::quiet_moment(int pieces) {
+  for (int i = 0; i < pieces; ++i) {
+    const auto piece = engine_.idle();
+    if (!piece) return;
+    enforce(*piece);
+  }
+}
+
+// --- the rules
+
+// Nobody's file but the container's own touches its cores.
+void Sim::check_alone(const Id& id) {
+  const Member* member = engine_.state().find(id);
+  if (!leaf() || member == nullptr || member->role != Role::kExclusive) return;
+  const SimContainer& own = containers_.at(id);
+  if (own.file.cpus != member->own.cpus) broken(id + " does not start on its cores");
+  for (const auto& [other, sim] : containers_) {
+    if (other == id || sim.tampered) continue;
+    if (sim.phase != Phase::kStarting && sim.phase != Phase::kRunning) continue;
+    if (sim.file.cpus.intersects(member->own.cpus)) {
+      const Member* known = engine_.state().find(other);
+      const std::string seen = known == nullptr  ? "unknown"
+                               : !known->started ? "not started"
+                               : !known->applied ? "unseen"
+                                                 : known->applied->cpus.to_string();
+      broken(other + " (" + seen + ") on " + sim.file.cpus.to_string() + " touches " + id + " on " +
+             member->own.cpus.to_string());
+    }
+  }
+}
+
+// Every file is as decided.
+void Sim::check_all_files() {
+  for (const auto& [id, sim] : containers_) {
+    if (sim.phase != Phase::kRunning) continue;
+    const Member* member = engine_.state().find(id);
+    if (member == nullptr) {
+      broken(id + " runs and is not known");
+    } else if (!matches(sim.file, engine_.target_of(*member))) {
+      broken(id + " is on " + sim.file.cpus.to_string() + " and not on " +
+             engine_.target_of(*member).cpus.to_string());
+    }
+  }
+}
+
+// After a few quiet rounds nothing is wrong any more: files by the leaf fence, answers to
+// Synchronize by the runtime fence.
+void Sim::settle_all() {
+  for (int round = 0; round < 4; ++round) {
+    quiet_moment(10'000);
+    if (engine_.idle()) return broken("idle() spins");
+    for (auto piece = engine_.audit(""); piece; piece = engine_.audit(piece->id)) enforce(*piece);
+    if (engine_.wants_resync()) synchronize();
+  }
+  quiet_moment(10'000);
+  if (engine_.wants_resync()) broken("a resync does not help");
+  check_all_files();
+}
+
+}  // namespace pinion::test_support

@@ -1,0 +1,94 @@
+// A container runtime and its kernel, simulated for the engine: records, cgroup files and the ways
+// in which a real runtime loses updates. What each container's file says is known at every moment.
+#pragma once
+
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::test_support {
+
+enum class Phase { kCreated, kStarting, kRunning, kExited };
+
+struct SimContainer {
+  engine::Pod pod;
+  engine::Container container;  // resources: the runtime's record
+  Phase phase = Phase::kCreated;
+  std::string at_create;  // the record as `runc create` has read it
+  engine::Applied file;   // from kStarting on
+  bool tampered = false;  // its file was changed behind the agent's back
+};
+
+struct SimOptions {
+  engine::FenceKind fence = engine::FenceKind::kLeaf;
+  engine::Settings settings;
+  bool tamper = false;  // somebody else writes files
+  unsigned seed = 1;
+  int events = 10'000;
+};
+
+// Plays random events; the first broken rule is in fault().
+class Sim {
+ public:
+  Sim(topology::Topology machine, const SimOptions& options)
+      : machine_(std::move(machine)),
+        options_(options),
+        random_(options.seed),
+        engine_(machine_, options.settings, options.fence) {}
+
+  void run();
+
+  [[nodiscard]] const std::string& fault() const { return fault_; }
+  [[nodiscard]] const std::string& transcript() const { return transcript_; }
+  [[nodiscard]] const std::map<std::string, int>& done() const { return done_; }
+
+ private:
+  using Id = std::string;
+
+  // agent_sim_runtime.cpp: what the runtime does
+  void create();
+  void start(SimContainer& sim);
+  void update(SimContainer& sim);
+  void stop(SimContainer& sim);
+  void end_pod();
+  void appear();  // a container that nobody announced
+  void unknown();
+  void synchronize();
+  void restart_agent();
+  void tamper();
+  void quiet_moment(int pieces);
+
+  // the agent's shell
+  engine::Effects handle(const engine::Event& event, const std::string& what);
+  void enforce(const engine::Enforce& wanted);
+  void apply(const std::vector<engine::CpusetUpdate>& updates);
+  void settle_all();
+
+  // the rules
+  void broken(const std::string& rule);
+  void check_alone(const Id& id);
+  void check_all_files();
+
+  int roll(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  SimContainer* pick(Phase phase);
+  engine::Resources some_request(engine::Qos qos);
+  engine::Pod some_pod();
+  [[nodiscard]] bool leaf() const { return options_.fence == engine::FenceKind::kLeaf; }
+
+  topology::Topology machine_;
+  SimOptions options_;
+  std::mt19937 random_;
+  engine::Engine engine_;
+  std::map<Id, SimContainer> containers_;
+  int next_ = 0;
+  std::string fault_;
+  std::string last_;
+  std::string transcript_;
+  std::map<std::string, int> done_;
+};
+
+}  // namespace pinion::test_support

@@ -1,0 +1,311 @@
+// What the simulated runtime does, one random event at a time.
+#include "tests/property/agent_sim.h"
+
+namespace pinion::test_support {
+
+using engine::Applied;
+using engine::ContainerEvent;
+using engine::ContainerState;
+using engine::CpuSet;
+using engine::Member;
+using engine::NodeSet;
+using engine::Qos;
+using engine::Role;
+using Kind = engine::ContainerEvent::Kind;
+
+namespace {
+
+CpuSet parsed(const std::string& list, const CpuSet& otherwise) {
+  const auto set = CpuSet::parse(list);
+  return set && !set->empty() ? *set : otherwise;
+}
+
+}  // namespace
+
+SimContainer* Sim::pick(Phase phase) {
+  std::vector<SimContainer*> fitting;
+  for (auto& [id, sim] : containers_) {
+    if (sim.phase == phase) fitting.push_back(&sim);
+  }
+  if (fitting.empty()) return nullptr;
+  return fitting[static_cast<std::size_t>(roll(static_cast<int>(fitting.size())))];
+}
+
+engine::Resources Sim::some_request(Qos qos) {
+  if (qos == Qos::kBestEffort) return cpu(0);
+  const std::int64_t memory = roll(3) == 0 ? 0 : (1 + roll(4)) * (std::int64_t{1} << 28);
+  const int size = roll(10) == 0 ? 1 + roll(machine_.online.count()) : 1 + roll(8);
+  const int part = roll(6) == 0 ? 500 : 0;
+  return cpu(1000 * size + part, memory);
+}
+
+engine::Pod Sim::some_pod() {
+  // A further container of a pod that exists, now and then.
+  if (!containers_.empty() && roll(4) == 0) {
+    auto at = containers_.begin();
+    std::advance(at, roll(static_cast<int>(containers_.size())));
+    return at->second.pod;
+  }
+  static const Qos kClasses[] = {Qos::kGuaranteed, Qos::kGuaranteed, Qos::kGuaranteed,
+                                 Qos::kBurstable,  Qos::kBestEffort, Qos::kUnknown};
+  engine::Pod pod = make_pod("p" + std::to_string(next_++), kClasses[roll(6)]);
+  if (roll(8) == 0) pod.name_space = "kube-system";
+  static const std::pair<const char*, const char*> kAnnotations[] = {{"align", "l3"},
+                                                                     {"align", "none"},
+                                                                     {"align", "socket"},
+                                                                     {"smt", "pack"},
+                                                                     {"smt", "one-per-core"},
+                                                                     {"strength", "required"},
+                                                                     {"cpus", "shared"},
+                                                                     {"cpus", "exclusive"},
+                                                                     {"memory", "any"},
+                                                                     {"isolation", "isolated"},
+                                                                     {"job", "j"},
+                                                                     {"smt", "nonsense"},
+                                                                     {"profile", "memory"}};
+  for (int i = roll(3); i > 0; --i) {
+    const auto& [name, value] = kAnnotations[roll(13)];
+    pod.annotations[std::string("pinion.dev/") + name] = value;
+  }
+  return pod;
+}
+
+void Sim::create() {
+  if (containers_.size() > 60) return;
+  const engine::Pod pod = some_pod();
+  // Few names: restarts and second attempts are frequent.
+  engine::Container container = make_container(pod, "c" + std::to_string(roll(2)),
+                                               some_request(engine::qos_of(pod.cgroup_parent)));
+  container.id += "-" + std::to_string(next_++);
+  const auto effects = handle(engine::CreateContainer{pod, container}, "create " + container.id);
+  if (effects.reply.refusal) {
+    if (engine_.state().find(container.id) != nullptr) broken("a refused one is remembered");
+    return;
+  }
+  apply(effects.reply.updates);
+  container.resources.cpus = effects.reply.own->cpus.to_string();
+  container.resources.mems = effects.reply.own->mems.to_string();
+  SimContainer sim{pod, container, Phase::kCreated, container.resources.cpus, {}, false};
+  containers_.emplace(container.id, sim);
+}
+
+void Sim::start(SimContainer& sim) {
+  const std::string id = sim.container.id;
+  sim.phase = Phase::kStarting;
+  sim.container.pid = 1000U + static_cast<unsigned>(next_++);
+  sim.file.cpus = parsed(sim.at_create, machine_.online);
+  const auto mems = NodeSet::parse(sim.container.resources.mems);
+  sim.file.mems = mems && !mems->empty() ? *mems : machine_.memory_nodes();
+  handle(ContainerEvent{Kind::kStart, sim.pod, sim.container}, "start " + id);
+  check_alone(id);
+  if (roll(20) == 0) {  // an update of a moment ago is applied over what START wrote
+    sim.file.cpus = parsed(sim.container.resources.cpus, machine_.online);
+    sim.tampered = true;
+  }
+  sim.phase = Phase::kRunning;
+  if (roll(40) != 0) {
+    handle(ContainerEvent{Kind::kPostStart, sim.pod, sim.container}, "poststart " + id);
+    check_alone(id);
+  }
+}
+
+void Sim::update(SimContainer& sim) {
+  engine::Resources wanted;
+  if (roll(3) == 0) {
+    wanted.memory = (1 + roll(4)) * (std::int64_t{1} << 28);
+    wanted.shares = 0;
+    wanted.quota = 0;
+  } else {
+    wanted = some_request(engine::qos_of(sim.pod.cgroup_parent));
+  }
+  const std::string id = sim.container.id;
+  const Member* before = engine_.state().find(id);
+  const CpuSet cores = before == nullptr ? CpuSet() : before->own.cpus;
+  const auto effects =
+      handle(engine::UpdateContainer{sim.pod, sim.container, wanted}, "update " + id);
+  if (effects.reply.refusal) {
+    const Member* after = engine_.state().find(id);
+    if (before != nullptr && after->own.cpus != cores) broken("a refused resize changed " + id);
+    return;
+  }
+  if (!effects.reply.own) return broken("an update was not answered with own CPUs");
+  sim.container.resources = engine::merge(sim.container.resources, wanted);
+  sim.container.resources.cpus = effects.reply.own->cpus.to_string();
+  if (!effects.reply.own->mems.empty()) {
+    sim.container.resources.mems = effects.reply.own->mems.to_string();
+  }
+  if (sim.phase == Phase::kRunning) {  // the whole record is applied
+    sim.file.cpus = parsed(sim.container.resources.cpus, machine_.online);
+    const auto mems = NodeSet::parse(sim.container.resources.mems);
+    if (mems && !mems->empty()) sim.file.mems = *mems;
+  }
+  apply(effects.reply.updates);
+  handle(ContainerEvent{Kind::kPostUpdate, sim.pod, sim.container}, "postupdate " + id);
+  const Member* after = engine_.state().find(id);
+  const bool took = after != nullptr && !after->own.cpus.is_subset_of(cores);
+  if (sim.phase == Phase::kRunning && took) check_alone(id);
+}
+
+void Sim::stop(SimContainer& sim) {
+  const std::string id = sim.container.id;
+  const int way = roll(20);
+  sim.phase = Phase::kExited;
+  if (way != 0) {
+    apply(handle(engine::StopContainer{sim.pod, sim.container}, "stop " + id).reply.updates);
+    if (engine_.state().find(id) != nullptr) broken(id + " is still known after its stop");
+  }
+  if (way != 1) {
+    handle(ContainerEvent{Kind::kRemove, sim.pod, sim.container}, "remove " + id);
+    containers_.erase(id);
+  }
+}
+
+void Sim::end_pod() {
+  if (containers_.empty()) return;
+  auto at = containers_.begin();
+  std::advance(at, roll(static_cast<int>(containers_.size())));
+  const engine::Pod pod = at->second.pod;
+  std::erase_if(containers_, [&](const auto& entry) { return entry.second.pod.id == pod.id; });
+  handle(engine::PodEvent{engine::PodEvent::Kind::kStop, pod}, "podstop " + pod.name);
+  if (roll(2) == 0) handle(engine::PodEvent{engine::PodEvent::Kind::kRemove, pod}, "podremove");
+}
+
+// The runtime failed open: it runs unpinned, and the first that is heard of it is a later event.
+void Sim::appear() {
+  if (containers_.size() > 60) return;
+  const engine::Pod pod = some_pod();
+  engine::Container container =
+      make_container(pod, "lost", some_request(engine::qos_of(pod.cgroup_parent)));
+  container.id += "-" + std::to_string(next_++);
+  SimContainer sim{pod, container, Phase::kCreated, "", {}, false};
+  SimContainer& here = containers_.emplace(container.id, sim).first->second;
+  if (roll(2) == 0) return start(here);
+  here.phase = Phase::kRunning;  // not even that: only a Synchronize or its end will tell
+  here.file = {.cpus = machine_.online, .mems = machine_.memory_nodes()};
+  here.tampered = true;
+  if (roll(2) == 0) update(here);
+}
+
+void Sim::unknown() {
+  const engine::Pod pod = make_pod("ghost" + std::to_string(roll(3)));
+  const engine::Container container = make_container(pod, "main", cpu(2000));
+  switch (roll(4)) {
+    case 0:
+      handle(engine::StopContainer{pod, container}, "ghoststop");
+      break;
+    case 1:
+      handle(ContainerEvent{Kind::kRemove, pod, container}, "ghostremove");
+      break;
+    case 2:
+      handle(engine::PodEvent{engine::PodEvent::Kind::kStop, pod}, "ghostpod");
+      break;
+    default:
+      handle(ContainerEvent{Kind::kPostCreate, pod, container}, "ghostcreate");
+  }
+}
+
+void Sim::synchronize() {
+  engine::Synchronize event;
+  std::set<std::string> pods;
+  std::map<Id, CpuSet> before;
+  for (auto& [id, sim] : containers_) {
+    if (sim.phase == Phase::kExited) continue;
+    if (pods.insert(sim.pod.id).second) event.pods.push_back(sim.pod);
+    event.containers.push_back(sim.container);
+    const bool runs = sim.phase == Phase::kRunning;
+    event.containers.back().state = runs ? ContainerState::kRunning : ContainerState::kCreated;
+    if (runs) event.files[id] = sim.file;
+    const Member* member = engine_.state().find(id);
+    if (member != nullptr && member->role == Role::kExclusive) before[id] = member->own.cpus;
+  }
+  const auto effects = handle(event, "synchronize");
+  for (const auto& [id, cores] : before) {
+    if (engine_.state().find(id)->own.cpus != cores) broken(id + " lost its cores in a reconnect");
+  }
+  apply(effects.reply.updates);
+}
+
+// All that the new agent has is the runtime's list and the files.
+void Sim::restart_agent() {
+  std::map<Id, CpuSet> before;
+  for (const auto& [id, sim] : containers_) {
+    const Member* member = engine_.state().find(id);
+    if (sim.phase == Phase::kRunning && member != nullptr && member->role == Role::kExclusive &&
+        sim.file.cpus == member->own.cpus) {
+      before[id] = member->own.cpus;
+    }
+  }
+  bool clean = true;  // no other file can be taken for a rank's
+  for (const auto& [id, sim] : containers_) {
+    if (sim.phase != Phase::kRunning || before.contains(id)) continue;
+    for (const auto& [rank, cores] : before) clean = clean && !sim.file.cpus.intersects(cores);
+    // Entitled and without cores: on a pool of just its size it looks like a pinned one.
+    const auto wish = engine::wish_of(sim.pod, sim.container.name, sim.container.resources, {});
+    clean = clean && wish.kind != engine::Wish::Kind::kExclusive;
+  }
+  engine_ = engine::Engine(machine_, options_.settings, options_.fence);
+  synchronize();
+  ++done_[clean ? "restart clean" : "restart with wrong files"];
+  if (!clean) return;
+  for (const auto& [id, cores] : before) {
+    if (engine_.state().find(id)->own.cpus != cores) {
+      broken(id + " lost " + cores.to_string() + " in a restart and has " +
+             engine_.state().find(id)->own.cpus.to_string());
+    }
+  }
+}
+
+void Sim::tamper() {
+  SimContainer* sim = pick(Phase::kRunning);
+  if (sim == nullptr) return;
+  sim->file.cpus = CpuSet();
+  for (const int one : machine_.online) {
+    if (roll(2) == 0) sim->file.cpus.add(one);
+  }
+  if (sim->file.cpus.empty()) sim->file.cpus = machine_.online;
+  sim->tampered = true;
+  ++done_["tamper"];
+}
+
+void Sim::run() {
+  for (int i = 0; i < options_.events && fault_.empty(); ++i) {
+    const int what = roll(1000);
+    SimContainer* created = pick(Phase::kCreated);
+    SimContainer* running = pick(Phase::kRunning);
+    if (what < 300) {
+      create();
+    } else if (what < 560) {
+      if (created != nullptr) start(*created);
+    } else if (what < 680) {
+      if (running != nullptr) update(*running);
+    } else if (what < 700) {
+      if (created != nullptr) update(*created);
+    } else if (what < 860) {
+      if (running != nullptr) stop(*running);
+    } else if (what < 890) {
+      if (created != nullptr) stop(*created);
+    } else if (what < 910) {
+      end_pod();
+    } else if (what < 925) {
+      appear();
+    } else if (what < 940) {
+      unknown();
+    } else if (what < 960) {
+      synchronize();
+    } else if (what < 970) {
+      restart_agent();
+    } else if (what < 975) {
+      synchronize();
+      settle_all();
+    } else if (what < 985) {
+      if (options_.tamper) tamper();
+    } else {
+      quiet_moment(roll(5));
+    }
+  }
+  if (!fault_.empty()) return;
+  synchronize();
+  settle_all();
+}
+
+}  // namespace pinion::test_support

@@ -1,0 +1,158 @@
+// The configuration file: every key, every mistake with its line, and back to YAML.
+#include "agent/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/config_file.h"
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::agent {
+namespace {
+
+using test_support::cpus;
+using testing::HasSubstr;
+using topology::Align;
+using topology::Smt;
+using topology::Strength;
+
+struct Case {
+  const char* name;
+  const char* yaml;
+  bool (*holds)(const Config&);
+};
+
+const Case kGood[] = {
+    {"nriSocket", "nriSocket: /x.sock", [](const Config& c) { return c.nri_socket == "/x.sock"; }},
+    {"nriIndex", "nriIndex: \"07\"", [](const Config& c) { return c.nri_index == "07"; }},
+    {"hostRoot", "hostRoot: /host", [](const Config& c) { return c.host_root == "/host"; }},
+    {"topology", "topology: xml:m.xml", [](const Config& c) { return c.topology == "xml:m.xml"; }},
+    {"reserved", "reservedSystemCPUs: 0-1,64",
+     [](const Config& c) { return c.reserved == cpus("0-1,64"); }},
+    {"cpuManagerPolicy", "cpuManagerPolicy: static",
+     [](const Config& c) { return c.reserved.empty(); }},
+    {"single-numa-node", "topologyManagerPolicy: single-numa-node",
+     [](const Config& c) {
+       return c.defaults.align == Align::kNuma && c.defaults.strength == Strength::kRequired;
+     }},
+    {"best-effort", "topologyManagerPolicy: best-effort",
+     [](const Config& c) { return c.defaults.strength == Strength::kPreferred; }},
+    {"none", "topologyManagerPolicy: none",
+     [](const Config& c) { return c.defaults.align == Align::kNone; }},
+    {"full-pcpus-only off", "cpuManagerPolicyOptions: {full-pcpus-only: \"false\"}",
+     [](const Config& c) { return c.defaults.smt == Smt::kPack; }},
+    {"full-pcpus-only on", "cpuManagerPolicyOptions:\n  full-pcpus-only: true",
+     [](const Config& c) { return c.defaults.smt == Smt::kFullCore; }},
+    {"strict", "cpuManagerPolicyOptions: {strict-cpu-reservation: true}",
+     [](const Config& c) { return c.strict_reservation; }},
+    {"by socket", "cpuManagerPolicyOptions: {align-by-socket: true}",
+     [](const Config& c) { return c.defaults.align == Align::kSocket; }},
+    {"by uncore cache", "cpuManagerPolicyOptions: {prefer-align-cpus-by-uncorecache: true}",
+     [](const Config& c) { return c.defaults.align == Align::kL3; }},
+    {"fence auto", "fence: auto", [](const Config& c) { return c.fence == FenceChoice::kAuto; }},
+    {"fence leaf", "fence: leaf", [](const Config& c) { return c.fence == FenceChoice::kLeaf; }},
+    {"fence runtime", "fence: runtime",
+     [](const Config& c) { return c.fence == FenceChoice::kRuntime; }},
+    {"stateDir", "stateDir: /s", [](const Config& c) { return c.state_dir == "/s"; }},
+    {"kubeletDir", "kubeletDir: /k", [](const Config& c) { return c.kubelet_dir == "/k"; }},
+    {"shortest interval", "auditInterval: 100ms",
+     [](const Config& c) { return c.audit_interval.count() == 100; }},
+    {"longest interval", "auditInterval: 60m",
+     [](const Config& c) { return c.audit_interval.count() == 3'600'000; }},
+    {"seconds", "auditInterval: 5s",
+     [](const Config& c) { return c.audit_interval.count() == 5'000; }},
+    {"readyFile", "readyFile: /r", [](const Config& c) { return c.ready_file == "/r"; }},
+    {"logLevel", "logLevel: debug", [](const Config& c) { return c.log_level == "debug"; }},
+    {"logFormat", "logFormat: json",
+     [](const Config& c) { return c.log_format == LogFormat::kJson; }},
+    {"nothing", "", [](const Config& c) { return c.nri_index == "10"; }},
+    {"a comment", "# nothing\n", [](const Config& c) { return c.nri_index == "10"; }},
+};
+
+TEST(ConfigFile, EveryKey) {
+  for (const Case& c : kGood) {
+    SCOPED_TRACE(c.name);
+    Config config;
+    const auto done = apply_yaml(c.yaml, config);
+    ASSERT_TRUE(done) << done.error().text;
+    EXPECT_TRUE(c.holds(config));
+  }
+}
+
+TEST(ConfigFile, SurvivesBeingWrittenAndRead) {
+  for (const Case& c : kGood) {
+    SCOPED_TRACE(c.name);
+    Config config;
+    ASSERT_TRUE(apply_yaml(c.yaml, config));
+    const std::string yaml = to_yaml(config);
+    Config again;
+    const auto done = apply_yaml(yaml, again);
+    ASSERT_TRUE(done) << done.error().text << "\n" << yaml;
+    EXPECT_EQ(to_yaml(again), yaml);
+    EXPECT_TRUE(c.holds(again)) << yaml;
+  }
+}
+
+TEST(ConfigFile, OddTextSurvivesBeingWrittenAndRead) {
+  for (const char* value :
+       {"/a b", "/a: b", "/a #b", "/it's", "/\"q\"", "~", "/a\\b", "", "/a\tb"}) {
+    SCOPED_TRACE(value);
+    Config config;
+    config.state_dir = value;
+    config.nri_socket = value;
+    config.topology = std::string("xml:") + value + "x";
+    config.ready_file = std::string(value) + "r";
+    Config again;
+    const auto done = apply_yaml(to_yaml(config), again);
+    ASSERT_TRUE(done) << done.error().text << "\n" << to_yaml(config);
+    EXPECT_EQ(again.state_dir, config.state_dir);
+    EXPECT_EQ(again.nri_socket, config.nri_socket);
+    EXPECT_EQ(again.topology, config.topology);
+    EXPECT_EQ(again.ready_file, config.ready_file);
+  }
+}
+
+TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
+  struct Mistake {
+    const char* name;
+    const char* yaml;
+    const char* text;
+  };
+  const Mistake mistakes[] = {
+      {"unknown key", "fence: leaf\n\nfense: leaf", "line 3: unknown key 'fense'"},
+      {"doubled key", "fence: leaf\nlogLevel: info\nfence: auto", "line 3: fence: set twice"},
+      {"not YAML", "fence: leaf\nlogLevel: [", "line 2"},
+      {"a list", "- fence", "expected a map"},
+      {"one word", "fence", "expected a map"},
+      {"a map as value", "fence: {a: b}", "line 1: fence: expected a single value"},
+      {"a list as key", "[a]: b", "line 1: a key is not a word"},
+      {"unknown fence", "\nfence: wall", "line 2: fence: unknown value 'wall'"},
+      {"unknown level", "logLevel: loud", "trace, debug"},
+      {"unknown format", "logFormat: xml", "text, json"},
+      {"policy none", "cpuManagerPolicy: none", "stop the agent"},
+      {"restricted", "topologyManagerPolicy: restricted", "no counterpart"},
+      {"CPU list", "reservedSystemCPUs: 0-x", "reservedSystemCPUs"},
+      {"index of one digit", "nriIndex: \"7\"", "nriIndex"},
+      {"index of letters", "nriIndex: ab", "nriIndex"},
+      {"topology", "topology: magic", "topology"},
+      {"too often", "auditInterval: 99ms", "between 100ms and 60m"},
+      {"too seldom", "auditInterval: 61m", "between 100ms and 60m"},
+      {"no unit", "auditInterval: 10", "not a duration"},
+      {"negative", "auditInterval: -5s", "not a duration"},
+      {"huge", "auditInterval: 99999999999999999999s", "not a duration"},
+      {"unknown option", "cpuManagerPolicyOptions:\n  distribute-cpus-across-numa: true", "line 2"},
+      {"option not bool", "cpuManagerPolicyOptions:\n  align-by-socket: maybe", "neither true"},
+      {"options not a map", "cpuManagerPolicyOptions: true", "expected a map"},
+  };
+  for (const Mistake& m : mistakes) {
+    SCOPED_TRACE(m.name);
+    Config config;
+    const auto done = apply_yaml(m.yaml, config);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::kInvalid);
+    EXPECT_THAT(done.error().text, HasSubstr(m.text));
+  }
+}
+
+}  // namespace
+}  // namespace pinion::agent

@@ -1,0 +1,163 @@
+// Cpuset files in trees of plain files: read, compared, written where they differ.
+#include "agent/cgroup/cpuset_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "tests/support/tree.h"
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::cgroup {
+namespace {
+
+using engine::Cause;
+using engine::Enforce;
+using test_support::cpus;
+using test_support::mems;
+using test_support::TempDir;
+
+class Tree {
+ public:
+  explicit Tree(std::string_view text) {
+    const auto done = test_support::write_tree(text, dir_.path());
+    EXPECT_TRUE(done.has_value());
+  }
+  [[nodiscard]] CpusetFiles files(int version, bool writable = true) const {
+    return {{.mount = (dir_.path() / "cg").string(), .version = version, .writable = writable},
+            (dir_.path() / "proc").string()};
+  }
+  [[nodiscard]] std::string text(const std::string& path) const {
+    std::ifstream file(dir_.path() / path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+  }
+  [[nodiscard]] std::filesystem::path path() const { return dir_.path(); }
+
+ private:
+  TempDir dir_;
+};
+
+Enforce want(const std::string& path, const std::string& cpu_list, const std::string& mem_list) {
+  return {.id = "c",
+          .cgroups_path = path,
+          .pid = 0,
+          .cpuset = {.cpus = cpus(cpu_list), .mems = mems(mem_list)},
+          .cause = Cause::kFence};
+}
+
+constexpr const char* kV1 = R"(
+cg/pod/c/cpuset.cpus = 0-3
+cg/pod/c/cpuset.mems = 0
+proc/42/cgroup = 5:cpuset:/pod/c
+proc/43/cgroup = 5:cpuset:/
+)";
+
+constexpr const char* kV2 = R"(
+cg/pod/c/cpuset.cpus =
+cg/pod/c/cpuset.cpus.effective = 0-7
+cg/pod/c/cpuset.mems =
+cg/pod/c/cpuset.mems.effective = 0-1
+)";
+
+TEST(CpusetFiles, WritesWhatDiffers) {
+  const Tree tree(kV1);
+  const auto done = tree.files(1).enforce(want("/pod/c", "4-5", "1"));
+  EXPECT_TRUE(done.written);
+  EXPECT_FALSE(done.gone);
+  EXPECT_EQ(done.error, "");
+  ASSERT_TRUE(done.found);
+  EXPECT_EQ(done.found->cpus, cpus("0-3"));
+  EXPECT_EQ(done.cause, Cause::kFence);
+  EXPECT_EQ(tree.text("cg/pod/c/cpuset.cpus").substr(0, 3), "4-5");
+  EXPECT_EQ(tree.text("cg/pod/c/cpuset.mems").substr(0, 1), "1");
+}
+
+TEST(CpusetFiles, LeavesTheSameAlone) {
+  const Tree tree(kV1);
+  const auto done = tree.files(1).enforce(want("/pod/c", "0-3", ""));
+  EXPECT_FALSE(done.written);
+  EXPECT_TRUE(done.found);
+}
+
+TEST(CpusetFiles, OnlyReadsWhereItMayNotWrite) {
+  const Tree tree(kV1);
+  const auto done = tree.files(1, false).enforce(want("/pod/c", "4-5", ""));
+  EXPECT_FALSE(done.written);
+  EXPECT_EQ(done.error, "");
+  EXPECT_EQ(tree.text("cg/pod/c/cpuset.cpus"), "0-3");
+}
+
+TEST(CpusetFiles, NeverWritesAnEmptySet) {
+  const Tree tree(kV1);
+  const auto done = tree.files(1).enforce(want("/pod/c", "", ""));
+  EXPECT_FALSE(done.written);
+  EXPECT_NE(done.error, "");
+  EXPECT_EQ(tree.text("cg/pod/c/cpuset.cpus"), "0-3");
+}
+
+TEST(CpusetFiles, AMissingGroupIsGone) {
+  const Tree tree(kV1);
+  const auto done = tree.files(1).enforce(want("/pod/none", "1", ""));
+  EXPECT_TRUE(done.gone);
+  EXPECT_FALSE(done.found);
+  EXPECT_EQ(done.error, "");
+  const auto read = tree.files(1).read("/pod/none", 0);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Errc::kNotFound);
+}
+
+TEST(CpusetFiles, FindsTheGroupThroughTheProcess) {
+  const Tree tree(kV1);
+  const auto read = tree.files(1).read("odd.slice:cri:c", 42);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->cpus, cpus("0-3"));
+  EXPECT_FALSE(tree.files(1).read("/pod/none", 43)) << "the root group is nobody's";
+  EXPECT_FALSE(tree.files(1).read("/pod/none", 44)) << "no such process";
+}
+
+TEST(CpusetFiles, AnEmptyV2FileReadsAsWhatIsInEffect) {
+  const Tree tree(kV2);
+  const auto read = tree.files(2).read("/pod/c", 0);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->cpus, cpus("0-7"));
+  EXPECT_EQ(read->mems, mems("0-1"));
+  const auto done = tree.files(2).enforce(want("/pod/c", "2-3", ""));
+  EXPECT_TRUE(done.written);
+  EXPECT_EQ(tree.text("cg/pod/c/cpuset.cpus"), "2-3");
+}
+
+TEST(CpusetFiles, GarbageIsAnErrorThatNamesTheFile) {
+  const Tree tree("cg/c/cpuset.cpus = banana\ncg/c/cpuset.mems = 0");
+  const auto done = tree.files(1).enforce(want("/c", "1", ""));
+  EXPECT_FALSE(done.gone);
+  EXPECT_FALSE(done.written);
+  EXPECT_THAT(done.error, testing::HasSubstr("cpuset.cpus"));
+}
+
+TEST(CpusetFiles, AFileWithoutEndIsAnError) {
+  const Tree tree("cg/c/cpuset.mems = 0");
+  std::ofstream(tree.path() / "cg/c/cpuset.cpus") << std::string(200'000, '1');
+  EXPECT_FALSE(tree.files(1).read("/c", 0));
+}
+
+TEST(CpusetFiles, AFileThatCannotBeWrittenIsAnError) {
+  const Tree tree("cg/c/cpuset.mems = 0");
+  std::filesystem::create_directory(tree.path() / "cg/c/cpuset.cpus");  // no user writes that
+  const auto done = tree.files(1).enforce(want("/c", "1", ""));
+  EXPECT_FALSE(done.written);
+  EXPECT_NE(done.error, "");
+}
+
+TEST(CpusetFiles, NoPathLeadsOutOfTheHierarchy) {
+  const Tree tree("outside/cpuset.cpus = 0\noutside/cpuset.mems = 0\ncg/c/cpuset.cpus = 0");
+  EXPECT_FALSE(tree.files(1).read("/../outside", 0));
+  EXPECT_TRUE(tree.files(1).enforce(want("/c/../../outside", "1", "")).found == std::nullopt);
+  EXPECT_EQ(tree.text("outside/cpuset.cpus"), "0");
+}
+
+}  // namespace
+}  // namespace pinion::cgroup

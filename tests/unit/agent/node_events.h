@@ -1,0 +1,167 @@
+// Pods, containers and the runtime's events for tests of the engine, in few words.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/engine/engine.h"
+
+namespace pinion::topology {
+
+// How GoogleTest shows a set.
+template <class Tag, int Capacity>
+void PrintTo(const IdSet<Tag, Capacity>& set, std::ostream* out) {  // NOLINT: GoogleTest's name
+  *out << '{' << set.to_string() << '}';
+}
+
+}  // namespace pinion::topology
+
+namespace pinion::test_support {
+
+inline engine::Pod make_pod(const std::string& name, engine::Qos qos = engine::Qos::kGuaranteed) {
+  engine::Pod pod;
+  pod.id = "sandbox-" + name;
+  pod.uid = "uid-" + name;
+  pod.name = name;
+  pod.name_space = "default";
+  pod.cgroup_parent = "/kubepods/";
+  if (qos == engine::Qos::kBurstable) pod.cgroup_parent += "burstable/";
+  if (qos == engine::Qos::kBestEffort) pod.cgroup_parent += "besteffort/";
+  if (qos == engine::Qos::kUnknown) pod.cgroup_parent = "/machine/";
+  pod.cgroup_parent += "pod" + pod.uid;
+  return pod;
+}
+
+// What the kubelet writes for a request and limit of so many thousandths; 0: neither.
+inline engine::Resources cpu(std::int64_t milli, std::int64_t memory = 0) {
+  engine::Resources resources;
+  resources.shares = milli == 0 ? 2U : static_cast<std::uint64_t>(milli * 1024 / 1000);
+  resources.period = 100'000;
+  resources.quota = milli * 100;
+  if (memory != 0) resources.memory = memory;
+  return resources;
+}
+
+inline engine::Container make_container(const engine::Pod& pod, const std::string& name,
+                                        const engine::Resources& resources) {
+  engine::Container container;
+  container.id = pod.name + "-" + name;
+  container.pod_id = pod.id;
+  container.name = name;
+  container.state = engine::ContainerState::kCreated;
+  container.resources = resources;
+  container.cgroups_path = pod.cgroup_parent + "/" + container.id;
+  return container;
+}
+
+// A pod of one container, as most tests need it.
+struct Unit {
+  engine::Pod pod;
+  engine::Container container;
+
+  [[nodiscard]] const std::string& id() const { return container.id; }
+};
+
+inline Unit rank(const std::string& name, int cpus, std::int64_t memory = 0) {
+  const auto pod = make_pod(name);
+  return {pod, make_container(pod, "main", cpu(1000 * cpus, memory))};
+}
+
+inline Unit shared(const std::string& name) {
+  const auto pod = make_pod(name, engine::Qos::kBestEffort);
+  return {pod, make_container(pod, "main", cpu(0))};
+}
+
+// An engine and the few steps by which tests drive it.
+class Driver {
+ public:
+  Driver(const topology::Topology& machine, engine::FenceKind fence,
+         const engine::Settings& settings = {})
+      : engine(machine, settings, fence) {}
+
+  engine::Effects create(const Unit& unit) {
+    return engine.handle(engine::CreateContainer{unit.pod, unit.container});
+  }
+  engine::Effects tell(const Unit& unit, engine::ContainerEvent::Kind kind) {
+    return engine.handle(
+        engine::ContainerEvent{.kind = kind, .pod = unit.pod, .container = unit.container});
+  }
+  // START and POST_START, with every file found as it was told and written where asked.
+  engine::Effects start(const Unit& unit) {
+    auto effects = tell(unit, engine::ContainerEvent::Kind::kStart);
+    obey(effects);
+    obey(tell(unit, engine::ContainerEvent::Kind::kPostStart));
+    return effects;
+  }
+  // Creates and starts; gives the CPUs that it was told.
+  engine::CpuSet run(const Unit& unit) {
+    const auto effects = create(unit);
+    if (effects.reply.refusal || !effects.reply.own) return {};
+    start(unit);
+    return effects.reply.own->cpus;
+  }
+  engine::Effects update(const Unit& unit, const engine::Resources& wanted) {
+    return engine.handle(engine::UpdateContainer{unit.pod, unit.container, wanted});
+  }
+  engine::Effects stop(const Unit& unit) {
+    return engine.handle(engine::StopContainer{unit.pod, unit.container});
+  }
+  engine::Effects pod_event(const Unit& unit, engine::PodEvent::Kind kind) {
+    return engine.handle(engine::PodEvent{.kind = kind, .pod = unit.pod});
+  }
+  // Every file that is asked for is found and is then as wanted.
+  void obey(const engine::Effects& effects) {
+    for (const engine::Enforce& wanted : effects.now) obey(wanted);
+  }
+  void obey(const engine::Enforce& wanted) {
+    engine::Enforced done;
+    done.id = wanted.id;
+    done.cause = wanted.cause;
+    done.found = engine::Applied{.cpus = wanted.cpuset.cpus, .mems = wanted.cpuset.mems};
+    (void)engine.report(done);
+  }
+  // Does all waiting work; gives the ids in the order of it. At most 1,000 pieces.
+  std::vector<std::string> drain() {
+    std::vector<std::string> ids;
+    while (ids.size() < 1000) {
+      const auto piece = engine.idle();
+      if (!piece) break;
+      ids.push_back(piece->id);
+      obey(*piece);
+    }
+    return ids;
+  }
+  [[nodiscard]] engine::CpuSet own(const Unit& unit) const {
+    const engine::Member* member = engine.state().find(unit.id());
+    return member == nullptr ? engine::CpuSet() : member->own.cpus;
+  }
+  [[nodiscard]] engine::CpuSet taken() const { return engine.state().ledger.exclusive(); }
+
+  engine::Engine engine;
+};
+
+// A Synchronize of these, all running; the runtime's record of each is empty.
+inline engine::Synchronize all_running(const std::vector<Unit>& units) {
+  engine::Synchronize event;
+  for (const Unit& unit : units) {
+    event.pods.push_back(unit.pod);
+    event.containers.push_back(unit.container);
+    event.containers.back().state = engine::ContainerState::kRunning;
+    event.containers.back().pid = 100;
+  }
+  return event;
+}
+
+inline engine::CpuSet cpus(const std::string& list) {
+  const auto parsed = engine::CpuSet::parse(list);
+  return parsed ? *parsed : engine::CpuSet();
+}
+
+inline engine::NodeSet mems(const std::string& list) {
+  const auto parsed = engine::NodeSet::parse(list);
+  return parsed ? *parsed : engine::NodeSet();
+}
+
+}  // namespace pinion::test_support

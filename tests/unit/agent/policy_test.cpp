@@ -1,0 +1,314 @@
+// What a container is entitled to: QoS class, CPU request, annotations.
+#include "agent/engine/policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::engine {
+namespace {
+
+using test_support::cpu;
+using test_support::make_pod;
+using testing::HasSubstr;
+using Kind = Wish::Kind;
+
+TEST(Policy, QosOf) {
+  struct Case {
+    const char* name;
+    const char* parent;
+    Qos qos;
+  };
+  const Case cases[] = {
+      {"cgroupfs guaranteed", "/kubepods/pod1234", Qos::kGuaranteed},
+      {"cgroupfs burstable", "/kubepods/burstable/pod1234", Qos::kBurstable},
+      {"cgroupfs besteffort", "/kubepods/besteffort/pod1234", Qos::kBestEffort},
+      {"systemd guaranteed", "kubepods-pod1234_5.slice", Qos::kGuaranteed},
+      {"systemd burstable", "kubepods-burstable-pod1234.slice", Qos::kBurstable},
+      {"systemd besteffort", "kubepods-besteffort-pod1234.slice", Qos::kBestEffort},
+      {"systemd, whole path",
+       "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1.slice", Qos::kBurstable},
+      {"systemd, whole path, guaranteed", "/kubepods.slice/kubepods-pod1.slice", Qos::kGuaranteed},
+      {"custom root", "/kubelet/kubepods/burstable/pod1", Qos::kBurstable},
+      {"custom systemd root", "kubelet-kubepods-pod1.slice", Qos::kGuaranteed},
+      {"empty", "", Qos::kUnknown},
+      {"root", "/", Qos::kUnknown},
+      {"no kubelet", "/system.slice/docker.service", Qos::kUnknown},
+      {"kubepods alone", "/kubepods", Qos::kUnknown},
+      {"kubepods and a slash", "/kubepods/", Qos::kUnknown},
+      {"not a pod", "/kubepods/other", Qos::kUnknown},
+      {"a longer word", "/mykubepodsx/pod1", Qos::kUnknown},
+      {"separators only", "/-./-.", Qos::kUnknown},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(to_string(qos_of(c.parent)), to_string(c.qos));
+  }
+}
+
+TEST(Policy, MilliCpus) {
+  struct Case {
+    const char* name;
+    std::optional<std::uint64_t> shares;
+    std::optional<std::int64_t> quota;
+    std::optional<std::uint64_t> period;
+    std::optional<std::int64_t> milli;
+  };
+  constexpr auto kNone = std::nullopt;
+  const Case cases[] = {
+      {"nothing stated", kNone, kNone, kNone, kNone},
+      {"quota and period", 2048U, 200'000, 100'000U, 2000},
+      {"quota wins over shares", 1024U, 350'000, 100'000U, 3500},
+      {"quota, the kernel's period", kNone, 400'000, kNone, 4000},
+      {"another period", kNone, 10'000, 5'000U, 2000},
+      {"no limit: shares", 4096U, -1, 100'000U, 4000},
+      {"quota 0: shares", 512U, 0, 100'000U, 500},
+      {"period 0: shares", 3072U, 100'000, 0U, 3000},
+      {"shares 2 is nothing", 2U, kNone, kNone, kNone},
+      {"shares 0", 0U, kNone, kNone, kNone},
+      {"shares at the cap", 262'144U, kNone, kNone, kNone},
+      {"shares below the cap", 261'120U, kNone, kNone, 255'000},
+      {"at the cap, but with a quota", 262'144U, 30'000'000, 100'000U, 300'000},
+      {"1001m in shares is not one CPU", 1025U, kNone, kNone, 1001},
+      {"999m in shares", 1022U, kNone, kNone, 999},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Resources resources;
+    resources.shares = c.shares;
+    resources.quota = c.quota;
+    resources.period = c.period;
+    EXPECT_EQ(milli_cpus(resources), c.milli);
+  }
+}
+
+TEST(Policy, MilliCpusOfHugeNumbersIsPositive) {
+  Resources resources;
+  resources.quota = std::numeric_limits<std::int64_t>::max();
+  resources.period = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_GE(milli_cpus(resources).value_or(-1), 0);
+  resources.period = 1;
+  EXPECT_GT(milli_cpus(resources).value_or(-1), 0);
+  const Wish wish = wish_of(make_pod("p"), "c", resources, {});
+  EXPECT_EQ(wish.request.cpus, CpuSet::kCapacity);
+}
+
+TEST(Policy, EveryWholeRequestInSharesIsSeenAsWhole) {
+  for (std::int64_t milli = 10; milli < 200'000; milli += 1) {
+    Resources resources;
+    resources.shares = static_cast<std::uint64_t>(milli * 1024 / 1000);  // as the kubelet
+    ASSERT_EQ(milli_cpus(resources), milli);
+  }
+}
+
+TEST(Policy, MergeTakesWhatIsStated) {
+  const Resources record{
+      .shares = 1024, .quota = 100'000, .period = 100'000, .memory = 50, .cpus = "1", .mems = "0"};
+  struct Case {
+    const char* name;
+    Resources wanted;
+    Resources expected;
+  };
+  Resources all = record;
+  all.shares = 2048;
+  all.quota = -1;
+  all.period = 50'000;
+  all.memory = -1;
+  all.cpus = "2-3";
+  all.mems = "1";
+  Resources zeros;
+  zeros.shares = 0;
+  zeros.quota = 0;
+  zeros.period = 0;
+  zeros.memory = 0;
+  Resources memory_only;
+  memory_only.memory = 99;
+  Resources after_memory = record;
+  after_memory.memory = 99;
+  const Case cases[] = {{"nothing", {}, record},
+                        {"zero is no statement", zeros, record},
+                        {"memory only", memory_only, after_memory},
+                        {"everything, limits lifted", all, all}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(merge(record, c.wanted), c.expected);
+  }
+}
+
+TEST(Policy, WhoGetsCores) {
+  struct Case {
+    const char* name;
+    Qos qos;
+    std::int64_t milli;
+    const char* cpus;  // annotation, or nullptr
+    Kind kind;
+    const char* text;
+  };
+  const Case cases[] = {
+      {"whole", Qos::kGuaranteed, 2000, nullptr, Kind::kExclusive, ""},
+      {"whole, insisting", Qos::kGuaranteed, 2000, "exclusive", Kind::kExclusive, ""},
+      {"whole, opting out", Qos::kGuaranteed, 2000, "shared", Kind::kShared, "asked for shared"},
+      {"fraction above one", Qos::kGuaranteed, 1500, nullptr, Kind::kShared, "1500m CPU"},
+      {"less than one", Qos::kGuaranteed, 500, nullptr, Kind::kShared, "500m CPU"},
+      {"no limit", Qos::kGuaranteed, 0, nullptr, Kind::kShared, "no CPU limit"},
+      {"fraction, insisting", Qos::kGuaranteed, 1500, "exclusive", Kind::kRefused, "1500m CPU"},
+      {"burstable", Qos::kBurstable, 2000, nullptr, Kind::kShared, "Burstable"},
+      {"burstable, insisting", Qos::kBurstable, 2000, "exclusive", Kind::kRefused, "Burstable"},
+      {"besteffort", Qos::kBestEffort, 0, nullptr, Kind::kShared, "BestEffort"},
+      {"besteffort, insisting", Qos::kBestEffort, 0, "exclusive", Kind::kRefused, "BestEffort"},
+      {"no kubelet", Qos::kUnknown, 2000, nullptr, Kind::kShared, "unknown QoS"},
+      {"no kubelet, insisting", Qos::kUnknown, 2000, "exclusive", Kind::kRefused, "unknown QoS"},
+      {"burstable, opting out", Qos::kBurstable, 2000, "shared", Kind::kShared, "asked for"},
+      {"a word nobody knows", Qos::kGuaranteed, 2000, "mine", Kind::kRefused, "exclusive, shared"},
+      {"the empty word", Qos::kGuaranteed, 2000, "", Kind::kRefused, "unknown value ''"},
+      {"capital letters", Qos::kGuaranteed, 2000, "Exclusive", Kind::kRefused, "unknown value"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Pod pod = make_pod("p", c.qos);
+    if (c.cpus != nullptr) pod.annotations["pinion.dev/cpus"] = c.cpus;
+    const Wish wish = wish_of(pod, "main", cpu(c.milli), {});
+    EXPECT_EQ(wish.kind, c.kind);
+    EXPECT_THAT(wish.text, HasSubstr(c.text));
+    EXPECT_TRUE(wish.warnings.empty());
+    EXPECT_EQ(wish.request.cpus, c.kind == Kind::kExclusive ? c.milli / 1000 : 0);
+  }
+}
+
+TEST(Policy, AnnotationsSetTheRequest) {
+  struct Case {
+    const char* name;
+    const char* value;
+    void (*check)(const topology::Request&);
+  };
+  using topology::Align;
+  using topology::MemoryPolicy;
+  using topology::Profile;
+  using topology::Request;
+  using topology::Smt;
+  using topology::Strength;
+  const Case cases[] = {
+      {"align", "l3", [](const Request& r) { EXPECT_EQ(r.align, Align::kL3); }},
+      {"align", "numa", [](const Request& r) { EXPECT_EQ(r.align, Align::kNuma); }},
+      {"align", "socket",
+       [](const Request& r) {
+         EXPECT_EQ(r.align, Align::kSocket);
+         EXPECT_EQ(r.memory_policy, MemoryPolicy::kAny);
+       }},
+      {"align", "none", [](const Request& r) { EXPECT_EQ(r.align, Align::kNone); }},
+      {"strength", "required",
+       [](const Request& r) { EXPECT_EQ(r.strength, Strength::kRequired); }},
+      {"strength", "preferred",
+       [](const Request& r) { EXPECT_EQ(r.strength, Strength::kPreferred); }},
+      {"smt", "full-core", [](const Request& r) { EXPECT_EQ(r.smt, Smt::kFullCore); }},
+      {"smt", "one-per-core", [](const Request& r) { EXPECT_EQ(r.smt, Smt::kOnePerCore); }},
+      {"smt", "pack", [](const Request& r) { EXPECT_EQ(r.smt, Smt::kPack); }},
+      {"memory", "bind", [](const Request& r) { EXPECT_EQ(r.memory_policy, MemoryPolicy::kBind); }},
+      {"memory", "preferred",
+       [](const Request& r) { EXPECT_EQ(r.memory_policy, MemoryPolicy::kPreferred); }},
+      {"memory", "any", [](const Request& r) { EXPECT_EQ(r.memory_policy, MemoryPolicy::kAny); }},
+      {"isolation", "none", [](const Request& r) { EXPECT_FALSE(r.use_isolated); }},
+      {"isolation", "isolated", [](const Request& r) { EXPECT_TRUE(r.use_isolated); }},
+      {"profile", "cpu", [](const Request& r) { EXPECT_EQ(r.profile, Profile::kCpu); }},
+      {"profile", "memory", [](const Request& r) { EXPECT_EQ(r.profile, Profile::kMemory); }},
+      {"profile", "network", [](const Request& r) { EXPECT_EQ(r.profile, Profile::kNetwork); }},
+      {"job", "lammps",
+       [](const Request& r) {
+         EXPECT_EQ(r.job, "lammps");
+         EXPECT_EQ(r.strength, Strength::kRequired);
+       }},
+      {"task-group", "g1", [](const Request& r) { EXPECT_EQ(r.task_group, "g1"); }},
+      {"near-device", "mlx5_0", [](const Request& r) { EXPECT_EQ(r.near_device, "mlx5_0"); }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::string(c.name) + "=" + c.value);
+    Pod pod = make_pod("p");
+    pod.annotations[std::string("pinion.dev/") + c.name] = c.value;
+    const Wish wish = wish_of(pod, "main", cpu(2000, 77), {});
+    ASSERT_EQ(wish.kind, Kind::kExclusive) << wish.text;
+    EXPECT_EQ(wish.request.memory, Bytes{77});
+    EXPECT_TRUE(wish.warnings.empty());
+    c.check(wish.request);
+  }
+}
+
+TEST(Policy, DefaultsAreTheNodes) {
+  const Wish plain = wish_of(make_pod("p"), "main", cpu(2000), {});
+  EXPECT_EQ(plain.request.align, topology::Align::kNuma);
+  EXPECT_EQ(plain.request.strength, topology::Strength::kPreferred);
+  EXPECT_EQ(plain.request.smt, topology::Smt::kFullCore);
+  EXPECT_EQ(plain.request.memory_policy, topology::MemoryPolicy::kBind);
+  const Defaults defaults{.align = topology::Align::kSocket,
+                          .smt = topology::Smt::kPack,
+                          .strength = topology::Strength::kRequired};
+  const Wish wish = wish_of(make_pod("p"), "main", cpu(2000), defaults);
+  EXPECT_EQ(wish.request.align, topology::Align::kSocket);
+  EXPECT_EQ(wish.request.strength, topology::Strength::kRequired);
+  EXPECT_EQ(wish.request.smt, topology::Smt::kPack);
+  Pod job = make_pod("p");
+  job.annotations["pinion.dev/job"] = "j";
+  const Defaults lenient{.strength = topology::Strength::kPreferred};
+  EXPECT_EQ(wish_of(job, "main", cpu(2000), lenient).request.strength,
+            topology::Strength::kPreferred);
+}
+
+TEST(Policy, OneContainersAnnotationWinsOverThePods) {
+  Pod pod = make_pod("p");
+  pod.annotations = {{"pinion.dev/align", "l3"},
+                     {"pinion.dev/align.main", "socket"},
+                     {"pinion.dev/cpus.side.car", "shared"}};
+  EXPECT_EQ(wish_of(pod, "main", cpu(2000), {}).request.align, topology::Align::kSocket);
+  EXPECT_EQ(wish_of(pod, "other", cpu(2000), {}).request.align, topology::Align::kL3);
+  EXPECT_EQ(wish_of(pod, "side.car", cpu(2000), {}).kind, Kind::kShared);
+  EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
+}
+
+TEST(Policy, UnknownAnnotationsOfOursWarn) {
+  Pod pod = make_pod("p");
+  pod.annotations = {{"pinion.dev/aling", "l3"},  // misspelt on purpose
+                     {"pinion.dev/" + std::string(500, 'x'), "1"},
+                     {"pinion.dev/", "1"},
+                     {"pinion.device/align", "1"},
+                     {"example.com/align", "1"}};
+  const Wish wish = wish_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(wish.kind, Kind::kExclusive);
+  ASSERT_EQ(wish.warnings.size(), 3U);
+  EXPECT_THAT(wish.warnings, testing::Contains(HasSubstr("pinion.dev/aling")));
+  for (const auto& warning : wish.warnings) EXPECT_LT(warning.size(), 120U);
+}
+
+TEST(Policy, HostileValuesAreRefusedWithAShortText) {
+  const std::string values[] = {std::string(1'000'000, 'a'),
+                                std::string("l3\0", 3),
+                                "l3\n",
+                                " l3",
+                                "\xff\xfe\x80",
+                                "l3,numa",
+                                "../../etc"};
+  for (const char* name : {"cpus", "align", "strength", "smt", "memory", "profile", "isolation"}) {
+    for (const std::string& value : values) {
+      SCOPED_TRACE(std::string(name) + " of " + std::to_string(value.size()) + " bytes");
+      Pod pod = make_pod("p");
+      pod.annotations[std::string("pinion.dev/") + name] = value;
+      const Wish wish = wish_of(pod, "main", cpu(2000), {});
+      EXPECT_EQ(wish.kind, Kind::kRefused);
+      EXPECT_THAT(wish.text, HasSubstr(name));
+      EXPECT_LT(wish.text.size(), 250U);
+    }
+  }
+}
+
+TEST(Policy, MemoryWithoutLimitPromisesNothing) {
+  Resources resources = cpu(2000);
+  for (const std::int64_t memory :
+       {std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
+    resources.memory = memory;
+    EXPECT_EQ(wish_of(make_pod("p"), "main", resources, {}).request.memory, Bytes{0});
+  }
+}
+
+}  // namespace
+}  // namespace pinion::engine

@@ -1,0 +1,126 @@
+// What must hold before the agent starts, and log lines that nobody can forge.
+#include "agent/preflight.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "agent/log.h"
+#include "tests/support/machine.h"
+#include "tests/support/tree.h"
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::agent {
+namespace {
+
+using test_support::cpus;
+using test_support::TempDir;
+using testing::HasSubstr;
+
+TEST(Preflight, KubeletPolicy) {
+  struct Case {
+    const char* name;
+    const char* text;
+    const char* policy;  // nullptr: an error
+  };
+  const Case cases[] = {
+      {"none", R"({"policyName":"none","defaultCpuSet":"","checksum":1})", "none"},
+      {"static", R"({"policyName":"static","entries":{}})", "static"},
+      {"empty", "", nullptr},
+      {"cut off", R"({"policyName":"sta)", nullptr},
+      {"a list", "[]", nullptr},
+      {"no policy", "{}", nullptr},
+      {"a number", R"({"policyName":1})", nullptr},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    const auto policy = kubelet_policy(c.text);
+    ASSERT_EQ(policy.has_value(), c.policy != nullptr);
+    if (!policy) continue;
+    EXPECT_EQ(*policy, c.policy);
+  }
+}
+
+TEST(Preflight, RefusesBesideAStaticKubeletAndSaysWhatToChange) {
+  const TempDir dir;
+  Config config;
+  config.host_root = dir.path().string();
+  EXPECT_TRUE(check_kubelet(config)) << "no kubelet";
+  std::filesystem::create_directories(dir.path() / "var/lib/kubelet");
+  std::ofstream(dir.path() / "var/lib/kubelet/cpu_manager_state") << R"({"policyName":"static"})";
+  const auto refused = check_kubelet(config);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kDenied);
+  EXPECT_THAT(refused.error().text, HasSubstr("cpuManagerPolicy: none"));
+  EXPECT_THAT(refused.error().text, HasSubstr("cpu_manager_state"));
+  config.kubelet_dir = "/elsewhere";
+  EXPECT_TRUE(check_kubelet(config));
+}
+
+TEST(Preflight, OnlyOneAgentHoldsTheLock) {
+  const TempDir dir;
+  const std::string state = (dir.path() / "a/b").string();
+  auto first = lock_state_dir(state);
+  ASSERT_TRUE(first);
+  const auto second = lock_state_dir(state);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::kExhausted);
+  first->reset();
+  EXPECT_TRUE(lock_state_dir(state));
+}
+
+TEST(Preflight, ReservedCpusMustExist) {
+  Config config;
+  config.reserved = cpus("0,8");
+  const auto unknown = check_reserved(config, test_support::laptop());
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().text, HasSubstr("8"));
+  config.reserved = cpus("0-7");
+  EXPECT_TRUE(check_reserved(config, test_support::laptop()));
+  config.strict_reservation = true;
+  EXPECT_FALSE(check_reserved(config, test_support::laptop()));
+  config.reserved = cpus("0-6");
+  EXPECT_TRUE(check_reserved(config, test_support::laptop()));
+}
+
+TEST(Log, NoValueForgesALine) {
+  const std::string values[] = {"plain",
+                                "",
+                                "with blank",
+                                "a\nERROR forged",
+                                "a\r\nb",
+                                "\x1b[31m",
+                                "quote\" cpus=\"0",
+                                "back\\slash",
+                                "\xff\xfe",
+                                "tab\t",
+                                std::string("nul\0x", 5),
+                                "\xe2\x80\xa8line"};
+  for (const std::string& value : values) {
+    SCOPED_TRACE(testing::PrintToString(value));
+    const engine::Note note{.level = engine::Note::Level::kInfo,
+                            .text = "exclusive",
+                            .fields = {{"pod", value}, {"cpus", "1-2"}}};
+    const std::string line = text_line(note);
+    for (const char c : line) EXPECT_TRUE(c >= ' ' && c < 0x7f);
+    EXPECT_TRUE(line.ends_with(" cpus=1-2"));
+    const auto json = nlohmann::json::parse("{" + json_members(note) + "}", nullptr, false);
+    ASSERT_TRUE(json.is_object());
+    EXPECT_EQ(json.size(), 3U);
+    EXPECT_EQ(json["msg"], "exclusive");
+    EXPECT_EQ(json["cpus"], "1-2");
+  }
+}
+
+TEST(Log, TextLine) {
+  const engine::Note note{.level = engine::Note::Level::kInfo,
+                          .text = "exclusive",
+                          .fields = {{"pod", "ns/p"}, {"why", "best of 3"}, {"none", ""}}};
+  EXPECT_EQ(text_line(note), "exclusive pod=ns/p why=\"best of 3\" none=\"\"");
+}
+
+}  // namespace
+}  // namespace pinion::agent

@@ -1,0 +1,167 @@
+// What the engine makes of the files it is shown: late, drift, own change, gone, failures.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/engine/engine.h"
+#include "tests/support/machine.h"
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::engine {
+namespace {
+
+using test_support::cpus;
+using test_support::Driver;
+using test_support::laptop;
+using test_support::mems;
+using test_support::rank;
+using test_support::shared;
+using test_support::Unit;
+using EventKind = ContainerEvent::Kind;
+
+Enforced found(const Enforce& wanted, const std::string& list, bool written = true) {
+  Enforced result;
+  result.id = wanted.id;
+  result.cause = wanted.cause;
+  result.found = Applied{.cpus = cpus(list), .mems = wanted.cpuset.mems};
+  result.written = written;
+  return result;
+}
+
+// One rank on a laptop, created and at START; gives what is to be enforced for itself.
+Enforce at_start(Driver& node, const Unit& unit) {
+  node.create(unit);
+  return node.tell(unit, EventKind::kStart).now.back();
+}
+
+TEST(Report, AFileAsToldIsNoNews) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Enforce wanted = at_start(node, rank("r", 2));
+  EXPECT_TRUE(node.engine.report(found(wanted, wanted.cpuset.cpus.to_string(), false)).empty());
+  EXPECT_EQ(node.engine.counters().late + node.engine.counters().drift, 0U);
+  EXPECT_FALSE(node.engine.idle());
+}
+
+TEST(Report, AWrongFileAtStartIsLateAndRepaired) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Enforce wanted = at_start(node, rank("r", 2));
+  EXPECT_EQ(node.engine.report(found(wanted, "0-7")).size(), 1U);
+  EXPECT_EQ(node.engine.counters().late, 1U);
+  EXPECT_EQ(node.engine.counters().drift, 0U);
+  EXPECT_EQ(node.engine.counters().repairs, 1U);
+  EXPECT_FALSE(node.engine.idle());
+}
+
+TEST(Report, AFileChangedLaterIsDriftAndRepaired) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  node.run(rank("r", 2));
+  const auto wanted = node.engine.audit("");
+  ASSERT_TRUE(wanted);
+  const auto notes = node.engine.report(found(*wanted, "0-7"));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].level, Note::Level::kWarn);
+  EXPECT_EQ(node.engine.counters().drift, 1U);
+  EXPECT_EQ(node.engine.counters().repairs, 1U);
+}
+
+TEST(Report, DriftThatCannotBeWrittenIsCountedOnceAndMendedLater) {
+  Driver node(laptop(), FenceKind::kRuntime);
+  node.run(rank("r", 2));
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(node.engine.report(found(*node.engine.audit(""), "0-7", false)).size(),
+              round == 0 ? 1U : 0U);
+  }
+  EXPECT_EQ(node.engine.counters().drift, 1U);
+  EXPECT_EQ(node.engine.counters().repairs, 0U);
+  EXPECT_TRUE(node.engine.wants_resync());
+}
+
+TEST(Report, TheFencesOwnChangeIsNotDrift) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Unit noise = shared("s");
+  node.run(noise);
+  const Unit r = rank("r", 2);
+  node.create(r);
+  const auto piece = node.engine.idle();
+  ASSERT_TRUE(piece);
+  EXPECT_TRUE(node.engine.report(found(*piece, "0-7")).empty());
+  EXPECT_EQ(node.engine.counters().drift + node.engine.counters().late, 0U);
+  EXPECT_EQ(node.engine.counters().repairs, 0U);
+}
+
+TEST(Report, SomebodyElsesChangeSeenByTheFenceIsDrift) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  node.run(shared("s"));
+  node.create(rank("r", 2));
+  const auto piece = node.engine.idle();
+  ASSERT_TRUE(piece);
+  EXPECT_EQ(node.engine.report(found(*piece, "3")).size(), 1U);
+  EXPECT_EQ(node.engine.counters().drift, 1U);
+}
+
+TEST(Report, GoneTwiceInAuditsIsALostStop) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Unit r = rank("r", 2);
+  node.run(r);
+  Enforced gone;
+  gone.id = r.id();
+  gone.gone = true;
+  gone.cause = Cause::kFence;
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(node.engine.report(gone).empty());
+  EXPECT_EQ(node.taken().count(), 2) << "only audits count";
+  gone.cause = Cause::kAudit;
+  EXPECT_TRUE(node.engine.report(gone).empty());
+  (void)node.engine.report(found(*node.engine.audit(""), node.own(r).to_string(), false));
+  EXPECT_TRUE(node.engine.report(gone).empty()) << "it was there in between";
+  EXPECT_EQ(node.engine.report(gone).size(), 1U);
+  EXPECT_EQ(node.engine.counters().lost_stops, 1U);
+  EXPECT_TRUE(node.taken().empty());
+}
+
+TEST(Report, AFailedWriteIsSaidOnceAndDoesNotSpin) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Unit noise = shared("s");
+  node.run(noise);
+  node.create(rank("r", 2));
+  const auto piece = node.engine.idle();
+  ASSERT_TRUE(piece);
+  Enforced failed = found(*piece, "0-7", false);
+  failed.error = "write: Device or resource busy";
+  EXPECT_EQ(node.engine.report(failed).size(), 1U);
+  EXPECT_FALSE(node.engine.idle()) << "left alone until the next audit";
+  EXPECT_EQ(node.engine.counters().write_failures, 1U);
+  const auto again = node.engine.audit("");
+  ASSERT_TRUE(again);
+  failed.cause = Cause::kAudit;
+  EXPECT_TRUE(node.engine.report(failed).empty()) << "the same trouble is not news";
+  EXPECT_FALSE(node.engine.idle());
+  (void)node.engine.report(found(*node.engine.audit(""), "0-7"));
+  EXPECT_EQ(node.engine.state().find(noise.id())->trouble, "");
+}
+
+TEST(Report, AFileThatCannotBeReadDoesNotSpin) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Unit noise = shared("s");
+  node.create(noise);
+  const auto effects = node.tell(noise, EventKind::kStart);
+  Enforced failed;
+  failed.id = noise.id();
+  failed.cause = Cause::kStart;
+  failed.error = "open: Permission denied";
+  EXPECT_EQ(node.engine.report(failed).size(), 1U);
+  EXPECT_FALSE(node.engine.idle());
+}
+
+TEST(Report, MemsAreComparedWhereTheyAreOurs) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Unit r = rank("r", 2, 1 << 20);
+  const Enforce wanted = at_start(node, r);
+  ASSERT_FALSE(wanted.cpuset.mems.empty());
+  Enforced result = found(wanted, wanted.cpuset.cpus.to_string());
+  result.found->mems = mems("0-1");
+  (void)node.engine.report(result);
+  EXPECT_EQ(node.engine.counters().late, 1U);
+  EXPECT_FALSE(node.engine.idle());
+}
+
+}  // namespace
+}  // namespace pinion::engine

@@ -1,0 +1,222 @@
+// After a connection: who runs keeps its cores, what does not add up is mended and counted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/engine/engine.h"
+#include "tests/support/machine.h"
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::engine {
+namespace {
+
+using test_support::all_running;
+using test_support::cpus;
+using test_support::Driver;
+using test_support::laptop;
+using test_support::mems;
+using test_support::rank;
+using test_support::shared;
+using test_support::Unit;
+
+class SynchronizeTest : public testing::TestWithParam<FenceKind> {};
+
+std::string name_of(const testing::TestParamInfo<FenceKind>& info) {
+  return info.param == FenceKind::kLeaf ? "Leaf" : "Runtime";
+}
+
+INSTANTIATE_TEST_SUITE_P(Engine, SynchronizeTest,
+                         testing::Values(FenceKind::kLeaf, FenceKind::kRuntime), name_of);
+
+Applied on(const std::string& list) {
+  return {.cpus = cpus(list), .mems = mems("0")};
+}
+
+// A machine of which CPUs 6-7 are offline.
+topology::Topology with_offline() {
+  return test_support::machine({.cores_per_l3 = 4,
+                                .threads_per_core = 2,
+                                .siblings = test_support::Siblings::kAdjacent,
+                                .offline = cpus("6-7")});
+}
+
+TEST_P(SynchronizeTest, ANewAgentKeepsWhatTheFilesSay) {
+  Driver node(laptop(), GetParam());
+  const Unit a = rank("a", 2);
+  const Unit b = rank("b", 4);
+  const Unit noise = shared("s");
+  auto event = all_running({a, b, noise});
+  event.files = {{a.id(), on("6-7")}, {b.id(), on("2-5")}, {noise.id(), on("0-1")}};
+  event.containers[0].resources.cpus = "0-7";  // a stale record
+  const auto effects = node.engine.handle(event);
+  EXPECT_EQ(effects.fatal, "");
+  EXPECT_EQ(node.own(a), cpus("6-7"));
+  EXPECT_EQ(node.own(b), cpus("2-5"));
+  EXPECT_EQ(node.engine.pool(), cpus("0-1"));
+  EXPECT_EQ(node.engine.counters().kept, 2U);
+  EXPECT_EQ(node.engine.counters().drift, 0U);
+  EXPECT_EQ(node.engine.counters().preferred_not_met, 0U);
+}
+
+TEST_P(SynchronizeTest, WithoutFilesTheRecordCounts) {
+  Driver node(laptop(), GetParam());
+  const Unit a = rank("a", 2);
+  auto event = all_running({a});
+  event.containers[0].resources.cpus = "4-5";
+  (void)node.engine.handle(event);
+  EXPECT_EQ(node.own(a), cpus("4-5"));
+}
+
+TEST_P(SynchronizeTest, AReconnectBelievesItsOwnMemory) {
+  Driver node(laptop(), GetParam());
+  const Unit a = rank("a", 2);
+  const CpuSet before = node.run(a);
+  auto event = all_running({a});
+  event.containers[0].resources.cpus = "0-7";
+  event.files = {{a.id(), on("6-7")}};  // somebody moved it meanwhile
+  ASSERT_NE(before, cpus("6-7"));
+  const auto effects = node.engine.handle(event);
+  EXPECT_EQ(effects.fatal, "");
+  EXPECT_EQ(node.own(a), before);
+  EXPECT_EQ(node.engine.counters().drift, 1U);
+}
+
+TEST_P(SynchronizeTest, WhatCannotBeKeptIsMoved) {
+  struct Case {
+    const char* name;
+    const char* file_a;
+    const char* file_b;
+    const char* reserved;
+    std::uint64_t kept;
+    std::uint64_t moved;
+  };
+  const Case cases[] = {
+      {"overlap: the first keeps", "2-3", "3-4", "", 1, 1},
+      {"the same cores twice", "2-3", "2-3", "", 1, 1},
+      {"offline", "0-1", "6-7", "", 1, 1},
+      {"partly offline", "0-1", "5-6", "", 1, 1},
+      {"reserved", "2-3", "0-1", "0-1", 1, 1},
+      {"no such CPU", "2-3", "40-41", "", 1, 1},
+      {"all is well", "0-1", "4-5", "", 2, 0},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Settings settings;
+    settings.reserved = cpus(c.reserved);
+    Driver node(with_offline(), GetParam(), settings);
+    const Unit a = rank("a", 2);
+    const Unit b = rank("b", 2);
+    auto event = all_running({a, b});
+    event.files = {{a.id(), on(c.file_a)}, {b.id(), on(c.file_b)}};
+    const auto effects = node.engine.handle(event);
+    EXPECT_EQ(effects.fatal, "");
+    EXPECT_EQ(node.own(a), cpus(c.file_a));
+    EXPECT_EQ(node.own(b).count(), 2);
+    EXPECT_EQ(node.engine.counters().kept, c.kept);
+    EXPECT_EQ(node.engine.counters().moved, c.moved);
+    EXPECT_EQ(node.engine.counters().drift, c.moved) << "it is not on its cores yet";
+  }
+}
+
+TEST_P(SynchronizeTest, ARankThatRunsUnpinnedGetsCores) {
+  Driver node(laptop(), GetParam());
+  const Unit a = rank("a", 2);
+  const Unit pinned = rank("p", 2);
+  auto event = all_running({a, pinned});
+  event.files = {{a.id(), on("0-7")}, {pinned.id(), on("0-1")}};
+  const auto effects = node.engine.handle(event);
+  EXPECT_EQ(effects.fatal, "");
+  EXPECT_EQ(node.own(pinned), cpus("0-1")) << "who has cores keeps them before others are placed";
+  EXPECT_EQ(node.own(a).count(), 2);
+  EXPECT_EQ(node.engine.counters().moved, 0U);
+  if (GetParam() == FenceKind::kLeaf) {
+    EXPECT_THAT(node.drain(), testing::ElementsAre(a.id()));
+  } else {
+    ASSERT_EQ(effects.reply.updates.size(), 2U) << "the record of both says nothing";
+    EXPECT_EQ(effects.reply.updates[0].cpuset.cpus, node.own(a));
+  }
+}
+
+TEST_P(SynchronizeTest, ARankThatFindsNoCoresStaysSharedAndIsCounted) {
+  Driver node(laptop(), GetParam());
+  const Unit a = rank("a", 6);
+  const Unit b = rank("b", 4);
+  auto event = all_running({a, b});
+  event.files = {{a.id(), on("0-5")}, {b.id(), on("0-7")}};
+  EXPECT_EQ(node.engine.handle(event).fatal, "");
+  EXPECT_EQ(node.engine.counters().unplaced, 1U);
+  const Member* member = node.engine.state().find(b.id());
+  ASSERT_NE(member, nullptr);
+  EXPECT_NE(member->trouble, "");
+  node.stop(a);
+  (void)node.engine.handle(all_running({b}));
+  EXPECT_EQ(node.own(b).count(), 4) << "the next connection tries again";
+}
+
+TEST_P(SynchronizeTest, ExitedAndUnlistedOnesAreDropped) {
+  Driver node(laptop(), GetParam());
+  const Unit a = rank("a", 2);
+  const Unit b = rank("b", 2);
+  const Unit c = rank("c", 2);
+  for (const Unit& unit : {a, b, c}) node.run(unit);
+  const CpuSet kept = node.own(c);
+  auto event = all_running({a, c});
+  event.containers[0].state = ContainerState::kStopped;
+  EXPECT_EQ(node.engine.handle(event).fatal, "");
+  EXPECT_EQ(node.engine.state().members.size(), 1U);
+  EXPECT_EQ(node.taken(), kept);
+}
+
+TEST_P(SynchronizeTest, AContainerWithoutItsPodIsLeftOut) {
+  Driver node(laptop(), GetParam());
+  auto event = all_running({rank("a", 2)});
+  event.pods.clear();
+  EXPECT_EQ(node.engine.handle(event).fatal, "");
+  EXPECT_TRUE(node.engine.state().members.empty());
+}
+
+TEST_P(SynchronizeTest, ACreatedOneKeepsWhatItWasTold) {
+  Driver node(laptop(), GetParam());
+  const Unit a = rank("a", 2);
+  auto event = all_running({a});
+  event.containers[0].state = ContainerState::kCreated;
+  event.containers[0].resources.cpus = "4-5";
+  EXPECT_EQ(node.engine.handle(event).fatal, "");
+  EXPECT_EQ(node.own(a), cpus("4-5"));
+  EXPECT_FALSE(node.engine.idle()) << "it has no file yet";
+}
+
+TEST_P(SynchronizeTest, TheSameContainerListedTwiceHoldsOnce) {
+  Driver node(laptop(), GetParam());
+  const Unit a = rank("a", 2);
+  auto event = all_running({a, a});
+  EXPECT_EQ(node.engine.handle(event).fatal, "");
+  EXPECT_EQ(node.taken().count(), 2);
+}
+
+TEST_P(SynchronizeTest, SharedOnesOnTakenCoresCountAsDriftOnce) {
+  Driver node(laptop(), GetParam());
+  const Unit a = rank("a", 2);
+  const Unit noise = shared("s");
+  auto event = all_running({a, noise});
+  event.files = {{a.id(), on("0-1")}, {noise.id(), on("0-7")}};
+  (void)node.engine.handle(event);
+  EXPECT_EQ(node.engine.counters().drift, 1U);
+  (void)node.engine.handle(event);
+  EXPECT_EQ(node.engine.counters().drift, 1U) << "the same fault, not mended yet";
+}
+
+TEST_P(SynchronizeTest, GarbageInTheRecordIsNoRecord) {
+  for (const char* list : {"banana", "0-99999", "3-1", "-1", "0,,1", "\xff"}) {
+    SCOPED_TRACE(list);
+    Driver node(laptop(), GetParam());
+    const Unit a = rank("a", 2);
+    auto event = all_running({a});
+    event.containers[0].resources.cpus = list;
+    event.containers[0].resources.mems = list;
+    EXPECT_EQ(node.engine.handle(event).fatal, "");
+    EXPECT_EQ(node.own(a).count(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace pinion::engine
