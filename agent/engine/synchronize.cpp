@@ -103,19 +103,14 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   std::map<std::string_view, const Pod*> pods;
   for (const Pod& pod : event.pods) pods[pod.id] = &pod;
 
-  struct Unplaced {
+  struct Candidate {
     Member* member;
     Wish wish;
-    CpuSet cpus;
+    CpuSet cpus;  // where it is seen
   };
-  std::vector<Unplaced> unplaced;
-  // Those that run come first: what a created one is on record for may be theirs since.
-  std::vector<const Container*> containers;
-  for (const Container& container : event.containers) containers.push_back(&container);
-  std::stable_partition(containers.begin(), containers.end(),
-                        [](const Container* container) { return has_started(*container); });
-  for (const Container* listed : containers) {
-    const Container& container = *listed;
+  std::vector<Candidate> candidates;
+  std::vector<CpuSet> shared;  // where containers run that hold nothing
+  for (const Container& container : event.containers) {
     const auto pod = pods.find(container.pod_id);
     if (!is_live(container) || pod == pods.end()) continue;
     const bool is_new = state_.find(container.id) == nullptr;
@@ -127,12 +122,33 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     }
     Wish wish = wish_of(*pod->second, container.name, member.resources, settings_.defaults);
     if (is_new) warn(wish, member, effects);
-    if (wish.kind != Wish::Kind::kExclusive) continue;
-    wish.request.id = member.id;
     const CpuSet cpus = runs_on(container, event.files);
-    if (!keep(member, wish.request, cpus)) unplaced.push_back({&member, std::move(wish), cpus});
+    if (wish.kind == Wish::Kind::kExclusive) {
+      wish.request.id = member.id;
+      candidates.push_back({&member, std::move(wish), cpus});
+    } else {
+      shared.push_back(cpus);
+    }
   }
-  for (const auto& [member, wish, cpus] : unplaced) settle(*member, wish, cpus, effects);
+
+  // The surest first: those that run before those only created, whose record is old by now, and
+  // last those that stand exactly where a shared container stands, because they found no cores.
+  const auto doubt = [&](const Candidate& candidate) {
+    const bool among_shared =
+        std::find(shared.begin(), shared.end(), candidate.cpus) != shared.end();
+    return std::pair(among_shared, !candidate.member->started);
+  };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const Candidate& a, const Candidate& b) { return doubt(a) < doubt(b); });
+  std::vector<const Candidate*> unplaced;
+  for (const Candidate& candidate : candidates) {
+    if (!keep(*candidate.member, candidate.wish.request, candidate.cpus)) {
+      unplaced.push_back(&candidate);
+    }
+  }
+  for (const Candidate* candidate : unplaced) {
+    settle(*candidate->member, candidate->wish, candidate->cpus, effects);
+  }
 
   count_wrong_files();
   fence_->synchronized(state_, effects);

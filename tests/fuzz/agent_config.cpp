@@ -1,4 +1,4 @@
-// apply_yaml takes any bytes; what it accepts survives being written and read again.
+// apply_yaml takes any bytes, and an error always has a text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -239,9 +239,6 @@ void Sim::restart_agent() {
   for (const auto& [id, sim] : containers_) {
     if (sim.phase != Phase::kRunning || before.contains(id)) continue;
     for (const auto& [rank, cores] : before) clean = clean && !sim.file.cpus.intersects(cores);
-    // Entitled and without cores: on a pool of just its size it looks like a pinned one.
-    const auto wish = engine::wish_of(sim.pod, sim.container.name, sim.container.resources, {});
-    clean = clean && wish.kind != engine::Wish::Kind::kExclusive;
   }
   engine_ = engine::Engine(machine_, options_.settings, options_.fence);
   synchronize();

@@ -57,6 +57,27 @@ TEST_P(SynchronizeTest, ANewAgentKeepsWhatTheFilesSay) {
   EXPECT_EQ(node.engine.counters().preferred_not_met, 0U);
 }
 
+// One that found no cores runs in the shared set, which may happen to have its size. It is listed
+// first and must not take that set for its own.
+TEST_P(SynchronizeTest, AnUnplacedContainerDoesNotPassForARank) {
+  Driver node(laptop(), GetParam());
+  const Unit unplaced = rank("a-unplaced", 2);
+  const Unit a = rank("b", 4);
+  const Unit b = rank("c", 2);
+  const Unit noise = shared("s");
+  auto event = all_running({unplaced, a, b, noise});
+  event.files = {{unplaced.id(), on("0-1")},
+                 {a.id(), on("2-5")},
+                 {b.id(), on("6-7")},
+                 {noise.id(), on("0-1")}};
+  const auto effects = node.engine.handle(event);
+  EXPECT_EQ(effects.fatal, "");
+  EXPECT_EQ(node.own(a), cpus("2-5"));
+  EXPECT_EQ(node.own(b), cpus("6-7"));
+  EXPECT_EQ(node.engine.pool(), cpus("0-1"));
+  EXPECT_EQ(node.engine.counters().unplaced, 1U);
+}
+
 TEST_P(SynchronizeTest, WithoutFilesTheRecordCounts) {
   Driver node(laptop(), GetParam());
   const Unit a = rank("a", 2);
