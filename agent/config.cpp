@@ -11,6 +11,8 @@
 namespace pinion::agent {
 namespace {
 
+using topology::word_of;
+
 struct Flag {
   const char* name;
   const char* key;  // of the configuration file
@@ -30,7 +32,21 @@ constexpr Flag kFlags[] = {
      "The kubelet's directory, under --host-root [/var/lib/kubelet]"},
     {"--audit-interval", "auditInterval",
      "How often cgroup files are compared, 100ms to 60m [10s]"},
-    {"--ready-file", "readyFile", "File made once all containers are known [none]"},
+    {"--ready-file", "readyFile",
+     "File made once all containers are known; holds the addresses in use [none]"},
+    {"--metrics-listen", "metricsListen",
+     "ADDR:PORT of /metrics, /livez, /readyz and the page; port 0 picks one [not served]"},
+    {"--page-anywhere", "pageAnywhere",
+     "true: serve the page on other than loopback addresses too [false]"},
+    {"--api-listen", "apiListen",
+     "gRPC: unix:PATH, ADDR:PORT (mutual TLS) or off [unix:STATE_DIR/agent.sock]"},
+    {"--api-cert", "apiCert", "PEM file of the server's certificate, read again when it changes"},
+    {"--api-key", "apiKey", "PEM file of its key"},
+    {"--api-client-ca", "apiClientCA", "PEM file of the authority of clients' certificates"},
+    {"--counters", "counters", "What perf counts: all | software | off [all]"},
+    {"--shared-counters", "sharedCounters",
+     "Containers without cores of their own: light (no perf) | full [light]"},
+    {"--counters-interval", "countersInterval", "Time between readings, 100ms to 1m [1s]"},
     {"--log-level", "logLevel", "trace | debug | info | warn | error [info]"},
     {"--log-format", "logFormat", "text | json [text]"},
 };
@@ -104,10 +120,6 @@ Result<Invocation> read_command_line(int argc, const char* const* argv) {
 }
 
 std::string to_yaml(const Config& config) {
-  const auto fence = [&] {
-    if (config.fence == FenceChoice::kLeaf) return "leaf";
-    return config.fence == FenceChoice::kRuntime ? "runtime" : "auto";
-  };
   const auto manager = [&]() -> std::string {
     if (config.defaults.align == topology::Align::kNone) return "topologyManagerPolicy: none\n";
     if (!config.defaults.strength) return "";
@@ -127,13 +139,21 @@ std::string to_yaml(const Config& config) {
       << "\n  strict-cpu-reservation: " << yes_no(config.strict_reservation)
       << "\n  align-by-socket: " << yes_no(config.defaults.align == topology::Align::kSocket)
       << "\n  prefer-align-cpus-by-uncorecache: "
-      << yes_no(config.defaults.align == topology::Align::kL3) << "\nfence: " << fence()
+      << yes_no(config.defaults.align == topology::Align::kL3)
+      << "\nfence: " << word_of(config.fence, kFenceWords)
       << "\nstateDir: " << quoted(config.state_dir)
       << "\nkubeletDir: " << quoted(config.kubelet_dir)
       << "\nauditInterval: " << config.audit_interval.count() << "ms\n";
+  out << "metricsListen: " << quoted(config.metrics_listen)
+      << "\npageAnywhere: " << (config.page_anywhere ? "true" : "false")
+      << "\napiListen: " << quoted(config.api_listen) << "\napiCert: " << quoted(config.api_cert)
+      << "\napiKey: " << quoted(config.api_key) << "\napiClientCA: " << quoted(config.api_client_ca)
+      << "\ncounters: " << word_of(config.counters, kCountersWords)
+      << "\nsharedCounters: " << word_of(config.shared_counters, kSharedCountersWords)
+      << "\ncountersInterval: " << config.counters_interval.count() << "ms\n";
   if (!config.ready_file.empty()) out << "readyFile: " << quoted(config.ready_file) << "\n";
   out << "logLevel: " << config.log_level
-      << "\nlogFormat: " << (config.log_format == LogFormat::kJson ? "json" : "text") << "\n";
+      << "\nlogFormat: " << word_of(config.log_format, kLogFormatWords) << "\n";
   return out.str();
 }
 

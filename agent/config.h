@@ -7,11 +7,37 @@
 
 #include "agent/engine/engine.h"
 #include "topology/discover/discover.h"
+#include "topology/words.h"
 
 namespace pinion::agent {
 
 enum class FenceChoice { kAuto, kLeaf, kRuntime };
 enum class LogFormat { kText, kJson };
+
+// What is counted by perf, for each container.
+enum class CountersChoice {
+  kAll,       // software and hardware events of exclusive containers
+  kSoftware,  // no hardware events: the PMU is left to others
+  kOff,       // no perf at all
+};
+enum class SharedCounters {
+  kLight,  // cgroup and /proc figures only, no perf
+  kFull,   // as exclusive ones: an event on each CPU of the shared set for each container
+};
+
+inline constexpr std::array kFenceWords{
+    topology::Word<FenceChoice>{"auto", FenceChoice::kAuto},
+    topology::Word<FenceChoice>{"leaf", FenceChoice::kLeaf},
+    topology::Word<FenceChoice>{"runtime", FenceChoice::kRuntime}};
+inline constexpr std::array kLogFormatWords{topology::Word<LogFormat>{"text", LogFormat::kText},
+                                            topology::Word<LogFormat>{"json", LogFormat::kJson}};
+inline constexpr std::array kCountersWords{
+    topology::Word<CountersChoice>{"all", CountersChoice::kAll},
+    topology::Word<CountersChoice>{"software", CountersChoice::kSoftware},
+    topology::Word<CountersChoice>{"off", CountersChoice::kOff}};
+inline constexpr std::array kSharedCountersWords{
+    topology::Word<SharedCounters>{"light", SharedCounters::kLight},
+    topology::Word<SharedCounters>{"full", SharedCounters::kFull}};
 
 struct Config {
   std::string nri_socket = "/var/run/nri/nri.sock";
@@ -26,7 +52,16 @@ struct Config {
   std::string kubelet_dir = "/var/lib/kubelet";      // under host_root; its state file is read
   std::chrono::milliseconds audit_interval{10'000};  // 100 ms .. 1 h
   std::string ready_file;                            // empty: none
-  std::string log_level = "info";                    // trace debug info warn error
+  std::string metrics_listen;  // "ADDR:PORT" of /metrics, /livez, /readyz; empty: not served
+  bool page_anywhere = false;  // serve the page and its JSON on other than loopback addresses
+  std::string api_listen;      // "unix:PATH", "ADDR:PORT" or "off"; empty: in the state directory
+  std::string api_cert;        // PEM files; needed for ADDR:PORT
+  std::string api_key;
+  std::string api_client_ca;
+  CountersChoice counters = CountersChoice::kAll;
+  SharedCounters shared_counters = SharedCounters::kLight;
+  std::chrono::milliseconds counters_interval{1000};  // 100 ms .. 1 min
+  std::string log_level = "info";                     // trace debug info warn error
   LogFormat log_format = LogFormat::kText;
 
   // Where the machine is read from.

@@ -12,6 +12,7 @@
 namespace pinion::agent {
 namespace {
 
+using namespace std::chrono_literals;
 using topology::Align;
 using topology::Smt;
 using topology::Strength;
@@ -55,16 +56,6 @@ Status set_reserved(const std::string& value, Config& config) {
   return {};
 }
 
-Status set_audit_interval(const std::string& value, Config& config) {
-  const auto interval = parse_duration(value);
-  if (!interval) return failure(interval.error());
-  if (*interval < std::chrono::milliseconds(100) || *interval > std::chrono::hours(1)) {
-    return failure(Errc::kInvalid, "'" + value + "' is not between 100ms and 60m");
-  }
-  config.audit_interval = *interval;
-  return {};
-}
-
 Status set_index(const std::string& value, Config& config) {
   nri::SessionOptions options;
   options.index = value;
@@ -80,17 +71,28 @@ Status set_topology(const std::string& value, Config& config) {
   return {};
 }
 
-Status set_fence(const std::string& value, Config& config) {
-  if (value == "auto") {
-    config.fence = FenceChoice::kAuto;
-  } else if (value == "leaf") {
-    config.fence = FenceChoice::kLeaf;
-  } else if (value == "runtime") {
-    config.fence = FenceChoice::kRuntime;
-  } else {
-    return unknown_value(value, "auto, leaf, runtime");
-  }
-  return {};
+// A setting that is one of a few words.
+template <class T, std::size_t N>
+Setter word_into(T Config::*member, const std::array<topology::Word<T>, N>& words) {
+  return [member, &words](const std::string& value, Config& config) -> Status {
+    const auto known = topology::value_of(value, words);
+    if (!known) return unknown_value(value, topology::list_of(words));
+    config.*member = *known;
+    return {};
+  };
+}
+
+Setter duration_into(std::chrono::milliseconds Config::*member, std::chrono::milliseconds least,
+                     std::chrono::milliseconds most, const char* range) {
+  return [=](const std::string& value, Config& config) -> Status {
+    const auto interval = parse_duration(value);
+    if (!interval) return failure(interval.error());
+    if (*interval < least || *interval > most) {
+      return failure(Errc::kInvalid, "'" + value + "' is not between " + range);
+    }
+    config.*member = *interval;
+    return {};
+  };
 }
 
 Status set_log_level(const std::string& value, Config& config) {
@@ -100,9 +102,10 @@ Status set_log_level(const std::string& value, Config& config) {
   return {};
 }
 
-Status set_log_format(const std::string& value, Config& config) {
-  if (value != "text" && value != "json") return unknown_value(value, "text, json");
-  config.log_format = value == "json" ? LogFormat::kJson : LogFormat::kText;
+Status set_page_anywhere(const std::string& value, Config& config) {
+  const auto on = parse_bool(value);
+  if (!on) return failure(on.error());
+  config.page_anywhere = *on;
   return {};
 }
 
@@ -159,13 +162,22 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"reservedSystemCPUs", set_reserved},
       {"cpuManagerPolicy", set_policy},
       {"topologyManagerPolicy", set_topology_manager},
-      {"fence", set_fence},
+      {"fence", word_into(&Config::fence, kFenceWords)},
       {"stateDir", text_into(&Config::state_dir)},
       {"kubeletDir", text_into(&Config::kubelet_dir)},
-      {"auditInterval", set_audit_interval},
+      {"auditInterval", duration_into(&Config::audit_interval, 100ms, 60min, "100ms and 60m")},
       {"readyFile", text_into(&Config::ready_file)},
       {"logLevel", set_log_level},
-      {"logFormat", set_log_format},
+      {"logFormat", word_into(&Config::log_format, kLogFormatWords)},
+      {"metricsListen", text_into(&Config::metrics_listen)},
+      {"pageAnywhere", set_page_anywhere},
+      {"apiListen", text_into(&Config::api_listen)},
+      {"apiCert", text_into(&Config::api_cert)},
+      {"apiKey", text_into(&Config::api_key)},
+      {"apiClientCA", text_into(&Config::api_client_ca)},
+      {"counters", word_into(&Config::counters, kCountersWords)},
+      {"sharedCounters", word_into(&Config::shared_counters, kSharedCountersWords)},
+      {"countersInterval", duration_into(&Config::counters_interval, 100ms, 1min, "100ms and 1m")},
   };
   return table;
 }

@@ -8,10 +8,14 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "agent/collector_thread.h"
 #include "agent/config.h"
+#include "agent/counting.h"
 #include "agent/log.h"
 #include "agent/main_loop.h"
 #include "agent/preflight.h"
+#include "agent/ready_file.h"
+#include "agent/serving.h"
 #include "agent/version.h"
 #include "nri-plugin/launch.h"
 
@@ -71,11 +75,23 @@ Status run(const Config& config) {
                        {"reserved", config.reserved.to_string()},
                        {"fence", std::string(engine.fence_name())},
                        {"cgroups", enforcement->why}});
+  metrics::perf::KernelPerf perf;
+  metrics::Collector collector(choose_counting(config, enforcement->files.has_value(),
+                                               engine.state().topology.online, perf, log));
+  Published<NodeView> views;
+  Published<metrics::Sample> samples;
+  const auto serving = Serving::start(config, views, samples);
+  if (!serving) return failure(serving.error());
+  for (const auto& [what, address] : (*serving)->addresses()) {
+    log.info("serving", {{"what", what}, {"address", address}});
+  }
+  const CollectorThread collecting(collector, views, samples, config.counters_interval);
+
   Node node(std::move(engine), std::move(enforcement->files), log, config.audit_interval);
   nri::Connection connection = connect(config, *launch, node);
-  if (!config.ready_file.empty()) unlink(config.ready_file.c_str());  // one left by a kill -9
-  auto done = run_main_loop(node, connection, *status, *signals, config.ready_file, log);
-  if (!config.ready_file.empty()) unlink(config.ready_file.c_str());
+  ViewPublisher publisher(node, views);
+  ReadyFile ready(config.ready_file, (*serving)->addresses(), log);
+  auto done = run_main_loop(node, connection, *status, publisher, *signals, ready);
   log.info("stopped, containers keep their cores");
   return done;
 }

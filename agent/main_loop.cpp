@@ -3,7 +3,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "agent/status.h"
 
@@ -16,35 +15,30 @@ using TimePoint = Clock::time_point;
 constexpr std::chrono::milliseconds kLongestWait{1000};
 
 // Milliseconds for poll, rounded up so that a deadline has passed when poll returns.
-int wait_time(TimePoint now, std::optional<TimePoint> a, std::optional<TimePoint> b) {
+int wait_time(TimePoint now, std::initializer_list<std::optional<TimePoint>> deadlines) {
   TimePoint until = now + kLongestWait;
-  if (a) until = std::min(until, *a);
-  if (b) until = std::min(until, *b);
+  for (const auto& deadline : deadlines) until = std::min(until, deadline.value_or(until));
   if (until <= now) return 0;
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count());
-}
-
-void make_ready_file(const std::string& path, Log& log) {
-  std::ofstream file(path);
-  file << "ready\n";
-  if (!file.flush()) log.warn("cannot write the ready file", {{"path", path}});
 }
 
 }  // namespace
 
 Status run_main_loop(Node& node, nri::Connection& connection, StatusServer& status,
-                     const Fd& signals, const std::string& ready_file, Log& log) {
-  bool ready = ready_file.empty();
+                     ViewPublisher& publisher, const Fd& signals, ReadyFile& ready) {
   bool busy = false;
   std::vector<pollfd> fds;
   connection.tick(Clock::now());
+  publisher.consider(Clock::now(), node, connection);
   while (!connection.finished()) {
     fds.clear();
     fds.push_back({.fd = signals.get(), .events = POLLIN, .revents = 0});
     const short events = connection.wants_write() ? POLLIN | POLLOUT : POLLIN;
     fds.push_back({.fd = connection.fd(), .events = events, .revents = 0});
     status.watch(fds);
-    const int timeout = busy ? 0 : wait_time(Clock::now(), connection.deadline(), node.next_work());
+    const int timeout = busy ? 0
+                             : wait_time(Clock::now(), {connection.deadline(), node.next_work(),
+                                                        publisher.deadline()});
     if (poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) {
       return failure(Errc::kInternal, std::string("poll: ") + std::strerror(errno));
     }
@@ -53,10 +47,8 @@ Status run_main_loop(Node& node, nri::Connection& connection, StatusServer& stat
     if ((fds[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) connection.on_readable(now);
     if ((fds[1].revents & POLLOUT) != 0) connection.on_writable(now);
     connection.tick(now);
-    if (!ready && node.synchronized()) {
-      ready = true;
-      make_ready_file(ready_file, log);
-    }
+    publisher.consider(now, node, connection);
+    if (publisher.shown_synchronized()) ready.make();
     status.serve(now, [&] { return status_json(node, connection); });
     busy = node.work(now);
     if (connection.phase() == nri::Phase::kSynchronized && node.take_resync_wish(now)) {

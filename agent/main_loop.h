@@ -3,15 +3,17 @@
 #pragma once
 
 #include "agent/node.h"
+#include "agent/ready_file.h"
 #include "agent/status_server.h"
+#include "agent/view_publisher.h"
 #include "base/fd.h"
 
 namespace pinion::agent {
 
 // Runs until SIGTERM or SIGINT arrives at `signals` (a signalfd), or until a runtime that launched
-// us closes its socket. `ready_file`, when not empty, is made after the first Synchronize.
+// us closes its socket. `ready` is made after the first Synchronize.
 // Errors: kInternal when poll itself fails.
 Status run_main_loop(Node& node, nri::Connection& connection, StatusServer& status,
-                     const Fd& signals, const std::string& ready_file, Log& log);
+                     ViewPublisher& publisher, const Fd& signals, ReadyFile& ready);
 
 }  // namespace pinion::agent

@@ -24,8 +24,26 @@ Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files, Log&
 
 void Node::enforce(const engine::Enforce& wanted) {
   if (!files_) return;
-  for (const engine::Note& note : engine_.report(files_->enforce(wanted))) log_.write(note);
+  const engine::Enforced result = files_->enforce(wanted);
+  const std::vector<engine::Note> notes = engine_.report(result);
+  for (const engine::Note& note : notes) log_.write(note);
   changed_ = true;
+  // An audit that finds all well is no news.
+  if (wanted.cause != engine::Cause::kAudit || result.written || !notes.empty()) ++version_;
+}
+
+void Node::keep(std::vector<engine::Refused> refused) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  for (engine::Refused& one : refused) {
+    refusals_.push_back(
+        {.unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
+         .name_space = std::move(one.name_space),
+         .pod = std::move(one.pod),
+         .container = std::move(one.container),
+         .reason = std::move(one.reason),
+         .text = std::move(one.text)});
+    if (refusals_.size() > kRefusalsKept) refusals_.pop_front();
+  }
 }
 
 engine::Reply Node::handle(engine::Event event) {
@@ -39,6 +57,8 @@ engine::Reply Node::handle(engine::Event event) {
   }
   engine::Effects effects = engine_.handle(event);
   changed_ = true;
+  ++version_;
+  keep(std::move(effects.refused));
   if (!effects.fatal.empty()) {
     log_.error("broken invariant, stopping: a restart rebuilds the state",
                {{"what", effects.fatal}});

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <optional>
 
 #include "agent/cgroup/cpuset_files.h"
 #include "agent/engine/engine.h"
 #include "agent/log.h"
+#include "agent/view.h"
 #include "nri-plugin/connection.h"
 
 namespace pinion::agent {
@@ -41,14 +43,22 @@ class Node final : public nri::Handler {
   [[nodiscard]] const engine::Engine& engine() const { return engine_; }
   [[nodiscard]] bool compares_files() const { return files_.has_value(); }
 
+  // Grows whenever something that a reader could see has changed.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+  // The last kRefusalsKept of them.
+  [[nodiscard]] const std::deque<RefusalView>& refusals() const { return refusals_; }
+
  private:
   void enforce(const engine::Enforce& wanted);
+  void keep(std::vector<engine::Refused> refused);
 
   engine::Engine engine_;
   std::optional<cgroup::CpusetFiles> files_;
   Log& log_;
   std::chrono::milliseconds audit_interval_;
   bool synchronized_ = false;
+  std::uint64_t version_ = 0;
+  std::deque<RefusalView> refusals_;
   bool trim_due_ = false;
   std::optional<std::string> audit_at_;  // the container compared last in this round
   TimePoint next_audit_;

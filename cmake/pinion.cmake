@@ -58,6 +58,7 @@ function(pinion_test name)
   endif()
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS" ${ARGN})
   pinion_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # the tests themselves need not be fast
   set(labels)
   if(arg_LABELS)
     set(labels LABELS "${arg_LABELS}")
@@ -79,4 +80,21 @@ function(pinion_fuzz name)
     pinion_program(${name}_fuzz SOURCES ${arg_SOURCES} LINK ${arg_LINK})
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
   endif()
+endfunction()
+
+# pinion_grpc_library(NAME PROTO): messages and services of one .proto file, generated apart from our
+# own warnings. Debian's gRPC comes without a CMake package, and its headers need abseil's synchronization.
+function(pinion_grpc_library name proto)
+  find_package(Protobuf REQUIRED)
+  find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+  foreach(part grpc++ grpc gpr absl_synchronization)
+    find_library(LIB_${part} ${part} REQUIRED)
+  endforeach()
+  add_library(${name} STATIC ${proto})
+  target_link_libraries(${name} PUBLIC protobuf::libprotobuf ${LIB_grpc++} ${LIB_grpc} ${LIB_gpr}
+    ${LIB_absl_synchronization} Threads::Threads)
+  target_include_directories(${name} SYSTEM PUBLIC ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR})
+  protobuf_generate(TARGET ${name} LANGUAGE cpp)
+  protobuf_generate(TARGET ${name} LANGUAGE grpc GENERATE_EXTENSIONS .grpc.pb.h .grpc.pb.cc
+    PLUGIN "protoc-gen-grpc=${GRPC_CPP_PLUGIN}")
 endfunction()

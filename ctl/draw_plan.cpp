@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ctl/draw_topology.h"
+#include "ctl/table.h"
 
 namespace pinion::ctl {
 namespace {
@@ -16,10 +17,6 @@ using topology::Refusal;
 using topology::Request;
 using topology::Smt;
 using topology::Topology;
-
-// Marks of containers in the picture, without those that every picture has (r, i, b).
-constexpr std::string_view kMarks = "ABCDEFGHIJKLMNOPQRSTUVWXYZacdefghjklmnopqstuvwxyz";
-constexpr char kMarkOfAll = '#';
 
 constexpr std::array kSmts = {std::pair(Smt::kFullCore, "full-core"),
                               std::pair(Smt::kOnePerCore, "one-per-core"),
@@ -44,27 +41,6 @@ std::string nodes_of(const Topology& machine, const topology::CpuSet& cpus) {
     if (node.cpus.intersects(cpus)) nodes.add(node.id);
   }
   return nodes.to_string();
-}
-
-using Row = std::vector<std::string>;
-
-// Columns as wide as their widest cell; the last one is free.
-std::string table(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      text += row[i];
-      if (i + 1 < row.size()) text += std::string(widths[i] - row[i].size() + 2, ' ');
-    }
-    while (text.back() == ' ') text.pop_back();
-    text += '\n';
-  }
-  return text;
 }
 
 std::size_t count_placed(const Plan& plan) {
@@ -98,19 +74,13 @@ std::string refused_table(const std::vector<Request>& requests, const Plan& plan
 }
 
 std::vector<Layer> layers_of(const Topology& machine, const std::vector<Request>& requests,
-                             const Plan& plan, std::size_t placed) {
-  std::vector<Layer> layers;
+                             const Plan& plan) {
+  std::vector<Layer> holders;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto* decision = std::get_if<Decision>(&plan.outcomes[i]);
-    if (decision == nullptr) continue;
-    if (placed <= kMarks.size()) {
-      layers.push_back({kMarks[layers.size()], requests[i].id, decision->claim.cpus});
-    } else if (layers.empty()) {
-      layers.push_back({kMarkOfAll, "held by a container", decision->claim.cpus});
-    } else {
-      layers.front().cpus |= decision->claim.cpus;
-    }
+    if (decision != nullptr) holders.push_back({' ', requests[i].id, decision->claim.cpus});
   }
+  std::vector<Layer> layers = container_layers(holders);
   for (Layer& layer : standing_layers(machine, plan.ledger.reserved())) {
     layers.push_back(std::move(layer));
   }
@@ -136,7 +106,7 @@ std::string draw_plan(const Topology& machine, const std::vector<Request>& reque
   const std::size_t placed = count_placed(plan);
   std::string text = placed_table(machine, requests, plan, placed);
   text += refused_table(requests, plan);
-  text += "\n" + draw_topology(machine, layers_of(machine, requests, plan, placed));
+  text += "\n" + draw_topology(machine, layers_of(machine, requests, plan));
   text += "\n" + largest_table(machine, plan);
   text += "\n" + std::to_string(placed) + " of " + std::to_string(requests.size()) +
           " containers placed, " +

@@ -24,17 +24,6 @@ std::string padded(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-// The kernel's list in pieces, so that a line may be broken after each comma.
-std::vector<std::string> list_words(const std::string& list) {
-  std::vector<std::string> words;
-  for (std::size_t from = 0; from < list.size();) {
-    const std::size_t comma = std::min(list.find(',', from), list.size() - 1);
-    words.push_back(list.substr(from, comma + 1 - from));
-    from = comma + 1;
-  }
-  return words;
-}
-
 void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
   words.insert(words.end(), more.begin(), more.end());
 }
@@ -79,9 +68,10 @@ std::string device_lines(const Topology& machine, Index node, const std::string&
 
 class Picture {
  public:
-  Picture(const Topology& machine, const std::vector<Layer>& layers)
+  Picture(const Topology& machine, const std::vector<Layer>& layers, CacheSizes sizes)
       : machine_(machine),
         layers_(layers),
+        sizes_(sizes),
         cpu_width_(std::to_string(machine.pus.back().cpu).size()),
         l3_width_(std::to_string(machine.l3s.size() - 1).size()) {
     for (const Node& node : machine.nodes) {
@@ -153,9 +143,10 @@ class Picture {
 
   [[nodiscard]] std::string l3_name(std::size_t l3) const {
     const topology::Bytes size = machine_.l3s[l3].size;
+    const std::string name = "    L3 " + padded(std::to_string(l3), l3_width_) + "  ";
+    if (sizes_ == CacheSizes::kUnknown) return name;
     if (size == 0) return "    no L3  ";
-    return "    L3 " + padded(std::to_string(l3), l3_width_) + "  " +
-           padded(human_bytes(size), l3_size_width_) + "  ";
+    return name + padded(human_bytes(size), l3_size_width_) + "  ";
   }
 
   [[nodiscard]] std::vector<std::string> core_words(Index l3) const {
@@ -223,6 +214,7 @@ class Picture {
 
   const Topology& machine_;
   const std::vector<Layer>& layers_;
+  CacheSizes sizes_;
   std::size_t cpu_width_;
   std::size_t l3_width_;
   std::size_t l3_size_width_ = 0;
@@ -231,6 +223,20 @@ class Picture {
 };
 
 }  // namespace
+
+std::vector<Layer> container_layers(const std::vector<Layer>& holders) {
+  std::vector<Layer> layers;
+  for (const Layer& holder : holders) {
+    if (holders.size() <= kMarks.size()) {
+      layers.push_back({kMarks[layers.size()], holder.name, holder.cpus});
+    } else if (layers.empty()) {
+      layers.push_back({kMarkOfAll, "held by a container", holder.cpus});
+    } else {
+      layers.front().cpus |= holder.cpus;
+    }
+  }
+  return layers;
+}
 
 std::vector<Layer> standing_layers(const Topology& machine, const CpuSet& reserved) {
   std::vector<Layer> layers;
@@ -244,9 +250,10 @@ std::vector<Layer> standing_layers(const Topology& machine, const CpuSet& reserv
   return layers;
 }
 
-std::string draw_topology(const Topology& machine, const std::vector<Layer>& layers) {
+std::string draw_topology(const Topology& machine, const std::vector<Layer>& layers,
+                          CacheSizes sizes) {
   if (machine.pus.empty()) return "no CPUs\n";
-  return Picture(machine, layers).draw();
+  return Picture(machine, layers, sizes).draw();
 }
 
 }  // namespace pinion::ctl

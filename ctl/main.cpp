@@ -1,20 +1,29 @@
-// pinionctl: looks at a machine and plans on it. Each subcommand is a file of its own.
+// pinionctl: looks at nodes and machines and plans on them. Each subcommand is a file of its own.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <csignal>
 
+#include "ctl/compare_command.h"
+#include "ctl/node_command.h"
 #include "ctl/output.h"
 #include "ctl/plan_command.h"
+#include "ctl/record_command.h"
+#include "ctl/top_command.h"
 #include "ctl/topology_command.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is seen as EPIPE by print()
   int exit_code = pinion::ctl::kExitOk;
-  CLI::App app("Looks at a machine and plans on it", "pinionctl");
+  CLI::App app("Looks at nodes and machines and plans on them", "pinionctl");
   app.require_subcommand(1);
   pinion::ctl::add_topology_command(app, exit_code);
   pinion::ctl::add_plan_command(app, exit_code);
+  pinion::ctl::add_node_command(app, exit_code);
+  pinion::ctl::add_ps_command(app, exit_code);
+  pinion::ctl::add_top_command(app, exit_code);
+  pinion::ctl::add_record_command(app, exit_code);
+  pinion::ctl::add_compare_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -5,12 +5,18 @@
 
 namespace pinion::ctl {
 
-Status print(std::string_view text) {
+Result<bool> print_to_reader(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (written && std::fflush(stdout) == 0) return {};
+  if (written && std::fflush(stdout) == 0) return true;
   const int cause = errno;
-  if (cause == EPIPE) return {};
+  if (cause == EPIPE) return false;
   return sys_failure("write to standard output", cause);
+}
+
+Status print(std::string_view text) {
+  const auto printed = print_to_reader(text);
+  if (!printed) return failure(printed.error());
+  return {};
 }
 
 int report(const Error& error) {

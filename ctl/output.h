@@ -15,6 +15,9 @@ inline constexpr int kExitUsage = 2;
 // SIGPIPE is ignored.
 Status print(std::string_view text);
 
+// The same for a program that goes on printing: false when the reader has left.
+Result<bool> print_to_reader(std::string_view text);
+
 // "pinionctl: TEXT" to standard error; returns kExitFailure.
 int report(const Error& error);
 

@@ -9,15 +9,20 @@
 
 #include "ctl/draw_plan.h"
 #include "ctl/machine_options.h"
+#include "ctl/message_json.h"
 #include "ctl/output.h"
+#include "ctl/plan_live.h"
 #include "ctl/requests_file.h"
+#include "ctl/source_options.h"
 
 namespace pinion::ctl {
 namespace {
 
 struct Options {
   MachineOptions machine;
+  SourceOptions source;
   std::string requests;
+  bool live = false;
   bool json = false;
 };
 
@@ -29,11 +34,22 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
+int run_live(const Options& options, const std::vector<topology::Request>& requests) {
+  auto client = connect_agent(options.source);
+  if (!client) return report(client.error());
+  const auto response = client->plan(plan_request_of(requests));
+  if (!response) return report(response.error());
+  if (!options.json) return print_and_exit_code(draw_live_plan(*response));
+  const auto text = message_json(*response);
+  return text ? print_and_exit_code(*text) : report(text.error());
+}
+
 int run(const Options& options) {
   const auto text = read_text(options.requests);
   if (!text) return report(text.error());
   const auto requests = parse_requests(*text);
   if (!requests) return report(requests.error().within(options.requests));
+  if (options.live) return run_live(options, *requests);
   const auto read = read_machine(options.machine);
   if (!read) return report(read.error());
   const topology::Plan plan =
@@ -55,6 +71,10 @@ void add_plan_command(CLI::App& app, int& exit_code) {
           "YAML or JSON list of containers, keys as the annotations; - reads standard input")
       ->type_name("FILE")
       ->required();
+  command
+      ->add_flag("--live", options->live, "Ask the agent what it would decide now; nothing is done")
+      ->excludes("--topology", "--reserved-cpus");
+  add_agent_options(*command, options->source);
   command->add_flag("--json", options->json, "The same as data");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

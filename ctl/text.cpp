@@ -49,6 +49,16 @@ std::string flow(const std::string& head, const std::vector<std::string>& words,
   return text + "\n";
 }
 
+std::vector<std::string> list_words(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t from = 0; from < list.size();) {
+    const std::size_t comma = std::min(list.find(',', from), list.size() - 1);
+    words.push_back(list.substr(from, comma + 1 - from));
+    from = comma + 1;
+  }
+  return words;
+}
+
 std::string grid(const std::string& head, const std::vector<std::string>& cells) {
   if (cells.empty()) return head + "\n";
   const std::size_t cell = cells.front().size() + 1;

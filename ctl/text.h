@@ -22,6 +22,9 @@ std::string counted(std::size_t count, const std::string& singular, const std::s
 std::string flow(const std::string& head, const std::vector<std::string>& words,
                  const std::string& gap = " ");
 
+// The kernel's list of CPUs or nodes in pieces, "0-3,", "8": words for flow() with no gap.
+std::vector<std::string> list_words(const std::string& list);
+
 // As flow() with blanks between, for words of equal width: rows of equal length where they do not
 // fit on one.
 std::string grid(const std::string& head, const std::vector<std::string>& cells);

@@ -1,46 +1,18 @@
 #include "metrics/proc.h"
 
 #include <array>
-#include <charconv>
+
+#include "metrics/text.h"
 
 namespace pinion::metrics {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\n";
+using text::next_line;
+using text::next_word;
+using text::to_number;
+using text::trimmed;
+
 constexpr int kLastCpu = 39;  // the last field of stat that is read
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-template <class Number>
-std::optional<Number> to_number(std::string_view text) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stopped != end) return std::nullopt;
-  return value;
-}
-
-// Cuts the first blank-separated word off `rest`; empty at the end.
-std::string_view next_word(std::string_view& rest) {
-  const auto start = rest.find_first_not_of(kBlanks);
-  if (start == std::string_view::npos) return rest = {};
-  rest.remove_prefix(start);
-  const std::string_view word = rest.substr(0, rest.find_first_of(kBlanks));
-  rest.remove_prefix(word.size());
-  return word;
-}
-
-// Cuts the first line off `rest`, without its newline.
-std::string_view next_line(std::string_view& rest) {
-  const auto end = rest.find('\n');
-  const std::string_view line = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return line;
-}
 
 tl::unexpected<Error> bad_field(int number, std::string_view text) {
   return failure(Errc::kInvalid,
@@ -51,23 +23,41 @@ tl::unexpected<Error> bad_line(std::string_view line) {
   return failure(Errc::kInvalid, "status: line '" + std::string(line) + "'");
 }
 
+// Where a numbered field goes; nullptr for those that are skipped, and for the last CPU.
+std::uint64_t* target_of(int field, TaskStat& stat) {
+  switch (field) {
+    case 10:
+      return &stat.minor_faults;
+    case 12:
+      return &stat.major_faults;
+    case 14:
+      return &stat.user_ticks;
+    case 15:
+      return &stat.system_ticks;
+    case 22:
+      return &stat.start_ticks;
+    default:
+      return nullptr;
+  }
+}
+
 // Fields 4 to 39, which follow the state.
 Status parse_numbers(std::string_view rest, TaskStat& stat) {
   for (int field = 4; field <= kLastCpu; ++field) {
     const std::string_view word = next_word(rest);
-    if (field != 14 && field != 15 && field != 22 && field != kLastCpu) {
+    std::uint64_t* const target = target_of(field, stat);
+    if (target == nullptr && field != kLastCpu) {
       if (word.empty()) return bad_field(field, word);
       continue;
     }
     const auto value = to_number<std::uint64_t>(word);
     if (!value) return bad_field(field, word);
-    if (field == 14) stat.user_ticks = *value;
-    if (field == 15) stat.system_ticks = *value;
-    if (field == 22) stat.start_ticks = *value;
-    if (field == kLastCpu) {
-      if (*value >= topology::CpuSet::kCapacity) return bad_field(field, word);
-      stat.last_cpu = static_cast<topology::CpuId>(*value);
+    if (target != nullptr) {
+      *target = *value;
+      continue;
     }
+    if (*value >= topology::CpuSet::kCapacity) return bad_field(field, word);
+    stat.last_cpu = static_cast<topology::CpuId>(*value);
   }
   return {};
 }

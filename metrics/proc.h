@@ -19,6 +19,8 @@ struct TaskStat {
   int id = 0;        // field 1: thread id as this pid namespace sees it
   std::string comm;  // field 2: any bytes, blanks and parentheses included
   char state = '?';  // field 3: 'R' runs or waits for its CPU, 'S' sleeps, 'Z' zombie ...
+  std::uint64_t minor_faults = 0;  // field 10: page faults since it started, served from memory
+  std::uint64_t major_faults = 0;  // field 12: those that waited for a disk
   std::uint64_t user_ticks = 0;    // field 14: in sysconf(_SC_CLK_TCK) units, since it started
   std::uint64_t system_ticks = 0;  // field 15: likewise
   std::uint64_t start_ticks = 0;   // field 22: after boot; with `id` it names the task for good

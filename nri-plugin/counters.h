@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "metrics/prometheus/histogram.h"
+
 namespace pinion::nri {
 
 // The methods of the protocol's service "Plugin" that this one answers.
@@ -39,10 +41,11 @@ struct Counters {
   std::uint64_t bytes_out = 0;  // handed to the socket's buffer or waiting for it
   std::uint64_t frames_in = 0;  // of the mux
   std::uint64_t frames_out = 0;
-  std::array<std::uint64_t, kMethods> calls{};   // by Method
-  std::array<std::uint64_t, kMethods> errors{};  // of those, answered with an error status
-  std::uint64_t refusals = 0;                    // errors because the engine refused the request
-  std::uint64_t unknown_methods = 0;             // answered "unimplemented"
+  std::array<std::uint64_t, kMethods> calls{};            // by Method
+  std::array<std::uint64_t, kMethods> errors{};           // of those, answered with an error status
+  std::array<prometheus::Histogram, kMethods> latency{};  // from the whole call to its answer
+  std::uint64_t refusals = 0;          // errors because the engine refused the request
+  std::uint64_t unknown_methods = 0;   // answered "unimplemented"
   std::uint64_t ignored_messages = 0;  // unknown connection, type, event or stream: skipped
   std::uint64_t updates_out = 0;       // entries of update[] sent
   std::uint64_t updates_dropped = 0;   // empty, doubled, or in an answer that cannot carry them

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "nri-plugin/codec/fields.h"
@@ -83,12 +84,15 @@ Answer Service::call(std::string_view service, std::string_view method, std::str
   }
   const auto index = static_cast<std::size_t>(*known);
   ++counters_.calls[index];
+  const auto begin = std::chrono::steady_clock::now();
   Answer answer = dispatch(*known, payload);
   if (answer.code != StatusCode::kOk) {
     ++counters_.errors[index];
     answer.text = name_ + ": " + answer.text;
   }
   arena_.Reset();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  counters_.latency[index].observe(taken.count());
   return answer;
 }
 

@@ -1,5 +1,6 @@
 // The protocol's service "Plugin": takes one call of the runtime, asks the handler, makes the
-// answer. Knows nothing of streams, sockets and time.
+// answer. Knows nothing of streams and sockets, and the time only
+// to count how long its answers take.
 #pragma once
 
 #include <cstddef>

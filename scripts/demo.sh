@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
 # Sees Pinion work on this machine: builds it, starts a private containerd beside whatever runs here,
 # pins a small job with pinion-agent, and shows what each container got and where it really ran, then
-# the same without the agent. Nothing of the machine's own is touched; everything is removed at the
-# end. Needs root (asks sudo for it otherwise).
+# the same without the agent. After that a real MPI program (HPC Challenge) runs beside the same
+# noise, several times with the agent and without: a table, and a plot in build/demo.svg. Nothing of
+# the machine's own is touched; everything but the plot is removed at the end. Needs root (asks sudo
+# for it otherwise). What it prints: docs/demo.md.
 #
-#   scripts/demo.sh [--containerd 1.7|2.1] [--seconds N] [--keep-logs]
+#   scripts/demo.sh [--containerd 1.7|2.1] [--seconds N] [--rounds N] [--svg FILE] [--keep-logs]
+#   scripts/demo.sh --quick      leaves the MPI program out
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/deps.sh
+scripts/deps.sh demo
 runtime=$(scripts/runtime.sh --print)
 scripts/build.sh
 
-# exec: a Ctrl-C reaches the demo itself, which then cleans up.
+# exec: a Ctrl-C reaches the demo itself, which then cleans up. Of two --svg the last one counts.
+demo=(env PINION_RUNTIME="$runtime" build/release/bin/pinion-demo --svg "$PWD/build/demo.svg" "$@")
 if [ "$(id -u)" -eq 0 ]; then
-  exec env PINION_RUNTIME="$runtime" build/release/bin/pinion-demo "$@"
+  exec "${demo[@]}"
 fi
-exec sudo env PINION_RUNTIME="$runtime" build/release/bin/pinion-demo "$@"
+exec sudo "${demo[@]}"

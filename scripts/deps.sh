@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs every Debian package that building, testing and the demo need.
-# Idempotent: when all are present it touches neither apt nor the network.
+# Installs the Debian packages that building needs, and those that the demo or the tests need beside them.
+# Idempotent: when all are present it touches neither apt nor the network. Usage: scripts/deps.sh [demo] [test]
 set -euo pipefail
 
 packages=(
@@ -8,12 +8,20 @@ packages=(
   g++ clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev cmake ninja-build pkg-config ccache
   # libraries of the programs
   libhwloc-dev libnuma-dev libcgroup-dev libprotobuf-dev protobuf-compiler libspdlog-dev libfmt-dev
-  libcli11-dev libexpected-dev libyaml-cpp-dev nlohmann-json3-dev
+  libcli11-dev libexpected-dev libyaml-cpp-dev nlohmann-json3-dev libgrpc++-dev
+  protobuf-compiler-grpc libcpp-httplib-dev libssl-dev zlib1g-dev
   # libraries of the tests
-  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libgrpc++-dev protobuf-compiler-grpc
+  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   # what the scripts themselves call
   git ca-certificates procps util-linux
 )
+for use in "$@"; do
+  case $use in
+    demo) packages+=(openmpi-bin hpcc) ;;         # its MPI program
+    test) packages+=(prometheus chromium openssl) ;; # what the tests talk to
+    *) echo "deps.sh: '$use' is neither demo nor test" >&2 && exit 2 ;;
+  esac
+done
 
 missing=()
 for package in "${packages[@]}"; do
@@ -29,3 +37,7 @@ fi
 echo "deps: installing ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
 DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+# Debian starts what it installs; the tests start a Prometheus of their own, on a port of their own.
+if [[ " ${missing[*]} " == *" prometheus "* && -d /run/systemd/system ]]; then
+  "${as_root[@]}" systemctl disable --quiet --now prometheus
+fi

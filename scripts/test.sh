@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is needed, builds with both compilers, checks format and lint, and runs every test:
-# unit, property, golden, fuzz corpora, with and without sanitizers, and against real containerds.
+# Installs what is needed, builds with both compilers (clang for asan-ubsan, else g++), checks format and lint, and
+# runs every test: unit, property, golden, fuzz corpora, with and without sanitizers, and against real containerds.
 # Ends with ctest's counts, by preset and in all. Usage: scripts/test.sh [STEP...] (default: all of the steps below)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(format release tidy asan-ubsan tsan integration)
+[ ${#steps[@]} -gt 0 ] || steps=(format release asan-ubsan tidy tsan integration)
 results=()
 passed=0
 skipped=0
@@ -19,12 +19,12 @@ run_format() {
   cxx_files | xargs clang-format-14 --dry-run --Werror
 }
 
-# clang 14 compiles everything with warnings as errors, then clang-tidy reads the product's sources.
+# clang-tidy reads the product's sources as clang 14 compiles them for asan-ubsan.
 run_tidy() {
-  cmake --preset dev >/dev/null
-  cmake --build --preset dev
+  cmake --preset asan-ubsan >/dev/null
+  cmake --build --preset asan-ubsan --target agent ctl_node
   cxx_files | grep -E '^(base|topology|nri-plugin|metrics|agent|ctl)/.*\.cpp$' |
-    xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build/dev --quiet
+    xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build/asan-ubsan --quiet
 }
 
 # All tests of a preset but those that need a real containerd.
@@ -54,7 +54,7 @@ run_ctest() {
   skipped=$((skipped + skips))
 }
 
-scripts/deps.sh
+scripts/deps.sh test demo
 for name in "${steps[@]}"; do
   step "$name"
   case $name in

@@ -46,6 +46,15 @@ template <class T, std::size_t N>
   return std::nullopt;
 }
 
+// The word for the value. Precondition: the table has it.
+template <class T, std::size_t N>
+[[nodiscard]] std::string_view word_of(T value, const std::array<Word<T>, N>& words) {
+  for (const auto& entry : words) {
+    if (entry.value == value) return entry.word;
+  }
+  return {};
+}
+
 // All words of the table: "required, preferred".
 template <class T, std::size_t N>
 [[nodiscard]] std::string list_of(const std::array<Word<T>, N>& words) {

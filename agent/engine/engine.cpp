@@ -81,12 +81,14 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   member.id = container.id;
   member.name = container.name;
   member.pod_id = pod.id;
+  member.pod_uid = pod.uid;
   member.pod_name = pod.name;
   member.name_space = pod.name_space;
   member.cgroups_path = container.cgroups_path;
   if (container.pid != 0) member.pid = container.pid;
   member.resources = merge(member.resources, container.resources);
   member.qos = qos_of(pod.cgroup_parent);
+  member.labels = labels_of(pod, container.name);
   member.system = pod.name_space == kSystemNamespace;
   return member;
 }
@@ -175,7 +177,16 @@ std::string Engine::count_refusal(const Member& member, std::string_view reason,
   line.fields.emplace_back("reason", reason);
   line.fields.emplace_back("why", text);
   effects.notes.push_back(std::move(line));
+  effects.refused.push_back({.name_space = member.name_space,
+                             .pod = member.pod_name,
+                             .container = member.name,
+                             .reason = std::string(reason),
+                             .text = text});
   return text;
+}
+
+std::string Engine::count_refusal(const Member& member, const Refusal& refusal, Effects& effects) {
+  return count_refusal(member, topology::to_string(refusal.reason), refusal.text, effects);
 }
 
 // What it held before it restarted, or what its pod's init containers left.
@@ -207,11 +218,11 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
   request.preferred = near;
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
-    return count_refusal(member, topology::to_string(refusal->reason), refusal->text, effects);
+    return count_refusal(member, *refusal, effects);
   }
   const auto& decision = std::get<Decision>(outcome);
   if (const auto refusal = leaves_nothing(decision)) {
-    return count_refusal(member, topology::to_string(refusal->reason), refusal->text, effects);
+    return count_refusal(member, *refusal, effects);
   }
   take(member, request, decision);
   ++counters_.exclusive_placed;
@@ -267,11 +278,11 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effe
   }
   const topology::Outcome outcome = topology::resize(state_.topology, state_.ledger, request);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
-    return count_refusal(member, topology::to_string(refusal->reason), refusal->text, effects);
+    return count_refusal(member, *refusal, effects);
   }
   const auto& decision = std::get<Decision>(outcome);
   if (const auto refusal = leaves_nothing(decision)) {
-    return count_refusal(member, topology::to_string(refusal->reason), refusal->text, effects);
+    return count_refusal(member, *refusal, effects);
   }
   const CpuSet before = member.own.cpus;
   take(member, request, decision);
@@ -340,6 +351,7 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
     case ContainerEvent::Kind::kStart: {
       Member& member = *known(event.pod, event.container, effects);
       member.started = true;
+      member.seen_start = true;
       member.stuck = false;
       fence_->starting(state_, member, effects);
       break;

@@ -97,6 +97,8 @@ class Engine {
   static void warn(const Wish& wish, const Member& member, Effects& effects);
   std::string count_refusal(const Member& member, std::string_view reason, const std::string& text,
                             Effects& effects);
+  std::string count_refusal(const Member& member, const topology::Refusal& refusal,
+                            Effects& effects);
 
   // synchronize.cpp
   void drop_unlisted(const Synchronize& event);

@@ -42,13 +42,23 @@ struct Note {
   std::vector<std::pair<std::string, std::string>> fields;
 };
 
+// A container that did not get what it asked for.
+struct Refused {
+  std::string name_space;
+  std::string pod;
+  std::string container;
+  std::string reason;
+  std::string text;
+};
+
 // What the shell has to do for one event, in this order: `now`, then the reply, then the notes.
 struct Effects {
   std::vector<Enforce> now;  // must be in force before the runtime goes on
   Reply reply;
   std::vector<Note> notes;
-  std::string fatal;        // a broken invariant: log it and stop the process
-  bool may_update = false;  // the answer to this event can carry updates of other containers
+  std::vector<Refused> refused;  // of this event; the reply says the same to the runtime
+  std::string fatal;             // a broken invariant: log it and stop the process
+  bool may_update = false;       // the answer to this event can carry updates of other containers
 };
 
 class Fence {

@@ -104,14 +104,21 @@ std::string not_entitled(Qos qos, std::optional<std::int64_t> milli) {
   return {};
 }
 
+Labels labels_of(Annotations& annotations) {
+  return {.job = annotations.text("job"),
+          .task_group = annotations.text("task-group"),
+          .profile = annotations.word("profile", topology::kProfileWords, Profile::kNone)};
+}
+
 topology::Request request_of(Annotations& annotations, const Resources& resources, int cpus,
                              const Defaults& defaults) {
   topology::Request request;
   request.cpus = cpus;
-  request.job = annotations.text("job");
-  request.task_group = annotations.text("task-group");
+  Labels labels = labels_of(annotations);
+  request.job = std::move(labels.job);
+  request.task_group = std::move(labels.task_group);
+  request.profile = labels.profile;
   request.near_device = annotations.text("near-device");
-  request.profile = annotations.word("profile", topology::kProfileWords, Profile::kNone);
   request.align = annotations.word("align", topology::kAlignWords, defaults.align);
   const Strength by_job = request.job.empty() ? Strength::kPreferred : Strength::kRequired;
   request.strength =
@@ -182,6 +189,11 @@ Resources merge(Resources record, const Resources& wanted) {
   if (!wanted.cpus.empty()) record.cpus = wanted.cpus;
   if (!wanted.mems.empty()) record.mems = wanted.mems;
   return record;
+}
+
+Labels labels_of(const Pod& pod, const std::string& container_name) {
+  Annotations annotations(pod, container_name);
+  return labels_of(annotations);
 }
 
 Wish wish_of(const Pod& pod, const std::string& container_name, const Resources& resources,

@@ -51,6 +51,17 @@ struct Wish {
 [[nodiscard]] Wish wish_of(const Pod& pod, const std::string& container_name,
                            const Resources& resources, const Defaults& defaults);
 
+// What any container, exclusive or not, is said to belong to. Empty: not said.
+struct Labels {
+  std::string job;
+  std::string task_group;
+  topology::Profile profile = topology::Profile::kNone;
+
+  bool operator==(const Labels&) const = default;
+};
+// An unknown profile counts as none here; wish_of refuses it.
+[[nodiscard]] Labels labels_of(const Pod& pod, const std::string& container_name);
+
 inline constexpr std::string_view kAnnotationPrefix = "pinion.dev/";
 
 }  // namespace pinion::engine

@@ -23,15 +23,18 @@ struct Member {
   std::string id;
   std::string name;
   std::string pod_id;
+  std::string pod_uid;  // of the Kubernetes object
   std::string pod_name;
   std::string name_space;
   std::string cgroups_path;
   std::uint32_t pid = 0;
   Resources resources;  // as last stated by the runtime, updates merged in
   Qos qos = Qos::kUnknown;
+  Labels labels;
   Role role = Role::kShared;
   bool system = false;             // may run on reserved CPUs although they are kept from others
   bool started = false;            // its cgroup exists and its program runs or is about to
+  bool seen_start = false;         // it was started under our eyes, not before we came
   Cpuset own;                      // kExclusive: what it was given
   topology::Request request;       // kExclusive: what it was given it for
   topology::Why why;               // kExclusive: how it was chosen

@@ -107,6 +107,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     Member* member;
     Wish wish;
     CpuSet cpus;  // where it is seen
+    std::pair<bool, bool> doubt;
   };
   std::vector<Candidate> candidates;
   std::vector<CpuSet> shared;  // where containers run that hold nothing
@@ -125,7 +126,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     const CpuSet cpus = runs_on(container, event.files);
     if (wish.kind == Wish::Kind::kExclusive) {
       wish.request.id = member.id;
-      candidates.push_back({&member, std::move(wish), cpus});
+      candidates.push_back({&member, std::move(wish), cpus, {}});
     } else {
       shared.push_back(cpus);
     }
@@ -133,13 +134,13 @@ void Engine::on(const Synchronize& event, Effects& effects) {
 
   // The surest first: those that run before those only created, whose record is old by now, and
   // last those that stand exactly where a shared container stands, because they found no cores.
-  const auto doubt = [&](const Candidate& candidate) {
+  for (Candidate& candidate : candidates) {
     const bool among_shared =
         std::find(shared.begin(), shared.end(), candidate.cpus) != shared.end();
-    return std::pair(among_shared, !candidate.member->started);
-  };
+    candidate.doubt = {among_shared, !candidate.member->started};
+  }
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](const Candidate& a, const Candidate& b) { return doubt(a) < doubt(b); });
+                   [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });
   std::vector<const Candidate*> unplaced;
   for (const Candidate& candidate : candidates) {
     if (!keep(*candidate.member, candidate.wish.request, candidate.cpus)) {

@@ -38,6 +38,10 @@ class AgentProcess {
   std::optional<int> wait(Milliseconds limit) { return process_.wait(limit); }
   [[nodiscard]] bool running() { return process_.running(); }
   [[nodiscard]] int pid() const { return process_.pid(); }
+  // Where its interface is served unless a flag says otherwise.
+  [[nodiscard]] std::string api_socket() const { return state_dir_ + "/agent.sock"; }
+  // Made when it is ready; holds the addresses that it serves at.
+  [[nodiscard]] const std::string& ready_file() const { return ready_; }
   [[nodiscard]] const std::string& log() const { return log_; }
   [[nodiscard]] std::string log_tail(int lines = 15) const { return tail_of(log_, lines); }
 

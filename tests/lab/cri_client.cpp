@@ -74,6 +74,17 @@ void set_container(const PodSpec& pod, const ContainerSpec& spec, cri::Container
   config.mutable_metadata()->set_attempt(spec.attempt);
   config.mutable_image()->set_image(kImage);
   for (const auto& word : spec.command) config.add_command(word);
+  for (const auto& [key, value] : spec.env) {
+    auto& variable = *config.add_envs();
+    variable.set_key(key);
+    variable.set_value(value);
+  }
+  for (const auto& mount : spec.mounts) {
+    auto& entry = *config.add_mounts();
+    entry.set_host_path(mount.host);
+    entry.set_container_path(mount.container);
+    entry.set_readonly(mount.read_only);
+  }
   auto& labels = *config.mutable_labels();
   labels["io.kubernetes.container.name"] = spec.name;
   labels["io.kubernetes.pod.name"] = pod.name;

@@ -35,15 +35,6 @@ Status start(ContainerdLab& lab, const PodSpec& spec, bool rank, Running& runnin
   return {};
 }
 
-// Its own program is at work: no longer runc's process, and all its loops are there.
-bool is_at_work(const CgroupTree& tree, const std::string& cgroup, std::size_t loops) {
-  const auto pids = tree.processes(cgroup);
-  return pids.size() >= loops && std::all_of(pids.begin(), pids.end(), [](int pid) {
-           const auto stat = metrics::read_task_stat("", pid, pid);
-           return stat && stat->comm.rfind("runc", 0) != 0;
-         });
-}
-
 Status start_all(ContainerdLab& lab, const Job& job, Running& running) {
   for (const auto* group : {&job.noise_before, &job.ranks, &job.noise_after}) {
     for (const auto& spec : *group) {
@@ -52,7 +43,8 @@ Status start_all(ContainerdLab& lab, const Job& job, Running& running) {
   }
   const bool working = eventually(Milliseconds(10000), [&] {
     for (std::size_t i = 0; i < running.rows.size(); ++i) {
-      const auto loops = static_cast<std::size_t>(running.rows[i].rank ? job.cpus_per_rank : 1);
+      const auto loops =
+          static_cast<std::size_t>(running.rows[i].rank ? job.cpus_per_rank : job.loops_per_noise);
       if (!is_at_work(lab.cgroups(), running.cgroups[i], loops)) return false;
     }
     return true;
@@ -96,13 +88,23 @@ Result<Job> make_job(const topology::Topology& machine) {
   }
   const int noise = std::min(2 * cores, kMaxNoise);
   const std::int64_t request = 1000 * job.reserved.count() / (noise / 2);
+  job.loops_per_noise = (2 * cores + noise - 1) / noise;
   for (int i = 0; i < noise; ++i) {
     const std::string name = "noise-" + std::to_string(i);
     auto& group = i < noise / 2 ? job.noise_before : job.noise_after;
-    group.push_back(i % 2 == 0 ? burstable_pod(name, request, spin(1))
-                               : best_effort_pod(name, spin(1)));
+    const auto command = spin(job.loops_per_noise);
+    group.push_back(i % 2 == 0 ? burstable_pod(name, request, command)
+                               : best_effort_pod(name, command));
   }
   return job;
+}
+
+bool is_at_work(const CgroupTree& tree, const std::string& cgroup, std::size_t loops) {
+  const auto pids = tree.processes(cgroup);
+  return pids.size() >= loops && std::all_of(pids.begin(), pids.end(), [](int pid) {
+           const auto stat = metrics::read_task_stat("", pid, pid);
+           return stat && stat->comm.rfind("runc", 0) != 0;
+         });
 }
 
 Result<std::vector<Row>> run_job(ContainerdLab& lab, const Job& job, int seconds,

@@ -71,6 +71,9 @@ Result<json> add_layer(const std::string& busybox, const std::string& pause,
   fs::copy_file(busybox, root + "/bin/busybox", replace);
   fs::copy_file(pause, root + "/pause", replace);
   fs::create_symlink("busybox", root + "/bin/sh");
+  // Where a Debian's /usr is mounted into a container, its programs find their loader by these.
+  fs::create_symlink("usr/lib", root + "/lib");
+  fs::create_symlink("usr/lib64", root + "/lib64");
   if (Status done = pack(root, work + "/layer.tar", work); !done) return failure(done.error());
   return add_blob(work + "/layer.tar", layout, "application/vnd.oci.image.layer.v1.tar", work);
 }

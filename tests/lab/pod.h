@@ -12,6 +12,13 @@ enum class Qos { kGuaranteed, kBurstable, kBestEffort };
 
 const char* to_text(Qos qos);  // "Guaranteed", ...
 
+// A folder or file of the machine in a container.
+struct Mount {
+  std::string host;
+  std::string container;
+  bool read_only = true;
+};
+
 struct ContainerSpec {
   std::string name;
   std::vector<std::string> command = {};  // empty: the image's pause program
@@ -20,6 +27,8 @@ struct ContainerSpec {
   std::int64_t memory_request = 0;  // bytes; 0: none
   std::int64_t memory_limit = 0;
   std::uint32_t attempt = 0;  // times it was restarted
+  std::vector<Mount> mounts = {};
+  std::map<std::string, std::string> env = {};
 };
 
 struct PodSpec {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <numeric>
+#include <sstream>
 #include <thread>
 
 #include "metrics/proc_files.h"
@@ -18,6 +19,7 @@ struct Counters {
   std::uint64_t ticks = 0;
   std::uint64_t preemptions = 0;
   std::optional<std::uint64_t> migrations;
+  std::optional<std::uint64_t> wait_ns;
 };
 
 struct Track {
@@ -30,7 +32,32 @@ struct Track {
 
 using Tracks = std::map<int, Track>;  // by thread id
 
-void look(const CgroupTree& tree, const std::string& cgroup, bool with_counters, Tracks& tracks) {
+// The second of the three numbers in schedstat: time spent waiting on a run queue (the kernel's
+// Documentation/scheduler/sched-stats).
+std::optional<std::uint64_t> read_wait(int pid, int tid) {
+  const auto text =
+      read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/schedstat");
+  if (!text) return std::nullopt;
+  std::istringstream numbers(*text);
+  std::uint64_t ran = 0;
+  std::uint64_t waited = 0;
+  if (!(numbers >> ran >> waited)) return std::nullopt;
+  return waited;
+}
+
+void read_counters(int pid, int tid, Counters& counters) {
+  const auto status = metrics::read_task_status("", pid, tid);
+  if (status) counters.preemptions = status->involuntary_switches.value_or(0);
+  // A task that has ended since keeps what it had.
+  if (const auto now = metrics::read_migrations("", pid, tid)) counters.migrations = now;
+  if (const auto now = read_wait(pid, tid)) counters.wait_ns = now;
+}
+
+// What is counted of a task that was not there before.
+enum class Since { kFirstLook, kItsBeginning };
+
+void look(const CgroupTree& tree, const std::string& cgroup, bool with_counters, Since since,
+          Tracks& tracks) {
   for (const int pid : tree.processes(cgroup)) {
     const auto threads = metrics::list_threads("", pid);
     if (!threads) continue;
@@ -45,12 +72,9 @@ void look(const CgroupTree& tree, const std::string& cgroup, bool with_counters,
       if (!is_new && track.last_cpu != stat->last_cpu) ++track.seen_moves;
       track.last_cpu = stat->last_cpu;
       track.last.ticks = stat->user_ticks + stat->system_ticks;
-      if (with_counters || is_new) {
-        const auto status = metrics::read_task_status("", pid, tid);
-        if (status) track.last.preemptions = status->involuntary_switches.value_or(0);
-        track.last.migrations = metrics::read_migrations("", pid, tid);
-      }
-      if (is_new) track.first = track.last;
+      if (with_counters || is_new) read_counters(pid, tid, track.last);
+      if (is_new && since == Since::kFirstLook) track.first = track.last;
+      if (is_new && since == Since::kItsBeginning) track.first = {.migrations = 0, .wait_ns = 0};
     }
   }
 }
@@ -65,6 +89,9 @@ ContainerUse result_of(const Tracks& tracks, double seconds) {
     use.preemptions = track.last.preemptions - track.first.preemptions;
     const bool counted = track.first.migrations && track.last.migrations;
     use.migrations = counted ? *track.last.migrations - *track.first.migrations : track.seen_moves;
+    if (track.first.wait_ns && track.last.wait_ns) {
+      use.wait_seconds = static_cast<double>(*track.last.wait_ns - *track.first.wait_ns) / 1e9;
+    }
     result.threads.push_back(use);
   }
   return result;
@@ -89,6 +116,14 @@ std::uint64_t ContainerUse::preemptions() const {
       [](std::uint64_t sum, const ThreadUse& use) { return sum + use.preemptions; });
 }
 
+std::optional<double> ContainerUse::wait_seconds() const {
+  std::optional<double> sum;
+  for (const auto& thread : threads) {
+    if (thread.wait_seconds) sum = sum.value_or(0) + *thread.wait_seconds;
+  }
+  return sum;
+}
+
 std::vector<ContainerUse> measure(const CgroupTree& tree, const std::vector<std::string>& cgroups,
                                   Milliseconds duration, Milliseconds interval) {
   std::vector<Tracks> tracks(cgroups.size());
@@ -97,13 +132,28 @@ std::vector<ContainerUse> measure(const CgroupTree& tree, const std::vector<std:
   for (bool last = false;; next += interval) {
     std::this_thread::sleep_until(next);
     last = Clock::now() - begin >= duration;
-    for (std::size_t i = 0; i < cgroups.size(); ++i) look(tree, cgroups[i], last, tracks[i]);
+    for (std::size_t i = 0; i < cgroups.size(); ++i) {
+      look(tree, cgroups[i], last, Since::kFirstLook, tracks[i]);
+    }
     if (last) break;
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   std::vector<ContainerUse> results;
   for (const auto& one : tracks) results.push_back(result_of(one, seconds));
   return results;
+}
+
+ContainerUse measure_until(const CgroupTree& tree, const std::string& cgroup,
+                           const std::function<bool()>& done, Milliseconds limit,
+                           Milliseconds interval) {
+  Tracks tracks;
+  const auto begin = Clock::now();
+  for (auto next = begin; Clock::now() - begin < limit; next += interval) {
+    std::this_thread::sleep_until(next);
+    look(tree, cgroup, true, Since::kItsBeginning, tracks);
+    if (done()) break;
+  }
+  return result_of(tracks, std::chrono::duration<double>(Clock::now() - begin).count());
 }
 
 }  // namespace pinion::lab

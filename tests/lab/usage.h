@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ struct ThreadUse {
   std::uint64_t migrations = 0;   // by the kernel's count; by what was seen where it has none
   std::uint64_t preemptions = 0;  // involuntary context switches
   double cpu_seconds = 0;
+  std::optional<double> wait_seconds;  // ready to run, but another had the CPU
 };
 
 struct ContainerUse {
@@ -26,10 +29,18 @@ struct ContainerUse {
   [[nodiscard]] double cpu_seconds() const;
   [[nodiscard]] std::uint64_t migrations() const;
   [[nodiscard]] std::uint64_t preemptions() const;
+  // Not set where the kernel does not say.
+  [[nodiscard]] std::optional<double> wait_seconds() const;
 };
 
 // Looks at the containers' cgroups (paths) every `interval` for `duration`; in their order.
 std::vector<ContainerUse> measure(const CgroupTree& tree, const std::vector<std::string>& cgroups,
                                   Milliseconds duration, Milliseconds interval);
+
+// Looks at one container, whose tasks come and go, every `interval` until `done` or for `limit`.
+// All that its tasks did since they began; of a task that ended, without its last interval.
+ContainerUse measure_until(const CgroupTree& tree, const std::string& cgroup,
+                           const std::function<bool()>& done, Milliseconds limit,
+                           Milliseconds interval);
 
 }  // namespace pinion::lab

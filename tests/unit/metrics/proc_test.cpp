@@ -39,6 +39,8 @@ TEST(TaskStat, ReadsEveryKindOfComm) {
     const TaskStat want{.id = test.id,
                         .comm = test.comm,
                         .state = test.state,
+                        .minor_faults = 100,
+                        .major_faults = 120,
                         .user_ticks = 140,
                         .system_ticks = 150,
                         .start_ticks = 220,

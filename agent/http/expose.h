@@ -1,0 +1,41 @@
+// All that the agent tells Prometheus, made from what it has published: a pure function, so a
+// scrape waits for nobody. The series are listed in metrics/prometheus/series.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "agent/view.h"
+#include "metrics/figures.h"
+#include "metrics/prometheus/writer.h"
+
+namespace pinion::agent {
+
+// What /metrics itself costs.
+struct ScrapeCost {
+  std::uint64_t scrapes = 0;  // answered since the start
+  double seconds = 0;         // of the last one, from the request read to the answer made
+  std::uint64_t bytes = 0;    // of its text, not compressed
+};
+
+// What the agent's process costs; see process_figures.h.
+struct ProcessFigures {
+  double start_time_seconds = 0;  // Unix time
+  double cpu_seconds = 0;
+  std::optional<std::uint64_t> resident_bytes;
+};
+
+// What stands neither in the view nor in the sample.
+struct ExposeExtras {
+  std::string version;  // of the agent; empty: left out
+  ScrapeCost scrape;
+  std::optional<ProcessFigures> process;
+};
+
+// No two samples have the same name and labels, whatever the containers are called. What is not
+// set in `sample`, or is not known yet, has no series.
+[[nodiscard]] std::string expose(const NodeView& view, const metrics::Sample& sample,
+                                 const ExposeExtras& extras, prometheus::Format format);
+
+}  // namespace pinion::agent

@@ -1,0 +1,59 @@
+#include <array>
+
+#include "agent/http/expose_parts.h"
+
+namespace pinion::agent {
+namespace {
+
+using prometheus::Metric;
+using prometheus::series;
+using prometheus::Writer;
+
+struct Count {
+  Metric metric;
+  std::uint64_t nri::Counters::*value;
+};
+constexpr std::array kCounts{
+    Count{Metric::kNriReceivedBytes, &nri::Counters::bytes_in},
+    Count{Metric::kNriSentBytes, &nri::Counters::bytes_out},
+    Count{Metric::kNriUpdates, &nri::Counters::updates_out},
+    Count{Metric::kNriUpdatesDropped, &nri::Counters::updates_dropped},
+    Count{Metric::kNriIgnored, &nri::Counters::ignored_messages},
+    Count{Metric::kNriUnknown, &nri::Counters::unknown_methods},
+    Count{Metric::kRuntimeConnects, &nri::Counters::connects},
+    Count{Metric::kRuntimeConnectFailures, &nri::Counters::connect_failures},
+    Count{Metric::kRuntimeSessionsFailed, &nri::Counters::sessions_failed},
+    Count{Metric::kRuntimeSynchronizations, &nri::Counters::synchronized},
+    Count{Metric::kRuntimeResyncs, &nri::Counters::resyncs}};
+
+void by_method(Writer& writer, Metric metric,
+               const std::array<std::uint64_t, nri::kMethods>& counts) {
+  writer.family(series(metric));
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    writer.sample({}, {{"method", nri::to_string(static_cast<nri::Method>(i))}}, counts[i]);
+  }
+}
+
+}  // namespace
+
+void expose_runtime(Writer& writer, const NodeView& view) {
+  if (!view.runtime_name.empty()) {
+    writer.family(series(Metric::kRuntimeInfo));
+    writer.sample({}, {{"name", view.runtime_name}, {"version", view.runtime_version}},
+                  std::uint64_t{1});
+  }
+  // Before that the runtime does not ask the plugin yet.
+  const bool connected = view.phase == "synchronized";
+  expose_single(writer, Metric::kRuntimeConnected, std::uint64_t{connected ? 1U : 0U});
+  by_method(writer, Metric::kNriCalls, view.nri.calls);
+  by_method(writer, Metric::kNriErrors, view.nri.errors);
+  writer.family(series(Metric::kNriDuration));
+  for (std::size_t i = 0; i < nri::kMethods; ++i) {
+    const prometheus::Histogram& latency = view.nri.latency[i];
+    if (latency.count() == 0) continue;  // the runtime has never called it
+    writer.histogram({{"method", nri::to_string(static_cast<nri::Method>(i))}}, latency);
+  }
+  for (const Count& count : kCounts) expose_single(writer, count.metric, view.nri.*count.value);
+}
+
+}  // namespace pinion::agent

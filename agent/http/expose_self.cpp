@@ -1,0 +1,57 @@
+#include "agent/http/expose_parts.h"
+
+namespace pinion::agent {
+namespace {
+
+using prometheus::Metric;
+using prometheus::series;
+using prometheus::Writer;
+
+constexpr double kMillisecondsPerSecond = 1e3;
+
+void collector(Writer& writer, const metrics::Sample& sample) {
+  const metrics::CollectorFigures& figures = sample.collector;
+  expose_single(writer, Metric::kCollectorPasses, figures.passes);
+  if (sample.number != 0) {
+    expose_single(writer, Metric::kCollectorPassTime,
+                  static_cast<double>(sample.unix_ms) / kMillisecondsPerSecond);
+    expose_single(writer, Metric::kCollectorPassSeconds, figures.last_pass_seconds);
+  }
+  expose_single(writer, Metric::kCollectorCpuSeconds, figures.cpu_seconds);
+  expose_single(writer, Metric::kCollectorDescriptors, figures.descriptors);
+  expose_single(writer, Metric::kCollectorReopened, figures.reopened);
+  expose_single(writer, Metric::kCollectorVanished, figures.vanished);
+  expose_single(writer, Metric::kCollectorErrors, figures.errors);
+}
+
+void process(Writer& writer, const ProcessFigures& figures) {
+  expose_single(writer, Metric::kAgentStartTime, figures.start_time_seconds);
+  expose_single(writer, Metric::kAgentCpuSeconds, figures.cpu_seconds);
+  if (figures.resident_bytes) {
+    expose_single(writer, Metric::kAgentResidentBytes, *figures.resident_bytes);
+  }
+}
+
+}  // namespace
+
+void expose_self(Writer& writer, const metrics::Sample& sample, const ExposeExtras& extras) {
+  writer.family(series(Metric::kPerfEventInfo));
+  for (const metrics::EventAvailability& event : sample.events) {
+    writer.sample({},
+                  {{"event", metrics::to_string(event.event)},
+                   {"availability", metrics::to_string(event.availability)}},
+                  std::uint64_t{1});
+  }
+  collector(writer, sample);
+  expose_single(writer, Metric::kScrapes, extras.scrape.scrapes);
+  if (extras.scrape.scrapes != 0) {
+    expose_single(writer, Metric::kScrapeSeconds, extras.scrape.seconds);
+    expose_single(writer, Metric::kScrapeBytes, extras.scrape.bytes);
+  }
+  if (extras.process) process(writer, *extras.process);
+  if (extras.version.empty()) return;
+  writer.family(series(Metric::kBuildInfo));
+  writer.sample({}, {{"version", extras.version}}, std::uint64_t{1});
+}
+
+}  // namespace pinion::agent

@@ -1,0 +1,33 @@
+#include "agent/ready_file.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace pinion::agent {
+
+ReadyFile::ReadyFile(std::string path, std::vector<std::pair<std::string, std::string>> addresses,
+                     Log& log)
+    : path_(std::move(path)), addresses_(std::move(addresses)), log_(log) {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+ReadyFile::~ReadyFile() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+void ReadyFile::make() {
+  if (made_ || path_.empty()) return;
+  made_ = true;
+  const std::string part = path_ + ".part";
+  std::ofstream file(part);
+  file << "ready\n";
+  for (const auto& [name, address] : addresses_) file << name << "=" << address << "\n";
+  file.close();
+  if (!file || std::rename(part.c_str(), path_.c_str()) != 0) {
+    log_.warn("cannot write the ready file", {{"path", path_}});
+  }
+}
+
+}  // namespace pinion::agent

@@ -1,0 +1,69 @@
+// What readers outside of the main thread see of the node: an immutable copy with a generation
+// number, made by the main thread after events and handed out by Published. Nobody waits for the
+// engine, and the engine waits for nobody.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/engine/engine.h"
+#include "nri-plugin/counters.h"
+
+namespace pinion::agent {
+
+struct ContainerView {
+  std::string id;
+  std::string name;
+  std::string pod;
+  std::string name_space;
+  std::string pod_uid;
+  std::string cgroups_path;  // linux.cgroups_path, as the runtime says it
+  std::uint32_t pid = 0;
+  engine::Qos qos = engine::Qos::kUnknown;
+  bool exclusive = false;
+  bool started = false;     // its cgroup exists
+  bool seen_start = false;  // it was started while this agent watched
+  engine::Cpuset decided;   // what it is to run on
+  std::optional<engine::Cpuset> told;
+  std::optional<engine::Applied> applied;
+  std::string job;  // these four: of exclusive containers
+  std::string task_group;
+  topology::Profile profile = topology::Profile::kNone;
+  std::string why;
+  std::string trouble;  // empty when all is well
+};
+
+// The last refusals, newest last.
+struct RefusalView {
+  std::int64_t unix_ms = 0;
+  std::string name_space;
+  std::string pod;
+  std::string container;
+  std::string reason;
+  std::string text;
+};
+inline constexpr std::size_t kRefusalsKept = 32;
+
+struct NodeView {
+  std::uint64_t generation = 0;  // grows with every change; 1 is the first
+  std::shared_ptr<const topology::Topology> topology;
+  topology::Ledger ledger;
+  topology::CpuSet shared;  // state.shared()
+  topology::CpuSet pool;    // where shared containers run
+  std::string fence;
+  bool compares_files = false;
+  bool strict_reservation = false;
+  bool synchronized = false;              // all containers are known
+  std::vector<ContainerView> containers;  // ascending by id
+  std::vector<RefusalView> refusals;
+  engine::Counters counters;
+  nri::Counters nri;
+  std::string runtime_name;  // empty before the first Configure
+  std::string runtime_version;
+  std::string phase;  // "synchronized", "disconnected" ...
+};
+
+}  // namespace pinion::agent

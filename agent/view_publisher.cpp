@@ -1,0 +1,82 @@
+#include "agent/view_publisher.h"
+
+namespace pinion::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kLeastPause{20};
+
+ContainerView view_of(const engine::Engine& engine, const engine::Member& member) {
+  ContainerView view;
+  view.id = member.id;
+  view.name = member.name;
+  view.pod = member.pod_name;
+  view.name_space = member.name_space;
+  view.pod_uid = member.pod_uid;
+  view.cgroups_path = member.cgroups_path;
+  view.pid = member.pid;
+  view.qos = member.qos;
+  view.exclusive = member.role == engine::Role::kExclusive;
+  view.started = member.started;
+  view.seen_start = member.seen_start;
+  view.decided = engine.target_of(member);
+  view.told = member.told;
+  view.applied = member.applied;
+  view.job = member.labels.job;
+  view.task_group = member.labels.task_group;
+  view.profile = member.labels.profile;
+  if (view.exclusive) view.why = topology::to_string(member.why);
+  view.trouble = member.trouble;
+  return view;
+}
+
+}  // namespace
+
+NodeView make_view(const Node& node, const nri::Connection& connection,
+                   std::shared_ptr<const topology::Topology> topology) {
+  const engine::Engine& engine = node.engine();
+  const engine::State& state = engine.state();
+  NodeView view;
+  view.topology = std::move(topology);
+  view.ledger = state.ledger;
+  view.shared = state.shared();
+  view.pool = engine.pool();
+  view.fence = engine.fence_name();
+  view.compares_files = node.compares_files();
+  view.strict_reservation = state.strict_reservation;
+  view.synchronized = node.synchronized();
+  view.containers.reserve(state.members.size());
+  for (const auto& [id, member] : state.members) view.containers.push_back(view_of(engine, member));
+  view.refusals.assign(node.refusals().begin(), node.refusals().end());
+  view.counters = engine.counters();
+  view.nri = connection.counters();
+  if (const auto& runtime = connection.runtime()) {
+    view.runtime_name = runtime->name;
+    view.runtime_version = runtime->version;
+  }
+  const auto phase = connection.phase();
+  view.phase = phase ? nri::to_string(*phase) : "disconnected";
+  return view;
+}
+
+ViewPublisher::ViewPublisher(const Node& node, Published<NodeView>& views)
+    : views_(views),
+      topology_(std::make_shared<const topology::Topology>(node.engine().state().topology)) {}
+
+void ViewPublisher::consider(TimePoint now, const Node& node, const nri::Connection& connection) {
+  const auto phase = connection.phase();
+  if (generation_ > 0 && version_ == node.version() && phase_ == phase) return;
+  if (now < next_) {
+    due_ = next_;
+    return;
+  }
+  NodeView view = make_view(node, connection, topology_);
+  view.generation = ++generation_;
+  shown_synchronized_ = view.synchronized;
+  views_.publish(std::make_shared<const NodeView>(std::move(view)));
+  version_ = node.version();
+  phase_ = phase;
+  next_ = now + kLeastPause;
+  due_.reset();
+}
+
+}  // namespace pinion::agent

@@ -1,0 +1,8 @@
+# Text and arithmetic without any I/O; the demo uses them too.
+pinion_pure_library(ctl_text
+  SOURCES text.cpp table.cpp draw_topology.cpp
+  LINK topology)
+
+pinion_pure_library(comparison
+  SOURCES comparison.cpp comparison_table.cpp comparison_svg.cpp
+  LINK ctl_text)

@@ -1,0 +1,11 @@
+// pinionctl record: snapshots of a node into a file.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace pinion::ctl {
+
+// Registers the subcommand; when it is the one called, its exit code is put into `exit_code`.
+void add_record_command(CLI::App& app, int& exit_code);
+
+}  // namespace pinion::ctl

@@ -1,0 +1,18 @@
+// Names from pods as label values. Pure text.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace pinion::prometheus {
+
+// Appends `value` as it may stand between the quotes of a label: backslash, quote and newline
+// escaped; U+FFFD for each byte that is no part of valid UTF-8 (RFC 3629: no surrogates, nothing
+// overlong, nothing above U+10FFFF) and for each control character but newline and tab.
+void append_escaped(std::string& text, std::string_view value);
+
+// At most `limit` bytes from the front, no character cut in two.
+[[nodiscard]] std::string_view cut(std::string_view value, std::size_t limit);
+
+}  // namespace pinion::prometheus

@@ -1,0 +1,133 @@
+// A real Prometheus scrapes the real agent and answers the queries that we ship.
+#include <httplib.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/integration/node.h"
+#include "tests/integration/scrape.h"
+#include "tests/lab/files.h"
+#include "tests/lab/process.h"
+#include "tests/unit/prometheus/queries.h"
+
+namespace pinion::integration {
+namespace {
+
+using nlohmann::json;
+
+constexpr Milliseconds kSoon{60'000};
+const std::string kProgram = "/usr/bin/prometheus";  // Debian's package
+const std::string kDeploy = std::string(PINION_SOURCE_DIR) + "/deploy/";
+
+class Root_Containerd_Prometheus : public NodeTest {
+ protected:
+  void SetUp() override {
+    NodeTest::SetUp();
+    if (!IsSkipped() && ::access(kProgram.c_str(), X_OK) != 0) {
+      GTEST_SKIP() << "no " << kProgram << " (package prometheus)";
+    }
+  }
+  void TearDown() override {
+    prometheus_.kill();
+    NodeTest::TearDown();
+  }
+
+  // Scrapes `target` every second, with the rules of deploy/prometheus.
+  Status start_prometheus(const std::string& target) {
+    const std::string folder = node().dir() + "/prometheus";
+    const std::string config = node().dir() + "/prometheus.yaml";
+    const std::string log = node().logs() + "/prometheus.log";
+    Status written = lab::write_file(config,
+                                     "global: {scrape_interval: 1s, evaluation_interval: 1s}\n"
+                                     "rule_files: ['" +
+                                         kDeploy + "prometheus/recording.yaml', '" + kDeploy +
+                                         "prometheus/alerts.yaml']\n"
+                                         "scrape_configs:\n"
+                                         "  - job_name: pinion-agent\n"
+                                         "    honor_labels: true\n"
+                                         "    static_configs: [{targets: ['" +
+                                         target + "']}]\n");
+    if (!written) return written;
+    auto started = lab::Process::start(
+        {.argv = {kProgram, "--config.file=" + config, "--storage.tsdb.path=" + folder,
+                  "--web.listen-address=127.0.0.1:0"},
+         .env = node().environment(),
+         .log = log});
+    if (!started) return failure(started.error());
+    prometheus_ = std::move(*started);
+    const bool found = lab::eventually(kSoon, [&] {
+      const auto text = lab::read_file(log);
+      if (!text) return false;
+      const auto at = text->find("msg=\"Listening on\" address=");
+      if (at == std::string::npos) return false;
+      const auto begin = text->find("address=", at) + 8;
+      address_ = text->substr(begin, text->find_first_of(" \n", begin) - begin);
+      return true;
+    });
+    if (found) return {};
+    return failure(Errc::kUnavailable, "prometheus does not listen:\n" + lab::tail_of(log, 10));
+  }
+
+  // The result of an instant query; an error has what Prometheus says of it.
+  [[nodiscard]] Result<json> query(const std::string& expr) const {
+    httplib::Client client("http://" + address_);
+    const auto answer = client.Post("/api/v1/query", httplib::Params{{"query", expr}});
+    if (!answer) return failure(Errc::kUnavailable, httplib::to_string(answer.error()));
+    json body = json::parse(answer->body, nullptr, false);
+    if (body.is_discarded() || body.value("status", "") != "success") {
+      return failure(Errc::kInvalid, answer->body);
+    }
+    return body["data"]["result"];
+  }
+
+  [[nodiscard]] bool answers(const std::string& expr) const {
+    const auto result = query(expr);
+    return result && !result->empty();
+  }
+
+  lab::Process prometheus_;
+  std::string address_;
+};
+
+TEST_P(Root_Containerd_Prometheus, ScrapesAndAnswersWhatWeShip) {
+  lab::AgentOptions options;
+  options.more = {"--metrics-listen", "127.0.0.1:0", "--counters-interval", "200ms"};
+  ASSERT_TRUE(ok(start_agent(options)));
+  const auto addresses = read_addresses(agent().ready_file());
+  ASSERT_TRUE(ok(addresses));
+  ASSERT_TRUE(ok(run_rank("rank")));
+  ASSERT_TRUE(ok(run_burstable("noise")));
+  ASSERT_TRUE(ok(start_prometheus(addresses->at("metrics"))));
+  ASSERT_TRUE(lab::eventually(kSoon, [&] { return answers("up{job=\"pinion-agent\"} == 1"); }));
+
+  // A rate by job through the info metric: the rank spins, so it is about its CPUs.
+  const std::string by_job =
+      "sum by (job) (sum without (mode) (rate(pinion_container_cpu_seconds_total[10s])) * on "
+      "(instance, namespace, pod, container) group_left (job) pinion_container_info{job!=\"\"})";
+  ASSERT_TRUE(lab::eventually(kSoon, [&] {
+    const auto result = query(by_job);
+    return result && result->size() == 1 &&
+           std::stod((*result)[0]["value"][1].get<std::string>()) > 0.5;
+  })) << query(by_job).value_or(json()).dump();
+  EXPECT_EQ((*query(by_job))[0]["metric"]["job"], "job");
+
+  for (const auto& one : prometheus::dashboard_queries(kDeploy + "grafana/pinion.json")) {
+    EXPECT_TRUE(ok(query(one.expr))) << one.where << ": " << one.expr;
+  }
+  EXPECT_TRUE(answers("max by (align) (pinion_largest_request_cpus)"));
+  std::set<std::string> recorded;
+  for (const char* file : {"recording.yaml", "alerts.yaml"}) {
+    for (const auto& one : prometheus::rule_queries(kDeploy + "prometheus/" + file, recorded)) {
+      EXPECT_TRUE(ok(query(one.expr))) << one.where << ": " << one.expr;
+    }
+  }
+  const auto rules = fetch(address_, "/api/v1/rules");
+  ASSERT_TRUE(ok(rules));
+  EXPECT_NE(rules->find("job:pinion_cpu_migrations:rate2m"), std::string::npos);
+  EXPECT_EQ(rules->find("\"health\":\"err\""), std::string::npos) << *rules;
+}
+
+INSTANTIATE_TEST_SUITE_P(Newer, Root_Containerd_Prometheus, testing::Values("2.1"),
+                         [](const auto&) { return "v21"; });
+
+}  // namespace
+}  // namespace pinion::integration

@@ -1,0 +1,44 @@
+// What pinion-agent's interface (proto/pinion/v1/node.proto) says of one container: a small client
+// of the lab's own, which knows the contract and nothing of the agent's code.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "tests/lab/files.h"
+
+namespace pinion::lab {
+
+// Counters since the container began; what the agent cannot count is not set.
+struct AgentFigures {
+  std::optional<std::uint64_t> cpu_ns;
+  std::optional<std::uint64_t> intrusion_ns;
+  std::optional<std::uint64_t> l3_misses;
+
+  bool operator==(const AgentFigures&) const = default;
+};
+
+class AgentApi {
+ public:
+  // A unix socket's path. Each call connects anew, within a second.
+  explicit AgentApi(std::string socket) : socket_(std::move(socket)) {}
+
+  // Errors: kUnavailable when nobody answers, kNotFound when the agent does not know the container.
+  [[nodiscard]] Result<AgentFigures> figures(const std::string& container) const;
+
+  // Asks until the figures hold at least this much CPU time, so that they are of after a moment
+  // whose CPU time is known; the last answer after `limit`. Errors: as figures().
+  [[nodiscard]] Result<AgentFigures> figures_after(const std::string& container, double cpu_seconds,
+                                                   Milliseconds limit) const;
+
+  // Why an event ("l3-misses") is not counted here: "no such PMU". "" when it is, or the agent does
+  // not say.
+  [[nodiscard]] Result<std::string> why_not_counted(const std::string& event) const;
+
+ private:
+  std::string socket_;
+};
+
+}  // namespace pinion::lab

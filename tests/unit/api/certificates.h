@@ -1,0 +1,22 @@
+// Throw-away certificates, made by the openssl command.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "agent/api/tls.h"
+
+namespace pinion::agent::api {
+
+// Whether there is such a command.
+bool has_openssl();
+
+// A CA named `name` and two certificates of it, in DIRECTORY/NAME/: "server", for 127.0.0.1 and
+// "agent.test", and "client". False: the command failed.
+bool make_certificates(const std::filesystem::path& directory, const std::string& name);
+
+// The files of `who` ("server" or "client") and the CA, as make_certificates() left them.
+TlsFiles files_of(const std::filesystem::path& directory, const std::string& name,
+                  const std::string& who);
+
+}  // namespace pinion::agent::api

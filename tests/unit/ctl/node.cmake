@@ -1,0 +1,28 @@
+pinion_test(unit_ctl_comparison
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/comparison_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_test.cpp
+  LINK comparison
+  LABELS unit)
+
+if(PINION_TESTS)
+  pinion_library(ctl_sample
+    SOURCES ${CMAKE_CURRENT_LIST_DIR}/sample.cpp
+    LINK agent_convert node_proto test_support GTest::gtest)
+  target_compile_definitions(ctl_sample PRIVATE CTL_GOLDEN_DIR="${CMAKE_CURRENT_LIST_DIR}/golden")
+endif()
+
+pinion_test(unit_ctl_node
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/top_view_test.cpp ${CMAKE_CURRENT_LIST_DIR}/node_text_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/recording_test.cpp ${CMAKE_CURRENT_LIST_DIR}/interval_figures_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/duration_test.cpp ${CMAKE_CURRENT_LIST_DIR}/prometheus_test.cpp
+  LINK ctl_compare ctl_sample
+  LABELS unit)
+
+# Talks to a gRPC server, which Debian does not build for sanitizers: with the integration tests, in release only.
+if(PINION_LAB AND PINION_TESTS)
+  pinion_test(unit_ctl_node_commands
+    SOURCES ${CMAKE_CURRENT_LIST_DIR}/node_commands_test.cpp
+    LINK ctl_snapshot ctl_sample util
+    LABELS integration)
+  target_compile_definitions(unit_ctl_node_commands PRIVATE PINIONCTL="$<TARGET_FILE:pinionctl>")
+  add_dependencies(unit_ctl_node_commands pinionctl)
+endif()

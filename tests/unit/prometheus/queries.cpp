@@ -1,0 +1,83 @@
+#include "tests/unit/prometheus/queries.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <utility>
+
+namespace pinion::prometheus {
+namespace {
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+    text.replace(at, what.size(), with);
+    at += with.size();
+  }
+  return text;
+}
+
+std::string without_variables(const std::string& expr) {
+  std::string text = replaced(expr, "$__rate_interval", "1m");
+  for (const char* variable : {"$node", "$namespace", "$job"}) {
+    text = replaced(text, variable, ".*");
+  }
+  return text;
+}
+
+// The first argument of label_values(SERIES, LABEL).
+std::string of_label_values(const std::string& query) {
+  std::smatch parts;
+  static const std::regex kForm(R"(label_values\((.*), [a-z_]+\))");
+  return std::regex_match(query, parts, kForm) ? parts[1].str() : query;
+}
+
+}  // namespace
+
+std::vector<Query> rule_queries(const std::string& path, std::set<std::string>& recorded) {
+  std::vector<Query> queries;
+  for (const YAML::Node& group : YAML::LoadFile(path)["groups"]) {
+    for (const YAML::Node& rule : group["rules"]) {
+      const bool records = rule["record"].IsDefined();
+      const auto name = rule[records ? "record" : "alert"].as<std::string>();
+      if (records) recorded.insert(name);
+      queries.push_back({name, rule["expr"].as<std::string>()});
+    }
+  }
+  return queries;
+}
+
+std::vector<Query> dashboard_queries(const std::string& path) {
+  std::ifstream file(path);
+  const nlohmann::json dashboard = nlohmann::json::parse(file);
+  std::vector<Query> queries;
+  for (const auto& variable : dashboard.at("templating").at("list")) {
+    if (variable.at("type") != "query") continue;
+    const auto query = variable.at("query").at("query").get<std::string>();
+    queries.push_back(
+        {"$" + variable.at("name").get<std::string>(), without_variables(of_label_values(query))});
+  }
+  for (const auto& panel : dashboard.at("panels")) {
+    if (!panel.contains("targets")) continue;
+    for (const auto& target : panel.at("targets")) {
+      queries.push_back({panel.at("title").get<std::string>(),
+                         without_variables(target.at("expr").get<std::string>())});
+    }
+  }
+  return queries;
+}
+
+std::set<std::string> names_in(const std::string& expr) {
+  static const std::regex kString(R"re("[^"]*")re");
+  static const std::regex kName("[a-zA-Z_][a-zA-Z0-9_:]*");
+  const std::string text = std::regex_replace(expr, kString, "\"\"");
+  std::set<std::string> names;
+  for (std::sregex_iterator it(text.begin(), text.end(), kName), end; it != end; ++it) {
+    const std::string name = it->str();
+    if (name.starts_with("pinion_") || name.find(':') != std::string::npos) names.insert(name);
+  }
+  return names;
+}
+
+}  // namespace pinion::prometheus
