@@ -51,7 +51,8 @@ function(pinion_program name)
   target_link_libraries(${name} PRIVATE pinion_flags ${arg_LINK})
 endfunction()
 
-# A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case.
+# A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case. The label "threads" says that
+# several threads run in it: the target threaded_tests builds those.
 function(pinion_test name)
   if(NOT PINION_TESTS)
     return()
@@ -59,6 +60,12 @@ function(pinion_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS" ${ARGN})
   pinion_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # the tests themselves need not be fast
+  if("threads" IN_LIST arg_LABELS)
+    if(NOT TARGET threaded_tests)
+      add_custom_target(threaded_tests)
+    endif()
+    add_dependencies(threaded_tests ${name})
+  endif()
   set(labels)
   if(arg_LABELS)
     set(labels LABELS "${arg_LABELS}")

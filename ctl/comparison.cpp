@@ -37,6 +37,7 @@ struct Ranks {
 
 Ranks ranks_of(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<std::pair<double, bool>> all;  // value, whether of A
+  all.reserve(a.size() + b.size());
   for (const double value : a) all.emplace_back(value, true);
   for (const double value : b) all.emplace_back(value, false);
   std::sort(all.begin(), all.end());
@@ -117,9 +118,9 @@ std::optional<Summary> summary_of(const std::vector<double>& values) {
 }
 
 std::string_view to_string(Verdict verdict) {
-  static constexpr std::array<std::string_view, 4> kWords = {
+  static constexpr std::array<std::string_view, 4> words = {
       "less", "more", "no difference to be seen", "too few values"};
-  return kWords[static_cast<std::size_t>(verdict)];
+  return words[static_cast<std::size_t>(verdict)];
 }
 
 double chance_of(const Measure& measure) {

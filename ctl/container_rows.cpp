@@ -103,6 +103,7 @@ std::vector<const Container*> by_cores(const v1::Snapshot& snapshot) {
     return std::pair(a.first, a.second->id()) < std::pair(b.first, b.second->id());
   });
   std::vector<const Container*> containers;
+  containers.reserve(holders.size());
   for (const auto& [first, container] : holders) containers.push_back(container);
   return containers;
 }

@@ -143,7 +143,7 @@ class Picture {
 
   [[nodiscard]] std::string l3_name(std::size_t l3) const {
     const topology::Bytes size = machine_.l3s[l3].size;
-    const std::string name = "    L3 " + padded(std::to_string(l3), l3_width_) + "  ";
+    std::string name = "    L3 " + padded(std::to_string(l3), l3_width_) + "  ";
     if (sizes_ == CacheSizes::kUnknown) return name;
     if (size == 0) return "    no L3  ";
     return name + padded(human_bytes(size), l3_size_width_) + "  ";

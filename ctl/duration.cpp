@@ -47,14 +47,14 @@ std::int64_t days_of(int year, int month, int day) {
   const int shifted = month > 2 ? year : year - 1;
   const int months = month > 2 ? month - 3 : month + 9;  // since March
   const std::int64_t leaps = shifted / 4 - shifted / 100 + shifted / 400;
-  constexpr std::int64_t kDaysTo1970 = 719468;  // from the first of March of the year 0
-  return std::int64_t{365} * shifted + leaps + (153 * months + 2) / 5 + day - 1 - kDaysTo1970;
+  constexpr std::int64_t days_to1970 = 719468;  // from the first of March of the year 0
+  return std::int64_t{365} * shifted + leaps + (153 * months + 2) / 5 + day - 1 - days_to1970;
 }
 
 int days_in(int year, int month) {
-  constexpr std::array kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  constexpr std::array days = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-  return month == 2 && leap ? 29 : kDays[static_cast<std::size_t>(month - 1)];
+  return month == 2 && leap ? 29 : days[static_cast<std::size_t>(month - 1)];
 }
 
 struct Clock {
@@ -94,8 +94,9 @@ std::optional<double> rfc3339(std::string_view text) {
   if (!second || *second > 60) return std::nullopt;
   const auto offset = take_offset(text);
   if (!offset || !text.empty()) return std::nullopt;
-  const std::int64_t whole =
-      days_of(*year, *month, *day) * 86400 + clock->hour * 3600 + clock->minute * 60 - *offset;
+  const std::int64_t whole = days_of(*year, *month, *day) * 86400 +
+                             std::int64_t{clock->hour} * 3600 + std::int64_t{clock->minute} * 60 -
+                             *offset;
   return static_cast<double>(whole) + *second;
 }
 
@@ -124,9 +125,9 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const auto number = take_number(text);
   if (!number) return wrong();
   double factor = 0;
-  constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
+  constexpr std::array<std::pair<std::string_view, double>, 5> units = {
       {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60e3}, {"h", 3600e3}}};
-  for (const auto& [unit, milliseconds] : kUnits) {
+  for (const auto& [unit, milliseconds] : units) {
     if (text == unit) factor = milliseconds;
   }
   const double length = *number * factor;

@@ -137,6 +137,7 @@ bool same(const std::vector<Container>& a, const std::vector<Container>& b) {
 
 std::vector<Measure> measures_of(const Series& a, const Series& b) {
   std::vector<Measure> measures;
+  measures.reserve(kQuantityNames.size());
   for (const QuantityName& each : kQuantityNames) {
     measures.push_back({std::string(each.name), std::string(each.unit), a[at(each.quantity)],
                         b[at(each.quantity)]});

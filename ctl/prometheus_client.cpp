@@ -66,7 +66,7 @@ Result<std::vector<double>> PrometheusClient::query(const std::string& promql, c
   const std::string target =
       httplib::append_query_params(parts_->path + "/api/v1/query_range", params);
   std::string body;
-  const auto response = parts_->http.Get(target.c_str(), [&](const char* data, std::size_t length) {
+  const auto response = parts_->http.Get(target, [&](const char* data, std::size_t length) {
     if (body.size() + length > kMaxAnswer) return false;
     body.append(data, length);
     return true;

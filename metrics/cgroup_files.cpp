@@ -141,13 +141,13 @@ void read_cpuacct(const CgroupMount& mount, GroupReading& group, CgroupFigures& 
 }
 
 void read_memory(const CgroupMount& mount, GroupReading& group, CgroupFigures& figures) {
-  constexpr const char* kName = "memory.numa_stat";
+  constexpr const char* name = "memory.numa_stat";
   static const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const auto text = group.read(GroupFile::kNumaStat, mount, kName);
+  const auto text = group.read(GroupFile::kNumaStat, mount, name);
   if (!text) return;
   auto nodes = group.accept(
       mount.version == 2 ? parse_numa_stat_v2(*text) : parse_numa_stat_v1(*text, page_bytes), mount,
-      kName);
+      name);
   if (nodes) figures.memory = std::move(*nodes);
 }
 
@@ -204,13 +204,13 @@ Result<CgroupFigures> CgroupReader::read(SmallFile& scratch) {
 }
 
 Result<std::vector<std::uint64_t>> CgroupReader::read_usage_percpu(SmallFile& scratch) {
-  constexpr const char* kName = "cpuacct.usage_percpu";
+  constexpr const char* name = "cpuacct.usage_percpu";
   if (Status valid = check_group_path(path_); !valid) return failure(valid.error());
   if (mounts_->cpuacct.version != 1) {
-    return failure(Errc::kUnavailable, std::string("no ") + kName + ": not cgroup v1");
+    return failure(Errc::kUnavailable, std::string("no ") + name + ": not cgroup v1");
   }
   GroupReading group(*this, scratch);
-  const auto text = group.read(GroupFile::kUsagePercpu, mounts_->cpuacct, kName);
+  const auto text = group.read(GroupFile::kUsagePercpu, mounts_->cpuacct, name);
   if (!text && !group.trouble()) return failure(Errc::kNotFound, "no cgroup " + path_);
   if (!text) return failure(*group.trouble());
   auto usage = parse_usage_percpu(*text);

@@ -116,17 +116,17 @@ Result<std::uint64_t> parse_single_number(std::string_view text, std::string_vie
 }
 
 Result<std::vector<std::uint64_t>> parse_usage_percpu(std::string_view text) {
-  constexpr std::string_view kKind = "cpuacct.usage_percpu";
+  constexpr std::string_view kind = "cpuacct.usage_percpu";
   std::vector<std::uint64_t> usage;
   for (;;) {
     const std::string_view word = text::next_word(text);
     if (word.empty()) break;
     const auto value = text::to_number<std::uint64_t>(word);
-    if (!value) return bad(kKind, "no number: " + text::quoted(word));
-    if (usage.size() == topology::CpuSet::kCapacity) return bad(kKind, "too many CPUs");
+    if (!value) return bad(kind, "no number: " + text::quoted(word));
+    if (usage.size() == topology::CpuSet::kCapacity) return bad(kind, "too many CPUs");
     usage.push_back(*value);
   }
-  if (usage.empty()) return bad(kKind, "no CPU");
+  if (usage.empty()) return bad(kind, "no CPU");
   return usage;
 }
 

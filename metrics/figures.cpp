@@ -3,10 +3,10 @@
 namespace pinion::metrics {
 
 std::string_view to_string(Event event) {
-  static constexpr std::array<std::string_view, kEvents> kNames = {
+  static constexpr std::array<std::string_view, kEvents> names = {
       "context-switches", "cpu-migrations", "page-faults", "task-clock", "cycles",
       "instructions",     "l3-misses",      "local-dram",  "remote-dram"};
-  return kNames[static_cast<std::size_t>(event)];
+  return names[static_cast<std::size_t>(event)];
 }
 
 std::string_view to_string(Availability availability) {

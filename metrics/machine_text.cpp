@@ -49,7 +49,7 @@ bool read_times(std::string_view words, CpuTimes& times) {
 }  // namespace
 
 Result<std::vector<CpuTimes>> parse_cpu_times(std::string_view proc_stat) {
-  constexpr std::string_view kKind = "/proc/stat";
+  constexpr std::string_view kind = "/proc/stat";
   std::vector<CpuTimes> all;
   while (!proc_stat.empty()) {
     const std::string_view line = text::next_line(proc_stat);
@@ -57,12 +57,12 @@ Result<std::vector<CpuTimes>> parse_cpu_times(std::string_view proc_stat) {
     if (!number || number->empty() || number->front() == ' ') continue;
     std::string_view rest = *number;
     const auto cpu = text::to_number<topology::CpuId>(text::next_word(rest));
-    if (!cpu || *cpu < 0 || *cpu >= topology::CpuSet::kCapacity) return bad_line(kKind, line);
+    if (!cpu || *cpu < 0 || *cpu >= topology::CpuSet::kCapacity) return bad_line(kind, line);
     CpuTimes times{.cpu = *cpu};
-    if (!read_times(rest, times)) return bad_line(kKind, line);
+    if (!read_times(rest, times)) return bad_line(kind, line);
     all.push_back(times);
   }
-  if (all.empty()) return failure(Errc::kInvalid, std::string(kKind) + ": no CPU");
+  if (all.empty()) return failure(Errc::kInvalid, std::string(kind) + ": no CPU");
   return all;
 }
 

@@ -61,9 +61,9 @@ inline std::optional<std::uint64_t> times(std::uint64_t value, std::uint64_t fac
 
 // A piece of text for an error: bounded, so that a broken file makes no broken log.
 inline std::string quoted(std::string_view text) {
-  constexpr std::size_t kShown = 60;
-  if (text.size() <= kShown) return "'" + std::string(text) + "'";
-  return "'" + std::string(text.substr(0, kShown)) + "...'";
+  constexpr std::size_t shown = 60;
+  if (text.size() <= shown) return "'" + std::string(text) + "'";
+  return "'" + std::string(text.substr(0, shown)) + "...'";
 }
 
 }  // namespace pinion::metrics::text

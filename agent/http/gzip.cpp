@@ -6,10 +6,10 @@
 namespace pinion::agent {
 
 std::optional<std::string> gzip(std::string_view text) {
-  constexpr int kGzipWindow = MAX_WBITS + 16;  // with the header of gzip, not of zlib
-  constexpr int kMemory = 8;                   // zlib's default
+  constexpr int gzip_window = MAX_WBITS + 16;  // with the header of gzip, not of zlib
+  constexpr int memory = 8;                    // zlib's default
   z_stream stream{};
-  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY) !=
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, gzip_window, memory, Z_DEFAULT_STRATEGY) !=
       Z_OK) {
     return std::nullopt;
   }

@@ -35,9 +35,9 @@ ListenAddress of(const Address& address) {
 }  // namespace
 
 bool ListenAddress::loopback() const {
-  constexpr std::uint32_t kLoopbackNet = 127;
+  constexpr std::uint32_t loopback_net = 127;
   if (address.ss_family == AF_INET) {
-    return ntohl(as<sockaddr_in>(address).sin_addr.s_addr) >> 24U == kLoopbackNet;
+    return ntohl(as<sockaddr_in>(address).sin_addr.s_addr) >> 24U == loopback_net;
   }
   const in6_addr v6 = as<sockaddr_in6>(address).sin6_addr;
   return std::memcmp(&v6, &in6addr_loopback, sizeof(v6)) == 0;

@@ -35,11 +35,11 @@ std::string_view next(std::string_view& rest, char separator) {
 
 // "0.5", "1", "0.333" in thousandths; what makes no sense is 0.
 int thousandths(std::string_view text) {
-  constexpr int kOne = 1000;
+  constexpr int one = 1000;
   if (text.empty() || (text[0] != '0' && text[0] != '1')) return 0;
-  if (text.size() == 1) return text[0] == '1' ? kOne : 0;
+  if (text.size() == 1) return text[0] == '1' ? one : 0;
   if (text[1] != '.' || text.size() > 5) return 0;
-  if (text[0] == '1') return kOne;
+  if (text[0] == '1') return one;
   std::string digits(text.substr(2));
   digits.resize(3, '0');
   int value = 0;

@@ -94,9 +94,10 @@ TEST_P(Root_Containerd_Measure, AreExact) {
   constexpr double kPipes = 5;
   const auto voluntary = growth(kVoluntary, "known", *exercise, "switch 500");
   ASSERT_TRUE(ok(voluntary));
-  EXPECT_GE(voluntary->did.voluntary, 400);
-  EXPECT_GE(voluntary->shown, voluntary->did.voluntary);
-  EXPECT_LE(voluntary->shown, voluntary->did.voluntary + kPipes);
+  const auto slept = static_cast<double>(voluntary->did.voluntary);
+  EXPECT_GE(slept, 400);
+  EXPECT_GE(voluntary->shown, slept);
+  EXPECT_LE(voluntary->shown, slept + kPipes);
 
   const auto switches = growth(kSwitches, "known", *exercise, "switch 500");
   ASSERT_TRUE(ok(switches));

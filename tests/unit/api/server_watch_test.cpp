@@ -197,7 +197,8 @@ TEST_F(WatchServed, ReaderThatReadsNothingIsCutOff) {
 class Watches {
  public:
   Watches(const std::string& address, int count)
-      : stub_(v1::Node::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))) {
+      : stub_(v1::Node::NewStub(
+            grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), any_size()))) {
     for (int i = 0; i < count; ++i) {
       contexts_.push_back(std::make_unique<grpc::ClientContext>());
       streams_.push_back(stub_->WatchNode(contexts_.back().get(), v1::WatchNodeRequest()));
@@ -219,6 +220,13 @@ class Watches {
   void cancel_first() { contexts_.front()->TryCancel(); }
 
  private:
+  // gRPC's own limit is 4 MiB.
+  static grpc::ChannelArguments any_size() {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    return arguments;
+  }
+
   std::unique_ptr<v1::Node::Stub> stub_;
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts_;
   std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchNodeResponse>>> streams_;

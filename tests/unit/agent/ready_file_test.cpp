@@ -1,0 +1,44 @@
+#include "agent/ready_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/tree.h"
+
+namespace pinion::agent {
+namespace {
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(ReadyFile, IsThereWhileReadyAndNamesTheAddresses) {
+  const test_support::TempDir dir;
+  const std::filesystem::path path = dir.path() / "ready";
+  std::ofstream(path) << "left by a kill -9";
+  Log log("error", LogFormat::kText);
+  {
+    ReadyFile ready(path.string(), {{"api", "unix:/a"}, {"metrics", "127.0.0.1:1"}}, log);
+    EXPECT_FALSE(std::filesystem::exists(path)) << "the old one is gone at once";
+    ready.make();
+    EXPECT_EQ(text_of(path), "ready\napi=unix:/a\nmetrics=127.0.0.1:1\n");
+    std::filesystem::remove(path);
+    ready.make();
+    EXPECT_FALSE(std::filesystem::exists(path)) << "made once";
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
+TEST(ReadyFile, WithoutAPathThereIsNone) {
+  Log log("error", LogFormat::kText);
+  ReadyFile ready("", {}, log);
+  ready.make();
+}
+
+}  // namespace
+}  // namespace pinion::agent
