@@ -187,7 +187,7 @@ json Scene::node_json(int tick) const {
 
 json Scene::rates_json(const Container& c, std::size_t at, int tick) const {
   const double cpus = c.exclusive ? c.request.cpus : 1.0;
-  json rates = {{"seconds", 1.0}};
+  json rates = json::object();
   rates["cpus"] = c.exclusive ? cpus * wave(at, tick, 0.93, 1.0) : wave(at, tick, 0.02, 0.7);
   if (counted("cycles") && c.exclusive) rates["instructions_per_cycle"] = wave(at, tick, 0.6, 2.4);
   if (counted("l3-misses") && c.exclusive) {
