@@ -70,8 +70,12 @@ function(pinion_test name)
   if(arg_LABELS)
     set(labels LABELS "${arg_LABELS}")
   endif()
+  set(environment)
+  if(PINION_SANITIZE MATCHES thread)
+    set(environment ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp")
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-    PROPERTIES ${labels} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+    PROPERTIES ${labels} ${environment} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
 endfunction()
 
 # pinion_fuzz(NAME SOURCES file LINK targets...): the file defines LLVMFuzzerTestOneInput. With
