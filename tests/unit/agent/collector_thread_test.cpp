@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 std::shared_ptr<const NodeView> view_of(std::uint64_t generation, int containers) {
   auto view = std::make_shared<NodeView>();
   view->generation = generation;
-  view->topology = std::make_shared<const topology::Topology>(test_support::machine(test_support::MachineSpec{}));
+  view->topology = std::make_shared<const topology::Topology>(
+      test_support::machine(test_support::MachineSpec{}));
   for (int i = 0; i < containers; ++i) {
     ContainerView container;
     container.id = "c" + std::to_string(i);
