@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is needed, builds with both compilers (clang for asan-ubsan, else g++), checks format and lint, and
+# Installs what is needed, builds with both compilers (clang: the product alone), checks format and lint, and
 # runs every test: unit, property, golden, fuzz corpora, with and without sanitizers, and against real containerds.
 # Ends with ctest's counts, by preset and in all. Usage: scripts/test.sh [STEP...] (default: all of the steps below)
 set -euo pipefail
@@ -19,12 +19,12 @@ run_format() {
   cxx_files | xargs clang-format-14 --dry-run --Werror
 }
 
-# clang-tidy reads the product's sources as clang 14 compiles them for asan-ubsan.
+# clang 14 compiles the product with warnings as errors, then clang-tidy reads it.
 run_tidy() {
-  cmake --preset asan-ubsan >/dev/null
-  cmake --build --preset asan-ubsan --target agent ctl_node
+  cmake --preset dev >/dev/null
+  cmake --build --preset dev --target pinion-agent pinionctl
   cxx_files | grep -E '^(base|topology|nri-plugin|metrics|agent|ctl)/.*\.cpp$' |
-    xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build/asan-ubsan --quiet
+    xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build/dev --quiet
 }
 
 # All tests of a preset but those that need a real containerd.
