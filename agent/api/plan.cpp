@@ -3,6 +3,7 @@
 #include <set>
 
 #include "agent/api/convert.h"
+#include "topology/last_shared.h"
 #include "topology/words.h"
 
 namespace pinion::agent::api {
@@ -10,18 +11,8 @@ namespace {
 
 using topology::CpuSet;
 using topology::Decision;
-using topology::Ledger;
 using topology::Refusal;
 using topology::Request;
-
-// What the engine checks beyond the allocator: everybody else must be left with a CPU that they may
-// run on.
-bool leaves_nothing(const NodeView& view, const Ledger& ledger, const Decision& decision) {
-  CpuSet left = view.topology->online - ledger.exclusive();
-  if (view.strict_reservation) left -= ledger.reserved();
-  if (const topology::Claim* own = ledger.find(decision.claim.id)) left |= own->cpus;
-  return left.is_subset_of(decision.claim.cpus);
-}
 
 // The fields of one request; the first error is kept.
 class Reader {
@@ -118,7 +109,8 @@ topology::Plan dry_run(const NodeView& view, const std::vector<Request>& request
   for (const Request& request : requests) {
     topology::Outcome outcome = topology::resize(*view.topology, plan.ledger, request);
     if (const auto* decision = std::get_if<Decision>(&outcome)) {
-      if (leaves_nothing(view, plan.ledger, *decision)) {
+      if (topology::leaves_nothing_shared(*view.topology, plan.ledger, view.strict_reservation,
+                                          decision->claim)) {
         Refusal refusal;
         refusal.reason = topology::Reason::kLastShared;
         refusal.need = request.cpus;

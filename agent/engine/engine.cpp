@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "topology/last_shared.h"
+
 namespace pinion::engine {
 namespace {
 
-using topology::Claim;
 using topology::Decision;
 using topology::Refusal;
 
@@ -158,10 +159,10 @@ void Engine::take(Member& member, const topology::Request& request, const Decisi
 
 // Somebody else always has a CPU left; under strict reservation the reserved ones do not count.
 std::optional<Refusal> Engine::leaves_nothing(const Decision& decision) const {
-  CpuSet left = state_.topology.online - state_.ledger.exclusive();
-  if (state_.strict_reservation) left -= state_.ledger.reserved();
-  if (const Claim* own = state_.ledger.find(decision.claim.id)) left |= own->cpus;
-  if (!left.is_subset_of(decision.claim.cpus)) return std::nullopt;
+  if (!topology::leaves_nothing_shared(state_.topology, state_.ledger, state_.strict_reservation,
+                                       decision.claim)) {
+    return std::nullopt;
+  }
   Refusal refusal;
   refusal.reason = topology::Reason::kLastShared;
   refusal.need = decision.cpus.count();
