@@ -145,8 +145,8 @@ TEST_F(Root_Perf, SwitchesAreThoseThatTheKernelHasInStatus) {
   begin({nothing,
          [] {
            for (int i = 0; i < kNaps; ++i) {
-             const timespec shortest{0, 1};
-             nanosleep(&shortest, nullptr);
+             const timespec a_nap{0, 200'000};  // long enough to be asleep before it ends
+             nanosleep(&a_nap, nullptr);
            }
          }},
         cpus_);
@@ -218,8 +218,8 @@ TEST_F(Root_Perf, AMoveToOtherCpusLosesNothing) {
          [] {
            burn(20'000'000);
            for (int i = 0; i < 100; ++i) {
-             const timespec shortest{0, 1};
-             nanosleep(&shortest, nullptr);
+             const timespec a_nap{0, 200'000};  // long enough to be asleep before it ends
+             nanosleep(&a_nap, nullptr);
            }
          }},
         CpuSet{cpu_a()});
