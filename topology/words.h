@@ -46,7 +46,7 @@ template <class T, std::size_t N>
   return std::nullopt;
 }
 
-// The word for the value. Precondition: the table has it.
+// The word for the value; empty for one that has none (Profile::kNone).
 template <class T, std::size_t N>
 [[nodiscard]] std::string_view word_of(T value, const std::array<Word<T>, N>& words) {
   for (const auto& entry : words) {

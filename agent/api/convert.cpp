@@ -72,12 +72,6 @@ void add_events(const metrics::Sample& sample, v1::NodeState& node) {
   }
 }
 
-// kNone has no word: it is the empty one.
-std::string profile_word(topology::Profile profile) {
-  if (profile == topology::Profile::kNone) return "";
-  return std::string(topology::word_of(profile, topology::kProfileWords));
-}
-
 void set_claim(const NodeView& view, const topology::Claim& claim, v1::Container& container) {
   container.set_claim(claim.cpus.to_string());
   container.set_mems(claim.mems.to_string());
@@ -104,7 +98,7 @@ v1::Container live_container(const NodeView& view, const ContainerView& from) {
   if (const topology::Claim* claim = view.ledger.find(from.id)) set_claim(view, *claim, container);
   container.set_job(from.job);
   container.set_task_group(from.task_group);
-  container.set_profile(profile_word(from.profile));
+  container.set_profile(std::string(topology::word_of(from.profile, topology::kProfileWords)));
   container.set_why(from.why);
   if (from.told) container.set_told(from.told->cpus.to_string());
   if (from.applied) container.set_applied(from.applied->cpus.to_string());
