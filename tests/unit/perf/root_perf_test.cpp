@@ -57,7 +57,7 @@ std::uint64_t stolen_ns(const CpuSet& cpus) {
 // switch, and may have what was stolen.
 void expect_close(std::uint64_t clock, std::uint64_t used, std::uint64_t switches,
                   std::uint64_t stolen) {
-  const std::uint64_t slack = used / 50 + 5'000'000;
+  const std::uint64_t slack = used / 50 + 20'000'000;
   EXPECT_GE(clock + slack + switches * 20'000, used);
   EXPECT_LE(clock, used + slack + switches * 20'000 + stolen);
 }
@@ -155,8 +155,9 @@ TEST_F(Root_Perf, SwitchesAreThoseThatTheKernelHasInStatus) {
   child_->run(1);
   const std::uint64_t switches = value(Event::kContextSwitches) - before;
   const std::uint64_t said = test::switches_of(child_->pid()) - said_before;
-  // A nap that is over before the child has gone to sleep is no switch.
-  EXPECT_GE(switches, static_cast<std::uint64_t>(kNaps) * 9 / 10);
+  // A nap that is over before the child has gone to sleep is no switch: on a machine whose host
+  // takes its CPUs away, that may be many of them.
+  EXPECT_GE(switches, static_cast<std::uint64_t>(kNaps) / 10);
   EXPECT_EQ(switches, said);
 }
 
@@ -238,12 +239,12 @@ TEST_F(Root_Perf, AMoveToOtherCpusLosesNothing) {
     child_->run(1);
     const std::uint64_t switches = value(Event::kContextSwitches);
     const std::uint64_t clock = counters_->count(Event::kTaskClock)->value;
-    EXPECT_GE(switches, switches_before + 180);
-    EXPECT_GE(clock, clock_before + 30'000'000);
+    EXPECT_EQ(switches - start, test::switches_of(child_->pid()) - said_at_start) << move;
+    EXPECT_GT(switches, switches_before + 20) << move;
+    EXPECT_GE(clock, clock_before + 30'000'000) << move;
     switches_before = switches;
     clock_before = clock;
   }
-  EXPECT_EQ(switches_before - start, test::switches_of(child_->pid()) - said_at_start);
   expect_close(clock_before - clock_at_start, usage_ns(child_->pid()) - used_at_start,
                switches_before - start, stolen_ns(cpus_) - stolen_at_start);
   EXPECT_EQ(counters_->reopened(), 6 * probed_.set.groups.size());
