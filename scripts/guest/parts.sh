@@ -1,0 +1,96 @@
+# Sourced by guest.sh: the parts of a guest machine that do not change from run to run, made once and
+# kept in a folder. Each appears there whole or not at all.
+# shellcheck shell=bash
+
+# What programs of this repository are linked with, and what a test's shell expects. Debian 12's, as
+# on the machine that built them.
+guest_packages=(
+  base-files bash dash coreutils findutils grep sed mount util-linux procps numactl
+  libabsl20220623 libbenchmark1debian libbrotli1 libc-ares2 libcgroup2 libcpp-httplib0.11 libfmt9
+  libgrpc++1.51 libgrpc29 libhwloc15 libnuma1 libprotobuf32 libre2-9 libspdlog1.10 libssl3 libstdc++6
+  libudev1 libyaml-cpp0.7 zlib1g
+)
+
+# extract SUITE FOLDER PACKAGE...: the packages and all that they depend on, unpacked and not set up.
+extract() {
+  local suite=$1 folder=$2 uri
+  shift 2
+  uri=$(debian_mirror) || return 1
+  mmdebstrap --quiet --variant=extract --include="$(IFS=, && echo "$*")" \
+    --aptopt='APT::Install-Recommends "false"' --dpkgopt='path-exclude=/usr/share/doc/*' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+    "$suite" "$folder" "$(debian_source "$uri" "$suite")" >&2
+}
+
+# disk FOLDER IMAGE SPARE: an ext4 image of a folder, with so many MiB to spare.
+disk() {
+  local size
+  size=$(($(du -sm "$1" | cut -f1) * 11 / 10 + $3))
+  mke2fs -q -F -t ext4 -O ^has_journal -E root_owner=0:0 -d "$1" "$2" "${size}M" >/dev/null
+}
+
+# Debian 12's own QEMU 7.2 corrupts guests under load without KVM; trixie's 10 does not, and runs
+# here through its own dynamic linker.
+make_qemu() { extract trixie "$1" qemu-system-x86; }
+
+# Of a kernel's modules: those without which the disks and overlays cannot be used.
+guest_modules=(virtio_pci virtio_blk overlay)
+
+# make_kernel FOLDER SUITE BUSYBOX: vmlinuz, and an initrd that finds the disks (init of this folder).
+make_kernel() {
+  local out=$1 suite=$2 busybox=$3 work=$1.work tree version package file name options
+  debian_apt_open "$work" "$suite" || return 1
+  mapfile -t options < <(debian_apt_options "$work")
+  # The metapackage names the kernel of the day.
+  package=$(apt-cache "${options[@]}" show linux-image-cloud-amd64 |
+    sed -n 's/^Depends: \([^ ,]*\).*/\1/p' | head -n 1)
+  debian_fetch "$work" "$suite" "$package" || return 1
+  tree=$work/root-$suite
+  version=${package#linux-image-}
+  [ -d "$tree/lib" ] || ln -s usr/lib "$tree/lib"
+  depmod --basedir "$tree" "$version"
+  mkdir -p "$out" "$work"/initrd/{bin,modules,dev,proc,sys,root}
+  cp "$tree/boot/vmlinuz-$version" "$out/vmlinuz"
+  cp "$busybox" "$work/initrd/bin/"
+  for name in "${guest_modules[@]}"; do
+    modprobe --dirname "$tree" --set-version "$version" --show-depends "$name"
+  done | sed -n 's/^insmod //p' | while read -r file _; do
+    name=$(basename "${file%.xz}")
+    [ ! -e "$work/initrd/modules/$name" ] || continue
+    case $file in
+      *.xz) xz -dc "$file" >"$work/initrd/modules/$name" ;;
+      *) cp "$file" "$work/initrd/modules/$name" ;;
+    esac
+    echo "$name" >>"$work/initrd/modules/order"
+  done
+  cp "$(dirname "${BASH_SOURCE[0]}")/initrd" "$work/initrd/init"
+  chmod +x "$work/initrd/init"
+  (cd "$work/initrd" && find . | cpio --quiet -o -H newc) >"$out/initrd"
+  rm -rf "$work"
+}
+
+# make_root FOLDER RUNTIME: disk.img, with the containerds of scripts/runtime.sh where they are here.
+make_root() {
+  local out=$1 runtime=$2 tree=$1/tree
+  mkdir -p "$out"
+  extract bookworm "$tree" "${guest_packages[@]}" || return 1
+  mkdir -p "$tree$runtime" "$tree/mnt"
+  cp -a "$runtime/." "$tree$runtime/"
+  cp "$runtime/busybox" "$tree/sbin/"
+  echo root:x:0:0:root:/root:/bin/bash >"$tree/etc/passwd"
+  echo root:x:0: >"$tree/etc/group"
+  echo 127.0.0.1 localhost >"$tree/etc/hosts"
+  disk "$tree" "$out/disk.img" 64
+  rm -rf "$tree"
+}
+
+# part FOLDER NAME MAKER ARGUMENT...: FOLDER/NAME by MAKER, unless it is there.
+part() {
+  local target=$1/$2 maker=$3 work=$1/making/$2
+  shift 3
+  [ ! -e "$target" ] || return 0
+  echo "guest: making ${target##*/}" >&2
+  mkdir -p "${work%/*}"
+  "$maker" "$work" "$@" || return 1
+  mv "$work" "$target"
+}
