@@ -62,12 +62,11 @@ mkdir -p "$parts"
 
 make_parts() (
   flock 9  # whoever waited here finds the work done
-  # Newer containerds, another root.
-  [ ! "$runtime/versions" -nt "$parts/root" ] || rm -rf "$parts/root"
   rm -rf "$parts/making"
+  mkdir -p "$parts/making"
   jobs=()
   part "$parts" qemu make_qemu & jobs+=($!)
-  part "$parts" root make_root "$runtime" & jobs+=($!)
+  part "$parts" root make_root "$runtime" "$(cat "$runtime/versions")" & jobs+=($!)
   part "$parts" "kernel-$kernel" make_kernel "$suite" "$runtime/busybox" & jobs+=($!)
   for job in "${jobs[@]}"; do wait "$job" || exit 1; done
 ) 9>"$parts/lock"
@@ -96,7 +95,7 @@ chmod +x "$work/disk/init"
 {
   printf 'repository=%q\n' "$repository"
   printf 'export %s=%q\n' HOME /root PATH /usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    LC_ALL C PINION_RUNTIME "$runtime" PINION_GUEST "$machine" ${containerd:+PINION_CONTAINERD "$containerd"}
+    LC_ALL C PINION_RUNTIME "$runtime" PINION_GUEST "$machine" PINION_PATIENCE 10 ${containerd:+PINION_CONTAINERD "$containerd"}
   for name in "${!GTEST_@}"; do printf 'export %s=%q\n' "$name" "${!name}"; done
 } >"$work/disk/environment"
 {

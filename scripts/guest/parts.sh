@@ -2,6 +2,8 @@
 # kept in a folder. Each appears there whole or not at all.
 # shellcheck shell=bash
 
+guest_initrd=$(dirname "${BASH_SOURCE[0]}")/initrd # the program that it starts
+
 # What programs of this repository are linked with, and what a test's shell expects. Debian 12's, as
 # on the machine that built them.
 guest_packages=(
@@ -9,6 +11,7 @@ guest_packages=(
   libabsl20220623 libbenchmark1debian libbrotli1 libc-ares2 libcgroup2 libcpp-httplib0.11 libfmt9
   libgrpc++1.51 libgrpc29 libhwloc15 libnuma1 libprotobuf32 libre2-9 libspdlog1.10 libssl3 libstdc++6
   libudev1 libyaml-cpp0.7 zlib1g
+  libseccomp2 # runc's
 )
 
 # extract SUITE FOLDER PACKAGE...: the packages and all that they depend on, unpacked and not set up.
@@ -36,7 +39,7 @@ make_qemu() { extract trixie "$1" qemu-system-x86; }
 # Of a kernel's modules: those without which the disks and overlays cannot be used.
 guest_modules=(virtio_pci virtio_blk overlay)
 
-# make_kernel FOLDER SUITE BUSYBOX: vmlinuz, and an initrd that finds the disks (init of this folder).
+# make_kernel FOLDER SUITE BUSYBOX: vmlinuz, and an initrd that finds the disks.
 make_kernel() {
   local out=$1 suite=$2 busybox=$3 work=$1.work tree version package file name options
   debian_apt_open "$work" "$suite" || return 1
@@ -63,13 +66,13 @@ make_kernel() {
     esac
     echo "$name" >>"$work/initrd/modules/order"
   done
-  cp "$(dirname "${BASH_SOURCE[0]}")/initrd" "$work/initrd/init"
+  cp "$guest_initrd" "$work/initrd/init"
   chmod +x "$work/initrd/init"
   (cd "$work/initrd" && find . | cpio --quiet -o -H newc) >"$out/initrd"
   rm -rf "$work"
 }
 
-# make_root FOLDER RUNTIME: disk.img, with the containerds of scripts/runtime.sh where they are here.
+# make_root FOLDER RUNTIME VERSIONS: disk.img, with the containerds of scripts/runtime.sh where they are here.
 make_root() {
   local out=$1 runtime=$2 tree=$1/tree
   mkdir -p "$out"
@@ -84,13 +87,15 @@ make_root() {
   rm -rf "$tree"
 }
 
-# part FOLDER NAME MAKER ARGUMENT...: FOLDER/NAME by MAKER, unless it is there.
+# part FOLDER NAME MAKER ARGUMENT...: FOLDER/NAME by MAKER, unless it is there and was made the same way.
 part() {
-  local target=$1/$2 maker=$3 work=$1/making/$2
+  local target=$1/$2 maker=$3 work=$1/making/$2 recipe
   shift 3
-  [ ! -e "$target" ] || return 0
+  recipe=$(declare -f "$maker" extract disk && cat "$guest_initrd" && echo "${guest_packages[*]} ${guest_modules[*]} $*")
+  [ "$(cat "$target/recipe" 2>/dev/null)" != "$recipe" ] || return 0
   echo "guest: making ${target##*/}" >&2
-  mkdir -p "${work%/*}"
   "$maker" "$work" "$@" || return 1
+  echo "$recipe" >"$work/recipe"
+  rm -rf "$target"
   mv "$work" "$target"
 }

@@ -10,6 +10,11 @@
 #include "tests/lab/process.h"
 
 namespace pinion::integration {
+namespace {
+
+constexpr Milliseconds kAnswer{30000};
+
+}  // namespace
 
 Result<Exercise> Exercise::prepare(const lab::ContainerdLab& node, lab::PodSpec& spec) {
   const std::string folder = node.dir() + "/exercise-" + spec.name;
@@ -36,7 +41,7 @@ Result<Exercise::Did> Exercise::tell(const std::string& command) const {
   std::string answer;
   while (answer.find('\n') == std::string::npos) {
     pollfd wait{.fd = out_.get(), .events = POLLIN, .revents = 0};
-    if (::poll(&wait, 1, 30'000) != 1) {
+    if (::poll(&wait, 1, static_cast<int>(lab::patient(kAnswer).count())) != 1) {
       return failure(Errc::kUnavailable, "no answer to '" + command + "'");
     }
     std::array<char, 64> text{};

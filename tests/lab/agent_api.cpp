@@ -21,7 +21,7 @@ Status call(const std::string& socket, Method method, const Request& request, Re
   const auto stub =
       api::Node::NewStub(grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kLimit);
+  context.set_deadline(std::chrono::system_clock::now() + patient(kLimit));
   const grpc::Status status = (stub.get()->*method)(&context, request, &response);
   if (status.ok()) return {};
   return failure(Errc::kUnavailable, "agent's interface: " + status.error_message());
@@ -51,7 +51,7 @@ Result<AgentFigures> AgentApi::figures(const std::string& container) const {
 
 Result<AgentFigures> AgentApi::figures_after(const std::string& container, double cpu_seconds,
                                              Milliseconds limit) const {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto deadline = std::chrono::steady_clock::now() + patient(limit);
   for (;;) {
     auto answer = figures(container);
     const bool enough =

@@ -11,6 +11,11 @@
 #include "base/fd.h"
 
 namespace pinion::lab {
+namespace {
+
+constexpr Milliseconds kAnswer{5000};
+
+}  // namespace
 
 std::string default_agent() {
   const char* folder = std::getenv("PINION_BIN_DIR");
@@ -63,7 +68,8 @@ Result<AgentStatus> AgentProcess::status() const {
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return sys_failure("connect " + path);
   }
-  const timeval limit{.tv_sec = 5, .tv_usec = 0};
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patient(kAnswer));
+  const timeval limit{.tv_sec = seconds.count(), .tv_usec = 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   std::string text;
   std::array<char, 16384> buffer{};

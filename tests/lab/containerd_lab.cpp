@@ -110,8 +110,8 @@ Status ContainerdLab::make_folder() {
   const ContainerdConfig config{.version3 = options_.containerd != "1.7",
                                 .dir = dir_,
                                 .runc = options_.runtime + "/runc",
-                                .registration_timeout = options_.registration_timeout,
-                                .request_timeout = options_.request_timeout};
+                                .registration_timeout = patient(options_.registration_timeout),
+                                .request_timeout = patient(options_.request_timeout)};
   return write_file(dir_ + "/config.toml", to_toml(config));
 }
 

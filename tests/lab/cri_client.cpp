@@ -109,7 +109,7 @@ struct CriClient::Stub {
   Status call(const char* name, Method method, const Request& request, Response& response,
               Milliseconds limit, bool wait_for_ready = true) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + limit);
+    context.set_deadline(std::chrono::system_clock::now() + patient(limit));
     context.set_wait_for_ready(wait_for_ready);
     const grpc::Status status = (service.get()->*method)(&context, request, &response);
     if (status.ok()) return {};

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -57,8 +59,13 @@ std::string tail_of(const std::string& path, int lines) {
   return text->substr(from);
 }
 
+Milliseconds patient(Milliseconds limit) {
+  const char* factor = std::getenv("PINION_PATIENCE");
+  return limit * std::max(1, factor != nullptr ? std::atoi(factor) : 1);
+}
+
 bool eventually(Milliseconds limit, const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto deadline = std::chrono::steady_clock::now() + patient(limit);
   for (;;) {
     if (condition()) return true;
     if (std::chrono::steady_clock::now() >= deadline) return false;

@@ -20,7 +20,11 @@ Status write_existing(const std::string& path, const std::string& text);
 // The last `lines` lines of a file, "" when it cannot be read: for messages about a failure.
 std::string tail_of(const std::string& path, int lines);
 
-// Asks `condition` every few milliseconds until it holds or `limit` has passed; says which.
+// A limit of the lab's as it is on this machine: $PINION_PATIENCE times as long where that is set,
+// because an emulated machine is slower. All waits of the lab go through it.
+Milliseconds patient(Milliseconds limit);
+
+// Asks `condition` every few milliseconds until it holds or patient(limit) has passed; says which.
 bool eventually(Milliseconds limit, const std::function<bool()>& condition);
 
 // The folder that the running program lies in.

@@ -97,7 +97,7 @@ bool Process::running() {
 std::optional<int> Process::wait(Milliseconds limit) {
   if (pid_ == 0) return status_;
   pollfd ended{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
-  if (::poll(&ended, 1, static_cast<int>(limit.count())) <= 0) return std::nullopt;
+  if (::poll(&ended, 1, static_cast<int>(patient(limit).count())) <= 0) return std::nullopt;
   int status = 0;
   if (::waitpid(pid_, &status, 0) != pid_) return std::nullopt;
   pid_ = 0;
