@@ -5,6 +5,7 @@
      migrate N   moves to the other of its first two allowed CPUs, N times
      switch N    gives up its CPU to sleep, N times
      touch N     writes to N pages never used before
+     hold N      the same, and keeps them
      burn N      computes for N milliseconds of CPU time */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -42,14 +43,21 @@ static int give_up(long count) {
   return 0;
 }
 
-static int touch(long count) {
+static char* written_pages(long count) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   char* memory = mmap(NULL, page * (size_t)count, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return -1;
+  if (memory == MAP_FAILED) return NULL;
   madvise(memory, page * (size_t)count, MADV_NOHUGEPAGE);
   for (long i = 0; i < count; ++i) memory[page * (size_t)i] = 1;
-  return munmap(memory, page * (size_t)count);
+  return memory;
+}
+
+static int hold(long count) { return written_pages(count) == NULL ? -1 : 0; }
+
+static int touch(long count) {
+  char* memory = written_pages(count);
+  return memory == NULL ? -1 : munmap(memory, (size_t)sysconf(_SC_PAGESIZE) * (size_t)count);
 }
 
 static long cpu_ms(void) {
@@ -69,6 +77,7 @@ static int run(const char* command, long count) {
   if (strcmp(command, "migrate") == 0) return migrate(count);
   if (strcmp(command, "switch") == 0) return give_up(count);
   if (strcmp(command, "touch") == 0) return touch(count);
+  if (strcmp(command, "hold") == 0) return hold(count);
   if (strcmp(command, "burn") == 0) return burn(count);
   return -1;
 }

@@ -28,16 +28,20 @@ void NodeTest::SetUp() {
   ASSERT_TRUE(ok(machine));
   if (machine->ranks < 1) GTEST_SKIP() << "this machine has one core only";
   machine_ = std::move(*machine);
-  auto lab = lab::ContainerdLab::start(options);
+  auto lab = open_lab(options);
   ASSERT_TRUE(ok(lab));
   lab_ = std::move(*lab);
+}
+
+Result<std::shared_ptr<lab::ContainerdLab>> NodeTest::open_lab(const lab::LabOptions& options) {
+  return lab::ContainerdLab::start(options);
 }
 
 void NodeTest::TearDown() {
   if (!lab_) return;
   if (HasFailure()) std::printf("%s\n", logs().c_str());
   agent_.kill();
-  EXPECT_TRUE(ok(lab_->close())) << "left behind";
+  EXPECT_TRUE(ok(close_lab())) << "left behind";
 }
 
 std::string NodeTest::logs() const {

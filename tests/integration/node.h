@@ -44,13 +44,17 @@ struct Machine {
 };
 Result<Machine> this_machine();
 
-// Every case runs against each containerd. Skips, with the reason, where no lab can run.
+// Every case runs against each containerd, each time a new one unless open_lab() says otherwise. Skips,
+// with the reason, where no lab can run.
 class NodeTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override;
   void TearDown() override;
+  virtual Result<std::shared_ptr<lab::ContainerdLab>> open_lab(const lab::LabOptions& options);
+  virtual Status close_lab() { return lab_->close(); }
 
   [[nodiscard]] lab::ContainerdLab& node() { return *lab_; }
+  [[nodiscard]] const lab::ContainerdLab& node() const { return *lab_; }
   [[nodiscard]] lab::AgentProcess& agent() { return agent_; }
   [[nodiscard]] const Machine& machine() const { return machine_; }
 
@@ -86,7 +90,7 @@ class NodeTest : public testing::TestWithParam<std::string> {
   [[nodiscard]] Result<CpuSet> file_of(const lab::AgentContainer& container) const;
 
   Machine machine_;
-  std::unique_ptr<lab::ContainerdLab> lab_;
+  std::shared_ptr<lab::ContainerdLab> lab_;
   lab::AgentProcess agent_;
 };
 
