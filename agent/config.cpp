@@ -26,7 +26,9 @@ constexpr Flag kFlags[] = {
      "live | xml:FILE | synthetic:STRING | root:DIR [the machine at --host-root]"},
     {"--host-root", "hostRoot", "Directory that holds the host's /sys and /proc [/]"},
     {"--reserved-cpus", "reservedSystemCPUs", "CPUs never given away, e.g. 0-1,64 [none]"},
-    {"--fence", "fence", "How others are kept off: auto | leaf | runtime [auto]"},
+    {"--fence", "fence", "How others are kept off: auto | partition | leaf | runtime [auto]"},
+    {"--partition", "partition",
+     "Partitions made: root | asked | isolated (asked: by the pod) [root]"},
     {"--state-dir", "stateDir", "Directory of the lock and the status socket [/run/pinion]"},
     {"--kubelet-dir", "kubeletDir",
      "The kubelet's directory, under --host-root [/var/lib/kubelet]"},
@@ -141,6 +143,7 @@ std::string to_yaml(const Config& config) {
       << "\n  prefer-align-cpus-by-uncorecache: "
       << yes_no(config.defaults.align == topology::Align::kL3)
       << "\nfence: " << word_of(config.fence, kFenceWords)
+      << "\npartition: " << word_of(config.partition, kPartitionWords)
       << "\nstateDir: " << quoted(config.state_dir)
       << "\nkubeletDir: " << quoted(config.kubelet_dir)
       << "\nauditInterval: " << config.audit_interval.count() << "ms\n";

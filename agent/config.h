@@ -11,7 +11,7 @@
 
 namespace pinion::agent {
 
-enum class FenceChoice { kAuto, kLeaf, kRuntime };
+enum class FenceChoice { kAuto, kPartition, kLeaf, kRuntime };
 enum class LogFormat { kText, kJson };
 
 // What is counted by perf, for each container.
@@ -27,8 +27,13 @@ enum class SharedCounters {
 
 inline constexpr std::array kFenceWords{
     topology::Word<FenceChoice>{"auto", FenceChoice::kAuto},
+    topology::Word<FenceChoice>{"partition", FenceChoice::kPartition},
     topology::Word<FenceChoice>{"leaf", FenceChoice::kLeaf},
     topology::Word<FenceChoice>{"runtime", FenceChoice::kRuntime}};
+inline constexpr std::array kPartitionWords{
+    topology::Word<engine::PartitionKinds>{"root", engine::PartitionKinds::kRoot},
+    topology::Word<engine::PartitionKinds>{"asked", engine::PartitionKinds::kAsked},
+    topology::Word<engine::PartitionKinds>{"isolated", engine::PartitionKinds::kIsolated}};
 inline constexpr std::array kLogFormatWords{topology::Word<LogFormat>{"text", LogFormat::kText},
                                             topology::Word<LogFormat>{"json", LogFormat::kJson}};
 inline constexpr std::array kCountersWords{
@@ -48,6 +53,7 @@ struct Config {
   bool strict_reservation = false;      // strict-cpu-reservation
   engine::Defaults defaults;
   FenceChoice fence = FenceChoice::kAuto;
+  engine::PartitionKinds partition = engine::PartitionKinds::kRoot;
   std::string state_dir = "/run/pinion";             // lock and status socket
   std::string kubelet_dir = "/var/lib/kubelet";      // under host_root; its state file is read
   std::chrono::milliseconds audit_interval{10'000};  // 100 ms .. 1 h

@@ -163,6 +163,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"cpuManagerPolicy", set_policy},
       {"topologyManagerPolicy", set_topology_manager},
       {"fence", word_into(&Config::fence, kFenceWords)},
+      {"partition", word_into(&Config::partition, kPartitionWords)},
       {"stateDir", text_into(&Config::state_dir)},
       {"kubeletDir", text_into(&Config::kubelet_dir)},
       {"auditInterval", duration_into(&Config::audit_interval, 100ms, 60min, "100ms and 60m")},

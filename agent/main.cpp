@@ -58,7 +58,7 @@ Status run(const Config& config) {
   auto topology = topology::discover(*source);
   if (!topology) return failure(topology.error().within("read the machine"));
   if (auto valid = check_reserved(config, *topology); !valid) return valid;
-  auto enforcement = choose_enforcement(config);
+  auto enforcement = choose_enforcement(config, topology->online);
   if (!enforcement) return failure(enforcement.error());
   auto status = StatusServer::listen(config.state_dir + "/status.sock");
   if (!status) return failure(status.error());
@@ -67,7 +67,8 @@ Status run(const Config& config) {
   engine::Engine engine(std::move(*topology),
                         {.reserved = config.reserved,
                          .strict_reservation = config.strict_reservation,
-                         .defaults = config.defaults},
+                         .defaults = config.defaults,
+                         .partition_kinds = config.partition},
                         enforcement->fence);
   log.info("started", {{"version", kVersion},
                        {"cpus", engine.state().topology.online.to_string()},

@@ -22,14 +22,24 @@ Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files, Log&
       next_audit_(std::chrono::steady_clock::now() + audit_interval),
       resync_pause_(kFirstResyncPause) {}
 
-void Node::enforce(const engine::Enforce& wanted) {
+void Node::enforce(const engine::Enforce& wanted, int depth) {
   if (!files_) return;
   const engine::Enforced result = files_->enforce(wanted);
-  const std::vector<engine::Note> notes = engine_.report(result);
-  for (const engine::Note& note : notes) log_.write(note);
+  const engine::Aftermath after = engine_.report(result);
+  for (const engine::Note& note : after.notes) log_.write(note);
   changed_ = true;
   // An audit that finds all well is no news.
-  if (wanted.cause != engine::Cause::kAudit || result.written || !notes.empty()) ++version_;
+  if (wanted.cause != engine::Cause::kAudit || result.written || !after.notes.empty()) ++version_;
+  if (depth == 0) return;
+  for (const engine::Enforce& next : after.now) enforce(next, depth - 1);
+}
+
+void Node::unguard(const engine::Unguard& group) {
+  if (!files_) return;
+  if (const auto done = files_->unguard(group); !done) {
+    log_.warn("a partition was not taken away whole: the next one in its way will try again",
+              {{"cgroup", group.cgroups_path}, {"why", done.error().text}});
+  }
 }
 
 void Node::keep(std::vector<engine::Refused> refused) {
@@ -64,6 +74,7 @@ engine::Reply Node::handle(engine::Event event) {
                {{"what", effects.fatal}});
     std::abort();
   }
+  for (const engine::Unguard& group : effects.unguard) unguard(group);
   for (const engine::Enforce& wanted : effects.now) enforce(wanted);
   for (const engine::Note& note : effects.notes) log_.write(note);
   synchronized_ = synchronized_ || all != nullptr;

@@ -49,7 +49,9 @@ class Node final : public nri::Handler {
   [[nodiscard]] const std::deque<RefusalView>& refusals() const { return refusals_; }
 
  private:
-  void enforce(const engine::Enforce& wanted);
+  // One follows from another at most `depth` times.
+  void enforce(const engine::Enforce& wanted, int depth = 2);
+  void unguard(const engine::Unguard& group);
   void keep(std::vector<engine::Refused> refused);
 
   engine::Engine engine_;

@@ -8,13 +8,28 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "agent/cgroup/partitions.h"
+
 namespace pinion::agent {
 namespace {
 
+using engine::FenceKind;
 using topology::Source;
 
 std::string under(const std::string& root, const std::string& path) {
   return root == "/" ? path : root + path;
+}
+
+// Whether partitions work, after the empty ones of a killed agent were taken away. Live ones show
+// that they do without a trial.
+Status try_partitions(const cgroup::Hierarchy& hierarchy, const topology::CpuSet& online) {
+  if (hierarchy.version != 2) {
+    return failure(Errc::kUnavailable, "the cpuset controller is on cgroup v1");
+  }
+  const cgroup::Partitions partitions(hierarchy.mount);
+  const auto swept = partitions.sweep(false);
+  if (!swept) return failure(swept.error());
+  return swept->left > 0 ? Status() : partitions.probe(online);
 }
 
 }  // namespace
@@ -74,7 +89,7 @@ Status check_reserved(const Config& config, const topology::Topology& topology) 
   return {};
 }
 
-Result<Enforcement> choose_enforcement(const Config& config) {
+Result<Enforcement> choose_enforcement(const Config& config, const topology::CpuSet& online) {
   Enforcement result;
   const auto source = config.source();
   if (!source) return failure(source.error());
@@ -88,10 +103,21 @@ Result<Enforcement> choose_enforcement(const Config& config) {
     hierarchy->writable = hierarchy->writable && config.fence != FenceChoice::kRuntime;
     result.why = "cgroup v" + std::to_string(hierarchy->version) + " at " + hierarchy->mount +
                  (hierarchy->writable ? "" : ", only read");
-    result.fence = hierarchy->writable ? engine::FenceKind::kLeaf : engine::FenceKind::kRuntime;
+    if (hierarchy->writable && config.fence == FenceChoice::kLeaf) {
+      result.fence = FenceKind::kLeaf;
+      // A partition that an agent before this one has made would never change again.
+      if (hierarchy->version == 2) (void)cgroup::Partitions(hierarchy->mount).sweep(true);
+    } else if (hierarchy->writable) {
+      const auto guarding = try_partitions(*hierarchy, online);
+      result.fence = guarding ? FenceKind::kPartition : FenceKind::kLeaf;
+      if (!guarding) result.why += "; no partitions: " + guarding.error().text;
+    }
     result.files.emplace(*hierarchy, under(config.host_root, "/proc"));
   }
-  if (config.fence == FenceChoice::kLeaf && result.fence != engine::FenceKind::kLeaf) {
+  if (config.fence == FenceChoice::kPartition && result.fence != FenceKind::kPartition) {
+    return failure(Errc::kUnavailable, "fence 'partition' cannot work here: " + result.why);
+  }
+  if (config.fence == FenceChoice::kLeaf && result.fence != FenceKind::kLeaf) {
     return failure(Errc::kUnavailable,
                    "fence 'leaf' needs a writable cpuset hierarchy: " + result.why);
   }

@@ -25,14 +25,16 @@ Status check_kubelet(const Config& config);
 // under strict reservation.
 Status check_reserved(const Config& config, const topology::Topology& topology);
 
-// The fence for this machine and the cgroup files to work with. Without files (another machine's
-// topology or snapshot, no hierarchy) `files` is empty and `why` says so.
+// The best fence that works on this machine, as tried out, and the cgroup files to work with; `why`
+// says what stood in the way of a better one. Empty partitions that a killed agent has left are
+// taken away. Without files (another machine's topology or snapshot, no hierarchy) `files` is empty
+// and `why` says so.
 struct Enforcement {
   engine::FenceKind fence = engine::FenceKind::kRuntime;
   std::optional<cgroup::CpusetFiles> files;
   std::string why;
 };
 // Errors: kUnavailable when the configuration forces a fence that cannot work here.
-Result<Enforcement> choose_enforcement(const Config& config);
+Result<Enforcement> choose_enforcement(const Config& config, const topology::CpuSet& online);
 
 }  // namespace pinion::agent

@@ -5,7 +5,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kLeastPause{20};
 
-ContainerView view_of(const engine::Engine& engine, const engine::Member& member) {
+// Of shared containers, what partitions leave them.
+ContainerView view_of(const engine::Engine& engine, const engine::Member& member,
+                      const topology::CpuSet& guarded) {
   ContainerView view;
   view.id = member.id;
   view.name = member.name;
@@ -21,6 +23,10 @@ ContainerView view_of(const engine::Engine& engine, const engine::Member& member
   view.decided = engine.target_of(member);
   view.told = member.told;
   view.applied = member.applied;
+  if (!view.exclusive) {
+    view.decided.cpus -= guarded;
+    if (view.applied) view.applied->cpus -= guarded;
+  }
   view.job = member.labels.job;
   view.task_group = member.labels.task_group;
   view.profile = member.labels.profile;
@@ -39,13 +45,16 @@ NodeView make_view(const Node& node, const nri::Connection& connection,
   view.topology = std::move(topology);
   view.ledger = state.ledger;
   view.shared = state.shared();
-  view.pool = engine.pool();
+  const topology::CpuSet guarded = engine.guarded();
+  view.pool = engine.pool() - guarded;
   view.fence = engine.fence_name();
   view.compares_files = node.compares_files();
   view.strict_reservation = state.strict_reservation;
   view.synchronized = node.synchronized();
   view.containers.reserve(state.members.size());
-  for (const auto& [id, member] : state.members) view.containers.push_back(view_of(engine, member));
+  for (const auto& [id, member] : state.members) {
+    view.containers.push_back(view_of(engine, member, guarded));
+  }
   view.refusals.assign(node.refusals().begin(), node.refusals().end());
   view.counters = engine.counters();
   view.nri = connection.counters();

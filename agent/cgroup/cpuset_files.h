@@ -22,14 +22,22 @@ class CpusetFiles {
   [[nodiscard]] Result<engine::Applied> read(const std::string& cgroups_path,
                                              std::uint32_t pid) const;
 
-  // Brings the container's files to the wanted cpuset: reads, and writes what differs. Narrowing a
-  // v1 group narrows the groups inside it first, which the kernel otherwise refuses (EBUSY).
+  // Brings the container's files to the wanted cpuset: reads, and writes what differs; then makes
+  // it the wanted partition. Narrowing a v1 group narrows the groups inside it first, which the
+  // kernel otherwise refuses (EBUSY).
   [[nodiscard]] engine::Enforced enforce(const engine::Enforce& wanted) const;
+
+  // Takes a partition away from a container that lives on without, or is gone.
+  [[nodiscard]] Status unguard(const engine::Unguard& group) const;
 
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
 
  private:
-  [[nodiscard]] Result<Fd> open_group(const std::string& cgroups_path, std::uint32_t pid) const;
+  struct Group {
+    Fd directory;
+    std::string path;  // below the mount
+  };
+  [[nodiscard]] Result<Group> open_group(const std::string& cgroups_path, std::uint32_t pid) const;
   [[nodiscard]] Result<engine::Applied> read_group(int group) const;
 
   Hierarchy hierarchy_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "topology/last_shared.h"
 
@@ -48,7 +49,17 @@ Engine::Engine(topology::Topology topology, const Settings& settings, FenceKind 
   state_.topology = std::move(topology);
   state_.ledger = topology::Ledger(settings.reserved);
   state_.strict_reservation = settings.strict_reservation;
-  fence_ = fence == FenceKind::kLeaf ? make_leaf_fence() : make_runtime_fence(state_);
+  switch (fence) {
+    case FenceKind::kPartition:
+      fence_ = make_partition_fence(settings.partition_kinds);
+      break;
+    case FenceKind::kLeaf:
+      fence_ = make_leaf_fence();
+      break;
+    case FenceKind::kRuntime:
+      fence_ = make_runtime_fence(state_);
+      break;
+  }
 }
 
 Effects Engine::handle(const Event& event) {
@@ -60,11 +71,14 @@ Effects Engine::handle(const Event& event) {
   keep_last(effects.now);
   for (Enforce& wanted : effects.now) {  // later decisions of the same event count
     if (const Member* member = state_.find(wanted.id)) {
-      wanted.cpuset = target_of(*member);
+      wanted = fence_->enforce(state_, *member, wanted.cause);
     }
   }
+  effects.unguard = std::exchange(state_.unguard, {});
   counters_.updates_told += effects.reply.updates.size();
-  if (auto broken = broken_invariant(state_, pool())) effects.fatal = std::move(*broken);
+  if (auto broken = broken_invariant(state_, pool(), fence_->held(state_))) {
+    effects.fatal = std::move(*broken);
+  }
   return effects;
 }
 
@@ -100,8 +114,14 @@ bool Engine::free_cores(Member& member) {
   past.cores[member.name] = member.own.cpus;
   past.released |= member.own.cpus;
   state_.ledger.release(member.id);
+  if (member.guarded) {
+    state_.unguard.push_back(
+        {.cgroups_path = member.cgroups_path, .pid = member.pid, .cpus = member.own.cpus});
+  }
   member.role = Role::kShared;
   member.own = {};
+  member.guarded = false;
+  member.unguarded_why.clear();
   return true;
 }
 
@@ -134,7 +154,7 @@ Member* Engine::known(const Pod& pod, const Container& container, Effects& effec
   Member& member = remember(pod, container);
   effects.notes.push_back(
       note(Note::Level::kWarn, "container was never announced, taken in now", member));
-  const Wish wish = wish_of(pod, container.name, member.resources, settings_.defaults);
+  const Wish wish = wish_for(pod, member, member.resources);
   warn(wish, member, effects);
   if (auto refusal = place(member, wish, past_cores(member), effects)) {
     member.trouble = *refusal;
@@ -190,6 +210,16 @@ std::string Engine::count_refusal(const Member& member, const Refusal& refusal, 
   return count_refusal(member, topology::to_string(refusal.reason), refusal.text, effects);
 }
 
+Wish Engine::wish_for(const Pod& pod, Member& member, const Resources& resources) const {
+  Wish wish = wish_of(pod, member.name, resources, settings_.defaults);
+  member.isolate = wish.request.use_isolated;
+  // Where no CPU is isolated from the boot on, a partition isolates.
+  const bool by_partition = settings_.partition_kinds != PartitionKinds::kRoot &&
+                            state_.topology.isolated.empty() && fence_->makes_partitions();
+  if (by_partition) wish.request.use_isolated = false;
+  return wish;
+}
+
 // What it held before it restarted, or what its pod's init containers left.
 CpuSet Engine::past_cores(const Member& member) const {
   const auto past = state_.past.find(member.pod_id);
@@ -238,7 +268,7 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
 void Engine::on(const CreateContainer& event, Effects& effects) {
   forget_stale_attempts(event.pod, event.container);
   Member& member = remember(event.pod, event.container);
-  const Wish wish = wish_of(event.pod, event.container.name, member.resources, settings_.defaults);
+  const Wish wish = wish_for(event.pod, member, member.resources);
   warn(wish, member, effects);
   if (auto refusal = place(member, wish, past_cores(member), effects)) {
     effects.reply.refusal = refusal_text(member, *refusal);
@@ -303,14 +333,14 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effe
 void Engine::on(const UpdateContainer& event, Effects& effects) {
   Member& member = *known(event.pod, event.container, effects);
   const Resources after = merge(member.resources, event.wanted);
-  const Wish wish = wish_of(event.pod, member.name, after, settings_.defaults);
+  const Wish wish = wish_for(event.pod, member, after);
   if (auto refusal = resize(member, wish, effects)) {
     effects.reply.refusal = refusal_text(member, *refusal);
     return;
   }
   member.resources = after;
   member.stuck = false;
-  if (member.started) effects.now.push_back(enforce(state_, member, pool(), Cause::kResize));
+  if (member.started) effects.now.push_back(fence_->enforce(state_, member, Cause::kResize));
   std::erase_if(effects.reply.updates, [&](const CpusetUpdate& u) { return u.id == member.id; });
   effects.reply.own = target_of(member);
   member.told = effects.reply.own;
@@ -364,7 +394,7 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
       member.stuck = false;
       const bool update = event.kind == ContainerEvent::Kind::kPostUpdate;
       effects.now.push_back(
-          enforce(state_, member, pool(), update ? Cause::kPostUpdate : Cause::kPostStart));
+          fence_->enforce(state_, member, update ? Cause::kPostUpdate : Cause::kPostStart));
       break;
     }
     case ContainerEvent::Kind::kRemove: {
@@ -378,6 +408,14 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
   }
 }
 
+CpuSet Engine::guarded() const {
+  CpuSet guarded;
+  for (const auto& [id, member] : state_.members) {
+    if (member.guarded) guarded |= member.own.cpus;
+  }
+  return guarded;
+}
+
 // --- decided against applied
 // ----------------------------------------------------------------------
 
@@ -385,27 +423,55 @@ std::optional<Enforce> Engine::audit(std::string_view after) {
   for (auto it = state_.members.upper_bound(after); it != state_.members.end(); ++it) {
     if (!it->second.started) continue;
     it->second.stuck = false;
-    return enforce(state_, it->second, pool(), Cause::kAudit);
+    return fence_->enforce(state_, it->second, Cause::kAudit);
   }
   return std::nullopt;
 }
 
-std::vector<Note> Engine::report(const Enforced& result) {
-  std::vector<Note> notes;
+// Whether a partition holds the member's cores now, and who must do it if none does.
+Aftermath Engine::report_partition(Member& member, const Enforced& result) {
+  Aftermath after;
+  if (!result.partition || member.role != Role::kExclusive) return after;
+  const bool guards = result.partition_error.empty() && result.partition->cpus == member.own.cpus;
+  if (guards) {
+    if (!member.guarded) ++counters_.guarded;
+    member.guarded = true;
+    member.unguarded_why.clear();
+    return after;
+  }
+  const bool news = member.unguarded_why != result.partition_error;
+  if (member.unguarded_why.empty()) ++counters_.unguarded;
+  member.guarded = false;
+  member.unguarded_why =
+      result.partition_error.empty() ? "it is one of other CPUs" : result.partition_error;
+  if (news) {
+    Note line = note(Note::Level::kWarn,
+                     "no partition, others are kept off by their own files instead", member);
+    line.fields.emplace_back("cpus", member.own.cpus.to_string());
+    line.fields.emplace_back("why", member.unguarded_why);
+    after.notes.push_back(std::move(line));
+  }
+  after.now = fence_->unguarded(state_, member);
+  return after;
+}
+
+Aftermath Engine::report(const Enforced& result) {
   Member* member = state_.find(result.id);
-  if (member == nullptr) return notes;
+  if (member == nullptr) return {};
+  Aftermath after = report_partition(*member, result);
+  std::vector<Note>& notes = after.notes;
   const Cpuset wanted = target_of(*member);
 
   if (result.gone) {
     if (result.cause != Cause::kAudit || ++member->missing < kMissingAuditsBeforeGone) {
       member->stuck = true;  // its StopContainer is on the way
-      return notes;
+      return after;
     }
     ++counters_.lost_stops;
     notes.push_back(
         note(Note::Level::kWarn, "container is gone, its stop was never told", *member));
     forget(result.id);
-    return notes;
+    return after;
   }
   member->missing = 0;
   if (!result.error.empty()) {
@@ -419,7 +485,7 @@ std::vector<Note> Engine::report(const Enforced& result) {
     }
     member->trouble = result.error;
   }
-  if (!result.found) return notes;
+  if (!result.found) return after;
 
   const bool expected =
       matches(*result.found, wanted) || (member->applied && *member->applied == *result.found);
@@ -445,7 +511,8 @@ std::vector<Note> Engine::report(const Enforced& result) {
     member->applied = result.found;
     if (result.error.empty() && matches(*result.found, wanted)) member->trouble.clear();
   }
-  return notes;
+  if (result.partition) member->applied->partition = *result.partition;
+  return after;
 }
 
 }  // namespace pinion::engine

@@ -13,18 +13,27 @@ struct Settings {
   CpuSet reserved;                  // never given away exclusively
   bool strict_reservation = false;  // reserved CPUs are for system containers only
   Defaults defaults;
+  PartitionKinds partition_kinds = PartitionKinds::kRoot;
 };
 
-enum class FenceKind { kLeaf, kRuntime };
+enum class FenceKind { kPartition, kLeaf, kRuntime };
 
 // What came of an Enforce.
 struct Enforced {
   std::string id;
   Cause cause = Cause::kAudit;
-  std::optional<Applied> found;  // what stood there; nullopt: could not be read
-  bool written = false;          // it differed and now is as wanted
-  bool gone = false;             // the container has no cgroup (any more)
-  std::string error;             // it differs and could not be written, or could not be read
+  std::optional<Applied> found;        // what stood there; nullopt: could not be read
+  bool written = false;                // it differed and now is as wanted
+  bool gone = false;                   // the container has no cgroup (any more)
+  std::string error;                   // it differs and could not be written, or could not be read
+  std::optional<Partition> partition;  // where one was asked for: what there is now
+  std::string partition_error;         // where it is not the one asked for: why
+};
+
+// What follows from the result of an Enforce.
+struct Aftermath {
+  std::vector<Enforce> now;  // at once: others must be kept off by their files after all
+  std::vector<Note> notes;
 };
 
 // Events since the start; none ever goes back.
@@ -44,6 +53,8 @@ struct Counters {
   std::uint64_t drift = 0;       // files changed by somebody else
   std::uint64_t repairs = 0;     // of late, drift and unpinned ones: written right again
   std::uint64_t write_failures = 0;
+  std::uint64_t guarded = 0;       // partitions made, found or made anew
+  std::uint64_t unguarded = 0;     // partitions that could not be made, or were lost
   std::uint64_t updates_told = 0;  // entries in update[] of answers
 };
 
@@ -54,8 +65,8 @@ class Engine {
   // What to do for one event; the reply in it is for the runtime.
   [[nodiscard]] Effects handle(const Event& event);
 
-  // The result of an Enforce that handle(), idle() or audit() asked for. Notes only.
-  [[nodiscard]] std::vector<Note> report(const Enforced& result);
+  // The result of an Enforce that handle(), idle(), audit() or report() itself asked for.
+  [[nodiscard]] Aftermath report(const Enforced& result);
 
   // One piece of work for a quiet moment, or nothing.
   [[nodiscard]] std::optional<Enforce> idle() const { return fence_->idle(state_); }
@@ -68,7 +79,10 @@ class Engine {
 
   [[nodiscard]] const State& state() const { return state_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
+  // What the files of shared containers say; the kernel may leave them less (a partition's CPUs).
   [[nodiscard]] CpuSet pool() const { return fence_->pool(state_); }
+  // CPUs that partitions keep everybody else off, whatever the files say.
+  [[nodiscard]] CpuSet guarded() const;
   [[nodiscard]] std::string_view fence_name() const { return fence_->name(); }
   [[nodiscard]] Cpuset target_of(const Member& member) const {
     return target(state_, member, pool());
@@ -94,6 +108,7 @@ class Engine {
   std::optional<std::string> resize(Member& member, const Wish& wish, Effects& effects);
   [[nodiscard]] std::optional<topology::Refusal> leaves_nothing(const topology::Decision&) const;
   [[nodiscard]] CpuSet past_cores(const Member& member) const;
+  [[nodiscard]] Wish wish_for(const Pod& pod, Member& member, const Resources& resources) const;
   static void warn(const Wish& wish, const Member& member, Effects& effects);
   std::string count_refusal(const Member& member, std::string_view reason, const std::string& text,
                             Effects& effects);
@@ -106,6 +121,7 @@ class Engine {
   bool keep(Member& member, const topology::Request& request, const CpuSet& cpus);
   void settle(Member& member, const Wish& wish, const CpuSet& cpus, Effects& effects);
   void count_wrong_files();
+  Aftermath report_partition(Member& member, const Enforced& result);
 
   Settings settings_;
   State state_;

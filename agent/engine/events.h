@@ -56,12 +56,35 @@ struct Container {
   bool operator==(const Container&) const = default;
 };
 
+// A cpuset partition of cgroup v2: the kernel itself keeps everybody else off these CPUs.
+struct Partition {
+  enum class Kind {
+    kNone,      // an ordinary group, or a partition that the kernel calls invalid
+    kRoot,      // tasks inside are balanced over the CPUs
+    kIsolated,  // they are not: each stays where it is put
+  };
+  Kind kind = Kind::kNone;
+  CpuSet cpus;
+
+  bool operator==(const Partition&) const = default;
+};
+
 // What stands in a container's cpuset files.
 struct Applied {
   CpuSet cpus;
   NodeSet mems;
+  Partition partition = {};
 
   bool operator==(const Applied&) const = default;
+};
+
+// A group that holds CPUs by a partition no longer.
+struct Unguard {
+  std::string cgroups_path;
+  std::uint32_t pid = 0;
+  CpuSet cpus;
+
+  bool operator==(const Unguard&) const = default;
 };
 
 // --- events

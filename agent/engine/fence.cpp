@@ -28,11 +28,12 @@ Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
   return {.cpus = on_reserved ? state.ledger.reserved() : pool, .mems = {}};
 }
 
-Enforce enforce(const State& state, const Member& member, const CpuSet& pool, Cause cause) {
+Enforce Fence::enforce(const State& state, const Member& member, Cause cause) const {
   return {.id = member.id,
           .cgroups_path = member.cgroups_path,
           .pid = member.pid,
-          .cpuset = target(state, member, pool),
+          .cpuset = target(state, member, pool(state)),
+          .partition = {},
           .cause = cause};
 }
 

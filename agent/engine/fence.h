@@ -29,6 +29,7 @@ struct Enforce {
   std::string cgroups_path;
   std::uint32_t pid = 0;
   Cpuset cpuset;
+  std::optional<Partition> partition;  // nullopt: of no concern
   Cause cause = Cause::kAudit;
 
   bool operator==(const Enforce&) const = default;
@@ -51,9 +52,10 @@ struct Refused {
   std::string text;
 };
 
-// What the shell has to do for one event, in this order: `now`, then the reply, then the notes.
+// What the shell has to do for one event, in the order of the members.
 struct Effects {
-  std::vector<Enforce> now;  // must be in force before the runtime goes on
+  std::vector<Unguard> unguard;  // before `now`
+  std::vector<Enforce> now;      // must be in force before the runtime goes on
   Reply reply;
   std::vector<Note> notes;
   std::vector<Refused> refused;  // of this event; the reply says the same to the runtime
@@ -67,8 +69,14 @@ class Fence {
 
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  // Where shared containers are to run: part of state.shared(), never empty.
+  [[nodiscard]] virtual bool makes_partitions() const { return false; }
+  // The claims that others are kept off by their own files or answers, and not by the kernel.
+  [[nodiscard]] virtual CpuSet held(const State& state) const { return state.ledger.exclusive(); }
+  // What the files of shared containers are to say: touches nothing held, never empty.
   [[nodiscard]] virtual CpuSet pool(const State& state) const = 0;
+  // The member's files, to be brought to its target.
+  [[nodiscard]] virtual Enforce enforce(const State& state, const Member& member,
+                                        Cause cause) const;
 
   // Cores were taken by an exclusive container that has not started yet.
   virtual void taken(State& state, Effects& effects) = 0;
@@ -78,6 +86,11 @@ class Fence {
   virtual void starting(State& state, const Member& member, Effects& effects) = 0;
   // Cores were given back.
   virtual void returned(State& state, Effects& effects) = 0;
+  // The kernel does not keep others off this one, as was seen just now: what must be done at once.
+  [[nodiscard]] virtual std::vector<Enforce> unguarded(const State& /*state*/,
+                                                       const Member& /*member*/) const {
+    return {};
+  }
   // All containers are known anew; their records are what the runtime last reported.
   virtual void synchronized(State& state, Effects& effects) = 0;
   // One piece of work that can wait for a quiet moment, or nothing.
@@ -89,6 +102,16 @@ class Fence {
 // `leaf`: every shared container's own file is written. Needs a writable cgroup tree.
 std::unique_ptr<Fence> make_leaf_fence();
 
+// `partition`: an exclusive container becomes a cpuset partition, and the kernel takes its cores
+// from everybody else at once; nothing is written for shared containers. A container whose
+// partition cannot be made is fenced as by `leaf`. Needs cgroup v2 with remote partitions.
+enum class PartitionKinds {
+  kRoot,      // always root
+  kAsked,     // isolated where the pod asks for it
+  kIsolated,  // always isolated
+};
+std::unique_ptr<Fence> make_partition_fence(PartitionKinds kinds);
+
 // `runtime`: updates in the answers to the runtime, for where the tree cannot be written. Each
 // costs the runtime a `runc update`, so the pool gives up whole L3 domains at once and takes cores
 // back late.
@@ -97,10 +120,6 @@ std::unique_ptr<Fence> make_runtime_fence(const State& state);
 // What the member is to run on: its own, or the pool (the reserved CPUs for a system container
 // under strict reservation).
 [[nodiscard]] Cpuset target(const State& state, const Member& member, const CpuSet& pool);
-
-// The member's files, to be brought to its target.
-[[nodiscard]] Enforce enforce(const State& state, const Member& member, const CpuSet& pool,
-                              Cause cause);
 
 // True when `applied` is `wanted`; an empty wanted.mems matches everything.
 [[nodiscard]] bool matches(const Applied& applied, const Cpuset& wanted);

@@ -2,8 +2,8 @@
 
 namespace pinion::engine {
 
-CpuSet State::shared() const {
-  CpuSet shared = topology.online - ledger.exclusive();
+CpuSet State::open_to_all(const CpuSet& held) const {
+  CpuSet shared = topology.online - held;
   if (strict_reservation) shared -= ledger.reserved();
   const CpuSet ordinary = shared - topology.isolated;
   return ordinary.empty() ? shared : ordinary;
@@ -41,7 +41,8 @@ std::optional<std::string> broken_pairing(const State& state) {
 
 }  // namespace
 
-std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool) {
+std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
+                                            const CpuSet& held) {
   if (auto broken = broken_pairing(state)) return broken;
   const topology::Ledger& ledger = state.ledger;
   int claimed = 0;
@@ -51,7 +52,7 @@ std::optional<std::string> broken_invariant(const State& state, const CpuSet& po
   if (!ledger.exclusive().is_subset_of(state.topology.online)) return "an offline CPU is claimed";
   if (state.shared().empty()) return "the shared set is empty";
   if (pool.empty()) return "the fence's pool is empty";
-  if (pool.intersects(ledger.exclusive())) return "the fence's pool touches a claim";
+  if (pool.intersects(held)) return "the fence's pool touches a claim";
   return std::nullopt;
 }
 

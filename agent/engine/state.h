@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/engine/events.h"
 #include "agent/engine/policy.h"
@@ -41,9 +42,12 @@ struct Member {
   std::optional<Cpuset> told;      // nullopt: nothing yet, or known to be lost
   std::optional<Applied> applied;  // nullopt: never seen
   std::string trouble;             // why it is not as it should be; empty when it is
-  bool repair_due = false;  // its file was found wrong, not by our doing, and is not mended yet
-  bool stuck = false;       // the last write failed: left alone until the next audit or event
-  int missing = 0;          // audits in a row that found no cgroup
+  bool repair_due = false;    // its file was found wrong, not by our doing, and is not mended yet
+  bool stuck = false;         // the last write failed: left alone until the next audit or event
+  int missing = 0;            // audits in a row that found no cgroup
+  bool isolate = false;       // kExclusive: its pod asked for an isolated partition
+  bool guarded = false;       // kExclusive: a partition keeps others off `own`, as last seen
+  std::string unguarded_why;  // the last try to make one failed: left alone until the next audit
 };
 
 struct State {
@@ -59,16 +63,23 @@ struct State {
   };
   std::map<std::string, Past, std::less<>> past;
 
+  // Partitions whose containers gave their cores back, for the shell to take away.
+  std::vector<Unguard> unguard;
+
   // SHARED: online CPUs that no claim holds, isolated ones left out while others are there, and
   // without the reserved ones under strict reservation. Never empty.
-  [[nodiscard]] CpuSet shared() const;
+  [[nodiscard]] CpuSet shared() const { return open_to_all(ledger.exclusive()); }
+  // The same with `held` in the place of all claims.
+  [[nodiscard]] CpuSet open_to_all(const CpuSet& held) const;
   [[nodiscard]] Member* find(std::string_view id);
   [[nodiscard]] const Member* find(std::string_view id) const;
 };
 
 // The first broken rule of the state as a sentence, or nothing: claims and exclusive members
 // correspond one to one, nobody runs on what another holds, no claim touches a reserved or offline
-// CPU, the shared set and `pool` are not empty and touch no claim.
-[[nodiscard]] std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool);
+// CPU, the shared set and `pool` are not empty and touch no claim; of the claims only `held` count
+// against the pool.
+[[nodiscard]] std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
+                                                          const CpuSet& held);
 
 }  // namespace pinion::engine

@@ -89,7 +89,7 @@ void Engine::count_wrong_files() {
     if (!member.started || !member.applied) continue;
     const bool wrong = member.role == Role::kExclusive
                            ? !matches(*member.applied, member.own)
-                           : member.applied->cpus.intersects(state_.ledger.exclusive());
+                           : member.applied->cpus.intersects(fence_->held(state_));
     if (!wrong || member.repair_due) continue;
     member.repair_due = true;
     ++counters_.drift;
@@ -121,7 +121,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
       ++counters_.kept;
       continue;
     }
-    Wish wish = wish_of(*pod->second, container.name, member.resources, settings_.defaults);
+    Wish wish = wish_for(*pod->second, member, member.resources);
     if (is_new) warn(wish, member, effects);
     const CpuSet cpus = runs_on(container, event.files);
     if (wish.kind == Wish::Kind::kExclusive) {

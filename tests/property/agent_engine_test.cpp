@@ -46,11 +46,12 @@ std::vector<Scene> scenes() {
 
 class RandomLife : public testing::TestWithParam<Scene> {
  protected:
-  static void play(FenceKind fence, bool tamper, unsigned seed, int events) {
+  static void play(FenceKind fence, bool tamper, unsigned seed, int events, int no_partition = 0) {
     SimOptions options;
     options.fence = fence;
     options.settings = GetParam().settings;
     options.tamper = tamper;
+    options.no_partition = no_partition;
     options.seed = seed;
     options.events = events;
     Sim sim(GetParam().machine, options);
@@ -69,6 +70,17 @@ TEST_P(RandomLife, UnderTheLeafFence) {
   play(FenceKind::kLeaf, false, 3, 2'000);
 }
 
+TEST_P(RandomLife, UnderThePartitionFence) {
+  play(FenceKind::kPartition, false, 1, 12'000);
+  play(FenceKind::kPartition, true, 2, 4'000);
+}
+
+TEST_P(RandomLife, WhereSomePartitionsCannotBeMade) {
+  play(FenceKind::kPartition, false, 1, 6'000, 2);
+  play(FenceKind::kPartition, true, 2, 4'000, 3);
+  play(FenceKind::kPartition, false, 3, 2'000, 1);
+}
+
 TEST_P(RandomLife, UnderTheRuntimeFence) {
   play(FenceKind::kRuntime, false, 1, 12'000);
   play(FenceKind::kRuntime, true, 2, 4'000);
@@ -76,7 +88,7 @@ TEST_P(RandomLife, UnderTheRuntimeFence) {
 }
 
 TEST_P(RandomLife, EqualRunsGiveEqualReplies) {
-  for (const FenceKind fence : {FenceKind::kLeaf, FenceKind::kRuntime}) {
+  for (const FenceKind fence : {FenceKind::kPartition, FenceKind::kLeaf, FenceKind::kRuntime}) {
     SimOptions options;
     options.fence = fence;
     options.settings = GetParam().settings;

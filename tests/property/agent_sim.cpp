@@ -40,8 +40,14 @@ Effects Sim::handle(const engine::Event& event, const std::string& what) {
   }
   transcript_ += '\n';
   done_["updates"] += static_cast<int>(effects.reply.updates.size());
+  for (const auto& group : effects.unguard) {
+    for (auto& [id, sim] : containers_) {
+      if (sim.container.cgroups_path == group.cgroups_path) sim.file.partition = {};
+    }
+  }
   for (const auto& wanted : effects.now) enforce(wanted);
-  const CpuSet ordinary = engine_.pool() - machine_.isolated;  // those leave it lazily
+  // Isolated ones leave it lazily; those of partitions stand in it for ever.
+  const CpuSet ordinary = engine_.pool() - machine_.isolated - engine_.state().ledger.exclusive();
   if (!ordinary.is_subset_of(engine_.state().shared())) {
     broken("the pool is not a part of the shared set");
   }
@@ -61,15 +67,30 @@ void Sim::enforce(const engine::Enforce& wanted) {
   } else {
     SimContainer& sim = at->second;
     result.found = sim.file;
-    if (leaf() && !matches(sim.file, wanted.cpuset)) {
+    if (writes() && !matches(sim.file, wanted.cpuset)) {
       sim.file.cpus = wanted.cpuset.cpus;
       if (!wanted.cpuset.mems.empty()) sim.file.mems = wanted.cpuset.mems;
       result.written = true;
       ++done_["writes"];
     }
-    if (leaf()) sim.tampered = false;
+    if (writes()) sim.tampered = false;
+    if (wanted.partition) {
+      const bool fails = options_.no_partition != 0 && roll(options_.no_partition) == 0;
+      sim.file.partition = fails ? engine::Partition() : *wanted.partition;
+      if (fails) result.partition_error = "not here";
+      result.partition = sim.file.partition;
+      ++done_[fails ? "no partition" : "partition"];
+    }
   }
-  (void)engine_.report(result);
+  for (const auto& next : engine_.report(result).now) enforce(next);
+}
+
+CpuSet Sim::effective(const Id& id) const {
+  CpuSet cpus = containers_.at(id).file.cpus;
+  for (const auto& [other, sim] : containers_) {
+    if (other != id && sim.phase != Phase::kExited) cpus -= sim.file.partition.cpus;
+  }
+  return cpus;
 }
 
 // The runtime's way with updates in an answer: only a running container is sure to get its own.
@@ -103,20 +124,20 @@ void Sim::quiet_moment(int pieces) {
 // Nobody's file but the container's own touches its cores.
 void Sim::check_alone(const Id& id) {
   const Member* member = engine_.state().find(id);
-  if (!leaf() || member == nullptr || member->role != Role::kExclusive) return;
+  if (!writes() || member == nullptr || member->role != Role::kExclusive) return;
   const SimContainer& own = containers_.at(id);
   if (own.file.cpus != member->own.cpus) broken(id + " does not start on its cores");
   for (const auto& [other, sim] : containers_) {
     if (other == id || sim.tampered) continue;
     if (sim.phase != Phase::kStarting && sim.phase != Phase::kRunning) continue;
-    if (sim.file.cpus.intersects(member->own.cpus)) {
+    if (effective(other).intersects(member->own.cpus)) {
       const Member* known = engine_.state().find(other);
       const std::string seen = known == nullptr  ? "unknown"
                                : !known->started ? "not started"
                                : !known->applied ? "unseen"
                                                  : known->applied->cpus.to_string();
-      broken(other + " (" + seen + ") on " + sim.file.cpus.to_string() + " touches " + id + " on " +
-             member->own.cpus.to_string());
+      broken(other + " (" + seen + ") on " + effective(other).to_string() + " touches " + id +
+             " on " + member->own.cpus.to_string());
     }
   }
 }

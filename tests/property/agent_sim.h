@@ -26,7 +26,8 @@ struct SimContainer {
 struct SimOptions {
   engine::FenceKind fence = engine::FenceKind::kLeaf;
   engine::Settings settings;
-  bool tamper = false;  // somebody else writes files
+  bool tamper = false;   // somebody else writes files
+  int no_partition = 0;  // one in so many partitions cannot be made; 0: all can
   unsigned seed = 1;
   int events = 10'000;
 };
@@ -77,7 +78,9 @@ class Sim {
   SimContainer* pick(Phase phase);
   engine::Resources some_request(engine::Qos qos);
   engine::Pod some_pod();
-  [[nodiscard]] bool leaf() const { return options_.fence == engine::FenceKind::kLeaf; }
+  [[nodiscard]] bool writes() const { return options_.fence != engine::FenceKind::kRuntime; }
+  // Where the container may run: its file, less what other partitions hold.
+  [[nodiscard]] engine::CpuSet effective(const Id& id) const;
 
   topology::Topology machine_;
   SimOptions options_;

@@ -238,7 +238,10 @@ void Sim::restart_agent() {
   bool clean = true;  // no other file can be taken for a rank's
   for (const auto& [id, sim] : containers_) {
     if (sim.phase != Phase::kRunning || before.contains(id)) continue;
-    for (const auto& [rank, cores] : before) clean = clean && !sim.file.cpus.intersects(cores);
+    // One that found no cores may stand on as many as it wants, all that the ranks have left.
+    const Member* member = engine_.state().find(id);
+    clean = clean && (member == nullptr || member->trouble.empty());
+    for (const auto& [rank, cores] : before) clean = clean && !effective(id).intersects(cores);
   }
   engine_ = engine::Engine(machine_, options_.settings, options_.fence);
   synchronize();

@@ -115,12 +115,22 @@ class Driver {
   void obey(const engine::Effects& effects) {
     for (const engine::Enforce& wanted : effects.now) obey(wanted);
   }
-  void obey(const engine::Enforce& wanted) {
+  // Gives the ids of those that had to be fenced by file because no partition could be made.
+  std::vector<std::string> obey(const engine::Enforce& wanted) {
     engine::Enforced done;
     done.id = wanted.id;
     done.cause = wanted.cause;
     done.found = engine::Applied{.cpus = wanted.cpuset.cpus, .mems = wanted.cpuset.mems};
-    (void)engine.report(done);
+    if (wanted.partition) {
+      done.partition = no_partition.empty() ? *wanted.partition : engine::Partition();
+      done.partition_error = no_partition;
+    }
+    std::vector<std::string> fenced;
+    for (const engine::Enforce& next : engine.report(done).now) {
+      fenced.push_back(next.id);
+      obey(next);
+    }
+    return fenced;
   }
   // Does all waiting work; gives the ids in the order of it. At most 1,000 pieces.
   std::vector<std::string> drain() {
@@ -140,6 +150,7 @@ class Driver {
   [[nodiscard]] engine::CpuSet taken() const { return engine.state().ledger.exclusive(); }
 
   engine::Engine engine;
+  std::string no_partition;  // why the kernel makes none; empty: it does
 };
 
 // A Synchronize of these, all running; the runtime's record of each is empty.

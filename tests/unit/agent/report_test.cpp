@@ -36,7 +36,8 @@ Enforce at_start(Driver& node, const Unit& unit) {
 TEST(Report, AFileAsToldIsNoNews) {
   Driver node(laptop(), FenceKind::kLeaf);
   const Enforce wanted = at_start(node, rank("r", 2));
-  EXPECT_TRUE(node.engine.report(found(wanted, wanted.cpuset.cpus.to_string(), false)).empty());
+  EXPECT_TRUE(
+      node.engine.report(found(wanted, wanted.cpuset.cpus.to_string(), false)).notes.empty());
   EXPECT_EQ(node.engine.counters().late + node.engine.counters().drift, 0U);
   EXPECT_FALSE(node.engine.idle());
 }
@@ -44,7 +45,7 @@ TEST(Report, AFileAsToldIsNoNews) {
 TEST(Report, AWrongFileAtStartIsLateAndRepaired) {
   Driver node(laptop(), FenceKind::kLeaf);
   const Enforce wanted = at_start(node, rank("r", 2));
-  EXPECT_EQ(node.engine.report(found(wanted, "0-7")).size(), 1U);
+  EXPECT_EQ(node.engine.report(found(wanted, "0-7")).notes.size(), 1U);
   EXPECT_EQ(node.engine.counters().late, 1U);
   EXPECT_EQ(node.engine.counters().drift, 0U);
   EXPECT_EQ(node.engine.counters().repairs, 1U);
@@ -56,7 +57,7 @@ TEST(Report, AFileChangedLaterIsDriftAndRepaired) {
   node.run(rank("r", 2));
   const auto wanted = node.engine.audit("");
   ASSERT_TRUE(wanted);
-  const auto notes = node.engine.report(found(*wanted, "0-7"));
+  const auto notes = node.engine.report(found(*wanted, "0-7")).notes;
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].level, Note::Level::kWarn);
   EXPECT_EQ(node.engine.counters().drift, 1U);
@@ -67,7 +68,7 @@ TEST(Report, DriftThatCannotBeWrittenIsCountedOnceAndMendedLater) {
   Driver node(laptop(), FenceKind::kRuntime);
   node.run(rank("r", 2));
   for (int round = 0; round < 3; ++round) {
-    EXPECT_EQ(node.engine.report(found(*node.engine.audit(""), "0-7", false)).size(),
+    EXPECT_EQ(node.engine.report(found(*node.engine.audit(""), "0-7", false)).notes.size(),
               round == 0 ? 1U : 0U);
   }
   EXPECT_EQ(node.engine.counters().drift, 1U);
@@ -83,7 +84,7 @@ TEST(Report, TheFencesOwnChangeIsNotDrift) {
   node.create(r);
   const auto piece = node.engine.idle();
   ASSERT_TRUE(piece);
-  EXPECT_TRUE(node.engine.report(found(*piece, "0-7")).empty());
+  EXPECT_TRUE(node.engine.report(found(*piece, "0-7")).notes.empty());
   EXPECT_EQ(node.engine.counters().drift + node.engine.counters().late, 0U);
   EXPECT_EQ(node.engine.counters().repairs, 0U);
 }
@@ -94,7 +95,7 @@ TEST(Report, SomebodyElsesChangeSeenByTheFenceIsDrift) {
   node.create(rank("r", 2));
   const auto piece = node.engine.idle();
   ASSERT_TRUE(piece);
-  EXPECT_EQ(node.engine.report(found(*piece, "3")).size(), 1U);
+  EXPECT_EQ(node.engine.report(found(*piece, "3")).notes.size(), 1U);
   EXPECT_EQ(node.engine.counters().drift, 1U);
 }
 
@@ -106,13 +107,13 @@ TEST(Report, GoneTwiceInAuditsIsALostStop) {
   gone.id = r.id();
   gone.gone = true;
   gone.cause = Cause::kFence;
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(node.engine.report(gone).empty());
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(node.engine.report(gone).notes.empty());
   EXPECT_EQ(node.taken().count(), 2) << "only audits count";
   gone.cause = Cause::kAudit;
-  EXPECT_TRUE(node.engine.report(gone).empty());
-  (void)node.engine.report(found(*node.engine.audit(""), node.own(r).to_string(), false));
-  EXPECT_TRUE(node.engine.report(gone).empty()) << "it was there in between";
-  EXPECT_EQ(node.engine.report(gone).size(), 1U);
+  EXPECT_TRUE(node.engine.report(gone).notes.empty());
+  (void)node.engine.report(found(*node.engine.audit(""), node.own(r).to_string(), false)).notes;
+  EXPECT_TRUE(node.engine.report(gone).notes.empty()) << "it was there in between";
+  EXPECT_EQ(node.engine.report(gone).notes.size(), 1U);
   EXPECT_EQ(node.engine.counters().lost_stops, 1U);
   EXPECT_TRUE(node.taken().empty());
 }
@@ -126,15 +127,15 @@ TEST(Report, AFailedWriteIsSaidOnceAndDoesNotSpin) {
   ASSERT_TRUE(piece);
   Enforced failed = found(*piece, "0-7", false);
   failed.error = "write: Device or resource busy";
-  EXPECT_EQ(node.engine.report(failed).size(), 1U);
+  EXPECT_EQ(node.engine.report(failed).notes.size(), 1U);
   EXPECT_FALSE(node.engine.idle()) << "left alone until the next audit";
   EXPECT_EQ(node.engine.counters().write_failures, 1U);
   const auto again = node.engine.audit("");
   ASSERT_TRUE(again);
   failed.cause = Cause::kAudit;
-  EXPECT_TRUE(node.engine.report(failed).empty()) << "the same trouble is not news";
+  EXPECT_TRUE(node.engine.report(failed).notes.empty()) << "the same trouble is not news";
   EXPECT_FALSE(node.engine.idle());
-  (void)node.engine.report(found(*node.engine.audit(""), "0-7"));
+  (void)node.engine.report(found(*node.engine.audit(""), "0-7")).notes;
   EXPECT_EQ(node.engine.state().find(noise.id())->trouble, "");
 }
 
@@ -147,7 +148,7 @@ TEST(Report, AFileThatCannotBeReadDoesNotSpin) {
   failed.id = noise.id();
   failed.cause = Cause::kStart;
   failed.error = "open: Permission denied";
-  EXPECT_EQ(node.engine.report(failed).size(), 1U);
+  EXPECT_EQ(node.engine.report(failed).notes.size(), 1U);
   EXPECT_FALSE(node.engine.idle());
 }
 
@@ -158,7 +159,7 @@ TEST(Report, MemsAreComparedWhereTheyAreOurs) {
   ASSERT_FALSE(wanted.cpuset.mems.empty());
   Enforced result = found(wanted, wanted.cpuset.cpus.to_string());
   result.found->mems = mems("0-1");
-  (void)node.engine.report(result);
+  (void)node.engine.report(result).notes;
   EXPECT_EQ(node.engine.counters().late, 1U);
   EXPECT_FALSE(node.engine.idle());
 }

@@ -1,0 +1,36 @@
+// The small files of one cgroup, below a descriptor of its directory.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+namespace pinion::cgroup {
+
+// A directory to open files below. Invalid where it cannot be opened; errno says why.
+[[nodiscard]] Fd open_directory(int at, const char* path);
+
+// The whole of a file of at most 64 KiB: a list of 4,096 CPUs, every second one, takes 20.
+// Errors: of the system; kInvalid where it is longer.
+Result<std::string> read_file(int directory, const char* name);
+
+// `value` in one write: the kernel takes or refuses it as a whole.
+Status write_file(int directory, const char* name, const std::string& value);
+
+// The IdSet in a file.
+template <class Set>
+Result<Set> read_set(int directory, const char* name) {
+  const auto text = read_file(directory, name);
+  if (!text) return failure(text.error());
+  auto set = Set::parse(*text);
+  if (!set) return failure(set.error().within(name));
+  return *set;
+}
+
+// Calls visit(child's descriptor, its name) for each group directly inside; false ends it.
+// Groups that vanish meanwhile are passed over. Errors: the group cannot be listed.
+Status for_each_child(int directory, const std::function<bool(const Fd&, const char*)>& visit);
+
+}  // namespace pinion::cgroup

@@ -1,0 +1,86 @@
+#include "agent/engine/fence_leaf.h"
+
+namespace pinion::engine {
+namespace {
+
+// Files of shared containers say every CPU that is open to anybody; what a partition holds is not
+// in effect there, by the kernel's doing. Only what should be a partition and is not is held as by
+// the leaf fence.
+class PartitionFence final : public LeafFence {
+ public:
+  explicit PartitionFence(PartitionKinds kinds) : kinds_(kinds) {}
+
+  [[nodiscard]] std::string_view name() const override { return "partition"; }
+
+  [[nodiscard]] bool makes_partitions() const override { return true; }
+
+  [[nodiscard]] CpuSet held(const State& state) const override {
+    CpuSet held;
+    for (const auto& [id, member] : state.members) {
+      if (member.role == Role::kExclusive && !member.unguarded_why.empty()) {
+        held |= member.own.cpus;
+      }
+    }
+    return held;
+  }
+
+  [[nodiscard]] Enforce enforce(const State& state, const Member& member,
+                                Cause cause) const override {
+    Enforce piece = Fence::enforce(state, member, cause);
+    if (member.role == Role::kExclusive) {
+      piece.partition = Partition{.kind = kind_for(member), .cpus = member.own.cpus};
+    }
+    return piece;
+  }
+
+  // The kernel moves the others.
+  void taken_at_once(State& /*state*/, Effects& /*effects*/) override {}
+  void starting(State& state, const Member& member, Effects& effects) override {
+    effects.now.push_back(enforce(state, member, Cause::kStart));
+  }
+
+  [[nodiscard]] std::vector<Enforce> unguarded(const State& state,
+                                               const Member& member) const override {
+    return evict(state, member.id);
+  }
+
+  void synchronized(State& state, Effects& /*effects*/) override {
+    for (auto& [id, member] : state.members) {
+      if (!member.applied) continue;
+      const Partition& found = member.applied->partition;
+      if (member.role == Role::kExclusive) {
+        member.guarded = found == Partition{.kind = kind_for(member), .cpus = member.own.cpus};
+      } else if (found.kind != Partition::Kind::kNone) {
+        state.unguard.push_back(
+            {.cgroups_path = member.cgroups_path, .pid = member.pid, .cpus = found.cpus});
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<Enforce> idle(const State& state) const override {
+    for (const auto& [id, member] : state.members) {
+      const bool wanting = member.role == Role::kExclusive && !member.guarded;
+      if (wanting && member.started && !member.stuck && member.unguarded_why.empty()) {
+        return enforce(state, member, Cause::kFence);
+      }
+    }
+    return LeafFence::idle(state);
+  }
+
+ private:
+  [[nodiscard]] Partition::Kind kind_for(const Member& member) const {
+    const bool isolated =
+        kinds_ == PartitionKinds::kIsolated || (kinds_ == PartitionKinds::kAsked && member.isolate);
+    return isolated ? Partition::Kind::kIsolated : Partition::Kind::kRoot;
+  }
+
+  PartitionKinds kinds_;
+};
+
+}  // namespace
+
+std::unique_ptr<Fence> make_partition_fence(PartitionKinds kinds) {
+  return std::make_unique<PartitionFence>(kinds);
+}
+
+}  // namespace pinion::engine
