@@ -88,7 +88,8 @@ Status run(const Config& config) {
   }
   const CollectorThread collecting(collector, views, samples, config.counters_interval);
 
-  Node node(std::move(engine), std::move(enforcement->files), log, config.audit_interval);
+  Node node(std::move(engine), std::move(enforcement->files), MachineWatch::of(*source), log,
+            config.audit_interval);
   nri::Connection connection = connect(config, *launch, node);
   ViewPublisher publisher(node, views);
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);

@@ -13,10 +13,11 @@ constexpr std::chrono::milliseconds kLastResyncPause{60'000};
 
 }  // namespace
 
-Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files, Log& log,
-           std::chrono::milliseconds audit_interval)
+Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
+           std::optional<MachineWatch> machine, Log& log, std::chrono::milliseconds audit_interval)
     : engine_(std::move(engine)),
       files_(std::move(files)),
+      machine_(std::move(machine)),
       log_(log),
       audit_interval_(audit_interval),
       next_audit_(std::chrono::steady_clock::now() + audit_interval),
@@ -99,7 +100,22 @@ void Node::warn(const std::string& text) {
   log_.warn(text);
 }
 
+// True when CPUs came or went.
+bool Node::look_at_machine(TimePoint now) {
+  if (!machine_) return false;
+  auto changed = machine_->look(now);
+  if (!changed) return false;
+  if (!*changed) {
+    log_.error("CPUs of the machine changed and it cannot be read, trying again",
+               {{"why", changed->error().text}});
+    return false;
+  }
+  handle(engine::MachineChanged{std::move(**changed)});
+  return true;
+}
+
 bool Node::work(TimePoint now) {
+  if (look_at_machine(now)) return true;
   if (trim_due_) {  // a Synchronize of hundreds of containers leaves megabytes of free heap
     trim_due_ = false;
     malloc_trim(0);

@@ -10,6 +10,7 @@
 #include "agent/cgroup/cpuset_files.h"
 #include "agent/engine/engine.h"
 #include "agent/log.h"
+#include "agent/machine_watch.h"
 #include "agent/view.h"
 #include "nri-plugin/connection.h"
 
@@ -19,9 +20,10 @@ class Node final : public nri::Handler {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // The log must outlive the node. Without `files` nothing is compared.
-  Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files, Log& log,
-       std::chrono::milliseconds audit_interval);
+  // The log must outlive the node. Without `files` nothing is compared; without `machine` its CPUs
+  // never change.
+  Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
+       std::optional<MachineWatch> machine, Log& log, std::chrono::milliseconds audit_interval);
 
   // nri::Handler
   engine::Reply handle(engine::Event event) override;
@@ -52,10 +54,12 @@ class Node final : public nri::Handler {
   // One follows from another at most `depth` times.
   void enforce(const engine::Enforce& wanted, int depth = 2);
   void unguard(const engine::Unguard& group);
+  bool look_at_machine(TimePoint now);
   void keep(std::vector<engine::Refused> refused);
 
   engine::Engine engine_;
   std::optional<cgroup::CpusetFiles> files_;
+  std::optional<MachineWatch> machine_;
   Log& log_;
   std::chrono::milliseconds audit_interval_;
   bool synchronized_ = false;

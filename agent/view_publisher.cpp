@@ -78,6 +78,10 @@ void ViewPublisher::consider(TimePoint now, const Node& node, const nri::Connect
     due_ = next_;
     return;
   }
+  if (const auto changes = node.engine().counters().machine_changes; changes != machine_changes_) {
+    topology_ = std::make_shared<const topology::Topology>(node.engine().state().topology);
+    machine_changes_ = changes;
+  }
   NodeView view = make_view(node, connection, topology_);
   view.generation = ++generation_;
   shown_synchronized_ = view.synchronized;

@@ -34,6 +34,7 @@ class ViewPublisher {
  private:
   Published<NodeView>& views_;
   std::shared_ptr<const topology::Topology> topology_;
+  std::uint64_t machine_changes_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t version_ = 0;  // of the node, when last published
   std::optional<nri::Phase> phase_;

@@ -28,7 +28,9 @@ bool is_marked(int group) {
 
 Status mark(int group) {
   if (fsetxattr(group, kMark, "1", 1, 0) == 0) return {};
-  return sys_failure("mark the group as Pinion's");
+  Error error = sys_failure("mark the group as Pinion's").value();
+  if (error.code == Errc::kDenied) error = error.within("partitions need CAP_SYS_ADMIN");
+  return failure(std::move(error));
 }
 
 void unmark(int group) {
@@ -88,7 +90,10 @@ class Sweep {
 
   // What the group needs after it and all below were swept.
   CpuSet visit(const Fd& group, const std::string& path, int depth) {
-    if (!is_marked(group.get()) || depth > kMaxDepth) return {};
+    if (depth > kMaxDepth) return {};
+    if (!is_marked(group.get())) {  // what somebody else has made there keeps its CPUs
+      return read_set<CpuSet>(group.get(), kExclusive).value_or(CpuSet());
+    }
     CpuSet needed;
     note(for_each_child(group.get(), [&](const Fd& child, const char* name) {
       needed |= visit(child, path + "/" + name, depth + 1);

@@ -64,8 +64,10 @@ Engine::Engine(topology::Topology topology, const Settings& settings, FenceKind 
 
 Effects Engine::handle(const Event& event) {
   Effects effects;
-  effects.may_update =
-      !std::holds_alternative<PodEvent>(event) && !std::holds_alternative<ContainerEvent>(event);
+  effects.may_update = std::holds_alternative<Synchronize>(event) ||
+                       std::holds_alternative<CreateContainer>(event) ||
+                       std::holds_alternative<UpdateContainer>(event) ||
+                       std::holds_alternative<StopContainer>(event);
   std::visit([&](const auto& e) { on(e, effects); }, event);
   keep_last(effects.reply.updates);
   keep_last(effects.now);
@@ -158,6 +160,7 @@ Member* Engine::known(const Pod& pod, const Container& container, Effects& effec
   warn(wish, member, effects);
   if (auto refusal = place(member, wish, past_cores(member), effects)) {
     member.trouble = *refusal;
+    member.waiting = wish.kind == Wish::Kind::kExclusive;
     ++counters_.unplaced;
   }
   if (member.role == Role::kExclusive) fence_->taken_at_once(state_, effects);
@@ -169,6 +172,7 @@ Member* Engine::known(const Pod& pod, const Container& container, Effects& effec
 
 void Engine::take(Member& member, const topology::Request& request, const Decision& decision) {
   member.role = Role::kExclusive;
+  member.waiting = false;
   member.request = request;
   member.own = {.cpus = decision.cpus, .mems = decision.claim.mems};
   member.why = decision.why;
@@ -247,6 +251,7 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
   topology::Request request = wish.request;
   request.id = member.id;
   request.preferred = near;
+  member.request = request;
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
     return count_refusal(member, *refusal, effects);
@@ -289,6 +294,8 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effe
     return count_refusal(member, "annotation", wish.text, effects);
   }
   if (wish.kind == Wish::Kind::kShared) {
+    if (member.waiting) member.trouble.clear();
+    member.waiting = false;
     if (!free_cores(member)) return std::nullopt;
     Note line = note(Note::Level::kInfo, "gave up its exclusive cores", member);
     line.fields.emplace_back("why", wish.text);
@@ -506,11 +513,12 @@ Aftermath Engine::report(const Enforced& result) {
   if (result.written) {
     member->applied = Applied{.cpus = wanted.cpus,
                               .mems = wanted.mems.empty() ? result.found->mems : wanted.mems};
-    member->trouble.clear();
   } else {
     member->applied = result.found;
-    if (result.error.empty() && matches(*result.found, wanted)) member->trouble.clear();
   }
+  // One that waits for cores stays in trouble wherever its file puts it.
+  const bool mended = result.written || matches(*result.found, wanted);
+  if (mended && result.error.empty() && !member->waiting) member->trouble.clear();
   if (result.partition) member->applied->partition = *result.partition;
   return after;
 }

@@ -44,8 +44,9 @@ struct Counters {
   std::uint64_t preferred_not_met = 0;                        // placed wider than asked
   std::uint64_t resized = 0;
   std::uint64_t synchronized = 0;
-  std::uint64_t kept = 0;        // ranks that kept their cores over a Synchronize
-  std::uint64_t moved = 0;       // ranks that could not keep them (overlap, offline, reserved)
+  std::uint64_t kept = 0;             // ranks that kept their cores over a Synchronize
+  std::uint64_t moved = 0;            // ranks that could not keep them (overlap, offline, reserved)
+  std::uint64_t machine_changes = 0;  // times that CPUs went offline or came back
   std::uint64_t unplaced = 0;    // running containers that are entitled to cores and found none
   std::uint64_t adopted = 0;     // containers first heard of by a later event than their creation
   std::uint64_t lost_stops = 0;  // containers found gone without a StopContainer
@@ -95,6 +96,7 @@ class Engine {
   void on(const StopContainer& event, Effects& effects);
   void on(const PodEvent& event, Effects& effects);
   void on(const ContainerEvent& event, Effects& effects);
+  void on(const MachineChanged& event, Effects& effects);
 
   // engine.cpp
   Member& remember(const Pod& pod, const Container& container);
@@ -114,6 +116,10 @@ class Engine {
                             Effects& effects);
   std::string count_refusal(const Member& member, const topology::Refusal& refusal,
                             Effects& effects);
+
+  // machine_change.cpp
+  std::vector<Member*> keep_on_changed_machine();
+  bool place_anew(Member& member);
 
   // synchronize.cpp
   void drop_unlisted(const Synchronize& event);

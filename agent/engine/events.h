@@ -128,8 +128,13 @@ struct ContainerEvent {
   Container container;
 };
 
+// CPUs went offline or came back: the machine as it is now.
+struct MachineChanged {
+  topology::Topology topology;
+};
+
 using Event = std::variant<Synchronize, CreateContainer, UpdateContainer, StopContainer, PodEvent,
-                           ContainerEvent>;
+                           ContainerEvent, MachineChanged>;
 
 // --- reply
 // ----------------------------------------------------------------------------------------

@@ -23,9 +23,9 @@ std::string_view to_string(Cause cause) {
 
 Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
   if (member.role == Role::kExclusive) return member.own;
-  const bool on_reserved =
-      state.strict_reservation && member.system && !state.ledger.reserved().empty();
-  return {.cpus = on_reserved ? state.ledger.reserved() : pool, .mems = {}};
+  const CpuSet reserved = state.ledger.reserved() & state.topology.online;
+  const bool on_reserved = state.strict_reservation && member.system && !reserved.empty();
+  return {.cpus = on_reserved ? reserved : pool, .mems = {}};
 }
 
 Enforce Fence::enforce(const State& state, const Member& member, Cause cause) const {

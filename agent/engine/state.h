@@ -41,6 +41,7 @@ struct Member {
   topology::Why why;               // kExclusive: how it was chosen
   std::optional<Cpuset> told;      // nullopt: nothing yet, or known to be lost
   std::optional<Applied> applied;  // nullopt: never seen
+  bool waiting = false;            // kShared: entitled to cores for `request`, none were free
   std::string trouble;             // why it is not as it should be; empty when it is
   bool repair_due = false;    // its file was found wrong, not by our doing, and is not mended yet
   bool stuck = false;         // the last write failed: left alone until the next audit or event

@@ -77,6 +77,7 @@ void Engine::settle(Member& member, const Wish& wish, const CpuSet& cpus, Effect
   const bool was_pinned = cpus.count() == wish.request.cpus;
   if (auto refusal = place(member, wish, was_pinned ? cpus : CpuSet(), effects)) {
     member.trouble = *refusal;
+    member.waiting = true;
     ++counters_.unplaced;
   } else if (was_pinned) {
     ++counters_.moved;

@@ -23,6 +23,11 @@ std::string default_agent() {
   return bin + "/pinion-agent";
 }
 
+std::string default_fence() {
+  const char* fence = std::getenv("PINION_TEST_FENCE");
+  return fence != nullptr && *fence != '\0' ? fence : "leaf";
+}
+
 Result<AgentProcess> AgentProcess::start(const ContainerdLab& lab, const AgentOptions& options) {
   const std::string log_name = options.log_name.empty() ? options.name : options.log_name;
   AgentProcess agent;

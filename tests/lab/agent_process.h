@@ -11,12 +11,15 @@
 
 namespace pinion::lab {
 
+// The fence of agents whose test asks for none in particular: $PINION_TEST_FENCE, else "leaf".
+std::string default_fence();
+
 struct AgentOptions {
   std::string program = {};    // "": $PINION_BIN_DIR/pinion-agent, else beside the running program
   std::string name = "agent";  // of its state folder, for several in one lab
   std::string log_name = {};   // of its log and ready file; "": as name
   std::string reserved_cpus = {};  // kernel list; "": the flag is not given
-  std::string fence = "leaf";
+  std::string fence = default_fence();
   std::vector<std::string> more = {};  // further flags
 };
 

@@ -142,19 +142,15 @@ Status CgroupTree::remove(const std::string& path) const {
 }
 
 Result<topology::CpuSet> CgroupTree::cpus(const std::string& path) const {
-  auto text = read_file(cpuset_ + path + "/cpuset.cpus");
-  if (text && trimmed(*text).empty() && unified_) {
-    text = read_file(cpuset_ + path + "/cpuset.cpus.effective");
-  }
+  const auto text =
+      read_file(cpuset_ + path + (unified_ ? "/cpuset.cpus.effective" : "/cpuset.cpus"));
   if (!text) return failure(text.error());
   return topology::CpuSet::parse(*text);
 }
 
 Result<topology::NodeSet> CgroupTree::mems(const std::string& path) const {
-  auto text = read_file(cpuset_ + path + "/cpuset.mems");
-  if (text && trimmed(*text).empty() && unified_) {
-    text = read_file(cpuset_ + path + "/cpuset.mems.effective");
-  }
+  const auto text =
+      read_file(cpuset_ + path + (unified_ ? "/cpuset.mems.effective" : "/cpuset.mems"));
   if (!text) return failure(text.error());
   return topology::NodeSet::parse(*text);
 }

@@ -27,7 +27,7 @@ class CgroupTree {
   // Removes the group and all below it in every hierarchy. Error: what could not be removed.
   [[nodiscard]] Status remove(const std::string& path) const;
 
-  // What is in force: cpuset.cpus, or on v2 where that is empty cpuset.cpus.effective.
+  // What is in force: cpuset.cpus, on v2 cpuset.cpus.effective.
   [[nodiscard]] Result<topology::CpuSet> cpus(const std::string& path) const;
   [[nodiscard]] Result<topology::NodeSet> mems(const std::string& path) const;
   // Processes of this group and all below it, in the cpuset hierarchy.

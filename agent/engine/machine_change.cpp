@@ -1,0 +1,84 @@
+// CPUs that go offline, and come back, while containers run. Free and shared ones only change what
+// there is to give. A rank whose core went moves to other cores like those it had; where there are
+// none it runs in the shared set, and it gets cores again as soon as CPUs come back.
+#include <utility>
+
+#include "agent/engine/engine.h"
+#include "topology/adopt.h"
+
+namespace pinion::engine {
+
+// Every rank that can stays exactly where it is; the others are returned.
+std::vector<Member*> Engine::keep_on_changed_machine() {
+  state_.ledger = topology::Ledger(settings_.reserved);
+  std::vector<Member*> displaced;
+  for (auto& [id, member] : state_.members) {
+    if (member.role != Role::kExclusive) continue;
+    const topology::Outcome outcome =
+        topology::adopt(state_.topology, state_.ledger, member.request, member.own.cpus);
+    const auto* decision = std::get_if<topology::Decision>(&outcome);
+    if (decision != nullptr && !leaves_nothing(*decision)) {
+      state_.ledger.commit(decision->claim);
+    } else {
+      displaced.push_back(&member);
+    }
+  }
+  return displaced;
+}
+
+// Other cores for a rank that has none, or has lost some. False: there are none.
+bool Engine::place_anew(Member& member) {
+  topology::Request request = member.request;
+  request.preferred = member.own.cpus & state_.topology.online;
+  const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
+  const auto* decision = std::get_if<topology::Decision>(&outcome);
+  if (decision == nullptr || leaves_nothing(*decision)) return false;
+  take(member, request, *decision);
+  return true;
+}
+
+void Engine::on(const MachineChanged& event, Effects& effects) {
+  const CpuSet gone = state_.topology.online - event.topology.online;
+  const CpuSet back = event.topology.online - state_.topology.online;
+  effects.notes.push_back(
+      {.level = Note::Level::kWarn,
+       .text = "CPUs of the machine changed",
+       .fields = {{"offline", gone.to_string()}, {"online", back.to_string()}}});
+  ++counters_.machine_changes;
+  state_.topology = event.topology;
+  std::vector<Member*> homeless = keep_on_changed_machine();
+  for (auto& [id, member] : state_.members) {
+    if (member.waiting && !back.empty()) homeless.push_back(&member);
+    member.applied.reset();  // v1 takes offline CPUs out of every file, and puts none back
+    member.stuck = false;
+  }
+  for (Member* member : homeless) {
+    const CpuSet before = member->own.cpus;
+    if (place_anew(*member)) {
+      ++counters_.moved;
+    } else if (!member->waiting) {
+      free_cores(*member);
+      member->waiting = true;
+      member->trouble = "its CPUs " + (before & gone).to_string() +
+                        " went offline and no others are free: it runs in the shared set";
+      ++counters_.unplaced;
+    } else {
+      continue;
+    }
+    Note line{.level = Note::Level::kWarn,
+              .text = "moved, because CPUs went offline or came back",
+              .fields = {{"pod", member->name_space + "/" + member->pod_name},
+                         {"container", member->name},
+                         {"from", before.to_string()},
+                         {"cpus", target_of(*member).cpus.to_string()},
+                         {"trouble", member->trouble}}};
+    effects.notes.push_back(std::move(line));
+    if (member->started) {
+      effects.now.push_back(fence_->enforce(state_, *member, Cause::kResize));
+    }
+  }
+  fence_->returned(state_, effects);
+  fence_->taken_at_once(state_, effects);
+}
+
+}  // namespace pinion::engine

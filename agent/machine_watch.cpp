@@ -1,0 +1,39 @@
+#include "agent/machine_watch.h"
+
+#include <fstream>
+
+namespace pinion::agent {
+namespace {
+
+constexpr std::chrono::seconds kPause{1};
+
+}  // namespace
+
+std::optional<MachineWatch> MachineWatch::of(const topology::Source& source) {
+  const bool running =
+      source.kind == topology::Source::Kind::kLive || source.kind == topology::Source::Kind::kRoot;
+  if (!running) return std::nullopt;
+  return MachineWatch(source, source.value + "/sys/devices/system/cpu/online");
+}
+
+MachineWatch::MachineWatch(topology::Source source, std::string online_file)
+    : source_(std::move(source)), online_file_(std::move(online_file)), seen_(read_list()) {}
+
+std::string MachineWatch::read_list() const {
+  std::ifstream file(online_file_);
+  std::string list;
+  std::getline(file, list);
+  return list;
+}
+
+std::optional<Result<topology::Topology>> MachineWatch::look(TimePoint now) {
+  if (now < next_) return std::nullopt;
+  next_ = now + kPause;
+  std::string list = read_list();
+  if (list == seen_ || list.empty()) return std::nullopt;
+  auto machine = topology::discover(source_);
+  if (machine) seen_ = std::move(list);
+  return machine;
+}
+
+}  // namespace pinion::agent

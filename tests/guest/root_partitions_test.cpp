@@ -1,0 +1,332 @@
+// Partitions against the real kernel, in groups as the kubelet and the runtime make them.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include "agent/cgroup/group_files.h"
+#include "agent/cgroup/hierarchy.h"
+#include "agent/cgroup/partitions.h"
+
+namespace pinion::cgroup {
+namespace {
+
+using engine::CpuSet;
+using engine::Partition;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name says what it needs
+class Root_Partitions : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root";
+    const auto hierarchy = find_cpuset_hierarchy("/");
+    if (!hierarchy || hierarchy->version != 2 || !hierarchy->writable) {
+      GTEST_SKIP() << "needs a writable cgroup v2 with cpusets: run it by scripts/guest.sh";
+    }
+    mount_ = hierarchy->mount;
+    partitions_.emplace(mount_);
+    if (!online().contains(3)) GTEST_SKIP() << "needs four CPUs";
+    if (const auto works = partitions_->probe(online()); !works) {
+      GTEST_SKIP() << works.error().text;
+    }
+    top_ = "/pinion-test-" + std::to_string(getpid());
+    write("", "cgroup.subtree_control", "+cpuset");
+    make_group(top_);
+    make_group(pod_a());
+    make_group(pod_b());
+    write(top_, "cgroup.subtree_control", "+cpuset");
+    write(pod_a(), "cgroup.subtree_control", "+cpuset");
+    write(pod_b(), "cgroup.subtree_control", "+cpuset");
+    sleeper_ = fork();
+    if (sleeper_ == 0) {
+      while (true) pause();
+    }
+  }
+
+  void TearDown() override {
+    if (sleeper_ > 0) {
+      kill(sleeper_, SIGKILL);
+      waitpid(sleeper_, nullptr, 0);
+    }
+    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+      rmdir((mount_ + *group).c_str());
+    }
+    EXPECT_EQ(read("", "cpuset.cpus.effective"), online().to_string()) << "all CPUs are back";
+  }
+
+  [[nodiscard]] std::string pod_a() const { return top_ + "/pod-a"; }
+  [[nodiscard]] std::string pod_b() const { return top_ + "/pod-b"; }
+
+  std::string make_group(const std::string& path) {
+    EXPECT_EQ(mkdir((mount_ + path).c_str(), 0755), 0) << path;
+    groups_.push_back(path);
+    return path;
+  }
+  // A container's group; `cpus` as the runtime writes it.
+  std::string container(const std::string& path, const std::string& cpus) {
+    make_group(path);
+    write(path, "cpuset.cpus", cpus);
+    return path;
+  }
+  void populate(const std::string& path) const {
+    write(path, "cgroup.procs", std::to_string(sleeper_));
+  }
+  void write(const std::string& path, const char* file, const std::string& value) const {
+    const Fd group = open_directory(AT_FDCWD, (mount_ + path).c_str());
+    const auto done = write_file(group.get(), file, value);
+    EXPECT_TRUE(done) << path << ": " << done.error().text;
+  }
+  [[nodiscard]] std::string read(const std::string& path, const char* file) const {
+    const Fd group = open_directory(AT_FDCWD, (mount_ + path).c_str());
+    auto text = read_file(group.get(), file).value_or("unreadable");
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text;
+  }
+  [[nodiscard]] Partition at(const std::string& path) const {
+    const Fd group = open_directory(AT_FDCWD, (mount_ + path).c_str());
+    return Partitions::read(group.get());
+  }
+  static CpuSet online() {
+    std::ifstream file("/sys/devices/system/cpu/online");
+    std::string text;
+    std::getline(file, text);
+    return CpuSet::parse(text).value_or(CpuSet());
+  }
+  static bool set_online(const std::string& control, const char* value) {
+    std::ofstream file(control);
+    file << value << std::flush;
+    return file.good();
+  }
+  // Where a process of the machine that nobody has pinned may run.
+  static CpuSet allowed_elsewhere() {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    sched_getaffinity(getppid(), sizeof(mask), &mask);
+    CpuSet cpus;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &mask)) cpus.add(cpu);
+    }
+    return cpus;
+  }
+  [[nodiscard]] const Partitions& partitions() const { return *partitions_; }
+  [[nodiscard]] const std::string& mount() const { return mount_; }
+  [[nodiscard]] const std::string& top() const { return top_; }
+
+  static Partition root(const char* cpus) {
+    return {.kind = Partition::Kind::kRoot, .cpus = *CpuSet::parse(cpus)};
+  }
+  static Partition isolated(const char* cpus) {
+    return {.kind = Partition::Kind::kIsolated, .cpus = *CpuSet::parse(cpus)};
+  }
+
+ private:
+  std::string mount_;
+  std::string top_;
+  std::optional<Partitions> partitions_;
+  std::vector<std::string> groups_;
+  pid_t sleeper_ = -1;
+};
+
+TEST_F(Root_Partitions, TakeTheCpusFromEverybodyAndGiveThemBack) {
+  const std::string rank = container(pod_a() + "/rank", "2");
+  const std::string other = container(pod_b() + "/other", "0-3");
+  populate(rank);
+  ASSERT_TRUE(partitions().make(rank, root("2")));
+  EXPECT_EQ(at(rank), root("2"));
+  EXPECT_EQ(read(rank, "cpuset.cpus.effective"), "2");
+  EXPECT_EQ(read(other, "cpuset.cpus.effective"), "0-1,3");
+  EXPECT_FALSE(allowed_elsewhere().contains(2));
+  EXPECT_TRUE(partitions().make(rank, root("2"))) << "what is there already";
+
+  ASSERT_TRUE(partitions().make(rank, isolated("2")));
+  EXPECT_EQ(read(rank, "cpuset.cpus.partition"), "isolated");
+
+  ASSERT_TRUE(partitions().remove(rank, *CpuSet::parse("2")));
+  EXPECT_EQ(at(rank), Partition());
+  EXPECT_EQ(read(rank, "cpuset.cpus.exclusive"), "");
+  EXPECT_EQ(read(pod_a(), "cpuset.cpus.exclusive"), "");
+  EXPECT_EQ(read(top(), "cpuset.cpus.exclusive"), "");
+  EXPECT_EQ(read(other, "cpuset.cpus.effective"), "0-3");
+  EXPECT_TRUE(allowed_elsewhere().contains(2));
+}
+
+TEST_F(Root_Partitions, GrowMoveAndShrinkInPlace) {
+  const std::string rank = container(pod_a() + "/rank", "2");
+  populate(rank);
+  for (const char* cpus : {"2", "2-3", "1-2", "1", "3"}) {
+    ASSERT_TRUE(partitions().make(rank, root(cpus))) << cpus;
+    EXPECT_EQ(at(rank), root(cpus));
+    EXPECT_EQ(read(pod_a(), "cpuset.cpus.exclusive"), cpus) << "nothing stays behind";
+    EXPECT_EQ(allowed_elsewhere(), online() - root(cpus).cpus);
+  }
+}
+
+TEST_F(Root_Partitions, TwoOfOnePodAndOneOfAnotherLiveSideBySide) {
+  const std::string one = container(pod_a() + "/one", "1");
+  const std::string two = container(pod_a() + "/two", "2");
+  const std::string three = container(pod_b() + "/three", "3");
+  ASSERT_TRUE(partitions().make(one, root("1")));
+  ASSERT_TRUE(partitions().make(two, isolated("2")));
+  ASSERT_TRUE(partitions().make(three, root("3")));
+  ASSERT_TRUE(partitions().remove(one, root("1").cpus));
+  EXPECT_EQ(at(two), isolated("2"));
+  EXPECT_EQ(at(three), root("3"));
+  EXPECT_EQ(read(top(), "cpuset.cpus.exclusive"), "2-3");
+}
+
+TEST_F(Root_Partitions, WhatAFinishedPodHasLeftIsTakenAway) {
+  const std::string first = container(pod_a() + "/first", "2");
+  ASSERT_TRUE(partitions().make(first, root("2")));
+  ASSERT_EQ(rmdir((mount() + first).c_str()), 0);
+  EXPECT_EQ(read(pod_a(), "cpuset.cpus.exclusive"), "2") << "the kernel leaves it there";
+
+  const std::string second = container(pod_b() + "/second", "2");
+  populate(second);
+  const auto made = partitions().make(second, root("2"));
+  ASSERT_TRUE(made) << made.error().text;
+  EXPECT_EQ(at(second), root("2"));
+  EXPECT_EQ(read(pod_a(), "cpuset.cpus.exclusive"), "");
+}
+
+TEST_F(Root_Partitions, OfAContainerThatIsGoneTheRestIsRemoved) {
+  const std::string rank = container(pod_a() + "/rank", "2");
+  ASSERT_TRUE(partitions().make(rank, root("2")));
+  ASSERT_EQ(rmdir((mount() + rank).c_str()), 0);
+  ASSERT_TRUE(partitions().remove(rank, root("2").cpus));
+  EXPECT_EQ(read(pod_a(), "cpuset.cpus.exclusive"), "");
+  EXPECT_EQ(read(top(), "cpuset.cpus.exclusive"), "");
+}
+
+TEST_F(Root_Partitions, ANeighbourInsideTheSetIsAnErrorAndNothingIsLeft) {
+  const std::string rank = container(pod_a() + "/rank", "2-3");
+  container(pod_a() + "/neighbour", "2");
+  const auto made = partitions().make(rank, root("2-3"));
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().text, HasSubstr("Invalid argument"));
+  EXPECT_EQ(at(rank), Partition());
+  EXPECT_EQ(read(rank, "cpuset.cpus.exclusive"), "");
+  EXPECT_EQ(read(pod_a(), "cpuset.cpus.exclusive"), "");
+  EXPECT_EQ(read(rank, "cpuset.cpus.effective"), "2-3") << "its file still pins it";
+}
+
+TEST_F(Root_Partitions, TheLastCpuOfTheMachineIsNotTaken) {
+  const std::string rank = container(pod_a() + "/rank", online().to_string());
+  populate(rank);
+  const auto made = partitions().make(rank, root(online().to_string().c_str()));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(at(rank), Partition());
+  EXPECT_EQ(allowed_elsewhere(), online());
+}
+
+TEST_F(Root_Partitions, OnlyOurOwnEmptyOnesAreSwept) {
+  const std::string empty = container(pod_a() + "/empty", "1");
+  const std::string live = container(pod_a() + "/live", "2");
+  const std::string foreign = container(pod_b() + "/foreign", "3");
+  populate(live);
+  ASSERT_TRUE(partitions().make(empty, root("1")));
+  ASSERT_TRUE(partitions().make(live, root("2")));
+  write(top(), "cpuset.cpus.exclusive", "1-3");  // somebody else's, made by hand
+  write(pod_b(), "cpuset.cpus.exclusive", "3");
+  write(foreign, "cpuset.cpus.exclusive", "3");
+  write(foreign, "cpuset.cpus.partition", "root");
+
+  auto swept = partitions().sweep(false);
+  ASSERT_TRUE(swept) << swept.error().text;
+  EXPECT_THAT(swept->taken_away, ElementsAre(empty));
+  EXPECT_EQ(swept->left, 1);
+  EXPECT_EQ(at(live), root("2"));
+  EXPECT_EQ(at(foreign), root("3"));
+
+  swept = partitions().sweep(true);
+  ASSERT_TRUE(swept) << swept.error().text;
+  EXPECT_THAT(swept->taken_away, ElementsAre(live));
+  EXPECT_EQ(at(live), Partition());
+  EXPECT_EQ(at(foreign), root("3"));
+}
+
+TEST_F(Root_Partitions, WhatIsNotMarkedIsNotTouched) {
+  const std::string foreign = container(pod_b() + "/foreign", "3");
+  write(top(), "cpuset.cpus.exclusive", "3");
+  write(pod_b(), "cpuset.cpus.exclusive", "3");
+  write(foreign, "cpuset.cpus.exclusive", "3");
+  write(foreign, "cpuset.cpus.partition", "root");
+  const auto swept = partitions().sweep(true);
+  ASSERT_TRUE(swept);
+  EXPECT_THAT(swept->taken_away, IsEmpty());
+  EXPECT_EQ(at(foreign), root("3"));
+}
+
+TEST_F(Root_Partitions, ATrialLeavesNothingAndRemovesWhatAKilledOneLeft) {
+  make_group("/pinion-probe");
+  write("/pinion-probe", "cgroup.subtree_control", "+cpuset");
+  make_group("/pinion-probe/inner");
+  for (const char* group : {"/pinion-probe", "/pinion-probe/inner"}) {
+    write(group, "cpuset.cpus.exclusive", "3");
+  }
+  write("/pinion-probe/inner", "cpuset.cpus.partition", "root");
+  ASSERT_FALSE(allowed_elsewhere().contains(3));
+  const auto works = partitions().probe(online());
+  EXPECT_TRUE(works) << works.error().text;
+  EXPECT_NE(access((mount() + "/pinion-probe").c_str(), F_OK), 0);
+  EXPECT_EQ(allowed_elsewhere(), online());
+}
+
+TEST_F(Root_Partitions, ACpuThatGoesOfflineBreaksOneAndMakeMendsIt) {
+  const std::string control = "/sys/devices/system/cpu/cpu3/online";
+  if (access(control.c_str(), W_OK) != 0) GTEST_SKIP() << "CPU 3 cannot be taken offline";
+  const std::string rank = container(pod_a() + "/rank", "3");
+  populate(rank);
+  ASSERT_TRUE(partitions().make(rank, root("3")));
+  EXPECT_FALSE(set_online(control, "0")) << "a root partition's last CPU cannot go (EBUSY)";
+
+  ASSERT_TRUE(partitions().make(rank, isolated("3")));
+  ASSERT_TRUE(set_online(control, "0"));
+  // The kernel tells the cpusets a moment later.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (at(rank) != Partition() && std::chrono::steady_clock::now() < limit) sched_yield();
+  EXPECT_EQ(at(rank), Partition());
+  EXPECT_THAT(read(rank, "cpuset.cpus.partition"), HasSubstr("invalid"));
+  EXPECT_FALSE(partitions().make(rank, isolated("3"))) << "there is no such CPU now";
+  ASSERT_TRUE(set_online(control, "1"));
+  const auto made = partitions().make(rank, isolated("3"));
+  EXPECT_TRUE(made) << made.error().text;
+  EXPECT_EQ(at(rank), isolated("3"));
+}
+
+TEST_F(Root_Partitions, WithoutTheCapabilityTheErrorSaysSo) {
+  const std::string rank = container(pod_a() + "/rank", "2");
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    __user_cap_data_struct data[2] = {};
+    syscall(SYS_capget, &header, data);
+    for (auto* word : {&data[0].effective, &data[0].permitted}) *word &= ~(1U << CAP_SYS_ADMIN);
+    syscall(SYS_capset, &header, data);
+    const auto made = partitions().make(rank, root("2"));
+    const std::string text = made ? "made" : made.error().text;
+    _exit(::write(ends[1], text.data(), text.size()) > 0 ? 0 : 1);
+  }
+  close(ends[1]);
+  char text[256] = {};
+  EXPECT_GT(::read(ends[0], text, sizeof(text) - 1), 0);
+  waitpid(child, nullptr, 0);
+  EXPECT_THAT(text, HasSubstr("CAP_SYS_ADMIN"));
+  EXPECT_EQ(at(rank), Partition());
+}
+
+}  // namespace
+}  // namespace pinion::cgroup

@@ -1,0 +1,110 @@
+// CPUs that go offline and come back while containers run, under every fence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/engine/engine.h"
+#include "tests/support/machine.h"
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::engine {
+namespace {
+
+using test_support::cpu;
+using test_support::cpus;
+using test_support::Driver;
+using test_support::rank;
+using test_support::shared;
+using test_support::Unit;
+
+// Two nodes of four cores of one thread: CPUs 0-3 and 4-7.
+topology::Topology machine_without(const std::string& offline) {
+  return test_support::machine({.packages = 2, .cores_per_l3 = 4, .offline = cpus(offline)});
+}
+
+class MachineChange : public testing::TestWithParam<FenceKind> {
+ protected:
+  Effects change(const std::string& offline) {
+    auto effects = node_.engine.handle(MachineChanged{machine_without(offline)});
+    EXPECT_EQ(effects.fatal, "");
+    node_.obey(effects);
+    node_.drain();
+    return effects;
+  }
+  [[nodiscard]] std::string trouble(const Unit& unit) const {
+    return node_.engine.state().find(unit.id())->trouble;
+  }
+
+  Driver node_{machine_without(""), GetParam()};
+};
+
+TEST_P(MachineChange, AFreeOneIsNotGivenAwayUntilItIsBack) {
+  node_.run(shared("s"));
+  change("7");
+  EXPECT_FALSE(node_.engine.pool().contains(7));
+  EXPECT_TRUE(node_.create(rank("r", 8)).reply.refusal);
+  change("");
+  EXPECT_TRUE(node_.engine.state().shared().contains(7));
+  EXPECT_EQ(node_.engine.counters().machine_changes, 2U);
+}
+
+TEST_P(MachineChange, ARankThatLostOneMovesToOthersOfTheSameShape) {
+  const Unit r = rank("r", 3);
+  const CpuSet own = node_.run(r);
+  ASSERT_EQ(own.count(), 3);
+  const int lost = own.first();
+  const auto effects = change(std::to_string(lost));
+  EXPECT_EQ(effects.now.at(0).id, r.id());
+  EXPECT_EQ(node_.own(r).count(), 3);
+  EXPECT_FALSE(node_.own(r).contains(lost));
+  EXPECT_EQ(trouble(r), "");
+  EXPECT_EQ(node_.engine.counters().moved, 1U);
+  const CpuSet moved_to = node_.own(r);
+  change("");
+  EXPECT_EQ(node_.own(r), moved_to) << "it is whole, so it stays";
+}
+
+TEST_P(MachineChange, WhereNothingIsFreeItWaitsInTheSharedSetAndGetsCoresAgain) {
+  const Unit a = rank("a", 4);
+  const Unit b = rank("b", 3);
+  node_.run(a);
+  node_.run(b);
+  const int lost = node_.own(a).first();
+  change(std::to_string(lost));
+  EXPECT_TRUE(node_.own(a).empty());
+  EXPECT_THAT(trouble(a), testing::HasSubstr(std::to_string(lost) + " went offline"));
+  EXPECT_EQ(node_.engine.counters().unplaced, 1U);
+  EXPECT_EQ(node_.own(b).count(), 3) << "nobody else is disturbed";
+  change("");
+  EXPECT_EQ(node_.own(a).count(), 4);
+  EXPECT_EQ(trouble(a), "");
+}
+
+TEST_P(MachineChange, TheLastSharedOnesCostARankItsCores) {
+  const Unit a = rank("a", 4);
+  const Unit b = rank("b", 3);
+  node_.run(a);
+  node_.run(b);
+  const CpuSet rest = node_.engine.state().shared();
+  ASSERT_EQ(rest.count(), 1);
+  change(rest.to_string());
+  EXPECT_FALSE(node_.engine.state().shared().empty());
+  EXPECT_NE(node_.own(a).empty(), node_.own(b).empty()) << "one of them, and only one";
+}
+
+INSTANTIATE_TEST_SUITE_P(Fences, MachineChange,
+                         testing::Values(FenceKind::kPartition, FenceKind::kLeaf,
+                                         FenceKind::kRuntime),
+                         [](const auto& kind) {
+                           switch (kind.param) {
+                             case FenceKind::kPartition:
+                               return "Partition";
+                             case FenceKind::kLeaf:
+                               return "Leaf";
+                             case FenceKind::kRuntime:
+                               return "Runtime";
+                           }
+                           return "";
+                         });
+
+}  // namespace
+}  // namespace pinion::engine
