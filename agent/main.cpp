@@ -17,6 +17,7 @@
 #include "agent/ready_file.h"
 #include "agent/serving.h"
 #include "agent/version.h"
+#include "base/state_lock.h"
 #include "nri-plugin/launch.h"
 
 namespace pinion::agent {

@@ -1,9 +1,5 @@
 #include "agent/preflight.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -33,19 +29,6 @@ Status try_partitions(const cgroup::Hierarchy& hierarchy, const topology::CpuSet
 }
 
 }  // namespace
-
-Result<Fd> lock_state_dir(const std::string& state_dir) {
-  std::error_code error;
-  std::filesystem::create_directories(state_dir, error);
-  if (error) return sys_failure("make state directory " + state_dir, error.value());
-  const std::string path = state_dir + "/agent.lock";
-  Fd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock.valid()) return sys_failure("open " + path);
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno != EWOULDBLOCK) return sys_failure("lock " + path);
-  return failure(Errc::kExhausted, "another pinion-agent runs on this node (it holds " + path +
-                                       "): stop that one first");
-}
 
 Result<std::string> kubelet_policy(const std::string& state_file) {
   const auto state = nlohmann::json::parse(state_file, nullptr, false);

@@ -6,13 +6,9 @@
 
 #include "agent/cgroup/cpuset_files.h"
 #include "agent/config.h"
-#include "base/fd.h"
+#include "base/error.h"
 
 namespace pinion::agent {
-
-// Takes the lock in the state directory, made when missing, for the life of the descriptor; the
-// kernel gives it back however the process ends. Errors: kExhausted when another agent holds it.
-Result<Fd> lock_state_dir(const std::string& state_dir);
 
 // The policy in the text of a kubelet's cpu_manager_state file. Errors: kInvalid.
 Result<std::string> kubelet_policy(const std::string& state_file);

@@ -9,6 +9,7 @@
 #include "ctl/output.h"
 #include "ctl/plan_command.h"
 #include "ctl/record_command.h"
+#include "ctl/release_command.h"
 #include "ctl/top_command.h"
 #include "ctl/topology_command.h"
 
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   pinion::ctl::add_top_command(app, exit_code);
   pinion::ctl::add_record_command(app, exit_code);
   pinion::ctl::add_compare_command(app, exit_code);
+  pinion::ctl::add_release_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -29,7 +29,7 @@ struct Enforce {
   std::string cgroups_path;
   std::uint32_t pid = 0;
   Cpuset cpuset;
-  std::optional<Partition> partition;  // nullopt: of no concern
+  std::optional<Partition> partition = {};  // nullopt: of no concern
   Cause cause = Cause::kAudit;
 
   bool operator==(const Enforce&) const = default;

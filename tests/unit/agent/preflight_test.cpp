@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/log.h"
+#include "base/state_lock.h"
 #include "tests/support/machine.h"
 #include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
