@@ -106,7 +106,9 @@ Result<std::vector<double>> parse_range_answer(std::string_view text) {
     const auto number = point[1].get<std::string>();
     char* end = nullptr;
     const double value = std::strtod(number.c_str(), &end);  // "NaN" and "+Inf" too
-    if (number.empty() || *end != '\0') return wrong("'" + plain(number) + "' is no number");
+    if (number.empty() || end != number.data() + number.size()) {
+      return wrong("'" + plain(number) + "' is no number");
+    }
     if (std::isfinite(value)) values.push_back(value);
   }
   return values;

@@ -5,13 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "ctl/table.h"
+
 namespace pinion::ctl {
 namespace {
 
 constexpr std::string_view kTime = "unix_ms";
 
 // The number behind `kTime` in the outermost object; 0 where there is none. The rest is skipped
-// without being built up. Error: not a JSON object, or not a number.
+// without being built up. Error: not a JSON object, or not such a number.
 Result<std::int64_t> time_of(std::string_view line) {
   using nlohmann::json;
   const json::parser_callback_t only_the_time = [](int depth, json::parse_event_t event,
@@ -24,6 +26,10 @@ Result<std::int64_t> time_of(std::string_view line) {
   if (time == object.end()) return 0;
   if (!time->is_number_integer()) {
     return failure(Errc::kInvalid, std::string(kTime) + " is not a whole number");
+  }
+  // The difference of two times must not overflow. What is negative is too large without its sign.
+  if (time->get<std::uint64_t>() > std::uint64_t{kMaxUnixMs}) {
+    return failure(Errc::kInvalid, std::string(kTime) + " is no time between 1970 and 9999");
   }
   return time->get<std::int64_t>();
 }
@@ -60,7 +66,7 @@ Result<Moment> parse_recorded(std::string_view line) {
   if (!read.ok()) {
     std::string cause(read.message());
     cause = cause.substr(0, cause.find('\n'));
-    return failure(Errc::kInvalid, "not a snapshot: " + cause);
+    return failure(Errc::kInvalid, "not a snapshot: " + plain(cause));  // it quotes the line
   }
   return moment;
 }

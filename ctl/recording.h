@@ -15,13 +15,14 @@
 
 namespace pinion::ctl {
 
-inline constexpr std::size_t kMaxLine = std::size_t{64} << 20;  // bytes
+inline constexpr std::size_t kMaxLine = std::size_t{64} << 20;   // bytes
+inline constexpr std::int64_t kMaxUnixMs = 253'402'300'799'999;  // the end of the year 9999
 
 // One line with its newline. Error: kInternal where protobuf refuses (text that is not UTF-8).
 Result<std::string> recorded_line(const Moment& moment);
 
 // The opposite of it. Unknown keys are skipped, so that older programs read newer recordings.
-// Error: kInvalid.
+// Error: kInvalid, also for a time that is before 1970 or after kMaxUnixMs.
 Result<Moment> parse_recorded(std::string_view line);
 
 // Turns snapshots into lines, leaving out the machine where it is what it was.

@@ -51,6 +51,7 @@ TEST(ParseRangeAnswer, SaysWhatIsWrong) {
       {R"({"data":{"result":[{"values":[1]}]}})", "no pair of time and text"},
       {R"({"data":{"result":[{"values":[[1,"x"]]}]}})", "'x' is no number"},
       {R"({"data":{"result":[{"values":[[1,""]]}]}})", "'' is no number"},
+      {R"({"data":{"result":[{"values":[[1,"1\u0000"]]}]}})", "'1?' is no number"},
       {kRefusal, "Prometheus refuses: invalid parameter \"query\": 1:5: parse error"},
   };
   for (const auto& [text, message] : cases) {

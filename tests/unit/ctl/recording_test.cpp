@@ -87,8 +87,11 @@ TEST(ParseRecorded, SaysWhatIsWrong) {
       {"{} {}", "not a JSON object"},
       {R"({"unix_ms":"1"})", "unix_ms is not a whole number"},
       {R"({"unix_ms":1.5})", "unix_ms is not a whole number"},
+      {R"({"unix_ms":-1})", "unix_ms is no time between 1970 and 9999"},
+      {R"({"unix_ms":9223372036854775808})", "unix_ms is no time between 1970 and 9999"},
       {R"({"unix_ms":1,"node":1})", "not a snapshot: "},
       {R"({"unix_ms":1,"node":{"generation":"x"}})", "not a snapshot: "},
+      {"{\"node\":{\"generation\":\"\u00e9\"}}", "??"},  // no terminal gets it as it is
   };
   for (const auto& [text, message] : cases) {
     const auto moment = parse_recorded(text);
