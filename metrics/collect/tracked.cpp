@@ -193,7 +193,7 @@ void Tracked::read_cgroup(Readers& readers, Faults& faults) {
   figures_.memory_pressure_some_ns = found->memory_pressure_some_ns;
   figures_.memory_pressure_full_ns = found->memory_pressure_full_ns;
   figures_.cpu_pressure_some_ns = found->cpu_pressure_some_ns;
-  figures_.threads = found->tasks;
+  figures_.threads = found->tasks ? found->tasks : totals_.threads();
   if (const auto seconds = since(read_.cgroup, now)) set_cgroup_rates(before, *seconds, figures_);
   read_.cgroup = now;
 }

@@ -57,7 +57,7 @@ constexpr std::array<Series, kMetrics> kTable{{
     {Metric::kPageFaults, "pinion_container_page_faults_total", kCounter, "faults", "*",
      "Page faults, minor and major.", "perf page-faults", kPerfSoftware},
     {Metric::kThreads, "pinion_container_threads", kGauge, "threads", "*",
-     "Threads of the container now.", "cgroup.threads (v2), tasks (v1)", kTasks},
+     "Threads of the container now.", "pids.current; without it the list of threads", kCgroupFile},
     {Metric::kMemoryBytes, "pinion_container_memory_bytes", kGauge, "bytes", "*, numa_node",
      "Memory of the container that lies on the NUMA node now.", "memory.numa_stat", kCgroupFile},
     {Metric::kMemoryPromisedBytes, "pinion_container_memory_promised_bytes", kGauge, "bytes",

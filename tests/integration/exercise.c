@@ -6,8 +6,11 @@
      switch N    gives up its CPU to sleep, N times
      touch N     writes to N pages never used before
      hold N      the same, and keeps them
-     burn N      computes for N milliseconds of CPU time */
+     burn N      computes for N milliseconds of CPU time
+     threads N   starts N threads more, which sleep for ever */
 #define _GNU_SOURCE
+#include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,12 +76,31 @@ static int burn(long ms) {
   return 0;
 }
 
+static void* sleep_for_ever(void* nothing) {
+  for (;;) pause();
+  return nothing;
+}
+
+static int start_threads(long count) {
+  pthread_attr_t small; /* one mapping for each, of which one page is used */
+  if (pthread_attr_init(&small) != 0) return -1;
+  int failed = pthread_attr_setstacksize(&small, (size_t)PTHREAD_STACK_MIN);
+  if (failed == 0) failed = pthread_attr_setguardsize(&small, 0);
+  for (long i = 0; i < count && failed == 0; ++i) {
+    pthread_t thread;
+    failed = pthread_create(&thread, &small, sleep_for_ever, NULL);
+  }
+  pthread_attr_destroy(&small);
+  return failed == 0 ? 0 : -1;
+}
+
 static int run(const char* command, long count) {
   if (strcmp(command, "migrate") == 0) return migrate(count);
   if (strcmp(command, "switch") == 0) return give_up(count);
   if (strcmp(command, "touch") == 0) return touch(count);
   if (strcmp(command, "hold") == 0) return hold(count);
   if (strcmp(command, "burn") == 0) return burn(count);
+  if (strcmp(command, "threads") == 0) return start_threads(count);
   return -1;
 }
 

@@ -8,8 +8,7 @@
 
 #include "metrics/cgroup_files.h"
 #include "tests/integration/exercise.h"
-#include "tests/integration/node.h"
-#include "tests/integration/scrape.h"
+#include "tests/integration/measured_node.h"
 #include "tests/lab/files.h"
 
 namespace pinion::integration {
@@ -22,21 +21,8 @@ constexpr const char* kVoluntary = "pinion_container_voluntary_switches_total";
 constexpr const char* kFaults = "pinion_container_page_faults_total";
 constexpr const char* kIntrusion = "pinion_container_core_intrusion_seconds_total";
 
-class Root_Containerd_Measure : public NodeTest {
+class Root_Containerd_Measure : public MeasuredNodeTest {
  protected:
-  Status start(const std::vector<std::string>& more = {}) {
-    lab::AgentOptions options;
-    options.more = {"--metrics-listen", "127.0.0.1:0", "--counters-interval", "100ms"};
-    options.more.insert(options.more.end(), more.begin(), more.end());
-    if (Status started = start_agent(options); !started) return started;
-    const auto addresses = read_addresses(agent().ready_file());
-    if (!addresses) return failure(addresses.error());
-    address_ = addresses->at("metrics");
-    return {};
-  }
-
-  [[nodiscard]] Result<Series> now() const { return scrape(address_); }
-
   // The figure once two passes of the collector in a row, `apart` from each other, agree on it.
   Result<double> settled(const std::string& name, const std::string& pod) {
     std::optional<double> last;
@@ -74,7 +60,6 @@ class Root_Containerd_Measure : public NodeTest {
 
   // What is read least often is read every tenth pass.
   static constexpr double kPassesBetween = 11;
-  std::string address_;
 };
 
 TEST_P(Root_Containerd_Measure, AreExact) {
@@ -261,12 +246,12 @@ TEST_P(Root_Containerd_Measure, ARestartOfTheAgentMakesNoLeap) {
 
 TEST_P(Root_Containerd_Measure, HealthFollowsTheRuntime) {
   ASSERT_TRUE(ok(start()));
-  EXPECT_TRUE(ok(fetch(address_, "/livez")));
-  EXPECT_TRUE(ok(fetch(address_, "/readyz")));
-  const auto json = fetch(address_, "/api/v1/node");
+  EXPECT_TRUE(ok(fetch(address(), "/livez")));
+  EXPECT_TRUE(ok(fetch(address(), "/readyz")));
+  const auto json = fetch(address(), "/api/v1/node");
   ASSERT_TRUE(ok(json));
   EXPECT_NE(json->find("\"containerd\""), std::string::npos) << *json;
-  const auto page = fetch(address_, "/");
+  const auto page = fetch(address(), "/");
   ASSERT_TRUE(ok(page));
   EXPECT_NE(page->find("<html"), std::string::npos);
 }

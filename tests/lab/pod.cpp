@@ -46,7 +46,7 @@ Qos qos_of(const PodSpec& pod) {
 }
 
 std::string uid_of(const PodSpec& pod) {
-  return "uid-" + pod.name;
+  return pod.uid.empty() ? "uid-" + pod.name : pod.uid;
 }
 
 std::string cgroup_parent(const std::string& root, const PodSpec& pod) {

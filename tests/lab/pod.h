@@ -32,10 +32,11 @@ struct ContainerSpec {
 };
 
 struct PodSpec {
-  std::string name;  // its uid is made from it, so it must be unique in a lab
+  std::string name;
   std::map<std::string, std::string> annotations;
   std::vector<ContainerSpec> containers;
   std::string name_space = "lab";
+  std::string uid = {};  // unique in a lab; "": made from the name, which must be unique then
 };
 
 // Kubernetes' rule: Guaranteed when every container has equal, non-zero request and limit of CPU
