@@ -29,10 +29,10 @@ struct ContainerView {
   engine::Cpuset decided;   // what it is to run on
   std::optional<engine::Cpuset> told;
   std::optional<engine::Applied> applied;
-  std::string job;  // these four: of exclusive containers
+  std::string job;  // these three: of its annotations
   std::string task_group;
   topology::Profile profile = topology::Profile::kNone;
-  std::string why;
+  std::string why;      // of exclusive containers
   std::string trouble;  // empty when all is well
 };
 

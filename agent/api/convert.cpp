@@ -3,8 +3,10 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "agent/api/machine.h"
 #include "topology/words.h"
@@ -28,6 +30,7 @@ v1::Sets sets_of(const NodeView& view) {
   sets.set_shared(view.shared.to_string());
   sets.set_isolated(view.topology->isolated.to_string());
   sets.set_free(free_of(view).to_string());
+  sets.set_pool(view.pool.to_string());
   return sets;
 }
 
@@ -70,6 +73,33 @@ void add_events(const metrics::Sample& sample, v1::NodeState& node) {
     event.set_availability(std::string(metrics::to_string(from.availability)));
     event.set_detail(from.detail);
   }
+}
+
+void add_counters(const NodeView& view, v1::NodeState& node) {
+  const engine::Counters& engine = view.counters;
+  auto& counters = *node.mutable_counters();
+  for (const auto& [name, value] : std::initializer_list<std::pair<const char*, std::uint64_t>>{
+           {"exclusive_placed", engine.exclusive_placed},
+           {"shared_placed", engine.shared_placed},
+           {"preferred_not_met", engine.preferred_not_met},
+           {"resized", engine.resized},
+           {"synchronized", engine.synchronized},
+           {"kept", engine.kept},
+           {"moved", engine.moved},
+           {"unplaced", engine.unplaced},
+           {"adopted", engine.adopted},
+           {"lost_stops", engine.lost_stops},
+           {"late", engine.late},
+           {"drift", engine.drift},
+           {"repairs", engine.repairs},
+           {"write_failures", engine.write_failures},
+           {"updates_told", engine.updates_told},
+           {"connects", view.nri.connects},
+           {"resyncs", view.nri.resyncs},
+           {"sessions_failed", view.nri.sessions_failed}}) {
+    counters[name] = value;
+  }
+  for (const auto& [reason, count] : engine.refused) counters["refused." + reason] = count;
 }
 
 void set_claim(const NodeView& view, const topology::Claim& claim, v1::Container& container) {
@@ -171,6 +201,8 @@ v1::NodeState node_of(const NodeName& name, const NodeView& view, const metrics:
   node.set_strict_reservation(view.strict_reservation);
   add_refusals(view, node);
   if (sample != nullptr) add_events(*sample, node);
+  node.set_compares_files(view.compares_files);
+  add_counters(view, node);
   return node;
 }
 
@@ -251,6 +283,7 @@ v1::Snapshot snapshot_of(const NodeName& name, const NodeView& view,
   for (v1::Container& container : containers_of(view, sample)) {
     *snapshot.add_containers() = std::move(container);
   }
+  if (sample != nullptr) snapshot.set_pass(sample->number);
   return snapshot;
 }
 

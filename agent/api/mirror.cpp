@@ -23,6 +23,7 @@ Status Mirror::apply(const v1::WatchNodeResponse& message) {
 void Mirror::apply(const v1::Snapshot& snapshot) {
   complete_ = true;
   node_ = snapshot.node();
+  pass_ = snapshot.pass();
   containers_.clear();
   for (const v1::Container& container : snapshot.containers()) {
     containers_[container.id()] = container;
@@ -36,6 +37,7 @@ void Mirror::apply(const v1::Change& change) {
     node_ = std::move(node);
   }
   node_.set_generation(change.generation());
+  pass_ = change.pass();
   for (const std::string& id : change.removed()) containers_.erase(id);
   for (const v1::Container& container : change.containers()) {
     containers_[container.id()] = container;
@@ -45,6 +47,7 @@ void Mirror::apply(const v1::Change& change) {
 v1::Snapshot Mirror::snapshot() const {
   v1::Snapshot snapshot;
   *snapshot.mutable_node() = node_;
+  snapshot.set_pass(pass_);
   for (const auto& [id, container] : containers_) *snapshot.add_containers() = container;
   return snapshot;
 }

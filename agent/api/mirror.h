@@ -1,6 +1,7 @@
 // The reader's side of WatchNode: keeps what the messages of one watch add up to.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -30,6 +31,7 @@ class Mirror {
 
   bool complete_ = false;
   v1::NodeState node_;
+  std::uint64_t pass_ = 0;
   std::map<std::string, v1::Container> containers_;
 };
 

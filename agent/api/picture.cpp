@@ -42,6 +42,7 @@ std::shared_ptr<const Picture> picture_of(const NodeName& name, const NodeView& 
   standing.clear_machine();
   standing.clear_generation();
   picture->node_standing = bytes_of(standing);
+  if (sample != nullptr) picture->pass = sample->number;
 
   std::size_t at = 0;  // in last->containers
   for (v1::Container& container : containers_of(view, sample)) {

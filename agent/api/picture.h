@@ -1,6 +1,7 @@
 // The newest view and figures as messages, made once for all who ask: immutable and shared.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct Picture {
   v1::NodeState node;         // whole
   std::string node_standing;  // without machine and generation, as bytes
   std::string machine;        // as bytes
+  std::uint64_t pass = 0;     // of the collector; 0: none yet
   std::vector<std::shared_ptr<const ContainerRecord>> containers;  // ascending by id
 };
 

@@ -37,11 +37,13 @@ WatchState::TimePoint WatchState::wake(const Picture* picture) const {
 void WatchState::full(const Picture& picture, v1::Snapshot& snapshot) const {
   *snapshot.mutable_node() = picture.node;
   for (const auto& record : picture.containers) *snapshot.add_containers() = copy_of(*record);
+  if (figures_) snapshot.set_pass(picture.pass);
 }
 
 // Both lists are ascending by id. False: there is none.
 bool WatchState::difference(const Picture& picture, v1::Change& change) const {
   change.set_generation(picture.node.generation());
+  if (figures_) change.set_pass(picture.pass);
   bool differs = picture.node.generation() != sent_->node.generation();
   const bool machine_changed = picture.machine != sent_->machine;
   if (machine_changed || picture.node_standing != sent_->node_standing) {

@@ -230,6 +230,21 @@ TEST(RatesOnTheWire, AreNotMixedUp) {
   }
 }
 
+TEST(Counters, AreToldByName) {
+  NodeView view = two_nodes();
+  view.counters.drift = 3;
+  view.counters.refused["cpus"] = 2;
+  view.nri.connects = 4;
+  view.compares_files = true;
+  const v1::NodeState node = node_of({"host", "1", "i"}, view, nullptr);
+  EXPECT_EQ(node.counters().at("drift"), 3U);
+  EXPECT_EQ(node.counters().at("refused.cpus"), 2U);
+  EXPECT_EQ(node.counters().at("connects"), 4U);
+  EXPECT_EQ(node.counters().at("repairs"), 0U);
+  EXPECT_TRUE(node.compares_files());
+  EXPECT_EQ(node.sets().pool(), view.pool.to_string());
+}
+
 TEST(SnapshotAsJson, HasTheNamesOfTheProtoAndNoEmptyFields) {
   NodeView view = two_nodes();
   ASSERT_TRUE(place(view, request("a", 1)));

@@ -38,6 +38,7 @@ class Watch : public testing::Test {
     v1::Snapshot whole;
     *whole.mutable_node() = picture_->node;
     for (const auto& record : picture_->containers) *whole.add_containers() = record->message;
+    whole.set_pass(picture_->pass);
     EXPECT_EQ(mirror_.snapshot().DebugString(), whole.DebugString());
   }
 
@@ -210,6 +211,7 @@ TEST_F(Watch, FiguresGoOnlyToThoseWhoWantThem) {
   ASSERT_TRUE(plain.next(picture_, time_, message));
   plain.written();
   EXPECT_FALSE(message.snapshot().containers(0).has_figures());
+  EXPECT_EQ(message.snapshot().pass(), 0U);
 
   measured.threads = 2;
   measured.rates.cpus = 0.5;
@@ -220,6 +222,7 @@ TEST_F(Watch, FiguresGoOnlyToThoseWhoWantThem) {
   ASSERT_TRUE(change && change->has_change());
   EXPECT_EQ(change->change().containers(0).figures().threads(), 2U);
   EXPECT_EQ(change->change().containers(0).rates().cpus(), 0.5);
+  EXPECT_EQ(change->change().pass(), 2U);
   expect_mirrored();
   EXPECT_FALSE(plain.next(picture_, time_, message)) << "only figures changed";
 }
