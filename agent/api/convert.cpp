@@ -94,6 +94,9 @@ void add_counters(const NodeView& view, v1::NodeState& node) {
            {"repairs", engine.repairs},
            {"write_failures", engine.write_failures},
            {"updates_told", engine.updates_told},
+           {"partitions_made", engine.guarded},
+           {"partitions_failed", engine.unguarded},
+           {"machine_changes", engine.machine_changes},
            {"connects", view.nri.connects},
            {"resyncs", view.nri.resyncs},
            {"sessions_failed", view.nri.sessions_failed}}) {

@@ -44,7 +44,10 @@ constexpr std::array kCounts{Count{Metric::kPreferredNotMet, &engine::Counters::
                              Count{Metric::kLate, &engine::Counters::late},
                              Count{Metric::kDrift, &engine::Counters::drift},
                              Count{Metric::kRepairs, &engine::Counters::repairs},
-                             Count{Metric::kWriteFailures, &engine::Counters::write_failures}};
+                             Count{Metric::kWriteFailures, &engine::Counters::write_failures},
+                             Count{Metric::kPartitionsMade, &engine::Counters::guarded},
+                             Count{Metric::kPartitionsFailed, &engine::Counters::unguarded},
+                             Count{Metric::kMachineChanges, &engine::Counters::machine_changes}};
 
 std::string_view truth(bool value) {
   return value ? "true" : "false";
