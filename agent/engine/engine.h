@@ -54,7 +54,7 @@ struct Counters {
   std::uint64_t drift = 0;       // files changed by somebody else
   std::uint64_t repairs = 0;     // of late, drift and unpinned ones: written right again
   std::uint64_t write_failures = 0;
-  std::uint64_t guarded = 0;       // partitions made, found or made anew
+  std::uint64_t guarded = 0;       // partitions made
   std::uint64_t unguarded = 0;     // partitions that could not be made, or were lost
   std::uint64_t updates_told = 0;  // entries in update[] of answers
 };
