@@ -128,7 +128,7 @@ void add_compare_command(CLI::App& app, int& exit_code) {
       ->type_name("URL")
       ->excludes("--job", "--job-a", "--job-b", "--match", "--match-a", "--match-b");
   add_duration_option(*command, "--step", options->span.step,
-                      "One value for each, at least two scrape intervals");
+                      "One value for each, at least four scrape intervals");
   add_duration_option(*command, "--last", options->span.length, "For a job without START");
   command->add_option("--svg", options->svg, "Also draw it into this file")->type_name("FILE");
   command->add_flag("--json", options->json, "The same as data");

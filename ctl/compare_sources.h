@@ -22,7 +22,7 @@ Result<Series> series_of_recording(const Part& part, const Selection& selection)
 struct PrometheusSpan {
   double now = 0;
   std::chrono::milliseconds length{600000};
-  std::chrono::milliseconds step{30000};
+  std::chrono::milliseconds step{60000};
 };
 Result<Series> series_of_job(PrometheusClient& client, const Part& part,
                              const PrometheusSpan& span);

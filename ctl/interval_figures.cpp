@@ -14,6 +14,8 @@ using v1::Container;
 using v1::Figures;
 using v1::Rates;
 
+constexpr std::uint64_t kPassesOfAll = 10;  // v1::Snapshot.pass
+
 constexpr std::size_t at(Quantity quantity) {
   return static_cast<std::size_t>(quantity);
 }
@@ -158,8 +160,17 @@ std::string Selection::to_string() const {
   return text;
 }
 
+bool IntervalFigures::is_new(const v1::Snapshot& snapshot,
+                             const std::vector<Container>& now) const {
+  if (!same(before_, now)) return true;
+  return pass_ > 0 && snapshot.pass() >= pass_ + kPassesOfAll;
+}
+
 void IntervalFigures::add(const v1::Snapshot& snapshot) {
-  if (snapshot.node().instance() != instance_) before_.clear();  // its counters began anew
+  if (snapshot.node().instance() != instance_) {  // its counters began anew
+    before_.clear();
+    pass_ = 0;
+  }
   instance_ = snapshot.node().instance();
   std::vector<Container> now;
   for (const Container& container : snapshot.containers()) {
@@ -168,7 +179,8 @@ void IntervalFigures::add(const v1::Snapshot& snapshot) {
   seen_ += now.size();
   std::sort(now.begin(), now.end(),
             [](const Container& a, const Container& b) { return a.id() < b.id(); });
-  if (!before_.empty() && same(before_, now)) return;
+  if (!before_.empty() && !is_new(snapshot, now)) return;
+  pass_ = snapshot.pass();
   const auto sums = summed_rates(now);
   std::array<std::optional<double>, kQuantities> values;
   for (std::size_t i = 0; i < kQuantities; ++i) values[i] = sums[i].value;

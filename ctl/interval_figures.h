@@ -66,8 +66,9 @@ struct Selection {
 // Collects one value of each quantity for each pass of the agent's collector. Rates are summed over
 // the containers; intrusion is weighted by their CPUs; instructions per cycle, misses per
 // instruction and the remote share are of the sums of the counters since the pass before (without
-// memory events: the mean of what each container says of its resident pages). A snapshot without
-// anything new since the one before counts once.
+// memory events: the mean of what each container says of its resident pages). Snapshots without
+// anything new since the one before count once, or once for each ten passes: by then all was read
+// anew, and a container that does nothing is a finding too.
 class IntervalFigures {
  public:
   explicit IntervalFigures(Selection selection) : selection_(std::move(selection)) {}
@@ -77,10 +78,15 @@ class IntervalFigures {
   [[nodiscard]] std::size_t containers_seen() const { return seen_; }  // over all snapshots
 
  private:
+  // Whether the containers show another reading than those of the snapshot before.
+  [[nodiscard]] bool is_new(const v1::Snapshot& snapshot,
+                            const std::vector<v1::Container>& now) const;
+
   Selection selection_;
   Series series_;
   std::size_t seen_ = 0;
   std::string instance_;               // of the agent, in the snapshot before
+  std::uint64_t pass_ = 0;             // of the snapshot that counted last; 0: it does not say
   std::vector<v1::Container> before_;  // the selected ones of the snapshot before, ascending by id
 };
 

@@ -1,9 +1,11 @@
 // A real Prometheus scrapes the real agent and answers the queries that we ship.
 #include <httplib.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "tests/integration/node.h"
+#include "tests/integration/pinionctl.h"
 #include "tests/integration/scrape.h"
 #include "tests/lab/files.h"
 #include "tests/lab/process.h"
@@ -84,20 +86,26 @@ class Root_Containerd_Prometheus : public NodeTest {
     return result && !result->empty();
   }
 
+  // The agent, and a Prometheus that scrapes it.
+  Status start() {
+    lab::AgentOptions options;
+    options.more = {"--metrics-listen", "127.0.0.1:0", "--counters-interval", "200ms"};
+    if (Status started = start_agent(options); !started) return started;
+    const auto addresses = read_addresses(agent().ready_file());
+    if (!addresses) return failure(addresses.error());
+    if (Status started = start_prometheus(addresses->at("metrics")); !started) return started;
+    if (lab::eventually(kSoon, [&] { return answers("up{job=\"pinion-agent\"} == 1"); })) return {};
+    return failure(Errc::kUnavailable, "prometheus does not scrape the agent");
+  }
+
   lab::Process prometheus_;
   std::string address_;
 };
 
 TEST_P(Root_Containerd_Prometheus, ScrapesAndAnswersWhatWeShip) {
-  lab::AgentOptions options;
-  options.more = {"--metrics-listen", "127.0.0.1:0", "--counters-interval", "200ms"};
-  ASSERT_TRUE(ok(start_agent(options)));
-  const auto addresses = read_addresses(agent().ready_file());
-  ASSERT_TRUE(ok(addresses));
+  ASSERT_TRUE(ok(start()));
   ASSERT_TRUE(ok(run_rank("rank")));
   ASSERT_TRUE(ok(run_burstable("noise")));
-  ASSERT_TRUE(ok(start_prometheus(addresses->at("metrics"))));
-  ASSERT_TRUE(lab::eventually(kSoon, [&] { return answers("up{job=\"pinion-agent\"} == 1"); }));
 
   // A rate by job through the info metric: the rank spins, so it is about its CPUs.
   const std::string by_job =
@@ -124,6 +132,61 @@ TEST_P(Root_Containerd_Prometheus, ScrapesAndAnswersWhatWeShip) {
   ASSERT_TRUE(ok(rules));
   EXPECT_NE(rules->find("job:pinion_cpu_migrations:rate2m"), std::string::npos);
   EXPECT_EQ(rules->find("\"health\":\"err\""), std::string::npos) << *rules;
+}
+
+TEST_P(Root_Containerd_Prometheus, ComparesJobsAndIntervals) {
+  ASSERT_TRUE(ok(start()));
+  auto busy = rank_spec("rank");
+  busy.annotations["pinion.dev/job"] = "busy";
+  auto idle = lab::burstable_pod("sleeper", 100, {});
+  idle.annotations["pinion.dev/job"] = "idle";
+  ASSERT_TRUE(ok(run(idle)));
+  const auto rank = run(busy);
+  ASSERT_TRUE(ok(rank));
+  // A scrape each second: five steps of four seconds.
+  const auto scraped = [&](const std::string& job, int seconds) {
+    return answers("count_over_time(pinion_container_info{job=\"" + job +
+                   "\"}[2m]) >= " + std::to_string(seconds));
+  };
+  ASSERT_TRUE(lab::eventually(kSoon, [&] { return scraped("busy", 22) && scraped("idle", 22); }));
+  const std::vector<std::string> ask = {"compare", "--prometheus", "http://" + address_,
+                                        "--step",  "4s",           "--last",
+                                        "20s",     "busy",         "idle"};
+  const auto table = pinionctl(node(), ask);
+  ASSERT_TRUE(ok(table));
+  EXPECT_EQ(table->rfind("A: job busy\nB: job idle\n", 0), 0U) << *table;
+  EXPECT_NE(table->find("\nCPU use [cores]"), std::string::npos) << *table;
+  EXPECT_NE(table->find("\nmigrations [1/s]"), std::string::npos) << *table;
+  auto more = ask;
+  more.emplace_back("--json");
+  const auto data = pinionctl(node(), more);
+  ASSERT_TRUE(ok(data));
+  const auto cpu = compared(*data, "CPU use");
+  ASSERT_TRUE(ok(cpu));
+  // The machine may have other work; that is no work of the job that sleeps.
+  EXPECT_GT(cpu->a, 0.25) << *data;
+  EXPECT_LE(cpu->a, machine().width * 1.2) << "a scrape is 0.4 s older than another at most";
+  EXPECT_LT(cpu->b, 0.05) << *data;
+  EXPECT_EQ(cpu->verdict, "less") << *data;
+
+  // Two times the same interval, whose end is said in seconds.
+  const auto end = std::chrono::duration_cast<std::chrono::seconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  const std::string part = "busy@" + std::to_string(end - 20) + ".." + std::to_string(end);
+  const auto same = pinionctl(node(), {"compare", "--prometheus", "http://" + address_, "--json",
+                                       "--step", "4s", part, part});
+  ASSERT_TRUE(ok(same));
+  const auto unchanged = compared(*same, "CPU use");
+  ASSERT_TRUE(ok(unchanged));
+  EXPECT_EQ(unchanged->a, unchanged->b) << *same;
+  EXPECT_EQ(unchanged->verdict, "no difference to be seen") << *same;
+
+  const auto unknown = pinionctl(node(), {"compare", "--prometheus", "http://" + address_, "--step",
+                                          "4s", "--last", "20s", "busy", "nobody"});
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().text.find("nothing of job 'nobody'"), std::string::npos)
+      << unknown.error().text;
 }
 
 INSTANTIATE_TEST_SUITE_P(Newer, Root_Containerd_Prometheus, testing::Values("2.1"),

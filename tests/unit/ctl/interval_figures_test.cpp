@@ -111,6 +111,22 @@ TEST(IntervalFigures, CountsAPassOnce) {
   EXPECT_THAT(of(figures, Quantity::kCpu), ElementsAre(0.5, 0.5));
 }
 
+TEST(IntervalFigures, CountsTenPassesWithoutChange) {
+  v1::Snapshot snapshot;
+  add(snapshot, "a", "", "0").mutable_rates()->set_cpus(0);
+  IntervalFigures figures({});
+  for (std::uint64_t pass = 1; pass <= 31; ++pass) {
+    snapshot.set_pass(pass);
+    figures.add(snapshot);
+    figures.add(snapshot);
+  }
+  EXPECT_THAT(of(figures, Quantity::kCpu), ElementsAre(0, 0, 0, 0));
+  snapshot.mutable_node()->set_instance("later");
+  snapshot.set_pass(1);
+  figures.add(snapshot);
+  EXPECT_THAT(of(figures, Quantity::kCpu), ElementsAre(0, 0, 0, 0, 0));
+}
+
 TEST(IntervalFigures, TakesNoRatioAcrossTwoLivesOfTheAgent) {
   IntervalFigures figures({});
   v1::Snapshot snapshot;

@@ -221,7 +221,7 @@ TEST(SeriesOfJob, RefusesAnIntervalThatIsNoSeries) {
   FakeServer server(always(200, kAnswer));
   auto client = PrometheusClient::create(server.url());
   ASSERT_TRUE(client);
-  EXPECT_FALSE(series_of_job(*client, {"wind", 1000, 1010}, {}));  // one step of 30 s
+  EXPECT_FALSE(series_of_job(*client, {"wind", 1000, 1010}, {}));  // one step of a minute
   EXPECT_FALSE(series_of_job(*client, {"wind", 0, 1e6}, {}));
   EXPECT_THAT(server.requests(), IsEmpty());
 }
