@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds with both compilers (clang: the product alone), checks format and lint, and
-# runs every test: unit, property, golden, fuzz corpora, with and without sanitizers, and against real containerds.
+# runs every test: unit, property, golden, fuzz corpora, with and without sanitizers, against real containerds,
+# and in guest machines with several NUMA nodes.
 # Ends with ctest's counts, by preset and in all. Usage: scripts/test.sh [STEP...] (default: all of the steps below)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(format release asan-ubsan tidy tsan integration)
+[ ${#steps[@]} -gt 0 ] || steps=(format release asan-ubsan tidy tsan integration guest)
 results=()
 passed=0
 skipped=0
@@ -31,7 +32,7 @@ run_tidy() {
 run_preset() {
   cmake --preset "$1" >/dev/null
   cmake --build --preset "$1"
-  run_ctest "$1" -LE integration -j "$(nproc)"
+  run_ctest "$1" -LE "integration|guest" -j "$(nproc)"
 }
 
 # ThreadSanitizer finds nothing where there is one thread, so only the tests with several are built and run.
@@ -46,6 +47,14 @@ run_integration() {
   cmake --preset release >/dev/null
   cmake --build --preset release
   run_ctest release -L integration
+}
+
+# In machines with several NUMA nodes and cgroup v2.
+run_guest() {
+  scripts/guest.sh --fetch
+  cmake --preset release >/dev/null
+  cmake --build --preset release
+  run_ctest release -L guest
 }
 
 run_ctest() {
@@ -70,6 +79,7 @@ for name in "${steps[@]}"; do
     release | asan-ubsan) run_preset "$name" ;;
     tsan) run_tsan ;;
     integration) run_integration ;;
+    guest) run_guest ;;
     *) echo "test.sh: unknown step '$name'" >&2 && exit 2 ;;
   esac
 done

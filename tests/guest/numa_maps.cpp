@@ -23,7 +23,10 @@ Result<PagesByNode> parse_numa_maps(const std::string& text) {
   PagesByNode all;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.find(" anon=") == std::string::npos) continue;
+    // A file's mapping counts the pages that it shares with the page cache and its own together.
+    if (line.find(" anon=") == std::string::npos || line.find(" file=") != std::string::npos) {
+      continue;
+    }
     bool any = false;
     std::istringstream words(line);
     for (std::string word; words >> word;) {

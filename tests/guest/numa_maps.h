@@ -11,7 +11,7 @@ namespace pinion::guest {
 
 using PagesByNode = std::map<topology::NodeId, long>;
 
-// Anonymous pages, of all mappings together. Pages of files are left out: they lie where they were
+// Pages of all anonymous mappings together. Those of files are left out: they lie where they were
 // first read. Errors: kInvalid, with the line.
 Result<PagesByNode> parse_numa_maps(const std::string& text);
 

@@ -7,7 +7,28 @@ namespace {
 
 constexpr Milliseconds kSoon{5000};
 
-class Guest_Numa : public GuestTest {};
+class Guest_Numa : public GuestTest {
+ protected:
+  // All CPUs are back at the end of a case, however it ends.
+  void TearDown() override {
+    const Status back = set_online(away_, true);
+    EXPECT_TRUE(ok(back));
+    GuestTest::TearDown();
+  }
+
+  // The kernel's own switch, CPU by CPU.
+  Status set_online(const CpuSet& cpus, bool online) {
+    for (const int cpu : cpus) {
+      const auto path = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/online";
+      if (Status done = lab::write_existing(path, online ? "1" : "0"); !done) return done;
+    }
+    away_ = online ? CpuSet() : cpus;
+    return {};
+  }
+
+ private:
+  CpuSet away_;
+};
 
 TEST_P(Guest_Numa, ARankLiesInOneNodeWithItsMemory) {
   ASSERT_TRUE(ok(start_agent()));
@@ -165,6 +186,52 @@ TEST_P(Guest_Numa, RestartsKeepCoresAndMemory) {
   ASSERT_TRUE(ok(node().start_containerd()));
   ASSERT_TRUE(lab::eventually(kSoon, synchronized));
   expect_kept("restart of containerd");
+}
+
+TEST_P(Guest_Numa, AFreeCoreThatGoesIsNotUsedUntilItIsBack) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto shared = start_shared("shared");
+  ASSERT_TRUE(ok(shared));
+  const CpuSet pool = file(*shared);
+  const CpuSet core = machine().topology.cores.back().cpus;
+  ASSERT_TRUE(ok(set_online(core, false)));
+  EXPECT_TRUE(lab::eventually(kSoon, [&] { return file(*shared) == pool - core; }))
+      << file(*shared).to_string();
+  ASSERT_TRUE(ok(set_online(core, true)));
+  EXPECT_TRUE(lab::eventually(kSoon, [&] { return file(*shared) == pool; }))
+      << file(*shared).to_string();
+  EXPECT_TRUE(no_drift());
+}
+
+// A rank that loses a CPU moves to others, or waits in the shared set until the CPU is back; it
+// ends with as many as it had, alone on them.
+TEST_P(Guest_Numa, ARankWhoseCpuGoesHasItsCoresToItselfAgain) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto shared = start_shared("shared");
+  ASSERT_TRUE(ok(shared));
+  const auto rank = start_rank("rank", 2, {{"job", "job"}});
+  ASSERT_TRUE(ok(rank));
+  const CpuSet own = file(rank->running);
+  const CpuSet lost{own.first()};  // the kernel keeps the last one of a partition online
+  ASSERT_TRUE(ok(set_online(lost, false)));
+  const auto settled = [&] {
+    const CpuSet now = file(rank->running);
+    const bool waits = now == file(*shared);
+    const bool moved = now.count() == own.count() && !now.intersects(file(*shared));
+    return !now.intersects(lost) && (moved || waits);
+  };
+  EXPECT_TRUE(lab::eventually(kSoon, settled))
+      << file(rank->running).to_string() << ", shared " << file(*shared).to_string();
+  ASSERT_TRUE(ok(set_online(lost, true)));
+  EXPECT_TRUE(lab::eventually(kSoon,
+                              [&] {
+                                const CpuSet now = file(rank->running);
+                                return now.count() == own.count() &&
+                                       !now.intersects(file(*shared)) &&
+                                       static_cast<bool>(tasks_allowed(rank->running, now));
+                              }))
+      << file(rank->running).to_string() << ", shared " << file(*shared).to_string();
+  EXPECT_TRUE(no_drift());
 }
 
 TEST_P(Guest_Numa, MemoryWithoutCpusIsNoHome) {

@@ -44,8 +44,8 @@ struct Machine {
 };
 Result<Machine> this_machine();
 
-// Every case runs against each containerd, each time a new one unless open_lab() says otherwise. Skips,
-// with the reason, where no lab can run.
+// Every case runs against each containerd, each time a new one unless open_lab() says otherwise.
+// Skips, with the reason, where no lab can run.
 class NodeTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override;
