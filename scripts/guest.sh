@@ -56,6 +56,10 @@ esac
 case $containerd in '' | 1.7 | 2.1) ;; *) usage "no containerd '$containerd', there are: 1.7 2.1" ;; esac
 [ $fetch_only = yes ] || [ $# -gt 0 ] || usage "no command"
 
+PATH=$PATH:/usr/sbin:/sbin
+for program in mmdebstrap mke2fs depmod cpio xz; do
+  command -v $program >/dev/null || die "$program is missing: run scripts/deps.sh test"
+done
 runtime=${PINION_RUNTIME:-$("$repository/scripts/runtime.sh" --print 2>/dev/null)} || die "scripts/runtime.sh failed"
 parts=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}/guest
 mkdir -p "$parts"
@@ -65,12 +69,17 @@ make_parts() (
   rm -rf "$parts/making"
   mkdir -p "$parts/making"
   jobs=()
+  trap 'kill "${jobs[@]}" 2>/dev/null || true' EXIT
+  trap 'exit 130' INT TERM HUP
   part "$parts" qemu make_qemu & jobs+=($!)
   part "$parts" root make_root "$runtime" "$(cat "$runtime/versions")" & jobs+=($!)
   part "$parts" "kernel-$kernel" make_kernel "$suite" "$runtime/busybox" & jobs+=($!)
-  for job in "${jobs[@]}"; do wait "$job" || exit 1; done
+  for job in "${jobs[@]}"; do wait "$job"; done
+  jobs=()
 ) 9>"$parts/lock"
-make_parts || die "a part could not be made"
+# Waited for, not tested: a test would switch off "set -e" inside.
+make_parts &
+wait $! || die "a part could not be made"
 [ $fetch_only = no ] || exit 0
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/pinion-guest-XXXXXX")

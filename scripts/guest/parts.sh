@@ -1,5 +1,5 @@
 # Sourced by guest.sh: the parts of a guest machine that do not change from run to run, made once and
-# kept in a folder. Each appears there whole or not at all.
+# kept in a folder. Each appears there whole or not at all: to be called with "set -e" at work.
 # shellcheck shell=bash
 
 guest_initrd=$(dirname "${BASH_SOURCE[0]}")/initrd # the program that it starts
@@ -18,8 +18,9 @@ guest_packages=(
 extract() {
   local suite=$1 folder=$2 uri
   shift 2
-  uri=$(debian_mirror) || return 1
-  mmdebstrap --quiet --variant=extract --include="$(IFS=, && echo "$*")" \
+  uri=$(debian_mirror)
+  # Dies with what called it.
+  setpriv --pdeathsig TERM mmdebstrap --quiet --variant=extract --include="$(IFS=, && echo "$*")" \
     --aptopt='APT::Install-Recommends "false"' --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/man/*' \
     "$suite" "$folder" "$(debian_source "$uri" "$suite")" >&2
@@ -42,12 +43,12 @@ guest_modules=(virtio_pci virtio_blk overlay)
 # make_kernel FOLDER SUITE BUSYBOX: vmlinuz, and an initrd that finds the disks.
 make_kernel() {
   local out=$1 suite=$2 busybox=$3 work=$1.work tree version package file name options
-  debian_apt_open "$work" "$suite" || return 1
+  debian_apt_open "$work" "$suite"
   mapfile -t options < <(debian_apt_options "$work")
   # The metapackage names the kernel of the day.
   package=$(apt-cache "${options[@]}" show linux-image-cloud-amd64 |
     sed -n 's/^Depends: \([^ ,]*\).*/\1/p' | head -n 1)
-  debian_fetch "$work" "$suite" "$package" || return 1
+  debian_fetch "$work" "$suite" "$package"
   tree=$work/root-$suite
   version=${package#linux-image-}
   [ -d "$tree/lib" ] || ln -s usr/lib "$tree/lib"
@@ -76,7 +77,7 @@ make_kernel() {
 make_root() {
   local out=$1 runtime=$2 tree=$1/tree
   mkdir -p "$out"
-  extract bookworm "$tree" "${guest_packages[@]}" || return 1
+  extract bookworm "$tree" "${guest_packages[@]}"
   mkdir -p "$tree$runtime" "$tree/mnt"
   cp -a "$runtime/." "$tree$runtime/"
   cp "$runtime/busybox" "$tree/sbin/"
@@ -94,7 +95,7 @@ part() {
   recipe=$(declare -f "$maker" extract disk && cat "$guest_initrd" && echo "${guest_packages[*]} ${guest_modules[*]} $*")
   [ "$(cat "$target/recipe" 2>/dev/null)" != "$recipe" ] || return 0
   echo "guest: making ${target##*/}" >&2
-  "$maker" "$work" "$@" || return 1
+  "$maker" "$work" "$@"
   echo "$recipe" >"$work/recipe"
   rm -rf "$target"
   mv "$work" "$target"

@@ -50,7 +50,7 @@ class GuestTest : public integration::NodeTest {
 
   // The rank takes 8 MiB more, and all of its memory lies on its cpuset's nodes.
   testing::AssertionResult memory_is_local(const Rank& rank) const;
-  // The same without taking more.
+  // All of its anonymous memory, at least those 8 MiB, lies on these nodes.
   testing::AssertionResult pages_are_on(const Rank& rank, const NodeSet& nodes) const;
 
  private:
