@@ -29,7 +29,7 @@ constexpr Flag kFlags[] = {
     {"--fence", "fence", "How others are kept off: auto | partition | leaf | runtime [auto]"},
     {"--partition", "partition",
      "Partitions made: root | asked | isolated (asked: by the pod) [root]"},
-    {"--state-dir", "stateDir", "Directory of the lock and the status socket [/run/pinion]"},
+    {"--state-dir", "stateDir", "Directory of the lock and of agent.sock [/run/pinion]"},
     {"--kubelet-dir", "kubeletDir",
      "The kubelet's directory, under --host-root [/var/lib/kubelet]"},
     {"--audit-interval", "auditInterval",

@@ -54,7 +54,7 @@ struct Config {
   engine::Defaults defaults;
   FenceChoice fence = FenceChoice::kAuto;
   engine::PartitionKinds partition = engine::PartitionKinds::kRoot;
-  std::string state_dir = "/run/pinion";             // lock and status socket
+  std::string state_dir = "/run/pinion";             // lock and agent.sock
   std::string kubelet_dir = "/var/lib/kubelet";      // under host_root; its state file is read
   std::chrono::milliseconds audit_interval{10'000};  // 100 ms .. 1 h
   std::string ready_file;                            // empty: none

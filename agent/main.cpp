@@ -61,8 +61,6 @@ Status run(const Config& config) {
   if (auto valid = check_reserved(config, *topology); !valid) return valid;
   auto enforcement = choose_enforcement(config, topology->online);
   if (!enforcement) return failure(enforcement.error());
-  auto status = StatusServer::listen(config.state_dir + "/status.sock");
-  if (!status) return failure(status.error());
 
   Log log(config.log_level, config.log_format);
   engine::Engine engine(std::move(*topology),
@@ -94,7 +92,7 @@ Status run(const Config& config) {
   nri::Connection connection = connect(config, *launch, node);
   ViewPublisher publisher(node, views);
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);
-  auto done = run_main_loop(node, connection, *status, publisher, *signals, ready);
+  auto done = run_main_loop(node, connection, publisher, *signals, ready);
   log.info("stopped, containers keep their cores");
   return done;
 }

@@ -3,8 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
-
-#include "agent/status.h"
+#include <array>
 
 namespace pinion::agent {
 namespace {
@@ -24,18 +23,15 @@ int wait_time(TimePoint now, std::initializer_list<std::optional<TimePoint>> dea
 
 }  // namespace
 
-Status run_main_loop(Node& node, nri::Connection& connection, StatusServer& status,
-                     ViewPublisher& publisher, const Fd& signals, ReadyFile& ready) {
+Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& publisher,
+                     const Fd& signals, ReadyFile& ready) {
   bool busy = false;
-  std::vector<pollfd> fds;
   connection.tick(Clock::now());
   publisher.consider(Clock::now(), node, connection);
   while (!connection.finished()) {
-    fds.clear();
-    fds.push_back({.fd = signals.get(), .events = POLLIN, .revents = 0});
     const short events = connection.wants_write() ? POLLIN | POLLOUT : POLLIN;
-    fds.push_back({.fd = connection.fd(), .events = events, .revents = 0});
-    status.watch(fds);
+    std::array<pollfd, 2> fds = {{{.fd = signals.get(), .events = POLLIN, .revents = 0},
+                                  {.fd = connection.fd(), .events = events, .revents = 0}}};
     const int timeout = busy ? 0
                              : wait_time(Clock::now(), {connection.deadline(), node.next_work(),
                                                         publisher.deadline()});
@@ -49,7 +45,6 @@ Status run_main_loop(Node& node, nri::Connection& connection, StatusServer& stat
     connection.tick(now);
     publisher.consider(now, node, connection);
     if (publisher.shown_synchronized()) ready.make();
-    status.serve(now, [&] { return status_json(node, connection); });
     busy = node.work(now);
     if (connection.phase() == nri::Phase::kSynchronized && node.take_resync_wish(now)) {
       connection.resync(now, "a container's cpuset can only be mended by the runtime");

@@ -1,10 +1,9 @@
-// One thread, one poll: the runtime's socket, signals and status clients; work that can wait is
-// done a piece at a time in between.
+// One thread, one poll: the runtime's socket and signals; work that can wait is done a piece at a
+// time in between.
 #pragma once
 
 #include "agent/node.h"
 #include "agent/ready_file.h"
-#include "agent/status_server.h"
 #include "agent/view_publisher.h"
 #include "base/fd.h"
 
@@ -13,7 +12,7 @@ namespace pinion::agent {
 // Runs until SIGTERM or SIGINT arrives at `signals` (a signalfd), or until a runtime that launched
 // us closes its socket. `ready` is made after the first Synchronize.
 // Errors: kInternal when poll itself fails.
-Status run_main_loop(Node& node, nri::Connection& connection, StatusServer& status,
-                     ViewPublisher& publisher, const Fd& signals, ReadyFile& ready);
+Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& publisher,
+                     const Fd& signals, ReadyFile& ready);
 
 }  // namespace pinion::agent

@@ -227,17 +227,6 @@ void CgroupReader::close() {
   for (Fd& file : files_) file.reset();
 }
 
-Result<CgroupFigures> read_cgroup_figures(const CgroupMounts& mounts, const std::string& path) {
-  SmallFile scratch;
-  return CgroupReader(mounts, path).read(scratch);
-}
-
-Result<std::vector<std::uint64_t>> read_usage_percpu(const CgroupMounts& mounts,
-                                                     const std::string& path) {
-  SmallFile scratch;
-  return CgroupReader(mounts, path).read_usage_percpu(scratch);
-}
-
 Result<std::vector<CpuTimes>> read_cpu_times(const std::string& root) {
   const std::string file = root + "/proc/stat";
   SmallFile text;

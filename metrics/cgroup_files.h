@@ -75,11 +75,6 @@ class CgroupReader {
   std::string path_;
 };
 
-// One reading of a CgroupReader that keeps nothing open.
-Result<CgroupFigures> read_cgroup_figures(const CgroupMounts& mounts, const std::string& path);
-Result<std::vector<std::uint64_t>> read_usage_percpu(const CgroupMounts& mounts,
-                                                     const std::string& path);
-
 // The online CPUs' times. `root` is the directory that holds the machine's proc/ ("" or "/" for
 // this machine). Errors: as the system says, or as parse_cpu_times.
 Result<std::vector<CpuTimes>> read_cpu_times(const std::string& root);

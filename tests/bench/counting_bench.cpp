@@ -162,13 +162,16 @@ Cost cost_of_baseline(const Containers& containers, const topology::CpuSet& onli
     }
   }
   std::vector<perf::Reading> readings;
+  SmallFile scratch;
   const double begin = thread_seconds();
   for (int i = 0; i < kPeriods; ++i) {
     for (const perf::PerfGroup& group : groups) {
       readings.clear();
       (void)group.read(readings);
     }
-    for (const std::string& path : containers.paths()) (void)read_cgroup_figures(mounts, path);
+    for (const std::string& path : containers.paths()) {
+      (void)CgroupReader(mounts, path).read(scratch);
+    }
   }
   return {.descriptors = groups.size() + directories,
           .memory_mb = resident_mb() - memory,

@@ -7,6 +7,23 @@
 #include "topology/discover/discover.h"
 
 namespace pinion::integration {
+namespace {
+
+// The agent shows its state a moment after it has answered the runtime.
+constexpr Milliseconds kShown{5000};
+
+// The last answer of `holds`, which is asked until it is a success, or that long.
+template <class Holds>
+testing::AssertionResult soon(Milliseconds limit, Holds holds) {
+  testing::AssertionResult last = testing::AssertionFailure();
+  lab::eventually(limit, [&]() -> bool {
+    last = holds();
+    return static_cast<bool>(last);
+  });
+  return last;
+}
+
+}  // namespace
 
 Result<Machine> this_machine() {
   auto topology = topology::discover(topology::Source{});
@@ -124,28 +141,24 @@ testing::AssertionResult NodeTest::is_pinned(const Running& rank,
              << rank.pod.spec.name << " has " << cpus.to_string();
     }
   }
+  return soon(kShown, [&] { return agent_says(rank, cpus); });
+}
+
+testing::AssertionResult NodeTest::agent_says(const Running& rank, const CpuSet& cpus) const {
   const auto status = agent_.status();
   if (!status) return testing::AssertionFailure() << status.error().text;
   const auto* known = status->find(rank.id);
   if (known == nullptr) return testing::AssertionFailure() << "the agent does not know it";
-  if (!known->exclusive || known->decided != cpus) {
-    return testing::AssertionFailure()
-           << "the file says " << cpus.to_string() << ", the agent "
-           << (known->exclusive ? "exclusive " : "shared ")
-           << (known->decided ? known->decided->to_string() : "nothing");
-  }
-  return testing::AssertionSuccess();
+  if (known->exclusive && known->decided == cpus) return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << "the file says " << cpus.to_string() << ", the agent "
+         << (known->exclusive ? "exclusive '" : "shared '") << known->decided.to_string() << "'";
 }
 
 testing::AssertionResult NodeTest::becomes_pinned(const Running& rank,
                                                   const std::vector<Running>& others,
                                                   Milliseconds limit) {
-  testing::AssertionResult last = testing::AssertionFailure();
-  lab::eventually(limit, [&]() -> bool {
-    last = is_pinned(rank, others);
-    return static_cast<bool>(last);
-  });
-  return last;
+  return soon(limit, [&] { return is_pinned(rank, others); });
 }
 
 // Whatever the container's QoS class is.
@@ -160,6 +173,10 @@ Result<CpuSet> NodeTest::file_of(const lab::AgentContainer& container) const {
 }
 
 testing::AssertionResult NodeTest::no_drift() {
+  return soon(kShown, [&] { return nothing_drifted(); });
+}
+
+testing::AssertionResult NodeTest::nothing_drifted() const {
   const auto status = agent_.status();
   if (!status) return testing::AssertionFailure() << status.error().text;
   std::string wrong;
@@ -169,8 +186,8 @@ testing::AssertionResult NodeTest::no_drift() {
     if (!cpus) {
       wrong += "\n" + container.pod + ": " + cpus.error().text;
     } else if (container.decided != *cpus) {
-      wrong += "\n" + container.pod + ": its file says " + cpus->to_string() + ", decided was " +
-               (container.decided ? container.decided->to_string() : "nothing");
+      wrong += "\n" + container.pod + ": its file says " + cpus->to_string() + ", decided was '" +
+               container.decided.to_string() + "'";
     }
   }
   if (wrong.empty()) return testing::AssertionSuccess();

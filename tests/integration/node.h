@@ -88,6 +88,9 @@ class NodeTest : public testing::TestWithParam<std::string> {
 
  private:
   [[nodiscard]] Result<CpuSet> file_of(const lab::AgentContainer& container) const;
+  // As is_pinned() and no_drift(), at this moment.
+  testing::AssertionResult agent_says(const Running& rank, const CpuSet& cpus) const;
+  testing::AssertionResult nothing_drifted() const;
 
   Machine machine_;
   std::shared_ptr<lab::ContainerdLab> lab_;

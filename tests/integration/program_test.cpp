@@ -112,7 +112,7 @@ sys/devices/system/cpu/cpu[0-3]/topology/physical_package_id = 0
   EXPECT_LT(std::chrono::steady_clock::now() - before, lab::patient(Milliseconds(1000)));
   ASSERT_TRUE(status);
   EXPECT_EQ(*status, 0) << log();
-  EXPECT_NE(access(path("state/status.sock").c_str(), F_OK), 0) << "the socket is left behind";
+  EXPECT_NE(access(path("state/agent.sock").c_str(), F_OK), 0) << "the socket is left behind";
 }
 
 }  // namespace

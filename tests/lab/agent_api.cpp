@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -13,18 +14,53 @@ namespace {
 namespace api = ::pinion::v1;
 using Service = api::Node::Stub;
 
-constexpr Milliseconds kLimit{1000};
+constexpr Milliseconds kLimit{5000};  // the machine may be full of spinning ranks
 constexpr Milliseconds kPause{50};
+
+std::unique_ptr<Service> connect(const std::string& socket) {
+  return api::Node::NewStub(
+      grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()));
+}
+
+tl::unexpected<Error> no_answer(const grpc::Status& status) {
+  return failure(Errc::kUnavailable, "agent's interface: " + status.error_message());
+}
 
 template <class Method, class Request, class Response>
 Status call(const std::string& socket, Method method, const Request& request, Response& response) {
-  const auto stub =
-      api::Node::NewStub(grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + patient(kLimit));
+  const auto stub = connect(socket);
   const grpc::Status status = (stub.get()->*method)(&context, request, &response);
   if (status.ok()) return {};
-  return failure(Errc::kUnavailable, "agent's interface: " + status.error_message());
+  return no_answer(status);
+}
+
+Result<AgentContainer> container_of(const api::Container& from) {
+  const auto decided = topology::CpuSet::parse(from.cpus());
+  if (!decided) return failure(decided.error());
+  const auto told = topology::CpuSet::parse(from.told());
+  if (!told) return failure(told.error());
+  return AgentContainer{.id = from.id(),
+                        .name = from.name(),
+                        .pod = from.pod(),
+                        .exclusive = from.exclusive(),
+                        .decided = *decided,
+                        .told = *told,
+                        .trouble = from.trouble()};
+}
+
+Result<AgentStatus> status_of(const api::Snapshot& snapshot) {
+  AgentStatus status;
+  for (const auto& one : snapshot.containers()) {
+    if (one.finished()) continue;
+    auto container = container_of(one);
+    if (!container) return failure(container.error().within("container " + one.id()));
+    status.containers.push_back(std::move(*container));
+  }
+  for (const auto& [name, value] : snapshot.node().counters()) status.counters[name] = value;
+  status.phase = snapshot.node().runtime().phase();
+  return status;
 }
 
 AgentFigures figures_of(const api::Figures& from) {
@@ -38,6 +74,26 @@ AgentFigures figures_of(const api::Figures& from) {
 }
 
 }  // namespace
+
+const AgentContainer* AgentStatus::find(const std::string& id) const {
+  const auto found = std::find_if(containers.begin(), containers.end(),
+                                  [&](const AgentContainer& one) { return one.id == id; });
+  return found == containers.end() ? nullptr : &*found;
+}
+
+// The first message of a watch is the only one that holds both, node and containers.
+Result<AgentStatus> AgentApi::status() const {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLimit);
+  const auto stub = connect(socket_);
+  const auto reader = stub->WatchNode(&context, api::WatchNodeRequest());
+  api::WatchNodeResponse first;
+  const bool read = reader->Read(&first);
+  context.TryCancel();
+  const grpc::Status ended = reader->Finish();
+  if (!read) return no_answer(ended);
+  return status_of(first.snapshot());
+}
 
 Result<AgentFigures> AgentApi::figures(const std::string& container) const {
   api::ListContainersResponse response;

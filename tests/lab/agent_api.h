@@ -1,13 +1,16 @@
-// What pinion-agent's interface (proto/pinion/v1/node.proto) says of one container: a small client
-// of the lab's own, which knows the contract and nothing of the agent's code.
+// What pinion-agent's interface (proto/pinion/v1/node.proto) says: a small client of the lab's own,
+// which knows the contract and nothing of the agent's code.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "tests/lab/files.h"
+#include "topology/cpuset.h"
 
 namespace pinion::lab {
 
@@ -20,10 +23,33 @@ struct AgentFigures {
   bool operator==(const AgentFigures&) const = default;
 };
 
+// A container that lives. Sets of CPUs are empty where there is none, or the agent does not know.
+struct AgentContainer {
+  std::string id;
+  std::string name;
+  std::string pod;
+  bool exclusive = false;
+  topology::CpuSet decided;  // what it is to run on
+  topology::CpuSet told;     // what the runtime was last answered
+  std::string trouble;       // "" when all is well
+};
+
+struct AgentStatus {
+  std::vector<AgentContainer> containers;
+  std::map<std::string, std::uint64_t> counters;  // "drift", "repairs", ...: docs/node.md
+  std::string phase;                              // of the connection to the runtime
+
+  [[nodiscard]] const AgentContainer* find(const std::string& id) const;
+};
+
 class AgentApi {
  public:
-  // A unix socket's path. Each call connects anew, within a second.
+  // A unix socket's path. Each call connects anew, within five seconds.
   explicit AgentApi(std::string socket) : socket_(std::move(socket)) {}
+
+  // The node and its containers, of one moment, which may be some milliseconds ago. Errors:
+  // kUnavailable when nobody answers, kInvalid for sets of CPUs that are none.
+  [[nodiscard]] Result<AgentStatus> status() const;
 
   // Errors: kUnavailable when nobody answers, kNotFound when the agent does not know the container.
   [[nodiscard]] Result<AgentFigures> figures(const std::string& container) const;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "tests/lab/agent_status.h"
+#include "tests/lab/agent_api.h"
 #include "tests/lab/containerd_lab.h"
 #include "tests/lab/process.h"
 
@@ -33,8 +33,8 @@ class AgentProcess {
   // Error: kUnavailable with the log's tail when it ended or `limit` passed.
   Status wait_ready(Milliseconds limit = Milliseconds(10000));
 
-  // What its status socket says.
-  [[nodiscard]] Result<AgentStatus> status() const;
+  // What it says of itself. Errors: as AgentApi::status().
+  [[nodiscard]] Result<AgentStatus> status() const { return AgentApi(api_socket()).status(); }
 
   Result<int> stop() { return process_.stop(Milliseconds(5000)); }  // SIGTERM; its exit status
   void kill() { process_.kill(); }                                  // SIGKILL

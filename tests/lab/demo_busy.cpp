@@ -17,7 +17,7 @@ Result<Told> told_by(const AgentProcess& agent) {
   if (!status) return failure(status.error());
   Told told;
   for (const auto& container : status->containers) {
-    if (container.told) told[container.id] = *container.told;
+    if (!container.told.empty()) told[container.id] = container.told;
   }
   return told;
 }

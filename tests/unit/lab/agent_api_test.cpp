@@ -41,6 +41,21 @@ class FakeAgent final : public api::Node::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status WatchNode(grpc::ServerContext*, const api::WatchNodeRequest*,
+                         grpc::ServerWriter<api::WatchNodeResponse>* writer) override {
+    api::WatchNodeResponse response;
+    auto& snapshot = *response.mutable_snapshot();
+    snapshot.mutable_node()->mutable_runtime()->set_phase("synchronized");
+    (*snapshot.mutable_node()->mutable_counters())["drift"] = 3;
+    auto& rank = *snapshot.add_containers();
+    rank.set_id("rank");
+    rank.set_exclusive(true);
+    rank.set_cpus("2-3");
+    snapshot.add_containers()->set_finished(true);
+    writer->Write(response);
+    return grpc::Status::OK;
+  }
+
   int asked = 0;
 };
 
@@ -101,6 +116,20 @@ TEST_F(AgentApiTest, SaysWhyAnEventIsNotCounted) {
   EXPECT_EQ(api.why_not_counted("l3-misses").value_or("?"), "no such PMU");
   EXPECT_EQ(api.why_not_counted("cycles").value_or("?"), "");
   EXPECT_EQ(api.why_not_counted("unheard-of").value_or("?"), "");
+}
+
+TEST_F(AgentApiTest, ReadsTheNodeAndItsLiveContainers) {
+  const auto status = AgentApi(socket()).status();
+  ASSERT_TRUE(status.has_value()) << status.error().text;
+  EXPECT_EQ(status->phase, "synchronized");
+  EXPECT_EQ(status->counters.at("drift"), 3U);
+  ASSERT_EQ(status->containers.size(), 1U);
+  const auto* rank = status->find("rank");
+  ASSERT_NE(rank, nullptr);
+  EXPECT_TRUE(rank->exclusive);
+  EXPECT_EQ(rank->decided, (topology::CpuSet{2, 3}));
+  EXPECT_TRUE(rank->told.empty());
+  EXPECT_EQ(status->find("other"), nullptr);
 }
 
 TEST_F(AgentApiTest, SaysThatNobodyAnswers) {

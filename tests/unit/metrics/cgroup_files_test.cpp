@@ -22,6 +22,18 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPath = "/kubepods/pod1/id";
 
+// A reader's first reading.
+Result<CgroupFigures> read_once(const CgroupMounts& mounts, const std::string& path) {
+  SmallFile scratch;
+  return CgroupReader(mounts, path).read(scratch);
+}
+
+Result<std::vector<std::uint64_t>> read_percpu_once(const CgroupMounts& mounts,
+                                                    const std::string& path) {
+  SmallFile scratch;
+  return CgroupReader(mounts, path).read_usage_percpu(scratch);
+}
+
 class CgroupTree : public testing::Test {
  protected:
   void write(const std::string& text) {
@@ -81,7 +93,7 @@ cg/kubepods/pod1/id/pids.current = 4
 
 TEST_F(CgroupTree, ReadsAHybridMachine) {
   write(kHybridTree);
-  const auto figures = read_cgroup_figures(hybrid(), kPath);
+  const auto figures = read_once(hybrid(), kPath);
   ASSERT_TRUE(figures) << figures.error().text;
   EXPECT_FALSE(figures->trouble) << figures->trouble->text;
   EXPECT_EQ(figures->cpu_ns, 3000U);
@@ -97,14 +109,14 @@ TEST_F(CgroupTree, ReadsAHybridMachine) {
   EXPECT_FALSE(figures->memory_pressure_some_ns);
   EXPECT_FALSE(figures->memory_pressure_full_ns);
   EXPECT_FALSE(figures->cpu_pressure_some_ns);
-  EXPECT_EQ(read_usage_percpu(hybrid(), kPath).value(), (std::vector<std::uint64_t>{1000, 2000}));
+  EXPECT_EQ(read_percpu_once(hybrid(), kPath).value(), (std::vector<std::uint64_t>{1000, 2000}));
   EXPECT_EQ(perf_directory(hybrid(), kPath), at("unified") + kPath);
 }
 
 TEST_F(CgroupTree, TakesPressureFromTheUnifiedGroupOfAHybridMachine) {
   write(kHybridTree + "unified" + kPath + "/cpu.stat = usage_usec 999\n" + "unified" + kPath +
         "/cpu.pressure = some avg10=0.00 total=21\n");
-  const auto figures = read_cgroup_figures(hybrid(), kPath);
+  const auto figures = read_once(hybrid(), kPath);
   ASSERT_TRUE(figures) << figures.error().text;
   EXPECT_EQ(figures->cpu_pressure_some_ns, 21000U);
   EXPECT_EQ(figures->cpu_ns, 3000U);  // still from v1
@@ -112,7 +124,7 @@ TEST_F(CgroupTree, TakesPressureFromTheUnifiedGroupOfAHybridMachine) {
 
 TEST_F(CgroupTree, ReadsTheUnifiedHierarchyAlone) {
   write(kUnifiedTree);
-  const auto figures = read_cgroup_figures(unified_alone(), kPath);
+  const auto figures = read_once(unified_alone(), kPath);
   ASSERT_TRUE(figures) << figures.error().text;
   EXPECT_FALSE(figures->trouble) << figures->trouble->text;
   EXPECT_EQ(figures->cpu_ns, 10000U);
@@ -126,7 +138,7 @@ TEST_F(CgroupTree, ReadsTheUnifiedHierarchyAlone) {
   EXPECT_EQ(figures->memory_pressure_full_ns, 12000U);
   EXPECT_EQ(figures->cpu_pressure_some_ns, 13000U);
   EXPECT_EQ(figures->tasks, 4U);
-  const auto percpu = read_usage_percpu(unified_alone(), kPath);
+  const auto percpu = read_percpu_once(unified_alone(), kPath);
   ASSERT_FALSE(percpu);
   EXPECT_EQ(percpu.error().code, Errc::kUnavailable);
 }
@@ -136,7 +148,7 @@ TEST_F(CgroupTree, OldKernelsSayUserAndSystemInTicks) {
         "/cpuacct.stat = system 5\n");
   // One of the two is not enough: they are taken from one place.
   fs::remove(at(std::string("cpuacct") + kPath + "/cpuacct.usage_sys"));
-  const auto figures = read_cgroup_figures(hybrid(), kPath);
+  const auto figures = read_once(hybrid(), kPath);
   ASSERT_TRUE(figures) << figures.error().text;
   const auto tick_ns = 1'000'000'000U / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   EXPECT_EQ(figures->cpu_user_ns, 20 * tick_ns);
@@ -146,7 +158,7 @@ TEST_F(CgroupTree, OldKernelsSayUserAndSystemInTicks) {
 
 TEST_F(CgroupTree, WhatIsNotThereIsNotSet) {
   fs::create_directories(at(std::string("cg") + kPath));  // a group without any file
-  const auto figures = read_cgroup_figures(unified_alone(), kPath);
+  const auto figures = read_once(unified_alone(), kPath);
   ASSERT_TRUE(figures) << figures.error().text;
   EXPECT_FALSE(figures->trouble);
   EXPECT_FALSE(figures->cpu_ns || figures->cpu_user_ns || figures->cpu_system_ns ||
@@ -162,7 +174,7 @@ TEST_F(CgroupTree, OneBrokenFileSpoilsNoOther) {
   std::ofstream(at(group + "/cpu.stat")) << "usage_usec many\n";
   fs::remove(at(group + "/memory.numa_stat"));
   fs::create_directories(at(group + "/memory.numa_stat"));  // reads as EISDIR
-  const auto figures = read_cgroup_figures(unified_alone(), kPath);
+  const auto figures = read_once(unified_alone(), kPath);
   ASSERT_TRUE(figures) << figures.error().text;
   EXPECT_FALSE(figures->cpu_ns);
   EXPECT_TRUE(figures->memory.empty());
@@ -176,14 +188,14 @@ TEST_F(CgroupTree, OneBrokenFileSpoilsNoOther) {
 TEST_F(CgroupTree, AGroupThatNoHierarchyHasIsNotFound) {
   write(kHybridTree);
   for (const CgroupMounts& mounts : {hybrid(), unified_alone(), CgroupMounts{}}) {
-    const auto figures = read_cgroup_figures(mounts, "/kubepods/pod1/other");
+    const auto figures = read_once(mounts, "/kubepods/pod1/other");
     ASSERT_FALSE(figures);
     EXPECT_EQ(figures.error().code, Errc::kNotFound);
   }
-  EXPECT_EQ(read_usage_percpu(hybrid(), "/kubepods/pod1/other").error().code, Errc::kNotFound);
+  EXPECT_EQ(read_percpu_once(hybrid(), "/kubepods/pod1/other").error().code, Errc::kNotFound);
   // Partly removed: what is left is still read.
   fs::remove_all(at(std::string("memory") + kPath));
-  const auto figures = read_cgroup_figures(hybrid(), kPath);
+  const auto figures = read_once(hybrid(), kPath);
   ASSERT_TRUE(figures) << figures.error().text;
   EXPECT_TRUE(figures->memory.empty());
   EXPECT_EQ(figures->tasks, 4U);
@@ -191,7 +203,7 @@ TEST_F(CgroupTree, AGroupThatNoHierarchyHasIsNotFound) {
 
 TEST_F(CgroupTree, AGroupThatIsAFileIsAnErrorOfItsOwn) {
   write("cg/kubepods/pod1/id = x\n");
-  const auto figures = read_cgroup_figures(unified_alone(), kPath);
+  const auto figures = read_once(unified_alone(), kPath);
   ASSERT_FALSE(figures);
   EXPECT_EQ(figures.error().sys_errno, ENOTDIR);
 }
@@ -202,11 +214,11 @@ TEST_F(CgroupTree, RefusesWhatIsNoPathOfAGroup) {
        {std::string(), std::string("kubepods"), std::string("/.."), std::string("/a/../b"),
         std::string("/a/.."), std::string("/a\0b", 4)}) {
     SCOPED_TRACE(path);
-    EXPECT_EQ(read_cgroup_figures(unified_alone(), path).error().code, Errc::kInvalid);
-    EXPECT_EQ(read_usage_percpu(hybrid(), path).error().code, Errc::kInvalid);
+    EXPECT_EQ(read_once(unified_alone(), path).error().code, Errc::kInvalid);
+    EXPECT_EQ(read_percpu_once(hybrid(), path).error().code, Errc::kInvalid);
   }
   // Two dots are legal inside of a name.
-  EXPECT_EQ(read_cgroup_figures(unified_alone(), "/a..b").error().code, Errc::kNotFound);
+  EXPECT_EQ(read_once(unified_alone(), "/a..b").error().code, Errc::kNotFound);
 }
 
 // The group is renamed away and back all the time: in each reading it is there, in parts, or not
@@ -224,7 +236,7 @@ TEST_F(CgroupTree, AGroupThatVanishesMeanwhileIsOrdinary) {
     }
   });
   for (int i = 0; i < 3000; ++i) {
-    const auto figures = read_cgroup_figures(unified_alone(), kPath);
+    const auto figures = read_once(unified_alone(), kPath);
     if (figures) {
       EXPECT_FALSE(figures->trouble) << figures->trouble->text;
     } else {
@@ -324,7 +336,7 @@ TEST_F(CgroupTree, PressureThatIsOffIsNotSetNeedsRootAndCgroup2) {
   const fs::path pressure = at(std::string("cg") + kPath + "/memory.pressure");
   fs::remove(pressure);
   fs::create_symlink(threaded / "cgroup.procs", pressure);
-  const auto figures = read_cgroup_figures(unified_alone(), kPath);
+  const auto figures = read_once(unified_alone(), kPath);
   ::rmdir(threaded.c_str());
   ::rmdir(parent.c_str());
   if (read != EOPNOTSUPP) GTEST_SKIP() << "this kernel made no threaded cgroup here";
@@ -372,7 +384,7 @@ TEST(CgroupLive, ReadsTheTimesOfThisMachine) {
 TEST(CgroupLive, ReadsTheRootGroupNeedsCgroups) {
   const auto mounts = read_cgroup_mounts("/");
   if (!mounts) GTEST_SKIP() << mounts.error().text;
-  const auto figures = read_cgroup_figures(*mounts, "/");
+  const auto figures = read_once(*mounts, "/");
   ASSERT_TRUE(figures) << figures.error().text;
   EXPECT_FALSE(figures->trouble) << figures->trouble->text;
 }
