@@ -145,6 +145,11 @@ void Engine::forget_stale_attempts(const Pod& pod, const Container& container) {
   for (const std::string& id : stale) forget(id);
 }
 
+bool Engine::has_stopped(const Container& container) const {
+  const auto past = state_.past.find(container.pod_id);
+  return past != state_.past.end() && past->second.stopped.contains(container.id);
+}
+
 // The member of an event other than its creation; one never heard of before is taken in as if it
 // were created now (the runtime does not report containers created while it synchronizes).
 Member* Engine::known(const Pod& pod, const Container& container, Effects& effects) {
@@ -272,6 +277,7 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
 
 void Engine::on(const CreateContainer& event, Effects& effects) {
   forget_stale_attempts(event.pod, event.container);
+  state_.past[event.pod.id].stopped.erase(event.container.id);
   Member& member = remember(event.pod, event.container);
   const Wish wish = wish_for(event.pod, member, member.resources);
   warn(wish, member, effects);
@@ -357,6 +363,7 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
 // ---------------------------------------------------------------
 
 void Engine::on(const StopContainer& event, Effects& effects) {
+  state_.past[event.container.pod_id].stopped.insert(event.container.id);
   Member* member = state_.find(event.container.id);
   if (member == nullptr) return;
   Note line = note(Note::Level::kInfo, "stopped", *member);
@@ -387,6 +394,7 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
     case ContainerEvent::Kind::kPostCreate:
       break;
     case ContainerEvent::Kind::kStart: {
+      if (has_stopped(event.container)) break;
       Member& member = *known(event.pod, event.container, effects);
       member.started = true;
       member.seen_start = true;
@@ -396,6 +404,7 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
     }
     case ContainerEvent::Kind::kPostStart:
     case ContainerEvent::Kind::kPostUpdate: {
+      if (has_stopped(event.container)) break;
       Member& member = *known(event.pod, event.container, effects);
       member.started = true;
       member.stuck = false;
@@ -405,6 +414,9 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
       break;
     }
     case ContainerEvent::Kind::kRemove: {
+      if (const auto past = state_.past.find(event.container.pod_id); past != state_.past.end()) {
+        past->second.stopped.erase(event.container.id);
+      }
       Member* member = state_.find(event.container.id);
       if (member == nullptr) break;
       const bool freed = free_cores(*member);

@@ -106,6 +106,7 @@ class Engine {
   bool free_cores(Member& member);
   void forget(const std::string& id);
   void forget_stale_attempts(const Pod& pod, const Container& container);
+  [[nodiscard]] bool has_stopped(const Container& container) const;
   Member* known(const Pod& pod, const Container& container, Effects& effects);
   std::optional<std::string> resize(Member& member, const Wish& wish, Effects& effects);
   [[nodiscard]] std::optional<topology::Refusal> leaves_nothing(const topology::Decision&) const;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,9 @@ struct State {
   struct Past {
     std::map<std::string, CpuSet, std::less<>> cores;
     CpuSet released;  // given back by its finished containers
+    // Ids of those stopped in this session and not yet removed: a program that ends at once is told
+    // to have stopped before it is told to have started.
+    std::set<std::string, std::less<>> stopped;
   };
   std::map<std::string, Past, std::less<>> past;
 

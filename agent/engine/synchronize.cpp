@@ -41,6 +41,7 @@ void Engine::drop_unlisted(const Synchronize& event) {
   std::set<std::string_view> pods;
   for (const Pod& pod : event.pods) pods.insert(pod.id);
   std::erase_if(state_.past, [&](const auto& entry) { return !pods.contains(entry.first); });
+  for (auto& [pod, past] : state_.past) past.stopped.clear();
 }
 
 // What the runtime and the cgroup say of it now.

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 namespace pinion::lab {
+
 std::string default_agent() {
   const char* folder = std::getenv("PINION_BIN_DIR");
   const std::string bin = folder != nullptr && *folder != '\0' ? folder : program_folder();

@@ -252,6 +252,30 @@ TEST_P(BothFences, AContainerFirstHeardOfLaterIsTakenIn) {
   }
 }
 
+TEST_P(BothFences, AContainerThatHasStoppedIsNotTakenInByALateEvent) {
+  for (const EventKind late : {EventKind::kStart, EventKind::kPostStart, EventKind::kPostUpdate}) {
+    Driver node(laptop(), GetParam());
+    const Unit unit = rank("r", 2);
+    node.create(unit);
+    node.tell(unit, EventKind::kStart);
+    node.stop(unit);
+    const auto effects = node.tell(unit, late);
+    EXPECT_EQ(effects.fatal, "");
+    EXPECT_TRUE(effects.now.empty());
+    EXPECT_EQ(node.engine.state().find(unit.id()), nullptr);
+    EXPECT_TRUE(node.taken().empty());
+    EXPECT_EQ(node.engine.counters().adopted, 0U);
+    // Removed, or listed by another session, its id means nothing any more.
+    node.tell(unit, EventKind::kRemove);
+    node.tell(unit, EventKind::kPostStart);
+    EXPECT_EQ(node.own(unit).count(), 2);
+    node.stop(unit);
+    (void)node.engine.handle(all_running({unit}));
+    node.tell(unit, EventKind::kPostStart);
+    EXPECT_EQ(node.own(unit).count(), 2);
+  }
+}
+
 TEST_P(BothFences, AnUnknownContainerThatFindsNoCoresIsLeftShared) {
   Driver node(laptop(), GetParam());
   node.run(rank("a", 6));
