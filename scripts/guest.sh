@@ -103,8 +103,8 @@ cp "$guest_scripts/init" "$work/disk/init"
 chmod +x "$work/disk/init"
 {
   printf 'repository=%q\n' "$repository"
-  printf 'export %s=%q\n' HOME /root PATH /usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    LC_ALL C PINION_RUNTIME "$runtime" PINION_GUEST "$machine" PINION_PATIENCE 10 ${containerd:+PINION_CONTAINERD "$containerd"}
+  printf 'export %s=%q\n' HOME /root LC_ALL C \
+    PINION_RUNTIME "$runtime" PINION_GUEST "$machine" PINION_PATIENCE 10 ${containerd:+PINION_CONTAINERD "$containerd"}
   for name in "${!GTEST_@}"; do printf 'export %s=%q\n' "$name" "${!name}"; done
 } >"$work/disk/environment"
 {
