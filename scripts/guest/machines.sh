@@ -11,20 +11,21 @@ node() {
 
 distance() { echo "-numa dist,src=$1,dst=$2,val=$3"; }
 
-# The EPYC model is the one that can have several L3 domains in a socket; Nehalem boots fastest.
+# Nehalem boots fastest, and shows SMT siblings under emulation, which the EPYC model does not. A socket
+# is an L3 domain.
 guest_machine() {
   case $1 in
     two-nodes) # two sockets, each a node of four cores
       echo "-cpu Nehalem -m 2048 -smp 8,sockets=2,cores=4,threads=1"
       node 0 1024 0-3; node 1 1024 4-7
       distance 0 1 21 ;;
-    four-nodes) # two sockets of two dies; a die is a node and an L3 domain of two cores of two threads
-      echo "-cpu EPYC,+topoext -m 3072 -smp 16,sockets=2,dies=2,cores=2,threads=2"
+    four-nodes) # four sockets, each a node of two cores of two threads
+      echo "-cpu Nehalem -m 3072 -smp 16,sockets=4,cores=2,threads=2"
       node 0 768 0-3; node 1 768 4-7; node 2 768 8-11; node 3 768 12-15
       distance 0 1 12; distance 2 3 12
       distance 0 2 32; distance 0 3 32; distance 1 2 32; distance 1 3 32 ;;
-    split-l3) # the same two sockets, each one node with two L3 domains
-      echo "-cpu EPYC,+topoext -m 2048 -smp 16,sockets=2,dies=2,cores=2,threads=2"
+    split-l3) # the same four sockets, two in a node: each node has two L3 domains
+      echo "-cpu Nehalem -m 2048 -smp 16,sockets=4,cores=2,threads=2"
       node 0 1024 0-7; node 1 1024 8-15
       distance 0 1 21 ;;
     far-memory) # two sockets, each a node of two cores, and memory on a node without CPUs
