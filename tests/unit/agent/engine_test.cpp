@@ -270,7 +270,7 @@ TEST_P(BothFences, AContainerThatHasStoppedIsNotTakenInByALateEvent) {
     node.tell(unit, EventKind::kPostStart);
     EXPECT_EQ(node.own(unit).count(), 2);
     node.stop(unit);
-    (void)node.engine.handle(all_running({unit}));
+    (void)node.engine.handle(test_support::all_running({unit}));
     node.tell(unit, EventKind::kPostStart);
     EXPECT_EQ(node.own(unit).count(), 2);
   }
