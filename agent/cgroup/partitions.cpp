@@ -147,6 +147,7 @@ class ProbeGroup {
       return failure(Errc::kUnavailable,
                      "this kernel has no remote cpuset partitions (they came with Linux 6.7)");
     }
+    if (auto done = mark(outer_.get()); !done) return done;
     if (auto done = write_file(outer_.get(), "cgroup.subtree_control", "+cpuset"); !done) {
       return done;
     }
