@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "agent/engine/note.h"
 #include "topology/last_shared.h"
 
 namespace pinion::engine {
@@ -13,15 +14,6 @@ using topology::Decision;
 using topology::Refusal;
 
 constexpr std::string_view kSystemNamespace = "kube-system";
-constexpr int kMissingAuditsBeforeGone = 2;
-
-Note note(Note::Level level, std::string text, const Member& member) {
-  return {.level = level,
-          .text = std::move(text),
-          .fields = {{"pod", member.name_space + "/" + member.pod_name},
-                     {"container", member.name},
-                     {"id", member.id.substr(0, 12)}}};
-}
 
 // One event may decide twice on a container, as when an unknown one is taken in and resized: of
 // several entries for one id only the last stays.
@@ -433,106 +425,6 @@ CpuSet Engine::guarded() const {
     if (member.guarded) guarded |= member.own.cpus;
   }
   return guarded;
-}
-
-// --- decided against applied
-// ----------------------------------------------------------------------
-
-std::optional<Enforce> Engine::audit(std::string_view after) {
-  for (auto it = state_.members.upper_bound(after); it != state_.members.end(); ++it) {
-    if (!it->second.started) continue;
-    it->second.stuck = false;
-    return fence_->enforce(state_, it->second, Cause::kAudit);
-  }
-  return std::nullopt;
-}
-
-// Whether a partition holds the member's cores now, and who must do it if none does.
-Aftermath Engine::report_partition(Member& member, const Enforced& result) {
-  Aftermath after;
-  if (!result.partition || member.role != Role::kExclusive) return after;
-  const bool guards = result.partition_error.empty() && result.partition->cpus == member.own.cpus;
-  if (guards) {
-    if (!member.guarded) ++counters_.guarded;
-    member.guarded = true;
-    member.unguarded_why.clear();
-    return after;
-  }
-  const bool news = member.unguarded_why != result.partition_error;
-  if (member.unguarded_why.empty()) ++counters_.unguarded;
-  member.guarded = false;
-  member.unguarded_why =
-      result.partition_error.empty() ? "it is one of other CPUs" : result.partition_error;
-  if (news) {
-    Note line = note(Note::Level::kWarn,
-                     "no partition, others are kept off by their own files instead", member);
-    line.fields.emplace_back("cpus", member.own.cpus.to_string());
-    line.fields.emplace_back("why", member.unguarded_why);
-    after.notes.push_back(std::move(line));
-  }
-  after.now = fence_->unguarded(state_, member);
-  return after;
-}
-
-Aftermath Engine::report(const Enforced& result) {
-  Member* member = state_.find(result.id);
-  if (member == nullptr) return {};
-  Aftermath after = report_partition(*member, result);
-  std::vector<Note>& notes = after.notes;
-  const Cpuset wanted = target_of(*member);
-
-  if (result.gone) {
-    if (result.cause != Cause::kAudit || ++member->missing < kMissingAuditsBeforeGone) {
-      member->stuck = true;  // its StopContainer is on the way
-      return after;
-    }
-    ++counters_.lost_stops;
-    notes.push_back(
-        note(Note::Level::kWarn, "container is gone, its stop was never told", *member));
-    forget(result.id);
-    return after;
-  }
-  member->missing = 0;
-  if (!result.error.empty()) {
-    member->stuck = true;
-    ++counters_.write_failures;
-    if (member->trouble != result.error) {
-      Note line = note(Note::Level::kError, "cpuset not applied", *member);
-      line.fields.emplace_back("wanted", wanted.cpus.to_string());
-      line.fields.emplace_back("error", result.error);
-      notes.push_back(std::move(line));
-    }
-    member->trouble = result.error;
-  }
-  if (!result.found) return after;
-
-  const bool expected =
-      matches(*result.found, wanted) || (member->applied && *member->applied == *result.found);
-  const bool own_change = result.cause == Cause::kFence || result.cause == Cause::kResize;
-  if (!expected && (!own_change || member->applied)) {
-    const bool starts = result.cause == Cause::kStart || result.cause == Cause::kPostStart;
-    ++(starts ? counters_.late : counters_.drift);
-    member->repair_due = true;
-    Note line = note(starts ? Note::Level::kInfo : Note::Level::kWarn,
-                     starts ? "cpuset came late" : "cpuset was changed by somebody else", *member);
-    line.fields.emplace_back("at", to_string(result.cause));
-    line.fields.emplace_back("found", result.found->cpus.to_string());
-    line.fields.emplace_back("wanted", wanted.cpus.to_string());
-    notes.push_back(std::move(line));
-  }
-  if (result.written && member->repair_due) ++counters_.repairs;
-  if (result.written || matches(*result.found, wanted)) member->repair_due = false;
-  if (result.written) {
-    member->applied = Applied{.cpus = wanted.cpus,
-                              .mems = wanted.mems.empty() ? result.found->mems : wanted.mems};
-  } else {
-    member->applied = result.found;
-  }
-  // One that waits for cores stays in trouble wherever its file puts it.
-  const bool mended = result.written || matches(*result.found, wanted);
-  if (mended && result.error.empty() && !member->waiting) member->trouble.clear();
-  if (result.partition) member->applied->partition = *result.partition;
-  return after;
 }
 
 }  // namespace pinion::engine

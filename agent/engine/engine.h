@@ -128,6 +128,8 @@ class Engine {
   bool keep(Member& member, const topology::Request& request, const CpuSet& cpus);
   void settle(Member& member, const Wish& wish, const CpuSet& cpus, Effects& effects);
   void count_wrong_files();
+
+  // compare.cpp
   Aftermath report_partition(Member& member, const Enforced& result);
 
   Settings settings_;

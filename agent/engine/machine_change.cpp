@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/engine/engine.h"
+#include "agent/engine/note.h"
 #include "topology/adopt.h"
 
 namespace pinion::engine {
@@ -65,13 +66,10 @@ void Engine::on(const MachineChanged& event, Effects& effects) {
     } else {
       continue;
     }
-    Note line{.level = Note::Level::kWarn,
-              .text = "moved, because CPUs went offline or came back",
-              .fields = {{"pod", member->name_space + "/" + member->pod_name},
-                         {"container", member->name},
-                         {"from", before.to_string()},
-                         {"cpus", target_of(*member).cpus.to_string()},
-                         {"trouble", member->trouble}}};
+    Note line = note(Note::Level::kWarn, "moved, because CPUs went offline or came back", *member);
+    line.fields.emplace_back("from", before.to_string());
+    line.fields.emplace_back("cpus", target_of(*member).cpus.to_string());
+    line.fields.emplace_back("trouble", member->trouble);
     effects.notes.push_back(std::move(line));
     if (member->started) {
       effects.now.push_back(fence_->enforce(state_, *member, Cause::kResize));

@@ -60,7 +60,7 @@ TEST_P(Root_Containerd_Hostile, TenThousandThreadsAreCounted) {
   const auto series = now();
   const auto took = std::chrono::steady_clock::now() - before;
   ASSERT_TRUE(ok(series));
-  EXPECT_LT(took, std::chrono::seconds(1)) << "a scrape waits for the collector";
+  EXPECT_LT(took, std::chrono::seconds(5)) << "a scrape waits for the collector";
   EXPECT_EQ(of_pod(*series, kThreads, "other"), 1);
   EXPECT_EQ(series->at(kErrors), 0);
   std::printf("%ld threads: a scrape in %.1f ms, a pass in %.1f ms\n", count,
