@@ -46,10 +46,16 @@ endfunction()
 
 # pinion_program(NAME SOURCES files... [LINK targets...])
 function(pinion_program name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "UNIT_TEST" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE pinion_flags ${arg_LINK})
+  if(NOT arg_UNIT_TEST)
+    add_dependencies(release_programs ${name})
+  endif()
 endfunction()
+
+# All programs but the unit tests: what scripts/test.sh builds without sanitizers.
+add_custom_target(release_programs)
 
 # A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case. The label "threads" says that
 # several threads run in it: the target threaded_tests builds those.
@@ -58,7 +64,12 @@ function(pinion_test name)
     return()
   endif()
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS" ${ARGN})
-  pinion_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  set(unit_test UNIT_TEST)
+  if("integration" IN_LIST arg_LABELS)
+    set(unit_test)
+  endif()
+  pinion_program(${name} ${unit_test}
+    SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # the tests themselves need not be fast
   if("threads" IN_LIST arg_LABELS)
     if(NOT TARGET threaded_tests)
@@ -83,7 +94,7 @@ endfunction()
 function(pinion_fuzz name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   if(PINION_TESTS)
-    pinion_program(${name}_replay SOURCES ${arg_SOURCES} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cpp LINK ${arg_LINK})
+    pinion_program(${name}_replay UNIT_TEST SOURCES ${arg_SOURCES} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cpp LINK ${arg_LINK})
     add_test(NAME fuzz.${name} COMMAND ${name}_replay ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
     set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
   endif()
