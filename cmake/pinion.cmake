@@ -120,3 +120,11 @@ function(pinion_grpc_library name proto)
   protobuf_generate(TARGET ${name} LANGUAGE grpc GENERATE_EXTENSIONS .grpc.pb.h .grpc.pb.cc
     PLUGIN "protoc-gen-grpc=${GRPC_CPP_PLUGIN}")
 endfunction()
+
+# pinion_uses_regex(files...): g++ 12 takes parts of std::regex for uninitialized when AddressSanitizer is on.
+function(pinion_uses_regex)
+  if(PINION_SANITIZE)
+    set_source_files_properties(${ARGN} PROPERTIES
+      COMPILE_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
+  endif()
+endfunction()
