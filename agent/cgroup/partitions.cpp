@@ -249,7 +249,7 @@ Status Partitions::remove(const std::string& path, const CpuSet& cpus) const {
   const Fd group = open_directory(AT_FDCWD, (mount_ + path).c_str());
   if (group.valid() && is_marked(group.get())) {
     if (const auto had = read_set<CpuSet>(group.get(), kExclusive)) held |= *had;
-    const auto done = make_ordinary(group.get());
+    auto done = make_ordinary(group.get());
     if (!done && done.error().sys_errno != ENODEV) return done;
   }
   return remove_above(path, held);
