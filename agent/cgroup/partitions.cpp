@@ -189,10 +189,12 @@ Partition Partitions::read(int group) {
   if (!state) return {};
   const std::string text = trimmed(*state);
   if (text != "root" && text != "isolated") return {};  // a member, or "... invalid (why)"
-  const auto cpus = read_set<CpuSet>(group, "cpuset.cpus.exclusive.effective");
-  if (!cpus || cpus->empty()) return {};
+  // The kernel still calls one valid whose CPUs went offline before it was made.
+  const auto held = read_set<CpuSet>(group, "cpuset.cpus.exclusive.effective");
+  const auto running = read_set<CpuSet>(group, "cpuset.cpus.effective");
+  if (!held || !running || !held->intersects(*running)) return {};
   return {.kind = text == "root" ? Partition::Kind::kRoot : Partition::Kind::kIsolated,
-          .cpus = *cpus};
+          .cpus = *held & *running};
 }
 
 Status Partitions::make(const std::string& path, const Partition& wanted) const {
