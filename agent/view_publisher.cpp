@@ -6,8 +6,8 @@ namespace {
 constexpr std::chrono::milliseconds kLeastPause{20};
 
 // Of shared containers, what partitions leave them.
-ContainerView view_of(const engine::Engine& engine, const engine::Member& member,
-                      const topology::CpuSet& guarded) {
+ContainerView view_of(const engine::State& state, const engine::Member& member,
+                      const topology::CpuSet& pool, const topology::CpuSet& guarded) {
   ContainerView view;
   view.id = member.id;
   view.name = member.name;
@@ -20,7 +20,7 @@ ContainerView view_of(const engine::Engine& engine, const engine::Member& member
   view.exclusive = member.role == engine::Role::kExclusive;
   view.started = member.started;
   view.seen_start = member.seen_start;
-  view.decided = engine.target_of(member);
+  view.decided = engine::target(state, member, pool);
   view.told = member.told;
   view.applied = member.applied;
   if (!view.exclusive) {
@@ -46,14 +46,15 @@ NodeView make_view(const Node& node, const nri::Connection& connection,
   view.ledger = state.ledger;
   view.shared = state.shared();
   const topology::CpuSet guarded = engine.guarded();
-  view.pool = engine.pool() - guarded;
+  const topology::CpuSet pool = engine.pool();
+  view.pool = pool - guarded;
   view.fence = engine.fence_name();
   view.compares_files = node.compares_files();
   view.strict_reservation = state.strict_reservation;
   view.synchronized = node.synchronized();
   view.containers.reserve(state.members.size());
   for (const auto& [id, member] : state.members) {
-    view.containers.push_back(view_of(engine, member, guarded));
+    view.containers.push_back(view_of(state, member, pool, guarded));
   }
   view.refusals.assign(node.refusals().begin(), node.refusals().end());
   view.counters = engine.counters();

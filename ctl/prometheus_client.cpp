@@ -75,13 +75,10 @@ Result<std::vector<double>> PrometheusClient::query(const std::string& promql, c
     return failure(Errc::kUnavailable, parts_->url + ": " + httplib::to_string(response.error()));
   }
   auto values = parse_range_answer(body);
-  if (values || response->status == 400 || response->status == 422) {
-    if (values) return values;
-    return failure(std::move(values.error()).within(parts_->url));
-  }
-  if (response->status != 200) {
-    return failure(Errc::kUnavailable,
-                   parts_->url + ": HTTP status " + std::to_string(response->status));
+  if (values) return values;
+  const int status = response->status;
+  if (status != 200 && status != 400 && status != 422) {
+    return failure(Errc::kUnavailable, parts_->url + ": HTTP status " + std::to_string(status));
   }
   return failure(std::move(values.error()).within(parts_->url));
 }

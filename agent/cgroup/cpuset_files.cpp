@@ -144,7 +144,9 @@ Enforced CpusetFiles::enforce(const Enforce& wanted) const {
     }
     if (!done) result.error = done.error().text;
   }
-  if (wanted.partition) {
+  if (wanted.partition && !result.written && now->partition == *wanted.partition) {
+    result.partition = now->partition;
+  } else if (wanted.partition) {
     const auto done = Partitions(hierarchy_.mount).make(group->path, *wanted.partition);
     if (!done && is_gone(done.error())) {
       result.gone = true;

@@ -13,7 +13,7 @@ std::optional<Enforce> Engine::audit(std::string_view after) {
   for (auto it = state_.members.upper_bound(after); it != state_.members.end(); ++it) {
     if (!it->second.started) continue;
     it->second.stuck = false;
-    return fence_->enforce(state_, it->second, Cause::kAudit);
+    return fence_->enforce(state_, it->second, pool(), Cause::kAudit);
   }
   return std::nullopt;
 }

@@ -63,14 +63,15 @@ Effects Engine::handle(const Event& event) {
   std::visit([&](const auto& e) { on(e, effects); }, event);
   keep_last(effects.reply.updates);
   keep_last(effects.now);
+  const CpuSet all = pool();
   for (Enforce& wanted : effects.now) {  // later decisions of the same event count
     if (const Member* member = state_.find(wanted.id)) {
-      wanted = fence_->enforce(state_, *member, wanted.cause);
+      wanted = fence_->enforce(state_, *member, all, wanted.cause);
     }
   }
   effects.unguard = std::exchange(state_.unguard, {});
   counters_.updates_told += effects.reply.updates.size();
-  if (auto broken = broken_invariant(state_, pool(), fence_->held(state_))) {
+  if (auto broken = broken_invariant(state_, all, fence_->held(state_))) {
     effects.fatal = std::move(*broken);
   }
   return effects;
@@ -345,7 +346,8 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
   }
   member.resources = after;
   member.stuck = false;
-  if (member.started) effects.now.push_back(fence_->enforce(state_, member, Cause::kResize));
+  if (member.started)
+    effects.now.push_back(fence_->enforce(state_, member, pool(), Cause::kResize));
   std::erase_if(effects.reply.updates, [&](const CpusetUpdate& u) { return u.id == member.id; });
   effects.reply.own = target_of(member);
   member.told = effects.reply.own;
@@ -402,7 +404,7 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
       member.stuck = false;
       const bool update = event.kind == ContainerEvent::Kind::kPostUpdate;
       effects.now.push_back(
-          fence_->enforce(state_, member, update ? Cause::kPostUpdate : Cause::kPostStart));
+          fence_->enforce(state_, member, pool(), update ? Cause::kPostUpdate : Cause::kPostStart));
       break;
     }
     case ContainerEvent::Kind::kRemove: {

@@ -28,11 +28,12 @@ Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
   return {.cpus = on_reserved ? reserved : pool, .mems = {}};
 }
 
-Enforce Fence::enforce(const State& state, const Member& member, Cause cause) const {
+Enforce Fence::enforce(const State& state, const Member& member, const CpuSet& pool,
+                       Cause cause) const {
   return {.id = member.id,
           .cgroups_path = member.cgroups_path,
           .pid = member.pid,
-          .cpuset = target(state, member, pool(state)),
+          .cpuset = target(state, member, pool),
           .partition = {},
           .cause = cause};
 }

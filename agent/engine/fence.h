@@ -75,8 +75,9 @@ class Fence {
   // What the files of shared containers are to say: touches nothing held, never empty.
   [[nodiscard]] virtual CpuSet pool(const State& state) const = 0;
   // The member's files, to be brought to its target.
+  // `pool`: pool(state), which is not worked out anew for each of many members.
   [[nodiscard]] virtual Enforce enforce(const State& state, const Member& member,
-                                        Cause cause) const;
+                                        const CpuSet& pool, Cause cause) const;
 
   // Cores were taken by an exclusive container that has not started yet.
   virtual void taken(State& state, Effects& effects) = 0;

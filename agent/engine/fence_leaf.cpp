@@ -21,11 +21,12 @@ CpuSet LeafFence::pool(const State& state) const {
 
 std::vector<Enforce> LeafFence::evict(const State& state, std::string_view except) const {
   const CpuSet kept_free = held(state);
+  const CpuSet all = pool(state);
   std::vector<Enforce> now;
   for (const auto& [id, member] : state.members) {
     if (!member.started || id == except) continue;
     if (!member.applied || touches_others(state, member, kept_free)) {
-      now.push_back(enforce(state, member, Cause::kFence));
+      now.push_back(enforce(state, member, all, Cause::kFence));
     }
   }
   return now;
@@ -39,7 +40,8 @@ void LeafFence::starting(State& state, const Member& member, Effects& effects) {
   if (member.role == Role::kExclusive) {
     for (Enforce& piece : evict(state, member.id)) effects.now.push_back(std::move(piece));
   }
-  effects.now.push_back(enforce(state, member, Cause::kStart));  // when its cores are clear
+  effects.now.push_back(
+      enforce(state, member, pool(state), Cause::kStart));  // when its cores are clear
 }
 
 std::optional<Enforce> LeafFence::idle(const State& state) const {
@@ -47,7 +49,7 @@ std::optional<Enforce> LeafFence::idle(const State& state) const {
   for (const auto& [id, member] : state.members) {
     if (!member.started || member.stuck) continue;
     if (!member.applied || !matches(*member.applied, target(state, member, all))) {
-      return enforce(state, member, Cause::kFence);
+      return enforce(state, member, all, Cause::kFence);
     }
   }
   return std::nullopt;

@@ -24,9 +24,9 @@ class PartitionFence final : public LeafFence {
     return held;
   }
 
-  [[nodiscard]] Enforce enforce(const State& state, const Member& member,
+  [[nodiscard]] Enforce enforce(const State& state, const Member& member, const CpuSet& pool,
                                 Cause cause) const override {
-    Enforce piece = Fence::enforce(state, member, cause);
+    Enforce piece = Fence::enforce(state, member, pool, cause);
     if (member.role == Role::kExclusive) {
       piece.partition = Partition{.kind = kind_for(member), .cpus = member.own.cpus};
     }
@@ -36,7 +36,7 @@ class PartitionFence final : public LeafFence {
   // The kernel moves the others.
   void taken_at_once(State& /*state*/, Effects& /*effects*/) override {}
   void starting(State& state, const Member& member, Effects& effects) override {
-    effects.now.push_back(enforce(state, member, Cause::kStart));
+    effects.now.push_back(enforce(state, member, pool(state), Cause::kStart));
   }
 
   [[nodiscard]] std::vector<Enforce> unguarded(const State& state,
@@ -61,7 +61,7 @@ class PartitionFence final : public LeafFence {
     for (const auto& [id, member] : state.members) {
       const bool wanting = member.role == Role::kExclusive && !member.guarded;
       if (wanting && member.started && !member.stuck && member.unguarded_why.empty()) {
-        return enforce(state, member, Cause::kFence);
+        return enforce(state, member, pool(state), Cause::kFence);
       }
     }
     return LeafFence::idle(state);

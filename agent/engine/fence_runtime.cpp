@@ -20,7 +20,7 @@ class RuntimeFence final : public Fence {
   void taken_at_once(State& state, Effects& effects) override { taken(state, effects); }
 
   void starting(State& state, const Member& member, Effects& effects) override {
-    effects.now.push_back(enforce(state, member, Cause::kStart));
+    effects.now.push_back(enforce(state, member, pool_, Cause::kStart));
   }
 
   void returned(State& state, Effects& effects) override {

@@ -72,7 +72,7 @@ void Engine::on(const MachineChanged& event, Effects& effects) {
     line.fields.emplace_back("trouble", member->trouble);
     effects.notes.push_back(std::move(line));
     if (member->started) {
-      effects.now.push_back(fence_->enforce(state_, *member, Cause::kResize));
+      effects.now.push_back(fence_->enforce(state_, *member, pool(), Cause::kResize));
     }
   }
   fence_->returned(state_, effects);

@@ -87,11 +87,11 @@ void Engine::settle(Member& member, const Wish& wish, const CpuSet& cpus, Effect
 
 // Ranks that are not on their cores, and others that are: the fence mends them, here they count.
 void Engine::count_wrong_files() {
+  const CpuSet held = fence_->held(state_);
   for (auto& [id, member] : state_.members) {
     if (!member.started || !member.applied) continue;
-    const bool wrong = member.role == Role::kExclusive
-                           ? !matches(*member.applied, member.own)
-                           : member.applied->cpus.intersects(fence_->held(state_));
+    const bool wrong = member.role == Role::kExclusive ? !matches(*member.applied, member.own)
+                                                       : member.applied->cpus.intersects(held);
     if (!wrong || member.repair_due) continue;
     member.repair_due = true;
     ++counters_.drift;

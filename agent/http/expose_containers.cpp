@@ -148,13 +148,6 @@ std::string numa_nodes(const NodeView& view, const topology::CpuSet& cpus) {
   return nodes.to_string();
 }
 
-std::string profile_word(topology::Profile profile) {
-  for (const auto& [word, value] : topology::kProfileWords) {
-    if (value == profile) return std::string(word);
-  }
-  return "";
-}
-
 // Who a container is by the view, which is newer than the sample, or by the sample when it is gone.
 metrics::Identity identity(const NodeView& view, const Shown& shown) {
   if (shown.view == nullptr) return *shown.figures->who;
@@ -162,7 +155,7 @@ metrics::Identity identity(const NodeView& view, const Shown& shown) {
   metrics::Identity who;
   who.job = container.job;
   who.task_group = container.task_group;
-  who.profile = profile_word(container.profile);
+  who.profile = topology::word_of(container.profile, topology::kProfileWords);
   who.exclusive = container.exclusive;
   who.cpus = container.decided.cpus.to_string();
   who.mems = numa_nodes(view, container.decided.cpus);

@@ -29,7 +29,7 @@ Availability availability_of(int sys_errno, bool hardware, bool has_pmu) {
 }
 
 std::string explain(int sys_errno, std::optional<int> paranoid) {
-  const std::string error = std::strerror(sys_errno);
+  std::string error = std::strerror(sys_errno);
   switch (sys_errno) {
     case EACCES:
     case EPERM:

@@ -53,7 +53,7 @@ make_kernel() {
   version=${package#linux-image-}
   [ -d "$tree/lib" ] || ln -s usr/lib "$tree/lib"
   depmod --basedir "$tree" "$version"
-  mkdir -p "$out" "$work"/initrd/{bin,modules,dev,proc,sys,root}
+  mkdir -p "$out" "$work"/initrd/{bin,modules,dev,proc,sys,sysroot}
   cp "$tree/boot/vmlinuz-$version" "$out/vmlinuz"
   cp "$busybox" "$work/initrd/bin/"
   for name in "${guest_modules[@]}"; do

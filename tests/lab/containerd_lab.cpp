@@ -97,7 +97,7 @@ Status ContainerdLab::make_folder() {
   cgroup_root_ = "/pinion-lab-" + number;
   logs_ = options_.logs.empty() ? dir_ + "/logs" : options_.logs;
   std::error_code error;
-  for (const auto& folder : {logs_, dir_ + "/pods", dir_ + "/work"}) {
+  for (const auto& folder : {logs_, dir_ + "/pods", dir_ + "/scratch"}) {
     fs::create_directories(folder, error);
     if (error) return failure(Errc::kUnavailable, "make " + folder + ": " + error.message());
   }
@@ -155,7 +155,7 @@ Status ContainerdLab::start_containerd() {
 }
 
 Status ContainerdLab::import_image() {
-  const std::string work = dir_ + "/work";
+  const std::string work = dir_ + "/scratch";
   const std::string tar = work + "/image.tar";
   const std::string pause = program_folder() + "/pinion-pause";
   Status made = make_image(options_.runtime + "/busybox", pause, work, tar);

@@ -132,7 +132,7 @@ std::string why_no_mpi() {
 
 Result<MpiRun> run_mpi(ContainerdLab& lab, const MpiJob& job, const std::string& name,
                        const std::function<Status(const MpiRun&)>& at_end) {
-  const std::string scratch = lab.dir() + "/work/" + name;
+  const std::string scratch = lab.dir() + "/scratch/" + name;
   if (Status made = make_scratch(scratch, job); !made) return failure(made.error());
   const auto pod = lab.run_pod(pod_of(job, name, scratch));
   if (!pod) return failure(pod.error().within("pod " + name));
