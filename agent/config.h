@@ -11,7 +11,7 @@
 
 namespace pinion::agent {
 
-enum class FenceChoice { kAuto, kPartition, kLeaf, kRuntime };
+enum class FenceChoice { kAuto, kPartition, kTree, kLeaf, kRuntime };
 enum class LogFormat { kText, kJson };
 
 // What is counted by perf, for each container.
@@ -28,6 +28,7 @@ enum class SharedCounters {
 inline constexpr std::array kFenceWords{
     topology::Word<FenceChoice>{"auto", FenceChoice::kAuto},
     topology::Word<FenceChoice>{"partition", FenceChoice::kPartition},
+    topology::Word<FenceChoice>{"tree", FenceChoice::kTree},
     topology::Word<FenceChoice>{"leaf", FenceChoice::kLeaf},
     topology::Word<FenceChoice>{"runtime", FenceChoice::kRuntime}};
 inline constexpr std::array kPartitionWords{

@@ -20,6 +20,7 @@ Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
       machine_(std::move(machine)),
       log_(log),
       audit_interval_(audit_interval),
+      widen_due_(!engine_.narrows_qos_groups()),
       next_audit_(std::chrono::steady_clock::now() + audit_interval),
       resync_pause_(kFirstResyncPause) {}
 
@@ -76,7 +77,7 @@ engine::Reply Node::handle(engine::Event event) {
     std::abort();
   }
   for (const engine::Unguard& group : effects.unguard) unguard(group);
-  for (const engine::Enforce& wanted : effects.now) enforce(wanted);
+  for (const engine::Enforce& wanted : effects.now) enforce(engine_.renewed(wanted));
   for (const engine::Note& note : effects.notes) log_.write(note);
   synchronized_ = synchronized_ || all != nullptr;
   trim_due_ = trim_due_ || all != nullptr;
@@ -125,6 +126,12 @@ bool Node::work(TimePoint now) {
   if (const auto piece = engine_.idle()) {
     enforce(*piece);
     return true;
+  }
+  if (widen_due_ && synchronized_) {  // everybody is kept off by this fence's way by now
+    widen_due_ = false;
+    for (const std::string& group : files_->widen_narrowed()) {
+      log_.info("QoS group may use all CPUs again", {{"cgroup", group}});
+    }
   }
   if (!audit_at_) {
     if (now < next_audit_) return false;

@@ -65,6 +65,7 @@ class Node final : public nri::Handler {
   bool synchronized_ = false;
   std::uint64_t version_ = 0;
   std::deque<RefusalView> refusals_;
+  bool widen_due_;  // QoS groups may be narrow by an agent before this one and another fence
   bool trim_due_ = false;
   std::optional<std::string> audit_at_;  // the container compared last in this round
   TimePoint next_audit_;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "agent/cgroup/partitions.h"
+#include "agent/cgroup/qos_groups.h"
 
 namespace pinion::agent {
 namespace {
@@ -26,6 +27,31 @@ Status try_partitions(const cgroup::Hierarchy& hierarchy, const topology::CpuSet
   const auto swept = partitions.sweep(false);
   if (!swept) return failure(swept.error());
   return swept->left > 0 ? Status() : partitions.probe(online);
+}
+
+// The best fence of a writable hierarchy, or the one that is asked for; `result.why` gains what
+// stands in the way of a better one.
+void try_fences(FenceChoice asked, const cgroup::Hierarchy& hierarchy,
+                const topology::CpuSet& online, Enforcement& result) {
+  result.fence = FenceKind::kLeaf;
+  if (asked == FenceChoice::kAuto || asked == FenceChoice::kPartition) {
+    const auto guarding = try_partitions(hierarchy, online);
+    if (guarding) {
+      result.fence = FenceKind::kPartition;
+      return;
+    }
+    result.why += "; no partitions: " + guarding.error().text;
+  }
+  // A partition that an agent before this one has made would never change again.
+  if (hierarchy.version == 2) (void)cgroup::Partitions(hierarchy.mount).sweep(true);
+  if (asked == FenceChoice::kAuto || asked == FenceChoice::kTree) {
+    const auto narrowing = cgroup::probe_narrowing(hierarchy, online);
+    if (narrowing) {
+      result.fence = FenceKind::kTree;
+    } else {
+      result.why += "; QoS groups cannot be narrowed: " + narrowing.error().text;
+    }
+  }
 }
 
 }  // namespace
@@ -86,19 +112,14 @@ Result<Enforcement> choose_enforcement(const Config& config, const topology::Cpu
     hierarchy->writable = hierarchy->writable && config.fence != FenceChoice::kRuntime;
     result.why = "cgroup v" + std::to_string(hierarchy->version) + " at " + hierarchy->mount +
                  (hierarchy->writable ? "" : ", only read");
-    if (hierarchy->writable && config.fence == FenceChoice::kLeaf) {
-      result.fence = FenceKind::kLeaf;
-      // A partition that an agent before this one has made would never change again.
-      if (hierarchy->version == 2) (void)cgroup::Partitions(hierarchy->mount).sweep(true);
-    } else if (hierarchy->writable) {
-      const auto guarding = try_partitions(*hierarchy, online);
-      result.fence = guarding ? FenceKind::kPartition : FenceKind::kLeaf;
-      if (!guarding) result.why += "; no partitions: " + guarding.error().text;
-    }
+    if (hierarchy->writable) try_fences(config.fence, *hierarchy, online, result);
     result.files.emplace(*hierarchy, under(config.host_root, "/proc"));
   }
-  if (config.fence == FenceChoice::kPartition && result.fence != FenceKind::kPartition) {
-    return failure(Errc::kUnavailable, "fence 'partition' cannot work here: " + result.why);
+  if ((config.fence == FenceChoice::kPartition && result.fence != FenceKind::kPartition) ||
+      (config.fence == FenceChoice::kTree && result.fence != FenceKind::kTree)) {
+    return failure(Errc::kUnavailable,
+                   "fence '" + std::string(topology::word_of(config.fence, kFenceWords)) +
+                       "' cannot work here: " + result.why);
   }
   if (config.fence == FenceChoice::kLeaf && result.fence != FenceKind::kLeaf) {
     return failure(Errc::kUnavailable,

@@ -5,8 +5,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kLeastPause{20};
 
-// Of shared containers, what partitions leave them.
-ContainerView view_of(const engine::State& state, const engine::Member& member,
+// Of shared containers, what partitions and QoS groups leave them.
+ContainerView view_of(const engine::Engine& engine, const engine::Member& member,
                       const topology::CpuSet& pool, const topology::CpuSet& guarded) {
   ContainerView view;
   view.id = member.id;
@@ -20,12 +20,13 @@ ContainerView view_of(const engine::State& state, const engine::Member& member,
   view.exclusive = member.role == engine::Role::kExclusive;
   view.started = member.started;
   view.seen_start = member.seen_start;
-  view.decided = engine::target(state, member, pool);
+  view.decided = engine::target(engine.state(), member, pool);
   view.told = member.told;
   view.applied = member.applied;
   if (!view.exclusive) {
-    view.decided.cpus -= guarded;
-    if (view.applied) view.applied->cpus -= guarded;
+    const topology::CpuSet kept_off = engine.kept_off(member, guarded);
+    view.decided.cpus -= kept_off;
+    if (view.applied) view.applied->cpus -= kept_off;
   }
   view.job = member.labels.job;
   view.task_group = member.labels.task_group;
@@ -54,7 +55,7 @@ NodeView make_view(const Node& node, const nri::Connection& connection,
   view.synchronized = node.synchronized();
   view.containers.reserve(state.members.size());
   for (const auto& [id, member] : state.members) {
-    view.containers.push_back(view_of(state, member, pool, guarded));
+    view.containers.push_back(view_of(engine, member, pool, guarded));
   }
   view.refusals.assign(node.refusals().begin(), node.refusals().end());
   view.counters = engine.counters();

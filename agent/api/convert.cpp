@@ -96,6 +96,7 @@ void add_counters(const NodeView& view, v1::NodeState& node) {
            {"updates_told", engine.updates_told},
            {"partitions_made", engine.guarded},
            {"partitions_failed", engine.unguarded},
+           {"qos_groups_lost", engine.qos_groups_lost},
            {"machine_changes", engine.machine_changes},
            {"connects", view.nri.connects},
            {"resyncs", view.nri.resyncs},

@@ -6,6 +6,7 @@
 #include "agent/cgroup/group_files.h"
 #include "agent/cgroup/partitions.h"
 #include "agent/cgroup/paths.h"
+#include "agent/cgroup/qos_groups.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -121,6 +122,11 @@ Status CpusetFiles::unguard(const engine::Unguard& group) const {
   return Partitions(hierarchy_.mount).remove(*path, group.cpus);
 }
 
+std::vector<std::string> CpusetFiles::widen_narrowed() const {
+  if (hierarchy_.version != 2 || !hierarchy_.writable) return {};
+  return cgroup::widen_narrowed(hierarchy_);
+}
+
 Enforced CpusetFiles::enforce(const Enforce& wanted) const {
   Enforced result;
   result.id = wanted.id;
@@ -143,6 +149,13 @@ Enforced CpusetFiles::enforce(const Enforce& wanted) const {
       return result;
     }
     if (!done) result.error = done.error().text;
+  }
+  if (wanted.qos_group) {
+    if (result.written) mark_narrowed(group->directory.get());
+    const auto left = read_set<CpuSet>(group->directory.get(), "cpuset.cpus.effective");
+    if (left && result.error.empty() && !left->is_subset_of(wanted.cpuset.cpus)) {
+      result.error = "the groups above it leave it CPUs " + left->to_string();
+    }
   }
   if (wanted.partition && !result.written && now->partition == *wanted.partition) {
     result.partition = now->partition;

@@ -30,6 +30,9 @@ class CpusetFiles {
   // Takes a partition away from a container that lives on without, or is gone.
   [[nodiscard]] Status unguard(const engine::Unguard& group) const;
 
+  // See qos_groups.h. Nothing where the hierarchy is only read.
+  [[nodiscard]] std::vector<std::string> widen_narrowed() const;
+
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
 
  private:

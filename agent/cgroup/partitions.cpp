@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "agent/cgroup/group_files.h"
+#include "agent/cgroup/probe_groups.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -18,8 +19,6 @@ using engine::Partition;
 constexpr const char* kMark = "trusted.pinion.partition";
 constexpr const char* kExclusive = "cpuset.cpus.exclusive";
 constexpr const char* kPartition = "cpuset.cpus.partition";
-constexpr const char* kProbe = "pinion-probe";
-constexpr const char* kProbeInner = "inner";
 constexpr int kMaxDepth = 16;
 
 bool is_marked(int group) {
@@ -132,55 +131,18 @@ class Sweep {
   Swept swept_;
 };
 
-// The probe's group, removed with its inner one at the end.
-class ProbeGroup {
- public:
-  explicit ProbeGroup(int root) : root_(root) { remove(); }  // what a killed probe has left
-  ~ProbeGroup() { remove(); }
-  ProbeGroup(const ProbeGroup&) = delete;
-  ProbeGroup& operator=(const ProbeGroup&) = delete;
-
-  Status make() {
-    if (mkdirat(root_, kProbe, 0755) != 0) return sys_failure("make a cgroup for the probe");
-    outer_ = open_directory(root_, kProbe);
-    if (faccessat(outer_.get(), kExclusive, F_OK, 0) != 0) {
-      return failure(Errc::kUnavailable,
-                     "this kernel has no remote cpuset partitions (they came with Linux 6.7)");
-    }
-    if (auto done = mark(outer_.get()); !done) return done;
-    if (auto done = write_file(outer_.get(), "cgroup.subtree_control", "+cpuset"); !done) {
-      return done;
-    }
-    if (mkdirat(outer_.get(), kProbeInner, 0755) != 0) return sys_failure("make a cgroup");
-    inner_ = open_directory(outer_.get(), kProbeInner);
+Status try_cpu(const ProbeGroups& groups, topology::CpuId cpu) {
+  const CpuSet one{cpu};
+  if (auto done = write_exclusive(groups.outer(), one); !done) return done;
+  if (auto done = write_exclusive(groups.inner(), one); !done) return done;
+  if (auto done = write_file(groups.inner(), kPartition, "root"); !done) return done;
+  if (Partitions::read(groups.inner()) == Partition{.kind = Partition::Kind::kRoot, .cpus = one}) {
     return {};
   }
-
-  Status try_cpu(topology::CpuId cpu) {
-    const CpuSet one{cpu};
-    if (auto done = write_exclusive(outer_.get(), one); !done) return done;
-    if (auto done = write_exclusive(inner_.get(), one); !done) return done;
-    if (auto done = write_file(inner_.get(), kPartition, "root"); !done) return done;
-    if (Partitions::read(inner_.get()) == Partition{.kind = Partition::Kind::kRoot, .cpus = one}) {
-      return {};
-    }
-    const auto state = read_file(inner_.get(), kPartition);
-    return failure(Errc::kUnavailable,
-                   "a partition for trial is '" + (state ? trimmed(*state) : "unreadable") + "'");
-  }
-
- private:
-  void remove() {
-    const Fd outer = open_directory(root_, kProbe);
-    if (!outer.valid()) return;
-    (void)unlinkat(outer.get(), kProbeInner, AT_REMOVEDIR);
-    (void)unlinkat(root_, kProbe, AT_REMOVEDIR);
-  }
-
-  int root_;
-  Fd outer_;
-  Fd inner_;
-};
+  const auto state = read_file(groups.inner(), kPartition);
+  return failure(Errc::kUnavailable,
+                 "a partition for trial is '" + (state ? trimmed(*state) : "unreadable") + "'");
+}
 
 }  // namespace
 
@@ -289,13 +251,18 @@ Status Partitions::probe(const CpuSet& online) const {
   if (online.count() < 2) {
     return failure(Errc::kUnavailable, "with one CPU there is nothing to keep others off");
   }
-  ProbeGroup group(root.get());
-  if (auto made = group.make(); !made) return made;
+  ProbeGroups groups(root.get());
+  if (auto made = groups.make(); !made) return made;
+  if (faccessat(groups.outer(), kExclusive, F_OK, 0) != 0) {
+    return failure(Errc::kUnavailable,
+                   "this kernel has no remote cpuset partitions (they came with Linux 6.7)");
+  }
+  if (auto marked = mark(groups.outer()); !marked) return marked;
   Status done;
   // From the last one down: a CPU that some partition has already cannot be tried.
   const std::vector<topology::CpuId> cpus(online.begin(), online.end());
   for (auto cpu = cpus.rbegin(); cpu != cpus.rend(); ++cpu) {
-    done = group.try_cpu(*cpu);
+    done = try_cpu(groups, *cpu);
     if (done || done.error().code != Errc::kInvalid) break;
   }
   return done;

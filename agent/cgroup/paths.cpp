@@ -47,6 +47,8 @@ Result<std::string> path_of(std::string_view cgroups_path) {
   }
   const auto first = cgroups_path.find(':');
   if (first == std::string_view::npos) {
+    const bool bare = cgroups_path.find('/') == std::string_view::npos;
+    if (bare && cgroups_path.ends_with(".slice")) return expand_slice(cgroups_path);
     return (cgroups_path.front() == '/' ? "" : "/") + std::string(cgroups_path);
   }
   const auto second = cgroups_path.find(':', first + 1);

@@ -11,7 +11,9 @@ namespace pinion::cgroup {
 
 // The path below the hierarchy's mount for the runtime's `linux.cgroups_path`: with the cgroupfs
 // driver it is that path; with the systemd driver "kubepods-pod1.slice:cri-containerd:ID" it is
-// "/kubepods.slice/kubepods-pod1.slice/cri-containerd-ID.scope". Errors: kInvalid for an empty one,
+// "/kubepods.slice/kubepods-pod1.slice/cri-containerd-ID.scope"; a bare "kubepods-burstable.slice"
+// is
+// "/kubepods.slice/kubepods-burstable.slice". Errors: kInvalid for an empty one,
 // one with a ".." component, or a slice that is not one.
 Result<std::string> path_of(std::string_view cgroups_path);
 

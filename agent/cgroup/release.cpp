@@ -6,6 +6,7 @@
 
 #include "agent/cgroup/group_files.h"
 #include "agent/cgroup/partitions.h"
+#include "agent/cgroup/qos_groups.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -56,6 +57,7 @@ class Release {
   void widen(const Fd& group, const Fd& parent, const std::string& path) {
     const bool cpus = follow(group, parent, "cpuset.cpus", source_.cpus, path);
     const bool mems = follow(group, parent, "cpuset.mems", source_.mems, path);
+    unmark_narrowed(group.get());
     if (cpus || mems) released.widened.push_back(path);
   }
 

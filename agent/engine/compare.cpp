@@ -1,4 +1,7 @@
 // Decided against applied: what the files were found to say, and what follows.
+#include <algorithm>
+#include <utility>
+
 #include "agent/engine/engine.h"
 #include "agent/engine/note.h"
 
@@ -10,6 +13,14 @@ constexpr int kMissingAuditsBeforeGone = 2;
 }  // namespace
 
 std::optional<Enforce> Engine::audit(std::string_view after) {
+  if (after.empty() || state_.qos_groups.contains(after)) {
+    const auto group = state_.qos_groups.upper_bound(after);
+    if (group != state_.qos_groups.end()) {
+      group->second.stuck = false;
+      return Fence::enforce_group(state_, group->first, group->second, pool(), Cause::kAudit);
+    }
+    after = {};
+  }
   for (auto it = state_.members.upper_bound(after); it != state_.members.end(); ++it) {
     if (!it->second.started) continue;
     it->second.stuck = false;
@@ -41,11 +52,70 @@ Aftermath Engine::report_partition(Member& member, const Enforced& result) {
     line.fields.emplace_back("why", member.unguarded_why);
     after.notes.push_back(std::move(line));
   }
-  after.now = fence_->unguarded(state_, member);
+  after.now = fence_->unguarded(state_, member.id);
   return after;
 }
 
+// Until the next Synchronize those below are kept off by their own files.
+Aftermath Engine::lose_group(const std::string& name, QosGroup& group, const std::string& why) {
+  group.keeps = false;
+  ++counters_.qos_groups_lost;
+  Aftermath after;
+  after.notes.push_back(
+      {.level = Note::Level::kWarn,
+       .text = "a QoS group cannot be kept narrow, its containers are by their own files instead",
+       .fields = {{"cgroup", name}, {"why", why}}});
+  after.now = fence_->unguarded(state_, {});
+  return after;
+}
+
+// What is found and not expected was written by somebody else: once may be a mistake.
+Aftermath Engine::mend_group(const std::string& name, QosGroup& group, const CpuSet& found) {
+  ++counters_.drift;
+  if (group.mended) {
+    return lose_group(name, group,
+                      "somebody else keeps writing its file, as systemd does where the slice has "
+                      "AllowedCPUs");
+  }
+  group.mended = true;
+  Aftermath after;
+  after.notes.push_back({.level = Note::Level::kWarn,
+                         .text = "a QoS group's cpuset was changed by somebody else",
+                         .fields = {{"cgroup", name}, {"found", found.to_string()}}});
+  return after;
+}
+
+Aftermath Engine::report_group(const std::string& name, QosGroup& group, const Enforced& result) {
+  if (result.gone) {
+    const auto below = [&](const auto& entry) {
+      return entry.second.started && entry.second.qos_group == name;
+    };
+    const bool used = std::any_of(state_.members.begin(), state_.members.end(), below);
+    group.stuck = true;
+    group.applied.reset();
+    if (used && group.keeps) return lose_group(name, group, "it is not where the pods' paths say");
+    return {};
+  }
+  const CpuSet wanted = group_target(state_, group, pool());
+  const auto expected = std::exchange(group.applied, std::nullopt);
+  if (result.found) group.applied = result.written ? wanted : result.found->cpus;
+  if (!result.error.empty()) {
+    group.stuck = true;
+    ++counters_.write_failures;
+    return group.keeps ? lose_group(name, group, result.error) : Aftermath();
+  }
+  group.stuck = false;
+  const bool foreign =
+      expected && result.found && result.found->cpus != *expected && result.found->cpus != wanted;
+  if (!foreign || !group.keeps) return {};
+  if (result.written) ++counters_.repairs;
+  return mend_group(name, group, result.found->cpus);
+}
+
 Aftermath Engine::report(const Enforced& result) {
+  if (const auto group = state_.qos_groups.find(result.id); group != state_.qos_groups.end()) {
+    return report_group(group->first, group->second, result);
+  }
   Member* member = state_.find(result.id);
   if (member == nullptr) return {};
   Aftermath after = report_partition(*member, result);

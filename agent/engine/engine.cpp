@@ -45,6 +45,9 @@ Engine::Engine(topology::Topology topology, const Settings& settings, FenceKind 
     case FenceKind::kPartition:
       fence_ = make_partition_fence(settings.partition_kinds);
       break;
+    case FenceKind::kTree:
+      fence_ = make_tree_fence();
+      break;
     case FenceKind::kLeaf:
       fence_ = make_leaf_fence();
       break;
@@ -64,17 +67,22 @@ Effects Engine::handle(const Event& event) {
   keep_last(effects.reply.updates);
   keep_last(effects.now);
   const CpuSet all = pool();
-  for (Enforce& wanted : effects.now) {  // later decisions of the same event count
-    if (const Member* member = state_.find(wanted.id)) {
-      wanted = fence_->enforce(state_, *member, all, wanted.cause);
-    }
-  }
+  // Later decisions of the same event count.
+  for (Enforce& wanted : effects.now) wanted = renewed(wanted, all);
   effects.unguard = std::exchange(state_.unguard, {});
   counters_.updates_told += effects.reply.updates.size();
   if (auto broken = broken_invariant(state_, all, fence_->held(state_))) {
     effects.fatal = std::move(*broken);
   }
   return effects;
+}
+
+Enforce Engine::renewed(const Enforce& wanted, const CpuSet& pool) const {
+  if (const auto group = state_.qos_groups.find(wanted.id); group != state_.qos_groups.end()) {
+    return Fence::enforce_group(state_, wanted.id, group->second, pool, wanted.cause);
+  }
+  const Member* member = state_.find(wanted.id);
+  return member == nullptr ? wanted : fence_->enforce(state_, *member, pool, wanted.cause);
 }
 
 void Engine::warn(const Wish& wish, const Member& member, Effects& effects) {
@@ -85,6 +93,13 @@ void Engine::warn(const Wish& wish, const Member& member, Effects& effects) {
 
 // --- members
 // --------------------------------------------------------------------------------------
+
+std::string Engine::note_qos_group(const Pod& pod) {
+  if (!fence_->narrows_qos_groups()) return {};
+  std::string name = qos_group_of(pod.cgroup_parent);
+  if (!name.empty()) state_.qos_groups.try_emplace(name);
+  return name;
+}
 
 Member& Engine::remember(const Pod& pod, const Container& container) {
   Member& member = state_.members[container.id];
@@ -98,6 +113,7 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   if (container.pid != 0) member.pid = container.pid;
   member.resources = merge(member.resources, container.resources);
   member.qos = qos_of(pod.cgroup_parent);
+  member.qos_group = note_qos_group(pod);
   member.labels = labels_of(pod, container.name);
   member.system = pod.name_space == kSystemNamespace;
   return member;
@@ -369,7 +385,11 @@ void Engine::on(const StopContainer& event, Effects& effects) {
 }
 
 void Engine::on(const PodEvent& event, Effects& effects) {
-  if (event.kind == PodEvent::Kind::kRun) return;
+  if (event.kind == PodEvent::Kind::kRun) {
+    note_qos_group(event.pod);
+    fence_->pod_runs(state_, effects);
+    return;
+  }
   bool freed = false;
   for (auto it = state_.members.begin(); it != state_.members.end();) {
     if (it->second.pod_id != event.pod.id) {
@@ -419,6 +439,12 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
       break;
     }
   }
+}
+
+CpuSet Engine::kept_off(const Member& member, const CpuSet& guarded) const {
+  const QosGroup* group = state_.keeper_of(member);
+  if (group == nullptr || !group->applied) return guarded;
+  return guarded | (state_.topology.online - *group->applied);
 }
 
 CpuSet Engine::guarded() const {

@@ -16,7 +16,7 @@ struct Settings {
   PartitionKinds partition_kinds = PartitionKinds::kRoot;
 };
 
-enum class FenceKind { kPartition, kLeaf, kRuntime };
+enum class FenceKind { kPartition, kTree, kLeaf, kRuntime };
 
 // What came of an Enforce.
 struct Enforced {
@@ -54,9 +54,10 @@ struct Counters {
   std::uint64_t drift = 0;       // files changed by somebody else
   std::uint64_t repairs = 0;     // of late, drift and unpinned ones: written right again
   std::uint64_t write_failures = 0;
-  std::uint64_t guarded = 0;       // partitions made
-  std::uint64_t unguarded = 0;     // partitions that could not be made, or were lost
-  std::uint64_t updates_told = 0;  // entries in update[] of answers
+  std::uint64_t guarded = 0;          // partitions made
+  std::uint64_t unguarded = 0;        // partitions that could not be made, or were lost
+  std::uint64_t qos_groups_lost = 0;  // QoS groups that cannot be kept narrow
+  std::uint64_t updates_told = 0;     // entries in update[] of answers
 };
 
 class Engine {
@@ -72,7 +73,11 @@ class Engine {
   // One piece of work for a quiet moment, or nothing.
   [[nodiscard]] std::optional<Enforce> idle() const { return fence_->idle(state_); }
 
-  // The container after `id` in order, to be compared with its file; nothing after the last one.
+  // `wanted`, one of an earlier event's, as it is wanted now: pieces before it may have failed.
+  [[nodiscard]] Enforce renewed(const Enforce& wanted) const { return renewed(wanted, pool()); }
+
+  // The QoS group or container after `id` in order, to be compared with its file; nothing after the
+  // last one.
   // Call it with "" to begin a round.
   [[nodiscard]] std::optional<Enforce> audit(std::string_view after);
 
@@ -82,8 +87,12 @@ class Engine {
   [[nodiscard]] const Counters& counters() const { return counters_; }
   // What the files of shared containers say; the kernel may leave them less (a partition's CPUs).
   [[nodiscard]] CpuSet pool() const { return fence_->pool(state_); }
-  // CPUs that partitions keep everybody else off, whatever the files say.
+  // CPUs that the kernel keeps this shared container off, whatever its file says: those of
+  // partitions (guarded(), not to be worked out for each), and what its QoS group does not have.
+  [[nodiscard]] CpuSet kept_off(const Member& member, const CpuSet& guarded) const;
+  // CPUs that partitions keep everybody else off.
   [[nodiscard]] CpuSet guarded() const;
+  [[nodiscard]] bool narrows_qos_groups() const { return fence_->narrows_qos_groups(); }
   [[nodiscard]] std::string_view fence_name() const { return fence_->name(); }
   [[nodiscard]] Cpuset target_of(const Member& member) const {
     return target(state_, member, pool());
@@ -99,6 +108,9 @@ class Engine {
   void on(const MachineChanged& event, Effects& effects);
 
   // engine.cpp
+  [[nodiscard]] Enforce renewed(const Enforce& wanted, const CpuSet& pool) const;
+  // The key of the pod's group in State::qos_groups, which has it from now on; empty for none.
+  std::string note_qos_group(const Pod& pod);
   Member& remember(const Pod& pod, const Container& container);
   std::optional<std::string> place(Member& member, const Wish& wish, const CpuSet& near,
                                    Effects& effects);
@@ -130,6 +142,9 @@ class Engine {
   void count_wrong_files();
 
   // compare.cpp
+  Aftermath report_group(const std::string& name, QosGroup& group, const Enforced& result);
+  Aftermath mend_group(const std::string& name, QosGroup& group, const CpuSet& found);
+  Aftermath lose_group(const std::string& name, QosGroup& group, const std::string& why);
   Aftermath report_partition(Member& member, const Enforced& result);
 
   Settings settings_;

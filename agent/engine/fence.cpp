@@ -25,7 +25,14 @@ Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
   if (member.role == Role::kExclusive) return member.own;
   const CpuSet reserved = state.ledger.reserved() & state.topology.online;
   const bool on_reserved = state.strict_reservation && member.system && !reserved.empty();
-  return {.cpus = on_reserved ? reserved : pool, .mems = {}};
+  if (on_reserved) return {.cpus = reserved, .mems = {}};
+  return {.cpus = state.keeper_of(member) != nullptr ? state.open_to_all({}) : pool, .mems = {}};
+}
+
+CpuSet group_target(const State& state, const QosGroup& group, const CpuSet& pool) {
+  if (!group.keeps) return state.topology.online;
+  if (!state.strict_reservation) return pool;
+  return pool | (state.ledger.reserved() & state.topology.online);  // for system containers below
 }
 
 Enforce Fence::enforce(const State& state, const Member& member, const CpuSet& pool,
@@ -36,6 +43,15 @@ Enforce Fence::enforce(const State& state, const Member& member, const CpuSet& p
           .cpuset = target(state, member, pool),
           .partition = {},
           .cause = cause};
+}
+
+Enforce Fence::enforce_group(const State& state, const std::string& name, const QosGroup& group,
+                             const CpuSet& pool, Cause cause) {
+  return {.id = name,
+          .cgroups_path = name,
+          .cpuset = {.cpus = group_target(state, group, pool), .mems = {}},
+          .cause = cause,
+          .qos_group = true};
 }
 
 bool matches(const Applied& applied, const Cpuset& wanted) {

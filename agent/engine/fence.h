@@ -23,7 +23,8 @@ enum class Cause {
 };
 [[nodiscard]] std::string_view to_string(Cause cause);
 
-// Read the container's cpuset files and, where they differ and writing is possible, write these.
+// Read the container's, or the whole QoS group's, cpuset files and, where they differ and writing
+// is possible, write these.
 struct Enforce {
   std::string id;
   std::string cgroups_path;
@@ -31,6 +32,7 @@ struct Enforce {
   Cpuset cpuset;
   std::optional<Partition> partition = {};  // nullopt: of no concern
   Cause cause = Cause::kAudit;
+  bool qos_group = false;  // `id` and `cgroups_path` are a key of State::qos_groups
 
   bool operator==(const Enforce&) const = default;
 };
@@ -70,15 +72,25 @@ class Fence {
   [[nodiscard]] virtual std::string_view name() const = 0;
 
   [[nodiscard]] virtual bool makes_partitions() const { return false; }
+  // Whether Burstable and BestEffort containers are kept off by the groups of their classes.
+  [[nodiscard]] virtual bool narrows_qos_groups() const { return false; }
   // The claims that others are kept off by their own files or answers, and not by the kernel.
   [[nodiscard]] virtual CpuSet held(const State& state) const { return state.ledger.exclusive(); }
-  // What the files of shared containers are to say: touches nothing held, never empty.
+  // What the files of shared containers are to say, but for those that a QoS group keeps off:
+  // touches nothing held, never empty.
   [[nodiscard]] virtual CpuSet pool(const State& state) const = 0;
   // The member's files, to be brought to its target.
   // `pool`: pool(state), which is not worked out anew for each of many members.
   [[nodiscard]] virtual Enforce enforce(const State& state, const Member& member,
                                         const CpuSet& pool, Cause cause) const;
 
+  // The same for a QoS group.
+  [[nodiscard]] static Enforce enforce_group(const State& state, const std::string& name,
+                                             const QosGroup& group, const CpuSet& pool,
+                                             Cause cause);
+
+  // A pod comes into being.
+  virtual void pod_runs(State& /*state*/, Effects& /*effects*/) {}
   // Cores were taken by an exclusive container that has not started yet.
   virtual void taken(State& state, Effects& effects) = 0;
   // Cores were taken by an exclusive container that is running: a resize.
@@ -87,9 +99,10 @@ class Fence {
   virtual void starting(State& state, const Member& member, Effects& effects) = 0;
   // Cores were given back.
   virtual void returned(State& state, Effects& effects) = 0;
-  // The kernel does not keep others off this one, as was seen just now: what must be done at once.
+  // The kernel does not keep others off as it should, as was seen just now of the partition of
+  // `except`, or of a QoS group: what must be done at once for all but `except`.
   [[nodiscard]] virtual std::vector<Enforce> unguarded(const State& /*state*/,
-                                                       const Member& /*member*/) const {
+                                                       std::string_view /*except*/) const {
     return {};
   }
   // All containers are known anew; their records are what the runtime last reported.
@@ -102,6 +115,12 @@ class Fence {
 
 // `leaf`: every shared container's own file is written. Needs a writable cgroup tree.
 std::unique_ptr<Fence> make_leaf_fence();
+
+// `tree`: one write to the group of each QoS class moves everybody below it; their own files say
+// all CPUs. Guaranteed pods lie beside those groups: their shared containers are kept off as by
+// `leaf`, and so are those of a group that cannot be written or that somebody else writes too.
+// Needs cgroup v2, where a group's own CPUs are clipped to what those above it have.
+std::unique_ptr<Fence> make_tree_fence();
 
 // `partition`: an exclusive container becomes a cpuset partition, and the kernel takes its cores
 // from everybody else at once; nothing is written for shared containers. A container whose
@@ -118,9 +137,13 @@ std::unique_ptr<Fence> make_partition_fence(PartitionKinds kinds);
 // back late.
 std::unique_ptr<Fence> make_runtime_fence(const State& state);
 
-// What the member is to run on: its own, or the pool (the reserved CPUs for a system container
-// under strict reservation).
+// What the member's file is to say: its own, or the pool (the reserved CPUs for a system container
+// under strict reservation; all that are open to anybody for one that a QoS group keeps off).
 [[nodiscard]] Cpuset target(const State& state, const Member& member, const CpuSet& pool);
+
+// What the file of a QoS group is to say: all CPUs where it does not keep anybody off, because a
+// set that has nothing in common with those of the files below would put everybody on all of it.
+[[nodiscard]] CpuSet group_target(const State& state, const QosGroup& group, const CpuSet& pool);
 
 // True when `applied` is `wanted`; an empty wanted.mems matches everything.
 [[nodiscard]] bool matches(const Applied& applied, const Cpuset& wanted);

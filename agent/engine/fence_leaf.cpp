@@ -25,6 +25,7 @@ std::vector<Enforce> LeafFence::evict(const State& state, std::string_view excep
   std::vector<Enforce> now;
   for (const auto& [id, member] : state.members) {
     if (!member.started || id == except) continue;
+    if (state.keeper_of(member) != nullptr) continue;
     if (!member.applied || touches_others(state, member, kept_free)) {
       now.push_back(enforce(state, member, all, Cause::kFence));
     }

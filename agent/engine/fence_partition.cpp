@@ -40,8 +40,8 @@ class PartitionFence final : public LeafFence {
   }
 
   [[nodiscard]] std::vector<Enforce> unguarded(const State& state,
-                                               const Member& member) const override {
-    return evict(state, member.id);
+                                               std::string_view except) const override {
+    return evict(state, except);
   }
 
   void synchronized(State& state, Effects& /*effects*/) override {

@@ -53,6 +53,7 @@ void Engine::on(const MachineChanged& event, Effects& effects) {
     member.applied.reset();  // v1 takes offline CPUs out of every file, and puts none back
     member.stuck = false;
   }
+  for (auto& [name, group] : state_.qos_groups) group.applied.reset();
   for (Member* member : homeless) {
     const CpuSet before = member->own.cpus;
     if (place_anew(*member)) {

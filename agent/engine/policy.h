@@ -19,6 +19,10 @@ enum class Qos { kGuaranteed, kBurstable, kBestEffort, kUnknown };
 [[nodiscard]] Qos qos_of(std::string_view cgroup_parent);
 [[nodiscard]] std::string_view to_string(Qos qos);
 
+// The group of all Burstable, or of all BestEffort, pods above this one: "/kubepods/burstable" or
+// "kubepods-burstable.slice". Empty for pods of other classes, which lie beside those groups.
+[[nodiscard]] std::string qos_group_of(std::string_view cgroup_parent);
+
 // CPUs in thousandths: from quota/period where there is a quota, else from shares (1024 for one
 // CPU; the kubelet caps shares at 262144, so that value alone says nothing). nullopt: not stated.
 [[nodiscard]] std::optional<std::int64_t> milli_cpus(const Resources& resources);

@@ -9,6 +9,12 @@ CpuSet State::open_to_all(const CpuSet& held) const {
   return ordinary.empty() ? shared : ordinary;
 }
 
+const QosGroup* State::keeper_of(const Member& member) const {
+  if (member.role == Role::kExclusive) return nullptr;
+  const auto group = qos_groups.find(member.qos_group);
+  return group != qos_groups.end() && group->second.keeps ? &group->second : nullptr;
+}
+
 Member* State::find(std::string_view id) {
   const auto it = members.find(id);
   return it == members.end() ? nullptr : &it->second;

@@ -32,6 +32,7 @@ struct Member {
   std::uint32_t pid = 0;
   Resources resources;  // as last stated by the runtime, updates merged in
   Qos qos = Qos::kUnknown;
+  std::string qos_group;  // a key of State::qos_groups, or empty
   Labels labels;
   Role role = Role::kShared;
   bool system = false;             // may run on reserved CPUs although they are kept from others
@@ -52,11 +53,22 @@ struct Member {
   std::string unguarded_why;  // the last try to make one failed: left alone until the next audit
 };
 
+// A QoS class's group of cgroup v2, whose CPUs bound those of everybody below it (fence `tree`).
+struct QosGroup {
+  std::optional<CpuSet> applied;  // nullopt: never seen
+  bool keeps = true;    // it keeps those below off exclusive cores, so their own files need not
+  bool mended = false;  // somebody else wrote its file once
+  bool stuck = false;   // the last write failed: left alone until the next audit
+};
+
 struct State {
   topology::Topology topology;
   topology::Ledger ledger;
   bool strict_reservation = false;
   std::map<std::string, Member, std::less<>> members;  // by container id
+
+  // By the name that cgroups are told by; those of pods known here. Empty but for the fence `tree`.
+  std::map<std::string, QosGroup, std::less<>> qos_groups;
 
   // What a pod's containers held, for those that come after them: by pod id, then container name.
   struct Past {
@@ -76,6 +88,8 @@ struct State {
   [[nodiscard]] CpuSet shared() const { return open_to_all(ledger.exclusive()); }
   // The same with `held` in the place of all claims.
   [[nodiscard]] CpuSet open_to_all(const CpuSet& held) const;
+  // The group that keeps this one off exclusive cores, or nullptr: its own file must.
+  [[nodiscard]] const QosGroup* keeper_of(const Member& member) const;
   [[nodiscard]] Member* find(std::string_view id);
   [[nodiscard]] const Member* find(std::string_view id) const;
 };

@@ -42,6 +42,7 @@ void Engine::drop_unlisted(const Synchronize& event) {
   for (const Pod& pod : event.pods) pods.insert(pod.id);
   std::erase_if(state_.past, [&](const auto& entry) { return !pods.contains(entry.first); });
   for (auto& [pod, past] : state_.past) past.stopped.clear();
+  state_.qos_groups.clear();  // to be seen and tried anew
 }
 
 // What the runtime and the cgroup say of it now.
@@ -89,7 +90,7 @@ void Engine::settle(Member& member, const Wish& wish, const CpuSet& cpus, Effect
 void Engine::count_wrong_files() {
   const CpuSet held = fence_->held(state_);
   for (auto& [id, member] : state_.members) {
-    if (!member.started || !member.applied) continue;
+    if (!member.started || !member.applied || state_.keeper_of(member) != nullptr) continue;
     const bool wrong = member.role == Role::kExclusive ? !matches(*member.applied, member.own)
                                                        : member.applied->cpus.intersects(held);
     if (!wrong || member.repair_due) continue;
@@ -103,7 +104,10 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   drop_unlisted(event);
 
   std::map<std::string_view, const Pod*> pods;
-  for (const Pod& pod : event.pods) pods[pod.id] = &pod;
+  for (const Pod& pod : event.pods) {
+    pods[pod.id] = &pod;
+    note_qos_group(pod);
+  }
 
   struct Candidate {
     Member* member;

@@ -47,6 +47,7 @@ constexpr std::array kCounts{Count{Metric::kPreferredNotMet, &engine::Counters::
                              Count{Metric::kWriteFailures, &engine::Counters::write_failures},
                              Count{Metric::kPartitionsMade, &engine::Counters::guarded},
                              Count{Metric::kPartitionsFailed, &engine::Counters::unguarded},
+                             Count{Metric::kQosGroupsLost, &engine::Counters::qos_groups_lost},
                              Count{Metric::kMachineChanges, &engine::Counters::machine_changes}};
 
 std::string_view truth(bool value) {

@@ -151,6 +151,10 @@ constexpr std::array<Series, kMetrics> kTable{{
      "Exclusive containers without a partition where the fence makes them: others are kept off by "
      "their own files.",
      kEngine, kNone},
+    {Metric::kQosGroupsLost, "pinion_qos_groups_lost_total", kCounter, "groups", "",
+     "Groups of a QoS class that could not be kept narrow where the fence does that: their "
+     "containers are kept off by their own files.",
+     kEngine, kNone},
     {Metric::kMachineChanges, "pinion_machine_changes_total", kCounter, "changes", "",
      "Times that CPUs were seen to go offline or come back.", kEngine, kNone},
     {Metric::kSynchronized, "pinion_synchronized", kGauge, "0 or 1", "",

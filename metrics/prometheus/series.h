@@ -87,6 +87,7 @@ enum class Metric {
   kWriteFailures,
   kPartitionsMade,
   kPartitionsFailed,
+  kQosGroupsLost,
   kMachineChanges,
   kSynchronized,
   kGeneration,

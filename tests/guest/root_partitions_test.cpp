@@ -3,19 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <fstream>
 #include <sstream>
 
 #include "agent/cgroup/group_files.h"
 #include "agent/cgroup/hierarchy.h"
 #include "agent/cgroup/partitions.h"
+#include "tests/guest/root_groups.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -27,82 +25,20 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name says what it needs
-class Root_Partitions : public testing::Test {
+class Root_Partitions : public RootGroups {
  protected:
   void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "needs root";
-    const auto hierarchy = find_cpuset_hierarchy("/");
-    if (!hierarchy || hierarchy->version != 2 || !hierarchy->writable) {
-      GTEST_SKIP() << "needs a writable cgroup v2 with cpusets: run it by scripts/guest.sh";
-    }
-    mount_ = hierarchy->mount;
-    partitions_.emplace(mount_);
-    if (!online().contains(3)) GTEST_SKIP() << "needs four CPUs";
+    RootGroups::SetUp();
+    if (IsSkipped()) return;
+    partitions_.emplace(mount());
     if (const auto works = partitions_->probe(online()); !works) {
       GTEST_SKIP() << works.error().text;
     }
-    top_ = "/pinion-test-" + std::to_string(getpid());
-    write("", "cgroup.subtree_control", "+cpuset");
-    make_group(top_);
-    make_group(pod_a());
-    make_group(pod_b());
-    write(top_, "cgroup.subtree_control", "+cpuset");
-    write(pod_a(), "cgroup.subtree_control", "+cpuset");
-    write(pod_b(), "cgroup.subtree_control", "+cpuset");
-    sleeper_ = fork();
-    if (sleeper_ == 0) {
-      while (true) pause();
-    }
   }
 
-  void TearDown() override {
-    if (sleeper_ > 0) {
-      kill(sleeper_, SIGKILL);
-      waitpid(sleeper_, nullptr, 0);
-    }
-    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
-      rmdir((mount_ + *group).c_str());
-    }
-    EXPECT_EQ(read("", "cpuset.cpus.effective"), online().to_string()) << "all CPUs are back";
-  }
-
-  [[nodiscard]] std::string pod_a() const { return top_ + "/pod-a"; }
-  [[nodiscard]] std::string pod_b() const { return top_ + "/pod-b"; }
-
-  std::string make_group(const std::string& path) {
-    EXPECT_EQ(mkdir((mount_ + path).c_str(), 0755), 0) << path;
-    groups_.push_back(path);
-    return path;
-  }
-  // A container's group; `cpus` as the runtime writes it.
-  std::string container(const std::string& path, const std::string& cpus) {
-    make_group(path);
-    write(path, "cpuset.cpus", cpus);
-    return path;
-  }
-  void populate(const std::string& path) const {
-    write(path, "cgroup.procs", std::to_string(sleeper_));
-  }
-  void write(const std::string& path, const char* file, const std::string& value) const {
-    const Fd group = open_directory(AT_FDCWD, (mount_ + path).c_str());
-    const auto done = write_file(group.get(), file, value);
-    EXPECT_TRUE(done) << path << ": " << done.error().text;
-  }
-  [[nodiscard]] std::string read(const std::string& path, const char* file) const {
-    const Fd group = open_directory(AT_FDCWD, (mount_ + path).c_str());
-    auto text = read_file(group.get(), file).value_or("unreadable");
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text;
-  }
   [[nodiscard]] Partition at(const std::string& path) const {
-    const Fd group = open_directory(AT_FDCWD, (mount_ + path).c_str());
+    const Fd group = open_directory(AT_FDCWD, (mount() + path).c_str());
     return Partitions::read(group.get());
-  }
-  static CpuSet online() {
-    std::ifstream file("/sys/devices/system/cpu/online");
-    std::string text;
-    std::getline(file, text);
-    return CpuSet::parse(text).value_or(CpuSet());
   }
   static bool set_online(const std::string& control, const char* value) {
     std::ofstream file(control);
@@ -121,8 +57,6 @@ class Root_Partitions : public testing::Test {
     return cpus;
   }
   [[nodiscard]] const Partitions& partitions() const { return *partitions_; }
-  [[nodiscard]] const std::string& mount() const { return mount_; }
-  [[nodiscard]] const std::string& top() const { return top_; }
 
   static Partition root(const char* cpus) {
     return {.kind = Partition::Kind::kRoot, .cpus = *CpuSet::parse(cpus)};
@@ -132,11 +66,7 @@ class Root_Partitions : public testing::Test {
   }
 
  private:
-  std::string mount_;
-  std::string top_;
   std::optional<Partitions> partitions_;
-  std::vector<std::string> groups_;
-  pid_t sleeper_ = -1;
 };
 
 TEST_F(Root_Partitions, TakeTheCpusFromEverybodyAndGiveThemBack) {

@@ -46,12 +46,14 @@ std::vector<Scene> scenes() {
 
 class RandomLife : public testing::TestWithParam<Scene> {
  protected:
-  static void play(FenceKind fence, bool tamper, unsigned seed, int events, int no_partition = 0) {
+  static void play(FenceKind fence, bool tamper, unsigned seed, int events, int no_partition = 0,
+                   int no_group = 0) {
     SimOptions options;
     options.fence = fence;
     options.settings = GetParam().settings;
     options.tamper = tamper;
     options.no_partition = no_partition;
+    options.no_group = no_group;
     options.seed = seed;
     options.events = events;
     Sim sim(GetParam().machine, options);
@@ -68,6 +70,17 @@ TEST_P(RandomLife, UnderTheLeafFence) {
   play(FenceKind::kLeaf, false, 1, 12'000);
   play(FenceKind::kLeaf, true, 2, 4'000);
   play(FenceKind::kLeaf, false, 3, 2'000);
+}
+
+TEST_P(RandomLife, UnderTheTreeFence) {
+  play(FenceKind::kTree, false, 1, 12'000);
+  play(FenceKind::kTree, true, 2, 4'000);
+}
+
+TEST_P(RandomLife, WhereSomeQosGroupsCannotBeWritten) {
+  play(FenceKind::kTree, false, 1, 6'000, 0, 20);
+  play(FenceKind::kTree, true, 2, 4'000, 0, 10);
+  play(FenceKind::kTree, false, 3, 2'000, 0, 1);
 }
 
 TEST_P(RandomLife, UnderThePartitionFence) {
@@ -88,7 +101,8 @@ TEST_P(RandomLife, UnderTheRuntimeFence) {
 }
 
 TEST_P(RandomLife, EqualRunsGiveEqualReplies) {
-  for (const FenceKind fence : {FenceKind::kPartition, FenceKind::kLeaf, FenceKind::kRuntime}) {
+  for (const FenceKind fence :
+       {FenceKind::kPartition, FenceKind::kTree, FenceKind::kLeaf, FenceKind::kRuntime}) {
     SimOptions options;
     options.fence = fence;
     options.settings = GetParam().settings;

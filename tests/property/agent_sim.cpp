@@ -54,8 +54,34 @@ Effects Sim::handle(const engine::Event& event, const std::string& what) {
   return effects;
 }
 
-void Sim::enforce(const engine::Enforce& wanted) {
+engine::Enforced Sim::write_group(const engine::Enforce& wanted) {
+  CpuSet& file = groups_.try_emplace(wanted.id, machine_.online).first->second;
+  Enforced result;
+  result.id = wanted.id;
+  result.cause = wanted.cause;
+  result.found = Applied{.cpus = file, .mems = {}};
+  foreign_groups_.erase(wanted.id);
+  stale_groups_.erase(wanted.id);
+  if (file == wanted.cpuset.cpus) return result;
+  if (options_.no_group != 0 && roll(options_.no_group) == 0) {
+    result.error = "not here";
+    stale_groups_.insert(wanted.id);
+    ++done_["no group"];
+    return result;
+  }
+  file = wanted.cpuset.cpus;
+  result.written = true;
+  ++done_["group writes"];
+  return result;
+}
+
+void Sim::enforce(const engine::Enforce& asked) {
+  const engine::Enforce wanted = engine_.renewed(asked);
   if (wanted.cpuset.cpus.empty()) broken("an empty set was to be written");
+  if (wanted.qos_group) {
+    for (const auto& next : engine_.report(write_group(wanted)).now) enforce(next);
+    return;
+  }
   Enforced result;
   result.id = wanted.id;
   result.cause = wanted.cause;
@@ -86,7 +112,12 @@ void Sim::enforce(const engine::Enforce& wanted) {
 }
 
 CpuSet Sim::effective(const Id& id) const {
-  CpuSet cpus = containers_.at(id).file.cpus;
+  const SimContainer& one = containers_.at(id);
+  CpuSet cpus = one.file.cpus;
+  const auto group = groups_.find(engine::qos_group_of(one.pod.cgroup_parent));
+  if (group != groups_.end()) {
+    cpus = cpus.intersects(group->second) ? cpus & group->second : group->second;
+  }
   for (const auto& [other, sim] : containers_) {
     if (other != id && sim.phase != Phase::kExited) cpus -= sim.file.partition.cpus;
   }
@@ -129,6 +160,10 @@ void Sim::check_alone(const Id& id) {
   if (own.file.cpus != member->own.cpus) broken(id + " does not start on its cores");
   for (const auto& [other, sim] : containers_) {
     if (other == id || sim.tampered) continue;
+    const std::string group = engine::qos_group_of(sim.pod.cgroup_parent);
+    // A file that has nothing in common with its group's is of no effect.
+    const bool moot = stale_groups_.contains(group) && !sim.file.cpus.intersects(groups_[group]);
+    if (foreign_groups_.contains(group) || moot) continue;
     if (sim.phase != Phase::kStarting && sim.phase != Phase::kRunning) continue;
     if (effective(other).intersects(member->own.cpus)) {
       const Member* known = engine_.state().find(other);
@@ -144,6 +179,13 @@ void Sim::check_alone(const Id& id) {
 
 // Every file is as decided.
 void Sim::check_all_files() {
+  const CpuSet pool = engine_.pool();
+  for (const auto& [name, group] : engine_.state().qos_groups) {
+    const CpuSet wanted = group_target(engine_.state(), group, pool);
+    if (!group.stuck && groups_.at(name) != wanted) {
+      broken(name + " has " + groups_.at(name).to_string() + " and not " + wanted.to_string());
+    }
+  }
   for (const auto& [id, sim] : containers_) {
     if (sim.phase != Phase::kRunning) continue;
     const Member* member = engine_.state().find(id);

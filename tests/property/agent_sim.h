@@ -28,6 +28,7 @@ struct SimOptions {
   engine::Settings settings;
   bool tamper = false;   // somebody else writes files
   int no_partition = 0;  // one in so many partitions cannot be made; 0: all can
+  int no_group = 0;      // one in so many writes to a QoS group fails
   unsigned seed = 1;
   int events = 10'000;
 };
@@ -67,6 +68,7 @@ class Sim {
   engine::Effects handle(const engine::Event& event, const std::string& what);
   void enforce(const engine::Enforce& wanted);
   void apply(const std::vector<engine::CpusetUpdate>& updates);
+  engine::Enforced write_group(const engine::Enforce& wanted);
   void settle_all();
 
   // the rules
@@ -79,7 +81,7 @@ class Sim {
   engine::Resources some_request(engine::Qos qos);
   engine::Pod some_pod();
   [[nodiscard]] bool writes() const { return options_.fence != engine::FenceKind::kRuntime; }
-  // Where the container may run: its file, less what other partitions hold.
+  // Where the container may run: its file, within its QoS group's, less what other partitions hold.
   [[nodiscard]] engine::CpuSet effective(const Id& id) const;
 
   topology::Topology machine_;
@@ -87,6 +89,9 @@ class Sim {
   std::mt19937 random_;
   engine::Engine engine_;
   std::map<Id, SimContainer> containers_;
+  std::map<std::string, engine::CpuSet> groups_;  // of QoS classes, as their files say
+  std::set<std::string> foreign_groups_;          // written behind the agent's back
+  std::set<std::string> stale_groups_;            // the last write failed
   int next_ = 0;
   std::string fault_;
   std::string last_;

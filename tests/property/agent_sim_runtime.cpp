@@ -67,6 +67,7 @@ engine::Pod Sim::some_pod() {
     const auto& [name, value] = kAnnotations[roll(13)];
     pod.annotations[std::string("pinion.dev/") + name] = value;
   }
+  handle(engine::PodEvent{engine::PodEvent::Kind::kRun, pod}, "podrun " + pod.name);
   return pod;
 }
 
@@ -256,6 +257,14 @@ void Sim::restart_agent() {
 }
 
 void Sim::tamper() {
+  if (!groups_.empty() && roll(4) == 0) {
+    auto at = groups_.begin();
+    std::advance(at, roll(static_cast<int>(groups_.size())));
+    at->second = machine_.online;
+    foreign_groups_.insert(at->first);
+    ++done_["tamper group"];
+    return;
+  }
   SimContainer* sim = pick(Phase::kRunning);
   if (sim == nullptr) return;
   sim->file.cpus = CpuSet();

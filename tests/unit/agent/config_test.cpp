@@ -50,6 +50,7 @@ const Case kGood[] = {
     {"by uncore cache", "cpuManagerPolicyOptions: {prefer-align-cpus-by-uncorecache: true}",
      [](const Config& c) { return c.defaults.align == Align::kL3; }},
     {"fence auto", "fence: auto", [](const Config& c) { return c.fence == FenceChoice::kAuto; }},
+    {"fence tree", "fence: tree", [](const Config& c) { return c.fence == FenceChoice::kTree; }},
     {"fence leaf", "fence: leaf", [](const Config& c) { return c.fence == FenceChoice::kLeaf; }},
     {"fence runtime", "fence: runtime",
      [](const Config& c) { return c.fence == FenceChoice::kRuntime; }},

@@ -130,6 +130,124 @@ TEST(LeafFence, AMovedRankLeavesTheCoresThatAnotherGets) {
   EXPECT_THAT(ids(effects.now), testing::Contains(b.id()));
 }
 
+// --- tree
+
+constexpr const char* kBurstable = "/kubepods/burstable";
+constexpr const char* kBestEffort = "/kubepods/besteffort";
+
+Unit burstable(const std::string& name) {
+  const auto pod = test_support::make_pod(name, Qos::kBurstable);
+  return {pod, test_support::make_container(pod, "main", cpu(500))};
+}
+
+// Shared, and beside the ranks: Guaranteed without whole CPUs.
+Unit beside(const std::string& name) {
+  const auto pod = test_support::make_pod(name);
+  return {pod, test_support::make_container(pod, "main", cpu(500))};
+}
+
+TEST(TreeFence, ARankCostsAWriteForEachClassHoweverManyContainersThereAre) {
+  Driver node(laptop(), FenceKind::kTree);
+  for (int i = 0; i < 10; ++i) {
+    node.run(shared("s" + std::to_string(i)));
+    node.run(burstable("b" + std::to_string(i)));
+  }
+  const Unit third = beside("g");
+  node.run(third);
+  node.drain();
+  const Unit r = rank("r", 2);
+  node.create(r);
+  const auto effects = node.tell(r, EventKind::kStart);
+  EXPECT_THAT(ids(effects.now), ElementsAre(kBestEffort, kBurstable, third.id(), r.id()));
+  for (const Enforce& piece : effects.now) {
+    if (piece.id == r.id()) continue;
+    EXPECT_EQ(piece.cpuset.cpus, node.engine.pool()) << piece.id;
+    EXPECT_FALSE(piece.cpuset.cpus.intersects(node.own(r))) << piece.id;
+  }
+  node.obey(effects);
+  EXPECT_THAT(node.drain(), IsEmpty());
+  const Member& one = *node.engine.state().find(shared("s0").id());
+  EXPECT_EQ(node.engine.target_of(one).cpus, cpus("0-7")) << "its own file is left alone";
+  EXPECT_EQ(node.engine.kept_off(one, {}), node.own(r));
+
+  node.stop(r);
+  EXPECT_THAT(node.drain(), ElementsAre(kBestEffort, kBurstable, third.id()));
+}
+
+TEST(TreeFence, AGroupIsNarrowBeforeItsFirstPodRuns) {
+  Driver node(laptop(), FenceKind::kTree);
+  const Unit r = rank("r", 2);
+  node.run(r);
+  const Unit first = burstable("first");
+  const auto effects = node.pod_event(first, PodEvent::Kind::kRun);
+  ASSERT_THAT(ids(effects.now), ElementsAre(kBurstable));
+  EXPECT_EQ(effects.now[0].cpuset.cpus, node.engine.pool());
+  node.obey(effects);
+  EXPECT_EQ(node.run(first), cpus("0-7"));
+  EXPECT_THAT(node.pod_event(burstable("second"), PodEvent::Kind::kRun).now, IsEmpty());
+  EXPECT_THAT(node.pod_event(rank("other", 1), PodEvent::Kind::kRun).now, IsEmpty());
+}
+
+TEST(TreeFence, SystemPodsKeepTheReservedCpusUnderStrictReservation) {
+  Settings settings;
+  settings.reserved = cpus("0-1");
+  settings.strict_reservation = true;
+  Driver node(laptop(), FenceKind::kTree, settings);
+  Unit system = shared("system");
+  system.pod.name_space = "kube-system";
+  EXPECT_EQ(node.run(system), cpus("0-1"));
+  EXPECT_EQ(node.run(shared("s")), cpus("2-7"));
+  const Unit r = rank("r", 2);
+  node.run(r);
+  const QosGroup& group = node.engine.state().qos_groups.at(kBestEffort);
+  EXPECT_EQ(group.applied, cpus("0-7") - node.own(r)) << "its file is for both of them";
+}
+
+// What a group's file was found to say, or why it could not be written.
+Aftermath report(Driver& node, const std::string& found, const std::string& error = {}) {
+  Enforced result;
+  result.id = kBestEffort;
+  result.cause = Cause::kAudit;
+  result.found = Applied{.cpus = cpus(found), .mems = {}};
+  result.written = error.empty();
+  result.error = error;
+  return node.engine.report(result);
+}
+
+TEST(TreeFence, WhereAGroupCannotBeWrittenItsContainersAreFencedOneByOne) {
+  Driver node(laptop(), FenceKind::kTree);
+  const Unit noise = shared("s");
+  node.run(noise);
+  const Unit r = rank("r", 2);
+  node.run(r);
+  const auto after = report(node, "0-7", "write '2-7' to cpuset.cpus: Permission denied");
+  EXPECT_THAT(ids(after.now), ElementsAre(noise.id()));
+  EXPECT_EQ(after.now.at(0).cpuset.cpus, node.engine.pool());
+  EXPECT_EQ(node.engine.counters().qos_groups_lost, 1U);
+  node.obey(after.now.at(0));
+  EXPECT_FALSE(node.run(shared("t")).intersects(node.own(r))) << "told what its file must say";
+
+  (void)node.engine.handle(all_running({noise, r}));
+  EXPECT_TRUE(node.engine.state().qos_groups.at(kBestEffort).keeps) << "tried anew";
+}
+
+TEST(TreeFence, OneForeignWriteIsMendedTheNextGivesTheGroupUp) {
+  Driver node(laptop(), FenceKind::kTree);
+  const Unit noise = shared("s");
+  node.run(noise);
+  const Unit r = rank("r", 2);
+  node.run(r);
+  EXPECT_THAT(report(node, "0-7").now, IsEmpty());
+  EXPECT_EQ(node.engine.counters().drift, 1U);
+  EXPECT_EQ(node.engine.counters().repairs, 1U);
+  EXPECT_TRUE(node.engine.state().qos_groups.at(kBestEffort).keeps);
+  EXPECT_THAT(ids(report(node, "0-7").now), ElementsAre(noise.id()));
+  const auto piece = node.engine.audit("");
+  ASSERT_TRUE(piece);
+  EXPECT_EQ(piece->id, kBestEffort);
+  EXPECT_EQ(piece->cpuset.cpus, cpus("0-7")) << "it bounds nobody any more";
+}
+
 // --- partition
 
 TEST(PartitionFence, AStartWritesForNobodyElse) {

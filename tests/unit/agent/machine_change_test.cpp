@@ -92,12 +92,14 @@ TEST_P(MachineChange, TheLastSharedOnesCostARankItsCores) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fences, MachineChange,
-                         testing::Values(FenceKind::kPartition, FenceKind::kLeaf,
+                         testing::Values(FenceKind::kPartition, FenceKind::kTree, FenceKind::kLeaf,
                                          FenceKind::kRuntime),
                          [](const auto& kind) {
                            switch (kind.param) {
                              case FenceKind::kPartition:
                                return "Partition";
+                             case FenceKind::kTree:
+                               return "Tree";
                              case FenceKind::kLeaf:
                                return "Leaf";
                              case FenceKind::kRuntime:

@@ -22,6 +22,8 @@ TEST(Paths, PathOf) {
        "cri-containerd-abc.scope"},
       {"systemd, one level", "system.slice:runc:abc", "/system.slice/runc-abc.scope"},
       {"systemd, no prefix", "system.slice::abc", "/system.slice/abc.scope"},
+      {"a slice alone", "kubepods-burstable.slice", "/kubepods.slice/kubepods-burstable.slice"},
+      {"a group called slice", "/kubepods/x.slice", "/kubepods/x.slice"},
       {"dots in a name are a name", "/kubepods/..pod/a..b", "/kubepods/..pod/a..b"},
       {"empty", "", nullptr},
       {"upwards", "/kubepods/../../etc", nullptr},

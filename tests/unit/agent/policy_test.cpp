@@ -49,6 +49,34 @@ TEST(Policy, QosOf) {
   }
 }
 
+TEST(Policy, QosGroupOf) {
+  struct Case {
+    const char* name;
+    const char* parent;
+    const char* group;
+  };
+  const Case cases[] = {
+      {"burstable", "/kubepods/burstable/pod1", "/kubepods/burstable"},
+      {"best effort below another root", "/a/b/kubepods/besteffort/pod1",
+       "/a/b/kubepods/besteffort"},
+      {"systemd", "kubepods-burstable-pod1_2.slice", "kubepods-burstable.slice"},
+      {"systemd, a root of its own", "x-kubepods-besteffort-pod1.slice",
+       "x-kubepods-besteffort.slice"},
+      {"systemd, whole path",
+       "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1.slice",
+       "/kubepods.slice/kubepods-burstable.slice"},
+      {"guaranteed", "/kubepods/pod1", ""},
+      {"guaranteed, systemd", "kubepods-pod1.slice", ""},
+      {"not a kubelet's", "/machine/pod1", ""},
+      {"no pod below", "kubepods-burstable.slice", ""},
+      {"nothing", "", ""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(qos_group_of(c.parent), c.group);
+  }
+}
+
 TEST(Policy, MilliCpus) {
   struct Case {
     const char* name;

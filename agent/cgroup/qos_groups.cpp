@@ -1,0 +1,70 @@
+#include "agent/cgroup/qos_groups.h"
+
+#include <fcntl.h>
+#include <sys/xattr.h>
+
+#include "agent/cgroup/group_files.h"
+#include "agent/cgroup/probe_groups.h"
+
+namespace pinion::cgroup {
+namespace {
+
+using engine::CpuSet;
+
+constexpr const char* kMark = "user.pinion.narrowed";  // needs no capability
+constexpr int kMaxDepth = 8;                           // of "kubepods" below a cgroup root
+
+void widen_below(const Fd& group, const std::string& path, int depth,
+                 std::vector<std::string>& widened) {
+  if (depth > kMaxDepth) return;
+  (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
+    const std::string child_path = path + "/" + name;
+    if (fgetxattr(child.get(), kMark, nullptr, 0) < 0) {
+      widen_below(child, child_path, depth + 1, widened);
+      return true;
+    }
+    const auto all = read_set<CpuSet>(group.get(), "cpuset.cpus.effective");
+    if (all && write_file(child.get(), "cpuset.cpus", all->to_string())) {
+      unmark_narrowed(child.get());
+      widened.push_back(child_path);
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+Status probe_narrowing(const Hierarchy& hierarchy, const CpuSet& online) {
+  if (hierarchy.version != 2) {
+    return failure(Errc::kUnavailable, "the cpuset controller is on cgroup v1");
+  }
+  const Fd root = open_directory(AT_FDCWD, hierarchy.mount.c_str());
+  if (!root.valid()) return sys_failure("open " + hierarchy.mount);
+  ProbeGroups groups(root.get());
+  if (auto made = groups.make(); !made) return made;
+  const CpuSet one{*online.begin()};
+  if (auto done = write_file(groups.inner(), "cpuset.cpus", online.to_string()); !done) return done;
+  if (auto done = write_file(groups.outer(), "cpuset.cpus", one.to_string()); !done) return done;
+  const auto left = read_set<CpuSet>(groups.inner(), "cpuset.cpus.effective");
+  if (!left) return failure(left.error());
+  if (*left == one) return {};
+  return failure(Errc::kUnavailable,
+                 "a group below one of CPU " + one.to_string() + " has CPUs " + left->to_string());
+}
+
+void mark_narrowed(int group) {
+  (void)fsetxattr(group, kMark, "1", 1, 0);
+}
+
+void unmark_narrowed(int group) {
+  (void)fremovexattr(group, kMark);
+}
+
+std::vector<std::string> widen_narrowed(const Hierarchy& hierarchy) {
+  std::vector<std::string> widened;
+  const Fd root = open_directory(AT_FDCWD, hierarchy.mount.c_str());
+  if (root.valid()) widen_below(root, "", 0, widened);
+  return widened;
+}
+
+}  // namespace pinion::cgroup
