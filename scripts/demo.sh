@@ -8,12 +8,25 @@
 #
 #   scripts/demo.sh [--containerd 1.7|2.1] [--seconds N] [--rounds N] [--svg FILE] [--keep-logs]
 #   scripts/demo.sh --quick      leaves the MPI program out
+#   scripts/demo.sh --guest [--machine NAME] [--kernel VERSION] [OPTION...]
+#                                in a guest machine with several NUMA nodes (scripts/guest.sh), without the
+#                                MPI program: shows local against remote memory too
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/deps.sh demo
 runtime=$(scripts/runtime.sh --print)
 scripts/build.sh
+
+if [ "${1:-}" = --guest ]; then
+  shift
+  guest=(--machine far-memory)  # the smallest: emulated CPUs are slow
+  while [ $# -gt 1 ] && { [ "$1" = --machine ] || [ "$1" = --kernel ]; }; do
+    guest+=("$1" "$2")
+    shift 2
+  done
+  exec scripts/guest.sh "${guest[@]}" -- build/release/bin/pinion-demo --quick --ranks 2 --seconds 30 "$@"
+fi
 
 # exec: a Ctrl-C reaches the demo itself, which then cleans up. Of two --svg the last one counts.
 demo=(env PINION_RUNTIME="$runtime" build/release/bin/pinion-demo --svg "$PWD/build/demo.svg" "$@")

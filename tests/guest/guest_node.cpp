@@ -125,7 +125,7 @@ testing::AssertionResult GuestTest::memory_is_local(const Rank& rank) const {
 testing::AssertionResult GuestTest::pages_are_on(const Rank& rank, const NodeSet& nodes) const {
   const auto pids = node().cgroups().processes(rank.running.cgroup);
   if (pids.size() != 1) return testing::AssertionFailure() << pids.size() << " processes";
-  const auto pages = anonymous_pages(pids.front());
+  const auto pages = lab::anonymous_pages(pids.front());
   if (!pages) return testing::AssertionFailure() << pages.error().text;
   long all = 0;
   for (const auto& [node, count] : *pages) {

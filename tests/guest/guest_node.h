@@ -3,9 +3,9 @@
 // own. Containers do not spin: the guest has more CPUs than the host.
 #pragma once
 
-#include "tests/guest/numa_maps.h"
 #include "tests/integration/exercise.h"
 #include "tests/integration/node.h"
+#include "tests/lab/numa_maps.h"
 
 namespace pinion::guest {
 

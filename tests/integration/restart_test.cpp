@@ -1,5 +1,6 @@
 // Whatever is restarted or killed, every live rank keeps its cores, and all is as decided again.
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 #include "tests/integration/node.h"
@@ -64,6 +65,18 @@ TEST_P(Root_Containerd_Restart, OfTheAgentKeepsEveryRank) {
     ASSERT_TRUE(ok(start_agent()));
     ASSERT_NO_FATAL_FAILURE(expect_kept(newcomer));
   }
+  expect_reusable();
+}
+
+// The runtime waits for its answer until the limit of a request, then goes on without it.
+TEST_P(Root_Containerd_Restart, AHungAgentIsLeftOutAndPutsAllRightWhenItWakes) {
+  ASSERT_NO_FATAL_FAILURE(start_job());
+  ASSERT_EQ(::kill(agent().pid(), SIGSTOP), 0);
+  const auto orphan = run_burstable("orphan");
+  ASSERT_EQ(::kill(agent().pid(), SIGCONT), 0);
+  ASSERT_TRUE(ok(orphan));
+  EXPECT_TRUE(becomes_pinned(rank_, {noise_[0], noise_[1], *orphan}, kSoon));
+  ASSERT_NO_FATAL_FAILURE(expect_kept("late"));
   expect_reusable();
 }
 

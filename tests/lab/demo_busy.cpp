@@ -28,7 +28,7 @@ Result<std::vector<Row>> run_pinned(ContainerdLab& lab, const Job& job, int seco
   if (!agent) return failure(agent.error());
   if (Status ready = agent->wait_ready(); !ready) return failure(ready.error());
   Told told;
-  auto rows = run_job(lab, job, seconds, [&](std::vector<Row>&) -> Status {
+  auto rows = run_job(lab, job, seconds, machine, [&](std::vector<Row>&) -> Status {
     auto answer = told_by(*agent);
     if (!answer) return failure(answer.error());
     told = std::move(*answer);
@@ -42,7 +42,7 @@ Result<std::vector<Row>> run_pinned(ContainerdLab& lab, const Job& job, int seco
 
 Result<std::vector<Row>> run_unpinned(ContainerdLab& lab, const Job& job, int seconds,
                                       const topology::Topology& machine) {
-  auto rows = run_job(lab, job, seconds, [](std::vector<Row>&) -> Status { return {}; });
+  auto rows = run_job(lab, job, seconds, machine, [](std::vector<Row>&) -> Status { return {}; });
   if (!rows) return failure(rows.error().within("without the agent"));
   say(table(*rows, {}, machine));
   return rows;

@@ -7,7 +7,6 @@
 namespace pinion::lab {
 namespace {
 
-constexpr int kMaxRanks = 8;
 constexpr int kMaxNoise = 16;
 constexpr Milliseconds kLook{5};  // a busy thread that moves is seen many times a second
 
@@ -53,9 +52,10 @@ Status start_all(ContainerdLab& lab, const Job& job, Running& running) {
   return {};
 }
 
-Status look(ContainerdLab& lab, int seconds, Running& running,
+Status look(ContainerdLab& lab, int seconds, const topology::Topology& machine, Running& running,
             const std::function<Status(std::vector<Row>&)>& while_running) {
-  const auto uses = measure(lab.cgroups(), running.cgroups, Milliseconds(1000 * seconds), kLook);
+  const auto uses =
+      measure(lab.cgroups(), running.cgroups, Milliseconds(1000 * seconds), kLook, &machine);
   for (std::size_t i = 0; i < running.rows.size(); ++i) {
     running.rows[i].use = uses[i];
     const auto cpus = lab.cgroups().cpus(running.cgroups[i]);
@@ -67,7 +67,7 @@ Status look(ContainerdLab& lab, int seconds, Running& running,
 
 }  // namespace
 
-Result<Job> make_job(const topology::Topology& machine) {
+Result<Job> make_job(const topology::Topology& machine, int most_ranks) {
   const int cores = static_cast<int>(machine.cores.size());
   if (cores < 2) {
     return failure(Errc::kExhausted,
@@ -80,7 +80,7 @@ Result<Job> make_job(const topology::Topology& machine) {
   for (const auto& core : machine.cores) {
     job.cpus_per_rank = std::min(job.cpus_per_rank, core.cpus.count());
   }
-  for (int i = 0; i < std::min(cores - 1, kMaxRanks); ++i) {
+  for (int i = 0; i < std::min(cores - 1, most_ranks); ++i) {
     PodSpec rank =
         guaranteed_pod("rank-" + std::to_string(i), job.cpus_per_rank, spin(job.cpus_per_rank));
     rank.annotations["pinion.dev/job"] = "demo";
@@ -108,10 +108,11 @@ bool is_at_work(const CgroupTree& tree, const std::string& cgroup, std::size_t l
 }
 
 Result<std::vector<Row>> run_job(ContainerdLab& lab, const Job& job, int seconds,
+                                 const topology::Topology& machine,
                                  const std::function<Status(std::vector<Row>&)>& while_running) {
   Running running;
   Status done = start_all(lab, job, running);
-  if (done) done = look(lab, seconds, running, while_running);
+  if (done) done = look(lab, seconds, machine, running, while_running);
   for (const auto& pod : running.pods) {
     Status removed = lab.remove_pod(pod);
     if (done) done = removed;

@@ -22,12 +22,11 @@ struct Job {
   int loops_per_noise = 1;
 };
 
-// One rank for each core but the first, at most 8; a rank is as wide as a core. Noise: two
-// single-threaded loops for each core in at most 16 containers, Burstable and BestEffort in turn;
-// the Burstable ones request what the first core has, so that the job is one that a scheduler would
-// have placed.
-// Error: kExhausted on a machine of one core.
-Result<Job> make_job(const topology::Topology& machine);
+// One rank for each core but the first, at most `most_ranks`; a rank is as wide as a core. Noise:
+// two single-threaded loops for each core in at most 16 containers, Burstable and BestEffort in
+// turn; the Burstable ones request what the first core has, so that the job is one that a scheduler
+// would have placed. Error: kExhausted on a machine of one core.
+Result<Job> make_job(const topology::Topology& machine, int most_ranks);
 
 // One container of the job, as it was found to run.
 struct Row {
@@ -46,6 +45,7 @@ bool is_at_work(const CgroupTree& tree, const std::string& cgroup, std::size_t l
 
 // Starts all, waits until all run, looks for `seconds`, removes all. Errors gain the pod's name.
 Result<std::vector<Row>> run_job(ContainerdLab& lab, const Job& job, int seconds,
+                                 const topology::Topology& machine,
                                  const std::function<Status(std::vector<Row>&)>& while_running);
 
 }  // namespace pinion::lab

@@ -19,6 +19,7 @@ struct Options {
   std::string containerd = "1.7";
   int seconds = 5;
   int rounds = 5;
+  int ranks = 8;
   bool quick = false;
   std::string svg = "pinion-demo.svg";
   bool keep_logs = false;
@@ -39,7 +40,7 @@ Status demo(const Options& options) {
   }
   const auto machine = topology::discover(topology::Source{});
   if (!machine) return failure(machine.error());
-  const auto job = make_job(*machine);
+  const auto job = make_job(*machine, options.ranks);
   if (!job) return failure(job.error());
   const auto logs = log_folder(options.keep_logs);
   if (!logs) return failure(logs.error());
@@ -76,9 +77,14 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--seconds", options.seconds, "how long to look at each run of the first part")
       ->check(CLI::Range(1, 3600))
+      ->take_last()
       ->capture_default_str();
   app.add_option("--rounds", options.rounds, "runs of the MPI program with the agent and without")
       ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--ranks", options.ranks, "most ranks; one core is left for everything else")
+      ->check(CLI::Range(1, 1024))
+      ->take_last()
       ->capture_default_str();
   app.add_flag("--quick", options.quick, "leave the MPI program out");
   app.add_option("--svg", options.svg, "where to write the plot")

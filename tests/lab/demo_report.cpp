@@ -68,16 +68,20 @@ std::string got(const Row& row, const std::map<std::string, topology::CpuSet>& t
 
 Line line_of(const Row& row, const std::map<std::string, topology::CpuSet>& told,
              const topology::Topology& machine) {
-  return {row.name,
-          to_text(row.qos),
-          cores_text(row.asked),
-          got(row, told),
-          or_dash(machine.nodes_of(row.cpuset).to_string()),
-          row.cpuset.to_string(),
-          ran_on(row.use),
-          std::to_string(row.use.migrations()),
-          std::to_string(row.use.preemptions()),
-          percent(share_of(row))};
+  Line line{row.name,
+            to_text(row.qos),
+            cores_text(row.asked),
+            got(row, told),
+            or_dash(machine.nodes_of(row.cpuset).to_string()),
+            row.cpuset.to_string(),
+            ran_on(row.use),
+            std::to_string(row.use.migrations()),
+            std::to_string(row.use.preemptions()),
+            percent(share_of(row))};
+  if (machine.nodes.size() > 1) {
+    line.push_back(row.use.local_memory ? percent(*row.use.local_memory) : "-");
+  }
+  return line;
 }
 
 std::string aligned(const std::vector<Line>& lines) {
@@ -100,7 +104,8 @@ std::string aligned(const std::vector<Line>& lines) {
 struct Sums {
   std::uint64_t migrations = 0;
   std::uint64_t preemptions = 0;
-  double share = 0;  // mean
+  double share = 0;                         // mean
+  std::optional<double> local_memory = {};  // mean
   int ranks = 0;
 };
 
@@ -112,14 +117,19 @@ Sums sums_of(const std::vector<Row>& rows) {
     sums.migrations += row.use.migrations();
     sums.preemptions += row.use.preemptions();
     sums.share += share_of(row);
+    if (row.use.local_memory) {
+      sums.local_memory = sums.local_memory.value_or(0) + *row.use.local_memory;
+    }
   }
   if (sums.ranks > 0) sums.share /= sums.ranks;
+  if (sums.local_memory) *sums.local_memory /= sums.ranks;
   return sums;
 }
 
 std::string sums_text(const Sums& sums) {
   return std::to_string(sums.migrations) + " migrations, " + std::to_string(sums.preemptions) +
-         " preemptions, " + percent(sums.share) + " of the CPU time asked for";
+         " preemptions, " + percent(sums.share) + " of the CPU time asked for" +
+         (sums.local_memory ? ", " + percent(*sums.local_memory) + " of the memory local" : "");
 }
 
 topology::CpuSet where(const ContainerUse& use) {
@@ -134,6 +144,7 @@ std::string table(const std::vector<Row>& rows, const std::map<std::string, topo
                   const topology::Topology& machine) {
   std::vector<Line> lines{{"CONTAINER", "QOS", "ASKED", "GOT", "NUMA", "CPUSET", "RAN ON",
                            "MIGRATIONS", "PREEMPTIONS", "CPU TIME"}};
+  if (machine.nodes.size() > 1) lines.front().emplace_back("LOCAL MEMORY");
   auto sorted = rows;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Row& a, const Row& b) { return a.rank > b.rank; });

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "metrics/proc_files.h"
+#include "tests/lab/numa_maps.h"
 
 namespace pinion::lab {
 namespace {
@@ -79,9 +80,41 @@ void look(const CgroupTree& tree, const std::string& cgroup, bool with_counters,
   }
 }
 
+constexpr Milliseconds kMemoryInterval{100};
+
+// Shares of local memory, to make a mean of.
+class Locality {
+ public:
+  void look(const CgroupTree& tree, const std::string& cgroup, const topology::Topology& machine) {
+    for (const int pid : tree.processes(cgroup)) {
+      const auto stat = metrics::read_task_stat("", pid, pid);
+      const auto pages = anonymous_pages(pid);
+      if (!stat || !pages) continue;  // it has ended
+      const auto here = machine.nodes_of(topology::CpuSet{stat->last_cpu});
+      long local = 0;
+      long all = 0;
+      for (const auto& [node, count] : *pages) {
+        all += count;
+        if (here.contains(node)) local += count;
+      }
+      if (all == 0) continue;
+      sum_ += static_cast<double>(local) / static_cast<double>(all);
+      ++looks_;
+    }
+  }
+
+  [[nodiscard]] std::optional<double> mean() const {
+    return looks_ > 0 ? std::optional(sum_ / looks_) : std::nullopt;
+  }
+
+ private:
+  double sum_ = 0;
+  int looks_ = 0;
+};
+
 ContainerUse result_of(const Tracks& tracks, double seconds) {
   const auto ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  ContainerUse result{.threads = {}, .seconds = seconds};
+  ContainerUse result{.threads = {}, .seconds = seconds, .local_memory = {}};
   for (const auto& [tid, track] : tracks) {
     ThreadUse use = track.use;
     use.cpu_seconds = static_cast<double>(track.last.ticks - track.first.ticks) / ticks_per_second;
@@ -125,21 +158,35 @@ std::optional<double> ContainerUse::wait_seconds() const {
 }
 
 std::vector<ContainerUse> measure(const CgroupTree& tree, const std::vector<std::string>& cgroups,
-                                  Milliseconds duration, Milliseconds interval) {
+                                  Milliseconds duration, Milliseconds interval,
+                                  const topology::Topology* machine) {
   std::vector<Tracks> tracks(cgroups.size());
+  std::vector<Locality> localities;
+  if (machine != nullptr && machine->nodes.size() > 1) {
+    localities.resize(cgroups.size());
+  }
   const auto begin = Clock::now();
   auto next = begin;
+  auto next_memory = begin;
   for (bool last = false;; next += interval) {
     std::this_thread::sleep_until(next);
     last = Clock::now() - begin >= duration;
     for (std::size_t i = 0; i < cgroups.size(); ++i) {
       look(tree, cgroups[i], last, Since::kFirstLook, tracks[i]);
     }
+    if (Clock::now() >= next_memory) {
+      next_memory += kMemoryInterval;
+      for (std::size_t i = 0; i < localities.size(); ++i)
+        localities[i].look(tree, cgroups[i], *machine);
+    }
     if (last) break;
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   std::vector<ContainerUse> results;
   for (const auto& one : tracks) results.push_back(result_of(one, seconds));
+  for (std::size_t i = 0; i < localities.size(); ++i) {
+    results[i].local_memory = localities[i].mean();
+  }
   return results;
 }
 

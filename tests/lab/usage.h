@@ -9,6 +9,7 @@
 
 #include "tests/lab/cgroup_tree.h"
 #include "tests/lab/files.h"
+#include "topology/topology.h"
 
 namespace pinion::lab {
 
@@ -25,6 +26,9 @@ struct ThreadUse {
 struct ContainerUse {
   std::vector<ThreadUse> threads;  // those that used any CPU time, ascending by id
   double seconds = 0;              // how long was looked
+  // Mean share of its pages that lay on the node where the process had last run, 0 to 1. Not set on
+  // a machine of one node.
+  std::optional<double> local_memory;
 
   [[nodiscard]] double cpu_seconds() const;
   [[nodiscard]] std::uint64_t migrations() const;
@@ -33,9 +37,11 @@ struct ContainerUse {
   [[nodiscard]] std::optional<double> wait_seconds() const;
 };
 
-// Looks at the containers' cgroups (paths) every `interval` for `duration`; in their order.
+// Looks at the containers' cgroups (paths) every `interval` for `duration`; in their order. At
+// their memory on `machine`'s nodes every 100 ms, where one is given.
 std::vector<ContainerUse> measure(const CgroupTree& tree, const std::vector<std::string>& cgroups,
-                                  Milliseconds duration, Milliseconds interval);
+                                  Milliseconds duration, Milliseconds interval,
+                                  const topology::Topology* machine = nullptr);
 
 // Looks at one container, whose tasks come and go, every `interval` until `done` or for `limit`.
 // All that its tasks did since they began; of a task that ended, without its last interval.

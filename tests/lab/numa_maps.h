@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "topology/cpuset.h"
 
-namespace pinion::guest {
+namespace pinion::lab {
 
 using PagesByNode = std::map<topology::NodeId, long>;
 
@@ -18,4 +18,4 @@ Result<PagesByNode> parse_numa_maps(const std::string& text);
 // Of a process of this machine. Errors: as of reading the file.
 Result<PagesByNode> anonymous_pages(int pid);
 
-}  // namespace pinion::guest
+}  // namespace pinion::lab

@@ -1,11 +1,11 @@
-#include "tests/guest/numa_maps.h"
+#include "tests/lab/numa_maps.h"
 
 #include <charconv>
 #include <sstream>
 
 #include "tests/lab/files.h"
 
-namespace pinion::guest {
+namespace pinion::lab {
 namespace {
 
 // "N1=2048": node and pages. False for any other word.
@@ -42,9 +42,9 @@ Result<PagesByNode> parse_numa_maps(const std::string& text) {
 }
 
 Result<PagesByNode> anonymous_pages(int pid) {
-  const auto text = lab::read_file("/proc/" + std::to_string(pid) + "/numa_maps");
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/numa_maps");
   if (!text) return failure(text.error());
   return parse_numa_maps(*text);
 }
 
-}  // namespace pinion::guest
+}  // namespace pinion::lab
