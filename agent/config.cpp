@@ -30,6 +30,8 @@ constexpr Flag kFlags[] = {
      "How others are kept off: auto | partition | tree | leaf | runtime [auto]"},
     {"--partition", "partition",
      "Partitions made: root | asked | isolated (asked: by the pod) [root]"},
+    {"--kernel-noise", "kernelNoise",
+     "Kept off exclusive CPUs: some of irq,workqueue,rcu, with commas [nothing]"},
     {"--state-dir", "stateDir", "Directory of the lock and of agent.sock [/run/pinion]"},
     {"--kubelet-dir", "kubeletDir",
      "The kubelet's directory, under --host-root [/var/lib/kubelet]"},
@@ -74,6 +76,14 @@ std::string quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
   return result + "'";
+}
+
+std::string words_of(const std::set<noise::Kind>& kinds) {
+  std::string words;
+  for (const noise::Kind kind : kinds) {
+    words.append(words.empty() ? "" : ",").append(word_of(kind, noise::kKindWords));
+  }
+  return words;
 }
 
 }  // namespace
@@ -145,6 +155,7 @@ std::string to_yaml(const Config& config) {
       << yes_no(config.defaults.align == topology::Align::kL3)
       << "\nfence: " << word_of(config.fence, kFenceWords)
       << "\npartition: " << word_of(config.partition, kPartitionWords)
+      << "\nkernelNoise: " << quoted(words_of(config.kernel_noise))
       << "\nstateDir: " << quoted(config.state_dir)
       << "\nkubeletDir: " << quoted(config.kubelet_dir)
       << "\nauditInterval: " << config.audit_interval.count() << "ms\n";

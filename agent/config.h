@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "agent/engine/engine.h"
+#include "agent/noise/knob.h"
 #include "topology/discover/discover.h"
 #include "topology/words.h"
 
@@ -55,6 +57,7 @@ struct Config {
   engine::Defaults defaults;
   FenceChoice fence = FenceChoice::kAuto;
   engine::PartitionKinds partition = engine::PartitionKinds::kRoot;
+  std::set<noise::Kind> kernel_noise;                // kept off exclusive CPUs
   std::string state_dir = "/run/pinion";             // lock and agent.sock
   std::string kubelet_dir = "/var/lib/kubelet";      // under host_root; its state file is read
   std::chrono::milliseconds audit_interval{10'000};  // 100 ms .. 1 h

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -95,6 +96,21 @@ Setter duration_into(std::chrono::milliseconds Config::*member, std::chrono::mil
   };
 }
 
+// "irq, workqueue"; empty: none.
+Status set_kernel_noise(const std::string& value, Config& config) {
+  std::set<noise::Kind> kinds;
+  for (std::string_view rest = value; !rest.empty();) {
+    auto word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+    const auto kind = topology::value_of(word, noise::kKindWords);
+    if (!kind) return unknown_value(std::string(word), topology::list_of(noise::kKindWords));
+    kinds.insert(*kind);
+  }
+  config.kernel_noise = std::move(kinds);
+  return {};
+}
+
 Status set_log_level(const std::string& value, Config& config) {
   static const std::set<std::string> levels = {"trace", "debug", "info", "warn", "error"};
   if (!levels.contains(value)) return unknown_value(value, "trace, debug, info, warn, error");
@@ -164,6 +180,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"topologyManagerPolicy", set_topology_manager},
       {"fence", word_into(&Config::fence, kFenceWords)},
       {"partition", word_into(&Config::partition, kPartitionWords)},
+      {"kernelNoise", set_kernel_noise},
       {"stateDir", text_into(&Config::state_dir)},
       {"kubeletDir", text_into(&Config::kubelet_dir)},
       {"auditInterval", duration_into(&Config::audit_interval, 100ms, 60min, "100ms and 60m")},

@@ -13,6 +13,7 @@
 #include "agent/counting.h"
 #include "agent/log.h"
 #include "agent/main_loop.h"
+#include "agent/noise_thread.h"
 #include "agent/preflight.h"
 #include "agent/ready_file.h"
 #include "agent/serving.h"
@@ -44,6 +45,33 @@ nri::Connection connect(const Config& config, const std::optional<nri::Launch>& 
   if (!launch->name.empty()) options.session.name = launch->name;
   if (!launch->index.empty()) options.session.index = launch->index;
   return {options, handler, Fd(launch->fd)};
+}
+
+// How often settings of the kernel are looked at while CPUs are held exclusively. irqbalance, which
+// may change them, looks every 10 s.
+constexpr std::chrono::seconds kNoiseLook{5};
+
+// What is to keep kernel noise off; nothing where that is not asked for. What a killed agent has
+// left is restored then.
+std::optional<noise::KernelNoise> open_noise(const Config& config, const topology::Source& source,
+                                             Log& log) {
+  const bool elsewhere = config.topology && source.kind != topology::Source::Kind::kLive;
+  if (elsewhere) {
+    if (config.kernel_noise.empty()) return std::nullopt;
+    log.warn("kernelNoise has no effect: the topology is not this machine's");
+    return std::nullopt;
+  }
+  const std::string root = config.host_root == "/" ? "" : config.host_root;
+  noise::KernelNoise noise({.roots = {.proc = root + "/proc", .sys = root + "/sys"},
+                            .saved_file = config.state_dir + "/" + noise::kSavedName,
+                            .kinds = config.kernel_noise});
+  if (!config.kernel_noise.empty()) return noise;
+  const noise::Pass pass = noise.apply({});
+  tell_restored(pass, log);
+  for (const std::string& why : pass.failed) {
+    log.warn("kernel noise of an agent before this one is not restored", {{"why", why}});
+  }
+  return std::nullopt;
 }
 
 Status run(const Config& config) {
@@ -80,12 +108,17 @@ Status run(const Config& config) {
                                                engine.state().topology.online, perf, log));
   Published<NodeView> views;
   Published<metrics::Sample> samples;
-  const auto serving = Serving::start(config, views, samples);
+  Published<noise::Figures> noise_figures;
+  const auto serving = Serving::start(config, views, samples, noise_figures);
   if (!serving) return failure(serving.error());
   for (const auto& [what, address] : (*serving)->addresses()) {
     log.info("serving", {{"what", what}, {"address", address}});
   }
   const CollectorThread collecting(collector, views, samples, config.counters_interval);
+
+  auto kernel_noise = open_noise(config, *source, log);
+  std::optional<NoiseThread> keeping_off;
+  if (kernel_noise) keeping_off.emplace(*kernel_noise, views, noise_figures, log, kNoiseLook);
 
   Node node(std::move(engine), std::move(enforcement->files), MachineWatch::of(*source), log,
             config.audit_interval);
@@ -93,6 +126,7 @@ Status run(const Config& config) {
   ViewPublisher publisher(node, views);
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);
   auto done = run_main_loop(node, connection, publisher, *signals, ready);
+  publisher.publish(std::chrono::steady_clock::now(), node, connection);
   log.info("stopped, containers keep their cores");
   return done;
 }

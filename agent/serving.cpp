@@ -29,16 +29,20 @@ std::shared_ptr<const metrics::Sample> newest(const Published<metrics::Sample>& 
 }
 
 HttpHandlers handlers_of(const api::NodeName& name, const Published<NodeView>& views,
-                         const Published<metrics::Sample>& samples) {
+                         const Published<metrics::Sample>& samples,
+                         const Published<noise::Figures>& noise) {
   HttpHandlers handlers;
-  handlers.metrics = [&views, &samples, started = unix_ms()](prometheus::Format format,
-                                                             const ScrapeCost& cost) {
+  handlers.metrics = [&views, &samples, &noise, started = unix_ms()](prometheus::Format format,
+                                                                     const ScrapeCost& cost) {
     const auto view = views.get();
     if (!view) return std::string();
-    return expose(
-        *view, *newest(samples),
-        {.version = std::string(kVersion), .scrape = cost, .process = process_figures(started)},
-        format);
+    const auto kept_off = noise.get();
+    return expose(*view, *newest(samples),
+                  {.version = std::string(kVersion),
+                   .scrape = cost,
+                   .process = process_figures(started),
+                   .noise = kept_off ? std::optional(*kept_off) : std::nullopt},
+                  format);
   };
   handlers.not_ready = [&views] {
     const auto view = views.get();
@@ -56,7 +60,8 @@ HttpHandlers handlers_of(const api::NodeName& name, const Published<NodeView>& v
 }  // namespace
 
 Result<std::unique_ptr<Serving>> Serving::start(const Config& config, Published<NodeView>& views,
-                                                Published<metrics::Sample>& samples) {
+                                                Published<metrics::Sample>& samples,
+                                                const Published<noise::Figures>& noise) {
   std::unique_ptr<Serving> serving(new Serving);
   const api::NodeName name{
       .name = host_name(), .version = std::string(kVersion), .instance = api::new_instance()};
@@ -74,7 +79,7 @@ Result<std::unique_ptr<Serving>> Serving::start(const Config& config, Published<
   if (!config.metrics_listen.empty()) {
     auto http = HttpServer::start(
         {.listen = config.metrics_listen, .page_anywhere = config.page_anywhere, .limits = {}},
-        handlers_of(name, views, samples));
+        handlers_of(name, views, samples, noise));
     if (!http) return failure(std::move(http.error()).within("metrics-listen"));
     serving->http_ = std::move(*http);
   }

@@ -19,7 +19,8 @@ class Serving {
   // Opens what the configuration asks for. The published objects must outlive it. Errors: those of
   // ApiServer::start and HttpServer::start, naming the setting.
   static Result<std::unique_ptr<Serving>> start(const Config& config, Published<NodeView>& views,
-                                                Published<metrics::Sample>& samples);
+                                                Published<metrics::Sample>& samples,
+                                                const Published<noise::Figures>& noise);
 
   // "metrics=127.0.0.1:9464", "api=unix:/run/pinion/agent.sock": for the log and the ready file.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> addresses() const;

@@ -80,6 +80,10 @@ void ViewPublisher::consider(TimePoint now, const Node& node, const nri::Connect
     due_ = next_;
     return;
   }
+  publish(now, node, connection);
+}
+
+void ViewPublisher::publish(TimePoint now, const Node& node, const nri::Connection& connection) {
   if (const auto changes = node.engine().counters().machine_changes; changes != machine_changes_) {
     topology_ = std::make_shared<const topology::Topology>(node.engine().state().topology);
     machine_changes_ = changes;
@@ -89,7 +93,7 @@ void ViewPublisher::consider(TimePoint now, const Node& node, const nri::Connect
   shown_synchronized_ = view.synchronized;
   views_.publish(std::make_shared<const NodeView>(std::move(view)));
   version_ = node.version();
-  phase_ = phase;
+  phase_ = connection.phase();
   next_ = now + kLeastPause;
   due_.reset();
 }

@@ -24,7 +24,9 @@ class ViewPublisher {
 
   explicit ViewPublisher(const Node& node, Published<NodeView>& views);
 
-  // Publishes when something has changed and the last time is long enough ago.
+  // Publishes what is now.
+  void publish(TimePoint now, const Node& node, const nri::Connection& connection);
+  // Does so when something has changed and the last time is long enough ago.
   void consider(TimePoint now, const Node& node, const nri::Connection& connection);
   // The newest view that others see knows all containers.
   [[nodiscard]] bool shown_synchronized() const { return shown_synchronized_; }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent/cgroup/release.h"
+#include "agent/noise/kernel_noise.h"
 #include "base/state_lock.h"
 #include "ctl/output.h"
 
@@ -22,25 +23,36 @@ std::string list(const char* word, const std::vector<std::string>& paths) {
   return text;
 }
 
+Result<cgroup::Released> release_cgroups() {
+  const auto hierarchy = cgroup::find_cpuset_hierarchy("/");
+  if (!hierarchy) return failure(hierarchy.error());
+  return cgroup::release(*hierarchy);
+}
+
 int run(const Options& options) {
   const auto lock = lock_state_dir(options.state_dir);  // held to the end: no agent may start
   if (!lock) return report(lock.error());
-  const auto hierarchy = cgroup::find_cpuset_hierarchy("/");
-  if (!hierarchy) return report(hierarchy.error());
-  const auto released = cgroup::release(*hierarchy);
+  const auto noise = noise::restore({}, options.state_dir + "/" + noise::kSavedName);
+  std::string text = list("as before             ", noise.written);
+  const auto released = release_cgroups();
+  if (released) {
+    text += list("partition taken away  ", released->partitions) +
+            list("all CPUs again        ", released->widened) +
+            list("not released          ", released->failed);
+  }
+  text += list("not as before         ", noise.failed);
+  if (text.empty() && released) text = "nothing to release\n";
+  const int printed = print_and_exit_code(text);
   if (!released) return report(released.error());
-  const std::string text = list("partition taken away  ", released->partitions) +
-                           list("all CPUs again        ", released->widened) +
-                           list("not released          ", released->failed);
-  const int printed = print_and_exit_code(text.empty() ? "nothing to release\n" : text);
-  return released->failed.empty() ? printed : kExitFailure;
+  return released->failed.empty() && noise.failed.empty() ? printed : kExitFailure;
 }
 
 }  // namespace
 
 void add_release_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "release", "With the agent stopped: let all containers run on all CPUs again");
+      "release",
+      "With the agent stopped: let all containers, and interrupts, run on all CPUs again");
   auto options = std::make_shared<Options>();  // lives as long as the callback below
   command->add_option("--state-dir", options->state_dir, "The agent's state directory")
       ->capture_default_str();

@@ -18,6 +18,7 @@ std::string expose(const NodeView& view, const metrics::Sample& sample, const Ex
   expose_containers(writer, view, containers);
   expose_machine(writer, view);
   expose_placement(writer, view);
+  if (extras.noise) expose_noise(writer, *extras.noise);
   expose_runtime(writer, view);
   expose_self(writer, sample, extras);
   return writer.finish();

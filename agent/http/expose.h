@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/noise/figures.h"
 #include "agent/view.h"
 #include "metrics/figures.h"
 #include "metrics/prometheus/writer.h"
@@ -31,6 +32,7 @@ struct ExposeExtras {
   std::string version;  // of the agent; empty: left out
   ScrapeCost scrape;
   std::optional<ProcessFigures> process;
+  std::optional<noise::Figures> noise;  // only where kernel noise is kept off
 };
 
 // No two samples have the same name and labels, whatever the containers are called. What is not

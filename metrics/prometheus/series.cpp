@@ -9,6 +9,7 @@ using enum Type;
 using enum Cost;
 
 // What several series come from.
+constexpr std::string_view kKernelNoise = "/proc/irq, workqueues";
 constexpr std::string_view kEngine = "the agent's own count";
 constexpr std::string_view kWire = "the NRI connection";
 constexpr std::string_view kSets = "the agent's sets of CPUs";
@@ -166,6 +167,17 @@ constexpr std::array<Series, kMetrics> kTable{{
      "fence, compares_files, strict_cpu_reservation",
      "How other containers are kept off exclusive cores.", "configuration and a probe at start",
      kNone},
+    {Metric::kNoiseIrqs, "pinion_kernel_noise_irqs", kGauge, "interrupts", "state",
+     "Interrupts moved off exclusive CPUs, and those kept_by_kernel on them; only with "
+     "kernelNoise.",
+     kKernelNoise, kNone},
+    {Metric::kNoiseCorrections, "pinion_kernel_noise_corrections_total", kCounter, "settings", "",
+     "Settings of the kernel written again because somebody else had undone them; only with "
+     "kernelNoise.",
+     kKernelNoise, kNone},
+    {Metric::kNoiseErrors, "pinion_kernel_noise_errors_total", kCounter, "settings", "",
+     "Settings of the kernel that could not be read or written; only with kernelNoise.",
+     kKernelNoise, kNone},
     // --- the runtime ---
     {Metric::kRuntimeInfo, "pinion_runtime_info", kInfo, "", "name, version",
      "The container runtime.", kWire, kNone},

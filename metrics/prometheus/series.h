@@ -92,6 +92,9 @@ enum class Metric {
   kSynchronized,
   kGeneration,
   kFenceInfo,
+  kNoiseIrqs,
+  kNoiseCorrections,
+  kNoiseErrors,
   // The runtime.
   kRuntimeInfo,
   kRuntimeConnected,

@@ -190,6 +190,7 @@ ExposeExtras some_extras() {
   extras.scrape = {.scrapes = 4, .seconds = 0.0015, .bytes = 20'000};
   extras.process = ProcessFigures{
       .start_time_seconds = 1'699'999'000.5, .cpu_seconds = 2.25, .resident_bytes = 16 * kMiB};
+  extras.noise = noise::Figures{.irqs_moved = 24, .irqs_kept = 2, .corrections = 3, .errors = 1};
   return extras;
 }
 

@@ -76,6 +76,14 @@ TEST(Expose, NothingMeasuredIsAbsentAndNotZero) {
   EXPECT_EQ(text_of(node).find("pinion_collector_last_pass"), std::string::npos);
 }
 
+TEST(Expose, KernelNoiseIsAbsentWhereItIsNotKeptOff) {
+  ExampleNode node = small_node();
+  EXPECT_NE(text_of(node).find("pinion_kernel_noise_irqs{state=\"moved\"} 24\n"),
+            std::string::npos);
+  node.extras.noise.reset();
+  EXPECT_EQ(text_of(node).find("kernel_noise"), std::string::npos);
+}
+
 TEST(Expose, BeforeAnythingIsPublishedItIsStillAText) {
   for (const Format format : {Format::kText, Format::kOpenMetrics}) {
     const std::string text = expose({}, {}, {}, format);

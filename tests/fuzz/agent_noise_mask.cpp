@@ -1,0 +1,16 @@
+// CPU masks take any bytes; what they accept is the same set when it is written and read again.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "agent/noise/cpu_mask.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace pinion::noise;
+  const auto cpus = parse_mask({reinterpret_cast<const char*>(data), size});
+  if (!cpus) return 0;
+  const auto again = parse_mask(to_mask(*cpus));
+  if (!again || !(*again == *cpus)) std::abort();
+  return 0;
+}
