@@ -9,6 +9,7 @@
 #     --machine NAME       two-nodes (default), four-nodes, split-l3, far-memory
 #     --kernel VERSION     6.12 (default: Debian 13's) or 6.1 (Debian 12's)
 #     --containerd VERSION 1.7 or 2.1: PINION_CONTAINERD for the command, the tests take that one alone
+#     --append WORDS       for the kernel's command line
 #     --boot-limit SECONDS from the start to the command, 120 unless set
 #     --limit SECONDS      for the command, 3600 unless set
 #     --fetch              only make the parts
@@ -29,6 +30,7 @@ usage() { say "$* (see --help)"; exit 2; }
 machine=two-nodes
 kernel=6.12
 containerd=
+append=
 boot_limit=120
 limit=3600
 fetch_only=no
@@ -37,10 +39,11 @@ while [ $# -gt 0 ]; do
     --machine) machine=${2:-}; shift ;;
     --kernel) kernel=${2:-}; shift ;;
     --containerd) containerd=${2:-}; shift ;;
+    --append) append=${2:-}; shift ;;
     --boot-limit) boot_limit=${2:-}; shift ;;
     --limit) limit=${2:-}; shift ;;
     --fetch) fetch_only=yes ;;
-    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --) shift; break ;;
     -*) usage "unknown option '$1'" ;;
     *) break ;;
@@ -122,7 +125,7 @@ setpriv --pdeathsig KILL "$qemu/usr/lib64/ld-linux-x86-64.so.2" \
   -L "$qemu/usr/share/qemu" -L "$qemu/usr/share/seabios" \
   -machine q35 -accel tcg,thread=multi $hardware \
   -kernel "$parts/kernel-$kernel/vmlinuz" -initrd "$parts/kernel-$kernel/initrd" \
-  -append "console=ttyS0 panic=-1 quiet mitigations=off" \
+  -append "console=ttyS0 panic=-1 quiet mitigations=off${append:+ $append}" \
   -drive "file=$parts/root/disk.img,format=raw,if=virtio,snapshot=on,cache=unsafe" \
   -drive "file=$work/disk.img,format=raw,if=virtio,read-only=on" \
   -nodefaults -display none -no-reboot \

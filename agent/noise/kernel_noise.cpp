@@ -53,7 +53,7 @@ void KernelNoise::load(Pass& pass) {
   unsaved_ = entries_.empty();
 }
 
-void KernelNoise::adopt(const std::set<Knob>& found, Pass& pass) {
+void KernelNoise::adopt(const std::set<Knob>& found, const CpuSet& exclusive, Pass& pass) {
   const auto known_default = entries_.find({.kind = Kind::kIrq, .name = std::string(kDefaultIrq)});
   std::optional<CpuSet> now_default;
   if (known_default != entries_.end()) {
@@ -66,7 +66,10 @@ void KernelNoise::adopt(const std::set<Knob>& found, Pass& pass) {
       if (!vanished(now.error())) fail(pass, to_string(knob) + ": " + now.error().text);
       continue;
     }
-    if (now->empty()) continue;
+    // A cpuset partition has the kernel take its threads off those CPUs, and put them back: what
+    // they say then is not what they had, and nothing is left to do. All interrupts are taken in,
+    // to tell those that are new.
+    if (now->empty() || (knob.kind != Kind::kIrq && !now->intersects(exclusive))) continue;
     if (entries_.size() >= kMostKnobs) {
       fail(pass, to_string(knob) + ": more than " + std::to_string(kMostKnobs) + " of them");
       break;
@@ -78,17 +81,17 @@ void KernelNoise::adopt(const std::set<Knob>& found, Pass& pass) {
   }
 }
 
-void KernelNoise::find(bool holding, Pass& pass) {
+void KernelNoise::find(const CpuSet& exclusive, Pass& pass) {
   for (const auto& [word, kind] : kKindWords) {
     const auto any = entries_.lower_bound({.kind = kind, .name = {}});
     const bool held = any != entries_.end() && any->first.kind == kind;
-    if (!held && !(holding && options_.kinds.contains(kind))) continue;
+    if (!held && (exclusive.empty() || !options_.kinds.contains(kind))) continue;
     const std::set<Knob> found = files_.list(kind);
     const auto gone = std::erase_if(entries_, [&, of = kind](const auto& entry) {
       return entry.first.kind == of && !found.contains(entry.first);
     });
     unsaved_ = unsaved_ || gone > 0;
-    adopt(found, pass);
+    adopt(found, exclusive, pass);
   }
 }
 
@@ -173,7 +176,7 @@ Pass KernelNoise::apply(const CpuSet& exclusive) {
   Pass pass;
   load(pass);
   figures_.irqs_moved = figures_.irqs_kept = 0;
-  find(!exclusive.empty(), pass);
+  find(exclusive, pass);
   if (save(pass) && holds()) {
     if (const auto online = files_.online()) {
       settle_all(exclusive, *online, pass);

@@ -57,8 +57,8 @@ class KernelNoise {
 
   void load(Pass& pass);
   // Takes in what is new and drops what has vanished.
-  void find(bool holding, Pass& pass);
-  void adopt(const std::set<Knob>& found, Pass& pass);
+  void find(const CpuSet& exclusive, Pass& pass);
+  void adopt(const std::set<Knob>& found, const CpuSet& exclusive, Pass& pass);
   void settle_all(const CpuSet& exclusive, const CpuSet& online, Pass& pass);
   // True when the entry is of no use any more: everything is as before.
   bool settle(const Knob& knob, Entry& entry, const CpuSet& exclusive, const CpuSet& online,

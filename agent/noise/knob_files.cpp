@@ -161,8 +161,7 @@ std::optional<CpuSet> KnobFiles::effective(const Knob& knob) const {
   const auto text = read_text(path, kLongestText);
   if (!text) return std::nullopt;
   const auto cpus = CpuSet::parse(*text);
-  if (!cpus || cpus->empty()) return std::nullopt;  // empty: the interrupt is not in use
-  return *cpus;
+  return cpus ? std::optional(*cpus) : std::nullopt;
 }
 
 Result<CpuSet> KnobFiles::online() const {

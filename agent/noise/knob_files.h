@@ -40,7 +40,8 @@ class KnobFiles {
   [[nodiscard]] Result<CpuSet> read(const Knob& knob) const;
   [[nodiscard]] Status write(const Knob& knob, const CpuSet& cpus) const;
 
-  // Where an interrupt fires; nothing for other knobs, and where the kernel does not say.
+  // Where an interrupt fires, empty for one that is not in use; nothing for other knobs, and where
+  // the kernel does not say.
   [[nodiscard]] std::optional<CpuSet> effective(const Knob& knob) const;
 
   [[nodiscard]] Result<CpuSet> online() const;

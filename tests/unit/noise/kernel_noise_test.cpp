@@ -185,10 +185,23 @@ TEST_F(KernelNoiseTest, WhatTheKernelKeepsIsNoError) {
 }
 
 TEST_F(KernelNoiseTest, WhatTheKernelKeepsElsewhereDisturbsNobody) {
-  std::ofstream(under("proc/irq/24/effective_affinity_list")) << "6\n";
   refuse_ = {{"/irq/24/", EIO}};
-  auto one = noise(kIrqs);
-  EXPECT_EQ(one.apply(kRank).figures.irqs_kept, 0U);
+  for (const char* effective : {"6\n", "\n"}) {  // elsewhere; not in use
+    std::ofstream(under("proc/irq/24/effective_affinity_list")) << effective;
+    EXPECT_EQ(noise(kIrqs).apply(kRank).figures.irqs_kept, 0U);
+  }
+}
+
+// A cpuset partition takes the CPUs from the kernel's threads and gives them back itself.
+TEST_F(KernelNoiseTest, ThreadsThatAPartitionHasMovedAreLeftAlone) {
+  std::ofstream(under("proc/14/status")) << "Name:\nCpus_allowed_list:\t0-1,4-7\n";
+  noise({Kind::kRcu}).apply(kRank);
+  EXPECT_THAT(bound_, ElementsAre(testing::Pair(15, "0-1,4-7")));
+  bound_.clear();
+  std::ofstream(under("proc/14/status")) << "Name:\nCpus_allowed_list:\t0-7\n";
+  std::ofstream(under("proc/15/status")) << "Name:\nCpus_allowed_list:\t0-1,4-7\n";
+  noise({Kind::kRcu}).apply({});
+  EXPECT_THAT(bound_, ElementsAre(testing::Pair(15, "0-7")));
 }
 
 TEST_F(KernelNoiseTest, AFailureHalfWayIsCountedAndTriedAgain) {
