@@ -70,7 +70,7 @@ bool NoiseThread::follow(bool look) {
   const auto view = views_.get();
   if (!view || !view->synchronized) return false;
   const topology::CpuSet exclusive = view->ledger.exclusive();
-  if (look || applied_ != exclusive) {
+  if ((look && noise_.holds()) || applied_ != exclusive) {
     const noise::Pass pass = noise_.apply(exclusive);
     figures_.publish(std::make_shared<const noise::Figures>(pass.figures));
     tell(pass, exclusive);

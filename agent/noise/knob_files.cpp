@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -61,8 +62,10 @@ bool holds_list(const Knob& knob) {
 Writers kernel_writers(const Roots& roots) {
   const std::string self = roots.proc + "/self";
   const auto thread = [self](int pid, const CpuSet& cpus) -> Status {
-    std::error_code error;
-    if (fs::read_symlink(self, error) != std::to_string(getpid())) {
+    std::array<char, 32> pid_there{};
+    const ssize_t length = readlink(self.c_str(), pid_there.data(), pid_there.size());
+    if (length < 0 || std::string_view(pid_there.data(), static_cast<std::size_t>(length)) !=
+                          std::to_string(getpid())) {
       return failure(Errc::kUnavailable, self + " is of another PID namespace (hostPID: true)");
     }
     return set_affinity(pid, cpus);
@@ -78,7 +81,8 @@ std::set<Knob> KnobFiles::list_irqs() const {
   std::error_code error;
   for (fs::directory_iterator at(roots_.proc + "/irq", error), end; !error && at != end;
        at.increment(error)) {
-    auto knob = make_knob(Kind::kIrq, at->path().filename().native());
+    const std::string name = at->path().filename();
+    auto knob = make_knob(Kind::kIrq, name);
     if (knob && knob->is_irq()) found.insert(std::move(*knob));
   }
   return found;
@@ -181,7 +185,7 @@ bool KnobFiles::irqbalance_runs() const {
   std::error_code error;
   for (fs::directory_iterator at(roots_.proc, error), end; !error && at != end;
        at.increment(error)) {
-    const std::string& name = at->path().filename().native();
+    const std::string name = at->path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     if (line_of(at->path().native() + "/comm") == "irqbalance") return true;
   }
