@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -190,6 +191,22 @@ TEST_F(KernelNoiseTest, WhatTheKernelKeepsElsewhereDisturbsNobody) {
     std::ofstream(under("proc/irq/24/effective_affinity_list")) << effective;
     EXPECT_EQ(noise(kIrqs).apply(kRank).figures.irqs_kept, 0U);
   }
+}
+
+// In a container with process numbers of its own, 2 is anybody.
+TEST_F(KernelNoiseTest, ThreadsAreTakenFromTheKernelsOwnParentAlone) {
+  std::ofstream(under("proc/2/comm")) << "bash\n";
+  EXPECT_THAT(noise({Kind::kRcu}).apply(kRank).written, IsEmpty());
+  EXPECT_THAT(bound_, IsEmpty());
+}
+
+// The real writers ask once more, at the last moment.
+TEST(KernelWriters, RefuseThreadsOfAnotherNamespacesNumbers) {
+  const test_support::TempDir dir;
+  const auto thread = kernel_writers({.proc = dir.path().string(), .sys = "/sys"}).thread;
+  EXPECT_EQ(thread(getpid(), CpuSet{0}).error().code, Errc::kUnavailable);
+  std::filesystem::create_symlink("1234567", dir.path() / "self");
+  EXPECT_EQ(thread(getpid(), CpuSet{0}).error().code, Errc::kUnavailable);
 }
 
 // A cpuset partition takes the CPUs from the kernel's threads and gives them back itself.
