@@ -41,6 +41,7 @@ class NoiseThread {
   Log& log_;
   std::chrono::milliseconds interval_;
   std::optional<topology::CpuSet> applied_;  // for which CPUs, last
+  bool told_irqbalance_ = false;
   std::string told_failure_;
   std::uint64_t corrections_ = 0;
   std::mutex mutex_;

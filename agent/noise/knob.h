@@ -2,10 +2,10 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "topology/words.h"
 
@@ -29,7 +29,10 @@ struct Knob {
   // A number or "default"; "unbound" or "writeback"; a thread's name, "rcuop/3".
   std::string name;
 
-  auto operator<=>(const Knob&) const = default;
+  bool operator==(const Knob&) const = default;
+  bool operator<(const Knob& other) const {
+    return std::tie(kind, name) < std::tie(other.kind, other.name);
+  }
   [[nodiscard]] bool is_irq() const { return kind == Kind::kIrq && name != kDefaultIrq; }
 };
 
