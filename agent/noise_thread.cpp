@@ -81,7 +81,8 @@ bool NoiseThread::follow(bool look) {
 
 void NoiseThread::tell(const noise::Pass& pass, const topology::CpuSet& exclusive) {
   if (applied_ != exclusive && !exclusive.empty()) {
-    if (!told_irqbalance_ && noise_.irqbalance_runs()) {
+    const bool first = !applied_ || applied_->empty();
+    if (first && !told_irqbalance_ && noise_.irqbalance_runs()) {
       told_irqbalance_ = true;
       log_.warn(
           "irqbalance runs and will move interrupts back again and again: tell it the CPUs "
