@@ -23,8 +23,8 @@ run_format() {
 # clang 14 compiles the product with warnings as errors, then clang-tidy reads it.
 run_tidy() {
   cmake --preset dev >/dev/null
-  cmake --build --preset dev --target pinion-agent pinionctl
-  cxx_files | grep -E '^(base|topology|nri-plugin|metrics|agent|ctl)/.*\.cpp$' |
+  cmake --build --preset dev --target pinion-agent pinionctl extender_core
+  cxx_files | grep -E '^(base|topology|nri-plugin|metrics|agent|ctl|extender)/.*\.cpp$' |
     xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build/dev --quiet
 }
 

@@ -2,6 +2,7 @@
 // prose, stands at the head of allocate.cpp.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ namespace pinion::topology {
 // The domain that the CPUs of one container may not leave. Ordered from the narrowest to the
 // widest.
 enum class Align { kL3, kNuma, kSocket, kNone };
+// An alignment also names a kind of domain: L3 domains, NUMA nodes, packages, and for kNone one
+// domain, the machine, with index 0.
+inline constexpr std::array kAligns = {Align::kL3, Align::kNuma, Align::kSocket, Align::kNone};
 
 enum class Strength {
   kRequired,   // the asked alignment or a refusal

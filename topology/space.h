@@ -9,10 +9,6 @@
 
 namespace pinion::topology {
 
-// An alignment also names a kind of domain: L3 domains, NUMA nodes, packages, and for kNone one
-// domain, the machine, with index 0.
-inline constexpr std::array kAligns = {Align::kL3, Align::kNuma, Align::kSocket, Align::kNone};
-
 struct CoreSpace {
   int size = 0;   // online CPUs of the core
   int free = 0;   // those that may be given

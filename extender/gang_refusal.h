@@ -1,0 +1,12 @@
+// Why a gang was not placed; internal to gang_plan.
+#pragma once
+
+#include "extender/gang_plan.h"
+
+namespace pinion::extender {
+
+// Precondition: the draft has a member without a node.
+[[nodiscard]] GangRefusal refuse(const Fleet& fleet, const Draft& draft);
+[[nodiscard]] GangRefusal refuse_empty();
+
+}  // namespace pinion::extender

@@ -1,0 +1,252 @@
+#include "extender/gang_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender/scene.h"
+
+namespace pinion::extender {
+namespace {
+
+using topology::Align;
+using topology::Bytes;
+using topology::Profile;
+
+std::string plan_text(const Fleet& fleet, const Gang& gang, int steps = 2000) {
+  const GangOutcome outcome = plan_gang(fleet, gang, {.steps = steps});
+  if (const auto* plan = std::get_if<GangPlan>(&outcome)) return nodes_text(fleet, *plan);
+  return std::get<GangRefusal>(outcome).text;
+}
+
+GangPlan planned(const Fleet& fleet, const Gang& gang) {
+  GangOutcome outcome = plan_gang(fleet, gang);
+  if (!std::holds_alternative<GangPlan>(outcome)) {
+    ADD_FAILURE() << std::get<GangRefusal>(outcome).text;
+    return {};
+  }
+  return std::get<GangPlan>(std::move(outcome));
+}
+
+std::vector<int> times(int n, int cpus) {
+  return std::vector<int>(static_cast<std::size_t>(n), cpus);
+}
+
+// A node of NUMA nodes with exactly these free CPUs, each NUMA node of 16 cores.
+void add_node(Fleet& fleet, const std::string& name, const std::vector<int>& free) {
+  const auto nodes = static_cast<int>(free.size());
+  NodeReport report = report_of(
+      name, machine_of({.packages = nodes, .cores_per_l3 = 16, .memory_per_node = 64 * kGiB}), {});
+  for (int i = 0; i < nodes; ++i) {
+    const int taken = 16 - free[static_cast<std::size_t>(i)];
+    if (taken == 0) continue;
+    topology::Claim claim;
+    claim.id = name + "-busy-" + std::to_string(i);
+    claim.cpus = topology::CpuSet::range(16 * i, 16 * i + taken - 1);
+    report.claims.push_back(claim);
+  }
+  const auto lost = fleet.report(std::move(report), 0);
+  ASSERT_TRUE(lost) << lost.error().text;
+}
+
+TEST(GangPlan, ThePapersFineGrainedJobHasAGroupOnEachNode) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  EXPECT_EQ(plan_text(fleet, gang_of("ep", times(16, 1), 4)),
+            "node-0: ep-0 ep-4 ep-8 ep-12; node-1: ep-1 ep-5 ep-9 ep-13; "
+            "node-2: ep-2 ep-6 ep-10 ep-14; node-3: ep-3 ep-7 ep-11 ep-15");
+}
+
+TEST(GangPlan, ThePapersScaledJobHasAWorkerOnEachNode) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  EXPECT_EQ(plan_text(fleet, gang_of("fe", times(4, 4), 4)),
+            "node-0: fe-0; node-1: fe-1; node-2: fe-2; node-3: fe-3");
+}
+
+TEST(GangPlan, ANetworkBoundJobOfOneWorkerFillsASocket) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  const Gang gang = gang_of("rr", {16}, 1, Profile::kNetwork);
+  const GangPlan plan = planned(fleet, gang);
+  EXPECT_EQ(nodes_text(fleet, plan), "node-0: rr-0");
+  EXPECT_EQ(plan.placements[0].decision.cpus.to_string(), "2-17");
+}
+
+// Four nodes take eight jobs of 16 processes, as in the paper's cluster.
+TEST(GangPlan, EightJobsOfSixteenFillThePapersCluster) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  for (int job = 0; job < 8; ++job) {
+    const Gang gang = gang_of("job" + std::to_string(job), times(16, 1), 4);
+    ASSERT_TRUE(promise_gang(fleet, gang, planned(fleet, gang), 100)) << job;
+  }
+  EXPECT_EQ(plan_text(fleet, gang_of("last", times(1, 1), 1)),
+            "needs 1 x 1 CPU in one NUMA node; no node has such a hole, largest 0");
+}
+
+TEST(GangPlan, GroupsAvoidEachOther) {
+  Fleet fleet;
+  add_node(fleet, "a", {16, 16});
+  add_node(fleet, "b", {5, 5});
+  // Both groups would fit on either node.
+  EXPECT_EQ(plan_text(fleet, gang_of("j", times(2, 4), 2)), "a: j-1; b: j-0");
+}
+
+TEST(GangPlan, AGroupThatFitsNowhereWholeIsSplitOverAsFewNodesAsCanBe) {
+  Fleet fleet;
+  add_node(fleet, "a", {4, 1});
+  add_node(fleet, "b", {8, 5});
+  add_node(fleet, "c", {4, 1});
+  EXPECT_EQ(plan_text(fleet, gang_of("j", times(4, 4), 1)), "a: j-3; b: j-0 j-1 j-2");
+}
+
+TEST(GangPlan, LargeHolesStayWhole) {
+  Fleet fleet;
+  add_node(fleet, "a", {16, 16});
+  add_node(fleet, "b", {9, 16});
+  add_node(fleet, "c", {8, 1});
+  EXPECT_EQ(plan_text(fleet, gang_of("j", {8}, 1)), "c: j-0");
+}
+
+TEST(GangPlan, MemoryIntensiveGroupsGoWhereControllersAreIdle) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  const Gang first = gang_of("st", times(16, 1), 1, Profile::kMemory);
+  ASSERT_TRUE(promise_gang(fleet, first, planned(fleet, first), 100));
+  // Best fit would put both beside the first.
+  EXPECT_EQ(plan_text(fleet, gang_of("cp", times(4, 1), 1)).substr(0, 6), "node-0");
+  EXPECT_EQ(plan_text(fleet, gang_of("me", times(4, 1), 1, Profile::kMemory)).substr(0, 6),
+            "node-1");
+}
+
+TEST(GangPlan, WhatIsMeasuredCountsMoreThanWhatIsSaid) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  const Gang first = gang_of("st", times(16, 1), 1, Profile::kMemory);
+  ASSERT_TRUE(promise_gang(fleet, first, planned(fleet, first), 100));
+  MissRates idle;
+  for (const auto& request : first) idle[request.id] = 0;
+  fleet.measured(fleet.find("node-0"), idle);
+  EXPECT_EQ(plan_text(fleet, gang_of("me", times(4, 1), 1, Profile::kMemory)).substr(0, 6),
+            "node-0");
+}
+
+TEST(GangPlan, ALateWorkerJoinsItsGroup) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  const Gang gang = gang_of("j", times(4, 2), 2);
+  const GangPlan plan = planned(fleet, gang);
+  ASSERT_TRUE(promise_gang(fleet, gang, plan, 100));
+  ASSERT_TRUE(fleet.release("j-3"));
+  const GangPlan again = planned(fleet, {gang[3]});
+  EXPECT_EQ(again.placements[0].node, plan.placements[3].node);
+}
+
+// First fit by size puts 6 into the tightest hole, 8, and one of the four-CPU workers is left over.
+TEST(GangPlan, TheSearchFindsWhatTheFirstOrderMissed) {
+  Fleet fleet;
+  add_node(fleet, "a", {10, 1});
+  add_node(fleet, "b", {8, 1});
+  const Gang gang = gang_of("j", {6, 4, 4, 4}, 4);
+  EXPECT_EQ(plan_text(fleet, gang, 0),
+            "needs 3 x 4 CPUs in one NUMA node; 2 nodes have such a hole, but not for all workers "
+            "of this job together, largest elsewhere 0");
+  EXPECT_EQ(plan_text(fleet, gang), "a: j-0 j-2; b: j-1 j-3");
+}
+
+TEST(GangPlan, OnlyAllowedNodesAreUsed) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  const std::vector<NodeIndex> among{fleet.find("node-2"), fleet.find("node-3")};
+  const GangOutcome outcome = plan_gang(fleet, gang_of("j", times(2, 4), 2), {.among = &among});
+  EXPECT_EQ(nodes_text(fleet, std::get<GangPlan>(outcome)), "node-2: j-0; node-3: j-1");
+}
+
+TEST(GangPlan, APlanThatTheFleetHasOvertakenIsPromisedNotAtAll) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  const Gang gang = gang_of("j", times(8, 16), 4);
+  const GangPlan plan = planned(fleet, gang);
+  ASSERT_TRUE(fleet.promise(fleet.find("node-3"), request_of("other", 1), 100));
+  EXPECT_FALSE(promise_gang(fleet, gang, plan, 100));
+  EXPECT_EQ(fleet.promises(), 1U);
+}
+
+struct Row {
+  const char* name;
+  std::vector<std::vector<int>> free;  // of each node, by NUMA node
+  std::vector<int> cpus;               // of the members
+  Bytes memory;
+  Align align;
+  GangReason reason;
+  const char* text;
+};
+
+class GangRefused : public testing::TestWithParam<Row> {};
+
+TEST_P(GangRefused, SaysWhatIsMissingWithoutNames) {
+  const Row& row = GetParam();
+  Fleet fleet;
+  for (std::size_t i = 0; i < row.free.size(); ++i) {
+    add_node(fleet, "n" + std::to_string(i), row.free[i]);
+  }
+  Gang gang = gang_of("j", row.cpus, 1);
+  for (auto& request : gang) {
+    request.memory = row.memory;
+    request.align = row.align;
+  }
+  const GangOutcome outcome = plan_gang(fleet, gang);
+  ASSERT_TRUE(std::holds_alternative<GangRefusal>(outcome));
+  EXPECT_EQ(std::get<GangRefusal>(outcome).text, row.text);
+  EXPECT_EQ(std::get<GangRefusal>(outcome).reason, row.reason);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, GangRefused,
+    testing::Values(
+        Row{"too_few",
+            {{8, 3}, {9, 1}, {6, 6}, {12, 2}},
+            {8, 8, 8, 8},
+            0,
+            Align::kNuma,
+            GangReason::kTooFew,
+            "needs 4 x 8 CPUs in one NUMA node; 3 nodes have such a hole, room for 3, largest "
+            "elsewhere 6"},
+        Row{"no_hole",
+            {{7, 7}, {6, 5}},
+            {8, 8},
+            0,
+            Align::kNuma,
+            GangReason::kNoHole,
+            "needs 2 x 8 CPUs in one NUMA node; no node has such a hole, largest 7"},
+        Row{"larger_than_any_machine",
+            {{16, 16}},
+            {17},
+            0,
+            Align::kNuma,
+            GangReason::kNever,
+            "needs 1 x 17 CPUs in one NUMA node; no node could give that even with nothing "
+            "running, largest 16"},
+        Row{"socket",
+            {{7, 7}},
+            {8},
+            0,
+            Align::kSocket,
+            GangReason::kNoHole,
+            "needs 1 x 8 CPUs on one socket; no node has such a hole, largest 7"},
+        Row{"memory",
+            {{16, 16}, {16, 16}},
+            {3, 3, 3, 3, 3},
+            33 * kGiB,
+            Align::kNuma,
+            GangReason::kTooFew,
+            "needs 5 x 3 CPUs and 33 GiB in one NUMA node; 2 nodes have such a hole, room for 4, "
+            "largest elsewhere 0"}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST(GangPlan, AGangWithoutWorkersIsRefused) {
+  const Fleet fleet;
+  EXPECT_EQ(plan_text(fleet, {}), "a gang without workers");
+}
+
+}  // namespace
+}  // namespace pinion::extender
