@@ -12,6 +12,8 @@ using topology::Outcome;
 using topology::Request;
 using topology::Topology;
 
+constexpr int kManyRefusals = 200;
+
 // Machines that differ nearly always differ here.
 std::size_t fingerprint(const Topology& topology) {
   std::size_t hash = topology.pus.size();
@@ -142,7 +144,7 @@ std::vector<LostPromise> Fleet::refit(NodeIndex node, Ledger& ledger) {
 
 void Fleet::heard(NodeIndex node, std::int64_t now_ms) {
   at(node).heard_ms = now_ms;
-  at(node).stale = false;
+  set_stale(node, false);
 }
 
 void Fleet::measured(NodeIndex node, MissRates rates) {
@@ -165,13 +167,14 @@ void Fleet::remove(std::string_view name) {
   lookup_.erase(found->first);
   by_name_.erase(found);
   at(node) = FleetNode();
+  digests_[static_cast<std::size_t>(node)] = NodeDigest();
   unused_.push_back(node);
 }
 
 int Fleet::age(std::int64_t now_ms, std::int64_t silent_ms) {
   int stale = 0;
   for (const auto& [name, node] : by_name_) {
-    at(node).stale = now_ms - at(node).heard_ms >= silent_ms;
+    set_stale(node, now_ms - at(node).heard_ms >= silent_ms);
     if (at(node).stale) ++stale;
   }
   return stale;
@@ -232,14 +235,22 @@ std::set<NodeIndex> Fleet::nodes_of_job(std::string_view job) const {
 }
 
 bool Fleet::fits(NodeIndex node, const Request& request) const {
+  const auto known = would_grant(digests_[static_cast<std::size_t>(node)], request);
+  if (known) return *known;
   const FleetNode& it = this->node(node);
-  return !it.stale && !it.name.empty() && grants(it.topology(), it.ledger, it.holes, request);
+  return grants(it.topology(), it.ledger, it.holes, request);
 }
 
 bool Fleet::fits_idle(NodeIndex node, const Request& request) const {
   const FleetNode& it = this->node(node);
   if (it.name.empty()) return false;
   return grants(it.topology(), Ledger(it.kind->reserved), it.kind->idle, request);
+}
+
+bool Fleet::any_may_fit(const Request& request) const {
+  return std::any_of(digests_.begin(), digests_.end(), [&](const NodeDigest& digest) {
+    return would_grant(digest, request).value_or(true);
+  });
 }
 
 NodeIndex Fleet::best_node(const Request& request) const {
@@ -252,31 +263,24 @@ NodeIndex Fleet::best_node(const Request& request) const {
   for (const Align align : topology::kAligns) {
     if (align < request.align || (align > request.align && !climbs)) continue;
     const Request wanted = only(request, align);
-    const NodeIndex best =
-        index_.tightest(wanted, align, [&](NodeIndex node) { return fits(node, wanted); });
+    int refusals = 0;
+    bool hopeless = false;
+    const NodeIndex best = index_.tightest(wanted, align, [&](NodeIndex node) {
+      if (!hopeless && fits(node, wanted)) return true;
+      // So many nodes with the CPUs and not the memory: worth a look at whether any has both.
+      if (++refusals == kManyRefusals) hopeless = !any_may_fit(wanted);
+      return false;
+    });
     if (best >= 0) return best;
   }
   return -1;
-}
-
-int Fleet::hole_score(NodeIndex node, const Request& request) const {
-  const FleetNode& it = this->node(node);
-  const std::vector<topology::Hole>& holes = it.holes.of(request.align);
-  const std::vector<topology::Hole>& idle = it.kind->idle.of(request.align);
-  int best = 0;
-  for (std::size_t at = 0; at < holes.size(); ++at) {
-    const int left = holes[at].of(request.smt) - request.cpus;
-    const int size = idle[at].of(request.smt);
-    if (left < 0 || size == 0) continue;
-    best = std::max(best, 10 - 10 * left / size);
-  }
-  return best;
 }
 
 NodeIndex Fleet::add(const std::string& name, std::shared_ptr<const MachineKind> kind) {
   NodeIndex node = size();
   if (unused_.empty()) {
     nodes_.emplace_back();
+    digests_.emplace_back();
   } else {
     node = unused_.back();
     unused_.pop_back();
@@ -326,8 +330,15 @@ void Fleet::refresh(NodeIndex node) {
   topology::Holes holes = topology::holes_of(it.topology(), it.ledger);
   index_.update(node, by_name_.find(it.name)->first, it.holes, holes);
   it.holes = std::move(holes);
+  digests_[static_cast<std::size_t>(node)] = digest_of(it.holes, it.kind->idle);
+  set_stale(node, it.stale);
   it.pressure_level =
       pressure_level(it.topology(), memory_pressure(it.topology(), it.ledger, it.rates));
+}
+
+void Fleet::set_stale(NodeIndex node, bool stale) {
+  at(node).stale = stale;
+  digests_[static_cast<std::size_t>(node)].usable = !stale;
 }
 
 void Fleet::count_job(const std::string& job, NodeIndex node, int by) {

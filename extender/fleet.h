@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "extender/hole_index.h"
 #include "extender/memory_pressure.h"
+#include "extender/node_digest.h"
 #include "topology/holes.h"
 
 namespace pinion::extender {
@@ -111,14 +112,19 @@ class Fleet {
 
   // Whether the node would take it now; never a stale one. As allocate() answers.
   [[nodiscard]] bool fits(NodeIndex node, const topology::Request& request) const;
+  // Whether a first look does not rule it out: cheap, and never false where fits() is true.
+  [[nodiscard]] bool may_fit(NodeIndex node, const topology::Request& request) const {
+    return would_grant(digests_[static_cast<std::size_t>(node)], request).value_or(true);
+  }
   // Whether it would, if nothing ran there.
   [[nodiscard]] bool fits_idle(NodeIndex node, const topology::Request& request) const;
   // The node with the tightest hole that takes it, the first by name of equal ones; -1: none.
   // With Strength::kPreferred a wider alignment is tried where no node has the narrower one.
   [[nodiscard]] NodeIndex best_node(const topology::Request& request) const;
-  // How good the node's best hole is, for a node that takes it: 10 fits exactly, 0 leaves most of
-  // a large domain over or needs a wider alignment than asked.
-  [[nodiscard]] int hole_score(NodeIndex node, const topology::Request& request) const;
+  // How well it would use the node's best hole, 0 .. 10 (node_digest.h).
+  [[nodiscard]] int hole_score(NodeIndex node, const topology::Request& request) const {
+    return extender::hole_score(digests_[static_cast<std::size_t>(node)], request);
+  }
 
  private:
   struct Promise {
@@ -134,12 +140,15 @@ class Fleet {
       const std::shared_ptr<const topology::Topology>& topology, const topology::CpuSet& reserved);
   void confirm(const NodeReport& report, NodeIndex node);
   void forget_running(NodeIndex node);
+  bool any_may_fit(const topology::Request& request) const;
   std::vector<LostPromise> refit(NodeIndex node, topology::Ledger& ledger);
   void set_ledger(NodeIndex node, topology::Ledger ledger);
   void refresh(NodeIndex node);
+  void set_stale(NodeIndex node, bool stale);
   void count_job(const std::string& job, NodeIndex node, int by);
 
-  std::vector<FleetNode> nodes_;  // by index
+  std::vector<FleetNode> nodes_;     // by index
+  std::vector<NodeDigest> digests_;  // by index
   std::vector<NodeIndex> unused_;
   std::map<std::string, NodeIndex, std::less<>> by_name_;   // its keys stay where they are
   std::unordered_map<std::string_view, NodeIndex> lookup_;  // the same, for speed

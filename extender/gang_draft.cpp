@@ -98,11 +98,19 @@ void Draft::find_shapes() {
     const auto wanted = static_cast<int>(shape.members.size());
     int most = 0;
     for (const NodeIndex node : allowed_) {
-      Holes scratch = fleet_.node(node).holes;
-      most = std::max(most, topology::take(scratch, shape.request, wanted));
+      if (!fleet_.may_fit(node, shape.request)) continue;
+      scratch_ = fleet_.node(node).holes;
+      most = std::max(most, at_once(shape.request, wanted));
     }
     most_at_once_.push_back(most);
   }
+}
+
+// Takes them out of the scratch holes. Isolated CPUs are not among the holes: such a node is taken
+// to have room, until it is asked.
+int Draft::at_once(const Request& request, int wanted) {
+  if (request.use_isolated && scratch_.isolated) return wanted;
+  return topology::take(scratch_, request, wanted);
 }
 
 void Draft::find_groups() {
@@ -138,18 +146,15 @@ Draft::Count Draft::capped(Count count) {
   return count;
 }
 
-Draft::Candidate Draft::candidate(NodeIndex node, const Holes& holes, const Count& count) const {
+Draft::Candidate Draft::candidate(NodeIndex node, const Holes& holes, const Count& count) {
   Candidate candidate{.fit = 0, .pressure = 0, .loss = 0, .node = node};
-  Holes rest = holes;
+  scratch_ = holes;
   for (const auto& [shape, number] : count) {
-    const Request& request = shapes_[shape].request;
-    // Isolated CPUs are not among the holes: such a node is asked.
-    const bool unknown = request.use_isolated && holes.isolated;
-    candidate.fit += unknown ? number : topology::take(rest, request, number);
+    candidate.fit += at_once(shapes_[shape].request, number);
   }
   if (candidate.fit == 0) return candidate;
   if (is_memory_bound(gang_)) candidate.pressure = fleet_.node(node).pressure_level;
-  candidate.loss = estimated_loss(holes, rest, shapes_[count.front().first].request);
+  candidate.loss = estimated_loss(holes, scratch_, shapes_[count.front().first].request);
   return candidate;
 }
 
@@ -158,6 +163,10 @@ const std::vector<Draft::Candidate>& Draft::candidates(const Count& count) {
   if (known != candidates_.end()) return known->second;
   std::vector<Candidate> all;
   for (const NodeIndex node : allowed_) {
+    const bool hopeless = std::none_of(count.begin(), count.end(), [&](const auto& entry) {
+      return fleet_.may_fit(node, shapes_[entry.first].request);
+    });
+    if (hopeless) continue;
     const Candidate it = candidate(node, fleet_.node(node).holes, count);
     if (it.fit > 0) all.push_back(it);
   }

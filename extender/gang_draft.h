@@ -105,7 +105,8 @@ class Draft {
   // The count without what no node could take at once anyway, so that few different ones remain.
   Count capped(Count count);
   const std::vector<Candidate>& candidates(const Count& count);
-  Candidate candidate(NodeIndex node, const topology::Holes& holes, const Count& count) const;
+  Candidate candidate(NodeIndex node, const topology::Holes& holes, const Count& count);
+  int at_once(const topology::Request& request, int wanted);
   std::optional<Choice> choose(const Members& members, int group);
   bool is_better(const Choice& a, const Choice& b) const;
   Used& use(NodeIndex node);
@@ -125,6 +126,7 @@ class Draft {
   std::vector<int> group_of_;  // by member
   std::vector<Members> groups_;
   std::map<Count, std::vector<Candidate>> candidates_;
+  topology::Holes scratch_;        // to take out of; kept for its memory
   std::vector<int> most_at_once_;  // by shape: members that the best node takes
 
   std::map<NodeIndex, Used> used_;

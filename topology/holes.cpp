@@ -130,7 +130,7 @@ Holes holes_of(const Topology& topology, const Ledger& ledger) {
 }
 
 std::optional<bool> would_grant(const Holes& holes, const Request& request) {
-  if (request.cpus < 1) return false;
+  if (request.cpus < 1 || request.cpus > CpuSet::kCapacity) return false;
   if (!whole_cores(holes, request))
     return in_doubt(holes, request) ? std::nullopt : std::optional(false);
   const Align widest = request.strength == Strength::kRequired ? request.align : Align::kNone;
@@ -147,7 +147,8 @@ std::optional<bool> would_grant(const Holes& holes, const Request& request) {
 }
 
 int take(Holes& holes, const Request& request, int wanted) {
-  if (request.cpus < 1 || !whole_cores(holes, request)) return 0;
+  if (request.cpus < 1 || request.cpus > CpuSet::kCapacity) return 0;
+  if (!whole_cores(holes, request)) return 0;
   const Align widest = request.strength == Strength::kRequired ? request.align : Align::kNone;
   if (holes.guarded) wanted = std::min(wanted, (holes.free - 1) / request.cpus);
   int taken = 0;

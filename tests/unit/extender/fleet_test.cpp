@@ -235,7 +235,8 @@ TEST_F(FleetTest, ScoresTheBestHole) {
   node("b", {claim_of("x", "4-5")});
   EXPECT_EQ(fleet_.hole_score(fleet_.find("a"), request_of("p", 4)), 10);
   EXPECT_EQ(fleet_.hole_score(fleet_.find("b"), request_of("p", 2)), 10);
-  EXPECT_EQ(fleet_.hole_score(fleet_.find("a"), request_of("p", 1)), 4);
+  EXPECT_EQ(fleet_.hole_score(fleet_.find("a"), request_of("p", 1)), 5);  // of 3
+  EXPECT_EQ(fleet_.hole_score(fleet_.find("a"), request_of("p", 5)), 0);
 }
 
 TEST(MemoryPressure, CountsProfilesAndWhatIsMeasured) {
