@@ -42,9 +42,12 @@ Room room_of(const Fleet& fleet, const Way& way, bool idle) {
   return room;
 }
 
-int total(const Room& room, int workers) {
+// The workers that so many nodes hold, counted up to all of them.
+int total(const Room& room, int workers, int nodes) {
   int sum = 0;
-  for (const int here : room) sum = std::min(workers, sum + here);
+  for (std::size_t at = 0; at < room.size() && at < static_cast<std::size_t>(nodes); ++at) {
+    sum = std::min(workers, sum + room[at]);
+  }
   return sum;
 }
 
@@ -137,7 +140,7 @@ class Choice {
     std::optional<Granularity> split_groups;
     for (const Way& way : ways_) {
       const Room room = room_of(fleet_, way, false);
-      const int all = total(room, way.workers);
+      const int all = total(room, way.workers, nodes_);
       note(way, all);
       if (all < way.workers) continue;
       const int groups = groups_that_fit(job_, room, way.workers, nodes_);
@@ -152,7 +155,7 @@ class Choice {
   std::optional<Granularity> first_for_idle_fleet() {
     for (const Way& way : ways_) {
       const Room room = room_of(fleet_, way, true);
-      if (total(room, way.workers) < way.workers) continue;
+      if (total(room, way.workers, nodes_) < way.workers) continue;
       const int whole = groups_that_fit(job_, room, way.workers, nodes_);
       const int likes = group_numbers(job_, way.workers, nodes_).front();
       return whole > 0 ? chosen(way, whole, whole, Cause::kWaits)

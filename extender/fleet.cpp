@@ -17,14 +17,16 @@ constexpr int kManyRefusals = 200;
 // Machines that differ nearly always differ here.
 std::size_t fingerprint(const Topology& topology) {
   std::size_t hash = topology.pus.size();
-  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * std::size_t{1099511628211U}; };
+  const auto mix = [&](auto value) {
+    hash = (hash ^ static_cast<std::size_t>(value)) * std::size_t{1099511628211U};
+  };
   for (const topology::Pu& pu : topology.pus) {
-    mix(static_cast<std::size_t>(pu.cpu));
-    mix(static_cast<std::size_t>(pu.core + 1));
-    mix(static_cast<std::size_t>(pu.l3 + 1));
-    mix(static_cast<std::size_t>(pu.node + 1));
+    mix(pu.cpu);
+    mix(pu.core);
+    mix(pu.l3);
+    mix(pu.node);
   }
-  for (const topology::Node& node : topology.nodes) mix(static_cast<std::size_t>(node.memory));
+  for (const topology::Node& node : topology.nodes) mix(node.memory);
   return hash;
 }
 
@@ -184,8 +186,7 @@ Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int6
   if (node < 0 || node >= size() || at(node).name.empty()) {
     return failure(Errc::kNotFound, "no such node to promise " + request.id + " on");
   }
-  if (promises_.find(request.id) != promises_.end() ||
-      running_.find(request.id) != running_.end()) {
+  if (knows(request.id)) {
     return failure(Errc::kExhausted, request.id + " has its CPUs already");
   }
   Outcome outcome = topology::allocate(at(node).topology(), at(node).ledger, request);
@@ -226,6 +227,10 @@ NodeIndex Fleet::find(std::string_view name) const {
   return found == lookup_.end() ? -1 : found->second;
 }
 
+bool Fleet::knows(std::string_view id) const {
+  return promises_.find(id) != promises_.end() || running_.find(id) != running_.end();
+}
+
 std::set<NodeIndex> Fleet::nodes_of_job(std::string_view job) const {
   std::set<NodeIndex> nodes;
   const auto found = jobs_.find(job);
@@ -264,12 +269,11 @@ NodeIndex Fleet::best_node(const Request& request) const {
     if (align < request.align || (align > request.align && !climbs)) continue;
     const Request wanted = only(request, align);
     int refusals = 0;
-    bool hopeless = false;
     const NodeIndex best = index_.tightest(wanted, align, [&](NodeIndex node) {
-      if (!hopeless && fits(node, wanted)) return true;
+      if (fits(node, wanted)) return HoleIndex::Answer::kYes;
       // So many nodes with the CPUs and not the memory: worth a look at whether any has both.
-      if (++refusals == kManyRefusals) hopeless = !any_may_fit(wanted);
-      return false;
+      const bool hopeless = ++refusals == kManyRefusals && !any_may_fit(wanted);
+      return hopeless ? HoleIndex::Answer::kStop : HoleIndex::Answer::kNo;
     });
     if (best >= 0) return best;
   }
@@ -301,7 +305,7 @@ std::shared_ptr<const MachineKind> Fleet::kind_of(const std::shared_ptr<const To
   const std::size_t print = fingerprint(*topology);
   auto [at, end] = kinds_.equal_range(print);
   while (at != end) {
-    const auto kind = at->second.lock();
+    auto kind = at->second.lock();
     if (kind == nullptr) {
       at = kinds_.erase(at);
       continue;
@@ -314,6 +318,9 @@ std::shared_ptr<const MachineKind> Fleet::kind_of(const std::shared_ptr<const To
       MachineKind{.topology = topology,
                   .reserved = reserved,
                   .idle = topology::holes_of(*topology, Ledger(reserved))});
+  if (kinds_.size() > 2 * nodes_.size() + 16) {
+    std::erase_if(kinds_, [](const auto& entry) { return entry.second.expired(); });
+  }
   kinds_.emplace(print, kind);
   return kind;
 }

@@ -106,6 +106,8 @@ class Fleet {
   [[nodiscard]] const std::map<std::string, NodeIndex, std::less<>>& by_name() const {
     return by_name_;
   }
+  // Whether the container has CPUs on some node, promised or reported.
+  [[nodiscard]] bool knows(std::string_view id) const;
   [[nodiscard]] std::size_t promises() const { return promises_.size(); }
   // The nodes where containers of the job are or are promised.
   [[nodiscard]] std::set<NodeIndex> nodes_of_job(std::string_view job) const;
@@ -152,7 +154,8 @@ class Fleet {
   std::vector<NodeIndex> unused_;
   std::map<std::string, NodeIndex, std::less<>> by_name_;   // its keys stay where they are
   std::unordered_map<std::string_view, NodeIndex> lookup_;  // the same, for speed
-  std::multimap<std::size_t, std::weak_ptr<const MachineKind>> kinds_;  // by fingerprint
+  // By fingerprint; those that no node has any more go when there are many.
+  std::multimap<std::size_t, std::weak_ptr<const MachineKind>> kinds_;
   std::map<std::string, Promise, std::less<>> promises_;
   std::map<std::string, NodeIndex, std::less<>> running_;  // claims that agents reported
   std::map<std::string, std::map<NodeIndex, int>, std::less<>> jobs_;  // containers by node

@@ -9,7 +9,6 @@ namespace {
 
 using topology::Align;
 using topology::Holes;
-using topology::Ledger;
 using topology::Outcome;
 using topology::Request;
 
@@ -141,7 +140,7 @@ Draft::Count Draft::count(const Members& members) const {
   return {by_shape.begin(), by_shape.end()};
 }
 
-Draft::Count Draft::capped(Count count) {
+Draft::Count Draft::capped(Count count) const {
   for (auto& [shape, number] : count) number = std::min(number, most_at_once_[shape]);
   return count;
 }

@@ -103,7 +103,7 @@ class Draft {
   int group_number(const std::string& task_group);
   Count count(const Members& members) const;
   // The count without what no node could take at once anyway, so that few different ones remain.
-  Count capped(Count count);
+  Count capped(Count count) const;
   const std::vector<Candidate>& candidates(const Count& count);
   Candidate candidate(NodeIndex node, const topology::Holes& holes, const Count& count);
   int at_once(const topology::Request& request, int wanted);

@@ -22,12 +22,21 @@ GangPlan plan_of(const Gang& gang, const Draft& draft) {
   return plan;
 }
 
+bool names_one_twice(const Fleet& fleet, const Gang& gang) {
+  std::set<std::string_view> ids;
+  return std::any_of(gang.begin(), gang.end(), [&](const topology::Request& request) {
+    return fleet.knows(request.id) || !ids.insert(request.id).second;
+  });
+}
+
 }  // namespace
 
 std::string_view to_string(GangReason reason) {
   switch (reason) {
     case GangReason::kEmpty:
       return "empty";
+    case GangReason::kTwice:
+      return "twice";
     case GangReason::kNever:
       return "never";
     case GangReason::kNoHole:
@@ -41,7 +50,8 @@ std::string_view to_string(GangReason reason) {
 }
 
 GangOutcome plan_gang(const Fleet& fleet, const Gang& gang, const PlanLimits& limits) {
-  if (gang.empty()) return refuse_empty();
+  if (gang.empty()) return refuse_as(GangReason::kEmpty);
+  if (names_one_twice(fleet, gang)) return refuse_as(GangReason::kTwice);
   Draft draft(fleet, gang, limits.among);
   for (const Draft::Members& group : draft.groups()) draft.place(group);
   const Quality first = draft.quality();

@@ -42,6 +42,7 @@ struct GangPlan {
 
 enum class GangReason {
   kEmpty,       // a gang without members
+  kTwice,       // two members have one id, or one of them has CPUs already
   kNever,       // a member fits on no node of this fleet, even with nothing running
   kNoHole,      // no node has a hole for one of its members now
   kTooFew,      // there are such holes, but not enough for all

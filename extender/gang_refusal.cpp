@@ -29,10 +29,11 @@ std::string in_one(Align align) {
   return " on one node";
 }
 
+constexpr Bytes kMiB = Bytes{1} << 20;
+constexpr Bytes kGiB = Bytes{1} << 30;
+
 // Rounded up: what is asked, not less.
 std::string size_text(Bytes bytes) {
-  constexpr Bytes kMiB = Bytes{1} << 20;
-  constexpr Bytes kGiB = Bytes{1} << 30;
   const bool in_gib = bytes % kGiB == 0;
   const Bytes unit = in_gib ? kGiB : kMiB;
   return std::to_string(bytes / unit + (bytes % unit == 0 ? 0 : 1)) + (in_gib ? " GiB" : " MiB");
@@ -63,6 +64,8 @@ std::string text_of(const GangRefusal& refusal) {
   switch (refusal.reason) {
     case GangReason::kEmpty:
       return "a gang without workers";
+    case GangReason::kTwice:
+      return "two workers of the gang have the same id, or one has its CPUs already";
     case GangReason::kNever:
       return needs + "no node could give that even with nothing running, largest " + most;
     case GangReason::kNoHole:
@@ -115,9 +118,9 @@ GangReason reason_of(const Fleet& fleet, const Draft& draft, const GangRefusal& 
 
 }  // namespace
 
-GangRefusal refuse_empty() {
+GangRefusal refuse_as(GangReason reason) {
   GangRefusal refusal;
-  refusal.reason = GangReason::kEmpty;
+  refusal.reason = reason;
   refusal.text = text_of(refusal);
   return refusal;
 }

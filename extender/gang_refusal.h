@@ -7,6 +7,7 @@ namespace pinion::extender {
 
 // Precondition: the draft has a member without a node.
 [[nodiscard]] GangRefusal refuse(const Fleet& fleet, const Draft& draft);
-[[nodiscard]] GangRefusal refuse_empty();
+// A gang that makes no sense: kEmpty or kTwice.
+[[nodiscard]] GangRefusal refuse_as(GangReason reason);
 
 }  // namespace pinion::extender

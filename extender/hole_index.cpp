@@ -82,7 +82,7 @@ void HoleIndex::update(NodeIndex node, std::string_view name, const Holes& befor
 }
 
 NodeIndex HoleIndex::tightest(const topology::Request& request, Align align,
-                              const std::function<bool(NodeIndex)>& accepts) const {
+                              const std::function<Answer(NodeIndex)>& accepts) const {
   // The steps side by side: the next size is the smallest that any of them has.
   std::vector<std::pair<BySize::const_iterator, BySize::const_iterator>> runs;
   for (const auto& [step, by_size] : by_kind_[kind_of(align, request.smt)]) {
@@ -101,7 +101,9 @@ NodeIndex HoleIndex::tightest(const topology::Request& request, Align align,
       if (at == end || at->first != size) continue;
       for (const auto& [name, node] : at->second) {
         if (best >= 0 && name > best_name) break;
-        if (!accepts(node)) continue;
+        const Answer answer = accepts(node);
+        if (answer == Answer::kStop) return -1;
+        if (answer == Answer::kNo) continue;
         best = node;
         best_name = name;
         break;

@@ -24,11 +24,12 @@ class HoleIndex {
               const topology::Holes& after);
   void remove(NodeIndex node, std::string_view name, const topology::Holes& holes);
 
+  enum class Answer { kNo, kYes, kStop };
   // The first node, in the order of (CPUs of the hole, name), that has a hole of the asked kind
-  // with enough CPUs and that `accepts`; -1: none. A node with several such holes is offered again
-  // for each size.
+  // with enough CPUs and to which `accepts` says yes; -1: none, or it said stop. A node with
+  // several such holes is offered again for each size.
   [[nodiscard]] NodeIndex tightest(const topology::Request& request, topology::Align align,
-                                   const std::function<bool(NodeIndex)>& accepts) const;
+                                   const std::function<Answer(NodeIndex)>& accepts) const;
 
  private:
   using Nodes = std::set<std::pair<std::string_view, NodeIndex>>;

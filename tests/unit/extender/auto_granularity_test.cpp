@@ -78,10 +78,15 @@ TEST_F(AutoTest, GroupsThatFindNoNodeOfTheirOwnAreSaidSo) {
   busy("a", "2-23");  // each node keeps one L3 domain
   busy("b", "2-23");
   busy("c", "2-23");
-  const Granularity it = choose({.tasks = 12, .cpus_per_task = 4, .profile = Profile::kCpu}, 2);
+  const Job job{.tasks = 12, .cpus_per_task = 4, .profile = Profile::kCpu};
+  const Granularity it = choose(job);
   EXPECT_EQ(it.cause, Cause::kFitsSplit);
   EXPECT_EQ(it.workers, 12);
   EXPECT_EQ(it.nodes, 4);
+  // Two nodes would do if nothing ran on them.
+  const Granularity on_two = choose(job, 2);
+  EXPECT_EQ(on_two.cause, Cause::kWaits);
+  EXPECT_EQ(on_two.nodes, 2);
 }
 
 TEST_F(AutoTest, ANetworkBoundJobIsOneWorkerWhereItFits) {

@@ -83,6 +83,27 @@ TEST(GangPlan, EightJobsOfSixteenFillThePapersCluster) {
             "needs 1 x 1 CPU in one NUMA node; no node has such a hole, largest 0");
 }
 
+// The example of docs/scheduling.md.
+TEST(GangPlan, TheDrawnExample) {
+  Fleet fleet;
+  const MachinePtr machine = paper_machine();
+  const std::map<std::string, std::string> busy = {
+      {"node-a", "2-17,20-35"}, {"node-b", "2-9,28-35"}, {"node-c", ""}};
+  for (const auto& [name, cpus] : busy) {
+    NodeReport report = report_of(name, machine, kPaperReserved);
+    if (!cpus.empty()) report.claims.push_back(claim_of(name + "-busy", cpus));
+    ASSERT_TRUE(fleet.report(std::move(report), 0));
+  }
+  const GangPlan plan = planned(fleet, gang_of("j", times(8, 4), 2));
+  EXPECT_EQ(nodes_text(fleet, plan), "node-b: j-0 j-2 j-4 j-6; node-c: j-1 j-3 j-5 j-7");
+  topology::CpuSet of_b;
+  for (const int member : {1, 3, 5, 7}) {
+    of_b |= plan.placements[static_cast<std::size_t>(member)].decision.cpus;
+  }
+  EXPECT_EQ(of_b.to_string(), "2-17");
+  EXPECT_EQ(plan_text(fleet, gang_of("j", times(8, 4), 1)).substr(0, 7), "node-c:");
+}
+
 TEST(GangPlan, GroupsAvoidEachOther) {
   Fleet fleet;
   add_node(fleet, "a", {16, 16});
@@ -246,6 +267,17 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(GangPlan, AGangWithoutWorkersIsRefused) {
   const Fleet fleet;
   EXPECT_EQ(plan_text(fleet, {}), "a gang without workers");
+}
+
+TEST(GangPlan, AWorkerThatHasCpusAlreadyIsNotPlacedAgain) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  const char* const text = "two workers of the gang have the same id, or one has its CPUs already";
+  Gang gang = gang_of("j", times(2, 1), 1);
+  ASSERT_TRUE(fleet.promise(0, gang[0], 100));
+  EXPECT_EQ(plan_text(fleet, gang), text);
+  gang[0].id = gang[1].id;
+  EXPECT_EQ(plan_text(fleet, gang), text);
 }
 
 }  // namespace
