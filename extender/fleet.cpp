@@ -222,11 +222,6 @@ std::vector<std::string> Fleet::expire(std::int64_t now_ms) {
   return expired;
 }
 
-NodeIndex Fleet::find(std::string_view name) const {
-  const auto found = lookup_.find(name);
-  return found == lookup_.end() ? -1 : found->second;
-}
-
 bool Fleet::knows(std::string_view id) const {
   return promises_.find(id) != promises_.end() || running_.find(id) != running_.end();
 }
@@ -295,7 +290,7 @@ NodeIndex Fleet::add(const std::string& name, std::shared_ptr<const MachineKind>
   it.ledger = Ledger(kind->reserved);
   it.kind = std::move(kind);
   const auto known = by_name_.emplace(name, node).first;
-  lookup_.emplace(known->first, node);
+  lookup_.insert(name, node);
   index_.add(node, known->first, it.holes);
   return node;
 }

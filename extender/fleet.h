@@ -11,12 +11,12 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
 #include "extender/hole_index.h"
 #include "extender/memory_pressure.h"
+#include "extender/name_table.h"
 #include "extender/node_digest.h"
 #include "topology/holes.h"
 
@@ -96,7 +96,9 @@ class Fleet {
   // Gives back the promises whose time has come; returns their ids.
   std::vector<std::string> expire(std::int64_t now_ms);
 
-  [[nodiscard]] NodeIndex find(std::string_view name) const;  // -1: not known
+  [[nodiscard]] NodeIndex find(std::string_view name) const {  // -1: not known
+    return lookup_.find(name);
+  }
   // Precondition: an index below size().
   [[nodiscard]] const FleetNode& node(NodeIndex node) const {
     return nodes_[static_cast<std::size_t>(node)];
@@ -152,8 +154,8 @@ class Fleet {
   std::vector<FleetNode> nodes_;     // by index
   std::vector<NodeDigest> digests_;  // by index
   std::vector<NodeIndex> unused_;
-  std::map<std::string, NodeIndex, std::less<>> by_name_;   // its keys stay where they are
-  std::unordered_map<std::string_view, NodeIndex> lookup_;  // the same, for speed
+  std::map<std::string, NodeIndex, std::less<>> by_name_;  // its keys stay where they are
+  NameTable lookup_;                                       // the same, for speed
   // By fingerprint; those that no node has any more go when there are many.
   std::multimap<std::size_t, std::weak_ptr<const MachineKind>> kinds_;
   std::map<std::string, Promise, std::less<>> promises_;
