@@ -154,14 +154,14 @@ Qos qos_of(std::string_view cgroup_parent) {
 }
 
 std::string qos_group_of(std::string_view cgroup_parent) {
-  constexpr std::string_view kSlice = ".slice";
+  constexpr std::string_view slice = ".slice";
   const Qos qos = qos_of(cgroup_parent);
   if (qos != Qos::kBurstable && qos != Qos::kBestEffort) return {};
   const auto slash = cgroup_parent.rfind('/');
   if (slash != std::string_view::npos) return std::string(cgroup_parent.substr(0, slash));
   const auto pod = cgroup_parent.rfind("-pod");
   if (pod == std::string_view::npos) return {};
-  return std::string(cgroup_parent.substr(0, pod)) + std::string(kSlice);
+  return std::string(cgroup_parent.substr(0, pod)) + std::string(slice);
 }
 
 std::string_view to_string(Qos qos) {
