@@ -1,6 +1,8 @@
 // Ten thousand random events on several machines, under both fences: nothing breaks.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/property/agent_sim.h"
 #include "tests/support/machine.h"
 
@@ -114,6 +116,33 @@ TEST_P(RandomLife, EqualRunsGiveEqualReplies) {
     two.run();
     EXPECT_GT(one.transcript().size(), 10'000U);
     EXPECT_TRUE(one.transcript() == two.transcript());
+  }
+}
+
+TEST(RandomHotplug, UnderEveryFence) {
+  const auto two_nodes = [](const CpuSet& offline) {
+    return test_support::machine({.packages = 2, .cores_per_l3 = 4, .offline = offline});
+  };
+  const auto siblings = [](const CpuSet& offline) {
+    return test_support::machine(
+        {.l3s_per_node = 2, .cores_per_l3 = 3, .threads_per_core = 2, .offline = offline});
+  };
+  for (const auto& [fence, name] :
+       {std::pair(FenceKind::kPartition, "partition"), std::pair(FenceKind::kTree, "tree"),
+        std::pair(FenceKind::kLeaf, "leaf"), std::pair(FenceKind::kRuntime, "runtime")}) {
+    SCOPED_TRACE(name);
+    unsigned seed = 1;
+    for (const auto& machine : {std::function<topology::Topology(const CpuSet&)>(two_nodes),
+                                std::function<topology::Topology(const CpuSet&)>(siblings)}) {
+      SimOptions options;
+      options.fence = fence;
+      options.with_offline = machine;
+      options.seed = seed++;
+      Sim sim(machine({}), options);
+      sim.run();
+      EXPECT_EQ(sim.fault(), "");
+      EXPECT_GT(sim.done().at("hotplug"), 50);
+    }
   }
 }
 

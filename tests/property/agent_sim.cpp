@@ -157,7 +157,9 @@ void Sim::check_alone(const Id& id) {
   const Member* member = engine_.state().find(id);
   if (!writes() || member == nullptr || member->role != Role::kExclusive) return;
   const SimContainer& own = containers_.at(id);
-  if (own.file.cpus != member->own.cpus) broken(id + " does not start on its cores");
+  if (own.file.cpus != member->own.cpus)
+    broken(id + " does not start on its cores " + member->own.cpus.to_string() + " but on " +
+           own.file.cpus.to_string());
   for (const auto& [other, sim] : containers_) {
     if (other == id || sim.tampered) continue;
     const std::string group = engine::qos_group_of(sim.pod.cgroup_parent);

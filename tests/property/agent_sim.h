@@ -2,6 +2,7 @@
 // in which a real runtime loses updates. What each container's file says is known at every moment.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -29,6 +30,8 @@ struct SimOptions {
   bool tamper = false;   // somebody else writes files
   int no_partition = 0;  // one in so many partitions cannot be made; 0: all can
   int no_group = 0;      // one in so many writes to a QoS group fails
+  // The machine with these CPUs offline; empty: none ever goes.
+  std::function<topology::Topology(const engine::CpuSet&)> with_offline;
   unsigned seed = 1;
   int events = 10'000;
 };
@@ -62,6 +65,7 @@ class Sim {
   void synchronize();
   void restart_agent();
   void tamper();
+  void hotplug();
   void quiet_moment(int pieces);
 
   // the agent's shell

@@ -276,6 +276,36 @@ void Sim::tamper() {
   ++done_["tamper"];
 }
 
+// One or two CPUs go, or all come back. The kernel refuses where a root partition would lose its
+// last one. On v1 (no partitions here) it takes them out of the files as well, and a file that
+// would be empty says what its parent has.
+void Sim::hotplug() {
+  const CpuSet all = machine_.online | machine_.offline;
+  CpuSet offline;
+  if (machine_.offline.empty()) {
+    for (int i = 1 + roll(2); i > 0; --i) offline.add(1 + roll(all.count() - 1));
+  }
+  for (const auto& [id, sim] : containers_) {
+    const CpuSet& held = sim.file.partition.cpus;
+    if (sim.phase != Phase::kExited && !held.empty() && held.is_subset_of(offline)) return;
+  }
+  machine_ = options_.with_offline(offline);
+  const bool v1 = options_.fence == engine::FenceKind::kLeaf;
+  for (auto& [id, sim] : containers_) {
+    sim.file.partition.cpus -= offline;
+    if (!v1 || sim.phase == Phase::kExited) continue;
+    sim.file.cpus &= machine_.online;
+    if (sim.file.cpus.empty()) sim.file.cpus = machine_.online;
+  }
+  handle(engine::MachineChanged{machine_}, "hotplug " + offline.to_string());
+  for (const auto& [id, sim] : containers_) {
+    const Member* member = engine_.state().find(id);
+    // What a Synchronize has placed waits for a quiet moment.
+    const bool there = member != nullptr && sim.file.cpus == member->own.cpus;
+    if (sim.phase == Phase::kRunning && there && !sim.tampered) check_alone(id);
+  }
+}
+
 void Sim::run() {
   for (int i = 0; i < options_.events && fault_.empty(); ++i) {
     const int what = roll(1000);
@@ -308,6 +338,7 @@ void Sim::run() {
       settle_all();
     } else if (what < 985) {
       if (options_.tamper) tamper();
+      if (options_.with_offline) hotplug();
     } else {
       quiet_moment(roll(5));
     }
