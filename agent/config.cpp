@@ -88,6 +88,10 @@ std::string words_of(const std::set<noise::Kind>& kinds) {
 
 }  // namespace
 
+std::string Config::on_host(const std::string& path) const {
+  return host_root == "/" ? path : host_root + path;
+}
+
 Result<topology::Source> Config::source() const {
   if (topology) return topology::Source::parse(*topology);
   if (host_root == "/") return topology::Source{.kind = topology::Source::Kind::kLive, .value = {}};

@@ -76,6 +76,8 @@ struct Config {
 
   // Where the machine is read from.
   [[nodiscard]] Result<topology::Source> source() const;
+  // Where the host's absolute path is to be found.
+  [[nodiscard]] std::string on_host(const std::string& path) const;
 };
 
 // What the command line asks for.

@@ -61,10 +61,10 @@ std::optional<noise::KernelNoise> open_noise(const Config& config, const topolog
     log.warn("kernelNoise has no effect: the topology is not this machine's");
     return std::nullopt;
   }
-  const std::string root = config.host_root == "/" ? "" : config.host_root;
-  noise::KernelNoise noise({.roots = {.proc = root + "/proc", .sys = root + "/sys"},
-                            .saved_file = config.state_dir + "/" + noise::kSavedName,
-                            .kinds = config.kernel_noise});
+  noise::KernelNoise noise(
+      {.roots = {.proc = config.on_host("/proc"), .sys = config.on_host("/sys")},
+       .saved_file = config.state_dir + "/" + noise::kSavedName,
+       .kinds = config.kernel_noise});
   if (!config.kernel_noise.empty()) return noise;
   const noise::Pass pass = noise.apply({});
   tell_restored(pass, log);

@@ -13,10 +13,6 @@ namespace {
 using engine::FenceKind;
 using topology::Source;
 
-std::string under(const std::string& root, const std::string& path) {
-  return root == "/" ? path : root + path;
-}
-
 // Whether partitions work, after the empty ones of a killed agent were taken away. Live ones show
 // that they do without a trial.
 Status try_partitions(const cgroup::Hierarchy& hierarchy, const topology::CpuSet& online) {
@@ -67,7 +63,7 @@ Result<std::string> kubelet_policy(const std::string& state_file) {
 }
 
 Status check_kubelet(const Config& config) {
-  const std::string path = under(config.host_root, config.kubelet_dir) + "/cpu_manager_state";
+  const std::string path = config.on_host(config.kubelet_dir) + "/cpu_manager_state";
   std::ifstream file(path);
   if (!file) return {};
   std::ostringstream text;
@@ -113,7 +109,7 @@ Result<Enforcement> choose_enforcement(const Config& config, const topology::Cpu
     result.why = "cgroup v" + std::to_string(hierarchy->version) + " at " + hierarchy->mount +
                  (hierarchy->writable ? "" : ", only read");
     if (hierarchy->writable) try_fences(config.fence, *hierarchy, online, result);
-    result.files.emplace(*hierarchy, under(config.host_root, "/proc"));
+    result.files.emplace(*hierarchy, config.on_host("/proc"));
   }
   if ((config.fence == FenceChoice::kPartition && result.fence != FenceKind::kPartition) ||
       (config.fence == FenceChoice::kTree && result.fence != FenceKind::kTree)) {

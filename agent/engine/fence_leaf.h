@@ -17,6 +17,10 @@ class LeafFence : public Fence {
   void taken_at_once(State& state, Effects& effects) override;
   void starting(State& state, const Member& member, Effects& effects) override;
   void returned(State& /*state*/, Effects& /*effects*/) override {}
+  [[nodiscard]] std::vector<Enforce> unguarded(const State& state,
+                                               std::string_view except) const override {
+    return evict(state, except);
+  }
   void synchronized(State& /*state*/, Effects& /*effects*/) override {}
   [[nodiscard]] std::optional<Enforce> idle(const State& state) const override;
   [[nodiscard]] bool wants_resync(const State& /*state*/) const override { return false; }

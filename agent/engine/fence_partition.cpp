@@ -39,11 +39,6 @@ class PartitionFence final : public LeafFence {
     effects.now.push_back(enforce(state, member, pool(state), Cause::kStart));
   }
 
-  [[nodiscard]] std::vector<Enforce> unguarded(const State& state,
-                                               std::string_view except) const override {
-    return evict(state, except);
-  }
-
   void synchronized(State& state, Effects& /*effects*/) override {
     for (auto& [id, member] : state.members) {
       if (!member.applied) continue;

@@ -25,11 +25,6 @@ class TreeFence final : public LeafFence {
     LeafFence::starting(state, member, effects);
   }
 
-  [[nodiscard]] std::vector<Enforce> unguarded(const State& state,
-                                               std::string_view except) const override {
-    return evict(state, except);
-  }
-
   [[nodiscard]] std::optional<Enforce> idle(const State& state) const override {
     const CpuSet all = pool(state);
     for (const auto& [name, group] : state.qos_groups) {

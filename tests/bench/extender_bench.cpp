@@ -231,29 +231,23 @@ void plan(benchmark::State& state, const Gang& gang, int steps) {
 }
 
 // (groups, steps of the search)
+void gang_sizes(benchmark::internal::Benchmark* bench) {
+  for (const int groups : {1, 64, 256}) bench->Args({groups, 0});
+  for (const int steps : {500, 2000}) bench->Args({64, steps});
+  bench->Unit(benchmark::kMillisecond);
+}
+
 void gang_256_alike(benchmark::State& state) {
   const auto groups = static_cast<int>(state.range(0));
   plan(state, gang_of(256, groups, 8, 8, Profile::kCpu), static_cast<int>(state.range(1)));
 }
-BENCHMARK(gang_256_alike)
-    ->Args({1, 0})
-    ->Args({64, 0})
-    ->Args({256, 0})
-    ->Args({64, 500})
-    ->Args({64, 2000})
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK(gang_256_alike)->Apply(gang_sizes);
 
 void gang_256_uneven(benchmark::State& state) {
   const auto groups = static_cast<int>(state.range(0));
   plan(state, gang_of(256, groups, 10, 8, Profile::kMemory), static_cast<int>(state.range(1)));
 }
-BENCHMARK(gang_256_uneven)
-    ->Args({1, 0})
-    ->Args({64, 0})
-    ->Args({256, 0})
-    ->Args({64, 500})
-    ->Args({64, 2000})
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK(gang_256_uneven)->Apply(gang_sizes);
 
 void gang_256_refused(benchmark::State& state) {
   plan(state, gang_of(256, 64, 34, 34, Profile::kCpu), 500);

@@ -93,18 +93,6 @@ void check_ledger(const Topology& machine, const Ledger& ledger) {
   if (!ledger.reserved().intersects(machine.online)) RC_ASSERT(seen != machine.online);
 }
 
-// A ledger with some containers in it.
-Ledger used(const Topology& machine) {
-  Ledger ledger = random_ledger(machine);
-  const int containers = pick_below(8);
-  for (int i = 0; i < containers; ++i) {
-    const Outcome outcome =
-        allocate(machine, ledger, random_request(machine, "c" + std::to_string(i)));
-    if (const auto* decision = std::get_if<Decision>(&outcome)) ledger.commit(decision->claim);
-  }
-  return ledger;
-}
-
 RC_GTEST_PROP(Allocate, ADecisionKeepsToTheRules, ()) {
   const Topology machine = random_machine();
   const Ledger ledger = used(machine);

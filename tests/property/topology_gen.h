@@ -96,6 +96,18 @@ inline Request random_request(const Topology& machine, const std::string& id) {
   return request;
 }
 
+// A ledger with some containers in it.
+inline Ledger used(const Topology& machine) {
+  Ledger ledger = random_ledger(machine);
+  const int containers = pick_below(8);
+  for (int i = 0; i < containers; ++i) {
+    const Outcome outcome =
+        allocate(machine, ledger, random_request(machine, "c" + std::to_string(i)));
+    if (const auto* decision = std::get_if<Decision>(&outcome)) ledger.commit(decision->claim);
+  }
+  return ledger;
+}
+
 // What stands in the report of a failing case.
 inline void log(const Topology& machine, const Ledger& ledger, const Request& request) {
   std::ostream& out = RC_LOG();

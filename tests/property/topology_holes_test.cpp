@@ -9,17 +9,6 @@
 namespace pinion::topology {
 namespace {
 
-Ledger used(const Topology& machine) {
-  Ledger ledger = random_ledger(machine);
-  const int containers = pick_below(8);
-  for (int i = 0; i < containers; ++i) {
-    const Outcome outcome =
-        allocate(machine, ledger, random_request(machine, "c" + std::to_string(i)));
-    if (const auto* decision = std::get_if<Decision>(&outcome)) ledger.commit(decision->claim);
-  }
-  return ledger;
-}
-
 RC_GTEST_PROP(Holes, WhenTheyAreSureAllocateAgrees, ()) {
   const Topology machine = random_machine();
   const Ledger ledger = used(machine);
