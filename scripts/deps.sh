@@ -19,6 +19,7 @@ for use in "$@"; do
   case $use in
     demo) packages+=(openmpi-bin hpcc) ;;         # its MPI program
     test)
+      packages+=(jq)                                         # what reads the compile commands for clang-tidy
       packages+=(prometheus chromium openssl)                # what the tests talk to
       packages+=(mmdebstrap e2fsprogs kmod cpio xz-utils) ;; # what makes the guest machine
     *) echo "deps.sh: '$use' is neither demo nor test" >&2 && exit 2 ;;
