@@ -1,6 +1,9 @@
 // Several NUMA nodes for real: where ranks and their memory lie, what is refused, and what outlives
 // restarts.
+#include <filesystem>
+
 #include "tests/guest/guest_node.h"
+#include "tests/integration/pinionctl.h"
 
 namespace pinion::guest {
 namespace {
@@ -24,6 +27,16 @@ class Guest_Numa : public GuestTest {
     }
     away_ = online ? CpuSet() : cpus;
     return {};
+  }
+
+  // No task of the container may run there.
+  testing::AssertionResult is_kept_off(const Running& container, const CpuSet& cpus) const {
+    const CpuSet has = file(container);
+    if (has.empty() || has.intersects(cpus)) {
+      return testing::AssertionFailure() << container.pod.spec.name << " has " << has.to_string()
+                                         << ", not off " << cpus.to_string();
+    }
+    return tasks_allowed(container, has);
   }
 
  private:
@@ -186,6 +199,33 @@ TEST_P(Guest_Numa, RestartsKeepCoresAndMemory) {
   ASSERT_TRUE(ok(node().start_containerd()));
   ASSERT_TRUE(lab::eventually(kSoon, synchronized));
   expect_kept("restart of containerd");
+}
+
+// The node is given back under the feet of what runs there, and an agent that comes later takes it
+// in hand again.
+TEST_P(Guest_Numa, ReleaseGivesTheNodeBackWhileContainersRun) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto shared = start_shared("shared");
+  ASSERT_TRUE(ok(shared));
+  const auto rank = start_rank("rank", 1, {{"job", "job"}});
+  ASSERT_TRUE(ok(rank));
+  const CpuSet own = file(rank->running);
+  ASSERT_TRUE(ok(agent().stop()));
+  ASSERT_TRUE(is_kept_off(*shared, own)) << "the agent's end changed something";
+
+  const std::string state = std::filesystem::path(agent().api_socket()).parent_path();
+  const auto released = integration::pinionctl(node(), {"release", "--state-dir", state});
+  ASSERT_TRUE(ok(released));
+  for (const auto* container : {&*shared, &rank->running}) {
+    EXPECT_EQ(file(*container), machine().topology.online) << *released;
+    EXPECT_TRUE(tasks_allowed(*container, machine().topology.online));
+  }
+
+  ASSERT_TRUE(ok(start_agent()));
+  EXPECT_TRUE(becomes_pinned(rank->running, {*shared}, kSoon));
+  EXPECT_TRUE(tasks_allowed(rank->running, file(rank->running)));
+  EXPECT_TRUE(is_kept_off(*shared, file(rank->running)));
+  EXPECT_TRUE(no_drift());
 }
 
 TEST_P(Guest_Numa, AFreeCoreThatGoesIsNotUsedUntilItIsBack) {
