@@ -202,6 +202,13 @@ Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int6
   return outcome;
 }
 
+bool Fleet::extend(std::string_view id, std::int64_t expires_ms) {
+  const auto promise = promises_.find(id);
+  if (promise == promises_.end()) return false;
+  promise->second.expires_ms = expires_ms;
+  return true;
+}
+
 bool Fleet::release(std::string_view id) {
   const auto promise = promises_.find(id);
   if (promise == promises_.end()) return false;

@@ -91,6 +91,8 @@ class Fleet {
   // a node that does not exist with kNotFound; what allocate() says is in the outcome.
   Result<topology::Outcome> promise(NodeIndex node, const topology::Request& request,
                                     std::int64_t expires_ms);
+  // Sets the time of a promise anew. False: there is none of that id.
+  bool extend(std::string_view id, std::int64_t expires_ms);
   // Gives the promise back. False: there is none, or it was confirmed.
   bool release(std::string_view id);
   // Gives back the promises whose time has come; returns their ids.

@@ -53,6 +53,8 @@ Request anonymous(Request request) {
   return request;
 }
 
+}  // namespace
+
 bool same_shape(const Request& a, const Request& b) {
   const auto key = [](const Request& r) {
     return std::tie(r.cpus, r.align, r.strength, r.smt, r.memory_policy, r.memory, r.near_device,
@@ -60,8 +62,6 @@ bool same_shape(const Request& a, const Request& b) {
   };
   return key(a) == key(b);
 }
-
-}  // namespace
 
 Draft::Draft(const Fleet& fleet, const Gang& gang, const std::vector<NodeIndex>* among)
     : fleet_(fleet), gang_(gang), placed_(gang.size()) {

@@ -18,6 +18,9 @@ namespace pinion::extender {
 // same task group belong together.
 using Gang = std::vector<topology::Request>;
 
+// Whether they ask for the same, whoever and of whatever task group they are.
+[[nodiscard]] bool same_shape(const topology::Request& a, const topology::Request& b);
+
 // How good a plan is, member by member in this order; less is better.
 struct Quality {
   int unplaced = 0;        // members without a node; 0 in a plan

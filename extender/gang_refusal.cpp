@@ -2,61 +2,22 @@
 
 #include <algorithm>
 
+#include "extender/hole_text.h"
+
 namespace pinion::extender {
 namespace {
 
-using topology::Align;
-using topology::Bytes;
 using topology::Holes;
 using topology::Request;
-
-// The alignment that a member may climb to.
-Align widest(const Request& request) {
-  return request.strength == topology::Strength::kRequired ? request.align : Align::kNone;
-}
-
-std::string in_one(Align align) {
-  switch (align) {
-    case Align::kL3:
-      return " in one L3 domain";
-    case Align::kNuma:
-      return " in one NUMA node";
-    case Align::kSocket:
-      return " on one socket";
-    case Align::kNone:
-      break;
-  }
-  return " on one node";
-}
-
-constexpr Bytes kMiB = Bytes{1} << 20;
-constexpr Bytes kGiB = Bytes{1} << 30;
-
-// Rounded up: what is asked, not less.
-std::string size_text(Bytes bytes) {
-  const bool in_gib = bytes % kGiB == 0;
-  const Bytes unit = in_gib ? kGiB : kMiB;
-  return std::to_string(bytes / unit + (bytes % unit == 0 ? 0 : 1)) + (in_gib ? " GiB" : " MiB");
-}
 
 std::string count_of_nodes(int nodes) {
   return std::to_string(nodes) + (nodes == 1 ? " node has" : " nodes have");
 }
 
-bool binds(const Request& request) {
-  return request.memory > 0 && request.memory_policy == topology::MemoryPolicy::kBind;
-}
-
-// "4 x 8 CPUs and 16 GiB in one NUMA node"
-std::string wanted_text(const GangRefusal& refusal) {
-  std::string text = std::to_string(refusal.need) + " x " + std::to_string(refusal.shape.cpus) +
-                     (refusal.shape.cpus == 1 ? " CPU" : " CPUs");
-  if (binds(refusal.shape)) text += " and " + size_text(refusal.shape.memory);
-  return text + in_one(widest(refusal.shape));
-}
-
 std::string text_of(const GangRefusal& refusal) {
-  const std::string needs = "needs " + wanted_text(refusal) + "; ";
+  // "4 x 8 CPUs and 16 GiB in one NUMA node"
+  const std::string needs =
+      "needs " + std::to_string(refusal.need) + " x " + hole_text(refusal.shape) + "; ";
   const std::string most = std::to_string(refusal.largest);
   const std::string elsewhere =
       refusal.memory ? "others lack the memory beside the CPUs" : "largest elsewhere " + most;
@@ -96,11 +57,11 @@ Survey look(const Fleet& fleet, const Draft& draft, const Request& request, int 
       survey.room += std::max(1, topology::take(holes, request, need));
       continue;
     }
-    const int largest = holes.largest(widest(request), request.smt);
+    const int largest = holes.largest(widest_align(request), request.smt);
     survey.largest = std::max(survey.largest, largest);
     Request dry = request;
     dry.memory = 0;
-    survey.memory = survey.memory || (binds(request) && fleet.fits(node, dry));
+    survey.memory = survey.memory || (binds_memory(request) && fleet.fits(node, dry));
   }
   return survey;
 }
@@ -147,7 +108,7 @@ GangRefusal refuse(const Fleet& fleet, const Draft& draft) {
     for (const NodeIndex node : draft.allowed()) {
       const Holes& idle = fleet.node(node).kind->idle;
       refusal.largest =
-          std::max(refusal.largest, idle.largest(widest(refusal.shape), refusal.shape.smt));
+          std::max(refusal.largest, idle.largest(widest_align(refusal.shape), refusal.shape.smt));
     }
   }
   refusal.text = text_of(refusal);

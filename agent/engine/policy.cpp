@@ -23,9 +23,10 @@ enum class Cpus { kByQos, kExclusive, kShared };
 constexpr std::array kCpus{Word<Cpus>{"exclusive", Cpus::kExclusive},
                            Word<Cpus>{"shared", Cpus::kShared}};
 
-constexpr std::array<std::string_view, 10> kNames{
-    "cpus", "align",      "strength", "smt",       "memory",
-    "job",  "task-group", "profile",  "isolation", "near-device"};
+// "gang-size" is for the extender.
+constexpr std::array<std::string_view, 11> kNames{
+    "cpus",       "align",   "strength",  "smt",         "memory",   "job",
+    "task-group", "profile", "isolation", "near-device", "gang-size"};
 
 // The annotations of one pod as one container sees them: "NAME.CONTAINER" before "NAME".
 class Annotations {

@@ -1,0 +1,35 @@
+// What a pod asks of Pinion, read with the agent's own rules, so that both say the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "extender/desk/pod.h"
+#include "topology/allocate.h"
+
+namespace pinion::extender {
+
+struct Demand {
+  enum class Kind {
+    kNone,     // no exclusive cores: the scheduler's own business
+    kSingle,   // a pod by itself
+    kMember,   // one of a gang of `size`
+    kRefused,  // its annotations contradict themselves or its resources: `text`
+  };
+  Kind kind = Kind::kNone;
+  // One for each container that gets cores, with claim_id() as its id; exactly one with kMember.
+  std::vector<topology::Request> requests;
+  std::string gang;  // "NAMESPACE/JOB"
+  int size = 0;      // members of the gang, 1 .. kMaxGang
+  std::string text;
+};
+
+inline constexpr int kMaxGang = 10'000;
+
+// Under which the fleet knows a container of a pod, before and after it exists.
+[[nodiscard]] std::string claim_id(std::string_view pod_uid, std::string_view container);
+
+// A gang is a job (pinion.dev/job) whose pods say how many they are: pinion.dev/gang-size.
+[[nodiscard]] Demand demand_of(const Pod& pod, const engine::Defaults& defaults);
+
+}  // namespace pinion::extender

@@ -1,0 +1,346 @@
+#include "extender/desk/desk.h"
+
+#include <algorithm>
+
+#include "extender/hole_text.h"
+
+namespace pinion::extender {
+namespace {
+
+constexpr std::int64_t kFirstPauseMs = 1000;
+constexpr std::int64_t kLongestPauseMs = 60'000;
+// Refused pods that one tick looks at, so that it never holds up a question for long.
+constexpr int kLooksPerTick = 64;
+
+constexpr std::uint8_t kPasses = 0;
+
+// All verdicts that are not said yet get this text.
+void refuse_all(FilterAnswer& answer, std::string text, bool hopeless) {
+  answer.texts.push_back({.text = std::move(text), .hopeless = hopeless});
+  std::fill(answer.verdict.begin(), answer.verdict.end(),
+            static_cast<std::uint8_t>(answer.texts.size()));
+}
+
+std::string needs_text(const std::vector<topology::Request>& requests) {
+  std::string text = "needs ";
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    text += (i == 0 ? "" : " and beside it ") + hole_text(requests[i]);
+  }
+  return text;
+}
+
+bool all_granted(const std::vector<topology::Outcome>& outcomes) {
+  return std::all_of(outcomes.begin(), outcomes.end(), [](const topology::Outcome& outcome) {
+    return std::holds_alternative<topology::Decision>(outcome);
+  });
+}
+
+}  // namespace
+
+Desk::Known* Desk::know(const Pod& pod, Demand demand) {
+  const auto found = pods_.find(pod.uid);
+  if (found != pods_.end()) {
+    // Its requests do not change while it waits; its gang's size may.
+    if (found->second.node.empty()) found->second.demand = std::move(demand);
+    return &found->second;
+  }
+  if (pods_.size() >= limits_.pods) return nullptr;
+  return &pods_.emplace(pod.uid, Known{.pod = ref_of(pod), .demand = std::move(demand), .node = {}})
+              .first->second;
+}
+
+bool Desk::fits(NodeIndex node, const std::vector<topology::Request>& requests) const {
+  if (requests.size() == 1) return fleet_.fits(node, requests.front());
+  const FleetNode& there = fleet_.node(node);
+  if (there.stale) return false;
+  return all_granted(topology::plan(there.topology(), there.ledger, requests).outcomes);
+}
+
+FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& nodes,
+                          std::int64_t now_ms) {
+  FilterAnswer answer;
+  answer.verdict.assign(nodes.size(), kPasses);
+  Demand demand = demand_of(pod, defaults_);
+  if (demand.kind == Demand::Kind::kNone) return answer;
+  answer.ours = true;
+  if (demand.kind == Demand::Kind::kRefused) {
+    refuse_all(answer, demand.text, true);
+    return answer;
+  }
+  Known* known = know(pod, std::move(demand));
+  if (known == nullptr) {
+    refuse_all(answer, "Pinion's extender knows too many pods", false);
+    return answer;
+  }
+  std::vector<NodeIndex> indices;
+  indices.reserve(nodes.size());
+  for (const auto& name : nodes) indices.push_back(fleet_.find(name));
+  if (known->demand.kind == Demand::Kind::kMember) {
+    filter_member(pod, known->demand, indices, nodes, now_ms, answer);
+  } else {
+    filter_single(known->demand, indices, answer);
+  }
+  const bool refused =
+      std::find(answer.verdict.begin(), answer.verdict.end(), kPasses) == answer.verdict.end();
+  if (refused) {
+    wait(ref_of(pod), now_ms);
+  } else {
+    waiting_.erase(pod.uid);
+  }
+  return answer;
+}
+
+void Desk::filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
+                         FilterAnswer& answer) const {
+  const std::string needs = needs_text(demand.requests);
+  answer.texts = {{.text = needs, .hopeless = false},
+                  {.text = needs + ", more than the node has", .hopeless = true},
+                  {.text = "no Pinion agent speaks for the node", .hopeless = true},
+                  {.text = "the node's Pinion agent is silent", .hopeless = true}};
+  enum : std::uint8_t { kFull = 1, kSmall, kNoAgent, kSilent };
+  const auto& requests = demand.requests;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodeIndex node = nodes[i];
+    if (node < 0) {
+      answer.verdict[i] = kNoAgent;
+    } else if (fleet_.node(node).stale) {
+      answer.verdict[i] = kSilent;
+    } else if (!fleet_.may_fit(node, requests.front()) || !fits(node, requests)) {
+      const bool ever = std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
+        return fleet_.fits_idle(node, request);
+      });
+      answer.verdict[i] = ever ? kFull : kSmall;
+    }
+  }
+}
+
+void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
+                         const std::vector<std::string_view>& names, std::int64_t now_ms,
+                         FilterAnswer& answer) {
+  std::vector<NodeIndex> among;
+  for (const NodeIndex node : nodes) {
+    if (node >= 0 && !fleet_.node(node).stale) among.push_back(node);
+  }
+  std::sort(among.begin(), among.end(),
+            [&](NodeIndex a, NodeIndex b) { return fleet_.node(a).name < fleet_.node(b).name; });
+  const auto offer = gangs_.offer(ref_of(pod), demand, among, now_ms);
+  if (offer.node.empty()) {
+    refuse_all(answer, offer.text, offer.never);
+    return;
+  }
+  refuse_all(answer, "the plan of its gang has another node for it", true);
+  const auto planned = std::find(names.begin(), names.end(), offer.node);
+  if (planned == names.end()) {
+    effects_.nominations.push_back({.pod = ref_of(pod), .node = offer.node});
+    return;
+  }
+  answer.verdict[static_cast<std::size_t>(planned - names.begin())] = kPasses;
+}
+
+std::vector<int> Desk::scores(const Pod& pod, const std::vector<std::string_view>& nodes) const {
+  std::vector<int> scores(nodes.size(), 0);
+  const auto known = pods_.find(pod.uid);
+  if (known == pods_.end()) return scores;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodeIndex node = fleet_.find(nodes[i]);
+    if (node >= 0) scores[i] = fleet_.hole_score(node, known->second.demand.requests.front());
+  }
+  return scores;
+}
+
+// All of its containers or none.
+bool Desk::promise(const std::string& node, const Demand& demand, std::int64_t expires_ms) {
+  for (std::size_t i = 0; i < demand.requests.size(); ++i) {
+    const auto outcome = fleet_.promise(fleet_.find(node), demand.requests[i], expires_ms);
+    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) continue;
+    for (std::size_t done = 0; done < i; ++done) fleet_.release(demand.requests[done].id);
+    return false;
+  }
+  return true;
+}
+
+void Desk::release(const Known& known) {
+  for (const auto& request : known.demand.requests) fleet_.release(request.id);
+  freed_ = true;
+}
+
+BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ticket,
+                      std::int64_t now_ms) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return {};
+  Known& known = found->second;
+  if (known.demand.kind == Demand::Kind::kMember) {
+    return gangs_.bind(known.demand.gang, uid, node, ticket, now_ms);
+  }
+  if (!known.node.empty()) {
+    return {.kind = BindAnswer::Kind::kRefuse, .text = "its binding is under way"};
+  }
+  if (!promise(node, known.demand, now_ms + limits_.confirm_ms)) {
+    wait(known.pod, now_ms);
+    return {.kind = BindAnswer::Kind::kRefuse,
+            .text = needs_text(known.demand.requests) + ", taken meanwhile"};
+  }
+  known.node = node;
+  return {.kind = BindAnswer::Kind::kGo, .text = {}};
+}
+
+void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  Known& known = found->second;
+  if (known.demand.kind == Demand::Kind::kMember) {
+    gangs_.bound(known.demand.gang, uid, done, now_ms);
+    return;
+  }
+  if (done) return;
+  release(known);
+  known.node.clear();
+}
+
+std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> proposals) const {
+  const Demand demand = demand_of(pod, defaults_);
+  if (demand.kind == Demand::Kind::kNone) return proposals;
+  std::erase_if(proposals, [&](const Eviction& eviction) {
+    const NodeIndex node = fleet_.find(eviction.node);
+    if (demand.kind == Demand::Kind::kRefused || node < 0 || fleet_.node(node).stale) return true;
+    topology::Ledger ledger = fleet_.node(node).ledger;
+    for (const auto& uid : eviction.victims) {
+      const std::string prefix = claim_id(uid, "");
+      std::vector<std::string> ids;
+      for (auto claim = ledger.claims().lower_bound(prefix);
+           claim != ledger.claims().end() && claim->first.starts_with(prefix); ++claim) {
+        ids.push_back(claim->first);
+      }
+      for (const auto& id : ids) ledger.release(id);
+    }
+    const auto& topology = fleet_.node(node).topology();
+    return !all_granted(topology::plan(topology, std::move(ledger), demand.requests).outcomes);
+  });
+  return proposals;
+}
+
+bool Desk::seen(const Pod& pod, std::int64_t now_ms) {
+  if (pod.over) {
+    gone(pod.uid);
+    return true;
+  }
+  Demand demand = demand_of(pod, defaults_);
+  if (demand.kind == Demand::Kind::kNone || demand.kind == Demand::Kind::kRefused) return true;
+  Known* known = know(pod, std::move(demand));
+  if (known == nullptr) return true;
+  const bool member = known->demand.kind == Demand::Kind::kMember;
+  if (pod.node.empty()) {
+    if (member) gangs_.known(ref_of(pod), known->demand);
+    return true;
+  }
+  waiting_.erase(pod.uid);
+  if (member) gangs_.found_bound(ref_of(pod), known->demand, pod.node);
+  known->node = pod.node;
+  const auto& requests = known->demand.requests;
+  const bool held = std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
+    fleet_.extend(request.id, now_ms + limits_.confirm_ms);
+    return fleet_.knows(request.id);
+  });
+  // A node that no agent speaks for yet will hear of it by its own report.
+  if (held || fleet_.find(pod.node) < 0) return true;
+  return promise(pod.node, known->demand, now_ms + limits_.confirm_ms);
+}
+
+void Desk::gone(const std::string& uid) {
+  waiting_.erase(uid);
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  if (found->second.demand.kind == Demand::Kind::kMember) {
+    gangs_.gone(found->second.demand.gang, uid);
+  }
+  release(found->second);
+  pods_.erase(found);
+}
+
+Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t now_ms) {
+  freed_ = true;
+  return fleet_.report(std::move(report), now_ms);
+}
+
+void Desk::heard(std::string_view node, std::int64_t now_ms) {
+  const NodeIndex index = fleet_.find(node);
+  if (index < 0) return;
+  freed_ = freed_ || fleet_.node(index).stale;
+  fleet_.heard(index, now_ms);
+}
+
+void Desk::measured(std::string_view node, MissRates rates) {
+  const NodeIndex index = fleet_.find(node);
+  if (index >= 0) fleet_.measured(index, std::move(rates));
+}
+
+void Desk::lost(std::string_view node) {
+  fleet_.remove(node);
+}
+
+void Desk::wait(const PodRef& pod, std::int64_t now_ms) {
+  const auto [entry, fresh] = waiting_.try_emplace(pod.uid, Waiting{.pod = pod});
+  if (fresh) entry->second.pause_ms = kFirstPauseMs;
+  entry->second.again_ms = std::max(entry->second.again_ms, now_ms);
+}
+
+bool Desk::fits_somewhere(const Demand& demand) const {
+  if (demand.kind == Demand::Kind::kMember) return gangs_.would_fit(demand.gang);
+  if (demand.requests.size() == 1) return fleet_.best_node(demand.requests.front()) >= 0;
+  for (NodeIndex node = 0; node < fleet_.size(); ++node) {
+    if (!fleet_.node(node).name.empty() && fits(node, demand.requests)) return true;
+  }
+  return false;
+}
+
+// Of the refused, those that would fit now are touched; each again only after a pause that doubles,
+// for the scheduler may have reasons of its own to refuse them.
+void Desk::wake(std::int64_t now_ms) {
+  std::map<std::string, bool> gangs;
+  freed_ = false;
+  auto entry = waiting_.upper_bound(looked_at_);
+  for (int looks = 0; looks < kLooksPerTick; ++looks, ++entry) {
+    if (entry == waiting_.end()) {
+      looked_at_.clear();
+      return;
+    }
+    looked_at_ = entry->first;
+    if (entry->second.again_ms > now_ms) {
+      freed_ = true;  // it is to be looked at later
+      continue;
+    }
+    const auto known = pods_.find(entry->first);
+    if (known == pods_.end()) continue;
+    const Demand& demand = known->second.demand;
+    bool fits = false;
+    if (demand.kind == Demand::Kind::kMember) {
+      const auto [of_gang, fresh] = gangs.try_emplace(demand.gang, false);
+      if (fresh) of_gang->second = fits_somewhere(demand);
+      fits = of_gang->second;
+    } else {
+      fits = fits_somewhere(demand);
+    }
+    if (!fits) continue;
+    Waiting& waiting = entry->second;
+    effects_.wake.push_back(waiting.pod);
+    waiting.again_ms = now_ms + waiting.pause_ms;
+    waiting.pause_ms = std::min(2 * waiting.pause_ms, kLongestPauseMs);
+  }
+  freed_ = true;  // the rest, the next time
+}
+
+void Desk::tick(std::int64_t now_ms) {
+  gangs_.tick(now_ms);
+  if (std::exchange(given_up_, gangs_.counters().given_up) != gangs_.counters().given_up) {
+    freed_ = true;
+  }
+  if (!fleet_.expire(now_ms).empty()) freed_ = true;
+  if (freed_ && !waiting_.empty()) wake(now_ms);
+}
+
+Effects Desk::take_effects() {
+  effects_.answered = gangs_.take_answered();
+  return std::exchange(effects_, {});
+}
+
+}  // namespace pinion::extender

@@ -1,0 +1,125 @@
+// Where the scheduler's questions are answered: which nodes a pod may go to, which is best, whether
+// its binding may be made. Sole owner of the fleet, the promises and the gangs; takes one event at
+// a time and says what is to be done outside (effects.h). No clock, no thread, no network.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "extender/desk/demand.h"
+#include "extender/desk/effects.h"
+#include "extender/desk/gangs.h"
+#include "extender/fleet.h"
+
+namespace pinion::extender {
+
+struct FilterAnswer {
+  struct Text {
+    std::string text;       // no node's name in it: the scheduler counts equal ones
+    bool hopeless = false;  // evicting pods there would not help
+  };
+  bool ours = false;  // else all nodes pass
+  std::vector<std::uint8_t>
+      verdict;  // by position of the node: 0 passes, else index into texts + 1
+  std::vector<Text> texts;
+};
+
+// A node of the scheduler's proposal to evict pods, and whom.
+struct Eviction {
+  std::string node;
+  std::vector<std::string> victims;  // uids
+};
+
+class Desk {
+ public:
+  Desk(const engine::Defaults& defaults, const DeskLimits& limits)
+      : defaults_(defaults), limits_(limits), gangs_(fleet_, limits_) {}
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  // --- the scheduler's questions
+
+  FilterAnswer filter(const Pod& pod, const std::vector<std::string_view>& nodes,
+                      std::int64_t now_ms);
+  // 0 .. 10 by position of the node; all 0 for a pod that is not ours.
+  std::vector<int> scores(const Pod& pod, const std::vector<std::string_view>& nodes) const;
+  BindAnswer bind(const std::string& uid, const std::string& node, Ticket ticket,
+                  std::int64_t now_ms);
+  // After a kGo: what the API server said.
+  void bound(const std::string& uid, bool done, std::int64_t now_ms);
+  // Those of the proposals after which the pod would get its cores; all for a pod that is not ours.
+  std::vector<Eviction> preempt(const Pod& pod, std::vector<Eviction> proposals) const;
+
+  // --- what the API server tells
+
+  // The pod exists. One that is bound already and that no agent has reported yet is promised its
+  // cores; false where its node has no room for it, and the agent there will refuse it.
+  bool seen(const Pod& pod, std::int64_t now_ms);
+  // It is deleted.
+  void gone(const std::string& uid);
+
+  // --- what the agents tell
+
+  Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
+  void heard(std::string_view node, std::int64_t now_ms);
+  void measured(std::string_view node, MissRates rates);
+  void lost(std::string_view node);  // the node is no more
+  // Nodes silent for `silent_ms` get no pods; returns how many those are.
+  int age(std::int64_t now_ms, std::int64_t silent_ms) { return fleet_.age(now_ms, silent_ms); }
+
+  // To be called a few times a second: ends what has lasted too long, and finds the refused pods
+  // that would fit now.
+  void tick(std::int64_t now_ms);
+  void refuse_held(const std::string& why) { gangs_.refuse_held(why); }
+
+  // What is to be done since the last call.
+  Effects take_effects();
+
+  [[nodiscard]] const Fleet& fleet() const { return fleet_; }
+  [[nodiscard]] const std::map<std::string, GangState>& gangs() const { return gangs_.all(); }
+  [[nodiscard]] const Gangs::Counters& gang_counters() const { return gangs_.counters(); }
+  [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+  [[nodiscard]] std::size_t pods() const { return pods_.size(); }
+
+ private:
+  struct Known {
+    PodRef pod;
+    Demand demand;
+    std::string node;  // where its cores are promised, or it is bound; empty: nowhere
+  };
+  // Refused, until it fits or is gone.
+  struct Waiting {
+    PodRef pod;
+    std::int64_t again_ms = 0;  // not touched before
+    std::int64_t pause_ms = 0;  // grows with each time that waking did not help
+  };
+
+  Known* know(const Pod& pod, Demand demand);
+  void filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
+                     FilterAnswer& answer) const;
+  void filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
+                     const std::vector<std::string_view>& names, std::int64_t now_ms,
+                     FilterAnswer& answer);
+  [[nodiscard]] bool fits(NodeIndex node, const std::vector<topology::Request>& requests) const;
+  [[nodiscard]] bool fits_somewhere(const Demand& demand) const;
+  bool promise(const std::string& node, const Demand& demand, std::int64_t expires_ms);
+  void release(const Known& known);
+  void wait(const PodRef& pod, std::int64_t now_ms);
+  void wake(std::int64_t now_ms);
+
+  engine::Defaults defaults_;
+  DeskLimits limits_;
+  Fleet fleet_;
+  Gangs gangs_;
+  std::map<std::string, Known, std::less<>> pods_;  // by uid; those with a demand
+  std::map<std::string, Waiting> waiting_;          // by uid
+  std::string looked_at_;                           // of waiting_, last
+  bool freed_ = false;                              // something may fit that did not
+  std::uint64_t given_up_ = 0;                      // plans, when it was last looked
+  Effects effects_;
+};
+
+}  // namespace pinion::extender

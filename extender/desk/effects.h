@@ -1,0 +1,56 @@
+// What a decision wants done outside: data for the shell, which does it in this order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "extender/desk/pod.h"
+
+namespace pinion::extender {
+
+// A bind call of the scheduler that waits for its answer; chosen by the caller, never 0.
+using Ticket = std::uint64_t;
+
+// The held call's answer: make the binding, or say why not.
+struct Answered {
+  Ticket ticket = 0;
+  bool go = false;
+  std::string text;  // where it may not
+
+  bool operator==(const Answered&) const = default;
+};
+
+// The scheduler did not offer the node that is kept for the pod: it is to be named in the pod's
+// status, and then is offered first.
+struct Nomination {
+  PodRef pod;
+  std::string node;
+
+  bool operator==(const Nomination&) const = default;
+};
+
+struct Effects {
+  std::vector<Answered> answered;
+  std::vector<Nomination> nominations;
+  // Pods to be touched, so that the scheduler asks for them again: they would fit now.
+  std::vector<PodRef> wake;
+
+  [[nodiscard]] bool empty() const {
+    return answered.empty() && nominations.empty() && wake.empty();
+  }
+};
+
+// What becomes of a bind call.
+struct BindAnswer {
+  enum class Kind {
+    kGo,       // make the binding now and report with bound()
+    kHold,     // an Answered with its ticket will come
+    kRefuse,   // `text` says why
+    kUnknown,  // nobody has told of this pod
+  };
+  Kind kind = Kind::kUnknown;
+  std::string text;
+};
+
+}  // namespace pinion::extender

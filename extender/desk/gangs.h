@@ -1,0 +1,129 @@
+// Gangs between the first question about a member and the last binding: a gang's places are kept on
+// the fleet all at once or not at all, its binds are held until all members have come, and then all
+// go or all are refused.
+//
+// Nothing waits for anything without a limit: a held bind ends when the gang is whole, when
+// `hold_ms` have passed since the first one was held, or when a member is gone; places without a
+// binding are given back when nobody has asked for the gang for `keep_ms`. Two gangs cannot block
+// each other: neither ever keeps a part of its places while it waits for the rest.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "extender/desk/demand.h"
+#include "extender/desk/effects.h"
+#include "extender/fleet.h"
+#include "extender/gang_plan.h"
+
+namespace pinion::extender {
+
+struct DeskLimits {
+  std::int64_t hold_ms = 20'000;      // a bind call is held; below the scheduler's time-out for it
+  std::int64_t keep_ms = 60'000;      // places are kept without a question about the gang
+  std::int64_t confirm_ms = 300'000;  // from the binding until the agent reports the container
+  int plan_steps = 2000;              // PlanLimits::steps
+  std::size_t pods = 200'000;         // known at once
+};
+
+struct Place {
+  enum class State {
+    kFree,     // kept for a member that nobody has told of yet
+    kTaken,    // kept for `member`
+    kHeld,     // the member's bind is held
+    kBinding,  // the API server is being asked
+    kBound,
+  };
+  State state = State::kFree;
+  topology::Request request;  // its id is the one under which the fleet keeps it
+  std::string node;
+  PodRef member;      // none while free
+  Ticket ticket = 0;  // while held
+
+  // The member is bound there, or may be at any moment: not to be taken back.
+  [[nodiscard]] bool fixed() const { return state == State::kBinding || state == State::kBound; }
+};
+
+struct GangMember {
+  PodRef pod;
+  topology::Request request;
+};
+
+struct GangState {
+  int size = 0;
+  std::map<std::string, GangMember> members;  // all that were told of, by uid
+  // Of the fixed members, or of all `size`.
+  std::vector<Place> places;
+  std::int64_t asked_ms = 0;  // the last question about it
+  std::int64_t held_ms = 0;   // the first of the held binds came
+  std::string waits;          // why it has no places; empty: it has, or nobody has asked
+  std::string why;            // how its places were chosen
+};
+
+class Gangs {
+ public:
+  // Both must outlive it.
+  Gangs(Fleet& fleet, const DeskLimits& limits) : fleet_(fleet), limits_(limits) {}
+
+  struct Offer {
+    std::string node;    // kept for the member; empty: none
+    std::string text;    // why none
+    bool never = false;  // and evicting others would not help
+  };
+  // Where the member may go. `among`: the nodes that the scheduler would take. Precondition: a
+  // demand of kind kMember.
+  Offer offer(const PodRef& pod, const Demand& demand, const std::vector<NodeIndex>& among,
+              std::int64_t now_ms);
+  // The member exists; no question yet.
+  void known(const PodRef& pod, const Demand& demand);
+  // The member is bound already (found so after a start).
+  void found_bound(const PodRef& pod, const Demand& demand, const std::string& node);
+  // Precondition: a member that offer(), known() or found_bound() was told of.
+  BindAnswer bind(const std::string& gang, const std::string& uid, const std::string& node,
+                  Ticket ticket, std::int64_t now_ms);
+  // What the API server said of the binding that a kGo asked for.
+  void bound(const std::string& gang, const std::string& uid, bool done, std::int64_t now_ms);
+  // The member is no more, or has finished.
+  void gone(const std::string& gang, const std::string& uid);
+  // Ends what has lasted too long.
+  void tick(std::int64_t now_ms);
+
+  // Whether a gang that was refused has its places now, or would get them.
+  [[nodiscard]] bool would_fit(const std::string& gang) const;
+  // All held binds are refused, for instance because the extender stops.
+  void refuse_held(const std::string& why);
+
+  [[nodiscard]] const std::map<std::string, GangState>& all() const { return gangs_; }
+  // The answers to held binds since the last call.
+  std::vector<Answered> take_answered() { return std::exchange(answered_, {}); }
+
+  struct Counters {
+    std::uint64_t planned = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t whole = 0;     // all members were let go together
+    std::uint64_t given_up = 0;  // plans that were taken back
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  static Place* place_of(GangState& gang, const std::string& uid);
+  [[nodiscard]] bool stands(const GangState& gang) const;
+  [[nodiscard]] Gang missing(const std::string& key, const GangState& gang,
+                             const topology::Request& like) const;
+  std::optional<GangRefusal> plan(const std::string& key, GangState& gang, const Demand& demand,
+                                  const std::vector<NodeIndex>& among);
+  bool take(GangState& gang, Place& place, const PodRef& pod, const topology::Request& request);
+  void take_back(GangState& gang, const std::string& why);
+  BindAnswer let_go(GangState& gang, Ticket own);
+
+  Fleet& fleet_;
+  const DeskLimits& limits_;
+  std::map<std::string, GangState> gangs_;
+  std::vector<Answered> answered_;
+  Counters counters_;
+};
+
+}  // namespace pinion::extender

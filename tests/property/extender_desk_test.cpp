@@ -1,0 +1,345 @@
+// The scheduler, the API server, the agents and the owners of pods play against the desk in random
+// order: calls time out, bindings fail or land late, pods vanish, nodes go. A deterministic
+// schedule of events, chosen by rapidcheck.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <memory>
+
+#include "extender/desk/desk.h"
+#include "tests/property/topology_gen.h"
+#include "tests/support/machine.h"
+
+namespace pinion::extender {
+namespace {
+
+using topology::one_in;
+using topology::pick_below;
+
+constexpr DeskLimits kLimits{.hold_ms = 1000, .keep_ms = 4000, .confirm_ms = 9000};
+constexpr int kCpus = 8;
+
+class World {
+ public:
+  World() {
+    for (const char* node : {"a", "b", "c"}) come(node);
+  }
+
+  void step() {
+    switch (pick_below(12)) {
+      case 0:
+        create();
+        break;
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+        ask();
+        break;
+      case 5:
+      case 6:
+        answer_of_the_api_server();
+        break;
+      case 7:
+        report();
+        break;
+      case 8:
+        remove_pod();
+        break;
+      case 9:
+        one_in(6) ? toggle_node() : tell_of_a_pod();
+        break;
+      default:
+        now_ += pick_below(400);
+        desk_.tick(now_);
+    }
+    take_effects();
+    check();
+  }
+
+  // All pods go: nothing is left of them.
+  void end() {
+    while (!api_.empty()) answer_of_the_api_server();
+    while (!pods_.empty()) remove(pods_.begin()->first);
+    take_effects();
+    RC_ASSERT(held_.empty());
+    for (const auto& [node, ledger] : agents_) report(node);
+    now_ += kLimits.confirm_ms + kLimits.keep_ms;
+    desk_.tick(now_);
+    RC_ASSERT(desk_.gangs().empty());
+    RC_ASSERT(desk_.pods() == 0U);
+    RC_ASSERT(desk_.waiting() == 0U);
+    RC_ASSERT(desk_.fleet().promises() == 0U);
+  }
+
+  [[nodiscard]] int bindings() const { return bindings_; }
+  [[nodiscard]] int whole() const { return static_cast<int>(desk_.gang_counters().whole); }
+
+ private:
+  struct SimPod {
+    Pod pod;
+    bool in_call = false;  // its bind call is under way, as the scheduler sees it
+    bool bound = false;
+  };
+  struct ApiCall {
+    std::string uid;
+    std::string node;
+  };
+
+  void come(const std::string& node) {
+    NodeReport report;
+    report.name = node;
+    report.topology = machine_;
+    report.reserved = topology::CpuSet{0};
+    report.instance = std::to_string(++instances_);
+    report.generation = 1;
+    const auto [agent, fresh] = agents_.try_emplace(node, topology::Ledger(topology::CpuSet{0}));
+    for (const auto& [id, claim] : agent->second.claims()) report.claims.push_back(claim);
+    RC_ASSERT(bool(desk_.report(std::move(report), now_)));
+  }
+
+  void create() {
+    const int job = pick_below(4);
+    Pod pod;
+    pod.uid = "u" + std::to_string(created_++);
+    pod.name_space = "n";
+    pod.name = pod.uid;
+    pod.qos = engine::Qos::kGuaranteed;
+    // Gangs of one size each, so that they fit in any order of arrival.
+    pod.containers = {{.name = "c", .milli_cpus = 1000 * (1 + job), .memory = 0}};
+    if (job < 3) {
+      const std::string name = "j" + std::to_string(job);
+      int alive = 0;
+      for (const auto& [uid, other] : pods_) {
+        const auto of = other.pod.annotations.find("pinion.dev/job");
+        alive += of != other.pod.annotations.end() && of->second == name ? 1 : 0;
+      }
+      if (alive > 1 + job) return;  // sometimes one more than the gang says it has
+      pod.annotations = {{"pinion.dev/job", name},
+                         {"pinion.dev/gang-size", std::to_string(2 + job)}};
+      if (alive > job && !one_in(4)) return;
+    }
+    pods_[pod.uid].pod = pod;
+  }
+
+  SimPod* some_pod() {
+    if (pods_.empty()) return nullptr;
+    return &std::next(pods_.begin(), pick_below(static_cast<int>(pods_.size())))->second;
+  }
+
+  // One cycle of the scheduler for one pod, up to the bind call; it may have given up an earlier
+  // call that is still held or under way.
+  void ask() {
+    std::vector<SimPod*> open;
+    for (auto& [uid, each] : pods_) {
+      if (!each.bound && (!each.in_call || one_in(20))) open.push_back(&each);
+    }
+    if (open.empty()) return;
+    SimPod* pod = open[static_cast<std::size_t>(pick_below(static_cast<int>(open.size())))];
+    std::vector<std::string_view> names;
+    for (const auto& [node, ledger] : agents_) {
+      if (!one_in(10)) names.push_back(node);
+    }
+    const auto answer = desk_.filter(pod->pod, names, now_);
+    RC_ASSERT(answer.ours);
+    RC_ASSERT(answer.verdict.size() == names.size());
+    std::vector<std::string_view> passed;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (answer.verdict[i] == 0) {
+        passed.push_back(names[i]);
+      } else {
+        RC_ASSERT(!answer.texts.at(answer.verdict[i] - 1U).text.empty());
+      }
+    }
+    pod->in_call = false;
+    if (passed.empty() || one_in(20)) return;  // or the scheduler dies here
+    const std::string node(
+        passed[static_cast<std::size_t>(pick_below(static_cast<int>(passed.size())))]);
+    const Ticket ticket = ++tickets_;
+    const auto bind = desk_.bind(pod->pod.uid, node, ticket, now_);
+    RC_ASSERT(bind.kind != BindAnswer::Kind::kUnknown);
+    if (bind.kind == BindAnswer::Kind::kRefuse) return;
+    pod->in_call = true;
+    if (bind.kind == BindAnswer::Kind::kHold) {
+      held_[ticket] = {pod->pod.uid, node, now_};
+      return;
+    }
+    check_whole(pod->pod.uid);
+    go(pod->pod.uid, node);
+  }
+
+  void go(const std::string& uid, const std::string& node) { api_.push_back({uid, node}); }
+
+  // Nobody of a gang goes before all of it do.
+  void check_whole(const std::string& uid) {
+    const auto pod = pods_.find(uid);
+    if (pod == pods_.end()) return;
+    const Demand demand = demand_of(pod->second.pod, {});
+    if (demand.kind != Demand::Kind::kMember) return;
+    const GangState& gang = desk_.gangs().at(demand.gang);
+    RC_ASSERT(gang.places.size() == static_cast<std::size_t>(gang.size));
+    for (const Place& place : gang.places) RC_ASSERT(place.fixed());
+  }
+
+  void take_effects() {
+    const Effects effects = desk_.take_effects();
+    for (const auto& answered : effects.answered) {
+      const auto held = held_.find(answered.ticket);
+      RC_ASSERT(held != held_.end());  // each held call is answered, and once
+      if (answered.go) {
+        check_whole(held->second.uid);
+        go(held->second.uid, held->second.node);
+      } else {
+        RC_ASSERT(!answered.text.empty());
+        const auto pod = pods_.find(held->second.uid);
+        if (pod != pods_.end()) pod->second.in_call = false;
+      }
+      held_.erase(held);
+    }
+    for (const auto& pod : effects.wake) RC_ASSERT(pods_.contains(pod.uid));
+    for (const auto& nomination : effects.nominations) {
+      RC_ASSERT(pods_.contains(nomination.pod.uid));
+    }
+  }
+
+  // The binding lands or fails; the desk is told of it, the pod's agent starts it.
+  void answer_of_the_api_server() {
+    if (api_.empty()) return;
+    const auto at = api_.begin() + pick_below(static_cast<int>(api_.size()));
+    const ApiCall call = *at;
+    api_.erase(at);
+    const auto pod = pods_.find(call.uid);
+    const bool done = pod != pods_.end() && !pod->second.bound && !one_in(6);
+    if (done) {
+      pod->second.bound = true;
+      pod->second.pod.node = call.node;
+      ++bindings_;
+    }
+    if (pod != pods_.end()) pod->second.in_call = false;
+    desk_.bound(call.uid, done, now_);
+    take_effects();
+  }
+
+  // The kubelet of the node starts what is bound there; the agent gives cores and reports.
+  void report(const std::string& node) {
+    topology::Ledger& ledger = agents_.at(node);
+    for (const auto& [uid, pod] : pods_) {
+      if (!pod.bound || pod.pod.node != node) continue;
+      const auto request = demand_of(pod.pod, {}).requests.front();
+      if (ledger.find(request.id) != nullptr) continue;
+      const auto outcome = topology::allocate(*machine_, ledger, request);
+      // Nothing bounces off a node, but where one has come and gone meanwhile.
+      if (const auto* decision = std::get_if<topology::Decision>(&outcome)) {
+        ledger.commit(decision->claim);
+      } else {
+        RC_ASSERT(nodes_gone_);
+      }
+    }
+    NodeReport report;
+    report.name = node;
+    report.instance = std::to_string(instances_);
+    report.generation = ++generation_;
+    report.topology = machine_;
+    report.reserved = topology::CpuSet{0};
+    for (const auto& [id, claim] : ledger.claims()) report.claims.push_back(claim);
+    RC_ASSERT(bool(desk_.report(std::move(report), now_)));
+  }
+  void report() {
+    if (agents_.empty()) return;
+    report(std::next(agents_.begin(), pick_below(static_cast<int>(agents_.size())))->first);
+  }
+
+  void remove(std::string uid) {
+    const auto pod = pods_.find(uid);
+    if (pod->second.bound) {
+      const auto agent = agents_.find(pod->second.pod.node);
+      if (agent != agents_.end()) agent->second.release(claim_id(uid, "c"));
+    }
+    pods_.erase(pod);
+    desk_.gone(uid);
+    take_effects();
+  }
+  void remove_pod() {
+    const SimPod* pod = some_pod();
+    if (pod != nullptr && one_in(2)) remove(pod->pod.uid);
+  }
+
+  // The watch of the API server, always a little late or early.
+  void tell_of_a_pod() {
+    const SimPod* pod = some_pod();
+    if (pod != nullptr) desk_.seen(pod->pod, now_);
+  }
+
+  void toggle_node() {
+    nodes_gone_ = true;
+    if (agents_.size() > 1 && one_in(2)) {
+      const auto agent = agents_.begin();
+      // Its pods go with it.
+      std::vector<std::string> lost;
+      for (const auto& [uid, pod] : pods_) {
+        if (pod.bound && pod.pod.node == agent->first) lost.push_back(uid);
+      }
+      for (const auto& uid : lost) remove(uid);
+      desk_.lost(agent->first);
+      agents_.erase(agent);
+    } else {
+      for (const char* node : {"a", "b", "c"}) {
+        if (!agents_.contains(node)) come(node);
+      }
+    }
+  }
+
+  void check() {
+    for (const auto& [ticket, call] : held_) {
+      RC_ASSERT(now_ - call.since < kLimits.hold_ms + 400);  // one tick is late at most
+    }
+    // Places are kept for all of a gang or for none.
+    for (const auto& [key, gang] : desk_.gangs()) {
+      std::size_t kept = 0;
+      std::size_t open = 0;
+      for (const Place& place : gang.places) {
+        kept += place.fixed() ? 1U : 0U;
+        open += place.fixed() ? 0U : 1U;
+        // What is kept is really kept.
+        if (!place.fixed() && desk_.fleet().find(place.node) >= 0 && !nodes_gone_) {
+          RC_ASSERT(desk_.fleet().knows(place.request.id));
+        }
+      }
+      RC_ASSERT(open == 0U || kept + open == static_cast<std::size_t>(gang.size));
+      RC_ASSERT(kept <= static_cast<std::size_t>(gang.size));
+    }
+  }
+
+  struct HeldCall {
+    std::string uid;
+    std::string node;
+    std::int64_t since = 0;
+  };
+
+  std::shared_ptr<const topology::Topology> machine_ = std::make_shared<const topology::Topology>(
+      test_support::machine({.cores_per_l3 = kCpus, .memory_per_node = 64 * test_support::kGiB}));
+  Desk desk_{engine::Defaults(), kLimits};
+  std::int64_t now_ = 1;
+  std::map<std::string, topology::Ledger> agents_;
+  std::map<std::string, SimPod> pods_;
+  std::map<Ticket, HeldCall> held_;
+  std::vector<ApiCall> api_;
+  Ticket tickets_ = 0;
+  int created_ = 0;
+  int instances_ = 0;
+  std::uint64_t generation_ = 1;
+  int bindings_ = 0;
+  bool nodes_gone_ = false;
+};
+
+RC_GTEST_PROP(Desk, SurvivesAnyInterleaving, ()) {
+  World world;
+  const int steps = *rc::gen::inRange(100, 600);
+  for (int i = 0; i < steps; ++i) world.step();
+  RC_CLASSIFY(world.bindings() > 0, "something was bound");
+  RC_CLASSIFY(world.whole() > 0, "a gang was let go");
+  world.end();
+}
+
+}  // namespace
+}  // namespace pinion::extender
