@@ -17,6 +17,8 @@ enum class Errc {
   kExhausted,    // a limit or a resource is used up
   kUnavailable,  // try again later
   kDenied,       // permission
+  kConflict,     // somebody else was first: read again and decide anew
+  kGone,         // a position in a history that is not kept any more: start from the present
   kInternal,     // a defect of ours
 };
 

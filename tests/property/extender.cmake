@@ -5,3 +5,8 @@ pinion_test(extender_properties
     ${CMAKE_CURRENT_LIST_DIR}/extender_desk_test.cpp
   LINK extender_desk test_support rapidcheck rapidcheck_gtest
   LABELS property)
+
+pinion_test(extender_election_properties
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_election_test.cpp
+  LINK extender_election rapidcheck rapidcheck_gtest
+  LABELS property)

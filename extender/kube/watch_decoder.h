@@ -1,0 +1,49 @@
+// The bytes of a watch, one JSON object on each line, to events. No I/O: fed with bytes in any
+// split.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace pinion::kube {
+
+struct WatchEvent {
+  enum class Kind {
+    kAdded,
+    kModified,
+    kDeleted,
+    kBookmark,  // only metadata.resourceVersion counts
+    kError,     // the object is a Status
+  };
+  Kind kind = Kind::kError;
+  nlohmann::json object;
+};
+
+class WatchDecoder {
+ public:
+  static constexpr std::size_t kMaxLine = std::size_t{16} << 20;
+
+  explicit WatchDecoder(std::size_t max_line = kMaxLine) : max_line_(max_line) {}
+
+  // Hands out the events of all lines that are complete now, in order; empty lines are none.
+  // Errors: kExhausted for a line of more than `max_line` bytes, kInvalid for one that is no event:
+  // no JSON, another type, no object. The events before it were handed out; nothing is decoded
+  // after an error.
+  Status feed(std::string_view bytes, const std::function<void(WatchEvent)>& handle);
+
+  // The bytes so far end within a line.
+  [[nodiscard]] bool within_line() const { return !line_.empty(); }
+
+ private:
+  Status take_line(std::string_view line, const std::function<void(WatchEvent)>& handle);
+
+  std::size_t max_line_;
+  std::string line_;  // what has arrived of the line at the end, at most max_line_
+  bool broken_ = false;
+};
+
+}  // namespace pinion::kube
