@@ -10,7 +10,7 @@ guest_packages=(
   base-files bash dash coreutils findutils grep sed mount util-linux procps numactl
   libabsl20220623 libbenchmark1debian libbrotli1 libc-ares2 libcgroup2 libcpp-httplib0.11 libfmt9
   libgrpc++1.51 libgrpc29 libhwloc15 libnuma1 libprotobuf32 libre2-9 libspdlog1.10 libssl3 libstdc++6
-  libudev1 libyaml-cpp0.7 zlib1g
+  libsimdjson14 libudev1 libyaml-cpp0.7 zlib1g
   libseccomp2 # runc's
 )
 

@@ -1,2 +1,9 @@
 pinion_fuzz(kube_watch SOURCES ${CMAKE_CURRENT_LIST_DIR}/kube_watch.cpp LINK extender_kube)
 pinion_fuzz(kube_config SOURCES ${CMAKE_CURRENT_LIST_DIR}/kube_config.cpp LINK extender_kube)
+find_package(nlohmann_json REQUIRED)
+
+foreach(body filter bind preempt)
+  pinion_fuzz(extender_${body} SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_${body}.cpp
+    LINK extender_wire nlohmann_json::nlohmann_json)
+endforeach()
+pinion_fuzz(extender_quantity SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_quantity.cpp LINK extender_wire)

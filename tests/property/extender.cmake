@@ -10,3 +10,9 @@ pinion_test(extender_election_properties
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_election_test.cpp
   LINK extender_election rapidcheck rapidcheck_gtest
   LABELS property)
+
+find_package(nlohmann_json REQUIRED)
+pinion_test(extender_wire_properties
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_wire_test.cpp
+  LINK extender_wire nlohmann_json::nlohmann_json rapidcheck rapidcheck_gtest
+  LABELS property)

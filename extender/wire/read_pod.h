@@ -1,0 +1,15 @@
+// Private to the folder: a v1 Pod inside a body.
+#pragma once
+
+#include "extender/wire/json.h"
+#include "extender/wire/pod.h"
+
+namespace pinion::extender::wire {
+
+// Errors: kInvalid, also for a pod without name, namespace or uid.
+Status read_pod(PodSpecView& pod, ondemand::value value, const Where& at);
+
+// The uid alone, of a pod that is somebody's victim.
+Status read_pod_uid(std::string& uid, ondemand::value value, const Where& at);
+
+}  // namespace pinion::extender::wire

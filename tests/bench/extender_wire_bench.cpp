@@ -1,0 +1,147 @@
+// What a call of filter costs on the wire: reading its body and writing an answer that takes every
+// second node, for 5,000 node names and for 400 node objects of some 9 kB each; beside the same
+// with nlohmann's document. The counter `bytes` is the size of the body.
+#include <benchmark/benchmark.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "extender/wire/answers.h"
+#include "extender/wire/reader.h"
+
+namespace pinion::extender::wire {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kNames = 5000;
+constexpr int kObjects = 400;
+constexpr auto kReason = "pinion: no NUMA node has 8 free cores";
+
+json pod() {
+  json amounts{{"cpu", "8"}, {"memory", "16Gi"}, {"nvidia.com/gpu", "2"}};
+  return {{"metadata",
+           {{"name", "worker-17"},
+            {"namespace", "default"},
+            {"uid", "7870bd56-ea79-4ce5-b63e-dc0fbed7f573"},
+            {"annotations", {{"pinion.dev/job", "lu"}, {"pinion.dev/align", "numa"}}}}},
+          {"spec",
+           {{"containers",
+             {{{"name", "rank"}, {"resources", {{"requests", amounts}, {"limits", amounts}}}}}},
+            {"schedulerName", "default-scheduler"}}},
+          {"status", {{"phase", "Pending"}, {"qosClass", "Guaranteed"}}}};
+}
+
+std::string node_name(int number) {
+  return "cluster-a-node-" + std::to_string(10'000 + number);
+}
+
+// As large as nodes with a few device plugins, some 40 labels and 50 images are.
+json node(int number) {
+  json labels;
+  for (int i = 0; i < 40; ++i) {
+    labels["feature.node.kubernetes.io/cpu-" + std::to_string(i)] = "true";
+  }
+  json images = json::array();
+  for (int i = 0; i < 50; ++i) {
+    images.push_back({{"names", {"registry.example/group/image-" + std::to_string(i) + ":v1.2.3"}},
+                      {"sizeBytes", 123'456'789 + i}});
+  }
+  json amounts{{"cpu", "128"}, {"memory", "527956160Ki"}, {"nvidia.com/gpu", "8"}, {"pods", "110"}};
+  return {{"metadata", {{"name", node_name(number)}, {"uid", "4d529250"}, {"labels", labels}}},
+          {"spec", {{"podCIDR", "10.0.0.0/24"}}},
+          {"status", {{"capacity", amounts}, {"allocatable", amounts}, {"images", images}}}};
+}
+
+std::string names_body() {
+  json names = json::array();
+  for (int i = 0; i < kNames; ++i) names.push_back(node_name(i));
+  return json{{"Pod", pod()}, {"Nodes", nullptr}, {"NodeNames", names}}.dump();
+}
+
+std::string objects_body() {
+  json items = json::array();
+  for (int i = 0; i < kObjects; ++i) items.push_back(node(i));
+  return json{{"Pod", pod()},
+              {"Nodes", {{"metadata", json::object()}, {"items", items}}},
+              {"NodeNames", nullptr}}
+      .dump();
+}
+
+void pinion_reads(benchmark::State& state, const std::string& body) {
+  Reader reader;
+  for (auto _ : state) {
+    const auto ask = reader.filter(body);
+    if (!ask) state.SkipWithError("not read");
+    benchmark::DoNotOptimize(ask->nodes.data());
+  }
+  state.counters["bytes"] = static_cast<double>(body.size());
+}
+
+FilterAnswer half(const FilterAsk& ask) {
+  FilterAnswer answer;
+  answer.reasons = {kReason};
+  for (std::size_t i = 0; i < ask.nodes.size(); ++i) {
+    if (i % 2 == 0) {
+      answer.nodes.push_back(i);
+    } else {
+      answer.failed.push_back({.node = i, .reason = 0});
+    }
+  }
+  return answer;
+}
+
+void pinion_reads_and_answers(benchmark::State& state, const std::string& body) {
+  Reader reader;
+  for (auto _ : state) {
+    const auto ask = reader.filter(body);
+    if (!ask) state.SkipWithError("not read");
+    benchmark::DoNotOptimize(to_json(half(*ask), *ask).data());
+  }
+}
+
+void nlohmann_reads(benchmark::State& state, const std::string& body) {
+  for (auto _ : state) {
+    const json document = json::parse(body);
+    benchmark::DoNotOptimize(document.size());
+  }
+}
+
+void nlohmann_reads_and_answers(benchmark::State& state, const std::string& body) {
+  for (auto _ : state) {
+    json document = json::parse(body);
+    const bool names = !document["NodeNames"].is_null();
+    json& nodes = names ? document["NodeNames"] : document["Nodes"]["items"];
+    json taken = json::array();
+    json failed = json::object();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (i % 2 == 0) {
+        taken.push_back(std::move(nodes[i]));
+      } else {
+        failed[names ? nodes[i].get<std::string>() : nodes[i]["metadata"]["name"]] = kReason;
+      }
+    }
+    json answer{{"FailedNodes", std::move(failed)}};
+    if (names) {
+      answer["NodeNames"] = std::move(taken);
+    } else {
+      answer["Nodes"] = {{"items", std::move(taken)}};
+    }
+    benchmark::DoNotOptimize(answer.dump().data());
+  }
+}
+
+BENCHMARK_CAPTURE(pinion_reads, names, names_body())->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(nlohmann_reads, names, names_body())->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(pinion_reads_and_answers, names, names_body())->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(nlohmann_reads_and_answers, names, names_body())->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(pinion_reads, objects, objects_body())->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(nlohmann_reads, objects, objects_body())->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(pinion_reads_and_answers, objects, objects_body())->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(nlohmann_reads_and_answers, objects, objects_body())
+    ->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace pinion::extender::wire
+
+BENCHMARK_MAIN();

@@ -1,0 +1,20 @@
+// The body of bind takes any bytes; what is accepted names a pod and a node.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "extender/wire/answers.h"
+#include "extender/wire/reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace wire = pinion::extender::wire;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  wire::Reader reader;
+  const auto ask = reader.bind(text);
+  if (!ask && ask.error().text.empty()) std::abort();
+  if (ask && (ask->pod_uid.empty() || ask->pod_name.empty() || ask->node.empty())) std::abort();
+  if (!nlohmann::json::accept(to_json(wire::BindAnswer{text}))) std::abort();
+  return 0;
+}

@@ -1,0 +1,51 @@
+// The body of filter and prioritize takes any bytes; what is accepted can be answered, and the
+// answer is JSON wherever the body was.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "extender/wire/answers.h"
+#include "extender/wire/reader.h"
+
+namespace {
+
+namespace wire = pinion::extender::wire;
+
+wire::FilterAnswer some_taken(const wire::FilterAsk& ask) {
+  wire::FilterAnswer answer{
+      .nodes = {}, .failed = {}, .unresolvable = {}, .reasons = {"why"}, .error = {}};
+  for (std::size_t i = 0; i < ask.nodes.size(); ++i) {
+    if (i % 2 == 0) {
+      answer.nodes.push_back(i);
+    } else {
+      answer.failed.push_back({.node = i, .reason = 0});
+    }
+  }
+  return answer;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using nlohmann::json;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  wire::Reader reader;
+  const auto ask = reader.filter(text);
+  if (!ask) {
+    if (ask.error().text.empty() || ask.error().text.size() > 1000) std::abort();
+    return 0;
+  }
+  if (ask->pod.uid.empty() || ask->pod.qos == pinion::engine::Qos::kUnknown) std::abort();
+  for (const wire::NodeAsk& node : ask->nodes) {
+    if (node.name.empty() || node.json.empty() != (ask->form == wire::NodeForm::kNames))
+      std::abort();
+  }
+  // simdjson does not look into what is skipped, so an echoed node may be as broken as it came.
+  const bool sound = json::accept(text);
+  const std::string filtered = to_json(some_taken(*ask), *ask);
+  if ((sound || ask->form == wire::NodeForm::kNames) && !json::accept(filtered)) std::abort();
+  if (!json::accept(to_json(wire::PrioritizeAnswer{{11}}, *ask))) std::abort();
+  return 0;
+}

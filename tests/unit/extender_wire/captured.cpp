@@ -1,0 +1,17 @@
+#include "tests/unit/extender_wire/captured.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace pinion::extender::wire {
+
+std::string captured(const std::string& name) {
+  std::ifstream file(std::string(PINION_CAPTURED_DIR) + "/" + name + ".json", std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_FALSE(text.empty()) << name;
+  return text;
+}
+
+}  // namespace pinion::extender::wire

@@ -1,0 +1,235 @@
+// Pods by way of a filter body, as that is how they come.
+#include "extender/wire/pod.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "extender/wire/reader.h"
+
+namespace pinion::extender::wire {
+namespace {
+
+using engine::Qos;
+using Kind = ContainerView::Kind;
+using testing::ElementsAre;
+using testing::Field;
+using testing::Pair;
+
+// A pod with this spec and this status.
+Result<PodSpecView> pod_with(const std::string& spec, const std::string& status = "{}",
+                             const std::string& metadata = "") {
+  Reader reader;
+  auto ask =
+      reader.filter(R"({"Pod":{"metadata":{"name":"p","namespace":"n","uid":"u")" + metadata +
+                    R"(},"spec":)" + spec + R"(,"status":)" + status + R"(},"NodeNames":[]})");
+  if (!ask) return failure(ask.error());
+  return std::move(ask->pod);
+}
+
+std::string container(const std::string& name, const std::string& resources,
+                      const std::string& more = "") {
+  return R"({"name":")" + name + R"(","resources":)" + resources + more + "}";
+}
+
+constexpr auto kExact =
+    R"({"requests":{"cpu":"2","memory":"1Gi"},"limits":{"cpu":"2","memory":"1Gi"}})";
+
+TEST(Pod, HasAmountsOfEachContainer) {
+  const auto pod = pod_with(
+      R"({"containers":[)" + container("main", kExact) + R"(],"initContainers":[)" +
+      container("init", R"({"limits":{"cpu":"500m","nvidia.com/gpu":"1"}})") + "," +
+      container("proxy", R"({"requests":{"memory":"100M"}})", R"(,"restartPolicy":"Always")") +
+      "]}");
+  ASSERT_TRUE(pod) << pod.error().text;
+  const ContainerView init{"init", Kind::kInit, {{}, {.cpu_milli = 500, .memory_bytes = {}}}};
+  const ContainerView proxy{
+      "proxy", Kind::kSidecar, {{.cpu_milli = {}, .memory_bytes = 100'000'000}, {}}};
+  const Amounts exact{.cpu_milli = 2000, .memory_bytes = 1 << 30};
+  const ContainerView main{"main", Kind::kMain, {exact, exact}};
+  EXPECT_THAT(pod->containers, ElementsAre(init, proxy, main));
+}
+
+TEST(Pod, RestartPolicyMakesNoSidecarOfAMainContainer) {
+  const auto pod = pod_with(R"({"containers":[{"name":"c","restartPolicy":"Always"}]})");
+  EXPECT_EQ(pod->containers.at(0).kind, Kind::kMain);
+}
+
+TEST(Pod, AmountsMayBeNumbers) {
+  const auto pod = pod_with(R"({"containers":[)" +
+                            container("c", R"({"requests":{"cpu": 2 ,"memory":1e9}})") + "]}");
+  ASSERT_TRUE(pod) << pod.error().text;
+  const Amounts expected{.cpu_milli = 2000, .memory_bytes = 1'000'000'000};
+  EXPECT_EQ(pod->containers.at(0).resources.requests, expected);
+}
+
+TEST(Pod, HasWhatElseIsRead) {
+  const auto pod = pod_with(
+      R"({"priority":-7,"schedulerName":"s","nodeName":"node-1","resources":{"limits":{"cpu":"3"}}})",
+      R"({"phase":"Running"})",
+      R"(,"deletionTimestamp":"2026-01-01T00:00:00Z","ownerReferences":[)"
+      R"({"kind":"Other","name":"o","uid":"1"},{"kind":"Job","name":"j","uid":"2","controller":true}])");
+  ASSERT_TRUE(pod) << pod.error().text;
+  EXPECT_EQ(pod->uid, "u");
+  EXPECT_EQ(pod->name_space, "n");
+  EXPECT_EQ(pod->name, "p");
+  EXPECT_EQ(pod->priority, -7);
+  EXPECT_EQ(pod->scheduler_name, "s");
+  EXPECT_EQ(pod->node_name, "node-1");
+  EXPECT_EQ(pod->phase, "Running");
+  EXPECT_TRUE(pod->deleting);
+  EXPECT_EQ(pod->controller, (Controller{.kind = "Job", .name = "j", .uid = "2"}));
+  EXPECT_EQ(pod->pod_level->limits.cpu_milli, 3000);
+}
+
+TEST(Pod, HasNothingOfWhatIsNotStated) {
+  const auto pod =
+      pod_with("null", "null", R"(,"deletionTimestamp":null,"labels":null,"ownerReferences":null)");
+  ASSERT_TRUE(pod) << pod.error().text;
+  PodSpecView expected;
+  expected.uid = "u";
+  expected.name_space = "n";
+  expected.name = "p";
+  EXPECT_EQ(*pod, expected);
+}
+
+TEST(Pod, KeepsTheLabelsAndAnnotationsOfJobsAndOurs) {
+  const auto pod =
+      pod_with("{}", "{}",
+               R"(,"labels":{"app":"x","pinion.dev/job":"j","batch.kubernetes.io/job-name":"b",)"
+               R"("pinion.device/no":"1"},"annotations":{"pinion.dev/cpus":"exclusive",)"
+               R"("pinion.dev/text":"a\"\u00e9\ud83d\ude00","other":"x"})");
+  ASSERT_TRUE(pod) << pod.error().text;
+  EXPECT_THAT(pod->labels,
+              ElementsAre(Pair("batch.kubernetes.io/job-name", "b"), Pair("pinion.dev/job", "j")));
+  EXPECT_THAT(pod->annotations, ElementsAre(Pair("pinion.dev/cpus", "exclusive"),
+                                            Pair("pinion.dev/text", "a\"\u00e9\U0001F600")));
+}
+
+TEST(Pod, TheLastOfTwoEqualKeysCounts) {
+  const auto pod =
+      pod_with(R"({"containers":[{"name":"a"},{"name":"b"}],"containers":[{"name":"c"}],)"
+               R"("priority":1,"priority":2})");
+  ASSERT_TRUE(pod) << pod.error().text;
+  EXPECT_THAT(pod->containers, ElementsAre(Field(&ContainerView::name, "c")));
+  EXPECT_EQ(pod->priority, 2);
+}
+
+// --- the QoS class, with the cases of pkg/apis/core/v1/helper/qos
+// --------------------------------------------------------------------
+
+struct QosCase {
+  const char* name;
+  std::string spec;
+  Qos qos;
+};
+
+class QosByResources : public testing::TestWithParam<QosCase> {};
+
+TEST_P(QosByResources, IsWhatKubernetesComputes) {
+  const auto pod = pod_with(GetParam().spec);
+  ASSERT_TRUE(pod) << pod.error().text;
+  EXPECT_EQ(pod->qos, GetParam().qos);
+}
+
+std::string mains(const std::string& one, const std::string& other = "") {
+  return R"({"containers":[)" + container("a", one) +
+         (other.empty() ? "" : "," + container("b", other)) + "]}";
+}
+
+std::string with_init(const std::string& resources, const std::string& more = "") {
+  return R"({"containers":[)" + container("a", kExact) + R"(],"initContainers":[)" +
+         container("i", resources, more) + "]}";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kubernetes, QosByResources,
+    testing::Values(
+        QosCase{"nothing", mains("{}"), Qos::kBestEffort},
+        QosCase{"zeros", mains(R"({"requests":{"cpu":"0","memory":"0"},"limits":{"cpu":"0"}})"),
+                Qos::kBestEffort},
+        QosCase{"other_resources_only", mains(R"({"limits":{"nvidia.com/gpu":"1"}})"),
+                Qos::kBestEffort},
+        QosCase{"exact", mains(kExact), Qos::kGuaranteed},
+        QosCase{
+            "exact_in_other_words",
+            mains(
+                R"({"requests":{"cpu":"2000m","memory":"1024Mi"},"limits":{"cpu":"2","memory":"1Gi"}})"),
+            Qos::kGuaranteed},
+        QosCase{"cpu_alone", mains(R"({"requests":{"cpu":"1"},"limits":{"cpu":"1"}})"),
+                Qos::kBurstable},
+        QosCase{"requests_alone", mains(R"({"requests":{"cpu":"1","memory":"1"}})"),
+                Qos::kBurstable},
+        QosCase{
+            "less_than_the_limit",
+            mains(R"({"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"2","memory":"1Gi"}})"),
+            Qos::kBurstable},
+        QosCase{"one_of_two", mains(kExact, "{}"), Qos::kBurstable},
+        QosCase{"both", mains(kExact, kExact), Qos::kGuaranteed},
+        QosCase{"zero_limit_is_none",
+                mains(R"({"requests":{"cpu":"1"},"limits":{"cpu":"1","memory":"0"}})"),
+                Qos::kBurstable},
+        QosCase{"init_without", with_init("{}"), Qos::kBurstable},
+        QosCase{"init_exact", with_init(kExact), Qos::kGuaranteed},
+        QosCase{"sidecar_without", with_init("{}", R"(,"restartPolicy":"Always")"),
+                Qos::kBurstable},
+        QosCase{
+            "pod_level_exact",
+            R"({"resources":{"requests":{"cpu":"1","memory":"1"},"limits":{"cpu":"1","memory":"1"}},)"
+            R"("containers":[{"name":"a"}]})",
+            Qos::kGuaranteed},
+        QosCase{"pod_level_goes_first",
+                R"({"resources":{"requests":{"cpu":"1"}},"containers":[)" + container("a", kExact) +
+                    "]}",
+                Qos::kBurstable}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(Pod, TheClassInItsStatusGoesFirst) {
+  EXPECT_EQ(pod_with(mains(kExact), R"({"qosClass":"Burstable"})")->qos, Qos::kBurstable);
+  EXPECT_EQ(pod_with(mains(kExact), R"({"qosClass":"Whatever"})")->qos, Qos::kGuaranteed);
+}
+
+// --- errors
+// --------------------------------------------------------------------------------------
+
+struct Bad {
+  const char* name;
+  std::string spec;
+  const char* says;
+};
+
+class BadPod : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadPod, IsRefusedAndSaysWhere) {
+  const auto pod = pod_with(GetParam().spec);
+  ASSERT_FALSE(pod);
+  EXPECT_EQ(pod.error().code, Errc::kInvalid);
+  EXPECT_THAT(pod.error().text, testing::HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Specs, BadPod,
+    testing::Values(
+        Bad{"no_object", "[]", "Pod.spec: not an object"},
+        Bad{"containers_no_list", R"({"containers":{}})", "Pod.spec.containers: not a list"},
+        Bad{"container_no_object", R"({"containers":[{"name":"a"},7]})",
+            "Pod.spec.containers[1]: not an object"},
+        Bad{"container_without_name", R"({"initContainers":[{}]})",
+            "Pod.spec.initContainers[0].name: missing"},
+        Bad{"name_no_string", R"({"containers":[{"name":["a"]}]})",
+            "Pod.spec.containers[0].name: not a string"},
+        Bad{"quantity", mains(R"({"limits":{"cpu":"a lot"}})"),
+            "Pod.spec.containers[0].resources.limits[cpu]: quantity 'a lot': no digits"},
+        Bad{"quantity_no_text", mains(R"({"requests":{"memory":true}})"),
+            "Pod.spec.containers[0].resources.requests[memory]: not a string"},
+        Bad{"negative_amount", mains(R"({"requests":{"cpu":"-1"}})"),
+            "Pod.spec.containers[0].resources.requests[cpu]: a negative amount"},
+        Bad{"priority_of_text", R"({"priority":"1"})", "Pod.spec.priority: not an integer"},
+        Bad{"priority_of_33_bits", R"({"priority":4294967296})",
+            "Pod.spec.priority: not an integer of 32 bits"},
+        Bad{"priority_of_65_bits", R"({"priority":99999999999999999999})",
+            "Pod.spec.priority: not an integer of 64 bits"},
+        Bad{"priority_with_a_point", R"({"priority":1.5})", "Pod.spec.priority: not an integer"}),
+    [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace pinion::extender::wire
