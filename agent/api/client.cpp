@@ -2,13 +2,11 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "agent/api/listen.h"
+#include "agent/api/channel.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
 
 namespace pinion::agent::api {
 namespace {
-
-constexpr int kMaxAnswerBytes = 16 << 20;  // as the server's
 
 Errc code_of(grpc::StatusCode code) {
   switch (code) {
@@ -43,20 +41,6 @@ Error explained(const Endpoint& endpoint, const Error& error) {
             .text = "the agent's socket " + address + " is for its owner only: try as root"};
   }
   return error;
-}
-
-Result<std::shared_ptr<grpc::ChannelCredentials>> credentials_of(const Endpoint& endpoint,
-                                                                 const TlsFiles& files) {
-  if (endpoint.is_unix()) return grpc::InsecureChannelCredentials();
-  if (files.empty()) {
-    return failure(Errc::kInvalid, "the agent at " + endpoint.to_string() +
-                                       " wants mutual TLS: give certificate, key and CA");
-  }
-  Result<TlsTexts> texts = read_tls(files);
-  if (!texts) return failure(std::move(texts.error()).within("TLS"));
-  return grpc::SslCredentials({.pem_root_certs = texts->ca,
-                               .pem_private_key = texts->key,
-                               .pem_cert_chain = texts->certificate});
 }
 
 std::chrono::system_clock::time_point after(std::chrono::milliseconds limit) {
@@ -119,19 +103,12 @@ Result<Client> Client::connect(const std::string& address, const ClientOptions& 
     const Status answered = probe_unix(endpoint->path);
     if (!answered) return failure(explained(*endpoint, answered.error()));
   }
-  const auto credentials = credentials_of(*endpoint, options.tls);
-  if (!credentials) return failure(credentials.error());
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
-  // Without this, clients of one address share a connection and its back-off.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  if (!options.server_name.empty()) arguments.SetSslTargetNameOverride(options.server_name);
+  const auto channel = open_channel(*endpoint, options);
+  if (!channel) return failure(channel.error());
   auto parts = std::make_unique<Parts>();
   parts->endpoint = *endpoint;
   parts->limit = options.limit;
-  parts->stub =
-      v1::Node::NewStub(grpc::CreateCustomChannel(endpoint->grpc_uri(), *credentials, arguments));
+  parts->stub = v1::Node::NewStub(*channel);
   return Client(std::move(parts));
 }
 

@@ -137,9 +137,10 @@ void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector
   answer.verdict[static_cast<std::size_t>(planned - names.begin())] = kPasses;
 }
 
-std::vector<int> Desk::scores(const Pod& pod, const std::vector<std::string_view>& nodes) const {
+std::vector<int> Desk::scores(const std::string& uid,
+                              const std::vector<std::string_view>& nodes) const {
   std::vector<int> scores(nodes.size(), 0);
-  const auto known = pods_.find(pod.uid);
+  const auto known = pods_.find(uid);
   if (known == pods_.end()) return scores;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodeIndex node = fleet_.find(nodes[i]);

@@ -45,7 +45,7 @@ class Desk {
   FilterAnswer filter(const Pod& pod, const std::vector<std::string_view>& nodes,
                       std::int64_t now_ms);
   // 0 .. 10 by position of the node; all 0 for a pod that is not ours.
-  std::vector<int> scores(const Pod& pod, const std::vector<std::string_view>& nodes) const;
+  std::vector<int> scores(const std::string& uid, const std::vector<std::string_view>& nodes) const;
   BindAnswer bind(const std::string& uid, const std::string& node, Ticket ticket,
                   std::int64_t now_ms);
   // After a kGo: what the API server said.

@@ -1,0 +1,28 @@
+// What the extender does to the cluster.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "extender/desk/pod.h"
+
+namespace pinion::extender {
+
+// All are called on many threads at once.
+class Cluster {
+ public:
+  Cluster() = default;
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+  virtual ~Cluster() = default;
+
+  // Makes the binding and waits for the API server's answer, for a few seconds at most.
+  virtual Status bind(const PodRef& pod, const std::string& node) = 0;
+  // These two only note what is to be done.
+  // The scheduler asks about the pod again.
+  virtual void wake(const PodRef& pod) = 0;
+  // The scheduler offers this node first.
+  virtual void nominate(const PodRef& pod, const std::string& node) = 0;
+};
+
+}  // namespace pinion::extender

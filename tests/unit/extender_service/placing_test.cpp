@@ -1,0 +1,228 @@
+// The desk among threads: binds that are held, a slow API server, a stop in the middle.
+#include "extender/service/placing.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "tests/unit/extender/scene.h"
+
+namespace pinion::extender {
+namespace {
+
+// A fake API server's side: says what a test wants, and counts.
+class FakeCluster : public Cluster {
+ public:
+  Status bind(const PodRef& pod, const std::string& node) override {
+    const std::lock_guard lock(mutex_);
+    if (refuse.contains(pod.uid)) return failure(Errc::kUnavailable, "not now");
+    bound[pod.uid] += "@" + node;
+    return {};
+  }
+  void wake(const PodRef& pod) override {
+    const std::lock_guard lock(mutex_);
+    woken.insert(pod.uid);
+  }
+  void nominate(const PodRef& pod, const std::string& node) override {
+    const std::lock_guard lock(mutex_);
+    nominated[pod.uid] = node;
+  }
+
+  std::set<std::string> refuse;  // set before the threads begin
+  std::map<std::string, std::string> bound;
+  std::set<std::string> woken;
+  std::map<std::string, std::string> nominated;
+
+ private:
+  std::mutex mutex_;
+};
+
+class PlacingTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const MachinePtr machine = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
+    for (const char* name : {"a", "b"}) {
+      placing_.tell([&](Desk& desk, std::int64_t now) {
+        return desk.report(report_of(name, machine), now).has_value();
+      });
+    }
+  }
+
+  static wire::PodSpecView pod_of(const std::string& uid, int cpus, int gang = 0) {
+    wire::PodSpecView pod;
+    pod.uid = uid;
+    pod.name_space = "default";
+    pod.name = "pod-" + uid;
+    pod.qos = engine::Qos::kGuaranteed;
+    wire::ContainerView container;
+    container.name = "main";
+    container.resources.limits.cpu_milli = 1000 * cpus;
+    pod.containers.push_back(container);
+    if (gang > 0) {
+      pod.annotations = {{"pinion.dev/job", "j"}, {"pinion.dev/gang-size", std::to_string(gang)}};
+    }
+    return pod;
+  }
+  static wire::FilterAsk ask_of(const wire::PodSpecView& pod) {
+    wire::FilterAsk ask;
+    ask.pod = pod;
+    ask.nodes = {{.name = "a", .json = {}, .labels = {}}, {.name = "b", .json = {}, .labels = {}}};
+    return ask;
+  }
+  std::string filtered(const wire::PodSpecView& pod) {
+    const auto ask = ask_of(pod);
+    std::string names;
+    for (const std::size_t node : placing_.filter(ask).nodes) names += ask.nodes[node].name;
+    return names;
+  }
+  std::string bind(const wire::PodSpecView& pod, const std::string& node) {
+    return placing_
+        .bind({.pod_uid = pod.uid,
+               .pod_namespace = pod.name_space,
+               .pod_name = pod.name,
+               .node = node})
+        .error;
+  }
+  // A call that stays under way until it has an answer.
+  std::future<std::string> bind_later(const wire::PodSpecView& pod, const std::string& node) {
+    return std::async(std::launch::async, [this, pod, node] { return bind(pod, node); });
+  }
+  // Until the desk holds so many.
+  void wait_for_held(std::size_t count) {
+    const auto held = [](const Desk& desk) {
+      std::size_t sum = 0;
+      for (const auto& [name, gang] : desk.gangs()) {
+        for (const Place& place : gang.places) sum += place.state == Place::State::kHeld ? 1U : 0U;
+      }
+      return sum;
+    };
+    while (placing_.look(held) != count) std::this_thread::yield();
+  }
+
+  FakeCluster cluster_;
+  std::atomic<std::int64_t> now_{100};
+  Placing placing_{
+      cluster_, engine::Defaults(), {.hold_ms = 1000, .keep_ms = 5000, .confirm_ms = 9000}, [this] {
+        return now_.load();
+      }};
+};
+
+TEST_F(PlacingTest, AnswersAreThoseOfTheDesk) {
+  const auto pod = pod_of("p", 5);
+  const auto answer = placing_.filter(ask_of(pod));
+  EXPECT_EQ(answer.nodes, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(placing_.prioritize(ask_of(pod)).scores, (std::vector<std::int64_t>{8, 8}));
+  EXPECT_EQ(bind(pod, "b"), "");
+  EXPECT_EQ(cluster_.bound["p"], "@b");
+  const auto next = placing_.filter(ask_of(pod_of("q", 5)));
+  EXPECT_EQ(next.nodes, (std::vector<std::size_t>{0}));
+  ASSERT_EQ(next.failed.size(), 1U);
+  EXPECT_EQ(next.failed[0].node, 1U);
+  EXPECT_EQ(next.reasons.at(next.failed[0].reason), "needs 5 CPUs on one node");
+  const auto never = placing_.filter(ask_of(pod_of("r", 9)));
+  EXPECT_EQ(never.unresolvable.size(), 2U);
+}
+
+TEST_F(PlacingTest, APodThatIsNotOursIsBoundAsAsked) {
+  EXPECT_EQ(bind(pod_of("other", 1), "elsewhere"), "");
+  EXPECT_EQ(cluster_.bound["other"], "@elsewhere");
+}
+
+TEST_F(PlacingTest, AFailedBindingFreesTheCores) {
+  cluster_.refuse = {"p"};
+  const auto pod = pod_of("p", 5);
+  filtered(pod);
+  EXPECT_EQ(bind(pod, "a"), "not now");
+  EXPECT_EQ(filtered(pod_of("q", 5)), "ab");
+}
+
+TEST_F(PlacingTest, HeldBindsGoTogether) {
+  constexpr int members = 6;
+  std::vector<std::future<std::string>> calls;
+  for (int i = 0; i < members; ++i) {
+    const auto pod = pod_of("m" + std::to_string(i), 2, members);
+    const std::string node = filtered(pod);
+    ASSERT_EQ(node.size(), 1U);
+    if (i + 1 == members) wait_for_held(members - 1);
+    EXPECT_TRUE(cluster_.bound.empty());
+    calls.push_back(bind_later(pod, node));
+  }
+  for (auto& call : calls) EXPECT_EQ(call.get(), "");
+  EXPECT_EQ(cluster_.bound.size(), static_cast<std::size_t>(members));
+}
+
+TEST_F(PlacingTest, HeldBindsEndWhenTheirTimeIsUp) {
+  const auto pod = pod_of("m0", 2, 3);
+  auto call = bind_later(pod, filtered(pod));
+  wait_for_held(1);
+  now_ += 1000;
+  placing_.tick();
+  EXPECT_EQ(call.get(), "1 of 3 members of its gang came within 1 s");
+  EXPECT_TRUE(cluster_.bound.empty());
+}
+
+TEST_F(PlacingTest, AStopEndsWhatIsHeldAndHoldsNoMore) {
+  const auto first = pod_of("m0", 2, 3);
+  const auto second = pod_of("m1", 2, 3);
+  const std::string node = filtered(second);
+  auto call = bind_later(first, filtered(first));
+  wait_for_held(1);
+  placing_.stopping();
+  EXPECT_EQ(call.get(), "Pinion's extender is being stopped");
+  EXPECT_EQ(bind(second, node), "Pinion's extender is being stopped");
+  EXPECT_TRUE(cluster_.bound.empty());
+}
+
+TEST_F(PlacingTest, AFreedHoleWakesWhoWaitsForIt) {
+  const auto large = pod_of("large", 7);
+  filtered(large);
+  ASSERT_EQ(bind(large, "a"), "");
+  const auto second = pod_of("second", 7);
+  filtered(second);
+  ASSERT_EQ(bind(second, "b"), "");
+  EXPECT_EQ(filtered(pod_of("waits", 6)), "");
+  placing_.tell([](Desk& desk, std::int64_t) {
+    desk.gone("large");
+    return 0;
+  });
+  placing_.tick();
+  EXPECT_EQ(cluster_.woken, (std::set<std::string>{"waits"}));
+}
+
+// Many at once: nothing is bound twice, and all calls end.
+TEST_F(PlacingTest, ManyGangsAndTicksAtOnce) {
+  std::atomic<bool> done = false;
+  std::thread ticker([&] {
+    while (!done) {
+      now_ += 1;
+      placing_.tick();
+      std::this_thread::yield();
+    }
+  });
+  std::vector<std::future<std::string>> calls;
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 3; ++i) {
+      auto pod = pod_of(std::to_string(round) + "-" + std::to_string(i), 1, 3);
+      pod.annotations["pinion.dev/job"] = "j" + std::to_string(round % 2);
+      const std::string node = filtered(pod);
+      if (!node.empty()) calls.push_back(bind_later(pod, node));
+    }
+  }
+  for (auto& call : calls) {
+    while (call.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      now_ += 10;
+      std::this_thread::yield();
+    }
+    call.get();
+  }
+  done = true;
+  ticker.join();
+  for (const auto& [uid, nodes] : cluster_.bound) {
+    EXPECT_EQ(std::count(nodes.begin(), nodes.end(), '@'), 1) << uid << nodes;
+  }
+}
+
+}  // namespace
+}  // namespace pinion::extender
