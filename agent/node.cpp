@@ -129,8 +129,12 @@ bool Node::work(TimePoint now) {
   }
   if (widen_due_ && synchronized_) {  // everybody is kept off by this fence's way by now
     widen_due_ = false;
-    for (const std::string& group : files_->widen_narrowed()) {
+    const cgroup::Widened widened = files_->widen_narrowed();
+    for (const std::string& group : widened.groups) {
       log_.info("QoS group may use all CPUs again", {{"cgroup", group}});
+    }
+    for (const std::string& why : widened.failed) {
+      log_.warn("a QoS group is not as before: pinionctl release tries again", {{"why", why}});
     }
   }
   if (!audit_at_) {

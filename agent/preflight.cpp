@@ -109,7 +109,8 @@ Result<Enforcement> choose_enforcement(const Config& config, const topology::Cpu
     result.why = "cgroup v" + std::to_string(hierarchy->version) + " at " + hierarchy->mount +
                  (hierarchy->writable ? "" : ", only read");
     if (hierarchy->writable) try_fences(config.fence, *hierarchy, online, result);
-    result.files.emplace(*hierarchy, config.on_host("/proc"));
+    result.files.emplace(*hierarchy, config.on_host("/proc"),
+                         cgroup::QosWriter(systemd::manager_addresses(config.host_root)));
   }
   if ((config.fence == FenceChoice::kPartition && result.fence != FenceKind::kPartition) ||
       (config.fence == FenceChoice::kTree && result.fence != FenceKind::kTree)) {

@@ -26,7 +26,8 @@ std::string list(const char* word, const std::vector<std::string>& paths) {
 Result<cgroup::Released> release_cgroups() {
   const auto hierarchy = cgroup::find_cpuset_hierarchy("/");
   if (!hierarchy) return failure(hierarchy.error());
-  return cgroup::release(*hierarchy);
+  cgroup::QosWriter qos_groups(systemd::manager_addresses("/"));
+  return cgroup::release(*hierarchy, qos_groups);
 }
 
 int run(const Options& options) {

@@ -8,7 +8,7 @@ packages=(
   g++ clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev cmake ninja-build pkg-config ccache
   # libraries of the programs
   libhwloc-dev libnuma-dev libcgroup-dev libprotobuf-dev protobuf-compiler libspdlog-dev libfmt-dev
-  libcli11-dev libexpected-dev libyaml-cpp-dev nlohmann-json3-dev libgrpc++-dev
+  libcli11-dev libexpected-dev libyaml-cpp-dev nlohmann-json3-dev libgrpc++-dev libsystemd-dev
   protobuf-compiler-grpc libcpp-httplib-dev libssl-dev zlib1g-dev libsimdjson-dev
   # libraries of the tests
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
@@ -20,7 +20,7 @@ for use in "$@"; do
     demo) packages+=(openmpi-bin hpcc) ;;         # its MPI program
     test)
       packages+=(jq)                                         # what reads the compile commands for clang-tidy
-      packages+=(prometheus chromium openssl)                # what the tests talk to
+      packages+=(prometheus chromium openssl dbus-daemon)    # what the tests talk to
       packages+=(mmdebstrap e2fsprogs kmod cpio xz-utils) ;; # what makes the guest machine
     *) echo "deps.sh: '$use' is neither demo nor test" >&2 && exit 2 ;;
   esac

@@ -6,7 +6,6 @@
 #include "agent/cgroup/group_files.h"
 #include "agent/cgroup/partitions.h"
 #include "agent/cgroup/paths.h"
-#include "agent/cgroup/qos_groups.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -122,12 +121,45 @@ Status CpusetFiles::unguard(const engine::Unguard& group) const {
   return Partitions(hierarchy_.mount).remove(*path, group.cpus);
 }
 
-std::vector<std::string> CpusetFiles::widen_narrowed() const {
+Widened CpusetFiles::widen_narrowed() {
   if (hierarchy_.version != 2 || !hierarchy_.writable) return {};
-  return cgroup::widen_narrowed(hierarchy_);
+  return cgroup::widen_narrowed(hierarchy_, qos_groups_);
 }
 
-Enforced CpusetFiles::enforce(const Enforce& wanted) const {
+void CpusetFiles::enforce_qos_group(const Group& group, const Enforce& wanted, Enforced& result) {
+  const auto done = qos_groups_.bring(group.directory.get(), group.path, wanted, result);
+  result.gone = !done && is_gone(done.error());
+  if (result.gone) return;
+  if (!done) result.error = done.error().text;
+  const auto left = read_set<CpuSet>(group.directory.get(), "cpuset.cpus.effective");
+  if (left && result.error.empty() && !left->is_subset_of(wanted.cpuset.cpus)) {
+    result.error = "the groups above it leave it CPUs " + left->to_string();
+  }
+}
+
+void CpusetFiles::enforce_container(const Group& group, const Enforce& wanted,
+                                    Enforced& result) const {
+  const Applied& now = *result.found;
+  if (!engine::matches(now, wanted.cpuset)) {
+    const auto done = write_cpuset(group.directory.get(), wanted.cpuset, now, hierarchy_.version);
+    result.written = static_cast<bool>(done);
+    result.gone = !done && is_gone(done.error());
+    if (result.gone) return;
+    if (!done) result.error = done.error().text;
+  }
+  if (!wanted.partition) return;
+  if (!result.written && now.partition == *wanted.partition) {
+    result.partition = now.partition;
+    return;
+  }
+  const auto done = Partitions(hierarchy_.mount).make(group.path, *wanted.partition);
+  result.gone = !done && is_gone(done.error());
+  if (result.gone) return;
+  if (!done) result.partition_error = done.error().text;
+  result.partition = Partitions::read(group.directory.get());
+}
+
+Enforced CpusetFiles::enforce(const Enforce& wanted) {
   Enforced result;
   result.id = wanted.id;
   result.cause = wanted.cause;
@@ -141,32 +173,10 @@ Enforced CpusetFiles::enforce(const Enforce& wanted) const {
   }
   result.found = *now;
   if (!hierarchy_.writable) return result;
-  if (!engine::matches(*now, wanted.cpuset)) {
-    const auto done = write_cpuset(group->directory.get(), wanted.cpuset, *now, hierarchy_.version);
-    result.written = static_cast<bool>(done);
-    if (!done && is_gone(done.error())) {
-      result.gone = true;
-      return result;
-    }
-    if (!done) result.error = done.error().text;
-  }
   if (wanted.qos_group) {
-    if (result.written) mark_narrowed(group->directory.get());
-    const auto left = read_set<CpuSet>(group->directory.get(), "cpuset.cpus.effective");
-    if (left && result.error.empty() && !left->is_subset_of(wanted.cpuset.cpus)) {
-      result.error = "the groups above it leave it CPUs " + left->to_string();
-    }
-  }
-  if (wanted.partition && !result.written && now->partition == *wanted.partition) {
-    result.partition = now->partition;
-  } else if (wanted.partition) {
-    const auto done = Partitions(hierarchy_.mount).make(group->path, *wanted.partition);
-    if (!done && is_gone(done.error())) {
-      result.gone = true;
-      return result;
-    }
-    if (!done) result.partition_error = done.error().text;
-    result.partition = Partitions::read(group->directory.get());
+    enforce_qos_group(*group, wanted, result);
+  } else {
+    enforce_container(*group, wanted, result);
   }
   return result;
 }

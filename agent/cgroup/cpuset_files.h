@@ -6,6 +6,8 @@
 #include <string>
 
 #include "agent/cgroup/hierarchy.h"
+#include "agent/cgroup/qos_groups.h"
+#include "agent/cgroup/qos_writer.h"
 #include "agent/engine/engine.h"
 #include "base/fd.h"
 
@@ -13,9 +15,11 @@ namespace pinion::cgroup {
 
 class CpusetFiles {
  public:
-  // `proc` is the directory of the host's /proc.
-  CpusetFiles(Hierarchy hierarchy, std::string proc)
-      : hierarchy_(std::move(hierarchy)), proc_(std::move(proc)) {}
+  // `proc` is the directory of the host's /proc. `qos_groups` writes those.
+  CpusetFiles(Hierarchy hierarchy, std::string proc, QosWriter qos_groups = QosWriter({}))
+      : hierarchy_(std::move(hierarchy)),
+        proc_(std::move(proc)),
+        qos_groups_(std::move(qos_groups)) {}
 
   // What stands in the container's files. On v2 an empty file means that the group follows its
   // parent: the effective set is given then. Errors: kNotFound (no such group), and as read().
@@ -25,13 +29,13 @@ class CpusetFiles {
   // Brings the container's files to the wanted cpuset: reads, and writes what differs; then makes
   // it the wanted partition. Narrowing a v1 group narrows the groups inside it first, which the
   // kernel otherwise refuses (EBUSY).
-  [[nodiscard]] engine::Enforced enforce(const engine::Enforce& wanted) const;
+  [[nodiscard]] engine::Enforced enforce(const engine::Enforce& wanted);
 
   // Takes a partition away from a container that lives on without, or is gone.
   [[nodiscard]] Status unguard(const engine::Unguard& group) const;
 
   // See qos_groups.h. Nothing where the hierarchy is only read.
-  [[nodiscard]] std::vector<std::string> widen_narrowed() const;
+  [[nodiscard]] Widened widen_narrowed();
 
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
 
@@ -42,9 +46,14 @@ class CpusetFiles {
   };
   [[nodiscard]] Result<Group> open_group(const std::string& cgroups_path, std::uint32_t pid) const;
   [[nodiscard]] Result<engine::Applied> read_group(int group) const;
+  void enforce_container(const Group& group, const engine::Enforce& wanted,
+                         engine::Enforced& result) const;
+  void enforce_qos_group(const Group& group, const engine::Enforce& wanted,
+                         engine::Enforced& result);
 
   Hierarchy hierarchy_;
   std::string proc_;
+  QosWriter qos_groups_;
 };
 
 }  // namespace pinion::cgroup

@@ -5,6 +5,7 @@
 
 #include "agent/cgroup/group_files.h"
 #include "agent/cgroup/probe_groups.h"
+#include "agent/cgroup/qos_writer.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -14,19 +15,28 @@ using engine::CpuSet;
 constexpr const char* kMark = "user.pinion.narrowed";  // needs no capability
 constexpr int kMaxDepth = 8;                           // of "kubepods" below a cgroup root
 
-void widen_below(const Fd& group, const std::string& path, int depth,
-                 std::vector<std::string>& widened) {
+// Where systemd cannot be told, the file: that holds until the next start below the slice.
+Status widen(int group, int parent, const std::string& path, QosWriter& writer) {
+  const auto restored = writer.restore(group, path);
+  if (restored && *restored) return {};
+  const auto all = read_set<CpuSet>(parent, "cpuset.cpus.effective");
+  if (!all) return failure(all.error());
+  if (auto done = write_file(group, "cpuset.cpus", all->to_string()); !done) return done;
+  return restored ? Status() : Status(failure(restored.error()));
+}
+
+void widen_below(const Fd& group, const std::string& path, int depth, QosWriter& writer,
+                 Widened& widened) {
   if (depth > kMaxDepth) return;
   (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
     const std::string child_path = path + "/" + name;
     if (fgetxattr(child.get(), kMark, nullptr, 0) < 0) {
-      widen_below(child, child_path, depth + 1, widened);
-      return true;
-    }
-    const auto all = read_set<CpuSet>(group.get(), "cpuset.cpus.effective");
-    if (all && write_file(child.get(), "cpuset.cpus", all->to_string())) {
+      widen_below(child, child_path, depth + 1, writer, widened);
+    } else if (const auto done = widen(child.get(), group.get(), child_path, writer); done) {
       unmark_narrowed(child.get());
-      widened.push_back(child_path);
+      widened.groups.push_back(child_path);
+    } else {
+      widened.failed.push_back(child_path + ": " + done.error().text);
     }
     return true;
   });
@@ -60,10 +70,10 @@ void unmark_narrowed(int group) {
   (void)fremovexattr(group, kMark);
 }
 
-std::vector<std::string> widen_narrowed(const Hierarchy& hierarchy) {
-  std::vector<std::string> widened;
+Widened widen_narrowed(const Hierarchy& hierarchy, QosWriter& writer) {
+  Widened widened;
   const Fd root = open_directory(AT_FDCWD, hierarchy.mount.c_str());
-  if (root.valid()) widen_below(root, "", 0, widened);
+  if (root.valid()) widen_below(root, "", 0, writer, widened);
   return widened;
 }
 

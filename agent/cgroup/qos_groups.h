@@ -13,6 +13,8 @@
 
 namespace pinion::cgroup {
 
+class QosWriter;
+
 // Whether a group's CPUs bound those of the groups below it, also where these say more: tried with
 // groups of its own, nobody is moved. Errors: kUnavailable on cgroup v1 or where they do not, and
 // of the system.
@@ -22,7 +24,13 @@ namespace pinion::cgroup {
 void mark_narrowed(int group);
 void unmark_narrowed(int group);
 
-// The marked groups may use all CPUs that those above them have. Gives their paths.
-std::vector<std::string> widen_narrowed(const Hierarchy& hierarchy);
+struct Widened {
+  std::vector<std::string> groups;  // paths
+  std::vector<std::string> failed;  // "path: why"; these keep their mark
+};
+
+// The marked groups may use all CPUs that those above them have; a slice's AllowedCPUs, where it
+// was changed here, is again what it was.
+Widened widen_narrowed(const Hierarchy& hierarchy, QosWriter& writer);
 
 }  // namespace pinion::cgroup

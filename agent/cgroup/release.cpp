@@ -21,8 +21,9 @@ struct Names {
 
 class Release {
  public:
-  explicit Release(int version)
-      : source_(version == 2 ? Names{"cpuset.cpus.effective", "cpuset.mems.effective"}
+  Release(int version, QosWriter& qos_groups)
+      : qos_groups_(qos_groups),
+        source_(version == 2 ? Names{"cpuset.cpus.effective", "cpuset.mems.effective"}
                              : Names{"cpuset.cpus", "cpuset.mems"}) {}
 
   void find_pods(const Fd& group, const std::string& path, int depth) {
@@ -55,9 +56,12 @@ class Release {
   }
 
   void widen(const Fd& group, const Fd& parent, const std::string& path) {
-    const bool cpus = follow(group, parent, "cpuset.cpus", source_.cpus, path);
+    const auto restored = qos_groups_.restore(group.get(), path);
+    if (!restored) released.failed.push_back(path + ": " + restored.error().text);
+    const bool as_before = restored && *restored;
+    const bool cpus = as_before || follow(group, parent, "cpuset.cpus", source_.cpus, path);
     const bool mems = follow(group, parent, "cpuset.mems", source_.mems, path);
-    unmark_narrowed(group.get());
+    if (restored) unmark_narrowed(group.get());
     if (cpus || mems) released.widened.push_back(path);
   }
 
@@ -73,17 +77,18 @@ class Release {
     return static_cast<bool>(done);
   }
 
+  QosWriter& qos_groups_;
   Names source_;
 };
 
 }  // namespace
 
-Result<Released> release(const Hierarchy& hierarchy) {
+Result<Released> release(const Hierarchy& hierarchy, QosWriter& qos_groups) {
   if (!hierarchy.writable) {
     return failure(Errc::kDenied, "the cpuset hierarchy at " + hierarchy.mount +
                                       " can only be read: run this as root on the node itself");
   }
-  Release walk(hierarchy.version);
+  Release walk(hierarchy.version, qos_groups);
   if (hierarchy.version == 2) {
     auto swept = Partitions(hierarchy.mount).sweep(true);
     if (!swept) return failure(swept.error());

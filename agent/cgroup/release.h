@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent/cgroup/hierarchy.h"
+#include "agent/cgroup/qos_writer.h"
 
 namespace pinion::cgroup {
 
@@ -15,9 +16,10 @@ struct Released {
 };
 
 // Takes every partition of Pinion's away, and lets every group below the pods' ("kubepods" or
-// "kubepods.slice") use the CPUs and memory nodes that its parent has. Containers go on running,
-// anywhere. Precondition: no agent runs here. Errors: kDenied where the hierarchy is read-only, or
-// the partitions cannot be listed; a group that cannot be written is in `failed`.
-Result<Released> release(const Hierarchy& hierarchy);
+// "kubepods.slice") use the CPUs and memory nodes that its parent has; a slice's AllowedCPUs, where
+// the agent has changed it, is again what it was. Containers go on running, anywhere. Precondition:
+// no agent runs here. Errors: kDenied where the hierarchy is read-only, or the partitions cannot be
+// listed; a group that cannot be written is in `failed`.
+Result<Released> release(const Hierarchy& hierarchy, QosWriter& qos_groups);
 
 }  // namespace pinion::cgroup

@@ -75,7 +75,7 @@ Aftermath Engine::mend_group(const std::string& name, QosGroup& group, const Cpu
   if (group.mended) {
     return lose_group(name, group,
                       "somebody else keeps writing its file, as systemd does where the slice has "
-                      "AllowedCPUs");
+                      "AllowedCPUs and systemd cannot be told");
   }
   group.mended = true;
   Aftermath after;
@@ -86,6 +86,18 @@ Aftermath Engine::mend_group(const std::string& name, QosGroup& group, const Cpu
 }
 
 Aftermath Engine::report_group(const std::string& name, QosGroup& group, const Enforced& result) {
+  Aftermath after = compare_group(name, group, result);
+  if (result.found && std::exchange(group.slice_error, result.slice_error) != result.slice_error &&
+      !result.slice_error.empty()) {
+    after.notes.push_back(
+        {.level = result.limit ? Note::Level::kWarn : Note::Level::kInfo,
+         .text = "systemd cannot be told a slice's CPUs, its cpuset file is written instead",
+         .fields = {{"cgroup", name}, {"why", result.slice_error}}});
+  }
+  return after;
+}
+
+Aftermath Engine::compare_group(const std::string& name, QosGroup& group, const Enforced& result) {
   if (result.gone) {
     const auto below = [&](const auto& entry) {
       return entry.second.started && entry.second.qos_group == name;
@@ -96,6 +108,7 @@ Aftermath Engine::report_group(const std::string& name, QosGroup& group, const E
     if (used && group.keeps) return lose_group(name, group, "it is not where the pods' paths say");
     return {};
   }
+  const bool same_limit = !result.found || std::exchange(group.limit, result.limit) == result.limit;
   const CpuSet wanted = group_target(state_, group, pool());
   const auto expected = std::exchange(group.applied, std::nullopt);
   if (result.found) group.applied = result.written ? wanted : result.found->cpus;
@@ -105,8 +118,9 @@ Aftermath Engine::report_group(const std::string& name, QosGroup& group, const E
     return group.keeps ? lose_group(name, group, result.error) : Aftermath();
   }
   group.stuck = false;
-  const bool foreign =
-      expected && result.found && result.found->cpus != *expected && result.found->cpus != wanted;
+  // Under another limit the group was changed by systemd, which from now on changes it for us.
+  const bool foreign = same_limit && expected && result.found && result.found->cpus != *expected &&
+                       result.found->cpus != wanted;
   if (!foreign || !group.keeps) return {};
   if (result.written) ++counters_.repairs;
   return mend_group(name, group, result.found->cpus);

@@ -28,6 +28,8 @@ struct Enforced {
   std::string error;                   // it differs and could not be written, or could not be read
   std::optional<Partition> partition;  // where one was asked for: what there is now
   std::string partition_error;         // where it is not the one asked for: why
+  std::optional<CpuSet> limit;         // of a QoS group: all that systemd's setting leaves it
+  std::string slice_error;  // of a QoS group: why systemd could not be told, its file was written
 };
 
 // What follows from the result of an Enforce.
@@ -143,6 +145,7 @@ class Engine {
 
   // compare.cpp
   Aftermath report_group(const std::string& name, QosGroup& group, const Enforced& result);
+  Aftermath compare_group(const std::string& name, QosGroup& group, const Enforced& result);
   Aftermath mend_group(const std::string& name, QosGroup& group, const CpuSet& found);
   Aftermath lose_group(const std::string& name, QosGroup& group, const std::string& why);
   Aftermath report_partition(Member& member, const Enforced& result);

@@ -30,9 +30,16 @@ Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
 }
 
 CpuSet group_target(const State& state, const QosGroup& group, const CpuSet& pool) {
-  if (!group.keeps) return state.topology.online;
-  if (!state.strict_reservation) return pool;
-  return pool | (state.ledger.reserved() & state.topology.online);  // for system containers below
+  if (!group.keeps) return within(group.limit, state.topology.online);
+  if (!state.strict_reservation) return within(group.limit, pool);
+  const CpuSet reserved = state.ledger.reserved() & state.topology.online;
+  return within(group.limit, pool | reserved);  // for system containers below
+}
+
+CpuSet within(const std::optional<CpuSet>& limit, const CpuSet& cpus) {
+  if (!limit) return cpus;
+  const CpuSet common = cpus & *limit;
+  return common.empty() ? cpus : common;
 }
 
 Enforce Fence::enforce(const State& state, const Member& member, const CpuSet& pool,

@@ -143,7 +143,11 @@ std::unique_ptr<Fence> make_runtime_fence(const State& state);
 
 // What the file of a QoS group is to say: all CPUs where it does not keep anybody off, because a
 // set that has nothing in common with those of the files below would put everybody on all of it.
+// Within the group's limit.
 [[nodiscard]] CpuSet group_target(const State& state, const QosGroup& group, const CpuSet& pool);
+
+// `cpus` as far as the limit allows; all of them where that would leave none.
+[[nodiscard]] CpuSet within(const std::optional<CpuSet>& limit, const CpuSet& cpus);
 
 // True when `applied` is `wanted`; an empty wanted.mems matches everything.
 [[nodiscard]] bool matches(const Applied& applied, const Cpuset& wanted);

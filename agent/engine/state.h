@@ -56,6 +56,8 @@ struct Member {
 // A QoS class's group of cgroup v2, whose CPUs bound those of everybody below it (fence `tree`).
 struct QosGroup {
   std::optional<CpuSet> applied;  // nullopt: never seen
+  std::optional<CpuSet> limit;    // what the property AllowedCPUs of systemd's leaves it
+  std::string slice_error;        // why systemd could not be told about it, last
   bool keeps = true;    // it keeps those below off exclusive cores, so their own files need not
   bool mended = false;  // somebody else wrote its file once
   bool stuck = false;   // the last write failed: left alone until the next audit

@@ -9,9 +9,10 @@ guest_initrd=$(dirname "${BASH_SOURCE[0]}")/initrd # the program that it starts
 guest_packages=(
   base-files bash dash coreutils findutils grep sed mount util-linux procps numactl
   libabsl20220623 libbenchmark1debian libbrotli1 libc-ares2 libcgroup2 libcpp-httplib0.11 libfmt9
-  libgrpc++1.51 libgrpc29 libhwloc15 libnuma1 libprotobuf32 libre2-9 libspdlog1.10 libssl3 libstdc++6
-  libsimdjson14 libudev1 libyaml-cpp0.7 zlib1g
+  libgrpc++1.51 libgrpc29 libhwloc15 libnuma1 libprotobuf32 libre2-9 libsimdjson14 libspdlog1.10 libssl3
+  libstdc++6 libsystemd0 libudev1 libyaml-cpp0.7 zlib1g
   libseccomp2 # runc's
+  systemd     # for the tests of its slices; the guest itself does without
 )
 
 # extract SUITE FOLDER PACKAGE...: the packages and all that they depend on, unpacked and not set up.

@@ -3,3 +3,8 @@ pinion_test(agent_properties
           ${CMAKE_CURRENT_LIST_DIR}/agent_sim_runtime.cpp
   LINK engine test_support
   LABELS property)
+
+pinion_test(systemd_properties
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/systemd_cpu_bytes_test.cpp
+  LINK systemd rapidcheck rapidcheck_gtest
+  LABELS property)

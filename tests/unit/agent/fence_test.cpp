@@ -248,6 +248,56 @@ TEST(TreeFence, OneForeignWriteIsMendedTheNextGivesTheGroupUp) {
   EXPECT_EQ(piece->cpuset.cpus, cpus("0-7")) << "it bounds nobody any more";
 }
 
+// What a group was found to say, within a limit.
+Aftermath report_limit(Driver& node, const std::string& found, const std::string& limit,
+                       const std::string& slice_error = {}) {
+  Enforced result;
+  result.id = kBestEffort;
+  result.cause = Cause::kStart;
+  result.found = Applied{.cpus = cpus(found), .mems = {}};
+  if (!limit.empty()) result.limit = cpus(limit);
+  result.slice_error = slice_error;
+  return node.engine.report(result);
+}
+
+TEST(TreeFence, AGroupHasWhatIsSharedWithinItsLimit) {
+  Driver node(laptop(), FenceKind::kTree);
+  const Unit noise = shared("s");
+  node.run(noise);
+  EXPECT_THAT(report_limit(node, "0-3", "0-3").now, IsEmpty());
+  EXPECT_EQ(node.engine.counters().drift, 0U) << "a new limit is nobody's mistake";
+  EXPECT_THAT(node.drain(), IsEmpty()) << "it is as it should be";
+  const Unit r = rank("r", 2);
+  node.create(r);
+  const auto effects = node.tell(r, EventKind::kStart);
+  ASSERT_THAT(ids(effects.now), ElementsAre(kBestEffort, r.id()));
+  EXPECT_EQ(effects.now[0].cpuset.cpus, node.engine.pool() & cpus("0-3"));
+}
+
+TEST(TreeFence, WhereALimitLeavesNothingAGroupHasAllThatIsShared) {
+  Driver node(laptop(), FenceKind::kTree);
+  node.run(shared("s"));
+  const Unit r = rank("r", 2);
+  node.run(r);
+  (void)report_limit(node, "0-7", node.own(r).to_string());
+  const auto piece = node.engine.idle();
+  ASSERT_TRUE(piece);
+  EXPECT_EQ(piece->cpuset.cpus, node.engine.pool());
+}
+
+TEST(TreeFence, ThatSystemdCannotBeToldIsSaidOnce) {
+  Driver node(laptop(), FenceKind::kTree);
+  node.run(shared("s"));
+  const auto said = report_limit(node, "0-7", "0-7", "no answer within 250 ms").notes;
+  ASSERT_THAT(said, testing::SizeIs(1));
+  EXPECT_EQ(said[0].level, Note::Level::kWarn);
+  EXPECT_EQ(said[0].fields.back().second, "no answer within 250 ms");
+  EXPECT_THAT(report_limit(node, "0-7", "0-7", "no answer within 250 ms").notes, IsEmpty());
+  EXPECT_THAT(report_limit(node, "0-7", "0-7").notes, IsEmpty());
+  EXPECT_THAT(report_limit(node, "0-7", "0-7", "no answer within 250 ms").notes,
+              testing::SizeIs(1));
+}
+
 // --- partition
 
 TEST(PartitionFence, AStartWritesForNobodyElse) {

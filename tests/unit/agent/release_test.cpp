@@ -20,8 +20,9 @@ class Release : public testing::Test {
  protected:
   void write(const char* text) { ASSERT_TRUE(test_support::write_tree(text, dir_.path())); }
   [[nodiscard]] Released release(int version) const {
-    const auto done =
-        cgroup::release({.mount = dir_.path().string(), .version = version, .writable = true});
+    QosWriter no_systemd({});
+    const auto done = cgroup::release(
+        {.mount = dir_.path().string(), .version = version, .writable = true}, no_systemd);
     EXPECT_TRUE(done);
     return done.value_or(Released());
   }
@@ -81,8 +82,9 @@ kubelet/kubepods.slice/kubepods-pod1.slice/cpuset.mems = 0
 }
 
 TEST_F(Release, AReadOnlyTreeIsAnError) {
-  EXPECT_EQ(cgroup::release({.mount = "/", .version = 1, .writable = false}).error().code,
-            Errc::kDenied);
+  QosWriter no_systemd({});
+  const auto done = cgroup::release({.mount = "/", .version = 1, .writable = false}, no_systemd);
+  EXPECT_EQ(done.error().code, Errc::kDenied);
 }
 
 }  // namespace
