@@ -14,9 +14,11 @@
 
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "agent/cgroup/cpuset_files.h"
 #include "agent/cgroup/group_files.h"
@@ -31,7 +33,7 @@ using engine::Enforced;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr const char* kSystemd = "/usr/lib/systemd/systemd";
+constexpr const char* kSystemd = "/lib/systemd/systemd";
 constexpr const char* kUnits = "/run/systemd/system";
 constexpr const char* kReady = "/run/pinion-systemd-ready";
 constexpr const char* kSlice = "kubepods-burstable.slice";
@@ -46,20 +48,12 @@ void put(const std::string& path, const std::string& text) {
   EXPECT_TRUE(file.flush()) << path;
 }
 
-// In the child: from here to systemd itself. Its group becomes the root of its cgroup namespace.
+// In the first process of a PID namespace: from here to systemd itself. Its group becomes the root
+// of its cgroup namespace.
 [[noreturn]] void become_systemd(const std::string& group) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   put(group + "/cgroup.procs", "0");
-  if (unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC) != 0) {
-    _exit(101);
-  }
-  const pid_t first = fork();
-  if (first != 0) {
-    int status = 0;
-    waitpid(first, &status, 0);
-    _exit(102);
-  }
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (unshare(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC) != 0) _exit(101);
   mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
   mount("proc", "/proc", "proc", 0, nullptr);
   umount2("/sys/fs/cgroup", MNT_DETACH);
@@ -69,7 +63,7 @@ void put(const std::string& path, const std::string& text) {
   const std::string unit = std::string("--unit=") + kSlice;
   execl(kSystemd, kSystemd, "--system", unit.c_str(), "--log-target=console", "--log-level=notice",
         nullptr);
-  _exit(103);
+  _exit(102);
 }
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name says what it needs
@@ -113,6 +107,7 @@ class Root_Systemd : public testing::Test {
         setsockopt(ready.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0) {
       return false;
     }
+    if (unshare(CLONE_NEWPID) != 0) return false;  // of this process's children
     process_ = fork();
     if (process_ == 0) become_systemd(hierarchy_.mount);
     std::array<char, 4096> text{};
@@ -142,13 +137,14 @@ class Root_Systemd : public testing::Test {
     const auto read = read_set<CpuSet>(group().get(), "cpuset.cpus");
     return read ? read->to_string() : read.error().text;
   }
+  void narrow_and_give_back() const;
   static void start_below() { EXPECT_EQ(std::system("systemctl start below.service"), 0); }
 
   Hierarchy hierarchy_;
   pid_t process_ = -1;
 };
 
-TEST_F(Root_Systemd, ASliceIsNarrowedByItsPropertyAndGivenBack) {
+void Root_Systemd::narrow_and_give_back() const {
   ASSERT_EQ(file(), "0-3") << "systemd has written its property";
 
   // What this is for: a file that is written past systemd does not stay.
@@ -181,6 +177,23 @@ TEST_F(Root_Systemd, ASliceIsNarrowedByItsPropertyAndGivenBack) {
   EXPECT_THAT(widened.failed, IsEmpty());
   start_below();
   EXPECT_EQ(file(), "0-3");
+}
+
+// systemd's socket takes none but processes that it can see.
+void in_its_pid_namespace(const std::function<void()>& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    body();
+    std::fflush(nullptr);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "failed above";
+}
+
+TEST_F(Root_Systemd, ASliceIsNarrowedByItsPropertyAndGivenBack) {
+  in_its_pid_namespace([this] { narrow_and_give_back(); });
 }
 
 }  // namespace
