@@ -88,7 +88,9 @@ Result<Section> find_entry(const YAML::Node& root, const std::string& list, cons
     if (!entry.IsMap() || !given(entry["name"]) || !entry["name"].IsScalar()) continue;
     if (entry["name"].Scalar() != name) continue;
     if (!entry[kind].IsMap()) break;
-    return Section{.node = entry[kind], .name = list + "[" + name + "]." + kind};
+    std::string called = list;
+    called.append("[").append(name).append("].").append(kind);
+    return Section{.node = entry[kind], .name = std::move(called)};
   }
   return failure(Errc::kInvalid, list + " has no entry '" + name + "' with a '" + kind + "'");
 }

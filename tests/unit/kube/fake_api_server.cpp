@@ -46,6 +46,7 @@ FakeApiServer::FakeApiServer(const std::optional<Files>& tls) : scheme_(tls ? "h
     server_ = std::make_unique<httplib::Server>();
   }
   server_->new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  server_->set_keep_alive_max_count(1000);
   const auto handler = [this](const httplib::Request& request, httplib::Response& response) {
     answer(request, response);
   };
