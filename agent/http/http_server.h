@@ -10,21 +10,21 @@
 #include <thread>
 #include <vector>
 
-#include "agent/http/deadline_stream.h"
-#include "agent/http/listen_address.h"
 #include "agent/http/site.h"
+#include "base/net/acceptor.h"
+#include "base/net/deadline_stream.h"
 
 namespace pinion::agent {
 
 struct HttpOptions {
-  std::string listen;          // see listen_address.h
+  std::string listen;          // see base/net/listen_address.h
   bool page_anywhere = false;  // serve the page and its JSON on other than loopback addresses too
-  StreamLimits limits{};
+  net::StreamLimits limits{};
 };
 
 class HttpServer {
  public:
-  // Listens and answers from now on. Errors: as listen_on().
+  // Listens and answers from now on. Errors: as net::listen_on().
   static Result<std::unique_ptr<HttpServer>> start(const HttpOptions& options,
                                                    HttpHandlers handlers);
 
@@ -34,20 +34,16 @@ class HttpServer {
   ~HttpServer();
 
   // With the port that was chosen: "127.0.0.1:40123".
-  [[nodiscard]] std::string address() const { return listener_.address.to_string(); }
+  [[nodiscard]] std::string address() const { return acceptor_->address().to_string(); }
 
  private:
-  HttpServer(Listener listener, Fd wake, StreamLimits limits, HttpHandlers handlers,
-             Site::Pages pages);
+  HttpServer(net::StreamLimits limits, HttpHandlers handlers, Site::Pages pages);
 
-  void accept_all();
-  bool accept_one();
+  void take(Fd socket);
   void answer_all();
   void answer(const Fd& socket);
 
-  Listener listener_;
-  Fd wake_;  // readable when it is time to stop
-  StreamLimits limits_;
+  net::StreamLimits limits_;
   Site site_;
 
   std::mutex mutex_;
@@ -57,6 +53,7 @@ class HttpServer {
   bool stopping_ = false;
 
   std::vector<std::thread> threads_;
+  std::unique_ptr<net::Acceptor> acceptor_;
 };
 
 }  // namespace pinion::agent

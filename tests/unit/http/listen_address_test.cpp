@@ -1,11 +1,11 @@
-#include "agent/http/listen_address.h"
+#include "base/net/listen_address.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace pinion::agent {
+namespace pinion::net {
 namespace {
 
 using testing::HasSubstr;
@@ -89,4 +89,4 @@ TEST(ListenOn, NamesTheAddressThatIsNotOfThisMachine) {
 }
 
 }  // namespace
-}  // namespace pinion::agent
+}  // namespace pinion::net

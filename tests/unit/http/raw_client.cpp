@@ -6,12 +6,12 @@
 
 #include <array>
 
-#include "agent/http/listen_address.h"
+#include "base/net/listen_address.h"
 
 namespace pinion::agent {
 
 RawClient::RawClient(const std::string& address) {
-  const auto to = parse_listen_address(address);
+  const auto to = net::parse_listen_address(address);
   EXPECT_TRUE(to);
   if (!to) return;
   socket_ = Fd(socket(to->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 
-namespace pinion::agent {
+namespace pinion::net {
 
 struct ListenAddress {
   sockaddr_storage address{};
@@ -32,4 +32,4 @@ struct Listener {
 // use, not of this machine, a port that needs privileges.
 Result<Listener> listen_on(std::string_view text);
 
-}  // namespace pinion::agent
+}  // namespace pinion::net

@@ -1,4 +1,4 @@
-#include "agent/http/listen_address.h"
+#include "base/net/listen_address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -7,10 +7,10 @@
 #include <charconv>
 #include <cstring>
 
-namespace pinion::agent {
+namespace pinion::net {
 namespace {
 
-constexpr int kBacklog = 64;
+constexpr int kBacklog = 1024;  // a gang's binds come all at once
 
 tl::unexpected<Error> no_address(std::string_view text, std::string_view why) {
   return failure(Errc::kInvalid, "listen address '" + std::string(text) + "': " + std::string(why) +
@@ -101,4 +101,4 @@ Result<Listener> listen_on(std::string_view text) {
   return Listener{.socket = std::move(socket), .address = *address};
 }
 
-}  // namespace pinion::agent
+}  // namespace pinion::net
