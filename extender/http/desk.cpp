@@ -1,0 +1,76 @@
+#include "extender/http/desk.h"
+
+#include <utility>
+
+namespace pinion::extender {
+
+Share::Share(std::atomic<std::size_t>& used, std::size_t amount, std::size_t limit) {
+  std::size_t before = used.load();
+  do {
+    if (amount > limit || before > limit - amount) return;
+  } while (!used.compare_exchange_weak(before, before + amount));
+  used_ = &used;
+  amount_ = amount;
+}
+
+Share::Share(Share&& other) noexcept
+    : used_(std::exchange(other.used_, nullptr)), amount_(other.amount_) {}
+
+// What this one held goes with the other.
+Share& Share::operator=(Share&& other) noexcept {
+  std::swap(used_, other.used_);
+  std::swap(amount_, other.amount_);
+  return *this;
+}
+
+Share::~Share() {
+  if (used_ != nullptr) used_->fetch_sub(amount_);
+}
+
+std::optional<Verb> Desk::verb_of(std::string_view path) const {
+  if (!path.starts_with(prefix) || !path.substr(prefix.size()).starts_with('/')) {
+    return std::nullopt;
+  }
+  const std::string_view name = path.substr(prefix.size() + 1);
+  for (std::size_t i = 0; i < kVerbs; ++i) {
+    if (name == kVerbNames[i]) return static_cast<Verb>(i);
+  }
+  return std::nullopt;
+}
+
+std::size_t Desk::body_limit(Verb verb) const {
+  return verb == Verb::kBind ? limits.bind_body_bytes : limits.body_bytes;
+}
+
+Share Desk::take_body(std::size_t bytes) {
+  return {body_bytes_, bytes, limits.all_bodies_bytes};
+}
+
+Share Desk::take_kept(std::size_t bytes) {
+  return {kept_bytes_, bytes, limits.all_kept_bytes};
+}
+
+Share Desk::take_bind() {
+  return {binds_, 1, limits.connections - limits.kept_from_binds};
+}
+
+void Desk::count(Verb verb, Outcome outcome) {
+  ++counted_[static_cast<std::size_t>(verb)][static_cast<std::size_t>(outcome)];
+}
+
+std::array<VerbFigures, kVerbs> Desk::figures() const {
+  std::array<VerbFigures, kVerbs> result;
+  const auto counted = [&](std::size_t verb, Outcome outcome) {
+    return counted_[verb][static_cast<std::size_t>(outcome)].load();
+  };
+  for (std::size_t i = 0; i < kVerbs; ++i) {
+    result[i] = {.answered = counted(i, Outcome::kAnswered),
+                 .malformed = counted(i, Outcome::kMalformed),
+                 .refused = counted(i, Outcome::kRefused),
+                 .failed = counted(i, Outcome::kFailed),
+                 .now = now[i].load()};
+  }
+  return result;
+}
+
+}  // namespace pinion::extender

@@ -1,0 +1,74 @@
+// A server with callbacks that a test plays, and a client that keeps its connection.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "extender/http/server.h"
+#include "tests/unit/http/raw_client.h"
+
+namespace pinion::extender {
+
+// Takes each first node; holds binds while it is told to.
+class PlayedCallbacks : public Callbacks {
+ public:
+  wire::FilterAnswer filter(const wire::FilterAsk& ask) override;
+  wire::PrioritizeAnswer prioritize(const wire::FilterAsk& ask) override;
+  wire::BindAnswer bind(const wire::BindAsk& ask) override;
+  wire::PreemptAnswer preempt(const wire::PreemptAsk& ask) override;
+  void refused(std::string_view why) override;
+  void stopping() override;
+
+  std::vector<std::string> refusals();
+  void hold(bool held);
+  // Waits until so many binds are held; false after 30 s.
+  bool wait_for_held(std::size_t count);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool hold_ = false;
+  bool stopping_ = false;
+  std::size_t held_ = 0;
+  std::vector<std::string> refusals_;
+};
+
+class PlayedPages : public Pages {
+ public:
+  std::string not_live() override { return ""; }
+  std::string not_ready() override { return "no agent has been heard"; }
+  Page metrics(std::string_view accept) override {
+    return {.status = 200, .type = "text/plain", .body = "accept " + std::string(accept)};
+  }
+  Page fleet() override { return {.body = "[]"}; }
+  Page jobs() override { return {.body = "{}"}; }
+};
+
+struct Playing {
+  PlayedCallbacks callbacks;
+  PlayedPages pages;
+  std::unique_ptr<Server> server;
+
+  explicit Playing(ServerOptions options = {});
+};
+
+std::string filter_body();
+std::string bind_body(int pod);
+// A request as a scheduler sends it.
+std::string post(const std::string& path, const std::string& body, const std::string& more = "");
+
+// One answer from a connection that stays open.
+struct Answer {
+  int status = 0;
+  std::string head;
+  std::string body;
+};
+// Status 0: the connection ended before the answer did.
+Answer read_answer(agent::RawClient& client);
+Answer ask(agent::RawClient& client, const std::string& request);
+
+}  // namespace pinion::extender

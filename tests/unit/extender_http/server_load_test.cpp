@@ -1,0 +1,227 @@
+// Many at once, and the end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+
+#include <deque>
+#include <thread>
+
+#include "tests/unit/extender_http/playing.h"
+
+namespace pinion::extender {
+namespace {
+
+using agent::RawClient;
+using std::chrono::steady_clock;
+using testing::HasSubstr;
+
+constexpr int kGang = 300;
+
+// Clients and server are one process here. False: the system gives fewer descriptors.
+bool enough_descriptors(rlim_t needed) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= needed) return true;
+  limit.rlim_cur = needed;
+  return needed <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+// Each bind on a connection of its own, as a scheduler sends them.
+std::deque<RawClient> send_binds(const Playing& playing, int count) {
+  std::deque<RawClient> clients;
+  for (int i = 0; i < count; ++i) {
+    clients.emplace_back(playing.server->address()).send(post("/bind", bind_body(i)));
+  }
+  return clients;
+}
+
+TEST(ServerLoad, FiltersAreAnsweredWhileBindsAreHeld) {
+  Playing playing;
+  playing.callbacks.hold(true);
+  auto binds = send_binds(playing, kGang);
+  ASSERT_TRUE(playing.callbacks.wait_for_held(kGang));
+  EXPECT_EQ(playing.server->figures().verbs[2].now, std::size_t{kGang});
+  RawClient scheduler(playing.server->address());
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(ask(scheduler, post("/filter", filter_body())).status, 200);
+  }
+  EXPECT_EQ(playing.server->figures().connections, std::size_t{kGang + 1});
+  playing.callbacks.hold(false);
+  for (int i = 0; i < kGang; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    EXPECT_EQ(read_answer(binds[at]).body, R"({"Error":"bound p)" + std::to_string(i) + R"("})");
+  }
+  // Connections stay for the next gang.
+  playing.callbacks.hold(true);
+  for (RawClient& client : binds) client.send(post("/bind", bind_body(0)));
+  EXPECT_TRUE(playing.callbacks.wait_for_held(kGang));
+  playing.callbacks.hold(false);
+  for (RawClient& client : binds) EXPECT_EQ(read_answer(client).status, 200);
+}
+
+// 1,100 connections are beyond what select(2) can do.
+TEST(ServerLoad, ServesMoreConnectionsThanSelect) {
+  if (!enough_descriptors(2400)) GTEST_SKIP() << "the hard limit of descriptors is below 2400";
+  Playing playing;
+  playing.callbacks.hold(true);
+  auto binds = send_binds(playing, 1100);
+  ASSERT_TRUE(playing.callbacks.wait_for_held(1100));
+  RawClient scheduler(playing.server->address());
+  EXPECT_EQ(ask(scheduler, post("/filter", filter_body())).status, 200);
+  playing.callbacks.hold(false);
+  for (RawClient& client : binds) EXPECT_EQ(read_answer(client).status, 200);
+}
+
+ServerOptions few_connections() {
+  ServerOptions options;
+  options.limits.connections = 8;
+  options.limits.kept_from_binds = 3;
+  return options;
+}
+
+TEST(ServerLoad, TooManyBindsAreTurnedAwayAndFilterIsNot) {
+  Playing playing(few_connections());
+  playing.callbacks.hold(true);
+  auto binds = send_binds(playing, 5);
+  ASSERT_TRUE(playing.callbacks.wait_for_held(5));
+  RawClient sixth(playing.server->address());
+  const Answer answer = ask(sixth, post("/bind", bind_body(6)));
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(answer.body, HasSubstr("too many binds are held"));
+  RawClient scheduler(playing.server->address());
+  EXPECT_EQ(ask(scheduler, post("/filter", filter_body())).status, 200);
+  EXPECT_EQ(playing.server->figures().verbs[2].refused, 1U);
+  playing.callbacks.hold(false);
+  for (RawClient& client : binds) EXPECT_EQ(read_answer(client).status, 200);
+}
+
+TEST(ServerLoad, TooManyConnectionsAreToldSoAndProbesAreAnswered) {
+  const Playing playing(few_connections());
+  std::deque<RawClient> clients;
+  for (int i = 0; i < 8; ++i) {
+    RawClient& client = clients.emplace_back(playing.server->address());
+    EXPECT_EQ(ask(client, post("/filter", filter_body())).status, 200);
+  }
+  RawClient ninth(playing.server->address());
+  const Answer answer = ask(ninth, post("/filter", filter_body()));
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(answer.body, HasSubstr("too many connections: 8 are open"));
+  EXPECT_EQ(ninth.read_all(), "");
+  EXPECT_TRUE(ninth.closed());
+  RawClient probe(playing.server->address());
+  EXPECT_EQ(ask(probe, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").body, "ok\n");
+  EXPECT_GE(playing.server->figures().turned_away, 2U);
+}
+
+TEST(ServerLoad, BodiesShareOneLimit) {
+  ServerOptions options;
+  options.limits.all_bodies_bytes = 1000;
+  const Playing playing(options);
+  RawClient slow(playing.server->address());
+  slow.send("POST /filter HTTP/1.1\r\nContent-Length: 900\r\nExpect: 100-continue\r\n\r\n");
+  // Sent after what the headers say was taken.
+  ASSERT_THAT(read_answer(slow).head, HasSubstr("100 Continue"));
+  RawClient other(playing.server->address());
+  const Answer answer = ask(other, post("/filter", filter_body() + std::string(100, ' ')));
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(answer.body, HasSubstr("room"));
+  const std::string body = filter_body();
+  slow.send(body + std::string(900 - body.size(), ' '));
+  EXPECT_EQ(read_answer(slow).status, 200);
+  // On the same connection, so after the room was given back.
+  EXPECT_EQ(ask(slow, post("/filter", filter_body() + std::string(1000, ' '))).status, 503);
+  RawClient again(playing.server->address());
+  EXPECT_EQ(ask(again, post("/filter", filter_body() + std::string(800, ' '))).status, 200);
+}
+
+TEST(ServerLoad, ReadersThatMayKeepNothingReadAllTheSame) {
+  ServerOptions options;
+  options.limits.all_kept_bytes = 0;
+  const Playing playing(options);
+  RawClient client(playing.server->address());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(ask(client, post("/filter", filter_body())).status, 200);
+  }
+}
+
+TEST(ServerLoad, TheTimeOfAnAnswerBeginsWithIt) {
+  ServerOptions options;
+  options.limits.answer = std::chrono::milliseconds(200);
+  Playing playing(options);
+  playing.callbacks.hold(true);
+  const std::string body = bind_body(1);
+  RawClient client(playing.server->address());
+  client.send("POST /bind HTTP/1.1\r\nContent-Length: " + std::to_string(body.size()) +
+              "\r\nExpect: 100-continue\r\n\r\n");
+  ASSERT_THAT(read_answer(client).head, HasSubstr("100 Continue"));
+  client.send(body);
+  ASSERT_TRUE(playing.callbacks.wait_for_held(1));
+  pollfd fd{.fd = client.fd(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&fd, 1, 400), 0) << "held for longer than an answer may take";
+  playing.callbacks.hold(false);
+  EXPECT_EQ(read_answer(client).status, 200);
+}
+
+TEST(ServerLoad, ConnectionsThatAreCutLeaveNothingBehind) {
+  Playing playing;
+  playing.callbacks.hold(true);
+  {
+    auto binds = send_binds(playing, 20);
+    ASSERT_TRUE(playing.callbacks.wait_for_held(20));
+  }
+  playing.callbacks.hold(false);
+  const auto begin = steady_clock::now();
+  while (playing.server->figures().connections > 0 &&
+         steady_clock::now() - begin < std::chrono::seconds(30)) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(playing.server->figures().connections, 0U);
+  EXPECT_EQ(playing.server->figures().verbs[2].now, 0U);
+}
+
+TEST(ServerLoad, StopEndsHeldCallsWithAnAnswer) {
+  Playing playing;
+  playing.callbacks.hold(true);
+  auto binds = send_binds(playing, kGang);
+  RawClient idle(playing.server->address());
+  EXPECT_EQ(ask(idle, post("/filter", filter_body())).status, 200);
+  ASSERT_TRUE(playing.callbacks.wait_for_held(kGang));
+  const std::string address = playing.server->address();
+  const auto begin = steady_clock::now();
+  playing.server.reset();
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(10));
+  for (RawClient& client : binds) {
+    EXPECT_EQ(read_answer(client).body, R"({"Error":"stopping"})");
+    client.read_all();
+    EXPECT_TRUE(client.closed());
+  }
+  idle.read_all();
+  EXPECT_TRUE(idle.closed());
+  EXPECT_TRUE(net::listen_on(address));
+}
+
+// A client that takes no answer does not hold the end up.
+TEST(ServerLoad, StopCutsWhoDoesNotRead) {
+  ServerOptions options;
+  options.limits.stop = std::chrono::milliseconds(200);
+  options.limits.answer = std::chrono::hours(1);
+  Playing playing(options);
+  std::string names;
+  for (int i = 0; i < 300'000; ++i) names += "\"node-" + std::to_string(i) + "\",";
+  std::string body = filter_body();
+  body.insert(body.find('[') + 1, names);
+  RawClient lazy(playing.server->address());
+  lazy.send(post("/prioritize", body));  // whose answer is more than sockets hold
+  const auto begin = steady_clock::now();
+  while (playing.server->figures().verbs[1].answered == 0 &&
+         steady_clock::now() - begin < std::chrono::seconds(30)) {
+    std::this_thread::yield();
+  }
+  const auto stop = steady_clock::now();
+  playing.server.reset();
+  EXPECT_LT(steady_clock::now() - stop, std::chrono::seconds(10));
+}
+
+}  // namespace
+}  // namespace pinion::extender

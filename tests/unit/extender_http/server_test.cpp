@@ -1,0 +1,171 @@
+// What is answered to what, over real sockets.
+#include "extender/http/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender_http/playing.h"
+
+namespace pinion::extender {
+namespace {
+
+using agent::RawClient;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string get(const std::string& path) {
+  return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
+}
+
+TEST(Server, AnswersAllCallsOnOneConnection) {
+  const Playing playing;
+  RawClient client(playing.server->address());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(ask(client, post("/filter", filter_body())).body,
+              R"({"NodeNames":["a"],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""})");
+    EXPECT_EQ(ask(client, post("/prioritize", filter_body())).body,
+              R"([{"Host":"a","Score":7},{"Host":"b","Score":0}])");
+    EXPECT_EQ(ask(client, post("/bind", bind_body(1))).body, R"({"Error":"bound p1"})");
+    const Answer preempt = ask(
+        client,
+        post(
+            "/preempt",
+            R"({"Pod":{"metadata":{"name":"p","namespace":"n","uid":"u"}},"NodeNameToMetaVictims":{"a":{}}})"));
+    EXPECT_EQ(preempt.body, R"({"NodeNameToMetaVictims":{"a":{"Pods":[],"NumPDBViolations":0}}})");
+    EXPECT_THAT(preempt.head, HasSubstr("Content-Type: application/json\r\n"));
+    EXPECT_THAT(preempt.head, Not(HasSubstr("Content-Encoding")));
+  }
+  const ServerFigures figures = playing.server->figures();
+  for (const VerbFigures& verb : figures.verbs) EXPECT_EQ(verb.answered, 3U);
+  EXPECT_EQ(figures.connections, 1U);
+}
+
+TEST(Server, AnswersBelowAPrefix) {
+  const Playing playing({.listen = {}, .prefix = "/pinion/v1"});
+  RawClient client(playing.server->address());
+  EXPECT_EQ(ask(client, post("/pinion/v1/filter", filter_body())).status, 200);
+  EXPECT_EQ(ask(client, post("/filter", filter_body())).status, 404);
+}
+
+TEST(Server, ShowsPages) {
+  const Playing playing;
+  RawClient client(playing.server->address());
+  EXPECT_EQ(ask(client, get("/livez")).body, "ok\n");
+  const Answer ready = ask(client, get("/readyz"));
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_EQ(ready.body, "no agent has been heard\n");
+  EXPECT_EQ(ask(client, "GET /metrics HTTP/1.1\r\nAccept: text/x\r\n\r\n").body, "accept text/x");
+  EXPECT_EQ(ask(client, get("/v1/fleet")).body, "[]");
+  EXPECT_EQ(ask(client, get("/v1/jobs")).body, "{}");
+  EXPECT_EQ(ask(client, get("/filter")).status, 404);
+}
+
+TEST(Server, SaysWhatIsWrongWithABodyAndGoesOn) {
+  Playing playing;
+  RawClient client(playing.server->address());
+  const Answer answer = ask(
+      client,
+      post("/filter",
+           R"({"Pod":{"metadata":{"name":"p","namespace":"n","uid":"u"}},"NodeNames":["a",1]})"));
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(answer.body, "pinion-extender: filter: NodeNames[1]: not a string\n");
+  EXPECT_EQ(ask(client, post("/bind", "")).status, 400);
+  EXPECT_EQ(ask(client, post("/filter", filter_body())).status, 200);
+  EXPECT_THAT(playing.callbacks.refusals(),
+              testing::ElementsAre(HasSubstr("NodeNames[1]"), HasSubstr("bind")));
+  EXPECT_EQ(playing.server->figures().verbs[0].malformed, 1U);
+  EXPECT_EQ(playing.server->figures().verbs[2].malformed, 1U);
+}
+
+TEST(Server, ACallbackThatThrowsIsAnAnswer) {
+  const Playing playing;
+  RawClient client(playing.server->address());
+  const Answer answer = ask(
+      client,
+      post("/filter",
+           R"({"Pod":{"metadata":{"name":"throw","namespace":"n","uid":"u"}},"NodeNames":[]})"));
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_THAT(answer.head + answer.body, Not(HasSubstr("secret")));
+  EXPECT_EQ(ask(client, post("/filter", filter_body())).status, 200);
+  EXPECT_EQ(playing.server->figures().verbs[0].failed, 1U);
+  EXPECT_EQ(playing.server->figures().verbs[0].now, 0U);
+}
+
+// --- requests that are refused, after which the connection ends
+// ---------------------------------------------------------------------
+
+struct RefusedCase {
+  const char* name;
+  std::string request;
+  int status;  // 0: no answer
+  const char* says;
+};
+
+class Refused : public testing::TestWithParam<RefusedCase> {};
+
+TEST_P(Refused, WithAReasonAndTheNextIsServed) {
+  ServerOptions options;
+  options.limits.body_bytes = 1000;
+  options.limits.bind_body_bytes = 200;
+  options.limits.headers = std::chrono::milliseconds(300);
+  options.limits.idle = std::chrono::milliseconds(300);
+  options.limits.body = std::chrono::milliseconds(300);
+  const Playing playing(options);
+  RawClient client(playing.server->address());
+  const Answer answer = ask(client, GetParam().request);
+  EXPECT_EQ(answer.status, GetParam().status);
+  EXPECT_THAT(answer.body, HasSubstr(GetParam().says));
+  client.read_all();
+  EXPECT_TRUE(client.closed());
+  RawClient next(playing.server->address());
+  EXPECT_EQ(ask(next, post("/filter", filter_body())).status, 200);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Requests, Refused,
+    testing::Values(
+        RefusedCase{"oversize", post("/filter", std::string(1001, ' ')), 413,
+                    "a body of 1001 bytes; at most 1000"},
+        RefusedCase{"oversize_bind", post("/bind", std::string(201, ' ')), 413, "at most 200"},
+        RefusedCase{"a_terabyte", "POST /filter HTTP/1.1\r\nContent-Length: 1099511627776\r\n\r\n",
+                    413, "at most 1000"},
+        RefusedCase{"unknown_call", post("/other", "{}"), 404, "no such call"},
+        RefusedCase{
+            "chunked",
+            "POST /filter HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 411,
+            "Content-Length"},
+        RefusedCase{"no_length", "POST /filter HTTP/1.1\r\nConnection: close\r\n\r\n", 411,
+                    "Content-Length"},
+        RefusedCase{"length_of_text", "POST /filter HTTP/1.1\r\nContent-Length: 2x\r\n\r\n{}", 411,
+                    "Content-Length"},
+        RefusedCase{"packed", post("/filter", "{}", "Content-Encoding: gzip\r\n"), 415, "packed"},
+        RefusedCase{"get_with_body", "GET /livez HTTP/1.1\r\nContent-Length: 5\r\n\r\nGET /", 200,
+                    "ok"},
+        RefusedCase{"other_method", "PUT /filter HTTP/1.1\r\nConnection: close\r\n\r\n", 405,
+                    "only GET"},
+        RefusedCase{"cut_body", "POST /filter HTTP/1.1\r\nContent-Length: 100\r\n\r\n{\"Pod\":",
+                    408, "the body ended after 7 of 100 bytes"},
+        RefusedCase{"cut_headers", "POST /filter HTT", 0, ""},
+        RefusedCase{"no_http", "hello\r\n\r\n", 400, ""}, RefusedCase{"nothing", "", 0, ""}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(Server, RefusesOptionsThatMakeNoSense) {
+  PlayedCallbacks callbacks;
+  PlayedPages pages;
+  const auto error = [&](const ServerOptions& options) {
+    const auto server = Server::start(options, callbacks, pages);
+    return server ? "" : server.error().text;
+  };
+  EXPECT_THAT(error({.listen = "127.0.0.1:0", .prefix = "pinion"}), HasSubstr("prefix 'pinion'"));
+  EXPECT_THAT(error({.listen = "127.0.0.1:0", .prefix = "/"}), HasSubstr("prefix '/'"));
+  EXPECT_THAT(error({.listen = "nowhere"}), HasSubstr("nowhere"));
+  ServerOptions few{.listen = "127.0.0.1:0"};
+  few.limits.connections = 10;
+  EXPECT_THAT(error(few), HasSubstr("limit of 10 connections"));
+  ServerOptions half{.listen = "127.0.0.1:0"};
+  half.tls.key = "key.pem";
+  EXPECT_THAT(error(half), HasSubstr("no certificate"));
+}
+
+}  // namespace
+}  // namespace pinion::extender

@@ -1,0 +1,155 @@
+// TLS with certificates of the openssl command.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <filesystem>
+
+#include "tests/support/tree.h"
+#include "tests/unit/api/certificates.h"
+#include "tests/unit/extender_http/playing.h"
+
+namespace pinion::extender {
+namespace {
+
+using agent::api::files_of;
+using testing::HasSubstr;
+
+class ServerTls : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!agent::api::has_openssl()) GTEST_SKIP() << "there is no openssl command";
+    ASSERT_TRUE(agent::api::make_certificates(folder_.path(), "one"));
+    ASSERT_TRUE(agent::api::make_certificates(folder_.path(), "two"));
+    use("one");
+  }
+
+  // Puts certificate and key of that CA's server where the extender reads them.
+  void use(const std::string& name) {
+    const auto from = files_of(folder_.path(), name, "server");
+    replace(from.certificate, "tls.crt");
+    replace(from.key, "tls.key");
+  }
+
+  void replace(const std::string& from, const std::string& to) {
+    const auto target = folder_.path() / to;
+    std::filesystem::copy_file(from, target.string() + ".new");
+    std::filesystem::rename(target.string() + ".new", target);
+  }
+
+  [[nodiscard]] TlsFiles files(const std::string& client_ca = "") const {
+    return {.certificate = folder_.path() / "tls.crt",
+            .key = folder_.path() / "tls.key",
+            .client_ca = client_ca.empty() ? "" : ca(client_ca)};
+  }
+  [[nodiscard]] std::string ca(const std::string& name) const {
+    return files_of(folder_.path(), name, "client").ca;
+  }
+
+  // The status of a filter call by a client that trusts the CA `name`; 0: no connection.
+  static int call(httplib::SSLClient& client, const std::string& ca) {
+    client.set_ca_cert_path(ca.c_str());
+    client.enable_server_certificate_verification(true);
+    const auto answer = client.Post("/filter", filter_body(), "application/json");
+    return answer ? answer->status : 0;
+  }
+  [[nodiscard]] int call(const Playing& playing, const std::string& name) const {
+    httplib::SSLClient client("127.0.0.1", port(playing));
+    return call(client, ca(name));
+  }
+  [[nodiscard]] int call_as(const Playing& playing, const std::string& who) const {
+    const auto own = files_of(folder_.path(), who, "client");
+    httplib::SSLClient client("127.0.0.1", port(playing), own.certificate, own.key);
+    return call(client, ca("one"));
+  }
+
+  static int port(const Playing& playing) {
+    const std::string address = playing.server->address();
+    return std::stoi(address.substr(address.rfind(':') + 1));
+  }
+
+  test_support::TempDir folder_;
+};
+
+TEST_F(ServerTls, ServesWhoTrustsItsCertificate) {
+  const Playing playing({.listen = {}, .prefix = {}, .tls = files()});
+  EXPECT_EQ(call(playing, "one"), 200);
+  EXPECT_EQ(call(playing, "two"), 0);
+}
+
+TEST_F(ServerTls, KeepsConnectionsAndSendsLargeAnswers) {
+  const Playing playing({.listen = {}, .prefix = {}, .tls = files()});
+  std::string body = filter_body();
+  std::string names;
+  for (int i = 0; i < 20'000; ++i) names += "\"node-" + std::to_string(i) + "\",";
+  body.insert(body.find('[') + 1, names);
+  httplib::SSLClient client("127.0.0.1", port(playing));
+  client.set_ca_cert_path(ca("one").c_str());
+  client.set_keep_alive(true);
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = client.Post("/prioritize", body, "application/json");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 200);
+    EXPECT_GT(answer->body.size(), 500'000U);
+  }
+  EXPECT_EQ(playing.server->figures().connections, 1U);
+}
+
+TEST_F(ServerTls, TakesNewCertificatesWhenTheFilesChange) {
+  const Playing playing({.listen = {}, .prefix = {}, .tls = files()});
+  EXPECT_EQ(call(playing, "one"), 200);
+  use("two");
+  EXPECT_EQ(call(playing, "two"), 200);
+  EXPECT_EQ(call(playing, "one"), 0);
+}
+
+TEST_F(ServerTls, KeepsWhatItHasWhileTheNewFilesMakeNoSense) {
+  const Playing playing({.listen = {}, .prefix = {}, .tls = files()});
+  replace(files_of(folder_.path(), "two", "server").certificate, "tls.crt");
+  EXPECT_EQ(call(playing, "one"), 200);
+  EXPECT_THAT(playing.server->figures().tls_error, HasSubstr("tls.key"));
+  replace(files_of(folder_.path(), "two", "server").key, "tls.key");
+  EXPECT_EQ(call(playing, "two"), 200);
+  EXPECT_EQ(playing.server->figures().tls_error, "");
+}
+
+TEST_F(ServerTls, CallsNeedACertificateOfTheClientsCaAndProbesDoNot) {
+  const Playing playing({.listen = {}, .prefix = {}, .tls = files(/*client_ca=*/"one")});
+  EXPECT_EQ(call_as(playing, "one"), 200);
+  EXPECT_EQ(call_as(playing, "two"), 0);
+  EXPECT_EQ(call(playing, "one"), 403);
+  httplib::SSLClient probe("127.0.0.1", port(playing));
+  probe.set_ca_cert_path(ca("one").c_str());
+  EXPECT_EQ(probe.Get("/livez")->status, 200);
+  EXPECT_EQ(probe.Get("/metrics")->status, 200);
+  EXPECT_EQ(probe.Get("/v1/fleet")->status, 403);
+}
+
+TEST_F(ServerTls, PlainRequestsAndSilentClientsEnd) {
+  ServerOptions options{.listen = {}, .prefix = {}, .tls = files()};
+  options.limits.headers = std::chrono::milliseconds(300);
+  options.limits.idle = std::chrono::milliseconds(300);
+  const Playing playing(options);
+  agent::RawClient plain(playing.server->address());
+  plain.send(post("/filter", filter_body()));
+  plain.read_all();
+  EXPECT_TRUE(plain.closed());
+  agent::RawClient silent(playing.server->address());
+  silent.read_all();
+  EXPECT_TRUE(silent.closed());
+  EXPECT_EQ(call(playing, "one"), 200);
+}
+
+TEST_F(ServerTls, NamesTheFileThatIsWrongAtTheStart) {
+  PlayedCallbacks callbacks;
+  PlayedPages pages;
+  TlsFiles wrong = files();
+  wrong.key = folder_.path() / "none.key";
+  const auto server =
+      Server::start({.listen = "127.0.0.1:0", .prefix = {}, .tls = wrong}, callbacks, pages);
+  ASSERT_FALSE(server);
+  EXPECT_THAT(server.error().text, HasSubstr("none.key"));
+}
+
+}  // namespace
+}  // namespace pinion::extender
