@@ -23,7 +23,7 @@ run_format() {
 # clang 14 compiles the product with warnings as errors, then clang-tidy reads it.
 run_tidy() {
   cmake --preset dev >/dev/null
-  cmake --build --preset dev --target pinion-agent pinionctl product
+  cmake --build --preset dev --target product
   scripts/tidy.sh
 }
 

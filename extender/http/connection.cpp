@@ -67,11 +67,11 @@ Result<std::string> answered(Result<Ask> ask, std::atomic<std::size_t>& now,
 
 }  // namespace
 
-Connection::Connection(net::DeadlineStream& stream, Desk& desk, std::atomic<bool>& busy,
+Connection::Connection(net::DeadlineStream& stream, Hub& hub, std::atomic<bool>& busy,
                        Manner manner)
-    : stream_(stream), desk_(desk), busy_(busy), manner_(std::move(manner)) {
+    : stream_(stream), hub_(hub), busy_(busy), manner_(std::move(manner)) {
   // What its header says of the connection.
-  set_keep_alive_timeout(std::chrono::ceil<std::chrono::seconds>(desk.limits.idle).count());
+  set_keep_alive_timeout(std::chrono::ceil<std::chrono::seconds>(hub.limits.idle).count());
   set_keep_alive_max_count(1'000'000);
   // Paths are compared here and not by httplib, which matches regular expressions, deep in the
   // stack.
@@ -81,13 +81,13 @@ Connection::Connection(net::DeadlineStream& stream, Desk& desk, std::atomic<bool
   });
   set_exception_handler([this](const httplib::Request& /*request*/, httplib::Response& response,
                                const std::exception_ptr& /*what*/) {
-    refuse(response, 500, "internal error", Desk::Outcome::kFailed);
+    refuse(response, 500, "internal error", Hub::Outcome::kFailed);
   });
 }
 
 void Connection::serve() {
   bool more = true;
-  while (more && !desk_.stopping && stream_.next_request(desk_.limits.idle)) {
+  while (more && !hub_.stopping && stream_.next_request(hub_.limits.idle)) {
     busy_ = true;
     more = serve_one();
     busy_ = false;
@@ -108,7 +108,7 @@ bool Connection::serve_one() {
 // Its memory spares the next request the time to ask for it, within what all may keep.
 void Connection::keep_reader() {
   kept_.reset();
-  kept_.emplace(desk_.take_kept(reader_.kept_bytes()));
+  kept_.emplace(hub_.take_kept(reader_.kept_bytes()));
   if (!kept_->valid()) reader_ = wire::Reader();
 }
 
@@ -120,7 +120,7 @@ void Connection::look_at(httplib::Request& request) {
   if (request.method == "POST") look_at_call(request);
   // A body that is not read would be taken for the next request.
   const bool unread = has_body(request) && (request.method != "POST" || call_.refusal);
-  last_ = unread || manner_.turn_away || desk_.stopping;
+  last_ = unread || manner_.turn_away || hub_.stopping;
   if (!last_) return;
   request.headers.erase("Connection");
   request.headers.emplace("Connection", "close");
@@ -130,21 +130,21 @@ void Connection::look_at_call(const httplib::Request& request) {
   const auto refuse_with = [this](int status, std::string text) {
     call_.refusal = Refusal{.status = status, .text = std::move(text)};
   };
-  call_.verb = desk_.verb_of(request.path);
+  call_.verb = hub_.verb_of(request.path);
   if (!call_.verb) {
-    return refuse_with(404, "no such call; there are " + desk_.prefix +
-                                "/filter, /prioritize, /bind and /preempt");
+    return refuse_with(
+        404, "no such call; there are " + hub_.prefix + "/filter, /prioritize, /bind and /preempt");
   }
   if (!trusted()) return refuse_with(403, "this needs a client certificate");
   if (manner_.turn_away) {
     return refuse_with(
-        503, "too many connections: " + std::to_string(desk_.limits.connections) + " are open");
+        503, "too many connections: " + std::to_string(hub_.limits.connections) + " are open");
   }
   if (request.has_header("Content-Encoding")) return refuse_with(415, "the body is packed");
   const auto length = length_of(request);
   if (!length) return refuse_with(411, "this needs one Content-Length");
   call_.length = *length;
-  const std::size_t most = desk_.body_limit(*call_.verb);
+  const std::size_t most = hub_.body_limit(*call_.verb);
   if (*length > most) {
     return refuse_with(413, "a body of " + std::to_string(*length) + " bytes; at most " +
                                 std::to_string(most) + " are taken");
@@ -153,12 +153,12 @@ void Connection::look_at_call(const httplib::Request& request) {
 }
 
 std::optional<Connection::Refusal> Connection::take_shares() {
-  call_.body.emplace(desk_.take_body(call_.length));
+  call_.body.emplace(hub_.take_body(call_.length));
   if (!call_.body->valid()) {
     return Refusal{.status = 503, .text = "the bodies of other calls take all the room there is"};
   }
   if (call_.verb != Verb::kBind) return std::nullopt;
-  call_.bind.emplace(desk_.take_bind());
+  call_.bind.emplace(hub_.take_bind());
   if (call_.bind->valid()) return std::nullopt;
   return Refusal{.status = 503, .text = "too many binds are held"};
 }
@@ -168,7 +168,7 @@ void Connection::route(const httplib::Request& request, httplib::Response& respo
   response.set_header("Cache-Control", "no-store");
   response.set_header("X-Content-Type-Options", "nosniff");
   if (call_.refusal) {
-    refuse(response, call_.refusal->status, call_.refusal->text, Desk::Outcome::kRefused);
+    refuse(response, call_.refusal->status, call_.refusal->text, Hub::Outcome::kRefused);
   } else if (request.method == "POST") {
     post(response);
   } else if (request.method == "GET" || request.method == "HEAD") {
@@ -180,7 +180,7 @@ void Connection::route(const httplib::Request& request, httplib::Response& respo
 }
 
 void Connection::get(const httplib::Request& request, httplib::Response& response) {
-  Pages& pages = desk_.pages;
+  Pages& pages = hub_.pages;
   if (request.path == "/livez") return health(response, pages.not_live());
   if (request.path == "/readyz") return health(response, pages.not_ready());
   if (request.path == "/metrics") {
@@ -199,17 +199,17 @@ void Connection::post(httplib::Response& response) {
   auto body = read_body();
   if (!body) {
     last_ = true;
-    return refuse(response, 408, body.error().text, Desk::Outcome::kRefused);
+    return refuse(response, 408, body.error().text, Hub::Outcome::kRefused);
   }
   auto json = answer(std::move(*body));
-  if (!json) return refuse(response, 400, json.error().text, Desk::Outcome::kMalformed);
+  if (!json) return refuse(response, 400, json.error().text, Hub::Outcome::kMalformed);
   response.body = std::move(*json);
   response.set_header("Content-Type", kJson);
-  desk_.count(*call_.verb, Desk::Outcome::kAnswered);
+  hub_.count(*call_.verb, Hub::Outcome::kAnswered);
 }
 
 Result<std::string> Connection::read_body() {
-  stream_.expect(call_.length, desk_.limits.body);
+  stream_.expect(call_.length, hub_.limits.body);
   std::string body;
   body.reserve(call_.length + kPadding);
   body.resize(call_.length);
@@ -225,9 +225,9 @@ Result<std::string> Connection::read_body() {
 }
 
 Result<std::string> Connection::answer(std::string body) {
-  Callbacks& callbacks = desk_.callbacks;
+  Callbacks& callbacks = hub_.callbacks;
   const Verb verb = *call_.verb;
-  std::atomic<std::size_t>& now = desk_.now[static_cast<std::size_t>(verb)];
+  std::atomic<std::size_t>& now = hub_.now[static_cast<std::size_t>(verb)];
   switch (verb) {
     case Verb::kFilter:
       return answered(reader_.filter(std::move(body)), now, [&](const wire::FilterAsk& ask) {
@@ -249,15 +249,15 @@ Result<std::string> Connection::answer(std::string body) {
 
 // The scheduler says no more than the status, so the text goes to our own log as well.
 void Connection::refuse(httplib::Response& response, int status, const std::string& text,
-                        Desk::Outcome outcome) {
+                        Hub::Outcome outcome) {
   std::string shown = "pinion-extender: ";
   if (call_.verb) {
     shown += kVerbNames[static_cast<std::size_t>(*call_.verb)];
     shown += ": ";
-    desk_.count(*call_.verb, outcome);
+    hub_.count(*call_.verb, outcome);
   }
   shown += text;
-  desk_.callbacks.refused(shown);
+  hub_.callbacks.refused(shown);
   complain(response, status, shown);
 }
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/net/deadline_stream.h"
-#include "extender/http/desk.h"
+#include "extender/http/hub.h"
 #include "extender/wire/reader.h"
 
 namespace pinion::extender {
@@ -26,7 +26,7 @@ class Connection : private httplib::Server {
   };
 
   // `busy` is true from the first byte of a request to the last one of its answer.
-  Connection(net::DeadlineStream& stream, Desk& desk, std::atomic<bool>& busy, Manner manner);
+  Connection(net::DeadlineStream& stream, Hub& hub, std::atomic<bool>& busy, Manner manner);
 
   // Until either side ends it.
   void serve();
@@ -57,11 +57,11 @@ class Connection : private httplib::Server {
   [[nodiscard]] Result<std::string> read_body();
   [[nodiscard]] Result<std::string> answer(std::string body);
   void refuse(httplib::Response& response, int status, const std::string& text,
-              Desk::Outcome outcome);
+              Hub::Outcome outcome);
   [[nodiscard]] bool trusted() const { return !manner_.trusted || manner_.trusted(); }
 
   net::DeadlineStream& stream_;
-  Desk& desk_;
+  Hub& hub_;
   std::atomic<bool>& busy_;
   const Manner manner_;
   wire::Reader reader_;

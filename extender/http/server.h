@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/net/acceptor.h"
 #include "extender/http/callbacks.h"
-#include "extender/http/desk.h"
+#include "extender/http/hub.h"
 #include "extender/http/thread_set.h"
 #include "extender/http/tls_context.h"
 
@@ -57,7 +57,7 @@ class Server {
   void talk(Open& open);
   void cut(bool busy_ones_too);
 
-  Desk desk_;
+  Hub hub_;
   std::unique_ptr<TlsContext> tls_;  // null: plain
   std::atomic<std::uint64_t> turned_away_ = 0;
   mutable std::mutex mutex_;

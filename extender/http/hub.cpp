@@ -1,4 +1,4 @@
-#include "extender/http/desk.h"
+#include "extender/http/hub.h"
 
 #include <utility>
 
@@ -27,7 +27,7 @@ Share::~Share() {
   if (used_ != nullptr) used_->fetch_sub(amount_);
 }
 
-std::optional<Verb> Desk::verb_of(std::string_view path) const {
+std::optional<Verb> Hub::verb_of(std::string_view path) const {
   if (!path.starts_with(prefix) || !path.substr(prefix.size()).starts_with('/')) {
     return std::nullopt;
   }
@@ -38,27 +38,27 @@ std::optional<Verb> Desk::verb_of(std::string_view path) const {
   return std::nullopt;
 }
 
-std::size_t Desk::body_limit(Verb verb) const {
+std::size_t Hub::body_limit(Verb verb) const {
   return verb == Verb::kBind ? limits.bind_body_bytes : limits.body_bytes;
 }
 
-Share Desk::take_body(std::size_t bytes) {
+Share Hub::take_body(std::size_t bytes) {
   return {body_bytes_, bytes, limits.all_bodies_bytes};
 }
 
-Share Desk::take_kept(std::size_t bytes) {
+Share Hub::take_kept(std::size_t bytes) {
   return {kept_bytes_, bytes, limits.all_kept_bytes};
 }
 
-Share Desk::take_bind() {
+Share Hub::take_bind() {
   return {binds_, 1, limits.connections - limits.kept_from_binds};
 }
 
-void Desk::count(Verb verb, Outcome outcome) {
+void Hub::count(Verb verb, Outcome outcome) {
   ++counted_[static_cast<std::size_t>(verb)][static_cast<std::size_t>(outcome)];
 }
 
-std::array<VerbFigures, kVerbs> Desk::figures() const {
+std::array<VerbFigures, kVerbs> Hub::figures() const {
   std::array<VerbFigures, kVerbs> result;
   const auto counted = [&](std::size_t verb, Outcome outcome) {
     return counted_[verb][static_cast<std::size_t>(outcome)].load();

@@ -51,9 +51,9 @@ class Share {
   std::size_t amount_ = 0;
 };
 
-class Desk {
+class Hub {
  public:
-  Desk(Callbacks& whom, Pages& what, const Limits& bounds, std::string path)
+  Hub(Callbacks& whom, Pages& what, const Limits& bounds, std::string path)
       : callbacks(whom), pages(what), limits(bounds), prefix(std::move(path)) {}
 
   // By the path after the prefix.
