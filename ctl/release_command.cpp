@@ -2,6 +2,7 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -26,7 +27,8 @@ std::string list(const char* word, const std::vector<std::string>& paths) {
 Result<cgroup::Released> release_cgroups() {
   const auto hierarchy = cgroup::find_cpuset_hierarchy("/");
   if (!hierarchy) return failure(hierarchy.error());
-  cgroup::QosWriter qos_groups(systemd::manager_addresses("/"));
+  cgroup::QosWriter qos_groups(systemd::manager_addresses("/"),
+                               {.limit = std::chrono::seconds(10)});  // nobody waits for us here
   return cgroup::release(*hierarchy, qos_groups);
 }
 

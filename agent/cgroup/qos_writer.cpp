@@ -70,7 +70,7 @@ Status QosWriter::bring(int group, const std::string& path, const engine::Enforc
     asked = ask(group, unit, slice);
   }
   result.limit = slice.limit;
-  const CpuSet cpus = engine::within(slice.limit, wanted.cpuset.cpus);
+  const CpuSet cpus = engine::within(slice.limit, wanted.cpuset.cpus, wanted.below);
   if (asked && slice.limit && slice.property != cpus) {
     asked = tell(group, unit, cpus, slice);
     const auto read = read_set<CpuSet>(group, "cpuset.cpus");

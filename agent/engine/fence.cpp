@@ -1,7 +1,28 @@
 // What all fences share.
 #include "agent/engine/fence.h"
 
+#include <algorithm>
+
 namespace pinion::engine {
+
+namespace {
+
+CpuSet open_to_group(const State& state, const QosGroup& group, const CpuSet& pool) {
+  if (!group.keeps) return state.topology.online;
+  if (!state.strict_reservation) return pool;
+  return pool | (state.ledger.reserved() & state.topology.online);  // for system containers below
+}
+
+// What must have something in common with the group: the files that keep those below off exclusive
+// cores where the group does not. The kernel would put those without on all of the group.
+std::vector<CpuSet> files_below(const State& state, const QosGroup& group, const CpuSet& pool) {
+  if (group.keeps) return {};
+  const CpuSet reserved = state.ledger.reserved() & state.topology.online;
+  if (!state.strict_reservation || reserved.empty()) return {pool};
+  return {pool, reserved};
+}
+
+}  // namespace
 
 std::string_view to_string(Cause cause) {
   switch (cause) {
@@ -30,16 +51,16 @@ Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
 }
 
 CpuSet group_target(const State& state, const QosGroup& group, const CpuSet& pool) {
-  if (!group.keeps) return within(group.limit, state.topology.online);
-  if (!state.strict_reservation) return within(group.limit, pool);
-  const CpuSet reserved = state.ledger.reserved() & state.topology.online;
-  return within(group.limit, pool | reserved);  // for system containers below
+  return within(group.limit, open_to_group(state, group, pool), files_below(state, group, pool));
 }
 
-CpuSet within(const std::optional<CpuSet>& limit, const CpuSet& cpus) {
+CpuSet within(const std::optional<CpuSet>& limit, const CpuSet& cpus,
+              const std::vector<CpuSet>& below) {
   if (!limit) return cpus;
   const CpuSet common = cpus & *limit;
-  return common.empty() ? cpus : common;
+  const bool meets_all = std::all_of(below.begin(), below.end(),
+                                     [&](const CpuSet& file) { return file.intersects(common); });
+  return common.empty() || !meets_all ? cpus : common;
 }
 
 Enforce Fence::enforce(const State& state, const Member& member, const CpuSet& pool,
@@ -56,9 +77,10 @@ Enforce Fence::enforce_group(const State& state, const std::string& name, const 
                              const CpuSet& pool, Cause cause) {
   return {.id = name,
           .cgroups_path = name,
-          .cpuset = {.cpus = group_target(state, group, pool), .mems = {}},
+          .cpuset = {.cpus = open_to_group(state, group, pool), .mems = {}},
           .cause = cause,
-          .qos_group = true};
+          .qos_group = true,
+          .below = files_below(state, group, pool)};
 }
 
 bool matches(const Applied& applied, const Cpuset& wanted) {

@@ -32,7 +32,8 @@ struct Enforce {
   Cpuset cpuset;
   std::optional<Partition> partition = {};  // nullopt: of no concern
   Cause cause = Cause::kAudit;
-  bool qos_group = false;  // `id` and `cgroups_path` are a key of State::qos_groups
+  bool qos_group = false;          // `id` and `cgroups_path` are a key of State::qos_groups
+  std::vector<CpuSet> below = {};  // of a QoS group: for within()
 
   bool operator==(const Enforce&) const = default;
 };
@@ -84,7 +85,8 @@ class Fence {
   [[nodiscard]] virtual Enforce enforce(const State& state, const Member& member,
                                         const CpuSet& pool, Cause cause) const;
 
-  // The same for a QoS group.
+  // The same for a QoS group: without its limit, which may be another one by then. The shell keeps
+  // to that, as within() says.
   [[nodiscard]] static Enforce enforce_group(const State& state, const std::string& name,
                                              const QosGroup& group, const CpuSet& pool,
                                              Cause cause);
@@ -146,8 +148,10 @@ std::unique_ptr<Fence> make_runtime_fence(const State& state);
 // Within the group's limit.
 [[nodiscard]] CpuSet group_target(const State& state, const QosGroup& group, const CpuSet& pool);
 
-// `cpus` as far as the limit allows; all of them where that would leave none.
-[[nodiscard]] CpuSet within(const std::optional<CpuSet>& limit, const CpuSet& cpus);
+// `cpus` as far as the limit allows; all of them where that would leave none, or nothing in common
+// with one of the sets that files `below` say.
+[[nodiscard]] CpuSet within(const std::optional<CpuSet>& limit, const CpuSet& cpus,
+                            const std::vector<CpuSet>& below);
 
 // True when `applied` is `wanted`; an empty wanted.mems matches everything.
 [[nodiscard]] bool matches(const Applied& applied, const Cpuset& wanted);

@@ -85,6 +85,22 @@ TEST_P(RandomLife, WhereSomeQosGroupsCannotBeWritten) {
   play(FenceKind::kTree, false, 3, 2'000, 0, 1);
 }
 
+TEST_P(RandomLife, WhereSlicesOfQosGroupsHaveAllowedCpusThatChange) {
+  for (const bool tamper : {false, true}) {
+    SimOptions options;
+    options.fence = FenceKind::kTree;
+    options.settings = GetParam().settings;
+    options.tamper = tamper;
+    options.limit = 10;
+    options.no_group = tamper ? 20 : 0;
+    options.events = 4'000;
+    Sim sim(GetParam().machine, options);
+    sim.run();
+    EXPECT_EQ(sim.fault(), "");
+    EXPECT_GT(sim.done().at("limits"), 10);
+  }
+}
+
 TEST_P(RandomLife, UnderThePartitionFence) {
   play(FenceKind::kPartition, false, 1, 12'000);
   play(FenceKind::kPartition, true, 2, 4'000);

@@ -54,22 +54,41 @@ Effects Sim::handle(const engine::Event& event, const std::string& what) {
   return effects;
 }
 
+// Somebody sets AllowedCPUs, or takes it away: systemd writes what is set into the group.
+void Sim::limit_group(const std::string& name, CpuSet& file) {
+  limits_.erase(name);
+  ++done_["limits"];
+  if (roll(4) == 0) return;
+  CpuSet some;
+  for (const topology::CpuId cpu : machine_.online) {
+    if (roll(2) == 0) some.add(cpu);
+  }
+  if (some.empty()) some = machine_.online;
+  limits_[name] = some;
+  file = some;
+}
+
 engine::Enforced Sim::write_group(const engine::Enforce& wanted) {
   CpuSet& file = groups_.try_emplace(wanted.id, machine_.online).first->second;
   Enforced result;
   result.id = wanted.id;
   result.cause = wanted.cause;
+  if (options_.limit != 0 && roll(options_.limit) == 0) limit_group(wanted.id, file);
+  if (const auto limit = limits_.find(wanted.id); limit != limits_.end()) {
+    result.limit = limit->second;
+  }
+  const CpuSet cpus = engine::within(result.limit, wanted.cpuset.cpus, wanted.below);
   result.found = Applied{.cpus = file, .mems = {}};
   foreign_groups_.erase(wanted.id);
   stale_groups_.erase(wanted.id);
-  if (file == wanted.cpuset.cpus) return result;
+  if (file == cpus) return result;
   if (options_.no_group != 0 && roll(options_.no_group) == 0) {
     result.error = "not here";
     stale_groups_.insert(wanted.id);
     ++done_["no group"];
     return result;
   }
-  file = wanted.cpuset.cpus;
+  file = cpus;
   result.written = true;
   ++done_["group writes"];
   return result;

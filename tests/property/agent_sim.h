@@ -30,6 +30,7 @@ struct SimOptions {
   bool tamper = false;   // somebody else writes files
   int no_partition = 0;  // one in so many partitions cannot be made; 0: all can
   int no_group = 0;      // one in so many writes to a QoS group fails
+  int limit = 0;         // one in so many looks at a QoS group finds another AllowedCPUs
   // The machine with these CPUs offline; empty: none ever goes.
   std::function<topology::Topology(const engine::CpuSet&)> with_offline;
   unsigned seed = 1;
@@ -72,6 +73,7 @@ class Sim {
   engine::Effects handle(const engine::Event& event, const std::string& what);
   void enforce(const engine::Enforce& wanted);
   void apply(const std::vector<engine::CpusetUpdate>& updates);
+  void limit_group(const std::string& name, engine::CpuSet& file);
   engine::Enforced write_group(const engine::Enforce& wanted);
   void settle_all();
 
@@ -94,6 +96,7 @@ class Sim {
   engine::Engine engine_;
   std::map<Id, SimContainer> containers_;
   std::map<std::string, engine::CpuSet> groups_;  // of QoS classes, as their files say
+  std::map<std::string, engine::CpuSet> limits_;  // AllowedCPUs of their slices
   std::set<std::string> foreign_groups_;          // written behind the agent's back
   std::set<std::string> stale_groups_;            // the last write failed
   int next_ = 0;

@@ -271,7 +271,14 @@ TEST(TreeFence, AGroupHasWhatIsSharedWithinItsLimit) {
   node.create(r);
   const auto effects = node.tell(r, EventKind::kStart);
   ASSERT_THAT(ids(effects.now), ElementsAre(kBestEffort, r.id()));
-  EXPECT_EQ(effects.now[0].cpuset.cpus, node.engine.pool() & cpus("0-3"));
+  EXPECT_EQ(effects.now[0].cpuset.cpus, node.engine.pool()) << "the shell keeps to the limit";
+  node.obey(effects.now[1]);
+  const CpuSet left = node.engine.pool() & cpus("0-3");
+  (void)report_limit(node, left.to_string(), "0-3");
+  EXPECT_THAT(node.drain(), IsEmpty()) << "it is as it should be";
+  (void)report_limit(node, left.to_string(), "0-5");
+  ASSERT_TRUE(node.engine.idle()) << "it may have more now";
+  EXPECT_EQ(node.engine.idle()->id, kBestEffort);
 }
 
 TEST(TreeFence, WhereALimitLeavesNothingAGroupHasAllThatIsShared) {
@@ -283,6 +290,22 @@ TEST(TreeFence, WhereALimitLeavesNothingAGroupHasAllThatIsShared) {
   const auto piece = node.engine.idle();
   ASSERT_TRUE(piece);
   EXPECT_EQ(piece->cpuset.cpus, node.engine.pool());
+}
+
+TEST(TreeFence, AGroupThatIsGivenUpKeepsItsLimitOnlyWhereTheFilesBelowHaveSomeOfIt) {
+  Driver node(laptop(), FenceKind::kTree);
+  node.run(shared("s"));
+  const Unit r = rank("r", 2);
+  node.run(r);
+  (void)report(node, "0-7", "write '2-7' to cpuset.cpus: Permission denied");
+  const State& state = node.engine.state();
+  QosGroup group = state.qos_groups.at(kBestEffort);
+  ASSERT_FALSE(group.keeps);
+  EXPECT_EQ(group_target(state, group, node.engine.pool()), cpus("0-7"));
+  group.limit = node.own(r) | CpuSet{node.engine.pool().first()};
+  EXPECT_EQ(group_target(state, group, node.engine.pool()), *group.limit);
+  group.limit = node.own(r);  // the kernel would put all below on the rank's cores
+  EXPECT_EQ(group_target(state, group, node.engine.pool()), cpus("0-7"));
 }
 
 TEST(TreeFence, ThatSystemdCannotBeToldIsSaidOnce) {

@@ -149,6 +149,19 @@ TEST_F(QosWriterTest, WhatThePropertySaidIsALimitUnlessNothingWouldBeLeft) {
   }
 }
 
+TEST_F(QosWriterTest, ALimitThatFilesBelowHaveNothingOfIsNotKept) {
+  property("0-3");
+  CpusetFiles files = agent();
+  Enforce wide = want("0-7");
+  wide.below = {cpus("3-7"), cpus("0")};
+  (void)files.enforce(wide);
+  EXPECT_EQ(property(), "0-3");
+  wide.below = {cpus("4-7")};
+  (void)files.enforce(wide);
+  EXPECT_EQ(property(), "0-7");
+  EXPECT_TRUE(remembered());
+}
+
 TEST_F(QosWriterTest, WideAgainThePropertyIsAsItWasAndNothingIsLeft) {
   property("0-5");
   CpusetFiles files = agent();
