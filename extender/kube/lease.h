@@ -28,8 +28,10 @@ std::string unique_identity(const std::string& name);
 
 class Lease {
  public:
-  // Tries to lead from now on. `api` must outlive it. Errors: kInvalid for times that do not keep
-  // two from leading at once: 0 < retry < renew_deadline < duration; for an empty name or identity.
+  // Tries to lead from now on. `api` must outlive it, and should be the lease's own: a renewal that
+  // waits behind other calls for a connection may come too late. Errors: kInvalid for times that do
+  // not keep two from leading at once: 0 < retry < renew_deadline < duration; for an empty name or
+  // identity.
   static Result<std::unique_ptr<Lease>> start(Api& api, LeaseOptions options);
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -42,7 +44,8 @@ class Lease {
   // Who holds the lease as last seen; empty: nobody, or not known.
   [[nodiscard]] std::string holder() const;
 
-  // Leads no more, gives the lease back so that another need not wait, within two seconds.
+  // Leads no more, gives the lease back so that another need not wait, within two seconds. Not from
+  // on_change or on_trouble, nor from two threads at once.
   void stop();
 
  private:

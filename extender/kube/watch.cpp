@@ -69,9 +69,15 @@ class Watch::Loop {
 
 void Watch::Loop::run() {
   while (!cancel_.cancelled()) {
-    const Status done = version_.empty() ? list() : watch();
+    const bool listing = version_.empty();
+    const Status done = listing ? list() : watch();
     if (cancel_.cancelled()) return;
-    if (done) continue;
+    if (done) {
+      failures_ = 0;
+      // A list alone is no reason to be quick again: the watch after it may fail as before.
+      if (!listing) backoff_.reset();
+      continue;
+    }
     const Errc code = done.error().code;
     ++failures_;
     if (code == Errc::kGone || code == Errc::kInvalid || failures_ >= kFailuresBeforeList) {
@@ -130,11 +136,10 @@ Status Watch::Loop::watch() {
   refused_.reset();
   events_ = 0;
   const auto began = steady_clock::now();
-  const Status streamed =
-      api_.stream(watch_path(), options_.idle, cancel_, [&](std::string_view bytes) {
-        decoded = decoder.feed(bytes, [this](const WatchEvent& event) { take(event); });
-        return decoded && !refused_ && !cancel_.cancelled();
-      });
+  Status streamed = api_.stream(watch_path(), options_.idle, cancel_, [&](std::string_view bytes) {
+    decoded = decoder.feed(bytes, [this](const WatchEvent& event) { take(event); });
+    return decoded && !refused_ && !cancel_.cancelled();
+  });
   if (refused_) return failure(refused_->within(options_.path));
   if (!decoded) return failure(decoded.error().within(options_.path));
   if (streamed && events_ == 0 && steady_clock::now() - began < kShortest) {

@@ -58,7 +58,7 @@ class Watch {
   ~Watch();
 
   // Ends within a second, whatever the server does; no call of the handler begins after it. Not
-  // from the handler itself.
+  // from the handler itself, nor from two threads at once.
   void stop();
 
  private:

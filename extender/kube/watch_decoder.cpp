@@ -52,7 +52,7 @@ Status WatchDecoder::feed(std::string_view bytes, const std::function<void(Watch
     }
     // Mostly a line arrives whole, and is then not copied.
     line_.append(line_.empty() ? std::string_view() : bytes.substr(0, end));
-    const Status taken = take_line(line_.empty() ? bytes.substr(0, end) : line_, handle);
+    Status taken = take_line(line_.empty() ? bytes.substr(0, end) : line_, handle);
     line_.clear();
     bytes.remove_prefix(end + 1);
     broken_ = !taken;

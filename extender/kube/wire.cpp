@@ -72,7 +72,8 @@ Status Wire::speak_tls(const Access& access, SSL_CTX* tls) {
 
 Error Wire::tls_refusal() const {
   const long verdict = SSL_get_verify_result(ssl_.get());
-  if (verdict == X509_V_OK) return trouble_.within("TLS");
+  const bool looked = SSL_get_verify_mode(ssl_.get()) != SSL_VERIFY_NONE;
+  if (!looked || verdict == X509_V_OK) return trouble_.within("TLS");
   return {.code = Errc::kDenied,
           .sys_errno = 0,
           .text = std::string("the server's certificate is not accepted: ") +

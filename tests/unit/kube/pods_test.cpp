@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <regex>
-
 #include "extender/kube/micro_time.h"
 #include "extender/kube/path.h"
 #include "tests/unit/kube/fake_api_server.h"
@@ -113,8 +111,8 @@ TEST_F(Pods, AreReportedAbout) {
                     {.warning = true, .reason = "GangRefused", .action = "Planning", .note = note});
   ASSERT_TRUE(done) << done.error().text;
   json event = server_.seen().at(0).json();
-  EXPECT_TRUE(std::regex_match(event.at("eventTime").get<std::string>(),
-                               std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)")));
+  EXPECT_THAT(event.at("eventTime").get<std::string>(),
+              testing::MatchesRegex(R"([0-9-]{10}T[0-9:]{8}\.[0-9]{6}Z)"));
   event.erase("eventTime");
   EXPECT_EQ(event, json({{"apiVersion", "events.k8s.io/v1"},
                          {"kind", "Event"},

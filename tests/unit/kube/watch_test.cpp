@@ -250,6 +250,23 @@ TEST_F(Watches, ListAnewAfterManyFailures) {
   EXPECT_THAT(target(7), HasSubstr("resourceVersion=3"));
 }
 
+TEST_F(Watches, ThatAreForbiddenDoNotListEachTime) {
+  server_.on(kGet, [](const httplib::Request& request, httplib::Response& response) {
+    const bool watch = request.has_param("watch");
+    response.status = watch ? 403 : 200;
+    response.set_content((watch ? status_object(403, "Forbidden", "no watch for you")
+                                : list_of({node("a", "1")}, "5"))
+                             .dump(),
+                         "application/json");
+  });
+  start();
+  const auto requests = server_.wait_for(13);
+  for (std::size_t i = 0; i < 13; ++i) {
+    EXPECT_EQ(requests[i].target.find("watch=true") == std::string::npos, i % 6 == 0) << i;
+  }
+  EXPECT_THAT(diary_.wait_for_trouble(1)[0], HasSubstr("no watch for you"));
+}
+
 TEST_F(Watches, ConnectAgainWhenNothingArrives) {
   options_.idle = milliseconds(20);
   list_and_stream();
