@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/build.sh release allocate_bench extender_bench expose_bench counting_bench pinion-nri-bench pinion-nri-floor
+scripts/build.sh release allocate_bench extender_bench extender_wire_bench expose_bench counting_bench pinion-nri-bench pinion-nri-floor
 if cmake --build --preset release --target help | grep -q '^pinion-nri-floor-go:'; then
   scripts/build.sh release pinion-nri-floor-go ||
     echo "bench: no Go floor (are its modules reachable?), going on with the C++ one"
@@ -16,6 +16,7 @@ fi
 
 build/release/bin/allocate_bench
 build/release/bin/extender_bench
+build/release/bin/extender_wire_bench
 build/release/bin/expose_bench
 build/release/bin/counting_bench
 build/release/bin/pinion-nri-bench "$@"

@@ -118,7 +118,8 @@ void nlohmann_reads_and_answers(benchmark::State& state, const std::string& body
       if (i % 2 == 0) {
         taken.push_back(std::move(nodes[i]));
       } else {
-        failed[names ? nodes[i].get<std::string>() : nodes[i]["metadata"]["name"]] = kReason;
+        const json& name = names ? nodes[i] : nodes[i]["metadata"]["name"];
+        failed[name.get<std::string>()] = kReason;
       }
     }
     json answer{{"FailedNodes", std::move(failed)}};
