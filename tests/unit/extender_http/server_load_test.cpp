@@ -147,7 +147,7 @@ TEST(ServerLoad, ReadersThatMayKeepNothingReadAllTheSame) {
 
 TEST(ServerLoad, TheTimeOfAnAnswerBeginsWithIt) {
   ServerOptions options;
-  options.limits.answer = std::chrono::milliseconds(200);
+  options.limits.answer = std::chrono::milliseconds(600);
   Playing playing(options);
   playing.callbacks.hold(true);
   const std::string body = bind_body(1);
@@ -158,7 +158,7 @@ TEST(ServerLoad, TheTimeOfAnAnswerBeginsWithIt) {
   client.send(body);
   ASSERT_TRUE(playing.callbacks.wait_for_held(1));
   pollfd fd{.fd = client.fd(), .events = POLLIN, .revents = 0};
-  EXPECT_EQ(poll(&fd, 1, 400), 0) << "held for longer than an answer may take";
+  EXPECT_EQ(poll(&fd, 1, 800), 0) << "held for longer than an answer may take";
   playing.callbacks.hold(false);
   EXPECT_EQ(read_answer(client).status, 200);
 }
