@@ -142,6 +142,9 @@ Status Watch::Loop::watch() {
   });
   if (refused_) return failure(refused_->within(options_.path));
   if (!decoded) return failure(decoded.error().within(options_.path));
+  if (streamed && decoder.within_line()) {
+    return failure(Errc::kUnavailable, options_.path + ": the watch ended within a line");
+  }
   if (streamed && events_ == 0 && steady_clock::now() - began < kShortest) {
     return failure(Errc::kUnavailable, options_.path + ": the watch was ended at once");
   }

@@ -184,6 +184,17 @@ TEST_F(Watches, GoOnAfterAnEndInGoodOrderWithoutTrouble) {
   EXPECT_TRUE(diary_.wait_for_trouble(0).empty());
 }
 
+TEST_F(Watches, TakeAnEndWithinALineForTrouble) {
+  const auto stream = list_and_stream();
+  server_.stream_on(kGet);
+  start();
+  stream->send_event("MODIFIED", node("a", "6"));
+  stream->send("{\"type\":");
+  stream->end();
+  EXPECT_THAT(diary_.wait_for_trouble(1)[0], HasSubstr("ended within a line"));
+  EXPECT_THAT(target(2), HasSubstr("resourceVersion=6"));
+}
+
 TEST_F(Watches, DoNotTellTheSameVersionTwice) {
   const auto stream = list_and_stream();
   start();
