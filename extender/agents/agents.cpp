@@ -87,7 +87,7 @@ class Agents::Loop {
         if (!topology) return failure(topology.error());
         machine_ = std::make_shared<const topology::Topology>(*std::move(topology));
       }
-      auto report = report_of(mirror_.snapshot(), machine_);
+      auto report = report_of(mirror_, machine_);
       if (!report) return failure(report.error());
       report->name = node_;
       spoken_ = true;

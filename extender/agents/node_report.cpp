@@ -5,12 +5,13 @@
 
 namespace pinion::extender {
 
-Result<NodeReport> report_of(const v1::Snapshot& snapshot,
+Result<NodeReport> report_of(const agent::api::Mirror& mirror,
                              std::shared_ptr<const topology::Topology> machine) {
+  const v1::NodeState& node = mirror.node();
   v1::Snapshot named;
-  named.mutable_node()->mutable_sets()->set_reserved(snapshot.node().sets().reserved());
+  named.mutable_node()->mutable_sets()->set_reserved(node.sets().reserved());
   NodeReport report;
-  for (const v1::Container& container : snapshot.containers()) {
+  for (const auto& [id, container] : mirror.containers()) {
     if (!container.exclusive() || container.finished()) continue;
     v1::Container& added = *named.add_containers();
     added = container;
@@ -21,11 +22,11 @@ Result<NodeReport> report_of(const v1::Snapshot& snapshot,
   }
   const auto ledger = agent::api::ledger_of(named, *machine);
   if (!ledger) return failure(ledger.error());
-  report.name = snapshot.node().name();
+  report.name = node.name();
   report.topology = std::move(machine);
   report.reserved = ledger->reserved();
-  report.instance = snapshot.node().instance();
-  report.generation = snapshot.node().generation();
+  report.instance = node.instance();
+  report.generation = node.generation();
   for (const auto& [id, claim] : ledger->claims()) report.claims.push_back(claim);
   return report;
 }

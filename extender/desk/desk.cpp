@@ -117,13 +117,7 @@ void Desk::filter_single(const Demand& demand, const std::vector<NodeIndex>& nod
 void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
                          const std::vector<std::string_view>& names, std::int64_t now_ms,
                          FilterAnswer& answer) {
-  std::vector<NodeIndex> among;
-  for (const NodeIndex node : nodes) {
-    if (node >= 0 && !fleet_.node(node).stale) among.push_back(node);
-  }
-  std::sort(among.begin(), among.end(),
-            [&](NodeIndex a, NodeIndex b) { return fleet_.node(a).name < fleet_.node(b).name; });
-  const auto offer = gangs_.offer(ref_of(pod), demand, among, now_ms);
+  const auto offer = gangs_.offer(ref_of(pod), demand, nodes, now_ms);
   if (offer.node.empty()) {
     refuse_all(answer, offer.text, offer.never);
     return;
@@ -297,7 +291,7 @@ bool Desk::fits_somewhere(const Demand& demand) const {
 // Of the refused, those that would fit now are touched; each again only after a pause that doubles,
 // for the scheduler may have reasons of its own to refuse them.
 void Desk::wake(std::int64_t now_ms) {
-  std::map<std::string, bool> gangs;
+  std::map<std::string, bool> answers;  // by gang, or by uid
   freed_ = false;
   auto entry = waiting_.upper_bound(looked_at_);
   for (int looks = 0; looks < kLooksPerTick; ++looks, ++entry) {
@@ -313,15 +307,11 @@ void Desk::wake(std::int64_t now_ms) {
     const auto known = pods_.find(entry->first);
     if (known == pods_.end()) continue;
     const Demand& demand = known->second.demand;
-    bool fits = false;
-    if (demand.kind == Demand::Kind::kMember) {
-      const auto [of_gang, fresh] = gangs.try_emplace(demand.gang, false);
-      if (fresh) of_gang->second = fits_somewhere(demand);
-      fits = of_gang->second;
-    } else {
-      fits = fits_somewhere(demand);
-    }
-    if (!fits) continue;
+    // All members of a gang have one answer; a pod by itself has no gang's name.
+    const auto [answer, fresh] =
+        answers.try_emplace(demand.gang.empty() ? entry->first : demand.gang, false);
+    if (fresh) answer->second = fits_somewhere(demand);
+    if (!answer->second) continue;
     Waiting& waiting = entry->second;
     effects_.wake.push_back(waiting.pod);
     waiting.again_ms = now_ms + waiting.pause_ms;

@@ -35,10 +35,6 @@ struct Effects {
   std::vector<Nomination> nominations;
   // Pods to be touched, so that the scheduler asks for them again: they would fit now.
   std::vector<PodRef> wake;
-
-  [[nodiscard]] bool empty() const {
-    return answered.empty() && nominations.empty() && wake.empty();
-  }
 };
 
 // What becomes of a bind call.

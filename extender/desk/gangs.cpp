@@ -35,13 +35,6 @@ std::size_t fixed(const GangState& gang) {
                                                 [](const Place& place) { return place.fixed(); }));
 }
 
-std::string why_of(const GangPlan& plan) {
-  return std::to_string(plan.placements.size()) + " members, " +
-         std::to_string(plan.quality.fragments) + " pieces of groups on nodes, " +
-         std::to_string(plan.quality.mixed) + " meetings of groups; " + std::to_string(plan.steps) +
-         " steps of search";
-}
-
 }  // namespace
 
 Place* Gangs::place_of(GangState& gang, const std::string& uid) {
@@ -86,7 +79,8 @@ Gang Gangs::missing(const std::string& key, const GangState& gang,
 }
 
 std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
-                                       const Demand& demand, const std::vector<NodeIndex>& among) {
+                                       const Demand& demand, std::vector<NodeIndex> among) {
+  std::erase_if(among, [](NodeIndex node) { return node < 0; });
   const Gang members = missing(key, gang, demand.requests.front());
   const auto outcome = plan_gang(fleet_, members, {.steps = limits_.plan_steps, .among = &among});
   if (const auto* refusal = std::get_if<GangRefusal>(&outcome)) return *refusal;
@@ -107,7 +101,6 @@ std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
          .node = fleet_.node(plan.placements[i].node).name,
          .member = known == by_request.end() ? PodRef() : known->second->pod});
   }
-  gang.why = why_of(plan);
   ++counters_.planned;
   return std::nullopt;
 }
@@ -161,7 +154,7 @@ void Gangs::found_bound(const PodRef& pod, const Demand& demand, const std::stri
 }
 
 Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
-                          const std::vector<NodeIndex>& among, std::int64_t now_ms) {
+                          const std::vector<NodeIndex>& nodes, std::int64_t now_ms) {
   known(pod, demand);
   GangState& gang = gangs_[demand.gang];
   gang.asked_ms = now_ms;
@@ -194,12 +187,10 @@ Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
             .text = "its gang has all of its " + std::to_string(gang.size) + " members"};
   }
   take_back(gang, "a member of its gang is not like the others");
-  if (const auto refusal = plan(demand.gang, gang, demand, among)) {
+  if (const auto refusal = plan(demand.gang, gang, demand, nodes)) {
     ++counters_.refused;
-    gang.waits = refusal->text;
-    return {.node = {}, .text = gang.waits, .never = refusal->reason == GangReason::kNever};
+    return {.node = {}, .text = refusal->text, .never = refusal->reason == GangReason::kNever};
   }
-  gang.waits.clear();
   return {.node = place_of(gang, pod.uid)->node, .text = {}};
 }
 

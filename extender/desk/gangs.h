@@ -59,8 +59,6 @@ struct GangState {
   std::vector<Place> places;
   std::int64_t asked_ms = 0;  // the last question about it
   std::int64_t held_ms = 0;   // the first of the held binds came
-  std::string waits;          // why it has no places; empty: it has, or nobody has asked
-  std::string why;            // how its places were chosen
 };
 
 class Gangs {
@@ -73,9 +71,9 @@ class Gangs {
     std::string text;    // why none
     bool never = false;  // and evicting others would not help
   };
-  // Where the member may go. `among`: the nodes that the scheduler would take. Precondition: a
-  // demand of kind kMember.
-  Offer offer(const PodRef& pod, const Demand& demand, const std::vector<NodeIndex>& among,
+  // Where the member may go. `nodes`: those that the scheduler would take; -1 for one that the
+  // fleet does not know. Precondition: a demand of kind kMember.
+  Offer offer(const PodRef& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
               std::int64_t now_ms);
   // The member exists; no question yet.
   void known(const PodRef& pod, const Demand& demand);
@@ -114,7 +112,7 @@ class Gangs {
   [[nodiscard]] Gang missing(const std::string& key, const GangState& gang,
                              const topology::Request& like) const;
   std::optional<GangRefusal> plan(const std::string& key, GangState& gang, const Demand& demand,
-                                  const std::vector<NodeIndex>& among);
+                                  std::vector<NodeIndex> among);
   bool take(GangState& gang, Place& place, const PodRef& pod, const topology::Request& request);
   void take_back(GangState& gang, const std::string& why);
   BindAnswer let_go(GangState& gang, Ticket own);

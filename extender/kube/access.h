@@ -10,7 +10,7 @@
 namespace pinion::kube {
 
 struct Access {
-  std::string source;  // for messages: "/root/.kube/config", "the pod's service account"
+  std::string source;  // for messages: the kubeconfig's path, "the pod's service account"
   Endpoint endpoint;
   std::string server_name;  // that the certificate must have; empty: the endpoint's host
   bool verify = true;       // the server's certificate

@@ -58,8 +58,8 @@ wire::FilterAnswer Placing::filter(const wire::FilterAsk& ask) {
 }
 
 wire::PrioritizeAnswer Placing::prioritize(const wire::FilterAsk& ask) {
-  const auto scores =
-      look([&](const Desk& desk) { return desk.scores(ask.pod.uid, names_of(ask)); });
+  const auto names = names_of(ask);
+  const auto scores = look([&](const Desk& desk) { return desk.scores(ask.pod.uid, names); });
   return {.scores = std::vector<std::int64_t>(scores.begin(), scores.end())};
 }
 
