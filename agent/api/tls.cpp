@@ -5,10 +5,9 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-#include <array>
 #include <memory>
 
-#include "base/fd.h"
+#include "base/whole_file.h"
 
 namespace pinion::agent::api {
 namespace {
@@ -25,15 +24,10 @@ Result<std::string> read(const std::string& path, const char* what) {
   }
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return sys_failure("read " + path);
-  std::string text;
-  std::array<char, 4096> part{};
-  for (;;) {
-    const ssize_t n = ::read(file.get(), part.data(), part.size());
-    if (n < 0) return sys_failure("read " + path);
-    if (n == 0) return text;
-    text.append(part.data(), static_cast<std::size_t>(n));
-    if (text.size() > kMaxBytes) return failure(Errc::kInvalid, path + " is too large");
-  }
+  auto text = read_whole(file, path, kMaxBytes);
+  if (!text) return failure(std::move(text.error()));
+  if (!*text) return failure(Errc::kInvalid, path + " is too large");
+  return **std::move(text);
 }
 
 Bio bio_of(const std::string& text) {

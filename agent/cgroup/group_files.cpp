@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <memory>
+
+#include "base/whole_file.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -25,14 +26,9 @@ Fd open_directory(int at, const char* path) {
 Result<std::string> read_file(int directory, const char* name) {
   const Fd file(openat(directory, name, O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return sys_failure(std::string("open ") + name);
-  std::string text;
-  std::array<char, 4096> buffer{};
-  while (text.size() < kMaxText) {
-    const ssize_t n = ::read(file.get(), buffer.data(), buffer.size());
-    if (n < 0) return sys_failure(std::string("read ") + name);
-    if (n == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(n));
-  }
+  auto text = read_whole(file, name, kMaxText - 1);
+  if (!text) return failure(std::move(text.error()));
+  if (*text) return **std::move(text);
   return failure(Errc::kInvalid,
                  std::string(name) + " is longer than " + std::to_string(kMaxText) + " bytes");
 }

@@ -3,11 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <string_view>
 
-#include "base/fd.h"
+#include "base/whole_file.h"
 
 namespace pinion::noise {
 namespace {
@@ -26,14 +25,9 @@ Status write_all(const Fd& file, std::string_view text, const std::string& path)
 Result<std::string> read_text(const std::string& path, std::size_t limit) {
   const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return sys_failure("open " + path);
-  std::string text;
-  std::array<char, 4096> buffer{};
-  while (text.size() <= limit) {
-    const ssize_t n = ::read(file.get(), buffer.data(), buffer.size());
-    if (n < 0) return sys_failure("read " + path);
-    if (n == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(n));
-  }
+  auto text = read_whole(file, path, limit);
+  if (!text) return failure(std::move(text.error()));
+  if (*text) return **std::move(text);
   return failure(Errc::kInvalid, path + " is longer than " + std::to_string(limit) + " bytes");
 }
 
