@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/engine/engine.h"
+#include "agent/log.h"
 #include "agent/noise/knob.h"
 #include "topology/discover/discover.h"
 #include "topology/words.h"
@@ -14,7 +15,6 @@
 namespace pinion::agent {
 
 enum class FenceChoice { kAuto, kPartition, kTree, kLeaf, kRuntime };
-enum class LogFormat { kText, kJson };
 
 // What is counted by perf, for each container.
 enum class CountersChoice {
@@ -37,8 +37,6 @@ inline constexpr std::array kPartitionWords{
     topology::Word<engine::PartitionKinds>{"root", engine::PartitionKinds::kRoot},
     topology::Word<engine::PartitionKinds>{"asked", engine::PartitionKinds::kAsked},
     topology::Word<engine::PartitionKinds>{"isolated", engine::PartitionKinds::kIsolated}};
-inline constexpr std::array kLogFormatWords{topology::Word<LogFormat>{"text", LogFormat::kText},
-                                            topology::Word<LogFormat>{"json", LogFormat::kJson}};
 inline constexpr std::array kCountersWords{
     topology::Word<CountersChoice>{"all", CountersChoice::kAll},
     topology::Word<CountersChoice>{"software", CountersChoice::kSoftware},

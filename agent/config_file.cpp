@@ -3,17 +3,19 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <set>
 
+#include "base/settings/settings.h"
 #include "nri-plugin/session.h"
 
 namespace pinion::agent {
 namespace {
 
 using namespace std::chrono_literals;
+using settings::parse_bool;
+using settings::parse_duration;
 using topology::Align;
 using topology::Smt;
 using topology::Strength;
@@ -22,25 +24,6 @@ using Setter = std::function<Status(const std::string&, Config&)>;
 
 Status unknown_value(const std::string& value, const std::string& known) {
   return failure(Errc::kInvalid, "unknown value '" + value + "', use one of: " + known);
-}
-
-Result<bool> parse_bool(const std::string& text) {
-  if (text == "true") return true;
-  if (text == "false") return false;
-  return failure(Errc::kInvalid, "'" + text + "' is neither true nor false");
-}
-
-// "500ms", "10s", "5m".
-Result<std::chrono::milliseconds> parse_duration(const std::string& text) {
-  long value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string unit(static_cast<const char*>(end), text.data() + text.size());
-  const std::map<std::string, long> units = {{"ms", 1}, {"s", 1000}, {"m", 60'000}};
-  const auto factor = units.find(unit);
-  if (error != std::errc() || factor == units.end() || value <= 0 || value > 3'600'000) {
-    return failure(Errc::kInvalid, "'" + text + "' is not a duration such as 500ms, 10s or 5m");
-  }
-  return std::chrono::milliseconds(value * factor->second);
 }
 
 Setter text_into(std::string Config::*member) {

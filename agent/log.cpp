@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace pinion::agent {
@@ -53,7 +54,7 @@ std::string json_members(const engine::Note& note) {
 
 Log::Log(const std::string& level, LogFormat format) : format_(format) {
   spdlog::init_thread_pool(kQueuedLines, 1);
-  auto logger = spdlog::create_async_nb<spdlog::sinks::stderr_sink_mt>("pinion-agent");
+  auto logger = spdlog::create_async_nb<spdlog::sinks::stderr_sink_mt>("pinion");
   spdlog::set_default_logger(logger);
   logger->set_level(spdlog::level::from_str(level));
   logger->flush_on(spdlog::level::info);

@@ -1,19 +1,27 @@
-// The agent's log: one line per decision, as text or JSON, to standard error. Written by a thread
-// of its own from a bounded queue: a blocked reader costs old lines, never an answer to the
-// runtime.
+// The log of a daemon: one line per decision, as text or JSON, to standard error. Written by a
+// thread of its own from a bounded queue: a blocked reader costs old lines, never an answer.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "agent/config.h"
 #include "agent/engine/fence.h"
+#include "topology/words.h"
 
 namespace pinion::agent {
 
+enum class LogFormat { kText, kJson };
+inline constexpr std::array kLogFormatWords{topology::Word<LogFormat>{"text", LogFormat::kText},
+                                            topology::Word<LogFormat>{"json", LogFormat::kJson}};
+inline constexpr std::array<std::string_view, 5> kLogLevels{"trace", "debug", "info", "warn",
+                                                            "error"};
+
 class Log {
  public:
+  // `level`: one of kLogLevels. There is one at a time.
   Log(const std::string& level, LogFormat format);
   ~Log();  // writes what is queued
   Log(const Log&) = delete;

@@ -1,10 +1,5 @@
 // pinion-agent: composes everything. Nothing is decided here.
 #include <google/protobuf/stubs/logging.h>
-#include <pthread.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
-#include <csignal>
 #include <cstdlib>
 #include <iostream>
 
@@ -18,23 +13,12 @@
 #include "agent/ready_file.h"
 #include "agent/serving.h"
 #include "agent/version.h"
+#include "base/signals.h"
 #include "base/state_lock.h"
 #include "nri-plugin/launch.h"
 
 namespace pinion::agent {
 namespace {
-
-// Before any thread is started, so that all of them leave these signals to the descriptor.
-Result<Fd> take_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  if (pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return sys_failure("block signals");
-  Fd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd.valid()) return sys_failure("signalfd");
-  return fd;
-}
 
 nri::Connection connect(const Config& config, const std::optional<nri::Launch>& launch,
                         nri::Handler& handler) {

@@ -1,6 +1,7 @@
 #include "extender/desk/desk.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "extender/hole_text.h"
 
@@ -13,6 +14,8 @@ constexpr std::int64_t kLongestPauseMs = 60'000;
 constexpr int kLooksPerTick = 64;
 
 constexpr std::uint8_t kPasses = 0;
+// The promise of a pod that is bound ends with the pod, or with its agent's report.
+constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
 // All verdicts that are not said yet get this text.
 void refuse_all(FilterAnswer& answer, std::string text, bool hopeless) {
@@ -27,6 +30,15 @@ std::string needs_text(const std::vector<topology::Request>& requests) {
     text += (i == 0 ? "" : " and beside it ") + hole_text(requests[i]);
   }
   return text;
+}
+
+// What most nodes were refused with; the first one of equals.
+std::string most_said(const FilterAnswer& answer) {
+  if (answer.verdict.empty()) return "the scheduler has offered no node";
+  std::vector<std::size_t> said(answer.texts.size() + 1);
+  for (const std::uint8_t verdict : answer.verdict) ++said[verdict];
+  const auto most = std::max_element(said.begin() + 1, said.end());
+  return answer.texts[static_cast<std::size_t>(most - said.begin()) - 1].text;
 }
 
 bool all_granted(const std::vector<topology::Outcome>& outcomes) {
@@ -83,7 +95,7 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
   const bool refused =
       std::find(answer.verdict.begin(), answer.verdict.end(), kPasses) == answer.verdict.end();
   if (refused) {
-    wait(ref_of(pod), now_ms);
+    wait(ref_of(pod), most_said(answer), now_ms);
   } else {
     waiting_.erase(pod.uid);
   }
@@ -171,9 +183,9 @@ BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ti
     return {.kind = BindAnswer::Kind::kRefuse, .text = "its binding is under way"};
   }
   if (!promise(node, known.demand, now_ms + limits_.confirm_ms)) {
-    wait(known.pod, now_ms);
-    return {.kind = BindAnswer::Kind::kRefuse,
-            .text = needs_text(known.demand.requests) + ", taken meanwhile"};
+    std::string why = needs_text(known.demand.requests) + ", taken meanwhile";
+    wait(known.pod, why, now_ms);
+    return {.kind = BindAnswer::Kind::kRefuse, .text = std::move(why)};
   }
   known.node = node;
   return {.kind = BindAnswer::Kind::kGo, .text = {}};
@@ -214,7 +226,7 @@ std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> propos
   return proposals;
 }
 
-bool Desk::seen(const Pod& pod, std::int64_t now_ms) {
+bool Desk::seen(const Pod& pod) {
   if (pod.over) {
     gone(pod.uid);
     return true;
@@ -233,12 +245,26 @@ bool Desk::seen(const Pod& pod, std::int64_t now_ms) {
   known->node = pod.node;
   const auto& requests = known->demand.requests;
   const bool held = std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
-    fleet_.extend(request.id, now_ms + limits_.confirm_ms);
+    fleet_.extend(request.id, kNoEnd);
     return fleet_.knows(request.id);
   });
-  // A node that no agent speaks for yet will hear of it by its own report.
-  if (held || fleet_.find(pod.node) < 0) return true;
-  return promise(pod.node, known->demand, now_ms + limits_.confirm_ms);
+  if (held) return true;
+  if (fleet_.find(pod.node) < 0) {
+    homeless_[pod.node].insert(pod.uid);
+    return true;
+  }
+  return promise(pod.node, known->demand, kNoEnd);
+}
+
+void Desk::settle_homeless(const std::string& node) {
+  const auto there = homeless_.find(node);
+  if (there == homeless_.end()) return;
+  for (const std::string& uid : there->second) {
+    // All of them exist, see gone(). What the report names already is no promise any more.
+    const Known& known = pods_.find(uid)->second;
+    if (!fleet_.knows(known.demand.requests.front().id)) promise(node, known.demand, kNoEnd);
+  }
+  homeless_.erase(there);
 }
 
 void Desk::gone(const std::string& uid) {
@@ -248,13 +274,21 @@ void Desk::gone(const std::string& uid) {
   if (found->second.demand.kind == Demand::Kind::kMember) {
     gangs_.gone(found->second.demand.gang, uid);
   }
+  if (const auto there = homeless_.find(found->second.node); there != homeless_.end()) {
+    there->second.erase(uid);
+    if (there->second.empty()) homeless_.erase(there);
+  }
   release(found->second);
   pods_.erase(found);
 }
 
 Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t now_ms) {
   freed_ = true;
-  return fleet_.report(std::move(report), now_ms);
+  const std::string node = report.name;
+  const bool known = fleet_.find(node) >= 0;
+  auto lost = fleet_.report(std::move(report), now_ms);
+  if (lost && !known) settle_homeless(node);
+  return lost;
 }
 
 void Desk::heard(std::string_view node, std::int64_t now_ms) {
@@ -270,12 +304,21 @@ void Desk::measured(std::string_view node, MissRates rates) {
 }
 
 void Desk::lost(std::string_view node) {
+  if (fleet_.find(node) < 0) return;
   fleet_.remove(node);
+  for (const auto& [uid, known] : pods_) {
+    if (known.node == node) homeless_[known.node].insert(uid);
+  }
 }
 
-void Desk::wait(const PodRef& pod, std::int64_t now_ms) {
-  const auto [entry, fresh] = waiting_.try_emplace(pod.uid, Waiting{.pod = pod});
-  if (fresh) entry->second.pause_ms = kFirstPauseMs;
+void Desk::wait(const PodRef& pod, const std::string& why, std::int64_t now_ms) {
+  const auto entry =
+      waiting_
+          .try_emplace(
+              pod.uid,
+              Waiting{.pod = pod, .why = {}, .since_ms = now_ms, .pause_ms = kFirstPauseMs})
+          .first;
+  entry->second.why = why;
   entry->second.again_ms = std::max(entry->second.again_ms, now_ms);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,15 @@ struct Eviction {
   std::vector<std::string> victims;  // uids
 };
 
+// A pod that was refused, until it fits or is gone.
+struct Waiting {
+  PodRef pod;
+  std::string why;            // the text of the last refusal
+  std::int64_t since_ms = 0;  // of the first one
+  std::int64_t again_ms = 0;  // not touched before
+  std::int64_t pause_ms = 0;  // grows with each time that waking did not help
+};
+
 class Desk {
  public:
   Desk(const engine::Defaults& defaults, const DeskLimits& limits)
@@ -56,8 +66,9 @@ class Desk {
   // --- what the API server tells
 
   // The pod exists. One that is bound already and that no agent has reported yet is promised its
-  // cores; false where its node has no room for it, and the agent there will refuse it.
-  bool seen(const Pod& pod, std::int64_t now_ms);
+  // cores, for as long as it exists; false where its node has no room for it, and the agent there
+  // will refuse it. Where no agent speaks for the node yet, it is promised with the first report.
+  bool seen(const Pod& pod);
   // It is deleted.
   void gone(const std::string& uid);
 
@@ -81,7 +92,8 @@ class Desk {
   [[nodiscard]] const Fleet& fleet() const { return fleet_; }
   [[nodiscard]] const std::map<std::string, GangState>& gangs() const { return gangs_.all(); }
   [[nodiscard]] const Gangs::Counters& gang_counters() const { return gangs_.counters(); }
-  [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+  // By uid.
+  [[nodiscard]] const std::map<std::string, Waiting>& waiting() const { return waiting_; }
   [[nodiscard]] std::size_t pods() const { return pods_.size(); }
 
  private:
@@ -90,13 +102,6 @@ class Desk {
     Demand demand;
     std::string node;  // where its cores are promised, or it is bound; empty: nowhere
   };
-  // Refused, until it fits or is gone.
-  struct Waiting {
-    PodRef pod;
-    std::int64_t again_ms = 0;  // not touched before
-    std::int64_t pause_ms = 0;  // grows with each time that waking did not help
-  };
-
   Known* know(const Pod& pod, Demand demand);
   void filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
                      FilterAnswer& answer) const;
@@ -107,7 +112,8 @@ class Desk {
   [[nodiscard]] bool fits_somewhere(const Demand& demand) const;
   bool promise(const std::string& node, const Demand& demand, std::int64_t expires_ms);
   void release(const Known& known);
-  void wait(const PodRef& pod, std::int64_t now_ms);
+  void wait(const PodRef& pod, const std::string& why, std::int64_t now_ms);
+  void settle_homeless(const std::string& node);
   void wake(std::int64_t now_ms);
 
   engine::Defaults defaults_;
@@ -116,9 +122,11 @@ class Desk {
   Gangs gangs_;
   std::map<std::string, Known, std::less<>> pods_;  // by uid; those with a demand
   std::map<std::string, Waiting> waiting_;          // by uid
-  std::string looked_at_;                           // of waiting_, last
-  bool freed_ = false;                              // something may fit that did not
-  std::uint64_t given_up_ = 0;                      // plans, when it was last looked
+  // Pods bound to nodes that no agent speaks for yet: uids, by node.
+  std::map<std::string, std::set<std::string>> homeless_;
+  std::string looked_at_;       // of waiting_, last
+  bool freed_ = false;          // something may fit that did not
+  std::uint64_t given_up_ = 0;  // plans, when it was last looked
   Effects effects_;
 };
 

@@ -1,5 +1,8 @@
 #include "extender/service/placing.h"
 
+#include <chrono>
+#include <utility>
+
 #include "extender/service/pod_of.h"
 
 namespace pinion::extender {
@@ -29,11 +32,26 @@ wire::FilterAnswer answer_of(const FilterAnswer& verdicts) {
   return answer;
 }
 
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+using Level = engine::Note::Level;
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+engine::Note note_of(Level level, std::string text, const PodRef& pod, Fields fields) {
+  fields.insert(fields.begin(), {"pod", pod.name_space + "/" + pod.name});
+  return {.level = level, .text = std::move(text), .fields = std::move(fields)};
+}
+
 }  // namespace
 
 Placing::Placing(Cluster& cluster, const engine::Defaults& defaults, const DeskLimits& limits,
-                 Clock clock)
-    : cluster_(cluster), clock_(std::move(clock)), desk_(defaults, limits) {}
+                 Clock clock, Journal journal)
+    : cluster_(cluster),
+      clock_(std::move(clock)),
+      journal_(std::move(journal)),
+      desk_(defaults, limits) {}
 
 void Placing::settle(std::unique_lock<std::mutex>& lock) {
   const Effects effects = desk_.take_effects();
@@ -43,23 +61,46 @@ void Placing::settle(std::unique_lock<std::mutex>& lock) {
     held->second.answer = answered;
     held->second.answered.notify_one();
   }
+  figures_.nominated += effects.nominations.size();
+  figures_.woken += effects.wake.size();
   lock.unlock();
   for (const Nomination& nomination : effects.nominations) {
     cluster_.nominate(nomination.pod, nomination.node);
+    journal_(note_of(Level::kInfo, "nominated, as the scheduler did not offer the planned node",
+                     nomination.pod, {{"node", nomination.node}}));
   }
-  for (const PodRef& pod : effects.wake) cluster_.wake(pod);
+  for (const PodRef& pod : effects.wake) {
+    cluster_.wake(pod);
+    journal_(note_of(Level::kInfo, "woken, as it would fit now", pod, {}));
+  }
 }
 
 wire::FilterAnswer Placing::filter(const wire::FilterAsk& ask) {
+  const auto start = std::chrono::steady_clock::now();
   const Pod pod = pod_of(ask.pod);
   const auto names = names_of(ask);
-  return answer_of(
-      tell([&](Desk& desk, std::int64_t now) { return desk.filter(pod, names, now); }));
+  std::string why;
+  const auto verdicts = tell([&](Desk& desk, std::int64_t now) {
+    auto answer = desk.filter(pod, names, now);
+    const auto waiting = answer.ours ? desk.waiting().find(pod.uid) : desk.waiting().end();
+    if (waiting != desk.waiting().end()) why = waiting->second.why;
+    ++(!answer.ours ? figures_.others : why.empty() ? figures_.offered : figures_.refused);
+    figures_.filter.observe(seconds_since(start));
+    return answer;
+  });
+  if (!why.empty()) {
+    journal_(note_of(Level::kInfo, "refused", ref_of(pod),
+                     {{"why", why}, {"nodes", std::to_string(names.size())}}));
+  }
+  return answer_of(verdicts);
 }
 
 wire::PrioritizeAnswer Placing::prioritize(const wire::FilterAsk& ask) {
+  const auto start = std::chrono::steady_clock::now();
   const auto names = names_of(ask);
-  const auto scores = look([&](const Desk& desk) { return desk.scores(ask.pod.uid, names); });
+  const std::lock_guard lock(mutex_);
+  const auto scores = desk_.scores(ask.pod.uid, names);
+  figures_.prioritize.observe(seconds_since(start));
   return {.scores = std::vector<std::int64_t>(scores.begin(), scores.end())};
 }
 
@@ -81,20 +122,36 @@ wire::BindAnswer Placing::bind(const wire::BindAsk& ask) {
   const auto answer = desk_.bind(ask.pod_uid, ask.node, ticket, clock_());
   settle(lock);
   lock.lock();
+  std::string why = answer.text;
+  bool go = answer.kind != BindAnswer::Kind::kRefuse;
   if (answer.kind == BindAnswer::Kind::kHold) {
-    std::string why;
-    if (!wait(lock, ticket, why)) return {.error = why};
+    go = wait(lock, ticket, why);
   } else {
     held_.erase(ticket);
-    if (answer.kind == BindAnswer::Kind::kRefuse) return {.error = answer.text};
   }
+  if (go) {
+    lock.unlock();
+    return bind_now(pod, ask.node);
+  }
+  ++figures_.not_bound;
   lock.unlock();
-  const Status bound = cluster_.bind(pod, ask.node);
+  journal_(note_of(Level::kInfo, "not bound", pod, {{"node", ask.node}, {"why", why}}));
+  return {.error = why};
+}
+
+wire::BindAnswer Placing::bind_now(const PodRef& pod, const std::string& node) {
+  const Status bound = cluster_.bind(pod, node);
   tell([&](Desk& desk, std::int64_t now) {
-    desk.bound(ask.pod_uid, bound.has_value(), now);
+    ++(bound ? figures_.bound : figures_.not_bound);
+    desk.bound(pod.uid, bound.has_value(), now);
     return 0;
   });
-  return {.error = bound ? std::string() : bound.error().text};
+  if (bound) {
+    journal_(note_of(Level::kInfo, "bound", pod, {{"node", node}}));
+    return {};
+  }
+  journal_(note_of(Level::kWarn, "not bound", pod, {{"node", node}, {"why", bound.error().text}}));
+  return {.error = bound.error().text};
 }
 
 wire::PreemptAnswer Placing::preempt(const wire::PreemptAsk& ask) {
@@ -117,6 +174,11 @@ void Placing::stopping() {
   stopping_ = true;
   desk_.refuse_held(kStops);
   settle(lock);
+}
+
+PlacingFigures Placing::figures() const {
+  const std::lock_guard lock(mutex_);
+  return figures_;
 }
 
 void Placing::tick() {

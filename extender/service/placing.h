@@ -10,19 +10,36 @@
 #include <string>
 #include <vector>
 
+#include "agent/engine/fence.h"
 #include "extender/desk/desk.h"
 #include "extender/http/callbacks.h"
 #include "extender/service/cluster.h"
+#include "metrics/prometheus/histogram.h"
 
 namespace pinion::extender {
+
+// What has been decided since the start.
+struct PlacingFigures {
+  std::uint64_t others = 0;   // filter: pods that are not ours, passed untouched
+  std::uint64_t offered = 0;  // filter: some node was left
+  std::uint64_t refused = 0;  // filter: none was
+  std::uint64_t bound = 0;
+  std::uint64_t not_bound = 0;  // binds that were refused, or that the API server did not take
+  std::uint64_t woken = 0;
+  std::uint64_t nominated = 0;
+  prometheus::Histogram filter;      // seconds, with waiting for the lock
+  prometheus::Histogram prioritize;  // the same
+};
 
 class Placing : public Callbacks {
  public:
   using Clock = std::function<std::int64_t()>;  // milliseconds that never go back
+  // Is told each decision with its reason, on many threads at once; must not block.
+  using Journal = std::function<void(const engine::Note&)>;
 
   // `cluster` must outlive it.
-  Placing(Cluster& cluster, const engine::Defaults& defaults, const DeskLimits& limits,
-          Clock clock);
+  Placing(Cluster& cluster, const engine::Defaults& defaults, const DeskLimits& limits, Clock clock,
+          Journal journal);
 
   wire::FilterAnswer filter(const wire::FilterAsk& ask) override;
   wire::PrioritizeAnswer prioritize(const wire::FilterAsk& ask) override;
@@ -38,15 +55,16 @@ class Placing : public Callbacks {
     settle(lock);
     return result;
   }
-  // A look at the desk. `look(desk)` must not block.
-  template <class Look>
-  auto look(Look look) const {
+  // A look at the desk. `see(desk)` must not block.
+  template <class See>
+  auto look(See see) const {
     const std::lock_guard lock(mutex_);
-    return look(std::as_const(desk_));
+    return see(std::as_const(desk_));
   }
 
   // To be called a few times a second.
   void tick();
+  [[nodiscard]] PlacingFigures figures() const;
 
  private:
   struct Held {
@@ -59,11 +77,15 @@ class Placing : public Callbacks {
   // Waits for the answer of this held call; false with `why` when it may not go.
   bool wait(std::unique_lock<std::mutex>& lock, Ticket ticket, std::string& why);
 
+  wire::BindAnswer bind_now(const PodRef& pod, const std::string& node);
+
   Cluster& cluster_;
   const Clock clock_;
+  const Journal journal_;
   mutable std::mutex mutex_;
   Desk desk_;  // these are under the lock
   std::map<Ticket, Held> held_;
+  PlacingFigures figures_;
   Ticket tickets_ = 0;
   bool stopping_ = false;
 };

@@ -187,14 +187,9 @@ Status check(const PodSpecView& pod, const Where& at) {
   return {};
 }
 
-}  // namespace
-
-bool kept_key(std::string_view key) {
-  return std::any_of(kKeptPrefixes.begin(), kKeptPrefixes.end(),
-                     [&](std::string_view prefix) { return key.starts_with(prefix); });
-}
-
-Status read_pod(PodSpecView& pod, ondemand::value value, const Where& at) {
+// Of a value or of an object.
+template <class Json>
+Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
   pod = {};
   std::optional<engine::Qos> stated;
   const auto read_status = [&](std::string_view key, ondemand::value field,
@@ -203,7 +198,7 @@ Status read_pod(PodSpecView& pod, ondemand::value value, const Where& at) {
     if (same_key(key, "qosClass")) return read_qos(stated, field, Where(here, key));
     return {};
   };
-  Status good = each_field(value, at, [&](std::string_view key, ondemand::value part) -> Status {
+  Status good = each_field(json, at, [&](std::string_view key, ondemand::value part) -> Status {
     const Where here(at, key);
     if (same_key(key, "metadata")) return read_metadata(pod, part, here);
     if (same_key(key, "spec")) return read_spec(pod, part, here);
@@ -215,6 +210,21 @@ Status read_pod(PodSpecView& pod, ondemand::value value, const Where& at) {
   if (!good) return good;
   pod.qos = stated ? *stated : qos_by_resources(pod);
   return check(pod, at);
+}
+
+}  // namespace
+
+bool kept_key(std::string_view key) {
+  return std::any_of(kKeptPrefixes.begin(), kKeptPrefixes.end(),
+                     [&](std::string_view prefix) { return key.starts_with(prefix); });
+}
+
+Status read_pod(PodSpecView& pod, ondemand::value value, const Where& at) {
+  return read_whole_pod(pod, value, at);
+}
+
+Status read_pod(PodSpecView& pod, ondemand::object object, const Where& at) {
+  return read_whole_pod(pod, object, at);
 }
 
 Status read_pod_uid(std::string& uid, ondemand::value value, const Where& at) {

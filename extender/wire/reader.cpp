@@ -223,6 +223,16 @@ Result<PreemptAsk> Reader::preempt(std::string body) {
   return ask;
 }
 
+Result<PodSpecView> Reader::pod(std::string body) {
+  PodSpecView pod;
+  Status good =
+      parser_->all(std::move(body), [&](ondemand::object object, const Where& root) -> Status {
+        return read_pod(pod, object, root);
+      });
+  if (!good) return failure(std::move(good.error()));
+  return pod;
+}
+
 std::size_t Reader::kept_bytes() const {
   // For each byte of the largest body: an index of 4 bytes, and 5/3 bytes for unescaped strings.
   constexpr std::size_t per_byte = 6;

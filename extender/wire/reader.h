@@ -1,4 +1,4 @@
-// Parses the bodies of kube-scheduler's calls. Keys are read as Go reads them: the field's name, in
+// Parses the bodies of kube-scheduler's calls, and pods. Keys are read as Go reads them: the field's name, in
 // whatever case; the last one counts; null is as good as not there; unknown ones are skipped.
 //
 // What is skipped is checked for valid UTF-8, ended strings and counted brackets, and for nothing
@@ -32,6 +32,8 @@ class Reader {
   // Of NodeNameToMetaVictims and NodeNameToVictims the former counts where both are; neither: no
   // nodes.
   Result<PreemptAsk> preempt(std::string body);
+  // A v1 Pod by itself, as the API server has it.
+  Result<PodSpecView> pod(std::string body);
 
   // What the largest body so far took for good.
   [[nodiscard]] std::size_t kept_bytes() const;

@@ -68,7 +68,7 @@ class World {
     desk_.tick(now_);
     RC_ASSERT(desk_.gangs().empty());
     RC_ASSERT(desk_.pods() == 0U);
-    RC_ASSERT(desk_.waiting() == 0U);
+    RC_ASSERT(desk_.waiting().empty());
     RC_ASSERT(desk_.fleet().promises() == 0U);
   }
 
@@ -267,7 +267,7 @@ class World {
   // The watch of the API server, always a little late or early.
   void tell_of_a_pod() {
     const SimPod* pod = some_pod();
-    if (pod != nullptr) desk_.seen(pod->pod, now_);
+    if (pod != nullptr) desk_.seen(pod->pod);
   }
 
   void toggle_node() {

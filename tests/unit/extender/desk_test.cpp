@@ -250,9 +250,9 @@ TEST_F(DeskTest, ANodeThatWasNotOfferedIsNominated) {
 
 TEST_F(DeskTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
   const Pod large = member_of("j", 0, 3, 5);
-  desk_.seen(large, now_);
+  desk_.seen(large);
   EXPECT_EQ(filtered(member_of("j", 1, 3, 4)), "") << "one more of 4 would not fit";
-  desk_.seen(member_of("j", 2, 3, 2), now_);
+  desk_.seen(member_of("j", 2, 3, 2));
   std::string nodes;
   for (const Pod& pod : {member_of("j", 1, 3, 4), large, member_of("j", 2, 3, 2)}) {
     const std::string node = filtered(pod);
@@ -265,19 +265,37 @@ TEST_F(DeskTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
 TEST_F(DeskTest, AfterAStartWhatIsBoundIsPromisedAgain) {
   Pod bound = pod_of("bound", 5);
   bound.node = "a";
-  EXPECT_TRUE(desk_.seen(bound, now_));
+  EXPECT_TRUE(desk_.seen(bound));
   Pod member = member_of("j", 0, 2, 3);
   member.node = "b";
-  EXPECT_TRUE(desk_.seen(member, now_));
+  EXPECT_TRUE(desk_.seen(member));
   EXPECT_EQ(filtered(pod_of("single", 4)), "b");
   const Pod second = member_of("j", 1, 2, 3);
   EXPECT_EQ(bind(second, filtered(second), 1).kind, Kind::kGo) << "the other one is bound";
   Pod too_large = pod_of("too-large", 5);
   too_large.node = "a";
-  EXPECT_FALSE(desk_.seen(too_large, now_));
+  EXPECT_FALSE(desk_.seen(too_large));
   now_ += 9000;
   desk_.tick(now_);
-  EXPECT_EQ(filtered(pod_of("late", 7)), "a") << "nobody has confirmed it";
+  EXPECT_EQ(filtered(pod_of("late", 7)), "") << "bound is bound, however long its image is pulled";
+  desk_.gone("bound");
+  EXPECT_EQ(filtered(pod_of("late", 7)), "a");
+}
+
+TEST_F(DeskTest, WhatIsBoundWhereNoAgentSpeaksYetIsPromisedWithTheFirstReport) {
+  for (const char* name : {"first", "second", "gone"}) {
+    Pod pod = pod_of(name, 3);
+    pod.node = "late";
+    EXPECT_TRUE(desk_.seen(pod));
+  }
+  desk_.gone("gone");
+  report("late", {{"first/main", 3}});
+  EXPECT_EQ(desk_.fleet().promises(), 1U) << "one runs, one is gone";
+  EXPECT_EQ(filtered(pod_of("large", 2), {"late"}), "");
+  EXPECT_EQ(filtered(pod_of("small", 1), {"late"}), "late");
+  desk_.lost("late");
+  report("late", {{"first/main", 3}});
+  EXPECT_EQ(desk_.fleet().promises(), 1U) << "the node was away";
 }
 
 TEST_F(DeskTest, EvictionHelpsOnlyWhereItFreesEnough) {

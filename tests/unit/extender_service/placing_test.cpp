@@ -103,10 +103,11 @@ class PlacingTest : public testing::Test {
 
   FakeCluster cluster_;
   std::atomic<std::int64_t> now_{100};
-  Placing placing_{
-      cluster_, engine::Defaults(), {.hold_ms = 1000, .keep_ms = 5000, .confirm_ms = 9000}, [this] {
-        return now_.load();
-      }};
+  Placing placing_{cluster_,
+                   engine::Defaults(),
+                   {.hold_ms = 1000, .keep_ms = 5000, .confirm_ms = 9000},
+                   [this] { return now_.load(); },
+                   [](const engine::Note&) {}};
 };
 
 TEST_F(PlacingTest, AnswersAreThoseOfTheDesk) {

@@ -1,0 +1,228 @@
+#include "extender/program/extender.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+
+#include "agent/http/negotiate.h"
+#include "agent/version.h"
+#include "extender/program/agents_file.h"
+#include "extender/service/expose.h"
+#include "extender/service/views.h"
+
+namespace pinion::extender {
+namespace {
+
+using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+
+// Agents that are away when we start are not waited for longer.
+constexpr std::chrono::seconds kSettle = 10s;
+constexpr std::chrono::seconds kAgeEvery = 1s;
+
+std::int64_t steady_ms() {
+  return SteadyClock::now().time_since_epoch() / 1ms;
+}
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "pinion-extender";
+}
+
+DeskLimits limits_of(const Config& config) {
+  DeskLimits limits;
+  limits.hold_ms = config.hold_time.count();
+  limits.keep_ms = config.keep_time.count();
+  limits.confirm_ms = config.confirm_time.count();
+  return limits;
+}
+
+AgentOptions agent_options(const Config& config) {
+  AgentOptions options;
+  options.tls = {.certificate = config.agent_cert, .key = config.agent_key, .ca = config.agent_ca};
+  options.server_name = config.agent_server_name;
+  return options;
+}
+
+Result<kube::Access> access_of(const Config& config) {
+  if (config.kubeconfig.empty()) return kube::read_in_cluster();
+  auto access = kube::read_kubeconfig(config.kubeconfig, {.context = config.kube_context});
+  if (!access) return failure(access.error().within("kubeconfig"));
+  return access;
+}
+
+}  // namespace
+
+Extender::Extender(const Config& config, const engine::Defaults& defaults,
+                   std::unique_ptr<kube::Api> api, agent::Log& log)
+    : log_(log),
+      silence_(config.agent_silence),
+      api_(std::move(api)),
+      elects_(config.leader_elect),
+      cluster_(*api_, log, [this] { return leading(); }),
+      placing_(cluster_, defaults, limits_of(config), steady_ms,
+               [&log](const engine::Note& note) { log.write(note); }),
+      gate_(placing_, [this] { return closed(); }),
+      agent_feed_(placing_, log),
+      agents_(agent_feed_, agent_options(config)),
+      pods_(placing_, log),
+      nodes_(placing_, log) {}
+
+Result<std::unique_ptr<Extender>> Extender::start(const Config& config, agent::Log& log) {
+  const auto defaults = agent_defaults(config);
+  if (!defaults) return failure(defaults.error().within("agentConfig"));
+  const auto access = access_of(config);
+  if (!access) return failure(access.error());
+  auto api = kube::Api::create(*access);
+  if (!api) return failure(api.error());
+  log.info("the API server", {{"from", access->source}});
+  std::unique_ptr<Extender> extender(new Extender(config, *defaults, *std::move(api), log));
+  Status done = extender->follow_agents(config);
+  // Before anything is asked of the cluster, so that a port that is taken changes nothing.
+  if (done) done = extender->listen(config);
+  if (done) done = extender->elect(config, *access);
+  if (!done) return failure(done.error());
+  extender->watch_all(config);
+  return extender;
+}
+
+Extender::~Extender() {
+  server_.reset();
+  watches_.clear();
+  agents_.stop();
+  if (lease_) lease_->stop();
+}
+
+Status Extender::follow_agents(const Config& config) {
+  if (config.agents.empty()) {
+    agent_pods_ = std::make_unique<AgentPodFeed>(
+        config.agent_port, [this](const auto& agents) { follow(agents); }, log_);
+    return {};
+  }
+  const auto agents = read_agents(config.agents);
+  if (!agents) return failure(agents.error().within("agents"));
+  if (Status done = agents_.follow(*agents); !done) return failure(done.error().within("agents"));
+  followed_ = agents->size();
+  agents_known_ = true;
+  return {};
+}
+
+void Extender::follow(const std::vector<AgentAddress>& agents) {
+  if (Status done = agents_.follow(agents); !done) {
+    log_.warn("the agents cannot be followed", {{"why", done.error().text}});
+    return;
+  }
+  if (followed_.exchange(agents.size()) != agents.size()) {
+    log_.info("agents", {{"found", std::to_string(agents.size())}});
+  }
+  agents_known_ = true;
+}
+
+void Extender::watch_all(const Config& config) {
+  const auto watch = [this](kube::WatchOptions options, kube::WatchHandler& handler) {
+    watches_.push_back(std::make_unique<kube::Watch>(*api_, std::move(options), handler));
+  };
+  // Pods that have finished hold nothing: leaving the selection is told as a deletion.
+  watch({.path = "/api/v1/pods",
+         .label_selector = {},
+         .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
+        pods_);
+  watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}}, nodes_);
+  if (agent_pods_ == nullptr) return;
+  watch({.path = "/api/v1/pods",
+         .label_selector = config.agent_selector,
+         .field_selector = "status.phase=Running"},
+        *agent_pods_);
+}
+
+Status Extender::elect(const Config& config, const kube::Access& access) {
+  if (!elects_) return {};
+  auto api = kube::Api::create(access);
+  if (!api) return failure(api.error());
+  lease_api_ = *std::move(api);
+  kube::LeaseOptions options;
+  options.lease = {.name_space = config.lease_namespace.empty() ? access.default_namespace
+                                                                : config.lease_namespace,
+                   .name = config.lease_name};
+  options.identity = kube::unique_identity(host_name());
+  options.on_change = [this](bool leading) {
+    if (leading) led_ = true;
+    log_.info(leading ? "we lead" : "we do not lead any more");
+  };
+  options.on_trouble = [this](const Error& error) {
+    log_.warn("the lease", {{"why", error.text}});
+  };
+  auto lease = kube::Lease::start(*lease_api_, std::move(options));
+  if (!lease) return failure(lease.error().within("leaseName"));
+  lease_ = *std::move(lease);
+  vote_ = lease_.get();
+  return {};
+}
+
+Status Extender::listen(const Config& config) {
+  auto server = Server::start({.listen = config.listen,
+                               .prefix = config.path_prefix,
+                               .tls = {.certificate = config.tls_cert,
+                                       .key = config.tls_key,
+                                       .client_ca = config.tls_client_ca}},
+                              gate_, *this);
+  if (!server) return failure(server.error().within("listen"));
+  server_ = *std::move(server);
+  return {};
+}
+
+bool Extender::leading() const {
+  const kube::Lease* vote = vote_;
+  return vote == nullptr ? !elects_ : vote->leading();
+}
+
+bool Extender::agents_settled() const {
+  if (!agents_known_) return false;
+  return agents_.connected() >= followed_ || SteadyClock::now() - started_ > kSettle;
+}
+
+std::string Extender::closed() const {
+  if (!leading()) return "another replica leads";
+  if (!pods_.synced()) return "the API server has not told all pods yet";
+  if (!nodes_.synced()) return "the API server has not told all nodes yet";
+  if (!agents_settled()) return "the agents have not told of their nodes yet";
+  return {};
+}
+
+void Extender::tick() {
+  placing_.tick();
+  const auto now = SteadyClock::now();
+  if (now - aged_ < kAgeEvery) return;
+  aged_ = now;
+  placing_.tell(
+      [this](Desk& desk, std::int64_t now_ms) { return desk.age(now_ms, silence_.count()); });
+}
+
+Page Extender::metrics(std::string_view accept) {
+  const auto format = agent::negotiate_format(accept);
+  ExtenderFigures figures;
+  figures.desk = placing_.look(desk_figures);
+  figures.placing = placing_.figures();
+  if (server_) figures.server = server_->figures();
+  figures.agents_connected = agents_.connected();
+  figures.agent_failures = agent_feed_.troubles();
+  figures.promises_lost = agent_feed_.lost_promises();
+  figures.api_failures = cluster_.failed();
+  figures.leading = leading();
+  figures.ready = closed().empty();
+  figures.version = agent::kVersion;
+  return {.status = 200,
+          .type = std::string(prometheus::content_type(format)),
+          .body = expose(figures, format)};
+}
+
+Page Extender::fleet() {
+  return {.body = fleet_json(placing_.look(fleet_rows), steady_ms())};
+}
+
+Page Extender::jobs() {
+  return {.body = jobs_json(placing_.look(job_rows), steady_ms())};
+}
+
+}  // namespace pinion::extender

@@ -1,0 +1,85 @@
+// The running extender: everything composed, from the API server to the answers.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "agent/log.h"
+#include "extender/agents/agents.h"
+#include "extender/http/server.h"
+#include "extender/kube/lease.h"
+#include "extender/kube/watch.h"
+#include "extender/program/config.h"
+#include "extender/program/feeds.h"
+#include "extender/program/kube_cluster.h"
+#include "extender/service/gate.h"
+#include "extender/service/placing.h"
+
+namespace pinion::extender {
+
+class Extender : private Pages {
+ public:
+  // Connects, listens, and answers once it knows the cluster and leads. Errors: of the
+  // configuration and of listening, naming the setting; an API server that is away is none.
+  static Result<std::unique_ptr<Extender>> start(const Config& config, agent::Log& log);
+  Extender(const Extender&) = delete;
+  Extender& operator=(const Extender&) = delete;
+  // Held binds are refused; the lead is given back.
+  ~Extender() override;
+
+  [[nodiscard]] std::string address() const { return server_->address(); }
+  // Why questions are not answered now; empty: they are.
+  [[nodiscard]] std::string closed() const;
+  // It led and does not any more: the process should end, and begin anew as a follower.
+  [[nodiscard]] bool deposed() const { return led_ && !leading(); }
+  // To be called a few times a second.
+  void tick();
+
+ private:
+  Extender(const Config& config, const engine::Defaults& defaults, std::unique_ptr<kube::Api> api,
+           agent::Log& log);
+
+  Status follow_agents(const Config& config);
+  void follow(const std::vector<AgentAddress>& agents);
+  void watch_all(const Config& config);
+  Status elect(const Config& config, const kube::Access& access);
+  Status listen(const Config& config);
+  [[nodiscard]] bool leading() const;
+  [[nodiscard]] bool agents_settled() const;
+
+  std::string not_live() override { return {}; }
+  std::string not_ready() override { return closed(); }
+  Page metrics(std::string_view accept) override;
+  Page fleet() override;
+  Page jobs() override;
+
+  agent::Log& log_;
+  const std::chrono::milliseconds silence_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::unique_ptr<kube::Api> api_;
+  const bool elects_;  // false: this is the only replica
+  std::unique_ptr<kube::Api> lease_api_;
+  std::unique_ptr<kube::Lease> lease_;
+  std::atomic<const kube::Lease*> vote_ = nullptr;  // lease_, for other threads
+  std::atomic<bool> led_ = false;
+  std::atomic<std::size_t> followed_ = 0;
+  std::atomic<bool> agents_known_ = false;  // which there are
+  std::chrono::steady_clock::time_point aged_{};
+
+  KubeCluster cluster_;
+  Placing placing_;
+  Gate gate_;
+  AgentFeed agent_feed_;
+  Agents agents_;
+  PodFeed pods_;
+  NodeFeed nodes_;
+  std::unique_ptr<AgentPodFeed> agent_pods_;  // null: a fixed list
+  std::vector<std::unique_ptr<kube::Watch>> watches_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace pinion::extender
