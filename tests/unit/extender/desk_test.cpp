@@ -31,9 +31,8 @@ Pod member_of(const std::string& job, int number, int size, int cpus) {
 class DeskTest : public testing::Test {
  protected:
   void SetUp() override {
-    const MachinePtr machine = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
     for (const char* name : {"a", "b"}) {
-      ASSERT_TRUE(desk_.report(report_of(name, machine), 0));
+      ASSERT_TRUE(desk_.report(report_of(name, machine_), 0));
     }
   }
 
@@ -54,9 +53,7 @@ class DeskTest : public testing::Test {
   }
   // What the agent on that node reports: these containers, each on CPUs of its own.
   void report(const std::string& node, const std::vector<std::pair<std::string, int>>& running) {
-    NodeReport report;
-    report.name = node;
-    report.instance = "agent";
+    NodeReport report = report_of(node, machine_);
     report.generation = ++generation_;
     int next = 1;
     for (const auto& [id, cpus] : running) {
@@ -67,6 +64,7 @@ class DeskTest : public testing::Test {
     ASSERT_TRUE(desk_.report(std::move(report), now_));
   }
 
+  const MachinePtr machine_ = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
   Desk desk_{engine::Defaults(), {.hold_ms = 1000, .keep_ms = 5000, .confirm_ms = 9000}};
   FilterAnswer answer_;
   std::int64_t now_ = 100;
