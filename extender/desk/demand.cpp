@@ -9,6 +9,7 @@ namespace {
 constexpr std::int64_t kPeriod = 100'000;                   // microseconds, the kubelet's
 constexpr std::int64_t kMostMilli = std::int64_t{1} << 40;  // far above any machine
 constexpr std::string_view kGangSize = "pinion.dev/gang-size";
+constexpr std::string_view kTaskGroups = "pinion.dev/task-groups";
 
 // As the kubelet will tell the runtime, from which the agent reads its wish.
 engine::Resources resources_of(const PodContainer& container) {
@@ -43,28 +44,34 @@ Demand refused(std::string text) {
   return demand;
 }
 
-void make_member(const Pod& pod, const std::string& size_text, Demand& demand) {
-  int size = 0;
-  const char* end = size_text.data() + size_text.size();
-  const auto read = std::from_chars(size_text.data(), end, size);
-  if (read.ec != std::errc() || read.ptr != end || size < 1 || size > kMaxGang) {
-    demand = refused("annotation " + std::string(kGangSize) + ": not a number from 1 to " +
-                     std::to_string(kMaxGang));
-    return;
-  }
+// The number that the annotation holds, from 1 to `most`; 0 when it is not there. Error: kInvalid.
+Result<int> number_of(const Pod& pod, std::string_view name, int most) {
+  const auto found = pod.annotations.find(std::string(name));
+  if (found == pod.annotations.end()) return 0;
+  int number = 0;
+  const char* end = found->second.data() + found->second.size();
+  const auto read = std::from_chars(found->second.data(), end, number);
+  if (read.ec == std::errc() && read.ptr == end && number >= 1 && number <= most) return number;
+  return failure(Errc::kInvalid, "annotation " + std::string(name) + ": not a number from 1 to " +
+                                     std::to_string(most));
+}
+
+Demand as_member(const Pod& pod, Demand demand, int size) {
   const std::string& job = demand.requests.front().job;
   if (job.empty()) {
-    demand = refused("annotation " + std::string(kGangSize) + " without pinion.dev/job");
-    return;
+    return refused("annotation " + std::string(kGangSize) + " without pinion.dev/job");
   }
   if (demand.requests.size() > 1) {
-    demand = refused("a pod of a gang may have one container with whole CPUs, this one has " +
-                     std::to_string(demand.requests.size()));
-    return;
+    return refused("a pod of a gang may have one container with whole CPUs, this one has " +
+                   std::to_string(demand.requests.size()));
   }
+  const auto groups = number_of(pod, kTaskGroups, size);
+  if (!groups) return refused(groups.error().text);
   demand.kind = Demand::Kind::kMember;
   demand.gang = pod.name_space + "/" + job;
   demand.size = size;
+  demand.groups = *groups;
+  return demand;
 }
 
 }  // namespace
@@ -95,9 +102,9 @@ Demand demand_of(const Pod& pod, const engine::Defaults& defaults) {
   }
   if (demand.requests.empty()) return demand;
   demand.kind = Demand::Kind::kSingle;
-  const auto size = pod.annotations.find(std::string(kGangSize));
-  if (size != pod.annotations.end()) make_member(pod, size->second, demand);
-  return demand;
+  const auto size = number_of(pod, kGangSize, kMaxGang);
+  if (!size) return refused(size.error().text);
+  return *size == 0 ? demand : as_member(pod, std::move(demand), *size);
 }
 
 }  // namespace pinion::extender

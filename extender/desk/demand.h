@@ -21,6 +21,9 @@ struct Demand {
   std::vector<topology::Request> requests;
   std::string gang;  // "NAMESPACE/JOB"
   int size = 0;      // members of the gang, 1 .. kMaxGang
+  // Task groups into which the gang is cut, 1 .. size; 0: members say themselves which one they
+  // are of, if any (pinion.dev/task-group).
+  int groups = 0;
   std::string text;
 };
 
@@ -29,7 +32,8 @@ inline constexpr int kMaxGang = 10'000;
 // Under which the fleet knows a container of a pod, before and after it exists.
 [[nodiscard]] std::string claim_id(std::string_view pod_uid, std::string_view container);
 
-// A gang is a job (pinion.dev/job) whose pods say how many they are: pinion.dev/gang-size.
+// A gang is a job (pinion.dev/job) whose pods say how many they are: pinion.dev/gang-size. Into how
+// many task groups it is cut, they may say too: pinion.dev/task-groups.
 [[nodiscard]] Demand demand_of(const Pod& pod, const engine::Defaults& defaults);
 
 }  // namespace pinion::extender

@@ -191,6 +191,12 @@ BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ti
   return {.kind = BindAnswer::Kind::kGo, .text = {}};
 }
 
+std::string Desk::task_group(const std::string& uid) const {
+  const auto known = pods_.find(uid);
+  if (known == pods_.end() || known->second.demand.kind != Demand::Kind::kMember) return {};
+  return gangs_.task_group(known->second.demand.gang, uid);
+}
+
 void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;

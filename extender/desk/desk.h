@@ -58,6 +58,8 @@ class Desk {
   std::vector<int> scores(const std::string& uid, const std::vector<std::string_view>& nodes) const;
   BindAnswer bind(const std::string& uid, const std::string& node, Ticket ticket,
                   std::int64_t now_ms);
+  // The task group of a gang's member that has a place; empty: none.
+  [[nodiscard]] std::string task_group(const std::string& uid) const;
   // After a kGo: what the API server said.
   void bound(const std::string& uid, bool done, std::int64_t now_ms);
   // Those of the proposals after which the pod would get its cores; all for a pod that is not ours.

@@ -11,8 +11,10 @@ namespace {
 // Places without a binding have their end from keep_ms, not from the fleet.
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
-bool alike(const topology::Request& a, const topology::Request& b) {
-  return same_shape(a, b) && a.task_group == b.task_group;
+// Whether a place that was planned for one may be the other's.
+bool alike(const topology::Request& planned, const topology::Request& request) {
+  return same_shape(planned, request) &&
+         (request.task_group.empty() || planned.task_group == request.task_group);
 }
 
 std::string of(std::size_t some, int all) {
@@ -78,10 +80,28 @@ Gang Gangs::missing(const std::string& key, const GangState& gang,
   return members;
 }
 
+// Members that are of no task group yet join the one that requests fewest CPUs so far
+// (task_groups.h), those counted that are bound already.
+void Gangs::share_out(const std::string& job, const GangState& gang, Gang& members) {
+  std::vector<std::string> names;
+  for (int i = 0; i < gang.groups; ++i) names.push_back(job + "-" + std::to_string(i));
+  std::map<std::string, int> cpus;
+  for (const Place& place : gang.places) cpus[place.request.task_group] += place.request.cpus;
+  for (const auto& member : members) cpus[member.task_group] += member.cpus;
+  for (auto& member : members) {
+    if (!member.task_group.empty() || names.empty()) continue;
+    member.task_group = *std::min_element(
+        names.begin(), names.end(),
+        [&](const std::string& a, const std::string& b) { return cpus[a] < cpus[b]; });
+    cpus[member.task_group] += member.cpus;
+  }
+}
+
 std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
                                        const Demand& demand, std::vector<NodeIndex> among) {
   std::erase_if(among, [](NodeIndex node) { return node < 0; });
-  const Gang members = missing(key, gang, demand.requests.front());
+  Gang members = missing(key, gang, demand.requests.front());
+  share_out(demand.requests.front().job, gang, members);
   const auto outcome = plan_gang(fleet_, members, {.steps = limits_.plan_steps, .among = &among});
   if (const auto* refusal = std::get_if<GangRefusal>(&outcome)) return *refusal;
   const auto& plan = std::get<GangPlan>(outcome);
@@ -106,15 +126,15 @@ std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
 }
 
 // The member that has come gets a place that was kept for one like it.
-bool Gangs::take(GangState& gang, Place& place, const PodRef& pod,
-                 const topology::Request& request) {
+bool Gangs::take(GangState& gang, Place& place, const PodRef& pod, topology::Request request) {
   fleet_.release(place.request.id);
+  request.task_group = place.request.task_group;
   const auto outcome = fleet_.promise(fleet_.find(place.node), request, kNoEnd);
   if (!outcome || !std::holds_alternative<topology::Decision>(*outcome)) {
     take_back(gang, "the plan of its gang does not hold");
     return false;
   }
-  place.request = request;
+  place.request = std::move(request);
   place.member = pod;
   place.state = Place::State::kTaken;
   return true;
@@ -134,7 +154,10 @@ void Gangs::take_back(GangState& gang, const std::string& why) {
 
 void Gangs::known(const PodRef& pod, const Demand& demand) {
   GangState& gang = gangs_[demand.gang];
-  if (gang.size == 0) gang.size = demand.size;
+  if (gang.size == 0) {
+    gang.size = demand.size;
+    gang.groups = demand.groups;
+  }
   gang.members.try_emplace(pod.uid, GangMember{.pod = pod, .request = demand.requests.front()});
 }
 
@@ -158,9 +181,10 @@ Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
   known(pod, demand);
   GangState& gang = gangs_[demand.gang];
   gang.asked_ms = now_ms;
-  if (gang.size != demand.size) {
+  if (gang.size != demand.size || gang.groups != demand.groups) {
     take_back(gang, "the size of its gang has changed");
     gang.size = demand.size;
+    gang.groups = demand.groups;
   }
   if (!stands(gang)) take_back(gang, "a node of its gang's plan is not there any more");
   Place* place = place_of(gang, pod.uid);
@@ -282,9 +306,19 @@ bool Gangs::would_fit(const std::string& key) const {
   const auto found = gangs_.find(key);
   if (found == gangs_.end() || found->second.members.empty()) return false;
   if (planned(found->second)) return true;
-  const Gang members = missing(key, found->second, {});
+  Gang members = missing(key, found->second, {});
+  if (!members.empty()) share_out(members.front().job, found->second, members);
   return !members.empty() &&
          std::holds_alternative<GangPlan>(plan_gang(fleet_, members, {.steps = 0}));
+}
+
+std::string Gangs::task_group(const std::string& key, const std::string& uid) const {
+  const auto found = gangs_.find(key);
+  if (found == gangs_.end()) return {};
+  const auto& places = found->second.places;
+  const auto place = std::find_if(places.begin(), places.end(),
+                                  [&](const Place& each) { return each.member.uid == uid; });
+  return place == places.end() ? std::string() : place->request.task_group;
 }
 
 void Gangs::refuse_held(const std::string& why) {

@@ -38,7 +38,8 @@ struct Place {
     kBound,
   };
   State state = State::kFree;
-  topology::Request request;  // its id is the one under which the fleet keeps it
+  // Its id is the one under which the fleet keeps it; its task group is the member's.
+  topology::Request request;
   std::string node;
   PodRef member;      // none while free
   Ticket ticket = 0;  // while held
@@ -54,6 +55,7 @@ struct GangMember {
 
 struct GangState {
   int size = 0;
+  int groups = 0;                             // Demand::groups
   std::map<std::string, GangMember> members;  // all that were told of, by uid
   // Of the fixed members, or of all `size`.
   std::vector<Place> places;
@@ -91,6 +93,8 @@ class Gangs {
 
   // Whether a gang that was refused has its places now, or would get them.
   [[nodiscard]] bool would_fit(const std::string& gang) const;
+  // Of the member's place; empty: none, or the gang is not cut into groups.
+  [[nodiscard]] std::string task_group(const std::string& gang, const std::string& uid) const;
   // All held binds are refused, for instance because the extender stops.
   void refuse_held(const std::string& why);
 
@@ -111,9 +115,10 @@ class Gangs {
   [[nodiscard]] bool stands(const GangState& gang) const;
   [[nodiscard]] Gang missing(const std::string& key, const GangState& gang,
                              const topology::Request& like) const;
+  static void share_out(const std::string& job, const GangState& gang, Gang& members);
   std::optional<GangRefusal> plan(const std::string& key, GangState& gang, const Demand& demand,
                                   std::vector<NodeIndex> among);
-  bool take(GangState& gang, Place& place, const PodRef& pod, const topology::Request& request);
+  bool take(GangState& gang, Place& place, const PodRef& pod, topology::Request request);
   void take_back(GangState& gang, const std::string& why);
   BindAnswer let_go(GangState& gang, Ticket own);
 

@@ -51,10 +51,12 @@ std::string cut(std::string text, std::size_t most) {
 
 }  // namespace
 
-Result<Bound> bind_pod(Api& api, const PodRef& pod, const std::string& node, const Call& how) {
+Result<Bound> bind_pod(Api& api, const PodRef& pod, const std::string& node,
+                       const std::map<std::string, std::string>& annotations, const Call& how) {
   json metadata = metadata_of(pod);
   metadata["name"] = pod.name;
   metadata["namespace"] = pod.name_space;
+  if (!annotations.empty()) metadata["annotations"] = annotations;
   const json binding = {{"apiVersion", "v1"},
                         {"kind", "Binding"},
                         {"metadata", std::move(metadata)},

@@ -23,9 +23,12 @@ struct Bound {
   bool already = false;  // it was before this call, perhaps to another node than asked for
 };
 
-// Errors: as api.h; kConflict when the name is another pod's, or the pod is not bound and refused
-// all the same (it is being deleted). kUnavailable: unknown; asking again tells.
-Result<Bound> bind_pod(Api& api, const PodRef& pod, const std::string& node, const Call& how = {});
+// The pod gets the annotations with the binding, in one step. Errors: as api.h; kConflict when the
+// name is another pod's, or the pod is not bound and refused all the same (it is being deleted).
+// kUnavailable: unknown; asking again tells.
+Result<Bound> bind_pod(Api& api, const PodRef& pod, const std::string& node,
+                       const std::map<std::string, std::string>& annotations = {},
+                       const Call& how = {});
 
 // Sets annotations, and removes those without a value. Others stay. Errors: as api.h.
 Status annotate_pod(Api& api, const PodRef& pod,

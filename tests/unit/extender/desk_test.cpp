@@ -260,6 +260,27 @@ TEST_F(DeskTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
   EXPECT_EQ(desk_.fleet().promises(), 3U);
 }
 
+TEST_F(DeskTest, AGangIsCutIntoTaskGroupsWhichItsMembersAreToldWithTheBinding) {
+  std::vector<Pod> pods;
+  for (int i = 0; i < 4; ++i) {
+    pods.push_back(member_of("j", i, 4, 3));
+    pods.back().annotations["pinion.dev/task-groups"] = "2";
+  }
+  std::map<std::string, std::set<std::string>> nodes_of_group;
+  for (const Pod& pod : pods) {
+    const std::string node = filtered(pod);
+    nodes_of_group[desk_.task_group(pod.uid)].insert(node);
+  }
+  using Nodes = std::map<std::string, std::set<std::string>>;
+  EXPECT_TRUE((nodes_of_group == Nodes{{"j-0", {"a"}}, {"j-1", {"b"}}} ||
+               nodes_of_group == Nodes{{"j-0", {"b"}}, {"j-1", {"a"}}}));
+  EXPECT_EQ(desk_.gang_counters().planned, 1U) << "members that come later fit the plan";
+
+  pods[0].annotations["pinion.dev/task-groups"] = "5";
+  EXPECT_EQ(filtered(pods[0]), "");
+  EXPECT_EQ(text_for(0), "annotation pinion.dev/task-groups: not a number from 1 to 4");
+}
+
 TEST_F(DeskTest, AfterAStartWhatIsBoundIsPromisedAgain) {
   Pod bound = pod_of("bound", 5);
   bound.node = "a";
