@@ -53,6 +53,7 @@ class Pages {
   virtual Page metrics(std::string_view accept) = 0;
   virtual Page fleet() = 0;  // /v1/fleet
   virtual Page jobs() = 0;   // /v1/jobs
+  virtual Page home() = 0;   // /
 };
 
 }  // namespace pinion::extender

@@ -9,6 +9,11 @@ namespace {
 
 constexpr const char* kPlain = "text/plain; charset=utf-8";
 constexpr const char* kJson = "application/json";
+// Nothing from elsewhere, no markup made of text.
+constexpr const char* kPagePolicy =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src "
+    "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'";
 constexpr std::size_t kPadding = 64;  // what the parser wants behind a body, to spare it a copy
 
 void complain(httplib::Response& response, int status, const std::string& text) {
@@ -187,12 +192,15 @@ void Connection::get(const httplib::Request& request, httplib::Response& respons
     return show(response, pages.metrics(request.get_header_value("Accept")));
   }
   const bool fleet = request.path == "/v1/fleet";
-  if (!fleet && request.path != "/v1/jobs") {
+  const bool jobs = request.path == "/v1/jobs";
+  if (!fleet && !jobs && request.path != "/") {
     return complain(response, 404,
-                    "not here; there are /livez, /readyz, /metrics, /v1/fleet and /v1/jobs");
+                    "not here; there are /, /livez, /readyz, /metrics, /v1/fleet and /v1/jobs");
   }
   if (!trusted()) return complain(response, 403, "this needs a client certificate");
-  show(response, fleet ? pages.fleet() : pages.jobs());
+  if (fleet || jobs) return show(response, fleet ? pages.fleet() : pages.jobs());
+  response.set_header("Content-Security-Policy", kPagePolicy);
+  show(response, pages.home());
 }
 
 void Connection::post(httplib::Response& response) {

@@ -7,6 +7,7 @@
 
 #include "agent/http/negotiate.h"
 #include "agent/version.h"
+#include "extender/page.h"
 #include "extender/program/agents_file.h"
 #include "extender/service/expose.h"
 #include "extender/service/views.h"
@@ -223,6 +224,10 @@ Page Extender::fleet() {
 
 Page Extender::jobs() {
   return {.body = jobs_json(placing_.look(job_rows), steady_ms())};
+}
+
+Page Extender::home() {
+  return {.type = "text/html; charset=utf-8", .body = std::string(kPage)};
 }
 
 }  // namespace pinion::extender

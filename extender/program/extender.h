@@ -56,6 +56,7 @@ class Extender : private Pages {
   Page metrics(std::string_view accept) override;
   Page fleet() override;
   Page jobs() override;
+  Page home() override;
 
   agent::Log& log_;
   const std::chrono::milliseconds silence_;

@@ -46,6 +46,7 @@ class PlayedPages : public Pages {
   }
   Page fleet() override { return {.body = "[]"}; }
   Page jobs() override { return {.body = "{}"}; }
+  Page home() override { return {.type = "text/html", .body = "<!doctype html>"}; }
 };
 
 struct Playing {
