@@ -137,10 +137,15 @@ void Connection::look_at_call(const httplib::Request& request) {
   };
   call_.verb = hub_.verb_of(request.path);
   if (!call_.verb) {
-    return refuse_with(
-        404, "no such call; there are " + hub_.prefix + "/filter, /prioritize, /bind and /preempt");
+    return refuse_with(404, "no such call; there are " + hub_.prefix +
+                                "/filter, /prioritize, /bind, /preempt" +
+                                (hub_.admission != nullptr ? " and /mutate" : ""));
   }
-  if (!trusted()) return refuse_with(403, "this needs a client certificate");
+  // The API server shows webhooks no certificate unless it is set up to; and what it asks changes
+  // nothing.
+  if (call_.verb != Verb::kMutate && !trusted()) {
+    return refuse_with(403, "this needs a client certificate");
+  }
   if (manner_.turn_away) {
     return refuse_with(
         503, "too many connections: " + std::to_string(hub_.limits.connections) + " are open");
@@ -251,6 +256,10 @@ Result<std::string> Connection::answer(std::string body) {
     case Verb::kPreempt:
       return answered(reader_.preempt(std::move(body)), now,
                       [&](const wire::PreemptAsk& ask) { return to_json(callbacks.preempt(ask)); });
+    case Verb::kMutate: {
+      const Running running(now);
+      return hub_.admission->answer(body);
+    }
   }
   return failure(Errc::kInternal, "no such call");
 }

@@ -33,13 +33,16 @@ std::optional<Verb> Hub::verb_of(std::string_view path) const {
   }
   const std::string_view name = path.substr(prefix.size() + 1);
   for (std::size_t i = 0; i < kVerbs; ++i) {
-    if (name == kVerbNames[i]) return static_cast<Verb>(i);
+    const auto verb = static_cast<Verb>(i);
+    const bool answered = verb != Verb::kMutate || admission != nullptr;
+    if (answered && name == kVerbNames[i]) return verb;
   }
   return std::nullopt;
 }
 
 std::size_t Hub::body_limit(Verb verb) const {
-  return verb == Verb::kBind ? limits.bind_body_bytes : limits.body_bytes;
+  if (verb == Verb::kBind) return limits.bind_body_bytes;
+  return verb == Verb::kMutate ? limits.review_body_bytes : limits.body_bytes;
 }
 
 Share Hub::take_body(std::size_t bytes) {

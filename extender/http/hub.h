@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "extender/http/admission.h"
 #include "extender/http/callbacks.h"
 #include "extender/http/figures.h"
 
@@ -19,8 +20,10 @@ struct Limits {
   std::size_t connections = 1200;
   // Of them, those that no bind may take, so that filter always finds one.
   std::size_t kept_from_binds = 64;
-  std::size_t body_bytes = 64U << 20U;         // of one filter, prioritize or preempt
-  std::size_t bind_body_bytes = 64U << 10U;    // of one bind
+  std::size_t body_bytes = 64U << 20U;       // of one filter, prioritize or preempt
+  std::size_t bind_body_bytes = 64U << 10U;  // of one bind
+  // Of one review: it has the object, which may be 3 MB, and on an update the one before it.
+  std::size_t review_body_bytes = 8U << 20U;
   std::size_t all_bodies_bytes = 128U << 20U;  // at one time; parsing takes some six times as much
   std::size_t all_kept_bytes = 64U << 20U;     // between the requests of connections
   std::chrono::milliseconds headers{5000};  // from the first byte of a request to the last header
@@ -53,10 +56,10 @@ class Share {
 
 class Hub {
  public:
-  Hub(Callbacks& whom, Pages& what, const Limits& bounds, std::string path)
-      : callbacks(whom), pages(what), limits(bounds), prefix(std::move(path)) {}
+  Hub(Callbacks& whom, Pages& what, Admission* hook, const Limits& bounds, std::string path)
+      : callbacks(whom), pages(what), admission(hook), limits(bounds), prefix(std::move(path)) {}
 
-  // By the path after the prefix.
+  // By the path after the prefix; nothing for a call that nobody here answers.
   [[nodiscard]] std::optional<Verb> verb_of(std::string_view path) const;
   [[nodiscard]] std::size_t body_limit(Verb verb) const;
   [[nodiscard]] Share take_body(std::size_t bytes);
@@ -70,6 +73,7 @@ class Hub {
 
   Callbacks& callbacks;
   Pages& pages;
+  Admission* const admission;  // null: no webhook
   const Limits limits;
   const std::string prefix;
   std::array<std::atomic<std::size_t>, kVerbs> now{};  // in callbacks

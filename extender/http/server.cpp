@@ -40,13 +40,14 @@ Result<std::unique_ptr<TlsContext>> tls_of(const TlsFiles& files) {
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Callbacks& callbacks,
-                                              Pages& pages) {
+                                              Pages& pages, Admission* admission) {
   if (Status good = check(options); !good) return failure(std::move(good.error()));
   auto tls = tls_of(options.tls);
   if (!tls) return failure(std::move(tls.error()));
   auto listener = net::listen_on(options.listen);
   if (!listener) return failure(std::move(listener.error()));
-  std::unique_ptr<Server> server(new Server(std::move(options), std::move(*tls), callbacks, pages));
+  std::unique_ptr<Server> server(
+      new Server(std::move(options), std::move(*tls), callbacks, pages, admission));
   auto acceptor = net::Acceptor::start(
       std::move(*listener), [to = server.get()](Fd socket) { to->take(std::move(socket)); });
   if (!acceptor) return failure(std::move(acceptor.error()));
@@ -55,8 +56,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Callbacks& 
 }
 
 Server::Server(ServerOptions options, std::unique_ptr<TlsContext> tls, Callbacks& callbacks,
-               Pages& pages)
-    : hub_(callbacks, pages, options.limits, std::move(options.prefix)),
+               Pages& pages, Admission* admission)
+    : hub_(callbacks, pages, admission, options.limits, std::move(options.prefix)),
       tls_(std::move(tls)),
       threads_(options.limits.connections + kTurningAway, options.limits.stack_bytes) {}
 

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/net/acceptor.h"
+#include "extender/http/admission.h"
 #include "extender/http/callbacks.h"
 #include "extender/http/hub.h"
 #include "extender/http/thread_set.h"
@@ -26,10 +27,11 @@ struct ServerOptions {
 
 class Server {
  public:
-  // Listens and answers from now on; `callbacks` and `pages` stay the caller's and outlive it.
+  // Listens and answers from now on; `callbacks`, `pages` and `admission` stay the caller's and
+  // outlive it. Without `admission` there is no /mutate.
   // Errors: as net::listen_on() and TlsContext::load(); kInvalid for the prefix and the limits.
   static Result<std::unique_ptr<Server>> start(ServerOptions options, Callbacks& callbacks,
-                                               Pages& pages);
+                                               Pages& pages, Admission* admission = nullptr);
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -49,8 +51,8 @@ class Server {
   };
   using OpenList = std::list<Open>;
 
-  Server(ServerOptions options, std::unique_ptr<TlsContext> tls, Callbacks& callbacks,
-         Pages& pages);
+  Server(ServerOptions options, std::unique_ptr<TlsContext> tls, Callbacks& callbacks, Pages& pages,
+         Admission* admission);
 
   void take(Fd socket);
   void serve(OpenList::iterator open);

@@ -58,9 +58,14 @@ bool PlayedCallbacks::wait_for_held(std::size_t count) {
   return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return held_ == count; });
 }
 
+Result<std::string> PlayedAdmission::answer(std::string_view body) {
+  if (body == "malformed") return failure(Errc::kInvalid, "request: missing");
+  return R"({"seen":)" + std::string(body) + "}";
+}
+
 Playing::Playing(ServerOptions options) {
   if (options.listen.empty()) options.listen = "127.0.0.1:0";
-  auto started = Server::start(std::move(options), callbacks, pages);
+  auto started = Server::start(std::move(options), callbacks, pages, &admission);
   EXPECT_TRUE(started) << (started ? "" : started.error().text);
   if (started) server = std::move(*started);
 }

@@ -49,9 +49,16 @@ class PlayedPages : public Pages {
   Page home() override { return {.type = "text/html", .body = "<!doctype html>"}; }
 };
 
+// Answers with what it was sent; the text "malformed" is no review.
+class PlayedAdmission : public Admission {
+ public:
+  Result<std::string> answer(std::string_view body) override;
+};
+
 struct Playing {
   PlayedCallbacks callbacks;
   PlayedPages pages;
+  PlayedAdmission admission;
   std::unique_ptr<Server> server;
 
   explicit Playing(ServerOptions options = {});

@@ -32,6 +32,7 @@ TEST(Server, AnswersAllCallsOnOneConnection) {
             "/preempt",
             R"({"Pod":{"metadata":{"name":"p","namespace":"n","uid":"u"}},"NodeNameToMetaVictims":{"a":{}}})"));
     EXPECT_EQ(preempt.body, R"({"NodeNameToMetaVictims":{"a":{"Pods":[],"NumPDBViolations":0}}})");
+    EXPECT_EQ(ask(client, post("/mutate?timeout=10s", "{}")).body, R"({"seen":{}})");
     EXPECT_THAT(preempt.head, HasSubstr("Content-Type: application/json\r\n"));
     EXPECT_THAT(preempt.head, Not(HasSubstr("Content-Encoding")));
   }
@@ -78,6 +79,27 @@ TEST(Server, SaysWhatIsWrongWithABodyAndGoesOn) {
   EXPECT_EQ(playing.server->figures().verbs[2].malformed, 1U);
 }
 
+TEST(Server, SaysWhatIsWrongWithAReviewAndGoesOn) {
+  const Playing playing;
+  RawClient client(playing.server->address());
+  const Answer answer = ask(client, post("/mutate", "malformed"));
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(answer.body, "pinion-extender: mutate: request: missing\n");
+  EXPECT_EQ(ask(client, post("/mutate", "{}")).status, 200);
+  EXPECT_EQ(playing.server->figures().verbs[4].malformed, 1U);
+}
+
+TEST(Server, WithoutAWebhookThereIsNoSuchCall) {
+  PlayedCallbacks callbacks;
+  PlayedPages pages;
+  const auto server = Server::start({.listen = "127.0.0.1:0"}, callbacks, pages);
+  ASSERT_TRUE(server) << server.error().text;
+  RawClient client((*server)->address());
+  const Answer answer = ask(client, post("/mutate", "{}"));
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_THAT(answer.body, Not(HasSubstr("/mutate")));
+}
+
 TEST(Server, ACallbackThatThrowsIsAnAnswer) {
   const Playing playing;
   RawClient client(playing.server->address());
@@ -109,6 +131,7 @@ TEST_P(Refused, WithAReasonAndTheNextIsServed) {
   ServerOptions options;
   options.limits.body_bytes = 1000;
   options.limits.bind_body_bytes = 200;
+  options.limits.review_body_bytes = 300;
   if (GetParam().slow) {
     options.limits.headers = std::chrono::seconds(1);
     options.limits.body = std::chrono::seconds(1);
@@ -131,6 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"oversize", post("/filter", std::string(1001, ' ')), 413,
                     "a body of 1001 bytes; at most 1000"},
         RefusedCase{"oversize_bind", post("/bind", std::string(201, ' ')), 413, "at most 200"},
+        RefusedCase{"oversize_review", post("/mutate", std::string(301, ' ')), 413, "at most 300"},
         RefusedCase{"a_terabyte", "POST /filter HTTP/1.1\r\nContent-Length: 1099511627776\r\n\r\n",
                     413, "at most 1000"},
         RefusedCase{"unknown_call", post("/other", "{}"), 404, "no such call"},

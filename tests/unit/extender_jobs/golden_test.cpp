@@ -75,8 +75,7 @@ class Golden : public testing::TestWithParam<GoldenCase> {
     options.scheduler = "pinion";
     return options;
   }
-  const json object_ =
-      asking(GetParam().captured, GetParam().annotations, GetParam().merge_patch);
+  const json object_ = asking(GetParam().captured, GetParam().annotations, GetParam().merge_patch);
   const Mutation mutation_ = mutate(object_, "ns", options(), nodes_there(4));
 };
 

@@ -1,0 +1,107 @@
+#include "extender/admission/review.h"
+
+#include <openssl/evp.h>
+
+#include "extender/kube/json_read.h"
+
+namespace pinion::extender::admission {
+namespace {
+
+using kube::json_at;
+using nlohmann::json;
+
+constexpr std::size_t kMaxError = 200;     // of the parser's text, which quotes the body
+constexpr std::size_t kMaxWarning = 1000;  // the API server cuts what is longer
+constexpr int kForbidden = 403;
+
+tl::unexpected<Error> wrong(const std::string& what) {
+  return failure(Errc::kInvalid, what);
+}
+
+Result<json> parse(std::string_view body) {
+  bool too_deep = false;
+  const auto watch = [&](int depth, json::parse_event_t /*event*/, json& /*value*/) {
+    too_deep = too_deep || depth > kMaxDepth;
+    return !too_deep;
+  };
+  try {
+    json value = json::parse(body.begin(), body.end(), watch);
+    if (too_deep) return wrong("body: nested deeper than " + std::to_string(kMaxDepth));
+    return value;
+  } catch (const json::exception& error) {
+    return wrong("body: no JSON: " + std::string(error.what()).substr(0, kMaxError));
+  }
+}
+
+// Where a field is there, it is a text.
+Result<std::string> text_at(const json& parent, const char* name, const std::string& where) {
+  const json& value = json_at(parent, name);
+  if (value.is_null()) return std::string();
+  if (!value.is_string()) return wrong(where + "." + name + ": not a string");
+  return value.get<std::string>();
+}
+
+Status read_texts(const json& request, Review& review) {
+  const auto read = [&](const char* name, std::string& to) -> Status {
+    auto text = text_at(request, name, "request");
+    if (!text) return failure(std::move(text.error()));
+    to = std::move(*text);
+    return {};
+  };
+  if (Status good = read("uid", review.uid); !good) return good;
+  if (Status good = read("operation", review.operation); !good) return good;
+  if (Status good = read("namespace", review.name_space); !good) return good;
+  if (Status good = read("subResource", review.sub_resource); !good) return good;
+  if (review.uid.empty()) return wrong("request.uid: missing");
+  if (review.operation.empty()) return wrong("request.operation: missing");
+  return {};
+}
+
+std::string base64(const std::string& text) {
+  std::string packed((text.size() + 2) / 3 * 4 + 1, '\0');  // with the end that is written behind
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(packed.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()),
+                                   static_cast<int>(text.size()));
+  packed.resize(static_cast<std::size_t>(size));
+  return packed;
+}
+
+}  // namespace
+
+Result<Review> read_review(std::string_view body) {
+  auto parsed = parse(body);
+  if (!parsed) return failure(std::move(parsed.error()));
+  if (json_at(*parsed, "apiVersion") != "admission.k8s.io/v1" ||
+      json_at(*parsed, "kind") != "AdmissionReview") {
+    return wrong("body: not an AdmissionReview of admission.k8s.io/v1");
+  }
+  const auto request = parsed->find("request");
+  if (request == parsed->end() || !request->is_object()) return wrong("request: missing");
+  Review review;
+  if (Status good = read_texts(*request, review); !good) return failure(std::move(good.error()));
+  review.dry_run = json_at(*request, "dryRun") == true;
+  const auto object = request->find("object");
+  if (object != request->end()) review.object = std::move(*object);
+  if (!review.object.is_null() && !review.object.is_object()) {
+    return wrong("request.object: not an object");
+  }
+  return review;
+}
+
+std::string to_json(const std::string& uid, const Verdict& verdict) {
+  json response = {{"uid", uid}, {"allowed", verdict.allowed}};
+  if (!verdict.allowed) {
+    response["status"] = {{"code", kForbidden}, {"message", verdict.message}};
+  } else if (!verdict.patch.empty()) {
+    response["patchType"] = "JSONPatch";
+    response["patch"] = base64(kube::json_dump(verdict.patch));
+  }
+  for (const std::string& warning : verdict.warnings) {
+    response["warnings"].push_back(warning.substr(0, kMaxWarning));
+  }
+  return kube::json_dump({{"apiVersion", "admission.k8s.io/v1"},
+                          {"kind", "AdmissionReview"},
+                          {"response", std::move(response)}});
+}
+
+}  // namespace pinion::extender::admission

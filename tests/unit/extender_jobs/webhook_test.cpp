@@ -1,0 +1,168 @@
+// Reviews as they come over the wire, and the answers to them.
+#include "extender/admission/webhook.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "extender/kube/base64.h"
+#include "tests/unit/extender_jobs/reviews.h"
+
+namespace pinion::extender::admission {
+namespace {
+
+using jobs::captured_text;
+using jobs::json;
+using jobs::nodes_there;
+using testing::HasSubstr;
+
+json review_with(const std::string& captured, const std::string& merge_patch) {
+  json review = json::parse(captured_text(captured));
+  review.merge_patch(json::parse(merge_patch));
+  return review;
+}
+
+constexpr const char* kTasksOnJob =
+    R"({"request":{"object":{"metadata":{"annotations":{"pinion.dev/tasks":"16"}}}}})";
+
+json answer_to(const json& review, Webhook::Seen seen = {}) {
+  jobs::Options options;
+  options.scheduler = "pinion";
+  Webhook webhook(options, nodes_there(4), std::move(seen));
+  const auto body = webhook.answer(review.dump());
+  EXPECT_TRUE(body) << (body ? "" : body.error().text);
+  const json answer = json::parse(body.value_or("{}"));
+  EXPECT_EQ(answer.value("apiVersion", ""), "admission.k8s.io/v1");
+  EXPECT_EQ(answer.value("kind", ""), "AdmissionReview");
+  const json response = answer.value("response", json::object());
+  EXPECT_EQ(response.value("uid", ""), review.at("request").at("uid"));
+  return response;
+}
+
+// The object with the patch of a response.
+json patched(const json& review, const json& response) {
+  EXPECT_EQ(response.value("patchType", ""), "JSONPatch");
+  const auto text = kube::decode_base64(response.value("patch", ""));
+  EXPECT_TRUE(text);
+  return review.at("request").at("object").patch(json::parse(text.value_or("[]")));
+}
+
+TEST(Webhook, PatchesAJobAndTellsWhoLooks) {
+  const json review = review_with("mpijob_create", kTasksOnJob);
+  std::string seen;
+  const json response = answer_to(review, [&](const Review& asked, const jobs::Mutation& done) {
+    seen = asked.name_space + " " + std::to_string(done.cut->decision.granularity.workers);
+  });
+  EXPECT_EQ(response.at("allowed"), true);
+  const json after = patched(review, response);
+  EXPECT_EQ(after.at("/spec/mpiReplicaSpecs/Worker/template/metadata/annotations"_json_pointer)
+                .at("pinion.dev/gang-size"),
+            "4");
+  EXPECT_EQ(seen, "mpi-openmpi 4");
+}
+
+TEST(Webhook, ADryRunIsAnsweredAlike) {
+  const json review = review_with("job_create", kTasksOnJob);
+  json dry = review;
+  dry["request"]["dryRun"] = true;
+  const json response = answer_to(dry, [](const Review& asked, const jobs::Mutation& done) {
+    EXPECT_TRUE(asked.dry_run);
+    EXPECT_EQ(done.kind, jobs::Mutation::Kind::kChanged);
+  });
+  EXPECT_EQ(response, answer_to(review));
+}
+
+TEST(Webhook, RefusesWithTheReason) {
+  const json review = review_with(
+      "job_create",
+      R"({"request":{"object":{"metadata":{"annotations":{"pinion.dev/tasks":"many"}}}}})");
+  const json response = answer_to(review);
+  EXPECT_EQ(response.at("allowed"), false);
+  EXPECT_EQ(response.at("status").at("code"), 403);
+  EXPECT_THAT(response.at("status").at("message").get<std::string>(),
+              HasSubstr("pinion: annotation pinion.dev/tasks: 'many' is not a whole number"));
+  EXPECT_FALSE(response.contains("patch"));
+}
+
+struct UntouchedCase {
+  const char* name;
+  const char* captured;
+  std::string merge_patch = "{}";
+};
+
+class Untouched : public testing::TestWithParam<UntouchedCase> {};
+
+TEST_P(Untouched, PassesWithoutAPatch) {
+  const json response = answer_to(review_with(GetParam().captured, GetParam().merge_patch));
+  EXPECT_EQ(response, json({{"uid", response.value("uid", "")}, {"allowed", true}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Reviews, Untouched,
+    testing::Values(
+        UntouchedCase{"mpijob_without_tasks", "mpijob_create"},
+        UntouchedCase{"vcjob_without_tasks", "vcjob_create"},
+        UntouchedCase{"jobset_without_tasks", "jobset_create"},
+        UntouchedCase{"job_without_tasks", "job_create"},
+        UntouchedCase{"update", "mpijob_update", kTasksOnJob},
+        UntouchedCase{"subresource", "job_create",
+                      R"({"request":{"subResource":"status","object":{"metadata":{"annotations":
+                          {"pinion.dev/tasks":"16"}}}}})"},
+        UntouchedCase{"launcher_job", "mpijob_launcher_job", kTasksOnJob},
+        UntouchedCase{"child_of_a_jobset", "jobset_child_job", kTasksOnJob},
+        UntouchedCase{"pod_of_a_job_that_is_not_ours", "job_pod"},
+        UntouchedCase{"launcher_pod_without_our_hostfile", "mpijob_launcher_pod"},
+        UntouchedCase{"delete", "job_create",
+                      R"({"request":{"operation":"DELETE","object":null}})"},
+        UntouchedCase{
+            "other_kind", "job_create",
+            R"({"request":{"object":{"apiVersion":"apps/v1","kind":"Deployment","metadata":
+                          {"annotations":{"pinion.dev/tasks":"16"}}}}})"}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+struct MalformedCase {
+  const char* name;
+  std::string body;
+  const char* says;
+};
+
+class Malformed : public testing::TestWithParam<MalformedCase> {};
+
+TEST_P(Malformed, IsAnErrorThatSaysWhere) {
+  const auto review = read_review(GetParam().body);
+  ASSERT_FALSE(review);
+  EXPECT_THAT(review.error().text, HasSubstr(GetParam().says));
+  EXPECT_LT(review.error().text.size(), 300U);
+}
+
+std::string request_of(const std::string& request) {
+  return R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":)" + request +
+         "}";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Bodies, Malformed,
+    testing::Values(
+        MalformedCase{"empty", "", "no JSON"}, MalformedCase{"cut", "{\"kind\":", "no JSON"},
+        MalformedCase{"list", "[]", "not an AdmissionReview"},
+        MalformedCase{"long_word", std::string(100'000, 'x'), "no JSON"},
+        MalformedCase{"deep", std::string(200'000, '['), "body"},
+        MalformedCase{"deep_and_whole", request_of(std::string(5000, '[') + std::string(5000, ']')),
+                      "deeper than"},
+        MalformedCase{"no_utf8", "{\"kind\":\"\xff\"}", "no JSON"},
+        MalformedCase{"old_version",
+                      R"({"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview"})",
+                      "not an AdmissionReview of admission.k8s.io/v1"},
+        MalformedCase{"no_request",
+                      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"})",
+                      "request: missing"},
+        MalformedCase{"request_is_a_list", request_of("[]"), "request: missing"},
+        MalformedCase{"no_uid", request_of(R"({"operation":"CREATE"})"), "request.uid: missing"},
+        MalformedCase{"uid_is_a_number", request_of(R"({"uid":1})"), "request.uid: not a string"},
+        MalformedCase{"no_operation", request_of(R"({"uid":"u"})"), "request.operation: missing"},
+        MalformedCase{"object_is_a_text",
+                      request_of(R"({"uid":"u","operation":"CREATE","object":"x"})"),
+                      "request.object: not an object"}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+}  // namespace
+}  // namespace pinion::extender::admission
