@@ -75,6 +75,7 @@ Gang Gangs::missing(const std::string& key, const GangState& gang,
   for (int i = 0; members.size() < need; ++i) {
     topology::Request unseen = like.id.empty() ? gang.members.begin()->second.request : like;
     unseen.id = key + "#" + std::to_string(i);
+    if (gang.groups > 0) unseen.task_group.clear();  // one of its own
     if (!fleet_.knows(unseen.id)) members.push_back(std::move(unseen));
   }
   return members;

@@ -64,6 +64,13 @@ std::vector<settings::Setting> settings_of(Config& config) {
            config.lease_namespace),
       text("readyFile", "File made once questions are answered; holds the address [none]",
            config.ready_file)};
+  all.push_back(settings::word("policy",
+                               "How jobs are cut that state neither a policy nor a number of "
+                               "workers: none | scale | granularity | auto [none]",
+                               config.policy, {"none", "scale", "granularity", "auto"}));
+  all.push_back(text("schedulerName",
+                     "Scheduler that the webhook gives to the pods of jobs [left as it is]",
+                     config.scheduler_name));
   all.push_back(settings::word("logLevel", "trace | debug | info | warn | error [info]",
                                config.log_level, {"trace", "debug", "info", "warn", "error"}));
   all.push_back(

@@ -30,6 +30,8 @@ struct Config {
   std::chrono::milliseconds hold_time{20'000};     // DeskLimits
   std::chrono::milliseconds keep_time{60'000};     // the same
   std::chrono::milliseconds confirm_time{60'000};  // the same
+  std::string scheduler_name;   // of the pods of jobs that are cut; empty: theirs is left
+  std::string policy = "none";  // of jobs that state neither a policy nor a number of workers
   bool leader_elect = true;
   std::string lease_name = "pinion-extender";
   std::string lease_namespace;  // empty: the kubeconfig's or the pod's own

@@ -7,6 +7,7 @@
 
 #include "agent/http/negotiate.h"
 #include "agent/version.h"
+#include "extender/kube/json_read.h"
 #include "extender/page.h"
 #include "extender/program/agents_file.h"
 #include "extender/service/expose.h"
@@ -53,6 +54,38 @@ Result<kube::Access> access_of(const Config& config) {
   return access;
 }
 
+jobs::Options job_options(const Config& config, const engine::Defaults& defaults) {
+  return {.scheduler = config.scheduler_name,
+          .policy = policy_of(config.policy).value_or(Policy::kNone),
+          .defaults = defaults};
+}
+
+// By the fleet as it is when a job is created.
+jobs::Choose choose_on(const Placing& placing) {
+  return [&placing](const Job& job, Policy policy, int nodes) {
+    return placing.look(
+        [&](const Desk& desk) { return jobs::choose_on(desk.fleet())(job, policy, nodes); });
+  };
+}
+
+// What became of each job, with why.
+admission::Webhook::Seen journal_of(agent::Log& log) {
+  return [&log](const admission::Review& review, const jobs::Mutation& mutation) {
+    std::vector<std::pair<std::string, std::string>> fields{
+        {"kind", kube::json_text(review.object, "kind")},
+        {"name", review.name_space + "/" + kube::json_text(review.object, "metadata", "name")}};
+    if (mutation.kind == jobs::Mutation::Kind::kRefused) {
+      fields.emplace_back("why", mutation.text);
+      return log.info("a job is refused", std::move(fields));
+    }
+    if (!mutation.cut) return;
+    for (const jobs::Row& row : mutation.cut->rows) {
+      fields.emplace_back(row.what, row.why.empty() ? row.value : row.value + " (" + row.why + ")");
+    }
+    log.info("a job is cut", std::move(fields));
+  };
+}
+
 }  // namespace
 
 Extender::Extender(const Config& config, const engine::Defaults& defaults,
@@ -62,12 +95,14 @@ Extender::Extender(const Config& config, const engine::Defaults& defaults,
       api_(std::move(api)),
       elects_(config.leader_elect),
       cluster_(*api_, log, [this] { return leading(); }),
+      hostfiles_(*api_, log, [this] { return leading(); }),
       placing_(cluster_, defaults, limits_of(config), steady_ms,
                [&log](const engine::Note& note) { log.write(note); }),
       gate_(placing_, [this] { return closed(); }),
+      webhook_(job_options(config, defaults), choose_on(placing_), journal_of(log)),
       agent_feed_(placing_, log),
       agents_(agent_feed_, agent_options(config)),
-      pods_(placing_, log),
+      pods_(placing_, hostfiles_, log),
       nodes_(placing_, log) {}
 
 Result<std::unique_ptr<Extender>> Extender::start(const Config& config, agent::Log& log) {
@@ -167,7 +202,7 @@ Status Extender::listen(const Config& config) {
                                .tls = {.certificate = config.tls_cert,
                                        .key = config.tls_key,
                                        .client_ca = config.tls_client_ca}},
-                              gate_, *this);
+                              gate_, *this, &webhook_);
   if (!server) return failure(server.error().within("listen"));
   server_ = *std::move(server);
   return {};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/log.h"
+#include "extender/admission/webhook.h"
 #include "extender/agents/agents.h"
 #include "extender/http/server.h"
 #include "extender/kube/lease.h"
@@ -72,8 +73,10 @@ class Extender : private Pages {
   std::chrono::steady_clock::time_point aged_{};
 
   KubeCluster cluster_;
+  Hostfiles hostfiles_;
   Placing placing_;
   Gate gate_;
+  admission::Webhook webhook_;
   AgentFeed agent_feed_;
   Agents agents_;
   PodFeed pods_;

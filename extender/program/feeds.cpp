@@ -40,6 +40,7 @@ void PodFeed::on_object(kube::Change change, const nlohmann::json& object) {
     log().warn("a pod makes no sense", {{"pod", name_of(object)}, {"why", view.error().text}});
     return;
   }
+  hostfiles_.seen(*view);
   const Pod pod = pod_of(*view);
   const bool room = placing_.tell([&](Desk& desk, std::int64_t) { return desk.seen(pod); });
   if (!room) {

@@ -12,6 +12,7 @@
 #include "agent/log.h"
 #include "extender/agents/agents.h"
 #include "extender/kube/watch.h"
+#include "extender/program/hostfiles.h"
 #include "extender/service/placing.h"
 #include "extender/wire/reader.h"
 
@@ -38,12 +39,14 @@ class Feed : public kube::WatchHandler {
 // Pods: seen and gone.
 class PodFeed : public Feed {
  public:
-  PodFeed(Placing& placing, agent::Log& log) : Feed("pods", log), placing_(placing) {}
+  PodFeed(Placing& placing, Hostfiles& hostfiles, agent::Log& log)
+      : Feed("pods", log), placing_(placing), hostfiles_(hostfiles) {}
 
   void on_object(kube::Change change, const nlohmann::json& object) override;
 
  private:
   Placing& placing_;
+  Hostfiles& hostfiles_;
   wire::Reader reader_;
 };
 
