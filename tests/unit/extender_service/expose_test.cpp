@@ -1,0 +1,61 @@
+// docs/kubernetes.md lists exactly the series of the extender, and all of them are written.
+// UPDATE_GOLDEN=1 in the environment rewrites the part between the document's two marks.
+#include "extender/service/expose.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace pinion::extender {
+namespace {
+
+const std::string kPath = std::string(PINION_SOURCE_DIR) + "/docs/kubernetes.md";
+const std::string kBegin = "<!-- series: begin -->\n";
+const std::string kEnd = "<!-- series: end -->";
+
+std::string table() {
+  std::string text = "| series | type | labels | is |\n|---|---|---|---|\n";
+  for (const auto& one : extender_series()) {
+    text.append("| `").append(one.name).append("` | ").append(to_string(one.type));
+    text.append(" | ").append(one.labels).append(" | ").append(one.help).append(" |\n");
+  }
+  return text;
+}
+
+TEST(Series, StandInTheDocument) {
+  std::ifstream file(kPath);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::size_t begin = text.find(kBegin);
+  const std::size_t end = text.find(kEnd);
+  ASSERT_NE(begin, std::string::npos);
+  ASSERT_NE(end, std::string::npos);
+  const std::size_t from = begin + kBegin.size();
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(kPath) << text.substr(0, from) << table() << text.substr(end);
+    return;
+  }
+  EXPECT_EQ(text.substr(from, end - from), table())
+      << "if the table of series is right: UPDATE_GOLDEN=1 extender_service_test";
+}
+
+TEST(Series, AreAllWrittenInBothFormats) {
+  ExtenderFigures figures;
+  figures.version = "1";
+  figures.desk.nodes = 7;
+  figures.desk.stale = 2;
+  figures.placing.filter.observe(0.0002);
+  for (const auto format : {prometheus::Format::kText, prometheus::Format::kOpenMetrics}) {
+    const std::string text = expose(figures, format);
+    for (const auto& one : extender_series()) {
+      EXPECT_NE(text.find("\n" + std::string(one.name)), std::string::npos) << one.name;
+    }
+    EXPECT_NE(text.find("pinion_extender_nodes{state=\"live\"} 5\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("pinion_extender_nodes{state=\"stale\"} 2\n"), std::string::npos);
+    EXPECT_NE(text.find("verb=\"mutate\",result=\"answered\"} 0\n"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace pinion::extender

@@ -1,0 +1,100 @@
+// What people see of the desk.
+#include "extender/service/views.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/extender/scene.h"
+
+namespace pinion::extender {
+namespace {
+
+using nlohmann::json;
+
+Pod pod_of(const std::string& name, int cpus) {
+  Pod pod;
+  pod.uid = "uid-" + name;
+  pod.name_space = "hpc";
+  pod.name = name;
+  pod.qos = engine::Qos::kGuaranteed;
+  pod.containers = {{.name = "main", .milli_cpus = 1000 * cpus, .memory = 2 * kGiB}};
+  return pod;
+}
+
+Pod member_of(const std::string& name, int cpus) {
+  Pod pod = pod_of(name, cpus);
+  pod.annotations = {{"pinion.dev/job", "job"}, {"pinion.dev/gang-size", "3"}};
+  return pod;
+}
+
+// Two nodes with two NUMA nodes of 4 CPUs, CPU 0 reserved.
+class ViewsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const MachinePtr machine =
+        machine_of({.packages = 2, .cores_per_l3 = 4, .memory_per_node = 8 * kGiB});
+    for (const char* name : {"b", "a"}) ASSERT_TRUE(desk_.report(report_of(name, machine), 1000));
+  }
+
+  void ask(const Pod& pod) { desk_.filter(pod, {"a", "b"}, 2000); }
+
+  Desk desk_{engine::Defaults(), {}};
+};
+
+TEST_F(ViewsTest, NodesShowTheirHoles) {
+  const Pod pod = pod_of("p", 3);
+  ask(pod);
+  ASSERT_EQ(desk_.bind(pod.uid, "a", 1, 2000).kind, BindAnswer::Kind::kGo);
+  desk_.heard("b", 90'000);
+  desk_.age(100'000, 30'000);
+  const json seen = json::parse(fleet_json(fleet_rows(desk_), 100'000));
+  ASSERT_EQ(seen.at("nodes").size(), 2U);
+  const json& a = seen.at("nodes")[0];
+  EXPECT_EQ(a.at("name"), "a");
+  EXPECT_EQ(a.at("stale"), true);
+  EXPECT_EQ(a.at("heardMsAgo"), 99'000);
+  EXPECT_EQ(a.at("containers"), 1);
+  EXPECT_EQ(a.at("largestInNuma"), 4);
+  const json first = {{"id", 0},
+                      {"cpus", 3},
+                      {"freeCpus", 0},
+                      {"memoryBytes", 8 * kGiB},
+                      {"freeMemoryBytes", 6 * kGiB}};
+  EXPECT_EQ(a.at("numa")[0], first) << "the tightest hole, without the reserved CPU";
+  EXPECT_EQ(seen.at("nodes")[1].at("stale"), false);
+}
+
+TEST_F(ViewsTest, JobsShowHowFarTheyAreAndWhyTheyWait) {
+  for (const char* name : {"m0", "m1"}) ask(member_of(name, 4));
+  ask(pod_of("single", 3));
+  ask(pod_of("large", 9));
+  const json seen = json::parse(jobs_json(job_rows(desk_), 5000));
+  const json gang = {{"name", "hpc/job"},
+                     {"size", 3},
+                     {"members", 2},
+                     {"kept", 0},
+                     {"held", 0},
+                     {"bound", 0},
+                     {"why", seen.at("jobs")[0].value("why", "")},
+                     {"waitingMs", 3000}};
+  ASSERT_EQ(seen.at("jobs").size(), 2U) << seen.dump(1) << "\na pod that has a node is no news";
+  EXPECT_EQ(seen.at("jobs")[0], gang);
+  EXPECT_FALSE(gang.at("why").get<std::string>().empty());
+  EXPECT_EQ(seen.at("jobs")[1].at("name"), "hpc/large");
+  EXPECT_EQ(seen.at("jobs")[1].at("size"), 1);
+}
+
+TEST_F(ViewsTest, APlannedGangDoesNotWait) {
+  for (const char* name : {"m0", "m1"}) ask(member_of(name, 2));
+  ASSERT_EQ(desk_.bind("uid-m0", desk_.gangs().at("hpc/job").places[0].node, 1, 2000).kind,
+            BindAnswer::Kind::kHold);
+  const auto rows = job_rows(desk_);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].kept, 2);
+  EXPECT_EQ(rows[0].held, 1);
+  EXPECT_EQ(rows[0].why, "");
+}
+
+}  // namespace
+}  // namespace pinion::extender
