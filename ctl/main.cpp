@@ -8,6 +8,7 @@
 #include "ctl/node_command.h"
 #include "ctl/output.h"
 #include "ctl/plan_command.h"
+#include "ctl/plan_job_command.h"
 #include "ctl/record_command.h"
 #include "ctl/release_command.h"
 #include "ctl/top_command.h"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   pinion::ctl::add_topology_command(app, exit_code);
   pinion::ctl::add_plan_command(app, exit_code);
+  pinion::ctl::add_plan_job_command(app, exit_code);
   pinion::ctl::add_node_command(app, exit_code);
   pinion::ctl::add_ps_command(app, exit_code);
   pinion::ctl::add_top_command(app, exit_code);

@@ -2,10 +2,15 @@ find_package(yaml-cpp REQUIRED)
 
 # Apart from the command, so that it can be fuzzed without hwloc.
 pinion_library(ctl_requests
-  SOURCES requests_file.cpp quantity.cpp
+  SOURCES requests_file.cpp yaml_entry.cpp quantity.cpp
   LINK topology yaml-cpp)
 
 # The pictures alone: no connection.
 pinion_library(ctl_plan
   SOURCES draw_plan.cpp plan_json.cpp plan_live.cpp
   LINK ctl_requests ctl_text ctl node_proto)
+
+# What the cluster side would make of a job.
+pinion_library(ctl_plan_job
+  SOURCES plan_job_command.cpp job_plan.cpp job_file.cpp fleet_file.cpp
+  LINK extender_jobs ctl_requests ctl_text ctl)

@@ -2,12 +2,10 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "ctl/draw_plan.h"
+#include "ctl/input.h"
 #include "ctl/machine_options.h"
 #include "ctl/message_json.h"
 #include "ctl/output.h"
@@ -25,14 +23,6 @@ struct Options {
   bool live = false;
   bool json = false;
 };
-
-Result<std::string> read_text(const std::string& path) {
-  if (path == "-") return std::string{std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) return sys_failure("read " + path);
-  return text;
-}
 
 int run_live(const Options& options, const std::vector<topology::Request>& requests) {
   auto client = connect_agent(options.source);

@@ -23,10 +23,14 @@ enum class Cpus { kByQos, kExclusive, kShared };
 constexpr std::array kCpus{Word<Cpus>{"exclusive", Cpus::kExclusive},
                            Word<Cpus>{"shared", Cpus::kShared}};
 
-// "gang-size" is for the extender.
-constexpr std::array<std::string_view, 11> kNames{
-    "cpus",       "align",   "strength",  "smt",         "memory",   "job",
-    "task-group", "profile", "isolation", "near-device", "gang-size"};
+// Those from "gang-size" on are for the extender and its webhook.
+constexpr std::array<std::string_view, 21> kNames{
+    "cpus",      "align",         "strength",        "smt",
+    "memory",    "job",           "task-group",      "profile",
+    "isolation", "near-device",   "gang-size",       "task-groups",
+    "role",      "hostfile",      "owner",           "decided",
+    "tasks",     "cpus-per-task", "memory-per-task", "policy",
+    "nodes"};
 
 // The annotations of one pod as one container sees them: "NAME.CONTAINER" before "NAME".
 class Annotations {

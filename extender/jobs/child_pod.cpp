@@ -49,7 +49,7 @@ void name_group(json& pod) {
   if (groups.value_or(0) < 1 || !index || job.empty()) return;
   json& annotations = pod["metadata"]["annotations"];
   if (annotations.contains(kTaskGroup)) return;
-  annotations[kTaskGroup] = job + "-" + std::to_string(group_of(*index, *groups));
+  annotations[kTaskGroup] = group_name(job, *index, *groups);
 }
 
 // The operator's own hostfile is of equal slots.
@@ -87,6 +87,10 @@ std::optional<int> worker_index(const json& pod) {
   const auto size = annotation_number(pod, kGangSize);
   if (!index || !part || parts.value_or(0) < 1 || !size) return index;
   return *part * (*size / *parts) + *index;
+}
+
+std::string group_name(const std::string& job, int index, int groups) {
+  return job + "-" + std::to_string(group_of(index, groups));
 }
 
 void edit_child_pod(json& pod) {

@@ -1,6 +1,5 @@
 #include "extender/jobs/entitlement.h"
 
-#include "extender/desk/demand.h"
 #include "extender/kube/json_read.h"
 #include "extender/wire/pod.h"
 #include "extender/wire/quantity.h"
@@ -93,11 +92,15 @@ Pod pod_of(const json& pod, const wire::PodSpecView& view) {
 
 }  // namespace
 
+Demand demand_of_template(const json& pod, const engine::Defaults& defaults) {
+  return demand_of(pod_of(pod, view_of(pod)), defaults);
+}
+
 std::string why_not_entitled(const json& pod, const engine::Defaults& defaults) {
-  const wire::PodSpecView view = view_of(pod);
-  const Demand demand = demand_of(pod_of(pod, view), defaults);
+  const Demand demand = demand_of_template(pod, defaults);
   if (demand.kind == Demand::Kind::kRefused) return demand.text;
   if (demand.kind != Demand::Kind::kNone) return {};
+  const wire::PodSpecView view = view_of(pod);
   return view.qos == engine::Qos::kGuaranteed ? "its annotations ask for shared CPUs"
                                               : why_not_guaranteed(view);
 }

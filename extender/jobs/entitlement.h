@@ -5,11 +5,15 @@
 #include <string>
 
 #include "agent/engine/policy.h"
+#include "extender/desk/demand.h"
 #include "extender/jobs/fields.h"
 
 namespace pinion::extender::jobs {
 
-// Why not; empty: they would. `pod`: a pod template or a pod.
+// What a pod of it asks of the desk. `pod`: a pod template or a pod.
+[[nodiscard]] Demand demand_of_template(const json& pod, const engine::Defaults& defaults);
+
+// Why not; empty: they would.
 [[nodiscard]] std::string why_not_entitled(const json& pod, const engine::Defaults& defaults);
 
 }  // namespace pinion::extender::jobs

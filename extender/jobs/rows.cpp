@@ -19,7 +19,7 @@ std::string why_policy(const Cut& cut) {
 }
 
 std::string cpus_why(const Decision& decision) {
-  return std::to_string(decision.largest().tasks) + " tasks x " +
+  return counted(decision.largest().tasks, "task") + " x " +
          std::to_string(decision.job.cpus_per_task);
 }
 
@@ -44,12 +44,12 @@ std::vector<Row> rows_of(const Cut& cut, const Options& options) {
   std::vector<Row> rows{
       {"policy", std::string(to_string(decision.policy)), why_policy(cut)},
       {"workers", number(chosen.workers), to_string(chosen)},
-      {"task groups", number(chosen.groups), "on " + number(chosen.nodes) + " node(s)"},
+      {"task groups", number(chosen.groups), "on " + counted(chosen.nodes, "node")},
       {"tasks of a worker", slots_text(decision), number(cut.wish.tasks) + " in all"},
       {"CPUs of a worker", number(decision.largest().cpus), cpus_why(decision)}};
   if (cut.wish.memory_per_task) {
     rows.push_back({"memory of a worker", quantity_text(decision.largest().memory),
-                    number(decision.largest().tasks) + " tasks x " +
+                    counted(decision.largest().tasks, "task") + " x " +
                         quantity_text(*cut.wish.memory_per_task)});
   }
   if (!chosen.tried.empty()) {

@@ -132,9 +132,6 @@ Result<std::optional<JobWish>> read_wish(const json& object) {
 }
 
 std::string words_of(const JobWish& wish) {
-  const auto counted = [](int count, const std::string& what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-  };
   std::string text = counted(wish.tasks, "task") + " x " + counted(wish.cpus_per_task, "CPU");
   if (wish.memory_per_task) text += ", " + quantity_text(*wish.memory_per_task) + " each";
   const std::string_view profile = topology::word_of(wish.profile, topology::kProfileWords);
@@ -143,6 +140,10 @@ std::string words_of(const JobWish& wish) {
   if (wish.nodes > 0) text += ", at most " + counted(wish.nodes, "node");
   if (wish.groups > 0) text += ", " + counted(wish.groups, "group");
   return text;
+}
+
+std::string counted(int count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 std::string quantity_text(Bytes bytes) {

@@ -35,6 +35,9 @@ Result<std::optional<JobWish>> read_wish(const nlohmann::json& object);
 // In a few words, equal for equal wishes: "16 tasks x 2 CPUs, 1Gi each, profile cpu, policy auto".
 [[nodiscard]] std::string words_of(const JobWish& wish);
 
+// "1 task", "2 tasks".
+[[nodiscard]] std::string counted(int count, const std::string& what);
+
 // As Kubernetes writes it, with the largest suffix of Ki .. Ei that loses nothing: "16Gi".
 [[nodiscard]] std::string quantity_text(Bytes bytes);
 

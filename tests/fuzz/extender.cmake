@@ -6,4 +6,5 @@ foreach(body filter bind preempt)
   pinion_fuzz(extender_${body} SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_${body}.cpp
     LINK extender_wire nlohmann_json::nlohmann_json)
 endforeach()
+pinion_fuzz(extender_review SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_review.cpp LINK extender_admission)
 pinion_fuzz(extender_quantity SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_quantity.cpp LINK extender_wire)

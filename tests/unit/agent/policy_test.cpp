@@ -294,6 +294,16 @@ TEST(Policy, OneContainersAnnotationWinsOverThePods) {
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
 }
 
+TEST(Policy, AnnotationsOfTheExtenderAreKnown) {
+  Pod pod = make_pod("p");
+  for (const char* name :
+       {"gang-size", "task-groups", "role", "hostfile", "owner", "decided", "tasks",
+        "cpus-per-task", "memory-per-task", "policy", "nodes"}) {
+    pod.annotations["pinion.dev/" + std::string(name)] = "1";
+  }
+  EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
+}
+
 TEST(Policy, UnknownAnnotationsOfOursWarn) {
   Pod pod = make_pod("p");
   pod.annotations = {{"pinion.dev/aling", "l3"},  // misspelt on purpose

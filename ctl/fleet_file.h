@@ -1,0 +1,36 @@
+// The fleet file of `pinionctl plan-job`: a YAML or JSON list of nodes.
+//
+//   - name: node               # the one key besides topology that must be there
+//     count: 4                 # so many of them, named node-0 .. node-3
+//     topology: "synthetic:package:2 [numa(memory=64GB)] l3:1 core:16 pu:1"  # as --topology
+//     reserved-cpus: 0,16
+//     used: [1-8, 17-20]       # CPUs that containers have there already, one list for each
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "extender/fleet.h"
+#include "topology/discover/discover.h"
+
+namespace pinion::ctl {
+
+inline constexpr int kMaxFleetNodes = 10'000;  // all counts together
+
+struct FleetFileNode {
+  std::string name;
+  int count = 0;  // 0: one, of that very name
+  topology::Source source;
+  topology::CpuSet reserved;
+  std::vector<topology::CpuSet> used;
+};
+
+// Errors: kInvalid with "line N: ..." for bad YAML, an unknown key, or a value that is none.
+Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text);
+
+// Reads the machines and reports the nodes to the fleet, each entry's machine once. Errors: those
+// of discover() and Fleet::report(), naming the node; kInvalid for a name that is there twice.
+Status fill_fleet(const std::vector<FleetFileNode>& nodes, extender::Fleet& fleet);
+
+}  // namespace pinion::ctl

@@ -1,0 +1,54 @@
+// The webhook takes any bytes: what it says is an answer in JSON, its patch applies, and after the
+// patch nothing is left to do.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "extender/admission/webhook.h"
+#include "extender/jobs/hostfile.h"
+
+namespace {
+
+namespace jobs = pinion::extender::jobs;
+namespace admission = pinion::extender::admission;
+using nlohmann::json;
+
+pinion::Result<pinion::extender::Granularity> on_four_nodes(const pinion::extender::Job& job,
+                                                            pinion::extender::Policy policy,
+                                                            int /*nodes*/) {
+  using pinion::extender::Policy;
+  const Policy known = policy == Policy::kAuto ? Policy::kGranularity : policy;
+  return pinion::extender::choose_granularity(job, known, 4);
+}
+
+void check(const admission::Review& review, const jobs::Options& options) {
+  const jobs::Mutation mutation = admission::mutation_of(review, options, on_four_nodes);
+  const bool changed = mutation.kind == jobs::Mutation::Kind::kChanged;
+  if (changed == mutation.patch.empty()) std::abort();
+  if (!changed && mutation.text.empty()) std::abort();
+  if (!changed) return;
+  admission::Review again = review;
+  again.object = review.object.patch(mutation.patch);
+  const jobs::Mutation second = admission::mutation_of(again, options, on_four_nodes);
+  if (second.kind != jobs::Mutation::Kind::kUntouched) std::abort();
+  again.object["metadata"]["uid"] = "u";
+  (void)jobs::hostfile_config_map(again.object);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  jobs::Options options;
+  options.scheduler = "pinion";
+  admission::Webhook webhook(options, on_four_nodes, {});
+  const auto answer = webhook.answer(text);
+  if (!answer) {
+    if (answer.error().text.empty() || answer.error().text.size() > 1000) std::abort();
+    return 0;
+  }
+  if (!json::accept(*answer)) std::abort();
+  check(*admission::read_review(text), options);
+  return 0;
+}
