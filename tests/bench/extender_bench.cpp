@@ -3,6 +3,7 @@
 // and what its plans are worth. Beside each, in the same run, the plain way: asking the allocator
 // of every node for a pod, first fit for a gang.
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -64,12 +65,13 @@ std::vector<topology::Claim> busy(const topology::Topology& machine, const std::
   return claims;
 }
 
-void fill(Fleet& fleet, int nodes, unsigned seed) {
+// `kinds`: of machines.
+void fill(Fleet& fleet, int nodes, unsigned seed, int kinds = kNodes) {
   std::mt19937 random(seed);
   for (int i = 0; i < nodes; ++i) {
     NodeReport report;
     report.name = "node-" + std::to_string(i);
-    report.topology = std::make_shared<const topology::Topology>(machine_128(i));
+    report.topology = std::make_shared<const topology::Topology>(machine_128(i % kinds));
     report.reserved = topology::CpuSet{0, 1};
     report.claims = busy(*report.topology, report.name, random);
     if (!fleet.report(std::move(report), 0)) std::abort();
@@ -405,6 +407,24 @@ BENCHMARK(gangs_one_by_one)
     ->Arg(2000)
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
+
+// What the fleet takes of memory: 5,000 nodes of one kind of machine, and no two alike.
+void fleet_memory(benchmark::State& state) {
+  for (auto _ : state) {
+    const auto before = mallinfo2();
+    Fleet fleet;
+    fill(fleet, kNodes, 3, static_cast<int>(state.range(0)));
+    const auto after = mallinfo2();
+    const auto taken = [](const auto& info) { return info.uordblks + info.hblkhd; };
+    state.counters["MiB"] = static_cast<double>(taken(after) - taken(before)) / kMiB;
+  }
+}
+BENCHMARK(fleet_memory)
+    ->ArgName("kinds")
+    ->Arg(1)
+    ->Arg(kNodes)
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
 
 }  // namespace
 }  // namespace pinion::extender
