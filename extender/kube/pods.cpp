@@ -13,7 +13,8 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestNote = 1024;
 
-// With the uid as a precondition: the server refuses a patch that would change it.
+// With the uid as a precondition: the server refuses a patch that would change it (with 422, see
+// patch_pod()).
 json metadata_of(const PodRef& pod) {
   json metadata = json::object();
   if (!pod.uid.empty()) metadata["uid"] = pod.uid;
@@ -24,8 +25,12 @@ Status patch_pod(Api& api, const PodRef& pod, const char* subresource, const jso
                  const Call& how) {
   const auto done =
       api.patch(pod_path(pod.name_space, pod.name, subresource), PatchKind::kMerge, patch, how);
-  if (!done) return failure(done.error());
-  return {};
+  if (done) return {};
+  if (done.error().code != Errc::kInvalid || pod.uid.empty()) return failure(done.error());
+  // Is it the uid that is wrong, or the patch?
+  const auto now = api.get(pod_path(pod.name_space, pod.name), how);
+  if (!now || json_text(*now, "metadata", "uid") == pod.uid) return failure(done.error());
+  return failure(Errc::kConflict, "another pod has this name by now: " + done.error().text);
 }
 
 // A binding was refused: is the pod bound?
@@ -88,7 +93,7 @@ Status report_on_pod(Api& api, const Reporter& reporter, const PodRef& pod, cons
   const json object = {
       {"apiVersion", "events.k8s.io/v1"},
       {"kind", "Event"},
-      {"metadata", {{"generateName", pod.name + "."}, {"namespace", pod.name_space}}},
+      {"metadata", {{"generateName", pod.name + "-"}, {"namespace", pod.name_space}}},
       {"eventTime", micro_time(std::chrono::system_clock::now())},
       {"reportingController", reporter.controller},
       {"reportingInstance", reporter.instance},

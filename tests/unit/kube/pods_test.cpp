@@ -21,6 +21,9 @@ class Pods : public testing::Test {
     server_.on(std::string("POST ") + kPath + "/binding", 409,
                status_object(409, "Conflict", message));
   }
+  void refuse_patch() {
+    server_.on(std::string("PATCH ") + kPath, 422, status_object(422, "Invalid", "no"));
+  }
   void pod_is(const std::string& uid, const json& spec) {
     server_.on(std::string("GET ") + kPath, 200, {{"metadata", {{"uid", uid}}}, {"spec", spec}});
   }
@@ -94,6 +97,23 @@ TEST_F(Pods, AreAnnotated) {
   EXPECT_EQ(server_.seen().at(1).json(), json({{"metadata", {{"annotations", {{"a", "b"}}}}}}));
 }
 
+// As a real server says it: the patch would change the uid.
+TEST_F(Pods, WhoseNameIsAnothersByNowAreAConflictToAPatch) {
+  refuse_patch();
+  pod_is("u2", json::object());
+  const Status done = annotate_pod(*api_, pod_, {{"a", "b"}});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::kConflict);
+}
+
+TEST_F(Pods, KnowAPatchThatIsItselfWrong) {
+  refuse_patch();
+  pod_is("u1", json::object());
+  const Status done = annotate_pod(*api_, pod_, {{"a", "b"}});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::kInvalid);
+}
+
 TEST_F(Pods, AreNominated) {
   server_.on(std::string("PATCH ") + kPath + "/status", 200, json::object());
   ASSERT_TRUE(nominate_pod(*api_, pod_, "node-1"));
@@ -116,7 +136,7 @@ TEST_F(Pods, AreReportedAbout) {
   event.erase("eventTime");
   EXPECT_EQ(event, json({{"apiVersion", "events.k8s.io/v1"},
                          {"kind", "Event"},
-                         {"metadata", {{"generateName", "p."}, {"namespace", "n"}}},
+                         {"metadata", {{"generateName", "p-"}, {"namespace", "n"}}},
                          {"reportingController", "c"},
                          {"reportingInstance", "i"},
                          {"type", "Warning"},
