@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds with both compilers (clang: the product alone), checks format and lint, and
 # runs every test: unit, property, golden, fuzz corpora, with and without sanitizers, against real containerds,
-# and in guest machines with several NUMA nodes.
+# against a real Kubernetes control plane, and in guest machines with several NUMA nodes.
 # Ends with ctest's counts, by preset and in all. Usage: scripts/test.sh [STEP...] (default: all of the steps below)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(format asan-ubsan tidy tsan integration guest)
+[ ${#steps[@]} -gt 0 ] || steps=(format asan-ubsan tidy tsan integration e2e guest)
 results=()
 passed=0
 skipped=0
@@ -31,7 +31,7 @@ run_tidy() {
 run_asan() {
   cmake --preset asan-ubsan >/dev/null
   cmake --build --preset asan-ubsan
-  run_ctest asan-ubsan -LE "integration|guest" -j "$(nproc)"
+  run_ctest asan-ubsan -LE "integration|e2e|guest" -j "$(nproc)"
 }
 
 # The optimized programs, and the tests that no sanitizer's build has. Unit tests run with sanitizers alone:
@@ -54,6 +54,13 @@ run_integration() {
   run_ctest release -L integration
 }
 
+# With real etcd, kube-apiserver and kube-scheduler, built at the first run.
+run_e2e() {
+  scripts/kube.sh
+  build_release
+  run_ctest release -L e2e
+}
+
 # In machines with several NUMA nodes and cgroup v2.
 run_guest() {
   scripts/guest.sh --fetch
@@ -61,12 +68,12 @@ run_guest() {
   run_ctest release -L guest
 }
 
-# What talks to a real runtime or boots a machine may fail once for the machine's sake (a disk that stops for two
+# What talks to a real runtime or scheduler or boots a machine may fail once for the machine's sake (a disk that stops for two
 # seconds, and the runtime drops its plugin): it gets a second try, which the summary tells.
 run_ctest() {
   local preset=$1 log total skips again failed=0 repeat=()
   shift
-  [[ $* != *"-L integration"* && $* != *"-L guest"* ]] || repeat=(--repeat until-pass:2)
+  [[ $* != *"-L integration"* && $* != *"-L e2e"* && $* != *"-L guest"* ]] || repeat=(--repeat until-pass:2)
   log=$(mktemp)
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error "${repeat[@]}" "$@" | tee "$log" || failed=$?
   again=$(failures "$log" | sort -u | grep -c . || true)
@@ -105,6 +112,7 @@ for name in "${steps[@]}"; do
     asan-ubsan) run_asan ;;
     tsan) run_tsan ;;
     integration) run_integration ;;
+    e2e) run_e2e ;;
     guest) run_guest ;;
     *) echo "test.sh: unknown step '$name'" >&2 && exit 2 ;;
   esac

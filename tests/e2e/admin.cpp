@@ -1,0 +1,115 @@
+#include "tests/e2e/admin.h"
+
+#include <stdexcept>
+
+#include "extender/kube/answer.h"
+#include "extender/kube/json_read.h"
+#include "extender/kube/path.h"
+
+namespace pinion::e2e {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+
+template <class T>
+T must(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().text);
+  return *std::move(result);
+}
+
+Status without_value(const Result<json>& result) {
+  if (!result) return failure(result.error());
+  return {};
+}
+
+}  // namespace
+
+json node_object(const std::string& name) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Node"},
+          {"metadata",
+           {{"name", name},
+            {"labels",
+             {{"kubernetes.io/hostname", name},
+              {"kubernetes.io/os", "linux"},
+              {"kubernetes.io/arch", "amd64"}}}}}};
+}
+
+json pod_object(const PodShape& shape) {
+  const json amounts = {{"cpu", std::to_string(shape.milli_cpus) + "m"},
+                        {"memory", std::to_string(shape.memory_mib) + "Mi"}};
+  json resources = {{"requests", amounts}};
+  if (!shape.burstable) resources["limits"] = amounts;
+  json pod = {{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", {{"name", shape.name}, {"namespace", "default"}}},
+              {"spec",
+               {{"containers",
+                 json::array({{{"name", "main"}, {"image", "none"}, {"resources", resources}}})}}}};
+  if (!shape.annotations.empty()) pod["metadata"]["annotations"] = shape.annotations;
+  if (!shape.priority_class.empty()) pod["spec"]["priorityClassName"] = shape.priority_class;
+  if (!shape.scheduler.empty()) pod["spec"]["schedulerName"] = shape.scheduler;
+  return pod;
+}
+
+Admin::Admin(const kube::Access& access)
+    : api_(must(kube::Api::create(access))), http_(must(kube::Http::create(access))) {}
+
+Status Admin::add_node(const std::string& name, const NodeShape& shape) {
+  const std::string path = "/api/v1/nodes/" + name;
+  const auto made = api_->create("/api/v1/nodes", node_object(name));
+  if (!made) return failure(made.error());
+  const json amounts = {{"cpu", std::to_string(shape.cpus)},
+                        {"memory", std::to_string(shape.memory_gib) + "Gi"},
+                        {"pods", std::to_string(shape.pods)}};
+  const json ready = {{"type", "Ready"}, {"status", "True"}, {"reason", "KubeletReady"}};
+  const auto shaped = api_->patch(
+      path + "/status", kube::PatchKind::kMerge,
+      {{"status",
+        {{"capacity", amounts}, {"allocatable", amounts}, {"conditions", json::array({ready})}}}});
+  if (!shaped) return failure(shaped.error());
+  return without_value(
+      api_->patch(path, kube::PatchKind::kMerge, {{"spec", {{"taints", nullptr}}}}));
+}
+
+Result<kube::PodRef> Admin::add_pod(const PodShape& shape) {
+  const auto made = api_->create(kPods, pod_object(shape));
+  if (!made) return failure(made.error());
+  return kube::PodRef{.name_space = "default",
+                      .name = shape.name,
+                      .uid = kube::json_text(*made, "metadata", "uid")};
+}
+
+Status Admin::add_priority_class(const std::string& name, int value) {
+  return without_value(api_->create("/apis/scheduling.k8s.io/v1/priorityclasses",
+                                    {{"apiVersion", "scheduling.k8s.io/v1"},
+                                     {"kind", "PriorityClass"},
+                                     {"metadata", {{"name", name}}},
+                                     {"value", value}}));
+}
+
+Status Admin::remove_pod(const std::string& name) {
+  return remove(kube::pod_path("default", name) + "?gracePeriodSeconds=0");
+}
+
+Status Admin::ask_pod_to_end(const std::string& name) {
+  return remove(kube::pod_path("default", name));
+}
+
+Status Admin::remove(const std::string& path) {
+  const auto answer =
+      http_->send({.method = "DELETE", .target = path, .content_type = {}, .body = {}}, {}, never_);
+  if (!answer) return failure(answer.error());
+  if (!kube::succeeded(answer->status))
+    return failure(kube::error_of(answer->status, answer->body));
+  return {};
+}
+
+Result<json> Admin::pod(const std::string& name) {
+  return api_->get(kube::pod_path("default", name));
+}
+
+}  // namespace pinion::e2e

@@ -1,0 +1,62 @@
+// What tests do to a cluster through its API server, with the product's own client.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "extender/kube/api.h"
+#include "extender/kube/http.h"
+#include "extender/kube/pods.h"
+
+namespace pinion::e2e {
+
+struct NodeShape {
+  int cpus = 32;
+  int memory_gib = 64;
+  int pods = 250;
+};
+
+// A pod of one container named "main". Guaranteed unless it says otherwise.
+struct PodShape {
+  std::string name;
+  int milli_cpus = 1000;
+  int memory_mib = 64;
+  std::map<std::string, std::string> annotations = {};
+  bool burstable = false;           // requests without limits
+  std::string priority_class = {};  // empty: none
+  std::string scheduler = {};       // empty: the default one
+};
+
+nlohmann::json node_object(const std::string& name);
+nlohmann::json pod_object(const PodShape& shape);
+
+class Admin {
+ public:
+  // Throws std::runtime_error for an access that makes no sense.
+  explicit Admin(const kube::Access& access);
+
+  [[nodiscard]] kube::Api& api() { return *api_; }
+
+  // Ready, and without the taint that admission gives to each new node.
+  Status add_node(const std::string& name, const NodeShape& shape);
+  // In the namespace "default".
+  Result<kube::PodRef> add_pod(const PodShape& shape);
+  Status add_priority_class(const std::string& name, int value);
+  // With no time to end: it is gone when this returns, unless a finalizer keeps it.
+  Status remove_pod(const std::string& name);
+  // As users do: who runs it is told first.
+  Status ask_pod_to_end(const std::string& name);
+  Status remove(const std::string& path);  // any object
+  Result<nlohmann::json> pod(const std::string& name);
+
+ private:
+  std::unique_ptr<kube::Api> api_;
+  std::unique_ptr<kube::Http> http_;  // for what the product never does
+  kube::Cancel never_;
+};
+
+}  // namespace pinion::e2e

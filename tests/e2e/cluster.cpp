@@ -1,0 +1,284 @@
+#include "tests/e2e/cluster.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "base/fd.h"
+#include "extender/kube/cancel.h"
+#include "extender/kube/http.h"
+#include "tests/lab/files.h"
+
+namespace pinion::e2e {
+
+namespace fs = std::filesystem;
+using lab::Milliseconds;
+using nlohmann::json;
+
+namespace {
+
+constexpr Milliseconds kReadyLimit{60'000};
+constexpr int kTries = 3;  // with other ports: somebody may take one before we do
+
+const char* const kSchedulerUser = "system:kube-scheduler";
+const char* const kManagerUser = "system:kube-controller-manager";
+
+// What follows the name in a line of the tokens' file: its own quotes hold a list.
+std::string groups_of(const std::string& user) {
+  return user == kAdmin || user == kManagerUser ? ",\"system:masters\"" : "";
+}
+
+std::string local(int port) {
+  return "127.0.0.1:" + std::to_string(port);
+}
+
+std::string seconds(std::chrono::seconds time) {
+  return std::to_string(time.count()) + "s";
+}
+
+bool taken(const std::string& log) {
+  return lab::tail_of(log, 50).find("address already in use") != std::string::npos;
+}
+
+json extender_of(const ExtenderCall& call) {
+  json extender = {{"urlPrefix", call.url},          {"filterVerb", "filter"},
+                   {"prioritizeVerb", "prioritize"}, {"preemptVerb", "preempt"},
+                   {"weight", call.weight},          {"nodeCacheCapable", call.node_cache_capable},
+                   {"ignorable", call.ignorable},    {"httpTimeout", seconds(call.timeout)}};
+  if (call.binds) extender["bindVerb"] = "bind";
+  return extender;
+}
+
+}  // namespace
+
+Result<std::string> kube_folder() {
+  const std::string log =
+      (fs::temp_directory_path() / ("pinion-kube-" + std::to_string(::getpid()))).string();
+  const auto found =
+      lab::run({.argv = {std::string(PINION_SOURCE_DIR) + "/scripts/kube.sh", "--find"},
+                .env = {},
+                .log = log},
+               Milliseconds(20'000));
+  std::error_code ignored;
+  fs::remove(log, ignored);
+  if (!found) return failure(Errc::kNotFound, "no Kubernetes here: run scripts/kube.sh");
+  return found->substr(0, found->find('\n'));
+}
+
+int free_port() {
+  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(socket.get(), any, size) != 0) return 0;
+  if (::getsockname(socket.get(), any, &size) != 0) return 0;
+  return ntohs(address.sin_port);
+}
+
+Result<lab::Process> start_mortal(std::vector<std::string> argv, const std::string& log) {
+  argv.insert(argv.begin(), {"setpriv", "--pdeathsig", "KILL", "--"});
+  return lab::Process::start({.argv = std::move(argv), .env = {}, .log = log});
+}
+
+Result<std::unique_ptr<Cluster>> Cluster::start(const ClusterOptions& options) {
+  auto kube = kube_folder();
+  if (!kube) return failure(kube.error());
+  std::unique_ptr<Cluster> cluster(new Cluster(*kube));
+  cluster->options_ = options;
+  Status done = cluster->make_files();
+  for (int left = kTries; done && left > 0; --left) {
+    done = cluster->start_etcd();
+    if (done) done = cluster->start_api_server(free_port());
+    if (done) break;
+    const bool again = taken(cluster->log_of("etcd")) || taken(cluster->log_of("kube-apiserver"));
+    cluster->api_server_.kill();
+    cluster->etcd_.kill();
+    if (!again || left == 1) break;
+    std::error_code ignored;
+    fs::remove_all(cluster->folder() + "/etcd", ignored);
+    done = {};
+  }
+  if (done && options.controller_manager) done = cluster->start_controller_manager();
+  if (!done) {
+    return failure(Errc::kUnavailable, done.error().text + "\n" + cluster->logs());
+  }
+  return cluster;
+}
+
+// The scheduler first, the store last: nobody logs that he is alone.
+Cluster::~Cluster() {
+  scheduler_.kill();
+  manager_.kill();
+  api_server_.kill();
+}
+
+Result<lab::Process> Cluster::run(const std::string& part, std::vector<std::string> argv) {
+  auto process = start_mortal(std::move(argv), log_of(part));
+  if (!process) return failure(process.error().within(part));
+  if (std::find(parts_.begin(), parts_.end(), part) == parts_.end()) parts_.push_back(part);
+  return process;
+}
+
+// One self-signed certificate is server and authority at once; the service accounts' key signs
+// their tokens; everybody else has a static token.
+Status Cluster::make_files() {
+  const std::string dir = folder();
+  std::error_code error;
+  fs::create_directories(dir + "/logs", error);
+  const auto certificate = lab::run(
+      {.argv = {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                "-nodes", "-days", "2", "-subj", "/CN=pinion-e2e", "-addext",
+                "subjectAltName=IP:127.0.0.1,IP:10.96.0.1,DNS:kubernetes.default.svc,DNS:localhost",
+                "-keyout", dir + "/server.key", "-out", dir + "/server.crt"},
+       .env = {},
+       .log = log_of("openssl")},
+      Milliseconds(20'000));
+  if (!certificate) return failure(certificate.error());
+  const auto key = lab::run({.argv = {"openssl", "ecparam", "-name", "prime256v1", "-genkey",
+                                      "-noout", "-out", dir + "/accounts.key"},
+                             .env = {},
+                             .log = log_of("openssl")},
+                            Milliseconds(20'000));
+  if (!key) return failure(key.error());
+  const auto ca = lab::read_file(dir + "/server.crt");
+  if (!ca) return failure(ca.error());
+  ca_ = *ca;
+  std::string lines;
+  for (const std::string user : {kAdmin, kNobody, kSchedulerUser, kManagerUser}) {
+    tokens_[user] = "token-of-" + user.substr(user.rfind(':') + 1);
+    lines += tokens_[user] + "," + user + "," + user + groups_of(user) + "\n";
+  }
+  return lab::write_file(dir + "/tokens.csv", lines);
+}
+
+Status Cluster::start_etcd() {
+  etcd_port_ = free_port();
+  const std::string client = "http://" + local(etcd_port_);
+  const std::string peer = "http://" + local(free_port());
+  auto etcd = run("etcd", {kube_ + "/etcd", "--data-dir", folder() + "/etcd", "--unsafe-no-fsync",
+                           "--listen-client-urls", client, "--advertise-client-urls", client,
+                           "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                           "--initial-cluster", "default=" + peer, "--log-level", "warn"});
+  if (!etcd) return failure(etcd.error());
+  etcd_ = *std::move(etcd);
+  return {};
+}
+
+Status Cluster::start_api_server(int port) {
+  api_port_ = port;
+  for (const auto& [user, token] : tokens_) write_kubeconfig(user);
+  const std::string dir = folder();
+  std::vector<std::string> argv = {
+      kube_ + "/kube", "kube-apiserver", "--etcd-servers=http://" + local(etcd_port_),
+      "--bind-address=127.0.0.1", "--secure-port=" + std::to_string(api_port_),
+      // Loopback cannot be an endpoint.
+      "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
+      "--authorization-mode=RBAC", "--token-auth-file=" + dir + "/tokens.csv",
+      "--tls-cert-file=" + dir + "/server.crt", "--tls-private-key-file=" + dir + "/server.key",
+      "--service-account-issuer=https://kubernetes.default.svc",
+      "--service-account-key-file=" + dir + "/accounts.key",
+      "--service-account-signing-key-file=" + dir + "/accounts.key",
+      "--etcd-compaction-interval=" + seconds(options_.compaction)};
+  // Service accounts are made by the controller manager; without one every pod would be refused.
+  if (!options_.controller_manager) argv.emplace_back("--disable-admission-plugins=ServiceAccount");
+  auto server = run("kube-apiserver", std::move(argv));
+  if (!server) return failure(server.error());
+  api_server_ = *std::move(server);
+  return wait_for_api_server();
+}
+
+Status Cluster::wait_for_api_server() {
+  const auto http = kube::Http::create(access());
+  if (!http) return failure(http.error());
+  const kube::Cancel never;
+  const kube::HttpRequest ready{
+      .method = "GET", .target = "/readyz", .content_type = {}, .body = {}};
+  bool answered = false;
+  (void)lab::eventually(kReadyLimit, [&] {
+    if (!api_server_.running() || !etcd_.running()) return true;
+    const auto answer = (*http)->send(ready, {}, never);
+    answered = answer && answer->status == 200;
+    return answered;
+  });
+  if (!answered) return failure(Errc::kUnavailable, "the API server does not become ready");
+  return {};
+}
+
+Status Cluster::start_controller_manager() {
+  auto manager = run(
+      "kube-controller-manager",
+      {kube_ + "/kube", "kube-controller-manager", "--kubeconfig=" + kubeconfig(kManagerUser),
+       "--leader-elect=false", "--secure-port=0", "--use-service-account-credentials=true",
+       "--service-account-private-key-file=" + folder() + "/accounts.key",
+       "--root-ca-file=" + folder() + "/server.crt", "--controllers=*,-node-lifecycle-controller"});
+  if (!manager) return failure(manager.error());
+  manager_ = *std::move(manager);
+  return {};
+}
+
+Status Cluster::start_scheduler(const SchedulerOptions& options) {
+  json config = {{"apiVersion", "kubescheduler.config.k8s.io/v1"},
+                 {"kind", "KubeSchedulerConfiguration"},
+                 {"clientConnection",
+                  {{"kubeconfig", kubeconfig(kSchedulerUser)}, {"qps", 1000}, {"burst", 2000}}},
+                 {"leaderElection", {{"leaderElect", false}}},
+                 {"podInitialBackoffSeconds", 1},
+                 {"podMaxBackoffSeconds", options.max_backoff.count()}};
+  if (options.percentage_of_nodes != 0) {
+    config["percentageOfNodesToScore"] = options.percentage_of_nodes;
+  }
+  if (options.extender) config["extenders"] = json::array({extender_of(*options.extender)});
+  const std::string path = folder() + "/scheduler.json";  // JSON is YAML
+  if (Status written = lab::write_file(path, config.dump(2)); !written) return written;
+  auto scheduler = run("kube-scheduler", {kube_ + "/kube", "kube-scheduler", "--config=" + path,
+                                          "--secure-port=0", "-v=2"});
+  if (!scheduler) return failure(scheduler.error());
+  scheduler_ = *std::move(scheduler);
+  return {};
+}
+
+void Cluster::write_kubeconfig(const std::string& user) const {
+  const json config = {
+      {"apiVersion", "v1"},
+      {"kind", "Config"},
+      {"current-context", "e2e"},
+      {"contexts",
+       json::array({{{"name", "e2e"}, {"context", {{"cluster", "e2e"}, {"user", user}}}}})},
+      {"clusters", json::array({{{"name", "e2e"},
+                                 {"cluster",
+                                  {{"server", "https://" + local(api_port_)},
+                                   {"certificate-authority", folder() + "/server.crt"}}}}})},
+      {"users", json::array({{{"name", user}, {"user", {{"token", tokens_.at(user)}}}}})}};
+  (void)lab::write_file(kubeconfig(user), config.dump(2));
+}
+
+std::string Cluster::kubeconfig(const std::string& user) const {
+  return folder() + "/" + user.substr(user.rfind(':') + 1) + ".kubeconfig";
+}
+
+kube::Access Cluster::access(const std::string& user) const {
+  const auto access = kube::read_kubeconfig(kubeconfig(user));
+  if (!access) throw std::runtime_error(access.error().text);  // we have written it ourselves
+  return *access;
+}
+
+std::string Cluster::log_of(const std::string& part) const {
+  return folder() + "/logs/" + part + ".log";
+}
+
+std::string Cluster::logs(int lines) const {
+  std::string text;
+  for (const std::string& part : parts_) {
+    text += "-- " + part + "\n" + lab::tail_of(log_of(part), lines) + "\n";
+  }
+  return text;
+}
+
+}  // namespace pinion::e2e

@@ -1,0 +1,109 @@
+// A Kubernetes control plane of its own for tests: real etcd, kube-apiserver and kube-scheduler,
+// and kube-controller-manager where asked for. No kubelet: nodes are objects. Folder and ports are
+// its own; everything ends with it, and with the test's process in whatever way that ends.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "extender/kube/access.h"
+#include "tests/lab/process.h"
+#include "tests/support/tree.h"
+
+namespace pinion::e2e {
+
+// The folder of scripts/kube.sh, or why there is none (kNotFound): it is not built here.
+Result<std::string> kube_folder();
+
+// Users that the API server knows, each by a token of its own and with a kubeconfig.
+inline constexpr const char* kAdmin = "admin";
+inline constexpr const char* kNobody = "nobody";  // with a token and no rights
+
+struct ClusterOptions {
+  bool controller_manager = false;
+  std::chrono::seconds compaction{300};  // the API server forgets history that old
+};
+
+// How kube-scheduler is to call an extender.
+struct ExtenderCall {
+  std::string url;  // with the prefix, without the verb
+  int weight = 10;
+  bool node_cache_capable = true;
+  bool ignorable = false;
+  bool binds = true;
+  std::chrono::seconds timeout{30};  // of each call
+};
+
+struct SchedulerOptions {
+  std::optional<ExtenderCall> extender;
+  int percentage_of_nodes = 0;          // to score; 0: the scheduler's own choice
+  std::chrono::seconds max_backoff{2};  // after an attempt that failed; 1 s at first
+};
+
+class Cluster {
+ public:
+  // With etcd and the API server, which answers. Errors: kNotFound where kube_folder() has none,
+  // kUnavailable with the end of the logs.
+  static Result<std::unique_ptr<Cluster>> start(const ClusterOptions& options = {});
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+  ~Cluster();
+
+  // Does not wait: pods wait for it.
+  Status start_scheduler(const SchedulerOptions& options);
+  void kill_scheduler() { scheduler_.kill(); }
+
+  // SIGKILL; and again with the same store, at the same address or at another one: who goes to the
+  // old one finds nobody. Kubeconfigs are written anew.
+  void kill_api_server() { api_server_.kill(); }
+  Status restart_api_server() { return start_api_server(api_port_); }
+  Status restart_api_server_at(int port) { return start_api_server(port); }
+  [[nodiscard]] int api_port() const { return api_port_; }
+
+  [[nodiscard]] std::string kubeconfig(const std::string& user = kAdmin) const;  // path
+  [[nodiscard]] kube::Access access(const std::string& user = kAdmin) const;
+  [[nodiscard]] const std::string& ca() const { return ca_; }  // PEM
+  [[nodiscard]] std::string folder() const { return dir_.path(); }
+  [[nodiscard]] std::string log_of(const std::string& part) const;  // path
+  // What another part of the test logs to.
+  void has_log(const std::string& part) { parts_.push_back(part); }
+  // The last lines of every part's log.
+  [[nodiscard]] std::string logs(int lines = 30) const;
+
+ private:
+  explicit Cluster(std::string kube) : kube_(std::move(kube)) {}
+
+  Status make_files();
+  Status start_etcd();
+  Status start_api_server(int port);
+  Status wait_for_api_server();
+  Status start_controller_manager();
+  void write_kubeconfig(const std::string& user) const;
+  Result<lab::Process> run(const std::string& part, std::vector<std::string> argv);
+
+  const std::string kube_;  // the folder of the programs
+  test_support::TempDir dir_;
+  ClusterOptions options_;
+  std::string ca_;
+  std::map<std::string, std::string> tokens_;  // by user
+  int etcd_port_ = 0;
+  int api_port_ = 0;
+  std::vector<std::string> parts_;  // that have a log
+  lab::Process etcd_;
+  lab::Process api_server_;
+  lab::Process manager_;
+  lab::Process scheduler_;
+};
+
+// Ends with the thread that starts it, by SIGKILL; log as given.
+Result<lab::Process> start_mortal(std::vector<std::string> argv, const std::string& log);
+
+// A TCP port of 127.0.0.1 that nobody has at this moment.
+int free_port();
+
+}  // namespace pinion::e2e

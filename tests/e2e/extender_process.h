@@ -1,0 +1,41 @@
+// pinion-extender as a process beside a cluster.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "tests/e2e/cluster.h"
+
+namespace pinion::e2e {
+
+class ExtenderProcess {
+ public:
+  ExtenderProcess() = default;
+
+  // The only replica, with a fixed list of agents, as FakeNodes::agents_file() gives it; `more`:
+  // further flags. Waits until it answers questions. Errors: kUnavailable with its log's end.
+  static Result<ExtenderProcess> start(Cluster& cluster, const std::string& agents_file,
+                                       const std::vector<std::string>& more = {});
+
+  void kill() { process_.kill(); }  // SIGKILL
+  // At the same address; does not wait when `wait` is false.
+  Status restart(bool wait = true);
+  bool wait_ready();
+
+  [[nodiscard]] std::string url() const { return "http://" + address_; }
+  // "/v1/fleet", "/v1/jobs".
+  [[nodiscard]] Result<nlohmann::json> page(const std::string& path) const;
+
+ private:
+  Status run(const std::string& listen);
+
+  std::vector<std::string> flags_;
+  std::string folder_;
+  std::string log_;
+  std::string address_;
+  lab::Process process_;
+};
+
+}  // namespace pinion::e2e

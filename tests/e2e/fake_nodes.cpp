@@ -1,0 +1,193 @@
+#include "tests/e2e/fake_nodes.h"
+
+#include <chrono>
+#include <utility>
+
+#include "extender/kube/json_read.h"
+#include "extender/wire/quantity.h"
+#include "tests/e2e/collection.h"
+#include "tests/lab/files.h"
+
+namespace pinion::e2e {
+
+using nlohmann::json;
+
+namespace {
+
+engine::Qos qos_of(const json& pod) {
+  const std::string word = kube::json_text(pod, "status", "qosClass");
+  if (word == "Guaranteed") return engine::Qos::kGuaranteed;
+  if (word == "Burstable") return engine::Qos::kBurstable;
+  return engine::Qos::kBestEffort;
+}
+
+// What the kubelet tells the runtime of a container's limits and requests.
+engine::Resources resources_of(const json& container) {
+  const auto amount = [&](const char* kind, const char* name) {
+    return kube::json_text(container, "resources", kind, name);
+  };
+  const auto milli = extender::wire::milli_quantity(amount("limits", "cpu"));
+  const auto memory = extender::wire::whole_quantity(amount("limits", "memory"));
+  if (milli) return test_support::cpu(*milli, memory.value_or(0));
+  const auto asked = extender::wire::milli_quantity(amount("requests", "cpu"));
+  engine::Resources resources = test_support::cpu(asked.value_or(0), memory.value_or(0));
+  resources.quota = -1;
+  return resources;
+}
+
+engine::Pod engine_pod(const json& pod) {
+  engine::Pod made = test_support::make_pod(kube::json_text(pod, "metadata", "name"), qos_of(pod));
+  const std::string uid = kube::json_text(pod, "metadata", "uid");
+  made.cgroup_parent.resize(made.cgroup_parent.rfind("pod"));
+  made.cgroup_parent += "pod" + uid;
+  made.id = "sandbox-" + uid;
+  made.uid = uid;
+  made.name_space = kube::json_text(pod, "metadata", "namespace");
+  for (const auto& [name, value] : kube::json_at(pod, "metadata", "annotations").items()) {
+    made.annotations[name] = value.get<std::string>();
+  }
+  return made;
+}
+
+NodeShape shape_of(const topology::Topology& machine) {
+  topology::Bytes memory = 0;
+  for (const auto& node : machine.nodes) memory += node.memory;
+  return {.cpus = machine.online.count(), .memory_gib = static_cast<int>(memory >> 30U)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FakeNodes>> FakeNodes::start(const kube::Access& access,
+                                                    const std::string& folder,
+                                                    const std::vector<std::string>& names,
+                                                    const topology::Topology& machine,
+                                                    const engine::Settings& settings) {
+  std::unique_ptr<FakeNodes> nodes(new FakeNodes(access));
+  const auto shared = std::make_shared<const topology::Topology>(machine);
+  for (const std::string& name : names) {
+    auto agent = FakeAgent::start(name, shared, settings, folder);
+    if (!agent) return failure(agent.error());
+    nodes->agents_[name] = *std::move(agent);
+    if (Status made = nodes->admin_.add_node(name, shape_of(machine)); !made) {
+      return failure(made.error().within(name));
+    }
+  }
+  kube::WatchOptions options;
+  options.path = "/api/v1/pods";
+  options.field_selector = "spec.nodeName!=";
+  options.backoff_first = std::chrono::milliseconds(20);
+  options.backoff_longest = std::chrono::milliseconds(200);
+  kube::WatchHandler& handler = *nodes;
+  nodes->watch_ = std::make_unique<kube::Watch>(nodes->admin_.api(), options, handler);
+  return nodes;
+}
+
+FakeNodes::~FakeNodes() {
+  if (watch_) watch_->stop();
+}
+
+std::map<std::string, std::string> FakeNodes::addresses() const {
+  std::map<std::string, std::string> all;
+  for (const auto& [node, agent] : agents_) all[node] = agent->address();
+  return all;
+}
+
+std::string FakeNodes::agents_file() const {
+  std::string text = "agents:\n";
+  for (const auto& [node, address] : addresses()) {
+    text += "  - {node: \"" + node + "\", address: \"" + address + "\"}\n";
+  }
+  return text;
+}
+
+bool FakeNodes::wait(const std::function<bool()>& condition) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, lab::patient(kPatience), condition);
+}
+
+std::vector<Bounced> FakeNodes::bounced() const {
+  const std::lock_guard lock(mutex_);
+  return bounced_;
+}
+
+std::map<std::string, FakeNodes::Held> FakeNodes::held() const {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, Held> held;
+  for (const auto& [node, agent] : agents_) {
+    for (const auto& [id, member] : agent->state().members) {
+      if (member.role != engine::Role::kExclusive) continue;
+      Held& pod = held[member.pod_name];
+      pod.uid = member.pod_uid;
+      pod.node = node;
+      pod.cpus |= member.own.cpus;
+    }
+  }
+  return held;
+}
+
+std::size_t FakeNodes::running() const {
+  const std::lock_guard lock(mutex_);
+  return pods_.size();
+}
+
+void FakeNodes::cut(const std::string& node) {
+  const std::lock_guard lock(mutex_);
+  agents_.at(node)->cut();
+}
+
+Status FakeNodes::serve(const std::string& node) {
+  const std::lock_guard lock(mutex_);
+  return agents_.at(node)->serve();
+}
+
+// A kubelet's life with a pod: run it once it is bound; end it when it is to end, and then tell the
+// API server that it is over.
+void FakeNodes::on_object(kube::Change change, const json& pod) {
+  const std::string uid = kube::json_text(pod, "metadata", "uid");
+  bool over = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto agent = agents_.find(node_of(pod));
+    const bool ending = !kube::json_text(pod, "metadata", "deletionTimestamp").empty();
+    if (change == kube::Change::kDeleted || ending) {
+      end(uid);
+    } else if (agent != agents_.end() && !pods_.contains(uid)) {
+      begin(uid, pod, *agent->second);
+    }
+    over = change != kube::Change::kDeleted && ending && agent != agents_.end();
+    changed_.notify_all();
+  }
+  if (over) (void)admin_.remove_pod(kube::json_text(pod, "metadata", "name"));
+}
+
+void FakeNodes::on_synced(std::uint64_t /*generation*/) {
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+void FakeNodes::begin(const std::string& uid, const json& pod, FakeAgent& agent) {
+  PodRun& run = pods_[uid];
+  run.node = agent.node();
+  run.name = kube::json_text(pod, "metadata", "name");
+  const engine::Pod seen = engine_pod(pod);
+  for (const json& container : kube::json_at(pod, "spec", "containers")) {
+    FakeAgent::Unit unit{.pod = seen,
+                         .container = test_support::make_container(
+                             seen, kube::json_text(container, "name"), resources_of(container))};
+    unit.container.id = uid + "-" + unit.container.name;
+    if (const auto refused = agent.run(unit)) {
+      bounced_.push_back({.node = run.node, .pod = run.name, .text = *refused});
+    } else {
+      run.units.push_back(std::move(unit));
+    }
+  }
+}
+
+void FakeNodes::end(const std::string& uid) {
+  const auto run = pods_.find(uid);
+  if (run == pods_.end()) return;
+  for (const FakeAgent::Unit& unit : run->second.units) agents_.at(run->second.node)->stop(unit);
+  pods_.erase(run);
+}
+
+}  // namespace pinion::e2e

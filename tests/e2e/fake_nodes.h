@@ -1,0 +1,83 @@
+// Nodes with neither machine nor kubelet: an object of the API server and a FakeAgent each. One
+// watch over the bound pods stands for all kubelets: it runs and ends containers at the agents.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "extender/kube/watch.h"
+#include "tests/e2e/admin.h"
+#include "tests/e2e/fake_agent.h"
+
+namespace pinion::e2e {
+
+// An agent would not take what was sent to its node.
+struct Bounced {
+  std::string node;
+  std::string pod;
+  std::string text;
+};
+
+class FakeNodes : private kube::WatchHandler {
+ public:
+  // `folder` is for sockets. The nodes are made at the API server too. Errors: as Admin and
+  // FakeAgent::start().
+  static Result<std::unique_ptr<FakeNodes>> start(const kube::Access& access,
+                                                  const std::string& folder,
+                                                  const std::vector<std::string>& names,
+                                                  const topology::Topology& machine,
+                                                  const engine::Settings& settings = {});
+  FakeNodes(const FakeNodes&) = delete;
+  FakeNodes& operator=(const FakeNodes&) = delete;
+  ~FakeNodes() override;
+
+  // Where each agent serves, by node; and the same as a file for --agents of pinion-extender.
+  [[nodiscard]] std::map<std::string, std::string> addresses() const;
+  [[nodiscard]] std::string agents_file() const;
+
+  // As soon as the condition holds; false when it does not within a long time. The condition may
+  // look at everything below.
+  bool wait(const std::function<bool()>& condition);
+  // All that was ever refused.
+  [[nodiscard]] std::vector<Bounced> bounced() const;
+  // What each pod's containers hold, by the pod's name: only those that hold cores of their own.
+  struct Held {
+    std::string uid;
+    std::string node;
+    topology::CpuSet cpus;
+  };
+  [[nodiscard]] std::map<std::string, Held> held() const;
+  [[nodiscard]] std::size_t running() const;  // pods, with cores of their own or without
+
+  // The streams of one agent.
+  void cut(const std::string& node);
+  Status serve(const std::string& node);
+
+ private:
+  struct PodRun {
+    std::string node;
+    std::string name;
+    std::vector<FakeAgent::Unit> units;  // that run
+  };
+
+  explicit FakeNodes(const kube::Access& access) : admin_(access) {}
+
+  void on_object(kube::Change change, const nlohmann::json& pod) override;
+  void on_synced(std::uint64_t generation) override;
+  void begin(const std::string& uid, const nlohmann::json& pod, FakeAgent& agent);
+  void end(const std::string& uid);
+
+  Admin admin_;
+  mutable std::recursive_mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<std::string, std::unique_ptr<FakeAgent>> agents_;  // by node
+  std::map<std::string, PodRun> pods_;                        // by uid
+  std::vector<Bounced> bounced_;
+  std::unique_ptr<kube::Watch> watch_;  // the last: it uses all the others
+};
+
+}  // namespace pinion::e2e

@@ -1,0 +1,158 @@
+#include "tests/e2e/scene.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "extender/kube/json_read.h"
+#include "tests/support/machine.h"
+
+namespace pinion::e2e {
+
+using nlohmann::json;
+
+namespace {
+
+// Guaranteed with whole CPUs.
+bool gets_cores(const json& pod) {
+  const std::string cpus =
+      kube::json_text(kube::json_at(pod, "spec", "containers").at(0), "resources", "limits", "cpu");
+  return kube::json_text(pod, "status", "qosClass") == "Guaranteed" && cpus.back() != 'm';
+}
+
+}  // namespace
+
+void Scene::SetUp() {
+  auto cluster = Cluster::start();
+  if (!cluster && cluster.error().code == Errc::kNotFound) GTEST_SKIP() << cluster.error().text;
+  ASSERT_TRUE(ok(cluster));
+  cluster_ = *std::move(cluster);
+  admin_ = std::make_unique<Admin>(cluster_->access());
+  pods_ = std::make_unique<Collection>(admin_->api(), "/api/v1/namespaces/default/pods");
+}
+
+void Scene::TearDown() {
+  if (nodes_) {
+    EXPECT_TRUE(agents_and_api_server_agree());
+    for (const Bounced& bounced : nodes_->bounced()) {
+      ADD_FAILURE() << bounced.pod << " bounced off " << bounced.node << ": " << bounced.text;
+    }
+  }
+  if (HasFailure() && cluster_) std::cerr << state() << cluster_->logs(60) << '\n';
+}
+
+void Scene::start(int count, SchedulerOptions scheduler, std::vector<std::string> flags) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back("node-" + std::to_string(i));
+  auto nodes = FakeNodes::start(cluster_->access(), cluster_->folder(), names,
+                                test_support::machine({.packages = 2, .cores_per_l3 = 16}));
+  ASSERT_TRUE(ok(nodes));
+  nodes_ = *std::move(nodes);
+  auto extender = ExtenderProcess::start(*cluster_, nodes_->agents_file(), flags);
+  ASSERT_TRUE(ok(extender));
+  extender_ = *std::move(extender);
+  if (!scheduler.extender) scheduler.extender.emplace();
+  scheduler.extender->url = extender_.url();
+  ASSERT_TRUE(ok(cluster_->start_scheduler(scheduler)));
+}
+
+void Scene::add(const PodShape& pod) {
+  ASSERT_TRUE(ok(admin_->add_pod(pod))) << pod.name;
+}
+
+PodShape Scene::member(const Gang& gang, int index) {
+  return {.name = gang.job + "-" + std::to_string(index),
+          .milli_cpus = gang.cpus * 1000,
+          .annotations = {{"pinion.dev/job", gang.job},
+                          {"pinion.dev/gang-size", std::to_string(gang.size)},
+                          {"pinion.dev/task-group", std::to_string(index % gang.groups)}}};
+}
+
+void Scene::add(const Gang& gang) {
+  for (int i = 0; i < gang.size; ++i) add(member(gang, i));
+}
+
+std::vector<std::string> Scene::names(const Gang& gang) {
+  std::vector<std::string> names;
+  for (int i = 0; i < gang.size; ++i) names.push_back(member(gang, i).name);
+  return names;
+}
+
+void Scene::remove(const std::vector<std::string>& names) {
+  for (const std::string& name : names) ASSERT_TRUE(ok(admin_->remove_pod(name))) << name;
+}
+
+testing::AssertionResult Scene::run(const std::vector<std::string>& names) {
+  const bool bound = pods_->wait([&](const Collection::Objects& pods) {
+    return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      const auto pod = pods.find(name);
+      return pod != pods.end() && !node_of(pod->second).empty();
+    });
+  });
+  if (!bound) return testing::AssertionFailure() << "not all are bound";
+  const bool hold = nodes_->wait([&] {
+    const auto held = nodes_->held();
+    return std::all_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return held.contains(name); });
+  });
+  if (!hold) return testing::AssertionFailure() << "not all run";
+  return testing::AssertionSuccess();
+}
+
+testing::AssertionResult Scene::wait_in_vain(const std::vector<std::string>& names) {
+  const bool refused = pods_->wait([&](const Collection::Objects& pods) {
+    return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      const auto pod = pods.find(name);
+      return pod != pods.end() && !why_unscheduled(pod->second).empty();
+    });
+  });
+  if (!refused) return testing::AssertionFailure() << "the scheduler has not refused all";
+  if (const int some = bound(names); some != 0) {
+    return testing::AssertionFailure() << some << " are bound";
+  }
+  return testing::AssertionSuccess();
+}
+
+int Scene::bound(const std::vector<std::string>& names) const {
+  return static_cast<int>(std::count_if(names.begin(), names.end(), [&](const std::string& name) {
+    return !node_of_pod(name).empty();
+  }));
+}
+
+std::string Scene::node_of_pod(const std::string& name) const {
+  const auto pods = pods_->now();
+  const auto pod = pods.find(name);
+  return pod == pods.end() ? "" : node_of(pod->second);
+}
+
+testing::AssertionResult Scene::agents_and_api_server_agree() {
+  // By uid: node. Of pods that get cores of their own.
+  std::map<std::string, std::string> bound;
+  std::map<std::string, std::string> held;
+  const auto look = [&] {
+    bound.clear();
+    held.clear();
+    const auto list = admin_->api().list("/api/v1/namespaces/default/pods");
+    if (!list) return false;
+    for (const json& pod : kube::json_at(*list, "items")) {
+      if (!node_of(pod).empty() && gets_cores(pod))
+        bound[kube::json_text(pod, "metadata", "uid")] = node_of(pod);
+    }
+    for (const auto& [name, pod] : nodes_->held()) held[pod.uid] = pod.node;
+    return bound == held;
+  };
+  if (nodes_->wait(look)) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "bound are " << testing::PrintToString(bound)
+                                     << ", cores hold " << testing::PrintToString(held);
+}
+
+std::string Scene::state() const {
+  std::string text;
+  for (const auto& [name, pod] : pods_->now()) {
+    if (node_of(pod).empty()) text += name + " is not bound: " + why_unscheduled(pod) + "\n";
+  }
+  return text;
+}
+
+}  // namespace pinion::e2e

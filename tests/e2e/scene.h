@@ -1,0 +1,71 @@
+// The whole of a placement, for one test: a cluster with kube-scheduler, nodes with agents, and
+// pinion-extender between them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/admin.h"
+#include "tests/e2e/cluster.h"
+#include "tests/e2e/collection.h"
+#include "tests/e2e/extender_process.h"
+#include "tests/e2e/fake_nodes.h"
+#include "tests/e2e/ok.h"
+
+namespace pinion::e2e {
+
+struct Gang {
+  std::string job;
+  int size = 1;
+  int cpus = 1;    // of each member
+  int groups = 1;  // members go to them in turn
+};
+
+// Skips where Kubernetes is not built. Shows all logs with a failure.
+class Scene : public testing::Test {
+ protected:
+  void SetUp() override;
+  // What every test ends with: no pod was ever refused by an agent, and what the agents hold is
+  // what the API server says is bound there.
+  void TearDown() override;
+
+  // `count` nodes of 2 x 16 cores, "node-0" and so on, pinion-extender and the scheduler.
+  void start(int count, SchedulerOptions scheduler = {}, std::vector<std::string> flags = {});
+
+  Cluster& cluster() { return *cluster_; }
+  Admin& admin() { return *admin_; }
+  FakeNodes& nodes() { return *nodes_; }
+  ExtenderProcess& extender() { return extender_; }
+  Collection& pods() { return *pods_; }
+
+  void add(const PodShape& pod);
+  void add(const Gang& gang);
+  // The shape of member `index`, named JOB-INDEX.
+  static PodShape member(const Gang& gang, int index);
+  static std::vector<std::string> names(const Gang& gang);
+  void remove(const std::vector<std::string>& names);
+
+  // As soon as all of these are bound, and run; or are refused by the scheduler.
+  testing::AssertionResult run(const std::vector<std::string>& names);
+  testing::AssertionResult wait_in_vain(const std::vector<std::string>& names);
+  [[nodiscard]] int bound(const std::vector<std::string>& names) const;
+  [[nodiscard]] std::string node_of_pod(const std::string& name) const;
+  // The end that TearDown() asks for, now.
+  testing::AssertionResult agents_and_api_server_agree();
+
+ private:
+  std::string state() const;  // of pods that are not bound
+
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<Admin> admin_;
+  std::unique_ptr<FakeNodes> nodes_;
+  ExtenderProcess extender_;
+  std::unique_ptr<Collection> pods_;
+};
+
+}  // namespace pinion::e2e
