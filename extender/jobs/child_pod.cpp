@@ -14,7 +14,6 @@
 namespace pinion::extender::jobs {
 namespace {
 
-using kube::json_at;
 using kube::json_text;
 using nlohmann::json;
 

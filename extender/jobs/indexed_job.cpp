@@ -53,6 +53,7 @@ std::vector<std::string> indexed_job_hosts(const json& object, const JobObject& 
   const json* subdomain = find(object, kSpec / "template" / "spec" / "subdomain");
   if (subdomain == nullptr || !subdomain->is_string()) return {};
   std::vector<std::string> hosts;
+  hosts.reserve(static_cast<std::size_t>(workers));
   for (int i = 0; i < workers; ++i) {
     hosts.push_back(job.name + "-" + std::to_string(i) + "." + subdomain->get<std::string>());
   }

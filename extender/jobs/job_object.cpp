@@ -168,7 +168,9 @@ std::optional<std::string> owner_path(const std::string& owner, const std::strin
     const std::string version = owner.substr(head.size(), plural - head.size());
     const std::string name = owner.substr(plural + middle.size());
     if (!is_name(version) || !is_name(name) || !is_name(name_space)) return std::nullopt;
-    return "/apis/" + head + version + "/namespaces/" + name_space + middle + name;
+    std::string path = "/apis/";
+    path.append(head).append(version).append("/namespaces/").append(name_space);
+    return path.append(middle).append(name);
   }
   return std::nullopt;
 }

@@ -15,6 +15,7 @@ std::string slots_text(const Decision& decision) {
 
 std::string why_policy(const Cut& cut) {
   if (cut.wish.policy) return std::string("annotation ") + kPolicy;
+  if (cut.job.kind == JobKind::kPod) return "a Pod is one worker";
   return cut.job.workers ? cut.job.workers_field + " is stated" : "none is stated";
 }
 

@@ -2,3 +2,10 @@ pinion_test(ctl_plan_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/requests_file_test.cpp ${CMAKE_CURRENT_LIST_DIR}/draw_plan_test.cpp
   LINK ctl_plan test_support
   LABELS unit)
+pinion_test(ctl_plan_job_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_job_test.cpp
+  LINK ctl_plan_job
+  LABELS unit)
+if(TARGET ctl_plan_job_test)
+  target_compile_definitions(ctl_plan_job_test PRIVATE PINION_JOBS_PAGE="${CMAKE_SOURCE_DIR}/docs/jobs.md")
+endif()

@@ -1,0 +1,182 @@
+// pinionctl plan-job: its two files, and the page that shows what it does.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "ctl/fleet_file.h"
+#include "ctl/job_file.h"
+#include "ctl/job_plan.h"
+
+namespace pinion::ctl {
+namespace {
+
+using extender::Fleet;
+using extender::jobs::Mutation;
+using nlohmann::json;
+using testing::HasSubstr;
+
+std::string page() {
+  std::ifstream file(PINION_JOBS_PAGE);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_FALSE(text.empty());
+  return text;
+}
+
+// What stands between `from` and `to`, from `start` on, which moves behind it; "" at the end.
+std::string next_block(const std::string& text, std::size_t& start, const std::string& from,
+                       const std::string& to) {
+  const auto begin = text.find(from, start);
+  if (begin == std::string::npos) return {};
+  const auto end = text.find(to, begin + from.size());
+  start = end + to.size();
+  return text.substr(begin + from.size(), end - begin - from.size());
+}
+
+void fill_from_page(Fleet& fleet) {
+  std::size_t start = 0;
+  const auto nodes = parse_fleet_file(next_block(page(), start, "<<'END'\n", "\nEND\n"));
+  ASSERT_TRUE(nodes) << nodes.error().text;
+  const Status good = fill_fleet(*nodes, fleet);
+  ASSERT_TRUE(good) << good.error().text;
+}
+
+TEST(JobsPage, ItsJobsAreCutAndFindRoom) {
+  Fleet fleet;
+  fill_from_page(fleet);
+  const std::string text = page();
+  std::size_t start = 0;
+  std::vector<std::string> kinds;
+  for (std::string yaml = next_block(text, start, "```yaml\n", "```\n"); !yaml.empty();
+       yaml = next_block(text, start, "```yaml\n", "```\n")) {
+    const auto objects = parse_objects(yaml);
+    ASSERT_TRUE(objects) << objects.error().text;
+    for (const json& object : *objects) {
+      if (object.at("kind") == "MutatingWebhookConfiguration") continue;
+      const JobPlan plan = plan_job(object, fleet, {});
+      EXPECT_EQ(plan.mutation.kind, Mutation::Kind::kChanged) << plan.mutation.text;
+      ASSERT_TRUE(plan.outcome);
+      EXPECT_TRUE(std::holds_alternative<extender::GangPlan>(*plan.outcome));
+      kinds.push_back(object.at("kind"));
+    }
+  }
+  EXPECT_THAT(kinds, testing::ElementsAre("MPIJob", "Job", "JobSet", "Job", "Pod"));
+}
+
+TEST(JobsPage, ShowsWhatTheCommandPrints) {
+  Fleet fleet;
+  fill_from_page(fleet);
+  const std::string text = page();
+  std::size_t start = 0;
+  const auto objects = parse_objects(next_block(text, start, "```yaml\n", "```\n"));
+  ASSERT_TRUE(objects && !objects->empty());
+  const std::string drawn = draw_job_plan(plan_job(objects->front(), fleet, {}), fleet);
+  EXPECT_THAT(text, HasSubstr("```\n" + drawn + "```\n"));
+}
+
+TEST(JobPlan, SaysWhyAGangWouldWait) {
+  Fleet fleet;
+  const auto nodes =
+      parse_fleet_file("[{name: a, topology: 'synthetic:numa:1 core:4 pu:1', reserved-cpus: '0'}]");
+  ASSERT_TRUE(nodes && fill_fleet(*nodes, fleet));
+  json job =
+      json::parse(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","annotations":
+    {"pinion.dev/tasks":"4","pinion.dev/memory-per-task":"1Mi"}},"spec":{"completionMode":"Indexed",
+    "parallelism":4,"completions":4,"template":{"spec":{"containers":[{"name":"c"}]}}}})");
+  const JobPlan plan = plan_job(job, fleet, {});
+  EXPECT_THAT(draw_job_plan(plan, fleet), HasSubstr("It would wait: needs 4 x 1 CPU and 1 MiB"));
+  const json data = job_plan_json(plan, fleet);
+  EXPECT_THAT(data.at("waits").get<std::string>(), HasSubstr("needs 4 x 1 CPU and 1 MiB"));
+  EXPECT_EQ(data.at("workers").size(), 4U);
+  EXPECT_EQ(job.patch(data.at("patch")), plan.after);
+}
+
+TEST(JobPlan, SaysWhyAJobIsRefused) {
+  const Fleet fleet;
+  const json job = json::parse(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j",
+    "annotations":{"pinion.dev/tasks":"-1"}}})");
+  const JobPlan plan = plan_job(job, fleet, {});
+  EXPECT_THAT(draw_job_plan(plan, fleet), HasSubstr("Job j: refused: annotation pinion.dev/tasks"));
+  EXPECT_EQ(job_plan_json(plan, fleet).at("outcome"), "refused");
+}
+
+TEST(JobFile, HasTheTypesThatKubectlSends) {
+  const auto objects = parse_objects(R"(
+a: 1
+b: "1"
+c: true
+d: 'true'
+e: ~
+f: 1.5
+g: 1Gi
+h: [x, 2]
+i: |
+  5
+j: -3
+k:
+---
+---
+{"a": {"b": []}}
+)");
+  ASSERT_TRUE(objects) << objects.error().text;
+  ASSERT_EQ(objects->size(), 2U);
+  EXPECT_EQ(objects->at(0),
+            json::parse(R"({"a":1,"b":"1","c":true,"d":"true","e":null,"f":1.5,"g":"1Gi",
+                            "h":["x",2],"i":"5\n","j":-3,"k":null})"));
+  EXPECT_EQ(objects->at(1), json::parse(R"({"a":{"b":[]}})"));
+}
+
+TEST(JobFile, SaysWhereItIsWrong) {
+  const auto error_of = [](const std::string& text) {
+    const auto objects = parse_objects(text);
+    return objects ? std::string("none") : objects.error().text;
+  };
+  EXPECT_THAT(error_of("a: 1\nb: [\n"), HasSubstr("line "));
+  EXPECT_EQ(error_of("- a"), "line 1: not a Kubernetes object");
+  EXPECT_EQ(error_of("a: 1\n? [b]\n: 2\n"), "line 2: a key must be a word");
+  EXPECT_THAT(error_of(std::string(150, '[') + std::string(150, ']')), HasSubstr("too deeply"));
+}
+
+struct FleetCase {
+  const char* name;
+  const char* text;
+  const char* says;
+};
+
+class FleetFile : public testing::TestWithParam<FleetCase> {};
+
+TEST_P(FleetFile, SaysWhatIsWrong) {
+  const auto nodes = parse_fleet_file(GetParam().text);
+  Fleet fleet;
+  const std::string error = !nodes ? nodes.error().text : [&] {
+    const Status good = fill_fleet(*nodes, fleet);
+    return good ? std::string("nothing") : good.error().text;
+  }();
+  EXPECT_THAT(error, HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, FleetFile,
+    testing::Values(
+        FleetCase{"no_list", "a: 1", "must be a list of nodes"},
+        FleetCase{"no_map", "- a", "line 1: an entry must be a map"},
+        FleetCase{"no_name", "- topology: live", "the key 'name' is missing"},
+        FleetCase{"no_topology", "- name: a", "the key 'topology' is missing"},
+        FleetCase{"odd_topology", "- {name: a, topology: x}", "topology: "},
+        FleetCase{"unknown_key", "- {name: a, topology: live, cpus: 4}", "unknown key 'cpus'"},
+        FleetCase{"too_many", "- {name: a, topology: live, count: 10001}", "from 1 to 10000"},
+        FleetCase{"used_is_no_list", "- {name: a, topology: 'synthetic:core:4 pu:1', used: 1}",
+                  "used must be a list"},
+        FleetCase{"used_is_no_cpus", "- {name: a, topology: 'synthetic:core:4 pu:1', used: [x]}",
+                  "a list of CPUs"},
+        FleetCase{"used_twice", "- {name: a, topology: 'synthetic:core:4 pu:1', used: ['1', '1']}",
+                  "node a"},
+        FleetCase{"twice",
+                  "- {name: a, topology: 'synthetic:core:4 pu:1'}\n"
+                  "- {name: a, topology: 'synthetic:core:4 pu:1'}",
+                  "node a is given twice"}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+}  // namespace
+}  // namespace pinion::ctl
