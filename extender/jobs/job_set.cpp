@@ -78,6 +78,7 @@ std::vector<std::string> job_set_hosts(const json& object, const JobObject& job,
   const bool own = subdomain != nullptr && subdomain->is_string();
   const std::string domain = own ? subdomain->get<std::string>() : job.name;
   std::vector<std::string> hosts;
+  hosts.reserve(static_cast<std::size_t>(workers));
   for (int i = 0; i < workers; ++i) {
     const int each = workers / job.parts;
     hosts.push_back(job.name + "-" + job.worker_name + "-" + std::to_string(i / each) + "-" +

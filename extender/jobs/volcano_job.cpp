@@ -109,6 +109,7 @@ std::vector<std::string> volcano_hosts(const json& object, const JobObject& job,
   // Without the svc plugin there is no Service, and nothing resolves.
   if (find(object, Pointer("/spec/plugins/svc")) == nullptr) return {};
   std::vector<std::string> hosts;
+  hosts.reserve(static_cast<std::size_t>(workers));
   for (int i = 0; i < workers; ++i) {
     hosts.push_back(job.name + "-" + job.worker_name + "-" + std::to_string(i) + "." + job.name);
   }

@@ -16,3 +16,8 @@ pinion_test(extender_wire_properties
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_wire_test.cpp
   LINK extender_wire nlohmann_json::nlohmann_json rapidcheck rapidcheck_gtest
   LABELS property)
+
+pinion_test(extender_jobs_properties
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_jobs_test.cpp
+  LINK extender_jobs test_support rapidcheck rapidcheck_gtest
+  LABELS property)
