@@ -1,0 +1,100 @@
+// Parts that are killed, cut off or asked to make room, while gangs are on their way.
+#include <gtest/gtest.h>
+
+#include "extender/kube/json_read.h"
+#include "tests/e2e/scene.h"
+#include "tests/lab/files.h"
+
+namespace pinion::e2e {
+namespace {
+
+class Disturbance : public Scene {
+ protected:
+  const Gang gang_{.job = "gang", .size = 4, .cpus = 6, .groups = 2};
+
+  // All members but the last are there, and the extender holds their binds.
+  void begin_gang() {
+    for (int i = 0; i + 1 < gang_.size; ++i) add(member(gang_, i));
+    ASSERT_TRUE(lab::eventually(kPatience, [&] { return held() == gang_.size - 1; }));
+    ASSERT_EQ(bound(names(gang_)), 0);
+  }
+  void end_gang() {
+    add(member(gang_, gang_.size - 1));
+    EXPECT_TRUE(run(names(gang_)));
+  }
+  // Binds of the gang that are held.
+  std::int64_t held() {
+    const auto page = extender().page("/v1/jobs");
+    if (!page) return -1;
+    for (const auto& job : kube::json_at(*page, "jobs")) {
+      if (kube::json_text(job, "name") == "default/" + gang_.job) {
+        return kube::json_integer(job, "held");
+      }
+    }
+    return 0;
+  }
+};
+
+TEST_F(Disturbance, TheExtenderIsKilledWhileItHoldsAGang) {
+  start(4);
+  begin_gang();
+  extender().kill();
+  // The scheduler is told so, and nobody has been bound.
+  ASSERT_TRUE(
+      pods().wait_for("gang-0", [](const auto& pod) { return !why_unscheduled(pod).empty(); }));
+  EXPECT_EQ(bound(names(gang_)), 0);
+  ASSERT_TRUE(ok(extender().restart()));
+  end_gang();
+}
+
+// What was bound before must not be promised to others by a new process.
+TEST_F(Disturbance, AnExtenderThatBeginsAnewKnowsWhatIsBound) {
+  start(1);
+  add(PodShape{.name = "before", .milli_cpus = 12'000});
+  ASSERT_TRUE(run({"before"}));
+  nodes().cut("node-0");
+  extender().kill();
+  ASSERT_TRUE(ok(extender().restart(false)));
+  ASSERT_TRUE(ok(nodes().serve("node-0")));
+  add(PodShape{.name = "after-0", .milli_cpus = 12'000, .annotations = {{"pinion.dev/job", "a"}}});
+  ASSERT_TRUE(run({"after-0"}));
+  EXPECT_FALSE(nodes().held().at("before").cpus.intersects(nodes().held().at("after-0").cpus));
+}
+
+TEST_F(Disturbance, TheApiServerIsKilledWhileAGangIsHeld) {
+  start(4);
+  begin_gang();
+  cluster().kill_api_server();
+  ASSERT_TRUE(ok(cluster().restart_api_server()));
+  end_gang();
+}
+
+TEST_F(Disturbance, StreamsOfAgentsAreCutWhileAGangIsHeld) {
+  start(4);
+  begin_gang();
+  for (const auto& [node, address] : nodes().addresses()) nodes().cut(node);
+  for (const auto& [node, address] : nodes().addresses()) ASSERT_TRUE(ok(nodes().serve(node)));
+  end_gang();
+}
+
+TEST_F(Disturbance, AnUrgentPodMovesOthersAwayWhereThatMakesAHole) {
+  start(2);
+  std::vector<std::string> low;
+  for (int i = 0; i < 4; ++i) {
+    low.push_back("low-" + std::to_string(i));
+    add(PodShape{.name = low.back(), .milli_cpus = 12'000});
+  }
+  ASSERT_TRUE(run(low));
+  ASSERT_TRUE(ok(admin().add_priority_class("urgent", 1000)));
+  add(PodShape{.name = "urgent",
+               .milli_cpus = 14'000,
+               .annotations = {{"pinion.dev/job", "urgent"}},
+               .priority_class = "urgent"});
+  ASSERT_TRUE(run({"urgent"}));
+  // One had to go, and was enough.
+  EXPECT_TRUE(pods().wait([&](const auto& all) { return all.size() == 4; }));
+  EXPECT_EQ(bound(low), 3);
+}
+
+}  // namespace
+}  // namespace pinion::e2e
