@@ -264,7 +264,7 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
 
   topology::Request request = wish.request;
   request.id = member.id;
-  request.preferred = near;
+  if (!near.empty()) request.preferred = near;  // else what the extender has planned
   member.request = request;
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) {

@@ -24,13 +24,11 @@ constexpr std::array kCpus{Word<Cpus>{"exclusive", Cpus::kExclusive},
                            Word<Cpus>{"shared", Cpus::kShared}};
 
 // Those from "gang-size" on are for the extender and its webhook.
-constexpr std::array<std::string_view, 21> kNames{
-    "cpus",      "align",         "strength",        "smt",
-    "memory",    "job",           "task-group",      "profile",
-    "isolation", "near-device",   "gang-size",       "task-groups",
-    "role",      "hostfile",      "owner",           "decided",
-    "tasks",     "cpus-per-task", "memory-per-task", "policy",
-    "nodes"};
+constexpr std::array<std::string_view, 23> kNames{
+    "cpus",    "align",     "strength",    "smt",     "memory", "job",           "task-group",
+    "profile", "isolation", "near-device", "planned", "woken",  "gang-size",     "task-groups",
+    "role",    "hostfile",  "owner",       "decided", "tasks",  "cpus-per-task", "memory-per-task",
+    "policy",  "nodes"};
 
 // The annotations of one pod as one container sees them: "NAME.CONTAINER" before "NAME".
 class Annotations {
@@ -66,6 +64,24 @@ class Annotations {
                "', use one of: " + topology::list_of(words);
     }
     return otherwise;
+  }
+
+  // The container's part of "CONTAINER=CPUS CONTAINER=CPUS"; empty when there is none. CPUs that
+  // are none are remembered in error().
+  CpuSet planned() {
+    const std::string* value = find("planned");
+    if (value == nullptr) return {};
+    for (std::string_view rest = *value; !rest.empty();) {
+      const std::string_view part = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+      if (!part.starts_with(container_) || part.substr(container_.size(), 1) != "=") continue;
+      const auto cpus = CpuSet::parse(std::string(part.substr(container_.size() + 1)));
+      if (cpus) return *cpus;
+      if (error_.empty()) {
+        error_ = "annotation " + std::string(kAnnotationPrefix) + "planned: " + cpus.error().text;
+      }
+    }
+    return {};
   }
 
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -133,6 +149,7 @@ topology::Request request_of(Annotations& annotations, const Resources& resource
   request.memory_policy = annotations.word("memory", topology::kMemoryPolicyWords,
                                            in_one_node ? MemoryPolicy::kBind : MemoryPolicy::kAny);
   request.use_isolated = annotations.word("isolation", topology::kIsolationWords, false);
+  request.preferred = annotations.planned();
   if (resources.memory.value_or(0) > 0) {
     request.memory = static_cast<Bytes>(*resources.memory);
   }

@@ -165,6 +165,10 @@ Setting text(std::string key, std::string help, std::string& value) {
   return {.key = std::move(key),
           .help = std::move(help),
           .set = [&value](const std::string& given) -> Status {
+            const auto control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
+            if (std::any_of(given.begin(), given.end(), control)) {
+              return failure(Errc::kInvalid, "a control character in it");
+            }
             value = given;
             return {};
           },

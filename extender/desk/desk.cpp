@@ -191,10 +191,25 @@ BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ti
   return {.kind = BindAnswer::Kind::kGo, .text = {}};
 }
 
-std::string Desk::task_group(const std::string& uid) const {
-  const auto known = pods_.find(uid);
-  if (known == pods_.end() || known->second.demand.kind != Demand::Kind::kMember) return {};
-  return gangs_.task_group(known->second.demand.gang, uid);
+std::map<std::string, std::string> Desk::told_with_binding(const std::string& uid) const {
+  std::map<std::string, std::string> told;
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return told;
+  const Known& known = found->second;
+  const Place* place = gangs_.place_of(known.demand.gang, uid);
+  const NodeIndex node = fleet_.find(place != nullptr ? place->node : known.node);
+  if (node < 0) return told;
+  std::string planned;
+  for (const auto& request : known.demand.requests) {
+    const topology::Claim* claim = fleet_.node(node).ledger.find(request.id);
+    if (claim == nullptr) continue;
+    const std::string container = request.id.substr(claim_id(uid, "").size());
+    planned += (planned.empty() ? "" : " ") + container + "=" + claim->cpus.to_string();
+  }
+  if (!planned.empty()) told["pinion.dev/planned"] = planned;
+  const bool grouped = place != nullptr && !place->request.task_group.empty();
+  if (grouped) told["pinion.dev/task-group"] = place->request.task_group;
+  return told;
 }
 
 void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {

@@ -58,8 +58,10 @@ class Desk {
   std::vector<int> scores(const std::string& uid, const std::vector<std::string_view>& nodes) const;
   BindAnswer bind(const std::string& uid, const std::string& node, Ticket ticket,
                   std::int64_t now_ms);
-  // The task group of a gang's member that has a place; empty: none.
-  [[nodiscard]] std::string task_group(const std::string& uid) const;
+  // What the pod is told with its binding, as annotations for its agent: the CPUs that are promised
+  // to its containers, so that the agent takes those whatever comes first there, and its task group
+  // where the gang is cut into groups. Empty for a pod without a promise.
+  [[nodiscard]] std::map<std::string, std::string> told_with_binding(const std::string& uid) const;
   // After a kGo: what the API server said.
   void bound(const std::string& uid, bool done, std::int64_t now_ms);
   // Those of the proposals after which the pod would get its cores; all for a pod that is not ours.

@@ -76,6 +76,7 @@ Gang Gangs::missing(const std::string& key, const GangState& gang,
     topology::Request unseen = like.id.empty() ? gang.members.begin()->second.request : like;
     unseen.id = key + "#" + std::to_string(i);
     if (gang.groups > 0) unseen.task_group.clear();  // one of its own
+    unseen.preferred = {};
     if (!fleet_.knows(unseen.id)) members.push_back(std::move(unseen));
   }
   return members;
@@ -313,13 +314,13 @@ bool Gangs::would_fit(const std::string& key) const {
          std::holds_alternative<GangPlan>(plan_gang(fleet_, members, {.steps = 0}));
 }
 
-std::string Gangs::task_group(const std::string& key, const std::string& uid) const {
+const Place* Gangs::place_of(const std::string& key, const std::string& uid) const {
   const auto found = gangs_.find(key);
-  if (found == gangs_.end()) return {};
+  if (found == gangs_.end()) return nullptr;
   const auto& places = found->second.places;
   const auto place = std::find_if(places.begin(), places.end(),
                                   [&](const Place& each) { return each.member.uid == uid; });
-  return place == places.end() ? std::string() : place->request.task_group;
+  return place == places.end() ? nullptr : &*place;
 }
 
 void Gangs::refuse_held(const std::string& why) {

@@ -93,8 +93,8 @@ class Gangs {
 
   // Whether a gang that was refused has its places now, or would get them.
   [[nodiscard]] bool would_fit(const std::string& gang) const;
-  // Of the member's place; empty: none, or the gang is not cut into groups.
-  [[nodiscard]] std::string task_group(const std::string& gang, const std::string& uid) const;
+  // The member's place; nullptr: it has none.
+  [[nodiscard]] const Place* place_of(const std::string& gang, const std::string& uid) const;
   // All held binds are refused, for instance because the extender stops.
   void refuse_held(const std::string& why);
 

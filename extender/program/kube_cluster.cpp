@@ -14,7 +14,6 @@ constexpr std::size_t kMostNotes = 20'000;
 constexpr int kThreads = 2;
 // Its change brings the pod back into the scheduler's queue.
 constexpr const char* kWoken = "pinion.dev/woken";
-constexpr const char* kTaskGroup = "pinion.dev/task-group";
 
 kube::PodRef named(const PodRef& pod) {
   return {.name_space = pod.name_space, .name = pod.name, .uid = pod.uid};
@@ -37,10 +36,8 @@ KubeCluster::~KubeCluster() {
 }
 
 Status KubeCluster::bind(const PodRef& pod, const std::string& node,
-                         const std::string& task_group) {
+                         const std::map<std::string, std::string>& annotations) {
   if (!may_act_()) return failure(Errc::kUnavailable, "another replica leads by now");
-  std::map<std::string, std::string> annotations;
-  if (!task_group.empty()) annotations[kTaskGroup] = task_group;
   const auto bound =
       kube::bind_pod(api_, named(pod), node, annotations, {.cancel = nullptr, .whole = kCallLimit});
   if (!bound) return failure(bound.error());

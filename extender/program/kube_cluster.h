@@ -25,7 +25,8 @@ class KubeCluster : public Cluster {
   KubeCluster& operator=(const KubeCluster&) = delete;
   ~KubeCluster() override;  // what is noted and not done yet is dropped
 
-  Status bind(const PodRef& pod, const std::string& node, const std::string& task_group) override;
+  Status bind(const PodRef& pod, const std::string& node,
+              const std::map<std::string, std::string>& annotations) override;
   void wake(const PodRef& pod) override;
   void nominate(const PodRef& pod, const std::string& node) override;
 

@@ -1,6 +1,7 @@
 // What the extender does to the cluster.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "base/error.h"
@@ -16,10 +17,10 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
   virtual ~Cluster() = default;
 
-  // Makes the binding and waits for the API server's answer, for a few seconds at most. The pod
-  // is told its task group, for the agent to read, if it has one.
+  // Makes the binding, with these annotations for the pod, and waits for the API server's answer,
+  // for a few seconds at most.
   virtual Status bind(const PodRef& pod, const std::string& node,
-                      const std::string& task_group) = 0;
+                      const std::map<std::string, std::string>& annotations) = 0;
   // These two only note what is to be done.
   // The scheduler asks about the pod again.
   virtual void wake(const PodRef& pod) = 0;

@@ -140,8 +140,8 @@ wire::BindAnswer Placing::bind(const wire::BindAsk& ask) {
 }
 
 wire::BindAnswer Placing::bind_now(const PodRef& pod, const std::string& node) {
-  const auto task_group = look([&](const Desk& desk) { return desk.task_group(pod.uid); });
-  const Status bound = cluster_.bind(pod, node, task_group);
+  const auto told = look([&](const Desk& desk) { return desk.told_with_binding(pod.uid); });
+  const Status bound = cluster_.bind(pod, node, told);
   tell([&](Desk& desk, std::int64_t now) {
     ++(bound ? figures_.bound : figures_.not_bound);
     desk.bound(pod.uid, bound.has_value(), now);

@@ -105,6 +105,33 @@ TEST_P(BothFences, PreferredClimbsAndIsCounted) {
   EXPECT_EQ(node.engine.counters().preferred_not_met, 1U);
 }
 
+// Whatever else has come there first: what the extender has promised is what the agent gives.
+TEST_P(BothFences, PlannedCoresAreTakenWhereTheyAreFree) {
+  Driver node(xeon_snc2(), GetParam());
+  Unit planned = rank("planned", 2);
+  const CpuSet there = node.run(rank("probe", 4));
+  node.stop(rank("probe", 4));
+  const CpuSet& cores = node.engine.state().topology.nodes.back().cpus;
+  ASSERT_EQ(there.count_common(cores), 0) << "not what would be taken without a plan";
+  const auto core = node.engine.state().topology.cores.back().cpus;
+  ASSERT_EQ(core.count(), 2);
+  planned.pod.annotations["pinion.dev/planned"] = "main=" + core.to_string();
+  EXPECT_EQ(node.run(planned), core);
+  Unit late = rank("late", 2);
+  late.pod.annotations = planned.pod.annotations;
+  EXPECT_EQ(node.run(late).count_common(core), 0) << "taken: then as without a plan";
+  // Cores of two NUMA nodes are no place for a container that is to have one.
+  Unit torn = rank("torn", 4);
+  torn.pod.annotations["pinion.dev/strength"] = "required";
+  torn.pod.annotations["pinion.dev/planned"] =
+      "main=" +
+      (node.engine.state().topology.cores.front().cpus |
+       node.engine.state().topology.cores[node.engine.state().topology.cores.size() - 2].cpus)
+          .to_string();
+  const CpuSet whole = node.run(torn);
+  EXPECT_EQ(node.engine.state().topology.nodes_of(whole).count(), 1);
+}
+
 TEST_P(BothFences, ARestartedContainerGetsItsCoresAgain) {
   Driver node(xeon_snc2(), GetParam());
   node.run(rank("a", 4));

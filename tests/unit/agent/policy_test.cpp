@@ -250,6 +250,9 @@ TEST(Policy, AnnotationsSetTheRequest) {
        }},
       {"task-group", "g1", [](const Request& r) { EXPECT_EQ(r.task_group, "g1"); }},
       {"near-device", "mlx5_0", [](const Request& r) { EXPECT_EQ(r.near_device, "mlx5_0"); }},
+      {"planned", "side=1 main=4-5",
+       [](const Request& r) { EXPECT_EQ(r.preferred.to_string(), "4-5"); }},
+      {"planned", "main-2=1 side=2", [](const Request& r) { EXPECT_TRUE(r.preferred.empty()); }},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.name) + "=" + c.value);
@@ -261,6 +264,15 @@ TEST(Policy, AnnotationsSetTheRequest) {
     EXPECT_TRUE(wish.warnings.empty());
     c.check(wish.request);
   }
+}
+
+TEST(Policy, PlannedCpusThatAreNoneAreRefused) {
+  Pod pod = make_pod("p");
+  pod.annotations["pinion.dev/planned"] = "main=4-";
+  const Wish wish = wish_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(wish.kind, Kind::kRefused);
+  EXPECT_TRUE(wish.text.starts_with("annotation pinion.dev/planned: ")) << wish.text;
+  EXPECT_EQ(wish_of(pod, "other", cpu(2000), {}).kind, Kind::kExclusive);
 }
 
 TEST(Policy, DefaultsAreTheNodes) {
@@ -296,9 +308,8 @@ TEST(Policy, OneContainersAnnotationWinsOverThePods) {
 
 TEST(Policy, AnnotationsOfTheExtenderAreKnown) {
   Pod pod = make_pod("p");
-  for (const char* name :
-       {"gang-size", "task-groups", "role", "hostfile", "owner", "decided", "tasks",
-        "cpus-per-task", "memory-per-task", "policy", "nodes"}) {
+  for (const char* name : {"gang-size", "task-groups", "role", "hostfile", "owner", "decided",
+                           "tasks", "cpus-per-task", "memory-per-task", "policy", "nodes"}) {
     pod.annotations["pinion.dev/" + std::string(name)] = "1";
   }
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());

@@ -269,7 +269,7 @@ TEST_F(DeskTest, AGangIsCutIntoTaskGroupsWhichItsMembersAreToldWithTheBinding) {
   std::map<std::string, std::set<std::string>> nodes_of_group;
   for (const Pod& pod : pods) {
     const std::string node = filtered(pod);
-    nodes_of_group[desk_.task_group(pod.uid)].insert(node);
+    nodes_of_group[desk_.told_with_binding(pod.uid)["pinion.dev/task-group"]].insert(node);
   }
   using Nodes = std::map<std::string, std::set<std::string>>;
   EXPECT_TRUE((nodes_of_group == Nodes{{"j-0", {"a"}}, {"j-1", {"b"}}} ||
@@ -279,6 +279,29 @@ TEST_F(DeskTest, AGangIsCutIntoTaskGroupsWhichItsMembersAreToldWithTheBinding) {
   pods[0].annotations["pinion.dev/task-groups"] = "5";
   EXPECT_EQ(filtered(pods[0]), "");
   EXPECT_EQ(text_for(0), "annotation pinion.dev/task-groups: not a number from 1 to 4");
+}
+
+TEST_F(DeskTest, ABindingTellsTheAgentWhichCpusArePromised) {
+  const Pod first = pod_of("first", 3);
+  Pod second = pod_of("second", 2);
+  second.containers.push_back({.name = "side", .milli_cpus = 1000, .memory = kGiB});
+  EXPECT_TRUE(desk_.told_with_binding("first").empty());
+  for (const Pod& pod : {first, second}) {
+    filtered(pod);
+    EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  }
+  using Told = std::map<std::string, std::string>;
+  EXPECT_EQ(desk_.told_with_binding("first"), (Told{{"pinion.dev/planned", "main=1-3"}}));
+  EXPECT_EQ(desk_.told_with_binding("second"), (Told{{"pinion.dev/planned", "main=4-5 side=6"}}));
+  // An extender that begins anew promises the same, in whatever order it hears of them.
+  Desk anew{engine::Defaults(), {}};
+  ASSERT_TRUE(anew.report(report_of("a", machine_), now_));
+  for (Pod pod : {second, first}) {
+    pod.annotations.merge(desk_.told_with_binding(pod.uid));
+    pod.node = "a";
+    EXPECT_TRUE(anew.seen(pod));
+    EXPECT_EQ(anew.told_with_binding(pod.uid), desk_.told_with_binding(pod.uid));
+  }
 }
 
 TEST_F(DeskTest, AfterAStartWhatIsBoundIsPromisedAgain) {

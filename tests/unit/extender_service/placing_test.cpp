@@ -15,7 +15,8 @@ namespace {
 // A fake API server's side: says what a test wants, and counts.
 class FakeCluster : public Cluster {
  public:
-  Status bind(const PodRef& pod, const std::string& node, const std::string&) override {
+  Status bind(const PodRef& pod, const std::string& node,
+              const std::map<std::string, std::string>&) override {
     const std::lock_guard lock(mutex_);
     if (refuse.contains(pod.uid)) return failure(Errc::kUnavailable, "not now");
     bound[pod.uid] += "@" + node;

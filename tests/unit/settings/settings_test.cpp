@@ -85,20 +85,21 @@ TEST_P(BadFile, IsRefusedWithTheLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BadFile,
-    testing::Values(Bad{"unknown_key", "name: a\nnames: b\n", "line 2: unknown key 'names'"},
-                    Bad{"twice", "name: a\nname: b\n", "line 2: name: set twice"},
-                    Bad{"no_map", "- a\n", "expected a map of settings"},
-                    Bad{"a_list", "name: [a]\n", "line 1: name: expected a single value"},
-                    Bad{"word", "level: middle\n",
-                        "line 1: level: unknown value 'middle', use one of: low, high"},
-                    Bad{"no_time", "waitTime: 5\n",
-                        "line 1: waitTime: '5' is not a duration such as 500ms, 10s or 5m"},
-                    Bad{"time_too_long", "waitTime: 5m\n",
-                        "line 1: waitTime: '5m' is not between 100ms and 120s"},
-                    Bad{"port", "port: 0\n", "line 1: port: '0' is not a number from 1 to 65535"},
-                    Bad{"no_number", "port: 80a\n",
-                        "line 1: port: '80a' is not a number from 1 to 65535"},
-                    Bad{"switch", "on: yes\n", "line 1: on: 'yes' is neither true nor false"}),
+    testing::Values(
+        Bad{"unknown_key", "name: a\nnames: b\n", "line 2: unknown key 'names'"},
+        Bad{"twice", "name: a\nname: b\n", "line 2: name: set twice"},
+        Bad{"no_map", "- a\n", "expected a map of settings"},
+        Bad{"a_list", "name: [a]\n", "line 1: name: expected a single value"},
+        Bad{"two_lines", "name: \"a\\nb\"\n", "line 1: name: a control character in it"},
+        Bad{"word", "level: middle\n",
+            "line 1: level: unknown value 'middle', use one of: low, high"},
+        Bad{"no_time", "waitTime: 5\n",
+            "line 1: waitTime: '5' is not a duration such as 500ms, 10s or 5m"},
+        Bad{"time_too_long", "waitTime: 5m\n",
+            "line 1: waitTime: '5m' is not between 100ms and 120s"},
+        Bad{"port", "port: 0\n", "line 1: port: '0' is not a number from 1 to 65535"},
+        Bad{"no_number", "port: 80a\n", "line 1: port: '80a' is not a number from 1 to 65535"},
+        Bad{"switch", "on: yes\n", "line 1: on: 'yes' is neither true nor false"}),
     [](const auto& one) { return one.param.name; });
 
 TEST(Settings, ErrorsNameTheFlagAndTheFile) {
