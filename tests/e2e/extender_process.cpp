@@ -26,8 +26,8 @@ Result<ExtenderProcess> ExtenderProcess::start(Cluster& cluster, const std::stri
   if (Status written = lab::write_file(agents, agents_file); !written) {
     return failure(written.error());
   }
-  extender.flags_ = {"--kubeconfig", cluster.kubeconfig(), "--agents", agents, "--leader-elect",
-                     "false",        "--log-level",        "debug"};
+  extender.flags_ = {"--kubeconfig", cluster.kubeconfig(), "--agents",
+                     agents,         "--leader-elect",     "false"};
   extender.flags_.insert(extender.flags_.end(), more.begin(), more.end());
   if (Status run = extender.run("127.0.0.1:0"); !run) return failure(run.error());
   if (!extender.wait_ready()) {

@@ -58,6 +58,7 @@ void Scene::start(int count, SchedulerOptions scheduler, std::vector<std::string
                                 test_support::machine({.packages = 2, .cores_per_l3 = 16}));
   ASSERT_TRUE(ok(nodes));
   nodes_ = *std::move(nodes);
+  flags.insert(flags.end(), {"--log-level", "debug"});
   auto extender = ExtenderProcess::start(*cluster_, nodes_->agents_file(), flags);
   ASSERT_TRUE(ok(extender));
   extender_ = *std::move(extender);
