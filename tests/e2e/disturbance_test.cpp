@@ -86,10 +86,13 @@ TEST_F(Disturbance, AnUrgentPodMovesOthersAwayWhereThatMakesAHole) {
   }
   ASSERT_TRUE(run(low));
   ASSERT_TRUE(ok(admin().add_priority_class("urgent", 1000)));
-  add(PodShape{.name = "urgent",
-               .milli_cpus = 14'000,
-               .annotations = {{"pinion.dev/job", "urgent"}},
-               .priority_class = "urgent"});
+  const PodShape urgent{.name = "urgent",
+                        .milli_cpus = 14'000,
+                        .annotations = {{"pinion.dev/job", "urgent"}},
+                        .priority_class = "urgent"};
+  // Admission knows a new class a moment later.
+  ASSERT_TRUE(lab::eventually(lab::Milliseconds(kPatience),
+                              [&] { return admin().add_pod(urgent).has_value(); }));
   ASSERT_TRUE(run({"urgent"}));
   // One had to go, and was enough.
   EXPECT_TRUE(pods().wait([&](const auto& all) { return all.size() == 4; }));
