@@ -1,5 +1,6 @@
-// Parses the bodies of kube-scheduler's calls, and pods. Keys are read as Go reads them: the field's name, in
-// whatever case; the last one counts; null is as good as not there; unknown ones are skipped.
+// Parses the bodies of kube-scheduler's calls, and pods. Keys are read as Go reads them: the
+// field's name, in whatever case; the last one counts; null is as good as not there; unknown ones
+// are skipped.
 //
 // What is skipped is checked for valid UTF-8, ended strings and counted brackets, and for nothing
 // else. Nothing recurses into what it reads, so depth costs nothing.
