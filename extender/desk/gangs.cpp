@@ -86,6 +86,7 @@ Gang Gangs::missing(const std::string& key, const GangState& gang,
 // (task_groups.h), those counted that are bound already.
 void Gangs::share_out(const std::string& job, const GangState& gang, Gang& members) {
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(gang.groups));
   for (int i = 0; i < gang.groups; ++i) names.push_back(job + "-" + std::to_string(i));
   std::map<std::string, int> cpus;
   for (const Place& place : gang.places) cpus[place.request.task_group] += place.request.cpus;
