@@ -35,7 +35,7 @@ class Hostfiles {
     std::string name_space;
     std::string path;  // of the job, on the API server
 
-    auto operator<=>(const Job&) const = default;
+    auto operator<=>(const Job&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
   void run();
