@@ -213,9 +213,12 @@ bool Extender::leading() const {
   return vote == nullptr ? !elects_ : vote->leading();
 }
 
+// Once is enough: of an agent that is lost later, its node's silence tells.
 bool Extender::agents_settled() const {
+  if (settled_) return true;
   if (!agents_known_) return false;
-  return agents_.connected() >= followed_ || SteadyClock::now() - started_ > kSettle;
+  settled_ = agents_.connected() >= followed_ || SteadyClock::now() - started_ > kSettle;
+  return settled_;
 }
 
 std::string Extender::closed() const {

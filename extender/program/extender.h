@@ -70,6 +70,7 @@ class Extender : private Pages {
   std::atomic<bool> led_ = false;
   std::atomic<std::size_t> followed_ = 0;
   std::atomic<bool> agents_known_ = false;  // which there are
+  mutable std::atomic<bool> settled_ = false;
   std::chrono::steady_clock::time_point aged_{};
 
   KubeCluster cluster_;
