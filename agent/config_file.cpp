@@ -95,8 +95,9 @@ Status set_kernel_noise(const std::string& value, Config& config) {
 }
 
 Status set_log_level(const std::string& value, Config& config) {
-  static const std::set<std::string> levels = {"trace", "debug", "info", "warn", "error"};
-  if (!levels.contains(value)) return unknown_value(value, "trace, debug, info, warn, error");
+  if (std::find(kLogLevels.begin(), kLogLevels.end(), value) == kLogLevels.end()) {
+    return unknown_value(value, "trace, debug, info, warn, error");
+  }
   config.log_level = value;
   return {};
 }

@@ -1,6 +1,5 @@
 #include "base/settings/settings.h"
 
-#include <fcntl.h>
 #include <yaml-cpp/yaml.h>
 
 #include <CLI/CLI.hpp>
@@ -10,13 +9,10 @@
 #include <set>
 #include <utility>
 
-#include "base/fd.h"
 #include "base/whole_file.h"
 
 namespace pinion::settings {
 namespace {
-
-constexpr std::size_t kLargestFile = std::size_t{1} << 20;
 
 // "tlsClientCA" -> "--tls-client-ca".
 std::string flag_of(const std::string& key) {
@@ -73,13 +69,10 @@ Status apply_document(const YAML::Node& document, const std::vector<Setting>& se
   return {};
 }
 
-Status read_file(const std::string& path, const std::vector<Setting>& settings) {
-  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return sys_failure("open configuration " + path);
-  auto text = read_whole(file, path, kLargestFile);
+Status apply_file(const std::string& path, const std::vector<Setting>& settings) {
+  const auto text = read_file(path, 1);
   if (!text) return failure(text.error());
-  if (!*text) return failure(Errc::kInvalid, path + ": larger than 1 MiB");
-  Status done = read_yaml(**text, settings);
+  Status done = read_yaml(*text, settings);
   return done ? done : failure(done.error().within(path));
 }
 
@@ -116,7 +109,7 @@ Result<Invocation> read(int argc, const char* const* argv, const Program& progra
     return invocation;
   }
   if (!file.empty()) {
-    if (Status done = read_file(file, settings); !done) return failure(done.error());
+    if (Status done = apply_file(file, settings); !done) return failure(done.error());
   }
   for (const auto& [key, value] : given) {
     if (Status done = find(settings, key)->set(value); !done) {

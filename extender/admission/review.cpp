@@ -1,7 +1,6 @@
 #include "extender/admission/review.h"
 
-#include <openssl/evp.h>
-
+#include "extender/kube/base64.h"
 #include "extender/kube/json_read.h"
 
 namespace pinion::extender::admission {
@@ -57,15 +56,6 @@ Status read_texts(const json& request, Review& review) {
   return {};
 }
 
-std::string base64(const std::string& text) {
-  std::string packed((text.size() + 2) / 3 * 4 + 1, '\0');  // with the end that is written behind
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(packed.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
-  packed.resize(static_cast<std::size_t>(size));
-  return packed;
-}
-
 }  // namespace
 
 Result<Review> read_review(std::string_view body) {
@@ -94,7 +84,7 @@ std::string to_json(const std::string& uid, const Verdict& verdict) {
     response["status"] = {{"code", kForbidden}, {"message", verdict.message}};
   } else if (!verdict.patch.empty()) {
     response["patchType"] = "JSONPatch";
-    response["patch"] = base64(kube::json_dump(verdict.patch));
+    response["patch"] = kube::encode_base64(kube::json_dump(verdict.patch));
   }
   for (const std::string& warning : verdict.warnings) {
     response["warnings"].push_back(warning.substr(0, kMaxWarning));

@@ -24,4 +24,13 @@ Result<std::string> decode_base64(std::string_view text) {
   return std::string(bytes.begin(), bytes.begin() + (length - padding));
 }
 
+std::string encode_base64(std::string_view bytes) {
+  std::string packed((bytes.size() + 2) / 3 * 4 + 1, '\0');  // with the end that is written behind
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(packed.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
+  packed.resize(static_cast<std::size_t>(size));
+  return packed;
+}
+
 }  // namespace pinion::kube

@@ -10,5 +10,7 @@ namespace pinion::kube {
 
 // White space in it is skipped. Errors: kInvalid.
 Result<std::string> decode_base64(std::string_view text);
+// In one line.
+std::string encode_base64(std::string_view bytes);
 
 }  // namespace pinion::kube

@@ -1,6 +1,5 @@
 #include "extender/program/agents_file.h"
 
-#include <fcntl.h>
 #include <yaml-cpp/yaml.h>
 
 #include <set>
@@ -10,7 +9,7 @@
 namespace pinion::extender {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{16} << 20;
+constexpr std::size_t kMostMib = 16;
 
 tl::unexpected<Error> at_line(const YAML::Node& node, const std::string& what) {
   return failure(Errc::kInvalid, "line " + std::to_string(node.Mark().line + 1) + ": " + what);
@@ -69,12 +68,9 @@ Result<std::vector<AgentAddress>> parse_agents(const std::string& text) {
 }
 
 Result<std::vector<AgentAddress>> read_agents(const std::string& path) {
-  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return sys_failure("open " + path);
-  const auto text = read_whole(file, path, kLargestFile);
+  const auto text = read_file(path, kMostMib);
   if (!text) return failure(text.error());
-  if (!*text) return failure(Errc::kInvalid, path + ": larger than 16 MiB");
-  auto agents = parse_agents(**text);
+  auto agents = parse_agents(*text);
   if (!agents) return failure(agents.error().within(path));
   return agents;
 }

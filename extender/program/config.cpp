@@ -1,7 +1,5 @@
 #include "extender/program/config.h"
 
-#include <fcntl.h>
-
 #include "agent/config.h"
 #include "agent/config_file.h"
 #include "base/whole_file.h"
@@ -10,8 +8,6 @@ namespace pinion::extender {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr std::size_t kLargestFile = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -72,7 +68,8 @@ std::vector<settings::Setting> settings_of(Config& config) {
                      "Scheduler that the webhook gives to the pods of jobs [left as it is]",
                      config.scheduler_name));
   all.push_back(settings::word("logLevel", "trace | debug | info | warn | error [info]",
-                               config.log_level, {"trace", "debug", "info", "warn", "error"}));
+                               config.log_level,
+                               {agent::kLogLevels.begin(), agent::kLogLevels.end()}));
   all.push_back(
       settings::word("logFormat", "text | json [text]", config.log_format, {"text", "json"}));
   return all;
@@ -81,12 +78,9 @@ std::vector<settings::Setting> settings_of(Config& config) {
 Result<engine::Defaults> agent_defaults(const Config& config) {
   agent::Config agents;
   if (config.agent_config.empty()) return agents.defaults;
-  const Fd file(open(config.agent_config.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return sys_failure("open " + config.agent_config);
-  const auto text = read_whole(file, config.agent_config, kLargestFile);
+  const auto text = read_file(config.agent_config, 1);
   if (!text) return failure(text.error());
-  if (!*text) return failure(Errc::kInvalid, config.agent_config + ": larger than 1 MiB");
-  if (Status done = agent::apply_yaml(**text, agents); !done) {
+  if (Status done = agent::apply_yaml(*text, agents); !done) {
     return failure(done.error().within(config.agent_config));
   }
   return agents.defaults;

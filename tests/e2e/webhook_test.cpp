@@ -3,11 +3,11 @@
 // captured making them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
 
 #include <fstream>
 #include <set>
 
+#include "extender/kube/base64.h"
 #include "extender/kube/json_read.h"
 #include "tests/e2e/cluster_test.h"
 #include "tests/e2e/extender_process.h"
@@ -141,14 +141,15 @@ class Webhook : public ClusterTest<Webhook> {
         {"apiVersion", "admissionregistration.k8s.io/v1"},
         {"kind", "MutatingWebhookConfiguration"},
         {"metadata", {{"name", "pinion"}}},
-        {"webhooks", json::array({{{"name", "jobs.pinion.dev"},
-                                   {"admissionReviewVersions", {"v1"}},
-                                   {"sideEffects", "None"},
-                                   {"failurePolicy", "Fail"},
-                                   {"reinvocationPolicy", "IfNeeded"},
-                                   {"timeoutSeconds", 10},
-                                   {"clientConfig", {{"url", url}, {"caBundle", base64(ca)}}},
-                                   {"rules", rules}}})}};
+        {"webhooks",
+         json::array({{{"name", "jobs.pinion.dev"},
+                       {"admissionReviewVersions", {"v1"}},
+                       {"sideEffects", "None"},
+                       {"failurePolicy", "Fail"},
+                       {"reinvocationPolicy", "IfNeeded"},
+                       {"timeoutSeconds", 10},
+                       {"clientConfig", {{"url", url}, {"caBundle", kube::encode_base64(ca)}}},
+                       {"rules", rules}}})}};
     ASSERT_TRUE(ok(api().create(
         "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", configuration)));
     // The API server takes it up a moment later.
@@ -162,15 +163,6 @@ class Webhook : public ClusterTest<Webhook> {
   static bool eventually(const std::function<bool()>& condition) {
     return lab::eventually(lab::Milliseconds(60'000), condition);
   }
-  static std::string base64(const std::string& text) {
-    std::string packed((text.size() + 2) / 3 * 4 + 1, '\0');
-    const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(packed.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-    packed.resize(static_cast<std::size_t>(size));
-    return packed;
-  }
-
   json create(const std::string& path, const json& object) {
     auto made = api().create(path, object);
     EXPECT_TRUE(ok(made));
