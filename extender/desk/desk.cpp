@@ -187,7 +187,7 @@ BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ti
     wait(known.pod, why, now_ms);
     return {.kind = BindAnswer::Kind::kRefuse, .text = std::move(why)};
   }
-  known.node = node;
+  moved(known, node);
   return {.kind = BindAnswer::Kind::kGo, .text = {}};
 }
 
@@ -222,7 +222,7 @@ void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {
   }
   if (done) return;
   release(known);
-  known.node.clear();
+  moved(known, {});
 }
 
 std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> proposals) const {
@@ -263,7 +263,7 @@ bool Desk::seen(const Pod& pod) {
   }
   waiting_.erase(pod.uid);
   if (member) gangs_.found_bound(ref_of(pod), known->demand, pod.node);
-  known->node = pod.node;
+  moved(*known, pod.node);
   const auto& requests = known->demand.requests;
   const bool held = std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
     fleet_.extend(request.id, kNoEnd);
@@ -277,11 +277,21 @@ bool Desk::seen(const Pod& pod) {
   return promise(pod.node, known->demand, kNoEnd);
 }
 
+// A pod is homeless at its own node or nowhere.
+void Desk::moved(Known& known, const std::string& node) {
+  if (known.node == node) return;
+  if (const auto there = homeless_.find(known.node); there != homeless_.end()) {
+    there->second.erase(known.pod.uid);
+    if (there->second.empty()) homeless_.erase(there);
+  }
+  known.node = node;
+}
+
 void Desk::settle_homeless(const std::string& node) {
   const auto there = homeless_.find(node);
   if (there == homeless_.end()) return;
   for (const std::string& uid : there->second) {
-    // All of them exist, see gone(). What the report names already is no promise any more.
+    // All of them exist, see moved(). What the report names already is no promise any more.
     const Known& known = pods_.find(uid)->second;
     if (!fleet_.knows(known.demand.requests.front().id)) promise(node, known.demand, kNoEnd);
   }
@@ -295,10 +305,7 @@ void Desk::gone(const std::string& uid) {
   if (found->second.demand.kind == Demand::Kind::kMember) {
     gangs_.gone(found->second.demand.gang, uid);
   }
-  if (const auto there = homeless_.find(found->second.node); there != homeless_.end()) {
-    there->second.erase(uid);
-    if (there->second.empty()) homeless_.erase(there);
-  }
+  moved(found->second, {});
   release(found->second);
   pods_.erase(found);
 }

@@ -117,6 +117,7 @@ class Desk {
   bool promise(const std::string& node, const Demand& demand, std::int64_t expires_ms);
   void release(const Known& known);
   void wait(const PodRef& pod, const std::string& why, std::int64_t now_ms);
+  void moved(Known& known, const std::string& node);
   void settle_homeless(const std::string& node);
   void wake(std::int64_t now_ms);
 

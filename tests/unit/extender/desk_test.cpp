@@ -340,6 +340,30 @@ TEST_F(DeskTest, WhatIsBoundWhereNoAgentSpeaksYetIsPromisedWithTheFirstReport) {
   EXPECT_EQ(desk_.fleet().promises(), 1U) << "the node was away";
 }
 
+TEST_F(DeskTest, ABindingThatFailsWhileItsNodeIsAwayLeavesNothingThere) {
+  const Pod pod = pod_of("p", 3);
+  EXPECT_EQ(filtered(pod), "ab");
+  EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  desk_.lost("a");
+  desk_.bound("p", false, now_);
+  desk_.gone("p");
+  report("a", {});
+  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  EXPECT_EQ(filtered(pod_of("large", 7)), "ab");
+}
+
+TEST_F(DeskTest, APodThatIsBoundElsewhereThanPromisedIsAtHomeThereAlone) {
+  Pod pod = pod_of("p", 3);
+  EXPECT_EQ(filtered(pod), "ab");
+  EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  desk_.lost("a");
+  pod.node = "b";
+  EXPECT_TRUE(desk_.seen(pod));
+  report("a", {});
+  EXPECT_EQ(desk_.fleet().promises(), 1U);
+  EXPECT_EQ(filtered(pod_of("large", 7)), "a");
+}
+
 TEST_F(DeskTest, EvictionHelpsOnlyWhereItFreesEnough) {
   for (const char* node : {"a", "b"}) {
     report(node, {{std::string("small-") + node + "/main", 2},
