@@ -104,10 +104,12 @@ WatchHub::~WatchHub() {
 
 grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchHub::watch(
     grpc::CallbackServerContext& context, const v1::WatchNodeRequest& request) {
-  if (request.min_interval_ms() > kMaxInterval) {
-    return new Refused({grpc::StatusCode::INVALID_ARGUMENT,
-                        "min_interval_ms: " + std::to_string(request.min_interval_ms()) +
-                            " is above " + std::to_string(kMaxInterval)});
+  for (const auto& [name, asked] : {std::pair("min_interval_ms", request.min_interval_ms()),
+                                    {"figures_interval_ms", request.figures_interval_ms()}}) {
+    if (asked <= kMaxInterval) continue;
+    return new Refused(
+        {grpc::StatusCode::INVALID_ARGUMENT, std::string(name) + ": " + std::to_string(asked) +
+                                                 " is above " + std::to_string(kMaxInterval)});
   }
   const std::lock_guard lock(mutex_);
   if (stopping_) {
@@ -118,9 +120,10 @@ grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchHub::watch(
     return new Refused({grpc::StatusCode::RESOURCE_EXHAUSTED,
                         std::to_string(limits_.most) + " watch already, which is the most"});
   }
-  watchers_.push_back(std::make_shared<Watcher>(
-      *this, context,
-      WatchState(request.figures(), milliseconds(request.min_interval_ms()), limits_.times)));
+  const WatchWish wish{.figures = request.figures(),
+                       .interval = milliseconds(request.min_interval_ms()),
+                       .figures_interval = milliseconds(request.figures_interval_ms())};
+  watchers_.push_back(std::make_shared<Watcher>(*this, context, WatchState(wish, limits_.times)));
   figures_.watchers = watchers_.size();
   awake_ = true;
   changed_.notify_one();

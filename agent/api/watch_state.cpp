@@ -4,25 +4,38 @@
 
 namespace pinion::agent::api {
 
-WatchState::WatchState(bool figures, std::chrono::milliseconds min_interval,
-                       const WatchTimes& times)
-    : figures_(figures), interval_(std::max(min_interval, times.least)), times_(times) {
-  times_.heartbeat = std::max(times_.heartbeat, interval_);
+WatchState::WatchState(const WatchWish& wish, const WatchTimes& times)
+    : wish_(wish), times_(times) {
+  wish_.interval = std::max(wish_.interval, times.least);
+  times_.heartbeat = std::max(times_.heartbeat, wish_.interval);
+}
+
+bool WatchState::figures_due(const Picture& picture, TimePoint now) const {
+  if (!wish_.figures || &picture == measured_.get()) return false;
+  return !measured_ || now - figured_ >= wish_.figures_interval;
 }
 
 bool WatchState::next(const std::shared_ptr<const Picture>& picture, TimePoint now,
                       v1::WatchNodeResponse& message) {
   if (writing_ || !picture) return false;
-  if (sent_ && now - begun_ < interval_) return false;
+  if (sent_ && now - begun_ < wish_.interval) return false;
   message.Clear();
+  const bool figures = figures_due(*picture, now);
+  const bool news = picture != sent_ || figures;
+  bool send = true;
   if (!sent_) {
     full(*picture, *message.mutable_snapshot());
-  } else if (picture == sent_ || !difference(*picture, *message.mutable_change())) {
-    sent_ = picture;  // as good as the one sent, and others need not be kept for it
-    if (now - begun_ < times_.heartbeat) return false;
+  } else if (!news || !difference(*picture, figures, *message.mutable_change())) {
     message.mutable_heartbeat()->set_generation(picture->node.generation());
+    send = now - begun_ >= times_.heartbeat;
+  }
+  // Where nothing is sent it is as good as the one sent, and others need not be kept for it.
+  if (figures) {
+    measured_ = picture;
+    figured_ = now;
   }
   sent_ = picture;
+  if (!send) return false;
   begun_ = now;
   writing_ = true;
   return true;
@@ -31,19 +44,57 @@ bool WatchState::next(const std::shared_ptr<const Picture>& picture, TimePoint n
 WatchState::TimePoint WatchState::wake(const Picture* picture) const {
   if (writing_) return begun_ + times_.patience;
   if (!sent_) return TimePoint::max();  // the first picture wakes everybody
-  return begun_ + (picture == sent_.get() ? times_.heartbeat : interval_);
+  if (picture != sent_.get()) return begun_ + wish_.interval;
+  const TimePoint heartbeat = begun_ + times_.heartbeat;
+  if (!wish_.figures || sent_ == measured_) return heartbeat;
+  return std::min(heartbeat, std::max(begun_ + wish_.interval, figured_ + wish_.figures_interval));
 }
 
 void WatchState::full(const Picture& picture, v1::Snapshot& snapshot) const {
   *snapshot.mutable_node() = picture.node;
   for (const auto& record : picture.containers) *snapshot.add_containers() = copy_of(*record);
-  if (figures_) snapshot.set_pass(picture.pass);
+  if (wish_.figures) snapshot.set_pass(picture.pass);
 }
 
-// Both lists are ascending by id. False: there is none.
-bool WatchState::difference(const Picture& picture, v1::Change& change) const {
+namespace {
+
+// Walks a list that is ascending by id, asked for ids that ascend, too.
+class Finger {
+ public:
+  explicit Finger(const Picture& picture)
+      : at_(picture.containers.begin()), end_(picture.containers.end()) {}
+
+  // The record of this id, or nullptr; `passed(id)` is called for those before it.
+  template <class Passed>
+  const ContainerRecord* to(const std::string& id, const Passed& passed) {
+    for (; at_ != end_ && (*at_)->message.id() < id; ++at_) passed((*at_)->message.id());
+    if (at_ == end_ || (*at_)->message.id() != id) return nullptr;
+    return (at_++)->get();
+  }
+  template <class Passed>
+  void to_end(const Passed& passed) {
+    for (; at_ != end_; ++at_) passed((*at_)->message.id());
+  }
+
+ private:
+  std::vector<std::shared_ptr<const ContainerRecord>>::const_iterator at_;
+  std::vector<std::shared_ptr<const ContainerRecord>>::const_iterator end_;
+};
+
+bool same_measured(const ContainerRecord* known, const ContainerRecord& now) {
+  return known == &now || (known != nullptr && known->measured == now.measured);
+}
+
+bool same_standing(const ContainerRecord* known, const ContainerRecord& now) {
+  return known == &now || (known != nullptr && known->standing == now.standing);
+}
+
+}  // namespace
+
+// False: there is none.
+bool WatchState::difference(const Picture& picture, bool with_figures, v1::Change& change) const {
   change.set_generation(picture.node.generation());
-  if (figures_) change.set_pass(picture.pass);
+  if (with_figures) change.set_pass(picture.pass);
   bool differs = picture.node.generation() != sent_->node.generation();
   const bool machine_changed = picture.machine != sent_->machine;
   if (machine_changed || picture.node_standing != sent_->node_standing) {
@@ -51,32 +102,28 @@ bool WatchState::difference(const Picture& picture, v1::Change& change) const {
     *change.mutable_node() = picture.node;
     if (!machine_changed) change.mutable_node()->clear_machine();
   }
-  auto old = sent_->containers.begin();
-  const auto old_end = sent_->containers.end();
+  Finger sent(*sent_);
+  Finger measured(with_figures ? *measured_ : *sent_);
+  const auto removed = [&](const std::string& id) { change.add_removed(id); };
   for (const auto& record : picture.containers) {
     const std::string& id = record->message.id();
-    for (; old != old_end && (*old)->message.id() < id; ++old) {
-      change.add_removed((*old)->message.id());
+    bool same = same_standing(sent.to(id, removed), *record);
+    if (with_figures) {
+      same = same_measured(measured.to(id, [](const std::string&) {}), *record) && same;
     }
-    const bool known = old != old_end && (*old)->message.id() == id;
-    if (!known || !same(**old, *record)) *change.add_containers() = copy_of(*record);
-    if (known) ++old;
+    if (!same) *change.add_containers() = copy_of(*record);
   }
-  for (; old != old_end; ++old) change.add_removed((*old)->message.id());
+  sent.to_end(removed);
   return differs || change.containers_size() > 0 || change.removed_size() > 0;
 }
 
 v1::Container WatchState::copy_of(const ContainerRecord& record) const {
   v1::Container container = record.message;
-  if (!figures_) {
+  if (!wish_.figures) {
     container.clear_figures();
     container.clear_rates();
   }
   return container;
-}
-
-bool WatchState::same(const ContainerRecord& a, const ContainerRecord& b) const {
-  return &a == &b || (a.standing == b.standing && (!figures_ || a.measured == b.measured));
 }
 
 }  // namespace pinion::agent::api

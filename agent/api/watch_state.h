@@ -10,6 +10,13 @@
 
 namespace pinion::agent::api {
 
+// What a reader asked for.
+struct WatchWish {
+  bool figures = false;
+  std::chrono::milliseconds interval{0};          // the least between two messages
+  std::chrono::milliseconds figures_interval{0};  // the same for those with figures alone
+};
+
 struct WatchTimes {
   std::chrono::milliseconds least{50};        // between two messages, whatever the reader asked for
   std::chrono::milliseconds heartbeat{5000};  // after so long without a message
@@ -20,8 +27,7 @@ class WatchState {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // `min_interval` is the reader's wish for the time between two messages.
-  WatchState(bool figures, std::chrono::milliseconds min_interval, const WatchTimes& times);
+  WatchState(const WatchWish& wish, const WatchTimes& times);
 
   // The next message after `picture` (may be nullptr: no view yet), which then counts as being
   // written. False: nothing is to be sent now; `message` is then undefined.
@@ -39,15 +45,17 @@ class WatchState {
 
  private:
   void full(const Picture& picture, v1::Snapshot& snapshot) const;
-  bool difference(const Picture& picture, v1::Change& change) const;
+  bool difference(const Picture& picture, bool with_figures, v1::Change& change) const;
   [[nodiscard]] v1::Container copy_of(const ContainerRecord& record) const;
-  [[nodiscard]] bool same(const ContainerRecord& a, const ContainerRecord& b) const;
+  [[nodiscard]] bool figures_due(const Picture& picture, TimePoint now) const;
 
-  bool figures_;
-  std::chrono::milliseconds interval_;
+  WatchWish wish_;
   WatchTimes times_;
   std::shared_ptr<const Picture> sent_;  // what the reader knows; nullptr: nothing yet
-  TimePoint begun_;                      // the last message; of no meaning before the first
+  // Whose figures it knows at least: counters never go back, so what differs from these is new.
+  std::shared_ptr<const Picture> measured_;
+  TimePoint begun_;    // the last message; of no meaning before the first
+  TimePoint figured_;  // the last time that measured_ was brought up to date
   bool writing_ = false;
 };
 

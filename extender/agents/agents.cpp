@@ -40,7 +40,10 @@ class Agents::Loop {
   // One try: gRPC calls it, for one event after another.
   class Stream : public grpc::ClientReadReactor<v1::WatchNodeResponse> {
    public:
-    Stream(Loop& loop, std::string node) : loop_(loop), node_(std::move(node)) {}
+    Stream(Loop& loop, std::string node) : loop_(loop), node_(std::move(node)) {
+      request_.set_figures(true);
+      request_.set_figures_interval_ms(static_cast<std::uint32_t>(loop.options_.rates.count()));
+    }
 
     void start(v1::Node::Stub& stub, std::shared_ptr<Stream> self) {
       self_ = std::move(self);
@@ -76,9 +79,17 @@ class Agents::Loop {
    private:
     Status take() {
       if (!error_.text.empty()) return {};  // it is being cancelled
+      const std::uint64_t before = mirror_.node().generation();
       if (Status applied = mirror_.apply(message_); !applied) return applied;
       if (message_.has_heartbeat()) {
         loop_.sink_.heard(node_);
+        return {};
+      }
+      // Cores change hands with the generation.
+      const bool only_rates = message_.has_change() && !message_.change().has_node() &&
+                              message_.change().generation() == before;
+      if (only_rates) {
+        loop_.sink_.measured(node_, rates_of(mirror_));
         return {};
       }
       const bool machine = message_.has_snapshot() || message_.change().node().has_machine();

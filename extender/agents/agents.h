@@ -30,6 +30,8 @@ class AgentSink {
   virtual ~AgentSink() = default;
 
   virtual void reported(const std::string& node, NodeReport report) = 0;
+  // Only what containers measured has changed; L3 misses per second by claim id.
+  virtual void measured(const std::string& node, MissRates rates) = 0;
   virtual void heard(const std::string& node) = 0;  // nothing has changed there
   // The stream ended, or what came makes no sense; it is tried again after `pause`.
   virtual void trouble(const std::string& node, const Error& error,
@@ -40,6 +42,7 @@ struct AgentOptions {
   agent::api::TlsFiles tls;  // for TCP
   std::string server_name;   // in the agents' certificates, where it is not the address' host
   std::chrono::milliseconds silence{15'000};  // agents say something every 5 s: then it is dead
+  std::chrono::milliseconds rates{10'000};    // between two messages that bring only rates
   std::chrono::milliseconds first_pause{500};
   std::chrono::milliseconds longest_pause{30'000};
   std::uint64_t seed = 0;  // of the jitter; 0: from the system

@@ -5,6 +5,28 @@
 
 namespace pinion::extender {
 
+namespace {
+
+// Whether the container holds cores; and what its claim is called here.
+bool holds(const v1::Container& container) {
+  return container.exclusive() && !container.finished();
+}
+
+std::string name_of(const v1::Container& container) {
+  return claim_id(container.pod_uid(), container.name());
+}
+
+}  // namespace
+
+MissRates rates_of(const agent::api::Mirror& mirror) {
+  MissRates rates;
+  for (const auto& [id, container] : mirror.containers()) {
+    if (!holds(container) || !container.rates().has_l3_misses_per_second()) continue;
+    rates[name_of(container)] = container.rates().l3_misses_per_second();
+  }
+  return rates;
+}
+
 Result<NodeReport> report_of(const agent::api::Mirror& mirror,
                              std::shared_ptr<const topology::Topology> machine) {
   const v1::NodeState& node = mirror.node();
@@ -12,16 +34,14 @@ Result<NodeReport> report_of(const agent::api::Mirror& mirror,
   named.mutable_node()->mutable_sets()->set_reserved(node.sets().reserved());
   NodeReport report;
   for (const auto& [id, container] : mirror.containers()) {
-    if (!container.exclusive() || container.finished()) continue;
+    if (!holds(container)) continue;
     v1::Container& added = *named.add_containers();
     added = container;
-    added.set_id(claim_id(container.pod_uid(), container.name()));
-    if (container.rates().has_l3_misses_per_second()) {
-      report.rates[added.id()] = container.rates().l3_misses_per_second();
-    }
+    added.set_id(name_of(container));
   }
   const auto ledger = agent::api::ledger_of(named, *machine);
   if (!ledger) return failure(ledger.error());
+  report.rates = rates_of(mirror);
   report.name = node.name();
   report.topology = std::move(machine);
   report.reserved = ledger->reserved();

@@ -14,4 +14,7 @@ namespace pinion::extender {
 Result<NodeReport> report_of(const agent::api::Mirror& mirror,
                              std::shared_ptr<const topology::Topology> machine);
 
+// The rates of that report alone.
+MissRates rates_of(const agent::api::Mirror& mirror);
+
 }  // namespace pinion::extender

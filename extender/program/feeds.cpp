@@ -105,6 +105,14 @@ void AgentFeed::reported(const std::string& node, NodeReport report) {
   }
 }
 
+void AgentFeed::measured(const std::string& node, MissRates rates) {
+  placing_.tell([&](Desk& desk, std::int64_t now) {
+    desk.heard(node, now);
+    desk.measured(node, std::move(rates));
+    return 0;
+  });
+}
+
 void AgentFeed::heard(const std::string& node) {
   placing_.tell([&](Desk& desk, std::int64_t now) {
     desk.heard(node, now);

@@ -27,6 +27,7 @@ class Heard : public extender::AgentSink {
     claims_[node] = report.claims.size();
     changed_.notify_all();
   }
+  void measured(const std::string&, extender::MissRates) override {}
   void heard(const std::string&) override {}
   void trouble(const std::string&, const Error&, std::chrono::milliseconds) override {}
 

@@ -45,7 +45,7 @@ class Watch : public testing::Test {
   NodeView view_ = empty_view();
   std::shared_ptr<metrics::Sample> now_;
   std::shared_ptr<const Picture> picture_;
-  WatchState state_{true, milliseconds(0), kTimes};
+  WatchState state_{{.figures = true}, kTimes};
   Mirror mirror_;
   TimePoint time_{std::chrono::hours(1)};
 };
@@ -151,7 +151,7 @@ TEST_F(Watch, SlowReaderGetsOneChangeForMany) {
 }
 
 TEST_F(Watch, WaitsBetweenTwoMessages) {
-  state_ = WatchState(true, milliseconds(200), kTimes);
+  state_ = WatchState({.figures = true, .interval = milliseconds(200)}, kTimes);
   publish();
   ASSERT_TRUE(next());
   const TimePoint sent = time_;
@@ -190,7 +190,7 @@ TEST_F(Watch, HearsAHeartbeatWhenNothingElseIsSent) {
 }
 
 TEST_F(Watch, HeartbeatKeepsTheReadersInterval) {
-  state_ = WatchState(true, milliseconds(20000), kTimes);
+  state_ = WatchState({.figures = true, .interval = milliseconds(20000)}, kTimes);
   publish();
   ASSERT_TRUE(next());
   pass(milliseconds(19999));
@@ -200,7 +200,7 @@ TEST_F(Watch, HeartbeatKeepsTheReadersInterval) {
 }
 
 TEST_F(Watch, FiguresGoOnlyToThoseWhoWantThem) {
-  WatchState plain(false, milliseconds(0), kTimes);
+  WatchState plain({}, kTimes);
   add(view_, shared_container("a"));
   metrics::ContainerFigures measured = figures("a");
   measured.threads = 1;
@@ -225,6 +225,91 @@ TEST_F(Watch, FiguresGoOnlyToThoseWhoWantThem) {
   EXPECT_EQ(change->change().pass(), 2U);
   expect_mirrored();
   EXPECT_FALSE(plain.next(picture_, time_, message)) << "only figures changed";
+}
+
+// What `threads` of "a" and "b" are, as if measured now; the placement stays.
+class SlowFigures : public Watch {
+ protected:
+  void SetUp() override {
+    state_ = WatchState({.figures = true, .figures_interval = milliseconds(10'000)}, kTimes);
+    for (const char* id : {"a", "b"}) add(view_, shared_container(id));
+    measure(1, 1);
+    publish();
+    ASSERT_TRUE(next());
+    expect_mirrored();
+  }
+  void measure(std::uint64_t a, std::uint64_t b) {
+    auto of_a = figures("a");
+    auto of_b = figures("b");
+    of_a.threads = a;
+    of_b.threads = b;
+    now_ = std::make_shared<metrics::Sample>(sample(++passes_, {of_a, of_b}));
+    picture_ = picture_of({"host", "1", "i"}, view_, now_.get(), picture_.get());
+  }
+  std::uint64_t threads_of(const std::string& id) {
+    return mirror_.containers().at(id).figures().threads();
+  }
+  std::uint64_t passes_ = 0;
+};
+
+TEST_F(SlowFigures, AloneTheyGoOnlyAsOftenAsAsked) {
+  const TimePoint begun = time_;
+  for (std::uint64_t second = 1; second < 10; ++second) {
+    pass(milliseconds(1000));
+    measure(second + 1, 1);
+    const auto message = next();
+    EXPECT_EQ(message.has_value(), second == 5) << second;
+    EXPECT_TRUE(!message || message->has_heartbeat());
+    EXPECT_EQ(state_.wake(picture_.get()),
+              begun + (second < 5 ? milliseconds(5000) : milliseconds(10'000)));
+  }
+  EXPECT_EQ(threads_of("a"), 1U);
+  pass(milliseconds(1000));
+  const auto message = next();
+  ASSERT_TRUE(message && message->has_change());
+  EXPECT_EQ(message->change().containers_size(), 1) << "b is as it was";
+  expect_mirrored();
+}
+
+TEST_F(SlowFigures, WhatChangedAWhileAgoIsNotForgotten) {
+  pass(milliseconds(1000));
+  measure(2, 1);
+  EXPECT_FALSE(next());
+  pass(milliseconds(1000));
+  measure(2, 1);  // and from now on it sleeps
+  EXPECT_FALSE(next());
+  pass(milliseconds(8000));
+  EXPECT_TRUE(next());
+  EXPECT_EQ(threads_of("a"), 2U);
+}
+
+TEST_F(SlowFigures, ComeAlongWithAnotherChangeOfTheirContainer) {
+  pass(milliseconds(1000));
+  measure(2, 2);
+  view_.containers[0].trouble = "drift";  // a
+  publish();
+  auto message = next();
+  ASSERT_TRUE(message && message->has_change());
+  EXPECT_EQ(message->change().pass(), 0U) << "not all of a pass";
+  EXPECT_EQ(threads_of("a"), 2U);
+  EXPECT_EQ(threads_of("b"), 1U) << "nothing else of it has changed";
+  pass(milliseconds(9000));
+  message = next();
+  ASSERT_TRUE(message && message->has_change());
+  EXPECT_EQ(threads_of("b"), 2U);
+  expect_mirrored();
+}
+
+TEST_F(SlowFigures, OfAContainerThatHasGoneAreNotMissed) {
+  pass(milliseconds(1000));
+  view_.containers.erase(view_.containers.begin());  // a
+  publish();
+  ASSERT_TRUE(next());
+  pass(milliseconds(9000));
+  measure(1, 2);
+  ASSERT_TRUE(next());
+  EXPECT_EQ(threads_of("b"), 2U);
+  expect_mirrored();
 }
 
 TEST_F(Watch, ReaderThatReadsNothingIsOverdue) {

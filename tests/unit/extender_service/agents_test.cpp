@@ -21,6 +21,10 @@ class Recorder : public AgentSink {
     reports_[node] = std::move(report);
     ++reported_;
   }
+  void measured(const std::string&, MissRates rates) override {
+    const std::lock_guard lock(mutex_);
+    rates_ = std::move(rates);
+  }
   void heard(const std::string&) override {}
   void trouble(const std::string& node, const Error& error, std::chrono::milliseconds) override {
     const std::lock_guard lock(mutex_);
@@ -35,6 +39,10 @@ class Recorder : public AgentSink {
     const std::lock_guard lock(mutex_);
     return troubles_[node];
   }
+  MissRates rates() {
+    const std::lock_guard lock(mutex_);
+    return rates_;
+  }
   int reported() {
     const std::lock_guard lock(mutex_);
     return reported_;
@@ -44,6 +52,7 @@ class Recorder : public AgentSink {
   std::mutex mutex_;
   std::map<std::string, NodeReport> reports_;
   std::map<std::string, std::string> troubles_;
+  MissRates rates_;
   int reported_ = 0;
 };
 
@@ -83,6 +92,27 @@ TEST_F(AgentsTest, ANodeIsReportedAndItsChangesToo) {
 
   Fleet fleet;
   EXPECT_TRUE(fleet.report(sink_.report("node-1"), 0)) << "the fleet takes it as it is";
+}
+
+TEST_F(AgentsTest, WhatIsMeasuredFollowsWithoutTheRest) {
+  agent::NodeView view = api::empty_view();
+  ASSERT_TRUE(api::place(view, api::request("a", 2)));
+  publish(view);
+  start();
+  AgentOptions options = quick();
+  options.rates = std::chrono::milliseconds(1);
+  Agents agents(sink_, options);
+  ASSERT_TRUE(agents.follow({{.node = "node-1", .address = options_.listen}}));
+  ASSERT_TRUE(eventually([&] { return sink_.report("node-1").claims.size() == 1; }));
+  EXPECT_TRUE(sink_.report("node-1").rates.empty()) << "nothing is measured yet";
+  const std::string claim = sink_.report("node-1").claims[0].id;
+  const int before = sink_.reported();
+
+  metrics::ContainerFigures measured = api::figures("a");
+  measured.rates.l3_misses_per_second = 3e7;
+  samples_.publish(std::make_shared<const metrics::Sample>(api::sample(1, {measured})));
+  EXPECT_TRUE(eventually([&] { return sink_.rates() == MissRates{{claim, 3e7}}; }));
+  EXPECT_EQ(sink_.reported(), before);
 }
 
 TEST_F(AgentsTest, AStreamThatEndsIsBegunAgain) {
