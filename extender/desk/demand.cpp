@@ -56,11 +56,8 @@ Result<int> number_of(const Pod& pod, std::string_view name, int most) {
                                      std::to_string(most));
 }
 
-Demand as_member(const Pod& pod, Demand demand, int size) {
-  const std::string& job = demand.requests.front().job;
-  if (job.empty()) {
-    return refused("annotation " + std::string(kGangSize) + " without pinion.dev/job");
-  }
+// One of `size`; what is wrong about it, in the pod's own words, where it cannot be.
+Demand as_member(const Pod& pod, Demand demand, std::string gang, int size) {
   if (demand.requests.size() > 1) {
     return refused("a pod of a gang may have one container with whole CPUs, this one has " +
                    std::to_string(demand.requests.size()));
@@ -68,9 +65,35 @@ Demand as_member(const Pod& pod, Demand demand, int size) {
   const auto groups = number_of(pod, kTaskGroups, size);
   if (!groups) return refused(groups.error().text);
   demand.kind = Demand::Kind::kMember;
-  demand.gang = pod.name_space + "/" + job;
+  demand.gang = std::move(gang);
   demand.size = size;
   demand.groups = *groups;
+  return demand;
+}
+
+Demand as_annotated(const Pod& pod, Demand demand, int size) {
+  const std::string& job = demand.requests.front().job;
+  if (job.empty()) {
+    return refused("annotation " + std::string(kGangSize) + " without pinion.dev/job");
+  }
+  std::string gang = pod.name_space + "/" + job;
+  return as_member(pod, std::move(demand), std::move(gang), size);
+}
+
+Demand as_grouped(const Pod& pod, Demand demand, const PodGroups& groups) {
+  const std::string key = group_key(pod);
+  const auto size = groups.size(key);
+  if (!size) {
+    Demand waiting;
+    waiting.kind = Demand::Kind::kWaiting;
+    waiting.text = "waits for its PodGroup " + pod.group + ", which does not exist";
+    return waiting;
+  }
+  for (auto& request : demand.requests) {
+    if (request.job.empty()) request.job = pod.group;
+  }
+  demand = as_member(pod, std::move(demand), gang_of_group(key), *size);
+  demand.open = true;
   return demand;
 }
 
@@ -83,7 +106,16 @@ std::string claim_id(std::string_view pod_uid, std::string_view container) {
   return id;
 }
 
-Demand demand_of(const Pod& pod, const engine::Defaults& defaults) {
+std::string group_key(const Pod& pod) {
+  return pod.name_space + "/" + pod.group;
+}
+
+// No gang of a job begins so: no namespace has a colon.
+std::string gang_of_group(const std::string& group_key) {
+  return "podgroup:" + group_key;
+}
+
+Demand demand_of(const Pod& pod, const engine::Defaults& defaults, const PodGroups& groups) {
   engine::Pod as_seen;
   as_seen.uid = pod.uid;
   as_seen.name = pod.name;
@@ -104,7 +136,9 @@ Demand demand_of(const Pod& pod, const engine::Defaults& defaults) {
   demand.kind = Demand::Kind::kSingle;
   const auto size = number_of(pod, kGangSize, kMaxGang);
   if (!size) return refused(size.error().text);
-  return *size == 0 ? demand : as_member(pod, std::move(demand), *size);
+  if (*size > 0) return as_annotated(pod, std::move(demand), *size);
+  if (pod.group.empty() || !groups.served()) return demand;
+  return as_grouped(pod, std::move(demand), groups);
 }
 
 }  // namespace pinion::extender

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "extender/desk/pod.h"
+#include "extender/desk/pod_groups.h"
 #include "topology/allocate.h"
 
 namespace pinion::extender {
@@ -15,12 +16,14 @@ struct Demand {
     kSingle,   // a pod by itself
     kMember,   // one of a gang of `size`
     kRefused,  // its annotations contradict themselves or its resources: `text`
+    kWaiting,  // its PodGroup is not there yet: `text`
   };
   Kind kind = Kind::kNone;
   // One for each container that gets cores, with claim_id() as its id; exactly one with kMember.
   std::vector<topology::Request> requests;
-  std::string gang;  // "NAMESPACE/JOB"
-  int size = 0;      // members of the gang, 1 .. kMaxGang
+  std::string gang;   // "NAMESPACE/JOB", or of a PodGroup what gang_of_group() says
+  int size = 0;       // members of the gang, 1 .. kMaxGang
+  bool open = false;  // there may be more of them: those start by themselves when `size` have
   // Task groups into which the gang is cut, 1 .. size; 0: members say themselves which one they
   // are of, if any (pinion.dev/task-group).
   int groups = 0;
@@ -32,8 +35,15 @@ inline constexpr int kMaxGang = 10'000;
 // Under which the fleet knows a container of a pod, before and after it exists.
 [[nodiscard]] std::string claim_id(std::string_view pod_uid, std::string_view container);
 
+// "NAMESPACE/NAME" of the pod's PodGroup.
+[[nodiscard]] std::string group_key(const Pod& pod);
+// The gang that the pods of this PodGroup are.
+[[nodiscard]] std::string gang_of_group(const std::string& group_key);
+
 // A gang is a job (pinion.dev/job) whose pods say how many they are: pinion.dev/gang-size. Into how
-// many task groups it is cut, they may say too: pinion.dev/task-groups.
-[[nodiscard]] Demand demand_of(const Pod& pod, const engine::Defaults& defaults);
+// many task groups it is cut, they may say too: pinion.dev/task-groups. Of pods that do not say how
+// many they are, their PodGroup does, where `groups` knows of such.
+[[nodiscard]] Demand demand_of(const Pod& pod, const engine::Defaults& defaults,
+                               const PodGroups& groups = {});
 
 }  // namespace pinion::extender

@@ -52,13 +52,57 @@ bool all_granted(const std::vector<topology::Outcome>& outcomes) {
 Desk::Known* Desk::know(const Pod& pod, Demand demand) {
   const auto found = pods_.find(pod.uid);
   if (found != pods_.end()) {
-    // Its requests do not change while it waits; its gang's size may.
-    if (found->second.node.empty()) found->second.demand = std::move(demand);
-    return &found->second;
+    // Its requests do not change while it waits; its gang's size may, and the gang itself.
+    Known& known = found->second;
+    if (known.node.empty()) {
+      if (known.demand.gang != demand.gang && !known.demand.gang.empty()) {
+        gangs_.gone(known.demand.gang, pod.uid);
+      }
+      known.demand = std::move(demand);
+    }
+    return &known;
   }
   if (pods_.size() >= limits_.pods) return nullptr;
-  return &pods_.emplace(pod.uid, Known{.pod = ref_of(pod), .demand = std::move(demand), .node = {}})
+  return &pods_
+              .emplace(pod.uid, Known{.pod = ref_of(pod),
+                                      .demand = std::move(demand),
+                                      .node = {},
+                                      .late_group = {}})
               .first->second;
+}
+
+Demand Desk::demand_of(const Pod& pod) const {
+  return extender::demand_of(pod, defaults_, groups_);
+}
+
+void Desk::note_other(const Pod& pod) {
+  if (!pod.group.empty() && groups_.other(group_key(pod), pod.uid)) regroup(group_key(pod));
+}
+
+void Desk::regroup(const std::string& key) {
+  if (const auto size = groups_.size(key)) gangs_.resize(gang_of_group(key), *size);
+  freed_ = true;
+}
+
+void Desk::group(const std::string& key, int members) {
+  groups_.set(key, members);
+  regroup(key);
+  for (const auto& [uid, waiting] : waiting_) {
+    if (waiting.group == key) effects_.wake.push_back(waiting.pod);
+  }
+  const auto bound = groupless_.find(key);
+  if (bound == groupless_.end()) return;
+  for (const std::string& uid : bound->second) {
+    Known& known = pods_.find(uid)->second;  // all of them exist, see gone()
+    known.late_group.clear();
+    if (known.demand.requests.size() != 1) continue;
+    known.demand.kind = Demand::Kind::kMember;
+    known.demand.gang = gang_of_group(key);
+    known.demand.size = *groups_.size(key);
+    known.demand.open = true;
+    gangs_.found_bound(known.pod, known.demand, known.node);
+  }
+  groupless_.erase(bound);
 }
 
 bool Desk::fits(NodeIndex node, const std::vector<topology::Request>& requests) const {
@@ -72,11 +116,20 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
                           std::int64_t now_ms) {
   FilterAnswer answer;
   answer.verdict.assign(nodes.size(), kPasses);
-  Demand demand = demand_of(pod, defaults_);
-  if (demand.kind == Demand::Kind::kNone) return answer;
+  Demand demand = demand_of(pod);
+  if (demand.kind == Demand::Kind::kNone) {
+    note_other(pod);
+    return answer;
+  }
   answer.ours = true;
   if (demand.kind == Demand::Kind::kRefused) {
     refuse_all(answer, demand.text, true);
+    return answer;
+  }
+  if (demand.kind == Demand::Kind::kWaiting) {
+    refuse_all(answer, demand.text, true);
+    wait(ref_of(pod), demand.text, now_ms);
+    waiting_.at(pod.uid).group = group_key(pod);
     return answer;
   }
   Known* known = know(pod, std::move(demand));
@@ -226,11 +279,12 @@ void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {
 }
 
 std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> proposals) const {
-  const Demand demand = demand_of(pod, defaults_);
+  const Demand demand = demand_of(pod);
   if (demand.kind == Demand::Kind::kNone) return proposals;
+  if (demand.requests.empty()) return {};  // no room would help it
   std::erase_if(proposals, [&](const Eviction& eviction) {
     const NodeIndex node = fleet_.find(eviction.node);
-    if (demand.kind == Demand::Kind::kRefused || node < 0 || fleet_.node(node).stale) return true;
+    if (node < 0 || fleet_.node(node).stale) return true;
     topology::Ledger ledger = fleet_.node(node).ledger;
     for (const auto& uid : eviction.victims) {
       const std::string prefix = claim_id(uid, "");
@@ -252,10 +306,17 @@ bool Desk::seen(const Pod& pod) {
     gone(pod.uid);
     return true;
   }
-  Demand demand = demand_of(pod, defaults_);
-  if (demand.kind == Demand::Kind::kNone || demand.kind == Demand::Kind::kRefused) return true;
+  Demand demand = demand_of(pod);
+  if (demand.kind == Demand::Kind::kNone) note_other(pod);
+  const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
+  if (late_group) demand = extender::demand_of(pod, defaults_);
+  if (demand.requests.empty()) return true;
   Known* known = know(pod, std::move(demand));
   if (known == nullptr) return true;
+  if (late_group && known->demand.kind == Demand::Kind::kSingle) {
+    known->late_group = group_key(pod);
+    groupless_[known->late_group].insert(pod.uid);
+  }
   const bool member = known->demand.kind == Demand::Kind::kMember;
   if (pod.node.empty()) {
     if (member) gangs_.known(ref_of(pod), known->demand);
@@ -300,12 +361,17 @@ void Desk::settle_homeless(const std::string& node) {
 
 void Desk::gone(const std::string& uid) {
   waiting_.erase(uid);
+  groups_.gone(uid);
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;
   if (found->second.demand.kind == Demand::Kind::kMember) {
     gangs_.gone(found->second.demand.gang, uid);
   }
   moved(found->second, {});
+  if (const auto late = groupless_.find(found->second.late_group); late != groupless_.end()) {
+    late->second.erase(uid);
+    if (late->second.empty()) groupless_.erase(late);
+  }
   release(found->second);
   pods_.erase(found);
 }
@@ -340,13 +406,15 @@ void Desk::lost(std::string_view node) {
 }
 
 void Desk::wait(const PodRef& pod, const std::string& why, std::int64_t now_ms) {
-  const auto entry =
-      waiting_
-          .try_emplace(
-              pod.uid,
-              Waiting{.pod = pod, .why = {}, .since_ms = now_ms, .pause_ms = kFirstPauseMs})
-          .first;
+  const auto entry = waiting_
+                         .try_emplace(pod.uid, Waiting{.pod = pod,
+                                                       .why = {},
+                                                       .group = {},
+                                                       .since_ms = now_ms,
+                                                       .pause_ms = kFirstPauseMs})
+                         .first;
   entry->second.why = why;
+  entry->second.group.clear();
   entry->second.again_ms = std::max(entry->second.again_ms, now_ms);
 }
 

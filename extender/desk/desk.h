@@ -38,6 +38,7 @@ struct Eviction {
 struct Waiting {
   PodRef pod;
   std::string why;            // the text of the last refusal
+  std::string group;          // key of the PodGroup that it waits for; empty: for something else
   std::int64_t since_ms = 0;  // of the first one
   std::int64_t again_ms = 0;  // not touched before
   std::int64_t pause_ms = 0;  // grows with each time that waking did not help
@@ -75,6 +76,11 @@ class Desk {
   bool seen(const Pod& pod);
   // It is deleted.
   void gone(const std::string& uid);
+  // Whether the API server has PodGroups at all; before it is said, it has not.
+  void serve_groups(bool served) { groups_.serve(served); }
+  // The PodGroup with this key (group_key()) wants so many to start together; and it is deleted.
+  void group(const std::string& key, int members);
+  void group_gone(const std::string& key) { groups_.erase(key); }
 
   // --- what the agents tell
 
@@ -105,8 +111,13 @@ class Desk {
     PodRef pod;
     Demand demand;
     std::string node;  // where its cores are promised, or it is bound; empty: nowhere
+    // Key of its PodGroup, where that was not there yet when the pod was found bound.
+    std::string late_group;
   };
   Known* know(const Pod& pod, Demand demand);
+  Demand demand_of(const Pod& pod) const;
+  void note_other(const Pod& pod);
+  void regroup(const std::string& key);
   void filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
                      FilterAnswer& answer) const;
   void filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
@@ -125,13 +136,15 @@ class Desk {
   DeskLimits limits_;
   Fleet fleet_;
   Gangs gangs_;
+  PodGroups groups_;
   std::map<std::string, Known, std::less<>> pods_;  // by uid; those with a demand
   std::map<std::string, Waiting> waiting_;          // by uid
   // Pods bound to nodes that no agent speaks for yet: uids, by node.
   std::map<std::string, std::set<std::string>> homeless_;
-  std::string looked_at_;       // of waiting_, last
-  bool freed_ = false;          // something may fit that did not
-  std::uint64_t given_up_ = 0;  // plans, when it was last looked
+  std::map<std::string, std::set<std::string>> groupless_;  // uids by Known::late_group
+  std::string looked_at_;                                   // of waiting_, last
+  bool freed_ = false;                                      // something may fit that did not
+  std::uint64_t given_up_ = 0;                              // plans, when it was last looked
   Effects effects_;
 };
 

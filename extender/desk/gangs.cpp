@@ -37,6 +37,11 @@ std::size_t fixed(const GangState& gang) {
                                                 [](const Place& place) { return place.fixed(); }));
 }
 
+// All that must start together have: who comes now is placed by itself.
+bool started(const GangState& gang) {
+  return gang.open && fixed(gang) >= static_cast<std::size_t>(gang.size);
+}
+
 }  // namespace
 
 Place* Gangs::place_of(GangState& gang, const std::string& uid) {
@@ -57,11 +62,11 @@ bool Gangs::stands(const GangState& gang) const {
 }
 
 // What is to be planned: the known members without a place, and as many more like `like` as the
-// gang says it has.
+// gang says it has; one, where it has started.
 Gang Gangs::missing(const std::string& key, const GangState& gang,
                     const topology::Request& like) const {
-  const std::size_t need = static_cast<std::size_t>(gang.size) -
-                           std::min(static_cast<std::size_t>(gang.size), fixed(gang));
+  const auto size = static_cast<std::size_t>(gang.size);
+  const std::size_t need = started(gang) ? 1 : size - std::min(size, fixed(gang));
   Gang members;
   if (need == 0) return members;
   if (!like.id.empty()) members.push_back(like);
@@ -155,12 +160,15 @@ void Gangs::take_back(GangState& gang, const std::string& why) {
   gang.held_ms = 0;
 }
 
+void Gangs::describe(GangState& gang, const Demand& demand) {
+  gang.size = demand.size;
+  gang.groups = demand.groups;
+  gang.open = demand.open;
+}
+
 void Gangs::known(const PodRef& pod, const Demand& demand) {
   GangState& gang = gangs_[demand.gang];
-  if (gang.size == 0) {
-    gang.size = demand.size;
-    gang.groups = demand.groups;
-  }
+  if (gang.size == 0) describe(gang, demand);
   gang.members.try_emplace(pod.uid, GangMember{.pod = pod, .request = demand.requests.front()});
 }
 
@@ -186,8 +194,7 @@ Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
   gang.asked_ms = now_ms;
   if (gang.size != demand.size || gang.groups != demand.groups) {
     take_back(gang, "the size of its gang has changed");
-    gang.size = demand.size;
-    gang.groups = demand.groups;
+    describe(gang, demand);
   }
   if (!stands(gang)) take_back(gang, "a node of its gang's plan is not there any more");
   Place* place = place_of(gang, pod.uid);
@@ -207,13 +214,16 @@ Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
   if (kept != gang.places.end() && take(gang, *kept, pod, request)) {
     return {.node = kept->node, .text = {}};
   }
-  const auto room = static_cast<std::size_t>(gang.size);
-  if (fixed(gang) >= room ||
-      (gang.places.size() >= room && count(gang, Place::State::kFree) == 0)) {
-    return {.node = {},
-            .text = "its gang has all of its " + std::to_string(gang.size) + " members"};
+  if (!started(gang)) {
+    const auto room = static_cast<std::size_t>(gang.size);
+    if (fixed(gang) >= room ||
+        (gang.places.size() >= room && count(gang, Place::State::kFree) == 0)) {
+      return {.node = {},
+              .text = "its gang has all of its " + std::to_string(gang.size) + " members" +
+                      (gang.open ? " that start first" : "")};
+    }
+    take_back(gang, "a member of its gang is not like the others");
   }
-  take_back(gang, "a member of its gang is not like the others");
   if (const auto refusal = plan(demand.gang, gang, demand, nodes)) {
     ++counters_.refused;
     return {.node = {}, .text = refusal->text, .never = refusal->reason == GangReason::kNever};
@@ -271,6 +281,13 @@ void Gangs::bound(const std::string& key, const std::string& uid, bool done, std
   } else if (gang->second.places.size() < static_cast<std::size_t>(gang->second.size)) {
     take_back(gang->second, "a member of its gang is gone");
   }
+}
+
+void Gangs::resize(const std::string& key, int size) {
+  const auto found = gangs_.find(key);
+  if (found == gangs_.end() || found->second.size == size) return;
+  take_back(found->second, "the size of its gang has changed");
+  found->second.size = size;
 }
 
 void Gangs::gone(const std::string& key, const std::string& uid) {

@@ -56,8 +56,9 @@ struct GangMember {
 struct GangState {
   int size = 0;
   int groups = 0;                             // Demand::groups
+  bool open = false;                          // Demand::open
   std::map<std::string, GangMember> members;  // all that were told of, by uid
-  // Of the fixed members, or of all `size`.
+  // Of the fixed members, or of all `size`; of an open gang, when those are fixed, of others too.
   std::vector<Place> places;
   std::int64_t asked_ms = 0;  // the last question about it
   std::int64_t held_ms = 0;   // the first of the held binds came
@@ -86,6 +87,8 @@ class Gangs {
                   Ticket ticket, std::int64_t now_ms);
   // What the API server said of the binding that a kGo asked for.
   void bound(const std::string& gang, const std::string& uid, bool done, std::int64_t now_ms);
+  // So many are to start together from now on.
+  void resize(const std::string& gang, int size);
   // The member is no more, or has finished.
   void gone(const std::string& gang, const std::string& uid);
   // Ends what has lasted too long.
@@ -112,6 +115,7 @@ class Gangs {
 
  private:
   static Place* place_of(GangState& gang, const std::string& uid);
+  static void describe(GangState& gang, const Demand& demand);
   [[nodiscard]] bool stands(const GangState& gang) const;
   [[nodiscard]] Gang missing(const std::string& key, const GangState& gang,
                              const topology::Request& like) const;

@@ -24,6 +24,7 @@ struct Pod {
   std::string name;
   engine::Qos qos = engine::Qos::kUnknown;
   std::map<std::string, std::string> annotations;  // at least those under pinion.dev/
+  std::string group;                               // the PodGroup that its label names; empty: none
   std::vector<PodContainer> containers;            // that run side by side
   std::string node;                                // empty: not bound
   bool over = false;                               // has finished, or is being deleted

@@ -103,7 +103,8 @@ Extender::Extender(const Config& config, const engine::Defaults& defaults,
       agent_feed_(placing_, log),
       agents_(agent_feed_, agent_options(config)),
       pods_(placing_, hostfiles_, log),
-      nodes_(placing_, log) {}
+      nodes_(placing_, log),
+      pod_groups_(placing_, log) {}
 
 Result<std::unique_ptr<Extender>> Extender::start(const Config& config, agent::Log& log) {
   const auto defaults = agent_defaults(config);
@@ -165,6 +166,10 @@ void Extender::watch_all(const Config& config) {
          .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
         pods_);
   watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}}, nodes_);
+  watch({.path = "/apis/scheduling.x-k8s.io/v1alpha1/podgroups",
+         .label_selector = {},
+         .field_selector = {}},
+        pod_groups_);
   if (agent_pods_ == nullptr) return;
   watch({.path = "/api/v1/pods",
          .label_selector = config.agent_selector,
@@ -225,6 +230,7 @@ std::string Extender::closed() const {
   if (!leading()) return "another replica leads";
   if (!pods_.synced()) return "the API server has not told all pods yet";
   if (!nodes_.synced()) return "the API server has not told all nodes yet";
+  if (!pod_groups_.settled()) return "the API server has not told all PodGroups yet";
   if (!agents_settled()) return "the agents have not told of their nodes yet";
   return {};
 }

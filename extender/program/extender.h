@@ -82,6 +82,7 @@ class Extender : private Pages {
   Agents agents_;
   PodFeed pods_;
   NodeFeed nodes_;
+  PodGroupFeed pod_groups_;
   std::unique_ptr<AgentPodFeed> agent_pods_;  // null: a fixed list
   std::vector<std::unique_ptr<kube::Watch>> watches_;
   std::unique_ptr<Server> server_;

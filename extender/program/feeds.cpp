@@ -1,5 +1,6 @@
 #include "extender/program/feeds.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "extender/kube/json_read.h"
@@ -57,6 +58,47 @@ void NodeFeed::on_object(kube::Change change, const nlohmann::json& object) {
     desk.lost(node);
     return 0;
   });
+}
+
+void PodGroupFeed::on_object(kube::Change change, const nlohmann::json& object) {
+  constexpr std::int64_t most = kMaxGang;
+  const std::string key = name_of(object);
+  const auto members =
+      std::clamp(kube::json_integer(object, "spec", "minMember"), std::int64_t{1}, most);
+  placing_.tell([&](Desk& desk, std::int64_t) {
+    if (change == kube::Change::kDeleted) {
+      desk.group_gone(key);
+    } else {
+      desk.group(key, static_cast<int>(members));
+    }
+    return 0;
+  });
+}
+
+void PodGroupFeed::on_synced(std::uint64_t generation) {
+  Feed::on_synced(generation);
+  serve(true);
+}
+
+// A cluster without PodGroups, or one that does not show them to us, is none that cannot be worked
+// for; the watch tries again, and notices when they come.
+void PodGroupFeed::on_trouble(const Error& error, std::chrono::milliseconds pause) {
+  const bool absent = error.code == Errc::kNotFound;
+  if (!absent) Feed::on_trouble(error, pause);
+  if (!absent && error.code != Errc::kDenied) return;
+  if (absent && !settled_) log().info("the API server has no PodGroups of scheduling.x-k8s.io", {});
+  serve(false);
+}
+
+void PodGroupFeed::serve(bool served) {
+  if (served_ != served || !settled_) {
+    placing_.tell([served](Desk& desk, std::int64_t) {
+      desk.serve_groups(served);
+      return 0;
+    });
+  }
+  served_ = served;
+  settled_ = true;
 }
 
 void AgentPodFeed::on_object(kube::Change change, const nlohmann::json& object) {

@@ -61,6 +61,25 @@ class NodeFeed : public Feed {
   Placing& placing_;
 };
 
+// PodGroups of scheduling.x-k8s.io, where the API server has them.
+class PodGroupFeed : public Feed {
+ public:
+  PodGroupFeed(Placing& placing, agent::Log& log) : Feed("PodGroups", log), placing_(placing) {}
+
+  void on_object(kube::Change change, const nlohmann::json& object) override;
+  void on_synced(std::uint64_t generation) override;
+  void on_trouble(const Error& error, std::chrono::milliseconds pause) override;
+  // All are known, or there are none to be had.
+  [[nodiscard]] bool settled() const { return settled_; }
+
+ private:
+  void serve(bool served);
+
+  Placing& placing_;
+  bool served_ = false;
+  std::atomic<bool> settled_ = false;
+};
+
 // The agents' pods: where which agent is reached.
 class AgentPodFeed : public Feed {
  public:

@@ -1,6 +1,11 @@
 #include "extender/service/pod_of.h"
 
 namespace pinion::extender {
+namespace {
+
+constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
+
+}  // namespace
 
 Pod pod_of(const wire::PodSpecView& view) {
   Pod pod;
@@ -9,6 +14,8 @@ Pod pod_of(const wire::PodSpecView& view) {
   pod.name = view.name;
   pod.qos = view.qos;
   pod.annotations = view.annotations;
+  const auto group = view.labels.find(std::string(kPodGroupLabel));
+  if (group != view.labels.end()) pod.group = group->second;
   pod.node = view.node_name;
   pod.over = view.deleting || view.phase == "Succeeded" || view.phase == "Failed";
   for (const wire::ContainerView& container : view.containers) {
