@@ -24,6 +24,7 @@ class ExtenderProcess {
   Status restart(bool wait = true);
   bool wait_ready();
 
+  [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] std::string url() const { return "http://" + address_; }
   // "/v1/fleet", "/v1/jobs".
   [[nodiscard]] Result<nlohmann::json> page(const std::string& path) const;

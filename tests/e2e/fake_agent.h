@@ -38,6 +38,7 @@ class FakeAgent {
 
   [[nodiscard]] const std::string& node() const { return node_; }
   [[nodiscard]] std::string address() const { return "unix:" + socket_; }
+  [[nodiscard]] const topology::Topology& machine() const { return *machine_; }
   [[nodiscard]] const engine::State& state() const { return driver_.engine.state(); }
 
  private:

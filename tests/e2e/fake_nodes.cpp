@@ -125,6 +125,20 @@ std::map<std::string, FakeNodes::Held> FakeNodes::held() const {
   return held;
 }
 
+std::map<std::string, FakeNodes::Room> FakeNodes::rooms() const {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, Room> rooms;
+  for (const auto& [node, agent] : agents_) {
+    const topology::Ledger& ledger = agent->state().ledger;
+    Room& room = rooms[node];
+    room.containers = static_cast<int>(ledger.claims().size());
+    for (const auto& numa : agent->machine().nodes) {
+      room.free_cpus.push_back((numa.cpus - ledger.reserved() - ledger.exclusive()).count());
+    }
+  }
+  return rooms;
+}
+
 std::size_t FakeNodes::running() const {
   const std::lock_guard lock(mutex_);
   return pods_.size();

@@ -51,6 +51,14 @@ class FakeNodes : private kube::WatchHandler {
     topology::CpuSet cpus;
   };
   [[nodiscard]] std::map<std::string, Held> held() const;
+  // By the ledger of each node's agent.
+  struct Room {
+    std::vector<int> free_cpus;  // of each NUMA node
+    int containers = 0;          // with cores of their own
+
+    bool operator==(const Room&) const = default;
+  };
+  [[nodiscard]] std::map<std::string, Room> rooms() const;
   [[nodiscard]] std::size_t running() const;  // pods, with cores of their own or without
 
   // The streams of one agent.

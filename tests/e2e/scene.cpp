@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "extender/kube/json_read.h"
+#include "tests/lab/files.h"
 #include "tests/support/machine.h"
 
 namespace pinion::e2e {
@@ -42,6 +43,7 @@ void Scene::SetUp() {
 void Scene::TearDown() {
   if (nodes_ && nodes_->bounced().empty()) {
     EXPECT_TRUE(agents_and_api_server_agree());
+    EXPECT_TRUE(agents_and_extender_agree());
   }
   if (nodes_) {
     for (const Bounced& bounced : nodes_->bounced()) {
@@ -63,7 +65,7 @@ void Scene::start(int count, SchedulerOptions scheduler, std::vector<std::string
   ASSERT_TRUE(ok(extender));
   extender_ = *std::move(extender);
   if (!scheduler.extender) scheduler.extender.emplace();
-  scheduler.extender->url = extender_.url();
+  if (scheduler.extender->url.empty()) scheduler.extender->url = extender_.url();
   ASSERT_TRUE(ok(cluster_->start_scheduler(scheduler)));
 }
 
@@ -155,6 +157,31 @@ testing::AssertionResult Scene::agents_and_api_server_agree() {
   if (nodes_->wait(look)) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "bound are " << testing::PrintToString(bound)
                                      << ", cores hold " << testing::PrintToString(held);
+}
+
+testing::AssertionResult Scene::agents_and_extender_agree() {
+  json fleet;
+  const bool agree = lab::eventually(kPatience, [&] {
+    const auto page = extender_.page("/v1/fleet");
+    if (!page) return false;
+    fleet = *page;
+    std::map<std::string, FakeNodes::Room> rooms;
+    for (const json& node : kube::json_at(fleet, "nodes")) {
+      FakeNodes::Room& room = rooms[kube::json_text(node, "name")];
+      room.containers = static_cast<int>(kube::json_integer(node, "containers"));
+      for (const json& numa : kube::json_at(node, "numa")) {
+        room.free_cpus.push_back(static_cast<int>(kube::json_integer(numa, "freeCpus")));
+      }
+    }
+    return rooms == nodes_->rooms();
+  });
+  if (agree) return testing::AssertionSuccess();
+  auto failed = testing::AssertionFailure() << "the extender says " << fleet << ", the agents";
+  for (const auto& [node, room] : nodes_->rooms()) {
+    failed << ' ' << node << ": " << room.containers << " containers, free "
+           << testing::PrintToString(room.free_cpus);
+  }
+  return failed;
 }
 
 std::string Scene::state() const {

@@ -30,11 +30,12 @@ struct Gang {
 class Scene : public testing::Test {
  protected:
   void SetUp() override;
-  // What every test ends with: no pod was ever refused by an agent, and what the agents hold is
-  // what the API server says is bound there.
+  // What every test ends with: no pod was ever refused by an agent, what the agents hold is what
+  // the API server says is bound there, and the extender promises nothing beside that.
   void TearDown() override;
 
-  // `count` nodes of 2 x 16 cores, "node-0" and so on, pinion-extender and the scheduler.
+  // `count` nodes of 2 x 16 cores, "node-0" and so on, pinion-extender and the scheduler, which
+  // calls the extender itself unless it has another URL.
   void start(int count, SchedulerOptions scheduler = {}, std::vector<std::string> flags = {});
 
   Cluster& cluster() { return *cluster_; }
@@ -57,6 +58,7 @@ class Scene : public testing::Test {
   [[nodiscard]] std::string node_of_pod(const std::string& name) const;
   // The end that TearDown() asks for, now.
   testing::AssertionResult agents_and_api_server_agree();
+  testing::AssertionResult agents_and_extender_agree();
 
  private:
   std::string state() const;  // of pods that are not bound

@@ -1,0 +1,49 @@
+// Random pods and gangs that come and go.
+// $PINION_E2E_PODS: how many; $PINION_E2E_CROWD: jobs there at a time; $PINION_E2E_SEED.
+#pragma once
+
+#include <functional>
+#include <random>
+
+#include "tests/e2e/scene.h"
+
+namespace pinion::e2e {
+
+int number_from(const char* variable, int otherwise);
+
+class Crowd : public Scene {
+ protected:
+  void TearDown() override;  // names the seed with a failure
+
+  [[nodiscard]] int seed() const { return seed_; }
+  int roll(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+
+  // A pod alone is a gang of one. Six nodes without anybody else have room for each of these.
+  Gang some_gang(int cpus);
+  void begin(const Gang& gang);
+
+  // Until `pods` have been begun, with at most `jobs` there at a time. `cpus()`: of each member of
+  // the next gang. Nobody may bounce.
+  void come_and_go(int pods, int jobs, const std::function<int()>& cpus);
+  // Those that run end, and those that wait come after them, until all have run, none of them in
+  // part, and all have ended.
+  void finish();
+
+  // The most gangs that come_and_go() saw running whole.
+  [[nodiscard]] std::size_t most_whole() const { return most_whole_; }
+
+ private:
+  enum class Standing { kNone, kPart, kWhole };
+  static Standing standing(const Gang& gang, const std::map<std::string, FakeNodes::Held>& held);
+  testing::AssertionResult no_gang_in_part();
+  std::size_t whole();
+  void end(std::size_t index);
+
+  const int seed_ = number_from("PINION_E2E_SEED", 1);
+  std::mt19937 random_{static_cast<unsigned>(seed_)};
+  int next_ = 0;
+  std::vector<Gang> all_;  // that were begun and not ended
+  std::size_t most_whole_ = 0;
+};
+
+}  // namespace pinion::e2e
