@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "extender/kube/json_read.h"
+#include "tests/e2e/binding_gate.h"
 #include "tests/e2e/scene.h"
 #include "tests/lab/files.h"
 
@@ -45,6 +46,28 @@ TEST_F(Disturbance, TheExtenderIsKilledWhileItHoldsAGang) {
   EXPECT_EQ(bound(names(gang_)), 0);
   ASSERT_TRUE(ok(extender().restart()));
   end_gang();
+}
+
+// All have been let go, some are bound, and the calls for the others end with the process. A gang
+// of which a part runs is made whole.
+TEST_F(Disturbance, TheExtenderIsKilledBetweenTheBindingsOfAGang) {
+  start(4);
+  const auto gate = BindingGate::start(cluster(), admin());
+  ASSERT_TRUE(ok(gate));
+  for (const int before : {1, 4, 7}) {
+    const Gang gang{.job = "half-" + std::to_string(before), .size = 8, .cpus = 12, .groups = 2};
+    (*gate)->let_pass(before);
+    add(gang);
+    ASSERT_TRUE((*gate)->wait_for_held(gang.size - before));
+    ASSERT_TRUE(lab::eventually(kPatience, [&] { return bound(names(gang)) == before; }));
+    extender().kill();
+    (*gate)->open();
+    EXPECT_EQ(bound(names(gang)), before);
+    ASSERT_TRUE(ok(extender().restart()));
+    ASSERT_TRUE(run(names(gang)));
+    EXPECT_TRUE(agents_and_extender_agree());
+    remove(names(gang));
+  }
 }
 
 // What was bound before must not be promised to others by a new process.
