@@ -76,7 +76,8 @@ Demand Desk::demand_of(const Pod& pod) const {
 }
 
 void Desk::note_other(const Pod& pod) {
-  if (!pod.group.empty() && groups_.other(group_key(pod), pod.uid)) regroup(group_key(pod));
+  if (pod.group.empty() || gone_.contains(pod.uid)) return;
+  if (groups_.other(group_key(pod), pod.uid)) regroup(group_key(pod));
 }
 
 void Desk::regroup(const std::string& key) {
@@ -112,6 +113,20 @@ bool Desk::fits(NodeIndex node, const std::vector<topology::Request>& requests) 
   return all_granted(topology::plan(there.topology(), there.ledger, requests).outcomes);
 }
 
+// Why nothing is decided about the pod; an empty text: it is.
+FilterAnswer::Text Desk::turned_away(const Pod& pod, const Demand& demand) const {
+  if (demand.kind == Demand::Kind::kRefused) return {.text = demand.text, .hopeless = true};
+  if (gone_.contains(pod.uid)) return {.text = "the pod is no more", .hopeless = true};
+  const auto known = pods_.find(pod.uid);
+  if (known != pods_.end() && known->second.bound) {
+    return {.text = "the pod is bound already", .hopeless = true};
+  }
+  if (known == pods_.end() && std::max(pods_.size(), waiting_.size()) >= limits_.pods) {
+    return {.text = "Pinion's extender knows too many pods", .hopeless = false};
+  }
+  return {};
+}
+
 FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& nodes,
                           std::int64_t now_ms) {
   FilterAnswer answer;
@@ -122,8 +137,8 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
     return answer;
   }
   answer.ours = true;
-  if (demand.kind == Demand::Kind::kRefused) {
-    refuse_all(answer, demand.text, true);
+  if (auto [why, hopeless] = turned_away(pod, demand); !why.empty()) {
+    refuse_all(answer, std::move(why), hopeless);
     return answer;
   }
   if (demand.kind == Demand::Kind::kWaiting) {
@@ -132,11 +147,7 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
     waiting_.at(pod.uid).group = group_key(pod);
     return answer;
   }
-  Known* known = know(pod, std::move(demand));
-  if (known == nullptr) {
-    refuse_all(answer, "Pinion's extender knows too many pods", false);
-    return answer;
-  }
+  const Known* known = know(pod, std::move(demand));
   std::vector<NodeIndex> indices;
   indices.reserve(nodes.size());
   for (const auto& name : nodes) indices.push_back(fleet_.find(name));
@@ -323,6 +334,7 @@ bool Desk::seen(const Pod& pod) {
     return true;
   }
   waiting_.erase(pod.uid);
+  known->bound = true;
   if (member) gangs_.found_bound(ref_of(pod), known->demand, pod.node);
   moved(*known, pod.node);
   const auto& requests = known->demand.requests;
@@ -360,6 +372,7 @@ void Desk::settle_homeless(const std::string& node) {
 }
 
 void Desk::gone(const std::string& uid) {
+  gone_.add(uid);
   waiting_.erase(uid);
   groups_.gone(uid);
   const auto found = pods_.find(uid);

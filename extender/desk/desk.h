@@ -13,6 +13,7 @@
 #include "extender/desk/demand.h"
 #include "extender/desk/effects.h"
 #include "extender/desk/gangs.h"
+#include "extender/desk/recent.h"
 #include "extender/fleet.h"
 
 namespace pinion::extender {
@@ -107,10 +108,15 @@ class Desk {
   [[nodiscard]] std::size_t pods() const { return pods_.size(); }
 
  private:
+  // A question about a pod may be on its way while the pod is deleted, for as long as the
+  // scheduler's time-out and longer where the network is slow.
+  static constexpr std::size_t kGoneKept = 20'000;
+
   struct Known {
     PodRef pod;
     Demand demand;
-    std::string node;  // where its cores are promised, or it is bound; empty: nowhere
+    std::string node;    // where its cores are promised, or it is bound; empty: nowhere
+    bool bound = false;  // the API server says so
     // Key of its PodGroup, where that was not there yet when the pod was found bound.
     std::string late_group;
   };
@@ -118,6 +124,7 @@ class Desk {
   Demand demand_of(const Pod& pod) const;
   void note_other(const Pod& pod);
   void regroup(const std::string& key);
+  [[nodiscard]] FilterAnswer::Text turned_away(const Pod& pod, const Demand& demand) const;
   void filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
                      FilterAnswer& answer) const;
   void filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
@@ -138,6 +145,7 @@ class Desk {
   Gangs gangs_;
   PodGroups groups_;
   std::map<std::string, Known, std::less<>> pods_;  // by uid; those with a demand
+  Recent gone_{kGoneKept};                          // uids of pods that are no more
   std::map<std::string, Waiting> waiting_;          // by uid
   // Pods bound to nodes that no agent speaks for yet: uids, by node.
   std::map<std::string, std::set<std::string>> homeless_;

@@ -510,6 +510,35 @@ TEST_F(DeskTest, AGangThatItsPodLeavesForgetsIt) {
   EXPECT_TRUE(desk_.gangs().empty());
 }
 
+// The scheduler has given the question up, and it arrives all the same.
+TEST_F(DeskTest, AQuestionThatIsLateLeavesNothing) {
+  Pod single = pod_of("single", 7);
+  EXPECT_EQ(filtered(single), "ab");
+  single.node = "a";
+  EXPECT_TRUE(desk_.seen(single));
+  EXPECT_EQ(filtered(single, {"a"}), "");
+  EXPECT_EQ(text_for(0), "the pod is bound already");
+  EXPECT_TRUE(desk_.waiting().empty()) << "nobody needs to be woken";
+
+  const Pod member = member_of("j", 0, 2, 3);
+  EXPECT_EQ(filtered(member), "b");
+  desk_.gone(member.uid);
+  EXPECT_EQ(filtered(member), "");
+  EXPECT_EQ(text_for(1), "the pod is no more");
+  EXPECT_TRUE(desk_.gangs().empty());
+  EXPECT_TRUE(desk_.waiting().empty());
+  EXPECT_EQ(desk_.pods(), 1U);
+  EXPECT_EQ(desk_.fleet().promises(), 1U);
+}
+
+TEST(Recent, ForgetsTheOldest) {
+  Recent recent(2);
+  for (const char* name : {"a", "b", "a", "c"}) recent.add(name);
+  EXPECT_FALSE(recent.contains("a"));
+  EXPECT_TRUE(recent.contains("b"));
+  EXPECT_TRUE(recent.contains("c"));
+}
+
 TEST_F(DeskTest, EvictionHelpsOnlyWhereItFreesEnough) {
   for (const char* node : {"a", "b"}) {
     report(node, {{std::string("small-") + node + "/main", 2},
