@@ -1,6 +1,6 @@
 # Text and arithmetic without any I/O; the demo uses them too.
 pinion_pure_library(ctl_text
-  SOURCES text.cpp table.cpp draw_topology.cpp
+  SOURCES text.cpp table.cpp draw_topology.cpp core_cells.cpp
   LINK topology)
 
 pinion_pure_library(comparison

@@ -9,18 +9,9 @@
 
 namespace pinion::ctl {
 
-// Text in one of twelve colours that `number` chooses, one after another; `filled` is black on the
-// colour, else the text has it.
-std::string colored(const std::string& text, std::size_t number, bool filled);
-// Faint text.
-std::string dimmed(const std::string& text);
-
-// Marks of the containers by their place in by_cores(): letters, used again where there are more.
-char core_mark(std::size_t number);
-
 // Lines of at most `width` columns (0: no limit) and at most `lines` of them, the last one saying
 // how many CPUs found no room. NUMA nodes in brackets behind their number, gaps between L3 domains.
-// Letters are containers, `r` reserved, `i` isolated and free,
+// Letters are containers by their place in by_cores(), `r` reserved, `i` isolated and free,
 // `.` free for exclusive containers or shared.
 std::vector<std::string> core_bar(const v1::Snapshot& snapshot, std::size_t width,
                                   std::size_t lines, bool color);

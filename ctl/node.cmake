@@ -4,16 +4,13 @@ pinion_library(ctl_snapshot
     core_bar.cpp top_view.cpp
   LINK node_proto comparison ctl_text topology nlohmann_json::nlohmann_json)
 
-# Range queries over HTTP. Debian's library is built with TLS and compression, and its header must
-# be told the same.
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(CPPHTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
+# Range queries over HTTP.
 pinion_library(ctl_compare
   SOURCES comparison_json.cpp prometheus_query.cpp prometheus_client.cpp duration.cpp
     compare_sources.cpp
-  LINK ctl_snapshot PkgConfig::CPPHTTPLIB)
+  LINK ctl ctl_snapshot PkgConfig::CPPHTTPLIB)
 
 pinion_library(ctl_node
-  SOURCES source_options.cpp value_options.cpp message_json.cpp terminal.cpp node_command.cpp
+  SOURCES source_options.cpp value_options.cpp message_json.cpp node_command.cpp
     top_command.cpp record_command.cpp compare_command.cpp plan_command.cpp
   LINK ctl ctl_plan ctl_requests ctl_snapshot ctl_compare agent_client agent_convert)

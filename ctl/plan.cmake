@@ -12,5 +12,6 @@ pinion_library(ctl_plan
 
 # What the cluster side would make of a job.
 pinion_library(ctl_plan_job
-  SOURCES plan_job_command.cpp job_plan.cpp job_file.cpp fleet_file.cpp
-  LINK extender_jobs ctl_requests ctl_text ctl)
+  SOURCES plan_job_command.cpp draw_job_plan.cpp draw_job_picture.cpp extender_client.cpp job_file.cpp
+    fleet_file.cpp
+  LINK extender_jobs ctl_requests ctl_text ctl PkgConfig::CPPHTTPLIB)

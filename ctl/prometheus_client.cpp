@@ -2,12 +2,12 @@
 
 #include <httplib.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
 #include <utility>
 
+#include "ctl/http_address.h"
 #include "ctl/prometheus_query.h"
 
 namespace pinion::ctl {
@@ -39,20 +39,14 @@ PrometheusClient& PrometheusClient::operator=(PrometheusClient&&) noexcept = def
 PrometheusClient::~PrometheusClient() = default;
 
 Result<PrometheusClient> PrometheusClient::create(const std::string& url) {
-  const bool http = url.rfind("http://", 0) == 0;
-  const bool https = url.rfind("https://", 0) == 0;
-  const std::size_t host = url.find("//") + 2;
-  if ((!http && !https) || host >= url.size()) {
-    return failure(Errc::kInvalid, "'" + url + "' is no URL such as http://127.0.0.1:9090");
-  }
-  const std::size_t slash = std::min(url.find('/', host), url.size());
-  auto parts = std::make_unique<Parts>(url.substr(0, slash));
+  auto address = parse_http_address(url);
+  if (!address) return failure(std::move(address.error()));
+  auto parts = std::make_unique<Parts>(address->origin);
   if (!parts->http.is_valid()) {
     return failure(Errc::kInvalid, "'" + url + "' is no URL such as http://127.0.0.1:9090");
   }
   parts->url = url;
-  parts->path = url.substr(slash);
-  while (!parts->path.empty() && parts->path.back() == '/') parts->path.pop_back();
+  parts->path = std::move(address->path);
   parts->http.set_connection_timeout(kConnectSeconds);
   parts->http.set_read_timeout(kReadSeconds);
   return PrometheusClient(std::move(parts));

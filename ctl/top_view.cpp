@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ctl/core_bar.h"
+#include "ctl/core_cells.h"
 #include "ctl/table.h"
 
 namespace pinion::ctl {

@@ -1,5 +1,6 @@
 #include "extender/admission/review.h"
 
+#include "extender/admission/body.h"
 #include "extender/kube/base64.h"
 #include "extender/kube/json_read.h"
 
@@ -9,27 +10,11 @@ namespace {
 using kube::json_at;
 using nlohmann::json;
 
-constexpr std::size_t kMaxError = 200;     // of the parser's text, which quotes the body
 constexpr std::size_t kMaxWarning = 1000;  // the API server cuts what is longer
 constexpr int kForbidden = 403;
 
 tl::unexpected<Error> wrong(const std::string& what) {
   return failure(Errc::kInvalid, what);
-}
-
-Result<json> parse(std::string_view body) {
-  bool too_deep = false;
-  const auto watch = [&](int depth, json::parse_event_t /*event*/, json& /*value*/) {
-    too_deep = too_deep || depth > kMaxDepth;
-    return !too_deep;
-  };
-  try {
-    json value = json::parse(body.begin(), body.end(), watch);
-    if (too_deep) return wrong("body: nested deeper than " + std::to_string(kMaxDepth));
-    return value;
-  } catch (const json::exception& error) {
-    return wrong("body: no JSON: " + std::string(error.what()).substr(0, kMaxError));
-  }
 }
 
 // Where a field is there, it is a text.
@@ -59,7 +44,7 @@ Status read_texts(const json& request, Review& review) {
 }  // namespace
 
 Result<Review> read_review(std::string_view body) {
-  auto parsed = parse(body);
+  auto parsed = parse_body(body);
   if (!parsed) return failure(std::move(parsed.error()));
   if (json_at(*parsed, "apiVersion") != "admission.k8s.io/v1" ||
       json_at(*parsed, "kind") != "AdmissionReview") {

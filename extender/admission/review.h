@@ -10,9 +10,6 @@
 
 namespace pinion::extender::admission {
 
-// Deeper JSON is refused: no object of Kubernetes comes near, and what walks over JSON recurses.
-inline constexpr int kMaxDepth = 100;
-
 struct Review {
   std::string uid;        // of the request, never empty
   std::string operation;  // "CREATE", "UPDATE", ...

@@ -38,7 +38,7 @@ struct Page {
   std::string body;
 };
 
-// What others ask for with GET.
+// What people and tools ask for: with GET, but for a plan.
 class Pages {
  public:
   Pages() = default;
@@ -54,6 +54,8 @@ class Pages {
   virtual Page fleet() = 0;  // /v1/fleet
   virtual Page jobs() = 0;   // /v1/jobs
   virtual Page home() = 0;   // /
+  // POST /v1/plan, one at a time. `job`: the body, with what it would become as the answer.
+  virtual Page plan(std::string_view job) = 0;
 };
 
 }  // namespace pinion::extender

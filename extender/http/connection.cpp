@@ -137,9 +137,9 @@ void Connection::look_at_call(const httplib::Request& request) {
   };
   call_.verb = hub_.verb_of(request.path);
   if (!call_.verb) {
-    return refuse_with(404, "no such call; there are " + hub_.prefix +
-                                "/filter, /prioritize, /bind, /preempt" +
-                                (hub_.admission != nullptr ? " and /mutate" : ""));
+    return refuse_with(
+        404, "no such call; there are " + hub_.prefix + "/filter, /prioritize, /bind, /preempt" +
+                 (hub_.admission != nullptr ? ", /mutate" : "") + " and " + std::string(kPlanPath));
   }
   // The API server shows webhooks no certificate unless it is set up to; and what it asks changes
   // nothing.
@@ -214,11 +214,24 @@ void Connection::post(httplib::Response& response) {
     last_ = true;
     return refuse(response, 408, body.error().text, Hub::Outcome::kRefused);
   }
+  if (call_.verb == Verb::kPlan) return plan(*body, response);
   auto json = answer(std::move(*body));
   if (!json) return refuse(response, 400, json.error().text, Hub::Outcome::kMalformed);
   response.body = std::move(*json);
   response.set_header("Content-Type", kJson);
   hub_.count(*call_.verb, Hub::Outcome::kAnswered);
+}
+
+void Connection::plan(const std::string& body, httplib::Response& response) {
+  const Share turn = hub_.take_plan();
+  if (!turn.valid()) {
+    return refuse(response, 503, "another one is being made: try again", Hub::Outcome::kRefused);
+  }
+  const Running running(hub_.now[static_cast<std::size_t>(Verb::kPlan)]);
+  const Page page = hub_.pages.plan(body);
+  show(response, page);
+  const auto bad = page.status == 503 ? Hub::Outcome::kRefused : Hub::Outcome::kMalformed;
+  hub_.count(Verb::kPlan, page.status == 200 ? Hub::Outcome::kAnswered : bad);
 }
 
 Result<std::string> Connection::read_body() {
@@ -260,6 +273,8 @@ Result<std::string> Connection::answer(std::string body) {
       const Running running(now);
       return hub_.admission->answer(body);
     }
+    case Verb::kPlan:
+      break;  // answered by plan()
   }
   return failure(Errc::kInternal, "no such call");
 }

@@ -54,6 +54,7 @@ class Connection : private httplib::Server {
   void route(const httplib::Request& request, httplib::Response& response);
   void get(const httplib::Request& request, httplib::Response& response);
   void post(httplib::Response& response);
+  void plan(const std::string& body, httplib::Response& response);
   [[nodiscard]] Result<std::string> read_body();
   [[nodiscard]] Result<std::string> answer(std::string body);
   void refuse(httplib::Response& response, int status, const std::string& text,

@@ -8,10 +8,10 @@
 
 namespace pinion::extender {
 
-enum class Verb { kFilter, kPrioritize, kBind, kPreempt, kMutate };
-inline constexpr std::size_t kVerbs = 5;
-inline constexpr std::array<std::string_view, kVerbs> kVerbNames{"filter", "prioritize", "bind",
-                                                                 "preempt", "mutate"};
+enum class Verb { kFilter, kPrioritize, kBind, kPreempt, kMutate, kPlan };
+inline constexpr std::size_t kVerbs = 6;
+inline constexpr std::array<std::string_view, kVerbs> kVerbNames{"filter",  "prioritize", "bind",
+                                                                 "preempt", "mutate",     "plan"};
 
 struct VerbFigures {
   std::uint64_t answered = 0;   // by a callback

@@ -28,21 +28,33 @@ Share::~Share() {
 }
 
 std::optional<Verb> Hub::verb_of(std::string_view path) const {
+  if (path == kPlanPath) return Verb::kPlan;
   if (!path.starts_with(prefix) || !path.substr(prefix.size()).starts_with('/')) {
     return std::nullopt;
   }
   const std::string_view name = path.substr(prefix.size() + 1);
   for (std::size_t i = 0; i < kVerbs; ++i) {
     const auto verb = static_cast<Verb>(i);
-    const bool answered = verb != Verb::kMutate || admission != nullptr;
+    const bool answered = verb != Verb::kPlan && (verb != Verb::kMutate || admission != nullptr);
     if (answered && name == kVerbNames[i]) return verb;
   }
   return std::nullopt;
 }
 
 std::size_t Hub::body_limit(Verb verb) const {
-  if (verb == Verb::kBind) return limits.bind_body_bytes;
-  return verb == Verb::kMutate ? limits.review_body_bytes : limits.body_bytes;
+  switch (verb) {
+    case Verb::kBind:
+      return limits.bind_body_bytes;
+    case Verb::kMutate:
+      return limits.review_body_bytes;
+    case Verb::kPlan:
+      return limits.plan_body_bytes;
+    case Verb::kFilter:
+    case Verb::kPrioritize:
+    case Verb::kPreempt:
+      break;
+  }
+  return limits.body_bytes;
 }
 
 Share Hub::take_body(std::size_t bytes) {
@@ -55,6 +67,10 @@ Share Hub::take_kept(std::size_t bytes) {
 
 Share Hub::take_bind() {
   return {binds_, 1, limits.connections - limits.kept_from_binds};
+}
+
+Share Hub::take_plan() {
+  return {plans_, 1, 1};
 }
 
 void Hub::count(Verb verb, Outcome outcome) {

@@ -8,12 +8,15 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "extender/http/admission.h"
 #include "extender/http/callbacks.h"
 #include "extender/http/figures.h"
 
 namespace pinion::extender {
+
+inline constexpr std::string_view kPlanPath = "/v1/plan";
 
 struct Limits {
   // Open at once. Held binds take one each, so a gang of 1,024 needs as many.
@@ -24,6 +27,7 @@ struct Limits {
   std::size_t bind_body_bytes = 64U << 10U;  // of one bind
   // Of one review: it has the object, which may be 3 MB, and on an update the one before it.
   std::size_t review_body_bytes = 8U << 20U;
+  std::size_t plan_body_bytes = 4U << 20U;     // of one job to plan: the API server takes 3 MB
   std::size_t all_bodies_bytes = 128U << 20U;  // at one time; parsing takes some six times as much
   std::size_t all_kept_bytes = 64U << 20U;     // between the requests of connections
   std::chrono::milliseconds headers{5000};  // from the first byte of a request to the last header
@@ -65,6 +69,8 @@ class Hub {
   [[nodiscard]] Share take_body(std::size_t bytes);
   [[nodiscard]] Share take_kept(std::size_t bytes);
   [[nodiscard]] Share take_bind();
+  // Planning takes the desk's lock for longer than anything else, so one plan is made at a time.
+  [[nodiscard]] Share take_plan();
 
   enum class Outcome { kAnswered, kMalformed, kRefused, kFailed };
   void count(Verb verb, Outcome outcome);
@@ -86,6 +92,7 @@ class Hub {
   std::atomic<std::size_t> body_bytes_ = 0;
   std::atomic<std::size_t> kept_bytes_ = 0;
   std::atomic<std::size_t> binds_ = 0;
+  std::atomic<std::size_t> plans_ = 0;
 };
 
 }  // namespace pinion::extender

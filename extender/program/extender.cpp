@@ -7,6 +7,7 @@
 
 #include "agent/http/negotiate.h"
 #include "agent/version.h"
+#include "extender/admission/dry_plan.h"
 #include "extender/kube/json_read.h"
 #include "extender/page.h"
 #include "extender/program/agents_file.h"
@@ -60,11 +61,10 @@ jobs::Options job_options(const Config& config, const engine::Defaults& defaults
           .defaults = defaults};
 }
 
-// By the fleet as it is when a job is created.
-jobs::Choose choose_on(const Placing& placing) {
-  return [&placing](const Job& job, Policy policy, int nodes) {
-    return placing.look(
-        [&](const Desk& desk) { return jobs::choose_on(desk.fleet())(job, policy, nodes); });
+// Under the lock that the scheduler's calls take as well.
+jobs::LookAtFleet fleet_of(const Placing& placing) {
+  return [&placing](const std::function<void(const Fleet&)>& see) {
+    placing.look([&](const Desk& desk) { see(desk.fleet()); });
   };
 }
 
@@ -91,6 +91,7 @@ admission::Webhook::Seen journal_of(agent::Log& log) {
 Extender::Extender(const Config& config, const engine::Defaults& defaults,
                    std::unique_ptr<kube::Api> api, agent::Log& log)
     : log_(log),
+      job_options_(job_options(config, defaults)),
       silence_(config.agent_silence),
       api_(std::move(api)),
       elects_(config.leader_elect),
@@ -99,7 +100,7 @@ Extender::Extender(const Config& config, const engine::Defaults& defaults,
       placing_(cluster_, defaults, limits_of(config), steady_ms,
                [&log](const engine::Note& note) { log.write(note); }),
       gate_(placing_, [this] { return closed(); }),
-      webhook_(job_options(config, defaults), choose_on(placing_), journal_of(log)),
+      webhook_(job_options_, jobs::choose_by(fleet_of(placing_)), journal_of(log)),
       agent_feed_(placing_, log),
       agents_(agent_feed_, agent_options(config)),
       pods_(placing_, hostfiles_, log),
@@ -268,6 +269,19 @@ Page Extender::fleet() {
 
 Page Extender::jobs() {
   return {.body = jobs_json(placing_.look(job_rows), steady_ms())};
+}
+
+// Only who leads knows what is promised.
+Page Extender::plan(std::string_view job) {
+  const auto complaint = [](int status, const std::string& text) {
+    return Page{.status = status, .type = "text/plain; charset=utf-8", .body = text + "\n"};
+  };
+  if (const auto why = closed(); !why.empty()) {
+    return complaint(503, "Pinion's extender cannot plan now: " + why);
+  }
+  auto document = admission::dry_plan(job, job_options_, fleet_of(placing_));
+  if (!document) return complaint(400, document.error().text);
+  return {.body = *std::move(document)};
 }
 
 Page Extender::home() {

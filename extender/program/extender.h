@@ -58,8 +58,10 @@ class Extender : private Pages {
   Page fleet() override;
   Page jobs() override;
   Page home() override;
+  Page plan(std::string_view job) override;
 
   agent::Log& log_;
+  const jobs::Options job_options_;
   const std::chrono::milliseconds silence_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::unique_ptr<kube::Api> api_;

@@ -6,15 +6,14 @@ pinion_test(unit_ctl_comparison
 if(PINION_TESTS)
   pinion_library(ctl_sample
     SOURCES ${CMAKE_CURRENT_LIST_DIR}/sample.cpp
-    LINK agent_convert node_proto test_support GTest::gtest)
-  target_compile_definitions(ctl_sample PRIVATE CTL_GOLDEN_DIR="${CMAKE_CURRENT_LIST_DIR}/golden")
+    LINK agent_convert node_proto test_support)
 endif()
 
 pinion_test(unit_ctl_node
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/top_view_test.cpp ${CMAKE_CURRENT_LIST_DIR}/node_text_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/recording_test.cpp ${CMAKE_CURRENT_LIST_DIR}/interval_figures_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/duration_test.cpp ${CMAKE_CURRENT_LIST_DIR}/prometheus_test.cpp
-  LINK ctl_compare ctl_sample
+  LINK ctl_compare ctl_golden ctl_sample
   LABELS unit)
 
 # Talks to a gRPC server, which Debian does not build for sanitizers: with the integration tests, in release only.

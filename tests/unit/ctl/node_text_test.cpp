@@ -7,6 +7,7 @@
 #include "agent/api/machine.h"
 #include "ctl/container_rows.h"
 #include "ctl/draw_node.h"
+#include "tests/unit/ctl/golden.h"
 #include "tests/unit/ctl/sample.h"
 
 namespace pinion::ctl {

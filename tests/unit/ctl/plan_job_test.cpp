@@ -5,14 +5,15 @@
 #include <fstream>
 #include <iterator>
 
+#include "ctl/draw_job_plan.h"
 #include "ctl/fleet_file.h"
 #include "ctl/job_file.h"
-#include "ctl/job_plan.h"
 
 namespace pinion::ctl {
 namespace {
 
 using extender::Fleet;
+using extender::jobs::JobPlan;
 using extender::jobs::Mutation;
 using nlohmann::json;
 using testing::HasSubstr;
@@ -32,6 +33,12 @@ std::string next_block(const std::string& text, std::size_t& start, const std::s
   const auto end = text.find(to, begin + from.size());
   start = end + to.size();
   return text.substr(begin + from.size(), end - begin - from.size());
+}
+
+JobPlan plan_on(const json& object, const Fleet& fleet) {
+  auto plan = extender::jobs::plan_job(object, {}, [&](const auto& see) { see(fleet); });
+  EXPECT_TRUE(plan) << (plan ? "" : plan.error().text);
+  return plan ? *std::move(plan) : JobPlan();
 }
 
 void fill_from_page(Fleet& fleet) {
@@ -54,10 +61,11 @@ TEST(JobsPage, ItsJobsAreCutAndFindRoom) {
     ASSERT_TRUE(objects) << objects.error().text;
     for (const json& object : *objects) {
       if (object.at("kind") == "MutatingWebhookConfiguration") continue;
-      const JobPlan plan = plan_job(object, fleet, {});
-      EXPECT_EQ(plan.mutation.kind, Mutation::Kind::kChanged) << plan.mutation.text;
-      ASSERT_TRUE(plan.outcome);
-      EXPECT_TRUE(std::holds_alternative<extender::GangPlan>(*plan.outcome));
+      const JobPlan plan = plan_on(object, fleet);
+      EXPECT_EQ(plan.outcome, Mutation::Kind::kChanged) << plan.text;
+      EXPECT_FALSE(plan.workers.empty());
+      EXPECT_EQ(plan.waits, "");
+      EXPECT_FALSE(plan.nodes.empty());
       kinds.push_back(object.at("kind"));
     }
   }
@@ -71,7 +79,8 @@ TEST(JobsPage, ShowsWhatTheCommandPrints) {
   std::size_t start = 0;
   const auto objects = parse_objects(next_block(text, start, "```yaml\n", "```\n"));
   ASSERT_TRUE(objects && !objects->empty());
-  const std::string drawn = draw_job_plan(plan_job(objects->front(), fleet, {}), fleet);
+  const JobPlan plan = plan_on(objects->front(), fleet);
+  const std::string drawn = draw_job_plan(plan) + "\n" + draw_job_picture(plan, {});
   EXPECT_THAT(text, HasSubstr("```\n" + drawn + "```\n"));
 }
 
@@ -84,21 +93,28 @@ TEST(JobPlan, SaysWhyAGangWouldWait) {
       json::parse(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","annotations":
     {"pinion.dev/tasks":"4","pinion.dev/memory-per-task":"1Mi"}},"spec":{"completionMode":"Indexed",
     "parallelism":4,"completions":4,"template":{"spec":{"containers":[{"name":"c"}]}}}})");
-  const JobPlan plan = plan_job(job, fleet, {});
-  EXPECT_THAT(draw_job_plan(plan, fleet), HasSubstr("It would wait: needs 4 x 1 CPU and 1 MiB"));
-  const json data = job_plan_json(plan, fleet);
+  const JobPlan plan = plan_on(job, fleet);
+  EXPECT_THAT(draw_job_plan(plan), HasSubstr("It would wait: needs 4 x 1 CPU and 1 MiB"));
+  EXPECT_EQ(draw_job_picture(plan, {}), "");
+  const json data = to_json(plan);
   EXPECT_THAT(data.at("waits").get<std::string>(), HasSubstr("needs 4 x 1 CPU and 1 MiB"));
   EXPECT_EQ(data.at("workers").size(), 4U);
-  EXPECT_EQ(job.patch(data.at("patch")), plan.after);
+  EXPECT_EQ(job.patch(data.at("patch"))
+                .at("spec")
+                .at("template")
+                .at("metadata")
+                .at("annotations")
+                .at("pinion.dev/gang-size"),
+            "4");
 }
 
 TEST(JobPlan, SaysWhyAJobIsRefused) {
   const Fleet fleet;
   const json job = json::parse(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j",
     "annotations":{"pinion.dev/tasks":"-1"}}})");
-  const JobPlan plan = plan_job(job, fleet, {});
-  EXPECT_THAT(draw_job_plan(plan, fleet), HasSubstr("Job j: refused: annotation pinion.dev/tasks"));
-  EXPECT_EQ(job_plan_json(plan, fleet).at("outcome"), "refused");
+  const JobPlan plan = plan_on(job, fleet);
+  EXPECT_THAT(draw_job_plan(plan), HasSubstr("Job j: refused: annotation pinion.dev/tasks"));
+  EXPECT_EQ(to_json(plan).at("outcome"), "refused");
 }
 
 TEST(JobFile, HasTheTypesThatKubectlSends) {

@@ -1,12 +1,5 @@
 #include "tests/unit/ctl/sample.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include "agent/api/machine.h"
 #include "tests/support/machine.h"
 
@@ -167,17 +160,6 @@ v1::Snapshot large_sample() {
   containers.push_back(
       {.name = "kube-system/kube-proxy-9vl8n/kube-proxy", .used = 0.002, .migrations = 0.1});
   return sample_of(machine, containers);
-}
-
-void expect_golden(const std::string& name, const std::string& got) {
-  const std::filesystem::path path = std::filesystem::path(CTL_GOLDEN_DIR) / name;
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path, std::ios::binary) << got;
-    return;
-  }
-  std::ifstream file(path, std::ios::binary);
-  const std::string expected{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(got, expected) << "UPDATE_GOLDEN=1 rewrites " << path;
 }
 
 }  // namespace pinion::ctl

@@ -32,8 +32,4 @@ v1::Snapshot large_sample();
 topology::Topology small_machine();
 topology::Topology large_machine();
 
-// Compares with the file of that name beside the tests; UPDATE_GOLDEN=1 in the environment rewrites
-// it.
-void expect_golden(const std::string& name, const std::string& got);
-
 }  // namespace pinion::ctl

@@ -11,6 +11,7 @@
 
 #include "ctl/core_bar.h"
 #include "tests/support/machine.h"
+#include "tests/unit/ctl/golden.h"
 #include "tests/unit/ctl/sample.h"
 
 namespace pinion::ctl {

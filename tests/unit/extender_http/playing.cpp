@@ -58,6 +58,27 @@ bool PlayedCallbacks::wait_for_held(std::size_t count) {
   return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return held_ == count; });
 }
 
+Page PlayedPages::plan(std::string_view job) {
+  if (job == "malformed") return {.status = 400, .type = "text/plain", .body = "body: no JSON\n"};
+  std::unique_lock lock(mutex_);
+  planning_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return !hold_; });
+  planning_ = false;
+  return {.body = R"({"planned":)" + std::string(job) + "}"};
+}
+
+void PlayedPages::hold_plans(bool held) {
+  const std::lock_guard lock(mutex_);
+  hold_ = held;
+  changed_.notify_all();
+}
+
+bool PlayedPages::wait_for_plan() {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return planning_; });
+}
+
 Result<std::string> PlayedAdmission::answer(std::string_view body) {
   if (body == "malformed") return failure(Errc::kInvalid, "request: missing");
   return R"({"seen":)" + std::string(body) + "}";

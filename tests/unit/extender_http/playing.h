@@ -47,6 +47,18 @@ class PlayedPages : public Pages {
   Page fleet() override { return {.body = "[]"}; }
   Page jobs() override { return {.body = "{}"}; }
   Page home() override { return {.type = "text/html", .body = "<!doctype html>"}; }
+  // Answers with what it was sent; "malformed" is no job. Waits while it is told to.
+  Page plan(std::string_view job) override;
+
+  void hold_plans(bool held);
+  // Waits until a plan is being made; false after 30 s.
+  bool wait_for_plan();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool hold_ = false;
+  bool planning_ = false;
 };
 
 // Answers with what it was sent; the text "malformed" is no review.

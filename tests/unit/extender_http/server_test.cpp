@@ -33,6 +33,7 @@ TEST(Server, AnswersAllCallsOnOneConnection) {
             R"({"Pod":{"metadata":{"name":"p","namespace":"n","uid":"u"}},"NodeNameToMetaVictims":{"a":{}}})"));
     EXPECT_EQ(preempt.body, R"({"NodeNameToMetaVictims":{"a":{"Pods":[],"NumPDBViolations":0}}})");
     EXPECT_EQ(ask(client, post("/mutate?timeout=10s", "{}")).body, R"({"seen":{}})");
+    EXPECT_EQ(ask(client, post("/v1/plan", "{}")).body, R"({"planned":{}})");
     EXPECT_THAT(preempt.head, HasSubstr("Content-Type: application/json\r\n"));
     EXPECT_THAT(preempt.head, Not(HasSubstr("Content-Encoding")));
   }
@@ -45,6 +46,7 @@ TEST(Server, AnswersBelowAPrefix) {
   const Playing playing({.listen = {}, .prefix = "/pinion/v1"});
   RawClient client(playing.server->address());
   EXPECT_EQ(ask(client, post("/pinion/v1/filter", filter_body())).status, 200);
+  EXPECT_EQ(ask(client, post("/v1/plan", "{}")).status, 200);  // as the other pages
   EXPECT_EQ(ask(client, post("/filter", filter_body())).status, 404);
 }
 
@@ -87,6 +89,32 @@ TEST(Server, SaysWhatIsWrongWithAReviewAndGoesOn) {
   EXPECT_EQ(answer.body, "pinion-extender: mutate: request: missing\n");
   EXPECT_EQ(ask(client, post("/mutate", "{}")).status, 200);
   EXPECT_EQ(playing.server->figures().verbs[4].malformed, 1U);
+}
+
+TEST(Server, SaysWhatIsWrongWithAJobAndGoesOn) {
+  const Playing playing;
+  RawClient client(playing.server->address());
+  const Answer answer = ask(client, post("/v1/plan", "malformed"));
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(answer.body, "body: no JSON\n");
+  EXPECT_EQ(ask(client, post("/v1/plan", "{}")).status, 200);
+  EXPECT_EQ(playing.server->figures().verbs[5].malformed, 1U);
+}
+
+TEST(Server, MakesOnePlanAtATime) {
+  Playing playing;
+  playing.pages.hold_plans(true);
+  RawClient first(playing.server->address());
+  first.send(post("/v1/plan", "1"));
+  ASSERT_TRUE(playing.pages.wait_for_plan());
+  RawClient second(playing.server->address());
+  const Answer answer = ask(second, post("/v1/plan", "2"));
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.body, "pinion-extender: plan: another one is being made: try again\n");
+  EXPECT_EQ(ask(second, post("/filter", filter_body())).status, 200);
+  playing.pages.hold_plans(false);
+  EXPECT_EQ(read_answer(first).body, R"({"planned":1})");
+  EXPECT_EQ(ask(second, post("/v1/plan", "3")).body, R"({"planned":3})");
 }
 
 TEST(Server, WithoutAWebhookThereIsNoSuchCall) {
@@ -132,6 +160,7 @@ TEST_P(Refused, WithAReasonAndTheNextIsServed) {
   options.limits.body_bytes = 1000;
   options.limits.bind_body_bytes = 200;
   options.limits.review_body_bytes = 300;
+  options.limits.plan_body_bytes = 400;
   if (GetParam().slow) {
     options.limits.headers = std::chrono::seconds(1);
     options.limits.body = std::chrono::seconds(1);
@@ -155,6 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "a body of 1001 bytes; at most 1000"},
         RefusedCase{"oversize_bind", post("/bind", std::string(201, ' ')), 413, "at most 200"},
         RefusedCase{"oversize_review", post("/mutate", std::string(301, ' ')), 413, "at most 300"},
+        RefusedCase{"oversize_plan", post("/v1/plan", std::string(401, ' ')), 413, "at most 400"},
         RefusedCase{"a_terabyte", "POST /filter HTTP/1.1\r\nContent-Length: 1099511627776\r\n\r\n",
                     413, "at most 1000"},
         RefusedCase{"unknown_call", post("/other", "{}"), 404, "no such call"},

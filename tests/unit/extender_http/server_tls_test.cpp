@@ -123,6 +123,7 @@ TEST_F(ServerTls, CallsNeedACertificateOfTheClientsCaAndProbesDoNot) {
   EXPECT_EQ(probe.Get("/livez")->status, 200);
   EXPECT_EQ(probe.Get("/metrics")->status, 200);
   EXPECT_EQ(probe.Get("/v1/fleet")->status, 403);
+  EXPECT_EQ(probe.Post("/v1/plan", "{}", "application/json")->status, 403);
   // The API server shows its webhooks no certificate.
   EXPECT_EQ(probe.Post("/mutate", "{}", "application/json")->status, 200);
 }

@@ -1,0 +1,25 @@
+// Asks a running extender what it would make of a job.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "extender/jobs/job_plan.h"
+
+namespace pinion::ctl {
+
+struct ExtenderOptions {
+  std::string url;  // "https://HOST:PORT", with a path in front of /v1 where a proxy wants one
+  std::string ca;   // PEM file: who must have signed its certificate; empty: the system's
+  std::string certificate;  // ours, PEM file; empty: none is shown
+  std::string key;          // of it
+};
+
+// Connects, asks once and ends. Errors: kInvalid for the options and for a job that the extender
+// cannot read, kUnavailable (nobody there, no answer in 30 s, one above 64 MiB, or the extender
+// says that it cannot now), all with its words.
+Result<extender::jobs::JobPlan> plan_at_extender(const ExtenderOptions& options,
+                                                 const nlohmann::json& job);
+
+}  // namespace pinion::ctl

@@ -1,0 +1,18 @@
+#include "extender/admission/dry_plan.h"
+
+#include "extender/admission/body.h"
+#include "extender/kube/json_read.h"
+
+namespace pinion::extender::admission {
+
+Result<std::string> dry_plan(std::string_view job, const jobs::Options& options,
+                             const jobs::LookAtFleet& look) {
+  const auto object = parse_body(job);
+  if (!object) return failure(object.error());
+  if (!object->is_object()) return failure(Errc::kInvalid, "body: not an object");
+  const auto plan = jobs::plan_job(*object, options, look, kMaxLivePlan);
+  if (!plan) return failure(plan.error());
+  return kube::json_dump(to_json(*plan));
+}
+
+}  // namespace pinion::extender::admission

@@ -1,0 +1,216 @@
+// pinionctl plan-job --extender: the same plan over a socket as by the fleet itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "ctl/extender_client.h"
+#include "ctl/fleet_file.h"
+#include "extender/admission/dry_plan.h"
+#include "extender/http/server.h"
+#include "extender/service/placing.h"
+#include "tests/support/tree.h"
+#include "tests/unit/api/certificates.h"
+
+namespace pinion::ctl {
+namespace {
+
+using agent::api::files_of;
+using extender::Fleet;
+using extender::Page;
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr const char* kFleet =
+    "[{name: node, count: 4, topology: 'synthetic:package:2 core:8 pu:1', reserved-cpus: '0'}]";
+
+json job_of(int workers) {
+  json job = json::parse(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"wind",
+    "annotations":{"pinion.dev/cpus-per-task":"3","pinion.dev/memory-per-task":"1Mi"}},
+    "spec":{"completionMode":"Indexed","template":{"spec":{"containers":[{"name":"c"}]}}}})");
+  job["spec"]["parallelism"] = job["spec"]["completions"] = workers;
+  job["metadata"]["annotations"]["pinion.dev/tasks"] = std::to_string(workers);
+  return job;
+}
+
+class NoCluster : public extender::Cluster {
+ public:
+  Status bind(const extender::PodRef& /*pod*/, const std::string& /*node*/,
+              const std::map<std::string, std::string>& /*annotations*/) override {
+    return {};
+  }
+  void wake(const extender::PodRef& /*pod*/) override {}
+  void nominate(const extender::PodRef& /*pod*/, const std::string& /*node*/) override {}
+};
+
+void read_fleet(Fleet& fleet) {
+  const auto nodes = parse_fleet_file(kFleet);
+  ASSERT_TRUE(nodes && fill_fleet(*nodes, fleet));
+}
+
+// The desk and its pages, as the extender has them.
+class Live : public extender::Pages {
+ public:
+  Live()
+      : placing_(
+            cluster_, {}, {}, [] { return std::int64_t{0}; }, [](const auto& /*note*/) {}) {
+    Fleet fleet;
+    read_fleet(fleet);
+    for (const auto& [name, index] : fleet.by_name()) {
+      const extender::MachineKind& kind = *fleet.node(index).kind;
+      extender::NodeReport report;
+      report.name = name;
+      report.topology = kind.topology;
+      report.reserved = kind.reserved;
+      report.instance = "agent";
+      placing_.tell([&](extender::Desk& desk, std::int64_t now) {
+        EXPECT_TRUE(desk.report(report, now));
+        return 0;
+      });
+    }
+  }
+
+  std::string start(extender::TlsFiles tls = {}) {
+    const bool secure = !tls.certificate.empty();
+    auto started = extender::Server::start(
+        {.listen = "127.0.0.1:0", .prefix = "/pinion", .tls = std::move(tls)}, placing_, *this);
+    EXPECT_TRUE(started) << (started ? "" : started.error().text);
+    if (!started) return {};
+    server_ = *std::move(started);
+    return (secure ? "https://" : "http://") + server_->address();
+  }
+  std::size_t promises() {
+    return placing_.look([](const extender::Desk& desk) { return desk.fleet().promises(); });
+  }
+  extender::Placing& placing() { return placing_; }
+  void close(std::string why) { closed_ = std::move(why); }
+
+  std::string not_live() override { return {}; }
+  std::string not_ready() override { return {}; }
+  Page metrics(std::string_view /*accept*/) override { return {}; }
+  Page fleet() override { return {}; }
+  Page jobs() override { return {}; }
+  Page home() override { return {}; }
+  Page plan(std::string_view job) override {
+    if (!closed_.empty()) return {.status = 503, .type = "text/plain", .body = closed_};
+    auto document = extender::admission::dry_plan(job, {}, [this](const auto& see) {
+      placing_.look([&](const extender::Desk& desk) { see(desk.fleet()); });
+    });
+    if (document) return {.body = *std::move(document)};
+    return {.status = 400, .type = "text/plain", .body = document.error().text + "\n"};
+  }
+
+ private:
+  NoCluster cluster_;
+  extender::Placing placing_;
+  std::string closed_;
+  std::unique_ptr<extender::Server> server_;
+};
+
+std::string error_of(const ExtenderOptions& options, const json& job) {
+  const auto plan = plan_at_extender(options, job);
+  return plan ? "none" : plan.error().text;
+}
+
+TEST(PlanAtExtender, IsThatOfTheSameFleetInAFile) {
+  Live live;
+  Fleet fleet;
+  read_fleet(fleet);
+  const ExtenderOptions options{.url = live.start() + "/", .ca = {}, .certificate = {}, .key = {}};
+  for (const json& job : {job_of(6), job_of(60), json{{"kind", "Pod"}}}) {
+    const auto here = extender::jobs::plan_job(job, {}, [&](const auto& see) { see(fleet); });
+    const auto there = plan_at_extender(options, job);
+    ASSERT_TRUE(here);
+    ASSERT_TRUE(there) << there.error().text;
+    EXPECT_EQ(*there, *here);
+  }
+}
+
+TEST(PlanAtExtender, PromisesNothing) {
+  Live live;
+  const ExtenderOptions options{.url = live.start(), .ca = {}, .certificate = {}, .key = {}};
+  const auto first = plan_at_extender(options, job_of(16));
+  ASSERT_TRUE(first) << first.error().text;
+  EXPECT_EQ(first->waits, "");
+  EXPECT_EQ(live.promises(), 0U);
+  const auto second = plan_at_extender(options, job_of(16));
+  ASSERT_TRUE(second) << second.error().text;
+  EXPECT_EQ(*second, *first);
+}
+
+// For the thread sanitizer above all: the scheduler asks on while plans are made.
+TEST(PlanAtExtender, GoesBesideTheScheduler) {
+  Live live;
+  const ExtenderOptions options{.url = live.start(), .ca = {}, .certificate = {}, .key = {}};
+  std::atomic<bool> over = false;
+  std::thread scheduler([&] {
+    for (int i = 0; !over; ++i) {
+      extender::wire::FilterAsk ask;
+      ask.pod.uid = "u" + std::to_string(i % 50);
+      ask.pod.name_space = "n";
+      ask.pod.name = "p";
+      ask.pod.qos = engine::Qos::kGuaranteed;
+      ask.pod.containers = {{.name = "c",
+                             .kind = extender::wire::ContainerView::Kind::kMain,
+                             .resources = {.requests = {.cpu_milli = 1000, .memory_bytes = 1},
+                                           .limits = {.cpu_milli = 1000, .memory_bytes = 1}}}};
+      ask.nodes.emplace_back().name = "node-1";
+      EXPECT_FALSE(live.placing().filter(ask).nodes.empty());
+    }
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(plan_at_extender(options, job_of(4)));
+  over = true;
+  scheduler.join();
+}
+
+TEST(PlanAtExtender, SaysWhatIsWrong) {
+  Live live;
+  const ExtenderOptions options{.url = live.start(), .ca = {}, .certificate = {}, .key = {}};
+  EXPECT_THAT(error_of(options, json::array()), HasSubstr("400: body: not an object"));
+  EXPECT_THAT(error_of(options, job_of(1025)), HasSubstr("1025 workers; at most 1024"));
+  live.close("Pinion's extender cannot plan now: another replica leads");
+  EXPECT_THAT(error_of(options, job_of(1)), HasSubstr("503: Pinion's extender cannot plan now"));
+  EXPECT_THAT(error_of({.url = options.url + "/elsewhere", .ca = {}, .certificate = {}, .key = {}},
+                       job_of(1)),
+              HasSubstr("404"));
+  EXPECT_THAT(error_of({.url = "127.0.0.1:1", .ca = {}, .certificate = {}, .key = {}}, job_of(1)),
+              HasSubstr("no URL"));
+  EXPECT_THAT(
+      error_of({.url = options.url, .ca = "ca.pem", .certificate = {}, .key = {}}, job_of(1)),
+      HasSubstr("no https"));
+  EXPECT_THAT(
+      error_of({.url = "https://127.0.0.1:1", .ca = {}, .certificate = "c", .key = {}}, job_of(1)),
+      HasSubstr("together"));
+  EXPECT_THAT(
+      error_of({.url = "http://127.0.0.1:1", .ca = {}, .certificate = {}, .key = {}}, job_of(1)),
+      HasSubstr("http://127.0.0.1:1: "));
+}
+
+TEST(PlanAtExtender, ShowsItsCertificateWhereOneIsWanted) {
+  if (!agent::api::has_openssl()) GTEST_SKIP() << "there is no openssl command";
+  const test_support::TempDir folder;
+  for (const char* name : {"one", "two"}) {
+    ASSERT_TRUE(agent::api::make_certificates(folder.path(), name));
+  }
+  const auto server = files_of(folder.path(), "one", "server");
+  const auto client = files_of(folder.path(), "one", "client");
+  Live live;
+  const std::string url =
+      live.start({.certificate = server.certificate, .key = server.key, .client_ca = client.ca});
+  const auto good = plan_at_extender(
+      {.url = url, .ca = client.ca, .certificate = client.certificate, .key = client.key},
+      job_of(4));
+  ASSERT_TRUE(good) << good.error().text;
+  EXPECT_EQ(good->workers.size(), 4U);
+  EXPECT_THAT(error_of({.url = url, .ca = client.ca, .certificate = {}, .key = {}}, job_of(4)),
+              HasSubstr("403: pinion-extender: plan: this needs a client certificate"));
+  const auto other = files_of(folder.path(), "two", "client");
+  EXPECT_NE(
+      error_of({.url = url, .ca = other.ca, .certificate = client.certificate, .key = client.key},
+               job_of(4)),
+      "none");
+}
+
+}  // namespace
+}  // namespace pinion::ctl
