@@ -20,6 +20,23 @@ struct Answer {
   std::string body;
 };
 
+std::string words_of(httplib::Error error) {
+  switch (error) {
+    case httplib::Error::Connection:
+      return "nobody can be reached there";
+    case httplib::Error::Read:
+      return "no answer in " + std::to_string(kReadSeconds) + " s, or it was cut off";
+    case httplib::Error::Canceled:
+      return "an answer above " + std::to_string(kMaxAnswer >> 20U) + " MiB";
+    case httplib::Error::SSLLoadingCerts:
+      return "the file of --ca is no certificate in PEM";
+    case httplib::Error::SSLServerVerification:
+      return "its certificate is for another name, or --ca has not signed it";
+    default:
+      return "asking it failed: " + httplib::to_string(error);
+  }
+}
+
 Status check(const ExtenderOptions& options, const HttpAddress& address) {
   const bool tls = address.origin.rfind("https://", 0) == 0;
   const bool files = !options.ca.empty() || !options.certificate.empty() || !options.key.empty();
@@ -51,7 +68,7 @@ Result<Answer> post(const ExtenderOptions& options, const HttpAddress& address, 
     return true;
   };
   const auto response = http.send(request);
-  if (!response) return failure(Errc::kUnavailable, httplib::to_string(response.error()));
+  if (!response) return failure(Errc::kUnavailable, words_of(response.error()));
   answer.status = response->status;
   return answer;
 }

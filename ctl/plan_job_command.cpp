@@ -120,7 +120,7 @@ int run(const Options& options) {
 }
 
 void add_fleet_options(CLI::App& command, Options& options) {
-  auto* from = command.add_option_group("fleet", "Where the workers would go, one of");
+  auto* from = command.add_option_group("fleet", "Where the workers would go");
   from->add_option("--fleet", options.fleet, "YAML or JSON list of nodes (docs/jobs.md)")
       ->type_name("FILE");
   auto* live = from->add_option("--extender", options.extender.url,
