@@ -50,6 +50,7 @@ json pod_object(const PodShape& shape) {
                {{"containers",
                  json::array({{{"name", "main"}, {"image", "none"}, {"resources", resources}}})}}}};
   if (!shape.annotations.empty()) pod["metadata"]["annotations"] = shape.annotations;
+  if (!shape.labels.empty()) pod["metadata"]["labels"] = shape.labels;
   if (!shape.priority_class.empty()) pod["spec"]["priorityClassName"] = shape.priority_class;
   if (!shape.scheduler.empty()) pod["spec"]["schedulerName"] = shape.scheduler;
   return pod;

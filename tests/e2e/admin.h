@@ -26,6 +26,7 @@ struct PodShape {
   int milli_cpus = 1000;
   int memory_mib = 64;
   std::map<std::string, std::string> annotations = {};
+  std::map<std::string, std::string> labels = {};
   bool burstable = false;           // requests without limits
   std::string priority_class = {};  // empty: none
   std::string scheduler = {};       // empty: the default one

@@ -5,11 +5,13 @@
 #include <cstdlib>
 
 #include "extender/kube/json_read.h"
+#include "tests/e2e/crd.h"
 #include "tests/e2e/scene.h"
 
 namespace pinion::e2e {
 namespace {
 
+using nlohmann::json;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -97,6 +99,37 @@ TEST_F(Placing, TwoGangsThatEachCouldTakeHalfDoNotBlockEachOther) {
   ASSERT_TRUE(wait_in_vain(names(second)));
   remove(names(first));
   EXPECT_TRUE(run(names(second)));
+}
+
+// A PodGroup as the MPI operator makes one: the launcher counts, and asks for no whole CPU here.
+TEST_F(Placing, APodGroupStartsTogetherAndMoreOfItLater) {
+  ASSERT_TRUE(ok(add_crd(admin().api(), kPodGroup)));
+  start(1);  // two holes of 16
+  const auto of_group = [](PodShape pod) {
+    pod.labels = {{"scheduling.x-k8s.io/pod-group", "j1"}};
+    return pod;
+  };
+  add(PodShape{.name = "filler", .milli_cpus = 12'000});
+  ASSERT_TRUE(run({"filler"}));
+  add(of_group({.name = "launcher", .milli_cpus = 500, .burstable = true}));
+  const std::vector<std::string> workers{"worker-0", "worker-1", "worker-2"};
+  for (const std::string& name : workers) add(of_group({.name = name, .milli_cpus = 8000}));
+  ASSERT_TRUE(wait_in_vain(workers));
+  EXPECT_THAT(why_unscheduled(pods().now().at("worker-0")), HasSubstr("waits for its PodGroup j1"));
+
+  const json group = {{"apiVersion", "scheduling.x-k8s.io/v1alpha1"},
+                      {"kind", "PodGroup"},
+                      {"metadata", {{"name", "j1"}, {"namespace", "default"}}},
+                      {"spec", {{"minMember", 4}}}};
+  ASSERT_TRUE(ok(admin().api().create(path_of(kPodGroup), group)));
+  ASSERT_TRUE(pods().wait_for("worker-0", [](const auto& pod) {
+    return why_unscheduled(pod).find("needs 3 x 8 CPUs") != std::string::npos;
+  }));
+  EXPECT_EQ(bound(workers), 0) << "two of them have room";
+  remove({"filler"});
+  ASSERT_TRUE(run(workers));
+  add(of_group({.name = "worker-3", .milli_cpus = 4000}));
+  EXPECT_TRUE(run({"worker-3"})) << "one more than the group needs";
 }
 
 }  // namespace

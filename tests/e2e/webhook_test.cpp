@@ -10,6 +10,7 @@
 #include "extender/kube/base64.h"
 #include "extender/kube/json_read.h"
 #include "tests/e2e/cluster_test.h"
+#include "tests/e2e/crd.h"
 #include "tests/e2e/extender_process.h"
 #include "tests/e2e/fake_nodes.h"
 #include "tests/support/machine.h"
@@ -47,39 +48,6 @@ json asking(const std::string& name, const json& annotations) {
   return object;
 }
 
-struct Crd {
-  const char* group;
-  const char* version;
-  const char* kind;
-  const char* plural;
-};
-constexpr Crd kMpiJob{"kubeflow.org", "v2beta1", "MPIJob", "mpijobs"};
-constexpr Crd kJobSet{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"};
-constexpr Crd kVolcanoJob{"batch.volcano.sh", "v1alpha1", "Job", "jobs"};
-
-std::string path_of(const Crd& crd) {
-  return std::string("/apis/") + crd.group + "/" + crd.version + "/namespaces/default/" +
-         crd.plural;
-}
-
-// Takes any content: the kinds' own schemas are not to be had here.
-json crd_object(const Crd& crd) {
-  const json any = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-  std::string singular(crd.kind);
-  for (char& c : singular) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return {{"apiVersion", "apiextensions.k8s.io/v1"},
-          {"kind", "CustomResourceDefinition"},
-          {"metadata", {{"name", std::string(crd.plural) + "." + crd.group}}},
-          {"spec",
-           {{"group", crd.group},
-            {"scope", "Namespaced"},
-            {"names", {{"kind", crd.kind}, {"plural", crd.plural}, {"singular", singular}}},
-            {"versions", json::array({{{"name", crd.version},
-                                       {"served", true},
-                                       {"storage", true},
-                                       {"schema", {{"openAPIV3Schema", any}}}}})}}}};
-}
-
 class Webhook : public ClusterTest<Webhook> {
  public:
   static ClusterOptions options() { return {.controller_manager = true}; }
@@ -108,19 +76,14 @@ class Webhook : public ClusterTest<Webhook> {
                                           {"--tls-cert", tls.certificate, "--tls-key", tls.key});
     ASSERT_TRUE(ok(started));
     extender() = *std::move(started);
-    for (const Crd& crd : {kMpiJob, kJobSet, kVolcanoJob}) add_crd(crd);
+    for (const Crd& crd : {kMpiJob, kJobSet, kVolcanoJob}) {
+      ASSERT_TRUE(ok(add_crd(api(), crd))) << crd.plural;
+    }
     // Without it no pod is admitted; a controller makes it.
     ASSERT_TRUE(eventually([&] {
       return api().get("/api/v1/namespaces/default/serviceaccounts/default").has_value();
     }));
     register_webhook(text_of(tls.ca));
-  }
-
-  void add_crd(const Crd& crd) {
-    const auto made =
-        api().create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd_object(crd));
-    ASSERT_TRUE(ok(made));
-    ASSERT_TRUE(eventually([&] { return api().list(path_of(crd)).has_value(); })) << crd.plural;
   }
 
   void register_webhook(const std::string& ca) {
