@@ -22,6 +22,8 @@ class Mirror {
   [[nodiscard]] const std::map<std::string, v1::Container>& containers() const {
     return containers_;  // by id
   }
+  // The node's machine, which is large, is needed no more until it changes.
+  void forget_machine() { node_.clear_machine(); }
   // As the agent would send it now.
   [[nodiscard]] v1::Snapshot snapshot() const;
 

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "agent/api/channel.h"
-#include "agent/api/machine.h"
 #include "agent/api/mirror.h"
+#include "extender/agents/machines.h"
 #include "extender/agents/node_report.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
 
@@ -94,9 +94,10 @@ class Agents::Loop {
       }
       const bool machine = message_.has_snapshot() || message_.change().node().has_machine();
       if (machine) {
-        auto topology = agent::api::topology_of(mirror_.node().machine());
+        auto topology = loop_.machines_.of(mirror_.node().machine());
         if (!topology) return failure(topology.error());
-        machine_ = std::make_shared<const topology::Topology>(*std::move(topology));
+        machine_ = *std::move(topology);
+        mirror_.forget_machine();
       }
       auto report = report_of(mirror_, machine_);
       if (!report) return failure(report.error());
@@ -136,6 +137,7 @@ class Agents::Loop {
 
   AgentSink& sink_;
   const AgentOptions options_;
+  Machines machines_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Followed> followed_;  // by node

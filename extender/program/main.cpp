@@ -1,7 +1,9 @@
 // pinion-extender: reads the configuration, runs until it is told to end. Nothing is decided here.
 #include <google/protobuf/stubs/logging.h>
 #include <poll.h>
+#include <sys/resource.h>
 
+#include <cstring>
 #include <iostream>
 
 #include "agent/ready_file.h"
@@ -22,11 +24,26 @@ constexpr const char* kAbout =
     "go all at once or not at all. Flags win over the file given with --config;\n"
     "docs/kubernetes.md explains every setting.";
 
+// Each agent's stream is an open file, and so is each connection of the scheduler; systemd and many
+// container runtimes allow 1024 unless asked for more.
+void raise_open_files(agent::Log& log) {
+  rlimit files{};
+  bool raised = getrlimit(RLIMIT_NOFILE, &files) == 0;
+  files.rlim_cur = files.rlim_max;
+  raised = raised && setrlimit(RLIMIT_NOFILE, &files) == 0;
+  if (raised) {
+    log.info("open files", {{"limit", std::to_string(files.rlim_cur)}});
+  } else {
+    log.warn("the limit of open files cannot be raised", {{"why", std::strerror(errno)}});
+  }
+}
+
 Status run(const Config& config) {
   const auto signals = take_signals();
   if (!signals) return failure(signals.error());
   agent::Log log(config.log_level,
                  config.log_format == "json" ? agent::LogFormat::kJson : agent::LogFormat::kText);
+  raise_open_files(log);
   const auto extender = Extender::start(config, log);
   if (!extender) return failure(extender.error());
   log.info("started", {{"version", agent::kVersion}, {"listen", (*extender)->address()}});

@@ -1,0 +1,252 @@
+// What thousands of agents' streams cost the extender: the product's streams and desk in this
+// process, the agents' side in another one, which plays all of them with one server of the product
+// on as many connections.
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "agent/api/server.h"
+#include "extender/agents/agents.h"
+#include "extender/desk/desk.h"
+#include "tests/support/tree.h"
+#include "tests/unit/api/samples.h"
+
+namespace pinion {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+
+struct Load {
+  int agents = 5000;
+  int containers = 8;  // ranks with cores of their own on each node, of 8 CPUs each
+  int watch_s = 20;    // in which nothing but rates changes
+};
+
+// --- the agents' side
+
+topology::Topology node_of_128_cpus() {
+  return test_support::machine({.packages = 2, .l3s_per_node = 8, .cores_per_l3 = 8});
+}
+
+// Serves until it is killed. One node's picture serves all, each with a stream of its own; all that
+// was measured changes every second, and the placement when a line comes from `orders`.
+bool play_agents(const std::string& socket, const Load& load, int orders) {
+  agent::Published<agent::NodeView> views;
+  agent::Published<metrics::Sample> samples;
+  agent::NodeView view = agent::api::empty_view(node_of_128_cpus());
+  std::vector<std::string> ids;
+  for (int i = 0; i < load.containers; ++i) {
+    ids.push_back("c" + std::to_string(i));
+    if (!agent::api::place(view, agent::api::request(ids.back(), 8))) return false;
+  }
+  agent::api::ApiOptions options;
+  options.listen = "unix:" + socket;
+  options.name = {"node", "1", "instance"};
+  options.watch.most = static_cast<std::size_t>(load.agents);
+  views.publish(std::make_shared<const agent::NodeView>(view));
+  const auto server = agent::api::ApiServer::start(options, views, samples);
+  if (!server) {
+    std::fprintf(stderr, "%s\n", server.error().text.c_str());
+    return false;
+  }
+  std::thread changes([&] {
+    for (char order = 0; read(orders, &order, 1) == 1;) {
+      ++view.generation;
+      views.publish(std::make_shared<const agent::NodeView>(view));
+    }
+  });
+  for (std::uint64_t pass = 1;; ++pass) {
+    std::vector<metrics::ContainerFigures> figures;
+    for (const std::string& id : ids) {
+      figures.push_back(agent::api::figures(id));
+      figures.back().rates.l3_misses_per_second = 1e6 * static_cast<double>(pass);
+    }
+    samples.publish(
+        std::make_shared<const metrics::Sample>(agent::api::sample(pass, std::move(figures))));
+    std::this_thread::sleep_for(seconds(1));
+  }
+}
+
+// --- the extender's side
+
+class Listener : public extender::AgentSink {
+ public:
+  void reported(const std::string& node, extender::NodeReport report) override {
+    const std::lock_guard lock(mutex_);
+    if (!desk_.report(std::move(report), 0)) std::abort();
+    reported_.insert(node);
+    changed_.notify_all();
+  }
+  void measured(const std::string& node, extender::MissRates rates) override {
+    const std::lock_guard lock(mutex_);
+    desk_.measured(node, std::move(rates));
+    ++measured_;
+  }
+  void heard(const std::string&) override { ++heard_; }
+  void trouble(const std::string&, const Error&, milliseconds) override { ++troubles_; }
+
+  // From now on.
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    reported_.clear();
+  }
+  // False: not that many nodes have reported within two minutes.
+  bool wait_for(std::size_t nodes) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, seconds(120), [&] { return reported_.size() >= nodes; });
+  }
+  [[nodiscard]] std::uint64_t measured() const { return measured_; }
+  [[nodiscard]] std::uint64_t heard() const { return heard_; }
+  [[nodiscard]] std::uint64_t troubles() const { return troubles_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  extender::Desk desk_{engine::Defaults(), extender::DeskLimits()};
+  std::set<std::string> reported_;
+  std::atomic<std::uint64_t> measured_ = 0;
+  std::atomic<std::uint64_t> heard_ = 0;
+  std::atomic<std::uint64_t> troubles_ = 0;
+};
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return of(usage.ru_utime) + of(usage.ru_stime);
+}
+
+// A number of /proc/self/status.
+long status_of_self(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != name + ":") continue;
+    long number = 0;
+    status >> number;
+    return number;
+  }
+  return 0;
+}
+
+double since(Clock::time_point begun) {
+  return std::chrono::duration<double>(Clock::now() - begun).count();
+}
+
+bool measure(const Load& load, const std::vector<extender::AgentAddress>& agents,
+             milliseconds rates, const std::function<bool()>& change) {
+  Listener listener;
+  extender::AgentOptions options;
+  options.rates = rates;
+  extender::Agents streams(listener, options);
+  const double cpu_before = cpu_seconds();
+  const auto begun = Clock::now();
+  if (!streams.follow(agents) || !listener.wait_for(agents.size())) return false;
+  std::printf("  first report of all: %.1f s, %.1f s CPU; %ld MiB resident, %ld threads\n",
+              since(begun), cpu_seconds() - cpu_before, status_of_self("VmRSS") / 1024,
+              status_of_self("Threads"));
+
+  const double cpu_watching = cpu_seconds();
+  const auto watching = Clock::now();
+  std::this_thread::sleep_for(seconds(load.watch_s));
+  std::printf(
+      "  watching: %.1f %% of one CPU; %.0f messages of rates and %.0f heartbeats a second\n",
+      100 * (cpu_seconds() - cpu_watching) / since(watching),
+      static_cast<double>(listener.measured()) / since(watching),
+      static_cast<double>(listener.heard()) / since(watching));
+
+  listener.forget();
+  const double cpu_changing = cpu_seconds();
+  const auto changing = Clock::now();
+  if (!change() || !listener.wait_for(agents.size())) return false;
+  std::printf("  all change at once: %.2f s, %.2f s CPU; %llu streams ended by themselves\n",
+              since(changing), cpu_seconds() - cpu_changing,
+              static_cast<unsigned long long>(listener.troubles()));
+  return true;
+}
+
+// Before gRPC has any threads here.
+template <class Act>
+pid_t fork_to(const Act& act) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const bool good = act();
+  std::fflush(stdout);
+  _exit(good ? 0 : 1);
+}
+
+bool ended_well(pid_t child) {
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
+int compare(const Load& load) {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  if (files.rlim_cur < static_cast<rlim_t>(load.agents) + 100) {
+    std::fprintf(stderr, "%d streams need as many open files, the limit is %lu\n", load.agents,
+                 static_cast<unsigned long>(files.rlim_max));
+    return 1;
+  }
+  const test_support::TempDir folder;
+  const std::string socket = folder.path() / "agent.sock";
+  std::array<int, 2> orders{};
+  if (pipe(orders.data()) != 0) return 1;
+  const pid_t player = fork_to([&] {
+    close(orders[1]);
+    return play_agents(socket, load, orders[0]);
+  });
+  close(orders[0]);
+  std::vector<extender::AgentAddress> agents;
+  for (int i = 0; i < load.agents; ++i) {
+    agents.push_back({.node = "node-" + std::to_string(i), .address = "unix:" + socket});
+  }
+  bool good = true;
+  for (const milliseconds rates : {milliseconds(10'000), milliseconds(1000)}) {
+    std::printf("%d agents of 128 CPUs and %d ranks, rates every %lld s:\n", load.agents,
+                load.containers, static_cast<long long>(rates.count() / 1000));
+    // In a process of its own, so that its memory is its own.
+    good = good && ended_well(fork_to([&] {
+             return measure(load, agents, rates, [&] { return write(orders[1], "x", 1) == 1; });
+           }));
+  }
+  kill(player, SIGKILL);
+  waitpid(player, nullptr, 0);
+  if (!good) std::fprintf(stderr, "not all agents were heard\n");
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace pinion
+
+int main(int argc, char** argv) {
+  CLI::App app("the cost of a stream from each of thousands of agents");
+  pinion::Load load;
+  app.add_option("--agents", load.agents, "streams [5000]");
+  app.add_option("--containers", load.containers, "ranks of 8 CPUs on each node [8]");
+  app.add_option("--seconds", load.watch_s, "for which it watches [20]");
+  CLI11_PARSE(app, argc, argv);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  return pinion::compare(load);
+}
