@@ -1,7 +1,6 @@
 // Parts that are killed, cut off or asked to make room, while gangs are on their way.
 #include <gtest/gtest.h>
 
-#include "extender/kube/json_read.h"
 #include "tests/e2e/binding_gate.h"
 #include "tests/e2e/scene.h"
 #include "tests/lab/files.h"
@@ -16,23 +15,12 @@ class Disturbance : public Scene {
   // All members but the last are there, and the extender holds their binds.
   void begin_gang() {
     for (int i = 0; i + 1 < gang_.size; ++i) add(member(gang_, i));
-    ASSERT_TRUE(lab::eventually(kPatience, [&] { return held() == gang_.size - 1; }));
+    ASSERT_TRUE(lab::eventually(kPatience, [&] { return held(gang_) == gang_.size - 1; }));
     ASSERT_EQ(bound(names(gang_)), 0);
   }
   void end_gang() {
     add(member(gang_, gang_.size - 1));
     EXPECT_TRUE(run(names(gang_)));
-  }
-  // Binds of the gang that are held.
-  std::int64_t held() {
-    const auto page = extender().page("/v1/jobs");
-    if (!page) return -1;
-    for (const auto& job : kube::json_at(*page, "jobs")) {
-      if (kube::json_text(job, "name") == "default/" + gang_.job) {
-        return kube::json_integer(job, "held");
-      }
-    }
-    return 0;
   }
 };
 

@@ -16,36 +16,59 @@ constexpr Milliseconds kReadyLimit{30'000};
 
 }  // namespace
 
+Status ExtenderProcess::prepare(Cluster& cluster, const std::string& name,
+                                const std::string& agents_file,
+                                const std::vector<std::string>& more) {
+  const std::string base = cluster.folder() + "/" + name;
+  ready_file_ = base + ".ready";
+  log_ = cluster.log_of(name);
+  cluster.has_log(name);
+  const std::string agents = base + ".agents.yaml";
+  flags_ = {"--kubeconfig", cluster.kubeconfig(), "--agents", agents};
+  flags_.insert(flags_.end(), more.begin(), more.end());
+  return lab::write_file(agents, agents_file);
+}
+
 Result<ExtenderProcess> ExtenderProcess::start(Cluster& cluster, const std::string& agents_file,
                                                const std::vector<std::string>& more) {
   ExtenderProcess extender;
-  extender.folder_ = cluster.folder();
-  extender.log_ = cluster.log_of(kName);
-  cluster.has_log(kName);
-  const std::string agents = extender.folder_ + "/agents.yaml";
-  if (Status written = lab::write_file(agents, agents_file); !written) {
-    return failure(written.error());
-  }
-  extender.flags_ = {"--kubeconfig", cluster.kubeconfig(), "--agents",
-                     agents,         "--leader-elect",     "false"};
-  extender.flags_.insert(extender.flags_.end(), more.begin(), more.end());
-  if (Status run = extender.run("127.0.0.1:0"); !run) return failure(run.error());
+  Status done = extender.prepare(cluster, kName, agents_file, more);
+  extender.flags_.insert(extender.flags_.end(), {"--leader-elect", "false"});
+  if (done) done = extender.run("127.0.0.1:0");
+  if (!done) return failure(done.error());
   if (!extender.wait_ready()) {
     return failure(Errc::kUnavailable,
                    "pinion-extender is not ready:\n" + lab::tail_of(extender.log_, 20));
   }
-  const auto ready = lab::read_file(extender.folder_ + "/extender.ready");
+  const auto ready = lab::read_file(extender.ready_file_);
   if (!ready) return failure(ready.error());
   const auto from = ready->find("http=") + 5;
   extender.address_ = ready->substr(from, ready->find('\n', from) - from);
   return extender;
 }
 
+Result<ExtenderProcess> ExtenderProcess::start_replica(Cluster& cluster,
+                                                       const std::string& agents_file,
+                                                       const std::string& name,
+                                                       const std::vector<std::string>& more) {
+  ExtenderProcess extender;
+  extender.address_ = "127.0.0.1:" + std::to_string(free_port());
+  Status done = extender.prepare(cluster, name, agents_file, more);
+  if (done) done = extender.run(extender.address_);
+  if (!done) return failure(done.error());
+  const bool listens = lab::eventually(kReadyLimit, [&] {
+    return !extender.process_.running() || extender.page("/v1/fleet").has_value();
+  });
+  if (listens && extender.process_.running()) return extender;
+  return failure(Errc::kUnavailable,
+                 name + " does not listen:\n" + lab::tail_of(extender.log_, 20));
+}
+
 Status ExtenderProcess::run(const std::string& listen) {
   std::error_code ignored;
-  std::filesystem::remove(folder_ + "/extender.ready", ignored);
+  std::filesystem::remove(ready_file_, ignored);
   std::vector<std::string> argv = {lab::program_folder() + "/pinion-extender", "--listen", listen,
-                                   "--ready-file", folder_ + "/extender.ready"};
+                                   "--ready-file", ready_file_};
   argv.insert(argv.end(), flags_.begin(), flags_.end());
   auto process = start_mortal(std::move(argv), log_);
   if (!process) return failure(process.error());
@@ -54,11 +77,9 @@ Status ExtenderProcess::run(const std::string& listen) {
 }
 
 bool ExtenderProcess::wait_ready() {
-  return lab::eventually(kReadyLimit,
-                         [&] {
-                           return !process_.running() ||
-                                  std::filesystem::exists(folder_ + "/extender.ready");
-                         }) &&
+  return lab::eventually(
+             kReadyLimit,
+             [&] { return !process_.running() || std::filesystem::exists(ready_file_); }) &&
          process_.running();
 }
 

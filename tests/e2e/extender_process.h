@@ -2,11 +2,13 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "tests/e2e/cluster.h"
+#include "tests/e2e/collection.h"
 
 namespace pinion::e2e {
 
@@ -19,7 +21,16 @@ class ExtenderProcess {
   static Result<ExtenderProcess> start(Cluster& cluster, const std::string& agents_file,
                                        const std::vector<std::string>& more = {});
 
+  // One of several, which choose a leader, with a log of that name. Waits until it listens: it
+  // answers questions once it leads.
+  static Result<ExtenderProcess> start_replica(Cluster& cluster, const std::string& agents_file,
+                                               const std::string& name,
+                                               const std::vector<std::string>& more = {});
+
   void kill() { process_.kill(); }  // SIGKILL
+  void signal(int number) const { process_.signal(number); }
+  // The exit status; none: it goes on.
+  std::optional<int> wait_for_end() { return process_.wait(lab::Milliseconds(kPatience)); }
   // At the same address; does not wait when `wait` is false.
   Status restart(bool wait = true);
   bool wait_ready();
@@ -30,10 +41,12 @@ class ExtenderProcess {
   [[nodiscard]] Result<nlohmann::json> page(const std::string& path) const;
 
  private:
+  Status prepare(Cluster& cluster, const std::string& name, const std::string& agents_file,
+                 const std::vector<std::string>& more);
   Status run(const std::string& listen);
 
   std::vector<std::string> flags_;
-  std::string folder_;
+  std::string ready_file_;
   std::string log_;
   std::string address_;
   lab::Process process_;

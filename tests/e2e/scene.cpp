@@ -54,16 +54,28 @@ void Scene::TearDown() {
 }
 
 void Scene::start(int count, SchedulerOptions scheduler, std::vector<std::string> flags) {
+  start_nodes(count);
+  if (!HasFatalFailure()) start_extender(std::move(flags));
+  if (!HasFatalFailure()) start_scheduler(std::move(scheduler));
+}
+
+void Scene::start_nodes(int count) {
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i) names.push_back("node-" + std::to_string(i));
   auto nodes = FakeNodes::start(cluster_->access(), cluster_->folder(), names,
                                 test_support::machine({.packages = 2, .cores_per_l3 = 16}));
   ASSERT_TRUE(ok(nodes));
   nodes_ = *std::move(nodes);
+}
+
+void Scene::start_extender(std::vector<std::string> flags) {
   flags.insert(flags.end(), {"--log-level", "debug"});
   auto extender = ExtenderProcess::start(*cluster_, nodes_->agents_file(), flags);
   ASSERT_TRUE(ok(extender));
   extender_ = *std::move(extender);
+}
+
+void Scene::start_scheduler(SchedulerOptions scheduler) {
   if (!scheduler.extender) scheduler.extender.emplace();
   if (scheduler.extender->url.empty()) scheduler.extender->url = extender_.url();
   ASSERT_TRUE(ok(cluster_->start_scheduler(scheduler)));
@@ -126,6 +138,17 @@ testing::AssertionResult Scene::wait_in_vain(const std::vector<std::string>& nam
   return testing::AssertionSuccess();
 }
 
+std::int64_t Scene::held(const Gang& gang) {
+  const auto page = deciding().page("/v1/jobs");
+  if (!page) return -1;
+  for (const json& job : kube::json_at(*page, "jobs")) {
+    if (kube::json_text(job, "name") == "default/" + gang.job) {
+      return kube::json_integer(job, "held");
+    }
+  }
+  return 0;
+}
+
 int Scene::bound(const std::vector<std::string>& names) const {
   return static_cast<int>(std::count_if(names.begin(), names.end(), [&](const std::string& name) {
     return !node_of_pod(name).empty();
@@ -162,7 +185,7 @@ testing::AssertionResult Scene::agents_and_api_server_agree() {
 testing::AssertionResult Scene::agents_and_extender_agree() {
   json fleet;
   const bool agree = lab::eventually(kPatience, [&] {
-    const auto page = extender_.page("/v1/fleet");
+    const auto page = deciding().page("/v1/fleet");
     if (!page) return false;
     fleet = *page;
     std::map<std::string, FakeNodes::Room> rooms;

@@ -38,10 +38,17 @@ class Scene : public testing::Test {
   // calls the extender itself unless it has another URL.
   void start(int count, SchedulerOptions scheduler = {}, std::vector<std::string> flags = {});
 
+  // The parts of it.
+  void start_nodes(int count);
+  void start_extender(std::vector<std::string> flags);
+  void start_scheduler(SchedulerOptions scheduler);  // its extender's URL: as above
+
   Cluster& cluster() { return *cluster_; }
   Admin& admin() { return *admin_; }
   FakeNodes& nodes() { return *nodes_; }
   ExtenderProcess& extender() { return extender_; }
+  // Of several extenders, the one that decides.
+  virtual const ExtenderProcess& deciding() { return extender_; }
   Collection& pods() { return *pods_; }
 
   void add(const PodShape& pod);
@@ -54,6 +61,8 @@ class Scene : public testing::Test {
   // As soon as all of these are bound, and run; or are refused by the scheduler.
   testing::AssertionResult run(const std::vector<std::string>& names);
   testing::AssertionResult wait_in_vain(const std::vector<std::string>& names);
+  // Binds of the gang that the extender holds; -1 when it does not say.
+  std::int64_t held(const Gang& gang);
   [[nodiscard]] int bound(const std::vector<std::string>& names) const;
   [[nodiscard]] std::string node_of_pod(const std::string& name) const;
   // The end that TearDown() asks for, now.

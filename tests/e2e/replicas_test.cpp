@@ -1,0 +1,102 @@
+// Two extenders that choose a leader by a Lease. The scheduler calls the one that is ready, as
+// through a Service.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/e2e/binding_gate.h"
+#include "tests/e2e/proxy.h"
+#include "tests/e2e/scene.h"
+#include "tests/e2e/service.h"
+#include "tests/lab/files.h"
+
+namespace pinion::e2e {
+namespace {
+
+class Replicas : public Scene {
+ protected:
+  void TearDown() override {
+    if (service_) {
+      EXPECT_FALSE(service_->two_at_once());
+    }
+    Scene::TearDown();
+  }
+  const ExtenderProcess& deciding() override {
+    return replicas_.at(service_->ready() == replicas_.back().address() ? 1 : 0);
+  }
+
+  // The first one leads.
+  void start_replicas(int nodes_wanted) {
+    start_nodes(nodes_wanted);
+    for (const char* name : {"extender-a", "extender-b"}) {
+      auto replica = ExtenderProcess::start_replica(cluster(), nodes().agents_file(), name,
+                                                    {"--hold-time", "2s", "--log-level", "debug"});
+      ASSERT_TRUE(ok(replica));
+      replicas_.push_back(*std::move(replica));
+      ASSERT_TRUE(leader().wait_ready());
+    }
+    service_ = std::make_unique<Service>(
+        std::vector<std::string>{leader().address(), follower().address()});
+    auto proxy = Proxy::start([this] { return service_->ready(); });
+    ASSERT_TRUE(ok(proxy));
+    proxy_ = *std::move(proxy);
+    start_scheduler(
+        {.extender = ExtenderCall{.url = proxy_->url(), .timeout = std::chrono::seconds(3)},
+         .max_backoff = std::chrono::seconds(1)});
+  }
+
+  // One gang is bound in part, another one waits for its last member.
+  void begin_gangs() {
+    auto gate = BindingGate::start(cluster(), admin());
+    ASSERT_TRUE(ok(gate));
+    gate_ = *std::move(gate);
+    gate_->let_pass(2);
+    add(part_);
+    ASSERT_TRUE(gate_->wait_for_held(part_.size - 2));
+    ASSERT_TRUE(lab::eventually(kPatience, [&] { return bound(names(part_)) == 2; }));
+    for (int i = 0; i + 1 < held_.size; ++i) add(member(held_, i));
+    ASSERT_TRUE(lab::eventually(kPatience, [&] { return held(held_) == held_.size - 1; }));
+  }
+  void end_gangs() {
+    gate_->open();
+    add(member(held_, held_.size - 1));
+    EXPECT_TRUE(run(names(part_)));
+    EXPECT_TRUE(run(names(held_)));
+    EXPECT_EQ(service_->ready(), follower().address());
+  }
+
+  ExtenderProcess& leader() { return replicas_.front(); }
+  ExtenderProcess& follower() { return replicas_.back(); }
+  bool follower_leads() {
+    return lab::eventually(kPatience, [&] { return service_->ready() == follower().address(); });
+  }
+
+ private:
+  const Gang part_{.job = "part", .size = 6, .cpus = 7, .groups = 2};
+  const Gang held_{.job = "held", .size = 4, .cpus = 15};
+  std::vector<ExtenderProcess> replicas_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<Proxy> proxy_;
+  std::unique_ptr<BindingGate> gate_;
+};
+
+TEST_F(Replicas, TheOtherOneGoesOnWhenTheLeaderIsKilled) {
+  start_replicas(4);
+  begin_gangs();
+  leader().kill();
+  end_gangs();
+}
+
+// It does not know that it does not lead any more until it goes on.
+TEST_F(Replicas, ALeaderThatStandsStillForTooLongEnds) {
+  start_replicas(4);
+  begin_gangs();
+  leader().signal(SIGSTOP);
+  ASSERT_TRUE(follower_leads());
+  leader().signal(SIGCONT);
+  EXPECT_EQ(leader().wait_for_end(), 1);
+  end_gangs();
+}
+
+}  // namespace
+}  // namespace pinion::e2e
