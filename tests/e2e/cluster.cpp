@@ -51,6 +51,13 @@ json extender_of(const ExtenderCall& call) {
                    {"weight", call.weight},          {"nodeCacheCapable", call.node_cache_capable},
                    {"ignorable", call.ignorable},    {"httpTimeout", seconds(call.timeout)}};
   if (call.binds) extender["bindVerb"] = "bind";
+  if (call.tls) {
+    json& config = extender["tlsConfig"] = {{"caFile", call.tls->ca}};
+    if (!call.tls->certificate.empty()) {
+      config["certFile"] = call.tls->certificate;
+      config["keyFile"] = call.tls->key;
+    }
+  }
   return extender;
 }
 

@@ -29,6 +29,13 @@ struct ClusterOptions {
   std::chrono::seconds compaction{300};  // the API server forgets history that old
 };
 
+// Files in PEM of somebody who speaks TLS.
+struct TlsClient {
+  std::string ca;           // the server's certificate is signed by it
+  std::string certificate;  // the client's own, and its key; empty: none
+  std::string key;
+};
+
 // How kube-scheduler is to call an extender.
 struct ExtenderCall {
   std::string url;  // with the prefix, without the verb
@@ -37,6 +44,7 @@ struct ExtenderCall {
   bool ignorable = false;
   bool binds = true;
   std::chrono::seconds timeout{30};  // of each call
+  std::optional<TlsClient> tls = {};
 };
 
 struct SchedulerOptions {

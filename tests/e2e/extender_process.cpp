@@ -94,6 +94,14 @@ Result<nlohmann::json> ExtenderProcess::page(const std::string& path) const {
   if (!endpoint) return failure(endpoint.error());
   kube::Access access;
   access.endpoint = *endpoint;
+  for (const auto& [to, file] : {std::pair{&access.ca, tls_.ca},
+                                 {&access.certificate, tls_.certificate},
+                                 {&access.key, tls_.key}}) {
+    if (file.empty()) continue;
+    auto pem = lab::read_file(file);
+    if (!pem) return failure(pem.error());
+    *to = *std::move(pem);
+  }
   const auto api = kube::Api::create(std::move(access));
   if (!api) return failure(api.error());
   return (*api)->get(path);

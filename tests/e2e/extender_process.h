@@ -36,7 +36,11 @@ class ExtenderProcess {
   bool wait_ready();
 
   [[nodiscard]] const std::string& address() const { return address_; }
-  [[nodiscard]] std::string url() const { return "http://" + address_; }
+  [[nodiscard]] std::string url() const {
+    return (tls_.ca.empty() ? "http://" : "https://") + address_;
+  }
+  // It was started with TLS: so pages are asked for.
+  void speak_tls(TlsClient client) { tls_ = std::move(client); }
   // "/v1/fleet", "/v1/jobs".
   [[nodiscard]] Result<nlohmann::json> page(const std::string& path) const;
 
@@ -49,6 +53,7 @@ class ExtenderProcess {
   std::string ready_file_;
   std::string log_;
   std::string address_;
+  TlsClient tls_;  // without a CA: plain
   lab::Process process_;
 };
 

@@ -1,0 +1,75 @@
+// The scheduler calls the extender over TLS, as docs/kubernetes.md writes it: each shows the other
+// its certificate.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "extender/kube/json_read.h"
+#include "tests/e2e/scene.h"
+#include "tests/unit/api/certificates.h"
+
+namespace pinion::e2e {
+namespace {
+
+class Tls : public Scene {
+ protected:
+  // Two authorities; the extender is of "one", and takes nobody else's clients.
+  void start_extender_with_tls() {
+    if (!agent::api::has_openssl()) GTEST_SKIP() << "there is no openssl";
+    for (const char* authority : {"one", "two"}) {
+      ASSERT_TRUE(agent::api::make_certificates(cluster().folder(), authority));
+    }
+    start_nodes(1);
+    const auto own = agent::api::files_of(cluster().folder(), "one", "server");
+    start_extender(
+        {"--tls-cert", own.certificate, "--tls-key", own.key, "--tls-client-ca", own.ca});
+    extender().speak_tls(client_of("one"));
+  }
+  [[nodiscard]] TlsClient client_of(const std::string& authority) {
+    const auto files = agent::api::files_of(cluster().folder(), authority, "client");
+    return {.ca = agent::api::files_of(cluster().folder(), "one", "client").ca,
+            .certificate = files.certificate,
+            .key = files.key};
+  }
+  void start_scheduler_as(TlsClient client) {
+    cluster().kill_scheduler();
+    start_scheduler({.extender = ExtenderCall{.url = extender().url(), .tls = std::move(client)}});
+  }
+
+  // An event of the pod says so.
+  testing::AssertionResult told(const std::string& pod, const std::string& text) {
+    Collection events(admin().api(), "/api/v1/namespaces/default/events");
+    const bool found = events.wait([&](const Collection::Objects& all) {
+      return std::any_of(all.begin(), all.end(), [&](const auto& event) {
+        return kube::json_text(event.second, "involvedObject", "name") == pod &&
+               kube::json_text(event.second, "reason") == "FailedScheduling" &&
+               kube::json_text(event.second, "message").find(text) != std::string::npos;
+      });
+    });
+    if (found) return testing::AssertionSuccess();
+    auto failed = testing::AssertionFailure() << "no event with \"" << text << "\" but";
+    for (const auto& [name, event] : events.now()) {
+      failed << '\n' << kube::json_text(event, "message");
+    }
+    return failed;
+  }
+};
+
+TEST_F(Tls, OnlyASchedulerWithACertificateOfTheRightAuthorityIsAnswered) {
+  start_extender_with_tls();
+  if (HasFailure() || IsSkipped()) return;
+  start_scheduler_as(client_of("two"));
+  add(PodShape{.name = "stranger", .milli_cpus = 4000});
+  EXPECT_TRUE(told("stranger", "tls: unknown certificate authority"));
+  TlsClient nobody = client_of("one");
+  nobody.certificate.clear();
+  start_scheduler_as(nobody);
+  add(PodShape{.name = "nobody", .milli_cpus = 4000});
+  EXPECT_TRUE(told("nobody", "code 403"));
+  EXPECT_EQ(bound({"stranger", "nobody"}), 0);
+  start_scheduler_as(client_of("one"));
+  EXPECT_TRUE(run({"stranger", "nobody"}));
+}
+
+}  // namespace
+}  // namespace pinion::e2e
