@@ -1,13 +1,20 @@
 // What a call of filter costs on the wire: reading its body and writing an answer that takes every
 // second node, for 5,000 node names and for 400 node objects of some 9 kB each; beside the same
-// with nlohmann's document. The counter `bytes` is the size of the body.
+// with nlohmann's document, and with Go's encoding/json where wire_go/ was built, in turns.
 #include <benchmark/benchmark.h>
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "extender/wire/answers.h"
 #include "extender/wire/reader.h"
+#include "tests/bench/extender_wire_table.h"
+#include "tests/support/tree.h"
 
 namespace pinion::extender::wire {
 namespace {
@@ -75,7 +82,6 @@ void pinion_reads(benchmark::State& state, const std::string& body) {
     if (!ask) state.SkipWithError("not read");
     benchmark::DoNotOptimize(ask->nodes.data());
   }
-  state.counters["bytes"] = static_cast<double>(body.size());
 }
 
 FilterAnswer half(const FilterAsk& ask) {
@@ -132,17 +138,58 @@ void nlohmann_reads_and_answers(benchmark::State& state, const std::string& body
   }
 }
 
-BENCHMARK_CAPTURE(pinion_reads, names, names_body())->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(nlohmann_reads, names, names_body())->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(pinion_reads_and_answers, names, names_body())->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(nlohmann_reads_and_answers, names, names_body())->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(pinion_reads, objects, objects_body())->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(nlohmann_reads, objects, objects_body())->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(pinion_reads_and_answers, objects, objects_body())->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(nlohmann_reads_and_answers, objects, objects_body())
-    ->Unit(benchmark::kMicrosecond);
+void add_benchmarks(const std::string& name, const std::string& body) {
+  const auto add = [&](const std::string& what, auto call) {
+    benchmark::RegisterBenchmark((what + "/" + name).c_str(), call, body)
+        ->Unit(benchmark::kMicrosecond)
+        ->MinTime(0.3);
+  };
+  add("pinion_reads", pinion_reads);
+  add("nlohmann_reads", nlohmann_reads);
+  add("pinion_reads_and_answers", pinion_reads_and_answers);
+  add("nlohmann_reads_and_answers", nlohmann_reads_and_answers);
+}
+
+int run(int rounds, const std::string& go) {
+  const std::map<std::string, std::string> bodies{{"names", names_body()},
+                                                  {"objects", objects_body()}};
+  const test_support::TempDir folder;
+  std::vector<std::string> files;
+  for (const auto& [name, body] : bodies) {
+    std::printf("%s: %zu bytes\n", name.c_str(), body.size());
+    add_benchmarks(name, body);
+    files.push_back(folder.path() / (name + ".json"));
+    std::ofstream(files.back(), std::ios::binary) << body;
+  }
+  if (go.empty()) std::printf("without Go: the target extender-wire-go was not built\n");
+  bench::WireTable table;
+  bench::TableReporter reporter(table);
+  for (int round = 0; round < rounds; ++round) {
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+    if (go.empty()) continue;
+    if (const Status done = bench::measure_go(go, files, table); !done) {
+      std::fprintf(stderr, "%s\n", done.error().text.c_str());
+      return 1;
+    }
+  }
+  std::printf("one call, medians of %d rounds\n", rounds);
+  table.print();
+  return 0;
+}
 
 }  // namespace
 }  // namespace pinion::extender::wire
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);  // takes its own options off
+  CLI::App app("Reading and answering filter, beside nlohmann-json and Go's encoding/json");
+  int rounds = 5;
+  const auto beside = std::filesystem::path(argv[0]).parent_path() / "extender-wire-go";
+  std::string go = std::filesystem::exists(beside) ? beside.string() : "";
+  app.add_option("--rounds", rounds, "Each is measured so often, in turns")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--go", go, "The program of tests/bench/wire_go")->type_name("PROGRAM");
+  CLI11_PARSE(app, argc, argv);
+  return pinion::extender::wire::run(rounds, go);
+}

@@ -1,7 +1,7 @@
 find_package(CLI11 REQUIRED)
 
 # What a plugin costs that does nothing: in C++ always, and on containerd's own Go library where
-# there is a Go that can build it. `all` does not build the latter, it may fetch modules.
+# there is a Go that can build it.
 pinion_program(pinion-nri-floor SOURCES ${CMAKE_CURRENT_LIST_DIR}/nri_floor.cpp LINK nri_plugin)
 
 pinion_program(pinion-nri-bench
@@ -11,23 +11,7 @@ pinion_program(pinion-nri-bench
   LINK topology test_fake_runtime CLI11::CLI11)
 add_dependencies(pinion-nri-bench pinion-agent pinion-nri-floor)
 
-find_program(GO go)
-set(go_version 0)
-if(GO)
-  execute_process(COMMAND ${GO} env GOVERSION OUTPUT_VARIABLE go_version ERROR_QUIET
-    WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-  string(REGEX MATCH "[0-9]+\\.[0-9]+" go_version "${go_version}")
-endif()
-if(go_version VERSION_GREATER_EQUAL 1.24)
-  set(floor_go ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/pinion-nri-floor-go)
-  add_custom_command(OUTPUT ${floor_go}
-    COMMAND ${GO} build -mod=readonly -trimpath -buildvcs=false -o ${floor_go} .
-    WORKING_DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/floor
-    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/floor/main.go ${CMAKE_CURRENT_LIST_DIR}/floor/go.mod
-      ${CMAKE_CURRENT_LIST_DIR}/floor/go.sum
-    COMMENT "Building the floor plugin with ${GO}" VERBATIM)
-  add_custom_target(pinion-nri-floor-go DEPENDS ${floor_go})
-endif()
+pinion_bench_go(pinion-nri-floor-go floor)
 
 if(PINION_TESTS)
   add_test(NAME nri_bench.quick
