@@ -1,6 +1,7 @@
 #include "extender/jobs/entitlement.h"
 
 #include "extender/kube/json_read.h"
+#include "extender/pods/pod_of.h"
 #include "extender/wire/pod.h"
 #include "extender/wire/quantity.h"
 
@@ -50,6 +51,12 @@ wire::PodSpecView view_of(const json& pod) {
   add_containers(json_at(pod, "spec", "initContainers"), true, view);
   add_containers(json_at(pod, "spec", "containers"), false, view);
   view.qos = wire::qos_by_resources(view);
+  view.uid = view.name_space = "template";  // as there are none yet
+  const json& annotations = json_at(pod, "metadata", "annotations");
+  if (!annotations.is_object()) return view;
+  for (const auto& [name, value] : annotations.items()) {
+    if (value.is_string()) view.annotations[name] = value.get<std::string>();
+  }
   return view;
 }
 
@@ -68,32 +75,10 @@ std::string why_not_guaranteed(const wire::PodSpecView& view) {
   return "its containers are not Guaranteed";
 }
 
-Pod pod_of(const json& pod, const wire::PodSpecView& view) {
-  Pod result;
-  result.uid = "template";
-  result.name_space = "template";
-  result.qos = view.qos;
-  const json& annotations = json_at(pod, "metadata", "annotations");
-  if (annotations.is_object()) {
-    for (const auto& [name, value] : annotations.items()) {
-      if (value.is_string()) result.annotations[name] = value.get<std::string>();
-    }
-  }
-  for (const ContainerView& container : view.containers) {
-    if (container.kind == ContainerView::Kind::kInit) continue;
-    const wire::Amounts& limits = container.resources.limits;
-    result.containers.push_back(
-        {.name = container.name,
-         .milli_cpus = limits.cpu_milli,
-         .memory = static_cast<topology::Bytes>(limits.memory_bytes.value_or(0))});
-  }
-  return result;
-}
-
 }  // namespace
 
 Demand demand_of_template(const json& pod, const engine::Defaults& defaults) {
-  return demand_of(pod_of(pod, view_of(pod)), defaults);
+  return demand_of(pod_of(view_of(pod)), defaults);
 }
 
 std::string why_not_entitled(const json& pod, const engine::Defaults& defaults) {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "extender/kube/json_read.h"
-#include "extender/service/pod_of.h"
+#include "extender/pods/pod_of.h"
 
 namespace pinion::extender {
 namespace {

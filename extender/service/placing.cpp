@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "extender/service/pod_of.h"
+#include "extender/pods/pod_of.h"
 
 namespace pinion::extender {
 namespace {

@@ -1,4 +1,4 @@
-#include "extender/service/pod_of.h"
+#include "extender/pods/pod_of.h"
 
 namespace pinion::extender {
 namespace {
