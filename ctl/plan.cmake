@@ -10,8 +10,12 @@ pinion_library(ctl_plan
   SOURCES draw_plan.cpp plan_json.cpp plan_live.cpp
   LINK ctl_requests ctl_text ctl node_proto)
 
+# Kubernetes objects as people write them.
+pinion_library(ctl_job_file
+  SOURCES job_file.cpp
+  LINK ctl_requests nlohmann_json::nlohmann_json)
+
 # What the cluster side would make of a job.
 pinion_library(ctl_plan_job
-  SOURCES plan_job_command.cpp draw_job_plan.cpp draw_job_picture.cpp extender_client.cpp job_file.cpp
-    fleet_file.cpp
-  LINK extender_jobs ctl_requests ctl_text ctl PkgConfig::CPPHTTPLIB)
+  SOURCES plan_job_command.cpp draw_job_plan.cpp draw_job_picture.cpp extender_client.cpp fleet_file.cpp
+  LINK extender_jobs ctl_job_file ctl_text ctl PkgConfig::CPPHTTPLIB)

@@ -10,6 +10,8 @@
 #include <stdexcept>
 
 #include "base/fd.h"
+#include "ctl/job_file.h"
+#include "extender/kube/api.h"
 #include "extender/kube/cancel.h"
 #include "extender/kube/http.h"
 #include "tests/lab/files.h"
@@ -158,7 +160,7 @@ Status Cluster::make_files() {
   if (!ca) return failure(ca.error());
   ca_ = *ca;
   std::string lines;
-  for (const std::string user : {kAdmin, kNobody, kSchedulerUser, kManagerUser}) {
+  for (const std::string user : {kAdmin, kNobody, kExtenderUser, kSchedulerUser, kManagerUser}) {
     tokens_[user] = "token-of-" + user.substr(user.rfind(':') + 1);
     lines += tokens_[user] + "," + user + "," + user + groups_of(user) + "\n";
   }
@@ -257,13 +259,40 @@ void Cluster::write_kubeconfig(const std::string& user) const {
       {"kind", "Config"},
       {"current-context", "e2e"},
       {"contexts",
-       json::array({{{"name", "e2e"}, {"context", {{"cluster", "e2e"}, {"user", user}}}}})},
+       json::array({{{"name", "e2e"},
+                     {"context",
+                      {{"cluster", "e2e"},
+                       {"user", user},
+                       {"namespace", user == kExtenderUser ? "kube-system" : "default"}}}}})},
       {"clusters", json::array({{{"name", "e2e"},
                                  {"cluster",
                                   {{"server", "https://" + local(api_port_)},
                                    {"certificate-authority", folder() + "/server.crt"}}}}})},
       {"users", json::array({{{"name", user}, {"user", {{"token", tokens_.at(user)}}}}})}};
   (void)lab::write_file(kubeconfig(user), config.dump(2));
+}
+
+Status Cluster::grant_rights_of_extender() {
+  const auto text = lab::read_file(std::string(PINION_SOURCE_DIR) + "/deploy/extender.yaml");
+  if (!text) return failure(text.error());
+  const auto objects = ctl::parse_objects(*text);
+  if (!objects) return failure(objects.error());
+  const auto api = kube::Api::create(access());
+  if (!api) return failure(api.error());
+  for (const json& object : *objects) {
+    const std::string kind = object.at("kind");
+    std::string path = "/apis/rbac.authorization.k8s.io/v1/";
+    if (kind == "Role" || kind == "RoleBinding") {
+      path += "namespaces/kube-system/" + std::string(kind == "Role" ? "roles" : "rolebindings");
+    } else if (kind == "ClusterRole" || kind == "ClusterRoleBinding") {
+      path += kind == "ClusterRole" ? "clusterroles" : "clusterrolebindings";
+    } else {
+      continue;
+    }
+    const auto made = (*api)->create(path, object);
+    if (!made && made.error().code != Errc::kConflict) return failure(made.error());
+  }
+  return {};
 }
 
 std::string Cluster::kubeconfig(const std::string& user) const {

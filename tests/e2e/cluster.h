@@ -23,6 +23,8 @@ Result<std::string> kube_folder();
 // Users that the API server knows, each by a token of its own and with a kubeconfig.
 inline constexpr const char* kAdmin = "admin";
 inline constexpr const char* kNobody = "nobody";  // with a token and no rights
+// As deploy/extender.yaml runs it; what it may do is granted with that file's rules.
+inline constexpr const char* kExtenderUser = "system:serviceaccount:kube-system:pinion-extender";
 
 struct ClusterOptions {
   bool controller_manager = false;
@@ -72,6 +74,9 @@ class Cluster {
   Status restart_api_server() { return start_api_server(api_port_); }
   Status restart_api_server_at(int port) { return start_api_server(port); }
   [[nodiscard]] int api_port() const { return api_port_; }
+
+  // Grants what deploy/extender.yaml does; a second time changes nothing.
+  Status grant_rights_of_extender();
 
   [[nodiscard]] std::string kubeconfig(const std::string& user = kAdmin) const;  // path
   [[nodiscard]] kube::Access access(const std::string& user = kAdmin) const;

@@ -23,8 +23,9 @@ Status ExtenderProcess::prepare(Cluster& cluster, const std::string& name,
   ready_file_ = base + ".ready";
   log_ = cluster.log_of(name);
   cluster.has_log(name);
+  if (Status granted = cluster.grant_rights_of_extender(); !granted) return granted;
   const std::string agents = base + ".agents.yaml";
-  flags_ = {"--kubeconfig", cluster.kubeconfig(), "--agents", agents};
+  flags_ = {"--kubeconfig", cluster.kubeconfig(kExtenderUser), "--agents", agents};
   flags_.insert(flags_.end(), more.begin(), more.end());
   return lab::write_file(agents, agents_file);
 }
