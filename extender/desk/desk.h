@@ -92,6 +92,10 @@ class Desk {
   // Nodes silent for `silent_ms` get no pods; returns how many those are.
   int age(std::int64_t now_ms, std::int64_t silent_ms) { return fleet_.age(now_ms, silent_ms); }
 
+  // To be called when all that exists has been told after a start, before the first question: gangs
+  // that are bound in part come before all others.
+  void complete_gangs(std::int64_t now_ms) { gangs_.complete(now_ms); }
+
   // To be called a few times a second: ends what has lasted too long, and finds the refused pods
   // that would fit now.
   void tick(std::int64_t now_ms);

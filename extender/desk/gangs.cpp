@@ -106,10 +106,11 @@ void Gangs::share_out(const std::string& job, const GangState& gang, Gang& membe
 }
 
 std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
-                                       const Demand& demand, std::vector<NodeIndex> among) {
+                                       const topology::Request& like,
+                                       std::vector<NodeIndex> among) {
   std::erase_if(among, [](NodeIndex node) { return node < 0; });
-  Gang members = missing(key, gang, demand.requests.front());
-  share_out(demand.requests.front().job, gang, members);
+  Gang members = missing(key, gang, like);
+  share_out(like.job, gang, members);
   const auto outcome = plan_gang(fleet_, members, {.steps = limits_.plan_steps, .among = &among});
   if (const auto* refusal = std::get_if<GangRefusal>(&outcome)) return *refusal;
   const auto& plan = std::get<GangPlan>(outcome);
@@ -224,7 +225,7 @@ Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
     }
     take_back(gang, "a member of its gang is not like the others");
   }
-  if (const auto refusal = plan(demand.gang, gang, demand, nodes)) {
+  if (const auto refusal = plan(demand.gang, gang, request, nodes)) {
     ++counters_.refused;
     return {.node = {}, .text = refusal->text, .never = refusal->reason == GangReason::kNever};
   }
@@ -308,6 +309,23 @@ void Gangs::gone(const std::string& key, const std::string& uid) {
   if (!gang.members.empty()) return;
   take_back(gang, "its gang is gone");
   gangs_.erase(found);
+}
+
+void Gangs::complete(std::int64_t now_ms) {
+  std::vector<NodeIndex> nodes;
+  for (const auto& [name, node] : fleet_.by_name()) nodes.push_back(node);
+  for (auto& entry : gangs_) {
+    GangState& gang = entry.second;
+    const std::size_t bound = fixed(gang);
+    if (bound == 0 || bound >= static_cast<std::size_t>(gang.size) || planned(gang)) continue;
+    const auto waits =
+        std::find_if(gang.members.begin(), gang.members.end(),
+                     [&](const auto& member) { return place_of(gang, member.first) == nullptr; });
+    // Else the others have ended, and nobody has come in their place.
+    if (waits == gang.members.end()) continue;
+    gang.asked_ms = now_ms;
+    if (plan(entry.first, gang, waits->second.request, nodes)) ++counters_.refused;
+  }
 }
 
 void Gangs::tick(std::int64_t now_ms) {

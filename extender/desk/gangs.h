@@ -91,6 +91,9 @@ class Gangs {
   void resize(const std::string& gang, int size);
   // The member is no more, or has finished.
   void gone(const std::string& gang, const std::string& uid);
+  // Keeps places for the missing members of gangs of which a part is bound, where there is room. To
+  // be called once all is known after a start, before anybody else is given that room.
+  void complete(std::int64_t now_ms);
   // Ends what has lasted too long.
   void tick(std::int64_t now_ms);
 
@@ -120,8 +123,8 @@ class Gangs {
   [[nodiscard]] Gang missing(const std::string& key, const GangState& gang,
                              const topology::Request& like) const;
   static void share_out(const std::string& job, const GangState& gang, Gang& members);
-  std::optional<GangRefusal> plan(const std::string& key, GangState& gang, const Demand& demand,
-                                  std::vector<NodeIndex> among);
+  std::optional<GangRefusal> plan(const std::string& key, GangState& gang,
+                                  const topology::Request& like, std::vector<NodeIndex> among);
   bool take(GangState& gang, Place& place, const PodRef& pod, topology::Request request);
   void take_back(GangState& gang, const std::string& why);
   BindAnswer let_go(GangState& gang, Ticket own);

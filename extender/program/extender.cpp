@@ -228,6 +228,13 @@ bool Extender::agents_settled() const {
 }
 
 std::string Extender::closed() const {
+  std::string why = unprepared();
+  if (why.empty() && !open_) why = "gangs that are bound in part are being looked at";
+  return why;
+}
+
+// What is missing before the first decision.
+std::string Extender::unprepared() const {
   if (!leading()) return "another replica leads";
   if (!pods_.synced()) return "the API server has not told all pods yet";
   if (!nodes_.synced()) return "the API server has not told all nodes yet";
@@ -237,6 +244,13 @@ std::string Extender::closed() const {
 }
 
 void Extender::tick() {
+  if (!open_ && unprepared().empty()) {
+    placing_.tell([](Desk& desk, std::int64_t now_ms) {
+      desk.complete_gangs(now_ms);
+      return 0;
+    });
+    open_ = true;
+  }
   placing_.tick();
   const auto now = SteadyClock::now();
   if (now - aged_ < kAgeEvery) return;

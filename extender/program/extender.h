@@ -50,6 +50,7 @@ class Extender : private Pages {
   Status elect(const Config& config, const kube::Access& access);
   Status listen(const Config& config);
   [[nodiscard]] bool leading() const;
+  [[nodiscard]] std::string unprepared() const;
   [[nodiscard]] bool agents_settled() const;
 
   std::string not_live() override { return {}; }
@@ -70,6 +71,7 @@ class Extender : private Pages {
   std::unique_ptr<kube::Lease> lease_;
   std::atomic<const kube::Lease*> vote_ = nullptr;  // lease_, for other threads
   std::atomic<bool> led_ = false;
+  std::atomic<bool> open_ = false;  // gangs that are bound in part have their places
   std::atomic<std::size_t> followed_ = 0;
   std::atomic<bool> agents_known_ = false;  // which there are
   mutable std::atomic<bool> settled_ = false;

@@ -324,6 +324,27 @@ TEST_F(DeskTest, AfterAStartWhatIsBoundIsPromisedAgain) {
   EXPECT_EQ(filtered(pod_of("late", 7)), "a");
 }
 
+// Else a pod that comes first would leave half a gang running for as long as it lives.
+TEST_F(DeskTest, AfterAStartAGangThatIsBoundInPartComesFirst) {
+  Pod first = member_of("j", 0, 3, 4);
+  first.node = "a";
+  ASSERT_TRUE(desk_.seen(first));
+  ASSERT_TRUE(desk_.seen(member_of("j", 1, 3, 2)));
+  Pod alone = member_of("over", 0, 2, 3);  // the other member has ended
+  alone.node = "a";
+  ASSERT_TRUE(desk_.seen(alone));
+  ASSERT_TRUE(desk_.seen(member_of("waits", 0, 2, 1)));  // nobody of it is bound
+  desk_.complete_gangs(now_);
+  EXPECT_EQ(filtered(pod_of("single", 4)), "") << "b has 3 left beside two members of 2";
+  EXPECT_EQ(filtered(pod_of("other", 3)), "b");
+  EXPECT_EQ(filtered(member_of("j", 1, 3, 2)), "b");
+  EXPECT_EQ(bind(member_of("j", 1, 3, 2), "b", 1).kind, Kind::kHold);
+  EXPECT_EQ(filtered(member_of("j", 2, 3, 2)), "b");
+  EXPECT_EQ(bind(member_of("j", 2, 3, 2), "b", 2).kind, Kind::kGo);
+  desk_.complete_gangs(now_);
+  EXPECT_EQ(desk_.gang_counters().planned, 1U);
+}
+
 TEST_F(DeskTest, WhatIsBoundWhereNoAgentSpeaksYetIsPromisedWithTheFirstReport) {
   for (const char* name : {"first", "second", "gone"}) {
     Pod pod = pod_of(name, 3);
