@@ -37,7 +37,7 @@ TEST_F(Disturbance, TheExtenderIsKilledWhileItHoldsAGang) {
 }
 
 // All have been let go, some are bound, and the calls for the others end with the process. A gang
-// of which a part runs is made whole.
+// of which a part runs is made whole, whoever else would like to have the room.
 TEST_F(Disturbance, TheExtenderIsKilledBetweenTheBindingsOfAGang) {
   start(4);
   const auto gate = BindingGate::start(cluster(), admin());
@@ -51,10 +51,18 @@ TEST_F(Disturbance, TheExtenderIsKilledBetweenTheBindingsOfAGang) {
     extender().kill();
     (*gate)->open();
     EXPECT_EQ(bound(names(gang)), before);
+    std::vector<std::string> others;
+    for (int i = before; i < gang.size; ++i) {
+      others.push_back("other-" + std::to_string(before) + "-" + std::to_string(i));
+      add(PodShape{.name = others.back(), .milli_cpus = 12'000});
+    }
     ASSERT_TRUE(ok(extender().restart()));
     ASSERT_TRUE(run(names(gang)));
     EXPECT_TRUE(agents_and_extender_agree());
+    EXPECT_EQ(bound(others), 0);
     remove(names(gang));
+    EXPECT_TRUE(run(others));
+    remove(others);
   }
 }
 
