@@ -1,8 +1,12 @@
 // Two extenders that choose a leader by a Lease. The scheduler calls the one that is ready, as
 // through a Service.
 #include <gtest/gtest.h>
+#include <httplib.h>
 
+#include <array>
+#include <atomic>
 #include <csignal>
+#include <thread>
 
 #include "tests/e2e/binding_gate.h"
 #include "tests/e2e/proxy.h"
@@ -96,6 +100,37 @@ TEST_F(Replicas, ALeaderThatStandsStillForTooLongEnds) {
   leader().signal(SIGCONT);
   EXPECT_EQ(leader().wait_for_end(), 1);
   end_gangs();
+}
+
+// What the other tests trust in.
+TEST(ServiceTest, FindsTwoThatAreReadyAtOnce) {
+  std::array<httplib::Server, 2> servers;
+  std::array<std::atomic<bool>, 2> ready{true, false};
+  std::vector<std::string> addresses;
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    servers[i].Get("/readyz", [&ready, i](const auto&, auto& response) {
+      response.status = ready[i] ? 200 : 503;
+    });
+    addresses.push_back("127.0.0.1:" + std::to_string(servers[i].bind_to_any_port("127.0.0.1")));
+    threads.emplace_back([&server = servers[i]] { server.listen_after_bind(); });
+  }
+  {
+    Service service(addresses);
+    const auto soon = [&](const std::string& address) {
+      return lab::eventually(kPatience, [&] { return service.ready() == address; });
+    };
+    EXPECT_TRUE(soon(addresses[0]));
+    ready[0] = false;
+    EXPECT_TRUE(soon(""));
+    ready[1] = true;
+    EXPECT_TRUE(soon(addresses[1]));
+    EXPECT_FALSE(service.two_at_once());
+    ready[0] = true;
+    EXPECT_TRUE(lab::eventually(kPatience, [&] { return service.two_at_once(); }));
+  }
+  for (httplib::Server& server : servers) server.stop();
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
