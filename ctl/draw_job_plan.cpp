@@ -6,24 +6,11 @@ namespace pinion::ctl {
 namespace {
 
 using extender::jobs::JobPlan;
-using extender::jobs::Mutation;
 using extender::jobs::PlanWorker;
 
 std::string title_of(const JobPlan& plan) {
   const std::string name_space = plan.name_space.empty() ? "" : plan.name_space + "/";
   return plain(plan.kind + " " + name_space + plan.name);
-}
-
-const char* word_of(Mutation::Kind outcome) {
-  switch (outcome) {
-    case Mutation::Kind::kChanged:
-      return "changed";
-    case Mutation::Kind::kRefused:
-      return "refused";
-    case Mutation::Kind::kUntouched:
-      break;
-  }
-  return "untouched";
 }
 
 std::string draw_workers(const JobPlan& plan) {
@@ -40,7 +27,7 @@ std::string draw_workers(const JobPlan& plan) {
 }  // namespace
 
 std::string draw_job_plan(const JobPlan& plan) {
-  std::string text = title_of(plan) + ": " + word_of(plan.outcome);
+  std::string text = title_of(plan) + ": " + std::string(word_of(plan.outcome));
   if (!plan.text.empty()) text += ": " + plain(plan.text);
   text += "\n";
   for (const std::string& warning : plan.warnings) text += "warning: " + plain(warning) + "\n";

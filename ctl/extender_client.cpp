@@ -3,6 +3,7 @@
 #include <httplib.h>
 
 #include "ctl/http_address.h"
+#include "ctl/table.h"
 #include "extender/kube/json_read.h"
 
 namespace pinion::ctl {
@@ -79,7 +80,7 @@ Result<JobPlan> plan_of(const Answer& answer) {
     while (!text.empty() && text.back() == '\n') text.pop_back();
     const bool wrong = answer.status == 400 || answer.status == 413;
     return failure(wrong ? Errc::kInvalid : Errc::kUnavailable,
-                   "HTTP status " + std::to_string(answer.status) + ": " + text);
+                   "HTTP status " + std::to_string(answer.status) + ": " + plain(text));
   }
   const auto document = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) return failure(Errc::kUnavailable, "the answer is no JSON");
@@ -93,8 +94,8 @@ Result<JobPlan> plan_of(const Answer& answer) {
 Result<JobPlan> plan_at_extender(const ExtenderOptions& options, const nlohmann::json& job) {
   const auto address = parse_http_address(options.url);
   if (!address) return failure(address.error());
-  if (Status good = check(options, *address); !good)
-    return failure(good.error().within(options.url));
+  const Status good = check(options, *address);
+  if (!good) return failure(good.error().within(options.url));
   const auto answer = post(options, *address, kube::json_dump(job));
   if (!answer) return failure(answer.error().within(options.url));
   auto plan = plan_of(*answer);

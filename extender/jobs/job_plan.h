@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "extender/desk/demand.h"
@@ -59,6 +60,9 @@ struct JobPlan {
 
   bool operator==(const JobPlan&) const = default;
 };
+
+// "changed", "untouched", "refused".
+[[nodiscard]] std::string_view word_of(Mutation::Kind outcome);
 
 // Lets somebody see the fleet, in the call and not afterwards; the fleet may change between two.
 using LookAtFleet = std::function<void(const std::function<void(const Fleet&)>& see)>;

@@ -194,7 +194,9 @@ void read_places(Fields& fields, const json& document, JobPlan& plan) {
     fields.wrong("nodes.machine", "there is no such machine");
   }
   std::set<std::string_view> used;
-  for (const PlanWorker& worker : plan.workers) used.insert(worker.node);
+  for (const PlanWorker& worker : plan.workers) {
+    if (!worker.node.empty()) used.insert(worker.node);
+  }
   for (const PlanNode& node : plan.nodes) {
     if (!used.contains(node.name)) fields.wrong("nodes.name", "no worker goes there");
   }
@@ -202,12 +204,15 @@ void read_places(Fields& fields, const json& document, JobPlan& plan) {
 
 }  // namespace
 
+std::string_view word_of(Kind outcome) {
+  const auto* const found = std::find_if(kOutcomes.begin(), kOutcomes.end(),
+                                         [&](const auto& one) { return one.first == outcome; });
+  return found->second;  // all are there
+}
+
 json to_json(const JobPlan& plan) {
-  const auto* const word =
-      std::find_if(kOutcomes.begin(), kOutcomes.end(),
-                   [&](const auto& outcome) { return outcome.first == plan.outcome; });
   json document = {{"kind", plan.kind},  {"namespace", plan.name_space},
-                   {"name", plan.name},  {"outcome", word->second},
+                   {"name", plan.name},  {"outcome", word_of(plan.outcome)},
                    {"text", plan.text},  {"warnings", plan.warnings},
                    {"patch", plan.patch}};
   if (plan.workers.empty()) return document;

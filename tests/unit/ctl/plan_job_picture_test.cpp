@@ -171,6 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"machine", "/nodes/0/machine", 7, "nodes.machine: there is no such machine"},
         BadCase{"taken", "/nodes/0/taken", 7, "nodes.taken: not a list of CPUs"},
         BadCase{"nobody_there", "/nodes/0/name", "elsewhere", "nodes.name: no worker goes there"},
+        BadCase{"nameless", "/nodes/0/name", "", "nodes.name: no worker goes there"},
         BadCase{"numa_id", "/machines/0/numa/0/id", -1, "id: not a number"},
         BadCase{"twice", "/machines/0/numa/0/l3s/0/0", "2", "a CPU is there twice"},
         BadCase{"l3_no_list", "/machines/0/numa/0/l3s/0", 1, "not a list of lists"},
