@@ -84,7 +84,7 @@ class Live : public extender::Pages {
     return placing_.look([](const extender::Desk& desk) { return desk.fleet().promises(); });
   }
   extender::Placing& placing() { return placing_; }
-  void close(std::string why) { closed_ = std::move(why); }
+  void close() { closed_ = true; }
 
   std::string not_live() override { return {}; }
   std::string not_ready() override { return {}; }
@@ -93,7 +93,7 @@ class Live : public extender::Pages {
   Page jobs() override { return {}; }
   Page home() override { return {}; }
   Page plan(std::string_view job) override {
-    if (!closed_.empty()) return {.status = 503, .type = "text/plain", .body = closed_};
+    if (closed_) return {.status = 503, .type = "text/plain", .body = "cannot plan now"};
     auto document = extender::admission::dry_plan(job, {}, [this](const auto& see) {
       placing_.look([&](const extender::Desk& desk) { see(desk.fleet()); });
     });
@@ -104,7 +104,7 @@ class Live : public extender::Pages {
  private:
   NoCluster cluster_;
   extender::Placing placing_;
-  std::string closed_;
+  std::atomic<bool> closed_ = false;
   std::unique_ptr<extender::Server> server_;
 };
 
@@ -169,8 +169,8 @@ TEST(PlanAtExtender, SaysWhatIsWrong) {
   const ExtenderOptions options{.url = live.start(), .ca = {}, .certificate = {}, .key = {}};
   EXPECT_THAT(error_of(options, json::array()), HasSubstr("400: body: not an object"));
   EXPECT_THAT(error_of(options, job_of(1025)), HasSubstr("1025 workers; at most 1024"));
-  live.close("Pinion's extender cannot plan now: another replica leads");
-  EXPECT_THAT(error_of(options, job_of(1)), HasSubstr("503: Pinion's extender cannot plan now"));
+  live.close();
+  EXPECT_THAT(error_of(options, job_of(1)), HasSubstr("HTTP status 503: cannot plan now"));
   EXPECT_THAT(error_of({.url = options.url + "/elsewhere", .ca = {}, .certificate = {}, .key = {}},
                        job_of(1)),
               HasSubstr("404"));
