@@ -144,7 +144,7 @@ const std::vector<Series>& extender_series() {
       series(Type::kHistogram, "pinion_extender_prioritize_duration_seconds", "seconds", "",
              "The same of prioritize."),
       series(Type::kCounter, "pinion_extender_http_calls_total", "calls", "verb result",
-             "Calls of the scheduler; failed: a defect of the extender."),
+             "Calls that ask for a decision; failed: a defect of the extender."),
       series(Type::kGauge, "pinion_extender_http_calls_running", "calls", "verb",
              "Calls that have no answer yet; of bind: held for their gang."),
       series(Type::kGauge, "pinion_extender_http_connections", "connections", "", "Open now."),
