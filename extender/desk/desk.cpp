@@ -94,7 +94,7 @@ void Desk::group(const std::string& key, int members) {
   const auto bound = groupless_.find(key);
   if (bound == groupless_.end()) return;
   for (const std::string& uid : bound->second) {
-    Known& known = pods_.find(uid)->second;  // all of them exist, see gone()
+    Known& known = pods_.find(uid)->second;  // all of them exist, see forget()
     known.late_group.clear();
     if (known.demand.requests.size() != 1) continue;
     known.demand.kind = Demand::Kind::kMember;
@@ -147,7 +147,9 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
     waiting_.at(pod.uid).group = group_key(pod);
     return answer;
   }
-  const Known* known = know(pod, std::move(demand));
+  if (!pods_.contains(pod.uid)) untold_.emplace_back(pod.uid, now_ms);
+  Known* known = know(pod, std::move(demand));
+  known->asked_ms = now_ms;
   std::vector<NodeIndex> indices;
   indices.reserve(nodes.size());
   for (const auto& name : nodes) indices.push_back(fleet_.find(name));
@@ -324,6 +326,7 @@ bool Desk::seen(const Pod& pod) {
   if (demand.requests.empty()) return true;
   Known* known = know(pod, std::move(demand));
   if (known == nullptr) return true;
+  known->told = true;
   if (late_group && known->demand.kind == Demand::Kind::kSingle) {
     known->late_group = group_key(pod);
     groupless_[known->late_group].insert(pod.uid);
@@ -373,6 +376,28 @@ void Desk::settle_homeless(const std::string& node) {
 
 void Desk::gone(const std::string& uid) {
   gone_.add(uid);
+  forget(uid);
+}
+
+// A pod that came and went while the watch was away is never told of: it is known by the question
+// about it alone. One that has cores is no such pod, its agent tells of it.
+void Desk::forget_untold(std::int64_t now_ms) {
+  for (; !untold_.empty() && now_ms - untold_.front().second >= limits_.confirm_ms;
+       untold_.pop_front()) {
+    const std::string& uid = untold_.front().first;
+    const auto found = pods_.find(uid);
+    if (found == pods_.end() || found->second.told || !found->second.node.empty()) continue;
+    const Place* place = gangs_.place_of(found->second.demand.gang, uid);
+    if (place != nullptr && place->fixed()) continue;
+    if (now_ms - found->second.asked_ms < limits_.confirm_ms) {
+      untold_.emplace_back(uid, now_ms);
+    } else {
+      forget(uid);
+    }
+  }
+}
+
+void Desk::forget(const std::string& uid) {
   waiting_.erase(uid);
   groups_.gone(uid);
   const auto found = pods_.find(uid);
@@ -478,6 +503,7 @@ void Desk::tick(std::int64_t now_ms) {
     freed_ = true;
   }
   if (!fleet_.expire(now_ms).empty()) freed_ = true;
+  forget_untold(now_ms);
   if (freed_ && !waiting_.empty()) wake(now_ms);
 }
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "extender/desk/demand.h"
@@ -119,8 +121,10 @@ class Desk {
   struct Known {
     PodRef pod;
     Demand demand;
-    std::string node;    // where its cores are promised, or it is bound; empty: nowhere
-    bool bound = false;  // the API server says so
+    std::string node;           // where its cores are promised, or it is bound; empty: nowhere
+    bool told = false;          // the API server has told of it, and will tell of its end
+    bool bound = false;         // it says so
+    std::int64_t asked_ms = 0;  // the last question about it
     // Key of its PodGroup, where that was not there yet when the pod was found bound.
     std::string late_group;
   };
@@ -139,6 +143,8 @@ class Desk {
   bool promise(const std::string& node, const Demand& demand, std::int64_t expires_ms);
   void release(const Known& known);
   void wait(const PodRef& pod, const std::string& why, std::int64_t now_ms);
+  void forget(const std::string& uid);
+  void forget_untold(std::int64_t now_ms);
   void moved(Known& known, const std::string& node);
   void settle_homeless(const std::string& node);
   void wake(std::int64_t now_ms);
@@ -150,7 +156,10 @@ class Desk {
   PodGroups groups_;
   std::map<std::string, Known, std::less<>> pods_;  // by uid; those with a demand
   Recent gone_{kGoneKept};                          // uids of pods that are no more
-  std::map<std::string, Waiting> waiting_;          // by uid
+  // Uids of pods that were asked about before the API server told of them, and when they were last
+  // looked at; oldest first.
+  std::deque<std::pair<std::string, std::int64_t>> untold_;
+  std::map<std::string, Waiting> waiting_;  // by uid
   // Pods bound to nodes that no agent speaks for yet: uids, by node.
   std::map<std::string, std::set<std::string>> homeless_;
   std::map<std::string, std::set<std::string>> groupless_;  // uids by Known::late_group

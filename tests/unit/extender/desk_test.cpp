@@ -552,6 +552,30 @@ TEST_F(DeskTest, AQuestionThatIsLateLeavesNothing) {
   EXPECT_EQ(desk_.fleet().promises(), 1U);
 }
 
+TEST_F(DeskTest, WhoIsNeverToldOfIsForgotten) {
+  const Pod member = member_of("j", 0, 2, 1);
+  const Pod told = pod_of("told", 2);
+  const Pod bound = pod_of("bound", 2);
+  const Pod refused = pod_of("refused", 9);
+  for (const Pod& pod : {member, told, bound, refused}) filtered(pod);
+  EXPECT_TRUE(desk_.seen(told));
+  EXPECT_EQ(bind(bound, "a", 1).kind, Kind::kGo);
+  desk_.bound("bound", true, now_);
+  now_ += 8999;
+  desk_.tick(now_);
+  EXPECT_EQ(desk_.pods(), 4U);
+  EXPECT_EQ(filtered(refused), "");
+  now_ += 1;
+  desk_.tick(now_);
+  EXPECT_EQ(desk_.pods(), 3U) << "the scheduler knows that the refused one is there";
+  now_ += 9000;
+  desk_.tick(now_);
+  EXPECT_EQ(desk_.pods(), 2U) << "its agent may start the bound one at any moment";
+  EXPECT_TRUE(desk_.gangs().empty());
+  EXPECT_TRUE(desk_.waiting().empty());
+  EXPECT_NE(filtered(member), "") << "it exists after all";
+}
+
 TEST(Recent, ForgetsTheOldest) {
   Recent recent(2);
   for (const char* name : {"a", "b", "a", "c"}) recent.add(name);
