@@ -68,12 +68,17 @@ endfunction()
 add_custom_target(release_programs)
 
 # A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case. The label "threads" says that
-# several threads run in it: the target threaded_tests builds those.
+# several threads run in it: the target threaded_tests builds those. ONE_AT_A_TIME: its cases fill the machine with
+# threads, and none runs beside another of them.
 function(pinion_test name)
   if(NOT PINION_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "ONE_AT_A_TIME" "" "SOURCES;LINK;LABELS" ${ARGN})
+  set(lock)
+  if(arg_ONE_AT_A_TIME)
+    set(lock RESOURCE_LOCK ${name})
+  endif()
   set(unit_test UNIT_TEST)
   if("integration" IN_LIST arg_LABELS)
     set(unit_test)
@@ -99,7 +104,7 @@ function(pinion_test name)
     set(environment ENVIRONMENT "HWLOC_PLUGINS_PATH=${CMAKE_CURRENT_SOURCE_DIR}")
   endif()
   gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-    PROPERTIES ${labels} ${environment} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+    PROPERTIES ${labels} ${environment} ${lock} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
 endfunction()
 
 # pinion_fuzz(NAME SOURCES file LINK targets...): the file defines LLVMFuzzerTestOneInput. With

@@ -182,10 +182,10 @@ TEST(ServerLoad, ConnectionsThatAreCutLeaveNothingBehind) {
 
 TEST(ServerLoad, StopEndsHeldCallsWithAnAnswer) {
   Playing playing;
-  playing.callbacks.hold(true);
-  auto binds = send_binds(playing, kGang);
   RawClient idle(playing.server->address());
   EXPECT_EQ(ask(idle, post("/filter", filter_body())).status, 200);
+  playing.callbacks.hold(true);
+  auto binds = send_binds(playing, kGang);
   ASSERT_TRUE(playing.callbacks.wait_for_held(kGang));
   const std::string address = playing.server->address();
   const auto begin = steady_clock::now();
