@@ -55,7 +55,7 @@ void PlayedCallbacks::hold(bool held) {
 
 bool PlayedCallbacks::wait_for_held(std::size_t count) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return held_ == count; });
+  return changed_.wait_for(lock, std::chrono::seconds(120), [&] { return held_ == count; });
 }
 
 Page PlayedPages::plan(std::string_view job) {

@@ -15,7 +15,7 @@ RawClient::RawClient(const std::string& address) {
   EXPECT_TRUE(to);
   if (!to) return;
   socket_ = Fd(socket(to->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const timeval patience{.tv_sec = 10, .tv_usec = 0};
+  const timeval patience{.tv_sec = 60, .tv_usec = 0};
   setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   EXPECT_EQ(connect(socket_.get(), reinterpret_cast<const sockaddr*>(&to->address), to->size), 0)
       << address;
