@@ -1,0 +1,66 @@
+#include "extender/desk/demand.h"
+
+#include "tests/unit/extender/desk_scene.h"
+
+namespace pinion::extender {
+namespace {
+
+struct DemandCase {
+  const char* name;
+  Pod pod;
+  Demand::Kind kind;
+  const char* text;
+};
+
+TEST(Demand, OfAPod) {
+  Pod burstable = pod_of("p", 2);
+  burstable.qos = engine::Qos::kBurstable;
+  Pod insists = burstable;
+  insists.annotations["pinion.dev/cpus"] = "exclusive";
+  Pod part = pod_of("p", 1);
+  part.containers[0].milli_cpus = 1500;
+  Pod no_limit = pod_of("p", 1);
+  no_limit.containers[0].milli_cpus.reset();
+  Pod two = member_of("j", 0, 2, 2);
+  two.containers.push_back(two.containers[0]);
+  two.containers[1].name = "other";
+  Pod beside = member_of("j", 0, 2, 2);
+  beside.containers.push_back({.name = "sidecar", .milli_cpus = 500, .memory = 0});
+  const std::vector<DemandCase> cases{
+      {"guaranteed, whole", pod_of("p", 2), Demand::Kind::kSingle, ""},
+      {"burstable", burstable, Demand::Kind::kNone, ""},
+      {"burstable, insists", insists, Demand::Kind::kRefused, "Guaranteed"},
+      {"a part of a CPU", part, Demand::Kind::kNone, ""},
+      {"no limit", no_limit, Demand::Kind::kNone, ""},
+      {"opts out", pod_of("p", 2, {{"cpus", "shared"}}), Demand::Kind::kNone, ""},
+      {"a job alone", pod_of("p", 2, {{"job", "j"}}), Demand::Kind::kSingle, ""},
+      {"a member", member_of("j", 0, 2, 2), Demand::Kind::kMember, ""},
+      {"a member with a sidecar", beside, Demand::Kind::kMember, ""},
+      {"a member of two ranks", two, Demand::Kind::kRefused, "this one has 2"},
+      {"a gang without a job", pod_of("p", 2, {{"gang-size", "2"}}), Demand::Kind::kRefused,
+       "without pinion.dev/job"},
+      {"no number", pod_of("p", 2, {{"job", "j"}, {"gang-size", "2x"}}), Demand::Kind::kRefused,
+       "not a number from 1 to 10000"},
+      {"none", member_of("j", 0, 0, 2), Demand::Kind::kRefused, "not a number"},
+      {"negative", member_of("j", 0, -3, 2), Demand::Kind::kRefused, "not a number"},
+      {"too many", member_of("j", 0, 10'001, 2), Demand::Kind::kRefused, "not a number"},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.name);
+    const Demand demand = demand_of(test.pod, engine::Defaults());
+    EXPECT_EQ(demand.kind, test.kind);
+    EXPECT_NE(demand.text.find(test.text), std::string::npos) << demand.text;
+    if (demand.kind == Demand::Kind::kMember) {
+      EXPECT_EQ(demand.gang, "default/j");
+      EXPECT_EQ(demand.size, 2);
+    }
+    if (demand.kind == Demand::Kind::kSingle) {
+      EXPECT_EQ(demand.requests.at(0).id, "p/main");
+      EXPECT_EQ(demand.requests[0].cpus, 2);
+      EXPECT_EQ(demand.requests[0].memory, kGiB);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pinion::extender

@@ -1,0 +1,81 @@
+// Pods, and a desk with two nodes that they are brought to.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "extender/desk/desk.h"
+#include "tests/unit/extender/scene.h"
+
+namespace pinion::extender {
+
+inline Pod pod_of(const std::string& uid, int cpus,
+                  std::map<std::string, std::string> annotations = {}) {
+  Pod pod;
+  pod.uid = uid;
+  pod.name_space = "default";
+  pod.name = "pod-" + uid;
+  pod.qos = engine::Qos::kGuaranteed;
+  for (auto& [name, value] : annotations) pod.annotations["pinion.dev/" + name] = value;
+  pod.containers = {{.name = "main", .milli_cpus = 1000 * cpus, .memory = kGiB}};
+  return pod;
+}
+
+inline Pod member_of(const std::string& job, int number, int size, int cpus) {
+  return pod_of(job + std::to_string(number), cpus,
+                {{"job", job}, {"gang-size", std::to_string(size)}});
+}
+
+// Two nodes of one NUMA domain of 8 cores each, of which CPU 0 is reserved: 7 free.
+class DeskTest : public testing::Test {
+ protected:
+  using Kind = BindAnswer::Kind;
+  using Names = std::vector<std::string_view>;
+
+  void SetUp() override {
+    for (const char* name : {"a", "b"}) {
+      ASSERT_TRUE(desk_.report(report_of(name, machine_), 0));
+    }
+  }
+
+  // The nodes that pass.
+  std::string filtered(const Pod& pod, const Names& names = {"a", "b"}) {
+    answer_ = desk_.filter(pod, names, now_);
+    std::string passed;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (answer_.verdict[i] == 0) passed += names[i];
+    }
+    return passed;
+  }
+  std::string text_for(std::size_t node) {
+    return answer_.verdict[node] == 0 ? "" : answer_.texts[answer_.verdict[node] - 1U].text;
+  }
+  BindAnswer bind(const Pod& pod, const std::string& node, Ticket ticket) {
+    return desk_.bind(pod.uid, node, ticket, now_);
+  }
+  // What the agent on that node reports: these containers, each on CPUs of its own.
+  void report(const std::string& node, const std::vector<std::pair<std::string, int>>& running) {
+    NodeReport report = report_of(node, machine_);
+    report.generation = ++generation_;
+    int next = 1;
+    for (const auto& [id, cpus] : running) {
+      report.claims.push_back(
+          claim_of(id, std::to_string(next) + "-" + std::to_string(next + cpus - 1)));
+      next += cpus;
+    }
+    ASSERT_TRUE(desk_.report(std::move(report), now_));
+  }
+
+  const MachinePtr machine_ = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
+  Desk desk_{engine::Defaults(), {.hold_ms = 1000, .keep_ms = 5000, .confirm_ms = 9000}};
+  FilterAnswer answer_;
+  std::int64_t now_ = 100;
+  std::uint64_t generation_ = 1;
+};
+
+}  // namespace pinion::extender

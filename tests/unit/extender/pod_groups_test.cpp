@@ -1,0 +1,147 @@
+// Pods whose gang a PodGroup says the size of.
+#include "extender/desk/pod_groups.h"
+
+#include "tests/unit/extender/desk_scene.h"
+
+namespace pinion::extender {
+namespace {
+
+// Pods of the PodGroup default/g.
+class GroupTest : public DeskTest {
+ protected:
+  void SetUp() override {
+    DeskTest::SetUp();
+    desk_.serve_groups(true);
+  }
+  static Pod grouped(const std::string& uid, int cpus) {
+    Pod pod = pod_of(uid, cpus);
+    pod.group = "g";
+    return pod;
+  }
+  static Pod launcher() {
+    Pod pod = grouped("launcher", 1);
+    pod.qos = engine::Qos::kBurstable;
+    return pod;
+  }
+  // Bound as the only one that was missing.
+  void expect_goes(const Pod& pod) {
+    const std::string node = filtered(pod);
+    ASSERT_EQ(node.size(), 1U) << pod.uid;
+    EXPECT_EQ(bind(pod, node, ++tickets_).kind, Kind::kGo) << pod.uid;
+    desk_.bound(pod.uid, true, now_);
+  }
+  void expect_held(const Pod& pod) {
+    const std::string node = filtered(pod);
+    ASSERT_EQ(node.size(), 1U) << pod.uid << ": " << text_for(0);
+    EXPECT_EQ(bind(pod, node, ++tickets_).kind, Kind::kHold) << pod.uid;
+  }
+  void tell_all_bound() {
+    for (const auto& answered : desk_.take_effects().answered) EXPECT_TRUE(answered.go);
+    for (const auto& [uid, member] : desk_.gangs().at("podgroup:default/g").members) {
+      desk_.bound(uid, true, now_);
+    }
+  }
+  std::vector<std::string> woken() {
+    std::vector<std::string> uids;
+    for (const auto& pod : desk_.take_effects().wake) uids.push_back(pod.uid);
+    return uids;
+  }
+  Ticket tickets_ = 0;
+};
+
+TEST_F(GroupTest, ItsPodsStartTogether) {
+  desk_.group("default/g", 2);
+  expect_held(grouped("p", 3));
+  expect_goes(grouped("q", 3));
+}
+
+TEST_F(GroupTest, ThoseAboveItsSizeStartByThemselvesWhenItHasStarted) {
+  desk_.group("default/g", 2);
+  expect_held(grouped("p", 3));
+  EXPECT_EQ(filtered(grouped("q", 3)).size(), 1U);
+  EXPECT_EQ(filtered(grouped("extra", 4)), "");
+  EXPECT_EQ(text_for(0), "its gang has all of its 2 members that start first");
+  expect_goes(grouped("q", 3));
+  tell_all_bound();
+  now_ += 1000;
+  desk_.tick(now_);
+  EXPECT_EQ(woken(), std::vector<std::string>{"extra"});
+  expect_goes(grouped("extra", 4));
+  EXPECT_EQ(filtered(grouped("one more", 5)), "") << "no room, whatever the group says";
+  expect_goes(grouped("small", 1));
+}
+
+TEST_F(GroupTest, AMemberThatComesBackNeedNotWaitForTheOthers) {
+  desk_.group("default/g", 2);
+  expect_held(grouped("p", 3));
+  expect_goes(grouped("q", 3));
+  tell_all_bound();
+  desk_.gone("q");
+  expect_goes(grouped("q2", 3));
+}
+
+TEST_F(GroupTest, APodWaitsUntilItsGroupExistsAndIsWokenThen) {
+  EXPECT_EQ(filtered(grouped("p", 3)), "");
+  EXPECT_EQ(text_for(0), "waits for its PodGroup g, which does not exist");
+  EXPECT_TRUE(answer_.texts[0].hopeless);
+  EXPECT_TRUE(desk_.preempt(grouped("p", 3), {{.node = "a", .victims = {"x"}}}).empty());
+  EXPECT_EQ(desk_.waiting().size(), 1U);
+  desk_.group("default/g", 1);
+  EXPECT_EQ(woken(), std::vector<std::string>{"p"});
+  expect_goes(grouped("p", 3));
+}
+
+TEST_F(GroupTest, WhereNobodyServesGroupsTheirLabelMeansNothing) {
+  desk_.serve_groups(false);
+  EXPECT_EQ(filtered(grouped("p", 3)), "ab");
+}
+
+TEST_F(GroupTest, WhoSaysItselfHowManyItsGangHasIsBelieved) {
+  Pod pod = member_of("j", 0, 1, 2);
+  pod.group = "g";
+  expect_goes(pod);
+}
+
+TEST_F(GroupTest, NobodyWaitsForAMemberWithoutCores) {
+  desk_.group("default/g", 3);
+  expect_held(grouped("p", 3));
+  EXPECT_EQ(filtered(launcher()), "ab");
+  EXPECT_FALSE(answer_.ours);
+  const auto effects = desk_.take_effects();
+  ASSERT_EQ(effects.answered.size(), 1U);
+  EXPECT_EQ(effects.answered[0].text, "the size of its gang has changed");
+  expect_held(grouped("p", 3));
+  expect_goes(grouped("q", 3));
+  tell_all_bound();
+  desk_.gone("launcher");
+  desk_.gone("q");
+  expect_goes(grouped("q2", 3));
+}
+
+TEST_F(GroupTest, ASmallerSizeLetsThoseWaitingGo) {
+  desk_.group("default/g", 5);
+  EXPECT_EQ(filtered(grouped("p", 7)), "");
+  desk_.group("default/g", 2);
+  now_ += 1000;
+  desk_.tick(now_);
+  EXPECT_EQ(woken(), std::vector<std::string>{"p"});
+  expect_held(grouped("p", 7));
+  expect_goes(grouped("q", 7));
+}
+
+TEST_F(GroupTest, WhoWasBoundBeforeTheGroupWasKnownCounts) {
+  Pod bound = grouped("bound", 3);
+  bound.node = "a";
+  EXPECT_TRUE(desk_.seen(bound));
+  Pod gone = grouped("gone", 3);
+  gone.node = "b";
+  EXPECT_TRUE(desk_.seen(gone));
+  EXPECT_EQ(desk_.fleet().promises(), 2U);
+  desk_.gone("gone");
+  desk_.group("default/g", 2);
+  EXPECT_EQ(desk_.fleet().promises(), 1U);
+  expect_goes(grouped("p", 4));
+}
+
+}  // namespace
+}  // namespace pinion::extender
