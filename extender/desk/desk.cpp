@@ -147,8 +147,8 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
     waiting_.at(pod.uid).group = group_key(pod);
     return answer;
   }
-  if (!pods_.contains(pod.uid)) untold_.emplace_back(pod.uid, now_ms);
   Known* known = know(pod, std::move(demand));
+  if (known->asked_ms == 0 && !known->told) untold_.emplace_back(pod.uid, now_ms);
   known->asked_ms = now_ms;
   std::vector<NodeIndex> indices;
   indices.reserve(nodes.size());

@@ -124,7 +124,7 @@ class Desk {
     std::string node;           // where its cores are promised, or it is bound; empty: nowhere
     bool told = false;          // the API server has told of it, and will tell of its end
     bool bound = false;         // it says so
-    std::int64_t asked_ms = 0;  // the last question about it
+    std::int64_t asked_ms = 0;  // the last question about it; 0: none yet
     // Key of its PodGroup, where that was not there yet when the pod was found bound.
     std::string late_group;
   };
