@@ -230,7 +230,7 @@ std::vector<std::string> Fleet::expire(std::int64_t now_ms) {
 }
 
 bool Fleet::knows(std::string_view id) const {
-  return promises_.find(id) != promises_.end() || running_.find(id) != running_.end();
+  return promised(id) || running_.find(id) != running_.end();
 }
 
 std::set<NodeIndex> Fleet::nodes_of_job(std::string_view job) const {

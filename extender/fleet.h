@@ -112,6 +112,9 @@ class Fleet {
   }
   // Whether the container has CPUs on some node, promised or reported.
   [[nodiscard]] bool knows(std::string_view id) const;
+  [[nodiscard]] bool promised(std::string_view id) const {
+    return promises_.find(id) != promises_.end();
+  }
   [[nodiscard]] std::size_t promises() const { return promises_.size(); }
   // The nodes where containers of the job are or are promised.
   [[nodiscard]] std::set<NodeIndex> nodes_of_job(std::string_view job) const;

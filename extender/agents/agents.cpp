@@ -81,24 +81,19 @@ class Agents::Loop {
       if (!error_.text.empty()) return {};  // it is being cancelled
       const std::uint64_t before = mirror_.node().generation();
       if (Status applied = mirror_.apply(message_); !applied) return applied;
-      if (message_.has_heartbeat()) {
-        loop_.sink_.heard(node_);
-        return {};
-      }
-      // Cores change hands with the generation.
-      const bool only_rates = message_.has_change() && !message_.change().has_node() &&
-                              message_.change().generation() == before;
-      if (only_rates) {
-        loop_.sink_.measured(node_, rates_of(mirror_));
-        return {};
-      }
-      const bool machine = message_.has_snapshot() || message_.change().node().has_machine();
-      if (machine) {
+      if (message_.has_snapshot() || message_.change().node().has_machine()) {
         auto topology = loop_.machines_.of(mirror_.node().machine());
         if (!topology) return failure(topology.error());
         machine_ = *std::move(topology);
         mirror_.forget_machine();
       }
+      // An agent that the runtime has not told its containers shows none, and can start none.
+      if (!mirror_.node().synchronized()) return {};
+      if (message_.has_heartbeat() && loop_.sink_.heard(node_)) return {};
+      // Cores change hands with the generation.
+      const bool only_rates = message_.has_change() && !message_.change().has_node() &&
+                              message_.change().generation() == before;
+      if (only_rates && loop_.sink_.measured(node_, rates_of(mirror_))) return {};
       auto report = report_of(mirror_, machine_);
       if (!report) return failure(report.error());
       report->name = node_;

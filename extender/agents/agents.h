@@ -30,9 +30,10 @@ class AgentSink {
   virtual ~AgentSink() = default;
 
   virtual void reported(const std::string& node, NodeReport report) = 0;
-  // Only what containers measured has changed; L3 misses per second by claim id.
-  virtual void measured(const std::string& node, MissRates rates) = 0;
-  virtual void heard(const std::string& node) = 0;  // nothing has changed there
+  // Only what containers measured has changed; L3 misses per second by claim id. False: the node is
+  // not known any more, and is to be reported again.
+  virtual bool measured(const std::string& node, MissRates rates) = 0;
+  virtual bool heard(const std::string& node) = 0;  // nothing has changed there; the same
   // The stream ended, or what came makes no sense; it is tried again after `pause`.
   virtual void trouble(const std::string& node, const Error& error,
                        std::chrono::milliseconds pause) = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace pinion::extender {
 namespace {
@@ -92,10 +93,53 @@ Demand as_grouped(const Pod& pod, Demand demand, const PodGroups& groups) {
   for (auto& request : demand.requests) {
     if (request.job.empty()) request.job = pod.group;
   }
-  demand = as_member(pod, std::move(demand), gang_of_group(key), *size);
-  demand.open = true;
-  return demand;
+  return as_member(pod, std::move(demand), gang_of_group(key), *size);
 }
+
+// Takes a container's CPUs into the demand.
+class Gatherer {
+ public:
+  void add(PodContainer::Kind kind, topology::Request request) {
+    switch (kind) {
+      case PodContainer::Kind::kInit:
+        return inits_.push_back(std::move(request));
+      case PodContainer::Kind::kSidecar:
+        return sidecars_.push_back(std::move(request));
+      case PodContainer::Kind::kMain:
+        break;
+    }
+    mains_.push_back(std::move(request));
+  }
+
+  Demand take() {
+    Demand demand;
+    if (!inits_.empty()) {
+      if (mains_.empty()) mains_.push_back(*largest(inits_));
+      const auto host = largest(mains_);
+      demand.host = sidecars_.size() + static_cast<std::size_t>(host - mains_.begin());
+      for (const auto& init : inits_) {
+        host->cpus = std::max(host->cpus, init.cpus);
+        host->memory = std::max(host->memory, init.memory);
+        demand.inits.push_back(init.id);
+      }
+    }
+    demand.requests = std::move(sidecars_);
+    std::move(mains_.begin(), mains_.end(), std::back_inserter(demand.requests));
+    return demand;
+  }
+
+ private:
+  using Requests = std::vector<topology::Request>;
+
+  static Requests::iterator largest(Requests& requests) {
+    return std::max_element(requests.begin(), requests.end(),
+                            [](const auto& a, const auto& b) { return a.cpus < b.cpus; });
+  }
+
+  Requests mains_;
+  Requests sidecars_;
+  Requests inits_;
+};
 
 }  // namespace
 
@@ -104,6 +148,10 @@ std::string claim_id(std::string_view pod_uid, std::string_view container) {
   id += '/';
   id += container;
   return id;
+}
+
+std::string_view pod_of_claim(std::string_view id) {
+  return id.substr(0, id.find('/'));
 }
 
 std::string group_key(const Pod& pod) {
@@ -122,7 +170,7 @@ Demand demand_of(const Pod& pod, const engine::Defaults& defaults, const PodGrou
   as_seen.name_space = pod.name_space;
   as_seen.annotations = pod.annotations;
   as_seen.cgroup_parent = parent_of(pod);
-  Demand demand;
+  Gatherer gathered;
   for (const PodContainer& container : pod.containers) {
     engine::Wish wish = engine::wish_of(as_seen, container.name, resources_of(container), defaults);
     if (wish.kind == engine::Wish::Kind::kRefused) {
@@ -130,8 +178,9 @@ Demand demand_of(const Pod& pod, const engine::Defaults& defaults, const PodGrou
     }
     if (wish.kind != engine::Wish::Kind::kExclusive) continue;
     wish.request.id = claim_id(pod.uid, container.name);
-    demand.requests.push_back(std::move(wish.request));
+    gathered.add(container.kind, std::move(wish.request));
   }
+  Demand demand = gathered.take();
   if (demand.requests.empty()) return demand;
   demand.kind = Demand::Kind::kSingle;
   const auto size = number_of(pod, kGangSize, kMaxGang);

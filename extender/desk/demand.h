@@ -19,21 +19,29 @@ struct Demand {
     kWaiting,  // its PodGroup is not there yet: `text`
   };
   Kind kind = Kind::kNone;
-  // One for each container that gets cores, with claim_id() as its id; exactly one with kMember.
+  // One for each container that stays and gets cores, with claim_id() as its id; exactly one with
+  // kMember.
   std::vector<topology::Request> requests;
-  std::string gang;   // "NAMESPACE/JOB", or of a PodGroup what gang_of_group() says
-  int size = 0;       // members of the gang, 1 .. kMaxGang
-  bool open = false;  // there may be more of them: those start by themselves when `size` have
+  // Of init containers that get cores: they run one at a time, on CPUs of requests[host], which is
+  // as large as the largest of them; where only they get cores, it is that one itself.
+  std::vector<std::string> inits;  // their ids
+  std::size_t host = 0;
+  std::string gang;  // "NAMESPACE/JOB", or of a PodGroup what gang_of_group() says
+  int size = 0;      // members of the gang that start together, 1 .. kMaxGang
   // Task groups into which the gang is cut, 1 .. size; 0: members say themselves which one they
   // are of, if any (pinion.dev/task-group).
   int groups = 0;
   std::string text;
 };
 
-inline constexpr int kMaxGang = 10'000;
+// As each member's bind call is held open until the last one has come (DeskLimits::held).
+inline constexpr int kMaxGang = 1000;
 
 // Under which the fleet knows a container of a pod, before and after it exists.
 [[nodiscard]] std::string claim_id(std::string_view pod_uid, std::string_view container);
+
+// The uid in an id of a container.
+[[nodiscard]] std::string_view pod_of_claim(std::string_view id);
 
 // "NAMESPACE/NAME" of the pod's PodGroup.
 [[nodiscard]] std::string group_key(const Pod& pod);

@@ -10,14 +10,16 @@ namespace {
 
 constexpr std::int64_t kFirstPauseMs = 1000;
 constexpr std::int64_t kLongestPauseMs = 60'000;
-// Refused pods that one tick looks at, so that it never holds up a question for long.
+// What one tick looks at, so that it never holds up a question for long: refused pods, a gang as
+// much as it has members.
 constexpr int kLooksPerTick = 64;
 
 constexpr std::uint8_t kPasses = 0;
+constexpr const char* kPlanned = "pinion.dev/planned";  // what a pod is told with its binding
 // The promise of a pod that is bound ends with the pod, or with its agent's report.
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
-// All verdicts that are not said yet get this text.
+// All get this text.
 void refuse_all(FilterAnswer& answer, std::string text, bool hopeless) {
   answer.texts.push_back({.text = std::move(text), .hopeless = hopeless});
   std::fill(answer.verdict.begin(), answer.verdict.end(),
@@ -39,6 +41,19 @@ std::string most_said(const FilterAnswer& answer) {
   for (const std::uint8_t verdict : answer.verdict) ++said[verdict];
   const auto most = std::max_element(said.begin() + 1, said.end());
   return answer.texts[static_cast<std::size_t>(most - said.begin()) - 1].text;
+}
+
+topology::Ledger without(topology::Ledger ledger, const std::vector<std::string>& uids) {
+  for (const auto& uid : uids) {
+    const std::string prefix = claim_id(uid, "");
+    std::vector<std::string> ids;
+    for (auto claim = ledger.claims().lower_bound(prefix);
+         claim != ledger.claims().end() && claim->first.starts_with(prefix); ++claim) {
+      ids.push_back(claim->first);
+    }
+    for (const auto& id : ids) ledger.release(id);
+  }
+  return ledger;
 }
 
 bool all_granted(const std::vector<topology::Outcome>& outcomes) {
@@ -100,8 +115,7 @@ void Desk::group(const std::string& key, int members) {
     known.demand.kind = Demand::Kind::kMember;
     known.demand.gang = gang_of_group(key);
     known.demand.size = *groups_.size(key);
-    known.demand.open = true;
-    gangs_.found_bound(known.pod, known.demand, known.node);
+    gangs_.found_bound(known.pod, known.demand, known.node, known.by_us);
   }
   groupless_.erase(bound);
 }
@@ -138,10 +152,12 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
   }
   answer.ours = true;
   if (auto [why, hopeless] = turned_away(pod, demand); !why.empty()) {
+    answer.why = why;
     refuse_all(answer, std::move(why), hopeless);
     return answer;
   }
   if (demand.kind == Demand::Kind::kWaiting) {
+    answer.why = demand.text;
     refuse_all(answer, demand.text, true);
     wait(ref_of(pod), demand.text, now_ms);
     waiting_.at(pod.uid).group = group_key(pod);
@@ -161,7 +177,8 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
   const bool refused =
       std::find(answer.verdict.begin(), answer.verdict.end(), kPasses) == answer.verdict.end();
   if (refused) {
-    wait(ref_of(pod), most_said(answer), now_ms);
+    answer.why = most_said(answer);
+    wait(ref_of(pod), answer.why, now_ms);
   } else {
     waiting_.erase(pod.uid);
   }
@@ -221,12 +238,17 @@ std::vector<int> Desk::scores(const std::string& uid,
   return scores;
 }
 
-// All of its containers or none.
+// All of its containers that have no cores yet, or none.
 bool Desk::promise(const std::string& node, const Demand& demand, std::int64_t expires_ms) {
-  for (std::size_t i = 0; i < demand.requests.size(); ++i) {
-    const auto outcome = fleet_.promise(fleet_.find(node), demand.requests[i], expires_ms);
-    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) continue;
-    for (std::size_t done = 0; done < i; ++done) fleet_.release(demand.requests[done].id);
+  std::vector<std::string_view> done;
+  for (const auto& request : demand.requests) {
+    if (fleet_.knows(request.id)) continue;
+    const auto outcome = fleet_.promise(fleet_.find(node), request, expires_ms);
+    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
+      done.push_back(request.id);
+      continue;
+    }
+    for (const auto id : done) fleet_.release(id);
     return false;
   }
   return true;
@@ -266,13 +288,19 @@ std::map<std::string, std::string> Desk::told_with_binding(const std::string& ui
   const NodeIndex node = fleet_.find(place != nullptr ? place->node : known.node);
   if (node < 0) return told;
   std::string planned;
-  for (const auto& request : known.demand.requests) {
-    const topology::Claim* claim = fleet_.node(node).ledger.find(request.id);
-    if (claim == nullptr) continue;
-    const std::string container = request.id.substr(claim_id(uid, "").size());
+  const auto tell = [&](const std::string& id, const std::string& on) {
+    const topology::Claim* claim = fleet_.node(node).ledger.find(on);
+    if (claim == nullptr) return;
+    const std::string container = id.substr(claim_id(uid, "").size());
     planned += (planned.empty() ? "" : " ") + container + "=" + claim->cpus.to_string();
+  };
+  const auto& requests = known.demand.requests;
+  for (const auto& request : requests) tell(request.id, request.id);
+  for (const auto& init : known.demand.inits) {
+    const std::string& host = requests[known.demand.host].id;
+    if (init != host) tell(init, host);
   }
-  if (!planned.empty()) told["pinion.dev/planned"] = planned;
+  if (!planned.empty()) told[kPlanned] = planned;
   const bool grouped = place != nullptr && !place->request.task_group.empty();
   if (grouped) told["pinion.dev/task-group"] = place->request.task_group;
   return told;
@@ -284,6 +312,8 @@ void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {
   Known& known = found->second;
   if (known.demand.kind == Demand::Kind::kMember) {
     gangs_.bound(known.demand.gang, uid, done, now_ms);
+    const Place* place = gangs_.place_of(known.demand.gang, uid);
+    if (done && place != nullptr) moved(known, place->node);
     return;
   }
   if (done) return;
@@ -295,22 +325,21 @@ std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> propos
   const Demand demand = demand_of(pod);
   if (demand.kind == Demand::Kind::kNone) return proposals;
   if (demand.requests.empty()) return {};  // no room would help it
+  std::map<NodeIndex, topology::Ledger> after;
   std::erase_if(proposals, [&](const Eviction& eviction) {
     const NodeIndex node = fleet_.find(eviction.node);
     if (node < 0 || fleet_.node(node).stale) return true;
-    topology::Ledger ledger = fleet_.node(node).ledger;
-    for (const auto& uid : eviction.victims) {
-      const std::string prefix = claim_id(uid, "");
-      std::vector<std::string> ids;
-      for (auto claim = ledger.claims().lower_bound(prefix);
-           claim != ledger.claims().end() && claim->first.starts_with(prefix); ++claim) {
-        ids.push_back(claim->first);
-      }
-      for (const auto& id : ids) ledger.release(id);
-    }
+    topology::Ledger ledger = without(fleet_.node(node).ledger, eviction.victims);
     const auto& topology = fleet_.node(node).topology();
-    return !all_granted(topology::plan(topology, std::move(ledger), demand.requests).outcomes);
+    if (!all_granted(topology::plan(topology, ledger, demand.requests).outcomes)) return true;
+    after.emplace(node, std::move(ledger));
+    return false;
   });
+  // Nobody is to go for a gang that would lack room all the same.
+  if (demand.kind == Demand::Kind::kMember &&
+      !gangs_.would_fit_with(demand.gang, demand.requests.front(), after)) {
+    return {};
+  }
   return proposals;
 }
 
@@ -338,40 +367,49 @@ bool Desk::seen(const Pod& pod) {
   }
   waiting_.erase(pod.uid);
   known->bound = true;
-  if (member) gangs_.found_bound(ref_of(pod), known->demand, pod.node);
+  known->by_us = pod.annotations.contains(kPlanned);
+  if (member) gangs_.found_bound(ref_of(pod), known->demand, pod.node, known->by_us);
   moved(*known, pod.node);
-  const auto& requests = known->demand.requests;
-  const bool held = std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
-    fleet_.extend(request.id, kNoEnd);
-    return fleet_.knows(request.id);
-  });
-  if (held) return true;
-  if (fleet_.find(pod.node) < 0) {
-    homeless_[pod.node].insert(pod.uid);
-    return true;
-  }
-  return promise(pod.node, known->demand, kNoEnd);
+  for (const auto& request : known->demand.requests) fleet_.extend(request.id, kNoEnd);
+  return fleet_.find(pod.node) < 0 || promise(pod.node, known->demand, kNoEnd);
 }
 
-// A pod is homeless at its own node or nowhere.
 void Desk::moved(Known& known, const std::string& node) {
   if (known.node == node) return;
-  if (const auto there = homeless_.find(known.node); there != homeless_.end()) {
-    there->second.erase(known.pod.uid);
-    if (there->second.empty()) homeless_.erase(there);
+  if (const auto there = residents_.find(known.node); there != residents_.end()) {
+    placed_ -= there->second.erase(known.pod.uid);
+    if (there->second.empty()) residents_.erase(there);
   }
+  if (!node.empty() && residents_[node].insert(known.pod.uid).second) ++placed_;
   known.node = node;
 }
 
-void Desk::settle_homeless(const std::string& node) {
-  const auto there = homeless_.find(node);
-  if (there == homeless_.end()) return;
+// What is there and the report does not name is promised before anybody else is given its room.
+void Desk::settle(const std::string& node, std::int64_t now_ms) {
+  const auto there = residents_.find(node);
+  if (there == residents_.end()) return;
   for (const std::string& uid : there->second) {
-    // All of them exist, see moved(). What the report names already is no promise any more.
-    const Known& known = pods_.find(uid)->second;
-    if (!fleet_.knows(known.demand.requests.front().id)) promise(node, known.demand, kNoEnd);
+    const Known& known = pods_.find(uid)->second;  // all of them exist, see moved()
+    promise(node, known.demand, known.bound ? kNoEnd : now_ms + limits_.confirm_ms);
   }
-  homeless_.erase(there);
+}
+
+// An init container runs on CPUs that are promised to its pod for those that come after it: the
+// promise stays and speaks for both.
+void Desk::drop_lent(NodeReport& report) const {
+  const NodeIndex node = fleet_.find(report.name);
+  if (node < 0) return;
+  std::erase_if(report.claims, [&](const topology::Claim& claim) {
+    const auto pod = pods_.find(pod_of_claim(claim.id));
+    if (pod == pods_.end()) return false;
+    const Demand& demand = pod->second.demand;
+    const auto& inits = demand.inits;
+    if (std::find(inits.begin(), inits.end(), claim.id) == inits.end()) return false;
+    const std::string& host = demand.requests[demand.host].id;
+    if (host == claim.id || !fleet_.promised(host)) return false;
+    const topology::Claim* promised = fleet_.node(node).ledger.find(host);
+    return promised != nullptr && claim.cpus.is_subset_of(promised->cpus);
+  });
 }
 
 void Desk::gone(const std::string& uid) {
@@ -417,17 +455,18 @@ void Desk::forget(const std::string& uid) {
 Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t now_ms) {
   freed_ = true;
   const std::string node = report.name;
-  const bool known = fleet_.find(node) >= 0;
+  drop_lent(report);
   auto lost = fleet_.report(std::move(report), now_ms);
-  if (lost && !known) settle_homeless(node);
+  if (lost) settle(node, now_ms);
   return lost;
 }
 
-void Desk::heard(std::string_view node, std::int64_t now_ms) {
+bool Desk::heard(std::string_view node, std::int64_t now_ms) {
   const NodeIndex index = fleet_.find(node);
-  if (index < 0) return;
+  if (index < 0) return false;
   freed_ = freed_ || fleet_.node(index).stale;
   fleet_.heard(index, now_ms);
+  return true;
 }
 
 void Desk::measured(std::string_view node, MissRates rates) {
@@ -436,11 +475,7 @@ void Desk::measured(std::string_view node, MissRates rates) {
 }
 
 void Desk::lost(std::string_view node) {
-  if (fleet_.find(node) < 0) return;
   fleet_.remove(node);
-  for (const auto& [uid, known] : pods_) {
-    if (known.node == node) homeless_[known.node].insert(uid);
-  }
 }
 
 void Desk::wait(const PodRef& pod, const std::string& why, std::int64_t now_ms) {
@@ -487,7 +522,10 @@ void Desk::wake(std::int64_t now_ms) {
     // All members of a gang have one answer; a pod by itself has no gang's name.
     const auto [answer, fresh] =
         answers.try_emplace(demand.gang.empty() ? entry->first : demand.gang, false);
-    if (fresh) answer->second = fits_somewhere(demand);
+    if (fresh) {
+      answer->second = fits_somewhere(demand);
+      looks += std::max(0, demand.size - 1);
+    }
     if (!answer->second) continue;
     Waiting& waiting = entry->second;
     effects_.wake.push_back(waiting.pod);
@@ -509,6 +547,7 @@ void Desk::tick(std::int64_t now_ms) {
 
 Effects Desk::take_effects() {
   effects_.answered = gangs_.take_answered();
+  effects_.news = gangs_.take_news();
   return std::exchange(effects_, {});
 }
 

@@ -29,6 +29,7 @@ struct FilterAnswer {
   std::vector<std::uint8_t>
       verdict;  // by position of the node: 0 passes, else index into texts + 1
   std::vector<Text> texts;
+  std::string why;  // where none passes: what most nodes are refused with
 };
 
 // A node of the scheduler's proposal to evict pods, and whom.
@@ -68,14 +69,17 @@ class Desk {
   [[nodiscard]] std::map<std::string, std::string> told_with_binding(const std::string& uid) const;
   // After a kGo: what the API server said.
   void bound(const std::string& uid, bool done, std::int64_t now_ms);
-  // Those of the proposals after which the pod would get its cores; all for a pod that is not ours.
+  // Those of the proposals after which the pod would get its cores; none for a member of a gang
+  // that all of them together would not make room for; all for a pod that is not ours.
   std::vector<Eviction> preempt(const Pod& pod, std::vector<Eviction> proposals) const;
 
   // --- what the API server tells
 
   // The pod exists. One that is bound already and that no agent has reported yet is promised its
   // cores, for as long as it exists; false where its node has no room for it, and the agent there
-  // will refuse it. Where no agent speaks for the node yet, it is promised with the first report.
+  // will refuse it. Then, where no agent speaks for the node yet, and when a report names it no
+  // more (a container that is started again, an agent that has forgotten), it is promised with the
+  // next report that has room for it.
   bool seen(const Pod& pod);
   // It is deleted.
   void gone(const std::string& uid);
@@ -88,7 +92,8 @@ class Desk {
   // --- what the agents tell
 
   Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
-  void heard(std::string_view node, std::int64_t now_ms);
+  // False: the node is not known, its agent has to report it.
+  bool heard(std::string_view node, std::int64_t now_ms);
   void measured(std::string_view node, MissRates rates);
   void lost(std::string_view node);  // the node is no more
   // Nodes silent for `silent_ms` get no pods; returns how many those are.
@@ -112,6 +117,7 @@ class Desk {
   // By uid.
   [[nodiscard]] const std::map<std::string, Waiting>& waiting() const { return waiting_; }
   [[nodiscard]] std::size_t pods() const { return pods_.size(); }
+  [[nodiscard]] std::size_t placed() const { return placed_; }  // of them
 
  private:
   // A question about a pod may be on its way while the pod is deleted, for as long as the
@@ -124,6 +130,7 @@ class Desk {
     std::string node;           // where its cores are promised, or it is bound; empty: nowhere
     bool told = false;          // the API server has told of it, and will tell of its end
     bool bound = false;         // it says so
+    bool by_us = false;         // and that we have bound it
     std::int64_t asked_ms = 0;  // the last question about it; 0: none yet
     // Key of its PodGroup, where that was not there yet when the pod was found bound.
     std::string late_group;
@@ -146,7 +153,8 @@ class Desk {
   void forget(const std::string& uid);
   void forget_untold(std::int64_t now_ms);
   void moved(Known& known, const std::string& node);
-  void settle_homeless(const std::string& node);
+  void settle(const std::string& node, std::int64_t now_ms);
+  void drop_lent(NodeReport& report) const;
   void wake(std::int64_t now_ms);
 
   engine::Defaults defaults_;
@@ -159,9 +167,9 @@ class Desk {
   // Uids of pods that were asked about before the API server told of them, and when they were last
   // looked at; oldest first.
   std::deque<std::pair<std::string, std::int64_t>> untold_;
-  std::map<std::string, Waiting> waiting_;  // by uid
-  // Pods bound to nodes that no agent speaks for yet: uids, by node.
-  std::map<std::string, std::set<std::string>> homeless_;
+  std::map<std::string, Waiting> waiting_;                  // by uid
+  std::map<std::string, std::set<std::string>> residents_;  // uids by Known::node
+  std::size_t placed_ = 0;                                  // all of them
   std::map<std::string, std::set<std::string>> groupless_;  // uids by Known::late_group
   std::string looked_at_;                                   // of waiting_, last
   bool freed_ = false;                                      // something may fit that did not

@@ -30,11 +30,22 @@ struct Nomination {
   bool operator==(const Nomination&) const = default;
 };
 
+// What has become of a gang, for the log.
+struct GangNews {
+  enum class Kind { kPlanned, kGivenUp, kLetGo };
+  Kind kind = Kind::kPlanned;
+  std::string gang;
+  std::string why;         // kGivenUp
+  std::size_t places = 0;  // that this is about
+  std::size_t nodes = 0;   // on which they are
+};
+
 struct Effects {
   std::vector<Answered> answered;
   std::vector<Nomination> nominations;
   // Pods to be touched, so that the scheduler asks for them again: they would fit now.
   std::vector<PodRef> wake;
+  std::vector<GangNews> news;
 };
 
 // What becomes of a bind call.

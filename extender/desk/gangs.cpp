@@ -1,6 +1,7 @@
 #include "extender/desk/gangs.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <set>
 #include <utility>
@@ -10,6 +11,8 @@ namespace {
 
 // Places without a binding have their end from keep_ms, not from the fleet.
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
+// Until a nomination is in the pod's status and the scheduler has read it.
+constexpr std::int64_t kNominationMs = 2000;
 
 // Whether a place that was planned for one may be the other's.
 bool alike(const topology::Request& planned, const topology::Request& request) {
@@ -37,9 +40,10 @@ std::size_t fixed(const GangState& gang) {
                                                 [](const Place& place) { return place.fixed(); }));
 }
 
-// All that must start together have: who comes now is placed by itself.
-bool started(const GangState& gang) {
-  return gang.open && fixed(gang) >= static_cast<std::size_t>(gang.size);
+// Places to plan when a member asks.
+std::size_t needed(const GangState& gang) {
+  const auto size = static_cast<std::size_t>(gang.size);
+  return gang.started ? 1 : size - std::min(size, fixed(gang));
 }
 
 }  // namespace
@@ -61,12 +65,9 @@ bool Gangs::stands(const GangState& gang) const {
   });
 }
 
-// What is to be planned: the known members without a place, and as many more like `like` as the
-// gang says it has; one, where it has started.
-Gang Gangs::missing(const std::string& key, const GangState& gang,
-                    const topology::Request& like) const {
-  const auto size = static_cast<std::size_t>(gang.size);
-  const std::size_t need = started(gang) ? 1 : size - std::min(size, fixed(gang));
+// `need` to be planned: the known members without a place, `like` first, and then others like it.
+Gang Gangs::missing(const std::string& key, const GangState& gang, const topology::Request& like,
+                    std::size_t need) const {
   Gang members;
   if (need == 0) return members;
   if (!like.id.empty()) members.push_back(like);
@@ -106,10 +107,10 @@ void Gangs::share_out(const std::string& job, const GangState& gang, Gang& membe
 }
 
 std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
-                                       const topology::Request& like,
+                                       const topology::Request& like, std::size_t need,
                                        std::vector<NodeIndex> among) {
   std::erase_if(among, [](NodeIndex node) { return node < 0; });
-  Gang members = missing(key, gang, like);
+  Gang members = missing(key, gang, like, need);
   share_out(like.job, gang, members);
   const auto outcome = plan_gang(fleet_, members, {.steps = limits_.plan_steps, .among = &among});
   if (const auto* refusal = std::get_if<GangRefusal>(&outcome)) return *refusal;
@@ -131,16 +132,23 @@ std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
          .member = known == by_request.end() ? PodRef() : known->second->pod});
   }
   ++counters_.planned;
+  std::vector<const Place*> made;
+  for (auto place = gang.places.end() - static_cast<std::ptrdiff_t>(members.size());
+       place != gang.places.end(); ++place) {
+    made.push_back(&*place);
+  }
+  tell(GangNews::Kind::kPlanned, key, made, {});
   return std::nullopt;
 }
 
 // The member that has come gets a place that was kept for one like it.
-bool Gangs::take(GangState& gang, Place& place, const PodRef& pod, topology::Request request) {
+bool Gangs::take(const std::string& key, GangState& gang, Place& place, const PodRef& pod,
+                 topology::Request request) {
   fleet_.release(place.request.id);
   request.task_group = place.request.task_group;
   const auto outcome = fleet_.promise(fleet_.find(place.node), request, kNoEnd);
   if (!outcome || !std::holds_alternative<topology::Decision>(*outcome)) {
-    take_back(gang, "the plan of its gang does not hold");
+    take_back(key, gang, "the plan of its gang does not hold");
     return false;
   }
   place.request = std::move(request);
@@ -149,9 +157,22 @@ bool Gangs::take(GangState& gang, Place& place, const PodRef& pod, topology::Req
   return true;
 }
 
-void Gangs::take_back(GangState& gang, const std::string& why) {
+void Gangs::tell(GangNews::Kind kind, const std::string& key,
+                 const std::vector<const Place*>& places, const std::string& why) {
+  std::set<std::string_view> nodes;
+  for (const Place* place : places) nodes.insert(place->node);
+  news_.push_back(
+      {.kind = kind, .gang = key, .why = why, .places = places.size(), .nodes = nodes.size()});
+}
+
+void Gangs::take_back(const std::string& key, GangState& gang, const std::string& why) {
   if (!planned(gang)) return;
   ++counters_.given_up;
+  std::vector<const Place*> taken;
+  for (const Place& place : gang.places) {
+    if (!place.fixed()) taken.push_back(&place);
+  }
+  tell(GangNews::Kind::kGivenUp, key, taken, why);
   for (const Place& place : gang.places) {
     if (place.fixed()) continue;
     fleet_.release(place.request.id);
@@ -164,7 +185,6 @@ void Gangs::take_back(GangState& gang, const std::string& why) {
 void Gangs::describe(GangState& gang, const Demand& demand) {
   gang.size = demand.size;
   gang.groups = demand.groups;
-  gang.open = demand.open;
 }
 
 void Gangs::known(const PodRef& pod, const Demand& demand) {
@@ -173,75 +193,117 @@ void Gangs::known(const PodRef& pod, const Demand& demand) {
   gang.members.try_emplace(pod.uid, GangMember{.pod = pod, .request = demand.requests.front()});
 }
 
-void Gangs::found_bound(const PodRef& pod, const Demand& demand, const std::string& node) {
+void Gangs::found_bound(const PodRef& pod, const Demand& demand, const std::string& node,
+                        bool by_us) {
   known(pod, demand);
   GangState& gang = gangs_[demand.gang];
+  gang.started = gang.started || by_us;
   if (Place* place = place_of(gang, pod.uid); place != nullptr && place->fixed()) {
     place->state = Place::State::kBound;
     return;
   }
   // Somebody else has bound it, or a binding that we gave up has landed after all.
-  take_back(gang, "a member of its gang was bound meanwhile");
+  take_back(demand.gang, gang, "a member of its gang was bound meanwhile");
   gang.places.push_back({.state = Place::State::kBound,
                          .request = demand.requests.front(),
                          .node = node,
                          .member = pod});
 }
 
+// The place that the member has, or one that is kept for one like it; nullptr: there is none.
+Place* Gangs::offer_place(const std::string& key, GangState& gang, const PodRef& pod,
+                          const topology::Request& request, const std::vector<NodeIndex>& nodes,
+                          std::int64_t now_ms) {
+  const auto offered = [&](const Place& place) {
+    return std::find(nodes.begin(), nodes.end(), fleet_.find(place.node)) != nodes.end();
+  };
+  Place* place = place_of(gang, pod.uid);
+  if (place != nullptr && place->state == Place::State::kHeld) {
+    // The scheduler has given that call up, and asks anew.
+    answered_.push_back({place->ticket, false, "asked again meanwhile"});
+    place->state = Place::State::kTaken;
+    place->ticket = 0;
+  }
+  if (place == nullptr) {
+    Place* kept = nullptr;
+    for (Place& free : gang.places) {
+      if (free.state != Place::State::kFree || !alike(free.request, request)) continue;
+      if (kept == nullptr) kept = &free;
+      if (!offered(free)) continue;
+      kept = &free;
+      break;
+    }
+    if (kept == nullptr || !take(key, gang, *kept, pod, request)) return nullptr;
+    place = kept;
+  }
+  if (place->fixed() || offered(*place)) return place;
+  if (place->nominated_ms == 0) {
+    place->nominated_ms = now_ms;
+  } else if (now_ms - place->nominated_ms >= kNominationMs) {
+    // It would have been offered by now, if the scheduler took it.
+    take_back(key, gang, "the scheduler does not take a node of its gang's plan");
+    return nullptr;
+  }
+  return place;
+}
+
 Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
                           const std::vector<NodeIndex>& nodes, std::int64_t now_ms) {
   known(pod, demand);
-  GangState& gang = gangs_[demand.gang];
+  const std::string& key = demand.gang;
+  GangState& gang = gangs_[key];
   gang.asked_ms = now_ms;
   if (gang.size != demand.size || gang.groups != demand.groups) {
-    take_back(gang, "the size of its gang has changed");
+    take_back(key, gang, "the size of its gang has changed");
     describe(gang, demand);
   }
-  if (!stands(gang)) take_back(gang, "a node of its gang's plan is not there any more");
-  Place* place = place_of(gang, pod.uid);
-  if (place != nullptr) {
-    if (place->state == Place::State::kHeld) {
-      // The scheduler has given that call up, and asks anew.
-      answered_.push_back({place->ticket, false, "asked again meanwhile"});
-      place->state = Place::State::kTaken;
-      place->ticket = 0;
-    }
+  if (!stands(gang)) take_back(key, gang, "a node of its gang's plan is not there any more");
+  const auto& request = demand.requests.front();
+  if (const Place* place = offer_place(key, gang, pod, request, nodes, now_ms)) {
     return {.node = place->node, .text = {}};
   }
-  const auto& request = demand.requests.front();
-  const auto kept = std::find_if(gang.places.begin(), gang.places.end(), [&](const Place& free) {
-    return free.state == Place::State::kFree && alike(free.request, request);
-  });
-  if (kept != gang.places.end() && take(gang, *kept, pod, request)) {
-    return {.node = kept->node, .text = {}};
-  }
-  if (!started(gang)) {
+  if (!gang.started) {
     const auto room = static_cast<std::size_t>(gang.size);
     if (fixed(gang) >= room ||
         (gang.places.size() >= room && count(gang, Place::State::kFree) == 0)) {
       return {.node = {},
-              .text = "its gang has all of its " + std::to_string(gang.size) + " members" +
-                      (gang.open ? " that start first" : "")};
+              .text = "its gang has all of its " + std::to_string(gang.size) + " that start first",
+              .never = true};
     }
-    take_back(gang, "a member of its gang is not like the others");
+    take_back(key, gang, "a member of its gang is not like the others");
   }
-  if (const auto refusal = plan(demand.gang, gang, request, nodes)) {
+  if (const auto refusal = plan(key, gang, request, needed(gang), nodes)) {
     ++counters_.refused;
     return {.node = {}, .text = refusal->text, .never = refusal->reason == GangReason::kNever};
   }
   return {.node = place_of(gang, pod.uid)->node, .text = {}};
 }
 
+// Whether all of its bind calls may be held beside those that are or will be.
+bool Gangs::may_hold(const GangState& gang) const {
+  auto held = static_cast<std::size_t>(gang.size);
+  for (const auto& [key, other] : gangs_) {
+    if (other.held_ms != 0) held += static_cast<std::size_t>(other.size);
+  }
+  return held <= limits_.held;
+}
+
 // All that were held go, and the one that came last.
-BindAnswer Gangs::let_go(GangState& gang, Ticket own) {
+BindAnswer Gangs::let_go(const std::string& key, GangState& gang, Ticket own) {
+  std::vector<const Place*> gone;
   for (Place& place : gang.places) {
     if (place.state != Place::State::kHeld) continue;
     if (place.ticket != own) answered_.push_back({place.ticket, true, {}});
     place.state = Place::State::kBinding;
     place.ticket = 0;
+    gone.push_back(&place);
   }
   gang.held_ms = 0;
-  ++counters_.whole;
+  if (!gang.started) {
+    ++counters_.whole;
+    tell(GangNews::Kind::kLetGo, key, gone, {});
+  }
+  gang.started = true;
   return {.kind = BindAnswer::Kind::kGo, .text = {}};
 }
 
@@ -252,7 +314,7 @@ BindAnswer Gangs::bind(const std::string& key, const std::string& uid, const std
   };
   GangState& gang = gangs_[key];
   gang.asked_ms = now_ms;
-  if (!stands(gang)) take_back(gang, "a node of its gang's plan is not there any more");
+  if (!stands(gang)) take_back(key, gang, "a node of its gang's plan is not there any more");
   Place* place = place_of(gang, uid);
   if (place == nullptr) return refuse("its gang has no places any more, it is planned anew");
   if (place->node != node) return refuse("its gang's plan has another node for it");
@@ -260,14 +322,17 @@ BindAnswer Gangs::bind(const std::string& key, const std::string& uid, const std
   if (place->state == Place::State::kHeld) {
     answered_.push_back({place->ticket, false, "asked again meanwhile"});
   }
+  if (!gang.started && gang.held_ms == 0) {
+    if (!may_hold(gang)) return refuse("too many gangs are about to start, it has to try again");
+    gang.held_ms = now_ms;
+  }
   place->state = Place::State::kHeld;
   place->ticket = ticket;
-  if (gang.held_ms == 0) gang.held_ms = now_ms;
   const std::size_t here = count(gang, Place::State::kHeld) + fixed(gang);
-  if (here < static_cast<std::size_t>(gang.size)) {
+  if (!gang.started && here < static_cast<std::size_t>(gang.size)) {
     return {.kind = BindAnswer::Kind::kHold, .text = {}};
   }
-  return let_go(gang, ticket);
+  return let_go(key, gang, ticket);
 }
 
 void Gangs::bound(const std::string& key, const std::string& uid, bool done, std::int64_t now_ms) {
@@ -277,17 +342,13 @@ void Gangs::bound(const std::string& key, const std::string& uid, bool done, std
   if (place == nullptr || place->state != Place::State::kBinding) return;
   gang->second.asked_ms = now_ms;
   place->state = done ? Place::State::kBound : Place::State::kTaken;
-  if (done) {
-    fleet_.extend(place->request.id, now_ms + limits_.confirm_ms);
-  } else if (gang->second.places.size() < static_cast<std::size_t>(gang->second.size)) {
-    take_back(gang->second, "a member of its gang is gone");
-  }
+  if (done) fleet_.extend(place->request.id, now_ms + limits_.confirm_ms);
 }
 
 void Gangs::resize(const std::string& key, int size) {
   const auto found = gangs_.find(key);
   if (found == gangs_.end() || found->second.size == size) return;
-  take_back(found->second, "the size of its gang has changed");
+  take_back(key, found->second, "the size of its gang has changed");
   found->second.size = size;
 }
 
@@ -297,7 +358,7 @@ void Gangs::gone(const std::string& key, const std::string& uid) {
   GangState& gang = found->second;
   if (place_of(gang, uid) != nullptr) {
     // Another one will come in its place: what is not bound yet is planned anew with it.
-    take_back(gang, "a member of its gang is gone");
+    take_back(key, gang, "a member of its gang is gone");
     // What the agent has confirmed, its next report takes away.
     std::erase_if(gang.places, [&](const Place& each) {
       if (each.member.uid != uid) return false;
@@ -307,7 +368,7 @@ void Gangs::gone(const std::string& key, const std::string& uid) {
   }
   gang.members.erase(uid);
   if (!gang.members.empty()) return;
-  take_back(gang, "its gang is gone");
+  take_back(key, gang, "its gang is gone");
   gangs_.erase(found);
 }
 
@@ -316,26 +377,30 @@ void Gangs::complete(std::int64_t now_ms) {
   for (const auto& [name, node] : fleet_.by_name()) nodes.push_back(node);
   for (auto& entry : gangs_) {
     GangState& gang = entry.second;
+    const auto size = static_cast<std::size_t>(gang.size);
     const std::size_t bound = fixed(gang);
-    if (bound == 0 || bound >= static_cast<std::size_t>(gang.size) || planned(gang)) continue;
-    const auto waits =
-        std::find_if(gang.members.begin(), gang.members.end(),
-                     [&](const auto& member) { return place_of(gang, member.first) == nullptr; });
+    if (bound == 0 || bound >= size || planned(gang)) continue;
+    std::vector<const GangMember*> waiting;
+    for (const auto& [uid, member] : gang.members) {
+      if (place_of(gang, uid) == nullptr) waiting.push_back(&member);
+    }
     // Else the others have ended, and nobody has come in their place.
-    if (waits == gang.members.end()) continue;
+    if (waiting.empty()) continue;
     gang.asked_ms = now_ms;
-    if (plan(entry.first, gang, waits->second.request, nodes)) ++counters_.refused;
+    const std::size_t need = gang.started ? std::min(waiting.size(), size - bound) : size - bound;
+    if (plan(entry.first, gang, waiting.front()->request, need, nodes)) ++counters_.refused;
   }
 }
 
 void Gangs::tick(std::int64_t now_ms) {
   for (auto& [key, gang] : gangs_) {
     if (gang.held_ms != 0 && now_ms - gang.held_ms >= limits_.hold_ms) {
-      take_back(gang, of(count(gang, Place::State::kHeld) + fixed(gang), gang.size) +
-                          " members of its gang came within " +
-                          std::to_string(limits_.hold_ms / 1000) + " s");
+      take_back(key, gang,
+                of(count(gang, Place::State::kHeld) + fixed(gang), gang.size) +
+                    " members of its gang came within " + std::to_string(limits_.hold_ms / 1000) +
+                    " s");
     } else if (now_ms - gang.asked_ms >= limits_.keep_ms) {
-      take_back(gang, "nobody has asked for its gang");
+      take_back(key, gang, "nobody has asked for its gang");
     }
   }
 }
@@ -344,10 +409,32 @@ bool Gangs::would_fit(const std::string& key) const {
   const auto found = gangs_.find(key);
   if (found == gangs_.end() || found->second.members.empty()) return false;
   if (planned(found->second)) return true;
-  Gang members = missing(key, found->second, {});
+  Gang members = missing(key, found->second, {}, needed(found->second));
   if (!members.empty()) share_out(members.front().job, found->second, members);
   return !members.empty() &&
          std::holds_alternative<GangPlan>(plan_gang(fleet_, members, {.steps = 0}));
+}
+
+// Node by node, as many as each takes: for members that are alike as exact as a plan.
+bool Gangs::would_fit_with(const std::string& key, const topology::Request& like,
+                           const std::map<NodeIndex, topology::Ledger>& ledgers) const {
+  const auto found = gangs_.find(key);
+  if (found == gangs_.end()) return false;
+  Gang rest = missing(key, found->second, like, needed(found->second));
+  for (NodeIndex node = 0; node < fleet_.size() && !rest.empty(); ++node) {
+    const FleetNode& there = fleet_.node(node);
+    if (there.name.empty() || there.stale) continue;
+    const auto freed = ledgers.find(node);
+    if (freed == ledgers.end() && !fleet_.may_fit(node, rest.front())) continue;
+    topology::Ledger ledger = freed == ledgers.end() ? there.ledger : freed->second;
+    std::erase_if(rest, [&](const topology::Request& request) {
+      auto outcome = topology::allocate(there.topology(), ledger, request);
+      auto* decision = std::get_if<topology::Decision>(&outcome);
+      if (decision != nullptr) ledger.commit(std::move(decision->claim));
+      return decision != nullptr;
+    });
+  }
+  return rest.empty();
 }
 
 const Place* Gangs::place_of(const std::string& key, const std::string& uid) const {
@@ -361,7 +448,7 @@ const Place* Gangs::place_of(const std::string& key, const std::string& uid) con
 
 void Gangs::refuse_held(const std::string& why) {
   for (auto& [key, gang] : gangs_) {
-    if (gang.held_ms != 0) take_back(gang, why);
+    if (gang.held_ms != 0) take_back(key, gang, why);
   }
 }
 

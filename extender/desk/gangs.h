@@ -1,6 +1,7 @@
 // Gangs between the first question about a member and the last binding: a gang's places are kept on
 // the fleet all at once or not at all, its binds are held until all members have come, and then all
-// go or all are refused.
+// go or all are refused. Who comes later, to a gang that has started, goes by itself: it replaces
+// one that has failed, or the job has grown.
 //
 // Nothing waits for anything without a limit: a held bind ends when the gang is whole, when
 // `hold_ms` have passed since the first one was held, or when a member is gone; places without a
@@ -27,6 +28,9 @@ struct DeskLimits {
   std::int64_t confirm_ms = 300'000;  // from the binding until the agent reports the container
   int plan_steps = 2000;              // PlanLimits::steps
   std::size_t pods = 200'000;         // known at once
+  // Bind calls that may be held at one time, kMaxGang or more. A gang begins to hold its calls only
+  // while there is room for all of them, else two could fill it with half of each.
+  std::size_t held = kMaxGang;
 };
 
 struct Place {
@@ -43,6 +47,8 @@ struct Place {
   std::string node;
   PodRef member;      // none while free
   Ticket ticket = 0;  // while held
+  // When the scheduler did not offer the node and it was nominated; 0: it was not.
+  std::int64_t nominated_ms = 0;
 
   // The member is bound there, or may be at any moment: not to be taken back.
   [[nodiscard]] bool fixed() const { return state == State::kBinding || state == State::kBound; }
@@ -56,9 +62,9 @@ struct GangMember {
 struct GangState {
   int size = 0;
   int groups = 0;                             // Demand::groups
-  bool open = false;                          // Demand::open
+  bool started = false;                       // `size` members were let go together
   std::map<std::string, GangMember> members;  // all that were told of, by uid
-  // Of the fixed members, or of all `size`; of an open gang, when those are fixed, of others too.
+  // Until it has started, of all `size` or of the fixed members.
   std::vector<Place> places;
   std::int64_t asked_ms = 0;  // the last question about it
   std::int64_t held_ms = 0;   // the first of the held binds came
@@ -80,8 +86,9 @@ class Gangs {
               std::int64_t now_ms);
   // The member exists; no question yet.
   void known(const PodRef& pod, const Demand& demand);
-  // The member is bound already (found so after a start).
-  void found_bound(const PodRef& pod, const Demand& demand, const std::string& node);
+  // The member is bound already (found so after a start); and `by_us`, so that its gang had
+  // started.
+  void found_bound(const PodRef& pod, const Demand& demand, const std::string& node, bool by_us);
   // Precondition: a member that offer(), known() or found_bound() was told of.
   BindAnswer bind(const std::string& gang, const std::string& uid, const std::string& node,
                   Ticket ticket, std::int64_t now_ms);
@@ -105,8 +112,12 @@ class Gangs {
   void refuse_held(const std::string& why);
 
   [[nodiscard]] const std::map<std::string, GangState>& all() const { return gangs_; }
+  // Whether the gang would get its places if these nodes had these ledgers.
+  [[nodiscard]] bool would_fit_with(const std::string& gang, const topology::Request& like,
+                                    const std::map<NodeIndex, topology::Ledger>& ledgers) const;
   // The answers to held binds since the last call.
   std::vector<Answered> take_answered() { return std::exchange(answered_, {}); }
+  std::vector<GangNews> take_news() { return std::exchange(news_, {}); }
 
   struct Counters {
     std::uint64_t planned = 0;
@@ -121,18 +132,27 @@ class Gangs {
   static void describe(GangState& gang, const Demand& demand);
   [[nodiscard]] bool stands(const GangState& gang) const;
   [[nodiscard]] Gang missing(const std::string& key, const GangState& gang,
-                             const topology::Request& like) const;
+                             const topology::Request& like, std::size_t need) const;
   static void share_out(const std::string& job, const GangState& gang, Gang& members);
   std::optional<GangRefusal> plan(const std::string& key, GangState& gang,
-                                  const topology::Request& like, std::vector<NodeIndex> among);
-  bool take(GangState& gang, Place& place, const PodRef& pod, topology::Request request);
-  void take_back(GangState& gang, const std::string& why);
-  BindAnswer let_go(GangState& gang, Ticket own);
+                                  const topology::Request& like, std::size_t need,
+                                  std::vector<NodeIndex> among);
+  bool take(const std::string& key, GangState& gang, Place& place, const PodRef& pod,
+            topology::Request request);
+  Place* offer_place(const std::string& key, GangState& gang, const PodRef& pod,
+                     const topology::Request& request, const std::vector<NodeIndex>& nodes,
+                     std::int64_t now_ms);
+  void take_back(const std::string& key, GangState& gang, const std::string& why);
+  BindAnswer let_go(const std::string& key, GangState& gang, Ticket own);
+  [[nodiscard]] bool may_hold(const GangState& gang) const;
+  void tell(GangNews::Kind kind, const std::string& key, const std::vector<const Place*>& places,
+            const std::string& why);
 
   Fleet& fleet_;
   const DeskLimits& limits_;
   std::map<std::string, GangState> gangs_;
   std::vector<Answered> answered_;
+  std::vector<GangNews> news_;
   Counters counters_;
 };
 

@@ -13,9 +13,15 @@
 namespace pinion::extender {
 
 struct PodContainer {
+  enum class Kind {
+    kMain,
+    kInit,     // runs to its end before the next one starts
+    kSidecar,  // starts among those, and stays for the life of the pod
+  };
   std::string name;
   std::optional<std::int64_t> milli_cpus;  // its limit, in thousandths; nullopt: none
   topology::Bytes memory = 0;              // its limit; 0: none
+  Kind kind = Kind::kMain;
 };
 
 struct Pod {
@@ -25,9 +31,9 @@ struct Pod {
   engine::Qos qos = engine::Qos::kUnknown;
   std::map<std::string, std::string> annotations;  // at least those under pinion.dev/
   std::string group;                               // the PodGroup that its label names; empty: none
-  std::vector<PodContainer> containers;            // that run side by side
-  std::string node;                                // empty: not bound
-  bool over = false;                               // has finished, or is being deleted
+  std::vector<PodContainer> containers;
+  std::string node;   // empty: not bound
+  bool over = false;  // has finished, or is being deleted
 };
 
 // What names a pod to the API server.

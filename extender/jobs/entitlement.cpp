@@ -38,11 +38,12 @@ wire::Resources resources_of(const json& container) {
 void add_containers(const json& list, bool init, wire::PodSpecView& view) {
   if (!list.is_array()) return;
   for (const json& container : list) {
-    const bool stays = !init || json_text(container, "restartPolicy") == "Always";
-    view.containers.push_back(
-        {.name = json_text(container, "name"),
-         .kind = stays ? ContainerView::Kind::kMain : ContainerView::Kind::kInit,
-         .resources = resources_of(container)});
+    const bool stays = json_text(container, "restartPolicy") == "Always";
+    view.containers.push_back({.name = json_text(container, "name"),
+                               .kind = !init   ? ContainerView::Kind::kMain
+                                       : stays ? ContainerView::Kind::kSidecar
+                                               : ContainerView::Kind::kInit,
+                               .resources = resources_of(container)});
   }
 }
 

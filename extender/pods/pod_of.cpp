@@ -5,6 +5,18 @@ namespace {
 
 constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
 
+PodContainer::Kind kind_of(wire::ContainerView::Kind kind) {
+  switch (kind) {
+    case wire::ContainerView::Kind::kInit:
+      return PodContainer::Kind::kInit;
+    case wire::ContainerView::Kind::kSidecar:
+      return PodContainer::Kind::kSidecar;
+    case wire::ContainerView::Kind::kMain:
+      break;
+  }
+  return PodContainer::Kind::kMain;
+}
+
 }  // namespace
 
 Pod pod_of(const wire::PodSpecView& view) {
@@ -19,12 +31,12 @@ Pod pod_of(const wire::PodSpecView& view) {
   pod.node = view.node_name;
   pod.over = view.deleting || view.phase == "Succeeded" || view.phase == "Failed";
   for (const wire::ContainerView& container : view.containers) {
-    if (container.kind == wire::ContainerView::Kind::kInit) continue;
     const wire::Amounts& limits = container.resources.limits;
     pod.containers.push_back(
         {.name = container.name,
          .milli_cpus = limits.cpu_milli,
-         .memory = static_cast<topology::Bytes>(limits.memory_bytes.value_or(0))});
+         .memory = static_cast<topology::Bytes>(limits.memory_bytes.value_or(0)),
+         .kind = kind_of(container.kind)});
   }
   return pod;
 }

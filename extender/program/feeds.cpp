@@ -147,19 +147,15 @@ void AgentFeed::reported(const std::string& node, NodeReport report) {
   }
 }
 
-void AgentFeed::measured(const std::string& node, MissRates rates) {
-  placing_.tell([&](Desk& desk, std::int64_t now) {
-    desk.heard(node, now);
+bool AgentFeed::measured(const std::string& node, MissRates rates) {
+  return placing_.tell([&](Desk& desk, std::int64_t now) {
     desk.measured(node, std::move(rates));
-    return 0;
+    return desk.heard(node, now);
   });
 }
 
-void AgentFeed::heard(const std::string& node) {
-  placing_.tell([&](Desk& desk, std::int64_t now) {
-    desk.heard(node, now);
-    return 0;
-  });
+bool AgentFeed::heard(const std::string& node) {
+  return placing_.tell([&](Desk& desk, std::int64_t now) { return desk.heard(node, now); });
 }
 
 void AgentFeed::trouble(const std::string& node, const Error& error,

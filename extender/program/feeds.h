@@ -106,8 +106,8 @@ class AgentFeed : public AgentSink {
   AgentFeed(Placing& placing, agent::Log& log) : placing_(placing), log_(log) {}
 
   void reported(const std::string& node, NodeReport report) override;
-  void measured(const std::string& node, MissRates rates) override;
-  void heard(const std::string& node) override;
+  bool measured(const std::string& node, MissRates rates) override;
+  bool heard(const std::string& node) override;
   void trouble(const std::string& node, const Error& error,
                std::chrono::milliseconds pause) override;
   // Promises that a report left no room for.

@@ -70,8 +70,7 @@ void desk(Writer& writer, const ExtenderFigures& all) {
   single(writer, kFreeCpus, figures.free_cpus);
   single(writer, kPromises, figures.promises);
   single(writer, kPromisesLost, all.promises_lost);
-  parts(writer, kPods, "state",
-        {{"waiting", figures.waiting}, {"placed", figures.pods - figures.waiting}});
+  parts(writer, kPods, "state", {{"waiting", figures.waiting}, {"placed", figures.placed}});
   single(writer, kGangs, figures.gangs);
   parts(writer, kPlans, "result",
         {{"planned", figures.plans.planned},
@@ -163,7 +162,7 @@ DeskFigures desk_figures(const Desk& desk) {
     figures.stale += node.stale ? 1U : 0U;
     if (!node.stale) figures.free_cpus += static_cast<std::uint64_t>(node.holes.free);
   }
-  figures.pods = desk.pods();
+  figures.placed = desk.placed();
   figures.waiting = desk.waiting().size();
   figures.gangs = desk.gangs().size();
   figures.promises = fleet.promises();

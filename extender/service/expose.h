@@ -16,8 +16,8 @@ struct DeskFigures {
   std::uint64_t nodes = 0;
   std::uint64_t stale = 0;      // of them
   std::uint64_t free_cpus = 0;  // on those that are not stale
-  std::uint64_t pods = 0;       // with whole CPUs
-  std::uint64_t waiting = 0;    // of them
+  std::uint64_t placed = 0;     // pods with whole CPUs that are bound, or about to be
+  std::uint64_t waiting = 0;    // such pods that were refused
   std::uint64_t gangs = 0;
   std::uint64_t promises = 0;
   Gangs::Counters plans;

@@ -44,6 +44,20 @@ engine::Note note_of(Level level, std::string text, const PodRef& pod, Fields fi
   return {.level = level, .text = std::move(text), .fields = std::move(fields)};
 }
 
+engine::Note note_of(const GangNews& news) {
+  engine::Note note{.level = Level::kInfo,
+                    .text = "a gang is planned",
+                    .fields = {{"gang", news.gang},
+                               {"places", std::to_string(news.places)},
+                               {"nodes", std::to_string(news.nodes)}}};
+  if (news.kind == GangNews::Kind::kLetGo) note.text = "a gang is whole and starts";
+  if (news.kind == GangNews::Kind::kGivenUp) {
+    note.text = "a gang's plan is given up";
+    note.fields.emplace_back("why", news.why);
+  }
+  return note;
+}
+
 }  // namespace
 
 Placing::Placing(Cluster& cluster, const engine::Defaults& defaults, const DeskLimits& limits,
@@ -69,6 +83,7 @@ void Placing::settle(std::unique_lock<std::mutex>& lock) {
     journal_(note_of(Level::kInfo, "nominated, as the scheduler did not offer the planned node",
                      nomination.pod, {{"node", nomination.node}}));
   }
+  for (const GangNews& news : effects.news) journal_(note_of(news));
   for (const PodRef& pod : effects.wake) {
     cluster_.wake(pod);
     journal_(note_of(Level::kInfo, "woken, as it would fit now", pod, {}));
@@ -79,18 +94,15 @@ wire::FilterAnswer Placing::filter(const wire::FilterAsk& ask) {
   const auto start = std::chrono::steady_clock::now();
   const Pod pod = pod_of(ask.pod);
   const auto names = names_of(ask);
-  std::string why;
   const auto verdicts = tell([&](Desk& desk, std::int64_t now) {
     auto answer = desk.filter(pod, names, now);
-    const auto waiting = answer.ours ? desk.waiting().find(pod.uid) : desk.waiting().end();
-    if (waiting != desk.waiting().end()) why = waiting->second.why;
-    ++(!answer.ours ? figures_.others : why.empty() ? figures_.offered : figures_.refused);
+    ++(!answer.ours ? figures_.others : answer.why.empty() ? figures_.offered : figures_.refused);
     figures_.filter.observe(seconds_since(start));
     return answer;
   });
-  if (!why.empty()) {
+  if (!verdicts.why.empty()) {
     journal_(note_of(Level::kInfo, "refused", ref_of(pod),
-                     {{"why", why}, {"nodes", std::to_string(names.size())}}));
+                     {{"why", verdicts.why}, {"nodes", std::to_string(names.size())}}));
   }
   return answer_of(verdicts);
 }
@@ -148,7 +160,9 @@ wire::BindAnswer Placing::bind_now(const PodRef& pod, const std::string& node) {
     return 0;
   });
   if (bound) {
-    journal_(note_of(Level::kInfo, "bound", pod, {{"node", node}}));
+    Fields fields{{"node", node}};
+    for (const auto& [name, value] : told) fields.emplace_back(name, value);
+    journal_(note_of(Level::kInfo, "bound", pod, std::move(fields)));
     return {};
   }
   journal_(note_of(Level::kWarn, "not bound", pod, {{"node", node}, {"why", bound.error().text}}));
@@ -158,8 +172,11 @@ wire::BindAnswer Placing::bind_now(const PodRef& pod, const std::string& node) {
 wire::PreemptAnswer Placing::preempt(const wire::PreemptAsk& ask) {
   std::vector<Eviction> proposals;
   for (const auto& node : ask.nodes) proposals.push_back({node.node, node.uids});
-  const auto kept =
-      look([&](const Desk& desk) { return desk.preempt(pod_of(ask.pod), std::move(proposals)); });
+  const Pod pod = pod_of(ask.pod);
+  const auto kept = look([&](const Desk& desk) { return desk.preempt(pod, std::move(proposals)); });
+  journal_(note_of(
+      Level::kInfo, "evictions that would give it its cores", ref_of(pod),
+      {{"nodes", std::to_string(kept.size())}, {"proposed", std::to_string(ask.nodes.size())}}));
   wire::PreemptAnswer answer;
   auto next = kept.begin();  // in the same order
   for (const auto& node : ask.nodes) {

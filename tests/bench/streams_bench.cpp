@@ -93,12 +93,16 @@ class Listener : public extender::AgentSink {
     reported_.insert(node);
     changed_.notify_all();
   }
-  void measured(const std::string& node, extender::MissRates rates) override {
+  bool measured(const std::string& node, extender::MissRates rates) override {
     const std::lock_guard lock(mutex_);
     desk_.measured(node, std::move(rates));
     ++measured_;
+    return true;
   }
-  void heard(const std::string&) override { ++heard_; }
+  bool heard(const std::string&) override {
+    ++heard_;
+    return true;
+  }
   void trouble(const std::string&, const Error&, milliseconds) override { ++troubles_; }
 
   // From now on.

@@ -27,8 +27,8 @@ class Heard : public extender::AgentSink {
     claims_[node] = report.claims.size();
     changed_.notify_all();
   }
-  void measured(const std::string&, extender::MissRates) override {}
-  void heard(const std::string&) override {}
+  bool measured(const std::string&, extender::MissRates) override { return true; }
+  bool heard(const std::string&) override { return true; }
   void trouble(const std::string&, const Error&, std::chrono::milliseconds) override {}
 
   bool wait(const std::function<bool(const std::map<std::string, std::size_t>&)>& condition) {

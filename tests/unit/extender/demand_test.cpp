@@ -40,10 +40,10 @@ TEST(Demand, OfAPod) {
       {"a gang without a job", pod_of("p", 2, {{"gang-size", "2"}}), Demand::Kind::kRefused,
        "without pinion.dev/job"},
       {"no number", pod_of("p", 2, {{"job", "j"}, {"gang-size", "2x"}}), Demand::Kind::kRefused,
-       "not a number from 1 to 10000"},
+       "not a number from 1 to 1000"},
       {"none", member_of("j", 0, 0, 2), Demand::Kind::kRefused, "not a number"},
       {"negative", member_of("j", 0, -3, 2), Demand::Kind::kRefused, "not a number"},
-      {"too many", member_of("j", 0, 10'001, 2), Demand::Kind::kRefused, "not a number"},
+      {"too many", member_of("j", 0, 1001, 2), Demand::Kind::kRefused, "not a number"},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);

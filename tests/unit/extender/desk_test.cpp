@@ -84,8 +84,6 @@ TEST_F(DeskTest, AGangGoesWhenItsLastMemberHasCome) {
   EXPECT_EQ(effects.answered, all);
   for (int i = 0; i < 4; ++i) desk_.bound("j" + std::to_string(i), true, now_);
   EXPECT_EQ(desk_.gang_counters().whole, 1U);
-  EXPECT_EQ(filtered(member_of("j", 4, 4, 3)), "");
-  EXPECT_EQ(text_for(0), "its gang has all of its 4 members");
 }
 
 TEST_F(DeskTest, AGangThatDoesNotComeIsRefusedAndItsPlacesAreFree) {
@@ -193,6 +191,38 @@ TEST_F(DeskTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
     nodes += node;
   }
   EXPECT_EQ(desk_.fleet().promises(), 3U);
+}
+
+TEST_F(DeskTest, ANodeThatTheSchedulerDoesNotTakeWhenItIsNominatedIsPlannedAround) {
+  const Pod first = member_of("j", 0, 2, 3);
+  const std::string node = filtered(first);
+  ASSERT_EQ(node.size(), 1U);
+  const std::string_view other = node == "a" ? "b" : "a";
+  EXPECT_EQ(filtered(first, {other}), "");
+  EXPECT_EQ(desk_.take_effects().nominations.size(), 1U);
+  now_ += 500;
+  EXPECT_EQ(filtered(first, {other}), "") << "it may not be known yet";
+  EXPECT_EQ(desk_.gang_counters().given_up, 0U);
+  now_ += 2000;
+  EXPECT_EQ(filtered(first, {other}), other);
+  EXPECT_EQ(desk_.gang_counters().given_up, 1U);
+}
+
+TEST_F(DeskTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
+  Desk desk(engine::Defaults(), {.held = 5});
+  ASSERT_TRUE(desk.report(report_of("a", machine_), 0));
+  const auto bound = [&](const Pod& pod, Ticket ticket) {
+    const auto answer = desk.filter(pod, {"a"}, now_);
+    EXPECT_EQ(answer.verdict[0], 0) << answer.why;
+    return desk.bind(pod.uid, "a", ticket, now_);
+  };
+  EXPECT_EQ(bound(member_of("j", 0, 3, 1), 1).kind, Kind::kHold);
+  const auto refused = bound(member_of("k", 0, 3, 1), 2);
+  EXPECT_EQ(refused.kind, Kind::kRefuse);
+  EXPECT_EQ(refused.text, "too many gangs are about to start, it has to try again");
+  EXPECT_EQ(bound(member_of("j", 1, 3, 1), 3).kind, Kind::kHold);
+  EXPECT_EQ(bound(member_of("j", 2, 3, 1), 4).kind, Kind::kGo);
+  EXPECT_EQ(bound(member_of("k", 0, 3, 1), 5).kind, Kind::kHold);
 }
 
 TEST_F(DeskTest, AGangIsCutIntoTaskGroupsWhichItsMembersAreToldWithTheBinding) {
@@ -380,6 +410,44 @@ TEST(Recent, ForgetsTheOldest) {
   EXPECT_FALSE(recent.contains("a"));
   EXPECT_TRUE(recent.contains("b"));
   EXPECT_TRUE(recent.contains("c"));
+}
+
+TEST_F(DeskTest, AContainerThatIsStartedAgainKeepsItsRoom) {
+  Pod pod = pod_of("p", 5);
+  ASSERT_NE(filtered(pod), "");
+  ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  desk_.bound("p", true, now_);
+  report("a", {{"p/main", 5}});
+  EXPECT_EQ(filtered(pod_of("waits", 3)), "b");
+  report("a", {});
+  EXPECT_EQ(filtered(pod_of("waits", 3)), "b") << "it has stopped, its pod has not";
+  report("a", {{"p/main", 5}});
+  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  desk_.gone("p");
+  report("a", {});
+  EXPECT_EQ(filtered(pod_of("waits", 3)), "ab");
+}
+
+TEST_F(DeskTest, APodWithoutRoomIsPromisedItWhenItIsFree) {
+  report("a", {{"x/main", 5}});
+  Pod pod = pod_of("p", 4);
+  pod.node = "a";
+  EXPECT_FALSE(desk_.seen(pod)) << "its agent will refuse it, and the kubelet will try again";
+  EXPECT_EQ(filtered(pod_of("q", 2)), "ab");
+  report("a", {});
+  EXPECT_EQ(filtered(pod_of("waits", 4)), "b");
+}
+
+TEST_F(DeskTest, NobodyIsEvictedForAGangThatWouldLackRoomAllTheSame) {
+  report("a", {{"low-a/main", 4}, {"kept-a/main", 3}});
+  report("b", {{"low-b/main", 4}, {"kept-b/main", 3}});
+  const std::vector<Eviction> both{{.node = "a", .victims = {"low-a"}},
+                                   {.node = "b", .victims = {"low-b"}}};
+  EXPECT_EQ(filtered(member_of("j", 0, 2, 4)), "");
+  EXPECT_EQ(desk_.preempt(member_of("j", 0, 2, 4), both).size(), 2U);
+  EXPECT_TRUE(desk_.preempt(member_of("j", 0, 2, 4), {both[0]}).empty());
+  EXPECT_EQ(filtered(member_of("k", 0, 3, 4)), "");
+  EXPECT_TRUE(desk_.preempt(member_of("k", 0, 3, 4), both).empty());
 }
 
 TEST_F(DeskTest, EvictionHelpsOnlyWhereItFreesEnough) {

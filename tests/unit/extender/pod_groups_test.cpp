@@ -60,7 +60,7 @@ TEST_F(GroupTest, ThoseAboveItsSizeStartByThemselvesWhenItHasStarted) {
   expect_held(grouped("p", 3));
   EXPECT_EQ(filtered(grouped("q", 3)).size(), 1U);
   EXPECT_EQ(filtered(grouped("extra", 4)), "");
-  EXPECT_EQ(text_for(0), "its gang has all of its 2 members that start first");
+  EXPECT_EQ(text_for(0), "its gang has all of its 2 that start first");
   expect_goes(grouped("q", 3));
   tell_all_bound();
   now_ += 1000;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "tests/unit/api/serving.h"
@@ -21,11 +22,12 @@ class Recorder : public AgentSink {
     reports_[node] = std::move(report);
     ++reported_;
   }
-  void measured(const std::string&, MissRates rates) override {
+  bool measured(const std::string&, MissRates rates) override {
     const std::lock_guard lock(mutex_);
     rates_ = std::move(rates);
+    return !forgetful_;
   }
-  void heard(const std::string&) override {}
+  bool heard(const std::string&) override { return !forgetful_; }
   void trouble(const std::string& node, const Error& error, std::chrono::milliseconds) override {
     const std::lock_guard lock(mutex_);
     troubles_[node] = error.text;
@@ -48,8 +50,12 @@ class Recorder : public AgentSink {
     return reported_;
   }
 
+  // Knows no node any more.
+  void forget() { forgetful_ = true; }
+
  private:
   std::mutex mutex_;
+  std::atomic<bool> forgetful_ = false;
   std::map<std::string, NodeReport> reports_;
   std::map<std::string, std::string> troubles_;
   MissRates rates_;
@@ -92,6 +98,42 @@ TEST_F(AgentsTest, ANodeIsReportedAndItsChangesToo) {
 
   Fleet fleet;
   EXPECT_TRUE(fleet.report(sink_.report("node-1"), 0)) << "the fleet takes it as it is";
+}
+
+TEST_F(AgentsTest, ANodeWhoseContainersAreNotKnownYetIsNotReported) {
+  agent::NodeView view = api::empty_view();
+  view.synchronized = false;
+  publish(view);
+  start();
+  ASSERT_TRUE(agents_.follow({{.node = "node-1", .address = options_.listen}}));
+  ++view.generation;
+  view.phase = "connected";
+  publish(view);
+  ++view.generation;
+  view.synchronized = true;
+  ASSERT_TRUE(api::place(view, api::request("a", 2)));
+  publish(view);
+  ASSERT_TRUE(eventually([&] { return sink_.reported() > 0; }));
+  EXPECT_EQ(sink_.reported(), 1);
+  EXPECT_EQ(sink_.report("node-1").claims.size(), 1U);
+}
+
+TEST_F(AgentsTest, ANodeThatIsNotKnownAnyMoreIsReportedAgain) {
+  agent::NodeView view = api::empty_view();
+  ASSERT_TRUE(api::place(view, api::request("a", 2)));
+  publish(view);
+  start();
+  AgentOptions options = quick();
+  options.rates = std::chrono::milliseconds(1);
+  Agents agents(sink_, options);
+  ASSERT_TRUE(agents.follow({{.node = "node-1", .address = options_.listen}}));
+  ASSERT_TRUE(eventually([&] { return sink_.reported() == 1; }));
+  sink_.forget();
+  metrics::ContainerFigures measured = api::figures("a");
+  measured.rates.l3_misses_per_second = 3e7;
+  samples_.publish(std::make_shared<const metrics::Sample>(api::sample(1, {measured})));
+  ASSERT_TRUE(eventually([&] { return sink_.reported() == 2; }));
+  EXPECT_EQ(sink_.report("node-1").claims.size(), 1U);
 }
 
 TEST_F(AgentsTest, WhatIsMeasuredFollowsWithoutTheRest) {
