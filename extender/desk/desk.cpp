@@ -100,7 +100,7 @@ void Desk::regroup(const std::string& key) {
   freed_ = true;
 }
 
-void Desk::group(const std::string& key, int members) {
+void Desk::group(const std::string& key, std::int64_t members) {
   groups_.set(key, members);
   regroup(key);
   for (const auto& [uid, waiting] : waiting_) {

@@ -86,7 +86,7 @@ class Desk {
   // Whether the API server has PodGroups at all; before it is said, it has not.
   void serve_groups(bool served) { groups_.serve(served); }
   // The PodGroup with this key (group_key()) wants so many to start together; and it is deleted.
-  void group(const std::string& key, int members);
+  void group(const std::string& key, std::int64_t members);
   void group_gone(const std::string& key) { groups_.erase(key); }
 
   // --- what the agents tell

@@ -6,6 +6,10 @@
 
 namespace pinion::extender {
 
+void PodGroups::set(const std::string& key, std::int64_t members) {
+  members_[key] = static_cast<int>(std::clamp(members, std::int64_t{1}, std::int64_t{kMaxGang}));
+}
+
 void PodGroups::erase(const std::string& key) {
   members_.erase(key);
   const auto found = others_.find(key);
@@ -36,8 +40,8 @@ std::optional<int> PodGroups::size(const std::string& key) const {
   if (found == members_.end()) return std::nullopt;
   const auto others = others_.find(key);
   const std::size_t count = others == others_.end() ? 0 : others->second.most;
-  const int most = std::clamp(found->second, 1, kMaxGang);
-  return std::max(1, most - static_cast<int>(std::min(count, static_cast<std::size_t>(most))));
+  const auto all = static_cast<std::size_t>(found->second);
+  return static_cast<int>(all - std::min(count, all - 1));
 }
 
 }  // namespace pinion::extender

@@ -2,6 +2,7 @@
 // controller such as the MPI operator's, has said so with one of these.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,8 +16,9 @@ class PodGroups {
   void serve(bool served) { served_ = served; }
   [[nodiscard]] bool served() const { return served_; }
 
-  // `members`: its minMember. Keys are "NAMESPACE/NAME".
-  void set(const std::string& key, int members) { members_[key] = members; }
+  // `members`: its minMember, taken as 1 or kMaxGang where it is below or above. Keys are
+  // "NAMESPACE/NAME".
+  void set(const std::string& key, std::int64_t members);
   void erase(const std::string& key);
   // A pod of the group that gets no cores, and so starts when the scheduler likes: the rest of the
   // group need not wait for it, nor when it has finished. False: that was known.

@@ -1,6 +1,5 @@
 #include "extender/program/feeds.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "extender/kube/json_read.h"
@@ -61,15 +60,13 @@ void NodeFeed::on_object(kube::Change change, const nlohmann::json& object) {
 }
 
 void PodGroupFeed::on_object(kube::Change change, const nlohmann::json& object) {
-  constexpr std::int64_t most = kMaxGang;
   const std::string key = name_of(object);
-  const auto members =
-      std::clamp(kube::json_integer(object, "spec", "minMember"), std::int64_t{1}, most);
+  const std::int64_t members = kube::json_integer(object, "spec", "minMember");
   placing_.tell([&](Desk& desk, std::int64_t) {
     if (change == kube::Change::kDeleted) {
       desk.group_gone(key);
     } else {
-      desk.group(key, static_cast<int>(members));
+      desk.group(key, members);
     }
     return 0;
   });
@@ -91,13 +88,10 @@ void PodGroupFeed::on_trouble(const Error& error, std::chrono::milliseconds paus
 }
 
 void PodGroupFeed::serve(bool served) {
-  if (served_ != served || !settled_) {
-    placing_.tell([served](Desk& desk, std::int64_t) {
-      desk.serve_groups(served);
-      return 0;
-    });
-  }
-  served_ = served;
+  placing_.tell([served](Desk& desk, std::int64_t) {
+    desk.serve_groups(served);
+    return 0;
+  });
   settled_ = true;
 }
 

@@ -76,7 +76,6 @@ class PodGroupFeed : public Feed {
   void serve(bool served);
 
   Placing& placing_;
-  bool served_ = false;
   std::atomic<bool> settled_ = false;
 };
 

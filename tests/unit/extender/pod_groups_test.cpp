@@ -1,10 +1,41 @@
 // Pods whose gang a PodGroup says the size of.
 #include "extender/desk/pod_groups.h"
 
+#include <cstdint>
+#include <limits>
+
 #include "tests/unit/extender/desk_scene.h"
 
 namespace pinion::extender {
 namespace {
+
+TEST(PodGroups, SizesAreFromOneToTheLargestGang) {
+  struct Case {
+    std::int64_t members;
+    int size;         // without others
+    int beside_five;  // with five pods that get no cores
+  };
+  constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  const Case cases[] = {
+      {-huge, 1, 1},
+      {0, 1, 1},
+      {1, 1, 1},
+      {5, 5, 1},
+      {6, 6, 1},
+      {7, 7, 2},
+      {10'000, 10'000, 9'995},
+      {10'001, 10'000, 9'995},
+      {huge, 10'000, 9'995},
+  };
+  for (const auto& test : cases) {
+    PodGroups groups;
+    EXPECT_EQ(groups.size("n/g"), std::nullopt);
+    groups.set("n/g", test.members);
+    EXPECT_EQ(groups.size("n/g"), test.size) << test.members;
+    for (const char* uid : {"a", "b", "c", "d", "e"}) EXPECT_TRUE(groups.other("n/g", uid));
+    EXPECT_EQ(groups.size("n/g"), test.beside_five) << test.members;
+  }
+}
 
 // Pods of the PodGroup default/g.
 class GroupTest : public DeskTest {
