@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
+
+#include "tests/lab/files.h"
 
 namespace pinion::e2e {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::chrono::seconds kLongest{30};
-constexpr std::chrono::milliseconds kLook{20};
+constexpr lab::Milliseconds kLongest{30'000};
 
 json object_of(const Crd& crd) {
   const json any = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
@@ -43,13 +42,13 @@ Status add_crd(kube::Api& api, const Crd& crd) {
   const auto made =
       api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", object_of(crd));
   if (!made) return failure(made.error());
-  const auto until = std::chrono::steady_clock::now() + kLongest;
-  while (true) {
-    const auto served = api.list(path_of(crd));
-    if (served) return {};
-    if (std::chrono::steady_clock::now() > until) return failure(served.error());
-    std::this_thread::sleep_for(kLook);
-  }
+  Status served;
+  (void)lab::eventually(kLongest, [&] {
+    const auto listed = api.list(path_of(crd));
+    served = listed ? Status() : failure(listed.error());
+    return served.has_value();
+  });
+  return served;
 }
 
 }  // namespace pinion::e2e
