@@ -3,6 +3,38 @@
 #include <algorithm>
 
 namespace pinion::agent::api {
+namespace {
+
+// Walks a list that is ascending by id, asked for ids that ascend, too.
+class Finger {
+ public:
+  explicit Finger(const Picture& picture)
+      : at_(picture.containers.begin()), end_(picture.containers.end()) {}
+
+  // The record of this id, or nullptr; `passed(id)` is called for those before it.
+  template <class Passed>
+  const ContainerRecord* to(const std::string& id, const Passed& passed) {
+    for (; at_ != end_ && (*at_)->message.id() < id; ++at_) passed((*at_)->message.id());
+    if (at_ == end_ || (*at_)->message.id() != id) return nullptr;
+    return (at_++)->get();
+  }
+  template <class Passed>
+  void to_end(const Passed& passed) {
+    for (; at_ != end_; ++at_) passed((*at_)->message.id());
+  }
+
+ private:
+  std::vector<std::shared_ptr<const ContainerRecord>>::const_iterator at_;
+  std::vector<std::shared_ptr<const ContainerRecord>>::const_iterator end_;
+};
+
+// Whether a part of the record is as the reader knows it; `known` is nullptr where it knows none.
+bool same(const ContainerRecord* known, const ContainerRecord& now,
+          std::string ContainerRecord::*part) {
+  return known == &now || (known != nullptr && known->*part == now.*part);
+}
+
+}  // namespace
 
 WatchState::WatchState(const WatchWish& wish, const WatchTimes& times)
     : wish_(wish), times_(times) {
@@ -56,41 +88,6 @@ void WatchState::full(const Picture& picture, v1::Snapshot& snapshot) const {
   if (wish_.figures) snapshot.set_pass(picture.pass);
 }
 
-namespace {
-
-// Walks a list that is ascending by id, asked for ids that ascend, too.
-class Finger {
- public:
-  explicit Finger(const Picture& picture)
-      : at_(picture.containers.begin()), end_(picture.containers.end()) {}
-
-  // The record of this id, or nullptr; `passed(id)` is called for those before it.
-  template <class Passed>
-  const ContainerRecord* to(const std::string& id, const Passed& passed) {
-    for (; at_ != end_ && (*at_)->message.id() < id; ++at_) passed((*at_)->message.id());
-    if (at_ == end_ || (*at_)->message.id() != id) return nullptr;
-    return (at_++)->get();
-  }
-  template <class Passed>
-  void to_end(const Passed& passed) {
-    for (; at_ != end_; ++at_) passed((*at_)->message.id());
-  }
-
- private:
-  std::vector<std::shared_ptr<const ContainerRecord>>::const_iterator at_;
-  std::vector<std::shared_ptr<const ContainerRecord>>::const_iterator end_;
-};
-
-bool same_measured(const ContainerRecord* known, const ContainerRecord& now) {
-  return known == &now || (known != nullptr && known->measured == now.measured);
-}
-
-bool same_standing(const ContainerRecord* known, const ContainerRecord& now) {
-  return known == &now || (known != nullptr && known->standing == now.standing);
-}
-
-}  // namespace
-
 // False: there is none.
 bool WatchState::difference(const Picture& picture, bool with_figures, v1::Change& change) const {
   change.set_generation(picture.node.generation());
@@ -107,11 +104,12 @@ bool WatchState::difference(const Picture& picture, bool with_figures, v1::Chang
   const auto removed = [&](const std::string& id) { change.add_removed(id); };
   for (const auto& record : picture.containers) {
     const std::string& id = record->message.id();
-    bool same = same_standing(sent.to(id, removed), *record);
+    bool known = same(sent.to(id, removed), *record, &ContainerRecord::standing);
     if (with_figures) {
-      same = same_measured(measured.to(id, [](const std::string&) {}), *record) && same;
+      const auto* before = measured.to(id, [](const std::string&) {});
+      known = same(before, *record, &ContainerRecord::measured) && known;
     }
-    if (!same) *change.add_containers() = copy_of(*record);
+    if (!known) *change.add_containers() = copy_of(*record);
   }
   sent.to_end(removed);
   return differs || change.containers_size() > 0 || change.removed_size() > 0;
