@@ -5,12 +5,16 @@
 #include <cstdio>
 #include <sstream>
 
+#include "tests/lab/process.h"
+#include "tests/support/tree.h"
+
 namespace pinion::bench {
 namespace {
 
 constexpr const char* kOurs = "pinion";
 constexpr std::array kBaselines = {"nlohmann", "go"};
 constexpr const char* kGoTime = "300ms";  // of each measurement
+constexpr lab::Milliseconds kGoLimit{120'000};
 
 double median(const std::vector<Cost>& costs, double Cost::*time) {
   std::vector<double> values;
@@ -74,17 +78,13 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
 
 Status measure_go(const std::string& program, const std::vector<std::string>& files,
                   WireTable& table) {
-  std::string command = "'" + program + "' -test.benchtime " + kGoTime;
-  for (const std::string& file : files) command += " '" + file + "'";
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return sys_failure(program);
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-    text.append(buffer.data(), n);
-  }
-  if (::pclose(pipe) != 0) return failure(Errc::kUnavailable, program + " has failed");
-  std::istringstream stream(text);
+  const test_support::TempDir folder;
+  lab::Command command{
+      .argv = {program, "-test.benchtime", kGoTime}, .env = {}, .log = folder.path() / "output"};
+  command.argv.insert(command.argv.end(), files.begin(), files.end());
+  const auto output = lab::run(command, kGoLimit);
+  if (!output) return failure(output.error());
+  std::istringstream stream(*output);
   std::string body;
   std::string work;
   double elapsed_ns = 0;
