@@ -5,6 +5,7 @@
 #include "metrics/cgroup_files.h"
 #include "metrics/perf/limits.h"
 #include "metrics/perf/machine.h"
+#include "metrics/perf/need.h"
 #include "metrics/perf/probe.h"
 
 namespace pinion::agent {

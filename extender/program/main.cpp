@@ -1,13 +1,14 @@
 // pinion-extender: reads the configuration, runs until it is told to end. Nothing is decided here.
 #include <google/protobuf/stubs/logging.h>
 #include <poll.h>
-#include <sys/resource.h>
 
-#include <cstring>
+#include <cstdint>
 #include <iostream>
+#include <limits>
 
 #include "agent/ready_file.h"
 #include "agent/version.h"
+#include "base/open_files.h"
 #include "base/signals.h"
 #include "extender/program/extender.h"
 
@@ -27,14 +28,10 @@ constexpr const char* kAbout =
 // Each agent's stream is an open file, and so is each connection of the scheduler; systemd and many
 // container runtimes allow 1024 unless asked for more.
 void raise_open_files(agent::Log& log) {
-  rlimit files{};
-  bool raised = getrlimit(RLIMIT_NOFILE, &files) == 0;
-  files.rlim_cur = files.rlim_max;
-  raised = raised && setrlimit(RLIMIT_NOFILE, &files) == 0;
-  if (raised) {
-    log.info("open files", {{"limit", std::to_string(files.rlim_cur)}});
+  if (const auto limit = allow_open_files(std::numeric_limits<std::uint64_t>::max())) {
+    log.info("open files", {{"limit", std::to_string(limit->soft)}});
   } else {
-    log.warn("the limit of open files cannot be raised", {{"why", std::strerror(errno)}});
+    log.warn("the limit of open files cannot be raised", {{"why", limit.error().text}});
   }
 }
 

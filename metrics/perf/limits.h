@@ -4,15 +4,11 @@
 #include <cstdint>
 
 #include "base/error.h"
-#include "metrics/perf/need.h"
 
 namespace pinion::metrics::perf {
 
 // Descriptors that the agent may want for all else: sockets, files, the runtime's connection.
 inline constexpr std::uint64_t kReservedDescriptors = 256;
-
-// RLIMIT_NOFILE. Error: kUnavailable.
-Result<DescriptorLimit> descriptor_limit();
 
 // Raises the soft limit to the hard one if `need` descriptors and `reserve` others do not fit
 // otherwise. Error: kExhausted when the hard limit is too small as well; the soft limit is raised

@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "agent/api/server.h"
+#include "base/open_files.h"
 #include "extender/agents/agents.h"
 #include "extender/desk/desk.h"
 #include "tests/support/tree.h"
@@ -204,13 +205,10 @@ bool ended_well(pid_t child) {
 }
 
 int compare(const Load& load) {
-  rlimit files{};
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-  if (files.rlim_cur < static_cast<rlim_t>(load.agents) + 100) {
-    std::fprintf(stderr, "%d streams need as many open files, the limit is %lu\n", load.agents,
-                 static_cast<unsigned long>(files.rlim_max));
+  const auto needed = static_cast<std::uint64_t>(load.agents) + 100;
+  if (const auto files = allow_open_files(needed); !files || files->soft < needed) {
+    std::fprintf(stderr, "%d streams need as many open files, the limit is %s\n", load.agents,
+                 files ? std::to_string(files->hard).c_str() : files.error().text.c_str());
     return 1;
   }
   const test_support::TempDir folder;

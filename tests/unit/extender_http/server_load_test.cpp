@@ -2,11 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/resource.h>
 
+#include <cstdint>
 #include <deque>
 #include <thread>
 
+#include "base/open_files.h"
 #include "tests/unit/extender_http/playing.h"
 
 namespace pinion::extender {
@@ -19,12 +20,9 @@ using testing::HasSubstr;
 constexpr int kGang = 300;
 
 // Clients and server are one process here. False: the system gives fewer descriptors.
-bool enough_descriptors(rlim_t needed) {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur >= needed) return true;
-  limit.rlim_cur = needed;
-  return needed <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0;
+bool enough_descriptors(std::uint64_t needed) {
+  const auto limit = allow_open_files(needed);
+  return limit && limit->soft >= needed;
 }
 
 // Each bind on a connection of its own, as a scheduler sends them.

@@ -13,18 +13,18 @@ TEST(DescriptorNeed, OneForEachEventAndCpuAndOneForTheDirectory) {
 }
 
 TEST(MissingDescriptors, NothingWhereTheHardLimitIsEnough) {
-  EXPECT_EQ(missing_descriptors(1000, 24, {64, 1024}), std::nullopt);
+  EXPECT_EQ(missing_descriptors(1000, 24, 1024), std::nullopt);
 }
 
 TEST(MissingDescriptors, NamesTheNumberToSet) {
-  const auto text = missing_descriptors(1000, 25, {64, 1024});
+  const auto text = missing_descriptors(1000, 25, 1024);
   ASSERT_TRUE(text);
   EXPECT_THAT(*text, testing::HasSubstr("RLIMIT_NOFILE to 1025"));
   EXPECT_THAT(*text, testing::HasSubstr("1024"));
 }
 
 TEST(MissingDescriptors, AnAbsurdNeedDoesNotWrap) {
-  EXPECT_TRUE(missing_descriptors(~std::uint64_t{0}, 256, {64, 1024}));
+  EXPECT_TRUE(missing_descriptors(~std::uint64_t{0}, 256, 1024));
 }
 
 }  // namespace
