@@ -90,8 +90,10 @@ Demand Desk::demand_of(const Pod& pod) const {
   return extender::demand_of(pod, defaults_, groups_);
 }
 
+// A member without cores. It is not counted when the scheduler asks about it, but when the API
+// server tells of it, which tells of its end, too.
 void Desk::note_other(const Pod& pod) {
-  if (pod.group.empty() || gone_.contains(pod.uid)) return;
+  if (pod.group.empty()) return;
   if (groups_.other(group_key(pod), pod.uid)) regroup(group_key(pod));
 }
 
@@ -146,10 +148,7 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
   FilterAnswer answer;
   answer.verdict.assign(nodes.size(), kPasses);
   Demand demand = demand_of(pod);
-  if (demand.kind == Demand::Kind::kNone) {
-    note_other(pod);
-    return answer;
-  }
+  if (demand.kind == Demand::Kind::kNone) return answer;
   answer.ours = true;
   if (auto [why, hopeless] = turned_away(pod, demand); !why.empty()) {
     answer.why = why;

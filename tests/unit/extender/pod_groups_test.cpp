@@ -138,6 +138,7 @@ TEST_F(GroupTest, NobodyWaitsForAMemberWithoutCores) {
   expect_held(grouped("p", 3));
   EXPECT_EQ(filtered(launcher()), "ab");
   EXPECT_FALSE(answer_.ours);
+  EXPECT_TRUE(desk_.seen(launcher()));
   const auto effects = desk_.take_effects();
   ASSERT_EQ(effects.answered.size(), 1U);
   EXPECT_EQ(effects.answered[0].text, "the size of its gang has changed");
@@ -147,6 +148,16 @@ TEST_F(GroupTest, NobodyWaitsForAMemberWithoutCores) {
   desk_.gone("launcher");
   desk_.gone("q");
   expect_goes(grouped("q2", 3));
+}
+
+// It came and went while the watch was away, and the group is made anew under the same name.
+TEST_F(GroupTest, AMemberWithoutCoresThatIsNeverToldOfCountsForNobody) {
+  desk_.group("default/g", 2);
+  EXPECT_EQ(filtered(launcher()), "ab");
+  desk_.group_gone("default/g");
+  desk_.group("default/g", 2);
+  expect_held(grouped("p", 3));
+  expect_goes(grouped("q", 3));
 }
 
 TEST_F(GroupTest, ASmallerSizeLetsThoseWaitingGo) {
