@@ -32,7 +32,7 @@ int log_lines() {
 }  // namespace
 
 void Scene::SetUp() {
-  auto cluster = Cluster::start();
+  auto cluster = Cluster::start(cluster_options());
   if (!cluster && cluster.error().code == Errc::kNotFound) GTEST_SKIP() << cluster.error().text;
   ASSERT_TRUE(ok(cluster));
   cluster_ = *std::move(cluster);

@@ -30,6 +30,7 @@ struct Gang {
 class Scene : public testing::Test {
  protected:
   void SetUp() override;
+  [[nodiscard]] virtual ClusterOptions cluster_options() const { return {}; }
   // What every test ends with: no pod was ever refused by an agent, what the agents hold is what
   // the API server says is bound there, and the extender promises nothing beside that.
   void TearDown() override;

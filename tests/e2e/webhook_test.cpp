@@ -1,18 +1,17 @@
-// The webhook behind a real API server: an Indexed Job whose pods a real Job controller makes, and
-// the other kinds as objects of stand-ins for their CRDs, with pods as their controllers were
-// captured making them.
+// The webhook behind a real API server: what it answers, seen on an Indexed Job whose pods a real
+// Job controller makes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <set>
 
-#include "extender/kube/base64.h"
 #include "extender/kube/json_read.h"
 #include "tests/e2e/cluster_test.h"
-#include "tests/e2e/crd.h"
+#include "tests/e2e/controllers.h"
 #include "tests/e2e/extender_process.h"
 #include "tests/e2e/fake_nodes.h"
+#include "tests/e2e/webhook.h"
 #include "tests/support/machine.h"
 #include "tests/unit/api/certificates.h"
 
@@ -29,21 +28,8 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// The object in the review that a real API server has sent, without what that server had filled in.
-json captured(const std::string& name) {
-  const std::string path =
-      std::string(PINION_SOURCE_DIR) + "/tests/unit/extender_jobs/data/" + name + ".json";
-  json object = json::parse(text_of(path)).at("request").at("object");
-  for (const char* key : {"uid", "creationTimestamp", "generation", "managedFields"}) {
-    object["metadata"].erase(key);
-  }
-  object["metadata"]["namespace"] = "default";
-  object.erase("status");
-  return object;
-}
-
 json asking(const std::string& name, const json& annotations) {
-  json object = captured(name);
+  json object = captured(name, "j1");
   object["metadata"]["annotations"] = annotations;
   return object;
 }
@@ -76,56 +62,10 @@ class Webhook : public ClusterTest<Webhook> {
                                           {"--tls-cert", tls.certificate, "--tls-key", tls.key});
     ASSERT_TRUE(ok(started));
     extender() = *std::move(started);
-    for (const Crd& crd : {kMpiJob, kJobSet, kVolcanoJob}) {
-      ASSERT_TRUE(ok(add_crd(api(), crd))) << crd.plural;
-    }
-    // Without it no pod is admitted; a controller makes it.
-    ASSERT_TRUE(eventually([&] {
-      return api().get("/api/v1/namespaces/default/serviceaccounts/default").has_value();
-    }));
-    register_webhook(text_of(tls.ca));
+    extender().speak_tls({.ca = tls.ca, .certificate = {}, .key = {}});
+    ASSERT_TRUE(ok(register_webhook(api(), extender().url(), text_of(tls.ca))));
   }
 
-  void register_webhook(const std::string& ca) {
-    const std::string url = "https" + extender().url().substr(4) + "/mutate";
-    json rules = json::array();
-    const auto rule = [&](const char* group, const char* version, const char* plural) {
-      rules.push_back({{"operations", {"CREATE"}},
-                       {"apiGroups", {group}},
-                       {"apiVersions", {version}},
-                       {"resources", {plural}}});
-    };
-    for (const Crd& crd : {kMpiJob, kJobSet, kVolcanoJob}) {
-      rule(crd.group, crd.version, crd.plural);
-    }
-    rule("batch", "v1", "jobs");
-    rule("", "v1", "pods");
-    const json configuration = {
-        {"apiVersion", "admissionregistration.k8s.io/v1"},
-        {"kind", "MutatingWebhookConfiguration"},
-        {"metadata", {{"name", "pinion"}}},
-        {"webhooks",
-         json::array({{{"name", "jobs.pinion.dev"},
-                       {"admissionReviewVersions", {"v1"}},
-                       {"sideEffects", "None"},
-                       {"failurePolicy", "Fail"},
-                       {"reinvocationPolicy", "IfNeeded"},
-                       {"timeoutSeconds", 10},
-                       {"clientConfig", {{"url", url}, {"caBundle", kube::encode_base64(ca)}}},
-                       {"rules", rules}}})}};
-    ASSERT_TRUE(ok(api().create(
-        "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", configuration)));
-    // The API server takes it up a moment later.
-    ASSERT_TRUE(eventually([&] {
-      json probe = asking("job_create", {{"pinion.dev/tasks", "none"}});
-      probe["metadata"]["name"] = "probe";
-      return !api().create("/apis/batch/v1/namespaces/default/jobs?dryRun=All", probe);
-    }));
-  }
-
-  static bool eventually(const std::function<bool()>& condition) {
-    return lab::eventually(lab::Milliseconds(60'000), condition);
-  }
   json create(const std::string& path, const json& object) {
     auto made = api().create(path, object);
     EXPECT_TRUE(ok(made));
@@ -198,7 +138,7 @@ TEST_F(Webhook, AJobThatContradictsItselfIsRefusedInWords) {
 }
 
 TEST_F(Webhook, AJobThatDoesNotAskStaysAsItIs) {
-  json job = captured("job_create");
+  json job = captured("job_create", "j1");
   job["metadata"]["name"] = "plain";
   job["metadata"].erase("annotations");
   job["spec"]["template"]["metadata"].erase("annotations");
@@ -216,58 +156,6 @@ TEST_F(Webhook, ADryRunLeavesNothing) {
   EXPECT_EQ(json_at(answer, "spec", "parallelism"), 4);
   EXPECT_FALSE(api().get(std::string(kJobs) + "/dry"));
 }
-
-// The kinds whose controllers are not to be had here: the object as stored, and a worker's pod as
-// their controller was captured making it, from the template that is stored.
-struct Kind {
-  const char* name;
-  Crd crd;
-  const char* job;
-  const char* pod;
-  json::json_pointer workers;  // where their number is
-  json::json_pointer worker;   // their template
-};
-void PrintTo(const Kind& kind, std::ostream* out) {
-  *out << kind.name;
-}
-
-class WebhookKinds : public Webhook, public testing::WithParamInterface<Kind> {};
-
-TEST_P(WebhookKinds, AreCutAndTheirPodsAreToldTheirGroups) {
-  const Kind& kind = GetParam();
-  json job = asking(kind.job, {{"pinion.dev/job", "j1"},  // as its captured templates say
-                               {"pinion.dev/tasks", "16"},
-                               {"pinion.dev/task-groups", "2"}});
-  job["metadata"]["name"] = kind.name;
-  const json stored = create(path_of(kind.crd), job);
-  // Four workers of four CPUs are stated in what was captured: they stay, and are marked.
-  EXPECT_EQ(stored.at(kind.workers), 4);
-  const json& worker = stored.at(kind.worker);
-  EXPECT_EQ(json_text(worker, "metadata", "annotations", "pinion.dev/gang-size"), "4");
-  EXPECT_EQ(json_text(worker, "metadata", "annotations", "pinion.dev/task-groups"), "2");
-  EXPECT_EQ(json_text(worker, "metadata", "annotations", "pinion.dev/role"), "worker");
-
-  json pod = captured(kind.pod);
-  pod["metadata"]["annotations"].update(worker.at("metadata").at("annotations"));
-  // Not stored: its owner is that of what was captured, and the garbage collector would not find
-  // it.
-  const json made = create("/api/v1/namespaces/default/pods?dryRun=All", pod);
-  EXPECT_THAT(json_text(made, "metadata", "annotations", "pinion.dev/task-group"),
-              testing::AnyOf("j1-0", "j1-1"));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, WebhookKinds,
-    testing::Values(Kind{"mpi", kMpiJob, "mpijob_create", "mpijob_worker_pod",
-                         json::json_pointer("/spec/mpiReplicaSpecs/Worker/replicas"),
-                         json::json_pointer("/spec/mpiReplicaSpecs/Worker/template")},
-                    Kind{"volcano", kVolcanoJob, "vcjob_create", "vcjob_worker_pod",
-                         json::json_pointer("/spec/tasks/1/replicas"),
-                         json::json_pointer("/spec/tasks/1/template")},
-                    Kind{"jobset", kJobSet, "jobset_create", "jobset_worker_pod",
-                         json::json_pointer("/spec/replicatedJobs/1/template/spec/parallelism"),
-                         json::json_pointer("/spec/replicatedJobs/1/template/spec/template")}),
-    [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace pinion::e2e
