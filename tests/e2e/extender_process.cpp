@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "extender/kube/api.h"
+#include "extender/kube/http.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {
@@ -24,9 +25,11 @@ Status ExtenderProcess::prepare(Cluster& cluster, const std::string& name,
   log_ = cluster.log_of(name);
   cluster.has_log(name);
   if (Status granted = cluster.grant_rights_of_extender(); !granted) return granted;
-  const std::string agents = base + ".agents.yaml";
-  flags_ = {"--kubeconfig", cluster.kubeconfig(kExtenderUser), "--agents", agents};
+  flags_ = {"--kubeconfig", cluster.kubeconfig(kExtenderUser)};
   flags_.insert(flags_.end(), more.begin(), more.end());
+  if (agents_file.empty()) return {};
+  const std::string agents = base + ".agents.yaml";
+  flags_.insert(flags_.end(), {"--agents", agents});
   return lab::write_file(agents, agents_file);
 }
 
@@ -90,7 +93,7 @@ Status ExtenderProcess::restart(bool wait) {
   return failure(Errc::kUnavailable, "pinion-extender is not ready again");
 }
 
-Result<nlohmann::json> ExtenderProcess::page(const std::string& path) const {
+Result<kube::Access> ExtenderProcess::access() const {
   const auto endpoint = kube::parse_endpoint(url());
   if (!endpoint) return failure(endpoint.error());
   kube::Access access;
@@ -103,9 +106,28 @@ Result<nlohmann::json> ExtenderProcess::page(const std::string& path) const {
     if (!pem) return failure(pem.error());
     *to = *std::move(pem);
   }
-  const auto api = kube::Api::create(std::move(access));
+  return access;
+}
+
+Result<nlohmann::json> ExtenderProcess::page(const std::string& path) const {
+  auto access = this->access();
+  if (!access) return failure(access.error());
+  const auto api = kube::Api::create(*std::move(access));
   if (!api) return failure(api.error());
   return (*api)->get(path);
+}
+
+double ExtenderProcess::figure(const std::string& series) const {
+  auto access = this->access();
+  if (!access) return -1;
+  const auto http = kube::Http::create(*std::move(access));
+  if (!http) return -1;
+  const kube::Cancel never;
+  const auto answer = (*http)->send(
+      {.method = "GET", .target = "/metrics", .content_type = {}, .body = {}}, {}, never);
+  if (!answer) return -1;
+  const auto at = answer->body.find("\n" + series + " ");
+  return at == std::string::npos ? -1 : std::stod(answer->body.substr(at + series.size() + 2));
 }
 
 }  // namespace pinion::e2e

@@ -16,8 +16,9 @@ class ExtenderProcess {
  public:
   ExtenderProcess() = default;
 
-  // The only replica, with a fixed list of agents, as FakeNodes::agents_file() gives it; `more`:
-  // further flags. Waits until it answers questions. Errors: kUnavailable with its log's end.
+  // The only replica, with a fixed list of agents, as FakeNodes::agents_file() gives it, or "": it
+  // looks for their pods; `more`: further flags. Waits until it answers questions. Errors:
+  // kUnavailable with its log's end.
   static Result<ExtenderProcess> start(Cluster& cluster, const std::string& agents_file,
                                        const std::vector<std::string>& more = {});
 
@@ -43,11 +44,14 @@ class ExtenderProcess {
   void speak_tls(TlsClient client) { tls_ = std::move(client); }
   // "/v1/fleet", "/v1/jobs".
   [[nodiscard]] Result<nlohmann::json> page(const std::string& path) const;
+  // A series of /metrics without labels; -1 when it is not there.
+  [[nodiscard]] double figure(const std::string& series) const;
 
  private:
   Status prepare(Cluster& cluster, const std::string& name, const std::string& agents_file,
                  const std::vector<std::string>& more);
   Status run(const std::string& listen);
+  [[nodiscard]] Result<kube::Access> access() const;
 
   std::vector<std::string> flags_;
   std::string ready_file_;

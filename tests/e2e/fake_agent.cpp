@@ -29,17 +29,18 @@ agent::ContainerView view_of(const engine::Engine& engine, const engine::Member&
 }  // namespace
 
 FakeAgent::FakeAgent(std::string node, std::shared_ptr<const topology::Topology> machine,
-                     const engine::Settings& settings, const std::string& folder)
+                     const engine::Settings& settings, AgentPlace place)
     : node_(std::move(node)),
-      socket_(folder + "/" + node_ + ".sock"),
+      place_(std::move(place)),
       instance_(agent::api::new_instance()),
       machine_(std::move(machine)),
       driver_(*machine_, engine::FenceKind::kLeaf, settings) {}
 
 Result<std::unique_ptr<FakeAgent>> FakeAgent::start(
     const std::string& node, std::shared_ptr<const topology::Topology> machine,
-    const engine::Settings& settings, const std::string& folder) {
-  std::unique_ptr<FakeAgent> agent(new FakeAgent(node, std::move(machine), settings, folder));
+    const engine::Settings& settings, AgentPlace place) {
+  std::unique_ptr<FakeAgent> agent(
+      new FakeAgent(node, std::move(machine), settings, std::move(place)));
   (void)agent->driver_.engine.handle(engine::Synchronize{});
   agent->publish();
   if (Status served = agent->serve(); !served) return failure(served.error());
@@ -49,6 +50,7 @@ Result<std::unique_ptr<FakeAgent>> FakeAgent::start(
 Status FakeAgent::serve() {
   agent::api::ApiOptions options;
   options.listen = address();
+  options.tls = place_.tls;
   options.name = {.name = node_, .version = "fake", .instance = instance_};
   auto server = agent::api::ApiServer::start(options, views_, samples_);
   if (!server) return failure(server.error().within(node_));

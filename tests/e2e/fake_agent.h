@@ -18,37 +18,45 @@
 
 namespace pinion::e2e {
 
+// Where it serves: "unix:PATH", or "ADDR:PORT" with TLS.
+struct AgentPlace {
+  std::string address;
+  agent::api::TlsFiles tls = {};
+};
+
 class FakeAgent {
  public:
   using Unit = test_support::Unit;
 
-  // Serves at a unix socket in `folder`. One thread at a time may call what follows.
+  // One thread at a time may call what follows.
   static Result<std::unique_ptr<FakeAgent>> start(const std::string& node,
                                                   std::shared_ptr<const topology::Topology> machine,
                                                   const engine::Settings& settings,
-                                                  const std::string& folder);
+                                                  AgentPlace place);
 
   // Creates and starts the container as a runtime does. The text of a refusal; none: it runs.
   std::optional<std::string> run(const Unit& unit);
   void stop(const Unit& unit);
 
-  // All streams end, and new ones are refused, until serve().
+  // All streams end, and new ones are refused, until serve(). What it has served at before is where
+  // it serves again, unless it is told another place.
   void cut();
   Status serve();
+  void move_to(AgentPlace place) { place_ = std::move(place); }
 
   [[nodiscard]] const std::string& node() const { return node_; }
-  [[nodiscard]] std::string address() const { return "unix:" + socket_; }
+  [[nodiscard]] std::string address() const { return place_.address; }
   [[nodiscard]] const topology::Topology& machine() const { return *machine_; }
   [[nodiscard]] const engine::State& state() const { return driver_.engine.state(); }
 
  private:
   FakeAgent(std::string node, std::shared_ptr<const topology::Topology> machine,
-            const engine::Settings& settings, const std::string& folder);
+            const engine::Settings& settings, AgentPlace place);
 
   void publish();
 
   const std::string node_;
-  const std::string socket_;
+  AgentPlace place_;
   const std::string instance_;
   std::shared_ptr<const topology::Topology> machine_;
   test_support::Driver driver_;

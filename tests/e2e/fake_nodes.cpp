@@ -57,15 +57,21 @@ NodeShape shape_of(const topology::Topology& machine) {
 
 }  // namespace
 
+FakeNodes::PlaceOf FakeNodes::sockets_in(const std::string& folder) {
+  return [folder](const std::string& node) {
+    return AgentPlace{.address = "unix:" + folder + "/" + node + ".sock"};
+  };
+}
+
 Result<std::unique_ptr<FakeNodes>> FakeNodes::start(const kube::Access& access,
-                                                    const std::string& folder,
+                                                    const PlaceOf& place_of,
                                                     const std::vector<std::string>& names,
                                                     const topology::Topology& machine,
                                                     const engine::Settings& settings) {
   std::unique_ptr<FakeNodes> nodes(new FakeNodes(access));
   const auto shared = std::make_shared<const topology::Topology>(machine);
   for (const std::string& name : names) {
-    auto agent = FakeAgent::start(name, shared, settings, folder);
+    auto agent = FakeAgent::start(name, shared, settings, place_of(name));
     if (!agent) return failure(agent.error());
     nodes->agents_[name] = *std::move(agent);
     if (Status made = nodes->admin_.add_node(name, shape_of(machine)); !made) {
@@ -152,6 +158,13 @@ void FakeNodes::cut(const std::string& node) {
 Status FakeNodes::serve(const std::string& node) {
   const std::lock_guard lock(mutex_);
   return agents_.at(node)->serve();
+}
+
+Status FakeNodes::serve_at(const std::string& node, AgentPlace place) {
+  const std::lock_guard lock(mutex_);
+  FakeAgent& agent = *agents_.at(node);
+  agent.move_to(std::move(place));
+  return agent.serve();
 }
 
 // A kubelet's life with a pod: run it once it is bound; end it when it is to end, and then tell the

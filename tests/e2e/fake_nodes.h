@@ -24,10 +24,13 @@ struct Bounced {
 
 class FakeNodes : private kube::WatchHandler {
  public:
-  // `folder` is for sockets. The nodes are made at the API server too. Errors: as Admin and
-  // FakeAgent::start().
+  // Where the agent of a node serves.
+  using PlaceOf = std::function<AgentPlace(const std::string& node)>;
+  static PlaceOf sockets_in(const std::string& folder);
+
+  // The nodes are made at the API server too. Errors: as Admin and FakeAgent::start().
   static Result<std::unique_ptr<FakeNodes>> start(const kube::Access& access,
-                                                  const std::string& folder,
+                                                  const PlaceOf& place_of,
                                                   const std::vector<std::string>& names,
                                                   const topology::Topology& machine,
                                                   const engine::Settings& settings = {});
@@ -61,9 +64,10 @@ class FakeNodes : private kube::WatchHandler {
   [[nodiscard]] std::map<std::string, Room> rooms() const;
   [[nodiscard]] std::size_t running() const;  // pods, with cores of their own or without
 
-  // The streams of one agent.
+  // The streams of one agent; and where it is to serve again.
   void cut(const std::string& node);
   Status serve(const std::string& node);
+  Status serve_at(const std::string& node, AgentPlace place);
 
  private:
   struct PodRun {

@@ -54,7 +54,8 @@ class FakeNodesTest : public ClusterTest<FakeNodesTest> {
   void SetUp() override {
     ClusterTest::SetUp();
     if (!ready()) return;
-    auto nodes = FakeNodes::start(cluster().access(), sockets_.path(), {"fake-a", "fake-b"},
+    auto nodes = FakeNodes::start(cluster().access(), FakeNodes::sockets_in(sockets_.path()),
+                                  {"fake-a", "fake-b"},
                                   test_support::machine({.packages = 2, .cores_per_l3 = 16}));
     ASSERT_TRUE(ok(nodes));
     nodes_ = *std::move(nodes);

@@ -60,9 +60,13 @@ void Scene::start(int count, SchedulerOptions scheduler, std::vector<std::string
 }
 
 void Scene::start_nodes(int count) {
+  start_nodes(count, FakeNodes::sockets_in(cluster_->folder()));
+}
+
+void Scene::start_nodes(int count, const FakeNodes::PlaceOf& place_of) {
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i) names.push_back("node-" + std::to_string(i));
-  auto nodes = FakeNodes::start(cluster_->access(), cluster_->folder(), names,
+  auto nodes = FakeNodes::start(cluster_->access(), place_of, names,
                                 test_support::machine({.packages = 2, .cores_per_l3 = 16}));
   ASSERT_TRUE(ok(nodes));
   nodes_ = *std::move(nodes);
@@ -70,7 +74,7 @@ void Scene::start_nodes(int count) {
 
 void Scene::start_extender(std::vector<std::string> flags) {
   flags.insert(flags.end(), {"--log-level", "debug"});
-  auto extender = ExtenderProcess::start(*cluster_, nodes_->agents_file(), flags);
+  auto extender = ExtenderProcess::start(*cluster_, agents_file(), flags);
   ASSERT_TRUE(ok(extender));
   extender_ = *std::move(extender);
 }

@@ -41,8 +41,12 @@ class Scene : public testing::Test {
 
   // The parts of it.
   void start_nodes(int count);
+  void start_nodes(int count, const FakeNodes::PlaceOf& place_of);
   void start_extender(std::vector<std::string> flags);
   void start_scheduler(SchedulerOptions scheduler);  // its extender's URL: as above
+
+  // What the extender is given; "": it looks for the agents' pods.
+  [[nodiscard]] virtual std::string agents_file() const { return nodes_->agents_file(); }
 
   Cluster& cluster() { return *cluster_; }
   Admin& admin() { return *admin_; }

@@ -39,9 +39,9 @@ Result<double> measure(const Load& load, bool with_extender) {
   auto cluster = Cluster::start();
   if (!cluster) return failure(cluster.error());
   const auto begun = Clock::now();
-  const auto nodes =
-      FakeNodes::start((*cluster)->access(), (*cluster)->folder(), node_names(load.nodes),
-                       test_support::machine({.packages = 2, .cores_per_l3 = 16}));
+  const auto nodes = FakeNodes::start(
+      (*cluster)->access(), FakeNodes::sockets_in((*cluster)->folder()), node_names(load.nodes),
+      test_support::machine({.packages = 2, .cores_per_l3 = 16}));
   if (!nodes) return failure(nodes.error());
   std::printf("  %d nodes after %.1f s\n", load.nodes, since(begun));
   Admin admin((*cluster)->access());

@@ -51,7 +51,7 @@ class Webhook : public ClusterTest<Webhook> {
     ClusterTest::SetUp();
     if (!ready() || fleet()) return;
     if (!agent::api::has_openssl()) GTEST_SKIP() << "there is no openssl";
-    auto nodes = FakeNodes::start(cluster().access(), cluster().folder(),
+    auto nodes = FakeNodes::start(cluster().access(), FakeNodes::sockets_in(cluster().folder()),
                                   {"node-0", "node-1", "node-2", "node-3"},
                                   test_support::machine({.packages = 2, .cores_per_l3 = 16}));
     ASSERT_TRUE(ok(nodes));
