@@ -66,6 +66,32 @@ TEST_F(Disturbance, TheExtenderIsKilledBetweenTheBindingsOfAGang) {
   }
 }
 
+// `ignorable: true`: the scheduler goes on by itself, and the extender finds out what it has done.
+TEST_F(Disturbance, WhereItMayBeIgnoredTheSchedulerBindsWithoutTheExtender) {
+  start(1, {.extender = ExtenderCall{.url = {}, .ignorable = true}});
+  extender().kill();
+  add(PodShape{.name = "plain", .milli_cpus = 500, .burstable = true});
+  EXPECT_TRUE(pods().wait_for("plain", [](const auto& pod) { return !node_of(pod).empty(); }));
+  add(PodShape{.name = "pinned", .milli_cpus = 12'000});
+  EXPECT_TRUE(run({"pinned"}));
+  ASSERT_TRUE(ok(extender().restart()));
+  EXPECT_TRUE(agents_and_extender_agree());
+  add(PodShape{.name = "after", .milli_cpus = 12'000});
+  EXPECT_TRUE(run({"after"}));
+}
+
+TEST_F(Disturbance, WhereItMustNotBeIgnoredEveryPodWaitsForTheExtender) {
+  start(1, {.extender = ExtenderCall{.url = {}, .ignorable = false}});
+  extender().kill();
+  const std::vector<std::string> names{"plain", "pinned"};
+  add(PodShape{.name = "plain", .milli_cpus = 500, .burstable = true});
+  add(PodShape{.name = "pinned", .milli_cpus = 12'000});
+  ASSERT_TRUE(wait_in_vain(names));
+  ASSERT_TRUE(ok(extender().restart()));
+  EXPECT_TRUE(run({"pinned"}));
+  EXPECT_TRUE(pods().wait_for("plain", [](const auto& pod) { return !node_of(pod).empty(); }));
+}
+
 // What was bound before must not be promised to others by a new process.
 TEST_F(Disturbance, AnExtenderThatBeginsAnewKnowsWhatIsBound) {
   start(1);
