@@ -90,6 +90,10 @@ Demand as_grouped(const Pod& pod, Demand demand, const PodGroups& groups) {
     waiting.text = "waits for its PodGroup " + pod.group + ", which does not exist";
     return waiting;
   }
+  if (*size > kMaxGang) {
+    return refused("its PodGroup " + pod.group + " wants " + std::to_string(*size) +
+                   " pods to start together, more than " + std::to_string(kMaxGang));
+  }
   for (auto& request : demand.requests) {
     if (request.job.empty()) request.job = pod.group;
   }

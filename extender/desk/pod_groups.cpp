@@ -1,13 +1,15 @@
 #include "extender/desk/pod_groups.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "extender/desk/demand.h"
 
 namespace pinion::extender {
 
 void PodGroups::set(const std::string& key, std::int64_t members) {
-  members_[key] = static_cast<int>(std::clamp(members, std::int64_t{1}, std::int64_t{kMaxGang}));
+  members_[key] = static_cast<int>(
+      std::clamp(members, std::int64_t{1}, std::int64_t{std::numeric_limits<int>::max()}));
 }
 
 void PodGroups::erase(const std::string& key) {

@@ -16,7 +16,7 @@ class PodGroups {
   void serve(bool served) { served_ = served; }
   [[nodiscard]] bool served() const { return served_; }
 
-  // `members`: its minMember, taken as 1 or kMaxGang where it is below or above. Keys are
+  // `members`: its minMember, taken as 1 where it is below. Keys are
   // "NAMESPACE/NAME".
   void set(const std::string& key, std::int64_t members);
   void erase(const std::string& key);
