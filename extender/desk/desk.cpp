@@ -67,9 +67,10 @@ bool all_granted(const std::vector<topology::Outcome>& outcomes) {
 Desk::Known* Desk::know(const Pod& pod, Demand demand) {
   const auto found = pods_.find(pod.uid);
   if (found != pods_.end()) {
-    // Its requests do not change while it waits; its gang's size may, and the gang itself.
+    // Its requests do not change while it waits; its gang's size may, and the gang itself. Of one
+    // whose PodGroup is away it stays a member.
     Known& known = found->second;
-    if (known.node.empty()) {
+    if (known.node.empty() && demand.kind != Demand::Kind::kWaiting) {
       if (known.demand.gang != demand.gang && !known.demand.gang.empty()) {
         gangs_.gone(known.demand.gang, pod.uid);
       }
@@ -84,6 +85,14 @@ Desk::Known* Desk::know(const Pod& pod, Demand demand) {
                                       .node = {},
                                       .late_group = {}})
               .first->second;
+}
+
+// Known by a question. Precondition: it is not turned away.
+const Desk::Known& Desk::asked(const Pod& pod, Demand demand, std::int64_t now_ms) {
+  Known& known = *know(pod, std::move(demand));
+  if (known.asked_ms == 0 && !known.told) untold_.emplace_back(pod.uid, now_ms);
+  known.asked_ms = now_ms;
+  return known;
 }
 
 Demand Desk::demand_of(const Pod& pod) const {
@@ -137,7 +146,7 @@ FilterAnswer::Text Desk::turned_away(const Pod& pod, const Demand& demand) const
   if (known != pods_.end() && known->second.bound) {
     return {.text = "the pod is bound already", .hopeless = true};
   }
-  if (known == pods_.end() && std::max(pods_.size(), waiting_.size()) >= limits_.pods) {
+  if (known == pods_.end() && pods_.size() >= limits_.pods) {
     return {.text = "Pinion's extender knows too many pods", .hopeless = false};
   }
   return {};
@@ -160,18 +169,17 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
     refuse_all(answer, demand.text, true);
     wait(ref_of(pod), demand.text, now_ms);
     waiting_.at(pod.uid).group = group_key(pod);
+    asked(pod, std::move(demand), now_ms);
     return answer;
   }
-  Known* known = know(pod, std::move(demand));
-  if (known->asked_ms == 0 && !known->told) untold_.emplace_back(pod.uid, now_ms);
-  known->asked_ms = now_ms;
+  const Known& known = asked(pod, std::move(demand), now_ms);
   std::vector<NodeIndex> indices;
   indices.reserve(nodes.size());
   for (const auto& name : nodes) indices.push_back(fleet_.find(name));
-  if (known->demand.kind == Demand::Kind::kMember) {
-    filter_member(pod, known->demand, indices, nodes, now_ms, answer);
+  if (known.demand.kind == Demand::Kind::kMember) {
+    filter_member(pod, known.demand, indices, nodes, now_ms, answer);
   } else {
-    filter_single(known->demand, indices, answer);
+    filter_single(known.demand, indices, answer);
   }
   const bool refused =
       std::find(answer.verdict.begin(), answer.verdict.end(), kPasses) == answer.verdict.end();
@@ -229,7 +237,7 @@ std::vector<int> Desk::scores(const std::string& uid,
                               const std::vector<std::string_view>& nodes) const {
   std::vector<int> scores(nodes.size(), 0);
   const auto known = pods_.find(uid);
-  if (known == pods_.end()) return scores;
+  if (known == pods_.end() || known->second.demand.requests.empty()) return scores;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodeIndex node = fleet_.find(nodes[i]);
     if (node >= 0) scores[i] = fleet_.hole_score(node, known->second.demand.requests.front());
@@ -265,6 +273,9 @@ BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ti
   Known& known = found->second;
   if (known.demand.kind == Demand::Kind::kMember) {
     return gangs_.bind(known.demand.gang, uid, node, ticket, now_ms);
+  }
+  if (known.demand.kind == Demand::Kind::kWaiting) {
+    return {.kind = BindAnswer::Kind::kRefuse, .text = known.demand.text};
   }
   if (!known.node.empty()) {
     return {.kind = BindAnswer::Kind::kRefuse, .text = "its binding is under way"};
@@ -351,7 +362,7 @@ bool Desk::seen(const Pod& pod) {
   if (demand.kind == Demand::Kind::kNone) note_other(pod);
   const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
   if (late_group) demand = extender::demand_of(pod, defaults_);
-  if (demand.requests.empty()) return true;
+  if (demand.requests.empty() && demand.kind != Demand::Kind::kWaiting) return true;
   Known* known = know(pod, std::move(demand));
   if (known == nullptr) return true;
   known->told = true;
@@ -511,13 +522,12 @@ void Desk::wake(std::int64_t now_ms) {
       return;
     }
     looked_at_ = entry->first;
+    if (!entry->second.group.empty()) continue;  // group() wakes it
     if (entry->second.again_ms > now_ms) {
       freed_ = true;  // it is to be looked at later
       continue;
     }
-    const auto known = pods_.find(entry->first);
-    if (known == pods_.end()) continue;
-    const Demand& demand = known->second.demand;
+    const Demand& demand = pods_.find(entry->first)->second.demand;  // all of them are known
     // All members of a gang have one answer; a pod by itself has no gang's name.
     const auto [answer, fresh] =
         answers.try_emplace(demand.gang.empty() ? entry->first : demand.gang, false);

@@ -136,6 +136,7 @@ class Desk {
     std::string late_group;
   };
   Known* know(const Pod& pod, Demand demand);
+  const Known& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
   Demand demand_of(const Pod& pod) const;
   void note_other(const Pod& pod);
   void regroup(const std::string& key);
@@ -162,12 +163,13 @@ class Desk {
   Fleet fleet_;
   Gangs gangs_;
   PodGroups groups_;
-  std::map<std::string, Known, std::less<>> pods_;  // by uid; those with a demand
-  Recent gone_{kGoneKept};                          // uids of pods that are no more
+  // By uid: those that want cores, also while they wait for their PodGroup.
+  std::map<std::string, Known, std::less<>> pods_;
+  Recent gone_{kGoneKept};  // uids of pods that are no more
   // Uids of pods that were asked about before the API server told of them, and when they were last
   // looked at; oldest first.
   std::deque<std::pair<std::string, std::int64_t>> untold_;
-  std::map<std::string, Waiting> waiting_;                  // by uid
+  std::map<std::string, Waiting> waiting_;                  // by uid; all of them are in pods_
   std::map<std::string, std::set<std::string>> residents_;  // uids by Known::node
   std::size_t placed_ = 0;                                  // all of them
   std::map<std::string, std::set<std::string>> groupless_;  // uids by Known::late_group

@@ -111,9 +111,50 @@ TEST_F(GroupTest, APodWaitsUntilItsGroupExistsAndIsWokenThen) {
   EXPECT_TRUE(answer_.texts[0].hopeless);
   EXPECT_TRUE(desk_.preempt(grouped("p", 3), {{.node = "a", .victims = {"x"}}}).empty());
   EXPECT_EQ(desk_.waiting().size(), 1U);
+  EXPECT_EQ(desk_.pods(), 1U) << "who waits is one of them";
   desk_.group("default/g", 1);
   EXPECT_EQ(woken(), std::vector<std::string>{"p"});
   expect_goes(grouped("p", 3));
+}
+
+TEST_F(GroupTest, WhoWaitsForItAndIsNeverToldOfIsForgotten) {
+  EXPECT_EQ(filtered(grouped("untold", 3)), "");
+  EXPECT_TRUE(desk_.seen(grouped("told", 3)));
+  EXPECT_EQ(filtered(grouped("told", 3)), "");
+  EXPECT_EQ(desk_.pods(), 2U);
+  EXPECT_EQ(desk_.waiting().size(), 2U);
+  now_ += 8999;
+  desk_.tick(now_);
+  EXPECT_EQ(desk_.waiting().size(), 2U);
+  now_ += 1;
+  desk_.tick(now_);
+  EXPECT_EQ(desk_.pods(), 1U);
+  desk_.group("default/g", 1);
+  EXPECT_EQ(woken(), std::vector<std::string>{"told"});
+  expect_goes(grouped("told", 3));
+}
+
+// Whatever asks for such a pod, though the scheduler should not.
+TEST_F(GroupTest, WhoWaitsForItIsNotBound) {
+  EXPECT_EQ(filtered(grouped("p", 3)), "");
+  EXPECT_EQ(desk_.scores("p", {"a", "b"}), (std::vector<int>{0, 0}));
+  EXPECT_EQ(bind(grouped("p", 3), "a", 1).text, "waits for its PodGroup g, which does not exist");
+  report("a", {});  // something may fit
+  now_ += 1000;
+  desk_.tick(now_);
+  EXPECT_TRUE(woken().empty()) << "only its group helps it";
+}
+
+// A gang keeps its places while its PodGroup is replaced.
+TEST_F(GroupTest, AGroupThatGoesAndComesLosesNobody) {
+  desk_.group("default/g", 2);
+  expect_held(grouped("p", 3));
+  desk_.group_gone("default/g");
+  EXPECT_EQ(filtered(grouped("q", 3)), "");
+  EXPECT_TRUE(desk_.seen(grouped("p", 3)));
+  desk_.group("default/g", 2);
+  expect_goes(grouped("q", 3));
+  EXPECT_EQ(desk_.take_effects().answered.size(), 1U);
 }
 
 TEST_F(GroupTest, WhereNobodyServesGroupsTheirLabelMeansNothing) {
