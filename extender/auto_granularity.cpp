@@ -1,7 +1,10 @@
 #include "extender/auto_granularity.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <map>
+#include <optional>
 
 #include "extender/split.h"
 
@@ -30,16 +33,55 @@ int room_in(Holes holes, const Way& way) {
   return std::min(large, topology::take(again, way.small, way.workers));
 }
 
-Room room_of(const Fleet& fleet, const Way& way, bool idle) {
-  Room room;
-  for (const auto& [name, index] : fleet.by_name()) {
-    const FleetNode& node = fleet.node(index);
-    if (node.stale) continue;
-    const int here = room_in(idle ? node.kind->idle : node.holes, way);
-    if (here > 0) room.push_back(here);
+// Nodes by their holes, of which many may be alike.
+class Supply {
+ public:
+  void add(const Holes& holes, int nodes) { alike_.push_back({&holes, nodes}); }
+
+  [[nodiscard]] Room room(const Way& way) const {
+    Room room;
+    if (way.large.cpus > largest(way.align, way.large.smt)) return room;
+    for (const auto& [holes, nodes] : alike_) {
+      const int here = room_in(*holes, way);
+      if (here > 0) room.insert(room.end(), static_cast<std::size_t>(nodes), here);
+    }
+    std::sort(room.begin(), room.end(), std::greater<>());
+    return room;
   }
-  std::sort(room.begin(), room.end(), std::greater<>());
-  return room;
+
+ private:
+  // Most splits of a large job are too coarse for any hole, and there may be a thousand of them.
+  [[nodiscard]] int largest(Align align, topology::Smt smt) const {
+    auto& known = largest_.at(static_cast<std::size_t>(align));
+    if (!known) {
+      known = 0;
+      for (const auto& [holes, nodes] : alike_)
+        known = std::max(*known, holes->largest(align, smt));
+    }
+    return *known;
+  }
+
+  struct Alike {
+    const Holes* holes;
+    int nodes;
+  };
+  std::vector<Alike> alike_;
+  // By Align; all ways of a job have the same Smt.
+  mutable std::array<std::optional<int>, 4> largest_;
+};
+
+Supply supply_now(const std::vector<FreeNode>& fleet) {
+  Supply supply;
+  for (const FreeNode& node : fleet) supply.add(node.holes, 1);
+  return supply;
+}
+
+Supply supply_idle(const std::vector<FreeNode>& fleet) {
+  std::map<const MachineKind*, int> nodes;
+  for (const FreeNode& node : fleet) ++nodes[node.kind.get()];
+  Supply supply;
+  for (const auto& [kind, count] : nodes) supply.add(kind->idle, count);
+  return supply;
 }
 
 // The workers that so many nodes hold, counted up to all of them.
@@ -80,13 +122,17 @@ int groups_that_fit(const Job& job, const Room& room, int workers, int nodes) {
 
 // The numbers of workers whose largest worker differs, in the order in which the profile likes
 // them. There are at most two square roots of the tasks.
-std::vector<int> worker_numbers(const Job& job) {
+std::vector<int> worker_numbers(const Job& job, int most_workers) {
+  // Not (a + b - 1) / b, which would overflow.
+  const auto rounded_up = [](int a, int b) { return a / b + (a % b == 0 ? 0 : 1); };
   std::vector<int> numbers;
-  for (int workers = job.tasks; workers >= 1;) {
+  // The fewest workers of which none has more tasks than these most would have.
+  int workers = rounded_up(job.tasks, rounded_up(job.tasks, std::min(job.tasks, most_workers)));
+  while (workers >= 1) {
     numbers.push_back(workers);
-    const int each = (job.tasks + workers - 1) / workers;
-    // The most workers with one task more each.
-    workers = std::min(workers - 1, (job.tasks + each) / (each + 1));
+    const int each = rounded_up(job.tasks, workers);
+    if (workers == 1) break;
+    workers = std::min(workers - 1, rounded_up(job.tasks, each + 1));
   }
   if (job.profile == Profile::kNetwork) std::reverse(numbers.begin(), numbers.end());
   return numbers;
@@ -99,9 +145,9 @@ std::vector<Align> aligns(const Job& job) {
 
 // In the order in which the profile likes them; splits with a worker too large to state are left
 // out.
-std::vector<Way> ways_of(const Job& job) {
+std::vector<Way> ways_of(const Job& job, int most_workers) {
   std::vector<Way> ways;
-  for (const int workers : worker_numbers(job)) {
+  for (const int workers : worker_numbers(job, most_workers)) {
     const auto cut = split(job, workers);
     if (!cut) continue;
     for (const Align align : aligns(job)) {
@@ -121,25 +167,27 @@ Granularity chosen(const Way& way, int groups, int nodes, Cause cause) {
 
 class Choice {
  public:
-  Choice(const Job& job, int nodes, const Fleet& fleet)
-      : job_(job), nodes_(nodes), fleet_(fleet), ways_(ways_of(job)) {}
+  Choice(const Job& job, int nodes, const std::vector<FreeNode>& fleet, int most_workers)
+      : job_(job),
+        nodes_(nodes),
+        fleet_(fleet),
+        most_workers_(most_workers),
+        ways_(ways_of(job, most_workers)) {}
 
   Granularity make() {
     std::optional<Granularity> best = first_that_fits();
     if (!best) best = first_for_idle_fleet();
-    if (!best) {
-      best = *choose_granularity(job_, Policy::kGranularity, nodes_);
-      best->cause = Cause::kNever;
-    }
+    if (!best) best = never();
     best->tried = std::move(tried_);
     return *best;
   }
 
  private:
   std::optional<Granularity> first_that_fits() {
+    const Supply supply = supply_now(fleet_);
     std::optional<Granularity> split_groups;
     for (const Way& way : ways_) {
-      const Room room = room_of(fleet_, way, false);
+      const Room room = supply.room(way);
       const int all = total(room, way.workers, nodes_);
       note(way, all);
       if (all < way.workers) continue;
@@ -153,8 +201,9 @@ class Choice {
   }
 
   std::optional<Granularity> first_for_idle_fleet() {
+    const Supply supply = supply_idle(fleet_);
     for (const Way& way : ways_) {
-      const Room room = room_of(fleet_, way, true);
+      const Room room = supply.room(way);
       if (total(room, way.workers, nodes_) < way.workers) continue;
       const int whole = groups_that_fit(job_, room, way.workers, nodes_);
       const int likes = group_numbers(job_, way.workers, nodes_).front();
@@ -162,6 +211,15 @@ class Choice {
                        : chosen(way, likes, nodes_used(room, way.workers), Cause::kWaits);
     }
     return std::nullopt;
+  }
+
+  [[nodiscard]] Granularity never() const {
+    Granularity it = *choose_granularity(job_, Policy::kGranularity, nodes_);
+    if (it.workers > most_workers_) it.workers = worker_numbers(job_, most_workers_).front();
+    it.groups = std::min(it.groups, it.workers);
+    it.nodes = std::min(it.nodes, it.workers);
+    it.cause = Cause::kNever;
+    return it;
   }
 
   static int nodes_used(const Room& room, int workers) {
@@ -179,7 +237,8 @@ class Choice {
 
   const Job& job_;
   int nodes_;
-  const Fleet& fleet_;
+  const std::vector<FreeNode>& fleet_;
+  int most_workers_;
   std::vector<Way> ways_;
   std::vector<Tried> tried_;
 };
@@ -196,11 +255,22 @@ topology::Request request_of(const Job& job, int cpus, Bytes memory, Align align
   return request;
 }
 
-Result<Granularity> choose_by_fleet(const Job& job, int nodes, const Fleet& fleet) {
+std::vector<FreeNode> free_nodes(const Fleet& fleet) {
+  std::vector<FreeNode> nodes;
+  nodes.reserve(fleet.by_name().size());
+  for (const auto& [name, index] : fleet.by_name()) {
+    const FleetNode& node = fleet.node(index);
+    if (!node.stale) nodes.push_back({.holes = node.holes, .kind = node.kind});
+  }
+  return nodes;
+}
+
+Result<Granularity> choose_by_fleet(const Job& job, int nodes, const std::vector<FreeNode>& fleet,
+                                    int most_workers) {
   // Also checks the job.
   auto by_profile = choose_granularity(job, Policy::kGranularity, nodes);
   if (!by_profile || by_profile->cause == Cause::kNoProfile) return by_profile;
-  return Choice(job, nodes, fleet).make();
+  return Choice(job, nodes, fleet, most_workers).make();
 }
 
 }  // namespace pinion::extender

@@ -83,22 +83,31 @@ Result<Granularity> granularity_of(const Job& job, const JobWish& wish, Policy p
   return choose_granularity(with_groups, policy == Policy::kAuto ? Policy::kScale : policy, 1);
 }
 
+int not_stale(const Fleet& fleet) {
+  int nodes = 0;
+  for (const auto& [name, index] : fleet.by_name()) nodes += fleet.node(index).stale ? 0 : 1;
+  return nodes;
+}
+
 }  // namespace
 
-Choose choose_on(const Fleet& fleet) {
-  return [&fleet](const Job& job, Policy policy, int nodes) -> Result<Granularity> {
+Choose choose_by(LookAtFleet look) {
+  return [look = std::move(look)](const Job& job, Policy policy, int nodes) -> Result<Granularity> {
+    const bool by_holes = policy == Policy::kAuto;
+    std::vector<FreeNode> holes;
     int there = 0;
-    for (const auto& [name, index] : fleet.by_name()) {
-      if (!fleet.node(index).stale) ++there;
-    }
+    look([&](const Fleet& fleet) {
+      if (by_holes) holes = free_nodes(fleet);
+      there = by_holes ? static_cast<int>(holes.size()) : not_stale(fleet);
+    });
     if (there == 0) {
       return failure(Errc::kUnavailable,
                      "no node is known yet, so policy " + std::string(to_string(policy)) +
                          " cannot choose: try again later, or state the number of workers");
     }
     const int used = nodes > 0 ? std::min(nodes, there) : there;
-    return policy == Policy::kAuto ? choose_by_fleet(job, used, fleet)
-                                   : choose_granularity(job, policy, used);
+    return by_holes ? choose_by_fleet(job, used, holes, kMaxGang)
+                    : choose_granularity(job, policy, used);
   };
 }
 

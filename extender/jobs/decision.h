@@ -23,8 +23,11 @@ struct Options {
 // choose_granularity(), kUnavailable when no node is known yet.
 using Choose = std::function<Result<Granularity>(const Job& job, Policy policy, int nodes)>;
 
-// By this fleet, as it is when asked. `fleet` must outlive it.
-[[nodiscard]] Choose choose_on(const Fleet& fleet);
+// Lets somebody see the fleet, in the call and not afterwards; the fleet may change between two.
+using LookAtFleet = std::function<void(const std::function<void(const Fleet&)>& see)>;
+
+// By the fleet as it is when asked. It looks only as long as it takes to copy what it needs.
+[[nodiscard]] Choose choose_by(LookAtFleet look);
 
 struct Decision {
   Job job;

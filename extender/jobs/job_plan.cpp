@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 
@@ -88,14 +87,6 @@ void place(const Fleet& fleet, const Gang& gang, JobPlan& plan) {
 }
 
 }  // namespace
-
-Choose choose_by(LookAtFleet look) {
-  return [look = std::move(look)](const Job& job, Policy policy, int nodes) {
-    std::optional<Result<Granularity>> chosen;
-    look([&](const Fleet& fleet) { chosen = choose_on(fleet)(job, policy, nodes); });
-    return *std::move(chosen);
-  };
-}
 
 Result<JobPlan> plan_job(const json& object, const Options& options, const LookAtFleet& look,
                          int most_workers) {

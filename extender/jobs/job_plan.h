@@ -64,12 +64,6 @@ struct JobPlan {
 // "changed", "untouched", "refused".
 [[nodiscard]] std::string_view word_of(Mutation::Kind outcome);
 
-// Lets somebody see the fleet, in the call and not afterwards; the fleet may change between two.
-using LookAtFleet = std::function<void(const std::function<void(const Fleet&)>& see)>;
-
-// By the fleet as it is when asked.
-[[nodiscard]] Choose choose_by(LookAtFleet look);
-
 // `object`: a JSON object. Errors: kExhausted for a job of more than `most_workers` workers.
 Result<JobPlan> plan_job(const nlohmann::json& object, const Options& options,
                          const LookAtFleet& look, int most_workers = kMaxGang);

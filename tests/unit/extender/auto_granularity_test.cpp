@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/unit/extender/scene.h"
 
 namespace pinion::extender {
@@ -33,8 +35,8 @@ class AutoTest : public testing::Test {
   void busy_everywhere(const std::string& cpus) {
     for (const char* name : {"a", "b", "c", "d"}) busy(name, cpus);
   }
-  Granularity choose(const Job& job, int nodes = 4) {
-    auto chosen = choose_by_fleet(job, nodes, fleet_);
+  Granularity choose(const Job& job, int nodes = 4, int most_workers = 10'000) {
+    auto chosen = choose_by_fleet(job, nodes, free_nodes(fleet_), most_workers);
     EXPECT_TRUE(chosen);
     return *chosen;
   }
@@ -128,6 +130,62 @@ TEST_F(AutoTest, AJobThatNeverFitsIsCutAsThePaperWould) {
   EXPECT_EQ(it.workers, 1000);
   EXPECT_EQ(it.groups, 4);
 }
+
+struct Capped {
+  const char* name;
+  Job job;
+  int most_workers;
+  int workers;
+  Cause cause;
+};
+
+class CapTest : public AutoTest, public testing::WithParamInterface<Capped> {};
+
+TEST_P(CapTest, SplitsAboveTheNumberThatCanStartTogetherAreNotLookedAt) {
+  const Capped& row = GetParam();
+  const Granularity it = choose(row.job, 4, row.most_workers);
+  EXPECT_EQ(it.workers, row.workers) << to_string(it);
+  EXPECT_EQ(it.cause, row.cause);
+  EXPECT_LE(it.groups, it.workers);
+  for (const Tried& tried : it.tried) EXPECT_LE(tried.workers, row.most_workers);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, CapTest,
+    testing::Values(Capped{"AsManyAsThereAreTasks",
+                           {.tasks = 16, .cpus_per_task = 2, .profile = Profile::kCpu},
+                           16,
+                           16,
+                           Cause::kFits},
+                    // Not 10 uneven ones, of which each needs the room of the largest.
+                    Capped{"OneTooFew",
+                           {.tasks = 11, .cpus_per_task = 2, .profile = Profile::kCpu},
+                           10,
+                           6,
+                           Cause::kFits},
+                    Capped{"AnEighth",
+                           {.tasks = 32, .cpus_per_task = 2, .profile = Profile::kMemory},
+                           9,
+                           8,
+                           Cause::kFits},
+                    Capped{"Network",
+                           {.tasks = 8, .cpus_per_task = 2, .profile = Profile::kNetwork},
+                           1,
+                           1,
+                           Cause::kFits},
+                    Capped{"TooCoarseForEveryHole",
+                           {.tasks = 40, .cpus_per_task = 2, .profile = Profile::kCpu},
+                           2,
+                           2,
+                           Cause::kNever},
+                    Capped{"TheLargestJobThereCanBe",
+                           {.tasks = std::numeric_limits<int>::max(),
+                            .cpus_per_task = 1,
+                            .profile = Profile::kCpu},
+                           10'000,
+                           10'000,
+                           Cause::kNever}),
+    [](const auto& row) { return std::string(row.param.name); });
 
 TEST_F(AutoTest, WithoutAProfileTheUsersDefaultStays) {
   const Granularity it = choose({.tasks = 16, .workers = 5});

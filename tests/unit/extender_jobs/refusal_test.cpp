@@ -21,7 +21,8 @@ class Refusal : public testing::TestWithParam<RefusalCase> {};
 TEST_P(Refusal, SaysWhatIsWrong) {
   const json object = asking(GetParam().captured, GetParam().annotations, GetParam().merge_patch);
   const Fleet nobody;
-  const Choose choose = GetParam().nodes > 0 ? nodes_there(GetParam().nodes) : choose_on(nobody);
+  const Choose choose = GetParam().nodes > 0 ? nodes_there(GetParam().nodes)
+                                             : choose_by([&](const auto& see) { see(nobody); });
   const Mutation mutation = mutate(object, "ns", {}, choose);
   EXPECT_EQ(mutation.kind, Mutation::Kind::kRefused) << mutation.patch;
   EXPECT_THAT(mutation.text, testing::HasSubstr(GetParam().says));
