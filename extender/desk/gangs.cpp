@@ -236,7 +236,11 @@ Place* Gangs::offer_place(const std::string& key, GangState& gang, const PodRef&
     if (kept == nullptr || !take(key, gang, *kept, pod, request)) return nullptr;
     place = kept;
   }
-  if (place->fixed() || offered(*place)) return place;
+  if (place->fixed()) return place;
+  if (offered(*place)) {
+    place->nominated_ms = 0;
+    return place;
+  }
   if (place->nominated_ms == 0) {
     place->nominated_ms = now_ms;
   } else if (now_ms - place->nominated_ms >= kNominationMs) {
