@@ -16,7 +16,8 @@ constexpr int kLooksPerTick = 64;
 
 constexpr std::uint8_t kPasses = 0;
 constexpr const char* kPlanned = "pinion.dev/planned";  // what a pod is told with its binding
-// The promise of a pod that is bound ends with the pod, or with its agent's report.
+// The promise of a pod that the API server says is bound ends with the pod, or with its agent's
+// report.
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
 // All get this text.
@@ -394,13 +395,15 @@ void Desk::moved(Known& known, const std::string& node) {
   known.node = node;
 }
 
-// What is there and the report does not name is promised before anybody else is given its room.
-void Desk::settle(const std::string& node, std::int64_t now_ms) {
+// What is there and the report does not name is promised before anybody else is given its room. Of
+// who is not told of, only when the node comes: such a pod may have ended.
+void Desk::settle(const std::string& node, bool fresh, std::int64_t now_ms) {
   const auto there = residents_.find(node);
   if (there == residents_.end()) return;
   for (const std::string& uid : there->second) {
     const Known& known = pods_.find(uid)->second;  // all of them exist, see moved()
-    promise(node, known.demand, known.bound ? kNoEnd : now_ms + limits_.confirm_ms);
+    if (!known.told && !fresh) continue;
+    promise(node, known.demand, known.told ? kNoEnd : now_ms + limits_.confirm_ms);
   }
 }
 
@@ -427,17 +430,22 @@ void Desk::gone(const std::string& uid) {
   forget(uid);
 }
 
+// Bound, and its agent names it, or may do so at any moment.
+bool Desk::may_run(const Known& known) const {
+  const Place* place = gangs_.place_of(known.demand.gang, known.pod.uid);
+  const bool bound = place != nullptr ? place->fixed() : !known.node.empty();
+  return bound && fleet_.knows(known.demand.requests.front().id);
+}
+
 // A pod that came and went while the watch was away is never told of: it is known by the question
-// about it alone. One that has cores is no such pod, its agent tells of it.
+// about it alone, and by its agent while it runs.
 void Desk::forget_untold(std::int64_t now_ms) {
   for (; !untold_.empty() && now_ms - untold_.front().second >= limits_.confirm_ms;
        untold_.pop_front()) {
     const std::string& uid = untold_.front().first;
     const auto found = pods_.find(uid);
-    if (found == pods_.end() || found->second.told || !found->second.node.empty()) continue;
-    const Place* place = gangs_.place_of(found->second.demand.gang, uid);
-    if (place != nullptr && place->fixed()) continue;
-    if (now_ms - found->second.asked_ms < limits_.confirm_ms) {
+    if (found == pods_.end() || found->second.told) continue;
+    if (now_ms - found->second.asked_ms < limits_.confirm_ms || may_run(found->second)) {
       untold_.emplace_back(uid, now_ms);
     } else {
       forget(uid);
@@ -465,9 +473,10 @@ void Desk::forget(const std::string& uid) {
 Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t now_ms) {
   freed_ = true;
   const std::string node = report.name;
+  const bool fresh = fleet_.find(node) < 0;
   drop_lent(report);
   auto lost = fleet_.report(std::move(report), now_ms);
-  if (lost) settle(node, now_ms);
+  if (lost) settle(node, fresh, now_ms);
   return lost;
 }
 

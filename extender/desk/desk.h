@@ -152,9 +152,10 @@ class Desk {
   void release(const Known& known);
   void wait(const PodRef& pod, const std::string& why, std::int64_t now_ms);
   void forget(const std::string& uid);
+  [[nodiscard]] bool may_run(const Known& known) const;
   void forget_untold(std::int64_t now_ms);
   void moved(Known& known, const std::string& node);
-  void settle(const std::string& node, std::int64_t now_ms);
+  void settle(const std::string& node, bool fresh, std::int64_t now_ms);
   void drop_lent(NodeReport& report) const;
   void wake(std::int64_t now_ms);
 

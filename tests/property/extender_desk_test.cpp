@@ -1,10 +1,11 @@
 // The scheduler, the API server, the agents and the owners of pods play against the desk in random
-// order: calls time out, bindings fail or land late, pods vanish, nodes go. A deterministic
-// schedule of events, chosen by rapidcheck.
+// order: calls time out, bindings fail or land late, pods vanish, told of or not, nodes go. A
+// deterministic schedule of events, chosen by rapidcheck.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <memory>
+#include <set>
 
 #include "extender/desk/desk.h"
 #include "tests/property/topology_gen.h"
@@ -69,10 +70,12 @@ class World {
     while (!api_.empty()) answer_of_the_api_server();
     while (!pods_.empty()) remove(pods_.begin()->first);
     take_effects();
-    RC_ASSERT(held_.empty());
+    for (const auto& [ticket, call] : held_) RC_ASSERT(vanished_.contains(call.uid));
     for (const auto& [node, ledger] : agents_) report(node);
     now_ += kLimits.confirm_ms + kLimits.keep_ms;
     desk_.tick(now_);
+    take_effects();
+    RC_ASSERT(held_.empty());
     RC_ASSERT(desk_.gangs().empty());
     RC_ASSERT(desk_.pods() == 0U);
     RC_ASSERT(desk_.waiting().empty());
@@ -87,6 +90,7 @@ class World {
     Pod pod;
     bool in_call = false;  // its bind call is under way, as the scheduler sees it
     bool bound = false;
+    bool told = false;  // the desk has been told of it
   };
   struct ApiCall {
     std::string uid;
@@ -224,10 +228,14 @@ class World {
       }
       held_.erase(held);
     }
-    for (const auto& pod : effects.wake) RC_ASSERT(pods_.contains(pod.uid));
+    for (const auto& pod : effects.wake) RC_ASSERT(exists_for_the_desk(pod.uid));
     for (const auto& nomination : effects.nominations) {
-      RC_ASSERT(pods_.contains(nomination.pod.uid));
+      RC_ASSERT(exists_for_the_desk(nomination.pod.uid));
     }
+  }
+
+  [[nodiscard]] bool exists_for_the_desk(const std::string& uid) const {
+    return pods_.contains(uid) || vanished_.contains(uid);
   }
 
   // The binding lands or fails; the desk is told of it, the pod's agent starts it.
@@ -284,7 +292,7 @@ class World {
   // A container ends and is started again later; a report or two between.
   void restart() {
     const SimPod* pod = some_pod();
-    if (pod == nullptr || !pod->bound) return;
+    if (pod == nullptr || !pod->bound || !pod->told) return;
     const auto agent = agents_.find(pod->pod.node);
     if (agent == agents_.end()) return;
     agent->second.release(claim_id(pod->pod.uid, "c"));
@@ -297,11 +305,16 @@ class World {
       const auto agent = agents_.find(pod->second.pod.node);
       if (agent != agents_.end()) agent->second.release(claim_id(uid, "c"));
     }
-    const Pod last = pod->second.pod;
+    const SimPod last = pod->second;
     pods_.erase(pod);
+    // What came and went while the watch was away is told of by nobody.
+    if (!last.told && one_in(3)) {
+      vanished_.insert(uid);
+      return;
+    }
     desk_.gone(uid);
     // A question that was on its way meanwhile.
-    if (one_in(4)) ask_late(last);
+    if (one_in(4)) ask_late(last.pod);
     take_effects();
   }
   void remove_pod() {
@@ -311,8 +324,10 @@ class World {
 
   // The watch of the API server, always a little late or early.
   void tell_of_a_pod() {
-    const SimPod* pod = some_pod();
-    if (pod != nullptr) desk_.seen(pod->pod);
+    SimPod* pod = some_pod();
+    if (pod == nullptr) return;
+    desk_.seen(pod->pod);
+    pod->told = true;
   }
 
   void toggle_node() {
@@ -338,6 +353,7 @@ class World {
     for (const auto& [ticket, call] : held_) {
       RC_ASSERT(now_ - call.since < kLimits.hold_ms + 400);  // one tick is late at most
     }
+    RC_ASSERT(desk_.waiting().size() <= desk_.pods());
     // Places are kept for all of a gang or for none.
     for (const auto& [key, gang] : desk_.gangs()) {
       const std::size_t kept = fixed(gang);
@@ -368,6 +384,7 @@ class World {
   std::int64_t now_ = 1;
   std::map<std::string, topology::Ledger> agents_;
   std::map<std::string, SimPod> pods_;
+  std::set<std::string> vanished_;  // uids
   std::map<Ticket, HeldCall> held_;
   std::vector<ApiCall> api_;
   Ticket tickets_ = 0;

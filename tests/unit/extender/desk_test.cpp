@@ -392,16 +392,62 @@ TEST_F(DeskTest, WhoIsNeverToldOfIsForgotten) {
   now_ += 8999;
   desk_.tick(now_);
   EXPECT_EQ(desk_.pods(), 4U);
+  report("a", {{"bound/main", 2}});
   EXPECT_EQ(filtered(refused), "");
   now_ += 1;
   desk_.tick(now_);
   EXPECT_EQ(desk_.pods(), 3U) << "the scheduler knows that the refused one is there";
   now_ += 9000;
   desk_.tick(now_);
-  EXPECT_EQ(desk_.pods(), 2U) << "its agent may start the bound one at any moment";
+  EXPECT_EQ(desk_.pods(), 2U) << "the bound one runs";
   EXPECT_TRUE(desk_.gangs().empty());
   EXPECT_TRUE(desk_.waiting().empty());
   EXPECT_NE(filtered(member), "") << "it exists after all";
+  report("a", {});
+  now_ += 9000;
+  desk_.tick(now_);
+  EXPECT_EQ(desk_.pods(), 1U) << "of the bound one nobody has told that it ended";
+}
+
+TEST_F(DeskTest, WhoIsBoundAndNeverToldOfIsForgottenWhenItsNodeComesBackWithoutIt) {
+  filtered(pod_of("p", 3));
+  EXPECT_EQ(bind(pod_of("p", 3), "a", 1).kind, Kind::kGo);
+  desk_.bound("p", true, now_);
+  desk_.lost("a");
+  report("a", {});
+  EXPECT_EQ(desk_.fleet().promises(), 1U) << "its kubelet may start it yet";
+  now_ += 9000;
+  desk_.tick(now_);
+  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  EXPECT_EQ(desk_.pods(), 0U);
+}
+
+// It ran while the watch was away, and is made anew under the same name.
+TEST_F(DeskTest, AGangThatIsNeverToldOfLeavesItsName) {
+  for (const char* run : {"first-", "second-"}) {
+    std::vector<Pod> members;
+    for (int i = 0; i < 2; ++i) {
+      members.push_back(member_of("j", i, 2, 3));
+      members.back().uid = run + members.back().uid;
+    }
+    std::map<std::string, std::vector<std::pair<std::string, int>>> running;
+    for (const Pod& pod : members) {
+      const std::string node = filtered(pod);
+      ASSERT_EQ(node.size(), 1U) << pod.uid << ": " << text_for(0);
+      EXPECT_NE(bind(pod, node, 1).kind, Kind::kRefuse);
+      running[node].emplace_back(pod.uid + "/main", 3);
+    }
+    for (const Pod& pod : members) desk_.bound(pod.uid, true, now_);
+    for (const auto& [node, pods] : running) report(node, pods);
+    now_ += 20'000;
+    desk_.tick(now_);
+    EXPECT_EQ(desk_.pods(), 2U) << "they run for longer than anybody asks about them";
+    for (const char* node : {"a", "b"}) report(node, {});
+    now_ += 9000;
+    desk_.tick(now_);
+    EXPECT_EQ(desk_.pods(), 0U);
+    EXPECT_TRUE(desk_.gangs().empty());
+  }
 }
 
 TEST(Recent, ForgetsTheOldest) {
@@ -417,6 +463,8 @@ TEST_F(DeskTest, AContainerThatIsStartedAgainKeepsItsRoom) {
   ASSERT_NE(filtered(pod), "");
   ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
   desk_.bound("p", true, now_);
+  pod.node = "a";
+  EXPECT_TRUE(desk_.seen(pod));
   report("a", {{"p/main", 5}});
   EXPECT_EQ(filtered(pod_of("waits", 3)), "b");
   report("a", {});
