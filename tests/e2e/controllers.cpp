@@ -78,14 +78,33 @@ void set_env(json& container, const std::string& name, const std::string& value)
 
 // --- MPIJob
 
+constexpr const char* kReplicaIndex = "training.kubeflow.org/replica-index";
+
+bool launcher_works(const json& job) {
+  return json_at(job, "spec", "runLauncherAsWorker") == true;
+}
+
+// What the operator adds for another MPI than Open MPI.
+json intel_env(const std::string& slots) {
+  return json::array(
+      {{{"name", "K_MPI_JOB_ROLE"}, {"value", "launcher"}},
+       {{"name", "I_MPI_HYDRA_HOST_FILE"}, {"value", "/etc/mpi/hostfile"}},
+       {{"name", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS"}, {"value", "-o ConnectionAttempts=10"}},
+       {{"name", "I_MPI_PERHOST"}, {"value", slots}}});
+}
+
 json mpi_launcher(const json& job) {
   json made = captured("mpijob_launcher_job", name_of(job));
   give_to(made, job);
   json& pod = made["spec"]["template"];
   pod["metadata"].erase("ownerReferences");
+  if (launcher_works(job)) pod["metadata"]["labels"][kReplicaIndex] = "0";
+  const std::string slots = job.at("spec").at("slotsPerWorker").dump();
+  if (job.at("spec").at("mpiImplementation") == "Intel") {
+    pod["spec"]["containers"][0]["env"] = intel_env(slots);
+  }
   fill(pod, job.at("spec").at("mpiReplicaSpecs").at("Launcher").at("template"));
-  set_env(pod["spec"]["containers"][0], "OMPI_MCA_orte_set_default_slots",
-          job.at("spec").at("slotsPerWorker").dump());
+  set_env(pod["spec"]["containers"][0], "OMPI_MCA_orte_set_default_slots", slots);
   return made;
 }
 
@@ -98,7 +117,7 @@ std::vector<json> mpi_workers(const json& job) {
     fill(pod, workers.at("template"));
     pod["metadata"]["name"] = pod["spec"]["hostname"] =
         name_of(job) + "-worker-" + std::to_string(i);
-    pod["metadata"]["labels"]["training.kubeflow.org/replica-index"] = std::to_string(i);
+    pod["metadata"]["labels"][kReplicaIndex] = std::to_string(launcher_works(job) ? i + 1 : i);
     pods.push_back(std::move(pod));
   }
   return pods;

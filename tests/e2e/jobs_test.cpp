@@ -64,7 +64,7 @@ const Kind kVolcano{.name = "volcano",
 const Kind kSet{.name = "jobset",
                 .crd = kJobSet,
                 .body = "jobset_create",
-                .workers = "-workers-0-",
+                .workers = "-workers-",  // that of the Job, too
                 .launcher = "-leader-0-0-",
                 .spec = Pointer("/spec/replicatedJobs/1/template/spec"),
                 .counts = {"parallelism", "completions"},
@@ -90,6 +90,7 @@ struct Case {
   int cpus = 0;
   const char* memory = "";
   int groups = 0;
+  int parts = 1;  // a JobSet's Jobs of workers
 };
 
 const Case kScale{.job = "scale",
@@ -134,6 +135,20 @@ const Case kUneven{.job = "uneven",
                    .cpus = 3,
                    .memory = "192Mi",
                    .groups = 4};
+
+// Of two Jobs with three workers each, which are counted through.
+const Case kParts{.job = "parts",
+                  .annotations = {{"pinion.dev/tasks", "6"},
+                                  {"pinion.dev/memory-per-task", "64Mi"},
+                                  {"pinion.dev/profile", "cpu"},
+                                  {"pinion.dev/policy", "granularity"}},
+                  .sizes = false,
+                  .workers = 6,
+                  .slots = 1,
+                  .cpus = 1,
+                  .memory = "64Mi",
+                  .groups = 4,
+                  .parts = 2};
 
 const json& first_container(const json& pod) {
   return json_at(pod, "spec", "containers").at(0);
@@ -191,6 +206,7 @@ class Jobs : public Scene {
       job["spec"].erase("slotsPerWorker");
       job["spec"].erase("minAvailable");
     }
+    if (asked.parts > 1) job["spec"]["replicatedJobs"][1]["replicas"] = asked.parts;
     return create(path_of(kind.crd), job);
   }
   json create(const std::string& path, const json& object) {
@@ -234,15 +250,20 @@ class Jobs : public Scene {
   }
   // The number of the worker that is called so.
   static int index_of(const std::string& pod, const Kind& kind, const Case& asked) {
-    const auto from = std::string(asked.job + std::string(kind.workers)).size();
+    const char* at = pod.data() + std::string(asked.job + std::string(kind.workers)).size();
     int index = -1;
-    (void)std::from_chars(pod.data() + from, pod.data() + pod.size(), index);
-    return index;
+    at = std::from_chars(at, pod.data() + pod.size(), index).ptr;
+    if (std::string(kind.name) != kSet.name) return index;
+    const int part = index;
+    (void)std::from_chars(at + 1, pod.data() + pod.size(), index);
+    return part * asked.workers / asked.parts + index;
   }
 
   void expect_cut(const Kind& kind, const Case& asked, const json& job) {
     SCOPED_TRACE(asked.job);
-    for (const char* count : kind.counts) EXPECT_EQ(job.at(kind.spec / count), asked.workers);
+    for (const char* count : kind.counts) {
+      EXPECT_EQ(job.at(kind.spec / count), asked.workers / asked.parts);
+    }
     const json& pod = job.at(kind.worker_template);
     EXPECT_EQ(annotation(pod, "pinion.dev/gang-size"), std::to_string(asked.workers));
     EXPECT_EQ(annotation(pod, "pinion.dev/task-groups"), std::to_string(asked.groups));
@@ -297,7 +318,8 @@ class Jobs : public Scene {
 
   // With the names that the workers' pods really have, in their order.
   void expect_hostfile(const Kind& kind, const Case& asked, const json& job,
-                       const std::string& domain, const std::vector<int>& slots) {
+                       const std::string& domain, const std::vector<int>& slots,
+                       const std::vector<std::string>& launchers) {
     SCOPED_TRACE(asked.job);
     std::map<int, std::string> lines;
     const auto all = pods().now();
@@ -317,7 +339,7 @@ class Jobs : public Scene {
     EXPECT_EQ(json_text(map, "data", "hostfile"), text);
     const json& owner = json_at(map, "metadata", "ownerReferences").at(0);
     EXPECT_EQ(json_text(owner, "uid"), json_text(job, "metadata", "uid"));
-    for (const std::string& pod : launcher(kind, asked)) {
+    for (const std::string& pod : launchers) {
       EXPECT_TRUE(mounts(all.at(pod), name)) << pod;
       EXPECT_EQ(variable(all.at(pod), "OMPI_MCA_orte_default_hostfile"), "/etc/pinion/hostfile");
     }
@@ -353,7 +375,7 @@ TEST_P(JobsOfKind, StartWholeOrNotAtAll) {
   ASSERT_TRUE(run(all));
   expect_workers(kind, kScale);
   if (*kind.launcher != '\0' && !kind.brings_hostfile) {
-    expect_hostfile(kind, kScale, job, "", {2, 2, 2, 2});
+    expect_hostfile(kind, kScale, job, "", {2, 2, 2, 2}, launcher(kind, kScale));
   }
 }
 
@@ -390,7 +412,66 @@ TEST_F(Jobs, AnMpiJobThatIsSplitUnevenlyHasItsLauncherSentToOurHostfile) {
   ASSERT_TRUE(run(launcher(kMpi, kUneven)));
   expect_workers(kMpi, kUneven);
   expect_groups_apart(kMpi, kUneven);
-  expect_hostfile(kMpi, kUneven, job, ".default.svc", {3, 3, 2, 2});
+  expect_hostfile(kMpi, kUneven, job, ".default.svc", {3, 3, 2, 2}, launcher(kMpi, kUneven));
+}
+
+// Intel MPI's variables have other names, and one of them says one number for all hosts.
+TEST_F(Jobs, AnMpiJobOnIntelMpiIsSentToOurMachinefile) {
+  json job = captured(kMpi.body, kUneven.job);
+  job["metadata"]["annotations"] = kUneven.annotations;
+  job["spec"]["mpiImplementation"] = "Intel";
+  job["spec"].erase("slotsPerWorker");
+  json& worker = job["spec"]["mpiReplicaSpecs"]["Worker"];
+  worker.erase("replicas");
+  worker["template"]["spec"]["containers"][0].erase("resources");
+  make(launchers_of(create(path_of(kMpiJob), job)));
+  const auto names = launcher(kMpi, kUneven);
+  ASSERT_TRUE(run(names));
+  const json pod = pods().now().at(names.front());
+  EXPECT_EQ(variable(pod, "I_MPI_HYDRA_HOST_FILE"), "/etc/pinion/machinefile");
+  EXPECT_EQ(variable(pod, "I_MPI_PERHOST"), "");
+}
+
+// The launcher is one of the gang where it works, and the first of its workers.
+TEST_F(Jobs, AnMpiJobWhoseLauncherWorksWaitsForIt) {
+  json job = captured(kMpi.body, "joint");
+  job["metadata"]["annotations"] = kScale.annotations;
+  job["spec"]["runLauncherAsWorker"] = true;
+  job["spec"].erase("slotsPerWorker");
+  for (const char* role : {"Launcher", "Worker"}) {
+    json& replicas = job["spec"]["mpiReplicaSpecs"][role];
+    replicas.erase("replicas");
+    replicas["template"]["spec"]["containers"][0].erase("resources");
+  }
+  const json stored = create(path_of(kMpiJob), job);
+  EXPECT_EQ(stored.at(kMpi.spec / "replicas"), 3);
+  make(workers_of(stored));
+  ASSERT_TRUE(lab::eventually(kPatience, [&] { return held(Gang{.job = "joint"}) == 3; }));
+  std::vector<std::string> names = pods_called("joint-worker-", 3);
+  EXPECT_EQ(bound(names), 0);
+  make(launchers_of(stored));
+  names.insert(names.begin(), pods_called("joint-launcher-", 1).at(0));
+  ASSERT_TRUE(run(names));
+  std::set<std::string> taken;
+  const auto all = pods().now();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(nodes().held().at(names[i]).cpus.count(), 4) << names[i];
+    EXPECT_EQ(annotation(all.at(names[i]), "pinion.dev/task-group"), "joint-" + std::to_string(i))
+        << names[i];
+    taken.insert(node_of_pod(names[i]));
+  }
+  EXPECT_THAT(taken, SizeIs(4)) << "each is a group of its own";
+}
+
+// The workers of a JobSet may be several Jobs, and are counted through.
+TEST_F(Jobs, AJobSetInPartsIsOneGang) {
+  const json job = create(kSet, kParts);
+  expect_cut(kSet, kParts, job);
+  make_workers(kSet, job);
+  ASSERT_TRUE(run(workers(kSet, kParts)));
+  expect_workers(kSet, kParts);
+  expect_groups_apart(kSet, kParts);
+  expect_hostfile(kSet, kParts, job, "", {1, 1, 1, 1, 1, 1}, {});
 }
 
 // Pods that nobody makes but their user: each is a worker, and says how many there are.

@@ -1,6 +1,7 @@
 // More than 100 nodes: kube-scheduler sends a sample of them, which may lack the node that a gang's
 // plan has for the pod.
-// $PINION_E2E_NODES: how many nodes.
+// $PINION_E2E_NODES: how many nodes; $PINION_E2E_PERCENTAGE: of them is scored, 0: the scheduler's
+// own choice.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -50,7 +51,8 @@ TEST_P(Sampling, GangsStartWhole) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Percentage, Sampling, testing::Values(5, 100),
+INSTANTIATE_TEST_SUITE_P(Percentage, Sampling,
+                         testing::Values(number_from("PINION_E2E_PERCENTAGE", 5), 100),
                          [](const auto& one) { return "Of" + std::to_string(one.param); });
 
 }  // namespace
