@@ -15,7 +15,12 @@ pinion_library(ctl_job_file
   SOURCES job_file.cpp
   LINK ctl_requests nlohmann_json::nlohmann_json)
 
+# A fleet as people write it.
+pinion_library(ctl_fleet_file
+  SOURCES fleet_file.cpp
+  LINK ctl_requests extender_core discover)
+
 # What the cluster side would make of a job.
 pinion_library(ctl_plan_job
-  SOURCES plan_job_command.cpp draw_job_plan.cpp draw_job_picture.cpp extender_client.cpp fleet_file.cpp
-  LINK extender_jobs ctl_job_file ctl_text ctl PkgConfig::CPPHTTPLIB)
+  SOURCES plan_job_command.cpp draw_job_plan.cpp draw_job_picture.cpp extender_client.cpp
+  LINK extender_jobs ctl_fleet_file ctl_job_file ctl_text ctl PkgConfig::CPPHTTPLIB)

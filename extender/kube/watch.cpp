@@ -6,6 +6,7 @@
 #include "extender/kube/answer.h"
 #include "extender/kube/json_read.h"
 #include "extender/kube/known_objects.h"
+#include "extender/kube/list_page.h"
 #include "extender/kube/path.h"
 #include "extender/kube/watch_decoder.h"
 
@@ -112,22 +113,14 @@ Status Watch::Loop::list() {
 Result<std::string> Watch::Loop::list_page(const std::string& token) {
   const auto page = api_.list(list_path(token), {.cancel = &cancel_, .whole = {}});
   if (!page) return failure(page.error());
-  const json& items = json_at(*page, "items");
-  // A collection without objects is written as null by some servers.
-  if (!items.is_array() && !(page->is_object() && items.is_null())) {
-    return failure(Errc::kUnavailable, options_.path + ": the answer is no list");
-  }
-  const std::string version = json_text(*page, "metadata", "resourceVersion");
-  if (version.empty()) {
-    return failure(Errc::kUnavailable, options_.path + ": the list has no resourceVersion");
-  }
-  for (const json& item : items) {
+  auto read = read_list_page(*page);
+  if (!read) return failure(read.error().within(options_.path));
+  for (const json& item : read->items) {
     if (cancel_.cancelled()) return std::string();
     tell(item);
   }
-  std::string next = json_text(*page, "metadata", "continue");
-  if (next.empty()) version_ = version;
-  return next;
+  if (read->next.empty()) version_ = read->version;
+  return std::move(read->next);
 }
 
 Status Watch::Loop::watch() {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "extender/kube/json_read.h"
+#include "extender/pods/pod_group.h"
 #include "extender/pods/pod_of.h"
 
 namespace pinion::extender {
@@ -60,13 +61,12 @@ void NodeFeed::on_object(kube::Change change, const nlohmann::json& object) {
 }
 
 void PodGroupFeed::on_object(kube::Change change, const nlohmann::json& object) {
-  const std::string key = name_of(object);
-  const std::int64_t members = kube::json_integer(object, "spec", "minMember");
+  const PodGroupView group = pod_group_of(object);
   placing_.tell([&](Desk& desk, std::int64_t) {
     if (change == kube::Change::kDeleted) {
-      desk.group_gone(key);
+      desk.group_gone(group.key);
     } else {
-      desk.group(key, members);
+      desk.group(group.key, group.members);
     }
     return 0;
   });

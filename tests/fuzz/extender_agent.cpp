@@ -1,0 +1,110 @@
+// What an agent says in its stream: each message as its length in a varint and its bytes, as
+// protobuf delimits them. Any bytes leave a fleet without a CPU in two hands.
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/delimited_message_util.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "agent/api/mirror.h"
+#include "extender/agents/machines.h"
+#include "extender/agents/node_report.h"
+#include "extender/fleet.h"
+
+namespace {
+
+using pinion::Error;
+using pinion::agent::api::Mirror;
+using pinion::extender::Fleet;
+using pinion::extender::FleetNode;
+using pinion::topology::CpuSet;
+using pinion::topology::Topology;
+
+void check(const Error& error) {
+  if (error.text.empty()) std::abort();
+}
+
+void check(const Fleet& fleet) {
+  for (const auto& [name, index] : fleet.by_name()) {
+    const FleetNode& node = fleet.node(index);
+    CpuSet held = node.ledger.reserved();
+    for (const auto& [id, claim] : node.ledger.claims()) {
+      if (claim.cpus.empty() || claim.cpus.intersects(held)) std::abort();
+      if (!claim.cpus.is_subset_of(node.topology().online)) std::abort();
+      held |= claim.cpus;
+    }
+  }
+}
+
+// A watch that says the snapshot of this one comes to the same.
+void check(const Mirror& mirror) {
+  pinion::v1::WatchNodeResponse whole;
+  *whole.mutable_snapshot() = mirror.snapshot();
+  Mirror again;
+  if (!again.apply(whole)) std::abort();
+  if (again.snapshot().SerializeAsString().size() != mirror.snapshot().SerializeAsString().size()) {
+    std::abort();
+  }
+}
+
+// As a stream takes a message; false ends it.
+class Stream {
+ public:
+  bool take(const pinion::v1::WatchNodeResponse& message) {
+    if (const auto applied = mirror_.apply(message); !applied) return refused(applied.error());
+    check(mirror_);
+    if (message.has_heartbeat()) return true;
+    if (message.has_snapshot() || message.change().node().has_machine()) {
+      auto machine = machines_.of(mirror_.node().machine());
+      if (!machine) return refused(machine.error());
+      machine_ = *std::move(machine);
+      mirror_.forget_machine();
+    }
+    auto report = pinion::extender::report_of(mirror_, machine_);
+    if (!report) return refused(report.error());
+    report->name = "node";
+    const auto lost = fleet_.report(*std::move(report), 0);
+    if (!lost) check(lost.error());
+    check(fleet_);
+    promise();
+    return true;
+  }
+
+ private:
+  static bool refused(const Error& error) {
+    check(error);
+    return false;
+  }
+
+  // Later reports have to be fitted around this one, or drop it.
+  void promise() {
+    const auto node = fleet_.find("node");
+    if (node < 0) return;
+    pinion::topology::Request request;
+    request.id = "promised/one";
+    request.cpus = 2;
+    (void)fleet_.promise(node, request, 1);
+    check(fleet_);
+  }
+
+  Mirror mirror_;
+  pinion::extender::Machines machines_;
+  std::shared_ptr<const Topology> machine_;
+  Fleet fleet_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using google::protobuf::util::ParseDelimitedFromZeroCopyStream;
+  google::protobuf::io::ArrayInputStream bytes(data, static_cast<int>(size));
+  Stream stream;
+  for (;;) {
+    pinion::v1::WatchNodeResponse message;
+    bool ended = false;
+    if (!ParseDelimitedFromZeroCopyStream(&message, &bytes, &ended) || !stream.take(message)) break;
+  }
+  return 0;
+}

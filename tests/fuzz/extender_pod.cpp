@@ -1,0 +1,90 @@
+// A pod as a watch of the API server tells of it: any JSON is a pod or an error with a text. What
+// is read can be asked about, told and forgotten, and nothing of it stays.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "extender/desk/desk.h"
+#include "extender/kube/json_read.h"
+#include "extender/pods/pod_of.h"
+#include "extender/wire/reader.h"
+#include "tests/support/machine.h"
+
+namespace {
+
+using pinion::extender::Demand;
+using pinion::extender::Desk;
+using pinion::extender::Pod;
+using Kind = Demand::Kind;
+
+void fill(Desk& desk) {
+  const auto machine = std::make_shared<const pinion::topology::Topology>(
+      pinion::test_support::machine({.packages = 2, .cores_per_l3 = 8, .threads_per_core = 2}));
+  for (const char* name : {"node-a", "node-b"}) {
+    pinion::extender::NodeReport report;
+    report.name = name;
+    report.topology = machine;
+    report.reserved = {0, 16};
+    report.instance = "fuzz";
+    if (!desk.report(std::move(report), 0)) std::abort();
+  }
+}
+
+void check(const Demand& demand) {
+  switch (demand.kind) {
+    case Kind::kNone:
+      return;
+    case Kind::kRefused:
+    case Kind::kWaiting:
+      if (demand.text.empty()) std::abort();
+      return;
+    case Kind::kMember:
+      if (demand.requests.size() != 1 || demand.gang.empty()) std::abort();
+      if (demand.size < 1 || demand.size > pinion::extender::kMaxGang) std::abort();
+      break;
+    case Kind::kSingle:
+      if (demand.requests.empty()) std::abort();
+  }
+  for (const auto& request : demand.requests) {
+    if (request.cpus < 1 || request.id.empty()) std::abort();
+  }
+}
+
+void live(const Pod& pod) {
+  Desk desk({}, {});
+  fill(desk);
+  const auto answer = desk.filter(pod, {"node-a", "node-b", "unknown"}, 1);
+  if (answer.ours && answer.verdict.size() != 3) std::abort();
+  for (const auto verdict : answer.verdict) {
+    if (verdict > answer.texts.size()) std::abort();
+  }
+  for (const int score : desk.scores(pod.uid, {"node-a", "unknown"})) {
+    if (score < 0 || score > 10) std::abort();
+  }
+  desk.seen(pod);
+  desk.seen(pod);
+  (void)desk.told_with_binding(pod.uid);
+  desk.tick(2);
+  (void)desk.take_effects();
+  desk.gone(pod.uid);
+  if (desk.pods() != 0 || desk.fleet().promises() != 0 || !desk.waiting().empty()) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto object = nlohmann::json::parse(data, data + size, nullptr, /*allow_exceptions=*/false);
+  if (object.is_discarded()) return 0;
+  pinion::extender::wire::Reader reader;
+  const auto view = reader.pod(pinion::kube::json_dump(object));
+  if (!view) {
+    if (view.error().text.empty() || view.error().text.size() > 1000) std::abort();
+    return 0;
+  }
+  const Pod pod = pinion::extender::pod_of(*view);
+  check(demand_of(pod, {}));
+  live(pod);
+  return 0;
+}

@@ -1,0 +1,77 @@
+// Objects of the API server other than pods: any JSON is a Lease, a PodGroup, a Status and a list,
+// with whatever it lacks taken for absent.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "extender/desk/demand.h"
+#include "extender/kube/answer.h"
+#include "extender/kube/json_read.h"
+#include "extender/kube/known_objects.h"
+#include "extender/kube/lease_object.h"
+#include "extender/kube/list_page.h"
+#include "extender/pods/pod_group.h"
+
+namespace {
+
+using nlohmann::json;
+using pinion::kube::KnownObjects;
+
+// What is read is written such that the same is read again, and who reads it comes to a decision.
+void as_lease(const json& object) {
+  using pinion::kube::Election;
+  const auto record = pinion::kube::lease_record(object);
+  if (pinion::kube::lease_record(lease_object({"ns", "name"}, record)) != record) std::abort();
+  const Election::TimePoint start{};
+  Election election("us", {});
+  election.observe(record, start);
+  const auto action =
+      election.decide(start + std::max(record.duration, pinion::kube::LeaseTiming{}.duration));
+  if (action == Election::Action::kWait) std::abort();  // its time is over
+  if (election.proposal(action, "now").holder != "us") std::abort();
+}
+
+void as_status(const json& object, const std::string& text) {
+  constexpr std::size_t kMost = 70'000;  // a reason is not cut, and inputs are shorter
+  for (const int status : {-1, 0, 200, 404, 409, 410, 500}) {
+    const auto error = pinion::kube::error_of(status, text);
+    if (error.text.empty() || error.text.size() > kMost) std::abort();
+  }
+  if (pinion::kube::error_of(object).text.empty()) std::abort();
+}
+
+// Everything on the page is seen once and gone when the next list is without it.
+void as_list(const json& object) {
+  const auto page = pinion::kube::read_list_page(object);
+  if (!page) {
+    if (page.error().text.empty()) std::abort();
+    return;
+  }
+  KnownObjects known;
+  known.begin_list();
+  for (const json& item : page->items) {
+    known.seen(item);
+    const bool versioned = !pinion::kube::json_text(item, "metadata", "resourceVersion").empty();
+    if (versioned && known.seen(item).change) std::abort();  // nothing new
+  }
+  if (!known.end_list().empty() || known.size() > page->items.size()) std::abort();
+  known.begin_list();
+  const std::size_t all = known.size();
+  if (known.end_list().size() != all || known.size() != 0) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  as_status(object, text);
+  if (object.is_discarded()) return 0;
+  as_lease(object);
+  as_list(object);
+  const auto group = pinion::extender::pod_group_of(object);
+  if (group.key.find('/') == std::string::npos) std::abort();
+  return 0;
+}
