@@ -1,8 +1,12 @@
 find_package(benchmark REQUIRED)
 
 pinion_program(extender_bench
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_bench.cpp
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/busy_fleet.cpp
   LINK extender_core test_support benchmark::benchmark)
+
+pinion_program(extender_calls_bench
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_calls_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/busy_fleet.cpp
+  LINK extender_service test_support nlohmann_json::nlohmann_json benchmark::benchmark)
 
 pinion_program(pinion-streams-bench
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/streams_bench.cpp

@@ -6,19 +6,22 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <random>
 
 #include "extender/auto_granularity.h"
 #include "extender/gang_plan.h"
 #include "extender/task_groups.h"
+#include "tests/bench/busy_fleet.h"
+#include "tests/bench/percentile.h"
 #include "tests/support/machine.h"
 
 namespace pinion::extender {
 namespace {
 
+using bench::busy_request;
+using bench::Percentile;
+using bench::thread_us;
 using test_support::kGiB;
 using test_support::kMiB;
 using topology::Decision;
@@ -26,56 +29,11 @@ using topology::Request;
 
 constexpr int kNodes = 5000;
 
-topology::Topology machine_128(int number) {
-  return test_support::machine(
-      {.packages = 2,
-       .nodes_per_package = 2,
-       .l3s_per_node = 4,
-       .cores_per_l3 = 4,
-       .threads_per_core = 2,
-       .memory_per_node = 128 * kGiB - kMiB * static_cast<Bytes>(number % kNodes)});
-}
-
-Request pod_of(const std::string& id, int cpus) {
-  Request request;
-  request.id = id;
-  request.cpus = cpus;
-  request.memory = kGiB * static_cast<Bytes>(cpus);
-  return request;
-}
-
-// What runs on a node: pods of 2 to 32 CPUs came and went until two thirds are in use.
-std::vector<topology::Claim> busy(const topology::Topology& machine, const std::string& name,
-                                  std::mt19937& random) {
-  constexpr std::array kSizes = {2, 4, 4, 8, 8, 8, 16, 32};
-  topology::Ledger ledger(topology::CpuSet{0, 1});
-  for (int i = 0; i < 40; ++i) {
-    const Request request =
-        pod_of(name + "/" + std::to_string(i), kSizes.at(random() % kSizes.size()));
-    const auto outcome = topology::allocate(machine, ledger, request);
-    if (const auto* decision = std::get_if<Decision>(&outcome)) ledger.commit(decision->claim);
-    while (ledger.exclusive().count() > 84) {
-      auto claim = ledger.claims().begin();
-      std::advance(claim, random() % ledger.claims().size());
-      ledger.release(std::string(claim->first));
-    }
-  }
-  std::vector<topology::Claim> claims;
-  for (const auto& [id, claim] : ledger.claims()) claims.push_back(claim);
-  return claims;
-}
-
 // `kinds`: of machines.
 void fill(Fleet& fleet, int nodes, unsigned seed, int kinds = kNodes) {
-  std::mt19937 random(seed);
-  for (int i = 0; i < nodes; ++i) {
-    NodeReport report;
-    report.name = "node-" + std::to_string(i);
-    report.topology = std::make_shared<const topology::Topology>(machine_128(i % kinds));
-    report.reserved = topology::CpuSet{0, 1};
-    report.claims = busy(*report.topology, report.name, random);
+  bench::report_busy_nodes(nodes, seed, kinds, [&](NodeReport report) {
     if (!fleet.report(std::move(report), 0)) std::abort();
-  }
+  });
 }
 
 const Fleet& large_fleet() {
@@ -94,37 +52,11 @@ std::vector<std::string> names() {
   return all;
 }
 
-// The time that this thread has had a CPU: a busy machine does not show in it.
-double thread_us() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return 1e6 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_nsec);
-}
-
-// Times each turn, so that the slowest of a hundred can be told.
-class Percentile {
- public:
-  template <class Work>
-  void turn(Work work) {
-    const double begin = thread_us();
-    work();
-    times_.push_back(thread_us() - begin);
-  }
-  void report(benchmark::State& state) {
-    std::sort(times_.begin(), times_.end());
-    state.counters["p50_us"] = times_[times_.size() / 2];
-    state.counters["p99_us"] = times_[times_.size() * 99 / 100];
-  }
-
- private:
-  std::vector<double> times_;
-};
-
 // Filter and prioritize of one pod: which of the 5,000 named nodes take it, and how well.
 void pod_filter_and_prioritize(benchmark::State& state) {
   const Fleet& fleet = large_fleet();
   const std::vector<std::string> sent = names();
-  const Request request = pod_of("pod", static_cast<int>(state.range(0)));
+  const Request request = busy_request("pod", static_cast<int>(state.range(0)));
   Percentile times;
   std::size_t fitting = 0;
   for (auto _ : state) {
@@ -152,7 +84,7 @@ BENCHMARK(pod_filter_and_prioritize)
 // The node for one pod, by the index.
 void pod_best_node(benchmark::State& state) {
   const Fleet& fleet = large_fleet();
-  const Request request = pod_of("pod", static_cast<int>(state.range(0)));
+  const Request request = busy_request("pod", static_cast<int>(state.range(0)));
   Percentile times;
   for (auto _ : state) times.turn([&] { benchmark::DoNotOptimize(fleet.best_node(request)); });
   times.report(state);
@@ -162,7 +94,7 @@ BENCHMARK(pod_best_node)->Arg(2)->Arg(8)->Arg(24)->Arg(32)->Unit(benchmark::kMic
 // The worst for the index: every node has the CPUs and none the memory.
 void pod_best_node_without_memory(benchmark::State& state) {
   const Fleet& fleet = large_fleet();
-  Request request = pod_of("pod", 2);
+  Request request = busy_request("pod", 2);
   request.memory = 1000 * kGiB;
   Percentile times;
   for (auto _ : state) times.turn([&] { benchmark::DoNotOptimize(fleet.best_node(request)); });
@@ -173,7 +105,7 @@ BENCHMARK(pod_best_node_without_memory)->Unit(benchmark::kMicrosecond);
 // The baseline of the three above: every node's allocator is asked.
 void baseline_pod_full_scan(benchmark::State& state) {
   const Fleet& fleet = large_fleet();
-  const Request request = pod_of("pod", static_cast<int>(state.range(0)));
+  const Request request = busy_request("pod", static_cast<int>(state.range(0)));
   Percentile times;
   for (auto _ : state) {
     times.turn([&] {
@@ -193,7 +125,7 @@ BENCHMARK(baseline_pod_full_scan)->Arg(2)->Arg(8)->Arg(24)->Arg(32)->Unit(benchm
 void promise_and_release(benchmark::State& state) {
   static Fleet fleet;
   if (fleet.size() == 0) fill(fleet, 100, 2);
-  const Request request = pod_of("pod", 2);
+  const Request request = busy_request("pod", 2);
   const NodeIndex node = fleet.best_node(request);
   for (auto _ : state) {
     if (!fleet.promise(node, request, 1)) state.SkipWithError("not promised");
@@ -207,7 +139,7 @@ Gang gang_of(int workers, int groups, int large, int small, Profile profile) {
   Gang gang;
   std::vector<int> cpus;
   for (int i = 0; i < workers; ++i) {
-    Request request = pod_of("job-" + std::to_string(i), i < workers / 2 ? large : small);
+    Request request = busy_request("job-" + std::to_string(i), i < workers / 2 ? large : small);
     request.job = "job";
     request.profile = profile;
     cpus.push_back(request.cpus);
