@@ -57,6 +57,14 @@ topology::Ledger without(topology::Ledger ledger, const std::vector<std::string>
   return ledger;
 }
 
+// kube-scheduler looks at the nominated node alone first, and else at all nodes until it has found
+// 100 or more that it would take (minFeasibleNodesToFind of its schedule_one.go).
+Sight sight_of(const Pod& pod, const std::vector<std::string_view>& nodes) {
+  constexpr std::size_t fewest = 100;
+  if (nodes.size() == 1 && nodes.front() == pod.nominated) return Sight::kNominated;
+  return nodes.size() < fewest ? Sight::kAll : Sight::kSample;
+}
+
 bool all_granted(const std::vector<topology::Outcome>& outcomes) {
   return std::all_of(outcomes.begin(), outcomes.end(), [](const topology::Outcome& outcome) {
     return std::holds_alternative<topology::Decision>(outcome);
@@ -220,7 +228,7 @@ void Desk::filter_single(const Demand& demand, const std::vector<NodeIndex>& nod
 void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
                          const std::vector<std::string_view>& names, std::int64_t now_ms,
                          FilterAnswer& answer) {
-  const auto offer = gangs_.offer(ref_of(pod), demand, nodes, now_ms);
+  const auto offer = gangs_.offer(ref_of(pod), demand, nodes, sight_of(pod, names), now_ms);
   if (offer.node.empty()) {
     refuse_all(answer, offer.text, offer.never);
     return;
@@ -228,7 +236,9 @@ void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector
   refuse_all(answer, "the plan of its gang has another node for it", true);
   const auto planned = std::find(names.begin(), names.end(), offer.node);
   if (planned == names.end()) {
-    effects_.nominations.push_back({.pod = ref_of(pod), .node = offer.node});
+    if (offer.nominate) {
+      effects_.nominations.push_back({.pod = ref_of(pod), .node = offer.node});
+    }
     return;
   }
   answer.verdict[static_cast<std::size_t>(planned - names.begin())] = kPasses;

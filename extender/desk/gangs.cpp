@@ -173,13 +173,19 @@ void Gangs::take_back(const std::string& key, GangState& gang, const std::string
     if (!place.fixed()) taken.push_back(&place);
   }
   tell(GangNews::Kind::kGivenUp, key, taken, why);
-  for (const Place& place : gang.places) {
-    if (place.fixed()) continue;
+  release_if(
+      gang, [](const Place& place) { return !place.fixed(); }, why);
+  gang.held_ms = 0;
+}
+
+void Gangs::release_if(GangState& gang, const std::function<bool(const Place&)>& which,
+                       const std::string& why) {
+  std::erase_if(gang.places, [&](const Place& place) {
+    if (!which(place)) return false;
     fleet_.release(place.request.id);
     if (place.state == Place::State::kHeld) answered_.push_back({place.ticket, false, why});
-  }
-  std::erase_if(gang.places, [](const Place& place) { return !place.fixed(); });
-  gang.held_ms = 0;
+    return true;
+  });
 }
 
 void Gangs::describe(GangState& gang, const Demand& demand) {
@@ -210,49 +216,69 @@ void Gangs::found_bound(const PodRef& pod, const Demand& demand, const std::stri
                          .member = pod});
 }
 
-// The place that the member has, or one that is kept for one like it; nullptr: there is none.
-Place* Gangs::offer_place(const std::string& key, GangState& gang, const PodRef& pod,
-                          const topology::Request& request, const std::vector<NodeIndex>& nodes,
-                          std::int64_t now_ms) {
-  const auto offered = [&](const Place& place) {
-    return std::find(nodes.begin(), nodes.end(), fleet_.find(place.node)) != nodes.end();
-  };
+bool Gangs::among(const std::vector<NodeIndex>& nodes, const Place& place) const {
+  return std::find(nodes.begin(), nodes.end(), fleet_.find(place.node)) != nodes.end();
+}
+
+// The place that the member has, or one that is kept for one like it, rather one that the scheduler
+// offers; nullptr: there is none.
+Place* Gangs::place_for(const std::string& key, GangState& gang, const PodRef& pod,
+                        const topology::Request& request, const std::vector<NodeIndex>& nodes) {
   Place* place = place_of(gang, pod.uid);
-  if (place != nullptr && place->state == Place::State::kHeld) {
-    // The scheduler has given that call up, and asks anew.
-    answered_.push_back({place->ticket, false, "asked again meanwhile"});
-    place->state = Place::State::kTaken;
-    place->ticket = 0;
-  }
-  if (place == nullptr) {
-    Place* kept = nullptr;
-    for (Place& free : gang.places) {
-      if (free.state != Place::State::kFree || !alike(free.request, request)) continue;
-      if (kept == nullptr) kept = &free;
-      if (!offered(free)) continue;
-      kept = &free;
-      break;
+  if (place != nullptr) {
+    if (place->state == Place::State::kHeld) {
+      // The scheduler has given that call up, and asks anew.
+      answered_.push_back({place->ticket, false, "asked again meanwhile"});
+      place->state = Place::State::kTaken;
+      place->ticket = 0;
     }
-    if (kept == nullptr || !take(key, gang, *kept, pod, request)) return nullptr;
-    place = kept;
-  }
-  if (place->fixed()) return place;
-  if (offered(*place)) {
-    place->nominated_ms = 0;
     return place;
   }
-  if (place->nominated_ms == 0) {
-    place->nominated_ms = now_ms;
-  } else if (now_ms - place->nominated_ms >= kNominationMs) {
-    // It would have been offered by now, if the scheduler took it.
-    take_back(key, gang, "the scheduler does not take a node of its gang's plan");
-    return nullptr;
+  for (Place& free : gang.places) {
+    if (free.state != Place::State::kFree || !alike(free.request, request)) continue;
+    if (place == nullptr) place = &free;
+    if (!among(nodes, free)) continue;
+    place = &free;
+    break;
   }
-  return place;
+  return place != nullptr && take(key, gang, *place, pod, request) ? place : nullptr;
+}
+
+// A plan for the member and the others of `need` that are missing.
+Gangs::Offer Gangs::offer_new(const PodRef& pod, const Demand& demand,
+                              const std::vector<NodeIndex>& nodes, std::size_t need) {
+  GangState& gang = gangs_[demand.gang];
+  if (const auto refusal = plan(demand.gang, gang, demand.requests.front(), need, nodes)) {
+    ++counters_.refused;
+    return {.node = {}, .text = refusal->text, .never = refusal->reason == GangReason::kNever};
+  }
+  Place* place = place_of(gang, pod.uid);
+  place->offered = true;
+  return {.node = place->node, .text = {}};
+}
+
+// The scheduler does not take the member where it was planned: its node was cordoned, or lacks
+// something that the scheduler alone counts, be it because others of the gang are there. Those for
+// whom it does take their places keep them, if the others then find some; else nobody does.
+Gangs::Offer Gangs::offer_elsewhere(const PodRef& pod, const Demand& demand,
+                                    const std::vector<NodeIndex>& nodes) {
+  const std::string why = "the scheduler does not take a member of its gang where it was planned";
+  GangState& gang = gangs_[demand.gang];
+  release_if(
+      gang,
+      [&](const Place& place) {
+        return !place.fixed() && (!place.offered || place.member.uid == pod.uid);
+      },
+      why);
+  const auto size = static_cast<std::size_t>(gang.size);
+  const std::size_t rest = gang.started ? 1 : size - std::min(size, gang.places.size());
+  auto offer = offer_new(pod, demand, nodes, rest);
+  if (offer.node.empty()) take_back(demand.gang, gang, why);
+  return offer;
 }
 
 Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
-                          const std::vector<NodeIndex>& nodes, std::int64_t now_ms) {
+                          const std::vector<NodeIndex>& nodes, Sight sight, std::int64_t now_ms) {
   known(pod, demand);
   const std::string& key = demand.gang;
   GangState& gang = gangs_[key];
@@ -262,9 +288,18 @@ Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
     describe(gang, demand);
   }
   if (!stands(gang)) take_back(key, gang, "a node of its gang's plan is not there any more");
-  const auto& request = demand.requests.front();
-  if (const Place* place = offer_place(key, gang, pod, request, nodes, now_ms)) {
-    return {.node = place->node, .text = {}};
+  if (Place* place = place_for(key, gang, pod, demand.requests.front(), nodes)) {
+    place->offered = place->fixed() || among(nodes, *place);
+    // Another node than the nominated one is asked about next, in the same cycle.
+    if (place->offered || sight == Sight::kNominated) return {.node = place->node, .text = {}};
+    if (sight == Sight::kSample && place->nominated_ms == 0) {
+      place->nominated_ms = now_ms;
+      return {.node = place->node, .text = {}, .nominate = true};
+    }
+    if (sight == Sight::kSample && now_ms - place->nominated_ms < kNominationMs) {
+      return {.node = place->node, .text = {}};
+    }
+    return offer_elsewhere(pod, demand, nodes);
   }
   if (!gang.started) {
     const auto room = static_cast<std::size_t>(gang.size);
@@ -276,11 +311,7 @@ Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
     }
     take_back(key, gang, "a member of its gang is not like the others");
   }
-  if (const auto refusal = plan(key, gang, request, needed(gang), nodes)) {
-    ++counters_.refused;
-    return {.node = {}, .text = refusal->text, .never = refusal->reason == GangReason::kNever};
-  }
-  return {.node = place_of(gang, pod.uid)->node, .text = {}};
+  return offer_new(pod, demand, nodes, needed(gang));
 }
 
 // Whether all of its bind calls may be held beside those that are or will be.

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,13 +46,21 @@ struct Place {
   // Its id is the one under which the fleet keeps it; its task group is the member's.
   topology::Request request;
   std::string node;
-  PodRef member;      // none while free
-  Ticket ticket = 0;  // while held
+  PodRef member;         // none while free
+  Ticket ticket = 0;     // while held
+  bool offered = false;  // the scheduler takes the member there
   // When the scheduler did not offer the node and it was nominated; 0: it was not.
   std::int64_t nominated_ms = 0;
 
   // The member is bound there, or may be at any moment: not to be taken back.
   [[nodiscard]] bool fixed() const { return state == State::kBinding || state == State::kBound; }
+};
+
+// What the nodes of a question are.
+enum class Sight {
+  kAll,        // all that the scheduler would take
+  kSample,     // some of them: it stops looking when it has 100 or more
+  kNominated,  // the one that the pod's status names, before all others
 };
 
 struct GangMember {
@@ -76,14 +85,15 @@ class Gangs {
   Gangs(Fleet& fleet, const DeskLimits& limits) : fleet_(fleet), limits_(limits) {}
 
   struct Offer {
-    std::string node;    // kept for the member; empty: none
-    std::string text;    // why none
-    bool never = false;  // and evicting others would not help
+    std::string node;       // kept for the member; empty: none
+    std::string text;       // why none
+    bool never = false;     // and evicting others would not help
+    bool nominate = false;  // the node is to be looked at, it was not among `nodes`
   };
   // Where the member may go. `nodes`: those that the scheduler would take; -1 for one that the
   // fleet does not know. Precondition: a demand of kind kMember.
   Offer offer(const PodRef& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
-              std::int64_t now_ms);
+              Sight sight, std::int64_t now_ms);
   // The member exists; no question yet.
   void known(const PodRef& pod, const Demand& demand);
   // The member is bound already (found so after a start); and `by_us`, so that its gang had
@@ -130,6 +140,8 @@ class Gangs {
  private:
   static Place* place_of(GangState& gang, const std::string& uid);
   static void describe(GangState& gang, const Demand& demand);
+  void release_if(GangState& gang, const std::function<bool(const Place&)>& which,
+                  const std::string& why);
   [[nodiscard]] bool stands(const GangState& gang) const;
   [[nodiscard]] Gang missing(const std::string& key, const GangState& gang,
                              const topology::Request& like, std::size_t need) const;
@@ -139,9 +151,13 @@ class Gangs {
                                   std::vector<NodeIndex> among);
   bool take(const std::string& key, GangState& gang, Place& place, const PodRef& pod,
             topology::Request request);
-  Place* offer_place(const std::string& key, GangState& gang, const PodRef& pod,
-                     const topology::Request& request, const std::vector<NodeIndex>& nodes,
-                     std::int64_t now_ms);
+  Place* place_for(const std::string& key, GangState& gang, const PodRef& pod,
+                   const topology::Request& request, const std::vector<NodeIndex>& nodes);
+  [[nodiscard]] bool among(const std::vector<NodeIndex>& nodes, const Place& place) const;
+  Offer offer_new(const PodRef& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
+                  std::size_t need);
+  Offer offer_elsewhere(const PodRef& pod, const Demand& demand,
+                        const std::vector<NodeIndex>& nodes);
   void take_back(const std::string& key, GangState& gang, const std::string& why);
   BindAnswer let_go(const std::string& key, GangState& gang, Ticket own);
   [[nodiscard]] bool may_hold(const GangState& gang) const;

@@ -32,8 +32,9 @@ struct Pod {
   std::map<std::string, std::string> annotations;  // at least those under pinion.dev/
   std::string group;                               // the PodGroup that its label names; empty: none
   std::vector<PodContainer> containers;
-  std::string node;   // empty: not bound
-  bool over = false;  // has finished, or is being deleted
+  std::string node;       // empty: not bound
+  std::string nominated;  // the node that its status names, or empty
+  bool over = false;      // has finished, or is being deleted
 };
 
 // What names a pod to the API server.

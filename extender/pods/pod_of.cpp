@@ -29,6 +29,7 @@ Pod pod_of(const wire::PodSpecView& view) {
   const auto group = view.labels.find(std::string(kPodGroupLabel));
   if (group != view.labels.end()) pod.group = group->second;
   pod.node = view.node_name;
+  pod.nominated = view.nominated_node;
   pod.over = view.deleting || view.phase == "Succeeded" || view.phase == "Failed";
   for (const wire::ContainerView& container : view.containers) {
     const wire::Amounts& limits = container.resources.limits;

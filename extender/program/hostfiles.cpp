@@ -41,7 +41,9 @@ void Hostfiles::seen(const wire::PodSpecView& pod) {
   if (hostfile.empty() || hostfile == "none") return;
   const auto path = jobs::owner_path(text_of(pod, jobs::kOwner), pod.name_space);
   if (!path) return;
-  const Job job{.name_space = pod.name_space, .path = *path};
+  const Job job{.name_space = pod.name_space,
+                .path = *path,
+                .made_by = pod.controller ? pod.controller->uid : std::string()};
   const std::lock_guard lock(mutex_);
   if (known_.size() >= kMostKnown) {
     known_.clear();
@@ -84,14 +86,37 @@ Status Hostfiles::make(const Job& job) {
   const auto map = jobs::hostfile_config_map(*object);
   if (!map) return failure(map.error());
   if (!*map) return {};
-  const auto made = api_.create(
-      "/api/v1/namespaces/" + kube::percent_encoded(job.name_space) + "/configmaps", **map, how);
-  if (!made && made.error().code != Errc::kConflict) return failure(made.error());
+  const std::string maps =
+      "/api/v1/namespaces/" + kube::percent_encoded(job.name_space) + "/configmaps";
+  const std::string name = kube::json_text(**map, "metadata", "name");
+  const auto made = api_.create(maps, **map, how);
   if (made) {
-    log_.info("a hostfile is made",
-              {{"job", job.path}, {"config_map", kube::json_text(**map, "metadata", "name")}});
+    log_.info("a hostfile is made", {{"job", job.path}, {"config_map", name}});
+    return {};
   }
-  return {};
+  if (made.error().code != Errc::kConflict) return failure(made.error());
+  return look_at_existing(maps + "/" + kube::percent_encoded(name), **map);
+}
+
+Status Hostfiles::look_at_existing(const std::string& path, const nlohmann::json& wanted) {
+  const auto there = api_.get(path, {.cancel = &cancel_, .whole = {}});
+  if (!there) {
+    const bool gone = there.error().code == Errc::kNotFound;
+    return failure(gone ? Errc::kUnavailable : there.error().code, there.error().text);
+  }
+  const auto owner = [](const nlohmann::json& map, const char* field) {
+    const auto& owners = kube::json_at(map, "metadata", "ownerReferences");
+    return owners.is_array() && !owners.empty() ? kube::json_text(owners.front(), field)
+                                                : std::string();
+  };
+  if (owner(*there, "uid") == owner(wanted, "uid")) return {};
+  const bool of_the_last = owner(*there, "kind") == owner(wanted, "kind") &&
+                           owner(*there, "name") == owner(wanted, "name");
+  if (of_the_last) {
+    return failure(Errc::kUnavailable, path + " of a job of that name that is gone is still there");
+  }
+  return failure(Errc::kExhausted,
+                 path + " is not Pinion's, and the job's pods mount what it holds: rename one");
 }
 
 }  // namespace pinion::extender

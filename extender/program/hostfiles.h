@@ -5,8 +5,8 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <map>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <thread>
@@ -34,13 +34,17 @@ class Hostfiles {
   struct Job {
     std::string name_space;
     std::string path;  // of the job, on the API server
+    // Of who made the pod, so that a job that is made anew under its name is another one.
+    std::string made_by;
 
     auto operator<=>(const Job&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
   void run();
-  // Makes the job's ConfigMap; it may be there. Errors: as kube/api.h, or of the job.
+  // Makes the job's ConfigMap; it may be there. Errors: as kube/api.h, or of the job; kUnavailable
+  // while that of a job of the same name that is gone has not been collected.
   Status make(const Job& job);
+  Status look_at_existing(const std::string& path, const nlohmann::json& wanted);
 
   kube::Api& api_;
   agent::Log& log_;

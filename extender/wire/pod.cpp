@@ -196,6 +196,9 @@ Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
                                const Where& here) -> Status {
     if (same_key(key, "phase")) return read_text(pod.phase, field, Where(here, key));
     if (same_key(key, "qosClass")) return read_qos(stated, field, Where(here, key));
+    if (same_key(key, "nominatedNodeName")) {
+      return read_text(pod.nominated_node, field, Where(here, key));
+    }
     return {};
   };
   Status good = each_field(json, at, [&](std::string_view key, ondemand::value part) -> Status {

@@ -62,6 +62,7 @@ struct PodSpecView {
   std::string scheduler_name;
   std::string node_name;                       // empty: not bound
   std::string phase;                           // "Pending"; empty: not stated
+  std::string nominated_node;                  // of its status
   std::vector<ContainerView> containers;       // init containers and sidecars first, in their order
   std::optional<Resources> pod_level;          // spec.resources, which goes before the containers'
   engine::Qos qos = engine::Qos::kBestEffort;  // never kUnknown

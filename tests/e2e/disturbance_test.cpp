@@ -1,6 +1,8 @@
 // Parts that are killed, cut off or asked to make room, while gangs are on their way.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/e2e/binding_gate.h"
 #include "tests/e2e/scene.h"
 #include "tests/lab/files.h"
@@ -142,6 +144,23 @@ TEST_F(Disturbance, AnUrgentPodMovesOthersAwayWhereThatMakesAHole) {
   // One had to go, and was enough.
   EXPECT_TRUE(pods().wait([&](const auto& all) { return all.size() == 4; }));
   EXPECT_EQ(bound(low), 3);
+}
+
+// What shares the other cores has requests too, which only the scheduler counts.
+TEST_F(Disturbance, AGangGoesWhereTheSchedulerHasRoomForAllOfIt) {
+  start(2);
+  for (const char* full : {"node-0", "node-1"}) {
+    const std::string name = std::string("noise-on-") + full;
+    nlohmann::json noise = pod_object({.name = name, .milli_cpus = 20'000, .burstable = true});
+    noise["spec"]["nodeName"] = full;
+    ASSERT_TRUE(ok(admin().api().create("/api/v1/namespaces/default/pods", noise)));
+    const Gang gang{.job = std::string("beside-") + full, .size = 4, .cpus = 8};
+    add(gang);
+    EXPECT_TRUE(run(names(gang))) << full;
+    EXPECT_EQ(extender().figure("pinion_extender_nominated_total"), 0);
+    remove(names(gang));
+    remove({name});
+  }
 }
 
 }  // namespace

@@ -521,5 +521,30 @@ TEST_F(Jobs, PodsByThemselvesAreCutIntoTaskGroups) {
   EXPECT_THAT(taken, SizeIs(2));
 }
 
+// Deleted and applied once more, as people do: nothing of the first one is left to stand for it.
+TEST_F(Jobs, AJobThatComesAgainUnderItsNameHasAHostfileOfItsOwn) {
+  const auto ask = [&](const char* tasks) {
+    json job = captured(kIndexed.body, "again");
+    job["metadata"]["annotations"] = kScale.annotations;
+    job["metadata"]["annotations"]["pinion.dev/tasks"] = tasks;
+    job["spec"]["parallelism"] = job["spec"]["completions"] = 1;
+    job["spec"]["template"]["spec"]["subdomain"] = "again";
+    job["spec"]["template"]["spec"]["containers"][0].erase("resources");
+    return create(path_of(kIndexedJob), job);
+  };
+  Collection maps(admin().api(), "/api/v1/namespaces/default/configmaps");
+  ask("8");
+  ASSERT_TRUE(run(pods_called("again-", 4)));
+  ASSERT_TRUE(maps.wait_for("again-pinion", [](const json&) { return true; }));
+  ASSERT_TRUE(ok(admin().remove(path_of(kIndexedJob) + "/again?propagationPolicy=Background")));
+  ASSERT_TRUE(maps.wait_until_gone("again-pinion"));
+  pods_called("again-", 0);
+  ask("4");
+  ASSERT_TRUE(run(pods_called("again-", 4)));
+  EXPECT_TRUE(maps.wait_for("again-pinion", [](const json& map) {
+    return json_text(map, "data", "hostfile").starts_with("again-0.again slots=1\n");
+  }));
+}
+
 }  // namespace
 }  // namespace pinion::e2e

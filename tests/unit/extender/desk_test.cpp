@@ -168,17 +168,6 @@ TEST_F(DeskTest, APlanWhoseNodeIsGoneIsMadeAnew) {
   EXPECT_EQ(filtered(first), other);
 }
 
-TEST_F(DeskTest, ANodeThatWasNotOfferedIsNominated) {
-  const Pod first = member_of("j", 0, 1, 3);
-  const std::string node = filtered(first);
-  const std::string other = node == "a" ? "b" : "a";
-  EXPECT_EQ(filtered(first, {other}), "");
-  EXPECT_EQ(text_for(0), "the plan of its gang has another node for it");
-  const auto effects = desk_.take_effects();
-  ASSERT_EQ(effects.nominations.size(), 1U);
-  EXPECT_EQ(effects.nominations[0].node, node);
-}
-
 TEST_F(DeskTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
   const Pod large = member_of("j", 0, 3, 5);
   desk_.seen(large);
@@ -191,21 +180,6 @@ TEST_F(DeskTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
     nodes += node;
   }
   EXPECT_EQ(desk_.fleet().promises(), 3U);
-}
-
-TEST_F(DeskTest, ANodeThatTheSchedulerDoesNotTakeWhenItIsNominatedIsPlannedAround) {
-  const Pod first = member_of("j", 0, 2, 3);
-  const std::string node = filtered(first);
-  ASSERT_EQ(node.size(), 1U);
-  const std::string_view other = node == "a" ? "b" : "a";
-  EXPECT_EQ(filtered(first, {other}), "");
-  EXPECT_EQ(desk_.take_effects().nominations.size(), 1U);
-  now_ += 500;
-  EXPECT_EQ(filtered(first, {other}), "") << "it may not be known yet";
-  EXPECT_EQ(desk_.gang_counters().given_up, 0U);
-  now_ += 2000;
-  EXPECT_EQ(filtered(first, {other}), other);
-  EXPECT_EQ(desk_.gang_counters().given_up, 1U);
 }
 
 TEST_F(DeskTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
