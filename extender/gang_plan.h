@@ -66,8 +66,9 @@ struct GangRefusal {
 using GangOutcome = std::variant<GangPlan, GangRefusal>;
 
 struct PlanLimits {
-  int steps =
-      2000;  // decisions of the allocator, some 10 us each, that the search may take; 0: none
+  // Decisions of the allocator, some 15 us each, that the search may take; 0: none. So many leave a
+  // gang of 256 below 50 ms with its promises (docs/scheduling.md).
+  int steps = 500;
   // Only these nodes (the scheduler's own filters have passed them); null: all that are not stale.
   const std::vector<NodeIndex>* among = nullptr;
 };

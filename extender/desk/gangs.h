@@ -27,8 +27,8 @@ struct DeskLimits {
   std::int64_t hold_ms = 20'000;      // a bind call is held; below the scheduler's time-out for it
   std::int64_t keep_ms = 60'000;      // places are kept without a question about the gang
   std::int64_t confirm_ms = 300'000;  // from the binding until the agent reports the container
-  int plan_steps = 2000;              // PlanLimits::steps
-  std::size_t pods = 200'000;         // known at once
+  int plan_steps = PlanLimits().steps;
+  std::size_t pods = 200'000;  // known at once
   // Bind calls that may be held at one time, kMaxGang or more. A gang begins to hold its calls only
   // while there is room for all of them, else two could fill it with half of each.
   std::size_t held = kMaxGang;

@@ -23,6 +23,7 @@
 #include "base/open_files.h"
 #include "extender/agents/agents.h"
 #include "extender/desk/desk.h"
+#include "extender/kube/known_objects.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/samples.h"
 
@@ -37,6 +38,7 @@ struct Load {
   int agents = 5000;
   int containers = 8;  // ranks with cores of their own on each node, of 8 CPUs each
   int watch_s = 20;    // in which nothing but rates changes
+  int pods = 8;        // of 4 CPUs on each node, bound and not yet reported
 };
 
 // --- the agents' side
@@ -106,6 +108,11 @@ class Listener : public extender::AgentSink {
   }
   void trouble(const std::string&, const Error&, milliseconds) override { ++troubles_; }
 
+  // As the API server tells it. False: its cores are not free.
+  bool seen(const extender::Pod& pod) {
+    const std::lock_guard lock(mutex_);
+    return desk_.seen(pod);
+  }
   // From now on.
   void forget() {
     const std::lock_guard lock(mutex_);
@@ -129,6 +136,27 @@ class Listener : public extender::AgentSink {
   std::atomic<std::uint64_t> heard_ = 0;
   std::atomic<std::uint64_t> troubles_ = 0;
 };
+
+// Pods on the nodes, as the API server's list tells them: each is known to the watch and the desk,
+// and its cores are promised.
+bool tell_pods(const Load& load, Listener& listener, kube::KnownObjects& known) {
+  for (int i = 0; i < load.agents * load.pods; ++i) {
+    extender::Pod pod;
+    pod.uid = "7870bd56-ea79-4ce5-b63e-" + std::to_string(100'000'000'000 + i);
+    pod.name_space = "default";
+    pod.name = "solver-worker-" + std::to_string(i);
+    pod.qos = engine::Qos::kGuaranteed;
+    pod.node = "node-" + std::to_string(i % load.agents);
+    pod.containers = {{.name = "rank", .milli_cpus = 4000, .memory = 1 << 20}};
+    known.seen({{"metadata",
+                 {{"namespace", pod.name_space},
+                  {"name", pod.name},
+                  {"uid", pod.uid},
+                  {"resourceVersion", std::to_string(i)}}}});
+    if (!listener.seen(pod)) return false;
+  }
+  return true;
+}
 
 double cpu_seconds() {
   rusage usage{};
@@ -167,6 +195,15 @@ bool measure(const Load& load, const std::vector<extender::AgentAddress>& agents
   std::printf("  first report of all: %.1f s, %.1f s CPU; %ld MiB resident, %ld threads\n",
               since(begun), cpu_seconds() - cpu_before, status_of_self("VmRSS") / 1024,
               status_of_self("Threads"));
+
+  kube::KnownObjects known;
+  const auto telling = Clock::now();
+  if (!tell_pods(load, listener, known)) {
+    std::fprintf(stderr, "a pod's cores are not free\n");
+    return false;
+  }
+  std::printf("  %zu bound pods told: %.1f s; %ld MiB resident\n", known.size(), since(telling),
+              status_of_self("VmRSS") / 1024);
 
   const double cpu_watching = cpu_seconds();
   const auto watching = Clock::now();
@@ -248,6 +285,7 @@ int main(int argc, char** argv) {
   app.add_option("--agents", load.agents, "streams [5000]");
   app.add_option("--containers", load.containers, "ranks of 8 CPUs on each node [8]");
   app.add_option("--seconds", load.watch_s, "for which it watches [20]");
+  app.add_option("--pods", load.pods, "of 4 CPUs on each node, told by the API server [8]");
   CLI11_PARSE(app, argc, argv);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   return pinion::compare(load);
