@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/build.sh release allocate_bench extender_bench extender_wire_bench expose_bench counting_bench pinion-nri-bench pinion-nri-floor
+scripts/build.sh release allocate_bench extender_bench extender_calls_bench extender_wire_bench expose_bench counting_bench pinion-nri-bench pinion-nri-floor
 targets=$(cmake --build --preset release --target help)
 for go in pinion-nri-floor-go extender-wire-go; do
   grep -q "^$go:" <<<"$targets" || continue
@@ -18,6 +18,7 @@ done
 
 build/release/bin/allocate_bench
 build/release/bin/extender_bench
+build/release/bin/extender_calls_bench
 build/release/bin/extender_wire_bench
 build/release/bin/expose_bench
 build/release/bin/counting_bench
