@@ -125,6 +125,11 @@ class Fleet {
   [[nodiscard]] bool may_fit(NodeIndex node, const topology::Request& request) const {
     return would_grant(digests_[static_cast<std::size_t>(node)], request).value_or(true);
   }
+  // Whether a first look is enough to tell that it does: cheap, and never true where fits() is
+  // false.
+  [[nodiscard]] bool surely_fits(NodeIndex node, const topology::Request& request) const {
+    return would_grant(digests_[static_cast<std::size_t>(node)], request).value_or(false);
+  }
   // Whether it would, if nothing ran there.
   [[nodiscard]] bool fits_idle(NodeIndex node, const topology::Request& request) const;
   // The node with the tightest hole that takes it, the first by name of equal ones; -1: none.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <tuple>
 
 #include "extender/hole_text.h"
 
@@ -69,6 +71,25 @@ bool all_granted(const std::vector<topology::Outcome>& outcomes) {
   return std::all_of(outcomes.begin(), outcomes.end(), [](const topology::Outcome& outcome) {
     return std::holds_alternative<topology::Decision>(outcome);
   });
+}
+
+// One request as large as all of them: what it needs of one domain is there for each after the
+// others, wherever those go. nullopt: they differ in more than their size.
+std::optional<topology::Request> together(const std::vector<topology::Request>& requests) {
+  topology::Request whole = requests.front();
+  const auto kind = [](const topology::Request& one) {
+    return std::tie(one.align, one.strength, one.smt, one.memory_policy);
+  };
+  for (std::size_t i = 1; i < requests.size(); ++i) {
+    if (kind(requests[i]) != kind(whole) || requests[i].use_isolated != whole.use_isolated ||
+        requests[i].cpus > topology::CpuSet::kCapacity || !requests[i].near_device.empty() ||
+        whole.memory + requests[i].memory < whole.memory) {
+      return std::nullopt;
+    }
+    whole.cpus += requests[i].cpus;
+    whole.memory += requests[i].memory;
+  }
+  return whole;
 }
 
 }  // namespace
@@ -144,6 +165,9 @@ bool Desk::fits(NodeIndex node, const std::vector<topology::Request>& requests) 
   if (requests.size() == 1) return fleet_.fits(node, requests.front());
   const FleetNode& there = fleet_.node(node);
   if (there.stale) return false;
+  const auto surely = [&](const auto& request) { return fleet_.surely_fits(node, request); };
+  const auto whole = together(requests);
+  if (whole && surely(*whole) && std::all_of(requests.begin(), requests.end(), surely)) return true;
   return all_granted(topology::plan(there.topology(), there.ledger, requests).outcomes);
 }
 

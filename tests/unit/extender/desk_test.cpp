@@ -1,6 +1,8 @@
 // The scheduler's questions in the order in which it asks them, on fleets of a few nodes.
 #include "extender/desk/desk.h"
 
+#include <random>
+
 #include "tests/unit/extender/desk_scene.h"
 
 namespace pinion::extender {
@@ -62,6 +64,51 @@ TEST_F(DeskTest, TwoContainersOfOnePodNeedRoomBesideEachOther) {
   EXPECT_EQ(filtered(pod), "ab");
   ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
   EXPECT_EQ(filtered(pod_of("r", 1)), "b");
+}
+
+// The first look that spares most nodes the allocator never says yes where that says no.
+TEST(DeskRandomTest, SeveralContainersPassWhereTheAllocatorGrantsAllOfThem) {
+  std::mt19937 random(1);
+  const auto upto = [&](unsigned most) { return static_cast<int>(random() % (most + 1)); };
+  const MachinePtr machine = machine_of({.packages = 2,
+                                         .l3s_per_node = 2,
+                                         .cores_per_l3 = 3,
+                                         .threads_per_core = 2,
+                                         .memory_per_node = 16 * kGiB,
+                                         .siblings = test_support::Siblings::kAdjacent});
+  int passed = 0;
+  constexpr int kRounds = 3000;
+  for (int round = 0; round < kRounds; ++round) {
+    Desk desk{engine::Defaults(), DeskLimits()};
+    NodeReport report =
+        report_of("a", machine, upto(3) == 0 ? topology::CpuSet{} : topology::CpuSet{0});
+    for (int cpu = 1; cpu < 24; ++cpu) {
+      if (upto(3) == 0) report.claims.push_back(claim_of(std::to_string(cpu), std::to_string(cpu)));
+    }
+    ASSERT_TRUE(desk.report(std::move(report), 0));
+    constexpr std::array kAligns = {"l3", "numa", "socket", "none"};
+    constexpr std::array kSmts = {"full-core", "one-per-core", "pack"};
+    Pod pod = pod_of("p", 1 + upto(7),
+                     {{"align", kAligns.at(random() % 4)},
+                      {"smt", kSmts.at(random() % 3)},
+                      {"strength", random() % 2 == 0 ? "required" : "preferred"}});
+    for (int more = upto(1); more >= 0; --more) {
+      pod.containers.push_back({.name = "more-" + std::to_string(more),
+                                .milli_cpus = 1000 * (1 + upto(7)),
+                                .memory = kGiB * static_cast<topology::Bytes>(upto(12))});
+    }
+    const Demand demand = demand_of(pod, engine::Defaults());
+    ASSERT_EQ(demand.kind, Demand::Kind::kSingle) << demand.text;
+    const FleetNode& node = desk.fleet().node(desk.fleet().find("a"));
+    const auto outcomes = topology::plan(node.topology(), node.ledger, demand.requests).outcomes;
+    const bool granted = std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) {
+      return std::holds_alternative<topology::Decision>(outcome);
+    });
+    ASSERT_EQ(desk.filter(pod, {"a"}, 1).verdict.at(0) == 0, granted) << "round " << round;
+    passed += granted ? 1 : 0;
+  }
+  EXPECT_GT(passed, kRounds / 20);
+  EXPECT_LT(passed, kRounds - kRounds / 20);
 }
 
 TEST_F(DeskTest, AGangGoesWhenItsLastMemberHasCome) {
