@@ -76,6 +76,9 @@ Result<double> measure(const Load& load, bool with_extender) {
   const double took = since(scheduling);
   std::printf("  %d pods in %.1f s, %zu bounced off their node\n", load.pods, took,
               (*nodes)->bounced().size());
+  if (with_extender && !(*nodes)->bounced().empty()) {
+    return failure(Errc::kInternal, "pods bounced off their node: agents refused them");
+  }
   return load.pods / took;
 }
 
