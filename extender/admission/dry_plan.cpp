@@ -10,9 +10,7 @@ Result<std::string> dry_plan(std::string_view job, const jobs::Options& options,
   const auto object = parse_body(job);
   if (!object) return failure(object.error());
   if (!object->is_object()) return failure(Errc::kInvalid, "body: not an object");
-  const auto plan = jobs::plan_job(*object, options, look, kMaxLivePlan);
-  if (!plan) return failure(plan.error());
-  return kube::json_dump(to_json(*plan));
+  return kube::json_dump(to_json(jobs::plan_job(*object, options, look)));
 }
 
 }  // namespace pinion::extender::admission

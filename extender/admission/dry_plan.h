@@ -10,11 +10,8 @@
 
 namespace pinion::extender::admission {
 
-// The scheduler's calls wait while a gang is placed, so it is no larger than can be started anyway.
-inline constexpr int kMaxLivePlan = 1024;
-
 // Changes nothing. `look` is called twice at most, for the policy and for the places. Errors:
-// kInvalid for what is no JSON object, kExhausted for a job of more than kMaxLivePlan workers.
+// kInvalid for what is no JSON object.
 Result<std::string> dry_plan(std::string_view job, const jobs::Options& options,
                              const jobs::LookAtFleet& look);
 

@@ -19,7 +19,7 @@ namespace pinion::extender {
 inline constexpr std::string_view kPlanPath = "/v1/plan";
 
 struct Limits {
-  // Open at once. Held binds take one each, so a gang of 1,024 needs as many.
+  // Open at once. Held binds take one each, so a gang of 1,000 needs as many.
   std::size_t connections = 1200;
   // Of them, those that no bind may take, so that filter always finds one.
   std::size_t kept_from_binds = 64;

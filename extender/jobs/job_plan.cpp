@@ -88,8 +88,7 @@ void place(const Fleet& fleet, const Gang& gang, JobPlan& plan) {
 
 }  // namespace
 
-Result<JobPlan> plan_job(const json& object, const Options& options, const LookAtFleet& look,
-                         int most_workers) {
+JobPlan plan_job(const json& object, const Options& options, const LookAtFleet& look) {
   const Mutation mutation = mutate(object, kNamespace, options, choose_by(look));
   JobPlan plan{.kind = json_text(object, "kind"),
                .name_space = json_text(object, "metadata", "namespace"),
@@ -104,11 +103,6 @@ Result<JobPlan> plan_job(const json& object, const Options& options, const LookA
                .nodes = {},
                .machines = {}};
   if (!mutation.cut) return plan;
-  const int workers = mutation.cut->decision.granularity.workers;
-  if (workers > most_workers) {
-    return failure(Errc::kExhausted, std::to_string(workers) + " workers; at most " +
-                                         std::to_string(most_workers) + " are planned here");
-  }
   plan.decided = mutation.cut->rows;
   const json after = object.patch(mutation.patch);
   const Gang gang = gang_of(after, *mutation.cut, options.defaults);

@@ -64,9 +64,10 @@ struct JobPlan {
 // "changed", "untouched", "refused".
 [[nodiscard]] std::string_view word_of(Mutation::Kind outcome);
 
-// `object`: a JSON object. Errors: kExhausted for a job of more than `most_workers` workers.
-Result<JobPlan> plan_job(const nlohmann::json& object, const Options& options,
-                         const LookAtFleet& look, int most_workers = kMaxGang);
+// `object`: a JSON object. A job of more than kMaxGang workers is refused, so that a look at the
+// fleet has an end.
+[[nodiscard]] JobPlan plan_job(const nlohmann::json& object, const Options& options,
+                               const LookAtFleet& look);
 
 // The document; its shape is described in docs/jobs.md and only ever grows.
 [[nodiscard]] nlohmann::json to_json(const JobPlan& plan);

@@ -92,7 +92,7 @@ const RefusalCase kObjects[] = {
     {"some_at_a_time", "job_create", R"({"pinion.dev/tasks":"16"})", "2 of 4 completions",
      R"({"spec":{"parallelism":2}})"},
     {"parallelism_is_a_text", "job_create", R"({"pinion.dev/tasks":"16"})",
-     "spec.parallelism: not a number from 0 to 10000", R"({"spec":{"parallelism":"4"}})"},
+     "spec.parallelism: not a number from 0 to 1000", R"({"spec":{"parallelism":"4"}})"},
     {"no_template", "job_create", R"({"pinion.dev/tasks":"16"})", "spec.template: missing",
      R"({"spec":{"template":null}})"},
     {"no_container", "job_create", R"({"pinion.dev/tasks":"16"})",
