@@ -112,6 +112,7 @@ Desk::Known* Desk::know(const Pod& pod, Demand demand) {
   return &pods_
               .emplace(pod.uid, Known{.pod = ref_of(pod),
                                       .demand = std::move(demand),
+                                      .priority = pod.priority,
                                       .node = {},
                                       .late_group = {}})
               .first->second;
@@ -370,22 +371,56 @@ std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> propos
   const Demand demand = demand_of(pod);
   if (demand.kind == Demand::Kind::kNone) return proposals;
   if (demand.requests.empty()) return {};  // no room would help it
-  std::map<NodeIndex, topology::Ledger> after;
+  if (is_being_freed(pod, demand, proposals)) return {};
   std::erase_if(proposals, [&](const Eviction& eviction) {
     const NodeIndex node = fleet_.find(eviction.node);
     if (node < 0 || fleet_.node(node).stale) return true;
     topology::Ledger ledger = without(fleet_.node(node).ledger, eviction.victims);
     const auto& topology = fleet_.node(node).topology();
-    if (!all_granted(topology::plan(topology, ledger, demand.requests).outcomes)) return true;
-    after.emplace(node, std::move(ledger));
-    return false;
+    return !all_granted(topology::plan(topology, std::move(ledger), demand.requests).outcomes);
   });
   // Nobody is to go for a gang that would lack room all the same.
-  if (demand.kind == Demand::Kind::kMember &&
-      !gangs_.would_fit_with(demand.gang, demand.requests.front(), after)) {
+  if (!proposals.empty() && demand.kind == Demand::Kind::kMember &&
+      !gangs_.would_fit_with(demand.gang, demand.requests.front(), without_lower(pod.priority))) {
     return {};
   }
   return proposals;
+}
+
+// Whether there will be room when the agents have told that the containers of deleted pods are
+// gone: else a second pod would be evicted in the moment between.
+bool Desk::is_being_freed(const Pod& pod, const Demand& demand,
+                          const std::vector<Eviction>& proposals) const {
+  std::set<NodeIndex> nodes{fleet_.find(pod.nominated)};
+  for (const Eviction& eviction : proposals) nodes.insert(fleet_.find(eviction.node));
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeIndex index) {
+    if (index < 0 || fleet_.node(index).stale) return false;
+    const FleetNode& node = fleet_.node(index);
+    std::vector<std::string> ending;
+    for (const auto& [id, claim] : node.ledger.claims()) {
+      const std::string_view uid = pod_of_claim(id);
+      if (gone_.contains(uid)) ending.emplace_back(uid);
+    }
+    return !ending.empty() &&
+           all_granted(
+               topology::plan(node.topology(), without(node.ledger, ending), demand.requests)
+                   .outcomes);
+  });
+}
+
+// The nodes that have pods of a lower priority, as they would be without them.
+std::map<NodeIndex, topology::Ledger> Desk::without_lower(std::int32_t priority) const {
+  std::map<NodeIndex, topology::Ledger> ledgers;
+  for (const auto& [name, uids] : residents_) {
+    const NodeIndex node = fleet_.find(name);
+    if (node < 0) continue;
+    std::vector<std::string> lower;
+    for (const auto& uid : uids) {
+      if (pods_.find(uid)->second.priority < priority) lower.push_back(uid);
+    }
+    if (!lower.empty()) ledgers.emplace(node, without(fleet_.node(node).ledger, lower));
+  }
+  return ledgers;
 }
 
 bool Desk::seen(const Pod& pod) {

@@ -69,8 +69,9 @@ class Desk {
   [[nodiscard]] std::map<std::string, std::string> told_with_binding(const std::string& uid) const;
   // After a kGo: what the API server said.
   void bound(const std::string& uid, bool done, std::int64_t now_ms);
-  // Those of the proposals after which the pod would get its cores; none for a member of a gang
-  // that all of them together would not make room for; all for a pod that is not ours.
+  // Those of the proposals after which the pod would get its cores. None where it would get them
+  // from pods that are deleted already, and for a member of a gang for which there would be no room
+  // if all pods of a lower priority were gone. All for a pod that is not ours.
   std::vector<Eviction> preempt(const Pod& pod, std::vector<Eviction> proposals) const;
 
   // --- what the API server tells
@@ -127,6 +128,7 @@ class Desk {
   struct Known {
     PodRef pod;
     Demand demand;
+    std::int32_t priority = 0;
     std::string node;           // where its cores are promised, or it is bound; empty: nowhere
     bool told = false;          // the API server has told of it, and will tell of its end
     bool bound = false;         // it says so
@@ -140,6 +142,9 @@ class Desk {
   Demand demand_of(const Pod& pod) const;
   void note_other(const Pod& pod);
   void regroup(const std::string& key);
+  [[nodiscard]] bool is_being_freed(const Pod& pod, const Demand& demand,
+                                    const std::vector<Eviction>& proposals) const;
+  [[nodiscard]] std::map<NodeIndex, topology::Ledger> without_lower(std::int32_t priority) const;
   [[nodiscard]] FilterAnswer::Text turned_away(const Pod& pod, const Demand& demand) const;
   void filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
                      FilterAnswer& answer) const;

@@ -34,7 +34,8 @@ struct Pod {
   std::vector<PodContainer> containers;
   std::string node;       // empty: not bound
   std::string nominated;  // the node that its status names, or empty
-  bool over = false;      // has finished, or is being deleted
+  std::int32_t priority = 0;
+  bool over = false;  // has finished, or is being deleted
 };
 
 // What names a pod to the API server.

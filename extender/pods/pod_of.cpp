@@ -30,6 +30,7 @@ Pod pod_of(const wire::PodSpecView& view) {
   if (group != view.labels.end()) pod.group = group->second;
   pod.node = view.node_name;
   pod.nominated = view.nominated_node;
+  pod.priority = view.priority;
   pod.over = view.deleting || view.phase == "Succeeded" || view.phase == "Failed";
   for (const wire::ContainerView& container : view.containers) {
     const wire::Amounts& limits = container.resources.limits;

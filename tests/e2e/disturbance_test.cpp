@@ -146,6 +146,40 @@ TEST_F(Disturbance, AnUrgentPodMovesOthersAwayWhereThatMakesAHole) {
   EXPECT_EQ(bound(low), 3);
 }
 
+// Four of 14 CPUs find room where four of 12 go; a fifth never would, whoever goes.
+TEST_F(Disturbance, AnUrgentGangMovesOthersAwayOnlyWhereAllOfItFits) {
+  start(2);
+  std::vector<std::string> low;
+  for (int i = 0; i < 4; ++i) {
+    low.push_back("low-" + std::to_string(i));
+    add(PodShape{.name = low.back(), .milli_cpus = 12'000});
+  }
+  ASSERT_TRUE(run(low));
+  ASSERT_TRUE(ok(admin().add_priority_class("urgent", 1000)));
+  const auto add_urgent = [&](const Gang& gang) {
+    for (int i = 0; i < gang.size; ++i) {
+      PodShape shape = member(gang, i);
+      shape.priority_class = "urgent";
+      ASSERT_TRUE(lab::eventually(lab::Milliseconds(kPatience),
+                                  [&] { return admin().add_pod(shape).has_value(); }));
+    }
+  };
+  const auto preempts = [&] {
+    return extender().figure(
+        R"(pinion_extender_http_calls_total{verb="preempt",result="answered"})");
+  };
+  const Gang five{.job = "five", .size = 5, .cpus = 14};
+  add_urgent(five);
+  ASSERT_TRUE(wait_in_vain(names(five)));
+  ASSERT_TRUE(lab::eventually(lab::Milliseconds(kPatience), [&] { return preempts() >= 5; }));
+  EXPECT_EQ(bound(low), 4);
+  remove(names(five));
+  const Gang four{.job = "four", .size = 4, .cpus = 14};
+  add_urgent(four);
+  EXPECT_TRUE(run(names(four)));
+  EXPECT_EQ(bound(low), 0);
+}
+
 // What shares the other cores has requests too, which only the scheduler counts.
 TEST_F(Disturbance, AGangGoesWhereTheSchedulerHasRoomForAllOfIt) {
   start(2);

@@ -507,16 +507,39 @@ TEST_F(DeskTest, APodWithoutRoomIsPromisedItWhenItIsFree) {
   EXPECT_EQ(filtered(pod_of("waits", 4)), "b");
 }
 
+TEST_F(DeskTest, NobodyIsEvictedWhileThoseThatWereGo) {
+  report("a", {{"first/main", 4}});
+  report("b", {{"second/main", 4}});
+  const std::vector<Eviction> second{{.node = "b", .victims = {"second"}}};
+  Pod urgent = pod_of("p", 5);
+  EXPECT_EQ(desk_.preempt(urgent, second).size(), 1U);
+  urgent.nominated = "a";
+  desk_.gone("first");
+  EXPECT_TRUE(desk_.preempt(urgent, second).empty()) << "its agent has not said so yet";
+  report("a", {{"other/main", 4}});
+  EXPECT_EQ(desk_.preempt(urgent, second).size(), 1U) << "somebody else was faster";
+}
+
 TEST_F(DeskTest, NobodyIsEvictedForAGangThatWouldLackRoomAllTheSame) {
-  report("a", {{"low-a/main", 4}, {"kept-a/main", 3}});
-  report("b", {{"low-b/main", 4}, {"kept-b/main", 3}});
-  const std::vector<Eviction> both{{.node = "a", .victims = {"low-a"}},
-                                   {.node = "b", .victims = {"low-b"}}};
-  EXPECT_EQ(filtered(member_of("j", 0, 2, 4)), "");
-  EXPECT_EQ(desk_.preempt(member_of("j", 0, 2, 4), both).size(), 2U);
-  EXPECT_TRUE(desk_.preempt(member_of("j", 0, 2, 4), {both[0]}).empty());
-  EXPECT_EQ(filtered(member_of("k", 0, 3, 4)), "");
-  EXPECT_TRUE(desk_.preempt(member_of("k", 0, 3, 4), both).empty());
+  std::vector<Eviction> one_on_each;
+  for (const char* node : {"a", "b"}) {
+    for (const auto& [name, priority] : {std::pair("low-", 0), std::pair("equal-", 5)}) {
+      Pod pod = pod_of(name + std::string(node), 3);
+      pod.node = node;
+      pod.priority = priority;
+      EXPECT_TRUE(desk_.seen(pod));
+    }
+    one_on_each.push_back({.node = node, .victims = {std::string("low-") + node}});
+  }
+  const auto kept = [&](int size, int priority) {
+    Pod pod = member_of("j" + std::to_string(size), priority, size, 4);
+    pod.priority = priority;
+    EXPECT_EQ(filtered(pod), "");
+    return desk_.preempt(pod, one_on_each).size();
+  };
+  EXPECT_EQ(kept(2, 5), 2U) << "one on each node";
+  EXPECT_EQ(kept(3, 5), 0U);
+  EXPECT_EQ(kept(3, 4), 0U);
 }
 
 TEST_F(DeskTest, EvictionHelpsOnlyWhereItFreesEnough) {
