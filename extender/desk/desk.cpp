@@ -367,45 +367,58 @@ void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {
   moved(known, {});
 }
 
-std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> proposals) const {
+std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> proposals) {
   const Demand demand = demand_of(pod);
   if (demand.kind == Demand::Kind::kNone) return proposals;
   if (demand.requests.empty()) return {};  // no room would help it
-  if (is_being_freed(pod, demand, proposals)) return {};
+  const auto freed = without_ended(pod, proposals);
+  const bool enough = !freed.empty() && fits_with(demand, freed);
   std::erase_if(proposals, [&](const Eviction& eviction) {
     const NodeIndex node = fleet_.find(eviction.node);
-    if (node < 0 || fleet_.node(node).stale) return true;
+    if (enough || node < 0 || fleet_.node(node).stale) return true;
     topology::Ledger ledger = without(fleet_.node(node).ledger, eviction.victims);
     const auto& topology = fleet_.node(node).topology();
     return !all_granted(topology::plan(topology, std::move(ledger), demand.requests).outcomes);
   });
   // Nobody is to go for a gang that would lack room all the same.
   if (!proposals.empty() && demand.kind == Demand::Kind::kMember &&
-      !gangs_.would_fit_with(demand.gang, demand.requests.front(), without_lower(pod.priority))) {
-    return {};
+      !fits_with(demand, without_lower(pod.priority))) {
+    proposals.clear();
   }
+  if (proposals.empty() && !freed.empty()) early_.insert(pod.uid);
   return proposals;
 }
 
-// Whether there will be room when the agents have told that the containers of deleted pods are
-// gone: else a second pod would be evicted in the moment between.
-bool Desk::is_being_freed(const Pod& pod, const Demand& demand,
-                          const std::vector<Eviction>& proposals) const {
+// On one of these nodes, or of a member the whole gang on all nodes.
+bool Desk::fits_with(const Demand& demand,
+                     const std::map<NodeIndex, topology::Ledger>& ledgers) const {
+  if (demand.kind == Demand::Kind::kMember) {
+    return gangs_.would_fit_with(demand.gang, demand.requests.front(), ledgers);
+  }
+  return std::any_of(ledgers.begin(), ledgers.end(), [&](const auto& entry) {
+    const auto& topology = fleet_.node(entry.first).topology();
+    return all_granted(topology::plan(topology, entry.second, demand.requests).outcomes);
+  });
+}
+
+// The nodes in question that have containers of deleted pods, as they will be when their agents
+// have told that those are gone: else more pods would be evicted in the moment between.
+std::map<NodeIndex, topology::Ledger> Desk::without_ended(
+    const Pod& pod, const std::vector<Eviction>& proposals) const {
   std::set<NodeIndex> nodes{fleet_.find(pod.nominated)};
   for (const Eviction& eviction : proposals) nodes.insert(fleet_.find(eviction.node));
-  return std::any_of(nodes.begin(), nodes.end(), [&](NodeIndex index) {
-    if (index < 0 || fleet_.node(index).stale) return false;
-    const FleetNode& node = fleet_.node(index);
-    std::vector<std::string> ending;
-    for (const auto& [id, claim] : node.ledger.claims()) {
+  std::map<NodeIndex, topology::Ledger> ledgers;
+  for (const NodeIndex index : nodes) {
+    if (index < 0 || fleet_.node(index).stale) continue;
+    const topology::Ledger& ledger = fleet_.node(index).ledger;
+    std::vector<std::string> ended;
+    for (const auto& [id, claim] : ledger.claims()) {
       const std::string_view uid = pod_of_claim(id);
-      if (gone_.contains(uid)) ending.emplace_back(uid);
+      if (gone_.contains(uid)) ended.emplace_back(uid);
     }
-    return !ending.empty() &&
-           all_granted(
-               topology::plan(node.topology(), without(node.ledger, ending), demand.requests)
-                   .outcomes);
-  });
+    if (!ended.empty()) ledgers.emplace(index, without(ledger, ended));
+  }
+  return ledgers;
 }
 
 // The nodes that have pods of a lower priority, as they would be without them.
@@ -546,6 +559,10 @@ Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t no
   drop_lent(report);
   auto lost = fleet_.report(std::move(report), now_ms);
   if (lost) settle(node, fresh, now_ms);
+  for (const std::string& uid : std::exchange(early_, {})) {
+    const auto waiting = waiting_.find(uid);
+    if (waiting != waiting_.end()) effects_.wake.push_back(waiting->second.pod);
+  }
   return lost;
 }
 

@@ -72,7 +72,7 @@ class Desk {
   // Those of the proposals after which the pod would get its cores. None where it would get them
   // from pods that are deleted already, and for a member of a gang for which there would be no room
   // if all pods of a lower priority were gone. All for a pod that is not ours.
-  std::vector<Eviction> preempt(const Pod& pod, std::vector<Eviction> proposals) const;
+  std::vector<Eviction> preempt(const Pod& pod, std::vector<Eviction> proposals);
 
   // --- what the API server tells
 
@@ -142,8 +142,10 @@ class Desk {
   Demand demand_of(const Pod& pod) const;
   void note_other(const Pod& pod);
   void regroup(const std::string& key);
-  [[nodiscard]] bool is_being_freed(const Pod& pod, const Demand& demand,
-                                    const std::vector<Eviction>& proposals) const;
+  [[nodiscard]] bool fits_with(const Demand& demand,
+                               const std::map<NodeIndex, topology::Ledger>& ledgers) const;
+  [[nodiscard]] std::map<NodeIndex, topology::Ledger> without_ended(
+      const Pod& pod, const std::vector<Eviction>& proposals) const;
   [[nodiscard]] std::map<NodeIndex, topology::Ledger> without_lower(std::int32_t priority) const;
   [[nodiscard]] FilterAnswer::Text turned_away(const Pod& pod, const Demand& demand) const;
   void filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
@@ -179,9 +181,12 @@ class Desk {
   std::map<std::string, std::set<std::string>> residents_;  // uids by Known::node
   std::size_t placed_ = 0;                                  // all of them
   std::map<std::string, std::set<std::string>> groupless_;  // uids by Known::late_group
-  std::string looked_at_;                                   // of waiting_, last
-  bool freed_ = false;                                      // something may fit that did not
-  std::uint64_t given_up_ = 0;                              // plans, when it was last looked
+  // Uids of pods for which nobody was evicted while agents had not told yet of what has ended: they
+  // are to ask again when one has.
+  std::set<std::string> early_;
+  std::string looked_at_;       // of waiting_, last
+  bool freed_ = false;          // something may fit that did not
+  std::uint64_t given_up_ = 0;  // plans, when it was last looked
   Effects effects_;
 };
 

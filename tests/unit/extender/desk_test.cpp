@@ -515,8 +515,11 @@ TEST_F(DeskTest, NobodyIsEvictedWhileThoseThatWereGo) {
   EXPECT_EQ(desk_.preempt(urgent, second).size(), 1U);
   urgent.nominated = "a";
   desk_.gone("first");
+  EXPECT_EQ(filtered(urgent), "");
   EXPECT_TRUE(desk_.preempt(urgent, second).empty()) << "its agent has not said so yet";
+  EXPECT_TRUE(desk_.take_effects().wake.empty());
   report("a", {{"other/main", 4}});
+  EXPECT_EQ(desk_.take_effects().wake.size(), 1U);
   EXPECT_EQ(desk_.preempt(urgent, second).size(), 1U) << "somebody else was faster";
 }
 
