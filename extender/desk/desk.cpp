@@ -393,7 +393,7 @@ std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> propos
 bool Desk::fits_with(const Demand& demand,
                      const std::map<NodeIndex, topology::Ledger>& ledgers) const {
   if (demand.kind == Demand::Kind::kMember) {
-    return gangs_.would_fit_with(demand.gang, demand.requests.front(), ledgers);
+    return gangs_.would_fit_with(demand, ledgers);
   }
   return std::any_of(ledgers.begin(), ledgers.end(), [&](const auto& entry) {
     const auto& topology = fleet_.node(entry.first).topology();

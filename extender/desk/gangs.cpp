@@ -451,11 +451,13 @@ bool Gangs::would_fit(const std::string& key) const {
 }
 
 // Node by node, as many as each takes: for members that are alike as exact as a plan.
-bool Gangs::would_fit_with(const std::string& key, const topology::Request& like,
+bool Gangs::would_fit_with(const Demand& demand,
                            const std::map<NodeIndex, topology::Ledger>& ledgers) const {
-  const auto found = gangs_.find(key);
-  if (found == gangs_.end()) return false;
-  Gang rest = missing(key, found->second, like, needed(found->second));
+  GangState unknown;
+  unknown.size = demand.size;
+  const auto found = gangs_.find(demand.gang);
+  const GangState& gang = found == gangs_.end() ? unknown : found->second;
+  Gang rest = missing(demand.gang, gang, demand.requests.front(), needed(gang));
   for (NodeIndex node = 0; node < fleet_.size() && !rest.empty(); ++node) {
     const FleetNode& there = fleet_.node(node);
     if (there.name.empty() || there.stale) continue;

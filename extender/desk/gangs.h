@@ -122,8 +122,9 @@ class Gangs {
   void refuse_held(const std::string& why);
 
   [[nodiscard]] const std::map<std::string, GangState>& all() const { return gangs_; }
-  // Whether the gang would get its places if these nodes had these ledgers.
-  [[nodiscard]] bool would_fit_with(const std::string& gang, const topology::Request& like,
+  // Whether a member's gang, which may not be known yet, would get its places if these nodes had
+  // these ledgers. Precondition: a demand of kind kMember.
+  [[nodiscard]] bool would_fit_with(const Demand& demand,
                                     const std::map<NodeIndex, topology::Ledger>& ledgers) const;
   // The answers to held binds since the last call.
   std::vector<Answered> take_answered() { return std::exchange(answered_, {}); }
