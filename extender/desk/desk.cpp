@@ -67,7 +67,10 @@ Sight sight_of(const Pod& pod, const std::vector<std::string_view>& nodes) {
   return nodes.size() < fewest ? Sight::kAll : Sight::kSample;
 }
 
-bool all_granted(const std::vector<topology::Outcome>& outcomes) {
+// Whether the machine would give all of them their CPUs, one beside the other.
+bool grants_all(const FleetNode& node, topology::Ledger ledger,
+                const std::vector<topology::Request>& requests) {
+  const auto outcomes = topology::plan(node.topology(), std::move(ledger), requests).outcomes;
   return std::all_of(outcomes.begin(), outcomes.end(), [](const topology::Outcome& outcome) {
     return std::holds_alternative<topology::Decision>(outcome);
   });
@@ -169,7 +172,7 @@ bool Desk::fits(NodeIndex node, const std::vector<topology::Request>& requests) 
   const auto surely = [&](const auto& request) { return fleet_.surely_fits(node, request); };
   const auto whole = together(requests);
   if (whole && surely(*whole) && std::all_of(requests.begin(), requests.end(), surely)) return true;
-  return all_granted(topology::plan(there.topology(), there.ledger, requests).outcomes);
+  return grants_all(there, there.ledger, requests);
 }
 
 // Why nothing is decided about the pod; an empty text: it is.
@@ -372,13 +375,12 @@ std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> propos
   if (demand.kind == Demand::Kind::kNone) return proposals;
   if (demand.requests.empty()) return {};  // no room would help it
   const auto freed = without_ended(pod, proposals);
-  const bool enough = !freed.empty() && fits_with(demand, freed);
+  if (!freed.empty() && fits_with(demand, freed)) proposals.clear();
   std::erase_if(proposals, [&](const Eviction& eviction) {
-    const NodeIndex node = fleet_.find(eviction.node);
-    if (enough || node < 0 || fleet_.node(node).stale) return true;
-    topology::Ledger ledger = without(fleet_.node(node).ledger, eviction.victims);
-    const auto& topology = fleet_.node(node).topology();
-    return !all_granted(topology::plan(topology, std::move(ledger), demand.requests).outcomes);
+    const NodeIndex index = fleet_.find(eviction.node);
+    if (index < 0 || fleet_.node(index).stale) return true;
+    const FleetNode& node = fleet_.node(index);
+    return !grants_all(node, without(node.ledger, eviction.victims), demand.requests);
   });
   // Nobody is to go for a gang that would lack room all the same.
   if (!proposals.empty() && demand.kind == Demand::Kind::kMember &&
@@ -396,8 +398,7 @@ bool Desk::fits_with(const Demand& demand,
     return gangs_.would_fit_with(demand, ledgers);
   }
   return std::any_of(ledgers.begin(), ledgers.end(), [&](const auto& entry) {
-    const auto& topology = fleet_.node(entry.first).topology();
-    return all_granted(topology::plan(topology, entry.second, demand.requests).outcomes);
+    return grants_all(fleet_.node(entry.first), entry.second, demand.requests);
   });
 }
 

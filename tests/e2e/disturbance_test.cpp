@@ -24,6 +24,20 @@ class Disturbance : public Scene {
     add(member(gang_, gang_.size - 1));
     EXPECT_TRUE(run(names(gang_)));
   }
+
+  // Two nodes with one of these pods, of 12 CPUs, in each NUMA node; and a priority above theirs.
+  void start_full(const std::vector<std::string>& low) {
+    start(2);
+    for (const std::string& name : low) add(PodShape{.name = name, .milli_cpus = 12'000});
+    ASSERT_TRUE(run(low));
+    ASSERT_TRUE(ok(admin().add_priority_class("urgent", 1000)));
+  }
+  void add_urgent(PodShape pod) {
+    pod.priority_class = "urgent";
+    // Admission knows a new class a moment later.
+    ASSERT_TRUE(lab::eventually(lab::Milliseconds(kPatience),
+                                [&] { return admin().add_pod(pod).has_value(); }));
+  }
 };
 
 TEST_F(Disturbance, TheExtenderIsKilledWhileItHoldsAGang) {
@@ -125,21 +139,11 @@ TEST_F(Disturbance, StreamsOfAgentsAreCutWhileAGangIsHeld) {
 }
 
 TEST_F(Disturbance, AnUrgentPodMovesOthersAwayWhereThatMakesAHole) {
-  start(2);
-  std::vector<std::string> low;
-  for (int i = 0; i < 4; ++i) {
-    low.push_back("low-" + std::to_string(i));
-    add(PodShape{.name = low.back(), .milli_cpus = 12'000});
-  }
-  ASSERT_TRUE(run(low));
-  ASSERT_TRUE(ok(admin().add_priority_class("urgent", 1000)));
-  const PodShape urgent{.name = "urgent",
-                        .milli_cpus = 14'000,
-                        .annotations = {{"pinion.dev/job", "urgent"}},
-                        .priority_class = "urgent"};
-  // Admission knows a new class a moment later.
-  ASSERT_TRUE(lab::eventually(lab::Milliseconds(kPatience),
-                              [&] { return admin().add_pod(urgent).has_value(); }));
+  const std::vector<std::string> low{"low-0", "low-1", "low-2", "low-3"};
+  start_full(low);
+  const PodShape urgent{
+      .name = "urgent", .milli_cpus = 14'000, .annotations = {{"pinion.dev/job", "urgent"}}};
+  add_urgent(urgent);
   ASSERT_TRUE(run({"urgent"}));
   // One had to go, and was enough.
   EXPECT_TRUE(pods().wait([&](const auto& all) { return all.size() == 4; }));
@@ -148,34 +152,23 @@ TEST_F(Disturbance, AnUrgentPodMovesOthersAwayWhereThatMakesAHole) {
 
 // Of 14 CPUs there is room for four where four of 12 go; a fifth has none, whoever goes.
 TEST_F(Disturbance, AnUrgentGangMovesOthersAwayOnlyWhereAllOfItFits) {
-  start(2);
-  std::vector<std::string> low;
-  for (int i = 0; i < 4; ++i) {
-    low.push_back("low-" + std::to_string(i));
-    add(PodShape{.name = low.back(), .milli_cpus = 12'000});
-  }
-  ASSERT_TRUE(run(low));
-  ASSERT_TRUE(ok(admin().add_priority_class("urgent", 1000)));
-  const auto add_urgent = [&](const Gang& gang) {
-    for (int i = 0; i < gang.size; ++i) {
-      PodShape shape = member(gang, i);
-      shape.priority_class = "urgent";
-      ASSERT_TRUE(lab::eventually(lab::Milliseconds(kPatience),
-                                  [&] { return admin().add_pod(shape).has_value(); }));
-    }
+  const std::vector<std::string> low{"low-0", "low-1", "low-2", "low-3"};
+  start_full(low);
+  const auto add_gang = [&](const Gang& gang) {
+    for (int i = 0; i < gang.size; ++i) add_urgent(member(gang, i));
   };
   const auto preempts = [&] {
     return extender().figure(
         R"(pinion_extender_http_calls_total{verb="preempt",result="answered"})");
   };
   const Gang five{.job = "five", .size = 5, .cpus = 14};
-  add_urgent(five);
+  add_gang(five);
   ASSERT_TRUE(wait_in_vain(names(five)));
   ASSERT_TRUE(lab::eventually(lab::Milliseconds(kPatience), [&] { return preempts() >= 5; }));
   EXPECT_EQ(bound(low), 4);
   remove(names(five));
   const Gang two{.job = "two", .size = 2, .cpus = 14};
-  add_urgent(two);
+  add_gang(two);
   EXPECT_TRUE(run(names(two)));
 }
 

@@ -72,6 +72,14 @@ class AgentsTest : public api::Serving {
     return options;
   }
 
+  // Named "a", on two CPUs.
+  void serve_one_container() {
+    agent::NodeView view = api::empty_view();
+    ASSERT_TRUE(api::place(view, api::request("a", 2)));
+    publish(view);
+    start();
+  }
+
   Recorder sink_;
   Agents agents_{sink_, quick()};
 };
@@ -119,10 +127,7 @@ TEST_F(AgentsTest, ANodeWhoseContainersAreNotKnownYetIsNotReported) {
 }
 
 TEST_F(AgentsTest, ANodeThatIsNotKnownAnyMoreIsReportedAgain) {
-  agent::NodeView view = api::empty_view();
-  ASSERT_TRUE(api::place(view, api::request("a", 2)));
-  publish(view);
-  start();
+  serve_one_container();
   AgentOptions options = quick();
   options.rates = std::chrono::milliseconds(1);
   Agents agents(sink_, options);
@@ -137,10 +142,7 @@ TEST_F(AgentsTest, ANodeThatIsNotKnownAnyMoreIsReportedAgain) {
 }
 
 TEST_F(AgentsTest, WhatIsMeasuredFollowsWithoutTheRest) {
-  agent::NodeView view = api::empty_view();
-  ASSERT_TRUE(api::place(view, api::request("a", 2)));
-  publish(view);
-  start();
+  serve_one_container();
   AgentOptions options = quick();
   options.rates = std::chrono::milliseconds(1);
   Agents agents(sink_, options);
