@@ -2,19 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
-#include <tuple>
 
+#include "extender/fit_together.h"
 #include "extender/hole_text.h"
 
 namespace pinion::extender {
 namespace {
-
-constexpr std::int64_t kFirstPauseMs = 1000;
-constexpr std::int64_t kLongestPauseMs = 60'000;
-// What one tick looks at, so that it never holds up a question for long: refused pods, a gang as
-// much as it has members.
-constexpr int kLooksPerTick = 64;
 
 constexpr std::uint8_t kPasses = 0;
 constexpr const char* kPlanned = "pinion.dev/planned";  // what a pod is told with its binding
@@ -46,19 +39,6 @@ std::string most_said(const FilterAnswer& answer) {
   return answer.texts[static_cast<std::size_t>(most - said.begin()) - 1].text;
 }
 
-topology::Ledger without(topology::Ledger ledger, const std::vector<std::string>& uids) {
-  for (const auto& uid : uids) {
-    const std::string prefix = claim_id(uid, "");
-    std::vector<std::string> ids;
-    for (auto claim = ledger.claims().lower_bound(prefix);
-         claim != ledger.claims().end() && claim->first.starts_with(prefix); ++claim) {
-      ids.push_back(claim->first);
-    }
-    for (const auto& id : ids) ledger.release(id);
-  }
-  return ledger;
-}
-
 // kube-scheduler looks at the nominated node alone first, and else at all nodes until it has found
 // 100 or more that it would take (minFeasibleNodesToFind of its schedule_one.go).
 Sight sight_of(const Pod& pod, const std::vector<std::string_view>& nodes) {
@@ -67,63 +47,31 @@ Sight sight_of(const Pod& pod, const std::vector<std::string_view>& nodes) {
   return nodes.size() < fewest ? Sight::kAll : Sight::kSample;
 }
 
-// Whether the machine would give all of them their CPUs, one beside the other.
-bool grants_all(const FleetNode& node, topology::Ledger ledger,
-                const std::vector<topology::Request>& requests) {
-  const auto outcomes = topology::plan(node.topology(), std::move(ledger), requests).outcomes;
-  return std::all_of(outcomes.begin(), outcomes.end(), [](const topology::Outcome& outcome) {
-    return std::holds_alternative<topology::Decision>(outcome);
-  });
-}
-
-// One request as large as all of them: what it needs of one domain is there for each after the
-// others, wherever those go. nullopt: they differ in more than their size.
-std::optional<topology::Request> together(const std::vector<topology::Request>& requests) {
-  topology::Request whole = requests.front();
-  const auto kind = [](const topology::Request& one) {
-    return std::tie(one.align, one.strength, one.smt, one.memory_policy);
-  };
-  for (std::size_t i = 1; i < requests.size(); ++i) {
-    if (kind(requests[i]) != kind(whole) || requests[i].use_isolated != whole.use_isolated ||
-        requests[i].cpus > topology::CpuSet::kCapacity || !requests[i].near_device.empty() ||
-        whole.memory + requests[i].memory < whole.memory) {
-      return std::nullopt;
-    }
-    whole.cpus += requests[i].cpus;
-    whole.memory += requests[i].memory;
-  }
-  return whole;
-}
-
 }  // namespace
 
-Desk::Known* Desk::know(const Pod& pod, Demand demand) {
-  const auto found = pods_.find(pod.uid);
-  if (found != pods_.end()) {
+KnownPod* Desk::know(const Pod& pod, Demand demand) {
+  if (KnownPod* known = roster_.find(pod.uid); known != nullptr) {
     // Its requests do not change while it waits; its gang's size may, and the gang itself. Of one
     // whose PodGroup is away it stays a member.
-    Known& known = found->second;
-    if (known.node.empty() && demand.kind != Demand::Kind::kWaiting) {
-      if (known.demand.gang != demand.gang && !known.demand.gang.empty()) {
-        gangs_.gone(known.demand.gang, pod.uid);
+    if (known->node.empty() && demand.kind != Demand::Kind::kWaiting) {
+      if (known->demand.gang != demand.gang && !known->demand.gang.empty()) {
+        gangs_.gone(known->demand.gang, pod.uid);
       }
-      known.demand = std::move(demand);
+      known->demand = std::move(demand);
     }
-    return &known;
+    return known;
   }
-  if (pods_.size() >= limits_.pods) return nullptr;
-  return &pods_
-              .emplace(pod.uid, Known{.pod = ref_of(pod),
-                                      .demand = std::move(demand),
-                                      .priority = pod.priority,
-                                      .node = {},
-                                      .late_group = {}})
-              .first->second;
+  if (roster_.size() >= limits_.pods) return nullptr;
+  return &roster_.add({.pod = ref_of(pod),
+                       .demand = std::move(demand),
+                       .priority = pod.priority,
+                       .node = {},
+                       .late_group = {}});
 }
 
 // Known by a question. Precondition: it is not turned away.
-const Desk::Known& Desk::asked(const Pod& pod, Demand demand, std::int64_t now_ms) {
-  Known& known = *know(pod, std::move(demand));
+const KnownPod& Desk::asked(const Pod& pod, Demand demand, std::int64_t now_ms) {
+  KnownPod& known = *know(pod, std::move(demand));
   if (known.asked_ms == 0 && !known.told) untold_.emplace_back(pod.uid, now_ms);
   known.asked_ms = now_ms;
   return known;
@@ -148,13 +96,11 @@ void Desk::regroup(const std::string& key) {
 void Desk::group(const std::string& key, std::int64_t members) {
   groups_.set(key, members);
   regroup(key);
-  for (const auto& [uid, waiting] : waiting_) {
-    if (waiting.group == key) effects_.wake.push_back(waiting.pod);
-  }
+  for (PodRef& pod : waiting_.of_group(key)) effects_.wake.push_back(std::move(pod));
   const auto bound = groupless_.find(key);
   if (bound == groupless_.end()) return;
   for (const std::string& uid : bound->second) {
-    Known& known = pods_.find(uid)->second;  // all of them exist, see forget()
+    KnownPod& known = *roster_.find(uid);  // all of them exist, see forget()
     known.late_group.clear();
     if (known.demand.requests.size() != 1) continue;
     known.demand.kind = Demand::Kind::kMember;
@@ -165,25 +111,15 @@ void Desk::group(const std::string& key, std::int64_t members) {
   groupless_.erase(bound);
 }
 
-bool Desk::fits(NodeIndex node, const std::vector<topology::Request>& requests) const {
-  if (requests.size() == 1) return fleet_.fits(node, requests.front());
-  const FleetNode& there = fleet_.node(node);
-  if (there.stale) return false;
-  const auto surely = [&](const auto& request) { return fleet_.surely_fits(node, request); };
-  const auto whole = together(requests);
-  if (whole && surely(*whole) && std::all_of(requests.begin(), requests.end(), surely)) return true;
-  return grants_all(there, there.ledger, requests);
-}
-
 // Why nothing is decided about the pod; an empty text: it is.
 FilterAnswer::Text Desk::turned_away(const Pod& pod, const Demand& demand) const {
   if (demand.kind == Demand::Kind::kRefused) return {.text = demand.text, .hopeless = true};
   if (gone_.contains(pod.uid)) return {.text = "the pod is no more", .hopeless = true};
-  const auto known = pods_.find(pod.uid);
-  if (known != pods_.end() && known->second.bound) {
+  const KnownPod* known = roster_.find(pod.uid);
+  if (known != nullptr && known->bound) {
     return {.text = "the pod is bound already", .hopeless = true};
   }
-  if (known == pods_.end() && pods_.size() >= limits_.pods) {
+  if (known == nullptr && roster_.size() >= limits_.pods) {
     return {.text = "Pinion's extender knows too many pods", .hopeless = false};
   }
   return {};
@@ -204,12 +140,11 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
   if (demand.kind == Demand::Kind::kWaiting) {
     answer.why = demand.text;
     refuse_all(answer, demand.text, true);
-    wait(ref_of(pod), demand.text, now_ms);
-    waiting_.at(pod.uid).group = group_key(pod);
+    waiting_.add(ref_of(pod), demand.text, group_key(pod), now_ms);
     asked(pod, std::move(demand), now_ms);
     return answer;
   }
-  const Known& known = asked(pod, std::move(demand), now_ms);
+  const KnownPod& known = asked(pod, std::move(demand), now_ms);
   std::vector<NodeIndex> indices;
   indices.reserve(nodes.size());
   for (const auto& name : nodes) indices.push_back(fleet_.find(name));
@@ -222,7 +157,7 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
       std::find(answer.verdict.begin(), answer.verdict.end(), kPasses) == answer.verdict.end();
   if (refused) {
     answer.why = most_said(answer);
-    wait(ref_of(pod), answer.why, now_ms);
+    waiting_.add(ref_of(pod), answer.why, {}, now_ms);
   } else {
     waiting_.erase(pod.uid);
   }
@@ -244,7 +179,7 @@ void Desk::filter_single(const Demand& demand, const std::vector<NodeIndex>& nod
       answer.verdict[i] = kNoAgent;
     } else if (fleet_.node(node).stale) {
       answer.verdict[i] = kSilent;
-    } else if (!fleet_.may_fit(node, requests.front()) || !fits(node, requests)) {
+    } else if (!fleet_.may_fit(node, requests.front()) || !fits_together(fleet_, node, requests)) {
       const bool ever = std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
         return fleet_.fits_idle(node, request);
       });
@@ -275,11 +210,11 @@ void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector
 std::vector<int> Desk::scores(const std::string& uid,
                               const std::vector<std::string_view>& nodes) const {
   std::vector<int> scores(nodes.size(), 0);
-  const auto known = pods_.find(uid);
-  if (known == pods_.end() || known->second.demand.requests.empty()) return scores;
+  const KnownPod* known = roster_.find(uid);
+  if (known == nullptr || known->demand.requests.empty()) return scores;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodeIndex node = fleet_.find(nodes[i]);
-    if (node >= 0) scores[i] = fleet_.hole_score(node, known->second.demand.requests.front());
+    if (node >= 0) scores[i] = fleet_.hole_score(node, known->demand.requests.front());
   }
   return scores;
 }
@@ -300,16 +235,16 @@ bool Desk::promise(const std::string& node, const Demand& demand, std::int64_t e
   return true;
 }
 
-void Desk::release(const Known& known) {
+void Desk::release(const KnownPod& known) {
   for (const auto& request : known.demand.requests) fleet_.release(request.id);
   freed_ = true;
 }
 
 BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ticket,
                       std::int64_t now_ms) {
-  const auto found = pods_.find(uid);
-  if (found == pods_.end()) return {};
-  Known& known = found->second;
+  KnownPod* found = roster_.find(uid);
+  if (found == nullptr) return {};
+  KnownPod& known = *found;
   if (known.demand.kind == Demand::Kind::kMember) {
     return gangs_.bind(known.demand.gang, uid, node, ticket, now_ms);
   }
@@ -321,18 +256,18 @@ BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ti
   }
   if (!promise(node, known.demand, now_ms + limits_.confirm_ms)) {
     std::string why = needs_text(known.demand.requests) + ", taken meanwhile";
-    wait(known.pod, why, now_ms);
+    waiting_.add(known.pod, why, {}, now_ms);
     return {.kind = BindAnswer::Kind::kRefuse, .text = std::move(why)};
   }
-  moved(known, node);
+  roster_.move(known, node);
   return {.kind = BindAnswer::Kind::kGo, .text = {}};
 }
 
 std::map<std::string, std::string> Desk::told_with_binding(const std::string& uid) const {
   std::map<std::string, std::string> told;
-  const auto found = pods_.find(uid);
-  if (found == pods_.end()) return told;
-  const Known& known = found->second;
+  const KnownPod* found = roster_.find(uid);
+  if (found == nullptr) return told;
+  const KnownPod& known = *found;
   const Place* place = gangs_.place_of(known.demand.gang, uid);
   const NodeIndex node = fleet_.find(place != nullptr ? place->node : known.node);
   if (node < 0) return told;
@@ -356,85 +291,25 @@ std::map<std::string, std::string> Desk::told_with_binding(const std::string& ui
 }
 
 void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {
-  const auto found = pods_.find(uid);
-  if (found == pods_.end()) return;
-  Known& known = found->second;
+  KnownPod* found = roster_.find(uid);
+  if (found == nullptr) return;
+  KnownPod& known = *found;
   if (known.demand.kind == Demand::Kind::kMember) {
     gangs_.bound(known.demand.gang, uid, done, now_ms);
     const Place* place = gangs_.place_of(known.demand.gang, uid);
-    if (done && place != nullptr) moved(known, place->node);
+    if (done && place != nullptr) roster_.move(known, place->node);
     return;
   }
   if (done) return;
   release(known);
-  moved(known, {});
+  roster_.move(known, {});
 }
 
 std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> proposals) {
   const Demand demand = demand_of(pod);
   if (demand.kind == Demand::Kind::kNone) return proposals;
   if (demand.requests.empty()) return {};  // no room would help it
-  const auto freed = without_ended(pod, proposals);
-  if (!freed.empty() && fits_with(demand, freed)) proposals.clear();
-  std::erase_if(proposals, [&](const Eviction& eviction) {
-    const NodeIndex index = fleet_.find(eviction.node);
-    if (index < 0 || fleet_.node(index).stale) return true;
-    const FleetNode& node = fleet_.node(index);
-    return !grants_all(node, without(node.ledger, eviction.victims), demand.requests);
-  });
-  // Nobody is to go for a gang that would lack room all the same.
-  if (!proposals.empty() && demand.kind == Demand::Kind::kMember &&
-      !fits_with(demand, without_lower(pod.priority))) {
-    proposals.clear();
-  }
-  if (proposals.empty() && !freed.empty()) early_.insert(pod.uid);
-  return proposals;
-}
-
-// On one of these nodes, or of a member the whole gang on all nodes.
-bool Desk::fits_with(const Demand& demand,
-                     const std::map<NodeIndex, topology::Ledger>& ledgers) const {
-  if (demand.kind == Demand::Kind::kMember) {
-    return gangs_.would_fit_with(demand, ledgers);
-  }
-  return std::any_of(ledgers.begin(), ledgers.end(), [&](const auto& entry) {
-    return grants_all(fleet_.node(entry.first), entry.second, demand.requests);
-  });
-}
-
-// The nodes in question that have containers of deleted pods, as they will be when their agents
-// have told that those are gone: else more pods would be evicted in the moment between.
-std::map<NodeIndex, topology::Ledger> Desk::without_ended(
-    const Pod& pod, const std::vector<Eviction>& proposals) const {
-  std::set<NodeIndex> nodes{fleet_.find(pod.nominated)};
-  for (const Eviction& eviction : proposals) nodes.insert(fleet_.find(eviction.node));
-  std::map<NodeIndex, topology::Ledger> ledgers;
-  for (const NodeIndex index : nodes) {
-    if (index < 0 || fleet_.node(index).stale) continue;
-    const topology::Ledger& ledger = fleet_.node(index).ledger;
-    std::vector<std::string> ended;
-    for (const auto& [id, claim] : ledger.claims()) {
-      const std::string_view uid = pod_of_claim(id);
-      if (gone_.contains(uid)) ended.emplace_back(uid);
-    }
-    if (!ended.empty()) ledgers.emplace(index, without(ledger, ended));
-  }
-  return ledgers;
-}
-
-// The nodes that have pods of a lower priority, as they would be without them.
-std::map<NodeIndex, topology::Ledger> Desk::without_lower(std::int32_t priority) const {
-  std::map<NodeIndex, topology::Ledger> ledgers;
-  for (const auto& [name, uids] : residents_) {
-    const NodeIndex node = fleet_.find(name);
-    if (node < 0) continue;
-    std::vector<std::string> lower;
-    for (const auto& uid : uids) {
-      if (pods_.find(uid)->second.priority < priority) lower.push_back(uid);
-    }
-    if (!lower.empty()) ledgers.emplace(node, without(fleet_.node(node).ledger, lower));
-  }
-  return ledgers;
+  return preemption_.judge(pod, demand, std::move(proposals));
 }
 
 bool Desk::seen(const Pod& pod) {
@@ -447,7 +322,7 @@ bool Desk::seen(const Pod& pod) {
   const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
   if (late_group) demand = extender::demand_of(pod, defaults_);
   if (demand.requests.empty() && demand.kind != Demand::Kind::kWaiting) return true;
-  Known* known = know(pod, std::move(demand));
+  KnownPod* known = know(pod, std::move(demand));
   if (known == nullptr) return true;
   known->told = true;
   if (late_group && known->demand.kind == Demand::Kind::kSingle) {
@@ -463,28 +338,18 @@ bool Desk::seen(const Pod& pod) {
   known->bound = true;
   known->by_us = pod.annotations.contains(kPlanned);
   if (member) gangs_.found_bound(ref_of(pod), known->demand, pod.node, known->by_us);
-  moved(*known, pod.node);
+  roster_.move(*known, pod.node);
   for (const auto& request : known->demand.requests) fleet_.extend(request.id, kNoEnd);
   return fleet_.find(pod.node) < 0 || promise(pod.node, known->demand, kNoEnd);
-}
-
-void Desk::moved(Known& known, const std::string& node) {
-  if (known.node == node) return;
-  if (const auto there = residents_.find(known.node); there != residents_.end()) {
-    placed_ -= there->second.erase(known.pod.uid);
-    if (there->second.empty()) residents_.erase(there);
-  }
-  if (!node.empty() && residents_[node].insert(known.pod.uid).second) ++placed_;
-  known.node = node;
 }
 
 // What is there and the report does not name is promised before anybody else is given its room. Of
 // who is not told of, only when the node comes: such a pod may have ended.
 void Desk::settle(const std::string& node, bool fresh, std::int64_t now_ms) {
-  const auto there = residents_.find(node);
-  if (there == residents_.end()) return;
+  const auto there = roster_.residents().find(node);
+  if (there == roster_.residents().end()) return;
   for (const std::string& uid : there->second) {
-    const Known& known = pods_.find(uid)->second;  // all of them exist, see moved()
+    const KnownPod& known = *roster_.find(uid);
     if (!known.told && !fresh) continue;
     promise(node, known.demand, known.told ? kNoEnd : now_ms + limits_.confirm_ms);
   }
@@ -496,9 +361,9 @@ void Desk::drop_lent(NodeReport& report) const {
   const NodeIndex node = fleet_.find(report.name);
   if (node < 0) return;
   std::erase_if(report.claims, [&](const topology::Claim& claim) {
-    const auto pod = pods_.find(pod_of_claim(claim.id));
-    if (pod == pods_.end()) return false;
-    const Demand& demand = pod->second.demand;
+    const KnownPod* pod = roster_.find(pod_of_claim(claim.id));
+    if (pod == nullptr) return false;
+    const Demand& demand = pod->demand;
     const auto& inits = demand.inits;
     if (std::find(inits.begin(), inits.end(), claim.id) == inits.end()) return false;
     const std::string& host = demand.requests[demand.host].id;
@@ -514,7 +379,7 @@ void Desk::gone(const std::string& uid) {
 }
 
 // Bound, and its agent names it, or may do so at any moment.
-bool Desk::may_run(const Known& known) const {
+bool Desk::may_run(const KnownPod& known) const {
   const Place* place = gangs_.place_of(known.demand.gang, known.pod.uid);
   const bool bound = place != nullptr ? place->fixed() : !known.node.empty();
   return bound && fleet_.knows(known.demand.requests.front().id);
@@ -526,9 +391,9 @@ void Desk::forget_untold(std::int64_t now_ms) {
   for (; !untold_.empty() && now_ms - untold_.front().second >= limits_.confirm_ms;
        untold_.pop_front()) {
     const std::string& uid = untold_.front().first;
-    const auto found = pods_.find(uid);
-    if (found == pods_.end() || found->second.told) continue;
-    if (now_ms - found->second.asked_ms < limits_.confirm_ms || may_run(found->second)) {
+    const KnownPod* known = roster_.find(uid);
+    if (known == nullptr || known->told) continue;
+    if (now_ms - known->asked_ms < limits_.confirm_ms || may_run(*known)) {
       untold_.emplace_back(uid, now_ms);
     } else {
       forget(uid);
@@ -539,18 +404,15 @@ void Desk::forget_untold(std::int64_t now_ms) {
 void Desk::forget(const std::string& uid) {
   waiting_.erase(uid);
   groups_.gone(uid);
-  const auto found = pods_.find(uid);
-  if (found == pods_.end()) return;
-  if (found->second.demand.kind == Demand::Kind::kMember) {
-    gangs_.gone(found->second.demand.gang, uid);
-  }
-  moved(found->second, {});
-  if (const auto late = groupless_.find(found->second.late_group); late != groupless_.end()) {
+  const KnownPod* known = roster_.find(uid);
+  if (known == nullptr) return;
+  if (known->demand.kind == Demand::Kind::kMember) gangs_.gone(known->demand.gang, uid);
+  if (const auto late = groupless_.find(known->late_group); late != groupless_.end()) {
     late->second.erase(uid);
     if (late->second.empty()) groupless_.erase(late);
   }
-  release(found->second);
-  pods_.erase(found);
+  release(*known);
+  roster_.erase(uid);
 }
 
 Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t now_ms) {
@@ -560,9 +422,9 @@ Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t no
   drop_lent(report);
   auto lost = fleet_.report(std::move(report), now_ms);
   if (lost) settle(node, fresh, now_ms);
-  for (const std::string& uid : std::exchange(early_, {})) {
-    const auto waiting = waiting_.find(uid);
-    if (waiting != waiting_.end()) effects_.wake.push_back(waiting->second.pod);
+  for (const std::string& uid : preemption_.take_early()) {
+    const Waiting* waiting = waiting_.find(uid);
+    if (waiting != nullptr) effects_.wake.push_back(waiting->pod);
   }
   return lost;
 }
@@ -584,60 +446,30 @@ void Desk::lost(std::string_view node) {
   fleet_.remove(node);
 }
 
-void Desk::wait(const PodRef& pod, const std::string& why, std::int64_t now_ms) {
-  const auto entry = waiting_
-                         .try_emplace(pod.uid, Waiting{.pod = pod,
-                                                       .why = {},
-                                                       .group = {},
-                                                       .since_ms = now_ms,
-                                                       .pause_ms = kFirstPauseMs})
-                         .first;
-  entry->second.why = why;
-  entry->second.group.clear();
-  entry->second.again_ms = std::max(entry->second.again_ms, now_ms);
-}
-
 bool Desk::fits_somewhere(const Demand& demand) const {
   if (demand.kind == Demand::Kind::kMember) return gangs_.would_fit(demand.gang);
   if (demand.requests.size() == 1) return fleet_.best_node(demand.requests.front()) >= 0;
   for (NodeIndex node = 0; node < fleet_.size(); ++node) {
-    if (!fleet_.node(node).name.empty() && fits(node, demand.requests)) return true;
+    if (!fleet_.node(node).name.empty() && fits_together(fleet_, node, demand.requests))
+      return true;
   }
   return false;
 }
 
-// Of the refused, those that would fit now are touched; each again only after a pause that doubles,
-// for the scheduler may have reasons of its own to refuse them.
+// Of the refused, those that would fit now. All members of a gang have one answer.
 void Desk::wake(std::int64_t now_ms) {
-  std::map<std::string, bool> answers;  // by gang, or by uid
-  freed_ = false;
-  auto entry = waiting_.upper_bound(looked_at_);
-  for (int looks = 0; looks < kLooksPerTick; ++looks, ++entry) {
-    if (entry == waiting_.end()) {
-      looked_at_.clear();
-      return;
-    }
-    looked_at_ = entry->first;
-    if (!entry->second.group.empty()) continue;  // group() wakes it
-    if (entry->second.again_ms > now_ms) {
-      freed_ = true;  // it is to be looked at later
-      continue;
-    }
-    const Demand& demand = pods_.find(entry->first)->second.demand;  // all of them are known
-    // All members of a gang have one answer; a pod by itself has no gang's name.
-    const auto [answer, fresh] =
-        answers.try_emplace(demand.gang.empty() ? entry->first : demand.gang, false);
-    if (fresh) {
-      answer->second = fits_somewhere(demand);
-      looks += std::max(0, demand.size - 1);
-    }
-    if (!answer->second) continue;
-    Waiting& waiting = entry->second;
-    effects_.wake.push_back(waiting.pod);
-    waiting.again_ms = now_ms + waiting.pause_ms;
-    waiting.pause_ms = std::min(2 * waiting.pause_ms, kLongestPauseMs);
-  }
-  freed_ = true;  // the rest, the next time
+  std::map<std::string, bool> answers;  // by gang
+  freed_ = waiting_.look(
+      now_ms,
+      [&](const std::string& uid) -> WaitingPods::Look {
+        const Demand& demand = roster_.find(uid)->demand;  // all of them are known
+        if (demand.gang.empty()) return {.fits = fits_somewhere(demand)};
+        const auto [answer, fresh] = answers.try_emplace(demand.gang, false);
+        if (!fresh) return {.fits = answer->second};
+        answer->second = fits_somewhere(demand);
+        return {.fits = answer->second, .cost = std::max(1, demand.size)};
+      },
+      effects_.wake);
 }
 
 void Desk::tick(std::int64_t now_ms) {
@@ -647,7 +479,7 @@ void Desk::tick(std::int64_t now_ms) {
   }
   if (!fleet_.expire(now_ms).empty()) freed_ = true;
   forget_untold(now_ms);
-  if (freed_ && !waiting_.empty()) wake(now_ms);
+  if (freed_ && !waiting_.all().empty()) wake(now_ms);
 }
 
 Effects Desk::take_effects() {

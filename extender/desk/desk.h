@@ -15,7 +15,10 @@
 #include "extender/desk/demand.h"
 #include "extender/desk/effects.h"
 #include "extender/desk/gangs.h"
+#include "extender/desk/preemption.h"
 #include "extender/desk/recent.h"
+#include "extender/desk/roster.h"
+#include "extender/desk/waiting.h"
 #include "extender/fleet.h"
 
 namespace pinion::extender {
@@ -32,26 +35,13 @@ struct FilterAnswer {
   std::string why;  // where none passes: what most nodes are refused with
 };
 
-// A node of the scheduler's proposal to evict pods, and whom.
-struct Eviction {
-  std::string node;
-  std::vector<std::string> victims;  // uids
-};
-
-// A pod that was refused, until it fits or is gone.
-struct Waiting {
-  PodRef pod;
-  std::string why;            // the text of the last refusal
-  std::string group;          // key of the PodGroup that it waits for; empty: for something else
-  std::int64_t since_ms = 0;  // of the first one
-  std::int64_t again_ms = 0;  // not touched before
-  std::int64_t pause_ms = 0;  // grows with each time that waking did not help
-};
-
 class Desk {
  public:
   Desk(const engine::Defaults& defaults, const DeskLimits& limits)
-      : defaults_(defaults), limits_(limits), gangs_(fleet_, limits_) {}
+      : defaults_(defaults),
+        limits_(limits),
+        gangs_(fleet_, limits_),
+        preemption_(fleet_, gangs_, roster_, gone_) {}
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
@@ -69,9 +59,7 @@ class Desk {
   [[nodiscard]] std::map<std::string, std::string> told_with_binding(const std::string& uid) const;
   // After a kGo: what the API server said.
   void bound(const std::string& uid, bool done, std::int64_t now_ms);
-  // Those of the proposals after which the pod would get its cores. None where it would get them
-  // from pods that are deleted already, and for a member of a gang for which there would be no room
-  // if all pods of a lower priority were gone. All for a pod that is not ours.
+  // Which of the proposals are to be carried out (preemption.h); all for a pod that is not ours.
   std::vector<Eviction> preempt(const Pod& pod, std::vector<Eviction> proposals);
 
   // --- what the API server tells
@@ -116,52 +104,32 @@ class Desk {
   [[nodiscard]] const std::map<std::string, GangState>& gangs() const { return gangs_.all(); }
   [[nodiscard]] const Gangs::Counters& gang_counters() const { return gangs_.counters(); }
   // By uid.
-  [[nodiscard]] const std::map<std::string, Waiting>& waiting() const { return waiting_; }
-  [[nodiscard]] std::size_t pods() const { return pods_.size(); }
-  [[nodiscard]] std::size_t placed() const { return placed_; }  // of them
+  [[nodiscard]] const std::map<std::string, Waiting>& waiting() const { return waiting_.all(); }
+  [[nodiscard]] std::size_t pods() const { return roster_.size(); }
+  [[nodiscard]] std::size_t placed() const { return roster_.placed(); }  // of them
 
  private:
   // A question about a pod may be on its way while the pod is deleted, for as long as the
   // scheduler's time-out and longer where the network is slow.
   static constexpr std::size_t kGoneKept = 20'000;
 
-  struct Known {
-    PodRef pod;
-    Demand demand;
-    std::int32_t priority = 0;
-    std::string node;           // where its cores are promised, or it is bound; empty: nowhere
-    bool told = false;          // the API server has told of it, and will tell of its end
-    bool bound = false;         // it says so
-    bool by_us = false;         // and that we have bound it
-    std::int64_t asked_ms = 0;  // the last question about it; 0: none yet
-    // Key of its PodGroup, where that was not there yet when the pod was found bound.
-    std::string late_group;
-  };
-  Known* know(const Pod& pod, Demand demand);
-  const Known& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
+  KnownPod* know(const Pod& pod, Demand demand);
+  const KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
   Demand demand_of(const Pod& pod) const;
   void note_other(const Pod& pod);
   void regroup(const std::string& key);
-  [[nodiscard]] bool fits_with(const Demand& demand,
-                               const std::map<NodeIndex, topology::Ledger>& ledgers) const;
-  [[nodiscard]] std::map<NodeIndex, topology::Ledger> without_ended(
-      const Pod& pod, const std::vector<Eviction>& proposals) const;
-  [[nodiscard]] std::map<NodeIndex, topology::Ledger> without_lower(std::int32_t priority) const;
   [[nodiscard]] FilterAnswer::Text turned_away(const Pod& pod, const Demand& demand) const;
   void filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
                      FilterAnswer& answer) const;
   void filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
                      const std::vector<std::string_view>& names, std::int64_t now_ms,
                      FilterAnswer& answer);
-  [[nodiscard]] bool fits(NodeIndex node, const std::vector<topology::Request>& requests) const;
   [[nodiscard]] bool fits_somewhere(const Demand& demand) const;
   bool promise(const std::string& node, const Demand& demand, std::int64_t expires_ms);
-  void release(const Known& known);
-  void wait(const PodRef& pod, const std::string& why, std::int64_t now_ms);
+  void release(const KnownPod& known);
   void forget(const std::string& uid);
-  [[nodiscard]] bool may_run(const Known& known) const;
+  [[nodiscard]] bool may_run(const KnownPod& known) const;
   void forget_untold(std::int64_t now_ms);
-  void moved(Known& known, const std::string& node);
   void settle(const std::string& node, bool fresh, std::int64_t now_ms);
   void drop_lent(NodeReport& report) const;
   void wake(std::int64_t now_ms);
@@ -171,20 +139,14 @@ class Desk {
   Fleet fleet_;
   Gangs gangs_;
   PodGroups groups_;
-  // By uid: those that want cores, also while they wait for their PodGroup.
-  std::map<std::string, Known, std::less<>> pods_;
+  Roster roster_;
   Recent gone_{kGoneKept};  // uids of pods that are no more
   // Uids of pods that were asked about before the API server told of them, and when they were last
   // looked at; oldest first.
   std::deque<std::pair<std::string, std::int64_t>> untold_;
-  std::map<std::string, Waiting> waiting_;                  // by uid; all of them are in pods_
-  std::map<std::string, std::set<std::string>> residents_;  // uids by Known::node
-  std::size_t placed_ = 0;                                  // all of them
-  std::map<std::string, std::set<std::string>> groupless_;  // uids by Known::late_group
-  // Uids of pods for which nobody was evicted while agents had not told yet of what has ended: they
-  // are to ask again when one has.
-  std::set<std::string> early_;
-  std::string looked_at_;       // of waiting_, last
+  WaitingPods waiting_;                                     // all of them are in roster_
+  std::map<std::string, std::set<std::string>> groupless_;  // uids by KnownPod::late_group
+  Preemption preemption_;
   bool freed_ = false;          // something may fit that did not
   std::uint64_t given_up_ = 0;  // plans, when it was last looked
   Effects effects_;

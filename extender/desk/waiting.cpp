@@ -1,0 +1,69 @@
+#include "extender/desk/waiting.h"
+
+#include <algorithm>
+
+namespace pinion::extender {
+namespace {
+
+constexpr std::int64_t kFirstPauseMs = 1000;
+constexpr std::int64_t kLongestPauseMs = 60'000;
+// At a time, so that it never holds up a question for long.
+constexpr int kLooks = 64;
+
+}  // namespace
+
+void WaitingPods::add(const PodRef& pod, const std::string& why, const std::string& group,
+                      std::int64_t now_ms) {
+  Waiting& entry = pods_
+                       .try_emplace(pod.uid, Waiting{.pod = pod,
+                                                     .why = {},
+                                                     .group = {},
+                                                     .since_ms = now_ms,
+                                                     .pause_ms = kFirstPauseMs})
+                       .first->second;
+  entry.why = why;
+  entry.group = group;
+  entry.again_ms = std::max(entry.again_ms, now_ms);
+}
+
+const Waiting* WaitingPods::find(const std::string& uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : &found->second;
+}
+
+std::vector<PodRef> WaitingPods::of_group(const std::string& key) const {
+  std::vector<PodRef> pods;
+  for (const auto& [uid, waiting] : pods_) {
+    if (waiting.group == key) pods.push_back(waiting.pod);
+  }
+  return pods;
+}
+
+bool WaitingPods::look(std::int64_t now_ms, const std::function<Look(const std::string& uid)>& look,
+                       std::vector<PodRef>& wake) {
+  later_ = later_ && !looked_at_.empty();
+  auto entry = pods_.upper_bound(looked_at_);
+  for (int looks = 0; looks < kLooks; ++entry) {
+    if (entry == pods_.end()) {
+      looked_at_.clear();
+      return later_;
+    }
+    looked_at_ = entry->first;
+    Waiting& waiting = entry->second;
+    ++looks;
+    if (!waiting.group.empty()) continue;  // it is woken with its PodGroup
+    if (waiting.again_ms > now_ms) {
+      later_ = true;
+      continue;
+    }
+    const auto [fits, cost] = look(entry->first);
+    looks += cost - 1;
+    if (!fits) continue;
+    wake.push_back(waiting.pod);
+    waiting.again_ms = now_ms + waiting.pause_ms;
+    waiting.pause_ms = std::min(2 * waiting.pause_ms, kLongestPauseMs);
+  }
+  return true;
+}
+
+}  // namespace pinion::extender
