@@ -305,11 +305,13 @@ void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {
   roster_.move(known, {});
 }
 
-std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> proposals) {
-  const Demand demand = demand_of(pod);
+std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> proposals,
+                                    std::int64_t now_ms) {
+  Demand demand = demand_of(pod);
   if (demand.kind == Demand::Kind::kNone) return proposals;
-  if (demand.requests.empty()) return {};  // no room would help it
-  return preemption_.judge(pod, demand, std::move(proposals));
+  if (demand.requests.empty() || !turned_away(pod, demand).text.empty()) return {};
+  const KnownPod& known = asked(pod, std::move(demand), now_ms);
+  return preemption_.judge(pod, known.demand, std::move(proposals), now_ms);
 }
 
 bool Desk::seen(const Pod& pod) {
@@ -332,9 +334,11 @@ bool Desk::seen(const Pod& pod) {
   const bool member = known->demand.kind == Demand::Kind::kMember;
   if (pod.node.empty()) {
     if (member) gangs_.known(ref_of(pod), known->demand);
+    if (!pod.nominated.empty()) preemption_.nominated(pod.uid, pod.nominated);
     return true;
   }
   waiting_.erase(pod.uid);
+  preemption_.forget(pod.uid);
   known->bound = true;
   known->by_us = pod.annotations.contains(kPlanned);
   if (member) gangs_.found_bound(ref_of(pod), known->demand, pod.node, known->by_us);
@@ -403,6 +407,7 @@ void Desk::forget_untold(std::int64_t now_ms) {
 
 void Desk::forget(const std::string& uid) {
   waiting_.erase(uid);
+  preemption_.forget(uid);
   groups_.gone(uid);
   const KnownPod* known = roster_.find(uid);
   if (known == nullptr) return;
@@ -422,10 +427,7 @@ Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t no
   drop_lent(report);
   auto lost = fleet_.report(std::move(report), now_ms);
   if (lost) settle(node, fresh, now_ms);
-  for (const std::string& uid : preemption_.take_early()) {
-    const Waiting* waiting = waiting_.find(uid);
-    if (waiting != nullptr) effects_.wake.push_back(waiting->pod);
-  }
+  wake_early(true, now_ms);
   return lost;
 }
 
@@ -472,6 +474,12 @@ void Desk::wake(std::int64_t now_ms) {
       effects_.wake);
 }
 
+void Desk::wake_early(bool reported, std::int64_t now_ms) {
+  for (const std::string& uid : preemption_.take_early(reported, now_ms)) {
+    effects_.wake.push_back(roster_.find(uid)->pod);  // all of them are known
+  }
+}
+
 void Desk::tick(std::int64_t now_ms) {
   gangs_.tick(now_ms);
   if (std::exchange(given_up_, gangs_.counters().given_up) != gangs_.counters().given_up) {
@@ -479,6 +487,7 @@ void Desk::tick(std::int64_t now_ms) {
   }
   if (!fleet_.expire(now_ms).empty()) freed_ = true;
   forget_untold(now_ms);
+  wake_early(false, now_ms);
   if (freed_ && !waiting_.all().empty()) wake(now_ms);
 }
 

@@ -60,7 +60,8 @@ class Desk {
   // After a kGo: what the API server said.
   void bound(const std::string& uid, bool done, std::int64_t now_ms);
   // Which of the proposals are to be carried out (preemption.h); all for a pod that is not ours.
-  std::vector<Eviction> preempt(const Pod& pod, std::vector<Eviction> proposals);
+  std::vector<Eviction> preempt(const Pod& pod, std::vector<Eviction> proposals,
+                                std::int64_t now_ms);
 
   // --- what the API server tells
 
@@ -133,6 +134,7 @@ class Desk {
   void settle(const std::string& node, bool fresh, std::int64_t now_ms);
   void drop_lent(NodeReport& report) const;
   void wake(std::int64_t now_ms);
+  void wake_early(bool reported, std::int64_t now_ms);
 
   engine::Defaults defaults_;
   DeskLimits limits_;

@@ -1,11 +1,25 @@
 #include "extender/desk/preemption.h"
 
 #include <algorithm>
+#include <set>
 
 #include "extender/fit_together.h"
 
 namespace pinion::extender {
 namespace {
+
+// A victim whose end neither the API server nor its agent has told for so long has not been
+// deleted.
+constexpr std::int64_t kSpareMs = 5000;
+constexpr std::int64_t kEarlyMs = 1000;
+
+// Whether the scheduler seems to have evicted them: it names the node in the pod's status a moment
+// later, and does not propose victims again that are being deleted.
+bool chosen(const Eviction& kept, const Pod& pod, const std::vector<Eviction>& proposals) {
+  if (!pod.nominated.empty()) return kept.node == pod.nominated;
+  return std::none_of(proposals.begin(), proposals.end(),
+                      [&](const Eviction& proposal) { return proposal.node == kept.node; });
+}
 
 topology::Ledger without(topology::Ledger ledger, const std::vector<std::string>& uids) {
   for (const auto& uid : uids) {
@@ -23,9 +37,10 @@ topology::Ledger without(topology::Ledger ledger, const std::vector<std::string>
 }  // namespace
 
 std::vector<Eviction> Preemption::judge(const Pod& pod, const Demand& demand,
-                                        std::vector<Eviction> proposals) {
-  const auto freed = without_ended(pod, proposals);
-  if (!freed.empty() && fits_with(demand, freed)) proposals.clear();
+                                        std::vector<Eviction> proposals, std::int64_t now_ms) {
+  Asked& asked = asked_[pod.uid];
+  const Ledgers soon = without_ended(pod, proposals, asked, now_ms);
+  if (!soon.empty() && fits_with(demand, soon)) proposals.clear();
   std::erase_if(proposals, [&](const Eviction& eviction) {
     const NodeIndex index = fleet_.find(eviction.node);
     if (index < 0 || fleet_.node(index).stale) return true;
@@ -37,8 +52,29 @@ std::vector<Eviction> Preemption::judge(const Pod& pod, const Demand& demand,
       !fits_with(demand, without_lower(pod.priority))) {
     proposals.clear();
   }
-  if (proposals.empty() && !freed.empty()) early_.insert(pod.uid);
+  if (!proposals.empty()) {
+    asked = {.kept = proposals};
+  } else if (!soon.empty()) {
+    early_[pod.uid] = now_ms;
+    if (asked.spared_ms < 0) asked.spared_ms = now_ms;
+  }
   return proposals;
+}
+
+std::vector<std::string> Preemption::take_early(bool reported, std::int64_t now_ms) {
+  std::vector<std::string> uids;
+  std::erase_if(early_, [&](const auto& entry) {
+    const bool due = reported || now_ms - entry.second >= kEarlyMs;
+    if (due) uids.push_back(entry.first);
+    return due;
+  });
+  return uids;
+}
+
+void Preemption::nominated(const std::string& uid, const std::string& node) {
+  const auto asked = asked_.find(uid);
+  if (asked == asked_.end()) return;
+  std::erase_if(asked->second.kept, [&](const Eviction& kept) { return kept.node != node; });
 }
 
 // On one of these nodes, or of a member the whole gang on all nodes.
@@ -49,22 +85,31 @@ bool Preemption::fits_with(const Demand& demand, const Ledgers& ledgers) const {
   });
 }
 
-// The nodes in question that have containers of deleted pods, as they will be when their agents
-// have told that those are gone: else more pods would be evicted in the moment between.
+// The nodes in question with pods that are deleted or were given to the scheduler to evict, as they
+// will be when all have told that those are gone: else more pods would be evicted in the moment
+// between. The API server's word, the agent's and the scheduler's next question come in any order.
 Preemption::Ledgers Preemption::without_ended(const Pod& pod,
-                                              const std::vector<Eviction>& proposals) const {
+                                              const std::vector<Eviction>& proposals,
+                                              const Asked& asked, std::int64_t now_ms) const {
+  std::map<NodeIndex, std::vector<std::string>> ended;
+  if (asked.spared_ms < 0 || now_ms - asked.spared_ms < kSpareMs) {
+    for (const Eviction& kept : asked.kept) {
+      if (chosen(kept, pod, proposals)) ended[fleet_.find(kept.node)] = kept.victims;
+    }
+  }
   std::set<NodeIndex> nodes{fleet_.find(pod.nominated)};
   for (const Eviction& eviction : proposals) nodes.insert(fleet_.find(eviction.node));
-  Ledgers ledgers;
   for (const NodeIndex index : nodes) {
-    if (index < 0 || fleet_.node(index).stale) continue;
-    const topology::Ledger& ledger = fleet_.node(index).ledger;
-    std::vector<std::string> ended;
-    for (const auto& [id, claim] : ledger.claims()) {
+    if (index < 0) continue;
+    for (const auto& [id, claim] : fleet_.node(index).ledger.claims()) {
       const std::string_view uid = pod_of_claim(id);
-      if (gone_.contains(uid)) ended.emplace_back(uid);
+      if (gone_.contains(uid)) ended[index].emplace_back(uid);
     }
-    if (!ended.empty()) ledgers.emplace(index, without(ledger, ended));
+  }
+  Ledgers ledgers;
+  for (const auto& [index, uids] : ended) {
+    if (index < 0 || fleet_.node(index).stale) continue;
+    ledgers.emplace(index, without(fleet_.node(index).ledger, uids));
   }
   return ledgers;
 }

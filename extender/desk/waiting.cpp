@@ -26,11 +26,6 @@ void WaitingPods::add(const PodRef& pod, const std::string& why, const std::stri
   entry.again_ms = std::max(entry.again_ms, now_ms);
 }
 
-const Waiting* WaitingPods::find(const std::string& uid) const {
-  const auto found = pods_.find(uid);
-  return found == pods_.end() ? nullptr : &found->second;
-}
-
 std::vector<PodRef> WaitingPods::of_group(const std::string& key) const {
   std::vector<PodRef> pods;
   for (const auto& [uid, waiting] : pods_) {

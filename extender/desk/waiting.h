@@ -33,8 +33,6 @@ class WaitingPods {
   void add(const PodRef& pod, const std::string& why, const std::string& group,
            std::int64_t now_ms);
   void erase(const std::string& uid) { pods_.erase(uid); }
-  // nullptr: it does not wait.
-  [[nodiscard]] const Waiting* find(const std::string& uid) const;
   // All that wait for this PodGroup.
   [[nodiscard]] std::vector<PodRef> of_group(const std::string& key) const;
 

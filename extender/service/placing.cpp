@@ -173,8 +173,8 @@ wire::PreemptAnswer Placing::preempt(const wire::PreemptAsk& ask) {
   std::vector<Eviction> proposals;
   for (const auto& node : ask.nodes) proposals.push_back({node.node, node.uids});
   const Pod pod = pod_of(ask.pod);
-  const auto kept =
-      tell([&](Desk& desk, std::int64_t) { return desk.preempt(pod, std::move(proposals)); });
+  const auto kept = tell(
+      [&](Desk& desk, std::int64_t now) { return desk.preempt(pod, std::move(proposals), now); });
   journal_(note_of(
       Level::kInfo, "evictions that would give it its cores", ref_of(pod),
       {{"nodes", std::to_string(kept.size())}, {"proposed", std::to_string(ask.nodes.size())}}));

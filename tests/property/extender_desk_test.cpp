@@ -170,6 +170,7 @@ class World {
       }
     }
     pod->in_call = false;
+    if (passed.empty() && one_in(4)) preempt(pod->pod);
     if (passed.empty() || one_in(20)) return;  // or the scheduler dies here
     const std::string node(
         passed[static_cast<std::size_t>(pick_below(static_cast<int>(passed.size())))]);
@@ -184,6 +185,28 @@ class World {
     }
     check_whole(pod->pod.uid);
     go(pod->pod.uid, node);
+  }
+
+  // The scheduler proposes one victim on each node, and evicts what is left of that or not.
+  void preempt(Pod& pod) {
+    std::vector<Eviction> proposals;
+    for (const auto& [uid, each] : pods_) {
+      const bool there =
+          std::any_of(proposals.begin(), proposals.end(),
+                      [&](const Eviction& eviction) { return eviction.node == each.pod.node; });
+      if (each.bound && !each.pod.node.empty() && !there && one_in(2)) {
+        proposals.push_back({.node = each.pod.node, .victims = {uid}});
+      }
+    }
+    const auto kept = desk_.preempt(pod, proposals, now_);
+    for (const Eviction& eviction : kept) {
+      RC_ASSERT(std::any_of(proposals.begin(), proposals.end(), [&](const Eviction& proposal) {
+        return proposal.node == eviction.node && proposal.victims == eviction.victims;
+      }));
+    }
+    if (kept.empty() || one_in(4)) return;
+    pod.nominated = kept.front().node;
+    remove(kept.front().victims.front());
   }
 
   static std::size_t fixed(const GangState& gang) {

@@ -512,15 +512,53 @@ TEST_F(DeskTest, NobodyIsEvictedWhileThoseThatWereGo) {
   report("b", {{"second/main", 4}});
   const std::vector<Eviction> second{{.node = "b", .victims = {"second"}}};
   Pod urgent = pod_of("p", 5);
-  EXPECT_EQ(desk_.preempt(urgent, second).size(), 1U);
+  EXPECT_EQ(desk_.preempt(urgent, second, now_).size(), 1U);
   urgent.nominated = "a";
   desk_.gone("first");
   EXPECT_EQ(filtered(urgent), "");
-  EXPECT_TRUE(desk_.preempt(urgent, second).empty()) << "its agent has not said so yet";
+  EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty()) << "its agent has not said so yet";
   EXPECT_TRUE(desk_.take_effects().wake.empty());
   report("a", {{"other/main", 4}});
   EXPECT_EQ(desk_.take_effects().wake.size(), 1U);
-  EXPECT_EQ(desk_.preempt(urgent, second).size(), 1U) << "somebody else was faster";
+  EXPECT_EQ(desk_.preempt(urgent, second, now_).size(), 1U) << "somebody else was faster";
+}
+
+// The scheduler hears of a deletion before the extender does, and asks again.
+TEST_F(DeskTest, NobodyIsEvictedBeforeTheEndOfTheFirstVictimsIsHeardOf) {
+  const std::vector<Eviction> one_of_two{{.node = "a", .victims = {"first"}},
+                                         {.node = "b", .victims = {"second"}}};
+  const std::vector<Eviction> second{one_of_two[1]};
+  for (const bool nominated : {true, false}) {
+    SCOPED_TRACE(nominated);
+    report("a", {{"first/main", 4}});
+    report("b", {{"second/main", 4}});
+    Pod urgent = pod_of(nominated ? "p" : "q", 5);
+    ASSERT_EQ(desk_.preempt(urgent, one_of_two, now_).size(), 2U);
+    if (nominated) urgent.nominated = "a";
+    EXPECT_TRUE(desk_.seen(urgent));
+    EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty());
+    report("a", {});
+    EXPECT_EQ(desk_.take_effects().wake.size(), 1U);
+    EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty()) << "it has its room now";
+    desk_.gone(urgent.uid);
+  }
+}
+
+TEST_F(DeskTest, AVictimThatIsNotDeletedSparesOthersForSomeSecondsOnly) {
+  report("a", {{"first/main", 4}});
+  report("b", {{"second/main", 4}});
+  Pod urgent = pod_of("p", 5);
+  ASSERT_EQ(desk_.preempt(urgent, {{.node = "a", .victims = {"first"}}}, now_).size(), 1U);
+  urgent.nominated = "a";
+  const std::vector<Eviction> second{{.node = "b", .victims = {"second"}}};
+  int asked = 0;
+  while (desk_.preempt(urgent, second, now_).empty()) {
+    ASSERT_LT(++asked, 10);
+    now_ += 1000;
+    desk_.tick(now_);
+    ASSERT_EQ(desk_.take_effects().wake.size(), 1U) << "it is to ask again";
+  }
+  EXPECT_GE(asked, 2);
 }
 
 TEST_F(DeskTest, NobodyIsEvictedForAGangThatWouldLackRoomAllTheSame) {
@@ -537,7 +575,7 @@ TEST_F(DeskTest, NobodyIsEvictedForAGangThatWouldLackRoomAllTheSame) {
   const auto kept = [&](int size, int priority) {
     Pod pod = member_of("j" + std::to_string(size), priority, size, 4);
     pod.priority = priority;
-    return desk_.preempt(pod, one_on_each).size();  // before any other question about it
+    return desk_.preempt(pod, one_on_each, now_).size();  // before any other question about it
   };
   EXPECT_EQ(kept(2, 5), 2U) << "one on each node";
   EXPECT_EQ(kept(3, 5), 0U);
@@ -551,12 +589,12 @@ TEST_F(DeskTest, EvictionHelpsOnlyWhereItFreesEnough) {
   }
   const std::vector<Eviction> proposals{{.node = "a", .victims = {"small-a"}},
                                         {.node = "b", .victims = {"large-b"}}};
-  const auto kept = desk_.preempt(pod_of("p", 4), proposals);
+  const auto kept = desk_.preempt(pod_of("p", 4), proposals, now_);
   ASSERT_EQ(kept.size(), 1U);
   EXPECT_EQ(kept[0].node, "b");
   Pod other = pod_of("q", 4);
   other.qos = engine::Qos::kBurstable;
-  EXPECT_EQ(desk_.preempt(other, proposals).size(), 2U);
+  EXPECT_EQ(desk_.preempt(other, proposals, now_).size(), 2U);
 }
 
 TEST_F(DeskTest, ARefusedPodIsWokenMoreAndMoreSeldom) {

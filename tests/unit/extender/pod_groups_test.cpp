@@ -109,7 +109,7 @@ TEST_F(GroupTest, APodWaitsUntilItsGroupExistsAndIsWokenThen) {
   EXPECT_EQ(filtered(grouped("p", 3)), "");
   EXPECT_EQ(text_for(0), "waits for its PodGroup g, which does not exist");
   EXPECT_TRUE(answer_.texts[0].hopeless);
-  EXPECT_TRUE(desk_.preempt(grouped("p", 3), {{.node = "a", .victims = {"x"}}}).empty());
+  EXPECT_TRUE(desk_.preempt(grouped("p", 3), {{.node = "a", .victims = {"x"}}}, now_).empty());
   EXPECT_EQ(desk_.waiting().size(), 1U);
   EXPECT_EQ(desk_.pods(), 1U) << "who waits is one of them";
   desk_.group("default/g", 1);
