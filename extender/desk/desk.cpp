@@ -191,9 +191,16 @@ void Desk::filter_single(const Demand& demand, const std::vector<NodeIndex>& nod
 void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
                          const std::vector<std::string_view>& names, std::int64_t now_ms,
                          FilterAnswer& answer) {
+  gangs_.known(ref_of(pod), demand);
+  // Else the question may be older.
+  if (!pod.nominated.empty()) gangs_.nominated(demand.gang, pod.uid, pod.nominated);
   const auto offer = gangs_.offer(ref_of(pod), demand, nodes, sight_of(pod, names), now_ms);
   if (offer.node.empty()) {
     refuse_all(answer, offer.text, offer.never);
+    const NodeIndex node = offer.never ? -1 : preemption_.reserve(pod, demand, nodes, now_ms);
+    if (node >= 0) {
+      effects_.nominations.push_back({.pod = ref_of(pod), .node = fleet_.node(node).name});
+    }
     return;
   }
   refuse_all(answer, "the plan of its gang has another node for it", true);
@@ -333,7 +340,10 @@ bool Desk::seen(const Pod& pod) {
   }
   const bool member = known->demand.kind == Demand::Kind::kMember;
   if (pod.node.empty()) {
-    if (member) gangs_.known(ref_of(pod), known->demand);
+    if (member) {
+      gangs_.known(ref_of(pod), known->demand);
+      gangs_.nominated(known->demand.gang, pod.uid, pod.nominated);
+    }
     if (!pod.nominated.empty()) preemption_.nominated(pod.uid, pod.nominated);
     return true;
   }
@@ -379,7 +389,10 @@ void Desk::drop_lent(NodeReport& report) const {
 
 void Desk::gone(const std::string& uid) {
   gone_.add(uid);
+  const KnownPod* known = roster_.find(uid);
+  const std::string node = known == nullptr ? "" : known->node;
   forget(uid);
+  preemption_.deleted(uid, node);
 }
 
 // Bound, and its agent names it, or may do so at any moment.
@@ -426,7 +439,10 @@ Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t no
   const bool fresh = fleet_.find(node) < 0;
   drop_lent(report);
   auto lost = fleet_.report(std::move(report), now_ms);
-  if (lost) settle(node, fresh, now_ms);
+  if (lost) {
+    preemption_.reported(node);
+    settle(node, fresh, now_ms);
+  }
   wake_early(true, now_ms);
   return lost;
 }
@@ -446,6 +462,7 @@ void Desk::measured(std::string_view node, MissRates rates) {
 
 void Desk::lost(std::string_view node) {
   fleet_.remove(node);
+  preemption_.reported(std::string(node));
 }
 
 bool Desk::fits_somewhere(const Demand& demand) const {

@@ -41,7 +41,7 @@ class Desk {
       : defaults_(defaults),
         limits_(limits),
         gangs_(fleet_, limits_),
-        preemption_(fleet_, gangs_, roster_, gone_) {}
+        preemption_(fleet_, gangs_, roster_) {}
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 

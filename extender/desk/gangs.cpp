@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -106,21 +107,71 @@ void Gangs::share_out(const std::string& job, const GangState& gang, Gang& membe
   }
 }
 
+// By position of the member: the node that its status names; -1: none.
+std::vector<NodeIndex> Gangs::nominations(const GangState& gang, const Gang& members) const {
+  std::map<std::string_view, NodeIndex> by_request;
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.nominated.empty()) by_request[member.request.id] = fleet_.find(member.nominated);
+  }
+  std::vector<NodeIndex> nodes;
+  for (const auto& member : members) {
+    const auto found = by_request.find(member.id);
+    nodes.push_back(found == by_request.end() ? -1 : found->second);
+  }
+  return nodes;
+}
+
+// Keeps places for all members: on `nodes` where they name one (the scheduler has evicted others to
+// make room for each) if the rest then find theirs, else among those given. Says where.
+std::optional<GangRefusal> Gangs::keep(const Gang& members, const std::vector<NodeIndex>& among,
+                                       std::vector<NodeIndex>& nodes) {
+  std::vector<std::size_t> free;
+  std::vector<std::string_view> kept;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool there = nodes[i] >= 0 && !fleet_.node(nodes[i]).stale;
+    const auto outcome = there ? fleet_.promise(nodes[i], members[i], kNoEnd)
+                               : failure(Errc::kNotFound, "it is not nominated");
+    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
+      kept.push_back(members[i].id);
+    } else {
+      free.push_back(i);
+    }
+  }
+  while (!free.empty()) {
+    Gang rest;
+    for (const std::size_t i : free) rest.push_back(members[i]);
+    const auto outcome = plan_gang(fleet_, rest, {.steps = limits_.plan_steps, .among = &among});
+    const auto* plan = std::get_if<GangPlan>(&outcome);
+    if (plan != nullptr && promise_gang(fleet_, rest, *plan, kNoEnd)) {
+      for (std::size_t i = 0; i < free.size(); ++i) nodes[free[i]] = plan->placements[i].node;
+      return std::nullopt;
+    }
+    if (kept.empty()) {
+      if (plan == nullptr) return std::get<GangRefusal>(outcome);
+      // One owner: the fleet is as it was when it was planned.
+      GangRefusal refusal;
+      refusal.text = "the plan of its gang does not hold";
+      return refusal;
+    }
+    for (const auto id : std::exchange(kept, {})) fleet_.release(id);
+    free.resize(members.size());
+    std::iota(free.begin(), free.end(), std::size_t{0});
+  }
+  return std::nullopt;
+}
+
 std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
                                        const topology::Request& like, std::size_t need,
                                        std::vector<NodeIndex> among) {
   std::erase_if(among, [](NodeIndex node) { return node < 0; });
   Gang members = missing(key, gang, like, need);
   share_out(like.job, gang, members);
-  const auto outcome = plan_gang(fleet_, members, {.steps = limits_.plan_steps, .among = &among});
-  if (const auto* refusal = std::get_if<GangRefusal>(&outcome)) return *refusal;
-  const auto& plan = std::get<GangPlan>(outcome);
-  if (!promise_gang(fleet_, members, plan, kNoEnd)) {
-    // One owner: the fleet is as it was when it was planned.
-    GangRefusal refusal;
-    refusal.text = "the plan of its gang does not hold";
-    return refusal;
+  std::vector<NodeIndex> nodes = nominations(gang, members);
+  // Of the one who asks it is known whether the scheduler would still take it there.
+  if (!like.id.empty() && std::find(among.begin(), among.end(), nodes.front()) == among.end()) {
+    nodes.front() = -1;
   }
+  if (auto refusal = keep(members, among, nodes)) return refusal;
   std::map<std::string, const GangMember*> by_request;
   for (const auto& [uid, member] : gang.members) by_request[member.request.id] = &member;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -128,7 +179,7 @@ std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
     gang.places.push_back(
         {.state = known == by_request.end() ? Place::State::kFree : Place::State::kTaken,
          .request = members[i],
-         .node = fleet_.node(plan.placements[i].node).name,
+         .node = fleet_.node(nodes[i]).name,
          .member = known == by_request.end() ? PodRef() : known->second->pod});
   }
   ++counters_.planned;
@@ -196,7 +247,12 @@ void Gangs::describe(GangState& gang, const Demand& demand) {
 void Gangs::known(const PodRef& pod, const Demand& demand) {
   GangState& gang = gangs_[demand.gang];
   if (gang.size == 0) describe(gang, demand);
-  gang.members.try_emplace(pod.uid, GangMember{.pod = pod, .request = demand.requests.front()});
+  gang.members.try_emplace(
+      pod.uid, GangMember{.pod = pod, .request = demand.requests.front(), .nominated = {}});
+}
+
+void Gangs::nominated(const std::string& gang, const std::string& uid, const std::string& node) {
+  gangs_.at(gang).members.at(uid).nominated = node;
 }
 
 void Gangs::found_bound(const PodRef& pod, const Demand& demand, const std::string& node,
@@ -279,7 +335,6 @@ Gangs::Offer Gangs::offer_elsewhere(const PodRef& pod, const Demand& demand,
 
 Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
                           const std::vector<NodeIndex>& nodes, Sight sight, std::int64_t now_ms) {
-  known(pod, demand);
   const std::string& key = demand.gang;
   GangState& gang = gangs_[key];
   gang.asked_ms = now_ms;

@@ -66,6 +66,7 @@ enum class Sight {
 struct GangMember {
   PodRef pod;
   topology::Request request;
+  std::string nominated;  // the node that its status names, or empty
 };
 
 struct GangState {
@@ -91,15 +92,17 @@ class Gangs {
     bool nominate = false;  // the node is to be looked at, it was not among `nodes`
   };
   // Where the member may go. `nodes`: those that the scheduler would take; -1 for one that the
-  // fleet does not know. Precondition: a demand of kind kMember.
+  // fleet does not know. Preconditions: a demand of kind kMember; known() was told of it.
   Offer offer(const PodRef& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
               Sight sight, std::int64_t now_ms);
   // The member exists; no question yet.
   void known(const PodRef& pod, const Demand& demand);
+  // The member's status names the node, or none: empty. Precondition: known() was told of it.
+  void nominated(const std::string& gang, const std::string& uid, const std::string& node);
   // The member is bound already (found so after a start); and `by_us`, so that its gang had
   // started.
   void found_bound(const PodRef& pod, const Demand& demand, const std::string& node, bool by_us);
-  // Precondition: a member that offer(), known() or found_bound() was told of.
+  // Precondition: a member that known() or found_bound() was told of.
   BindAnswer bind(const std::string& gang, const std::string& uid, const std::string& node,
                   Ticket ticket, std::int64_t now_ms);
   // What the API server said of the binding that a kGo asked for.
@@ -150,6 +153,10 @@ class Gangs {
   std::optional<GangRefusal> plan(const std::string& key, GangState& gang,
                                   const topology::Request& like, std::size_t need,
                                   std::vector<NodeIndex> among);
+  [[nodiscard]] std::vector<NodeIndex> nominations(const GangState& gang,
+                                                   const Gang& members) const;
+  std::optional<GangRefusal> keep(const Gang& members, const std::vector<NodeIndex>& among,
+                                  std::vector<NodeIndex>& nodes);
   bool take(const std::string& key, GangState& gang, Place& place, const PodRef& pod,
             topology::Request request);
   Place* place_for(const std::string& key, GangState& gang, const PodRef& pod,

@@ -24,8 +24,15 @@ void Roster::move(KnownPod& pod, const std::string& node) {
   if (const auto there = residents_.find(pod.node); there != residents_.end()) {
     placed_ -= there->second.erase(pod.pod.uid);
     if (there->second.empty()) residents_.erase(there);
+    if (const auto same = priorities_.find(pod.priority); --same->second == 0) {
+      priorities_.erase(same);
+    }
   }
-  if (!node.empty() && residents_[node].insert(pod.pod.uid).second) ++placed_;
+  if (!node.empty()) {
+    residents_[node].insert(pod.pod.uid);
+    ++priorities_[pod.priority];
+    ++placed_;
+  }
   pod.node = node;
 }
 

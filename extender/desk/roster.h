@@ -41,12 +41,17 @@ class Roster {
 
   [[nodiscard]] std::size_t size() const { return pods_.size(); }
   [[nodiscard]] std::size_t placed() const { return placed_; }  // on a node
+  // Whether one of those has a lower priority.
+  [[nodiscard]] bool any_below(std::int32_t priority) const {
+    return !priorities_.empty() && priorities_.begin()->first < priority;
+  }
   // By node; none is empty, and all are known.
   [[nodiscard]] const std::map<std::string, Uids>& residents() const { return residents_; }
 
  private:
   std::map<std::string, KnownPod, std::less<>> pods_;  // by uid
   std::map<std::string, Uids> residents_;              // by KnownPod::node
+  std::map<std::int32_t, std::size_t> priorities_;     // of all of them, and how many have it
   std::size_t placed_ = 0;                             // all of them
 };
 

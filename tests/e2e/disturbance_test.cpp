@@ -25,9 +25,9 @@ class Disturbance : public Scene {
     EXPECT_TRUE(run(names(gang_)));
   }
 
-  // Two nodes with one of these pods, of 12 CPUs, in each NUMA node; and a priority above theirs.
+  // Nodes with one of these pods, of 12 CPUs, in each NUMA node; and a priority above theirs.
   void start_full(const std::vector<std::string>& low) {
-    start(2);
+    start(static_cast<int>(low.size()) / 2);
     for (const std::string& name : low) add(PodShape{.name = name, .milli_cpus = 12'000});
     ASSERT_TRUE(run(low));
     ASSERT_TRUE(ok(admin().add_priority_class("urgent", 1000)));
@@ -150,9 +150,10 @@ TEST_F(Disturbance, AnUrgentPodMovesOthersAwayWhereThatMakesAHole) {
   EXPECT_EQ(bound(low), 3);
 }
 
-// Of 14 CPUs there is room for four where four of 12 go; a fifth has none, whoever goes.
+// Of 14 CPUs there is room for eight where eight of 12 go; a ninth has none, whoever goes.
 TEST_F(Disturbance, AnUrgentGangMovesOthersAwayOnlyWhereAllOfItFits) {
-  const std::vector<std::string> low{"low-0", "low-1", "low-2", "low-3"};
+  std::vector<std::string> low;
+  for (int i = 0; i < 8; ++i) low.push_back("low-" + std::to_string(i));
   start_full(low);
   const auto add_gang = [&](const Gang& gang) {
     for (int i = 0; i < gang.size; ++i) add_urgent(member(gang, i));
@@ -161,15 +162,21 @@ TEST_F(Disturbance, AnUrgentGangMovesOthersAwayOnlyWhereAllOfItFits) {
     return extender().figure(
         R"(pinion_extender_http_calls_total{verb="preempt",result="answered"})");
   };
-  const Gang five{.job = "five", .size = 5, .cpus = 14};
-  add_gang(five);
-  ASSERT_TRUE(wait_in_vain(names(five)));
-  ASSERT_TRUE(lab::eventually(lab::Milliseconds(kPatience), [&] { return preempts() >= 5; }));
-  EXPECT_EQ(bound(low), 4);
-  remove(names(five));
+  const Gang nine{.job = "nine", .size = 9, .cpus = 14};
+  add_gang(nine);
+  ASSERT_TRUE(wait_in_vain(names(nine)));
+  ASSERT_TRUE(
+      lab::eventually(lab::Milliseconds(kPatience), [&] { return preempts() >= nine.size; }));
+  EXPECT_EQ(bound(low), 8);
+  remove(names(nine));
   const Gang two{.job = "two", .size = 2, .cpus = 14};
   add_gang(two);
   EXPECT_TRUE(run(names(two)));
+  EXPECT_EQ(bound(low), 6) << "no more had to go";
+  remove(names(two));
+  const Gang eight{.job = "eight", .size = 8, .cpus = 14};
+  add_gang(eight);
+  EXPECT_TRUE(run(names(eight)));
 }
 
 // What shares the other cores has requests too, which only the scheduler counts.

@@ -508,6 +508,9 @@ TEST_F(DeskTest, APodWithoutRoomIsPromisedItWhenItIsFree) {
 }
 
 TEST_F(DeskTest, NobodyIsEvictedWhileThoseThatWereGo) {
+  Pod first = pod_of("first", 4);
+  first.node = "a";
+  EXPECT_TRUE(desk_.seen(first));
   report("a", {{"first/main", 4}});
   report("b", {{"second/main", 4}});
   const std::vector<Eviction> second{{.node = "b", .victims = {"second"}}};
