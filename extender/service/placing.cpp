@@ -10,13 +10,6 @@ namespace {
 
 constexpr const char* kStops = "Pinion's extender is being stopped";
 
-std::vector<std::string_view> names_of(const wire::FilterAsk& ask) {
-  std::vector<std::string_view> names;
-  names.reserve(ask.nodes.size());
-  for (const auto& node : ask.nodes) names.push_back(node.name);
-  return names;
-}
-
 wire::FilterAnswer answer_of(const FilterAnswer& verdicts) {
   wire::FilterAnswer answer;
   for (const auto& text : verdicts.texts) answer.reasons.push_back(text.text);
@@ -93,25 +86,23 @@ void Placing::settle(std::unique_lock<std::mutex>& lock) {
 wire::FilterAnswer Placing::filter(const wire::FilterAsk& ask) {
   const auto start = std::chrono::steady_clock::now();
   const Pod pod = pod_of(ask.pod);
-  const auto names = names_of(ask);
   const auto verdicts = tell([&](Desk& desk, std::int64_t now) {
-    auto answer = desk.filter(pod, names, now);
+    auto answer = desk.filter(pod, ask.names, now);
     ++(!answer.ours ? figures_.others : answer.why.empty() ? figures_.offered : figures_.refused);
     figures_.filter.observe(seconds_since(start));
     return answer;
   });
   if (!verdicts.why.empty()) {
     journal_(note_of(Level::kInfo, "refused", ref_of(pod),
-                     {{"why", verdicts.why}, {"nodes", std::to_string(names.size())}}));
+                     {{"why", verdicts.why}, {"nodes", std::to_string(ask.names.size())}}));
   }
   return answer_of(verdicts);
 }
 
 wire::PrioritizeAnswer Placing::prioritize(const wire::FilterAsk& ask) {
   const auto start = std::chrono::steady_clock::now();
-  const auto names = names_of(ask);
   const std::lock_guard lock(mutex_);
-  const auto scores = desk_.scores(ask.pod.uid, names);
+  const auto scores = desk_.scores(ask.pod.uid, ask.names);
   figures_.prioritize.observe(seconds_since(start));
   return {.scores = std::vector<std::int64_t>(scores.begin(), scores.end())};
 }

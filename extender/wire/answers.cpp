@@ -50,7 +50,7 @@ void append_refusals(std::string& json, const std::vector<FilterAnswer::Refusal>
                      const FilterAsk& ask, const std::vector<std::string>& reasons) {
   json += '{';
   for (const FilterAnswer::Refusal& refusal : refusals) {
-    append_key(json, ask.nodes.at(refusal.node).name);
+    append_key(json, ask.names.at(refusal.node));
     json += reasons.at(refusal.reason);
   }
   json += '}';
@@ -60,12 +60,12 @@ void append_nodes(std::string& json, const FilterAnswer& answer, const FilterAsk
   if (ask.form == NodeForm::kNames) {
     append_key(json, "NodeNames");
     append_list(json, answer.nodes,
-                [&](std::size_t node) { append_string(json, ask.nodes.at(node).name); });
+                [&](std::size_t node) { append_string(json, ask.names.at(node)); });
     return;
   }
   append_key(json, "Nodes");
   json += R"({"metadata":{},"items":)";
-  append_list(json, answer.nodes, [&](std::size_t node) { json += ask.nodes.at(node).json; });
+  append_list(json, answer.nodes, [&](std::size_t node) { json += ask.objects.at(node).json; });
   json += '}';
 }
 
@@ -73,7 +73,8 @@ void append_nodes(std::string& json, const FilterAnswer& answer, const FilterAsk
 std::size_t guess(const FilterAnswer& answer, const FilterAsk& ask) {
   constexpr std::size_t around = 8;  // quotes, colon, comma, brackets
   std::size_t bytes = 256;
-  for (const NodeAsk& node : ask.nodes) bytes += node.name.size() + node.json.size() + around;
+  for (const std::string_view name : ask.names) bytes += name.size() + around;
+  for (const NodeObject& node : ask.objects) bytes += node.json.size();
   for (const auto* list : {&answer.failed, &answer.unresolvable}) {
     for (const FilterAnswer::Refusal& one : *list) {
       bytes += answer.reasons.at(one.reason).size() + around;
@@ -117,13 +118,13 @@ std::string to_json(const FilterAnswer& answer, const FilterAsk& ask) {
 
 std::string to_json(const PrioritizeAnswer& answer, const FilterAsk& ask) {
   std::string json;
-  json.reserve(ask.nodes.size() * 48);
+  json.reserve(ask.names.size() * 48);
   std::size_t next = 0;
-  append_list(json, ask.nodes, [&](const NodeAsk& node) {
+  append_list(json, ask.names, [&](std::string_view name) {
     const std::int64_t score = next < answer.scores.size() ? answer.scores[next] : 0;
     ++next;
     json += R"({"Host":)";
-    append_string(json, node.name);
+    append_string(json, name);
     json += R"(,"Score":)";
     json += std::to_string(std::clamp<std::int64_t>(score, 0, kMaxScore));
     json += '}';

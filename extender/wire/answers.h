@@ -12,12 +12,12 @@ namespace pinion::extender::wire {
 
 struct FilterAnswer {
   struct Refusal {
-    std::size_t node = 0;    // index in FilterAsk::nodes
+    std::size_t node = 0;    // index in FilterAsk::names
     std::size_t reason = 0;  // index in `reasons`
 
     bool operator==(const Refusal&) const = default;
   };
-  std::vector<std::size_t> nodes = {};  // that take the pod: indexes in FilterAsk::nodes
+  std::vector<std::size_t> nodes = {};  // that take the pod: indexes in FilterAsk::names
   // Each other node stands in one of these, as without a reason the scheduler tells the user
   // "0/3 nodes are available: ." and no more.
   std::vector<Refusal> failed = {};        // evicting pods there might help
@@ -28,7 +28,7 @@ struct FilterAnswer {
 };
 
 struct PrioritizeAnswer {
-  std::vector<std::int64_t> scores = {};  // by index of FilterAsk::nodes; 0 for those not there
+  std::vector<std::int64_t> scores = {};  // by index of FilterAsk::names; 0 for those not there
 };
 
 struct BindAnswer {

@@ -17,24 +17,23 @@ struct Label {
   bool operator==(const Label&) const = default;
 };
 
-// A node that is asked about. The views end with the Reader's next body.
-struct NodeAsk {
-  std::string_view name;
-  std::string_view json;      // the whole object as it came; empty where only names were sent
-  std::vector<Label> labels;  // all of them; none where only names were sent
+struct NodeObject {
+  std::string_view json;  // all of it, as it came
+  std::vector<Label> labels;
 
-  bool operator==(const NodeAsk&) const = default;
+  bool operator==(const NodeObject&) const = default;
 };
 
 // Whether the scheduler sends names (nodeCacheCapable: true) or whole objects. It reads the answer
 // in the same form only.
 enum class NodeForm { kNames, kObjects };
 
-// For filter and for prioritize (ExtenderArgs).
+// For filter and for prioritize (ExtenderArgs). The views end with the Reader's next body.
 struct FilterAsk {
   PodSpecView pod;
   NodeForm form = NodeForm::kNames;
-  std::vector<NodeAsk> nodes;  // in the order in which they came
+  std::vector<std::string_view> names;  // of the nodes, in the order in which they came
+  std::vector<NodeObject> objects;      // of the same nodes; none where only names were sent
 };
 
 // ExtenderBindingArgs. No member is empty.

@@ -49,9 +49,10 @@ Status read_labels(std::vector<Label>& to, ondemand::value value, const Where& a
   });
 }
 
-Status read_node_metadata(NodeAsk& node, ondemand::value value, const Where& at) {
+Status read_node_metadata(std::string_view& name, NodeObject& node, ondemand::value value,
+                          const Where& at) {
   return each_field(value, at, [&](std::string_view key, ondemand::value field) -> Status {
-    if (same_key(key, "name")) return read_string(node.name, field, Where(at, key));
+    if (same_key(key, "name")) return read_string(name, field, Where(at, key));
     if (same_key(key, "labels")) return read_labels(node.labels, field, Where(at, key));
     return {};
   });
@@ -61,42 +62,46 @@ std::string_view without_blanks_behind(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
 }
 
-Status read_node(NodeAsk& node, ondemand::value value, const Where& at) {
+Status read_node(std::string_view& name, NodeObject& node, ondemand::value value, const Where& at) {
   ondemand::object object;
   if (const auto code = value.get_object().get(object)) return at.refuse(code, "not an object");
   if (const auto code = object.raw_json().get(node.json)) return at.broken(code);
   node.json = without_blanks_behind(node.json);
   if (const auto code = object.reset().error()) return at.broken(code);
   Status good = each_field(object, at, [&](std::string_view key, ondemand::value field) -> Status {
-    return same_key(key, "metadata") ? read_node_metadata(node, field, Where(at, key)) : Status();
+    return same_key(key, "metadata") ? read_node_metadata(name, node, field, Where(at, key))
+                                     : Status();
   });
-  if (good && node.name.empty()) return Where(Where(at, "metadata"), "name").fail("missing");
+  if (good && name.empty()) return Where(Where(at, "metadata"), "name").fail("missing");
   return good;
 }
 
-using Nodes = std::optional<std::vector<NodeAsk>>;  // nothing: null
+using Names = std::optional<std::vector<std::string_view>>;  // nothing: null
 
-Status read_nodes(Nodes& to, ondemand::value value, const Where& at) {
-  to.reset();
+Status read_nodes(Names& names, std::vector<NodeObject>& objects, ondemand::value value,
+                  const Where& at) {
+  names.reset();
+  objects.clear();
   if (is_null(value)) return {};
-  to.emplace();
+  names.emplace();
   return each_field(value, at, [&](std::string_view key, ondemand::value items) -> Status {
     if (!same_key(key, "items")) return {};
-    to->clear();
+    names->clear();
+    objects.clear();
     return each_item(items, Where(at, key), [&](ondemand::value node, const Where& here) {
-      return read_node(to->emplace_back(), node, here);
+      return read_node(names->emplace_back(), objects.emplace_back(), node, here);
     });
   });
 }
 
-Status read_names(Nodes& to, ondemand::value value, const Where& at) {
+Status read_names(Names& to, ondemand::value value, const Where& at) {
   to.reset();
   if (is_null(value)) return {};
   to.emplace();
   return each_item(value, at, [&](ondemand::value name, const Where& here) -> Status {
-    NodeAsk& node = to->emplace_back();
-    if (Status good = read_string(node.name, name, here); !good) return good;
-    return node.name.empty() ? Status(here.fail("empty")) : Status();
+    std::string_view& text = to->emplace_back();
+    if (Status good = read_string(text, name, here); !good) return good;
+    return text.empty() ? Status(here.fail("empty")) : Status();
   });
 }
 
@@ -151,26 +156,29 @@ Reader& Reader::operator=(Reader&&) noexcept = default;
 
 Result<FilterAsk> Reader::filter(std::string body) {
   std::optional<PodSpecView> pod;
-  Nodes names;
-  Nodes objects;
+  Names names;
+  Names names_of_objects;
+  std::vector<NodeObject> objects;
   const auto read = [&](ondemand::object object, const Where& root) -> Status {
     Status good =
         each_field(object, root, [&](std::string_view key, ondemand::value field) -> Status {
           const Where here(root, key);
           if (same_key(key, "Pod")) return read_the_pod(pod, field, here);
           if (same_key(key, "NodeNames")) return read_names(names, field, here);
-          if (same_key(key, "Nodes")) return read_nodes(objects, field, here);
+          if (same_key(key, "Nodes")) return read_nodes(names_of_objects, objects, field, here);
           return {};
         });
     if (good && !pod) return Where(root, "Pod").fail("missing");
-    if (good && !names && !objects) return root.fail("neither NodeNames nor Nodes");
+    if (good && !names && !names_of_objects) return root.fail("neither NodeNames nor Nodes");
     return good;
   };
   Status good = parser_->all(std::move(body), read);
   if (!good) return failure(std::move(good.error()));
+  if (names) return FilterAsk{.pod = std::move(*pod), .names = std::move(*names), .objects = {}};
   return FilterAsk{.pod = std::move(*pod),
-                   .form = names ? NodeForm::kNames : NodeForm::kObjects,
-                   .nodes = std::move(names ? *names : *objects)};
+                   .form = NodeForm::kObjects,
+                   .names = std::move(*names_of_objects),
+                   .objects = std::move(objects)};
 }
 
 Result<BindAsk> Reader::bind(std::string body) {

@@ -80,14 +80,14 @@ void pinion_reads(benchmark::State& state, const std::string& body) {
   for (auto _ : state) {
     const auto ask = reader.filter(body);
     if (!ask) state.SkipWithError("not read");
-    benchmark::DoNotOptimize(ask->nodes.data());
+    benchmark::DoNotOptimize(ask->names.data());
   }
 }
 
 FilterAnswer half(const FilterAsk& ask) {
   FilterAnswer answer;
   answer.reasons = {kReason};
-  for (std::size_t i = 0; i < ask.nodes.size(); ++i) {
+  for (std::size_t i = 0; i < ask.names.size(); ++i) {
     if (i % 2 == 0) {
       answer.nodes.push_back(i);
     } else {

@@ -16,7 +16,7 @@ namespace wire = pinion::extender::wire;
 wire::FilterAnswer some_taken(const wire::FilterAsk& ask) {
   wire::FilterAnswer answer{
       .nodes = {}, .failed = {}, .unresolvable = {}, .reasons = {"why"}, .error = {}};
-  for (std::size_t i = 0; i < ask.nodes.size(); ++i) {
+  for (std::size_t i = 0; i < ask.names.size(); ++i) {
     if (i % 2 == 0) {
       answer.nodes.push_back(i);
     } else {
@@ -38,9 +38,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   if (ask->pod.uid.empty() || ask->pod.qos == pinion::engine::Qos::kUnknown) std::abort();
-  for (const wire::NodeAsk& node : ask->nodes) {
-    if (node.name.empty() || node.json.empty() != (ask->form == wire::NodeForm::kNames))
-      std::abort();
+  const bool whole = ask->form == wire::NodeForm::kObjects;
+  if (ask->objects.size() != (whole ? ask->names.size() : 0)) std::abort();
+  for (const auto name : ask->names) {
+    if (name.empty()) std::abort();
+  }
+  for (const wire::NodeObject& node : ask->objects) {
+    if (node.json.empty()) std::abort();
   }
   // simdjson does not look into what is skipped, so an echoed node may be as broken as it came.
   const bool sound = json::accept(text);

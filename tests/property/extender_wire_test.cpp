@@ -84,8 +84,8 @@ RC_GTEST_PROP(ExtenderWire, FilterAnswersSayWhatWasDecided, ()) {
   const auto ask = reader.filter(body);
   RC_ASSERT(ask.has_value());
   RC_ASSERT(ask->form == form);
-  RC_ASSERT(ask->nodes.size() == names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) RC_ASSERT(ask->nodes[i].name == names[i]);
+  RC_ASSERT(ask->names.size() == names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) RC_ASSERT(ask->names[i] == names[i]);
 
   const FilterAnswer answer = random_answer(names.size());
   const json written = json::parse(to_json(answer, *ask));

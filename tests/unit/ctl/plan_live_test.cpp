@@ -154,7 +154,7 @@ TEST(PlanAtExtender, GoesBesideTheScheduler) {
                              .kind = extender::wire::ContainerView::Kind::kMain,
                              .resources = {.requests = {.cpu_milli = 1000, .memory_bytes = 1},
                                            .limits = {.cpu_milli = 1000, .memory_bytes = 1}}}};
-      ask.nodes.emplace_back().name = "node-1";
+      ask.names = {"node-1"};
       EXPECT_FALSE(live.placing().filter(ask).nodes.empty());
     }
   });

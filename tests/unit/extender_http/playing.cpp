@@ -10,7 +10,7 @@ namespace pinion::extender {
 wire::FilterAnswer PlayedCallbacks::filter(const wire::FilterAsk& ask) {
   if (ask.pod.name == "throw") throw std::runtime_error("secret");
   wire::FilterAnswer answer;
-  if (!ask.nodes.empty()) answer.nodes = {0};
+  if (!ask.names.empty()) answer.nodes = {0};
   return answer;
 }
 

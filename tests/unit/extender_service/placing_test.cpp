@@ -69,13 +69,13 @@ class PlacingTest : public testing::Test {
   static wire::FilterAsk ask_of(const wire::PodSpecView& pod) {
     wire::FilterAsk ask;
     ask.pod = pod;
-    ask.nodes = {{.name = "a", .json = {}, .labels = {}}, {.name = "b", .json = {}, .labels = {}}};
+    ask.names = {"a", "b"};
     return ask;
   }
   std::string filtered(const wire::PodSpecView& pod) {
     const auto ask = ask_of(pod);
     std::string names;
-    for (const std::size_t node : placing_.filter(ask).nodes) names += ask.nodes[node].name;
+    for (const std::size_t node : placing_.filter(ask).nodes) names += ask.names[node];
     return names;
   }
   std::string bind(const wire::PodSpecView& pod, const std::string& node) {

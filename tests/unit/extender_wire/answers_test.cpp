@@ -15,8 +15,7 @@ namespace {
 
 FilterAsk three_names() {
   FilterAsk ask;
-  for (const char* name : {"a", "b", "c"})
-    ask.nodes.push_back({.name = name, .json = {}, .labels = {}});
+  ask.names = {"a", "b", "c"};
   return ask;
 }
 
@@ -42,7 +41,7 @@ TEST(Answers, FilterByObjectsEchoesThem) {
   const auto ask = reader.filter(text);
   ASSERT_TRUE(ask) << ask.error().text;
   FilterAnswer answer;
-  for (std::size_t i = 0; i < ask->nodes.size(); ++i) answer.nodes.push_back(i);
+  for (std::size_t i = 0; i < ask->names.size(); ++i) answer.nodes.push_back(i);
   const std::string json = to_json(answer, *ask);
   const std::string items = text.substr(text.find(R"("items":)"));
   EXPECT_THAT(json, testing::StartsWith(R"({"Nodes":{"metadata":{},)" +

@@ -14,12 +14,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> names(const FilterAsk& ask) {
-  std::vector<std::string> result;
-  for (const NodeAsk& node : ask.nodes) result.emplace_back(node.name);
-  return result;
-}
-
 // A body around a good pod.
 std::string body(const std::string& rest) {
   return R"({"Pod":{"metadata":{"name":"p","namespace":"n","uid":"u"}},)" + rest + "}";
@@ -33,7 +27,7 @@ TEST(Captured, FilterWithNames) {
   const auto ask = reader.filter(captured("filter_names"));
   ASSERT_TRUE(ask) << ask.error().text;
   EXPECT_EQ(ask->form, NodeForm::kNames);
-  EXPECT_THAT(names(*ask), ElementsAre("node-1", "node-2", "node-0"));
+  EXPECT_THAT(ask->names, ElementsAre("node-1", "node-2", "node-0"));
   PodSpecView pod;
   pod.uid = "7870bd56-ea79-4ce5-b63e-dc0fbed7f573";
   pod.name_space = "default";
@@ -53,7 +47,7 @@ TEST(Captured, FilterForANominatedNode) {
   const auto ask = reader.filter(captured("filter_nominated"));
   ASSERT_TRUE(ask) << ask.error().text;
   EXPECT_EQ(ask->pod.priority, 1000);
-  EXPECT_THAT(names(*ask), ElementsAre("node-1"));
+  EXPECT_THAT(ask->names, ElementsAre("node-1"));
 }
 
 TEST(Captured, FilterWithObjects) {
@@ -63,10 +57,11 @@ TEST(Captured, FilterWithObjects) {
   ASSERT_TRUE(ask) << ask.error().text;
   EXPECT_EQ(ask->form, NodeForm::kObjects);
   const auto items = nlohmann::json::parse(text)["Nodes"]["items"];
-  ASSERT_EQ(ask->nodes.size(), items.size());
+  ASSERT_EQ(ask->names.size(), items.size());
+  ASSERT_EQ(ask->objects.size(), items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const NodeAsk& node = ask->nodes[i];
-    EXPECT_EQ(node.name, items[i]["metadata"]["name"]);
+    const NodeObject& node = ask->objects[i];
+    EXPECT_EQ(ask->names[i], items[i]["metadata"]["name"]);
     EXPECT_EQ(nlohmann::json::parse(node.json), items[i]);
     EXPECT_NE(text.find(node.json), std::string::npos) << "not byte for byte";
     std::map<std::string, std::string> labels;
@@ -133,14 +128,14 @@ TEST(Reader, TakesKeysInAnyCase) {
       R"({"pod":{"METADATA":{"Name":"p","nameSpace":"n","UID":"u"}},"nodenames":["a"]})");
   ASSERT_TRUE(ask) << ask.error().text;
   EXPECT_EQ(ask->pod.name_space, "n");
-  EXPECT_THAT(names(*ask), ElementsAre("a"));
+  EXPECT_THAT(ask->names, ElementsAre("a"));
 }
 
 TEST(Reader, TakesEscapedKeysAndNames) {
   Reader reader;
   const auto ask = reader.filter(body(R"("\u004eodeNames":["\u00e4\n\"x\\"])"));
   ASSERT_TRUE(ask) << ask.error().text;
-  EXPECT_THAT(names(*ask), ElementsAre("\u00e4\n\"x\\"));
+  EXPECT_THAT(ask->names, ElementsAre("\u00e4\n\"x\\"));
 }
 
 TEST(Reader, PrefersNamesWhereBothAreThere) {
@@ -149,16 +144,16 @@ TEST(Reader, PrefersNamesWhereBothAreThere) {
       reader.filter(body(R"("NodeNames":["a"],"Nodes":{"items":[{"metadata":{"name":"b"}}]})"));
   ASSERT_TRUE(ask) << ask.error().text;
   EXPECT_EQ(ask->form, NodeForm::kNames);
-  EXPECT_THAT(names(*ask), ElementsAre("a"));
+  EXPECT_THAT(ask->names, ElementsAre("a"));
 }
 
 TEST(Reader, TakesNoNodes) {
   Reader reader;
-  EXPECT_TRUE(reader.filter(body(R"("NodeNames":[])"))->nodes.empty());
+  EXPECT_TRUE(reader.filter(body(R"("NodeNames":[])"))->names.empty());
   const auto ask = reader.filter(body(R"("NodeNames":null,"Nodes":{"items":null})"));
   ASSERT_TRUE(ask) << ask.error().text;
   EXPECT_EQ(ask->form, NodeForm::kObjects);
-  EXPECT_TRUE(ask->nodes.empty());
+  EXPECT_TRUE(ask->names.empty());
 }
 
 TEST(Reader, KeepsObjectsWithoutTheBlanksAround) {
@@ -168,10 +163,10 @@ TEST(Reader, KeepsObjectsWithoutTheBlanksAround) {
       "\n"
       R"({"spec":{"metadata":{"name":"no"}},"metadata":{"name":"b","labels":{"k":"v","":""}}}  ] } )"));
   ASSERT_TRUE(ask) << ask.error().text;
-  ASSERT_THAT(names(*ask), ElementsAre("a", "b"));
-  EXPECT_EQ(ask->nodes[0].json, R"({ "metadata" : { "name" : "a" } , "x":[1, 2] })");
-  EXPECT_THAT(ask->nodes[1].json, testing::EndsWith(R"("labels":{"k":"v","":""}}})"));
-  EXPECT_THAT(ask->nodes[1].labels, ElementsAre(Label{"k", "v"}, Label{"", ""}));
+  ASSERT_THAT(ask->names, ElementsAre("a", "b"));
+  EXPECT_EQ(ask->objects[0].json, R"({ "metadata" : { "name" : "a" } , "x":[1, 2] })");
+  EXPECT_THAT(ask->objects[1].json, testing::EndsWith(R"("labels":{"k":"v","":""}}})"));
+  EXPECT_THAT(ask->objects[1].labels, ElementsAre(Label{"k", "v"}, Label{"", ""}));
 }
 
 TEST(Reader, SkipsWhatIsDeep) {
@@ -179,7 +174,7 @@ TEST(Reader, SkipsWhatIsDeep) {
   Reader reader;
   const auto ask = reader.filter(body(R"("Other":)" + deep + R"(,"NodeNames":["a"])"));
   ASSERT_TRUE(ask) << ask.error().text;
-  EXPECT_THAT(names(*ask), ElementsAre("a"));
+  EXPECT_THAT(ask->names, ElementsAre("a"));
 }
 
 TEST(Reader, PrefersUidsWhereBothAreThere) {
