@@ -76,20 +76,20 @@ bool is_null(ondemand::value& value) {
   return value.is_null().get(null) == simdjson::SUCCESS && null;
 }
 
-Status read_string(std::string_view& to, ondemand::value value, const Where& at) {
+Status read_string(std::string_view& to, ondemand::value& value, const Where& at) {
   to = {};
   const auto code = value.get_string().get(to);
   return code == simdjson::SUCCESS ? Status() : unless_null(value, code, at, "not a string");
 }
 
-Status read_text(std::string& to, ondemand::value value, const Where& at) {
+Status read_text(std::string& to, ondemand::value& value, const Where& at) {
   std::string_view text;
   Status good = read_string(text, value, at);
   to = text;
   return good;
 }
 
-Status read_integer(std::int64_t& to, ondemand::value value, const Where& at) {
+Status read_integer(std::int64_t& to, ondemand::value& value, const Where& at) {
   to = 0;
   const auto code = value.get_int64().get(to);
   if (code == simdjson::SUCCESS) return {};
@@ -99,7 +99,7 @@ Status read_integer(std::int64_t& to, ondemand::value value, const Where& at) {
   return unless_null(value, code, at, expected);
 }
 
-Status read_bool(bool& to, ondemand::value value, const Where& at) {
+Status read_bool(bool& to, ondemand::value& value, const Where& at) {
   to = false;
   const auto code = value.get_bool().get(to);
   return code == simdjson::SUCCESS ? Status() : unless_null(value, code, at, "not a boolean");

@@ -58,11 +58,13 @@ class Where {
 // As Go matches a key to a field, for ASCII.
 [[nodiscard]] bool same_key(std::string_view key, std::string_view field);
 
+// Values are never copied on the way: that takes as long as reading a short text.
+//
 // Each leaves `to` at its own null for null: "", 0, false, nothing.
-Status read_string(std::string_view& to, ondemand::value value, const Where& at);
-Status read_text(std::string& to, ondemand::value value, const Where& at);
-Status read_integer(std::int64_t& to, ondemand::value value, const Where& at);
-Status read_bool(bool& to, ondemand::value value, const Where& at);
+Status read_string(std::string_view& to, ondemand::value& value, const Where& at);
+Status read_text(std::string& to, ondemand::value& value, const Where& at);
+Status read_integer(std::int64_t& to, ondemand::value& value, const Where& at);
+Status read_bool(bool& to, ondemand::value& value, const Where& at);
 
 [[nodiscard]] bool is_null(ondemand::value& value);
 
@@ -81,7 +83,7 @@ Status each_field(ondemand::object object, const Where& at, const Each& each) {
 
 // The same; none for null.
 template <class Each>
-Status each_field(ondemand::value value, const Where& at, const Each& each) {
+Status each_field(ondemand::value& value, const Where& at, const Each& each) {
   ondemand::object object;
   if (const auto code = value.get_object().get(object)) {
     if (code == simdjson::INCORRECT_TYPE && is_null(value)) return {};
@@ -92,7 +94,7 @@ Status each_field(ondemand::value value, const Where& at, const Each& each) {
 
 // each(value, where) for the items of an array; none for null.
 template <class Each>
-Status each_item(ondemand::value value, const Where& at, const Each& each) {
+Status each_item(ondemand::value& value, const Where& at, const Each& each) {
   ondemand::array array;
   if (const auto code = value.get_array().get(array)) {
     if (code == simdjson::INCORRECT_TYPE && is_null(value)) return {};

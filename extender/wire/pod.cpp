@@ -17,18 +17,18 @@ constexpr std::array<std::string_view, 5> kKeptPrefixes{
     "training.kubeflow.org/", "scheduling.x-k8s.io/"};
 
 // Labels or annotations.
-Status read_kept(std::map<std::string, std::string>& to, ondemand::value value, const Where& at) {
+Status read_kept(std::map<std::string, std::string>& to, ondemand::value& value, const Where& at) {
   to.clear();
-  return each_field(value, at, [&](std::string_view key, ondemand::value text) -> Status {
+  return each_field(value, at, [&](std::string_view key, ondemand::value& text) -> Status {
     if (!kept_key(key)) return {};
     return read_text(to[std::string(key)], text, Where::entry(at, key));
   });
 }
 
-Status read_owner(std::optional<Controller>& to, ondemand::value value, const Where& at) {
+Status read_owner(std::optional<Controller>& to, ondemand::value& value, const Where& at) {
   Controller owner;
   bool controls = false;
-  Status good = each_field(value, at, [&](std::string_view key, ondemand::value field) -> Status {
+  Status good = each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
     const Where here(at, key);
     if (same_key(key, "kind")) return read_text(owner.kind, field, here);
     if (same_key(key, "name")) return read_text(owner.name, field, here);
@@ -40,15 +40,15 @@ Status read_owner(std::optional<Controller>& to, ondemand::value value, const Wh
   return good;
 }
 
-Status read_owners(std::optional<Controller>& to, ondemand::value value, const Where& at) {
+Status read_owners(std::optional<Controller>& to, ondemand::value& value, const Where& at) {
   to.reset();
-  return each_item(value, at, [&](ondemand::value owner, const Where& here) {
+  return each_item(value, at, [&](ondemand::value& owner, const Where& here) {
     return read_owner(to, owner, here);
   });
 }
 
-Status read_metadata(PodSpecView& pod, ondemand::value value, const Where& at) {
-  return each_field(value, at, [&](std::string_view key, ondemand::value field) -> Status {
+Status read_metadata(PodSpecView& pod, ondemand::value& value, const Where& at) {
+  return each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
     const Where here(at, key);
     if (same_key(key, "name")) return read_text(pod.name, field, here);
     if (same_key(key, "namespace")) return read_text(pod.name_space, field, here);
@@ -67,7 +67,7 @@ Status read_metadata(PodSpecView& pod, ondemand::value value, const Where& at) {
 }
 
 // Quantities are strings; whoever writes JSON by hand writes numbers, which Go takes as well.
-Status read_quantity(std::optional<std::int64_t>& to, ondemand::value value, const Where& at,
+Status read_quantity(std::optional<std::int64_t>& to, ondemand::value& value, const Where& at,
                      Result<std::int64_t> (*parse)(std::string_view)) {
   to.reset();
   ondemand::json_type type{};
@@ -87,9 +87,9 @@ Status read_quantity(std::optional<std::int64_t>& to, ondemand::value value, con
   return {};
 }
 
-Status read_amounts(Amounts& to, ondemand::value value, const Where& at) {
+Status read_amounts(Amounts& to, ondemand::value& value, const Where& at) {
   to = {};
-  return each_field(value, at, [&](std::string_view key, ondemand::value amount) -> Status {
+  return each_field(value, at, [&](std::string_view key, ondemand::value& amount) -> Status {
     const Where here = Where::entry(at, key);
     if (key == "cpu") return read_quantity(to.cpu_milli, amount, here, milli_quantity);
     if (key == "memory") return read_quantity(to.memory_bytes, amount, here, whole_quantity);
@@ -97,9 +97,9 @@ Status read_amounts(Amounts& to, ondemand::value value, const Where& at) {
   });
 }
 
-Status read_resources(Resources& to, ondemand::value value, const Where& at) {
+Status read_resources(Resources& to, ondemand::value& value, const Where& at) {
   to = {};
-  return each_field(value, at, [&](std::string_view key, ondemand::value amounts) -> Status {
+  return each_field(value, at, [&](std::string_view key, ondemand::value& amounts) -> Status {
     const Where here(at, key);
     if (same_key(key, "requests")) return read_amounts(to.requests, amounts, here);
     if (same_key(key, "limits")) return read_amounts(to.limits, amounts, here);
@@ -107,14 +107,14 @@ Status read_resources(Resources& to, ondemand::value value, const Where& at) {
   });
 }
 
-Status read_pod_level(std::optional<Resources>& to, ondemand::value value, const Where& at) {
+Status read_pod_level(std::optional<Resources>& to, ondemand::value& value, const Where& at) {
   to.reset();
   if (is_null(value)) return {};
   return read_resources(to.emplace(), value, at);
 }
 
-Status read_container(ContainerView& container, ondemand::value value, const Where& at) {
-  Status good = each_field(value, at, [&](std::string_view key, ondemand::value field) -> Status {
+Status read_container(ContainerView& container, ondemand::value& value, const Where& at) {
+  Status good = each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
     const Where here(at, key);
     if (same_key(key, "name")) return read_text(container.name, field, here);
     if (same_key(key, "resources")) return read_resources(container.resources, field, here);
@@ -131,15 +131,15 @@ Status read_container(ContainerView& container, ondemand::value value, const Whe
 }
 
 Status read_containers(std::vector<ContainerView>& to, ContainerView::Kind kind,
-                       ondemand::value value, const Where& at) {
+                       ondemand::value& value, const Where& at) {
   to.clear();
-  return each_item(value, at, [&](ondemand::value container, const Where& here) {
+  return each_item(value, at, [&](ondemand::value& container, const Where& here) {
     to.push_back({.name = {}, .kind = kind, .resources = {}});
     return read_container(to.back(), container, here);
   });
 }
 
-Status read_priority(std::int32_t& to, ondemand::value value, const Where& at) {
+Status read_priority(std::int32_t& to, ondemand::value& value, const Where& at) {
   std::int64_t wide = 0;
   if (Status good = read_integer(wide, value, at); !good) return good;
   if (!std::in_range<std::int32_t>(wide)) return at.fail("not an integer of 32 bits");
@@ -147,11 +147,11 @@ Status read_priority(std::int32_t& to, ondemand::value value, const Where& at) {
   return {};
 }
 
-Status read_spec(PodSpecView& pod, ondemand::value value, const Where& at) {
+Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
   using Kind = ContainerView::Kind;
   pod.containers.clear();
   std::vector<ContainerView> mains;
-  Status good = each_field(value, at, [&](std::string_view key, ondemand::value field) -> Status {
+  Status good = each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
     const Where here(at, key);
     if (same_key(key, "initContainers")) {
       return read_containers(pod.containers, Kind::kInit, field, here);
@@ -168,7 +168,7 @@ Status read_spec(PodSpecView& pod, ondemand::value value, const Where& at) {
 }
 
 // The class as the API server has written it down, for it never changes.
-Status read_qos(std::optional<engine::Qos>& to, ondemand::value value, const Where& at) {
+Status read_qos(std::optional<engine::Qos>& to, ondemand::value& value, const Where& at) {
   std::string_view name;
   Status good = read_string(name, value, at);
   to.reset();
@@ -192,7 +192,7 @@ template <class Json>
 Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
   pod = {};
   std::optional<engine::Qos> stated;
-  const auto read_status = [&](std::string_view key, ondemand::value field,
+  const auto read_status = [&](std::string_view key, ondemand::value& field,
                                const Where& here) -> Status {
     if (same_key(key, "phase")) return read_text(pod.phase, field, Where(here, key));
     if (same_key(key, "qosClass")) return read_qos(stated, field, Where(here, key));
@@ -201,12 +201,12 @@ Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
     }
     return {};
   };
-  Status good = each_field(json, at, [&](std::string_view key, ondemand::value part) -> Status {
+  Status good = each_field(json, at, [&](std::string_view key, ondemand::value& part) -> Status {
     const Where here(at, key);
     if (same_key(key, "metadata")) return read_metadata(pod, part, here);
     if (same_key(key, "spec")) return read_spec(pod, part, here);
     if (!same_key(key, "status")) return {};
-    return each_field(part, here, [&](std::string_view name, ondemand::value field) {
+    return each_field(part, here, [&](std::string_view name, ondemand::value& field) {
       return read_status(name, field, here);
     });
   });
@@ -222,7 +222,7 @@ bool kept_key(std::string_view key) {
                      [&](std::string_view prefix) { return key.starts_with(prefix); });
 }
 
-Status read_pod(PodSpecView& pod, ondemand::value value, const Where& at) {
+Status read_pod(PodSpecView& pod, ondemand::value& value, const Where& at) {
   return read_whole_pod(pod, value, at);
 }
 
@@ -230,12 +230,12 @@ Status read_pod(PodSpecView& pod, ondemand::object object, const Where& at) {
   return read_whole_pod(pod, object, at);
 }
 
-Status read_pod_uid(std::string& uid, ondemand::value value, const Where& at) {
+Status read_pod_uid(std::string& uid, ondemand::value& value, const Where& at) {
   uid.clear();
-  Status good = each_field(value, at, [&](std::string_view key, ondemand::value part) -> Status {
+  Status good = each_field(value, at, [&](std::string_view key, ondemand::value& part) -> Status {
     if (!same_key(key, "metadata")) return {};
     const Where metadata(at, key);
-    return each_field(part, metadata, [&](std::string_view name, ondemand::value field) -> Status {
+    return each_field(part, metadata, [&](std::string_view name, ondemand::value& field) -> Status {
       return same_key(name, "uid") ? read_text(uid, field, Where(metadata, name)) : Status();
     });
   });

@@ -41,17 +41,17 @@ Status missing_if_empty(const std::string& text, const Where& root, std::string_
   return text.empty() ? Status(Where(root, field).fail("missing")) : Status();
 }
 
-Status read_labels(std::vector<Label>& to, ondemand::value value, const Where& at) {
+Status read_labels(std::vector<Label>& to, ondemand::value& value, const Where& at) {
   to.clear();
-  return each_field(value, at, [&](std::string_view key, ondemand::value text) {
+  return each_field(value, at, [&](std::string_view key, ondemand::value& text) {
     return read_string(to.emplace_back(Label{.name = key, .value = {}}).value, text,
                        Where::entry(at, key));
   });
 }
 
-Status read_node_metadata(std::string_view& name, NodeObject& node, ondemand::value value,
+Status read_node_metadata(std::string_view& name, NodeObject& node, ondemand::value& value,
                           const Where& at) {
-  return each_field(value, at, [&](std::string_view key, ondemand::value field) -> Status {
+  return each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
     if (same_key(key, "name")) return read_string(name, field, Where(at, key));
     if (same_key(key, "labels")) return read_labels(node.labels, field, Where(at, key));
     return {};
@@ -62,13 +62,14 @@ std::string_view without_blanks_behind(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
 }
 
-Status read_node(std::string_view& name, NodeObject& node, ondemand::value value, const Where& at) {
+Status read_node(std::string_view& name, NodeObject& node, ondemand::value& value,
+                 const Where& at) {
   ondemand::object object;
   if (const auto code = value.get_object().get(object)) return at.refuse(code, "not an object");
   if (const auto code = object.raw_json().get(node.json)) return at.broken(code);
   node.json = without_blanks_behind(node.json);
   if (const auto code = object.reset().error()) return at.broken(code);
-  Status good = each_field(object, at, [&](std::string_view key, ondemand::value field) -> Status {
+  Status good = each_field(object, at, [&](std::string_view key, ondemand::value& field) -> Status {
     return same_key(key, "metadata") ? read_node_metadata(name, node, field, Where(at, key))
                                      : Status();
   });
@@ -78,27 +79,27 @@ Status read_node(std::string_view& name, NodeObject& node, ondemand::value value
 
 using Names = std::optional<std::vector<std::string_view>>;  // nothing: null
 
-Status read_nodes(Names& names, std::vector<NodeObject>& objects, ondemand::value value,
+Status read_nodes(Names& names, std::vector<NodeObject>& objects, ondemand::value& value,
                   const Where& at) {
   names.reset();
   objects.clear();
   if (is_null(value)) return {};
   names.emplace();
-  return each_field(value, at, [&](std::string_view key, ondemand::value items) -> Status {
+  return each_field(value, at, [&](std::string_view key, ondemand::value& items) -> Status {
     if (!same_key(key, "items")) return {};
     names->clear();
     objects.clear();
-    return each_item(items, Where(at, key), [&](ondemand::value node, const Where& here) {
+    return each_item(items, Where(at, key), [&](ondemand::value& node, const Where& here) {
       return read_node(names->emplace_back(), objects.emplace_back(), node, here);
     });
   });
 }
 
-Status read_names(Names& to, ondemand::value value, const Where& at) {
+Status read_names(Names& to, ondemand::value& value, const Where& at) {
   to.reset();
   if (is_null(value)) return {};
   to.emplace();
-  return each_item(value, at, [&](ondemand::value name, const Where& here) -> Status {
+  return each_item(value, at, [&](ondemand::value& name, const Where& here) -> Status {
     std::string_view& text = to->emplace_back();
     if (Status good = read_string(text, name, here); !good) return good;
     return text.empty() ? Status(here.fail("empty")) : Status();
@@ -106,22 +107,22 @@ Status read_names(Names& to, ondemand::value value, const Where& at) {
 }
 
 // {"UID": "..."}, or a pod.
-Status read_victim(std::string& uid, ondemand::value value, const Where& at, bool object) {
+Status read_victim(std::string& uid, ondemand::value& value, const Where& at, bool object) {
   if (object) return read_pod_uid(uid, value, at);
-  Status good = each_field(value, at, [&](std::string_view key, ondemand::value field) -> Status {
+  Status good = each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
     return same_key(key, "UID") ? read_text(uid, field, Where(at, key)) : Status();
   });
   if (good && uid.empty()) return Where(at, "UID").fail("missing");
   return good;
 }
 
-Status read_victims(Victims& to, ondemand::value value, const Where& at, bool objects) {
-  return each_field(value, at, [&](std::string_view key, ondemand::value field) -> Status {
+Status read_victims(Victims& to, ondemand::value& value, const Where& at, bool objects) {
+  return each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
     const Where here(at, key);
     if (same_key(key, "NumPDBViolations")) return read_integer(to.pdb_violations, field, here);
     if (!same_key(key, "Pods")) return {};
     to.uids.clear();
-    return each_item(field, here, [&](ondemand::value pod, const Where& place) {
+    return each_item(field, here, [&](ondemand::value& pod, const Where& place) {
       return read_victim(to.uids.emplace_back(), pod, place, objects);
     });
   });
@@ -129,19 +130,19 @@ Status read_victims(Victims& to, ondemand::value value, const Where& at, bool ob
 
 using VictimsByNode = std::optional<std::vector<Victims>>;  // nothing: null
 
-Status read_victims_by_node(VictimsByNode& to, ondemand::value value, const Where& at,
+Status read_victims_by_node(VictimsByNode& to, ondemand::value& value, const Where& at,
                             bool objects) {
   to.reset();
   if (is_null(value)) return {};
   to.emplace();
-  return each_field(value, at, [&](std::string_view node, ondemand::value victims) {
+  return each_field(value, at, [&](std::string_view node, ondemand::value& victims) {
     to->push_back({.node = std::string(node), .uids = {}, .pdb_violations = 0});
     return read_victims(to->back(), victims, Where::entry(at, node), objects);
   });
 }
 
 // The pod of a call: it must be there.
-Status read_the_pod(std::optional<PodSpecView>& to, ondemand::value value, const Where& at) {
+Status read_the_pod(std::optional<PodSpecView>& to, ondemand::value& value, const Where& at) {
   to.reset();
   if (is_null(value)) return {};
   return read_pod(to.emplace(), value, at);
@@ -161,7 +162,7 @@ Result<FilterAsk> Reader::filter(std::string body) {
   std::vector<NodeObject> objects;
   const auto read = [&](ondemand::object object, const Where& root) -> Status {
     Status good =
-        each_field(object, root, [&](std::string_view key, ondemand::value field) -> Status {
+        each_field(object, root, [&](std::string_view key, ondemand::value& field) -> Status {
           const Where here(root, key);
           if (same_key(key, "Pod")) return read_the_pod(pod, field, here);
           if (same_key(key, "NodeNames")) return read_names(names, field, here);
@@ -185,7 +186,7 @@ Result<BindAsk> Reader::bind(std::string body) {
   BindAsk ask;
   const auto read = [&](ondemand::object object, const Where& root) -> Status {
     Status good =
-        each_field(object, root, [&](std::string_view key, ondemand::value field) -> Status {
+        each_field(object, root, [&](std::string_view key, ondemand::value& field) -> Status {
           const Where here(root, key);
           if (same_key(key, "PodName")) return read_text(ask.pod_name, field, here);
           if (same_key(key, "PodNamespace")) return read_text(ask.pod_namespace, field, here);
@@ -210,7 +211,7 @@ Result<PreemptAsk> Reader::preempt(std::string body) {
   VictimsByNode objects;
   const auto read = [&](ondemand::object object, const Where& root) -> Status {
     Status good =
-        each_field(object, root, [&](std::string_view key, ondemand::value field) -> Status {
+        each_field(object, root, [&](std::string_view key, ondemand::value& field) -> Status {
           const Where here(root, key);
           if (same_key(key, "Pod")) return read_the_pod(pod, field, here);
           if (same_key(key, "NodeNameToMetaVictims")) {
