@@ -81,6 +81,7 @@ TEST(Answers, AreValidUtf8) {
     return nlohmann::json::parse(to_json(BindAnswer{text}))["Error"].get<std::string>();
   };
   EXPECT_EQ(error(std::string("\0\x01\n\t\x7f", 5)), std::string("\0\x01\n\t\x7f", 5));
+  for (char c = 0; c < 0x7F; ++c) EXPECT_EQ(error({'a', c, 'z'}), (std::string{'a', c, 'z'}));
   EXPECT_EQ(error("\u00e9\U0001F600"), "\u00e9\U0001F600");
   EXPECT_EQ(error("a\xFFz"), "a\uFFFDz");
   EXPECT_EQ(error("a\xC3"), "a\uFFFD");
