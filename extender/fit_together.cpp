@@ -1,15 +1,12 @@
 #include "extender/fit_together.h"
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 #include <utility>
 
 namespace pinion::extender {
 namespace {
 
-// One request as large as all of them: what it needs of one domain is there for each after the
-// others, wherever those go. nullopt: they differ in more than their size.
 std::optional<topology::Request> as_one(const std::vector<topology::Request>& requests) {
   topology::Request whole = requests.front();
   const auto kind = [](const topology::Request& one) {
@@ -37,15 +34,19 @@ bool grants_all(const FleetNode& node, topology::Ledger ledger,
   });
 }
 
-bool fits_together(const Fleet& fleet, NodeIndex node,
-                   const std::vector<topology::Request>& requests) {
-  if (requests.size() == 1) return fleet.fits(node, requests.front());
-  const FleetNode& there = fleet.node(node);
-  if (there.stale) return false;
-  const auto surely = [&](const auto& request) { return fleet.surely_fits(node, request); };
-  const auto whole = as_one(requests);
-  if (whole && surely(*whole) && std::all_of(requests.begin(), requests.end(), surely)) return true;
-  return grants_all(there, there.ledger, requests);
+Together::Together(const Fleet& fleet, const std::vector<topology::Request>& requests)
+    : fleet_(fleet), requests_(requests), whole_(as_one(requests)) {}
+
+bool Together::fit(NodeIndex node) const {
+  if (requests_.size() == 1) return fleet_.fits(node, requests_.front());
+  const auto may = [&](const auto& request) { return fleet_.may_fit(node, request); };
+  const auto surely = [&](const auto& request) { return fleet_.surely_fits(node, request); };
+  if (!std::all_of(requests_.begin(), requests_.end(), may)) return false;
+  if (whole_ && surely(*whole_) && std::all_of(requests_.begin(), requests_.end(), surely)) {
+    return true;
+  }
+  const FleetNode& there = fleet_.node(node);
+  return grants_all(there, there.ledger, requests_);
 }
 
 }  // namespace pinion::extender

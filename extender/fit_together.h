@@ -1,6 +1,7 @@
 // Several containers of one pod on one node, each beside the others.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "extender/fleet.h"
@@ -11,9 +12,22 @@ namespace pinion::extender {
 [[nodiscard]] bool grants_all(const FleetNode& node, topology::Ledger ledger,
                               const std::vector<topology::Request>& requests);
 
-// Whether the node would take all of them now; never a stale one. Precondition: one or more, and an
-// index below the fleet's size.
-[[nodiscard]] bool fits_together(const Fleet& fleet, NodeIndex node,
-                                 const std::vector<topology::Request>& requests);
+// For many nodes in turn.
+class Together {
+ public:
+  // Both must outlive it. Precondition: one request or more.
+  Together(const Fleet& fleet, const std::vector<topology::Request>& requests);
+
+  // Whether the node would take all of them now; never a stale one. Precondition: an index below
+  // the fleet's size.
+  [[nodiscard]] bool fit(NodeIndex node) const;
+
+ private:
+  const Fleet& fleet_;
+  const std::vector<topology::Request>& requests_;
+  // One request as large as all of them: what it needs of one domain is there for each after the
+  // others, wherever those go. nullopt: they differ in more than their size.
+  std::optional<topology::Request> whole_;
+};
 
 }  // namespace pinion::extender

@@ -172,18 +172,19 @@ void Desk::filter_single(const Demand& demand, const std::vector<NodeIndex>& nod
                   {.text = "no Pinion agent speaks for the node", .hopeless = true},
                   {.text = "the node's Pinion agent is silent", .hopeless = true}};
   enum : std::uint8_t { kFull = 1, kSmall, kNoAgent, kSilent };
-  const auto& requests = demand.requests;
+  const Together together(fleet_, demand.requests);
+  const auto why_not = [&](NodeIndex node) {
+    if (fleet_.node(node).stale) return kSilent;
+    const bool ever =
+        std::all_of(demand.requests.begin(), demand.requests.end(),
+                    [&](const auto& request) { return fleet_.fits_idle(node, request); });
+    return ever ? kFull : kSmall;
+  };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const NodeIndex node = nodes[i];
-    if (node < 0) {
+    if (nodes[i] < 0) {
       answer.verdict[i] = kNoAgent;
-    } else if (fleet_.node(node).stale) {
-      answer.verdict[i] = kSilent;
-    } else if (!fleet_.may_fit(node, requests.front()) || !fits_together(fleet_, node, requests)) {
-      const bool ever = std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
-        return fleet_.fits_idle(node, request);
-      });
-      answer.verdict[i] = ever ? kFull : kSmall;
+    } else if (!together.fit(nodes[i])) {
+      answer.verdict[i] = why_not(nodes[i]);
     }
   }
 }
@@ -468,9 +469,9 @@ void Desk::lost(std::string_view node) {
 bool Desk::fits_somewhere(const Demand& demand) const {
   if (demand.kind == Demand::Kind::kMember) return gangs_.would_fit(demand.gang);
   if (demand.requests.size() == 1) return fleet_.best_node(demand.requests.front()) >= 0;
+  const Together together(fleet_, demand.requests);
   for (NodeIndex node = 0; node < fleet_.size(); ++node) {
-    if (!fleet_.node(node).name.empty() && fits_together(fleet_, node, demand.requests))
-      return true;
+    if (together.fit(node)) return true;
   }
   return false;
 }

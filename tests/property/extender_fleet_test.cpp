@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "extender/fit_together.h"
 #include "tests/property/extender_gen.h"
 
 namespace pinion::extender {
@@ -56,6 +57,29 @@ RC_GTEST_PROP(Fleet, TheIndexFindsWhatAScanFinds, ()) {
       RC_ASSERT(score >= 0 && score <= 10);
     }
     if (best >= 0) RC_ASSERT(bool(fleet.promise(best, request, 100)));
+  }
+}
+
+// The containers of a pod: mostly of one kind, at times of any.
+RC_GTEST_PROP(Fleet, ContainersFitTogetherAsTheyArePlanned, ()) {
+  Fleet fleet;
+  random_fleet(fleet);
+  const topology::Topology any = topology::random_machine();
+  std::vector<Request> requests(1 + static_cast<std::size_t>(pick_below(3)));
+  const Request first = topology::random_request(any, "");
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Request other = topology::random_request(any, "");
+    requests[i] = one_in(4) ? other : first;
+    requests[i].id = std::to_string(i);
+    requests[i].cpus = other.cpus;
+    requests[i].memory = other.memory;
+  }
+  const Together together(fleet, requests);
+  for (const auto& [name, index] : fleet.by_name()) {
+    const FleetNode& node = fleet.node(index);
+    const bool fits = together.fit(index);
+    RC_ASSERT(fits == (!node.stale && grants_all(node, node.ledger, requests)));
+    RC_CLASSIFY(fits && requests.size() > 1, "together");
   }
 }
 
