@@ -25,9 +25,13 @@ class Together {
  private:
   const Fleet& fleet_;
   const std::vector<topology::Request>& requests_;
+  [[nodiscard]] bool spread(const topology::Holes& holes) const;
+  [[nodiscard]] bool needs_one_domain(const topology::Holes& holes) const;
+
   // One request as large as all of them: what it needs of one domain is there for each after the
   // others, wherever those go. nullopt: they differ in more than their size.
   std::optional<topology::Request> whole_;
+  topology::Request least_;  // that one of them asks for
 };
 
 }  // namespace pinion::extender

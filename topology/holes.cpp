@@ -146,6 +146,12 @@ std::optional<bool> would_grant(const Holes& holes, const Request& request) {
   return elsewhere ? std::nullopt : std::optional(false);
 }
 
+int rooms(const Holes& holes, const Request& request) {
+  const std::vector<Hole>& all = holes.of(request.align);
+  return static_cast<int>(std::count_if(all.begin(), all.end(),
+                                        [&](const Hole& hole) { return has_room(hole, request); }));
+}
+
 int take(Holes& holes, const Request& request, int wanted) {
   if (request.cpus < 1 || request.cpus > CpuSet::kCapacity) return 0;
   if (!whole_cores(holes, request)) return 0;

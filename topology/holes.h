@@ -47,6 +47,9 @@ struct Holes {
 // device or isolated CPUs asked for, cores of different sizes, the machine's last CPUs).
 [[nodiscard]] std::optional<bool> would_grant(const Holes& holes, const Request& request);
 
+// How many domains of the asked alignment have its CPUs and its memory now.
+[[nodiscard]] int rooms(const Holes& holes, const Request& request);
+
 // Takes up to `wanted` containers like this one out of the holes of the asked alignment, tightest
 // hole first, and returns how many. Exact for required alignments to an L3 domain or a NUMA node
 // where would_grant() is in no doubt about the last of them, else an upper bound. Domains of other

@@ -133,9 +133,10 @@ std::string body_of(const json& pod, const json& names) {
 }
 
 // Filter with so many names, then prioritize with those that it left, as the scheduler does.
-void single(benchmark::State& state, const std::vector<int>& containers) {
+void single(benchmark::State& state, const std::vector<int>& containers,
+            const json& annotations = json::object()) {
   Service& it = service(0);
-  const json asked = new_pod(containers, json::object());
+  const json asked = new_pod(containers, annotations);
   const std::string body = body_of(asked, names(static_cast<int>(state.range(0))));
   const json answer = json::parse(it.filter(body));
   const json& left = answer["NodeNames"];
@@ -177,6 +178,16 @@ void single_with_two_containers(benchmark::State& state) {
   single(state, {8, 4});
 }
 BENCHMARK(single_with_two_containers)
+    ->Arg(5000)
+    ->Arg(500)
+    ->MinTime(1)
+    ->Unit(benchmark::kMicrosecond);
+
+// Most nodes have no NUMA node with room for both.
+void single_with_two_that_stay_in_numa_nodes(benchmark::State& state) {
+  single(state, {20, 20}, {{"pinion.dev/strength", "required"}});
+}
+BENCHMARK(single_with_two_that_stay_in_numa_nodes)
     ->Arg(5000)
     ->Arg(500)
     ->MinTime(1)
