@@ -9,5 +9,5 @@ pinion_program(extender_calls_bench
   LINK extender_service test_support nlohmann_json::nlohmann_json benchmark::benchmark)
 
 pinion_program(pinion-streams-bench
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/streams_bench.cpp
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/streams_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/streams_player.cpp
   LINK extender_agents extender_desk extender_kube agent_api test_support CLI11::CLI11)

@@ -1,8 +1,9 @@
 // What thousands of agents' streams cost the extender: the product's streams and desk in this
-// process, the agents' side in another one, which plays all of them with one server of the product
-// on as many connections.
+// process, the agents' side in another one, which plays all of them with one server on as many
+// connections.
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,13 +20,12 @@
 #include <set>
 #include <thread>
 
-#include "agent/api/server.h"
 #include "base/open_files.h"
 #include "extender/agents/agents.h"
 #include "extender/desk/desk.h"
 #include "extender/kube/known_objects.h"
+#include "tests/bench/streams_player.h"
 #include "tests/support/tree.h"
-#include "tests/unit/api/samples.h"
 
 namespace pinion {
 namespace {
@@ -35,58 +35,10 @@ using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
 struct Load {
-  int agents = 5000;
-  int containers = 8;  // ranks with cores of their own on each node, of 8 CPUs each
-  int watch_s = 20;    // in which nothing but rates changes
-  int pods = 8;        // of 4 CPUs on each node, bound and not yet reported
+  bench::PlayedAgents played;
+  int watch_s = 20;  // in which nothing but rates changes
+  int pods = 8;      // of 4 CPUs on each node, bound and not yet reported
 };
-
-// --- the agents' side
-
-topology::Topology node_of_128_cpus() {
-  return test_support::machine({.packages = 2, .l3s_per_node = 8, .cores_per_l3 = 8});
-}
-
-// Serves until it is killed. One node's picture serves all, each with a stream of its own; all that
-// was measured changes every second, and the placement when a line comes from `orders`.
-bool play_agents(const std::string& socket, const Load& load, int orders) {
-  agent::Published<agent::NodeView> views;
-  agent::Published<metrics::Sample> samples;
-  agent::NodeView view = agent::api::empty_view(node_of_128_cpus());
-  std::vector<std::string> ids;
-  for (int i = 0; i < load.containers; ++i) {
-    ids.push_back("c" + std::to_string(i));
-    if (!agent::api::place(view, agent::api::request(ids.back(), 8))) return false;
-  }
-  agent::api::ApiOptions options;
-  options.listen = "unix:" + socket;
-  options.name = {"node", "1", "instance"};
-  options.watch.most = static_cast<std::size_t>(load.agents);
-  views.publish(std::make_shared<const agent::NodeView>(view));
-  const auto server = agent::api::ApiServer::start(options, views, samples);
-  if (!server) {
-    std::fprintf(stderr, "%s\n", server.error().text.c_str());
-    return false;
-  }
-  std::thread changes([&] {
-    for (char order = 0; read(orders, &order, 1) == 1;) {
-      ++view.generation;
-      views.publish(std::make_shared<const agent::NodeView>(view));
-    }
-  });
-  for (std::uint64_t pass = 1;; ++pass) {
-    std::vector<metrics::ContainerFigures> figures;
-    for (const std::string& id : ids) {
-      figures.push_back(agent::api::figures(id));
-      figures.back().rates.l3_misses_per_second = 1e6 * static_cast<double>(pass);
-    }
-    samples.publish(
-        std::make_shared<const metrics::Sample>(agent::api::sample(pass, std::move(figures))));
-    std::this_thread::sleep_for(seconds(1));
-  }
-}
-
-// --- the extender's side
 
 class Listener : public extender::AgentSink {
  public:
@@ -140,13 +92,13 @@ class Listener : public extender::AgentSink {
 // Pods on the nodes, as the API server's list tells them: each is known to the watch and the desk,
 // and its cores are promised.
 bool tell_pods(const Load& load, Listener& listener, kube::KnownObjects& known) {
-  for (int i = 0; i < load.agents * load.pods; ++i) {
+  for (int i = 0; i < load.played.agents * load.pods; ++i) {
     extender::Pod pod;
     pod.uid = "7870bd56-ea79-4ce5-b63e-" + std::to_string(100'000'000'000 + i);
     pod.name_space = "default";
     pod.name = "solver-worker-" + std::to_string(i);
     pod.qos = engine::Qos::kGuaranteed;
-    pod.node = "node-" + std::to_string(i % load.agents);
+    pod.node = "node-" + std::to_string(i % load.played.agents);
     pod.containers = {{.name = "rank", .milli_cpus = 4000, .memory = 1 << 20}};
     known.seen({{"metadata",
                  {{"namespace", pod.name_space},
@@ -242,32 +194,36 @@ bool ended_well(pid_t child) {
 }
 
 int compare(const Load& load) {
-  const auto needed = static_cast<std::uint64_t>(load.agents) + 100;
+  const auto needed = static_cast<std::uint64_t>(load.played.agents) + 100;
   if (const auto files = allow_open_files(needed); !files || files->soft < needed) {
-    std::fprintf(stderr, "%d streams need as many open files, the limit is %s\n", load.agents,
+    std::fprintf(stderr, "%d streams need as many open files, the limit is %s\n",
+                 load.played.agents,
                  files ? std::to_string(files->hard).c_str() : files.error().text.c_str());
     return 1;
   }
   const test_support::TempDir folder;
   const std::string socket = folder.path() / "agent.sock";
-  std::array<int, 2> orders{};
-  if (pipe(orders.data()) != 0) return 1;
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0) return 1;
+  const int orders = ends[0];
   const pid_t player = fork_to([&] {
-    close(orders[1]);
-    return play_agents(socket, load, orders[0]);
+    close(orders);
+    return bench::play_agents(socket, load.played, ends[1]);
   });
-  close(orders[0]);
+  close(ends[1]);
   std::vector<extender::AgentAddress> agents;
-  for (int i = 0; i < load.agents; ++i) {
+  for (int i = 0; i < load.played.agents; ++i) {
     agents.push_back({.node = "node-" + std::to_string(i), .address = "unix:" + socket});
   }
-  bool good = true;
+  char serving = 0;
+  bool good = read(orders, &serving, 1) == 1;
   for (const milliseconds rates : {milliseconds(10'000), milliseconds(1000)}) {
-    std::printf("%d agents of 128 CPUs and %d ranks, rates every %lld s:\n", load.agents,
-                load.containers, static_cast<long long>(rates.count() / 1000));
+    std::printf("%d agents of 128 CPUs and %d ranks, kinds of machines %d, rates every %lld s:\n",
+                load.played.agents, load.played.containers, load.played.kinds,
+                static_cast<long long>(rates.count() / 1000));
     // In a process of its own, so that its memory is its own.
     good = good && ended_well(fork_to([&] {
-             return measure(load, agents, rates, [&] { return write(orders[1], "x", 1) == 1; });
+             return measure(load, agents, rates, [&] { return write(orders, "x", 1) == 1; });
            }));
   }
   kill(player, SIGKILL);
@@ -282,8 +238,9 @@ int compare(const Load& load) {
 int main(int argc, char** argv) {
   CLI::App app("the cost of a stream from each of thousands of agents");
   pinion::Load load;
-  app.add_option("--agents", load.agents, "streams [5000]");
-  app.add_option("--containers", load.containers, "ranks of 8 CPUs on each node [8]");
+  app.add_option("--agents", load.played.agents, "streams [5000]");
+  app.add_option("--containers", load.played.containers, "ranks of 8 CPUs on each node [8]");
+  app.add_option("--kinds", load.played.kinds, "of machines, all with other containers [1]");
   app.add_option("--seconds", load.watch_s, "for which it watches [20]");
   app.add_option("--pods", load.pods, "of 4 CPUs on each node, told by the API server [8]");
   CLI11_PARSE(app, argc, argv);
