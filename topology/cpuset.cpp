@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 
 namespace pinion::topology {
@@ -113,39 +114,43 @@ std::string IdSet<Tag, Capacity>::to_string() const {
 }
 
 template <class Tag, int Capacity>
+void IdSet<Tag, Capacity>::grow(std::size_t words) {
+  if (words > this->words()) high_.resize(words - low_.size());
+}
+
+template <class Tag, int Capacity>
 void IdSet<Tag, Capacity>::add(int id) {
-  words_.at(word(id)) |= std::uint64_t{1} << bit(id);
-  used_ = std::max(used_, word(id) + 1);
+  if (id < 0 || id >= Capacity) std::abort();
+  grow(word(id) + 1);
+  at(word(id)) |= std::uint64_t{1} << bit(id);
 }
 
 template <class Tag, int Capacity>
 void IdSet<Tag, Capacity>::remove(int id) {
-  if (id < 0 || id >= Capacity) return;
-  words_[word(id)] &= ~(std::uint64_t{1} << bit(id));
+  if (!contains(id)) return;
+  at(word(id)) &= ~(std::uint64_t{1} << bit(id));
 }
 
 template <class Tag, int Capacity>
 bool IdSet<Tag, Capacity>::empty() const {
-  return std::all_of(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(used_),
-                     [](auto w) { return w == 0; });
+  return next(0) < 0;
 }
 
 template <class Tag, int Capacity>
 int IdSet<Tag, Capacity>::count() const {
   int total = 0;
-  for (std::size_t i = 0; i < used_; ++i) total += std::popcount(words_[i]);
+  for (std::size_t i = 0; i < words(); ++i) total += std::popcount(at(i));
   return total;
 }
 
 template <class Tag, int Capacity>
 int IdSet<Tag, Capacity>::next(int from) const {
   if (from < 0) from = 0;
-  if (from >= Capacity) return -1;
-  std::uint64_t masked = words_[word(from)] & (~std::uint64_t{0} << bit(from));
+  std::uint64_t masked = at(word(from)) & (~std::uint64_t{0} << bit(from));
   for (std::size_t i = word(from);;) {
     if (masked != 0) return static_cast<int>(i * 64) + std::countr_zero(masked);
-    if (++i >= used_) return -1;
-    masked = words_[i];
+    if (++i >= words()) return -1;
+    masked = at(i);
   }
 }
 
@@ -158,16 +163,16 @@ IdSet<Tag, Capacity> IdSet<Tag, Capacity>::lowest(int n) const {
 
 template <class Tag, int Capacity>
 bool IdSet<Tag, Capacity>::intersects(const IdSet& other) const {
-  for (std::size_t i = 0; i < std::min(used_, other.used_); ++i) {
-    if ((words_[i] & other.words_[i]) != 0) return true;
+  for (std::size_t i = 0; i < std::min(words(), other.words()); ++i) {
+    if ((at(i) & other.at(i)) != 0) return true;
   }
   return false;
 }
 
 template <class Tag, int Capacity>
 bool IdSet<Tag, Capacity>::is_subset_of(const IdSet& other) const {
-  for (std::size_t i = 0; i < used_; ++i) {
-    if ((words_[i] & ~other.words_[i]) != 0) return false;
+  for (std::size_t i = 0; i < words(); ++i) {
+    if ((at(i) & ~other.at(i)) != 0) return false;
   }
   return true;
 }
@@ -175,34 +180,34 @@ bool IdSet<Tag, Capacity>::is_subset_of(const IdSet& other) const {
 template <class Tag, int Capacity>
 int IdSet<Tag, Capacity>::count_common(const IdSet& other) const {
   int total = 0;
-  for (std::size_t i = 0; i < std::min(used_, other.used_); ++i)
-    total += std::popcount(words_[i] & other.words_[i]);
+  for (std::size_t i = 0; i < std::min(words(), other.words()); ++i)
+    total += std::popcount(at(i) & other.at(i));
   return total;
 }
 
 template <class Tag, int Capacity>
 IdSet<Tag, Capacity>& IdSet<Tag, Capacity>::operator|=(const IdSet& other) {
-  for (std::size_t i = 0; i < other.used_; ++i) words_[i] |= other.words_[i];
-  used_ = std::max(used_, other.used_);
+  grow(other.words());
+  for (std::size_t i = 0; i < other.words(); ++i) at(i) |= other.at(i);
   return *this;
 }
 
 template <class Tag, int Capacity>
 IdSet<Tag, Capacity>& IdSet<Tag, Capacity>::operator&=(const IdSet& other) {
-  for (std::size_t i = 0; i < used_; ++i) words_[i] &= other.words_[i];
+  for (std::size_t i = 0; i < words(); ++i) at(i) &= other.at(i);
   return *this;
 }
 
 template <class Tag, int Capacity>
 IdSet<Tag, Capacity>& IdSet<Tag, Capacity>::operator-=(const IdSet& other) {
-  for (std::size_t i = 0; i < std::min(used_, other.used_); ++i) words_[i] &= ~other.words_[i];
+  for (std::size_t i = 0; i < std::min(words(), other.words()); ++i) at(i) &= ~other.at(i);
   return *this;
 }
 
 template <class Tag, int Capacity>
 bool IdSet<Tag, Capacity>::operator==(const IdSet& other) const {
-  for (std::size_t i = 0; i < std::max(used_, other.used_); ++i) {
-    if (words_[i] != other.words_[i]) return false;
+  for (std::size_t i = 0; i < std::max(words(), other.words()); ++i) {
+    if (at(i) != other.at(i)) return false;
   }
   return true;
 }

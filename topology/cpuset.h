@@ -1,6 +1,6 @@
 // Sets of small ids as values: CpuSet (logical CPUs, the kernel's numbers) and NodeSet (NUMA
-// nodes, the kernel's numbers). Fixed capacity, no heap; operations cost in proportion to the
-// highest id ever put in, so a set of a 256-CPU machine works on four words.
+// nodes, the kernel's numbers). Small, as a fleet of machines has millions of them: a set uses the
+// heap only where it has had an id that few machines have.
 #pragma once
 
 #include <array>
@@ -10,6 +10,8 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -20,7 +22,7 @@ using NodeId = int;  // the kernel's number of a NUMA node
 
 template <class Tag, int Capacity>
 class IdSet {
-  static_assert(Capacity % 64 == 0);
+  static_assert(Capacity % 1024 == 0);
 
  public:
   static constexpr int kCapacity = Capacity;  // ids are 0 .. kCapacity-1
@@ -45,7 +47,7 @@ class IdSet {
   void add(int id);     // precondition: 0 <= id < kCapacity
   void remove(int id);  // an id outside the capacity is not a member: nothing happens
   [[nodiscard]] bool contains(int id) const {
-    return id >= 0 && id < Capacity && ((words_[word(id)] >> bit(id)) & 1U) != 0;
+    return id >= 0 && ((at(word(id)) >> bit(id)) & 1U) != 0;
   }
   [[nodiscard]] bool empty() const;
   [[nodiscard]] int count() const;
@@ -62,9 +64,9 @@ class IdSet {
   IdSet& operator|=(const IdSet& other);
   IdSet& operator&=(const IdSet& other);
   IdSet& operator-=(const IdSet& other);
-  friend IdSet operator|(IdSet a, const IdSet& b) { return a |= b; }
-  friend IdSet operator&(IdSet a, const IdSet& b) { return a &= b; }
-  friend IdSet operator-(IdSet a, const IdSet& b) { return a -= b; }
+  friend IdSet operator|(IdSet a, const IdSet& b) { return std::move(a |= b); }
+  friend IdSet operator&(IdSet a, const IdSet& b) { return std::move(a &= b); }
+  friend IdSet operator-(IdSet a, const IdSet& b) { return std::move(a -= b); }
   bool operator==(const IdSet& other) const;
 
   class Iterator {
@@ -100,8 +102,18 @@ class IdSet {
   static constexpr std::size_t word(int id) { return static_cast<std::size_t>(id) / 64; }
   static constexpr unsigned bit(int id) { return static_cast<unsigned>(id) % 64; }
 
-  std::array<std::uint64_t, Capacity / 64> words_{};
-  std::size_t used_ = 0;  // words at and past this one are zero
+  [[nodiscard]] std::size_t words() const { return low_.size() + high_.size(); }
+  // The word; those past the last one are zero.
+  [[nodiscard]] std::uint64_t at(std::size_t i) const {
+    if (i < low_.size()) return low_[i];
+    return i < words() ? high_[i - low_.size()] : 0;
+  }
+  // Precondition: i < words().
+  std::uint64_t& at(std::size_t i) { return i < low_.size() ? low_[i] : high_[i - low_.size()]; }
+  void grow(std::size_t words);  // to at least so many
+
+  std::array<std::uint64_t, Capacity / 1024> low_{};  // 256 CPUs, 64 nodes
+  std::vector<std::uint64_t> high_;                   // the words after those
 };
 
 using CpuSet = IdSet<struct CpuTag, 4096>;

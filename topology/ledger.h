@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "topology/topology.h"
@@ -39,7 +40,7 @@ class Ledger {
  public:
   Ledger() = default;
   // `reserved` CPUs are never given away.
-  explicit Ledger(CpuSet reserved) : reserved_(reserved) {}
+  explicit Ledger(CpuSet reserved) : reserved_(std::move(reserved)) {}
 
   [[nodiscard]] const CpuSet& reserved() const { return reserved_; }
   [[nodiscard]] const CpuSet& exclusive() const { return exclusive_; }  // union of all claims

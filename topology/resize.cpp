@@ -47,7 +47,7 @@ CpuSet shrunk(const Wishes& wishes) {
     const Space space = survey(wishes.topology, held, free_cpus(wishes), request.preferred, smt);
     const std::vector<Index> order = taking_order(
         wishes, space, usable_cores(wishes.topology, space, Align::kNone, 0), request.cpus);
-    const CpuSet kept = take(wishes, space, order, request.cpus);
+    CpuSet kept = take(wishes, space, order, request.cpus);
     if (!kept.empty()) return kept;
     const Space bare = survey(wishes.topology, wishes.topology.online, {}, {}, request.smt);
     if (!fits(wishes.topology, bare, Align::kNone, 0, request.cpus)) break;

@@ -118,7 +118,9 @@ TEST(CpuSet, Algebra) {
   const CpuSet a = {1, 2, 3, 200};
   const CpuSet b = {2, 3, 4, 3000};
   EXPECT_EQ(a | b, (CpuSet{1, 2, 3, 4, 200, 3000}));
+  EXPECT_EQ(b | a, a | b);
   EXPECT_EQ(a & b, (CpuSet{2, 3}));
+  EXPECT_EQ(b & a, a & b);
   EXPECT_EQ(a - b, (CpuSet{1, 200}));
   EXPECT_EQ(b - a, (CpuSet{4, 3000}));
   EXPECT_EQ(a.count_common(b), 2);
