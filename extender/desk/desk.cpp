@@ -200,7 +200,9 @@ void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector
     refuse_all(answer, offer.text, offer.never);
     const NodeIndex node = offer.never ? -1 : preemption_.reserve(pod, demand, nodes, now_ms);
     if (node >= 0) {
-      effects_.nominations.push_back({.pod = ref_of(pod), .node = fleet_.node(node).name});
+      effects_.nominations.push_back({.pod = ref_of(pod),
+                                      .node = fleet_.node(node).name,
+                                      .why = "others of its gang have to be given room"});
     }
     return;
   }
@@ -208,7 +210,9 @@ void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector
   const auto planned = std::find(names.begin(), names.end(), offer.node);
   if (planned == names.end()) {
     if (offer.nominate) {
-      effects_.nominations.push_back({.pod = ref_of(pod), .node = offer.node});
+      effects_.nominations.push_back({.pod = ref_of(pod),
+                                      .node = offer.node,
+                                      .why = "the scheduler did not offer the planned node"});
     }
     return;
   }

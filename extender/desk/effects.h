@@ -21,13 +21,12 @@ struct Answered {
   bool operator==(const Answered&) const = default;
 };
 
-// The scheduler did not offer the node that is kept for the pod: it is to be named in the pod's
-// status, and then is offered first.
+// The node is to be named in the pod's status: then the scheduler offers it first, and counts the
+// pod there.
 struct Nomination {
   PodRef pod;
   std::string node;
-
-  bool operator==(const Nomination&) const = default;
+  const char* why = "";
 };
 
 // What has become of a gang, for the log.

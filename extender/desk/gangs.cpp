@@ -137,7 +137,8 @@ std::optional<GangRefusal> Gangs::keep(const Gang& members, const std::vector<No
       free.push_back(i);
     }
   }
-  while (!free.empty()) {
+  if (!members.empty() && free.empty()) return std::nullopt;
+  for (;;) {
     Gang rest;
     for (const std::size_t i : free) rest.push_back(members[i]);
     const auto outcome = plan_gang(fleet_, rest, {.steps = limits_.plan_steps, .among = &among});
@@ -157,7 +158,6 @@ std::optional<GangRefusal> Gangs::keep(const Gang& members, const std::vector<No
     free.resize(members.size());
     std::iota(free.begin(), free.end(), std::size_t{0});
   }
-  return std::nullopt;
 }
 
 std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
@@ -168,7 +168,7 @@ std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
   share_out(like.job, gang, members);
   std::vector<NodeIndex> nodes = nominations(gang, members);
   // Of the one who asks it is known whether the scheduler would still take it there.
-  if (!like.id.empty() && std::find(among.begin(), among.end(), nodes.front()) == among.end()) {
+  if (need > 0 && std::find(among.begin(), among.end(), nodes.front()) == among.end()) {
     nodes.front() = -1;
   }
   if (auto refusal = keep(members, among, nodes)) return refusal;

@@ -167,9 +167,10 @@ NodeIndex Preemption::reserve(const Pod& pod, const Demand& demand,
                               const std::vector<NodeIndex>& nodes, std::int64_t now_ms) {
   if (!pod.nominated.empty() || !roster_.any_below(pod.priority)) return -1;
   Asked& asked = asked_[pod.uid];
-  if (now_ms < asked.reserve_ms || !could_start(pod, demand, now_ms)) return -1;
+  if (now_ms < asked.reserve_ms) return -1;
   asked.reserve_ms = now_ms + asked.pause_ms;
   asked.pause_ms = std::min(2 * asked.pause_ms, kLongestPauseMs);
+  if (!could_start(pod, demand, now_ms)) return -1;
   auto others = reserved(pod, demand, now_ms);
   for (const NodeIndex index : nodes) {
     if (index < 0 || fleet_.node(index).stale || !fleet_.may_fit(index, demand.requests.front())) {

@@ -26,10 +26,10 @@ class Preemption {
       : fleet_(fleet), gangs_(gangs), roster_(roster) {}
 
   // Those of the proposals after which the pod would get its cores. None where it would get them
-  // from pods that are on their way out already; for a member of a gang, where others were evicted
-  // for it before, and where there would be no room for all of the gang if all pods of a lower
-  // priority were gone. Precondition: a pod of the roster, and
-  // its demand has requests.
+  // from pods that are on their way out already; and for a member of a gang, where it has its room
+  // while others of the gang lack theirs, or where there would be no room for all of the gang if
+  // all pods of a lower priority were gone. Preconditions: a pod of the roster, and its demand has
+  // requests.
   std::vector<Eviction> judge(Pod pod, const Demand& demand, std::vector<Eviction> proposals,
                               std::int64_t now_ms);
   // Where a member of a gang that lacks room may be nominated, so that the scheduler counts it
@@ -54,6 +54,7 @@ class Preemption {
 
  private:
   using Ledgers = std::map<NodeIndex, topology::Ledger>;
+  using Requests = std::vector<topology::Request>;
 
   // What has been said to a pod's questions.
   struct Asked {
@@ -72,7 +73,6 @@ class Preemption {
   };
 
   [[nodiscard]] bool fits_with(const Demand& demand, const Ledgers& ledgers) const;
-  using Requests = std::vector<topology::Request>;
   [[nodiscard]] bool could_start(const Pod& pod, const Demand& demand, std::int64_t now_ms);
   [[nodiscard]] std::string nominated_to(const std::string& uid, const std::string& told,
                                          std::int64_t now_ms) const;

@@ -73,8 +73,8 @@ void Placing::settle(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   for (const Nomination& nomination : effects.nominations) {
     cluster_.nominate(nomination.pod, nomination.node);
-    journal_(note_of(Level::kInfo, "nominated, as the scheduler did not offer the planned node",
-                     nomination.pod, {{"node", nomination.node}}));
+    journal_(note_of(Level::kInfo, "nominated", nomination.pod,
+                     {{"node", nomination.node}, {"why", nomination.why}}));
   }
   for (const GangNews& news : effects.news) journal_(note_of(news));
   for (const PodRef& pod : effects.wake) {

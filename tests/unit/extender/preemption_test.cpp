@@ -1,0 +1,182 @@
+// Whom the scheduler may evict for a pod.
+#include "tests/unit/extender/desk_scene.h"
+
+namespace pinion::extender {
+namespace {
+
+class PreemptionTest : public DeskTest {
+ protected:
+  // A pod of priority 0 runs there.
+  void add_low(const std::string& node, int cpus) {
+    Pod pod = pod_of("low-" + node, cpus);
+    pod.node = node;
+    EXPECT_TRUE(desk_.seen(pod));
+    report(node, {{pod.uid + "/main", cpus}});
+  }
+  std::size_t kept(const Pod& pod, const std::vector<Eviction>& proposals) {
+    return desk_.preempt(pod, proposals, now_).size();
+  }
+  std::vector<PodRef> woken() { return desk_.take_effects().wake; }
+  static Pod urgent(Pod pod, const std::string& nominated = {}) {
+    pod.priority = 5;
+    pod.nominated = nominated;
+    return pod;
+  }
+};
+
+TEST_F(PreemptionTest, NobodyIsEvictedWhileThoseThatWereGo) {
+  Pod first = pod_of("first", 4);
+  first.node = "a";
+  EXPECT_TRUE(desk_.seen(first));
+  report("a", {{"first/main", 4}});
+  report("b", {{"second/main", 4}});
+  const std::vector<Eviction> second{{.node = "b", .victims = {"second"}}};
+  Pod urgent = pod_of("p", 5);
+  EXPECT_EQ(desk_.preempt(urgent, second, now_).size(), 1U);
+  urgent.nominated = "a";
+  desk_.gone("first");
+  EXPECT_EQ(filtered(urgent), "");
+  EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty()) << "its agent has not said so yet";
+  EXPECT_TRUE(desk_.take_effects().wake.empty());
+  report("a", {{"other/main", 4}});
+  EXPECT_EQ(desk_.take_effects().wake.size(), 1U);
+  EXPECT_EQ(desk_.preempt(urgent, second, now_).size(), 1U) << "somebody else was faster";
+}
+
+// The scheduler hears of a deletion before the extender does, and asks again.
+TEST_F(PreemptionTest, NobodyIsEvictedBeforeTheEndOfTheFirstVictimsIsHeardOf) {
+  const std::vector<Eviction> one_of_two{{.node = "a", .victims = {"first"}},
+                                         {.node = "b", .victims = {"second"}}};
+  const std::vector<Eviction> second{one_of_two[1]};
+  for (const bool nominated : {true, false}) {
+    SCOPED_TRACE(nominated);
+    report("a", {{"first/main", 4}});
+    report("b", {{"second/main", 4}});
+    Pod urgent = pod_of(nominated ? "p" : "q", 5);
+    ASSERT_EQ(desk_.preempt(urgent, one_of_two, now_).size(), 2U);
+    if (nominated) urgent.nominated = "a";
+    EXPECT_TRUE(desk_.seen(urgent));
+    EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty());
+    report("a", {});
+    EXPECT_EQ(desk_.take_effects().wake.size(), 1U);
+    EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty()) << "it has its room now";
+    desk_.gone(urgent.uid);
+  }
+}
+
+TEST_F(PreemptionTest, AVictimThatIsNotDeletedSparesOthersForSomeSecondsOnly) {
+  report("a", {{"first/main", 4}});
+  report("b", {{"second/main", 4}});
+  Pod urgent = pod_of("p", 5);
+  ASSERT_EQ(desk_.preempt(urgent, {{.node = "a", .victims = {"first"}}}, now_).size(), 1U);
+  urgent.nominated = "a";
+  const std::vector<Eviction> second{{.node = "b", .victims = {"second"}}};
+  int asked = 0;
+  while (desk_.preempt(urgent, second, now_).empty()) {
+    ASSERT_LT(++asked, 10);
+    now_ += 1000;
+    desk_.tick(now_);
+    ASSERT_EQ(desk_.take_effects().wake.size(), 1U) << "it is to ask again";
+  }
+  EXPECT_GE(asked, 2);
+}
+
+TEST_F(PreemptionTest, NobodyIsEvictedForAGangThatWouldLackRoomAllTheSame) {
+  std::vector<Eviction> one_on_each;
+  for (const char* node : {"a", "b"}) {
+    for (const auto& [name, priority] : {std::pair("low-", 0), std::pair("equal-", 5)}) {
+      Pod pod = pod_of(name + std::string(node), 3);
+      pod.node = node;
+      pod.priority = priority;
+      EXPECT_TRUE(desk_.seen(pod));
+    }
+    one_on_each.push_back({.node = node, .victims = {std::string("low-") + node}});
+  }
+  const auto kept = [&](int size, int priority) {
+    Pod pod = member_of("j" + std::to_string(size), priority, size, 4);
+    pod.priority = priority;
+    return desk_.preempt(pod, one_on_each, now_).size();  // before any other question about it
+  };
+  EXPECT_EQ(kept(2, 5), 2U) << "one on each node";
+  EXPECT_EQ(kept(3, 5), 0U);
+  EXPECT_EQ(kept(3, 4), 0U);
+}
+
+TEST_F(PreemptionTest, EvictionHelpsOnlyWhereItFreesEnough) {
+  for (const char* node : {"a", "b"}) {
+    report(node, {{std::string("small-") + node + "/main", 2},
+                  {std::string("large-") + node + "/main", 4}});
+  }
+  const std::vector<Eviction> proposals{{.node = "a", .victims = {"small-a"}},
+                                        {.node = "b", .victims = {"large-b"}}};
+  const auto kept = desk_.preempt(pod_of("p", 4), proposals, now_);
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].node, "b");
+  Pod other = pod_of("q", 4);
+  other.qos = engine::Qos::kBurstable;
+  EXPECT_EQ(desk_.preempt(other, proposals, now_).size(), 2U);
+}
+
+// A gang of two: one fits what is free, the other needs node b emptied.
+class HalfRoomTest : public PreemptionTest {
+ protected:
+  HalfRoomTest() { add_low("b", 4); }
+
+  const Pod first_ = urgent(member_of("j", 0, 2, 5));
+  const Pod second_ = urgent(member_of("j", 1, 2, 5));
+  const std::vector<Eviction> low_{{.node = "b", .victims = {"low-b"}}};
+};
+
+TEST_F(HalfRoomTest, AMemberThatFitsIsNominatedSoThatTheSchedulerEvictsForTheOther) {
+  EXPECT_EQ(filtered(first_), "");
+  const Effects effects = desk_.take_effects();
+  ASSERT_EQ(effects.nominations.size(), 1U);
+  EXPECT_EQ(effects.nominations[0].node, "a");
+  EXPECT_EQ(kept(first_, low_), 0U) << "it has its place, whether the scheduler knows it or not";
+  EXPECT_EQ(kept(urgent(first_, "a"), low_), 0U);
+  EXPECT_EQ(filtered(second_), "");
+  EXPECT_TRUE(desk_.take_effects().nominations.empty()) << "what is free is the first one's";
+  now_ += 1000;
+  desk_.tick(now_);
+  EXPECT_EQ(woken(), std::vector<PodRef>{ref_of(second_)}) << "it asks again when that is known";
+  EXPECT_EQ(kept(second_, low_), 1U);
+}
+
+TEST_F(HalfRoomTest, MembersGetTheNodesToWhichTheyAreNominated) {
+  filtered(first_);
+  ASSERT_EQ(kept(second_, low_), 1U);
+  EXPECT_TRUE(desk_.seen(urgent(first_, "a")));
+  EXPECT_TRUE(desk_.seen(urgent(second_, "b")));
+  desk_.gone("low-b");
+  EXPECT_EQ(kept(urgent(second_, "b"), {}), 0U);
+  report("b", {});
+  EXPECT_EQ(woken().size(), 1U);
+  // Each is asked about where it is nominated, and nowhere else.
+  EXPECT_EQ(filtered(urgent(second_, "b"), {"b"}), "b");
+  EXPECT_EQ(filtered(urgent(first_, "a"), {"a"}), "a");
+}
+
+TEST_F(HalfRoomTest, WhoIsNominatedWhereThereIsNoRoomAnyMoreIsPlannedElsewhere) {
+  EXPECT_TRUE(desk_.seen(urgent(first_, "b")));
+  desk_.gone("low-b");
+  report("a", {});
+  report("b", {{"other/main", 4}});
+  EXPECT_EQ(filtered(urgent(first_, "b")), "") << "there is room for one only";
+  report("b", {{"other/main", 2}});
+  EXPECT_NE(filtered(urgent(first_, "b")), "");
+  EXPECT_NE(filtered(second_), "");
+}
+
+TEST_F(HalfRoomTest, NobodyIsNominatedWhereEvictionsWouldNotHelp) {
+  const auto nominations = [&](const Pod& pod) {
+    filtered(pod);
+    return desk_.take_effects().nominations.size();
+  };
+  EXPECT_EQ(nominations(member_of("equal", 0, 2, 5)), 0U) << "nobody has a lower priority";
+  EXPECT_EQ(nominations(urgent(member_of("large", 0, 3, 5))), 0U) << "two fit, whoever goes";
+  EXPECT_EQ(nominations(first_), 1U);
+  EXPECT_EQ(nominations(first_), 0U) << "not at every question";
+}
+
+}  // namespace
+}  // namespace pinion::extender
