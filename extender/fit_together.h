@@ -23,11 +23,11 @@ class Together {
   [[nodiscard]] bool fit(NodeIndex node) const;
 
  private:
-  const Fleet& fleet_;
-  const std::vector<topology::Request>& requests_;
   [[nodiscard]] bool spread(const topology::Holes& holes) const;
   [[nodiscard]] bool needs_one_domain(const topology::Holes& holes) const;
 
+  const Fleet& fleet_;
+  const std::vector<topology::Request>& requests_;
   // One request as large as all of them: what it needs of one domain is there for each after the
   // others, wherever those go. nullopt: they differ in more than their size.
   std::optional<topology::Request> whole_;
