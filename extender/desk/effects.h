@@ -21,6 +21,9 @@ struct Answered {
   bool operator==(const Answered&) const = default;
 };
 
+// Until a nomination is in the pod's status and all have read it.
+inline constexpr std::int64_t kNominationMs = 2000;
+
 // The node is to be named in the pod's status: then the scheduler offers it first, and counts the
 // pod there.
 struct Nomination {

@@ -12,8 +12,6 @@ namespace {
 
 // Places without a binding have their end from keep_ms, not from the fleet.
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
-// Until a nomination is in the pod's status and the scheduler has read it.
-constexpr std::int64_t kNominationMs = 2000;
 
 // Whether a place that was planned for one may be the other's.
 bool alike(const topology::Request& planned, const topology::Request& request) {

@@ -10,9 +10,6 @@ namespace {
 
 constexpr std::int64_t kEarlyMs = 1000;
 constexpr std::int64_t kCouldStartMs = 1000;  // the answer holds
-// Until a nomination is in the pod's status and all have read it.
-constexpr std::int64_t kNominationMs = 2000;
-constexpr std::int64_t kLongestPauseMs = 60'000;
 
 // The ids of its containers that have CPUs there.
 std::vector<std::string> claims_of(const topology::Ledger& ledger, const std::string& uid) {
@@ -167,9 +164,8 @@ NodeIndex Preemption::reserve(const Pod& pod, const Demand& demand,
                               const std::vector<NodeIndex>& nodes, std::int64_t now_ms) {
   if (!pod.nominated.empty() || !roster_.any_below(pod.priority)) return -1;
   Asked& asked = asked_[pod.uid];
-  if (now_ms < asked.reserve_ms) return -1;
-  asked.reserve_ms = now_ms + asked.pause_ms;
-  asked.pause_ms = std::min(2 * asked.pause_ms, kLongestPauseMs);
+  if (!asked.pause.over(now_ms)) return -1;
+  asked.pause.begin(now_ms);
   if (!could_start(pod, demand, now_ms)) return -1;
   auto others = reserved(pod, demand, now_ms);
   for (const NodeIndex index : nodes) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "extender/desk/gangs.h"
+#include "extender/desk/pause.h"
 #include "extender/desk/roster.h"
 #include "extender/fleet.h"
 
@@ -62,8 +63,7 @@ class Preemption {
     std::int64_t spared_ms = -1;  // since then, when the first proposals came to nothing
     std::string reserved;         // the node that reserve() has said last
     std::int64_t reserved_ms = 0;
-    std::int64_t reserve_ms = 0;  // it does nothing before
-    std::int64_t pause_ms = 1000;
+    Pause pause;  // it does nothing before that is over
 
     // A victim whose end neither the API server nor its agent tells for longer has not been
     // deleted.

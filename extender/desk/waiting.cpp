@@ -1,12 +1,8 @@
 #include "extender/desk/waiting.h"
 
-#include <algorithm>
-
 namespace pinion::extender {
 namespace {
 
-constexpr std::int64_t kFirstPauseMs = 1000;
-constexpr std::int64_t kLongestPauseMs = 60'000;
 // At a time, so that it never holds up a question for long.
 constexpr int kLooks = 64;
 
@@ -14,16 +10,13 @@ constexpr int kLooks = 64;
 
 void WaitingPods::add(const PodRef& pod, const std::string& why, const std::string& group,
                       std::int64_t now_ms) {
-  Waiting& entry = pods_
-                       .try_emplace(pod.uid, Waiting{.pod = pod,
-                                                     .why = {},
-                                                     .group = {},
-                                                     .since_ms = now_ms,
-                                                     .pause_ms = kFirstPauseMs})
-                       .first->second;
+  Waiting& entry =
+      pods_
+          .try_emplace(pod.uid,
+                       Waiting{.pod = pod, .why = {}, .group = {}, .since_ms = now_ms, .pause = {}})
+          .first->second;
   entry.why = why;
   entry.group = group;
-  entry.again_ms = std::max(entry.again_ms, now_ms);
 }
 
 std::vector<PodRef> WaitingPods::of_group(const std::string& key) const {
@@ -47,7 +40,7 @@ bool WaitingPods::look(std::int64_t now_ms, const std::function<Look(const std::
     Waiting& waiting = entry->second;
     ++looks;
     if (!waiting.group.empty()) continue;  // it is woken with its PodGroup
-    if (waiting.again_ms > now_ms) {
+    if (!waiting.pause.over(now_ms)) {
       later_ = true;
       continue;
     }
@@ -55,8 +48,7 @@ bool WaitingPods::look(std::int64_t now_ms, const std::function<Look(const std::
     looks += cost - 1;
     if (!fits) continue;
     wake.push_back(waiting.pod);
-    waiting.again_ms = now_ms + waiting.pause_ms;
-    waiting.pause_ms = std::min(2 * waiting.pause_ms, kLongestPauseMs);
+    waiting.pause.begin(now_ms);
   }
   return true;
 }

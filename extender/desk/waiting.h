@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "extender/desk/pause.h"
 #include "extender/desk/pod.h"
 
 namespace pinion::extender {
@@ -18,8 +19,7 @@ struct Waiting {
   std::string why;            // the text of the last refusal
   std::string group;          // key of the PodGroup that it waits for; empty: for something else
   std::int64_t since_ms = 0;  // of the first one
-  std::int64_t again_ms = 0;  // not touched before
-  std::int64_t pause_ms = 0;  // grows with each time that waking did not help
+  Pause pause;                // not touched before it is over
 };
 
 class WaitingPods {
