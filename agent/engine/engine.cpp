@@ -319,7 +319,11 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effe
     return std::nullopt;
   }
   if (member.role == Role::kShared) {
-    if (auto refusal = place(member, wish, past_cores(member), effects)) return refusal;
+    const topology::Request before = member.request;
+    if (auto refusal = place(member, wish, past_cores(member), effects)) {
+      member.request = before;  // one that waits goes on waiting for what it is entitled to
+      return refusal;
+    }
     fence_->taken_at_once(state_, effects);
     return std::nullopt;
   }

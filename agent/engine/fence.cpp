@@ -14,12 +14,22 @@ CpuSet open_to_group(const State& state, const QosGroup& group, const CpuSet& po
 }
 
 // What must have something in common with the group: the files that keep those below off exclusive
-// cores where the group does not. The kernel would put those without on all of the group.
-std::vector<CpuSet> files_below(const State& state, const QosGroup& group, const CpuSet& pool) {
+// cores where the group does not. The kernel would put those without on all of the group. A file of
+// an earlier, smaller pool stands until a quiet moment, so what the files say now counts as well as
+// what they are to say.
+std::vector<CpuSet> files_below(const State& state, std::string_view name, const QosGroup& group,
+                                const CpuSet& pool) {
   if (group.keeps) return {};
+  std::vector<CpuSet> files = {pool};
+  const auto add = [&](const CpuSet& file) {
+    if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
+  };
   const CpuSet reserved = state.ledger.reserved() & state.topology.online;
-  if (!state.strict_reservation || reserved.empty()) return {pool};
-  return {pool, reserved};
+  if (state.strict_reservation && !reserved.empty()) add(reserved);
+  for (const auto& [id, member] : state.members) {
+    if (member.started && member.applied && member.qos_group == name) add(member.applied->cpus);
+  }
+  return files;
 }
 
 }  // namespace
@@ -50,8 +60,10 @@ Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
   return {.cpus = state.keeper_of(member) != nullptr ? state.open_to_all({}) : pool, .mems = {}};
 }
 
-CpuSet group_target(const State& state, const QosGroup& group, const CpuSet& pool) {
-  return within(group.limit, open_to_group(state, group, pool), files_below(state, group, pool));
+CpuSet group_target(const State& state, std::string_view name, const QosGroup& group,
+                    const CpuSet& pool) {
+  return within(group.limit, open_to_group(state, group, pool),
+                files_below(state, name, group, pool));
 }
 
 CpuSet within(const std::optional<CpuSet>& limit, const CpuSet& cpus,
@@ -80,7 +92,7 @@ Enforce Fence::enforce_group(const State& state, const std::string& name, const 
           .cpuset = {.cpus = open_to_group(state, group, pool), .mems = {}},
           .cause = cause,
           .qos_group = true,
-          .below = files_below(state, group, pool)};
+          .below = files_below(state, name, group, pool)};
 }
 
 bool matches(const Applied& applied, const Cpuset& wanted) {

@@ -146,7 +146,8 @@ std::unique_ptr<Fence> make_runtime_fence(const State& state);
 // What the file of a QoS group is to say: all CPUs where it does not keep anybody off, because a
 // set that has nothing in common with those of the files below would put everybody on all of it.
 // Within the group's limit.
-[[nodiscard]] CpuSet group_target(const State& state, const QosGroup& group, const CpuSet& pool);
+[[nodiscard]] CpuSet group_target(const State& state, std::string_view name, const QosGroup& group,
+                                  const CpuSet& pool);
 
 // `cpus` as far as the limit allows; all of them where that would leave none, or nothing in common
 // with one of the sets that files `below` say.

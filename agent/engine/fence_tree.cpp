@@ -28,7 +28,7 @@ class TreeFence final : public LeafFence {
   [[nodiscard]] std::optional<Enforce> idle(const State& state) const override {
     const CpuSet all = pool(state);
     for (const auto& [name, group] : state.qos_groups) {
-      if (!group.stuck && group.applied != group_target(state, group, all)) {
+      if (!group.stuck && group.applied != group_target(state, name, group, all)) {
         return enforce_group(state, name, group, all, Cause::kFence);
       }
     }
@@ -42,7 +42,7 @@ class TreeFence final : public LeafFence {
     const CpuSet kept_free = held(state);
     for (const auto& [name, group] : state.qos_groups) {
       const bool unfit = group.keeps ? !group.applied || group.applied->intersects(kept_free)
-                                     : group.applied != group_target(state, group, all);
+                                     : group.applied != group_target(state, name, group, all);
       if (unfit || name == always) {
         effects.now.push_back(enforce_group(state, name, group, all, Cause::kFence));
       }

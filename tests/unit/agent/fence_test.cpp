@@ -301,11 +301,35 @@ TEST(TreeFence, AGroupThatIsGivenUpKeepsItsLimitOnlyWhereTheFilesBelowHaveSomeOf
   const State& state = node.engine.state();
   QosGroup group = state.qos_groups.at(kBestEffort);
   ASSERT_FALSE(group.keeps);
-  EXPECT_EQ(group_target(state, group, node.engine.pool()), cpus("0-7"));
+  EXPECT_EQ(group_target(state, kBestEffort, group, node.engine.pool()), cpus("0-7"));
   group.limit = node.own(r) | CpuSet{node.engine.pool().first()};
-  EXPECT_EQ(group_target(state, group, node.engine.pool()), *group.limit);
+  EXPECT_EQ(group_target(state, kBestEffort, group, node.engine.pool()), *group.limit);
   group.limit = node.own(r);  // the kernel would put all below on the rank's cores
-  EXPECT_EQ(group_target(state, group, node.engine.pool()), cpus("0-7"));
+  EXPECT_EQ(group_target(state, kBestEffort, group, node.engine.pool()), cpus("0-7"));
+}
+
+TEST(TreeFence, AGroupThatIsGivenUpIsNoNarrowerThanAFileOfASmallerPoolAllows) {
+  Driver node(laptop(), FenceKind::kTree);
+  const Unit noise = shared("s");
+  node.run(noise);
+  const Unit large = rank("large", 4);
+  node.run(large);
+  for (const Enforce& piece : report(node, "0-7", "write to cpuset.cpus: Permission denied").now) {
+    node.obey(piece);
+  }
+  const CpuSet small_pool = node.engine.pool();
+  const CpuSet back = node.own(large);
+  node.stop(large);
+
+  const auto group = node.engine.audit("");
+  ASSERT_TRUE(group);
+  EXPECT_EQ(within(back, group->cpuset.cpus, group->below), cpus("0-7"))
+      << "the file still says " << small_pool.to_string()
+      << ": its container would be on all of the limit, with the next rank there";
+  EXPECT_THAT(node.drain(), ElementsAre(noise.id()));
+  const auto later = node.engine.audit("");
+  ASSERT_TRUE(later);
+  EXPECT_EQ(within(back, later->cpuset.cpus, later->below), back) << "the file has grown";
 }
 
 TEST(TreeFence, ThatSystemdCannotBeToldIsSaidOnce) {

@@ -79,6 +79,18 @@ TEST_P(MachineChange, WhereNothingIsFreeItWaitsInTheSharedSetAndGetsCoresAgain) 
   EXPECT_EQ(trouble(a), "");
 }
 
+TEST_P(MachineChange, ARefusedResizeLeavesAWaitingOneWhatItWaitsFor) {
+  const Unit a = rank("a", 4);
+  const Unit b = rank("b", 3);
+  node_.run(a);
+  node_.run(b);
+  change(std::to_string(node_.own(a).first()));
+  ASSERT_TRUE(node_.own(a).empty());
+  EXPECT_TRUE(node_.update(a, cpu(7000)).reply.refusal);
+  change("");
+  EXPECT_EQ(node_.own(a).count(), 4) << "as its record says";
+}
+
 TEST_P(MachineChange, TheLastSharedOnesCostARankItsCores) {
   const Unit a = rank("a", 4);
   const Unit b = rank("b", 3);

@@ -20,12 +20,12 @@ using test_support::Unit;
 
 class SynchronizeTest : public testing::TestWithParam<FenceKind> {};
 
-std::string name_of(const testing::TestParamInfo<FenceKind>& info) {
+std::string fence_name(const testing::TestParamInfo<FenceKind>& info) {
   return info.param == FenceKind::kLeaf ? "Leaf" : "Runtime";
 }
 
 INSTANTIATE_TEST_SUITE_P(Engine, SynchronizeTest,
-                         testing::Values(FenceKind::kLeaf, FenceKind::kRuntime), name_of);
+                         testing::Values(FenceKind::kLeaf, FenceKind::kRuntime), fence_name);
 
 Applied on(const std::string& list) {
   return {.cpus = cpus(list), .mems = mems("0")};
