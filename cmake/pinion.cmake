@@ -22,6 +22,14 @@ if(PINION_SANITIZE)
   endif()
 endif()
 
+# pinion_static_c(NAME file): a program in C without any library, for the inside of containers.
+function(pinion_static_c name file)
+  add_executable(${name} ${file})
+  target_compile_options(${name} PRIVATE -fno-sanitize=all)
+  target_link_options(${name} PRIVATE -static -fno-sanitize=all)
+  set_target_properties(${name} PROPERTIES C_STANDARD 11)
+endfunction()
+
 # Everything that is not a test.
 add_custom_target(product)
 function(pinion_part_of_product name)
@@ -50,6 +58,9 @@ function(pinion_pure_library name)
   endforeach()
   pinion_library(${name} ${ARGN})
   set_target_properties(${name} PROPERTIES PINION_PURE TRUE)
+  if(PINION_SANITIZE)
+    target_compile_options(${name} PRIVATE -O1)  # the property tests spend their time here
+  endif()
   set_property(GLOBAL APPEND PROPERTY PINION_PURE_TARGETS ${name})
 endfunction()
 
@@ -66,6 +77,30 @@ endfunction()
 
 # All programs but the unit tests: what scripts/test.sh builds without sanitizers.
 add_custom_target(release_programs)
+
+# pinion_cold(targets...): their code runs seldom, as that of a command line, but takes long to compile when optimised.
+function(pinion_cold)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endforeach()
+endfunction()
+
+# pinion_discover_tests(PROGRAM [FILTER TEST_FILTER words] PROPERTIES properties...): one ctest entry for each case,
+# PROGRAM.Suite.Case. A case is skipped when GoogleTest's summary counts it as skipped, which it does not when it failed
+# as well; a program that knows no such case any more fails.
+function(pinion_discover_tests program)
+  cmake_parse_arguments(arg "" "" "FILTER;PROPERTIES" ${ARGN})
+  set(environment)
+  if(PINION_SANITIZE MATCHES thread)
+    set(environment ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp")
+  elseif(PINION_SANITIZE)
+    # hwloc's plugins for GPUs, there when an MPI is installed, leak: a folder without any.
+    set(environment ENVIRONMENT "HWLOC_PLUGINS_PATH=${CMAKE_CURRENT_SOURCE_DIR}")
+  endif()
+  gtest_discover_tests(${program} TEST_PREFIX ${program}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ${arg_FILTER}
+    PROPERTIES ${environment} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\] 1 test, listed below"
+      FAIL_REGULAR_EXPRESSION "Running 0 tests from 0 test suites" ${arg_PROPERTIES})
+endfunction()
 
 # A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case. The label "threads" says that
 # several threads run in it: the target threaded_tests builds those. ONE_AT_A_TIME: its cases fill the machine with
@@ -85,7 +120,11 @@ function(pinion_test name)
   endif()
   pinion_program(${name} ${unit_test}
     SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # the tests themselves need not be fast
+  if("property" IN_LIST arg_LABELS)
+    target_compile_options(${name} PRIVATE -O1)  # long random sequences
+  else()
+    target_compile_options(${name} PRIVATE -O0)  # the tests themselves need not be fast
+  endif()
   if("threads" IN_LIST arg_LABELS)
     if(NOT TARGET threaded_tests)
       add_custom_target(threaded_tests)
@@ -96,30 +135,31 @@ function(pinion_test name)
   if(arg_LABELS)
     set(labels LABELS "${arg_LABELS}")
   endif()
-  set(environment)
-  if(PINION_SANITIZE MATCHES thread)
-    set(environment ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp")
-  elseif(PINION_SANITIZE)
-    # hwloc's plugins for GPUs, there when an MPI is installed, leak: a folder without any.
-    set(environment ENVIRONMENT "HWLOC_PLUGINS_PATH=${CMAKE_CURRENT_SOURCE_DIR}")
-  endif()
-  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-    PROPERTIES ${labels} ${environment} ${lock} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+  pinion_discover_tests(${name} PROPERTIES ${labels} ${lock})
 endfunction()
 
-# pinion_fuzz(NAME SOURCES file LINK targets...): the file defines LLVMFuzzerTestOneInput. With
-# PINION_FUZZ it becomes a libFuzzer program; always, a test replays tests/fuzz/corpus/NAME.
+# pinion_fuzz(NAME SOURCES file LINK targets...): the file defines LLVMFuzzerTestOneInput. With PINION_FUZZ,
+# NAME_fuzz is a libFuzzer program, else one that only reads files; either way a test replays tests/fuzz/corpus/NAME.
 function(pinion_fuzz name)
+  if(NOT PINION_TESTS)
+    return()
+  endif()
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
-  if(PINION_TESTS)
-    pinion_program(${name}_replay UNIT_TEST SOURCES ${arg_SOURCES} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cpp LINK ${arg_LINK})
-    add_test(NAME fuzz.${name} COMMAND ${name}_replay ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
-    set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
+  set(corpus ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  file(GLOB inputs ${corpus}/*)
+  if(NOT inputs)
+    message(FATAL_ERROR "the fuzz target ${name} has no inputs in ${corpus}")
   endif()
   if(PINION_FUZZ)
-    pinion_program(${name}_fuzz SOURCES ${arg_SOURCES} LINK ${arg_LINK})
+    pinion_program(${name}_fuzz UNIT_TEST SOURCES ${arg_SOURCES} LINK ${arg_LINK})
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+    add_test(NAME fuzz.${name} COMMAND ${name}_fuzz -runs=0 ${corpus})
+  else()
+    pinion_program(${name}_fuzz UNIT_TEST
+      SOURCES ${arg_SOURCES} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cpp LINK ${arg_LINK})
+    add_test(NAME fuzz.${name} COMMAND ${name}_fuzz ${corpus})
   endif()
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
 endfunction()
 
 # pinion_grpc_library(NAME PROTO): messages and services of one .proto file, generated apart from our
@@ -139,10 +179,11 @@ function(pinion_grpc_library name proto)
     PLUGIN "protoc-gen-grpc=${GRPC_CPP_PLUGIN}")
 endfunction()
 
-# pinion_uses_regex(files...): g++ 12 takes parts of std::regex for uninitialized when AddressSanitizer is on.
+# pinion_uses_regex(files...): unoptimised and with AddressSanitizer std::regex runs out of stack on long lines, and
+# optimised g++ 12 takes parts of it for uninitialized.
 function(pinion_uses_regex)
   if(PINION_SANITIZE)
     set_source_files_properties(${ARGN} PROPERTIES
-      COMPILE_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
+      COMPILE_OPTIONS "-O1;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
   endif()
 endfunction()

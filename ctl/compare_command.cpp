@@ -18,7 +18,7 @@
 namespace pinion::ctl {
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::string a;
   std::string b;
   std::string job;
@@ -44,7 +44,7 @@ std::string name_of(const std::string& text, const Selection& selection) {
   return name;
 }
 
-Result<Comparison> compare_recordings(const Options& options) {
+Result<Comparison> compare_recordings(const CompareOptions& options) {
   const Selection a = {.job = own_or_common(options.job_a, options.job),
                        .match = own_or_common(options.match_a, options.match)};
   const Selection b = {.job = own_or_common(options.job_b, options.job),
@@ -61,7 +61,7 @@ Result<Comparison> compare_recordings(const Options& options) {
                     measures_of(*series_a, *series_b)};
 }
 
-Result<Comparison> compare_jobs(const Options& options) {
+Result<Comparison> compare_jobs(const CompareOptions& options) {
   auto client = PrometheusClient::create(options.prometheus);
   if (!client) return failure(std::move(client.error()));
   const auto part_a = parse_part(options.a, PartTimes::kPoints);
@@ -88,7 +88,7 @@ Status write_file(const std::string& path, const std::string& text) {
   return {};
 }
 
-int run(const Options& options) {
+int run(const CompareOptions& options) {
   const auto comparison =
       options.prometheus.empty() ? compare_recordings(options) : compare_jobs(options);
   if (!comparison) return report(comparison.error());
@@ -100,7 +100,7 @@ int run(const Options& options) {
                                           : comparison_table(*comparison));
 }
 
-void add_selection(CLI::App& command, Options& options) {
+void add_selection(CLI::App& command, CompareOptions& options) {
   const auto add = [&](const char* name, std::string& value, const char* help) {
     command.add_option(name, value, help)->type_name("TEXT");
   };
@@ -117,7 +117,7 @@ void add_selection(CLI::App& command, Options& options) {
 void add_compare_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "compare", "Compare two recordings, or two jobs or intervals in Prometheus");
-  auto options = std::make_shared<Options>();  // lives as long as the callback below
+  auto options = std::make_shared<CompareOptions>();  // lives as long as the callback below
   const std::string side =
       "FILE or FILE@FROM..TO in seconds from its start; with --prometheus JOB or\n"
       "JOB@START..END, times as 2026-01-31T12:00:00Z or Unix seconds";

@@ -27,7 +27,7 @@ struct Sum {
   void add(double more) { value = value.value_or(0) + more; }
 };
 
-std::string full_name(const Container& container) {
+std::string matched_text(const Container& container) {
   return container.namespace_() + "/" + container.pod() + "/" + container.name();
 }
 
@@ -150,7 +150,7 @@ std::vector<Measure> measures_of(const Series& a, const Series& b) {
 bool Selection::holds(const Container& container) const {
   if (container.finished()) return false;
   if (!job.empty() && container.job() != job) return false;
-  return full_name(container).find(match) != std::string::npos;
+  return matched_text(container).find(match) != std::string::npos;
 }
 
 std::string Selection::to_string() const {

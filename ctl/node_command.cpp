@@ -15,7 +15,7 @@
 namespace pinion::ctl {
 namespace {
 
-struct Options {
+struct NodeOptions {
   SourceOptions source;
   bool json = false;
   bool finished = false;
@@ -37,7 +37,7 @@ int print_json(const google::protobuf::Message& message) {
   return text ? print_and_exit_code(*text) : report(text.error());
 }
 
-int run_node(const Options& options) {
+int run_node(const NodeOptions& options) {
   const auto snapshot = read_snapshot(options.source);
   if (!snapshot) return report(snapshot.error());
   if (options.json) return print_json(snapshot->node());
@@ -50,7 +50,7 @@ int run_node(const Options& options) {
   return print_and_exit_code(draw_node(*snapshot, machine));
 }
 
-int run_ps(const Options& options) {
+int run_ps(const NodeOptions& options) {
   auto snapshot = read_snapshot(options.source);
   if (!snapshot) return report(snapshot.error());
   if (!options.json) return print_and_exit_code(containers_table(*snapshot, options.finished));
@@ -67,7 +67,7 @@ int run_ps(const Options& options) {
 void add_node_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "node", "Show a node: its runtime, sets of CPUs, room, containers and refusals");
-  auto options = std::make_shared<Options>();  // lives as long as the callback below
+  auto options = std::make_shared<NodeOptions>();  // lives as long as the callback below
   add_source_options(*command, options->source);
   command->add_flag("--json", options->json, "NodeState of proto/pinion/v1/node.proto as JSON");
   command->callback([options, &exit_code] { exit_code = run_node(*options); });
@@ -75,7 +75,7 @@ void add_node_command(CLI::App& app, int& exit_code) {
 
 void add_ps_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("ps", "List the containers of a node by name");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NodeOptions>();
   add_source_options(*command, options->source);
   command->add_flag("--json", options->json,
                     "ListContainersResponse of proto/pinion/v1/node.proto as JSON");

@@ -16,7 +16,7 @@
 namespace pinion::ctl {
 namespace {
 
-struct Options {
+struct PlanOptions {
   MachineOptions machine;
   SourceOptions source;
   std::string requests;
@@ -24,7 +24,7 @@ struct Options {
   bool json = false;
 };
 
-int run_live(const Options& options, const std::vector<topology::Request>& requests) {
+int run_live(const PlanOptions& options, const std::vector<topology::Request>& requests) {
   auto client = connect_agent(options.source);
   if (!client) return report(client.error());
   const auto response = client->plan(plan_request_of(requests));
@@ -34,7 +34,7 @@ int run_live(const Options& options, const std::vector<topology::Request>& reque
   return text ? print_and_exit_code(*text) : report(text.error());
 }
 
-int run(const Options& options) {
+int run(const PlanOptions& options) {
   const auto text = read_text(options.requests);
   if (!text) return report(text.error());
   const auto requests = parse_requests(*text);
@@ -53,7 +53,7 @@ int run(const Options& options) {
 void add_plan_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "plan", "Place a list of containers on a machine, dry, and draw the result");
-  auto options = std::make_shared<Options>();  // lives as long as the callback below
+  auto options = std::make_shared<PlanOptions>();  // lives as long as the callback below
   add_machine_options(*command, options->machine);
   command
       ->add_option(

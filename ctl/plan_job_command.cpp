@@ -24,7 +24,7 @@ using nlohmann::json;
 
 constexpr std::size_t kLeastHeight = 10;  // of a picture
 
-struct Options {
+struct PlanJobOptions {
   std::string job;
   std::string fleet;
   ExtenderOptions extender;
@@ -53,7 +53,7 @@ Result<std::vector<json>> read_objects(const std::string& path) {
 }
 
 // By a fleet that is read once. Errors: those of the file.
-Result<MakePlan> planner_on_file(const Options& options) {
+Result<MakePlan> planner_on_file(const PlanJobOptions& options) {
   const auto fleet = std::make_shared<extender::Fleet>();
   if (const Status good = read_fleet(options.fleet, *fleet); !good) return failure(good.error());
   extender::jobs::Options webhook;
@@ -63,14 +63,14 @@ Result<MakePlan> planner_on_file(const Options& options) {
   });
 }
 
-Result<MakePlan> planner_of(const Options& options) {
+Result<MakePlan> planner_of(const PlanJobOptions& options) {
   if (options.extender.url.empty()) return planner_on_file(options);
   return MakePlan([extender = options.extender](const json& object) {
     return plan_at_extender(extender, object);
   });
 }
 
-Result<std::vector<JobPlan>> plan_all(const Options& options) {
+Result<std::vector<JobPlan>> plan_all(const PlanJobOptions& options) {
   const auto planner = planner_of(options);
   if (!planner) return failure(planner.error());
   const auto objects = read_objects(options.job);
@@ -108,7 +108,7 @@ std::string as_text(const std::vector<JobPlan>& plans, bool picture) {
   return text;
 }
 
-int run(const Options& options) {
+int run(const PlanJobOptions& options) {
   const auto plans = plan_all(options);
   if (!plans) return report(plans.error());
   const int printed =
@@ -119,7 +119,7 @@ int run(const Options& options) {
   return refused ? kExitFailure : printed;
 }
 
-void add_fleet_options(CLI::App& command, Options& options) {
+void add_fleet_options(CLI::App& command, PlanJobOptions& options) {
   auto* from = command.add_option_group("fleet", "Where the workers would go");
   from->add_option("--fleet", options.fleet, "YAML or JSON list of nodes (docs/jobs.md)")
       ->type_name("FILE");
@@ -148,7 +148,7 @@ void add_fleet_options(CLI::App& command, Options& options) {
 void add_plan_job_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "plan-job", "Show what the webhook and the planner would make of a job, dry");
-  auto options = std::make_shared<Options>();  // lives as long as the callback below
+  auto options = std::make_shared<PlanJobOptions>();  // lives as long as the callback below
   command
       ->add_option("-f,--filename", options->job, "The job in YAML or JSON; - reads standard input")
       ->type_name("FILE")

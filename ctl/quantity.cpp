@@ -28,10 +28,10 @@ constexpr std::array<Suffix, 13> kSuffixes{{{"", 1},
                                             {"Pi", 1ULL << 50},
                                             {"Ei", 1ULL << 60}}};
 constexpr std::size_t kMaxDecimals = 9;
-constexpr std::size_t kMaxShown = 64;
+constexpr std::size_t kMaxQuantityShown = 64;
 
 tl::unexpected<Error> not_a_quantity(std::string_view text) {
-  return failure(Errc::kInvalid, "'" + std::string(text.substr(0, kMaxShown)) +
+  return failure(Errc::kInvalid, "'" + std::string(text.substr(0, kMaxQuantityShown)) +
                                      "' is not a quantity of bytes (as 512Mi, 4Gi, 1.5Gi or 2G)");
 }
 

@@ -27,7 +27,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-struct Options {
+struct RecordOptions {
   SourceOptions source;
   std::string out;
   std::chrono::milliseconds interval{1000};
@@ -65,7 +65,7 @@ struct Tally {
 
 // One look. False: it is enough.
 Result<bool> record_one(NodeSource& source, RecordingWriter& writer, const Fd& file,
-                        const Options& options, Tally& tally) {
+                        const RecordOptions& options, Tally& tally) {
   auto moment = source.next();
   if (!moment) {
     ++tally.missed;
@@ -85,7 +85,7 @@ Result<bool> record_one(NodeSource& source, RecordingWriter& writer, const Fd& f
   return true;
 }
 
-Result<Tally> record(NodeSource& source, const Fd& file, const Options& options,
+Result<Tally> record(NodeSource& source, const Fd& file, const RecordOptions& options,
                      const Signals& signals) {
   Tally tally;
   RecordingWriter writer;
@@ -105,7 +105,7 @@ Result<Tally> record(NodeSource& source, const Fd& file, const Options& options,
   }
 }
 
-int run(const Options& options) {
+int run(const RecordOptions& options) {
   const auto signals = Signals::watch({SIGINT, SIGTERM, SIGHUP});
   if (!signals) return report(signals.error());
   const auto source = open_source(options.source);
@@ -131,7 +131,7 @@ int run(const Options& options) {
 void add_record_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("record", "Write a node's snapshots into a file, one on each line");
-  auto options = std::make_shared<Options>();  // lives as long as the callback below
+  auto options = std::make_shared<RecordOptions>();  // lives as long as the callback below
   add_agent_options(*command, options->source);
   command->add_option("--out", options->out, "The file; not overwritten without --force")
       ->type_name("FILE")

@@ -14,7 +14,7 @@
 namespace pinion::ctl {
 namespace {
 
-struct Options {
+struct ReleaseOptions {
   std::string state_dir = "/run/pinion";
 };
 
@@ -32,7 +32,7 @@ Result<cgroup::Released> release_cgroups() {
   return cgroup::release(*hierarchy, qos_groups);
 }
 
-int run(const Options& options) {
+int run(const ReleaseOptions& options) {
   const auto lock = lock_state_dir(options.state_dir);  // held to the end: no agent may start
   if (!lock) return report(lock.error());
   const auto noise = noise::restore({}, options.state_dir + "/" + noise::kSavedName);
@@ -56,7 +56,7 @@ void add_release_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "release",
       "With the agent stopped: let all containers, and interrupts, run on all CPUs again");
-  auto options = std::make_shared<Options>();  // lives as long as the callback below
+  auto options = std::make_shared<ReleaseOptions>();  // lives as long as the callback below
   command->add_option("--state-dir", options->state_dir, "The agent's state directory")
       ->capture_default_str();
   command->callback([options, &exit_code] { exit_code = run(*options); });

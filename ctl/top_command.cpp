@@ -25,7 +25,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-struct Options {
+struct TopOptions {
   SourceOptions source;
   std::chrono::milliseconds interval{1000};
   SortKey sort = SortKey::kCpu;
@@ -55,7 +55,7 @@ std::optional<SortKey> sort_of(char key) {
 // What is shown, and the source that it comes from.
 class Top {
  public:
-  Top(const Options& options, NodeSource& source, const Signals& signals)
+  Top(const TopOptions& options, NodeSource& source, const Signals& signals)
       : options_(options), source_(source), signals_(signals) {
     view_.sort = options.sort;
     view_.color = wants_color(options.color, STDOUT_FILENO);
@@ -161,7 +161,7 @@ class Top {
     return false;
   }
 
-  const Options& options_;
+  const TopOptions& options_;
   NodeSource& source_;
   const Signals& signals_;
   TopView view_;
@@ -169,14 +169,14 @@ class Top {
   bool over_ = false;  // the recording
 };
 
-bool is_live_screen(const Options& options) {
+bool is_live_screen(const TopOptions& options) {
   const char* type = std::getenv("TERM");
   const bool dumb = type == nullptr || std::string_view(type) == "dumb";
   return !options.json && options.count == 0 && !dumb && ::isatty(STDIN_FILENO) == 1 &&
          ::isatty(STDOUT_FILENO) == 1;
 }
 
-int run(const Options& options) {
+int run(const TopOptions& options) {
   // Before the source: its threads must not take the signals.
   const auto signals = Signals::watch({SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP});
   if (!signals) return report(signals.error());
@@ -197,7 +197,7 @@ int run(const Options& options) {
 void add_top_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "top", "Show what the containers of a node do, live; over a pipe one table after another");
-  auto options = std::make_shared<Options>();  // lives as long as the callback below
+  auto options = std::make_shared<TopOptions>();  // lives as long as the callback below
   add_source_options(*command, options->source);
   add_duration_option(*command, "--interval", options->interval, "Time between two looks");
   command

@@ -12,12 +12,12 @@
 namespace pinion::ctl {
 namespace {
 
-struct Options {
+struct TopologyOptions {
   MachineOptions machine;
   bool json = false;
 };
 
-int run(const Options& options) {
+int run(const TopologyOptions& options) {
   const auto read = read_machine(options.machine);
   if (!read) return report(read.error());
   if (options.json) return print_and_exit_code(topology_json(read->topology, read->reserved));
@@ -30,7 +30,7 @@ int run(const Options& options) {
 void add_topology_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "topology", "Draw packages, NUMA nodes, L3 domains, cores and who is reserved");
-  auto options = std::make_shared<Options>();  // lives as long as the callback below
+  auto options = std::make_shared<TopologyOptions>();  // lives as long as the callback below
   add_machine_options(*command, options->machine);
   command->add_flag("--json", options->json, "The same as data");
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -63,6 +64,10 @@ struct LostPromise {
   std::string node;
   topology::Refusal refusal;
 };
+
+// The expiry of a promise that something else ends: its pod's end, its agent's report, or a gang's
+// own time to keep a place.
+inline constexpr std::int64_t kNoExpiry = std::numeric_limits<std::int64_t>::max();
 
 class Fleet {
  public:

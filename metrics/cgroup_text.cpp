@@ -14,10 +14,6 @@ tl::unexpected<Error> bad(std::string_view kind, const std::string& what) {
   return failure(Errc::kInvalid, std::string(kind) + ": " + what);
 }
 
-tl::unexpected<Error> bad_line(std::string_view kind, std::string_view line) {
-  return bad(kind, "line " + text::quoted(line));
-}
-
 using Nodes = std::map<topology::NodeId, std::uint64_t>;
 
 // Adds words "N<node>=<number>", each number times `unit`; other words are no business of ours.
@@ -84,9 +80,9 @@ Result<CpuStat> parse_cpu_stat(std::string_view text) {
     for (const Key& key : keys) {
       if (name != key.name) continue;
       const auto value = text::to_number<std::uint64_t>(text::trimmed(rest));
-      if (!value) return bad_line("cpu.stat", line);
+      if (!value) return text::bad_line("cpu.stat", line);
       *key.target = text::times(*value, key.unit);
-      if (!*key.target) return bad_line("cpu.stat", line);
+      if (!*key.target) return text::bad_line("cpu.stat", line);
     }
   }
   return stat;
@@ -101,7 +97,7 @@ Result<CpuacctStat> parse_cpuacct_stat(std::string_view text) {
     const std::string_view name = text::next_word(rest);
     if (name != "user" && name != "system") continue;
     const auto value = text::to_number<std::uint64_t>(text::trimmed(rest));
-    if (!value) return bad_line("cpuacct.stat", line);
+    if (!value) return text::bad_line("cpuacct.stat", line);
     (name == "user" ? user : system) = value;
   }
   if (!user) return bad("cpuacct.stat", "no line 'user'");
@@ -137,7 +133,7 @@ Result<std::vector<NodeMemory>> parse_numa_stat_v1(std::string_view text,
     const auto rest = text::after(line, "total=");
     if (!rest) continue;
     Nodes nodes;
-    if (!add_nodes(*rest, page_bytes, nodes)) return bad_line("memory.numa_stat", line);
+    if (!add_nodes(*rest, page_bytes, nodes)) return text::bad_line("memory.numa_stat", line);
     return to_list(nodes);
   }
   return bad("memory.numa_stat", "no line 'total='");
@@ -152,7 +148,7 @@ Result<std::vector<NodeMemory>> parse_numa_stat_v2(std::string_view text) {
     const std::string_view name = text::next_word(rest);
     if (name != "anon" && name != "file") continue;
     found = true;
-    if (!add_nodes(rest, 1, nodes)) return bad_line("memory.numa_stat", line);
+    if (!add_nodes(rest, 1, nodes)) return text::bad_line("memory.numa_stat", line);
   }
   if (!found) return bad("memory.numa_stat", "no line 'anon' or 'file'");
   return to_list(nodes);
@@ -166,7 +162,7 @@ Result<Pressure> parse_pressure(std::string_view text) {
     const std::string_view name = text::next_word(rest);
     if (name != "some" && name != "full") continue;
     const auto total = total_ns(rest);
-    if (!total) return bad_line("pressure", line);
+    if (!total) return text::bad_line("pressure", line);
     (name == "some" ? pressure.some_ns : pressure.full_ns) = total;
   }
   return pressure;

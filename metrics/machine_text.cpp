@@ -8,10 +8,6 @@
 namespace pinion::metrics {
 namespace {
 
-tl::unexpected<Error> bad_line(std::string_view kind, std::string_view line) {
-  return failure(Errc::kInvalid, std::string(kind) + ": line " + text::quoted(line));
-}
-
 // A "key : value" or "key:\tvalue" line's number, where it has one of these keys.
 struct SwitchKey {
   std::string_view name;
@@ -29,7 +25,7 @@ Status read_switches(std::string_view text, std::string_view kind,
     for (const SwitchKey& key : keys) {
       if (name != key.name) continue;
       *key.target = text::to_number<std::uint64_t>(text::trimmed(line.substr(colon + 1)));
-      if (!*key.target) return bad_line(kind, line);
+      if (!*key.target) return text::bad_line(kind, line);
     }
   }
   return {};
@@ -57,9 +53,9 @@ Result<std::vector<CpuTimes>> parse_cpu_times(std::string_view proc_stat) {
     if (!number || number->empty() || number->front() == ' ') continue;
     std::string_view rest = *number;
     const auto cpu = text::to_number<topology::CpuId>(text::next_word(rest));
-    if (!cpu || *cpu < 0 || *cpu >= topology::CpuSet::kCapacity) return bad_line(kind, line);
+    if (!cpu || *cpu < 0 || *cpu >= topology::CpuSet::kCapacity) return text::bad_line(kind, line);
     CpuTimes times{.cpu = *cpu};
-    if (!read_times(rest, times)) return bad_line(kind, line);
+    if (!read_times(rest, times)) return text::bad_line(kind, line);
     all.push_back(times);
   }
   if (all.empty()) return failure(Errc::kInvalid, std::string(kind) + ": no CPU");
@@ -71,10 +67,10 @@ Result<SchedStat> parse_sched_stat(std::string_view text) {
   std::string_view rest = text;
   for (std::uint64_t* target : {&stat.run_ns, &stat.wait_ns, &stat.slices}) {
     const auto value = text::to_number<std::uint64_t>(text::next_word(rest));
-    if (!value) return bad_line("schedstat", text);
+    if (!value) return text::bad_line("schedstat", text);
     *target = *value;
   }
-  if (!text::trimmed(rest).empty()) return bad_line("schedstat", text);
+  if (!text::trimmed(rest).empty()) return text::bad_line("schedstat", text);
   return stat;
 }
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/error.h"
+
 namespace pinion::metrics::text {
 
 inline constexpr std::string_view kBlanks = " \t\n";
@@ -64,6 +66,11 @@ inline std::string quoted(std::string_view text) {
   constexpr std::size_t shown = 60;
   if (text.size() <= shown) return "'" + std::string(text) + "'";
   return "'" + std::string(text.substr(0, shown)) + "...'";
+}
+
+// "KIND: line 'LINE'", kInvalid.
+inline tl::unexpected<Error> bad_line(std::string_view kind, std::string_view line) {
+  return failure(Errc::kInvalid, std::string(kind) + ": line " + quoted(line));
 }
 
 }  // namespace pinion::metrics::text

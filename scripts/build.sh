@@ -1,10 +1,46 @@
 #!/usr/bin/env bash
-# Builds Pinion; programs end in build/PRESET/bin. Usage: scripts/build.sh [PRESET [TARGET...]]
-# (presets: release, dev, asan-ubsan, tsan, fuzz; see CMakePresets.json).
+# Builds Pinion; programs end in build/PRESET/bin, what the compiler says in build/PRESET/build.log, which is shown
+# when it fails. Usage: scripts/build.sh [PRESET [TARGET...]] (presets: release, dev, asan-ubsan, tsan; see
+# CMakePresets.json)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/deps.sh
 preset=${1:-release}
-cmake --preset "$preset" >/dev/null
-cmake --build --preset "$preset" ${2:+--target "${@:2}"}
+folder=build/$preset
+log=$folder/build.log
+mkdir -p "$folder"
+
+fail() {
+  printf '\nbuild: %s failed, the end of %s:\n' "$1" "$log" >&2
+  grep -vE '^\[[0-9]+/[0-9]+\] ' "$log" | tail -n 60 >&2
+  exit 1
+}
+# Replaces the line on a terminal; elsewhere one line every quarter of a minute.
+progress() {
+  if [ -t 1 ]; then
+    printf '\r\033[Kbuild: %s' "$1"
+  elif [ $((SECONDS - said)) -ge 15 ]; then
+    said=$SECONDS
+    echo "build: $1"
+  fi
+}
+
+said=$SECONDS
+echo "build: $preset${2:+: ${*:2}}"
+cmake --preset "$preset" >"$log" 2>&1 || fail configuring
+began=$SECONDS
+cmake --build --preset "$preset" ${2:+--target "${@:2}"} >>"$log" 2>&1 &
+ninja=$!
+trap 'kill $ninja 2>/dev/null || true' EXIT
+while kill -0 $ninja 2>/dev/null; do
+  read -r at all < <(grep -oE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 1 | tr '[/]' ' ') || true
+  if [ "${at:-0}" -gt 4 ]; then
+    progress "$at of $all, about $(((SECONDS - began) * (all - at) / at + 1)) s left"
+  fi
+  sleep 1
+done
+wait $ninja || fail compiling
+trap - EXIT
+if [ -t 1 ]; then printf '\r\033[K'; fi
+echo "build: done in $((SECONDS - began)) s"

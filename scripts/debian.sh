@@ -71,18 +71,27 @@ debian_apt_open() {
 debian_apt_options() {
   printf '%s\n' "-oDir::State::Lists=$1/lists" "-oDir::Etc::SourceList=$1/sources.list" \
     -oDir::Etc::SourceParts=/dev/null "-oDir::Cache=$1/cache" "-oDir::Log=$1/log" \
-    -oAPT::Sandbox::User=root -oAcquire::Languages=none -oAcquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false \
-    -oAcquire::Retries=3
+    -oDir::Cache::pkgcache=pkgcache.bin -oDir::Cache::srcpkgcache=srcpkgcache.bin \
+    -oAPT::Sandbox::User=root -oAcquire::Languages=none -oAcquire::Retries=3 \
+    -oAcquire::IndexTargets::deb::{Contents-deb,DEP-11}::DefaultEnabled=false
 }
 
-# debian_fetch WORK SUITE PACKAGE...: downloads and unpacks into WORK/root-SUITE.
+# debian_versions WORK SUITE PACKAGE: the versions of it that the suite has, the newest first.
+debian_versions() {
+  local options
+  mapfile -t options < <(debian_apt_options "$1")
+  apt-cache "${options[@]}" madison "$3" | awk -F ' *[|] *' -v suite=" $2/" 'index($3, suite) { print $2 }'
+}
+
+# debian_fetch WORK FOLDER PACKAGE...: downloads and unpacks into FOLDER; PACKAGE/SUITE and PACKAGE=VERSION work too.
 debian_fetch() {
-  local work=$1 suite=$2 options deb
+  local work=$1 folder=$2 options deb
   shift 2
-  mkdir -p "$work/root-$suite" "$work/debs-$suite"
+  mkdir -p "$folder" "$work/debs"
   mapfile -t options < <(debian_apt_options "$work")
-  (cd "$work/debs-$suite" && apt-get "${options[@]}" -qq download "${@/%//$suite}") >&2
-  for deb in "$work/debs-$suite"/*.deb; do
-    dpkg-deb -x "$deb" "$work/root-$suite"
+  (cd "$work/debs" && apt-get "${options[@]}" -qq download "$@") >&2
+  for deb in "$work/debs"/*.deb; do
+    dpkg-deb -x "$deb" "$folder"
   done
+  rm -r "$work/debs"
 }

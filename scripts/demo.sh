@@ -16,10 +16,11 @@ cd "$(dirname "$0")/.."
 
 scripts/deps.sh demo
 runtime=$(scripts/runtime.sh --print)
-scripts/build.sh
+scripts/build.sh release pinion-agent pinion-demo
 
 if [ "${1:-}" = --guest ]; then
   shift
+  scripts/deps.sh test
   guest=(--machine far-memory)  # the smallest: emulated CPUs are slow
   while [ $# -gt 1 ] && { [ "$1" = --machine ] || [ "$1" = --kernel ]; }; do
     guest+=("$1" "$2")

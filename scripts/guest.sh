@@ -2,7 +2,9 @@
 # Runs a command in a machine with several NUMA nodes and cgroup v2: a guest under QEMU's emulation,
 # made from Debian packages and kept in a cache outside the checkout, nothing is installed. The
 # command runs as root at the path of this repository, with the sources and build/release/bin as they
-# are now; what it writes is gone afterwards. Its output is streamed; its exit code is this one's.
+# are now; what it writes is gone afterwards. Its output is streamed; its exit code is this one's. Where the
+# machine did not run it to its end, the exit code is 125; 124 where that was a panic or a hang of the emulated
+# kernel, or a crash of QEMU, which another boot may be spared.
 # One thread of the guest is about 20 times slower than the host's.
 #
 #   scripts/guest.sh [OPTION...] [--] COMMAND...
@@ -10,21 +12,23 @@
 #     --kernel VERSION     6.12 (default: Debian 13's) or 6.1 (Debian 12's)
 #     --containerd VERSION 1.7 or 2.1: PINION_CONTAINERD for the command, the tests take that one alone
 #     --append WORDS       for the kernel's command line
-#     --boot-limit SECONDS from the start to the command, 120 unless set
+#     --boot-limit SECONDS of CPU time from the start to the command, 120 unless set: a boot takes 10, and a busy host
+#                          gives them late; five times as long by the clock
 #     --limit SECONDS      for the command, 3600 unless set
 #     --fetch              only make the parts
 set -euo pipefail
 repository=$(cd "$(dirname "$0")/.." && pwd)
 guest_scripts=$repository/scripts/guest
-# shellcheck source=scripts/debian.sh
-. "$repository/scripts/debian.sh"
+# shellcheck source=scripts/pinned.sh
+. "$repository/scripts/pinned.sh"
 # shellcheck source=scripts/guest/machines.sh
 . "$guest_scripts/machines.sh"
 # shellcheck source=scripts/guest/parts.sh
 . "$guest_scripts/parts.sh"
+# shellcheck source=scripts/guest/faults.sh
+. "$guest_scripts/faults.sh"
 
 say() { echo "guest: $*" >&2; }
-die() { say "$*"; exit 1; }
 usage() { say "$* (see --help)"; exit 2; }
 
 machine=two-nodes
@@ -43,7 +47,7 @@ while [ $# -gt 0 ]; do
     --boot-limit) boot_limit=${2:-}; shift ;;
     --limit) limit=${2:-}; shift ;;
     --fetch) fetch_only=yes ;;
-    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --) shift; break ;;
     -*) usage "unknown option '$1'" ;;
     *) break ;;
@@ -51,11 +55,7 @@ while [ $# -gt 0 ]; do
   shift || usage "the last option lacks its value"
 done
 hardware=$(guest_machine "$machine") || usage "no machine '$machine', there are: ${guest_machines[*]}"
-case $kernel in
-  6.12) suite=trixie ;;
-  6.1) suite=bookworm ;;
-  *) usage "no kernel '$kernel', there are: 6.12 6.1" ;;
-esac
+case $kernel in 6.12 | 6.1) ;; *) usage "no kernel '$kernel', there are: 6.12 6.1" ;; esac
 case $containerd in '' | 1.7 | 2.1) ;; *) usage "no containerd '$containerd', there are: 1.7 2.1" ;; esac
 [ $fetch_only = yes ] || [ $# -gt 0 ] || usage "no command"
 
@@ -63,8 +63,8 @@ PATH=$PATH:/usr/sbin:/sbin
 for program in mmdebstrap mke2fs depmod cpio xz; do
   command -v $program >/dev/null || die "$program is missing: run scripts/deps.sh test"
 done
-runtime=${PINION_RUNTIME:-$("$repository/scripts/runtime.sh" --print 2>/dev/null)} || die "scripts/runtime.sh failed"
-parts=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}/guest
+runtime=${PINION_RUNTIME:-$("$repository/scripts/runtime.sh" --print)} || die "scripts/runtime.sh failed"
+parts=$cache/guest
 mkdir -p "$parts"
 
 make_parts() (
@@ -74,9 +74,10 @@ make_parts() (
   jobs=()
   trap 'kill "${jobs[@]}" 2>/dev/null || true' EXIT
   trap 'exit 130' INT TERM HUP
-  part "$parts" qemu make_qemu & jobs+=($!)
-  part "$parts" root make_root "$runtime" "$(cat "$runtime/versions")" & jobs+=($!)
-  part "$parts" "kernel-$kernel" make_kernel "$suite" "$runtime/busybox" & jobs+=($!)
+  part "$parts" qemu "$(pin qemu)" make_qemu & jobs+=($!)
+  part "$parts" root "$runtime: $(cat "$runtime/versions")" make_root "$runtime" & jobs+=($!)
+  part "$parts" "kernel-$kernel" "$(pin "kernel-$kernel"), $(pin busybox)" \
+    make_kernel "kernel-$kernel" "$runtime/busybox" & jobs+=($!)
   for job in "${jobs[@]}"; do wait "$job"; done
   jobs=()
 ) 9>"$parts/lock"
@@ -117,7 +118,9 @@ chmod +x "$work/disk/init"
 disk "$work/disk" "$work/disk.img" 16
 rm -rf "$work/disk"
 
-# Dies with this script, whatever ends that.
+# The kernel need not compare its clocks: they are the host's, and a busy host is late for some of the comparisons.
+# QEMU dies with this script, whatever ends that.
+started=$SECONDS
 qemu=$parts/qemu
 # shellcheck disable=SC2086 # the machine is several words
 setpriv --pdeathsig KILL "$qemu/usr/lib64/ld-linux-x86-64.so.2" \
@@ -125,29 +128,53 @@ setpriv --pdeathsig KILL "$qemu/usr/lib64/ld-linux-x86-64.so.2" \
   -L "$qemu/usr/share/qemu" -L "$qemu/usr/share/seabios" \
   -machine q35 -accel tcg,thread=multi $hardware \
   -kernel "$parts/kernel-$kernel/vmlinuz" -initrd "$parts/kernel-$kernel/initrd" \
-  -append "console=ttyS0 panic=-1 quiet mitigations=off${append:+ $append}" \
+  -append "console=ttyS0 panic=-1 mitigations=off no_timer_check tsc=reliable${append:+ $append}" \
   -drive "file=$parts/root/disk.img,format=raw,if=virtio,snapshot=on,cache=unsafe" \
   -drive "file=$work/disk.img,format=raw,if=virtio,read-only=on" \
   -nodefaults -display none -no-reboot \
   -serial "file:$work/console" -serial stdio -serial "file:$work/end" </dev/null &
 qemu_pid=$!
 
+# Fails with what the machine did not do, and why, as far as its console and QEMU's exit status (where it ended) tell.
 fail() {
-  say "$1; the end of its console:"
-  tail -n 20 "$work/console" >&2 || true
-  exit 1
+  local status=${2:-} fault
+  tail -n 60 "$work/console" | sed 's/^/guest: console: /' >&2 || true
+  if fault=$(machine_fault "$work/console" "$status" $((SECONDS - started))); then
+    say "$1: not what ran in it has failed, but the emulated machine: $fault"
+    exit 124
+  fi
+  say "$1${status:+ (QEMU ended with $status)}; the last words on its console: $(last_words "$work/console")"
+  [ -n "$status" ] || say "it had $(cpu_seconds) s of CPU time in $((SECONDS - started)) s"
+  say "the host's load is $(cut -d ' ' -f 1-3 /proc/loadavg) on $(nproc) CPUs"
+  exit 125
 }
-# Waits until the guest has said WORD, for SECONDS; MESSAGE otherwise.
+cpu_seconds() {
+  local stat
+  read -ra stat <"/proc/$qemu_pid/stat" || stat=()
+  echo $(((${stat[13]:-0} + ${stat[14]:-0}) / $(getconf CLK_TCK)))
+}
+# shellcheck disable=SC2317 # wait_for calls these two
+out_of_time() { [ "$SECONDS" -ge "$1" ]; }
+# shellcheck disable=SC2317
+out_of_boot_time() { out_of_time $((started + 5 * boot_limit)) || [ "$(cpu_seconds)" -ge "$boot_limit" ]; }
+# Waits until the guest has said WORD; fails with MESSAGE when the COMMAND says that it is too late.
 wait_for() {
-  local word=$1 seconds=$2 message=$3 until=$((SECONDS + $2))
+  local word=$1 message=$2 status
+  shift 2
   until grep -q "^$word" "$work/end" 2>/dev/null; do
-    kill -0 "$qemu_pid" 2>/dev/null || { grep -q "^$word" "$work/end" && return; fail "the machine ended too early"; }
-    [ "$SECONDS" -lt "$until" ] || fail "$message within $seconds s"
+    if ! kill -0 "$qemu_pid" 2>/dev/null; then
+      ! grep -q "^$word" "$work/end" || return 0
+      status=0
+      wait "$qemu_pid" || status=$?
+      qemu_pid=
+      fail "the machine ended too early" $status
+    fi
+    ! "$@" || fail "$message"
     sleep 0.1
   done
 }
-wait_for up "$boot_limit" "it did not come up"
-wait_for exit "$limit" "the command did not end"
+wait_for up "it did not come up" out_of_boot_time
+wait_for exit "the command did not end within $limit s" out_of_time $((SECONDS + limit))
 wait "$qemu_pid" || true # all output has come when it is gone
 qemu_pid=
 exit "$(sed -n 's/^exit //p' "$work/end")"

@@ -1,99 +1,101 @@
 #!/usr/bin/env bash
-# Fetches two unmodified containerds (Debian trixie's 1.7 and forky's 2.x), and bookworm's runc and
-# busybox-static, and unpacks them side by side into a cache outside the checkout. Nothing is
-# installed: a private apt directory is used, with the mirror that this machine's own apt uses.
-# A second run finds the cache, and needs neither time nor network.
+# Fetches two unmodified containerds (of Debian trixie and forky), and bookworm's runc and busybox-static, in the
+# versions that scripts/versions names, and puts them side by side into a cache outside the checkout. Nothing is
+# installed: a private apt directory is used, with the mirror that this machine's own apt uses. A containerd that
+# the mirror no longer has is built from its Go module. A second run finds the cache, and needs neither time nor network.
 #
 #   scripts/runtime.sh            fetch if needed, then say what there is
 #   scripts/runtime.sh --print    the same, and print the folder on stdout:
 #       1.7/{containerd,ctr,containerd-shim-runc-v2}  2.1/...  runc  busybox  versions
-#   scripts/runtime.sh --refresh  fetch anew: suites move on
+#   scripts/runtime.sh --where    print where the folder is, or would be, and do nothing
 set -euo pipefail
 
-print=no
-refresh=no
+action=report
 for argument in "$@"; do
   case $argument in
-    --print) print=yes ;;
-    --refresh) refresh=yes ;;
+    --print) action=print ;;
+    --where) action=where ;;
     -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "runtime: unknown option '$argument' (see --help)" >&2; exit 2 ;;
   esac
 done
 
-cache=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}
-runtime=$cache/runtime
-# shellcheck source=scripts/debian.sh
-. "$(dirname "$0")/debian.sh"
-
 say() { echo "runtime: $*" >&2; }
-die() { say "$*"; exit 1; }
+scripts=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=scripts/pinned.sh
+. "$scripts/pinned.sh"
+# shellcheck source=scripts/go.sh
+. "$scripts/go.sh"
 
-complete() {
-  local file
-  for file in {1.7,2.1}/{containerd,ctr,containerd-shim-runc-v2} runc busybox; do
-    [ -x "$runtime/$file" ] || return 1
-  done
-  [ -s "$runtime/versions" ]
+programs=(containerd ctr containerd-shim-runc-v2)
+
+# make_containerd PART WORK: the programs, and `what` they are.
+make_containerd() {
+  local part=$1 work=$2 suite package version series module
+  pinned "$part"
+  version=$(upstream "$version")
+  mkdir "$work/out"
+  say "fetching $part"
+  if fetch_pinned "$part" "$work/root"; then
+    cp "${programs[@]/#/$work/root/usr/bin/}" "$work/out/"
+    echo "containerd $version" >"$work/out/what"
+    return
+  fi
+  say "building containerd $version from its Go module instead (a few minutes, once)"
+  module=github.com/containerd/containerd
+  [[ $version == 1.* ]] || module+=/v2
+  build_module "$work" "$work/out" "v$version" "-X $module/version.Version=$version" "${programs[@]/#/$module/cmd/}" ||
+    die "containerd $version cannot be built; $(what_to_do "$part")"
+  echo "containerd $version (from its Go module)" >"$work/out/what"
 }
 
-report() {
-  say "$(tr '\n' ' ' <"$runtime/versions")in $runtime"
-  if [ $print = yes ]; then echo "$runtime"; fi
+# make_program PART PATH WORK: one program of a package.
+make_program() {
+  local part=$1 path=$2 work=$3 suite package version series
+  pinned "$part"
+  say "fetching $part"
+  fetch_pinned "$part" "$work/root" || die "$(what_to_do "$part")"
+  mkdir "$work/out"
+  cp "$work/root/$path" "$work/out/"
+  echo "$part $(upstream "$version")" >"$work/out/what"
 }
 
-# version_of PROGRAM: the first word of "--version" that looks like a version.
-version_of() { "$@" 2>&1 | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1; }
-
-build() {
-  local work=$1 v17 v21 out=$1/out
-  say "fetching containerd 1.7 and 2.x, runc and busybox-static (about 75 MB, once)"
+# make_folder WORK: all of it, by hard links.
+make_folder() {
+  local out=$1/out part suite package version series
   mkdir -p "$out"/{1.7,2.1}
-  debian_apt_open "$work" bookworm trixie forky || die "cannot read Debian's archive"
-  debian_fetch "$work" bookworm runc busybox-static
-  debian_fetch "$work" trixie containerd
-  debian_fetch "$work" forky containerd
-
-  cp "$work"/root-trixie/usr/bin/{containerd,ctr,containerd-shim-runc-v2} "$out/1.7/"
-  cp "$work"/root-forky/usr/bin/{containerd,ctr,containerd-shim-runc-v2} "$out/2.1/"
-  cp "$work/root-bookworm/usr/sbin/runc" "$out/"
-  cp "$work/root-bookworm/bin/busybox" "$out/" 2>/dev/null || cp "$work/root-bookworm/usr/bin/busybox" "$out/"
-
-  v17=$(version_of "$out/1.7/containerd" --version)
-  v21=$(version_of "$out/2.1/containerd" --version)
-  case $v17 in
-    1.7.*) ;;
-    *) die "trixie's containerd is ${v17:-unusable here}, not 1.7.x" ;;
-  esac
-  case $v21 in
-    2.1.*) ;;
-    2.0.* | '') die "forky's containerd is ${v21:-unusable here}, not 2.1 or later" ;;
-    2.*) say "forky has moved on: containerd $v21 stands in for 2.1" ;;
-    *) die "forky's containerd is $v21, not 2.x" ;;
-  esac
-  {
-    echo "containerd $v17,"
-    echo "containerd $v21,"
-    echo "runc $(version_of "$out/runc" --version),"
-    echo "busybox $(version_of "$out/busybox")"
-  } >"$out/versions"
+  for part in "${parts[@]}"; do
+    pinned "$part"
+    case $part in
+      containerd-*) ln "${programs[@]/#/$cache/$part-$version/}" "$out/${part#containerd-}/" ;;
+      *) ln "$cache/$part-$version/$part" "$out/" ;;
+    esac
+    cat "$cache/$part-$version/what" >>"$out/versions"
+  done
 }
 
-if [ $refresh = no ] && complete; then
-  report
+parts=(containerd-1.7 containerd-2.1 runc busybox)
+names=()
+for part in "${parts[@]}"; do
+  pinned "$part"
+  names+=("$part-$version")
+done
+folder=runtime/$(sha256sum <<<"${names[*]}" | cut -c 1-16)
+if [ $action = where ]; then
+  echo "$cache/$folder"
   exit 0
 fi
 
-mkdir -p "$cache"
-exec 9>"$cache/runtime.lock"
-flock 9  # whoever waited here finds the work done
-if [ $refresh = yes ] || ! complete; then
-  work=$(mktemp -d "$cache/fetch.XXXXXX")
-  trap 'rm -rf "$work"' EXIT
-  trap 'exit 130' INT TERM HUP
-  build "$work"
-  # The folder appears whole or not at all.
-  if [ -e "$runtime" ]; then mv "$runtime" "$work/old"; fi
-  mv "$work/out" "$runtime"
+if [ ! -d "$cache/$folder" ]; then
+  open_mirror_for "${parts[@]}"
+  in_cache "${names[0]}" make_containerd containerd-1.7
+  in_cache "${names[1]}" make_containerd containerd-2.1
+  in_cache "${names[2]}" make_program runc usr/sbin/runc
+  in_cache "${names[3]}" make_program busybox bin/busybox
+  in_cache "$folder" make_folder
 fi
-report
+if [ $action = print ]; then
+  echo "$cache/$folder"
+else
+  say "$(paste -sd , "$cache/$folder/versions" | sed 's/,/, /g') in $cache/$folder"
+fi

@@ -1,41 +1,70 @@
 #!/usr/bin/env bash
-# clang-tidy over the product's sources, as built by the preset dev. A file that passed before and reads the same
-# now, with all that it includes, is not read again: what passed is kept as empty files in a cache outside the
-# checkout (PINION_CACHE, else ~/.cache/pinion), named by a hash of everything the answer depends on.
-# Usage: scripts/tidy.sh [FILE...] (default: all)
+# clang-tidy over the product's sources, with the flags of the preset asan-ubsan. All checks but the static analyzer's
+# read the batches that are compiled together, headers once a batch; the analyzer looks at the file that it is called
+# with alone, so that part runs file by file. What passed before and reads the same now, with all that it includes, is
+# not read again: it is kept as empty files in a cache outside the checkout (PINION_CACHE, else ~/.cache/pinion), named
+# by a hash of everything the answer depends on.
+#
+#   scripts/tidy.sh             everything
+#   scripts/tidy.sh --share N   the analyzer for one file in N, another part with each commit
+#   scripts/tidy.sh FILE...     these files and their batches
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cache=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}/tidy
-commands=build/dev/compile_commands.json
+build=$PWD/build/asan-ubsan
+commands=$build/compile_commands.json
 
-if [ "${1:-}" = --one ]; then
-  file=$2
-  command=$(jq -r --arg file "$PWD/$file" 'first(.[] | select(.file == $file)).command // empty' "$commands")
-  if [ -z "$command" ]; then
-    echo "tidy.sh: $file is built by no target of the preset dev" >&2
-    exit 1
-  fi
-  # Comments stay in: NOLINT is one. Without "-c ... -o", and without the paths of this checkout.
-  read -ra words <<<"${command%% -o *}"
-  [ "$(basename "${words[0]}")" != ccache ] || words=("${words[@]:1}")
+# tidy_one BATCH [FILE]: the batch without the analyzer, or with it one file of the batch.
+tidy_one() {
+  local words key checks=-clang-analyzer-*,-bugprone-suspicious-include file=${2:-$1}
+  [ $# -eq 1 ] || checks=-*,clang-analyzer-*
+  read -ra words < <(jq -r --arg file "$1" 'first(.[] | select(.file == $file)).command | sub(" -o .*"; "")' "$commands")
+  while [[ ${words[0]} != *clang++* ]]; do words=("${words[@]:1}"); done
+  # Comments stay in: NOLINT is one. Without the paths of this checkout.
   key=$({
     clang-tidy-14 --version
     cat .clang-tidy
-    printf '%s\n' "${words[@]}"
+    printf '%s\n' "$checks" "${words[@]}"
     "${words[@]}" -E -C "$file"
   } | sed "s|$PWD||g" | sha256sum | cut -d ' ' -f 1)
-  [ ! -e "$cache/$key" ] || exit 0
-  clang-tidy-14 -p build/dev --quiet "$file"
+  [ ! -e "$cache/$key" ] || return 0
+  clang-tidy-14 --quiet "--checks=$checks" "$file" -- "${words[@]:1}" 2>&1 |
+    { grep -vE '^[0-9]+ warnings? generated\.$' || true; }
   touch "$cache/$key"
+}
+if [ "${1:-}" = --one ]; then
+  tidy_one "${@:2}"
   exit 0
 fi
 
+share=1
+if [ "${1:-}" = --share ]; then
+  share=$2
+  shift 2
+fi
 mkdir -p "$cache"
 find "$cache" -type f -mtime +30 -delete
-files=("$@")
-if [ ${#files[@]} -eq 0 ]; then
-  mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.cpp' |
-    grep -E '^(base|topology|nri-plugin|metrics|agent|ctl|extender)/')
-fi
-printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 1 scripts/tidy.sh --one
+cmake --preset asan-ubsan >/dev/null
+# What the sources include and the build makes.
+ninja -C "$build" -t targets all | sed -nE 's/^([^:]*\.pb\.h|generated\/[^:]*\.h):.*/\1/p' |
+  xargs ninja -C "$build" >/dev/null
+
+# Lines "BATCH FILE" for every source of the product.
+sources() {
+  local batch
+  jq -r '.[].file' "$commands" | grep -E "^$build/(base|topology|nri-plugin|metrics|agent|ctl|extender)/.*/Unity/" |
+    while read -r batch; do sed -nE "s|^#include \"(.*\.cpp)\"|$batch \1|p" "$batch"; done
+}
+if [ $# -gt 0 ]; then
+  for file; do
+    sources | grep -E " $PWD/$file\$" || { echo "tidy.sh: no target compiles $file" >&2; exit 1; }
+  done
+else
+  sources
+fi >"$build/tidy-sources"
+turn=$((16#$(git rev-parse --short=7 HEAD) % share))
+{
+  cut -d ' ' -f 1 "$build/tidy-sources" | sort -u
+  awk -v share="$share" -v turn="$turn" 'NR % share == turn' "$build/tidy-sources"
+} | xargs -P "$(nproc)" -L 1 scripts/tidy.sh --one

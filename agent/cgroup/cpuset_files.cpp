@@ -17,8 +17,6 @@ using engine::Enforce;
 using engine::Enforced;
 using engine::NodeSet;
 
-constexpr int kMaxDepth = 16;  // of groups inside a container
-
 // On v2 an empty file means "as the parent": what is in effect counts.
 template <class Set>
 Result<Set> read_set_or_effective(int directory, const char* name, const char* effective) {
@@ -30,7 +28,7 @@ Result<Set> read_set_or_effective(int directory, const char* name, const char* e
 // Narrows every group inside this one to `cpus`, the innermost first. What is already inside stays
 // as it is; a group with nothing in common gets all of `cpus`.
 Status narrow_children(int directory, const CpuSet& cpus, int depth) {
-  if (depth > kMaxDepth) return failure(Errc::kInvalid, "groups are nested too deeply");
+  if (depth > kMaxGroupDepth) return failure(Errc::kInvalid, "groups are nested too deeply");
   Status done;
   const auto narrow = [&](const Fd& child, const char* /*name*/) {
     done = narrow_children(child.get(), cpus, depth + 1);

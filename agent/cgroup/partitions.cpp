@@ -16,24 +16,23 @@ namespace {
 using engine::CpuSet;
 using engine::Partition;
 
-constexpr const char* kMark = "trusted.pinion.partition";
+constexpr const char* kPartitionMark = "trusted.pinion.partition";
 constexpr const char* kExclusive = "cpuset.cpus.exclusive";
 constexpr const char* kPartition = "cpuset.cpus.partition";
-constexpr int kMaxDepth = 16;
 
 bool is_marked(int group) {
-  return fgetxattr(group, kMark, nullptr, 0) >= 0;
+  return fgetxattr(group, kPartitionMark, nullptr, 0) >= 0;
 }
 
 Status mark(int group) {
-  if (fsetxattr(group, kMark, "1", 1, 0) == 0) return {};
+  if (fsetxattr(group, kPartitionMark, "1", 1, 0) == 0) return {};
   Error error = sys_failure("mark the group as Pinion's").value();
   if (error.code == Errc::kDenied) error = error.within("partitions need CAP_SYS_ADMIN");
   return failure(std::move(error));
 }
 
 void unmark(int group) {
-  (void)fremovexattr(group, kMark);
+  (void)fremovexattr(group, kPartitionMark);
 }
 
 // An empty set is written as a line of its own: a write of nothing does nothing.
@@ -89,7 +88,7 @@ class Sweep {
 
   // What the group needs after it and all below were swept.
   CpuSet visit(const Fd& group, const std::string& path, int depth) {
-    if (depth > kMaxDepth) return {};
+    if (depth > kMaxGroupDepth) return {};
     if (!is_marked(group.get())) {  // what somebody else has made there keeps its CPUs
       return read_set<CpuSet>(group.get(), kExclusive).value_or(CpuSet());
     }

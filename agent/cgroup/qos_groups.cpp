@@ -12,8 +12,8 @@ namespace {
 
 using engine::CpuSet;
 
-constexpr const char* kMark = "user.pinion.narrowed";  // needs no capability
-constexpr int kMaxDepth = 8;                           // of "kubepods" below a cgroup root
+constexpr const char* kNarrowedMark = "user.pinion.narrowed";  // needs no capability
+constexpr int kMaxKubepodsDepth = 8;                           // of "kubepods" below a cgroup root
 
 // Where systemd cannot be told, the file: that holds until the next start below the slice.
 Status widen(int group, int parent, const std::string& path, QosWriter& writer) {
@@ -27,10 +27,10 @@ Status widen(int group, int parent, const std::string& path, QosWriter& writer) 
 
 void widen_below(const Fd& group, const std::string& path, int depth, QosWriter& writer,
                  Widened& widened) {
-  if (depth > kMaxDepth) return;
+  if (depth > kMaxKubepodsDepth) return;
   (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
     const std::string child_path = path + "/" + name;
-    if (fgetxattr(child.get(), kMark, nullptr, 0) < 0) {
+    if (fgetxattr(child.get(), kNarrowedMark, nullptr, 0) < 0) {
       widen_below(child, child_path, depth + 1, writer, widened);
     } else if (const auto done = widen(child.get(), group.get(), child_path, writer); done) {
       unmark_narrowed(child.get());
@@ -63,11 +63,11 @@ Status probe_narrowing(const Hierarchy& hierarchy, const CpuSet& online) {
 }
 
 void mark_narrowed(int group) {
-  (void)fsetxattr(group, kMark, "1", 1, 0);
+  (void)fsetxattr(group, kNarrowedMark, "1", 1, 0);
 }
 
 void unmark_narrowed(int group) {
-  (void)fremovexattr(group, kMark);
+  (void)fremovexattr(group, kNarrowedMark);
 }
 
 Widened widen_narrowed(const Hierarchy& hierarchy, QosWriter& writer) {

@@ -11,8 +11,6 @@
 namespace pinion::cgroup {
 namespace {
 
-constexpr int kMaxDepth = 16;
-
 // What groups below may have: on v1 the files' own values, on v2 what is in effect.
 struct Names {
   const char* cpus;
@@ -27,7 +25,7 @@ class Release {
                              : Names{"cpuset.cpus", "cpuset.mems"}) {}
 
   void find_pods(const Fd& group, const std::string& path, int depth) {
-    if (depth > kMaxDepth) return;
+    if (depth > kMaxGroupDepth) return;
     (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
       const std::string_view word = name;
       const std::string child_path = path + "/" + name;
@@ -46,7 +44,7 @@ class Release {
  private:
   // The outer groups first: an inner one cannot have more than they.
   void widen_below(const Fd& group, const std::string& path, int depth) {
-    if (depth > kMaxDepth) return;
+    if (depth > kMaxGroupDepth) return;
     (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
       const std::string child_path = path + "/" + name;
       widen(child, group, child_path);

@@ -109,7 +109,7 @@ Aftermath Engine::compare_group(const std::string& name, QosGroup& group, const 
     return {};
   }
   const bool same_limit = !result.found || std::exchange(group.limit, result.limit) == result.limit;
-  const CpuSet wanted = group_target(state_, group, pool());
+  const CpuSet wanted = group_target(state_, name, group, pool());
   const auto expected = std::exchange(group.applied, std::nullopt);
   if (result.found) group.applied = result.written ? wanted : result.found->cpus;
   if (!result.error.empty()) {

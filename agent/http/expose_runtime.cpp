@@ -9,22 +9,22 @@ using prometheus::Metric;
 using prometheus::series;
 using prometheus::Writer;
 
-struct Count {
+struct NriCount {
   Metric metric;
   std::uint64_t nri::Counters::*value;
 };
-constexpr std::array kCounts{
-    Count{Metric::kNriReceivedBytes, &nri::Counters::bytes_in},
-    Count{Metric::kNriSentBytes, &nri::Counters::bytes_out},
-    Count{Metric::kNriUpdates, &nri::Counters::updates_out},
-    Count{Metric::kNriUpdatesDropped, &nri::Counters::updates_dropped},
-    Count{Metric::kNriIgnored, &nri::Counters::ignored_messages},
-    Count{Metric::kNriUnknown, &nri::Counters::unknown_methods},
-    Count{Metric::kRuntimeConnects, &nri::Counters::connects},
-    Count{Metric::kRuntimeConnectFailures, &nri::Counters::connect_failures},
-    Count{Metric::kRuntimeSessionsFailed, &nri::Counters::sessions_failed},
-    Count{Metric::kRuntimeSynchronizations, &nri::Counters::synchronized},
-    Count{Metric::kRuntimeResyncs, &nri::Counters::resyncs}};
+constexpr std::array kNriCounts{
+    NriCount{Metric::kNriReceivedBytes, &nri::Counters::bytes_in},
+    NriCount{Metric::kNriSentBytes, &nri::Counters::bytes_out},
+    NriCount{Metric::kNriUpdates, &nri::Counters::updates_out},
+    NriCount{Metric::kNriUpdatesDropped, &nri::Counters::updates_dropped},
+    NriCount{Metric::kNriIgnored, &nri::Counters::ignored_messages},
+    NriCount{Metric::kNriUnknown, &nri::Counters::unknown_methods},
+    NriCount{Metric::kRuntimeConnects, &nri::Counters::connects},
+    NriCount{Metric::kRuntimeConnectFailures, &nri::Counters::connect_failures},
+    NriCount{Metric::kRuntimeSessionsFailed, &nri::Counters::sessions_failed},
+    NriCount{Metric::kRuntimeSynchronizations, &nri::Counters::synchronized},
+    NriCount{Metric::kRuntimeResyncs, &nri::Counters::resyncs}};
 
 void by_method(Writer& writer, Metric metric,
                const std::array<std::uint64_t, nri::kMethods>& counts) {
@@ -53,7 +53,8 @@ void expose_runtime(Writer& writer, const NodeView& view) {
     if (latency.count() == 0) continue;  // the runtime has never called it
     writer.histogram({{"method", nri::to_string(static_cast<nri::Method>(i))}}, latency);
   }
-  for (const Count& count : kCounts) expose_single(writer, count.metric, view.nri.*count.value);
+  for (const NriCount& count : kNriCounts)
+    expose_single(writer, count.metric, view.nri.*count.value);
 }
 
 }  // namespace pinion::agent

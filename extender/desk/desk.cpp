@@ -1,7 +1,6 @@
 #include "extender/desk/desk.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "extender/fit_together.h"
 #include "extender/hole_text.h"
@@ -11,9 +10,6 @@ namespace {
 
 constexpr std::uint8_t kPasses = 0;
 constexpr const char* kPlanned = "pinion.dev/planned";  // what a pod is told with its binding
-// The promise of a pod that the API server says is bound ends with the pod, or with its agent's
-// report.
-constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
 // All get this text.
 void refuse_all(FilterAnswer& answer, std::string text, bool hopeless) {
@@ -358,8 +354,8 @@ bool Desk::seen(const Pod& pod) {
   known->by_us = pod.annotations.contains(kPlanned);
   if (member) gangs_.found_bound(ref_of(pod), known->demand, pod.node, known->by_us);
   roster_.move(*known, pod.node);
-  for (const auto& request : known->demand.requests) fleet_.extend(request.id, kNoEnd);
-  return fleet_.find(pod.node) < 0 || promise(pod.node, known->demand, kNoEnd);
+  for (const auto& request : known->demand.requests) fleet_.extend(request.id, kNoExpiry);
+  return fleet_.find(pod.node) < 0 || promise(pod.node, known->demand, kNoExpiry);
 }
 
 // What is there and the report does not name is promised before anybody else is given its room. Of
@@ -370,7 +366,7 @@ void Desk::settle(const std::string& node, bool fresh, std::int64_t now_ms) {
   for (const std::string& uid : there->second) {
     const KnownPod& known = *roster_.find(uid);
     if (!known.told && !fresh) continue;
-    promise(node, known.demand, known.told ? kNoEnd : now_ms + limits_.confirm_ms);
+    promise(node, known.demand, known.told ? kNoExpiry : now_ms + limits_.confirm_ms);
   }
 }
 

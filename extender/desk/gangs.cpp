@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <set>
 #include <utility>
 
 namespace pinion::extender {
 namespace {
-
-// Places without a binding have their end from keep_ms, not from the fleet.
-constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
 // Whether a place that was planned for one may be the other's.
 bool alike(const topology::Request& planned, const topology::Request& request) {
@@ -127,7 +123,7 @@ std::optional<GangRefusal> Gangs::keep(const Gang& members, const std::vector<No
   std::vector<std::string_view> kept;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const bool there = nodes[i] >= 0 && !fleet_.node(nodes[i]).stale;
-    const auto outcome = there ? fleet_.promise(nodes[i], members[i], kNoEnd)
+    const auto outcome = there ? fleet_.promise(nodes[i], members[i], kNoExpiry)
                                : failure(Errc::kNotFound, "it is not nominated");
     if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
       kept.push_back(members[i].id);
@@ -141,7 +137,7 @@ std::optional<GangRefusal> Gangs::keep(const Gang& members, const std::vector<No
     for (const std::size_t i : free) rest.push_back(members[i]);
     const auto outcome = plan_gang(fleet_, rest, {.steps = limits_.plan_steps, .among = &among});
     const auto* plan = std::get_if<GangPlan>(&outcome);
-    if (plan != nullptr && promise_gang(fleet_, rest, *plan, kNoEnd)) {
+    if (plan != nullptr && promise_gang(fleet_, rest, *plan, kNoExpiry)) {
       for (std::size_t i = 0; i < free.size(); ++i) nodes[free[i]] = plan->placements[i].node;
       return std::nullopt;
     }
@@ -195,7 +191,7 @@ bool Gangs::take(const std::string& key, GangState& gang, Place& place, const Po
                  topology::Request request) {
   fleet_.release(place.request.id);
   request.task_group = place.request.task_group;
-  const auto outcome = fleet_.promise(fleet_.find(place.node), request, kNoEnd);
+  const auto outcome = fleet_.promise(fleet_.find(place.node), request, kNoExpiry);
   if (!outcome || !std::holds_alternative<topology::Decision>(*outcome)) {
     take_back(key, gang, "the plan of its gang does not hold");
     return false;

@@ -22,7 +22,7 @@ constexpr const char* kReplicaIndex = "training.kubeflow.org/replica-index";
 constexpr const char* kTaskIndex = "volcano.sh/task-index";
 constexpr const char* kCompletionIndex = "batch.kubernetes.io/job-completion-index";
 constexpr const char* kJobIndex = "jobset.sigs.k8s.io/job-index";
-constexpr const char* kReplicas = "jobset.sigs.k8s.io/replicatedjob-replicas";
+constexpr const char* kReplicatedJobReplicas = "jobset.sigs.k8s.io/replicatedjob-replicas";
 constexpr const char* kMpiRole = "training.kubeflow.org/job-role";
 
 std::optional<int> number_in(const std::string& text) {
@@ -82,7 +82,7 @@ std::optional<int> worker_index(const json& pod) {
   }
   const auto index = label_number(pod, kCompletionIndex);
   const auto part = label_number(pod, kJobIndex);
-  const auto parts = label_number(pod, kReplicas);
+  const auto parts = label_number(pod, kReplicatedJobReplicas);
   const auto size = annotation_number(pod, kGangSize);
   if (!index || !part || parts.value_or(0) < 1 || !size) return index;
   return *part * (*size / *parts) + *index;

@@ -12,7 +12,7 @@ const Pointer kLauncherTemplate("/spec/mpiReplicaSpecs/Launcher/template");
 const Pointer kSlots("/spec/slotsPerWorker");
 const Pointer kLauncherWorks("/spec/runLauncherAsWorker");
 const Pointer kCreation("/spec/launcherCreationPolicy");
-const Pointer kMinAvailable("/spec/runPolicy/schedulingPolicy/minAvailable");
+const Pointer kSchedulingMinAvailable("/spec/runPolicy/schedulingPolicy/minAvailable");
 
 Status read_counts(const json& object, JobObject& job) {
   const auto replicas = count_at(object, kReplicas);
@@ -56,11 +56,12 @@ Status write_mpi_job(json& object, const JobObject& job, int workers, int slots)
                        "one worker is all this job gets, and there must be one beside the "
                        "launcher: set it to false");
   }
-  const auto least = count_at(object, kMinAvailable);
+  const auto least = count_at(object, kSchedulingMinAvailable);
   if (!least) return failure(least.error());
   if (least->value_or(0) > replicas + 1) {
-    return wrong_field(kMinAvailable, std::to_string(**least) + " is more than the " +
-                                          std::to_string(replicas + 1) + " pods of the job");
+    return wrong_field(kSchedulingMinAvailable, std::to_string(**least) + " is more than the " +
+                                                    std::to_string(replicas + 1) +
+                                                    " pods of the job");
   }
   object[kReplicas] = replicas;
   object[kSlots] = slots;

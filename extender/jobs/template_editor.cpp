@@ -9,7 +9,7 @@ namespace pinion::extender::jobs {
 namespace {
 
 constexpr const char* kVolume = "pinion-hostfile";
-constexpr std::size_t kMaxShown = 64;
+constexpr std::size_t kMaxStatedShown = 64;
 
 std::string value_text(const json& value) {
   return value.is_string() ? value.get<std::string>()
@@ -66,7 +66,7 @@ void TemplateEditor::mark(const std::string& name, const std::string& value) {
   if (stated.is_null()) stated = value;
   if (stated == value) return;
   fail(wrong_field(at_ / "metadata" / "annotations",
-                   name + " is stated as '" + value_text(stated).substr(0, kMaxShown) +
+                   name + " is stated as '" + value_text(stated).substr(0, kMaxStatedShown) +
                        "', and the job makes it '" + value + "'. Leave it out")
            .value());
 }
@@ -81,7 +81,7 @@ void TemplateEditor::set_amount(json& amounts, const std::string& name, const st
   json& stated = amounts[name];
   if (stated.is_null()) stated = value;
   if (same_amount(value_text(stated), value)) return;
-  fail(wrong_field(at / name, "'" + value_text(stated).substr(0, kMaxShown) +
+  fail(wrong_field(at / name, "'" + value_text(stated).substr(0, kMaxStatedShown) +
                                   "' is stated, and a worker of this job needs " + value +
                                   ". Leave it out, or make the annotations of the job say the same")
            .value());

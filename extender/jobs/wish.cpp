@@ -14,7 +14,7 @@ namespace {
 using kube::json_at;
 using nlohmann::json;
 
-constexpr std::size_t kMaxShown = 64;
+constexpr std::size_t kMaxValueShown = 64;
 constexpr int kMaxNodes = 1'000'000;
 
 // Those that mean nothing without a number of tasks.
@@ -29,7 +29,7 @@ constexpr std::array kForWorkers{kAlign,
 
 tl::unexpected<Error> wrong(const std::string& name, const std::string& value,
                             const std::string& expected) {
-  return failure(Errc::kInvalid, "annotation " + name + ": '" + value.substr(0, kMaxShown) +
+  return failure(Errc::kInvalid, "annotation " + name + ": '" + value.substr(0, kMaxValueShown) +
                                      "' is not " + expected);
 }
 

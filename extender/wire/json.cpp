@@ -5,7 +5,7 @@
 namespace pinion::extender::wire {
 namespace {
 
-constexpr std::size_t kMaxShown = 80;  // of a key, in an error
+constexpr std::size_t kMaxKeyShown = 80;  // of a key, in an error
 
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -22,7 +22,7 @@ Status unless_null(ondemand::value& value, simdjson::error_code code, const Wher
 
 void Where::append_to(std::string& path) const {
   if (up_ != nullptr) up_->append_to(path);
-  const std::string_view key = key_.substr(0, kMaxShown);
+  const std::string_view key = key_.substr(0, kMaxKeyShown);
   switch (kind_) {
     case Kind::kRoot:
       return;

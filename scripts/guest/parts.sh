@@ -1,4 +1,4 @@
-# Sourced by guest.sh: the parts of a guest machine that do not change from run to run, made once and
+# Sourced by guest.sh, after pinned.sh: the parts of a guest machine that do not change from run to run, made once and
 # kept in a folder. Each appears there whole or not at all: to be called with "set -e" at work.
 # shellcheck shell=bash
 
@@ -36,29 +36,34 @@ disk() {
 
 # Debian 12's own QEMU 7.2 corrupts guests under load without KVM; trixie's 10 does not, and runs
 # here through its own dynamic linker.
-make_qemu() { extract trixie "$1" qemu-system-x86; }
+make_qemu() {
+  local suite package version series
+  open_mirror "$1.apt" qemu
+  offered qemu || die "$(what_to_do qemu)"
+  extract "$suite" "$1" "$package=$version"
+  rm -rf "$1.apt"
+}
 
 # Of a kernel's modules: those without which the disks and overlays cannot be used.
 guest_modules=(virtio_pci virtio_blk overlay)
 
-# make_kernel FOLDER SUITE BUSYBOX: vmlinuz, and an initrd that finds the disks.
+# make_kernel FOLDER PART BUSYBOX: vmlinuz, and an initrd that finds the disks.
 make_kernel() {
-  local out=$1 suite=$2 busybox=$3 work=$1.work tree version package file name options
-  debian_apt_open "$work" "$suite"
-  mapfile -t options < <(debian_apt_options "$work")
-  # The metapackage names the kernel of the day.
-  package=$(apt-cache "${options[@]}" show linux-image-cloud-amd64 |
-    sed -n 's/^Depends: \([^ ,]*\).*/\1/p' | head -n 1)
-  debian_fetch "$work" "$suite" "$package"
-  tree=$work/root-$suite
-  version=${package#linux-image-}
+  local out=$1 part=$2 busybox=$3 work=$1.work tree=$1.work/root release file name suite package
+  # shellcheck disable=SC2034 # pinned() sets them
+  local version series
+  mkdir -p "$work"
+  open_mirror "$work/apt" "$part"
+  fetch_pinned "$part" "$tree" || die "$(what_to_do "$part")"
+  pinned "$part"
+  release=${package#linux-image-}
   [ -d "$tree/lib" ] || ln -s usr/lib "$tree/lib"
-  depmod --basedir "$tree" "$version"
+  depmod --basedir "$tree" "$release"
   mkdir -p "$out" "$work"/initrd/{bin,modules,dev,proc,sys,sysroot}
-  cp "$tree/boot/vmlinuz-$version" "$out/vmlinuz"
+  cp "$tree/boot/vmlinuz-$release" "$out/vmlinuz"
   cp "$busybox" "$work/initrd/bin/"
   for name in "${guest_modules[@]}"; do
-    modprobe --dirname "$tree" --set-version "$version" --show-depends "$name"
+    modprobe --dirname "$tree" --set-version "$release" --show-depends "$name"
   done | sed -n 's/^insmod //p' | while read -r file _; do
     name=$(basename "${file%.xz}")
     [ ! -e "$work/initrd/modules/$name" ] || continue
@@ -74,7 +79,7 @@ make_kernel() {
   rm -rf "$work"
 }
 
-# make_root FOLDER RUNTIME VERSIONS: disk.img, with the containerds of scripts/runtime.sh where they are here.
+# make_root FOLDER RUNTIME: disk.img, with the containerds of scripts/runtime.sh where they are here.
 make_root() {
   local out=$1 runtime=$2 tree=$1/tree
   mkdir -p "$out"
@@ -89,11 +94,13 @@ make_root() {
   rm -rf "$tree"
 }
 
-# part FOLDER NAME MAKER ARGUMENT...: FOLDER/NAME by MAKER, unless it is there and was made the same way.
+# part FOLDER NAME VERSIONS MAKER ARGUMENT...: FOLDER/NAME by MAKER, unless it is there and was made the same way of
+# the same VERSIONS.
 part() {
-  local target=$1/$2 maker=$3 work=$1/making/$2 recipe
-  shift 3
-  recipe=$(declare -f "$maker" extract disk && cat "$guest_initrd" && echo "${guest_packages[*]} ${guest_modules[*]} $*")
+  local target=$1/$2 versions=$3 maker=$4 work=$1/making/$2 recipe
+  shift 4
+  recipe=$(declare -f "$maker" extract disk && cat "$guest_initrd" &&
+    echo "${guest_packages[*]} ${guest_modules[*]} $versions")
   [ "$(cat "$target/recipe" 2>/dev/null)" != "$recipe" ] || return 0
   echo "guest: making ${target##*/}" >&2
   "$maker" "$work" "$@"

@@ -16,5 +16,5 @@ pinion_bench_go(pinion-nri-floor-go floor)
 if(PINION_TESTS)
   add_test(NAME nri_bench.quick
     COMMAND pinion-nri-bench --quick --floor $<TARGET_FILE:pinion-nri-floor>)
-  set_tests_properties(nri_bench.quick PROPERTIES LABELS integration RUN_SERIAL TRUE TIMEOUT 120)
+  set_tests_properties(nri_bench.quick PROPERTIES LABELS integration RESOURCE_LOCK node TIMEOUT 120)
 endif()

@@ -17,7 +17,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kThreads = 64;  // one for each binding that is held
-constexpr int kLongest = 30;          // seconds that the API server waits: its own limit
+constexpr int kLongestHead = 30;      // seconds that the API server waits: its own limit
 
 json answer_to(const json& review, bool allowed) {
   return {{"apiVersion", "admission.k8s.io/v1"},
@@ -70,7 +70,7 @@ Status BindingGate::put_in_force(const Cluster& cluster, Admin& admin, int port)
                                                      {"admissionReviewVersions", {"v1"}},
                                                      {"sideEffects", "None"},
                                                      {"failurePolicy", "Fail"},
-                                                     {"timeoutSeconds", kLongest},
+                                                     {"timeoutSeconds", kLongestHead},
                                                      {"clientConfig", client},
                                                      {"rules", json::array({rule})}}})}});
   if (!made) return failure(made.error());

@@ -15,6 +15,7 @@
 #include "extender/kube/cancel.h"
 #include "extender/kube/http.h"
 #include "tests/lab/files.h"
+#include "tests/lab/made.h"
 
 namespace pinion::e2e {
 
@@ -63,21 +64,23 @@ json extender_of(const ExtenderCall& call) {
   return extender;
 }
 
-}  // namespace
-
-Result<std::string> kube_folder() {
-  const std::string log =
-      (fs::temp_directory_path() / ("pinion-kube-" + std::to_string(::getpid()))).string();
-  const auto found =
-      lab::run({.argv = {std::string(PINION_SOURCE_DIR) + "/scripts/kube.sh", "--find"},
-                .env = {},
-                .log = log},
-               Milliseconds(20'000));
-  std::error_code ignored;
-  fs::remove(log, ignored);
-  if (!found) return failure(Errc::kNotFound, "no Kubernetes here: run scripts/kube.sh");
-  return found->substr(0, found->find('\n'));
+// The folder of scripts/kube.sh. Errors: kNotFound where that has not built what is needed,
+// kUnavailable where it fails.
+Result<std::string> kube_folder(bool controller_manager) {
+  auto folder = lab::made_by("kube.sh");
+  if (!folder) return failure(folder.error());
+  std::vector<std::string> programs = {"kube", "etcd"};
+  if (controller_manager) programs.emplace_back("kube-controller-manager");
+  for (const std::string& program : programs) {
+    const std::string file = *folder + "/" + program;
+    if (::access(file.c_str(), X_OK) == 0) continue;
+    return failure(Errc::kNotFound,
+                   "no " + file + ": run scripts/kube.sh" + (controller_manager ? " --all" : ""));
+  }
+  return folder;
 }
+
+}  // namespace
 
 int free_port() {
   const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -97,7 +100,7 @@ Result<lab::Process> start_mortal(std::vector<std::string> argv, const std::stri
 }
 
 Result<std::unique_ptr<Cluster>> Cluster::start(const ClusterOptions& options) {
-  auto kube = kube_folder();
+  auto kube = kube_folder(options.controller_manager);
   if (!kube) return failure(kube.error());
   std::unique_ptr<Cluster> cluster(new Cluster(*kube));
   cluster->options_ = options;
@@ -223,7 +226,7 @@ Status Cluster::wait_for_api_server() {
 Status Cluster::start_controller_manager() {
   auto manager = run(
       "kube-controller-manager",
-      {kube_ + "/kube", "kube-controller-manager", "--kubeconfig=" + kubeconfig(kManagerUser),
+      {kube_ + "/kube-controller-manager", "--kubeconfig=" + kubeconfig(kManagerUser),
        "--leader-elect=false", "--secure-port=0", "--use-service-account-credentials=true",
        "--service-account-private-key-file=" + folder() + "/accounts.key",
        "--root-ca-file=" + folder() + "/server.crt", "--controllers=*,-node-lifecycle-controller"});

@@ -17,9 +17,6 @@
 
 namespace pinion::e2e {
 
-// The folder of scripts/kube.sh, or why there is none (kNotFound): it is not built here.
-Result<std::string> kube_folder();
-
 // Users that the API server knows, each by a token of its own and with a kubeconfig.
 inline constexpr const char* kAdmin = "admin";
 inline constexpr const char* kNobody = "nobody";  // with a token and no rights
@@ -57,8 +54,8 @@ struct SchedulerOptions {
 
 class Cluster {
  public:
-  // With etcd and the API server, which answers. Errors: kNotFound where kube_folder() has none,
-  // kUnavailable with the end of the logs.
+  // With etcd and the API server, which answers. Errors: kNotFound where scripts/kube.sh
+  // has not built what is needed, kUnavailable where it fails or with the end of the logs.
   static Result<std::unique_ptr<Cluster>> start(const ClusterOptions& options = {});
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;

@@ -15,7 +15,7 @@ constexpr std::chrono::minutes kIdle{10};  // it is the scheduler that closes co
 constexpr net::StreamLimits kLimits{.read = std::chrono::seconds(10),
                                     .write = std::chrono::seconds(10),
                                     .request_bytes = std::size_t{16} << 20};
-constexpr std::chrono::seconds kPatience{60};  // with an extender that holds a call
+constexpr std::chrono::seconds kHeldCall{60};  // with an extender that holds a call
 
 constexpr const char* kJson = "application/json";
 
@@ -53,7 +53,7 @@ class Proxy::Talk : private httplib::Server {
     const std::string target = proxy_.target_();
     if (target.empty()) return false;
     httplib::Client extender("http://" + target);
-    extender.set_read_timeout(kPatience);
+    extender.set_read_timeout(kHeldCall);
     const auto answer = extender.Post(request.path, request.body, kJson);
     if (!answer) return false;
     response.status = answer->status;

@@ -12,12 +12,12 @@ namespace pinion::lab {
 namespace {
 
 namespace api = ::pinion::v1;
-using Service = api::Node::Stub;
+using NodeService = api::Node::Stub;
 
-constexpr Milliseconds kLimit{5000};  // the machine may be full of spinning ranks
+constexpr Milliseconds kApiLimit{5000};  // the machine may be full of spinning ranks
 constexpr Milliseconds kPause{50};
 
-std::unique_ptr<Service> connect(const std::string& socket) {
+std::unique_ptr<NodeService> connect(const std::string& socket) {
   return api::Node::NewStub(
       grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()));
 }
@@ -29,7 +29,7 @@ tl::unexpected<Error> no_answer(const grpc::Status& status) {
 template <class Method, class Request, class Response>
 Status call(const std::string& socket, Method method, const Request& request, Response& response) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + patient(kLimit));
+  context.set_deadline(std::chrono::system_clock::now() + patient(kApiLimit));
   const auto stub = connect(socket);
   const grpc::Status status = (stub.get()->*method)(&context, request, &response);
   if (status.ok()) return {};
@@ -84,7 +84,7 @@ const AgentContainer* AgentStatus::find(const std::string& id) const {
 // The first message of a watch is the only one that holds both, node and containers.
 Result<AgentStatus> AgentApi::status() const {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kLimit);
+  context.set_deadline(std::chrono::system_clock::now() + kApiLimit);
   const auto stub = connect(socket_);
   const auto reader = stub->WatchNode(&context, api::WatchNodeRequest());
   api::WatchNodeResponse first;
@@ -97,7 +97,7 @@ Result<AgentStatus> AgentApi::status() const {
 
 Result<AgentFigures> AgentApi::figures(const std::string& container) const {
   api::ListContainersResponse response;
-  Status done = call(socket_, &Service::ListContainers, api::ListContainersRequest(), response);
+  Status done = call(socket_, &NodeService::ListContainers, api::ListContainersRequest(), response);
   if (!done) return failure(done.error());
   for (const auto& one : response.containers()) {
     if (one.id() == container) return figures_of(one.figures());
@@ -119,7 +119,7 @@ Result<AgentFigures> AgentApi::figures_after(const std::string& container, doubl
 
 Result<std::string> AgentApi::why_not_counted(const std::string& event) const {
   api::GetNodeResponse response;
-  Status done = call(socket_, &Service::GetNode, api::GetNodeRequest(), response);
+  Status done = call(socket_, &NodeService::GetNode, api::GetNodeRequest(), response);
   if (!done) return failure(done.error());
   for (const auto& support : response.node().events()) {
     if (support.event() == event && support.availability() != "counted") {

@@ -9,6 +9,7 @@
 
 #include "tests/lab/containerd_config.h"
 #include "tests/lab/image.h"
+#include "tests/lab/made.h"
 
 namespace pinion::lab {
 namespace {
@@ -35,17 +36,17 @@ std::string next_number() {
 
 }  // namespace
 
-std::string default_runtime() {
-  const std::string home = environment_or("HOME", "");
-  const std::string caches = environment_or("XDG_CACHE_HOME", home + "/.cache");
-  const std::string cache = environment_or("PINION_CACHE", caches + "/pinion");
-  return environment_or("PINION_RUNTIME", cache + "/runtime");
+Result<std::string> default_runtime() {
+  if (std::string set = environment_or("PINION_RUNTIME", ""); !set.empty()) return set;
+  static const Result<std::string> found = made_by("runtime.sh");
+  return found;
 }
 
 std::string why_no_lab(const LabOptions& options) {
   if (::geteuid() != 0) return "needs root";
-  const std::string runtime = options.runtime.empty() ? default_runtime() : options.runtime;
-  const std::string containerd = runtime + "/" + options.containerd + "/containerd";
+  const auto runtime = options.runtime.empty() ? default_runtime() : options.runtime;
+  if (!runtime) return runtime.error().text;
+  const std::string containerd = *runtime + "/" + options.containerd + "/containerd";
   if (::access(containerd.c_str(), X_OK) != 0) {
     return "no " + containerd + ": run scripts/runtime.sh";
   }
@@ -60,7 +61,7 @@ Result<std::unique_ptr<ContainerdLab>> ContainerdLab::start(const LabOptions& op
   auto cgroups = CgroupTree::discover();
   if (!cgroups) return failure(cgroups.error());
   std::unique_ptr<ContainerdLab> lab(new ContainerdLab(options, std::move(*cgroups)));
-  if (lab->options_.runtime.empty()) lab->options_.runtime = default_runtime();
+  if (lab->options_.runtime.empty()) lab->options_.runtime = *default_runtime();
   Status done = lab->make_folder();
   if (done) done = lab->make_cgroups();
   if (done) done = lab->start_containerd();

@@ -26,8 +26,8 @@ struct LabOptions {
   Milliseconds request_timeout{2000};
 };
 
-// $PINION_RUNTIME, or where scripts/runtime.sh puts it.
-std::string default_runtime();
+// $PINION_RUNTIME, or where scripts/runtime.sh puts it. Errors: made_by()'s.
+Result<std::string> default_runtime();
 
 // "" when a lab can run here, else why not: not root, no runtime, no cpuset hierarchy.
 std::string why_no_lab(const LabOptions& options);

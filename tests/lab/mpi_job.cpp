@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxRanks = 16;
 constexpr Milliseconds kLimit{300000};
-constexpr Milliseconds kLook{20};  // seldom enough that looking is no noise itself
+constexpr Milliseconds kMpiLook{20};  // seldom enough that looking is no noise itself
 constexpr std::int64_t kMemoryOfRank = 192LL << 20;
 
 constexpr const char* kHpcc = "/usr/bin/hpcc";
@@ -97,7 +97,7 @@ Status run_in(ContainerdLab& lab, const RunningPod& pod, const std::string& scra
         // Its shell outlives the program: an empty group has been killed.
         return fs::exists(scratch + "/record") || lab.cgroups().processes(cgroup).empty();
       },
-      kLimit, kLook);
+      kLimit, kMpiLook);
   const auto cpus = lab.cgroups().cpus(cgroup);
   if (!cpus) return failure(cpus.error());
   run.cpuset = *cpus;

@@ -184,7 +184,8 @@ TEST_F(Page, TakesHostileNamesAsText) {
 
   std::set<std::string> shown;
   for (const auto& row : report.at("rows")) shown.insert(row.at("name"));
-  for (const auto& container : scene.snapshot(0).at("containers")) {
+  const json snapshot = scene.snapshot(0);
+  for (const auto& container : snapshot.at("containers")) {
     EXPECT_THAT(shown, Contains(container.at("name").get<std::string>()));
   }
   EXPECT_THAT(seen.document, Not(HasSubstr("<img")));

@@ -202,7 +202,7 @@ void Sim::check_alone(const Id& id) {
 void Sim::check_all_files() {
   const CpuSet pool = engine_.pool();
   for (const auto& [name, group] : engine_.state().qos_groups) {
-    const CpuSet wanted = group_target(engine_.state(), group, pool);
+    const CpuSet wanted = group_target(engine_.state(), name, group, pool);
     if (!group.stuck && groups_.at(name) != wanted) {
       broken(name + " has " + groups_.at(name).to_string() + " and not " + wanted.to_string());
     }

@@ -86,6 +86,8 @@ class Sim {
   SimContainer* pick(Phase phase);
   engine::Resources some_request(engine::Qos qos);
   engine::Pod some_pod();
+  engine::Container attempt(const engine::Pod& pod, const std::string& name,
+                            const engine::Resources& request);
   [[nodiscard]] bool writes() const { return options_.fence != engine::FenceKind::kRuntime; }
   // Where the container may run: its file, within its QoS group's, less what other partitions hold.
   [[nodiscard]] engine::CpuSet effective(const Id& id) const;

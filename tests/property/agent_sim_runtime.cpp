@@ -71,13 +71,24 @@ engine::Pod Sim::some_pod() {
   return pod;
 }
 
+// Attempts of one name differ in their ids, and so in their cgroups.
+engine::Container Sim::attempt(const engine::Pod& pod, const std::string& name,
+                               const engine::Resources& request) {
+  engine::Container container = make_container(pod, name, request);
+  const std::string suffix = "-" + std::to_string(next_++);
+  container.id += suffix;
+  container.cgroups_path += suffix;
+  return container;
+}
+
 void Sim::create() {
   if (containers_.size() > 60) return;
   const engine::Pod pod = some_pod();
-  // Few names: restarts and second attempts are frequent.
-  engine::Container container = make_container(pod, "c" + std::to_string(roll(2)),
-                                               some_request(engine::qos_of(pod.cgroup_parent)));
-  container.id += "-" + std::to_string(next_++);
+  // Few names: restarts and second attempts are frequent. Every draw is a statement of its own: the
+  // order of a call's arguments is the compiler's, and another order is another life.
+  const std::string name = "c" + std::to_string(roll(2));
+  const engine::Resources request = some_request(engine::qos_of(pod.cgroup_parent));
+  engine::Container container = attempt(pod, name, request);
   const auto effects = handle(engine::CreateContainer{pod, container}, "create " + container.id);
   if (effects.reply.refusal) {
     if (engine_.state().find(container.id) != nullptr) broken("a refused one is remembered");
@@ -122,11 +133,15 @@ void Sim::update(SimContainer& sim) {
   const std::string id = sim.container.id;
   const Member* before = engine_.state().find(id);
   const CpuSet cores = before == nullptr ? CpuSet() : before->own.cpus;
+  const int size = before == nullptr ? 0 : before->request.cpus;
   const auto effects =
       handle(engine::UpdateContainer{sim.pod, sim.container, wanted}, "update " + id);
   if (effects.reply.refusal) {
     const Member* after = engine_.state().find(id);
-    if (before != nullptr && after->own.cpus != cores) broken("a refused resize changed " + id);
+    if (before == nullptr) return;
+    if (after->own.cpus != cores || after->request.cpus != size) {
+      broken("a refused resize changed " + id);
+    }
     return;
   }
   if (!effects.reply.own) return broken("an update was not answered with own CPUs");
@@ -175,9 +190,8 @@ void Sim::end_pod() {
 void Sim::appear() {
   if (containers_.size() > 60) return;
   const engine::Pod pod = some_pod();
-  engine::Container container =
-      make_container(pod, "lost", some_request(engine::qos_of(pod.cgroup_parent)));
-  container.id += "-" + std::to_string(next_++);
+  const engine::Container container =
+      attempt(pod, "lost", some_request(engine::qos_of(pod.cgroup_parent)));
   SimContainer sim{pod, container, Phase::kCreated, "", {}, false};
   SimContainer& here = containers_.emplace(container.id, sim).first->second;
   if (roll(2) == 0) return start(here);

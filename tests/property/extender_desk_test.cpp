@@ -20,9 +20,9 @@ using topology::pick_below;
 constexpr DeskLimits kLimits{.hold_ms = 1000, .keep_ms = 4000, .confirm_ms = 9000};
 constexpr int kCpus = 8;
 
-class World {
+class DeskWorld {
  public:
-  World() {
+  DeskWorld() {
     for (const char* node : {"a", "b", "c"}) come(node);
     desk_.serve_groups(true);
   }
@@ -191,11 +191,12 @@ class World {
   void preempt(Pod& pod) {
     std::vector<Eviction> proposals;
     for (const auto& [uid, each] : pods_) {
+      const std::string& node = each.pod.node;  // clang 14 lets no lambda see a structured binding
       const bool there =
           std::any_of(proposals.begin(), proposals.end(),
-                      [&](const Eviction& eviction) { return eviction.node == each.pod.node; });
-      if (each.bound && !each.pod.node.empty() && !there && one_in(2)) {
-        proposals.push_back({.node = each.pod.node, .victims = {uid}});
+                      [&](const Eviction& eviction) { return eviction.node == node; });
+      if (each.bound && !node.empty() && !there && one_in(2)) {
+        proposals.push_back({.node = node, .victims = {uid}});
       }
     }
     const auto kept = desk_.preempt(pod, proposals, now_);
@@ -420,7 +421,7 @@ class World {
 };
 
 RC_GTEST_PROP(Desk, SurvivesAnyInterleaving, ()) {
-  World world;
+  DeskWorld world;
   const int steps = *rc::gen::inRange(100, 600);
   for (int i = 0; i < steps; ++i) world.step();
   RC_CLASSIFY(world.bindings() > 0, "something was bound");

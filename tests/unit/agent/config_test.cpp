@@ -1,10 +1,15 @@
-// The configuration file: every key, every mistake with its line, and back to YAML.
+// The configuration file: every key, every mistake with its line, and back to YAML. Flags above it.
 #include "agent/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <fstream>
+#include <vector>
+
 #include "agent/config_file.h"
+#include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
 
 namespace pinion::agent {
@@ -16,13 +21,13 @@ using topology::Align;
 using topology::Smt;
 using topology::Strength;
 
-struct Case {
+struct ConfigCase {
   const char* name;
   const char* yaml;
   bool (*holds)(const Config&);
 };
 
-const Case kGood[] = {
+const ConfigCase kGood[] = {
     {"nriSocket", "nriSocket: /x.sock", [](const Config& c) { return c.nri_socket == "/x.sock"; }},
     {"nriIndex", "nriIndex: \"07\"", [](const Config& c) { return c.nri_index == "07"; }},
     {"hostRoot", "hostRoot: /host", [](const Config& c) { return c.host_root == "/host"; }},
@@ -92,7 +97,7 @@ const Case kGood[] = {
 };
 
 TEST(ConfigFile, EveryKey) {
-  for (const Case& c : kGood) {
+  for (const ConfigCase& c : kGood) {
     SCOPED_TRACE(c.name);
     Config config;
     const auto done = apply_yaml(c.yaml, config);
@@ -102,7 +107,7 @@ TEST(ConfigFile, EveryKey) {
 }
 
 TEST(ConfigFile, SurvivesBeingWrittenAndRead) {
-  for (const Case& c : kGood) {
+  for (const ConfigCase& c : kGood) {
     SCOPED_TRACE(c.name);
     Config config;
     ASSERT_TRUE(apply_yaml(c.yaml, config));
@@ -132,6 +137,30 @@ TEST(ConfigFile, OddTextSurvivesBeingWrittenAndRead) {
     EXPECT_EQ(again.topology, config.topology);
     EXPECT_EQ(again.ready_file, config.ready_file);
   }
+}
+
+TEST(CommandLine, FlagsWinOverTheFile) {
+  const test_support::TempDir directory;
+  const std::string path = directory.path() / "agent.yaml";
+  std::ofstream(path) << "stateDir: /from-file\nauditInterval: 7s\nlogLevel: warn\n";
+  const std::vector<const char*> argv{"pinion-agent", "--config",    path.c_str(), "--state-dir",
+                                      "/from-flag",   "--log-level", "debug"};
+  const auto read = read_command_line(static_cast<int>(argv.size()), argv.data());
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->config.state_dir, "/from-flag");
+  EXPECT_EQ(read->config.log_level, "debug");
+  EXPECT_EQ(read->config.audit_interval, std::chrono::seconds(7));
+}
+
+TEST(CommandLine, AMistakeIsNamedByItsFlagOrItsFile) {
+  const char* const flag[] = {"pinion-agent", "--audit-interval", "1ms"};
+  const auto wrong_flag = read_command_line(3, flag);
+  ASSERT_FALSE(wrong_flag);
+  EXPECT_THAT(wrong_flag.error().text, HasSubstr("--audit-interval"));
+  const char* const file[] = {"pinion-agent", "--config", "/nowhere.yaml"};
+  const auto no_file = read_command_line(3, file);
+  ASSERT_FALSE(no_file);
+  EXPECT_THAT(no_file.error().text, HasSubstr("open configuration /nowhere.yaml"));
 }
 
 TEST(ConfigFile, MistakesAreNamedWithTheirLine) {

@@ -14,7 +14,7 @@ namespace {
 using test_support::cpu;
 using test_support::make_pod;
 using testing::HasSubstr;
-using Kind = Wish::Kind;
+using WishKind = Wish::Kind;
 
 TEST(Policy, QosOf) {
   struct Case {
@@ -172,27 +172,30 @@ TEST(Policy, WhoGetsCores) {
     Qos qos;
     std::int64_t milli;
     const char* cpus;  // annotation, or nullptr
-    Kind kind;
+    WishKind kind;
     const char* text;
   };
   const Case cases[] = {
-      {"whole", Qos::kGuaranteed, 2000, nullptr, Kind::kExclusive, ""},
-      {"whole, insisting", Qos::kGuaranteed, 2000, "exclusive", Kind::kExclusive, ""},
-      {"whole, opting out", Qos::kGuaranteed, 2000, "shared", Kind::kShared, "asked for shared"},
-      {"fraction above one", Qos::kGuaranteed, 1500, nullptr, Kind::kShared, "1500m CPU"},
-      {"less than one", Qos::kGuaranteed, 500, nullptr, Kind::kShared, "500m CPU"},
-      {"no limit", Qos::kGuaranteed, 0, nullptr, Kind::kShared, "no CPU limit"},
-      {"fraction, insisting", Qos::kGuaranteed, 1500, "exclusive", Kind::kRefused, "1500m CPU"},
-      {"burstable", Qos::kBurstable, 2000, nullptr, Kind::kShared, "Burstable"},
-      {"burstable, insisting", Qos::kBurstable, 2000, "exclusive", Kind::kRefused, "Burstable"},
-      {"besteffort", Qos::kBestEffort, 0, nullptr, Kind::kShared, "BestEffort"},
-      {"besteffort, insisting", Qos::kBestEffort, 0, "exclusive", Kind::kRefused, "BestEffort"},
-      {"no kubelet", Qos::kUnknown, 2000, nullptr, Kind::kShared, "unknown QoS"},
-      {"no kubelet, insisting", Qos::kUnknown, 2000, "exclusive", Kind::kRefused, "unknown QoS"},
-      {"burstable, opting out", Qos::kBurstable, 2000, "shared", Kind::kShared, "asked for"},
-      {"a word nobody knows", Qos::kGuaranteed, 2000, "mine", Kind::kRefused, "exclusive, shared"},
-      {"the empty word", Qos::kGuaranteed, 2000, "", Kind::kRefused, "unknown value ''"},
-      {"capital letters", Qos::kGuaranteed, 2000, "Exclusive", Kind::kRefused, "unknown value"},
+      {"whole", Qos::kGuaranteed, 2000, nullptr, WishKind::kExclusive, ""},
+      {"whole, insisting", Qos::kGuaranteed, 2000, "exclusive", WishKind::kExclusive, ""},
+      {"whole, opting out", Qos::kGuaranteed, 2000, "shared", WishKind::kShared,
+       "asked for shared"},
+      {"fraction above one", Qos::kGuaranteed, 1500, nullptr, WishKind::kShared, "1500m CPU"},
+      {"less than one", Qos::kGuaranteed, 500, nullptr, WishKind::kShared, "500m CPU"},
+      {"no limit", Qos::kGuaranteed, 0, nullptr, WishKind::kShared, "no CPU limit"},
+      {"fraction, insisting", Qos::kGuaranteed, 1500, "exclusive", WishKind::kRefused, "1500m CPU"},
+      {"burstable", Qos::kBurstable, 2000, nullptr, WishKind::kShared, "Burstable"},
+      {"burstable, insisting", Qos::kBurstable, 2000, "exclusive", WishKind::kRefused, "Burstable"},
+      {"besteffort", Qos::kBestEffort, 0, nullptr, WishKind::kShared, "BestEffort"},
+      {"besteffort, insisting", Qos::kBestEffort, 0, "exclusive", WishKind::kRefused, "BestEffort"},
+      {"no kubelet", Qos::kUnknown, 2000, nullptr, WishKind::kShared, "unknown QoS"},
+      {"no kubelet, insisting", Qos::kUnknown, 2000, "exclusive", WishKind::kRefused,
+       "unknown QoS"},
+      {"burstable, opting out", Qos::kBurstable, 2000, "shared", WishKind::kShared, "asked for"},
+      {"a word nobody knows", Qos::kGuaranteed, 2000, "mine", WishKind::kRefused,
+       "exclusive, shared"},
+      {"the empty word", Qos::kGuaranteed, 2000, "", WishKind::kRefused, "unknown value ''"},
+      {"capital letters", Qos::kGuaranteed, 2000, "Exclusive", WishKind::kRefused, "unknown value"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -201,8 +204,9 @@ TEST(Policy, WhoGetsCores) {
     const Wish wish = wish_of(pod, "main", cpu(c.milli), {});
     EXPECT_EQ(wish.kind, c.kind);
     EXPECT_THAT(wish.text, HasSubstr(c.text));
+    EXPECT_EQ(wish.text.empty(), c.kind == WishKind::kExclusive) << wish.text;
     EXPECT_TRUE(wish.warnings.empty());
-    EXPECT_EQ(wish.request.cpus, c.kind == Kind::kExclusive ? c.milli / 1000 : 0);
+    EXPECT_EQ(wish.request.cpus, c.kind == WishKind::kExclusive ? c.milli / 1000 : 0);
   }
 }
 
@@ -259,7 +263,7 @@ TEST(Policy, AnnotationsSetTheRequest) {
     Pod pod = make_pod("p");
     pod.annotations[std::string("pinion.dev/") + c.name] = c.value;
     const Wish wish = wish_of(pod, "main", cpu(2000, 77), {});
-    ASSERT_EQ(wish.kind, Kind::kExclusive) << wish.text;
+    ASSERT_EQ(wish.kind, WishKind::kExclusive) << wish.text;
     EXPECT_EQ(wish.request.memory, Bytes{77});
     EXPECT_TRUE(wish.warnings.empty());
     c.check(wish.request);
@@ -270,9 +274,9 @@ TEST(Policy, PlannedCpusThatAreNoneAreRefused) {
   Pod pod = make_pod("p");
   pod.annotations["pinion.dev/planned"] = "main=4-";
   const Wish wish = wish_of(pod, "main", cpu(2000), {});
-  EXPECT_EQ(wish.kind, Kind::kRefused);
+  EXPECT_EQ(wish.kind, WishKind::kRefused);
   EXPECT_TRUE(wish.text.starts_with("annotation pinion.dev/planned: ")) << wish.text;
-  EXPECT_EQ(wish_of(pod, "other", cpu(2000), {}).kind, Kind::kExclusive);
+  EXPECT_EQ(wish_of(pod, "other", cpu(2000), {}).kind, WishKind::kExclusive);
 }
 
 TEST(Policy, DefaultsAreTheNodes) {
@@ -302,7 +306,7 @@ TEST(Policy, OneContainersAnnotationWinsOverThePods) {
                      {"pinion.dev/cpus.side.car", "shared"}};
   EXPECT_EQ(wish_of(pod, "main", cpu(2000), {}).request.align, topology::Align::kSocket);
   EXPECT_EQ(wish_of(pod, "other", cpu(2000), {}).request.align, topology::Align::kL3);
-  EXPECT_EQ(wish_of(pod, "side.car", cpu(2000), {}).kind, Kind::kShared);
+  EXPECT_EQ(wish_of(pod, "side.car", cpu(2000), {}).kind, WishKind::kShared);
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
 }
 
@@ -323,7 +327,7 @@ TEST(Policy, UnknownAnnotationsOfOursWarn) {
                      {"pinion.device/align", "1"},
                      {"example.com/align", "1"}};
   const Wish wish = wish_of(pod, "main", cpu(2000), {});
-  EXPECT_EQ(wish.kind, Kind::kExclusive);
+  EXPECT_EQ(wish.kind, WishKind::kExclusive);
   ASSERT_EQ(wish.warnings.size(), 3U);
   EXPECT_THAT(wish.warnings, testing::Contains(HasSubstr("pinion.dev/aling")));
   for (const auto& warning : wish.warnings) EXPECT_LT(warning.size(), 120U);
@@ -343,7 +347,7 @@ TEST(Policy, HostileValuesAreRefusedWithAShortText) {
       Pod pod = make_pod("p");
       pod.annotations[std::string("pinion.dev/") + name] = value;
       const Wish wish = wish_of(pod, "main", cpu(2000), {});
-      EXPECT_EQ(wish.kind, Kind::kRefused);
+      EXPECT_EQ(wish.kind, WishKind::kRefused);
       EXPECT_THAT(wish.text, HasSubstr(name));
       EXPECT_LT(wish.text.size(), 250U);
     }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/own_process.h"
 #include "tests/support/tree.h"
 
 namespace pinion::agent {
@@ -34,10 +35,21 @@ TEST(ReadyFile, IsThereWhileReadyAndNamesTheAddresses) {
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }
 
+// An empty path must not become a file of the directory that the agent was started in.
 TEST(ReadyFile, WithoutAPathThereIsNone) {
-  Log log("error", LogFormat::kText);
-  ReadyFile ready("", {}, log);
-  ready.make();
+  const test_support::TempDir dir;
+  const auto check = [&]() -> std::string {
+    std::filesystem::current_path(dir.path());
+    testing::internal::CaptureStderr();
+    {
+      Log log("warn", LogFormat::kText);
+      ReadyFile ready("", {}, log);
+      ready.make();
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    return std::filesystem::is_empty(dir.path()) ? said : "it made a file";
+  };
+  EXPECT_EQ(test_support::in_own_process(check), "");
 }
 
 }  // namespace

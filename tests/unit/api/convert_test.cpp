@@ -92,6 +92,23 @@ TEST(NodeOnTheWire, SaysWhichEventsAreCounted) {
   EXPECT_EQ(node.events(0).detail(), "a guest without PMU");
 }
 
+// Node 1 is not there, as where a package is unplugged or hidden from a guest.
+TEST(ContainersOnTheWire, PromisedMemoryNamesTheKernelsNode) {
+  topology::Facts facts = test_support::facts_of({.packages = 2, .cores_per_l3 = 4});
+  facts.memories[1].node = 2;
+  for (auto& thread : facts.threads) thread.node *= 2;
+  NodeView view = empty_view(test_support::machine(facts));
+  topology::Request wish = request("a", 2);
+  wish.memory = test_support::kGiB;
+  wish.preferred = {4, 5};
+  ASSERT_TRUE(place(view, wish));
+  const auto containers = containers_of(view, nullptr);
+  ASSERT_EQ(containers.size(), 1U);
+  EXPECT_EQ(containers[0].mems(), "2");
+  ASSERT_EQ(containers[0].promised_size(), 1);
+  EXPECT_EQ(containers[0].promised(0).node(), 2U);
+}
+
 TEST(ContainersOnTheWire, SayAllThatIsKnownOfThem) {
   NodeView view = two_nodes();
   topology::Request wish = request("a", 2);

@@ -19,7 +19,7 @@ Topology without_cache_sizes(Topology machine) {
   return machine;
 }
 
-struct Case {
+struct MachineCase {
   const char* name;
   Topology (*machine)();
 };
@@ -48,7 +48,7 @@ Topology irregular() {
   return test_support::machine(facts);
 }
 
-constexpr Case kMachines[] = {
+constexpr MachineCase kMachines[] = {
     {"single_cpu", test_support::single_cpu},
     {"two_core_vm", test_support::two_core_vm},
     {"laptop", test_support::laptop},
@@ -62,7 +62,7 @@ constexpr Case kMachines[] = {
     {"irregular", irregular},
 };
 
-class MachineOnTheWire : public testing::TestWithParam<Case> {};
+class MachineOnTheWire : public testing::TestWithParam<MachineCase> {};
 
 TEST_P(MachineOnTheWire, ComesBackAsItWas) {
   const Topology machine = GetParam().machine();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <latch>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -41,12 +42,15 @@ TEST(Published, CallsSubscribersWhileTheyStay) {
 }
 
 TEST(Published, SubscriptionMayOutliveIt) {
+  const auto owned = std::make_shared<int>();  // by the callback
   Subscription subscription;
   {
     Published<int> numbers;
-    subscription = numbers.subscribe([] {});
+    subscription = numbers.subscribe([owned] { (void)owned; });
   }
+  EXPECT_EQ(owned.use_count(), 2) << "the list of callbacks is still there to leave";
   subscription.reset();
+  EXPECT_EQ(owned.use_count(), 1) << "and was left";
 }
 
 TEST(Published, LeavingWaitsForACallThatRuns) {

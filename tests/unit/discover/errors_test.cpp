@@ -16,7 +16,7 @@ using Kind = Source::Kind;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kTwoCpus = R"(
+constexpr const char* kTwoCpusMasked = R"(
 sys/devices/system/cpu/present = 0-1
 sys/devices/system/cpu/online = 0-1
 sys/devices/system/cpu/cpu[0-1]/topology/core_id = {n}
@@ -103,8 +103,8 @@ TEST_F(DiscoverErrors, KernelFileThatIsNoList) {
     const test_support::TempDir root;
     const std::string path = "sys/devices/system/" + name;
     const Status written = test_support::write_tree(
-        std::string(kTwoCpus) + "sys/devices/system/node/node0/cpumap = {mask 0..1}\n" + path +
-            " = x-y\n",
+        std::string(kTwoCpusMasked) + "sys/devices/system/node/node0/cpumap = {mask 0..1}\n" +
+            path + " = x-y\n",
         root.path());
     ASSERT_TRUE(written) << written.error().text;
     expect_error({Kind::kRoot, root.path().string()}, Errc::kInvalid, path);

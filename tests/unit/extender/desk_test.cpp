@@ -246,6 +246,21 @@ TEST_F(DeskTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
   EXPECT_EQ(bound(member_of("k", 0, 3, 1), 5).kind, Kind::kHold);
 }
 
+TEST_F(DeskTest, AGangThatWasGivenUpMakesRoomForTheCallsOfAnother) {
+  Desk desk(engine::Defaults(), {.hold_ms = 1000, .held = 5});
+  ASSERT_TRUE(desk.report(report_of("a", machine_), 0));
+  const auto bound = [&](const std::string& job, Ticket ticket) {
+    const Pod pod = member_of(job, 0, 3, 1);
+    (void)desk.filter(pod, {"a"}, now_);
+    return desk.bind(pod.uid, "a", ticket, now_).kind;
+  };
+  EXPECT_EQ(bound("j", 1), Kind::kHold);
+  EXPECT_EQ(bound("k", 2), Kind::kRefuse);
+  now_ += 1000;
+  desk.tick(now_);
+  EXPECT_EQ(bound("k", 3), Kind::kHold) << "the others of j have not come in time";
+}
+
 TEST_F(DeskTest, AGangIsCutIntoTaskGroupsWhichItsMembersAreToldWithTheBinding) {
   std::vector<Pod> pods;
   for (int i = 0; i < 4; ++i) {

@@ -11,7 +11,7 @@ using topology::Align;
 using topology::Strength;
 
 // Two NUMA nodes of two L3 domains of four cores, no SMT; CPU 0 is reserved: 3, 4, 4 and 4 free.
-struct Case {
+struct FitCase {
   const char* name;
   Align align;
   Strength strength;
@@ -20,10 +20,10 @@ struct Case {
   bool fits;
 };
 
-class FitTogether : public testing::TestWithParam<Case> {};
+class FitTogether : public testing::TestWithParam<FitCase> {};
 
 TEST_P(FitTogether, AsPlanned) {
-  const Case& c = GetParam();
+  const FitCase& c = GetParam();
   Fleet fleet;
   const auto machine = machine_of(
       {.packages = 2, .l3s_per_node = 2, .cores_per_l3 = 4, .memory_per_node = 8 * kGiB});
@@ -49,16 +49,16 @@ constexpr auto kPreferred = Strength::kPreferred;
 INSTANTIATE_TEST_SUITE_P(
     , FitTogether,
     testing::Values(
-        Case{"in_one_domain", Align::kNuma, kRequired, {4, 4}, 0, true},
-        Case{"in_two_domains", Align::kNuma, kRequired, {7, 8}, 0, true},
-        Case{"three_in_two_domains", Align::kNuma, kRequired, {5, 5, 3}, 0, true},
-        Case{"three_that_are_too_large", Align::kNuma, kRequired, {5, 5, 5}, 0, false},
-        Case{"only_one_domain_has_room", Align::kNuma, kRequired, {8, 8}, 0, false},
-        Case{"they_climb", Align::kNuma, kPreferred, {5, 5, 5}, 0, true},
-        Case{"more_than_the_machine_has", Align::kNuma, kPreferred, {8, 8}, 0, false},
-        Case{"their_memory_is_in_two_domains", Align::kNuma, kRequired, {4, 4}, 5 * kGiB, true},
-        Case{"memory_for_two_of_three", Align::kNuma, kRequired, {2, 2, 2}, 5 * kGiB, false},
-        Case{"l3_domains_share_memory", Align::kL3, kRequired, {4, 4, 3}, 5 * kGiB, false}),
+        FitCase{"in_one_domain", Align::kNuma, kRequired, {4, 4}, 0, true},
+        FitCase{"in_two_domains", Align::kNuma, kRequired, {7, 8}, 0, true},
+        FitCase{"three_in_two_domains", Align::kNuma, kRequired, {5, 5, 3}, 0, true},
+        FitCase{"three_that_are_too_large", Align::kNuma, kRequired, {5, 5, 5}, 0, false},
+        FitCase{"only_one_domain_has_room", Align::kNuma, kRequired, {8, 8}, 0, false},
+        FitCase{"they_climb", Align::kNuma, kPreferred, {5, 5, 5}, 0, true},
+        FitCase{"more_than_the_machine_has", Align::kNuma, kPreferred, {8, 8}, 0, false},
+        FitCase{"their_memory_is_in_two_domains", Align::kNuma, kRequired, {4, 4}, 5 * kGiB, true},
+        FitCase{"memory_for_two_of_three", Align::kNuma, kRequired, {2, 2, 2}, 5 * kGiB, false},
+        FitCase{"l3_domains_share_memory", Align::kL3, kRequired, {4, 4, 3}, 5 * kGiB, false}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

@@ -192,7 +192,7 @@ TEST(GangPlan, APlanThatTheFleetHasOvertakenIsPromisedNotAtAll) {
   EXPECT_EQ(fleet.promises(), 1U);
 }
 
-struct Row {
+struct OrderRow {
   const char* name;
   std::vector<std::vector<int>> free;  // of each node, by NUMA node
   std::vector<int> cpus;               // of the members
@@ -202,10 +202,10 @@ struct Row {
   const char* text;
 };
 
-class GangRefused : public testing::TestWithParam<Row> {};
+class GangRefused : public testing::TestWithParam<OrderRow> {};
 
 TEST_P(GangRefused, SaysWhatIsMissingWithoutNames) {
-  const Row& row = GetParam();
+  const OrderRow& row = GetParam();
   Fleet fleet;
   for (std::size_t i = 0; i < row.free.size(); ++i) {
     add_node(fleet, "n" + std::to_string(i), row.free[i]);
@@ -224,37 +224,38 @@ TEST_P(GangRefused, SaysWhatIsMissingWithoutNames) {
 INSTANTIATE_TEST_SUITE_P(
     Table, GangRefused,
     testing::Values(
-        Row{"too_few",
-            {{8, 3}, {9, 1}, {6, 6}, {12, 2}},
-            {8, 8, 8, 8},
-            0,
-            Align::kNuma,
-            GangReason::kTooFew,
-            "needs 4 x 8 CPUs in one NUMA node; 3 nodes have such a hole, room for 3, largest "
-            "elsewhere 6"},
-        Row{"no_hole",
-            {{7, 7}, {6, 5}},
-            {8, 8},
-            0,
-            Align::kNuma,
-            GangReason::kNoHole,
-            "needs 2 x 8 CPUs in one NUMA node; no node has such a hole, largest 7"},
-        Row{"larger_than_any_machine",
-            {{16, 16}},
-            {17},
-            0,
-            Align::kNuma,
-            GangReason::kNever,
-            "needs 1 x 17 CPUs in one NUMA node; no node could give that even with nothing "
-            "running, largest 16"},
-        Row{"socket",
-            {{7, 7}},
-            {8},
-            0,
-            Align::kSocket,
-            GangReason::kNoHole,
-            "needs 1 x 8 CPUs on one socket; no node has such a hole, largest 7"},
-        Row{"memory",
+        OrderRow{"too_few",
+                 {{8, 3}, {9, 1}, {6, 6}, {12, 2}},
+                 {8, 8, 8, 8},
+                 0,
+                 Align::kNuma,
+                 GangReason::kTooFew,
+                 "needs 4 x 8 CPUs in one NUMA node; 3 nodes have such a hole, room for 3, largest "
+                 "elsewhere 6"},
+        OrderRow{"no_hole",
+                 {{7, 7}, {6, 5}},
+                 {8, 8},
+                 0,
+                 Align::kNuma,
+                 GangReason::kNoHole,
+                 "needs 2 x 8 CPUs in one NUMA node; no node has such a hole, largest 7"},
+        OrderRow{"larger_than_any_machine",
+                 {{16, 16}},
+                 {17},
+                 0,
+                 Align::kNuma,
+                 GangReason::kNever,
+                 "needs 1 x 17 CPUs in one NUMA node; no node could give that even with nothing "
+                 "running, largest 16"},
+        OrderRow{"socket",
+                 {{7, 7}},
+                 {8},
+                 0,
+                 Align::kSocket,
+                 GangReason::kNoHole,
+                 "needs 1 x 8 CPUs on one socket; no node has such a hole, largest 7"},
+        OrderRow{
+            "memory",
             {{16, 16}, {16, 16}},
             {3, 3, 3, 3, 3},
             33 * kGiB,

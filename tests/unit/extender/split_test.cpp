@@ -7,7 +7,7 @@
 namespace pinion::extender {
 namespace {
 
-struct Row {
+struct SplitRow {
   const char* name;
   int tasks;
   int workers;
@@ -16,10 +16,10 @@ struct Row {
   std::vector<Worker> expected;
 };
 
-class Split : public testing::TestWithParam<Row> {};
+class Split : public testing::TestWithParam<SplitRow> {};
 
 TEST_P(Split, GivesEachWorkerItsShare) {
-  const Row& row = GetParam();
+  const SplitRow& row = GetParam();
   const Job job{.tasks = row.tasks,
                 .cpus_per_task = row.cpus_per_task,
                 .memory_per_task = row.memory_per_task};
@@ -30,11 +30,12 @@ TEST_P(Split, GivesEachWorkerItsShare) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, Split,
-    testing::Values(Row{"even", 16, 4, 1, 5, {{4, 4, 20}, {4, 4, 20}, {4, 4, 20}, {4, 4, 20}}},
-                    Row{"uneven", 7, 3, 2, 10, {{3, 6, 30}, {2, 4, 20}, {2, 4, 20}}},
-                    Row{"one_each", 3, 3, 4, 0, {{1, 4, 0}, {1, 4, 0}, {1, 4, 0}}},
-                    Row{"all_in_one", 5, 1, 2, 3, {{5, 10, 15}}},
-                    Row{"one_more_for_all_but_one", 5, 3, 1, 1, {{2, 2, 2}, {2, 2, 2}, {1, 1, 1}}}),
+    testing::Values(SplitRow{"even", 16, 4, 1, 5, {{4, 4, 20}, {4, 4, 20}, {4, 4, 20}, {4, 4, 20}}},
+                    SplitRow{"uneven", 7, 3, 2, 10, {{3, 6, 30}, {2, 4, 20}, {2, 4, 20}}},
+                    SplitRow{"one_each", 3, 3, 4, 0, {{1, 4, 0}, {1, 4, 0}, {1, 4, 0}}},
+                    SplitRow{"all_in_one", 5, 1, 2, 3, {{5, 10, 15}}},
+                    SplitRow{
+                        "one_more_for_all_but_one", 5, 3, 1, 1, {{2, 2, 2}, {2, 2, 2}, {1, 1, 1}}}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(SplitErrors, SaysWhatIsWrong) {

@@ -35,25 +35,25 @@ TEST(PlacingOrder, LargeGroupsFirstThenByPosition) {
   EXPECT_EQ(placing_order(build_groups({2, 6, 4}, 3)), (std::vector<std::size_t>{1, 2, 0}));
 }
 
-struct Row {
+struct GroupsRow {
   const char* name;
   NodeSight sight;
   int score;
 };
 
-class NodeScore : public testing::TestWithParam<Row> {};
+class NodeScore : public testing::TestWithParam<GroupsRow> {};
 
 TEST_P(NodeScore, IsMembersMinusOthersPlusFitting) {
   EXPECT_EQ(node_score(GetParam().sight), GetParam().score);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, NodeScore,
-                         testing::Values(Row{"empty_node_for_all_four", {0, 0, 4}, 4},
-                                         Row{"empty_node_for_two_of_four", {0, 0, 2}, 2},
-                                         Row{"two_are_there_and_two_fit", {2, 0, 2}, 4},
-                                         Row{"another_group_is_there", {0, 1, 4}, 3},
-                                         Row{"two_other_groups_are_there", {0, 2, 4}, 2},
-                                         Row{"its_own_beside_another", {3, 1, 1}, 3}),
+                         testing::Values(GroupsRow{"empty_node_for_all_four", {0, 0, 4}, 4},
+                                         GroupsRow{"empty_node_for_two_of_four", {0, 0, 2}, 2},
+                                         GroupsRow{"two_are_there_and_two_fit", {2, 0, 2}, 4},
+                                         GroupsRow{"another_group_is_there", {0, 1, 4}, 3},
+                                         GroupsRow{"two_other_groups_are_there", {0, 2, 4}, 2},
+                                         GroupsRow{"its_own_beside_another", {3, 1, 1}, 3}),
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace

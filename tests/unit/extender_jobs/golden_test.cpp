@@ -84,8 +84,8 @@ TEST_P(Golden, BecomesTheExpectedObject) {
   const json after = applied(object_, mutation_);
   const std::string path =
       std::string(PINION_REVIEWS_DIR) + "/expected/" + GetParam().name + ".json";
-  // With PINION_WRITE_EXPECTED set the file is made anew, to be read before it is kept.
-  if (std::getenv("PINION_WRITE_EXPECTED") != nullptr) {
+  // UPDATE_GOLDEN=1 in the environment rewrites the file; read the difference before you commit it.
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << after.dump(1) << "\n";
   }
   std::ifstream file(path);

@@ -193,7 +193,7 @@ TEST_F(PlacingTest, AFreedHoleWakesWhoWaitsForIt) {
   EXPECT_EQ(cluster_.woken, (std::set<std::string>{"waits"}));
 }
 
-// Many at once: nothing is bound twice, and all calls end.
+// Many at once: nothing is bound twice, all calls end, and each says what became of its pod.
 TEST_F(PlacingTest, ManyGangsAndTicksAtOnce) {
   std::atomic<bool> done = false;
   std::thread ticker([&] {
@@ -203,24 +203,29 @@ TEST_F(PlacingTest, ManyGangsAndTicksAtOnce) {
       std::this_thread::yield();
     }
   });
-  std::vector<std::future<std::string>> calls;
+  std::map<std::string, std::future<std::string>> calls;  // by uid
   for (int round = 0; round < 20; ++round) {
     for (int i = 0; i < 3; ++i) {
       auto pod = pod_of(std::to_string(round) + "-" + std::to_string(i), 1, 3);
       pod.annotations["pinion.dev/job"] = "j" + std::to_string(round % 2);
       const std::string node = filtered(pod);
-      if (!node.empty()) calls.push_back(bind_later(pod, node));
+      if (!node.empty()) calls[pod.uid] = bind_later(pod, node);
     }
   }
-  for (auto& call : calls) {
+  EXPECT_GE(calls.size(), 3U) << "an empty fleet has room for the first gang";
+  std::map<std::string, std::string> answers;
+  for (auto& [uid, call] : calls) {
     while (call.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
       now_ += 10;
       std::this_thread::yield();
     }
-    call.get();
+    answers[uid] = call.get();
   }
   done = true;
   ticker.join();
+  for (const auto& [uid, answer] : answers) {
+    EXPECT_EQ(answer.empty(), cluster_.bound.contains(uid)) << uid << answer;
+  }
   for (const auto& [uid, nodes] : cluster_.bound) {
     EXPECT_EQ(std::count(nodes.begin(), nodes.end(), '@'), 1) << uid << nodes;
   }

@@ -208,14 +208,14 @@ TEST(Reader, OneReaderTakesManyBodies) {
 
 enum class Verb { kFilter, kBind, kPreempt };
 
-struct Bad {
+struct BadCase {
   const char* name;
   Verb verb;
   std::string body;
   const char* says;
 };
 
-class BadBody : public testing::TestWithParam<Bad> {};
+class BadBody : public testing::TestWithParam<BadCase> {};
 
 std::string error_of(Verb verb, const std::string& text) {
   Reader reader;
@@ -241,72 +241,73 @@ constexpr auto kPreempt = Verb::kPreempt;
 INSTANTIATE_TEST_SUITE_P(
     Filters, BadBody,
     testing::Values(
-        Bad{"empty", kFilter, "", "body: broken JSON"},
-        Bad{"blank", kFilter, "  ", "body: broken JSON"},
-        Bad{"a_number", kFilter, "7", "body: not an object"},
-        Bad{"null", kFilter, "null", "body: not an object"},
-        Bad{"a_list", kFilter, "[]", "body: not an object"},
-        Bad{"words", kFilter, "hello", "body: "},
-        Bad{"half", kFilter, R"({"Pod":{)", "broken JSON"},
-        Bad{"open_string", kFilter, R"({"Pod":"x)", "body: broken JSON"},
-        Bad{"no_utf8", kFilter, "{\"\xFF\":1}", "body: broken JSON"},
-        Bad{"more_behind", kFilter, body(R"("NodeNames":[])") + "{}", "body: broken JSON at byte"},
-        Bad{"no_colon", kFilter, R"({"Pod" {}})", "broken JSON at byte"},
-        Bad{"no_pod", kFilter, R"({"NodeNames":["a"]})", "Pod: missing"},
-        Bad{"pod_is_null", kFilter, R"({"Pod":null,"NodeNames":["a"]})", "Pod: missing"},
-        Bad{"pod_is_text", kFilter, R"({"Pod":"p","NodeNames":["a"]})", "Pod: not an object"},
-        Bad{"no_uid", kFilter,
-            R"({"Pod":{"metadata":{"name":"p","namespace":"n"}},"NodeNames":[]})",
-            "Pod.metadata.uid: missing"},
-        Bad{"no_name", kFilter,
-            R"({"Pod":{"metadata":{"uid":"p","namespace":"n"}},"NodeNames":[]})",
-            "Pod.metadata.name: missing"},
-        Bad{"no_namespace", kFilter,
-            R"({"Pod":{"metadata":{"uid":"p","name":"n"}},"NodeNames":[]})",
-            "Pod.metadata.namespace: missing"},
-        Bad{"no_nodes", kFilter, "{" + kPod + "}", "body: neither NodeNames nor Nodes"},
-        Bad{"nodes_null", kFilter, body(R"("NodeNames":null,"Nodes":null)"),
-            "body: neither NodeNames nor Nodes"},
-        Bad{"names_no_list", kFilter, body(R"("NodeNames":"a")"), "NodeNames: not a list"},
-        Bad{"name_no_string", kFilter, body(R"("NodeNames":["a","b","c",4])"),
-            "NodeNames[3]: not a string"},
-        Bad{"name_empty", kFilter, body(R"("NodeNames":["a",""])"), "NodeNames[1]: empty"},
-        Bad{"name_null", kFilter, body(R"("NodeNames":[null])"), "NodeNames[0]: empty"},
-        Bad{"bad_escape", kFilter, body(R"("NodeNames":["a\x"])"), "NodeNames[0]: broken JSON"},
-        Bad{"item_no_object", kFilter, body(R"("Nodes":{"items":[[]]})"),
-            "Nodes.items[0]: not an object"},
-        Bad{"node_without_name", kFilter, body(R"("Nodes":{"items":[{"metadata":{}}]})"),
-            "Nodes.items[0].metadata.name: missing"},
-        Bad{"label_no_string", kFilter,
-            body(R"("Nodes":{"items":[{"metadata":{"name":"a","labels":{"x":1}}}]})"),
-            "Nodes.items[0].metadata.labels[x]: not a string"}),
+        BadCase{"empty", kFilter, "", "body: broken JSON"},
+        BadCase{"blank", kFilter, "  ", "body: broken JSON"},
+        BadCase{"a_number", kFilter, "7", "body: not an object"},
+        BadCase{"null", kFilter, "null", "body: not an object"},
+        BadCase{"a_list", kFilter, "[]", "body: not an object"},
+        BadCase{"words", kFilter, "hello", "body: "},
+        BadCase{"half", kFilter, R"({"Pod":{)", "broken JSON"},
+        BadCase{"open_string", kFilter, R"({"Pod":"x)", "body: broken JSON"},
+        BadCase{"no_utf8", kFilter, "{\"\xFF\":1}", "body: broken JSON"},
+        BadCase{"more_behind", kFilter, body(R"("NodeNames":[])") + "{}",
+                "body: broken JSON at byte"},
+        BadCase{"no_colon", kFilter, R"({"Pod" {}})", "broken JSON at byte"},
+        BadCase{"no_pod", kFilter, R"({"NodeNames":["a"]})", "Pod: missing"},
+        BadCase{"pod_is_null", kFilter, R"({"Pod":null,"NodeNames":["a"]})", "Pod: missing"},
+        BadCase{"pod_is_text", kFilter, R"({"Pod":"p","NodeNames":["a"]})", "Pod: not an object"},
+        BadCase{"no_uid", kFilter,
+                R"({"Pod":{"metadata":{"name":"p","namespace":"n"}},"NodeNames":[]})",
+                "Pod.metadata.uid: missing"},
+        BadCase{"no_name", kFilter,
+                R"({"Pod":{"metadata":{"uid":"p","namespace":"n"}},"NodeNames":[]})",
+                "Pod.metadata.name: missing"},
+        BadCase{"no_namespace", kFilter,
+                R"({"Pod":{"metadata":{"uid":"p","name":"n"}},"NodeNames":[]})",
+                "Pod.metadata.namespace: missing"},
+        BadCase{"no_nodes", kFilter, "{" + kPod + "}", "body: neither NodeNames nor Nodes"},
+        BadCase{"nodes_null", kFilter, body(R"("NodeNames":null,"Nodes":null)"),
+                "body: neither NodeNames nor Nodes"},
+        BadCase{"names_no_list", kFilter, body(R"("NodeNames":"a")"), "NodeNames: not a list"},
+        BadCase{"name_no_string", kFilter, body(R"("NodeNames":["a","b","c",4])"),
+                "NodeNames[3]: not a string"},
+        BadCase{"name_empty", kFilter, body(R"("NodeNames":["a",""])"), "NodeNames[1]: empty"},
+        BadCase{"name_null", kFilter, body(R"("NodeNames":[null])"), "NodeNames[0]: empty"},
+        BadCase{"bad_escape", kFilter, body(R"("NodeNames":["a\x"])"), "NodeNames[0]: broken JSON"},
+        BadCase{"item_no_object", kFilter, body(R"("Nodes":{"items":[[]]})"),
+                "Nodes.items[0]: not an object"},
+        BadCase{"node_without_name", kFilter, body(R"("Nodes":{"items":[{"metadata":{}}]})"),
+                "Nodes.items[0].metadata.name: missing"},
+        BadCase{"label_no_string", kFilter,
+                body(R"("Nodes":{"items":[{"metadata":{"name":"a","labels":{"x":1}}}]})"),
+                "Nodes.items[0].metadata.labels[x]: not a string"}),
     [](const auto& one) { return one.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Binds, BadBody,
-    testing::Values(Bad{"bind_no_object", Verb::kBind, "[]", "body: not an object"},
-                    Bad{"bind_no_uid", Verb::kBind,
-                        R"({"PodName":"a","PodNamespace":"b","Node":"n"})", "PodUID: missing"},
-                    Bad{"bind_no_node", Verb::kBind,
-                        R"({"PodName":"a","PodNamespace":"b","PodUID":"u","Node":""})",
-                        "Node: missing"},
-                    Bad{"bind_number", Verb::kBind, R"({"PodName":1})", "PodName: not a string"}),
+    testing::Values(
+        BadCase{"bind_no_object", Verb::kBind, "[]", "body: not an object"},
+        BadCase{"bind_no_uid", Verb::kBind, R"({"PodName":"a","PodNamespace":"b","Node":"n"})",
+                "PodUID: missing"},
+        BadCase{"bind_no_node", Verb::kBind,
+                R"({"PodName":"a","PodNamespace":"b","PodUID":"u","Node":""})", "Node: missing"},
+        BadCase{"bind_number", Verb::kBind, R"({"PodName":1})", "PodName: not a string"}),
     [](const auto& one) { return one.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Preempts, BadBody,
-    testing::Values(Bad{"preempt_no_pod", kPreempt, "{}", "Pod: missing"},
-                    Bad{"victims_list", kPreempt, body(R"("NodeNameToMetaVictims":[])"),
-                        "NodeNameToMetaVictims: not an object"},
-                    Bad{"victim_without_uid", kPreempt,
-                        body(R"("NodeNameToMetaVictims":{"node-a":{"Pods":[{"UID":"x"},{}]}})"),
-                        "NodeNameToMetaVictims[node-a].Pods[1].UID: missing"},
-                    Bad{"victim_pod_without_uid", kPreempt,
-                        body(R"("NodeNameToVictims":{"node-a":{"Pods":[{"metadata":{}}]}})"),
-                        "NodeNameToVictims[node-a].Pods[0].metadata.uid: missing"},
-                    Bad{"violations_text", kPreempt,
-                        body(R"("NodeNameToMetaVictims":{"a":{"NumPDBViolations":"0"}})"),
-                        "NodeNameToMetaVictims[a].NumPDBViolations: not an integer"}),
+    testing::Values(BadCase{"preempt_no_pod", kPreempt, "{}", "Pod: missing"},
+                    BadCase{"victims_list", kPreempt, body(R"("NodeNameToMetaVictims":[])"),
+                            "NodeNameToMetaVictims: not an object"},
+                    BadCase{"victim_without_uid", kPreempt,
+                            body(R"("NodeNameToMetaVictims":{"node-a":{"Pods":[{"UID":"x"},{}]}})"),
+                            "NodeNameToMetaVictims[node-a].Pods[1].UID: missing"},
+                    BadCase{"victim_pod_without_uid", kPreempt,
+                            body(R"("NodeNameToVictims":{"node-a":{"Pods":[{"metadata":{}}]}})"),
+                            "NodeNameToVictims[node-a].Pods[0].metadata.uid: missing"},
+                    BadCase{"violations_text", kPreempt,
+                            body(R"("NodeNameToMetaVictims":{"a":{"NumPDBViolations":"0"}})"),
+                            "NodeNameToMetaVictims[a].NumPDBViolations: not an integer"}),
     [](const auto& one) { return one.param.name; });
 
 TEST(Reader, ErrorsStayShort) {

@@ -13,7 +13,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/n/leases";
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kLeasePatience{30};
 
 // Stores one Lease as an API server would: created once, replaced only by who names its version.
 class LeaseStore {
@@ -98,7 +98,7 @@ class Changes {
   }
   bool wait_for(const std::vector<bool>& all) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return told_ == all; });
+    return changed_.wait_for(lock, kLeasePatience, [&] { return told_ == all; });
   }
 
  private:

@@ -66,13 +66,13 @@ TEST(WatchDecoder, BoundsALine) {
             Errc::kExhausted);
 }
 
-struct Wrong {
+struct WrongEvent {
   const char* name;
   const char* line;
   const char* says;
 };
 
-class WrongLines : public testing::TestWithParam<Wrong> {};
+class WrongLines : public testing::TestWithParam<WrongEvent> {};
 
 TEST_P(WrongLines, EndTheWatchAfterWhatWasGood) {
   const std::string good = "{\"type\":\"ADDED\",\"object\":{}}\n";
@@ -88,13 +88,14 @@ TEST_P(WrongLines, EndTheWatchAfterWhatWasGood) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongLines,
-    testing::Values(Wrong{"half", "{\"type\":\"ADDED\",\"obj", "no JSON"},
-                    Wrong{"no_utf8", "\"\xff\"", "no JSON"}, Wrong{"number", "1", "unknown type"},
-                    Wrong{"no_type", "{}", "unknown type"},
-                    Wrong{"other_type", "{\"type\":\"added\",\"object\":{}}", "unknown type"},
-                    Wrong{"type_no_text", "{\"type\":1,\"object\":{}}", "unknown type"},
-                    Wrong{"no_object", "{\"type\":\"ADDED\"}", "no object"},
-                    Wrong{"object_null", "{\"type\":\"ADDED\",\"object\":null}", "no object"}),
+    testing::Values(WrongEvent{"half", "{\"type\":\"ADDED\",\"obj", "no JSON"},
+                    WrongEvent{"no_utf8", "\"\xff\"", "no JSON"},
+                    WrongEvent{"number", "1", "unknown type"},
+                    WrongEvent{"no_type", "{}", "unknown type"},
+                    WrongEvent{"other_type", "{\"type\":\"added\",\"object\":{}}", "unknown type"},
+                    WrongEvent{"type_no_text", "{\"type\":1,\"object\":{}}", "unknown type"},
+                    WrongEvent{"no_object", "{\"type\":\"ADDED\"}", "no object"},
+                    WrongEvent{"object_null", "{\"type\":\"ADDED\",\"object\":null}", "no object"}),
     [](const auto& tested) { return tested.param.name; });
 
 json object(const std::string& name, const std::string& uid, const std::string& version) {

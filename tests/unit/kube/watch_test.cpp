@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr const char* kGet = "GET /api/v1/nodes";
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kWatchPatience{30};
 
 json node(const std::string& name, const std::string& version) {
   return {{"metadata", {{"name", name}, {"uid", "uid-" + name}, {"resourceVersion", version}}}};
@@ -51,12 +51,12 @@ class Diary : public WatchHandler {
 
   std::vector<std::string> wait_for(std::size_t lines) {
     std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] { return lines_.size() >= lines; }));
+    EXPECT_TRUE(changed_.wait_for(lock, kWatchPatience, [&] { return lines_.size() >= lines; }));
     return lines_;
   }
   std::vector<std::string> wait_for_trouble(std::size_t times) {
     std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] { return trouble_.size() >= times; }));
+    EXPECT_TRUE(changed_.wait_for(lock, kWatchPatience, [&] { return trouble_.size() >= times; }));
     return trouble_;
   }
 

@@ -227,6 +227,7 @@ TEST_F(CgroupTree, AGroupThatVanishesMeanwhileIsOrdinary) {
   write(kUnifiedTree);
   const fs::path here = at(std::string("cg") + kPath);
   const fs::path away = at("away");
+  ASSERT_TRUE(read_once(unified_alone(), kPath));
   std::atomic<bool> stop{false};
   std::thread renamer([&] {
     std::error_code ignored;

@@ -7,18 +7,19 @@ namespace {
 
 using topology::CpuSet;
 
-struct Case {
+struct MaskCase {
   const char* mask;
   const char* list;
   const char* written;
 };
 
 TEST(CpuMask, IsReadAndWrittenAsTheKernelDoes) {
-  for (const Case& one : {Case{"f", "0-3", "f"}, Case{"00ff\n", "0-7", "ff"}, Case{"0", "", "0"},
-                          Case{"FF", "0-7", "ff"}, Case{"00000000,0000000f\n", "0-3", "f"},
-                          Case{"80000000,00000001", "0,63", "80000000,00000001"},
-                          Case{"1,00000000,00000000", "64", "1,00000000,00000000"},
-                          Case{"3,1", "0,32-33", "3,00000001"}}) {
+  for (const MaskCase& one :
+       {MaskCase{"f", "0-3", "f"}, MaskCase{"00ff\n", "0-7", "ff"}, MaskCase{"0", "", "0"},
+        MaskCase{"FF", "0-7", "ff"}, MaskCase{"00000000,0000000f\n", "0-3", "f"},
+        MaskCase{"80000000,00000001", "0,63", "80000000,00000001"},
+        MaskCase{"1,00000000,00000000", "64", "1,00000000,00000000"},
+        MaskCase{"3,1", "0,32-33", "3,00000001"}}) {
     SCOPED_TRACE(one.mask);
     const auto cpus = parse_mask(one.mask);
     ASSERT_TRUE(cpus) << cpus.error().text;

@@ -37,7 +37,7 @@ TEST(Originals, EveryBeginningIsAnError) {
   }
 }
 
-struct Case {
+struct OriginalsCase {
   const char* name;
   std::string text;
   const char* error;
@@ -45,7 +45,7 @@ struct Case {
 
 TEST(Originals, WhatIsWrongIsSaidWithItsLine) {
   const std::string head = "pinion-kernel-noise 1\nboot 1\n";
-  const Case cases[] = {
+  const OriginalsCase cases[] = {
       {"version", "pinion-kernel-noise 2\nboot 1\nend\n", "line 1: expected"},
       {"boot", "pinion-kernel-noise 1\nboot ../x\nend\n", "line 2: expected"},
       {"kind", head + "nmi 3 0\nend\n", "line 3: unknown kind"},
@@ -58,7 +58,7 @@ TEST(Originals, WhatIsWrongIsSaidWithItsLine) {
       {"twice", head + "irq 3 0\nirq 3 1\nend\n", "line 4: twice"},
       {"more", head + "end\nirq 3 0\n", "text after the last line"},
   };
-  for (const Case& one : cases) {
+  for (const OriginalsCase& one : cases) {
     SCOPED_TRACE(one.name);
     const auto originals = decode(one.text);
     ASSERT_FALSE(originals);

@@ -16,7 +16,7 @@ using test_support::make_pod;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-wire::CreateContainerRequest create_request() {
+wire::CreateContainerRequest faulty_create() {
   wire::CreateContainerRequest request;
   *request.mutable_pod() = make_pod({.annotations = {}});
   *request.mutable_container() = make_container({});
@@ -49,7 +49,7 @@ TEST(SessionFaults, UnknownFieldsAreIgnored) {
   ASSERT_TRUE(rig.handshake());
   const std::string more = test_support::text_field(2000, "from the future") + "\x98\x7d\x05";
   ASSERT_TRUE(rig.feed(
-      rig.runtime.call_raw("CreateContainer", create_request().SerializeAsString() + more)));
+      rig.runtime.call_raw("CreateContainer", faulty_create().SerializeAsString() + more)));
   ASSERT_NE(rig.runtime.result(), nullptr);
   EXPECT_EQ(rig.runtime.result()->code, 0) << rig.runtime.result()->text;
   EXPECT_EQ(rig.handler.events.size(), 2U);
@@ -59,7 +59,7 @@ TEST(SessionFaults, UndecodablePayloadsAreInvalidArguments) {
   Rig rig;
   ASSERT_TRUE(rig.handshake());
   rig.handler.events.clear();
-  const std::string cut = create_request().SerializeAsString();
+  const std::string cut = faulty_create().SerializeAsString();
   for (const std::string& payload : {cut.substr(0, cut.size() - 1), std::string("\xff\xff\xff"),
                                      test_support::text_field(2, "\x0a\x02\xff\xfe")}) {
     for (std::size_t i = 0; i < kMethods; ++i) {
@@ -89,7 +89,7 @@ TEST(SessionFaults, WrongStreamIdsAreAnsweredAndLeadToNoEvent) {
   ASSERT_TRUE(rig.handshake());
   rig.handler.events.clear();
   const std::string body = test_support::envelope(test_support::kPluginService, "CreateContainer",
-                                                  create_request().SerializeAsString());
+                                                  faulty_create().SerializeAsString());
   const std::uint32_t used = rig.runtime.stream();
   for (const std::uint32_t stream : {0U, 2U, 1000U, 1U, used}) {
     SCOPED_TRACE(stream);
@@ -128,7 +128,7 @@ TEST(SessionFaults, StrayMessagesAreSkipped) {
   ASSERT_TRUE(rig.feed(frame_message(2, 1, 2, "x")));  // a second answer
   ASSERT_TRUE(rig.feed(frame(3, "some other service")));
   EXPECT_EQ(rig.counters.ignored_messages, before + 7);
-  ASSERT_TRUE(rig.feed(rig.runtime.call("CreateContainer", create_request())));
+  ASSERT_TRUE(rig.feed(rig.runtime.call("CreateContainer", faulty_create())));
   EXPECT_EQ(rig.runtime.result()->code, 0);
 }
 
@@ -186,7 +186,7 @@ TEST(SessionFaults, EndOfFileAtEveryByteOfTheHandshakeAndOfACall) {
   whole.session.start(whole.now);
   whole.drain();
   std::string bytes = whole.runtime.handshake();
-  bytes += whole.runtime.call("CreateContainer", create_request());
+  bytes += whole.runtime.call("CreateContainer", faulty_create());
   ASSERT_TRUE(whole.feed(bytes));
   ASSERT_EQ(whole.handler.events.size(), 2U);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -207,7 +207,7 @@ TEST(SessionFaults, SlowReaderIsGivenUpAtTheLimit) {
   Status status;
   int calls = 0;
   while (status && calls < 100) {
-    const std::string call = rig.runtime.call("CreateContainer", create_request());
+    const std::string call = rig.runtime.call("CreateContainer", faulty_create());
     status = rig.session.receive(as_bytes(call), rig.now);  // and the runtime reads nothing
     ++calls;
   }
@@ -222,7 +222,7 @@ TEST(SessionFaults, OutputTakenInCrumbsStaysWhole) {
   ASSERT_TRUE(rig.handshake());
   rig.handler.reply = [](const engine::Event&) { return many_updates(5000); };
   for (int i = 0; i < 3; ++i) {
-    const std::string call = rig.runtime.call("CreateContainer", create_request());
+    const std::string call = rig.runtime.call("CreateContainer", faulty_create());
     ASSERT_TRUE(rig.session.receive(as_bytes(call), rig.now));
   }
   std::string taken;

@@ -21,7 +21,7 @@ std::string message(std::uint32_t stream, MessageType type, std::uint8_t flags,
   return out + body;
 }
 
-struct Taken {
+struct TakenMessages {
   std::vector<std::uint32_t> streams;
   std::vector<int> types;
   std::vector<std::string> bodies;
@@ -29,9 +29,9 @@ struct Taken {
   std::size_t most_buffered = 0;
 };
 
-Taken decode(std::string_view text, std::size_t step) {
+TakenMessages decode_ttrpc(std::string_view text, std::size_t step) {
   TtrpcDecoder decoder;
-  Taken taken;
+  TakenMessages taken;
   for (std::size_t at = 0; at < text.size(); at += step) {
     ByteSpan input = as_bytes(text.substr(at, step));
     while (true) {
@@ -58,7 +58,7 @@ TEST(TtrpcDecoder, MessagesComeOutWholeHoweverTheInputIsCut) {
                            message(5, static_cast<MessageType>(99), 0, "z");
   for (std::size_t step = 1; step <= text.size(); ++step) {
     SCOPED_TRACE(step);
-    const Taken taken = decode(text, step);
+    const TakenMessages taken = decode_ttrpc(text, step);
     EXPECT_THAT(taken.streams, testing::ElementsAre(1, 3, 0xfffffffd, 5));
     EXPECT_THAT(taken.types, testing::ElementsAre(1, 2, 3, 99));
     EXPECT_THAT(taken.bodies, testing::ElementsAre("abc", "", std::string(200, 'x'), "z"));
@@ -83,7 +83,7 @@ TEST(TtrpcDecoder, BodyLengthIsBounded) {
   struct Case {
     const char* name;
     std::string text;
-    const char* want;
+    const char* want;  // a part of the error; empty: there is none
   };
   const Case cases[] = {
       {"at the limit", std::string("\4\0\0\0\0\0\0\1\1\0", 10), ""},
@@ -93,7 +93,9 @@ TEST(TtrpcDecoder, BodyLengthIsBounded) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     for (const std::size_t step : {c.text.size(), std::size_t{1}}) {
-      EXPECT_THAT(decode(c.text, step).error, HasSubstr(c.want));
+      const std::string error = decode_ttrpc(c.text, step).error;
+      EXPECT_THAT(error, HasSubstr(c.want));
+      EXPECT_EQ(error.empty(), *c.want == '\0') << error;
     }
   }
 }
@@ -102,7 +104,7 @@ TEST(TtrpcDecoder, LargestMessageByteByByteTakesLinearTimeAndOneMessageOfMemory)
   const std::string text = message(1, MessageType::kRequest, 0, std::string(kMaxTtrpcBody, 'b')) +
                            message(3, MessageType::kRequest, 0, "next");
   const auto begin = std::chrono::steady_clock::now();
-  const Taken taken = decode(text, 1);
+  const TakenMessages taken = decode_ttrpc(text, 1);
   const auto took = std::chrono::steady_clock::now() - begin;
   ASSERT_EQ(taken.bodies.size(), 2U);
   EXPECT_EQ(taken.bodies[0].size(), kMaxTtrpcBody);

@@ -5,7 +5,7 @@
 namespace pinion::metrics::perf {
 namespace {
 
-struct Case {
+struct CpuCase {
   const char* name;
   const char* text;
   Vendor vendor;
@@ -14,7 +14,7 @@ struct Case {
   Core core;
 };
 
-class CpuInfo : public testing::TestWithParam<Case> {};
+class CpuInfo : public testing::TestWithParam<CpuCase> {};
 
 TEST_P(CpuInfo, SaysWhichCore) {
   const CpuModel cpu = parse_cpu_model(GetParam().text);
@@ -30,52 +30,52 @@ constexpr auto kAmd = Vendor::kAmd;
 INSTANTIATE_TEST_SUITE_P(
     Machines, CpuInfo,
     testing::Values(
-        Case{"sapphire_rapids",
-             "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n"
-             "model name\t: Intel(R) Xeon(R) Processor\nstepping\t: 8\n\nprocessor\t: 1\n",
-             kIntel, 6, 143, Core::kSapphireRapids},
-        Case{"emerald_rapids", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 207\n", kIntel,
-             6, 207, Core::kSapphireRapids},
-        Case{"granite_rapids", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 173\n", kIntel,
-             6, 173, Core::kGraniteRapids},
-        Case{"cascade_lake", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 85\n", kIntel, 6,
-             85, Core::kSkylakeServer},
-        Case{"ice_lake", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 106\n", kIntel, 6,
-             106, Core::kIceLakeServer},
-        Case{"broadwell", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 79\n", kIntel, 6,
-             79, Core::kOtherIntel},
-        Case{"naples", "vendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t: 1\n", kAmd, 23, 1,
-             Core::kZen1},
-        Case{"dhyana", "vendor_id\t: HygonGenuine\ncpu family\t: 24\nmodel\t: 1\n", kAmd, 24, 1,
-             Core::kZen1},
-        Case{"rome", "vendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t: 49\n", kAmd, 23, 49,
-             Core::kZen2},
-        Case{"milan", "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t: 1\n", kAmd, 25, 1,
-             Core::kZen3},
-        Case{"genoa", "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t: 17\n", kAmd, 25, 17,
-             Core::kZen4},
-        Case{"bergamo", "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t: 160\n", kAmd, 25,
-             160, Core::kZen4},
-        Case{"turin", "vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t: 2\n", kAmd, 26, 2,
-             Core::kZen5},
-        Case{"zen_to_come", "vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t: 80\n", kAmd, 26,
-             80, Core::kOtherAmd},
-        Case{"bulldozer", "vendor_id\t: AuthenticAMD\ncpu family\t: 21\nmodel\t: 2\n", kAmd, 21, 2,
-             Core::kOtherAmd},
-        Case{"arm",
-             "processor\t: 0\nBogoMIPS\t: 243.75\nCPU implementer\t: 0x41\n"
-             "CPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\n",
-             Vendor::kArm, -1, -1, Core::kArm},
-        Case{"riscv", "processor\t: 0\nhart\t: 1\nisa\t: rv64imafdc\n", Vendor::kOther, -1, -1,
-             Core::kUnknown},
-        Case{"empty", "", Vendor::kOther, -1, -1, Core::kUnknown},
-        Case{"no_model", "vendor_id\t: AuthenticAMD\ncpu family\t: 25\n", kAmd, 25, -1,
-             Core::kOtherAmd},
-        Case{"absurd_numbers",
-             "vendor_id\t: GenuineIntel\ncpu family\t: 99999999999999\nmodel\t: -3\n", kIntel, -1,
-             -1, Core::kOtherIntel},
-        Case{"words_for_numbers", "vendor_id\t: GenuineIntel\ncpu family\t: six\nmodel\t: 85x\n",
-             kIntel, -1, -1, Core::kOtherIntel}),
+        CpuCase{"sapphire_rapids",
+                "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n"
+                "model name\t: Intel(R) Xeon(R) Processor\nstepping\t: 8\n\nprocessor\t: 1\n",
+                kIntel, 6, 143, Core::kSapphireRapids},
+        CpuCase{"emerald_rapids", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 207\n",
+                kIntel, 6, 207, Core::kSapphireRapids},
+        CpuCase{"granite_rapids", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 173\n",
+                kIntel, 6, 173, Core::kGraniteRapids},
+        CpuCase{"cascade_lake", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 85\n", kIntel,
+                6, 85, Core::kSkylakeServer},
+        CpuCase{"ice_lake", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 106\n", kIntel, 6,
+                106, Core::kIceLakeServer},
+        CpuCase{"broadwell", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t: 79\n", kIntel, 6,
+                79, Core::kOtherIntel},
+        CpuCase{"naples", "vendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t: 1\n", kAmd, 23, 1,
+                Core::kZen1},
+        CpuCase{"dhyana", "vendor_id\t: HygonGenuine\ncpu family\t: 24\nmodel\t: 1\n", kAmd, 24, 1,
+                Core::kZen1},
+        CpuCase{"rome", "vendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t: 49\n", kAmd, 23, 49,
+                Core::kZen2},
+        CpuCase{"milan", "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t: 1\n", kAmd, 25, 1,
+                Core::kZen3},
+        CpuCase{"genoa", "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t: 17\n", kAmd, 25, 17,
+                Core::kZen4},
+        CpuCase{"bergamo", "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t: 160\n", kAmd, 25,
+                160, Core::kZen4},
+        CpuCase{"turin", "vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t: 2\n", kAmd, 26, 2,
+                Core::kZen5},
+        CpuCase{"zen_to_come", "vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t: 80\n", kAmd,
+                26, 80, Core::kOtherAmd},
+        CpuCase{"bulldozer", "vendor_id\t: AuthenticAMD\ncpu family\t: 21\nmodel\t: 2\n", kAmd, 21,
+                2, Core::kOtherAmd},
+        CpuCase{"arm",
+                "processor\t: 0\nBogoMIPS\t: 243.75\nCPU implementer\t: 0x41\n"
+                "CPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\n",
+                Vendor::kArm, -1, -1, Core::kArm},
+        CpuCase{"riscv", "processor\t: 0\nhart\t: 1\nisa\t: rv64imafdc\n", Vendor::kOther, -1, -1,
+                Core::kUnknown},
+        CpuCase{"empty", "", Vendor::kOther, -1, -1, Core::kUnknown},
+        CpuCase{"no_model", "vendor_id\t: AuthenticAMD\ncpu family\t: 25\n", kAmd, 25, -1,
+                Core::kOtherAmd},
+        CpuCase{"absurd_numbers",
+                "vendor_id\t: GenuineIntel\ncpu family\t: 99999999999999\nmodel\t: -3\n", kIntel,
+                -1, -1, Core::kOtherIntel},
+        CpuCase{"words_for_numbers", "vendor_id\t: GenuineIntel\ncpu family\t: six\nmodel\t: 85x\n",
+                kIntel, -1, -1, Core::kOtherIntel}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(CpuInfoText, OnlyTheFirstProcessorIsRead) {

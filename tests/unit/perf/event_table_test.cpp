@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 constexpr std::uint64_t kGeneric = ~std::uint64_t{0} - 1;  // PERF_COUNT_HW_CACHE_MISSES
 
-struct Case {
+struct EventCase {
   const char* name;
   Core core;
   std::uint64_t l3;
@@ -21,7 +21,7 @@ struct Case {
   std::uint64_t remote;
 };
 
-class EventTable : public testing::TestWithParam<Case> {
+class EventTable : public testing::TestWithParam<EventCase> {
  protected:
   static void expect_code(Event event, std::uint64_t expected) {
     const Code code = code_of(GetParam().core, event);
@@ -60,19 +60,19 @@ TEST_P(EventTable, TheRestIsTheSameEverywhere) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cores, EventTable,
-    testing::Values(Case{"zen1", Core::kZen1, 0x5843, 0x0843, 0x4043},
-                    Case{"zen2", Core::kZen2, 0x5843, 0x0843, 0x4043},
-                    Case{"zen3", Core::kZen3, 0x5c44, 0x0844, 0x4044},
-                    Case{"zen4", Core::kZen4, 0xdc44, 0x0844, 0x4044},
-                    Case{"zen5", Core::kZen5, 0xdc44, 0x0844, 0x4044},
-                    Case{"other_amd", Core::kOtherAmd, kNone, kNone, kNone},
-                    Case{"skylake", Core::kSkylakeServer, kGeneric, 0x01d3, 0x02d3},
-                    Case{"ice_lake", Core::kIceLakeServer, kGeneric, 0x01d3, 0x02d3},
-                    Case{"sapphire_rapids", Core::kSapphireRapids, kGeneric, 0x01d3, 0x02d3},
-                    Case{"granite_rapids", Core::kGraniteRapids, kGeneric, 0x01d3, 0x02d3},
-                    Case{"other_intel", Core::kOtherIntel, kGeneric, kNone, kNone},
-                    Case{"arm", Core::kArm, 0x37, kNone, kNone},
-                    Case{"unknown", Core::kUnknown, kGeneric, kNone, kNone}),
+    testing::Values(EventCase{"zen1", Core::kZen1, 0x5843, 0x0843, 0x4043},
+                    EventCase{"zen2", Core::kZen2, 0x5843, 0x0843, 0x4043},
+                    EventCase{"zen3", Core::kZen3, 0x5c44, 0x0844, 0x4044},
+                    EventCase{"zen4", Core::kZen4, 0xdc44, 0x0844, 0x4044},
+                    EventCase{"zen5", Core::kZen5, 0xdc44, 0x0844, 0x4044},
+                    EventCase{"other_amd", Core::kOtherAmd, kNone, kNone, kNone},
+                    EventCase{"skylake", Core::kSkylakeServer, kGeneric, 0x01d3, 0x02d3},
+                    EventCase{"ice_lake", Core::kIceLakeServer, kGeneric, 0x01d3, 0x02d3},
+                    EventCase{"sapphire_rapids", Core::kSapphireRapids, kGeneric, 0x01d3, 0x02d3},
+                    EventCase{"granite_rapids", Core::kGraniteRapids, kGeneric, 0x01d3, 0x02d3},
+                    EventCase{"other_intel", Core::kOtherIntel, kGeneric, kNone, kNone},
+                    EventCase{"arm", Core::kArm, 0x37, kNone, kNone},
+                    EventCase{"unknown", Core::kUnknown, kGeneric, kNone, kNone}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(AmdConfig, UpperBitsOfTheEventSelectLieApart) {

@@ -37,13 +37,13 @@ constexpr Event kL3 = Event::kL3Misses;
 constexpr Event kLoc = Event::kLocalDram;
 constexpr Event kRem = Event::kRemoteDram;
 
-struct Case {
+struct LayoutCase {
   const char* name;
   int counters;
   Names expected;
 };
 
-class Layout : public testing::TestWithParam<Case> {};
+class Layout : public testing::TestWithParam<LayoutCase> {};
 
 TEST_P(Layout, OfAllEvents) {
   EXPECT_EQ(names(layout(all(), GetParam().counters)), GetParam().expected);
@@ -51,11 +51,11 @@ TEST_P(Layout, OfAllEvents) {
 
 INSTANTIATE_TEST_SUITE_P(
     Counters, Layout,
-    testing::Values(Case{"no_pmu", 0, {kSoftware}}, Case{"negative", -1, {kSoftware}},
-                    Case{"one", 1, {kSoftware, {kCyc}, {kIns}, {kL3}, {kLoc}, {kRem}}},
-                    Case{"two", 2, {kSoftware, {kCyc, kIns}, {kL3}, {kLoc, kRem}}},
-                    Case{"three", 3, {kSoftware, {kCyc, kIns, kL3}, {kLoc, kRem}}},
-                    Case{"six", 6, {kSoftware, {kCyc, kIns, kL3}, {kLoc, kRem}}}),
+    testing::Values(LayoutCase{"no_pmu", 0, {kSoftware}}, LayoutCase{"negative", -1, {kSoftware}},
+                    LayoutCase{"one", 1, {kSoftware, {kCyc}, {kIns}, {kL3}, {kLoc}, {kRem}}},
+                    LayoutCase{"two", 2, {kSoftware, {kCyc, kIns}, {kL3}, {kLoc, kRem}}},
+                    LayoutCase{"three", 3, {kSoftware, {kCyc, kIns, kL3}, {kLoc, kRem}}},
+                    LayoutCase{"six", 6, {kSoftware, {kCyc, kIns, kL3}, {kLoc, kRem}}}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(LayoutOfSome, WhatIsNotThereLeavesNoHole) {

@@ -60,14 +60,14 @@ TEST(PerfGroup, ClosesEachEventOnce) {
   EXPECT_EQ(kernel.closed_twice, 0);
 }
 
-struct Case {
+struct GroupCase {
   const char* name;
   int sys_errno;
   Errc code;
   const char* help;
 };
 
-class PerfGroupRefused : public testing::TestWithParam<Case> {};
+class PerfGroupRefused : public testing::TestWithParam<GroupCase> {};
 
 TEST_P(PerfGroupRefused, AllOrNothing) {
   FakeKernel kernel;
@@ -86,13 +86,13 @@ TEST_P(PerfGroupRefused, AllOrNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Errors, PerfGroupRefused,
-    testing::Values(Case{"not_permitted", EACCES, Errc::kDenied,
-                         "perf_event_paranoid of 0 or less, which is 4"},
-                    Case{"seccomp", EPERM, Errc::kDenied, "seccomp"},
-                    Case{"no_descriptor", EMFILE, Errc::kExhausted, "LimitNOFILE"},
-                    Case{"none_on_the_machine", ENFILE, Errc::kExhausted, "fs.file-max"},
-                    Case{"gone", ENOENT, Errc::kNotFound, "the cgroup is gone"},
-                    Case{"too_many", EINVAL, Errc::kInvalid, "together"}),
+    testing::Values(GroupCase{"not_permitted", EACCES, Errc::kDenied,
+                              "perf_event_paranoid of 0 or less, which is 4"},
+                    GroupCase{"seccomp", EPERM, Errc::kDenied, "seccomp"},
+                    GroupCase{"no_descriptor", EMFILE, Errc::kExhausted, "LimitNOFILE"},
+                    GroupCase{"none_on_the_machine", ENFILE, Errc::kExhausted, "fs.file-max"},
+                    GroupCase{"gone", ENOENT, Errc::kNotFound, "the cgroup is gone"},
+                    GroupCase{"too_many", EINVAL, Errc::kInvalid, "together"}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(PerfGroup, AnOfflineCpuEndsIt) {

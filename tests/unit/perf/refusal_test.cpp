@@ -8,7 +8,7 @@
 namespace pinion::metrics::perf {
 namespace {
 
-struct Case {
+struct RefusalCase {
   const char* name;
   int sys_errno;
   bool hardware;
@@ -17,10 +17,10 @@ struct Case {
   const char* help;  // a part of the explanation
 };
 
-class Refusal : public testing::TestWithParam<Case> {};
+class Refusal : public testing::TestWithParam<RefusalCase> {};
 
 TEST_P(Refusal, Table) {
-  const Case& c = GetParam();
+  const RefusalCase& c = GetParam();
   EXPECT_EQ(availability_of(c.sys_errno, c.hardware, c.has_pmu), c.expected);
   EXPECT_THAT(explain(c.sys_errno, 3), testing::HasSubstr(c.help));
 }
@@ -28,19 +28,22 @@ TEST_P(Refusal, Table) {
 INSTANTIATE_TEST_SUITE_P(
     Errors, Refusal,
     testing::Values(
-        Case{"acces", EACCES, true, true, Availability::kNotPermitted, "CAP_PERFMON"},
-        Case{"perm", EPERM, false, false, Availability::kNotPermitted, "seccomp"},
-        Case{"level", EACCES, true, true, Availability::kNotPermitted, "which is 3"},
-        Case{"emfile", EMFILE, true, true, Availability::kNoDescriptor, "RLIMIT_NOFILE"},
-        Case{"enfile", ENFILE, true, false, Availability::kNoDescriptor, "fs.file-max"},
-        Case{"noent_with_pmu", ENOENT, true, true, Availability::kNotSupported, "no such event"},
-        Case{"noent_without", ENOENT, true, false, Availability::kNoSuchPmu, "cgroup"},
-        Case{"nodev", ENODEV, true, true, Availability::kNotSupported, "offline"},
-        Case{"opnotsupp", EOPNOTSUPP, true, true, Availability::kNotSupported, "no such event"},
-        Case{"software", ENOENT, false, false, Availability::kNotSupported, "no such event"},
-        Case{"nosys", ENOSYS, false, false, Availability::kNotSupported, "CONFIG_PERF_EVENTS"},
-        Case{"inval", EINVAL, true, true, Availability::kNotSupported, "together"},
-        Case{"unexpected", EIO, true, true, Availability::kNotSupported, "error"}),
+        RefusalCase{"acces", EACCES, true, true, Availability::kNotPermitted, "CAP_PERFMON"},
+        RefusalCase{"perm", EPERM, false, false, Availability::kNotPermitted, "seccomp"},
+        RefusalCase{"level", EACCES, true, true, Availability::kNotPermitted, "which is 3"},
+        RefusalCase{"emfile", EMFILE, true, true, Availability::kNoDescriptor, "RLIMIT_NOFILE"},
+        RefusalCase{"enfile", ENFILE, true, false, Availability::kNoDescriptor, "fs.file-max"},
+        RefusalCase{"noent_with_pmu", ENOENT, true, true, Availability::kNotSupported,
+                    "no such event"},
+        RefusalCase{"noent_without", ENOENT, true, false, Availability::kNoSuchPmu, "cgroup"},
+        RefusalCase{"nodev", ENODEV, true, true, Availability::kNotSupported, "offline"},
+        RefusalCase{"opnotsupp", EOPNOTSUPP, true, true, Availability::kNotSupported,
+                    "no such event"},
+        RefusalCase{"software", ENOENT, false, false, Availability::kNotSupported, "no such event"},
+        RefusalCase{"nosys", ENOSYS, false, false, Availability::kNotSupported,
+                    "CONFIG_PERF_EVENTS"},
+        RefusalCase{"inval", EINVAL, true, true, Availability::kNotSupported, "together"},
+        RefusalCase{"unexpected", EIO, true, true, Availability::kNotSupported, "error"}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(Refusal, UnknownParanoidLevel) {

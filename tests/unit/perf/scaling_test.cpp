@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
-struct Case {
+struct ScalingCase {
   const char* name;
   Reading reading;
   std::uint64_t expected;
 };
 
-class Scale : public testing::TestWithParam<Case> {};
+class Scale : public testing::TestWithParam<ScalingCase> {};
 
 TEST_P(Scale, Table) {
   EXPECT_EQ(scale(GetParam().reading), GetParam().expected);
@@ -25,18 +25,21 @@ TEST_P(Scale, Table) {
 
 INSTANTIATE_TEST_SUITE_P(
     Readings, Scale,
-    testing::Values(
-        Case{"always_on_the_pmu", {1000, 77, 77}, 1000},
-        Case{"half_the_time", {1000, 80, 40}, 2000}, Case{"rounded_down", {10, 4, 3}, 13},
-        Case{"rounded_up", {11, 4, 3}, 15}, Case{"half_is_rounded_up", {1, 3, 2}, 2},
-        Case{"never_on_the_pmu", {0, 1000, 0}, 0}, Case{"value_without_time", {5, 0, 0}, 5},
-        Case{"more_running_than_enabled", {1000, 40, 50}, 1000},
-        Case{"product_beyond_64_bits",
-             {std::uint64_t{1} << 60U, std::uint64_t{3} << 60U, std::uint64_t{2} << 60U},
-             (std::uint64_t{1} << 60U) + (std::uint64_t{1} << 59U)},
-        Case{"more_than_can_be_said", {kMost, kMost, 1}, kMost},
-        Case{"largest_that_fits", {kMost / 2, 2, 1}, kMost - 1},
-        Case{"rounding_does_not_wrap", {kMost - 1, kMost, kMost - 1}, kMost}),
+    testing::Values(ScalingCase{"always_on_the_pmu", {1000, 77, 77}, 1000},
+                    ScalingCase{"half_the_time", {1000, 80, 40}, 2000},
+                    ScalingCase{"rounded_down", {10, 4, 3}, 13},
+                    ScalingCase{"rounded_up", {11, 4, 3}, 15},
+                    ScalingCase{"half_is_rounded_up", {1, 3, 2}, 2},
+                    ScalingCase{"never_on_the_pmu", {0, 1000, 0}, 0},
+                    ScalingCase{"value_without_time", {5, 0, 0}, 5},
+                    ScalingCase{"more_running_than_enabled", {1000, 40, 50}, 1000},
+                    ScalingCase{
+                        "product_beyond_64_bits",
+                        {std::uint64_t{1} << 60U, std::uint64_t{3} << 60U, std::uint64_t{2} << 60U},
+                        (std::uint64_t{1} << 60U) + (std::uint64_t{1} << 59U)},
+                    ScalingCase{"more_than_can_be_said", {kMost, kMost, 1}, kMost},
+                    ScalingCase{"largest_that_fits", {kMost / 2, 2, 1}, kMost - 1},
+                    ScalingCase{"rounding_does_not_wrap", {kMost - 1, kMost, kMost - 1}, kMost}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(SaturatingAdd, StandsStillAtTheEnd) {

@@ -16,11 +16,6 @@ Request required(Request request) {
   return request;
 }
 
-Request preferred(Request request) {
-  request.strength = Strength::kPreferred;
-  return request;
-}
-
 TEST(Domain, BestFit) {
   check({
       {"equal nodes: the lowest", xeon_snc2(), "", {}, ask(4), "0-1,48-49", "0"},

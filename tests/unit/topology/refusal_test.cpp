@@ -44,11 +44,6 @@ Request near(const char* device) {
   return request;
 }
 
-Request preferred(Request request) {
-  request.strength = Strength::kPreferred;
-  return request;
-}
-
 std::vector<Refused> refusals() {
   const std::vector<Placed> mostly_used = {{"a", "0-4"}, {"b", "8-11"}};
   const std::vector<Placed> memory_used = {

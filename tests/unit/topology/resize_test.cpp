@@ -20,11 +20,6 @@ struct Resized {
   const char* held;
 };
 
-Request preferred(Request request) {
-  request.strength = Strength::kPreferred;
-  return request;
-}
-
 std::vector<Resized> resizes() {
   Request one_per_core = ask(3, Align::kNuma, Smt::kOnePerCore);
   one_per_core.preferred = cpus("3,4");

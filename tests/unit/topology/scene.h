@@ -58,6 +58,11 @@ inline Request ask(int n, Align align = Align::kNuma, Smt smt = Smt::kFullCore) 
   return request;
 }
 
+inline Request preferred(Request request) {
+  request.strength = Strength::kPreferred;
+  return request;
+}
+
 inline Request with_group(Request request, const std::string& group) {
   request.task_group = group;
   request.job = "j";

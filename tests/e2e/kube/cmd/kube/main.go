@@ -1,5 +1,5 @@
-// One program for all the parts of Kubernetes that the end-to-end tests run, chosen by the first
-// argument: most of what each of them links is the same, so one binary is a third of the size of three.
+// One program for the parts of Kubernetes that nearly all end-to-end tests run, chosen by the first
+// argument: most of what each of them links is the same, so one binary is half the size of two.
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	manager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 )
 
@@ -22,8 +21,6 @@ func command(part string) *cobra.Command {
 		return apiserver.NewAPIServerCommand()
 	case "kube-scheduler":
 		return scheduler.NewSchedulerCommand()
-	case "kube-controller-manager":
-		return manager.NewControllerManagerCommand()
 	}
 	return nil
 }
@@ -35,6 +32,6 @@ func main() {
 			os.Exit(cli.Run(chosen))
 		}
 	}
-	fmt.Fprintln(os.Stderr, "usage: kube kube-apiserver|kube-scheduler|kube-controller-manager [flags]")
+	fmt.Fprintln(os.Stderr, "usage: kube kube-apiserver|kube-scheduler [flags]")
 	os.Exit(2)
 }

@@ -1,0 +1,60 @@
+# Sourced by test.sh: runs ctest, adds up what passed and was skipped, and holds the skips against tests/skips.txt.
+# shellcheck shell=bash
+
+ctest_runs=()
+ctest_passed=0
+ctest_skips=()
+
+# run_ctest PRESET OPTION...: fails where a test fails, where the options match none, and in CI where one is skipped that
+# may not be. A failure ends the script that sourced this.
+run_ctest() {
+  local preset=$1 log total failed=0 skips=() name
+  shift
+  log=$(mktemp)
+  echo "ctest: $preset ($*)"
+  # What passed is not shown, what fails is shown at once.
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error "$@" 2>&1 | tee "$log" |
+    { grep --line-buffered -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test .* Passed )' || true; } || failed=$?
+  if [ $failed -ne 0 ]; then
+    rm -f "$log"
+    return $failed
+  fi
+  total=$(sed -n 's/.*tests failed out of \([0-9]*\)$/\1/p' "$log")
+  mapfile -t skips < <(sed -n 's/^ *[0-9]*\/[0-9]* *Test *#[0-9]*: \([^ ]*\) .*\*\*\*Skipped.*/\1/p' "$log")
+  rm -f "$log"
+  ctest_runs+=("$preset ($*): $((total - ${#skips[@]})) passed, ${#skips[@]} skipped")
+  echo "${ctest_runs[-1]}"
+  ctest_passed=$((ctest_passed + total - ${#skips[@]}))
+  ctest_skips+=("${skips[@]}")
+  for name in "${skips[@]}"; do
+    if [ "${CI:-}" = true ] && ! reason_to_skip "$name" >/dev/null; then
+      echo "$name was skipped, which is a failure in CI; tests/skips.txt lists the exceptions" >&2
+      ctest --test-dir "build/$preset" -V -R "^${name//./\\.}\$" | tail -n 30 >&2
+      return 1
+    fi
+  done
+}
+
+# The reason of tests/skips.txt; fails where there is none.
+reason_to_skip() {
+  local pattern reason
+  while read -r pattern reason; do
+    [[ $pattern != '#'* && -n $pattern ]] || continue
+    if [[ $1 =~ $pattern ]]; then
+      echo "$reason"
+      return
+    fi
+  done <tests/skips.txt
+  return 1
+}
+
+ctest_summary() {
+  local name
+  [ ${#ctest_runs[@]} -gt 0 ] || return 0
+  printf '%s\n' "${ctest_runs[@]}"
+  for name in "${ctest_skips[@]}"; do
+    echo "skipped: $name: $(reason_to_skip "$name" || echo "see its output")"
+  done
+  # A failure has ended the script before it comes here.
+  printf '%d passed, 0 failed, %d skipped\n' "$ctest_passed" "${#ctest_skips[@]}"
+}

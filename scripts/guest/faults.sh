@@ -1,0 +1,46 @@
+# Sourced by guest.sh: why a machine failed, where that is the emulation's fault and not that of what ran in it.
+# tests/guest/harness tests it with saved consoles.
+# shellcheck shell=bash
+
+# The kernel reports a stall that lasts anew about every minute, in its own time.
+guest_stall_seconds=90
+
+# A kernel that is told to, finds no disk, loses its init or has too little memory panics, too. Those are ours.
+guest_own_panics='sysrq triggered|Attempted to kill init|VFS: |No working init|Requested init|deadlocked on memory'
+guest_stalls='BUG: soft lockup|self-detected stall on CPU|detected stalls on CPUs/tasks'
+
+# machine_fault CONSOLE STATUS SECONDS: one line that says what failed, or 1 where none of the known faults is seen.
+# CONSOLE is the kernel's console, STATUS is QEMU's exit status ("" while it runs), SECONDS is how long it ran.
+machine_fault() {
+  local text line
+  text=$(console_text "$1")
+  case $2 in
+    132 | 133 | 134 | 135 | 136 | 139) # its own crash: ILL, TRAP, ABRT, BUS, FPE, SEGV
+      echo "QEMU died of SIG$(kill -l "$2")"
+      return ;;
+  esac
+  if line=$(grep -m 1 'Kernel panic - not syncing: ' <<<"$text") && ! grep -qE "$guest_own_panics" <<<"$line"; then
+    echo "its kernel panicked: ${line#*not syncing: }"
+    return
+  fi
+  # A stall on a busy host passes, and what fails later fails for another reason: it must have lasted to the end.
+  line=$(grep -E "$guest_stalls" <<<"$text" | tail -n 1)
+  [ -n "$line" ] && [ "$(console_seconds "$line")" -ge $(($3 - guest_stall_seconds)) ] || return 1
+  echo "its kernel hung: ${line#*] }"
+}
+
+# last_words CONSOLE: the last line on it.
+last_words() {
+  local line
+  line=$(console_text "$1" | grep -v '^ *$' | tail -n 1 | cut -c 1-200)
+  echo "${line:-nothing}"
+}
+
+console_text() { tr -d '\r\000' <"$1"; }
+
+# console_seconds LINE: the kernel's time in whole seconds, 0 where the line lacks it.
+console_seconds() {
+  local time
+  time=$(sed -nE 's/.*\[ *([0-9]+)\.[0-9]+\].*/\1/p' <<<"$1")
+  echo "${time:-0}"
+}
