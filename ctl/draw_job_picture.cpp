@@ -8,10 +8,10 @@
 namespace pinion::ctl {
 namespace {
 
-using extender::jobs::JobPlan;
-using extender::jobs::PlanMachine;
-using extender::jobs::PlanNode;
-using extender::jobs::PlanWorker;
+using cluster::jobs::JobPlan;
+using cluster::jobs::PlanMachine;
+using cluster::jobs::PlanNode;
+using cluster::jobs::PlanWorker;
 using topology::CpuId;
 
 constexpr const char* kLegend =

@@ -5,8 +5,8 @@
 namespace pinion::ctl {
 namespace {
 
-using extender::jobs::JobPlan;
-using extender::jobs::PlanWorker;
+using cluster::jobs::JobPlan;
+using cluster::jobs::PlanWorker;
 
 std::string title_of(const JobPlan& plan) {
   const std::string name_space = plan.name_space.empty() ? "" : plan.name_space + "/";
@@ -33,7 +33,7 @@ std::string draw_job_plan(const JobPlan& plan) {
   for (const std::string& warning : plan.warnings) text += "warning: " + plain(warning) + "\n";
   if (plan.workers.empty()) return text;
   std::vector<Row> rows{{"WHAT", "VALUE", "WHY"}};
-  for (const extender::jobs::Row& row : plan.decided) {
+  for (const cluster::jobs::Row& row : plan.decided) {
     rows.push_back({plain(row.what), plain(row.value), plain(row.why)});
   }
   text += "\n" + table(rows) + "\n" + draw_workers(plan);

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <string>
 
+#include "cluster/extender/jobs/job_plan.h"
 #include "ctl/text.h"
-#include "extender/jobs/job_plan.h"
 
 namespace pinion::ctl {
 
-std::string draw_job_plan(const extender::jobs::JobPlan& plan);
+std::string draw_job_plan(const cluster::jobs::JobPlan& plan);
 
 struct PictureSize {
   std::size_t width = kPageWidth;  // columns
@@ -21,6 +21,6 @@ struct PictureSize {
 // Of each node that gets workers its NUMA nodes, one below the other, with a letter for each CPU:
 // one for each worker, in a colour for each task group. What finds no room is counted in the last
 // line. Empty for a plan without places.
-std::string draw_job_picture(const extender::jobs::JobPlan& plan, const PictureSize& size);
+std::string draw_job_picture(const cluster::jobs::JobPlan& plan, const PictureSize& size);
 
 }  // namespace pinion::ctl

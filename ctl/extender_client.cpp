@@ -2,14 +2,14 @@
 
 #include <httplib.h>
 
+#include "cluster/extender/kube/json_read.h"
 #include "ctl/http_address.h"
 #include "ctl/table.h"
-#include "extender/kube/json_read.h"
 
 namespace pinion::ctl {
 namespace {
 
-using extender::jobs::JobPlan;
+using cluster::jobs::JobPlan;
 
 constexpr time_t kConnectSeconds = 5;
 constexpr time_t kReadSeconds = 30;
@@ -84,7 +84,7 @@ Result<JobPlan> plan_of(const Answer& answer) {
   }
   const auto document = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) return failure(Errc::kUnavailable, "the answer is no JSON");
-  auto plan = extender::jobs::read_job_plan(document);
+  auto plan = cluster::jobs::read_job_plan(document);
   if (!plan) return failure(plan.error().within("the answer is no plan"));
   return plan;
 }

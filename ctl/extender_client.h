@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "extender/jobs/job_plan.h"
+#include "cluster/extender/jobs/job_plan.h"
 
 namespace pinion::ctl {
 
@@ -19,7 +19,7 @@ struct ExtenderOptions {
 // Connects, asks once and ends. Errors: kInvalid for the options and for a job that the extender
 // cannot read, kUnavailable (nobody there, no answer in 30 s, one above 64 MiB, or the extender
 // says that it cannot now), all with its words.
-Result<extender::jobs::JobPlan> plan_at_extender(const ExtenderOptions& options,
-                                                 const nlohmann::json& job);
+Result<cluster::jobs::JobPlan> plan_at_extender(const ExtenderOptions& options,
+                                                const nlohmann::json& job);
 
 }  // namespace pinion::ctl

@@ -51,9 +51,9 @@ Result<FleetFileNode> read_node(const YAML::Node& node) {
   return result;
 }
 
-extender::NodeReport report_of(const FleetFileNode& node, std::string name,
-                               std::shared_ptr<const topology::Topology> machine) {
-  extender::NodeReport report;
+cluster::NodeReport report_of(const FleetFileNode& node, std::string name,
+                              std::shared_ptr<const topology::Topology> machine) {
+  cluster::NodeReport report;
   report.topology = std::move(machine);
   report.reserved = node.reserved;
   report.instance = "file";
@@ -68,7 +68,7 @@ extender::NodeReport report_of(const FleetFileNode& node, std::string name,
 }
 
 Status add_node(const FleetFileNode& node, const std::string& name,
-                const std::shared_ptr<const topology::Topology>& machine, extender::Fleet& fleet) {
+                const std::shared_ptr<const topology::Topology>& machine, cluster::Fleet& fleet) {
   if (fleet.find(name) >= 0) return failure(Errc::kInvalid, "node " + name + " is given twice");
   const auto lost = fleet.report(report_of(node, name, machine), 0);
   if (!lost) return failure(lost.error().within("node " + name));
@@ -98,7 +98,7 @@ Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text) {
   }
 }
 
-Status fill_fleet(const std::vector<FleetFileNode>& nodes, extender::Fleet& fleet) {
+Status fill_fleet(const std::vector<FleetFileNode>& nodes, cluster::Fleet& fleet) {
   for (const FleetFileNode& node : nodes) {
     auto read = topology::discover(node.source);
     if (!read) return failure(std::move(read.error()).within("node " + node.name));

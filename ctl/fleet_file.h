@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "extender/fleet.h"
+#include "cluster/core/fleet.h"
 #include "topology/discover/discover.h"
 
 namespace pinion::ctl {
@@ -31,6 +31,6 @@ Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text);
 
 // Reads the machines and reports the nodes to the fleet, each entry's machine once. Errors: those
 // of discover() and Fleet::report(), naming the node; kInvalid for a name that is there twice.
-Status fill_fleet(const std::vector<FleetFileNode>& nodes, extender::Fleet& fleet);
+Status fill_fleet(const std::vector<FleetFileNode>& nodes, cluster::Fleet& fleet);
 
 }  // namespace pinion::ctl

@@ -18,7 +18,7 @@ pinion_library(ctl_job_file
 # A fleet as people write it.
 pinion_library(ctl_fleet_file
   SOURCES fleet_file.cpp
-  LINK ctl_requests extender_core discover)
+  LINK ctl_requests cluster_core discover)
 
 # What the cluster side would make of a job.
 pinion_library(ctl_plan_job

@@ -19,7 +19,7 @@
 namespace pinion::ctl {
 namespace {
 
-using extender::jobs::JobPlan;
+using cluster::jobs::JobPlan;
 using nlohmann::json;
 
 constexpr std::size_t kLeastHeight = 10;  // of a picture
@@ -35,7 +35,7 @@ struct PlanJobOptions {
 
 using MakePlan = std::function<Result<JobPlan>(const json& object)>;
 
-Status read_fleet(const std::string& path, extender::Fleet& fleet) {
+Status read_fleet(const std::string& path, cluster::Fleet& fleet) {
   const auto text = read_text(path);
   if (!text) return failure(text.error());
   const auto nodes = parse_fleet_file(*text);
@@ -54,12 +54,12 @@ Result<std::vector<json>> read_objects(const std::string& path) {
 
 // By a fleet that is read once. Errors: those of the file.
 Result<MakePlan> planner_on_file(const PlanJobOptions& options) {
-  const auto fleet = std::make_shared<extender::Fleet>();
+  const auto fleet = std::make_shared<cluster::Fleet>();
   if (const Status good = read_fleet(options.fleet, *fleet); !good) return failure(good.error());
-  extender::jobs::Options webhook;
+  cluster::jobs::Options webhook;
   webhook.scheduler = options.scheduler;
   return MakePlan([fleet, webhook](const json& object) {
-    return extender::jobs::plan_job(object, webhook, [&](const auto& see) { see(*fleet); });
+    return cluster::jobs::plan_job(object, webhook, [&](const auto& see) { see(*fleet); });
   });
 }
 
@@ -114,7 +114,7 @@ int run(const PlanJobOptions& options) {
   const int printed =
       print_and_exit_code(options.json ? as_json(*plans) : as_text(*plans, options.picture));
   const bool refused = std::any_of(plans->begin(), plans->end(), [](const JobPlan& plan) {
-    return plan.outcome == extender::jobs::Mutation::Kind::kRefused;
+    return plan.outcome == cluster::jobs::Mutation::Kind::kRefused;
   });
   return refused ? kExitFailure : printed;
 }

@@ -55,10 +55,10 @@ Request busy_request(const std::string& id, int cpus) {
 }
 
 void report_busy_nodes(int nodes, unsigned seed, int kinds,
-                       const std::function<void(extender::NodeReport)>& tell) {
+                       const std::function<void(cluster::NodeReport)>& tell) {
   std::mt19937 random(seed);
   for (int i = 0; i < nodes; ++i) {
-    extender::NodeReport report;
+    cluster::NodeReport report;
     report.name = "node-" + std::to_string(i);
     report.topology = std::make_shared<const topology::Topology>(machine_128(i % kinds));
     report.reserved = topology::CpuSet{0, 1};

@@ -5,14 +5,14 @@
 #include <functional>
 #include <string>
 
-#include "extender/fleet.h"
+#include "cluster/core/fleet.h"
 
 namespace pinion::bench {
 
 // `tell` is called for each of node-0 .. node-(nodes - 1); `kinds` of machines there are, which
 // differ in their memory alone.
 void report_busy_nodes(int nodes, unsigned seed, int kinds,
-                       const std::function<void(extender::NodeReport)>& tell);
+                       const std::function<void(cluster::NodeReport)>& tell);
 
 // A pod of that fleet: so many CPUs in one NUMA node, and a GiB for each.
 topology::Request busy_request(const std::string& id, int cpus);

@@ -2,7 +2,7 @@ find_package(benchmark REQUIRED)
 
 pinion_program(extender_bench
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/busy_fleet.cpp
-  LINK extender_core test_support benchmark::benchmark)
+  LINK cluster_core test_support benchmark::benchmark)
 
 pinion_program(extender_calls_bench
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_calls_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/busy_fleet.cpp

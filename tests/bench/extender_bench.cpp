@@ -9,14 +9,14 @@
 #include <cstdlib>
 #include <random>
 
-#include "extender/auto_granularity.h"
-#include "extender/gang_plan.h"
-#include "extender/task_groups.h"
+#include "cluster/core/auto_granularity.h"
+#include "cluster/core/gang_plan.h"
+#include "cluster/core/task_groups.h"
 #include "tests/bench/busy_fleet.h"
 #include "tests/bench/percentile.h"
 #include "tests/support/machine.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using bench::busy_request;
@@ -376,6 +376,6 @@ BENCHMARK(fleet_memory)
     ->Unit(benchmark::kSecond);
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster
 
 BENCHMARK_MAIN();

@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "extender/pods/pod_of.h"
-#include "extender/service/placing.h"
-#include "extender/task_groups.h"
-#include "extender/wire/answers.h"
-#include "extender/wire/reader.h"
+#include "cluster/core/task_groups.h"
+#include "cluster/extender/pods/pod_of.h"
+#include "cluster/extender/service/placing.h"
+#include "cluster/extender/wire/answers.h"
+#include "cluster/extender/wire/reader.h"
 #include "tests/bench/busy_fleet.h"
 #include "tests/bench/percentile.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using bench::Percentile;
@@ -255,6 +255,6 @@ void gang_256_uneven(benchmark::State& state) {
 BENCHMARK(gang_256_uneven)->Apply(gang_cases);
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster
 
 BENCHMARK_MAIN();

@@ -11,12 +11,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "extender/wire/answers.h"
-#include "extender/wire/reader.h"
+#include "cluster/extender/wire/answers.h"
+#include "cluster/extender/wire/reader.h"
 #include "tests/bench/extender_wire_table.h"
 #include "tests/support/tree.h"
 
-namespace pinion::extender::wire {
+namespace pinion::cluster::wire {
 namespace {
 
 using nlohmann::json;
@@ -178,7 +178,7 @@ int run(int rounds, const std::string& go) {
 }
 
 }  // namespace
-}  // namespace pinion::extender::wire
+}  // namespace pinion::cluster::wire
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);  // takes its own options off
@@ -191,5 +191,5 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--go", go, "The program of tests/bench/wire_go")->type_name("PROGRAM");
   CLI11_PARSE(app, argc, argv);
-  return pinion::extender::wire::run(rounds, go);
+  return pinion::cluster::wire::run(rounds, go);
 }

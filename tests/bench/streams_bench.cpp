@@ -21,9 +21,9 @@
 #include <thread>
 
 #include "base/open_files.h"
-#include "extender/agents/agents.h"
-#include "extender/desk/desk.h"
-#include "extender/kube/known_objects.h"
+#include "cluster/extender/agents/agents.h"
+#include "cluster/extender/desk/desk.h"
+#include "cluster/extender/kube/known_objects.h"
 #include "tests/bench/streams_player.h"
 #include "tests/support/tree.h"
 
@@ -40,15 +40,15 @@ struct Load {
   int pods = 8;      // of 4 CPUs on each node, bound and not yet reported
 };
 
-class Listener : public extender::AgentSink {
+class Listener : public cluster::AgentSink {
  public:
-  void reported(const std::string& node, extender::NodeReport report) override {
+  void reported(const std::string& node, cluster::NodeReport report) override {
     const std::lock_guard lock(mutex_);
     if (!desk_.report(std::move(report), 0)) std::abort();
     reported_.insert(node);
     changed_.notify_all();
   }
-  bool measured(const std::string& node, extender::MissRates rates) override {
+  bool measured(const std::string& node, cluster::MissRates rates) override {
     const std::lock_guard lock(mutex_);
     desk_.measured(node, std::move(rates));
     ++measured_;
@@ -61,7 +61,7 @@ class Listener : public extender::AgentSink {
   void trouble(const std::string&, const Error&, milliseconds) override { ++troubles_; }
 
   // As the API server tells it. False: its cores are not free.
-  bool seen(const extender::Pod& pod) {
+  bool seen(const cluster::Pod& pod) {
     const std::lock_guard lock(mutex_);
     return desk_.seen(pod);
   }
@@ -82,7 +82,7 @@ class Listener : public extender::AgentSink {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  extender::Desk desk_{engine::Defaults(), extender::DeskLimits()};
+  cluster::Desk desk_{engine::Defaults(), cluster::DeskLimits()};
   std::set<std::string> reported_;
   std::atomic<std::uint64_t> measured_ = 0;
   std::atomic<std::uint64_t> heard_ = 0;
@@ -93,7 +93,7 @@ class Listener : public extender::AgentSink {
 // and its cores are promised.
 bool tell_pods(const Load& load, Listener& listener, kube::KnownObjects& known) {
   for (int i = 0; i < load.played.agents * load.pods; ++i) {
-    extender::Pod pod;
+    cluster::Pod pod;
     pod.uid = "7870bd56-ea79-4ce5-b63e-" + std::to_string(100'000'000'000 + i);
     pod.name_space = "default";
     pod.name = "solver-worker-" + std::to_string(i);
@@ -135,12 +135,12 @@ double since(Clock::time_point begun) {
   return std::chrono::duration<double>(Clock::now() - begun).count();
 }
 
-bool measure(const Load& load, const std::vector<extender::AgentAddress>& agents,
-             milliseconds rates, const std::function<bool()>& change) {
+bool measure(const Load& load, const std::vector<cluster::AgentAddress>& agents, milliseconds rates,
+             const std::function<bool()>& change) {
   Listener listener;
-  extender::AgentOptions options;
+  cluster::AgentOptions options;
   options.rates = rates;
-  extender::Agents streams(listener, options);
+  cluster::Agents streams(listener, options);
   const double cpu_before = cpu_seconds();
   const auto begun = Clock::now();
   if (!streams.follow(agents) || !listener.wait_for(agents.size())) return false;
@@ -211,7 +211,7 @@ int compare(const Load& load) {
     return bench::play_agents(socket, load.played, ends[1]);
   });
   close(ends[1]);
-  std::vector<extender::AgentAddress> agents;
+  std::vector<cluster::AgentAddress> agents;
   for (int i = 0; i < load.played.agents; ++i) {
     agents.push_back({.node = "node-" + std::to_string(i), .address = "unix:" + socket});
   }

@@ -2,9 +2,9 @@
 
 #include <stdexcept>
 
-#include "extender/kube/answer.h"
-#include "extender/kube/json_read.h"
-#include "extender/kube/path.h"
+#include "cluster/extender/kube/answer.h"
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/path.h"
 
 namespace pinion::e2e {
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/error.h"
-#include "extender/kube/api.h"
-#include "extender/kube/http.h"
-#include "extender/kube/pods.h"
+#include "cluster/extender/kube/api.h"
+#include "cluster/extender/kube/http.h"
+#include "cluster/extender/kube/pods.h"
 
 namespace pinion::e2e {
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "extender/kube/base64.h"
-#include "extender/kube/path.h"
+#include "cluster/extender/kube/base64.h"
+#include "cluster/extender/kube/path.h"
 #include "tests/e2e/collection.h"
 #include "tests/lab/files.h"
 

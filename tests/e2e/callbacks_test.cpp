@@ -7,7 +7,7 @@
 #include <atomic>
 #include <future>
 
-#include "extender/kube/json_read.h"
+#include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/crowd.h"
 #include "tests/e2e/proxy.h"
 #include "tests/lab/files.h"

@@ -10,10 +10,10 @@
 #include <stdexcept>
 
 #include "base/fd.h"
+#include "cluster/extender/kube/api.h"
+#include "cluster/extender/kube/cancel.h"
+#include "cluster/extender/kube/http.h"
 #include "ctl/job_file.h"
-#include "extender/kube/api.h"
-#include "extender/kube/cancel.h"
-#include "extender/kube/http.h"
 #include "tests/lab/files.h"
 #include "tests/lab/made.h"
 

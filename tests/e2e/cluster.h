@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "extender/kube/access.h"
+#include "cluster/extender/kube/access.h"
 #include "tests/lab/process.h"
 #include "tests/support/tree.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "extender/kube/watch.h"
+#include "cluster/extender/kube/watch.h"
 
 namespace pinion::e2e {
 

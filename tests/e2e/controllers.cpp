@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "extender/kube/json_read.h"
+#include "cluster/extender/kube/json_read.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "extender/kube/api.h"
+#include "cluster/extender/kube/api.h"
 
 namespace pinion::e2e {
 

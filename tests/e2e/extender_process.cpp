@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "extender/kube/api.h"
-#include "extender/kube/http.h"
+#include "cluster/extender/kube/api.h"
+#include "cluster/extender/kube/http.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {

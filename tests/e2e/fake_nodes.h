@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "extender/kube/watch.h"
+#include "cluster/extender/kube/watch.h"
 #include "tests/e2e/admin.h"
 #include "tests/e2e/fake_agent.h"
 

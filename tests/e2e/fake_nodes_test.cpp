@@ -7,7 +7,7 @@
 #include <mutex>
 #include <set>
 
-#include "extender/agents/agents.h"
+#include "cluster/extender/agents/agents.h"
 #include "tests/e2e/cluster_test.h"
 #include "tests/e2e/fake_nodes.h"
 #include "tests/support/machine.h"
@@ -20,14 +20,14 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 // What the agents' streams say.
-class Heard : public extender::AgentSink {
+class Heard : public cluster::AgentSink {
  public:
-  void reported(const std::string& node, extender::NodeReport report) override {
+  void reported(const std::string& node, cluster::NodeReport report) override {
     const std::lock_guard lock(mutex_);
     claims_[node] = report.claims.size();
     changed_.notify_all();
   }
-  bool measured(const std::string&, extender::MissRates) override { return true; }
+  bool measured(const std::string&, cluster::MissRates) override { return true; }
   bool heard(const std::string&) override { return true; }
   void trouble(const std::string&, const Error&, std::chrono::milliseconds) override {}
 
@@ -42,8 +42,8 @@ class Heard : public extender::AgentSink {
   std::map<std::string, std::size_t> claims_;  // by node
 };
 
-std::vector<extender::AgentAddress> addresses(const FakeNodes& nodes) {
-  std::vector<extender::AgentAddress> all;
+std::vector<cluster::AgentAddress> addresses(const FakeNodes& nodes) {
+  std::vector<cluster::AgentAddress> all;
   for (const auto& [node, address] : nodes.addresses()) all.push_back({node, address});
   return all;
 }
@@ -74,7 +74,7 @@ class FakeNodesTest : public ClusterTest<FakeNodesTest> {
 
 TEST_F(FakeNodesTest, ABoundPodHoldsCoresUntilItIsDeleted) {
   Heard heard;
-  extender::Agents agents(heard, {});
+  cluster::Agents agents(heard, {});
   ASSERT_TRUE(ok(agents.follow(addresses(*nodes_))));
   ASSERT_TRUE(heard.wait([](const auto& claims) { return claims.size() == 2; }));
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "extender/kube/json_read.h"
+#include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/controllers.h"
 #include "tests/e2e/crd.h"
 #include "tests/e2e/scene.h"

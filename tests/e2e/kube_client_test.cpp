@@ -1,14 +1,14 @@
-// The product's own client (extender/kube) against a real API server.
+// The product's own client (cluster/extender/kube) against a real API server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <condition_variable>
 #include <mutex>
 
-#include "extender/kube/json_read.h"
-#include "extender/kube/lease.h"
-#include "extender/kube/path.h"
-#include "extender/kube/watch_decoder.h"
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/lease.h"
+#include "cluster/extender/kube/path.h"
+#include "cluster/extender/kube/watch_decoder.h"
 #include "tests/e2e/cluster_test.h"
 #include "tests/lab/files.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "extender/kube/json_read.h"
+#include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/crd.h"
 #include "tests/e2e/scene.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/net/acceptor.h"
-#include "extender/http/thread_set.h"
+#include "cluster/extender/http/thread_set.h"
 
 namespace pinion::e2e {
 
@@ -59,7 +59,7 @@ class Proxy {
   Rule rule_;           // these three under mutex_
   std::set<int> open_;  // sockets
   bool ending_ = false;
-  extender::ThreadSet threads_;
+  cluster::ThreadSet threads_;
   std::unique_ptr<net::Acceptor> acceptor_;  // the last: it uses all the others
 };
 

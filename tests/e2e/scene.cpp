@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "extender/kube/json_read.h"
+#include "cluster/extender/kube/json_read.h"
 #include "tests/lab/files.h"
 #include "tests/support/machine.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "extender/kube/json_read.h"
+#include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/scene.h"
 #include "tests/unit/api/certificates.h"
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "extender/kube/base64.h"
+#include "cluster/extender/kube/base64.h"
 #include "tests/e2e/collection.h"
 #include "tests/e2e/controllers.h"
 #include "tests/e2e/crd.h"

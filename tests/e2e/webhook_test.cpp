@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "extender/kube/json_read.h"
+#include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/cluster_test.h"
 #include "tests/e2e/controllers.h"
 #include "tests/e2e/extender_process.h"

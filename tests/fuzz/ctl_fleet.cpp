@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     all += std::max(node.count, 1);
   }
   if (nodes->size() > 20) return 0;  // each is a machine to read
-  pinion::extender::Fleet fleet;
+  pinion::cluster::Fleet fleet;
   const auto filled = fill_fleet(*nodes, fleet);
   if (!filled && filled.error().text.find("node ") == std::string::npos) std::abort();
   if (filled && fleet.size() != all) std::abort();

@@ -9,16 +9,16 @@
 #include <memory>
 
 #include "agent/api/mirror.h"
-#include "extender/agents/machines.h"
-#include "extender/agents/node_report.h"
-#include "extender/fleet.h"
+#include "cluster/core/fleet.h"
+#include "cluster/extender/agents/machines.h"
+#include "cluster/extender/agents/node_report.h"
 
 namespace {
 
 using pinion::Error;
 using pinion::agent::api::Mirror;
-using pinion::extender::Fleet;
-using pinion::extender::FleetNode;
+using pinion::cluster::Fleet;
+using pinion::cluster::FleetNode;
 using pinion::topology::CpuSet;
 using pinion::topology::Topology;
 
@@ -62,7 +62,7 @@ class Stream {
       machine_ = *std::move(machine);
       mirror_.forget_machine();
     }
-    auto report = pinion::extender::report_of(mirror_, machine_);
+    auto report = pinion::cluster::report_of(mirror_, machine_);
     if (!report) return refused(report.error());
     report->name = "node";
     const auto lost = fleet_.report(*std::move(report), 0);
@@ -90,7 +90,7 @@ class Stream {
   }
 
   Mirror mirror_;
-  pinion::extender::Machines machines_;
+  pinion::cluster::Machines machines_;
   std::shared_ptr<const Topology> machine_;
   Fleet fleet_;
 };

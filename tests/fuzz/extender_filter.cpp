@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "extender/wire/answers.h"
-#include "extender/wire/reader.h"
+#include "cluster/extender/wire/answers.h"
+#include "cluster/extender/wire/reader.h"
 
 namespace {
 
-namespace wire = pinion::extender::wire;
+namespace wire = pinion::cluster::wire;
 
 wire::FilterAnswer some_taken(const wire::FilterAsk& ask) {
   wire::FilterAnswer answer{

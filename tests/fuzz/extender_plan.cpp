@@ -6,22 +6,22 @@
 #include <memory>
 #include <string>
 
-#include "extender/admission/dry_plan.h"
+#include "cluster/extender/admission/dry_plan.h"
 #include "tests/support/machine.h"
 
 namespace {
 
-namespace admission = pinion::extender::admission;
-namespace jobs = pinion::extender::jobs;
+namespace admission = pinion::cluster::admission;
+namespace jobs = pinion::cluster::jobs;
 using nlohmann::json;
-using pinion::extender::Fleet;
+using pinion::cluster::Fleet;
 using pinion::topology::CpuSet;
 
 void fill(Fleet& fleet) {
   const auto machine = std::make_shared<const pinion::topology::Topology>(
       pinion::test_support::machine({.packages = 2, .cores_per_l3 = 8, .threads_per_core = 2}));
   for (const char* name : {"a", "b", "c"}) {
-    pinion::extender::NodeReport report;
+    pinion::cluster::NodeReport report;
     report.name = name;
     report.topology = machine;
     report.reserved = {0, 16};

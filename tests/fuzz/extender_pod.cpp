@@ -6,24 +6,24 @@
 #include <memory>
 #include <string>
 
-#include "extender/desk/desk.h"
-#include "extender/kube/json_read.h"
-#include "extender/pods/pod_of.h"
-#include "extender/wire/reader.h"
+#include "cluster/extender/desk/desk.h"
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/pods/pod_of.h"
+#include "cluster/extender/wire/reader.h"
 #include "tests/support/machine.h"
 
 namespace {
 
-using pinion::extender::Demand;
-using pinion::extender::Desk;
-using pinion::extender::Pod;
+using pinion::cluster::Demand;
+using pinion::cluster::Desk;
+using pinion::cluster::Pod;
 using Kind = Demand::Kind;
 
 void fill(Desk& desk) {
   const auto machine = std::make_shared<const pinion::topology::Topology>(
       pinion::test_support::machine({.packages = 2, .cores_per_l3 = 8, .threads_per_core = 2}));
   for (const char* name : {"node-a", "node-b"}) {
-    pinion::extender::NodeReport report;
+    pinion::cluster::NodeReport report;
     report.name = name;
     report.topology = machine;
     report.reserved = {0, 16};
@@ -42,7 +42,7 @@ void check(const Demand& demand) {
       return;
     case Kind::kMember:
       if (demand.requests.size() != 1 || demand.gang.empty()) std::abort();
-      if (demand.size < 1 || demand.size > pinion::extender::kMaxGang) std::abort();
+      if (demand.size < 1 || demand.size > pinion::cluster::kMaxGang) std::abort();
       break;
     case Kind::kSingle:
       if (demand.requests.empty()) std::abort();
@@ -77,13 +77,13 @@ void live(const Pod& pod) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto object = nlohmann::json::parse(data, data + size, nullptr, /*allow_exceptions=*/false);
   if (object.is_discarded()) return 0;
-  pinion::extender::wire::Reader reader;
+  pinion::cluster::wire::Reader reader;
   const auto view = reader.pod(pinion::kube::json_dump(object));
   if (!view) {
     if (view.error().text.empty() || view.error().text.size() > 1000) std::abort();
     return 0;
   }
-  const Pod pod = pinion::extender::pod_of(*view);
+  const Pod pod = pinion::cluster::pod_of(*view);
   check(demand_of(pod, {}));
   live(pod);
   return 0;

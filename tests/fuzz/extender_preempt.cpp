@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "extender/wire/answers.h"
-#include "extender/wire/reader.h"
+#include "cluster/extender/wire/answers.h"
+#include "cluster/extender/wire/reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  namespace wire = pinion::extender::wire;
+  namespace wire = pinion::cluster::wire;
   wire::Reader reader;
   const auto ask = reader.preempt(std::string(reinterpret_cast<const char*>(data), size));
   if (!ask) {

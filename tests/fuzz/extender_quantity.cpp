@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "extender/wire/quantity.h"
+#include "cluster/extender/wire/quantity.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  namespace wire = pinion::extender::wire;
+  namespace wire = pinion::cluster::wire;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto milli = wire::milli_quantity(text);
   const auto whole = wire::whole_quantity(text);

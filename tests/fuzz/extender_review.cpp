@@ -5,21 +5,21 @@
 #include <cstdlib>
 #include <string>
 
-#include "extender/admission/webhook.h"
-#include "extender/jobs/hostfile.h"
+#include "cluster/extender/admission/webhook.h"
+#include "cluster/extender/jobs/hostfile.h"
 
 namespace {
 
-namespace jobs = pinion::extender::jobs;
-namespace admission = pinion::extender::admission;
+namespace jobs = pinion::cluster::jobs;
+namespace admission = pinion::cluster::admission;
 using nlohmann::json;
 
-pinion::Result<pinion::extender::Granularity> on_four_nodes(const pinion::extender::Job& job,
-                                                            pinion::extender::Policy policy,
-                                                            int /*nodes*/) {
-  using pinion::extender::Policy;
+pinion::Result<pinion::cluster::Granularity> on_four_nodes(const pinion::cluster::Job& job,
+                                                           pinion::cluster::Policy policy,
+                                                           int /*nodes*/) {
+  using pinion::cluster::Policy;
   const Policy known = policy == Policy::kAuto ? Policy::kGranularity : policy;
-  return pinion::extender::choose_granularity(job, known, 4);
+  return pinion::cluster::choose_granularity(job, known, 4);
 }
 
 void check(const admission::Review& review, const jobs::Options& options) {

@@ -5,23 +5,23 @@
 #include <cstdlib>
 #include <string>
 
-#include "extender/program/agents_file.h"
-#include "extender/program/config.h"
+#include "cluster/extender/program/agents_file.h"
+#include "cluster/extender/program/config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pinion;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  extender::Config config;
-  const auto settings = extender::settings_of(config);
+  cluster::Config config;
+  const auto settings = cluster::settings_of(config);
   const Status read = settings::read_yaml(text, settings);
   if (!read && read.error().text.empty()) std::abort();
   if (read) {
-    extender::Config again;
-    const auto table = extender::settings_of(again);
+    cluster::Config again;
+    const auto table = cluster::settings_of(again);
     const std::string shown = settings::to_yaml(settings);
     if (!settings::read_yaml(shown, table) || settings::to_yaml(table) != shown) std::abort();
   }
-  const auto agents = extender::parse_agents(text);
+  const auto agents = cluster::parse_agents(text);
   if (!agents && agents.error().text.empty()) std::abort();
   if (!agents) return 0;
   for (const auto& agent : *agents) {

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "extender/kube/endpoint.h"
-#include "extender/kube/kubeconfig.h"
+#include "cluster/extender/kube/endpoint.h"
+#include "cluster/extender/kube/kubeconfig.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "extender/kube/exchange.h"
+#include "cluster/extender/kube/exchange.h"
 
 namespace {
 

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <string>
 
-#include "extender/desk/demand.h"
-#include "extender/kube/answer.h"
-#include "extender/kube/json_read.h"
-#include "extender/kube/known_objects.h"
-#include "extender/kube/lease_object.h"
-#include "extender/kube/list_page.h"
-#include "extender/pods/pod_group.h"
+#include "cluster/extender/desk/demand.h"
+#include "cluster/extender/kube/answer.h"
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/known_objects.h"
+#include "cluster/extender/kube/lease_object.h"
+#include "cluster/extender/kube/list_page.h"
+#include "cluster/extender/pods/pod_group.h"
 
 namespace {
 
@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (object.is_discarded()) return 0;
   as_lease(object);
   as_list(object);
-  const auto group = pinion::extender::pod_group_of(object);
+  const auto group = pinion::cluster::pod_group_of(object);
   if (group.key.find('/') == std::string::npos) std::abort();
   return 0;
 }

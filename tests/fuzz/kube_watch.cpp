@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "extender/kube/answer.h"
-#include "extender/kube/json_read.h"
-#include "extender/kube/known_objects.h"
-#include "extender/kube/watch_decoder.h"
+#include "cluster/extender/kube/answer.h"
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/known_objects.h"
+#include "cluster/extender/kube/watch_decoder.h"
 
 namespace {
 

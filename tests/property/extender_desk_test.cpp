@@ -7,11 +7,11 @@
 #include <memory>
 #include <set>
 
-#include "extender/desk/desk.h"
+#include "cluster/extender/desk/desk.h"
 #include "tests/property/topology_gen.h"
 #include "tests/support/machine.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using topology::one_in;
@@ -430,4 +430,4 @@ RC_GTEST_PROP(Desk, SurvivesAnyInterleaving, ()) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,7 +1,7 @@
-// Three candidates and one record, under everything that the rules of extender/kube/election.h
-// allow: clocks of different rates that show different times, messages that take long, are carried
-// out late or lose their answer, processes that stand still or are started anew. At no moment two
-// of them believe that they lead.
+// Three candidates and one record, under everything that the rules of
+// cluster/extender/kube/election.h allow: clocks of different rates that show different times,
+// messages that take long, are carried out late or lose their answer, processes that stand still or
+// are started anew. At no moment two of them believe that they lead.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <memory>
 #include <random>
 
-#include "extender/kube/election.h"
+#include "cluster/extender/kube/election.h"
 
 namespace pinion::kube {
 namespace {

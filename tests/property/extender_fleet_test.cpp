@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "extender/fit_together.h"
+#include "cluster/core/fit_together.h"
 #include "tests/property/extender_gen.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using topology::Align;
@@ -188,4 +188,4 @@ RC_GTEST_PROP(Fleet, ComesToAgreeWithItsAgents, ()) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

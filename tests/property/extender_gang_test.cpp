@@ -4,7 +4,7 @@
 
 #include "tests/property/extender_gen.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using topology::Decision;
@@ -116,4 +116,4 @@ RC_GTEST_PROP(GangPlan, AlikeWorkersArePlacedWhereverTheyFit, ()) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,11 +1,11 @@
-// Random fleets and gangs for the properties of extender/.
+// Random fleets and gangs for the properties of cluster/core and the extender.
 #pragma once
 
-#include "extender/gang_plan.h"
-#include "extender/task_groups.h"
+#include "cluster/core/gang_plan.h"
+#include "cluster/core/task_groups.h"
 #include "tests/property/topology_gen.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 
 using topology::one_in;
 using topology::pick_below;
@@ -76,4 +76,4 @@ inline Gang random_gang(const std::string& job) {
   return gang;
 }
 
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "extender/jobs/annotations.h"
-#include "extender/jobs/gang.h"
-#include "extender/jobs/hostfile.h"
+#include "cluster/extender/jobs/annotations.h"
+#include "cluster/extender/jobs/gang.h"
+#include "cluster/extender/jobs/hostfile.h"
 #include "tests/property/topology_gen.h"
 
-namespace pinion::extender::jobs {
+namespace pinion::cluster::jobs {
 namespace {
 
 using nlohmann::json;
@@ -161,4 +161,4 @@ RC_GTEST_PROP(Mutation, LeavesAJobWhosePartsAgree, ()) {
 }
 
 }  // namespace
-}  // namespace pinion::extender::jobs
+}  // namespace pinion::cluster::jobs

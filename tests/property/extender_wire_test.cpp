@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "extender/wire/answers.h"
-#include "extender/wire/quantity.h"
-#include "extender/wire/reader.h"
+#include "cluster/extender/wire/answers.h"
+#include "cluster/extender/wire/quantity.h"
+#include "cluster/extender/wire/reader.h"
 
-namespace pinion::extender::wire {
+namespace pinion::cluster::wire {
 namespace {
 
 using nlohmann::json;
@@ -161,4 +161,4 @@ RC_GTEST_PROP(ExtenderWire, QuantitiesKeepTheirValue, ()) {
 }
 
 }  // namespace
-}  // namespace pinion::extender::wire
+}  // namespace pinion::cluster::wire

@@ -11,8 +11,8 @@
 namespace pinion::ctl {
 namespace {
 
-using extender::Fleet;
-using extender::jobs::JobPlan;
+using cluster::Fleet;
+using cluster::jobs::JobPlan;
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -45,7 +45,7 @@ JobPlan plan_on(const json& job, const char* fleet_text) {
   EXPECT_TRUE(nodes) << (nodes ? "" : nodes.error().text);
   const Status good = fill_fleet(*nodes, fleet);
   EXPECT_TRUE(good) << (good ? "" : good.error().text);
-  return extender::jobs::plan_job(job, {}, [&](const auto& see) { see(fleet); });
+  return cluster::jobs::plan_job(job, {}, [&](const auto& see) { see(fleet); });
 }
 
 JobPlan small_plan() {
@@ -133,7 +133,7 @@ TEST(JobPicture, MarksWhatIsIsolated) {
 TEST(JobPlanDocument, IsReadAsItWasWritten) {
   for (const JobPlan& plan : {small_plan(), large_plan(), plan_on(job_of(9, 30, 0), kSmallNodes),
                               plan_on({{"kind", "Pod"}}, kSmallNodes)}) {
-    const auto read = extender::jobs::read_job_plan(to_json(plan));
+    const auto read = cluster::jobs::read_job_plan(to_json(plan));
     ASSERT_TRUE(read) << read.error().text;
     EXPECT_EQ(*read, plan);
   }
@@ -151,7 +151,7 @@ class BadDocument : public testing::TestWithParam<BadCase> {};
 TEST_P(BadDocument, IsRefusedWithTheField) {
   json document = to_json(small_plan());
   document[json::json_pointer(GetParam().pointer)] = GetParam().value;
-  const auto read = extender::jobs::read_job_plan(document);
+  const auto read = cluster::jobs::read_job_plan(document);
   ASSERT_FALSE(read);
   EXPECT_THAT(read.error().text, HasSubstr(GetParam().says));
 }

@@ -12,9 +12,9 @@
 namespace pinion::ctl {
 namespace {
 
-using extender::Fleet;
-using extender::jobs::JobPlan;
-using extender::jobs::Mutation;
+using cluster::Fleet;
+using cluster::jobs::JobPlan;
+using cluster::jobs::Mutation;
 using nlohmann::json;
 using testing::HasSubstr;
 
@@ -36,7 +36,7 @@ std::string next_block(const std::string& text, std::size_t& start, const std::s
 }
 
 JobPlan plan_on(const json& object, const Fleet& fleet) {
-  return extender::jobs::plan_job(object, {}, [&](const auto& see) { see(fleet); });
+  return cluster::jobs::plan_job(object, {}, [&](const auto& see) { see(fleet); });
 }
 
 void fill_from_page(Fleet& fleet) {

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <thread>
 
+#include "cluster/extender/admission/dry_plan.h"
+#include "cluster/extender/http/server.h"
+#include "cluster/extender/service/placing.h"
 #include "ctl/extender_client.h"
 #include "ctl/fleet_file.h"
-#include "extender/admission/dry_plan.h"
-#include "extender/http/server.h"
-#include "extender/service/placing.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/certificates.h"
 
@@ -17,8 +17,8 @@ namespace pinion::ctl {
 namespace {
 
 using agent::api::files_of;
-using extender::Fleet;
-using extender::Page;
+using cluster::Fleet;
+using cluster::Page;
 using nlohmann::json;
 using testing::HasSubstr;
 
@@ -34,14 +34,14 @@ json job_of(int workers) {
   return job;
 }
 
-class NoCluster : public extender::Cluster {
+class NoCluster : public cluster::Cluster {
  public:
-  Status bind(const extender::PodRef& /*pod*/, const std::string& /*node*/,
+  Status bind(const cluster::PodRef& /*pod*/, const std::string& /*node*/,
               const std::map<std::string, std::string>& /*annotations*/) override {
     return {};
   }
-  void wake(const extender::PodRef& /*pod*/) override {}
-  void nominate(const extender::PodRef& /*pod*/, const std::string& /*node*/) override {}
+  void wake(const cluster::PodRef& /*pod*/) override {}
+  void nominate(const cluster::PodRef& /*pod*/, const std::string& /*node*/) override {}
 };
 
 void read_fleet(Fleet& fleet) {
@@ -50,7 +50,7 @@ void read_fleet(Fleet& fleet) {
 }
 
 // The desk and its pages, as the extender has them.
-class Live : public extender::Pages {
+class Live : public cluster::Pages {
  public:
   Live()
       : placing_(
@@ -58,22 +58,22 @@ class Live : public extender::Pages {
     Fleet fleet;
     read_fleet(fleet);
     for (const auto& [name, index] : fleet.by_name()) {
-      const extender::MachineKind& kind = *fleet.node(index).kind;
-      extender::NodeReport report;
+      const cluster::MachineKind& kind = *fleet.node(index).kind;
+      cluster::NodeReport report;
       report.name = name;
       report.topology = kind.topology;
       report.reserved = kind.reserved;
       report.instance = "agent";
-      placing_.tell([&](extender::Desk& desk, std::int64_t now) {
+      placing_.tell([&](cluster::Desk& desk, std::int64_t now) {
         EXPECT_TRUE(desk.report(report, now));
         return 0;
       });
     }
   }
 
-  std::string start(extender::TlsFiles tls = {}) {
+  std::string start(cluster::TlsFiles tls = {}) {
     const bool secure = !tls.certificate.empty();
-    auto started = extender::Server::start(
+    auto started = cluster::Server::start(
         {.listen = "127.0.0.1:0", .prefix = "/pinion", .tls = std::move(tls)}, placing_, *this);
     EXPECT_TRUE(started) << (started ? "" : started.error().text);
     if (!started) return {};
@@ -81,9 +81,9 @@ class Live : public extender::Pages {
     return (secure ? "https://" : "http://") + server_->address();
   }
   std::size_t promises() {
-    return placing_.look([](const extender::Desk& desk) { return desk.fleet().promises(); });
+    return placing_.look([](const cluster::Desk& desk) { return desk.fleet().promises(); });
   }
-  extender::Placing& placing() { return placing_; }
+  cluster::Placing& placing() { return placing_; }
   void close() { closed_ = true; }
 
   std::string not_live() override { return {}; }
@@ -94,8 +94,8 @@ class Live : public extender::Pages {
   Page home() override { return {}; }
   Page plan(std::string_view job) override {
     if (closed_) return {.status = 503, .type = "text/plain", .body = "cannot plan now"};
-    auto document = extender::admission::dry_plan(job, {}, [this](const auto& see) {
-      placing_.look([&](const extender::Desk& desk) { see(desk.fleet()); });
+    auto document = cluster::admission::dry_plan(job, {}, [this](const auto& see) {
+      placing_.look([&](const cluster::Desk& desk) { see(desk.fleet()); });
     });
     if (document) return {.body = *std::move(document)};
     return {.status = 400, .type = "text/plain", .body = document.error().text + "\n"};
@@ -103,9 +103,9 @@ class Live : public extender::Pages {
 
  private:
   NoCluster cluster_;
-  extender::Placing placing_;
+  cluster::Placing placing_;
   std::atomic<bool> closed_ = false;
-  std::unique_ptr<extender::Server> server_;
+  std::unique_ptr<cluster::Server> server_;
 };
 
 std::string error_of(const ExtenderOptions& options, const json& job) {
@@ -119,7 +119,7 @@ TEST(PlanAtExtender, IsThatOfTheSameFleetInAFile) {
   read_fleet(fleet);
   const ExtenderOptions options{.url = live.start() + "/", .ca = {}, .certificate = {}, .key = {}};
   for (const json& job : {job_of(6), job_of(60), json{{"kind", "Pod"}}}) {
-    const auto here = extender::jobs::plan_job(job, {}, [&](const auto& see) { see(fleet); });
+    const auto here = cluster::jobs::plan_job(job, {}, [&](const auto& see) { see(fleet); });
     const auto there = plan_at_extender(options, job);
     ASSERT_TRUE(there) << there.error().text;
     EXPECT_EQ(*there, here);
@@ -145,13 +145,13 @@ TEST(PlanAtExtender, GoesBesideTheScheduler) {
   std::atomic<bool> over = false;
   std::thread scheduler([&] {
     for (int i = 0; !over; ++i) {
-      extender::wire::FilterAsk ask;
+      cluster::wire::FilterAsk ask;
       ask.pod.uid = "u" + std::to_string(i % 50);
       ask.pod.name_space = "n";
       ask.pod.name = "p";
       ask.pod.qos = engine::Qos::kGuaranteed;
       ask.pod.containers = {{.name = "c",
-                             .kind = extender::wire::ContainerView::Kind::kMain,
+                             .kind = cluster::wire::ContainerView::Kind::kMain,
                              .resources = {.requests = {.cpu_milli = 1000, .memory_bytes = 1},
                                            .limits = {.cpu_milli = 1000, .memory_bytes = 1}}}};
       ask.names = {"node-1"};

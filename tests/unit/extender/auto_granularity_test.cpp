@@ -1,4 +1,4 @@
-#include "extender/auto_granularity.h"
+#include "cluster/core/auto_granularity.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "tests/unit/extender/scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using topology::Align;
@@ -200,4 +200,4 @@ TEST_F(AutoTest, ASilentNodeDoesNotCount) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,8 +1,8 @@
-#include "extender/desk/demand.h"
+#include "cluster/extender/desk/demand.h"
 
 #include "tests/unit/extender/desk_scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 struct DemandCase {
@@ -63,4 +63,4 @@ TEST(Demand, OfAPod) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "extender/desk/desk.h"
+#include "cluster/extender/desk/desk.h"
 #include "tests/unit/extender/scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 
 inline Pod pod_of(const std::string& uid, int cpus,
                   std::map<std::string, std::string> annotations = {}) {
@@ -78,4 +78,4 @@ class DeskTest : public testing::Test {
   std::uint64_t generation_ = 1;
 };
 
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,11 +1,11 @@
 // The scheduler's questions in the order in which it asks them, on fleets of a few nodes.
-#include "extender/desk/desk.h"
+#include "cluster/extender/desk/desk.h"
 
 #include <random>
 
 #include "tests/unit/extender/desk_scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 TEST_F(DeskTest, APodWithoutWholeCpusIsNotOurs) {
@@ -542,4 +542,4 @@ TEST_F(DeskTest, ARefusedPodIsWokenMoreAndMoreSeldom) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

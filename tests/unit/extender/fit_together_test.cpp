@@ -1,10 +1,10 @@
-#include "extender/fit_together.h"
+#include "cluster/core/fit_together.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/unit/extender/scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using topology::Align;
@@ -62,4 +62,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

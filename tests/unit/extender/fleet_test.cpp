@@ -1,10 +1,10 @@
-#include "extender/fleet.h"
+#include "cluster/core/fleet.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/unit/extender/scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using topology::CpuSet;
@@ -262,4 +262,4 @@ TEST(MemoryPressure, ARateCountsAtMostAllCpusOfTheContainer) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,10 +1,10 @@
-#include "extender/gang_plan.h"
+#include "cluster/core/gang_plan.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/unit/extender/scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using topology::Align;
@@ -282,4 +282,4 @@ TEST(GangPlan, AWorkerThatHasCpusAlreadyIsNotPlacedAgain) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,8 +1,8 @@
-#include "extender/granularity.h"
+#include "cluster/core/granularity.h"
 
 #include <gtest/gtest.h>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 struct Row {
@@ -113,4 +113,4 @@ TEST(Granularity, ReadsItsWords) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,7 +1,7 @@
 // Init containers with whole CPUs: they run before the others, on the CPUs that wait for those.
 #include "tests/unit/extender/desk_scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 PodContainer container_of(const std::string& name, int cpus, PodContainer::Kind kind) {
@@ -78,4 +78,4 @@ TEST_F(DeskTest, AnInitContainerOnOtherCpusCountsBesideItsPodsPromise) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

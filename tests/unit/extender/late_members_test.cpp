@@ -1,7 +1,7 @@
 // Pods that come to a gang when it has started: they replace others, or the job has grown.
 #include "tests/unit/extender/desk_scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 class LateMembersTest : public DeskTest {
@@ -72,4 +72,4 @@ TEST_F(LateMembersTest, AfterAStartOfTheExtenderABoundMemberTellsThatItsGangHadS
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,11 +1,11 @@
-#include "extender/name_table.h"
+#include "cluster/core/name_table.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 TEST(NameTable, AnEmptyOneFindsNothing) {
@@ -44,4 +44,4 @@ TEST(NameTable, AgreesWithAMap) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

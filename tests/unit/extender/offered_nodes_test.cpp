@@ -2,7 +2,7 @@
 // them.
 #include "tests/unit/extender/desk_scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 class OfferedNodesTest : public DeskTest {
@@ -96,4 +96,4 @@ TEST_F(OfferedNodesTest, WhereTheOthersFindNoRoomNobodyKeepsAny) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

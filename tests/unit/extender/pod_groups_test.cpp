@@ -1,12 +1,12 @@
 // Pods whose gang a PodGroup says the size of.
-#include "extender/desk/pod_groups.h"
+#include "cluster/extender/desk/pod_groups.h"
 
 #include <cstdint>
 #include <limits>
 
 #include "tests/unit/extender/desk_scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 TEST(PodGroups, SizesAreFromOneOn) {
@@ -227,4 +227,4 @@ TEST_F(GroupTest, WhoWasBoundBeforeTheGroupWasKnownCounts) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

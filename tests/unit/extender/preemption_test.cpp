@@ -1,7 +1,7 @@
 // Whom the scheduler may evict for a pod.
 #include "tests/unit/extender/desk_scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 class PreemptionTest : public DeskTest {
@@ -179,4 +179,4 @@ TEST_F(HalfRoomTest, NobodyIsNominatedWhereEvictionsWouldNotHelp) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

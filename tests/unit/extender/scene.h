@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "extender/gang_plan.h"
-#include "extender/task_groups.h"
+#include "cluster/core/gang_plan.h"
+#include "cluster/core/task_groups.h"
 #include "tests/support/machine.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 
 using test_support::kGiB;
 using MachinePtr = std::shared_ptr<const topology::Topology>;
@@ -90,4 +90,4 @@ inline std::string nodes_text(const Fleet& fleet, const GangPlan& plan) {
   return text;
 }
 
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

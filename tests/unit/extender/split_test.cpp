@@ -1,10 +1,10 @@
-#include "extender/split.h"
+#include "cluster/core/split.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 struct SplitRow {
@@ -76,4 +76,4 @@ TEST(Hostfile, RefusesHostsThatItCannotHold) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

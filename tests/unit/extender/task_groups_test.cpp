@@ -1,8 +1,8 @@
-#include "extender/task_groups.h"
+#include "cluster/core/task_groups.h"
 
 #include <gtest/gtest.h>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using Members = std::vector<std::vector<std::size_t>>;
@@ -57,4 +57,4 @@ INSTANTIATE_TEST_SUITE_P(Table, NodeScore,
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,10 +1,10 @@
-#include "extender/desk/waiting.h"
+#include "cluster/extender/desk/waiting.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 PodRef pod(int number) {
@@ -63,4 +63,4 @@ TEST_F(ManyWaiting, WhoWaitsForAGroupIsWokenWithIt) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

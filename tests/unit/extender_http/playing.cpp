@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 
 wire::FilterAnswer PlayedCallbacks::filter(const wire::FilterAsk& ask) {
   if (ask.pod.name == "throw") throw std::runtime_error("secret");
@@ -141,4 +141,4 @@ Answer ask(agent::RawClient& client, const std::string& request) {
   return read_answer(client);
 }
 
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "extender/http/server.h"
+#include "cluster/extender/http/server.h"
 #include "tests/unit/http/raw_client.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 
 // Takes each first node; holds binds while it is told to.
 class PlayedCallbacks : public Callbacks {
@@ -91,4 +91,4 @@ struct Answer {
 Answer read_answer(agent::RawClient& client);
 Answer ask(agent::RawClient& client, const std::string& request);
 
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

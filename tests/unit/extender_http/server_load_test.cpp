@@ -10,7 +10,7 @@
 #include "base/open_files.h"
 #include "tests/unit/extender_http/playing.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using agent::RawClient;
@@ -222,4 +222,4 @@ TEST(ServerLoad, StopCutsWhoDoesNotRead) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

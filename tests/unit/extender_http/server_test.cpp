@@ -1,12 +1,12 @@
 // What is answered to what, over real sockets.
-#include "extender/http/server.h"
+#include "cluster/extender/http/server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/extender_http/playing.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using agent::RawClient;
@@ -226,4 +226,4 @@ TEST(Server, RefusesOptionsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -9,7 +9,7 @@
 #include "tests/unit/api/certificates.h"
 #include "tests/unit/extender_http/playing.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using agent::api::files_of;
@@ -155,4 +155,4 @@ TEST_F(ServerTls, NamesTheFileThatIsWrongAtTheStart) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

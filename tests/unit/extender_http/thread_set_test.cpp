@@ -1,10 +1,10 @@
-#include "extender/http/thread_set.h"
+#include "cluster/extender/http/thread_set.h"
 
 #include <gtest/gtest.h>
 
 #include <future>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 constexpr std::size_t kStack = 256U << 10U;
@@ -39,4 +39,4 @@ TEST(ThreadSet, SaysSoWhenThereIsNoThread) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -3,10 +3,10 @@
 
 #include <fstream>
 
-#include "extender/jobs/annotations.h"
+#include "cluster/extender/jobs/annotations.h"
 #include "tests/unit/extender_jobs/reviews.h"
 
-namespace pinion::extender::jobs {
+namespace pinion::cluster::jobs {
 namespace {
 
 struct GoldenCase {
@@ -139,4 +139,4 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Golden, testing::ValuesIn(kCases),
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
-}  // namespace pinion::extender::jobs
+}  // namespace pinion::cluster::jobs

@@ -1,17 +1,17 @@
 // Hostfiles, and what differs from pod to pod.
-#include "extender/jobs/hostfile.h"
+#include "cluster/extender/jobs/hostfile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "extender/jobs/annotations.h"
-#include "extender/jobs/child_pod.h"
-#include "extender/task_groups.h"
+#include "cluster/core/task_groups.h"
+#include "cluster/extender/jobs/annotations.h"
+#include "cluster/extender/jobs/child_pod.h"
 #include "tests/unit/extender_jobs/reviews.h"
 
-namespace pinion::extender::jobs {
+namespace pinion::cluster::jobs {
 namespace {
 
 // A job as golden_test left it and the API server has stored it.
@@ -232,4 +232,4 @@ TEST(Scheduler, ThatTheUserChoseStaysAndIsSaid) {
 }
 
 }  // namespace
-}  // namespace pinion::extender::jobs
+}  // namespace pinion::cluster::jobs

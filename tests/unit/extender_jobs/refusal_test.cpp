@@ -4,7 +4,7 @@
 
 #include "tests/unit/extender_jobs/reviews.h"
 
-namespace pinion::extender::jobs {
+namespace pinion::cluster::jobs {
 namespace {
 
 struct RefusalCase {
@@ -148,4 +148,4 @@ INSTANTIATE_TEST_SUITE_P(Objects, Refusal, testing::ValuesIn(kObjects),
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
-}  // namespace pinion::extender::jobs
+}  // namespace pinion::cluster::jobs

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace pinion::extender::jobs {
+namespace pinion::cluster::jobs {
 
 std::string captured_text(const std::string& name) {
   std::ifstream file(std::string(PINION_REVIEWS_DIR) + "/data/" + name + ".json", std::ios::binary);
@@ -43,4 +43,4 @@ Choose nodes_there(int count) {
   };
 }
 
-}  // namespace pinion::extender::jobs
+}  // namespace pinion::cluster::jobs

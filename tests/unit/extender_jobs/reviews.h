@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "extender/jobs/mutation.h"
+#include "cluster/extender/jobs/mutation.h"
 
-namespace pinion::extender::jobs {
+namespace pinion::cluster::jobs {
 
 using nlohmann::json;
 
@@ -27,4 +27,4 @@ json applied(const json& object, const Mutation& mutation);
 // Chooses on so many nodes; auto chooses as granularity does.
 Choose nodes_there(int count);
 
-}  // namespace pinion::extender::jobs
+}  // namespace pinion::cluster::jobs

@@ -1,13 +1,13 @@
 // Reviews as they come over the wire, and the answers to them.
-#include "extender/admission/webhook.h"
+#include "cluster/extender/admission/webhook.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "extender/kube/base64.h"
+#include "cluster/extender/kube/base64.h"
 #include "tests/unit/extender_jobs/reviews.h"
 
-namespace pinion::extender::admission {
+namespace pinion::cluster::admission {
 namespace {
 
 using jobs::captured_text;
@@ -165,4 +165,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
-}  // namespace pinion::extender::admission
+}  // namespace pinion::cluster::admission

@@ -1,9 +1,9 @@
-#include "extender/program/agents_file.h"
+#include "cluster/extender/program/agents_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 TEST(AgentsFile, IsAList) {
@@ -59,4 +59,4 @@ TEST(AgentsFile, AMissingFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,5 +1,5 @@
 // Streams of real agents' servers, which come, change, end and come back.
-#include "extender/agents/agents.h"
+#include "cluster/extender/agents/agents.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "tests/unit/api/serving.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using agent::api::eventually;
@@ -190,4 +190,4 @@ TEST_F(AgentsTest, OnesThatAreNotFollowedAnyMoreAreSilent) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,6 +1,6 @@
 // docs/kubernetes.md lists exactly the series of the extender, and all of them are written.
 // UPDATE_GOLDEN=1 in the environment rewrites the part between the document's two marks.
-#include "extender/service/expose.h"
+#include "cluster/extender/service/expose.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 const std::string kPath = std::string(PINION_SOURCE_DIR) + "/docs/kubernetes.md";
@@ -58,4 +58,4 @@ TEST(Series, AreAllWrittenInBothFormats) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

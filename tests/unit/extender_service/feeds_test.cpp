@@ -1,11 +1,11 @@
-#include "extender/program/feeds.h"
+#include "cluster/extender/program/feeds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using kube::Change;
@@ -108,4 +108,4 @@ TEST_F(AgentPods, TwoOfOneNodeAreOneAgentUntilOneEnds) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

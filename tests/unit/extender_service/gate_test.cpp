@@ -1,9 +1,9 @@
 // While the gate is closed nobody decides, and the scheduler is told why.
-#include "extender/service/gate.h"
+#include "cluster/extender/service/gate.h"
 
 #include <gtest/gtest.h>
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 class Counting : public Callbacks {
@@ -54,4 +54,4 @@ TEST(Gate, ClosedAnswersErrorsAndAsksNobody) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,11 +1,11 @@
-#include "extender/agents/machines.h"
+#include "cluster/extender/agents/machines.h"
 
 #include <gtest/gtest.h>
 
 #include "agent/api/machine.h"
 #include "tests/support/machine.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 v1::Machine described(int cores) {
@@ -45,4 +45,4 @@ TEST(Machines, ADescriptionThatMakesNoSenseIsRefused) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,5 +1,5 @@
 // The desk among threads: binds that are held, a slow API server, a stop in the middle.
-#include "extender/service/placing.h"
+#include "cluster/extender/service/placing.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "tests/unit/extender/scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 // A fake API server's side: says what a test wants, and counts.
@@ -232,4 +232,4 @@ TEST_F(PlacingTest, ManyGangsAndTicksAtOnce) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

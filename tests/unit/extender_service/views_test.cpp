@@ -1,5 +1,5 @@
 // What people see of the desk.
-#include "extender/service/views.h"
+#include "cluster/extender/service/views.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/unit/extender/scene.h"
 
-namespace pinion::extender {
+namespace pinion::cluster {
 namespace {
 
 using nlohmann::json;
@@ -97,4 +97,4 @@ TEST_F(ViewsTest, APlannedGangDoesNotWait) {
 }
 
 }  // namespace
-}  // namespace pinion::extender
+}  // namespace pinion::cluster

@@ -1,4 +1,4 @@
-#include "extender/wire/answers.h"
+#include "cluster/extender/wire/answers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "extender/wire/reader.h"
+#include "cluster/extender/wire/reader.h"
 #include "tests/unit/extender_wire/captured.h"
 
-namespace pinion::extender::wire {
+namespace pinion::cluster::wire {
 namespace {
 
 FilterAsk three_names() {
@@ -94,4 +94,4 @@ TEST(Answers, ANodeThatWasNotAskedAboutIsADefect) {
 }
 
 }  // namespace
-}  // namespace pinion::extender::wire
+}  // namespace pinion::cluster::wire

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace pinion::extender::wire {
+namespace pinion::cluster::wire {
 
 std::string captured(const std::string& name) {
   std::ifstream file(std::string(PINION_CAPTURED_DIR) + "/" + name + ".json", std::ios::binary);
@@ -14,4 +14,4 @@ std::string captured(const std::string& name) {
   return text;
 }
 
-}  // namespace pinion::extender::wire
+}  // namespace pinion::cluster::wire

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace pinion::extender::wire {
+namespace pinion::cluster::wire {
 
 // data/NAME.json. A test that cannot read it fails.
 std::string captured(const std::string& name);
 
-}  // namespace pinion::extender::wire
+}  // namespace pinion::cluster::wire

@@ -1,12 +1,12 @@
 // Pods by way of a filter body, as that is how they come.
-#include "extender/wire/pod.h"
+#include "cluster/extender/wire/pod.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "extender/wire/reader.h"
+#include "cluster/extender/wire/reader.h"
 
-namespace pinion::extender::wire {
+namespace pinion::cluster::wire {
 namespace {
 
 using engine::Qos;
@@ -232,4 +232,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return one.param.name; });
 
 }  // namespace
-}  // namespace pinion::extender::wire
+}  // namespace pinion::cluster::wire

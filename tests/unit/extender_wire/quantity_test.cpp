@@ -1,12 +1,12 @@
 // Values as k8s.io/apimachinery's resource.Quantity gives them with MilliValue() and Value().
-#include "extender/wire/quantity.h"
+#include "cluster/extender/wire/quantity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-namespace pinion::extender::wire {
+namespace pinion::cluster::wire {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -115,4 +115,4 @@ TEST(Quantity, TooLargeForThousandthsMayStillBeWhole) {
 }
 
 }  // namespace
-}  // namespace pinion::extender::wire
+}  // namespace pinion::cluster::wire

@@ -1,4 +1,4 @@
-#include "extender/wire/reader.h"
+#include "cluster/extender/wire/reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "tests/unit/extender_wire/captured.h"
 
-namespace pinion::extender::wire {
+namespace pinion::cluster::wire {
 namespace {
 
 using testing::AllOf;
@@ -319,4 +319,4 @@ TEST(Reader, ErrorsStayShort) {
 }
 
 }  // namespace
-}  // namespace pinion::extender::wire
+}  // namespace pinion::cluster::wire

@@ -1,12 +1,12 @@
-#include "extender/kube/access.h"
+#include "cluster/extender/kube/access.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "extender/kube/base64.h"
-#include "extender/kube/token.h"
+#include "cluster/extender/kube/base64.h"
+#include "cluster/extender/kube/token.h"
 #include "tests/support/tree.h"
 
 namespace pinion::kube {

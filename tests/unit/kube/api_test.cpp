@@ -1,4 +1,4 @@
-#include "extender/kube/api.h"
+#include "cluster/extender/kube/api.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,10 +1,10 @@
-#include "extender/kube/election.h"
+#include "cluster/extender/kube/election.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "extender/kube/lease_object.h"
+#include "cluster/extender/kube/lease_object.h"
 
 namespace pinion::kube {
 namespace {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "extender/kube/access.h"
+#include "cluster/extender/kube/access.h"
 
 namespace pinion::kube {
 

@@ -1,9 +1,9 @@
-#include "extender/kube/lease.h"
+#include "cluster/extender/kube/lease.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "extender/kube/json_read.h"
+#include "cluster/extender/kube/json_read.h"
 #include "tests/unit/kube/fake_api_server.h"
 
 namespace pinion::kube {

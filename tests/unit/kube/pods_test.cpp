@@ -1,10 +1,10 @@
-#include "extender/kube/pods.h"
+#include "cluster/extender/kube/pods.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "extender/kube/micro_time.h"
-#include "extender/kube/path.h"
+#include "cluster/extender/kube/micro_time.h"
+#include "cluster/extender/kube/path.h"
 #include "tests/unit/kube/fake_api_server.h"
 
 namespace pinion::kube {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/fd.h"
-#include "extender/kube/access.h"
+#include "cluster/extender/kube/access.h"
 
 namespace pinion::kube {
 

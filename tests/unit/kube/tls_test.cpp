@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "extender/kube/api.h"
+#include "cluster/extender/kube/api.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/certificates.h"
 #include "tests/unit/kube/fake_api_server.h"

@@ -1,9 +1,9 @@
-#include "extender/kube/watch_decoder.h"
+#include "cluster/extender/kube/watch_decoder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "extender/kube/known_objects.h"
+#include "cluster/extender/kube/known_objects.h"
 
 namespace pinion::kube {
 namespace {

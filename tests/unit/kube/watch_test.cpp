@@ -1,4 +1,4 @@
-#include "extender/kube/watch.h"
+#include "cluster/extender/kube/watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

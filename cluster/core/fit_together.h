@@ -1,0 +1,37 @@
+// Several containers of one pod on one node, each beside the others.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cluster/core/fleet.h"
+
+namespace pinion::cluster {
+
+// Whether the node's machine, with this ledger, gives all of them their CPUs.
+[[nodiscard]] bool grants_all(const FleetNode& node, topology::Ledger ledger,
+                              const std::vector<topology::Request>& requests);
+
+// For many nodes in turn.
+class Together {
+ public:
+  // Both must outlive it. Precondition: one request or more.
+  Together(const Fleet& fleet, const std::vector<topology::Request>& requests);
+
+  // Whether the node would take all of them now; never a stale one. Precondition: an index below
+  // the fleet's size.
+  [[nodiscard]] bool fit(NodeIndex node) const;
+
+ private:
+  [[nodiscard]] bool spread(const topology::Holes& holes) const;
+  [[nodiscard]] bool needs_one_domain(const topology::Holes& holes) const;
+
+  const Fleet& fleet_;
+  const std::vector<topology::Request>& requests_;
+  // One request as large as all of them: what it needs of one domain is there for each after the
+  // others, wherever those go. nullopt: they differ in more than their size.
+  std::optional<topology::Request> whole_;
+  topology::Request least_;  // that one of them asks for
+};
+
+}  // namespace pinion::cluster

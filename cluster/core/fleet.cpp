@@ -1,0 +1,360 @@
+#include "cluster/core/fleet.h"
+
+#include <algorithm>
+
+namespace pinion::cluster {
+namespace {
+
+using topology::Align;
+using topology::Claim;
+using topology::Ledger;
+using topology::Outcome;
+using topology::Request;
+using topology::Topology;
+
+constexpr int kManyRefusals = 200;
+
+// Machines that differ nearly always differ here.
+std::size_t fingerprint(const Topology& topology) {
+  std::size_t hash = topology.pus.size();
+  const auto mix = [&](auto value) {
+    hash = (hash ^ static_cast<std::size_t>(value)) * std::size_t{1099511628211U};
+  };
+  for (const topology::Pu& pu : topology.pus) {
+    mix(pu.cpu);
+    mix(pu.core);
+    mix(pu.l3);
+    mix(pu.node);
+  }
+  for (const topology::Node& node : topology.nodes) mix(node.memory);
+  return hash;
+}
+
+// What is wrong with the claim, beside those in the ledger already; empty: nothing.
+std::string fault_of(const Claim& claim, const Ledger& ledger, const Topology& topology) {
+  if (claim.cpus.empty()) return "has no CPUs";
+  if (ledger.find(claim.id) != nullptr) return "is reported twice";
+  if (claim.cpus.intersects(ledger.reserved())) return "has reserved CPUs";
+  if (claim.cpus.intersects(ledger.exclusive())) return "has CPUs that another container has";
+  const auto nodes = static_cast<topology::Index>(topology.nodes.size());
+  const bool known = std::all_of(claim.memory.begin(), claim.memory.end(), [&](const auto& share) {
+    return share.node >= 0 && share.node < nodes;
+  });
+  return known ? "" : "has memory of a NUMA node that the machine has not";
+}
+
+Result<Ledger> ledger_of(const MachineKind& kind, const NodeReport& report) {
+  Ledger ledger(kind.reserved);
+  for (const Claim& claim : report.claims) {
+    const std::string fault = fault_of(claim, ledger, *kind.topology);
+    if (!fault.empty()) {
+      return failure(Errc::kInvalid,
+                     "node " + report.name + ": container " + claim.id + " " + fault);
+    }
+    ledger.commit(claim);
+  }
+  return ledger;
+}
+
+// The same request for one alignment and no other.
+Request only(Request request, Align align) {
+  request.align = align;
+  request.strength = topology::Strength::kRequired;
+  return request;
+}
+
+bool grants(const Topology& topology, const Ledger& ledger, const topology::Holes& holes,
+            const Request& request) {
+  if (const auto known = topology::would_grant(holes, request)) return *known;
+  const Outcome outcome = topology::allocate(topology, ledger, request);
+  return std::holds_alternative<topology::Decision>(outcome);
+}
+
+}  // namespace
+
+Result<std::vector<LostPromise>> Fleet::report(NodeReport report, std::int64_t now_ms) {
+  if (report.name.empty()) return failure(Errc::kInvalid, "a report without a node's name");
+  NodeIndex node = find(report.name);
+  if (node < 0 && report.topology == nullptr) {
+    return failure(Errc::kInvalid, "node " + report.name + ": first report without a machine");
+  }
+  if (node >= 0 && at(node).instance == report.instance &&
+      report.generation < at(node).generation) {
+    return std::vector<LostPromise>();
+  }
+  const auto kind =
+      report.topology == nullptr ? at(node).kind : kind_of(report.topology, report.reserved);
+  auto ledger = ledger_of(*kind, report);
+  if (!ledger) return failure(std::move(ledger.error()));
+  if (node < 0) node = add(report.name, kind);
+  confirm(report, node);
+  at(node).kind = kind;
+  std::vector<LostPromise> lost = refit(node, *ledger);
+  at(node).instance = std::move(report.instance);
+  at(node).generation = report.generation;
+  at(node).rates = std::move(report.rates);
+  set_ledger(node, std::move(*ledger));
+  heard(node, now_ms);
+  return lost;
+}
+
+// The ids of the report run on this node now: they are promises no more, wherever they were.
+void Fleet::confirm(const NodeReport& report, NodeIndex node) {
+  forget_running(node);
+  for (const Claim& claim : report.claims) {
+    const auto promise = promises_.find(claim.id);
+    if (promise != promises_.end() && promise->second.node != node) {
+      release(claim.id);
+    } else if (promise != promises_.end()) {
+      promises_.erase(promise);
+    }
+    running_.insert_or_assign(claim.id, node);
+  }
+}
+
+// A pod that moved may be known from its new node by now: that stays.
+void Fleet::forget_running(NodeIndex node) {
+  for (const auto& [id, claim] : at(node).ledger.claims()) {
+    const auto known = running_.find(id);
+    if (known != running_.end() && known->second == node) running_.erase(known);
+  }
+}
+
+// Fits the promises of the node into what is left, in the order in which they were made.
+std::vector<LostPromise> Fleet::refit(NodeIndex node, Ledger& ledger) {
+  std::map<std::uint64_t, std::string> in_order;
+  for (const auto& [id, claim] : at(node).ledger.claims()) {
+    const auto promise = promises_.find(id);
+    if (promise != promises_.end()) in_order.emplace(promise->second.order, id);
+  }
+  std::vector<LostPromise> lost;
+  for (const auto& [order, id] : in_order) {
+    Request request = promises_.find(id)->second.request;
+    request.preferred = at(node).ledger.find(id)->cpus;
+    Outcome outcome = topology::allocate(at(node).topology(), ledger, request);
+    if (auto* decision = std::get_if<topology::Decision>(&outcome)) {
+      ledger.commit(std::move(decision->claim));
+      continue;
+    }
+    lost.push_back({.id = id,
+                    .node = at(node).name,
+                    .refusal = std::move(std::get<topology::Refusal>(outcome))});
+    promises_.erase(id);
+  }
+  return lost;
+}
+
+void Fleet::heard(NodeIndex node, std::int64_t now_ms) {
+  at(node).heard_ms = now_ms;
+  set_stale(node, false);
+}
+
+void Fleet::measured(NodeIndex node, MissRates rates) {
+  FleetNode& it = at(node);
+  it.rates = std::move(rates);
+  it.pressure_level =
+      pressure_level(it.topology(), memory_pressure(it.topology(), it.ledger, it.rates));
+}
+
+void Fleet::remove(std::string_view name) {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) return;
+  const NodeIndex node = found->second;
+  forget_running(node);
+  for (const auto& [id, claim] : at(node).ledger.claims()) {
+    promises_.erase(id);
+    count_job(claim.job, node, -1);
+  }
+  index_.remove(node, found->first, at(node).holes);
+  lookup_.erase(found->first);
+  by_name_.erase(found);
+  at(node) = FleetNode();
+  digests_[static_cast<std::size_t>(node)] = NodeDigest();
+  unused_.push_back(node);
+}
+
+int Fleet::age(std::int64_t now_ms, std::int64_t silent_ms) {
+  int stale = 0;
+  for (const auto& [name, node] : by_name_) {
+    set_stale(node, now_ms - at(node).heard_ms >= silent_ms);
+    if (at(node).stale) ++stale;
+  }
+  return stale;
+}
+
+Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int64_t expires_ms) {
+  if (node < 0 || node >= size() || at(node).name.empty()) {
+    return failure(Errc::kNotFound, "no such node to promise " + request.id + " on");
+  }
+  if (knows(request.id)) {
+    return failure(Errc::kExhausted, request.id + " has its CPUs already");
+  }
+  Outcome outcome = topology::allocate(at(node).topology(), at(node).ledger, request);
+  if (const auto* decision = std::get_if<topology::Decision>(&outcome)) {
+    at(node).ledger.commit(decision->claim);
+    count_job(request.job, node, 1);
+    promises_.emplace(
+        request.id,
+        Promise{
+            .node = node, .request = request, .expires_ms = expires_ms, .order = promises_made_++});
+    refresh(node);
+  }
+  return outcome;
+}
+
+bool Fleet::extend(std::string_view id, std::int64_t expires_ms) {
+  const auto promise = promises_.find(id);
+  if (promise == promises_.end()) return false;
+  promise->second.expires_ms = expires_ms;
+  return true;
+}
+
+bool Fleet::release(std::string_view id) {
+  const auto promise = promises_.find(id);
+  if (promise == promises_.end()) return false;
+  const NodeIndex node = promise->second.node;
+  count_job(promise->second.request.job, node, -1);
+  at(node).ledger.release(id);
+  promises_.erase(promise);
+  refresh(node);
+  return true;
+}
+
+std::vector<std::string> Fleet::expire(std::int64_t now_ms) {
+  std::vector<std::string> expired;
+  for (const auto& [id, promise] : promises_) {
+    if (promise.expires_ms <= now_ms) expired.push_back(id);
+  }
+  for (const std::string& id : expired) release(id);
+  return expired;
+}
+
+bool Fleet::knows(std::string_view id) const {
+  return promised(id) || running_.find(id) != running_.end();
+}
+
+std::set<NodeIndex> Fleet::nodes_of_job(std::string_view job) const {
+  std::set<NodeIndex> nodes;
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return nodes;
+  for (const auto& [node, containers] : found->second) nodes.insert(node);
+  return nodes;
+}
+
+bool Fleet::fits(NodeIndex node, const Request& request) const {
+  const auto known = would_grant(digests_[static_cast<std::size_t>(node)], request);
+  if (known) return *known;
+  const FleetNode& it = this->node(node);
+  return grants(it.topology(), it.ledger, it.holes, request);
+}
+
+bool Fleet::fits_idle(NodeIndex node, const Request& request) const {
+  const FleetNode& it = this->node(node);
+  if (it.name.empty()) return false;
+  return grants(it.topology(), Ledger(it.kind->reserved), it.kind->idle, request);
+}
+
+bool Fleet::any_may_fit(const Request& request) const {
+  return std::any_of(digests_.begin(), digests_.end(), [&](const NodeDigest& digest) {
+    return would_grant(digest, request).value_or(true);
+  });
+}
+
+NodeIndex Fleet::best_node(const Request& request) const {
+  if (request.use_isolated) {  // the index knows ordinary CPUs only
+    for (const auto& [name, node] : by_name_) {
+      if (this->node(node).holes.isolated && fits(node, request)) return node;
+    }
+  }
+  const bool climbs = request.strength == topology::Strength::kPreferred;
+  for (const Align align : topology::kAligns) {
+    if (align < request.align || (align > request.align && !climbs)) continue;
+    const Request wanted = only(request, align);
+    int refusals = 0;
+    const NodeIndex best = index_.tightest(wanted, align, [&](NodeIndex node) {
+      if (fits(node, wanted)) return HoleIndex::Answer::kYes;
+      // So many nodes with the CPUs and not the memory: worth a look at whether any has both.
+      const bool hopeless = ++refusals == kManyRefusals && !any_may_fit(wanted);
+      return hopeless ? HoleIndex::Answer::kStop : HoleIndex::Answer::kNo;
+    });
+    if (best >= 0) return best;
+  }
+  return -1;
+}
+
+NodeIndex Fleet::add(const std::string& name, std::shared_ptr<const MachineKind> kind) {
+  NodeIndex node = size();
+  if (unused_.empty()) {
+    nodes_.emplace_back();
+    digests_.emplace_back();
+  } else {
+    node = unused_.back();
+    unused_.pop_back();
+  }
+  FleetNode& it = at(node);
+  it.name = name;
+  it.holes = kind->idle;
+  it.ledger = Ledger(kind->reserved);
+  it.kind = std::move(kind);
+  const auto known = by_name_.emplace(name, node).first;
+  lookup_.insert(name, node);
+  index_.add(node, known->first, it.holes);
+  return node;
+}
+
+std::shared_ptr<const MachineKind> Fleet::kind_of(const std::shared_ptr<const Topology>& topology,
+                                                  const topology::CpuSet& reserved) {
+  const std::size_t print = fingerprint(*topology);
+  auto [at, end] = kinds_.equal_range(print);
+  while (at != end) {
+    auto kind = at->second.lock();
+    if (kind == nullptr) {
+      at = kinds_.erase(at);
+      continue;
+    }
+    const bool same_machine = kind->topology == topology || *kind->topology == *topology;
+    if (same_machine && kind->reserved == reserved) return kind;
+    ++at;
+  }
+  auto kind = std::make_shared<const MachineKind>(
+      MachineKind{.topology = topology,
+                  .reserved = reserved,
+                  .idle = topology::holes_of(*topology, Ledger(reserved))});
+  if (kinds_.size() > 2 * nodes_.size() + 16) {
+    std::erase_if(kinds_, [](const auto& entry) { return entry.second.expired(); });
+  }
+  kinds_.emplace(print, kind);
+  return kind;
+}
+
+void Fleet::set_ledger(NodeIndex node, Ledger ledger) {
+  for (const auto& [id, claim] : at(node).ledger.claims()) count_job(claim.job, node, -1);
+  for (const auto& [id, claim] : ledger.claims()) count_job(claim.job, node, 1);
+  at(node).ledger = std::move(ledger);
+  refresh(node);
+}
+
+void Fleet::refresh(NodeIndex node) {
+  FleetNode& it = at(node);
+  topology::Holes holes = topology::holes_of(it.topology(), it.ledger);
+  index_.update(node, by_name_.find(it.name)->first, it.holes, holes);
+  it.holes = std::move(holes);
+  digests_[static_cast<std::size_t>(node)] = digest_of(it.holes, it.kind->idle);
+  set_stale(node, it.stale);
+  it.pressure_level =
+      pressure_level(it.topology(), memory_pressure(it.topology(), it.ledger, it.rates));
+}
+
+void Fleet::set_stale(NodeIndex node, bool stale) {
+  at(node).stale = stale;
+  digests_[static_cast<std::size_t>(node)].usable = !stale;
+}
+
+void Fleet::count_job(const std::string& job, NodeIndex node, int by) {
+  if (job.empty()) return;
+  std::map<NodeIndex, int>& nodes = jobs_[job];
+  if ((nodes[node] += by) == 0) nodes.erase(node);
+  if (nodes.empty()) jobs_.erase(job);
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,183 @@
+// The fleet as values: of each node the machine, what runs on it and what was promised there since;
+// and an index of its free holes. No clock: the caller says what time it is.
+//
+// Ids: a container is known to the fleet by an id that both sides can tell before it exists (the
+// pod's uid and the container's name), so that an agent's report confirms a promise.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "cluster/core/hole_index.h"
+#include "cluster/core/memory_pressure.h"
+#include "cluster/core/name_table.h"
+#include "cluster/core/node_digest.h"
+#include "topology/holes.h"
+
+namespace pinion::cluster {
+
+// A machine with its reserved CPUs, shared by all nodes that are alike, and what it could give when
+// nothing runs there.
+struct MachineKind {
+  std::shared_ptr<const topology::Topology> topology;  // never null
+  topology::CpuSet reserved;
+  topology::Holes idle;
+};
+
+struct FleetNode {
+  std::string name;  // empty: no node has this index now
+  std::shared_ptr<const MachineKind> kind;
+  topology::Ledger ledger;  // what runs there and what is promised
+  topology::Holes holes;    // of that ledger
+  MissRates rates;
+  int pressure_level = 0;  // of its memory controllers, 0 .. 10
+  std::string instance;    // of the agent: another one means that generations began anew
+  std::uint64_t generation = 0;
+  std::int64_t heard_ms = 0;  // when the agent was last heard
+  bool stale = false;         // silent for too long: nothing is placed there
+
+  [[nodiscard]] const topology::Topology& topology() const { return *kind->topology; }
+};
+
+// Everything an agent says about its node at one moment.
+struct NodeReport {
+  std::string name;
+  // null: the machine and its reserved CPUs are as in the report before.
+  std::shared_ptr<const topology::Topology> topology;
+  topology::CpuSet reserved;
+  std::vector<topology::Claim> claims;  // of exclusive containers
+  MissRates rates;
+  std::string instance;
+  std::uint64_t generation = 0;
+};
+
+// A promise that a report left no room for: the pod was sent there and the agent will refuse it.
+struct LostPromise {
+  std::string id;
+  std::string node;
+  topology::Refusal refusal;
+};
+
+// The expiry of a promise that something else ends: its pod's end, its agent's report, or a gang's
+// own time to keep a place.
+inline constexpr std::int64_t kNoExpiry = std::numeric_limits<std::int64_t>::max();
+
+class Fleet {
+ public:
+  Fleet() = default;
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  // Takes the report in place of what was known of the node. Promises that it names are confirmed
+  // (no promise any more), the others are fitted in again; those that no longer fit are dropped and
+  // returned. A report older than the one known (same instance, lower generation) changes nothing.
+  // Errors: kInvalid for an empty name, a first report without a machine, or claims without CPUs,
+  // with CPUs that another one has or that are reserved, or with memory of a node that the machine
+  // has not.
+  Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
+  // The agent was heard and nothing has changed.
+  void heard(NodeIndex node, std::int64_t now_ms);
+  // What its containers measured since.
+  void measured(NodeIndex node, MissRates rates);
+  // The node is gone, with all promises there.
+  void remove(std::string_view name);
+  // Marks as stale the nodes not heard for `silent_ms`. Returns how many are stale.
+  int age(std::int64_t now_ms, std::int64_t silent_ms);
+
+  // Holds what allocate() gives there for the request until the agent reports it, it is released,
+  // or `expires_ms` has come. An id that is known to the fleet already is refused with kExhausted,
+  // a node that does not exist with kNotFound; what allocate() says is in the outcome.
+  Result<topology::Outcome> promise(NodeIndex node, const topology::Request& request,
+                                    std::int64_t expires_ms);
+  // Sets the time of a promise anew. False: there is none of that id.
+  bool extend(std::string_view id, std::int64_t expires_ms);
+  // Gives the promise back. False: there is none, or it was confirmed.
+  bool release(std::string_view id);
+  // Gives back the promises whose time has come; returns their ids.
+  std::vector<std::string> expire(std::int64_t now_ms);
+
+  [[nodiscard]] NodeIndex find(std::string_view name) const {  // -1: not known
+    return lookup_.find(name);
+  }
+  // Precondition: an index below size().
+  [[nodiscard]] const FleetNode& node(NodeIndex node) const {
+    return nodes_[static_cast<std::size_t>(node)];
+  }
+  [[nodiscard]] NodeIndex size() const { return static_cast<NodeIndex>(nodes_.size()); }
+  // All nodes, ascending by name.
+  [[nodiscard]] const std::map<std::string, NodeIndex, std::less<>>& by_name() const {
+    return by_name_;
+  }
+  // Whether the container has CPUs on some node, promised or reported.
+  [[nodiscard]] bool knows(std::string_view id) const;
+  [[nodiscard]] bool promised(std::string_view id) const {
+    return promises_.find(id) != promises_.end();
+  }
+  [[nodiscard]] std::size_t promises() const { return promises_.size(); }
+  // The nodes where containers of the job are or are promised.
+  [[nodiscard]] std::set<NodeIndex> nodes_of_job(std::string_view job) const;
+
+  // Whether the node would take it now; never a stale one. As allocate() answers.
+  [[nodiscard]] bool fits(NodeIndex node, const topology::Request& request) const;
+  // Whether a first look does not rule it out: cheap, and never false where fits() is true.
+  [[nodiscard]] bool may_fit(NodeIndex node, const topology::Request& request) const {
+    return would_grant(digests_[static_cast<std::size_t>(node)], request).value_or(true);
+  }
+  // Whether a first look is enough to tell that it does: cheap, and never true where fits() is
+  // false.
+  [[nodiscard]] bool surely_fits(NodeIndex node, const topology::Request& request) const {
+    return would_grant(digests_[static_cast<std::size_t>(node)], request).value_or(false);
+  }
+  // Whether it would, if nothing ran there.
+  [[nodiscard]] bool fits_idle(NodeIndex node, const topology::Request& request) const;
+  // The node with the tightest hole that takes it, the first by name of equal ones; -1: none.
+  // With Strength::kPreferred a wider alignment is tried where no node has the narrower one.
+  [[nodiscard]] NodeIndex best_node(const topology::Request& request) const;
+  // How well it would use the node's best hole, 0 .. 10 (node_digest.h).
+  [[nodiscard]] int hole_score(NodeIndex node, const topology::Request& request) const {
+    return cluster::hole_score(digests_[static_cast<std::size_t>(node)], request);
+  }
+
+ private:
+  struct Promise {
+    NodeIndex node = -1;
+    topology::Request request;
+    std::int64_t expires_ms = 0;
+    std::uint64_t order = 0;  // of being made
+  };
+
+  FleetNode& at(NodeIndex node) { return nodes_[static_cast<std::size_t>(node)]; }
+  NodeIndex add(const std::string& name, std::shared_ptr<const MachineKind> kind);
+  std::shared_ptr<const MachineKind> kind_of(
+      const std::shared_ptr<const topology::Topology>& topology, const topology::CpuSet& reserved);
+  void confirm(const NodeReport& report, NodeIndex node);
+  void forget_running(NodeIndex node);
+  bool any_may_fit(const topology::Request& request) const;
+  std::vector<LostPromise> refit(NodeIndex node, topology::Ledger& ledger);
+  void set_ledger(NodeIndex node, topology::Ledger ledger);
+  void refresh(NodeIndex node);
+  void set_stale(NodeIndex node, bool stale);
+  void count_job(const std::string& job, NodeIndex node, int by);
+
+  std::vector<FleetNode> nodes_;     // by index
+  std::vector<NodeDigest> digests_;  // by index
+  std::vector<NodeIndex> unused_;
+  std::map<std::string, NodeIndex, std::less<>> by_name_;  // its keys stay where they are
+  NameTable lookup_;                                       // the same, for speed
+  // By fingerprint; those that no node has any more go when there are many.
+  std::multimap<std::size_t, std::weak_ptr<const MachineKind>> kinds_;
+  std::map<std::string, Promise, std::less<>> promises_;
+  std::map<std::string, NodeIndex, std::less<>> running_;  // claims that agents reported
+  std::map<std::string, std::map<NodeIndex, int>, std::less<>> jobs_;  // containers by node
+  std::uint64_t promises_made_ = 0;
+  HoleIndex index_;
+};
+
+}  // namespace pinion::cluster

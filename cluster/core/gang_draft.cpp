@@ -1,0 +1,359 @@
+#include "cluster/core/gang_draft.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace pinion::cluster {
+namespace {
+
+using topology::Align;
+using topology::Holes;
+using topology::Outcome;
+using topology::Request;
+
+std::int64_t squared(int n) {
+  return std::int64_t{n} * n;
+}
+
+// What free CPUs are worth: a hole of twice the size is worth four times as much, so that a plan
+// which keeps large holes whole is the better one.
+std::int64_t value_of(const Holes& holes) {
+  std::int64_t value = squared(holes.free);
+  for (const Align align : {Align::kL3, Align::kNuma}) {
+    for (const topology::Hole& hole : holes.of(align))
+      value += squared(hole.of(topology::Smt::kPack));
+  }
+  return value;
+}
+
+// The same for holes out of which take() has taken: it keeps count of one kind of domain only.
+std::int64_t estimated_loss(const Holes& before, const Holes& after, const Request& request) {
+  std::int64_t loss = 0;
+  int taken = 0;
+  const auto& holes_before = before.of(request.align);
+  const auto& holes_after = after.of(request.align);
+  for (std::size_t at = 0; at < holes_before.size(); ++at) {
+    const int had = holes_before[at].of(request.smt);
+    const int has = holes_after[at].of(request.smt);
+    loss += squared(had) - squared(has);
+    taken += had - has;
+  }
+  return loss + squared(before.free) - squared(before.free - taken);
+}
+
+bool is_memory_bound(const Gang& gang) {
+  return !gang.empty() && gang.front().profile == topology::Profile::kMemory;
+}
+
+// The request without what makes it one container's.
+Request anonymous(Request request) {
+  request.id.clear();
+  request.task_group.clear();
+  return request;
+}
+
+}  // namespace
+
+bool same_shape(const Request& a, const Request& b) {
+  const auto key = [](const Request& r) {
+    return std::tie(r.cpus, r.align, r.strength, r.smt, r.memory_policy, r.memory, r.near_device,
+                    r.job, r.profile, r.use_isolated, r.preferred);
+  };
+  return key(a) == key(b);
+}
+
+Draft::Draft(const Fleet& fleet, const Gang& gang, const std::vector<NodeIndex>* among)
+    : fleet_(fleet), gang_(gang), placed_(gang.size()) {
+  std::vector<bool> is_among(static_cast<std::size_t>(fleet.size()), among == nullptr);
+  if (among != nullptr) {
+    for (const NodeIndex node : *among) is_among.at(static_cast<std::size_t>(node)) = true;
+  }
+  for (const auto& [name, node] : fleet.by_name()) {
+    if (is_among[static_cast<std::size_t>(node)] && !fleet.node(node).stale) {
+      allowed_.push_back(node);
+    }
+  }
+  find_shapes();
+  find_groups();
+  if (gang.empty()) return;
+  for (const NodeIndex node : fleet.nodes_of_job(gang.front().job)) {
+    if (is_among[static_cast<std::size_t>(node)] && !fleet.node(node).stale) use(node);
+  }
+}
+
+void Draft::find_shapes() {
+  shape_of_.resize(gang_.size());
+  for (std::size_t member = 0; member < gang_.size(); ++member) {
+    std::size_t shape = 0;
+    while (shape < shapes_.size() && !same_shape(shapes_[shape].request, gang_[member])) ++shape;
+    if (shape == shapes_.size()) {
+      shapes_.push_back({.request = anonymous(gang_[member]), .members = {}});
+    }
+    shapes_[shape].members.push_back(member);
+    shape_of_[member] = shape;
+  }
+  for (const Shape& shape : shapes_) {
+    const auto wanted = static_cast<int>(shape.members.size());
+    int most = 0;
+    for (const NodeIndex node : allowed_) {
+      if (!fleet_.may_fit(node, shape.request)) continue;
+      scratch_ = fleet_.node(node).holes;
+      most = std::max(most, at_once(shape.request, wanted));
+    }
+    most_at_once_.push_back(most);
+  }
+}
+
+// Takes them out of the scratch holes. Isolated CPUs are not among the holes: such a node is taken
+// to have room, until it is asked.
+int Draft::at_once(const Request& request, int wanted) {
+  if (request.use_isolated && scratch_.isolated) return wanted;
+  return topology::take(scratch_, request, wanted);
+}
+
+void Draft::find_groups() {
+  std::vector<TaskGroup> groups;
+  for (std::size_t member = 0; member < gang_.size(); ++member) {
+    const int number = group_number(gang_[member].task_group);
+    group_of_.push_back(number);
+    groups.resize(std::max(groups.size(), static_cast<std::size_t>(number) + 1));
+    groups[static_cast<std::size_t>(number)].members.push_back(member);
+    groups[static_cast<std::size_t>(number)].cpus += gang_[member].cpus;
+  }
+  for (const std::size_t group : placing_order(groups)) {
+    Members members = std::move(groups[group].members);
+    std::stable_sort(members.begin(), members.end(),
+                     [&](std::size_t a, std::size_t b) { return gang_[a].cpus > gang_[b].cpus; });
+    groups_.push_back(std::move(members));
+  }
+}
+
+int Draft::group_number(const std::string& task_group) {
+  const auto next = static_cast<int>(group_numbers_.size());
+  return group_numbers_.emplace(task_group, next).first->second;
+}
+
+Draft::Count Draft::count(const Members& members) const {
+  std::map<std::size_t, int> by_shape;
+  for (const std::size_t member : members) ++by_shape[shape_of_[member]];
+  return {by_shape.begin(), by_shape.end()};
+}
+
+Draft::Count Draft::capped(Count count) const {
+  for (auto& [shape, number] : count) number = std::min(number, most_at_once_[shape]);
+  return count;
+}
+
+Draft::Candidate Draft::candidate(NodeIndex node, const Holes& holes, const Count& count) {
+  Candidate candidate{.fit = 0, .pressure = 0, .loss = 0, .node = node};
+  scratch_ = holes;
+  for (const auto& [shape, number] : count) {
+    candidate.fit += at_once(shapes_[shape].request, number);
+  }
+  if (candidate.fit == 0) return candidate;
+  if (is_memory_bound(gang_)) candidate.pressure = fleet_.node(node).pressure_level;
+  candidate.loss = estimated_loss(holes, scratch_, shapes_[count.front().first].request);
+  return candidate;
+}
+
+const std::vector<Draft::Candidate>& Draft::candidates(const Count& count) {
+  const auto known = candidates_.find(count);
+  if (known != candidates_.end()) return known->second;
+  std::vector<Candidate> all;
+  for (const NodeIndex node : allowed_) {
+    const bool hopeless = std::none_of(count.begin(), count.end(), [&](const auto& entry) {
+      return fleet_.may_fit(node, shapes_[entry.first].request);
+    });
+    if (hopeless) continue;
+    const Candidate it = candidate(node, fleet_.node(node).holes, count);
+    if (it.fit > 0) all.push_back(it);
+  }
+  // Allowed nodes are in the order of their names, and equal ones stay so.
+  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tuple(-a.fit, a.pressure, a.loss) < std::tuple(-b.fit, b.pressure, b.loss);
+  });
+  return candidates_.emplace(count, std::move(all)).first->second;
+}
+
+bool Draft::is_better(const Choice& a, const Choice& b) const {
+  const auto key = [&](const Choice& choice) {
+    return std::tuple(-choice.score, choice.other_groups, choice.candidate.pressure,
+                      choice.candidate.loss,
+                      std::string_view(fleet_.node(choice.candidate.node).name));
+  };
+  return key(a) < key(b);
+}
+
+std::optional<Draft::Choice> Draft::choose(const Members& members, int group) {
+  const Count wanted = count(members);
+  std::optional<Choice> best;
+  for (const Candidate& it : candidates(capped(wanted))) {
+    if (used_.find(it.node) != used_.end()) continue;
+    best = Choice{.score = node_score({.still_fit = it.fit}), .candidate = it};
+    break;
+  }
+  for (const auto& [node, used] : used_) {
+    const auto own = used.groups.find(group);
+    const int here = own == used.groups.end() ? 0 : own->second;
+    const int others = static_cast<int>(used.groups.size()) - (here > 0 ? 1 : 0);
+    // The best that it could be.
+    const int bound = here - others + static_cast<int>(members.size());
+    if (best && bound < best->score) continue;
+    Count left;
+    for (const auto& entry : wanted) {
+      if (used.refused.find(entry.first) == used.refused.end()) left.push_back(entry);
+    }
+    if (left.empty()) continue;
+    Choice choice{.other_groups = others, .candidate = candidate(node, used.holes, left)};
+    if (choice.candidate.fit == 0) continue;
+    choice.score =
+        node_score({.members = here, .other_groups = others, .still_fit = choice.candidate.fit});
+    if (!best || is_better(choice, *best)) best = choice;
+  }
+  return best;
+}
+
+Draft::Used& Draft::use(NodeIndex node) {
+  remember(node);
+  const auto known = used_.find(node);
+  if (known != used_.end()) return known->second;
+  const FleetNode& fleet_node = fleet_.node(node);
+  Used used{.ledger = fleet_node.ledger, .holes = fleet_node.holes};
+  for (const auto& [id, claim] : fleet_node.ledger.claims()) {
+    if (claim.job == gang_.front().job && !claim.job.empty()) {
+      ++used.groups[group_number(claim.task_group)];
+    }
+  }
+  return used_.emplace(node, std::move(used)).first->second;
+}
+
+void Draft::place(const Members& members) {
+  if (members.empty()) return;
+  const int group = group_of_[members.front()];
+  Members rest = members;
+  while (!rest.empty()) {
+    const auto choice = choose(rest, group);
+    if (!choice) return;
+    rest = fill(choice->candidate.node, rest, choice->candidate.fit);
+  }
+}
+
+Draft::Members Draft::fill(NodeIndex node, const Members& members, int most) {
+  Used& used = use(node);
+  Members left;
+  int taken = 0;
+  for (const std::size_t member : members) {
+    const bool refused = used.refused.find(shape_of_[member]) != used.refused.end();
+    if (taken < most && !refused && grant(used, node, member)) {
+      ++taken;
+    } else {
+      left.push_back(member);
+    }
+  }
+  used.holes = topology::holes_of(fleet_.node(node).topology(), used.ledger);
+  return left;
+}
+
+bool Draft::grant(Used& used, NodeIndex node, std::size_t member) {
+  ++decisions_;
+  Outcome outcome = topology::allocate(fleet_.node(node).topology(), used.ledger, gang_[member]);
+  auto* decision = std::get_if<topology::Decision>(&outcome);
+  if (decision == nullptr) {
+    used.refused.insert(shape_of_[member]);
+    return false;
+  }
+  remember(member);
+  used.ledger.commit(decision->claim);
+  used.sequence.push_back(member);
+  ++used.groups[group_of_[member]];
+  placed_[member] = {.node = node, .decision = std::move(*decision)};
+  return true;
+}
+
+bool Draft::remove(const Members& members) {
+  std::set<NodeIndex> nodes;
+  for (const std::size_t member : members) {
+    if (placed_[member].node < 0) continue;
+    remember(member);
+    nodes.insert(placed_[member].node);
+    placed_[member] = Placed();
+  }
+  return std::all_of(nodes.begin(), nodes.end(), [&](NodeIndex node) { return rebuild(node); });
+}
+
+// What stays there is decided anew, so that the decisions never build on something that is gone.
+bool Draft::rebuild(NodeIndex node) {
+  remember(node);
+  const Members sequence = std::move(used_.find(node)->second.sequence);
+  used_.erase(node);
+  Used& used = use(node);
+  bool all = true;
+  for (const std::size_t member : sequence) {
+    if (placed_[member].node == node) all = grant(used, node, member) && all;
+  }
+  if (used.groups.empty()) {
+    used_.erase(node);
+  } else {
+    used.holes = topology::holes_of(fleet_.node(node).topology(), used.ledger);
+  }
+  return all;
+}
+
+void Draft::begin() {
+  recording_ = true;
+  used_before_.clear();
+  placed_before_.clear();
+}
+
+void Draft::keep() {
+  recording_ = false;
+}
+
+void Draft::undo() {
+  recording_ = false;
+  for (auto& [node, used] : used_before_) {
+    if (used) {
+      used_.insert_or_assign(node, std::move(*used));
+    } else {
+      used_.erase(node);
+    }
+  }
+  for (auto& [member, placed] : placed_before_) placed_[member] = std::move(placed);
+}
+
+void Draft::remember(NodeIndex node) {
+  if (!recording_ || used_before_.find(node) != used_before_.end()) return;
+  const auto used = used_.find(node);
+  used_before_.emplace(node, used == used_.end() ? std::nullopt : std::optional(used->second));
+}
+
+void Draft::remember(std::size_t member) {
+  if (recording_) placed_before_.emplace(member, placed_[member]);
+}
+
+Quality Draft::quality() const {
+  Quality quality;
+  const bool memory_bound = is_memory_bound(gang_);
+  for (const Placed& placed : placed_) quality.unplaced += placed.node < 0 ? 1 : 0;
+  for (const auto& [node, used] : used_) {
+    const auto groups = static_cast<int>(used.groups.size());
+    quality.fragments += groups;
+    quality.mixed += groups * (groups - 1) / 2;
+    if (memory_bound) {
+      quality.pressure += fleet_.node(node).pressure_level * static_cast<int>(used.sequence.size());
+    }
+    quality.holes += value_of(fleet_.node(node).holes) - value_of(used.holes);
+  }
+  return quality;
+}
+
+std::map<NodeIndex, Draft::Members> Draft::by_node() const {
+  std::map<NodeIndex, Members> nodes;
+  for (const auto& [node, used] : used_) {
+    if (!used.sequence.empty()) nodes.emplace(node, used.sequence);
+  }
+  return nodes;
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,79 @@
+#include "cluster/core/gang_plan.h"
+
+#include <algorithm>
+
+#include "cluster/core/gang_refusal.h"
+#include "cluster/core/gang_search.h"
+
+namespace pinion::cluster {
+namespace {
+
+GangPlan plan_of(const Gang& gang, const Draft& draft) {
+  GangPlan plan;
+  plan.placements.reserve(gang.size());
+  for (std::size_t member = 0; member < gang.size(); ++member) {
+    plan.placements.push_back({.id = gang[member].id,
+                               .node = draft.node_of(member),
+                               .decision = draft.decision_of(member)});
+  }
+  for (const auto& [node, members] : draft.by_node()) {
+    plan.order.insert(plan.order.end(), members.begin(), members.end());
+  }
+  return plan;
+}
+
+bool names_one_twice(const Fleet& fleet, const Gang& gang) {
+  std::set<std::string_view> ids;
+  return std::any_of(gang.begin(), gang.end(), [&](const topology::Request& request) {
+    return fleet.knows(request.id) || !ids.insert(request.id).second;
+  });
+}
+
+}  // namespace
+
+std::string_view to_string(GangReason reason) {
+  switch (reason) {
+    case GangReason::kEmpty:
+      return "empty";
+    case GangReason::kTwice:
+      return "twice";
+    case GangReason::kNever:
+      return "never";
+    case GangReason::kNoHole:
+      return "no-hole";
+    case GangReason::kTooFew:
+      return "too-few";
+    case GangReason::kFragmented:
+      break;
+  }
+  return "fragmented";
+}
+
+GangOutcome plan_gang(const Fleet& fleet, const Gang& gang, const PlanLimits& limits) {
+  if (gang.empty()) return refuse_as(GangReason::kEmpty);
+  if (names_one_twice(fleet, gang)) return refuse_as(GangReason::kTwice);
+  Draft draft(fleet, gang, limits.among);
+  for (const Draft::Members& group : draft.groups()) draft.place(group);
+  const Quality first = draft.quality();
+  const int steps = improve(draft, limits.steps);
+  const Quality quality = draft.quality();
+  if (quality.unplaced > 0) return refuse(fleet, draft);
+  GangPlan plan = plan_of(gang, draft);
+  plan.first = first;
+  plan.quality = quality;
+  plan.steps = steps;
+  return plan;
+}
+
+bool promise_gang(Fleet& fleet, const Gang& gang, const GangPlan& plan, std::int64_t expires_ms) {
+  for (std::size_t done = 0; done < plan.order.size(); ++done) {
+    const std::size_t member = plan.order[done];
+    const auto outcome = fleet.promise(plan.placements[member].node, gang[member], expires_ms);
+    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) continue;
+    for (std::size_t i = 0; i < done; ++i) fleet.release(gang[plan.order[i]].id);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,118 @@
+#include "cluster/core/gang_refusal.h"
+
+#include <algorithm>
+
+#include "cluster/core/hole_text.h"
+
+namespace pinion::cluster {
+namespace {
+
+using topology::Holes;
+using topology::Request;
+
+std::string count_of_nodes(int nodes) {
+  return std::to_string(nodes) + (nodes == 1 ? " node has" : " nodes have");
+}
+
+std::string text_of(const GangRefusal& refusal) {
+  // "4 x 8 CPUs and 16 GiB in one NUMA node"
+  const std::string needs =
+      "needs " + std::to_string(refusal.need) + " x " + hole_text(refusal.shape) + "; ";
+  const std::string most = std::to_string(refusal.largest);
+  const std::string elsewhere =
+      refusal.memory ? "others lack the memory beside the CPUs" : "largest elsewhere " + most;
+  const std::string have = count_of_nodes(refusal.nodes) + " such a hole, ";
+  switch (refusal.reason) {
+    case GangReason::kEmpty:
+      return "a gang without workers";
+    case GangReason::kTwice:
+      return "two workers of the gang have the same id, or one has its CPUs already";
+    case GangReason::kNever:
+      return needs + "no node could give that even with nothing running, largest " + most;
+    case GangReason::kNoHole:
+      return needs + "no node has such a hole, " +
+             (refusal.memory ? "some lack only the memory" : "largest " + most);
+    case GangReason::kTooFew:
+      return needs + have + "room for " + std::to_string(refusal.room) + ", " + elsewhere;
+    case GangReason::kFragmented:
+      break;
+  }
+  return needs + have + "but not for all workers of this job together, " + elsewhere;
+}
+
+struct Survey {
+  int nodes = 0;
+  int room = 0;
+  int largest = 0;
+  bool memory = false;
+};
+
+// What the allowed nodes have for members of this shape.
+Survey look(const Fleet& fleet, const Draft& draft, const Request& request, int need) {
+  Survey survey;
+  for (const NodeIndex node : draft.allowed()) {
+    Holes holes = fleet.node(node).holes;
+    if (fleet.fits(node, request)) {
+      ++survey.nodes;
+      survey.room += std::max(1, topology::take(holes, request, need));
+      continue;
+    }
+    const int largest = holes.largest(widest_align(request), request.smt);
+    survey.largest = std::max(survey.largest, largest);
+    Request dry = request;
+    dry.memory = 0;
+    survey.memory = survey.memory || (binds_memory(request) && fleet.fits(node, dry));
+  }
+  return survey;
+}
+
+GangReason reason_of(const Fleet& fleet, const Draft& draft, const GangRefusal& refusal) {
+  if (refusal.nodes > 0) {
+    return refusal.room < refusal.need ? GangReason::kTooFew : GangReason::kFragmented;
+  }
+  const auto& allowed = draft.allowed();
+  const bool ever = std::any_of(allowed.begin(), allowed.end(), [&](NodeIndex node) {
+    return fleet.fits_idle(node, refusal.shape);
+  });
+  return ever ? GangReason::kNoHole : GangReason::kNever;
+}
+
+}  // namespace
+
+GangRefusal refuse_as(GangReason reason) {
+  GangRefusal refusal;
+  refusal.reason = reason;
+  refusal.text = text_of(refusal);
+  return refusal;
+}
+
+GangRefusal refuse(const Fleet& fleet, const Draft& draft) {
+  GangRefusal refusal;
+  // The largest kind of member that has no node.
+  for (const Draft::Shape& shape : draft.shapes()) {
+    const bool homeless =
+        std::any_of(shape.members.begin(), shape.members.end(),
+                    [&](std::size_t member) { return draft.node_of(member) < 0; });
+    if (!homeless || shape.request.cpus <= refusal.shape.cpus) continue;
+    refusal.shape = shape.request;
+    refusal.need = static_cast<int>(shape.members.size());
+  }
+  const Survey survey = look(fleet, draft, refusal.shape, refusal.need);
+  refusal.nodes = survey.nodes;
+  refusal.room = survey.room;
+  refusal.largest = survey.largest;
+  refusal.memory = survey.memory;
+  refusal.reason = reason_of(fleet, draft, refusal);
+  if (refusal.reason == GangReason::kNever) {
+    refusal.largest = 0;
+    for (const NodeIndex node : draft.allowed()) {
+      const Holes& idle = fleet.node(node).kind->idle;
+      refusal.largest =
+          std::max(refusal.largest, idle.largest(widest_align(refusal.shape), refusal.shape.smt));
+    }
+  }
+  refusal.text = text_of(refusal);
+  return refusal;
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,38 @@
+// Task groups (the paper's Algorithms 3 and 4): which workers belong together, and how good a node
+// is for one of them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace pinion::cluster {
+
+struct TaskGroup {
+  std::vector<std::size_t> members;  // positions of the workers, ascending
+  int cpus = 0;                      // requested by all of them
+
+  bool operator==(const TaskGroup&) const = default;
+};
+
+// Each worker in turn joins the group that requests fewest CPUs so far, the lowest of equal ones.
+// `cpus` are the workers' requests. Fewer workers than groups leave the last groups empty.
+// Precondition: groups >= 1.
+[[nodiscard]] std::vector<TaskGroup> build_groups(const std::vector<int>& cpus, int groups);
+
+// The order in which groups are placed, each with all its workers before the next (WorkerOrderFn):
+// those that request most first, ties by position.
+[[nodiscard]] std::vector<std::size_t> placing_order(const std::vector<TaskGroup>& groups);
+
+// What a node looks like to a worker of one group.
+struct NodeSight {
+  int members = 0;       // workers of its group there
+  int other_groups = 0;  // other groups of its job there
+  int still_fit = 0;     // workers of its group not placed yet, itself included, that fit there
+};
+
+// Higher is better.
+[[nodiscard]] constexpr int node_score(const NodeSight& sight) {
+  return sight.members - sight.other_groups + sight.still_fit;
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,33 @@
+#include "cluster/extender/admission/body.h"
+
+#include <string>
+
+namespace pinion::cluster::admission {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxError = 200;  // of the parser's text, which quotes the body
+
+tl::unexpected<Error> wrong_body(const std::string& what) {
+  return failure(Errc::kInvalid, what);
+}
+
+}  // namespace
+
+Result<json> parse_body(std::string_view body) {
+  bool too_deep = false;
+  const auto watch = [&](int depth, json::parse_event_t /*event*/, json& /*value*/) {
+    too_deep = too_deep || depth > kMaxDepth;
+    return !too_deep;
+  };
+  try {
+    json value = json::parse(body.begin(), body.end(), watch);
+    if (too_deep) return wrong_body("body: nested deeper than " + std::to_string(kMaxDepth));
+    return value;
+  } catch (const json::exception& error) {
+    return wrong_body("body: no JSON: " + std::string(error.what()).substr(0, kMaxError));
+  }
+}
+
+}  // namespace pinion::cluster::admission

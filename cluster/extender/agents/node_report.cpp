@@ -1,0 +1,54 @@
+#include "cluster/extender/agents/node_report.h"
+
+#include "agent/api/machine.h"
+#include "cluster/extender/desk/demand.h"
+
+namespace pinion::cluster {
+
+namespace {
+
+// Whether the container holds cores; and what its claim is called here.
+bool holds(const v1::Container& container) {
+  return container.exclusive() && !container.finished();
+}
+
+std::string name_of(const v1::Container& container) {
+  return claim_id(container.pod_uid(), container.name());
+}
+
+}  // namespace
+
+MissRates rates_of(const agent::api::Mirror& mirror) {
+  MissRates rates;
+  for (const auto& [id, container] : mirror.containers()) {
+    if (!holds(container) || !container.rates().has_l3_misses_per_second()) continue;
+    rates[name_of(container)] = container.rates().l3_misses_per_second();
+  }
+  return rates;
+}
+
+Result<NodeReport> report_of(const agent::api::Mirror& mirror,
+                             std::shared_ptr<const topology::Topology> machine) {
+  const v1::NodeState& node = mirror.node();
+  v1::Snapshot named;
+  named.mutable_node()->mutable_sets()->set_reserved(node.sets().reserved());
+  NodeReport report;
+  for (const auto& [id, container] : mirror.containers()) {
+    if (!holds(container)) continue;
+    v1::Container& added = *named.add_containers();
+    added = container;
+    added.set_id(name_of(container));
+  }
+  const auto ledger = agent::api::ledger_of(named, *machine);
+  if (!ledger) return failure(ledger.error());
+  report.rates = rates_of(mirror);
+  report.name = node.name();
+  report.topology = std::move(machine);
+  report.reserved = ledger->reserved();
+  report.instance = node.instance();
+  report.generation = node.generation();
+  for (const auto& [id, claim] : ledger->claims()) report.claims.push_back(claim);
+  return report;
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,197 @@
+#include "cluster/extender/desk/demand.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+namespace pinion::cluster {
+namespace {
+
+constexpr std::int64_t kPeriod = 100'000;                   // microseconds, the kubelet's
+constexpr std::int64_t kMostMilli = std::int64_t{1} << 40;  // far above any machine
+constexpr std::string_view kGangSize = "pinion.dev/gang-size";
+constexpr std::string_view kTaskGroups = "pinion.dev/task-groups";
+
+// As the kubelet will tell the runtime, from which the agent reads its wish.
+engine::Resources resources_of(const PodContainer& container) {
+  engine::Resources resources;
+  if (container.milli_cpus) {
+    resources.quota = std::min(*container.milli_cpus, kMostMilli) * (kPeriod / 1000);
+    resources.period = kPeriod;
+  }
+  if (container.memory > 0) resources.memory = static_cast<std::int64_t>(container.memory);
+  return resources;
+}
+
+// The cgroup under which the kubelet puts pods of this class: what the agent tells the class by.
+std::string parent_of(const Pod& pod) {
+  switch (pod.qos) {
+    case engine::Qos::kGuaranteed:
+      return "/kubepods/pod" + pod.uid;
+    case engine::Qos::kBurstable:
+      return "/kubepods/burstable/pod" + pod.uid;
+    case engine::Qos::kBestEffort:
+      return "/kubepods/besteffort/pod" + pod.uid;
+    case engine::Qos::kUnknown:
+      break;
+  }
+  return {};
+}
+
+Demand refused(std::string text) {
+  Demand demand;
+  demand.kind = Demand::Kind::kRefused;
+  demand.text = std::move(text);
+  return demand;
+}
+
+// The number that the annotation holds, from 1 to `most`; 0 when it is not there. Error: kInvalid.
+Result<int> number_of(const Pod& pod, std::string_view name, int most) {
+  const auto found = pod.annotations.find(std::string(name));
+  if (found == pod.annotations.end()) return 0;
+  int number = 0;
+  const char* end = found->second.data() + found->second.size();
+  const auto read = std::from_chars(found->second.data(), end, number);
+  if (read.ec == std::errc() && read.ptr == end && number >= 1 && number <= most) return number;
+  return failure(Errc::kInvalid, "annotation " + std::string(name) + ": not a number from 1 to " +
+                                     std::to_string(most));
+}
+
+// One of `size`; what is wrong about it, in the pod's own words, where it cannot be.
+Demand as_member(const Pod& pod, Demand demand, std::string gang, int size) {
+  if (demand.requests.size() > 1) {
+    return refused("a pod of a gang may have one container with whole CPUs, this one has " +
+                   std::to_string(demand.requests.size()));
+  }
+  const auto groups = number_of(pod, kTaskGroups, size);
+  if (!groups) return refused(groups.error().text);
+  demand.kind = Demand::Kind::kMember;
+  demand.gang = std::move(gang);
+  demand.size = size;
+  demand.groups = *groups;
+  return demand;
+}
+
+Demand as_annotated(const Pod& pod, Demand demand, int size) {
+  const std::string& job = demand.requests.front().job;
+  if (job.empty()) {
+    return refused("annotation " + std::string(kGangSize) + " without pinion.dev/job");
+  }
+  std::string gang = pod.name_space + "/" + job;
+  return as_member(pod, std::move(demand), std::move(gang), size);
+}
+
+Demand as_grouped(const Pod& pod, Demand demand, const PodGroups& groups) {
+  const std::string key = group_key(pod);
+  const auto size = groups.size(key);
+  if (!size) {
+    Demand waiting;
+    waiting.kind = Demand::Kind::kWaiting;
+    waiting.text = "waits for its PodGroup " + pod.group + ", which does not exist";
+    return waiting;
+  }
+  if (*size > kMaxGang) {
+    return refused("its PodGroup " + pod.group + " wants " + std::to_string(*size) +
+                   " pods to start together, more than " + std::to_string(kMaxGang));
+  }
+  for (auto& request : demand.requests) {
+    if (request.job.empty()) request.job = pod.group;
+  }
+  return as_member(pod, std::move(demand), gang_of_group(key), *size);
+}
+
+// Takes a container's CPUs into the demand.
+class Gatherer {
+ public:
+  void add(PodContainer::Kind kind, topology::Request request) {
+    switch (kind) {
+      case PodContainer::Kind::kInit:
+        return inits_.push_back(std::move(request));
+      case PodContainer::Kind::kSidecar:
+        return sidecars_.push_back(std::move(request));
+      case PodContainer::Kind::kMain:
+        break;
+    }
+    mains_.push_back(std::move(request));
+  }
+
+  Demand take() {
+    Demand demand;
+    if (!inits_.empty()) {
+      if (mains_.empty()) mains_.push_back(*largest(inits_));
+      const auto host = largest(mains_);
+      demand.host = sidecars_.size() + static_cast<std::size_t>(host - mains_.begin());
+      for (const auto& init : inits_) {
+        host->cpus = std::max(host->cpus, init.cpus);
+        host->memory = std::max(host->memory, init.memory);
+        demand.inits.push_back(init.id);
+      }
+    }
+    demand.requests = std::move(sidecars_);
+    std::move(mains_.begin(), mains_.end(), std::back_inserter(demand.requests));
+    return demand;
+  }
+
+ private:
+  using Requests = std::vector<topology::Request>;
+
+  static Requests::iterator largest(Requests& requests) {
+    return std::max_element(requests.begin(), requests.end(),
+                            [](const auto& a, const auto& b) { return a.cpus < b.cpus; });
+  }
+
+  Requests mains_;
+  Requests sidecars_;
+  Requests inits_;
+};
+
+}  // namespace
+
+std::string claim_id(std::string_view pod_uid, std::string_view container) {
+  std::string id(pod_uid);
+  id += '/';
+  id += container;
+  return id;
+}
+
+std::string_view pod_of_claim(std::string_view id) {
+  return id.substr(0, id.find('/'));
+}
+
+std::string group_key(const Pod& pod) {
+  return pod.name_space + "/" + pod.group;
+}
+
+// No gang of a job begins so: no namespace has a colon.
+std::string gang_of_group(const std::string& group_key) {
+  return "podgroup:" + group_key;
+}
+
+Demand demand_of(const Pod& pod, const engine::Defaults& defaults, const PodGroups& groups) {
+  engine::Pod as_seen;
+  as_seen.uid = pod.uid;
+  as_seen.name = pod.name;
+  as_seen.name_space = pod.name_space;
+  as_seen.annotations = pod.annotations;
+  as_seen.cgroup_parent = parent_of(pod);
+  Gatherer gathered;
+  for (const PodContainer& container : pod.containers) {
+    engine::Wish wish = engine::wish_of(as_seen, container.name, resources_of(container), defaults);
+    if (wish.kind == engine::Wish::Kind::kRefused) {
+      return refused("container " + container.name + ": " + wish.text);
+    }
+    if (wish.kind != engine::Wish::Kind::kExclusive) continue;
+    wish.request.id = claim_id(pod.uid, container.name);
+    gathered.add(container.kind, std::move(wish.request));
+  }
+  Demand demand = gathered.take();
+  if (demand.requests.empty()) return demand;
+  demand.kind = Demand::Kind::kSingle;
+  const auto size = number_of(pod, kGangSize, kMaxGang);
+  if (!size) return refused(size.error().text);
+  if (*size > 0) return as_annotated(pod, std::move(demand), *size);
+  if (pod.group.empty() || !groups.served()) return demand;
+  return as_grouped(pod, std::move(demand), groups);
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,57 @@
+// What a pod asks of Pinion, read with the agent's own rules, so that both say the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/extender/desk/pod.h"
+#include "cluster/extender/desk/pod_groups.h"
+#include "topology/allocate.h"
+
+namespace pinion::cluster {
+
+struct Demand {
+  enum class Kind {
+    kNone,     // no exclusive cores: the scheduler's own business
+    kSingle,   // a pod by itself
+    kMember,   // one of a gang of `size`
+    kRefused,  // its annotations contradict themselves or its resources: `text`
+    kWaiting,  // its PodGroup is not there yet: `text`
+  };
+  Kind kind = Kind::kNone;
+  // One for each container that stays and gets cores, with claim_id() as its id; exactly one with
+  // kMember.
+  std::vector<topology::Request> requests;
+  // Of init containers that get cores: they run one at a time, on CPUs of requests[host], which is
+  // as large as the largest of them; where only they get cores, it is that one itself.
+  std::vector<std::string> inits;  // their ids
+  std::size_t host = 0;
+  std::string gang;  // "NAMESPACE/JOB", or of a PodGroup what gang_of_group() says
+  int size = 0;      // members of the gang that start together, 1 .. kMaxGang
+  // Task groups into which the gang is cut, 1 .. size; 0: members say themselves which one they
+  // are of, if any (pinion.dev/task-group).
+  int groups = 0;
+  std::string text;
+};
+
+// As each member's bind call is held open until the last one has come (DeskLimits::held).
+inline constexpr int kMaxGang = 1000;
+
+// Under which the fleet knows a container of a pod, before and after it exists.
+[[nodiscard]] std::string claim_id(std::string_view pod_uid, std::string_view container);
+
+// The uid in an id of a container.
+[[nodiscard]] std::string_view pod_of_claim(std::string_view id);
+
+// "NAMESPACE/NAME" of the pod's PodGroup.
+[[nodiscard]] std::string group_key(const Pod& pod);
+// The gang that the pods of this PodGroup are.
+[[nodiscard]] std::string gang_of_group(const std::string& group_key);
+
+// A gang is a job (pinion.dev/job) whose pods say how many they are: pinion.dev/gang-size. Into how
+// many task groups it is cut, they may say too: pinion.dev/task-groups. Of pods that do not say how
+// many they are, their PodGroup does, where `groups` knows of such.
+[[nodiscard]] Demand demand_of(const Pod& pod, const engine::Defaults& defaults,
+                               const PodGroups& groups = {});
+
+}  // namespace pinion::cluster

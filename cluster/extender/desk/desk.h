@@ -1,0 +1,157 @@
+// Where the scheduler's questions are answered: which nodes a pod may go to, which is best, whether
+// its binding may be made. Sole owner of the fleet, the promises and the gangs; takes one event at
+// a time and says what is to be done outside (effects.h). No clock, no thread, no network.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cluster/core/fleet.h"
+#include "cluster/extender/desk/demand.h"
+#include "cluster/extender/desk/effects.h"
+#include "cluster/extender/desk/gangs.h"
+#include "cluster/extender/desk/preemption.h"
+#include "cluster/extender/desk/recent.h"
+#include "cluster/extender/desk/roster.h"
+#include "cluster/extender/desk/waiting.h"
+
+namespace pinion::cluster {
+
+struct FilterAnswer {
+  struct Text {
+    std::string text;       // no node's name in it: the scheduler counts equal ones
+    bool hopeless = false;  // evicting pods there would not help
+  };
+  bool ours = false;  // else all nodes pass
+  std::vector<std::uint8_t>
+      verdict;  // by position of the node: 0 passes, else index into texts + 1
+  std::vector<Text> texts;
+  std::string why;  // where none passes: what most nodes are refused with
+};
+
+class Desk {
+ public:
+  Desk(const engine::Defaults& defaults, const DeskLimits& limits)
+      : defaults_(defaults),
+        limits_(limits),
+        gangs_(fleet_, limits_),
+        preemption_(fleet_, gangs_, roster_) {}
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  // --- the scheduler's questions
+
+  FilterAnswer filter(const Pod& pod, const std::vector<std::string_view>& nodes,
+                      std::int64_t now_ms);
+  // 0 .. 10 by position of the node; all 0 for a pod that is not ours.
+  std::vector<int> scores(const std::string& uid, const std::vector<std::string_view>& nodes) const;
+  BindAnswer bind(const std::string& uid, const std::string& node, Ticket ticket,
+                  std::int64_t now_ms);
+  // What the pod is told with its binding, as annotations for its agent: the CPUs that are promised
+  // to its containers, so that the agent takes those whatever comes first there, and its task group
+  // where the gang is cut into groups. Empty for a pod without a promise.
+  [[nodiscard]] std::map<std::string, std::string> told_with_binding(const std::string& uid) const;
+  // After a kGo: what the API server said.
+  void bound(const std::string& uid, bool done, std::int64_t now_ms);
+  // Which of the proposals are to be carried out (preemption.h); all for a pod that is not ours.
+  std::vector<Eviction> preempt(const Pod& pod, std::vector<Eviction> proposals,
+                                std::int64_t now_ms);
+
+  // --- what the API server tells
+
+  // The pod exists. One that is bound already and that no agent has reported yet is promised its
+  // cores, for as long as it exists; false where its node has no room for it, and the agent there
+  // will refuse it. Then, where no agent speaks for the node yet, and when a report names it no
+  // more (a container that is started again, an agent that has forgotten), it is promised with the
+  // next report that has room for it.
+  bool seen(const Pod& pod);
+  // It is deleted.
+  void gone(const std::string& uid);
+  // Whether the API server has PodGroups at all; before it is said, it has not.
+  void serve_groups(bool served) { groups_.serve(served); }
+  // The PodGroup with this key (group_key()) wants so many to start together; and it is deleted.
+  void group(const std::string& key, std::int64_t members);
+  void group_gone(const std::string& key) { groups_.erase(key); }
+
+  // --- what the agents tell
+
+  Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
+  // False: the node is not known, its agent has to report it.
+  bool heard(std::string_view node, std::int64_t now_ms);
+  void measured(std::string_view node, MissRates rates);
+  void lost(std::string_view node);  // the node is no more
+  // Nodes silent for `silent_ms` get no pods; returns how many those are.
+  int age(std::int64_t now_ms, std::int64_t silent_ms) { return fleet_.age(now_ms, silent_ms); }
+
+  // To be called when all that exists has been told after a start, before the first question: gangs
+  // that are bound in part come before all others.
+  void complete_gangs(std::int64_t now_ms) { gangs_.complete(now_ms); }
+
+  // To be called a few times a second: ends what has lasted too long, and finds the refused pods
+  // that would fit now.
+  void tick(std::int64_t now_ms);
+  void refuse_held(const std::string& why) { gangs_.refuse_held(why); }
+
+  // What is to be done since the last call.
+  Effects take_effects();
+
+  [[nodiscard]] const Fleet& fleet() const { return fleet_; }
+  [[nodiscard]] const std::map<std::string, GangState>& gangs() const { return gangs_.all(); }
+  [[nodiscard]] const Gangs::Counters& gang_counters() const { return gangs_.counters(); }
+  // By uid.
+  [[nodiscard]] const std::map<std::string, Waiting>& waiting() const { return waiting_.all(); }
+  [[nodiscard]] std::size_t pods() const { return roster_.size(); }
+  [[nodiscard]] std::size_t placed() const { return roster_.placed(); }  // of them
+
+ private:
+  // A question about a pod may be on its way while the pod is deleted, for as long as the
+  // scheduler's time-out and longer where the network is slow.
+  static constexpr std::size_t kGoneKept = 20'000;
+
+  KnownPod* know(const Pod& pod, Demand demand);
+  const KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
+  Demand demand_of(const Pod& pod) const;
+  void note_other(const Pod& pod);
+  void regroup(const std::string& key);
+  [[nodiscard]] FilterAnswer::Text turned_away(const Pod& pod, const Demand& demand) const;
+  void filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
+                     FilterAnswer& answer) const;
+  void filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
+                     const std::vector<std::string_view>& names, std::int64_t now_ms,
+                     FilterAnswer& answer);
+  [[nodiscard]] bool fits_somewhere(const Demand& demand) const;
+  bool promise(const std::string& node, const Demand& demand, std::int64_t expires_ms);
+  void release(const KnownPod& known);
+  void forget(const std::string& uid);
+  [[nodiscard]] bool may_run(const KnownPod& known) const;
+  void forget_untold(std::int64_t now_ms);
+  void settle(const std::string& node, bool fresh, std::int64_t now_ms);
+  void drop_lent(NodeReport& report) const;
+  void wake(std::int64_t now_ms);
+  void wake_early(bool reported, std::int64_t now_ms);
+
+  engine::Defaults defaults_;
+  DeskLimits limits_;
+  Fleet fleet_;
+  Gangs gangs_;
+  PodGroups groups_;
+  Roster roster_;
+  Recent gone_{kGoneKept};  // uids of pods that are no more
+  // Uids of pods that were asked about before the API server told of them, and when they were last
+  // looked at; oldest first.
+  std::deque<std::pair<std::string, std::int64_t>> untold_;
+  WaitingPods waiting_;                                     // all of them are in roster_
+  std::map<std::string, std::set<std::string>> groupless_;  // uids by KnownPod::late_group
+  Preemption preemption_;
+  bool freed_ = false;          // something may fit that did not
+  std::uint64_t given_up_ = 0;  // plans, when it was last looked
+  Effects effects_;
+};
+
+}  // namespace pinion::cluster

@@ -1,0 +1,53 @@
+// A pod as the API server and the scheduler tell it, as far as its cores go.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/engine/policy.h"
+#include "topology/topology.h"
+
+namespace pinion::cluster {
+
+struct PodContainer {
+  enum class Kind {
+    kMain,
+    kInit,     // runs to its end before the next one starts
+    kSidecar,  // starts among those, and stays for the life of the pod
+  };
+  std::string name;
+  std::optional<std::int64_t> milli_cpus;  // its limit, in thousandths; nullopt: none
+  topology::Bytes memory = 0;              // its limit; 0: none
+  Kind kind = Kind::kMain;
+};
+
+struct Pod {
+  std::string uid;
+  std::string name_space;
+  std::string name;
+  engine::Qos qos = engine::Qos::kUnknown;
+  std::map<std::string, std::string> annotations;  // at least those under pinion.dev/
+  std::string group;                               // the PodGroup that its label names; empty: none
+  std::vector<PodContainer> containers;
+  std::string node;       // empty: not bound
+  std::string nominated;  // the node that its status names, or empty
+  std::int32_t priority = 0;
+  bool over = false;  // has finished, or is being deleted
+};
+
+// What names a pod to the API server.
+struct PodRef {
+  std::string name_space;
+  std::string name;
+  std::string uid;
+
+  bool operator==(const PodRef&) const = default;
+};
+[[nodiscard]] inline PodRef ref_of(const Pod& pod) {
+  return {.name_space = pod.name_space, .name = pod.name, .uid = pod.uid};
+}
+
+}  // namespace pinion::cluster

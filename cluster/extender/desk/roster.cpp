@@ -1,0 +1,45 @@
+#include "cluster/extender/desk/roster.h"
+
+#include <utility>
+
+namespace pinion::cluster {
+
+KnownPod* Roster::find(std::string_view uid) {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : &found->second;
+}
+
+const KnownPod* Roster::find(std::string_view uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : &found->second;
+}
+
+KnownPod& Roster::add(KnownPod pod) {
+  std::string uid = pod.pod.uid;
+  return pods_.emplace(std::move(uid), std::move(pod)).first->second;
+}
+
+void Roster::move(KnownPod& pod, const std::string& node) {
+  if (pod.node == node) return;
+  if (const auto there = residents_.find(pod.node); there != residents_.end()) {
+    placed_ -= there->second.erase(pod.pod.uid);
+    if (there->second.empty()) residents_.erase(there);
+    if (const auto same = priorities_.find(pod.priority); --same->second == 0) {
+      priorities_.erase(same);
+    }
+  }
+  if (!node.empty()) {
+    residents_[node].insert(pod.pod.uid);
+    ++priorities_[pod.priority];
+    ++placed_;
+  }
+  pod.node = node;
+}
+
+void Roster::erase(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  move(found->second, {});
+  pods_.erase(found);
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,58 @@
+// The pods that want cores, also while they wait for their PodGroup, and the nodes that they are
+// on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "cluster/extender/desk/demand.h"
+
+namespace pinion::cluster {
+
+struct KnownPod {
+  PodRef pod;
+  Demand demand;
+  std::int32_t priority = 0;
+  std::string node;           // where its cores are promised, or it is bound; empty: nowhere
+  bool told = false;          // the API server has told of it, and will tell of its end
+  bool bound = false;         // it says so
+  bool by_us = false;         // and that we have bound it
+  std::int64_t asked_ms = 0;  // the last question about it; 0: none yet
+  // Key of its PodGroup, where that was not there yet when the pod was found bound.
+  std::string late_group;
+};
+
+class Roster {
+ public:
+  using Uids = std::set<std::string>;
+
+  // nullptr: not known.
+  [[nodiscard]] KnownPod* find(std::string_view uid);
+  [[nodiscard]] const KnownPod* find(std::string_view uid) const;
+  // Precondition: its uid is not known, and it is on no node yet.
+  KnownPod& add(KnownPod pod);
+  // Empty: on none.
+  void move(KnownPod& pod, const std::string& node);
+  // Precondition: known.
+  void erase(const std::string& uid);
+
+  [[nodiscard]] std::size_t size() const { return pods_.size(); }
+  [[nodiscard]] std::size_t placed() const { return placed_; }  // on a node
+  // Whether one of those has a lower priority.
+  [[nodiscard]] bool any_below(std::int32_t priority) const {
+    return !priorities_.empty() && priorities_.begin()->first < priority;
+  }
+  // By node; none is empty, and all are known.
+  [[nodiscard]] const std::map<std::string, Uids>& residents() const { return residents_; }
+
+ private:
+  std::map<std::string, KnownPod, std::less<>> pods_;  // by uid
+  std::map<std::string, Uids> residents_;              // by KnownPod::node
+  std::map<std::int32_t, std::size_t> priorities_;     // of all of them, and how many have it
+  std::size_t placed_ = 0;                             // all of them
+};
+
+}  // namespace pinion::cluster

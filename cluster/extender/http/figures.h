@@ -1,0 +1,31 @@
+// What the server counts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pinion::cluster {
+
+enum class Verb { kFilter, kPrioritize, kBind, kPreempt, kMutate, kPlan };
+inline constexpr std::size_t kVerbs = 6;
+inline constexpr std::array<std::string_view, kVerbs> kVerbNames{"filter",  "prioritize", "bind",
+                                                                 "preempt", "mutate",     "plan"};
+
+struct VerbFigures {
+  std::uint64_t answered = 0;   // by a callback
+  std::uint64_t malformed = 0;  // HTTP 400
+  std::uint64_t refused = 0;    // too large, too many or too slow, or without a client certificate
+  std::uint64_t failed = 0;     // a defect of ours: HTTP 500
+  std::uint64_t now = 0;        // in a callback; for bind: held
+};
+
+struct ServerFigures {
+  std::array<VerbFigures, kVerbs> verbs{};  // by Verb
+  std::uint64_t connections = 0;            // open now
+  std::uint64_t turned_away = 0;            // connections beyond the limit
+  std::string tls_error;  // why a changed certificate is not used; empty: nothing is wrong
+};
+
+}  // namespace pinion::cluster

@@ -1,0 +1,95 @@
+#include "cluster/extender/http/hub.h"
+
+#include <utility>
+
+namespace pinion::cluster {
+
+Share::Share(std::atomic<std::size_t>& used, std::size_t amount, std::size_t limit) {
+  std::size_t before = used.load();
+  do {
+    if (amount > limit || before > limit - amount) return;
+  } while (!used.compare_exchange_weak(before, before + amount));
+  used_ = &used;
+  amount_ = amount;
+}
+
+Share::Share(Share&& other) noexcept
+    : used_(std::exchange(other.used_, nullptr)), amount_(other.amount_) {}
+
+// What this one held goes with the other.
+Share& Share::operator=(Share&& other) noexcept {
+  std::swap(used_, other.used_);
+  std::swap(amount_, other.amount_);
+  return *this;
+}
+
+Share::~Share() {
+  if (used_ != nullptr) used_->fetch_sub(amount_);
+}
+
+std::optional<Verb> Hub::verb_of(std::string_view path) const {
+  if (path == kPlanPath) return Verb::kPlan;
+  if (!path.starts_with(prefix) || !path.substr(prefix.size()).starts_with('/')) {
+    return std::nullopt;
+  }
+  const std::string_view name = path.substr(prefix.size() + 1);
+  for (std::size_t i = 0; i < kVerbs; ++i) {
+    const auto verb = static_cast<Verb>(i);
+    const bool answered = verb != Verb::kPlan && (verb != Verb::kMutate || admission != nullptr);
+    if (answered && name == kVerbNames[i]) return verb;
+  }
+  return std::nullopt;
+}
+
+std::size_t Hub::body_limit(Verb verb) const {
+  switch (verb) {
+    case Verb::kBind:
+      return limits.bind_body_bytes;
+    case Verb::kMutate:
+      return limits.review_body_bytes;
+    case Verb::kPlan:
+      return limits.plan_body_bytes;
+    case Verb::kFilter:
+    case Verb::kPrioritize:
+    case Verb::kPreempt:
+      break;
+  }
+  return limits.body_bytes;
+}
+
+Share Hub::take_body(std::size_t bytes) {
+  return {body_bytes_, bytes, limits.all_bodies_bytes};
+}
+
+Share Hub::take_kept(std::size_t bytes) {
+  return {kept_bytes_, bytes, limits.all_kept_bytes};
+}
+
+Share Hub::take_bind() {
+  return {binds_, 1, limits.connections - limits.kept_from_binds};
+}
+
+Share Hub::take_plan() {
+  return {plans_, 1, 1};
+}
+
+void Hub::count(Verb verb, Outcome outcome) {
+  ++counted_[static_cast<std::size_t>(verb)][static_cast<std::size_t>(outcome)];
+}
+
+std::array<VerbFigures, kVerbs> Hub::figures() const {
+  std::array<VerbFigures, kVerbs> result;
+  const auto counted = [&](std::size_t verb, Outcome outcome) {
+    return counted_[verb][static_cast<std::size_t>(outcome)].load();
+  };
+  for (std::size_t i = 0; i < kVerbs; ++i) {
+    result[i] = {.answered = counted(i, Outcome::kAnswered),
+                 .malformed = counted(i, Outcome::kMalformed),
+                 .refused = counted(i, Outcome::kRefused),
+                 .failed = counted(i, Outcome::kFailed),
+                 .now = now[i].load()};
+  }
+  return result;
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,131 @@
+#include "cluster/extender/http/server.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <utility>
+
+#include "cluster/extender/http/connection.h"
+#include "cluster/extender/http/tls_stream.h"
+
+namespace pinion::cluster {
+namespace {
+
+// Threads beyond the limit of connections: they say that there are too many, and answer probes.
+constexpr std::size_t kTurningAway = 16;
+
+Status check(const ServerOptions& options) {
+  const std::string& prefix = options.prefix;
+  if (!prefix.empty() && (prefix.front() != '/' || prefix.back() == '/')) {
+    return failure(Errc::kInvalid,
+                   "prefix '" + prefix + "': begins with a slash and does not end with one");
+  }
+  if (options.limits.connections <= options.limits.kept_from_binds) {
+    return failure(Errc::kInvalid, "limit of " + std::to_string(options.limits.connections) +
+                                       " connections: none is left for bind, as " +
+                                       std::to_string(options.limits.kept_from_binds) +
+                                       " are kept for other calls");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<TlsContext>> tls_of(const TlsFiles& files) {
+  if (files.certificate.empty()) {
+    if (files.key.empty() && files.client_ca.empty()) return std::unique_ptr<TlsContext>();
+    return failure(Errc::kInvalid, "a key or a CA of clients is given, and no certificate");
+  }
+  return TlsContext::load(files);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Callbacks& callbacks,
+                                              Pages& pages, Admission* admission) {
+  if (Status good = check(options); !good) return failure(std::move(good.error()));
+  auto tls = tls_of(options.tls);
+  if (!tls) return failure(std::move(tls.error()));
+  auto listener = net::listen_on(options.listen);
+  if (!listener) return failure(std::move(listener.error()));
+  std::unique_ptr<Server> server(
+      new Server(std::move(options), std::move(*tls), callbacks, pages, admission));
+  auto acceptor = net::Acceptor::start(
+      std::move(*listener), [to = server.get()](Fd socket) { to->take(std::move(socket)); });
+  if (!acceptor) return failure(std::move(acceptor.error()));
+  server->acceptor_ = std::move(*acceptor);
+  return server;
+}
+
+Server::Server(ServerOptions options, std::unique_ptr<TlsContext> tls, Callbacks& callbacks,
+               Pages& pages, Admission* admission)
+    : hub_(callbacks, pages, admission, options.limits, std::move(options.prefix)),
+      tls_(std::move(tls)),
+      threads_(options.limits.connections + kTurningAway, options.limits.stack_bytes) {}
+
+Server::~Server() {
+  hub_.stopping = true;
+  acceptor_.reset();
+  hub_.callbacks.stopping();
+  cut(/*busy_ones_too=*/false);
+  if (!threads_.wait_idle(hub_.limits.stop)) cut(/*busy_ones_too=*/true);
+}
+
+// On the acceptor's thread.
+void Server::take(Fd socket) {
+  // Answers are written in two parts, headers and body; the second one would wait for the
+  // acknowledgement of the first.
+  const int on = 1;
+  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  OpenList::iterator open;
+  {
+    const std::lock_guard lock(mutex_);
+    open = open_.emplace(open_.end());
+    open->socket = std::move(socket);
+    open->turn_away = open_.size() > hub_.limits.connections;
+  }
+  if (open->turn_away) ++turned_away_;
+  if (threads_.run([this, open] { serve(open); })) return;
+  const std::lock_guard lock(mutex_);
+  open_.erase(open);
+}
+
+void Server::serve(OpenList::iterator open) {
+  talk(*open);
+  net::close_gently(open->socket.get());
+  const std::lock_guard lock(mutex_);
+  open_.erase(open);
+}
+
+void Server::talk(Open& open) {
+  const net::StreamLimits limits{
+      .read = hub_.limits.headers, .write = hub_.limits.answer, .request_bytes = 32768};
+  if (!tls_) {
+    net::DeadlineStream stream(open.socket.get(), limits);
+    Connection(stream, hub_, open.busy, {.turn_away = open.turn_away, .trusted = {}}).serve();
+    return;
+  }
+  TlsStream stream(open.socket.get(), limits, tls_->current());
+  Connection::Manner manner{.turn_away = open.turn_away, .trusted = {}};
+  if (tls_->asks_for_clients()) manner.trusted = [&] { return stream.client_is_known(); };
+  Connection(stream, hub_, open.busy, std::move(manner)).serve();
+}
+
+// Whoever waits for one of these wakes up; an answer that is being made can still be written,
+// unless it is cut, too.
+void Server::cut(bool busy_ones_too) {
+  const std::lock_guard lock(mutex_);
+  for (const Open& open : open_) {
+    shutdown(open.socket.get(), open.busy && !busy_ones_too ? SHUT_RD : SHUT_RDWR);
+  }
+}
+
+ServerFigures Server::figures() const {
+  ServerFigures result;
+  result.verbs = hub_.figures();
+  result.turned_away = turned_away_;
+  if (tls_) result.tls_error = tls_->last_error();
+  const std::lock_guard lock(mutex_);
+  result.connections = open_.size();
+  return result;
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,71 @@
+// The extender's HTTP or HTTPS server: kube-scheduler's calls, probes, metrics and pages. A thread
+// for each connection, so that calls which are held keep nobody else waiting.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/fd.h"
+#include "base/net/acceptor.h"
+#include "cluster/extender/http/admission.h"
+#include "cluster/extender/http/callbacks.h"
+#include "cluster/extender/http/hub.h"
+#include "cluster/extender/http/thread_set.h"
+#include "cluster/extender/http/tls_context.h"
+
+namespace pinion::cluster {
+
+struct ServerOptions {
+  std::string listen;       // see base/net/listen_address.h
+  std::string prefix = {};  // before /filter and the others: empty, or as in "/pinion"
+  TlsFiles tls = {};        // without a certificate: plain HTTP
+  Limits limits = {};
+};
+
+class Server {
+ public:
+  // Listens and answers from now on; `callbacks`, `pages` and `admission` stay the caller's and
+  // outlive it. Without `admission` there is no /mutate.
+  // Errors: as net::listen_on() and TlsContext::load(); kInvalid for the prefix and the limits.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options, Callbacks& callbacks,
+                                               Pages& pages, Admission* admission = nullptr);
+
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  // Accepts no more, tells the callbacks, lets calls that run end within Limits::stop, then cuts
+  // their connections and waits for the calls.
+  ~Server();
+
+  // With the port that was chosen: "127.0.0.1:40123".
+  [[nodiscard]] std::string address() const { return acceptor_->address().to_string(); }
+  [[nodiscard]] ServerFigures figures() const;
+
+ private:
+  struct Open {
+    Fd socket;
+    std::atomic<bool> busy = false;
+    bool turn_away = false;
+  };
+  using OpenList = std::list<Open>;
+
+  Server(ServerOptions options, std::unique_ptr<TlsContext> tls, Callbacks& callbacks, Pages& pages,
+         Admission* admission);
+
+  void take(Fd socket);
+  void serve(OpenList::iterator open);
+  void talk(Open& open);
+  void cut(bool busy_ones_too);
+
+  Hub hub_;
+  std::unique_ptr<TlsContext> tls_;  // null: plain
+  std::atomic<std::uint64_t> turned_away_ = 0;
+  mutable std::mutex mutex_;
+  OpenList open_;  // under mutex_
+  ThreadSet threads_;
+  std::unique_ptr<net::Acceptor> acceptor_;
+};
+
+}  // namespace pinion::cluster

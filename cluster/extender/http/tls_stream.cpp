@@ -1,0 +1,71 @@
+#include "cluster/extender/http/tls_stream.h"
+
+#include <openssl/err.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace pinion::cluster {
+namespace {
+
+int at_most_int(std::size_t size) {
+  return static_cast<int>(std::min<std::size_t>(size, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+TlsStream::TlsStream(int socket, const net::StreamLimits& limits, std::shared_ptr<SSL_CTX> context)
+    : DeadlineStream(socket, limits),
+      context_(std::move(context)),
+      session_(SSL_new(context_.get()), &SSL_free) {
+  if (!session_) return;
+  SSL_set_fd(session_.get(), socket);
+  SSL_set_accept_state(session_.get());
+}
+
+// Writing into a connection that is closed raises no SIGPIPE: httplib's Server has it ignored.
+//
+// Tells the other side that nothing was cut off; does not wait for its answer.
+TlsStream::~TlsStream() {
+  if (!session_ || !SSL_is_init_finished(session_.get())) return;
+  ERR_clear_error();
+  SSL_shutdown(session_.get());
+  ERR_clear_error();
+}
+
+bool TlsStream::client_is_known() const {
+  if (!session_) return false;
+  return SSL_get0_peer_certificate(session_.get()) != nullptr &&
+         SSL_get_verify_result(session_.get()) == X509_V_OK;
+}
+
+// The first of them shakes hands.
+TlsStream::Try TlsStream::receive(char* to, std::size_t size) {
+  if (!session_) return {};
+  ERR_clear_error();
+  return outcome(SSL_read(session_.get(), to, at_most_int(size)));
+}
+
+TlsStream::Try TlsStream::transmit(const char* from, std::size_t size) {
+  if (!session_) return {};
+  ERR_clear_error();
+  return outcome(SSL_write(session_.get(), from, at_most_int(size)));
+}
+
+TlsStream::Try TlsStream::outcome(int result) const {
+  if (result > 0) return {.bytes = result};
+  switch (SSL_get_error(session_.get(), result)) {
+    case SSL_ERROR_WANT_READ:
+      return {.again_after = POLLIN};
+    case SSL_ERROR_WANT_WRITE:
+      return {.again_after = POLLOUT};
+    case SSL_ERROR_ZERO_RETURN:
+      return {.bytes = 0};
+    default:
+      return {};
+  }
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,34 @@
+// A connection with TLS; deadlines are those of the stream below it, the handshake's included.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <memory>
+
+#include "base/net/deadline_stream.h"
+
+namespace pinion::cluster {
+
+class TlsStream : public net::DeadlineStream {
+ public:
+  // `socket` does not block, and stays the caller's.
+  TlsStream(int socket, const net::StreamLimits& limits, std::shared_ptr<SSL_CTX> context);
+  ~TlsStream() override;
+  TlsStream(const TlsStream&) = delete;
+  TlsStream& operator=(const TlsStream&) = delete;
+
+  // Whether the client has shown a certificate, which the handshake has then checked.
+  [[nodiscard]] bool client_is_known() const;
+
+ protected:
+  Try receive(char* to, std::size_t size) override;
+  Try transmit(const char* from, std::size_t size) override;
+
+ private:
+  [[nodiscard]] Try outcome(int result) const;
+
+  std::shared_ptr<SSL_CTX> context_;
+  std::unique_ptr<SSL, decltype(&SSL_free)> session_;
+};
+
+}  // namespace pinion::cluster

@@ -1,0 +1,135 @@
+#include "cluster/extender/jobs/decision.h"
+
+#include <algorithm>
+
+#include "cluster/core/auto_granularity.h"
+#include "cluster/extender/desk/demand.h"
+#include "cluster/extender/jobs/annotations.h"
+#include "topology/words.h"
+
+namespace pinion::cluster::jobs {
+namespace {
+
+tl::unexpected<Error> contradiction(const std::string& text) {
+  return failure(Errc::kInvalid, text);
+}
+
+Result<topology::Smt> smt_of(const JobWish& wish, const Options& options) {
+  const auto stated = wish.for_workers.find(kSmt);
+  if (stated == wish.for_workers.end()) return options.defaults.smt;
+  const auto smt = topology::value_of(stated->second, topology::kSmtWords);
+  if (smt) return *smt;
+  return contradiction("annotation " + std::string(kSmt) +
+                       ": unknown value, use one of: " + topology::list_of(topology::kSmtWords));
+}
+
+Policy policy_for(const JobObject& object, const JobWish& wish, const Options& options) {
+  return wish.policy.value_or(object.workers ? Policy::kNone : options.policy);
+}
+
+Result<Job> job_of(const JobObject& object, const JobWish& wish, const Options& options) {
+  const auto smt = smt_of(wish, options);
+  if (!smt) return failure(smt.error());
+  Job job;
+  job.tasks = wish.tasks;
+  job.cpus_per_task = wish.cpus_per_task;
+  job.memory_per_task = wish.memory_per_task.value_or(0);
+  job.profile = wish.profile;
+  job.workers = object.workers.value_or(1);
+  job.smt = *smt;
+  if (job.workers > job.tasks) {
+    return contradiction(object.workers_field + ": " + std::to_string(job.workers) +
+                         " workers for " + std::to_string(job.tasks) + " tasks");
+  }
+  return job;
+}
+
+// What is stated against what was chosen.
+Status agree(const JobObject& object, const JobWish& wish, const Decision& decision) {
+  const Granularity& chosen = decision.granularity;
+  const std::string policy = "policy " + std::string(to_string(decision.policy));
+  if (object.workers && *object.workers != chosen.workers) {
+    return contradiction(object.workers_field + ": " + std::to_string(*object.workers) +
+                         " workers are stated, and " + policy + " chose " + to_string(chosen) +
+                         ". Leave the number out, or set " + kPolicy + " to none");
+  }
+  if (wish.groups > 0 && wish.groups != chosen.groups) {
+    return contradiction("annotation " + std::string(kTaskGroups) + ": " +
+                         std::to_string(wish.groups) + " groups are stated, and " + policy +
+                         " chose " + to_string(chosen) + ". Leave the annotation out, or set " +
+                         kPolicy + " to none");
+  }
+  const int slots = decision.largest().tasks;
+  if (object.slots && *object.slots != slots) {
+    return contradiction("spec.slotsPerWorker: " + std::to_string(*object.slots) +
+                         " is stated, and a worker has " + std::to_string(slots) +
+                         " of the job's tasks. Leave it out");
+  }
+  if (chosen.workers > kMaxGang) {
+    return contradiction(std::to_string(chosen.workers) + " workers: at most " +
+                         std::to_string(kMaxGang) + " start together");
+  }
+  return {};
+}
+
+Result<Granularity> granularity_of(const Job& job, const JobWish& wish, Policy policy,
+                                   const Choose& choose) {
+  if (policy != Policy::kNone && job.profile != Profile::kNone) {
+    return choose(job, policy, wish.nodes);
+  }
+  Job with_groups = job;
+  with_groups.groups = wish.groups;
+  // Without a profile no policy looks at the fleet.
+  return choose_granularity(with_groups, policy == Policy::kAuto ? Policy::kScale : policy, 1);
+}
+
+int not_stale(const Fleet& fleet) {
+  int nodes = 0;
+  for (const auto& [name, index] : fleet.by_name()) nodes += fleet.node(index).stale ? 0 : 1;
+  return nodes;
+}
+
+}  // namespace
+
+Choose choose_by(LookAtFleet look) {
+  return [look = std::move(look)](const Job& job, Policy policy, int nodes) -> Result<Granularity> {
+    const bool by_holes = policy == Policy::kAuto;
+    std::vector<FreeNode> holes;
+    int there = 0;
+    look([&](const Fleet& fleet) {
+      if (by_holes) holes = free_nodes(fleet);
+      there = by_holes ? static_cast<int>(holes.size()) : not_stale(fleet);
+    });
+    if (there == 0) {
+      return failure(Errc::kUnavailable,
+                     "no node is known yet, so policy " + std::string(to_string(policy)) +
+                         " cannot choose: try again later, or state the number of workers");
+    }
+    const int used = nodes > 0 ? std::min(nodes, there) : there;
+    return by_holes ? choose_by_fleet(job, used, holes, kMaxGang)
+                    : choose_granularity(job, policy, used);
+  };
+}
+
+Result<Decision> decide(const JobObject& object, const JobWish& wish, const Options& options,
+                        const Choose& choose) {
+  Decision decision;
+  decision.policy = policy_for(object, wish, options);
+  if (object.kind == JobKind::kPod && decision.policy != Policy::kNone) {
+    return contradiction("annotation " + std::string(kPolicy) +
+                         ": a Pod is one worker, so only none makes sense");
+  }
+  auto job = job_of(object, wish, options);
+  if (!job) return failure(std::move(job.error()));
+  decision.job = *job;
+  auto chosen = granularity_of(*job, wish, decision.policy, choose);
+  if (!chosen) return failure(std::move(chosen.error()));
+  decision.granularity = std::move(*chosen);
+  auto workers = split(*job, decision.granularity.workers);
+  if (!workers) return failure(std::move(workers.error()));
+  decision.workers = std::move(*workers);
+  if (Status good = agree(object, wish, decision); !good) return failure(std::move(good.error()));
+  return decision;
+}
+
+}  // namespace pinion::cluster::jobs

@@ -1,0 +1,51 @@
+// How a job is cut: what its user has stated, what a policy chooses, and whether the two agree.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "agent/engine/policy.h"
+#include "cluster/core/fleet.h"
+#include "cluster/core/granularity.h"
+#include "cluster/core/split.h"
+#include "cluster/extender/jobs/job_object.h"
+
+namespace pinion::cluster::jobs {
+
+struct Options {
+  std::string scheduler;          // of our pods; empty: theirs is left as it is
+  Policy policy = Policy::kNone;  // of jobs that state neither a policy nor a number of workers
+  engine::Defaults defaults;      // of the nodes' agents
+};
+
+// Asks a policy; `nodes` is how many nodes the job may use at most, 0: all. Errors: kInvalid as
+// choose_granularity(), kUnavailable when no node is known yet.
+using Choose = std::function<Result<Granularity>(const Job& job, Policy policy, int nodes)>;
+
+// Lets somebody see the fleet, in the call and not afterwards; the fleet may change between two.
+using LookAtFleet = std::function<void(const std::function<void(const Fleet&)>& see)>;
+
+// By the fleet as it is when asked. It looks only as long as it takes to copy what it needs.
+[[nodiscard]] Choose choose_by(LookAtFleet look);
+
+struct Decision {
+  Job job;
+  Policy policy = Policy::kNone;
+  Granularity granularity;
+  std::vector<Worker> workers;  // the first is the largest, and what the template asks for
+
+  [[nodiscard]] const Worker& largest() const { return workers.front(); }
+  [[nodiscard]] bool even() const { return workers.front() == workers.back(); }
+};
+
+// Errors: kInvalid where what is stated contradicts itself, or what the policy chose; as `choose`.
+Result<Decision> decide(const JobObject& object, const JobWish& wish, const Options& options,
+                        const Choose& choose);
+
+// The task group of the worker at `index` of `workers` equal ones in so many groups.
+[[nodiscard]] constexpr int group_of(int index, int groups) {
+  return index % groups;
+}
+
+}  // namespace pinion::cluster::jobs

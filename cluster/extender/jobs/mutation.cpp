@@ -1,0 +1,218 @@
+#include "cluster/extender/jobs/mutation.h"
+
+#include "cluster/extender/jobs/annotations.h"
+#include "cluster/extender/jobs/child_pod.h"
+#include "cluster/extender/jobs/entitlement.h"
+#include "cluster/extender/jobs/hostfile.h"
+#include "cluster/extender/jobs/rows.h"
+#include "cluster/extender/jobs/template_editor.h"
+#include "cluster/extender/kube/json_read.h"
+#include "topology/words.h"
+
+namespace pinion::cluster::jobs {
+namespace {
+
+using kube::json_text;
+using nlohmann::json;
+
+Mutation untouched(std::string why) {
+  Mutation mutation;
+  mutation.text = std::move(why);
+  return mutation;
+}
+
+Mutation refused(const Error& error) {
+  Mutation mutation;
+  mutation.kind = Mutation::Kind::kRefused;
+  mutation.text = error.text;
+  return mutation;
+}
+
+Mutation changed(const json& before, const json& after) {
+  Mutation mutation;
+  mutation.patch = json::diff(before, after);
+  if (mutation.patch.empty()) return untouched("it is already as it should be");
+  mutation.kind = Mutation::Kind::kChanged;
+  return mutation;
+}
+
+// Cuts one job.
+class Cutter {
+ public:
+  Cutter(const json& object, const Options& options) : after_(object), options_(options) {}
+
+  Status cut(Cut& cut);
+
+  [[nodiscard]] const json& after() const { return after_; }
+  std::vector<std::string> take_warnings() { return std::move(warnings_); }
+
+ private:
+  Status edit(const Cut& cut, const PodTemplate& one);
+  void mark_worker(const Cut& cut, TemplateEditor& editor);
+  void give_hostfile(const Cut& cut, TemplateEditor& editor);
+  void set_scheduler(const PodTemplate& one, TemplateEditor& editor);
+  void mark_job(const Cut& cut);
+
+  json after_;
+  const Options& options_;
+  std::vector<std::string> warnings_;
+};
+
+std::string job_name(const Cut& cut) {
+  return cut.wish.job.empty() ? cut.job.name : cut.wish.job;
+}
+
+// By what a second pass tells that nothing is left to do.
+std::string decided_text(const JobWish& wish, const std::string& what) {
+  return words_of(wish) + ": " + what;
+}
+
+std::string short_text(const Granularity& granularity) {
+  Granularity without_tried = granularity;
+  without_tried.tried.clear();
+  return to_string(without_tried);
+}
+
+void Cutter::mark_worker(const Cut& cut, TemplateEditor& editor) {
+  const Decision& decision = cut.decision;
+  const Worker& worker = decision.largest();
+  std::optional<Bytes> memory;
+  if (cut.wish.memory_per_task) memory = worker.memory;
+  editor.set_resources(worker.cpus, memory);
+  for (const auto& [name, value] : cut.wish.for_workers) editor.suggest(name, value);
+  const std::string_view profile = topology::word_of(cut.wish.profile, topology::kProfileWords);
+  if (!profile.empty()) editor.mark(kProfile, std::string(profile));
+  // A Pod by itself is not told how many others there are.
+  if (cut.job.kind == JobKind::kPod) return;
+  editor.mark(kGangSize, std::to_string(decision.granularity.workers));
+  editor.mark(kTaskGroups, std::to_string(decision.granularity.groups));
+  if (!decision.granularity.tried.empty()) {
+    editor.suggest(kAlign, std::string(topology::to_string(decision.granularity.align)));
+  }
+}
+
+void Cutter::give_hostfile(const Cut& cut, TemplateEditor& editor) {
+  editor.mark(kHostfile, cut.hostfile);
+  editor.mark(kOwner, owner_text(after_, cut.job));
+  editor.mount_hostfile(cut.hostfile);
+  // An MPIJob's operator would put its own behind these.
+  if (cut.job.kind == JobKind::kMpiJob) return;
+  const std::string folder = std::string(kHostfileFolder) + "/";
+  editor.suggest_env("PINION_HOSTFILE", folder + kHostfileKey);
+  editor.suggest_env("OMPI_MCA_orte_default_hostfile", folder + kHostfileKey);  // Open MPI 4
+  editor.suggest_env("PRTE_MCA_prte_default_hostfile", folder + kHostfileKey);  // Open MPI 5
+  editor.suggest_env("HYDRA_HOST_FILE", folder + kMachinefileKey);              // MPICH, Intel
+}
+
+void Cutter::set_scheduler(const PodTemplate& one, TemplateEditor& editor) {
+  if (options_.scheduler.empty() || editor.set_scheduler(options_.scheduler)) return;
+  warnings_.push_back("the pods with role " + one.role +
+                      " keep the scheduler that is stated and not " + options_.scheduler +
+                      ", so nobody plans their cores");
+}
+
+Status Cutter::edit(const Cut& cut, const PodTemplate& one) {
+  TemplateEditor editor(after_[one.at], one.at);
+  const std::string job = job_name(cut);
+  if (!job.empty()) editor.mark(kJob, job);
+  editor.mark(kRole, one.role);
+  if (one.member) mark_worker(cut, editor);
+  if (one.starts && !cut.hostfile.empty()) give_hostfile(cut, editor);
+  set_scheduler(one, editor);
+  if (editor.error()) return failure(*editor.error());
+  if (!one.member) return {};
+  const std::string why = why_not_entitled(after_[one.at], options_.defaults);
+  if (why.empty()) return {};
+  return wrong_field(one.at, "its pods would get no cores of their own: " + why);
+}
+
+void Cutter::mark_job(const Cut& cut) {
+  json& annotations = after_["metadata"]["annotations"];
+  annotations[kDecided] = decided_text(cut.wish, short_text(cut.decision.granularity));
+  if (!cut.hostfile.empty()) annotations[kHostfile] = cut.hostfile;
+}
+
+Status Cutter::cut(Cut& cut) {
+  const Decision& decision = cut.decision;
+  if (Status good =
+          write_workers(after_, cut.job, decision.granularity.workers, decision.largest().tasks);
+      !good) {
+    return good;
+  }
+  if (needs_hostfile(after_, cut.job, cut.wish, decision)) cut.hostfile = hostfile_name(cut.job);
+  for (const PodTemplate& one : cut.job.templates) {
+    if (Status good = edit(cut, one); !good) return good;
+  }
+  mark_job(cut);
+  cut.rows = rows_of(cut, options_);
+  return {};
+}
+
+// An earlier pass has cut it: the same webhook again, or a copy of a job that ran.
+Mutation cut_before(const JobWish& wish, const std::string& decided) {
+  if (decided.starts_with(decided_text(wish, ""))) return untouched("it is cut already");
+  return refused({.code = Errc::kInvalid,
+                  .text = std::string("annotation ") + kDecided + ": was made for '" + decided +
+                          "', and the job asks for '" + words_of(wish) +
+                          "'. Create the job from its source, without what was filled in"});
+}
+
+Mutation cut_job(const json& object, const std::string& name_space, const Options& options,
+                 const Choose& choose) {
+  auto wish = read_wish(object);
+  if (!wish) return refused(wish.error());
+  if (!*wish) return untouched("it has no annotation pinion.dev/tasks");
+  const std::string decided = json_text(object, "metadata", "annotations", kDecided);
+  if (!decided.empty()) return cut_before(**wish, decided);
+  auto job = read_job(object, name_space, **wish);
+  if (!job) return refused(job.error());
+  auto decision = decide(*job, **wish, options, choose);
+  if (!decision) return refused(decision.error());
+  Cut cut{.job = std::move(*job),
+          .wish = std::move(**wish),
+          .decision = std::move(*decision),
+          .hostfile = {},
+          .rows = {}};
+  Cutter cutter(object, options);
+  if (Status good = cutter.cut(cut); !good) return refused(good.error());
+  Mutation mutation = changed(object, cutter.after());
+  mutation.warnings = cutter.take_warnings();
+  mutation.cut = std::move(cut);
+  return mutation;
+}
+
+Mutation mutate_child(const json& object, JobKind kind) {
+  if (kind != JobKind::kPod) return untouched("another job's controller has made it");
+  json after = object;
+  edit_child_pod(after);
+  return changed(object, after);
+}
+
+// One that says what it belongs to, and not how many tasks it has.
+Mutation direct_pod(const json& object, const Options& options) {
+  if (options.scheduler.empty() || json_text(object, "metadata", "annotations", kJob).empty()) {
+    return untouched("it has no annotation pinion.dev/tasks");
+  }
+  json after = object;
+  TemplateEditor editor(after, Pointer());
+  editor.set_scheduler(options.scheduler);
+  if (editor.error()) return refused(*editor.error());
+  return changed(object, after);
+}
+
+}  // namespace
+
+Mutation mutate(const json& object, const std::string& name_space, const Options& options,
+                const Choose& choose) {
+  const auto kind = kind_of(object);
+  if (!kind) return untouched("it is no kind of job that is known here");
+  if (is_child(object)) return mutate_child(object, *kind);
+  Mutation mutation = cut_job(object, name_space, options, choose);
+  const bool without_tasks = kube::json_at(object, "metadata", "annotations", kTasks).is_null();
+  if (mutation.kind == Mutation::Kind::kUntouched && *kind == JobKind::kPod && without_tasks) {
+    return direct_pod(object, options);
+  }
+  return mutation;
+}
+
+}  // namespace pinion::cluster::jobs

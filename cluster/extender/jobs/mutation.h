@@ -1,0 +1,51 @@
+// What becomes of a job when it is created: how it is cut, and the patch that says so to its
+// controller. Pure: nothing is remembered, so a dry run is the same as a real one.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/extender/jobs/decision.h"
+
+namespace pinion::cluster::jobs {
+
+// A line of the table of what was decided.
+struct Row {
+  std::string what;
+  std::string value;
+  std::string why;
+
+  bool operator==(const Row&) const = default;
+};
+
+// Of a job that was cut now.
+struct Cut {
+  JobObject job;
+  JobWish wish;
+  Decision decision;
+  std::string hostfile;  // the ConfigMap's name; empty: none is made
+  std::vector<Row> rows;
+};
+
+struct Mutation {
+  enum class Kind {
+    kUntouched,  // `text` says why
+    kChanged,
+    kRefused,  // `text` is for the user
+  };
+  Kind kind = Kind::kUntouched;
+  std::string text;
+  nlohmann::json patch = nlohmann::json::array();  // RFC 6902; not empty with kChanged alone
+  std::vector<std::string> warnings;               // for the user, one sentence each
+  std::optional<Cut> cut;                          // with kChanged, for a job
+};
+
+// An object that is being created. Jobs of the kinds of job_object.h with pinion.dev/tasks are cut;
+// the pods of their controllers are told their task group, and an MPIJob's launcher its hostfile;
+// everything else is left alone. `name_space`: as the request says.
+[[nodiscard]] Mutation mutate(const nlohmann::json& object, const std::string& name_space,
+                              const Options& options, const Choose& choose);
+
+}  // namespace pinion::cluster::jobs

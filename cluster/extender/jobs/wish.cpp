@@ -1,0 +1,159 @@
+#include "cluster/extender/jobs/wish.h"
+
+#include <array>
+#include <charconv>
+
+#include "cluster/extender/jobs/annotations.h"
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/wire/quantity.h"
+#include "topology/words.h"
+
+namespace pinion::cluster::jobs {
+namespace {
+
+using kube::json_at;
+using nlohmann::json;
+
+constexpr std::size_t kMaxValueShown = 64;
+constexpr int kMaxNodes = 1'000'000;
+
+// Those that mean nothing without a number of tasks.
+constexpr std::array kOnlyWithTasks{kCpusPerTask, kMemoryPerTask, kPolicy, kNodes, kWorkerRole};
+// What the agent reads, beside the job, its groups and its profile.
+constexpr std::array kForWorkers{kAlign,
+                                 kSmt,
+                                 "pinion.dev/strength",
+                                 "pinion.dev/memory",
+                                 "pinion.dev/isolation",
+                                 "pinion.dev/near-device"};
+
+tl::unexpected<Error> wrong(const std::string& name, const std::string& value,
+                            const std::string& expected) {
+  return failure(Errc::kInvalid, "annotation " + name + ": '" + value.substr(0, kMaxValueShown) +
+                                     "' is not " + expected);
+}
+
+// Reads the annotations one by one; the first error is kept.
+class Annotations {
+ public:
+  explicit Annotations(const json& object) : all_(json_at(object, "metadata", "annotations")) {}
+
+  [[nodiscard]] bool has(const char* name) const { return all_.is_object() && all_.contains(name); }
+
+  std::string text(const char* name) {
+    if (!has(name)) return {};
+    const json& value = all_.at(name);
+    if (value.is_string()) return value.get<std::string>();
+    fail(wrong(name, value.dump(-1, ' ', true, json::error_handler_t::replace), "a text").value());
+    return {};
+  }
+
+  int number(const char* name, int otherwise, int most) {
+    if (!has(name)) return otherwise;
+    const std::string digits = text(name);
+    int value = 0;
+    const char* end = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), end, value);
+    if (read.ec == std::errc() && read.ptr == end && value >= 1 && value <= most) return value;
+    fail(wrong(name, digits, "a whole number from 1 to " + std::to_string(most)).value());
+    return otherwise;
+  }
+
+  std::optional<Bytes> bytes(const char* name) {
+    if (!has(name)) return std::nullopt;
+    const std::string value = text(name);
+    const auto amount = wire::whole_quantity(value);
+    if (amount && *amount > 0) return static_cast<Bytes>(*amount);
+    fail(wrong(name, value, "an amount of memory as in 512Mi or 4Gi").value());
+    return std::nullopt;
+  }
+
+  // The value of a word; `find` knows them, `words` lists them.
+  template <class T, class Find>
+  std::optional<T> word(const char* name, const Find& find, const std::string& words) {
+    if (!has(name)) return std::nullopt;
+    const std::string value = text(name);
+    const std::optional<T> known = find(value);
+    if (!known) fail(wrong(name, value, "one of: " + words).value());
+    return known;
+  }
+
+  void fail(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  const json& all_;
+  std::optional<Error> error_;
+};
+
+void read_choices(Annotations& annotations, JobWish& wish) {
+  wish.profile = annotations
+                     .word<Profile>(
+                         kProfile,
+                         [](const std::string& word) {
+                           return topology::value_of(word, topology::kProfileWords);
+                         },
+                         topology::list_of(topology::kProfileWords))
+                     .value_or(Profile::kNone);
+  wish.policy = annotations.word<Policy>(
+      kPolicy, [](const std::string& word) { return policy_of(word); },
+      "none, scale, granularity, auto");
+  for (const char* name : kForWorkers) {
+    if (annotations.has(name)) wish.for_workers[name] = annotations.text(name);
+  }
+}
+
+}  // namespace
+
+Result<std::optional<JobWish>> read_wish(const json& object) {
+  Annotations annotations(object);
+  if (!annotations.has(kTasks)) {
+    for (const char* name : kOnlyWithTasks) {
+      if (!annotations.has(name)) continue;
+      return failure(Errc::kInvalid, "annotation " + std::string(name) + " needs " + kTasks +
+                                         ": state how many tasks the job has");
+    }
+    return std::optional<JobWish>();
+  }
+  JobWish wish;
+  wish.tasks = annotations.number(kTasks, 1, kMaxTasks);
+  wish.cpus_per_task = annotations.number(kCpusPerTask, 1, topology::CpuSet::kCapacity);
+  wish.memory_per_task = annotations.bytes(kMemoryPerTask);
+  wish.nodes = annotations.number(kNodes, 0, kMaxNodes);
+  wish.groups = annotations.number(kTaskGroups, 0, kMaxTasks);
+  wish.job = annotations.text(kJob);
+  wish.worker_role = annotations.text(kWorkerRole);
+  wish.hostfile = annotations.text(kHostfile) != "none";
+  read_choices(annotations, wish);
+  if (annotations.error()) return failure(*annotations.error());
+  return std::optional(std::move(wish));
+}
+
+std::string words_of(const JobWish& wish) {
+  std::string text = counted(wish.tasks, "task") + " x " + counted(wish.cpus_per_task, "CPU");
+  if (wish.memory_per_task) text += ", " + quantity_text(*wish.memory_per_task) + " each";
+  const std::string_view profile = topology::word_of(wish.profile, topology::kProfileWords);
+  if (!profile.empty()) text += ", profile " + std::string(profile);
+  if (wish.policy) text += ", policy " + std::string(to_string(*wish.policy));
+  if (wish.nodes > 0) text += ", at most " + counted(wish.nodes, "node");
+  if (wish.groups > 0) text += ", " + counted(wish.groups, "group");
+  return text;
+}
+
+std::string counted(int count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string quantity_text(Bytes bytes) {
+  constexpr std::array<const char*, 7> suffixes{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  std::size_t power = 0;
+  while (bytes > 0 && bytes % 1024 == 0 && power + 1 < suffixes.size()) {
+    bytes /= 1024;
+    ++power;
+  }
+  return std::to_string(bytes) + suffixes[power];
+}
+
+}  // namespace pinion::cluster::jobs

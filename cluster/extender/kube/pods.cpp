@@ -1,0 +1,117 @@
+#include "cluster/extender/kube/pods.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/micro_time.h"
+#include "cluster/extender/kube/path.h"
+
+namespace pinion::kube {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLongestNote = 1024;
+
+// With the uid as a precondition: the server refuses a patch that would change it (with 422, see
+// patch_pod()).
+json metadata_of(const PodRef& pod) {
+  json metadata = json::object();
+  if (!pod.uid.empty()) metadata["uid"] = pod.uid;
+  return metadata;
+}
+
+Status patch_pod(Api& api, const PodRef& pod, const char* subresource, const json& patch,
+                 const Call& how) {
+  const auto done =
+      api.patch(pod_path(pod.name_space, pod.name, subresource), PatchKind::kMerge, patch, how);
+  if (done) return {};
+  if (done.error().code != Errc::kInvalid || pod.uid.empty()) return failure(done.error());
+  // Is it the uid that is wrong, or the patch?
+  const auto now = api.get(pod_path(pod.name_space, pod.name), how);
+  if (!now || json_text(*now, "metadata", "uid") == pod.uid) return failure(done.error());
+  return failure(Errc::kConflict, "another pod has this name by now: " + done.error().text);
+}
+
+// A binding was refused: is the pod bound?
+Result<Bound> look(Api& api, const PodRef& pod, const Error& refusal, const Call& how) {
+  const auto now = api.get(pod_path(pod.name_space, pod.name), how);
+  if (!now) return failure(now.error());
+  if (!pod.uid.empty() && json_text(*now, "metadata", "uid") != pod.uid) {
+    return failure(Error(refusal).within("another pod has this name by now"));
+  }
+  std::string node = json_text(*now, "spec", "nodeName");
+  if (node.empty()) return failure(refusal);
+  return Bound{.node = std::move(node), .already = true};
+}
+
+// At most `most` bytes, not in the middle of a character of UTF-8.
+std::string cut(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; };
+  while (most > 0 && continues(text[most])) --most;
+  text.resize(most);
+  return text;
+}
+
+}  // namespace
+
+Result<Bound> bind_pod(Api& api, const PodRef& pod, const std::string& node,
+                       const std::map<std::string, std::string>& annotations, const Call& how) {
+  json metadata = metadata_of(pod);
+  metadata["name"] = pod.name;
+  metadata["namespace"] = pod.name_space;
+  if (!annotations.empty()) metadata["annotations"] = annotations;
+  const json binding = {{"apiVersion", "v1"},
+                        {"kind", "Binding"},
+                        {"metadata", std::move(metadata)},
+                        {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
+  const auto done = api.create(pod_path(pod.name_space, pod.name, "binding"), binding, how);
+  if (done) return Bound{.node = node, .already = false};
+  if (done.error().code == Errc::kConflict) return look(api, pod, done.error(), how);
+  return failure(done.error());
+}
+
+Status annotate_pod(Api& api, const PodRef& pod,
+                    const std::map<std::string, std::optional<std::string>>& annotations,
+                    const Call& how) {
+  json metadata = metadata_of(pod);
+  json& values = metadata["annotations"] = json::object();
+  for (const auto& [name, value] : annotations) values[name] = value ? json(*value) : json();
+  return patch_pod(api, pod, "", {{"metadata", std::move(metadata)}}, how);
+}
+
+Status nominate_pod(Api& api, const PodRef& pod, const std::string& node, const Call& how) {
+  const json name = node.empty() ? json() : json(node);
+  return patch_pod(api, pod, "status",
+                   {{"metadata", metadata_of(pod)}, {"status", {{"nominatedNodeName", name}}}},
+                   how);
+}
+
+Status report_on_pod(Api& api, const Reporter& reporter, const PodRef& pod, const PodEvent& event,
+                     const Call& how) {
+  const json object = {
+      {"apiVersion", "events.k8s.io/v1"},
+      {"kind", "Event"},
+      {"metadata", {{"generateName", pod.name + "-"}, {"namespace", pod.name_space}}},
+      {"eventTime", micro_time(std::chrono::system_clock::now())},
+      {"reportingController", reporter.controller},
+      {"reportingInstance", reporter.instance},
+      {"type", event.warning ? "Warning" : "Normal"},
+      {"reason", event.reason},
+      {"action", event.action},
+      {"note", cut(event.note, kLongestNote)},
+      {"regarding",
+       {{"apiVersion", "v1"},
+        {"kind", "Pod"},
+        {"namespace", pod.name_space},
+        {"name", pod.name},
+        {"uid", pod.uid}}}};
+  const std::string path =
+      "/apis/events.k8s.io/v1/namespaces/" + percent_encoded(pod.name_space) + "/events";
+  const auto done = api.create(path, object, how);
+  if (!done) return failure(done.error());
+  return {};
+}
+
+}  // namespace pinion::kube

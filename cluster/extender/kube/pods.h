@@ -1,0 +1,58 @@
+// What is done to pods: bound to a node, annotated, nominated, told about in events.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "cluster/extender/kube/api.h"
+
+namespace pinion::kube {
+
+// One pod, not another one of the same name: with a uid every call says kConflict when the name
+// belongs to a younger pod by now.
+struct PodRef {
+  std::string name_space;
+  std::string name;
+  std::string uid;  // may be empty, except for events
+};
+
+struct Bound {
+  std::string node;      // where the pod is bound now
+  bool already = false;  // it was before this call, perhaps to another node than asked for
+};
+
+// The pod gets the annotations with the binding, in one step. Errors: as api.h; kConflict when the
+// name is another pod's, or the pod is not bound and refused all the same (it is being deleted).
+// kUnavailable: unknown; asking again tells.
+Result<Bound> bind_pod(Api& api, const PodRef& pod, const std::string& node,
+                       const std::map<std::string, std::string>& annotations = {},
+                       const Call& how = {});
+
+// Sets annotations, and removes those without a value. Others stay. Errors: as api.h.
+Status annotate_pod(Api& api, const PodRef& pod,
+                    const std::map<std::string, std::optional<std::string>>& annotations,
+                    const Call& how = {});
+
+// status.nominatedNodeName: where it will go when there is room; an empty name takes it back.
+// Errors: as api.h.
+Status nominate_pod(Api& api, const PodRef& pod, const std::string& node, const Call& how = {});
+
+struct PodEvent {
+  bool warning = false;  // else Normal
+  std::string reason;    // CamelCase, up to 128 characters: "GangRefused"
+  std::string action;    // what was done or tried: "Planning", up to 128
+  std::string note;      // for people, cut to 1024 bytes
+};
+
+struct Reporter {
+  std::string controller = "pinion.dev/extender";
+  std::string instance;  // which of its replicas: the pod's name
+};
+
+// An event of events.k8s.io/v1 about the pod, seen now. Errors: as api.h.
+Status report_on_pod(Api& api, const Reporter& reporter, const PodRef& pod, const PodEvent& event,
+                     const Call& how = {});
+
+}  // namespace pinion::kube

@@ -1,0 +1,13 @@
+// From the pod on the wire to what the desk decides on.
+#pragma once
+
+#include "cluster/extender/desk/pod.h"
+#include "cluster/extender/wire/pod.h"
+
+namespace pinion::cluster {
+
+// Containers that run side by side get cores: main containers and sidecars. An init container runs
+// before them, and gives its cores back to its pod.
+[[nodiscard]] Pod pod_of(const wire::PodSpecView& view);
+
+}  // namespace pinion::cluster

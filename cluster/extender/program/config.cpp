@@ -1,0 +1,89 @@
+#include "cluster/extender/program/config.h"
+
+#include "agent/config.h"
+#include "agent/config_file.h"
+#include "base/whole_file.h"
+
+namespace pinion::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+
+}  // namespace
+
+std::vector<settings::Setting> settings_of(Config& config) {
+  using settings::duration;
+  using settings::text;
+  std::vector<settings::Setting> all{
+      text("listen",
+           "ADDR:PORT for kube-scheduler, probes and metrics; port 0 picks one "
+           "[127.0.0.1:10270]",
+           config.listen),
+      text("pathPrefix", "Before /filter and the others, as in the scheduler's urlPrefix [none]",
+           config.path_prefix),
+      text("tlsCert",
+           "PEM file of the server's certificate, read again when it changes [plain HTTP]",
+           config.tls_cert),
+      text("tlsKey", "PEM file of its key", config.tls_key),
+      text("tlsClientCA", "PEM file: callers need a certificate signed by it [anybody may call]",
+           config.tls_client_ca),
+      text("kubeconfig", "File that says how the API server is reached [the pod's service account]",
+           config.kubeconfig),
+      text("kubeContext", "Context of the kubeconfig [its current one]", config.kube_context),
+      text("agents", "YAML file with a fixed list of agents, see docs/kubernetes.md [their pods]",
+           config.agents),
+      text("agentSelector", "Labels of the agents' pods [app.kubernetes.io/name=pinion-agent]",
+           config.agent_selector),
+      settings::number("agentPort", "Port of the gRPC interface of agents found so [9465]",
+                       config.agent_port, 1, 65535),
+      text("agentCert", "PEM file of our certificate for the agents", config.agent_cert),
+      text("agentKey", "PEM file of its key", config.agent_key),
+      text("agentCA", "PEM file: the agents' certificates are signed by it", config.agent_ca),
+      text("agentServerName", "Name in the agents' certificates [their address]",
+           config.agent_server_name),
+      text("agentConfig", "The agents' own configuration file, which says how they place [none]",
+           config.agent_config),
+      duration("agentSilence", "A node whose agent is silent for so long gets no pods [30s]",
+               config.agent_silence, 10s, 1h),
+      duration("holdTime",
+               "How long a bind waits for its gang; below the scheduler's httpTimeout [20s]",
+               config.hold_time, 1s, 10min),
+      duration("keepTime", "How long a gang's places are kept without a question about it [60s]",
+               config.keep_time, 2s, 1h),
+      duration("confirmTime", "How long a binding counts before the API server tells of it [60s]",
+               config.confirm_time, 5s, 1h),
+      settings::yes_no("leaderElect", "false: this is the only replica [true]",
+                       config.leader_elect),
+      text("leaseName", "Of the lease by which replicas choose a leader [pinion-extender]",
+           config.lease_name),
+      text("leaseNamespace", "Where the lease is [the namespace of the kubeconfig or of the pod]",
+           config.lease_namespace),
+      text("readyFile", "File made once questions are answered; holds the address [none]",
+           config.ready_file)};
+  all.push_back(settings::word("policy",
+                               "How jobs are cut that state neither a policy nor a number of "
+                               "workers: none | scale | granularity | auto [none]",
+                               config.policy, {"none", "scale", "granularity", "auto"}));
+  all.push_back(text("schedulerName",
+                     "Scheduler that the webhook gives to the pods of jobs [left as it is]",
+                     config.scheduler_name));
+  all.push_back(settings::word("logLevel", "trace | debug | info | warn | error [info]",
+                               config.log_level,
+                               {agent::kLogLevels.begin(), agent::kLogLevels.end()}));
+  all.push_back(
+      settings::word("logFormat", "text | json [text]", config.log_format, {"text", "json"}));
+  return all;
+}
+
+Result<engine::Defaults> agent_defaults(const Config& config) {
+  agent::Config agents;
+  if (config.agent_config.empty()) return agents.defaults;
+  const auto text = read_file(config.agent_config, 1);
+  if (!text) return failure(text.error());
+  if (Status done = agent::apply_yaml(*text, agents); !done) {
+    return failure(done.error().within(config.agent_config));
+  }
+  return agents.defaults;
+}
+
+}  // namespace pinion::cluster

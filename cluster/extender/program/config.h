@@ -1,0 +1,50 @@
+// What an operator can set of pinion-extender.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "agent/engine/policy.h"
+#include "base/settings/settings.h"
+
+namespace pinion::cluster {
+
+struct Config {
+  std::string listen = "127.0.0.1:10270";
+  std::string path_prefix;  // before /filter and the others
+  std::string tls_cert;     // PEM files; none: plain HTTP
+  std::string tls_key;
+  std::string tls_client_ca;  // set: callers need a certificate signed by it
+  std::string kubeconfig;     // empty: the pod's service account
+  std::string kube_context;
+  std::string agents;  // file of a fixed list; empty: the agents' pods are looked for
+  std::string agent_selector = "app.kubernetes.io/name=pinion-agent";
+  int agent_port = 9465;   // of the agents' gRPC, where they are looked for
+  std::string agent_cert;  // PEM files for it
+  std::string agent_key;
+  std::string agent_ca;
+  std::string agent_server_name;  // in the agents' certificates; empty: the address
+  std::string agent_config;       // the agents' own configuration file: how they place
+  std::chrono::milliseconds agent_silence{30'000};
+  std::chrono::milliseconds hold_time{20'000};     // DeskLimits
+  std::chrono::milliseconds keep_time{60'000};     // the same
+  std::chrono::milliseconds confirm_time{60'000};  // the same
+  std::string scheduler_name;   // of the pods of jobs that are cut; empty: theirs is left
+  std::string policy = "none";  // of jobs that state neither a policy nor a number of workers
+  bool leader_elect = true;
+  std::string lease_name = "pinion-extender";
+  std::string lease_namespace;  // empty: the kubeconfig's or the pod's own
+  std::string ready_file;
+  std::string log_level = "info";
+  std::string log_format = "text";
+};
+
+// The table of them all; `config` must outlive it.
+[[nodiscard]] std::vector<settings::Setting> settings_of(Config& config);
+
+// How the agents place, from the file `agent_config`; without one: their defaults. Errors: of
+// reading it, naming the file.
+Result<engine::Defaults> agent_defaults(const Config& config);
+
+}  // namespace pinion::cluster

@@ -1,0 +1,305 @@
+#include "cluster/extender/program/extender.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+
+#include "agent/http/negotiate.h"
+#include "agent/version.h"
+#include "cluster/extender/admission/dry_plan.h"
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/program/agents_file.h"
+#include "cluster/extender/service/expose.h"
+#include "cluster/extender/service/views.h"
+#include "extender/page.h"
+
+namespace pinion::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+
+// Agents that are away when we start are not waited for longer.
+constexpr std::chrono::seconds kSettle = 10s;
+constexpr std::chrono::seconds kAgeEvery = 1s;
+
+std::int64_t steady_ms() {
+  return SteadyClock::now().time_since_epoch() / 1ms;
+}
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "pinion-extender";
+}
+
+DeskLimits limits_of(const Config& config) {
+  DeskLimits limits;
+  limits.hold_ms = config.hold_time.count();
+  limits.keep_ms = config.keep_time.count();
+  limits.confirm_ms = config.confirm_time.count();
+  return limits;
+}
+
+AgentOptions agent_options(const Config& config) {
+  AgentOptions options;
+  options.tls = {.certificate = config.agent_cert, .key = config.agent_key, .ca = config.agent_ca};
+  options.server_name = config.agent_server_name;
+  return options;
+}
+
+Result<kube::Access> access_of(const Config& config) {
+  if (config.kubeconfig.empty()) return kube::read_in_cluster();
+  auto access = kube::read_kubeconfig(config.kubeconfig, {.context = config.kube_context});
+  if (!access) return failure(access.error().within("kubeconfig"));
+  return access;
+}
+
+jobs::Options job_options(const Config& config, const engine::Defaults& defaults) {
+  return {.scheduler = config.scheduler_name,
+          .policy = policy_of(config.policy).value_or(Policy::kNone),
+          .defaults = defaults};
+}
+
+// Under the lock that the scheduler's calls take as well.
+jobs::LookAtFleet fleet_of(const Placing& placing) {
+  return [&placing](const std::function<void(const Fleet&)>& see) {
+    placing.look([&](const Desk& desk) { see(desk.fleet()); });
+  };
+}
+
+// What became of each job, with why.
+admission::Webhook::Seen journal_of(agent::Log& log) {
+  return [&log](const admission::Review& review, const jobs::Mutation& mutation) {
+    std::vector<std::pair<std::string, std::string>> fields{
+        {"kind", kube::json_text(review.object, "kind")},
+        {"name", review.name_space + "/" + kube::json_text(review.object, "metadata", "name")}};
+    if (mutation.kind == jobs::Mutation::Kind::kRefused) {
+      fields.emplace_back("why", mutation.text);
+      return log.info("a job is refused", std::move(fields));
+    }
+    if (!mutation.cut) return;
+    for (const jobs::Row& row : mutation.cut->rows) {
+      fields.emplace_back(row.what, row.why.empty() ? row.value : row.value + " (" + row.why + ")");
+    }
+    log.info("a job is cut", std::move(fields));
+  };
+}
+
+}  // namespace
+
+Extender::Extender(const Config& config, const engine::Defaults& defaults,
+                   std::unique_ptr<kube::Api> api, agent::Log& log)
+    : log_(log),
+      job_options_(job_options(config, defaults)),
+      silence_(config.agent_silence),
+      api_(std::move(api)),
+      elects_(config.leader_elect),
+      cluster_(*api_, log, [this] { return leading(); }),
+      hostfiles_(*api_, log, [this] { return leading(); }),
+      placing_(cluster_, defaults, limits_of(config), steady_ms,
+               [&log](const engine::Note& note) { log.write(note); }),
+      gate_(placing_, [this] { return closed(); }),
+      webhook_(job_options_, jobs::choose_by(fleet_of(placing_)), journal_of(log)),
+      agent_feed_(placing_, log),
+      agents_(agent_feed_, agent_options(config)),
+      pods_(placing_, hostfiles_, log),
+      nodes_(placing_, log),
+      pod_groups_(placing_, log) {}
+
+Result<std::unique_ptr<Extender>> Extender::start(const Config& config, agent::Log& log) {
+  const auto defaults = agent_defaults(config);
+  if (!defaults) return failure(defaults.error().within("agentConfig"));
+  const auto access = access_of(config);
+  if (!access) return failure(access.error());
+  auto api = kube::Api::create(*access);
+  if (!api) return failure(api.error());
+  log.info("the API server", {{"from", access->source}});
+  std::unique_ptr<Extender> extender(new Extender(config, *defaults, *std::move(api), log));
+  Status done = extender->follow_agents(config);
+  // Before anything is asked of the cluster, so that a port that is taken changes nothing.
+  if (done) done = extender->listen(config);
+  if (done) done = extender->elect(config, *access);
+  if (!done) return failure(done.error());
+  extender->watch_all(config);
+  return extender;
+}
+
+Extender::~Extender() {
+  server_.reset();
+  watches_.clear();
+  agents_.stop();
+  if (lease_) lease_->stop();
+}
+
+Status Extender::follow_agents(const Config& config) {
+  if (config.agents.empty()) {
+    agent_pods_ = std::make_unique<AgentPodFeed>(
+        config.agent_port, [this](const auto& agents) { follow(agents); }, log_);
+    return {};
+  }
+  const auto agents = read_agents(config.agents);
+  if (!agents) return failure(agents.error().within("agents"));
+  if (Status done = agents_.follow(*agents); !done) return failure(done.error().within("agents"));
+  followed_ = agents->size();
+  agents_known_ = true;
+  return {};
+}
+
+void Extender::follow(const std::vector<AgentAddress>& agents) {
+  if (Status done = agents_.follow(agents); !done) {
+    log_.warn("the agents cannot be followed", {{"why", done.error().text}});
+    return;
+  }
+  if (followed_.exchange(agents.size()) != agents.size()) {
+    log_.info("agents", {{"found", std::to_string(agents.size())}});
+  }
+  agents_known_ = true;
+}
+
+void Extender::watch_all(const Config& config) {
+  const auto watch = [this](kube::WatchOptions options, kube::WatchHandler& handler) {
+    watches_.push_back(std::make_unique<kube::Watch>(*api_, std::move(options), handler));
+  };
+  // Pods that have finished hold nothing: leaving the selection is told as a deletion.
+  watch({.path = "/api/v1/pods",
+         .label_selector = {},
+         .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
+        pods_);
+  watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}}, nodes_);
+  watch({.path = "/apis/scheduling.x-k8s.io/v1alpha1/podgroups",
+         .label_selector = {},
+         .field_selector = {}},
+        pod_groups_);
+  if (agent_pods_ == nullptr) return;
+  watch({.path = "/api/v1/pods",
+         .label_selector = config.agent_selector,
+         .field_selector = "status.phase=Running"},
+        *agent_pods_);
+}
+
+Status Extender::elect(const Config& config, const kube::Access& access) {
+  if (!elects_) return {};
+  auto api = kube::Api::create(access);
+  if (!api) return failure(api.error());
+  lease_api_ = *std::move(api);
+  kube::LeaseOptions options;
+  options.lease = {.name_space = config.lease_namespace.empty() ? access.default_namespace
+                                                                : config.lease_namespace,
+                   .name = config.lease_name};
+  options.identity = kube::unique_identity(host_name());
+  options.on_change = [this](bool leading) {
+    if (leading) led_ = true;
+    log_.info(leading ? "we lead" : "we do not lead any more");
+  };
+  options.on_trouble = [this](const Error& error) {
+    log_.warn("the lease", {{"why", error.text}});
+  };
+  auto lease = kube::Lease::start(*lease_api_, std::move(options));
+  if (!lease) return failure(lease.error().within("leaseName"));
+  lease_ = *std::move(lease);
+  vote_ = lease_.get();
+  return {};
+}
+
+Status Extender::listen(const Config& config) {
+  auto server = Server::start({.listen = config.listen,
+                               .prefix = config.path_prefix,
+                               .tls = {.certificate = config.tls_cert,
+                                       .key = config.tls_key,
+                                       .client_ca = config.tls_client_ca}},
+                              gate_, *this, &webhook_);
+  if (!server) return failure(server.error().within("listen"));
+  server_ = *std::move(server);
+  return {};
+}
+
+bool Extender::leading() const {
+  const kube::Lease* vote = vote_;
+  return vote == nullptr ? !elects_ : vote->leading();
+}
+
+// Once is enough: of an agent that is lost later, its node's silence tells.
+bool Extender::agents_settled() const {
+  if (settled_) return true;
+  if (!agents_known_) return false;
+  settled_ = agents_.connected() >= followed_ || SteadyClock::now() - started_ > kSettle;
+  return settled_;
+}
+
+std::string Extender::closed() const {
+  std::string why = unprepared();
+  if (why.empty() && !open_) why = "gangs that are bound in part are being looked at";
+  return why;
+}
+
+// What is missing before the first decision.
+std::string Extender::unprepared() const {
+  if (!leading()) return "another replica leads";
+  if (!pods_.synced()) return "the API server has not told all pods yet";
+  if (!nodes_.synced()) return "the API server has not told all nodes yet";
+  if (!pod_groups_.settled()) return "the API server has not told all PodGroups yet";
+  if (!agents_settled()) return "the agents have not told of their nodes yet";
+  return {};
+}
+
+void Extender::tick() {
+  if (!open_ && unprepared().empty()) {
+    placing_.tell([](Desk& desk, std::int64_t now_ms) {
+      desk.complete_gangs(now_ms);
+      return 0;
+    });
+    open_ = true;
+  }
+  placing_.tick();
+  const auto now = SteadyClock::now();
+  if (now - aged_ < kAgeEvery) return;
+  aged_ = now;
+  placing_.tell(
+      [this](Desk& desk, std::int64_t now_ms) { return desk.age(now_ms, silence_.count()); });
+}
+
+Page Extender::metrics(std::string_view accept) {
+  const auto format = agent::negotiate_format(accept);
+  ExtenderFigures figures;
+  figures.desk = placing_.look(desk_figures);
+  figures.placing = placing_.figures();
+  if (server_) figures.server = server_->figures();
+  figures.agents_connected = agents_.connected();
+  figures.agent_failures = agent_feed_.troubles();
+  figures.promises_lost = agent_feed_.lost_promises();
+  figures.api_failures = cluster_.failed();
+  figures.leading = leading();
+  figures.ready = closed().empty();
+  figures.version = agent::kVersion;
+  return {.status = 200,
+          .type = std::string(prometheus::content_type(format)),
+          .body = expose(figures, format)};
+}
+
+Page Extender::fleet() {
+  return {.body = fleet_json(placing_.look(fleet_rows), steady_ms())};
+}
+
+Page Extender::jobs() {
+  return {.body = jobs_json(placing_.look(job_rows), steady_ms())};
+}
+
+// Only who leads knows what is promised.
+Page Extender::plan(std::string_view job) {
+  const auto complaint = [](int status, const std::string& text) {
+    return Page{.status = status, .type = "text/plain; charset=utf-8", .body = text + "\n"};
+  };
+  if (const auto why = closed(); !why.empty()) {
+    return complaint(503, "Pinion's extender cannot plan now: " + why);
+  }
+  auto document = admission::dry_plan(job, job_options_, fleet_of(placing_));
+  if (!document) return complaint(400, document.error().text);
+  return {.body = *std::move(document)};
+}
+
+Page Extender::home() {
+  return {.type = "text/html; charset=utf-8", .body = std::string(kPage)};
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,95 @@
+// The running extender: everything composed, from the API server to the answers.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "agent/log.h"
+#include "cluster/extender/admission/webhook.h"
+#include "cluster/extender/agents/agents.h"
+#include "cluster/extender/http/server.h"
+#include "cluster/extender/kube/lease.h"
+#include "cluster/extender/kube/watch.h"
+#include "cluster/extender/program/config.h"
+#include "cluster/extender/program/feeds.h"
+#include "cluster/extender/program/kube_cluster.h"
+#include "cluster/extender/service/gate.h"
+#include "cluster/extender/service/placing.h"
+
+namespace pinion::cluster {
+
+class Extender : private Pages {
+ public:
+  // Connects, listens, and answers once it knows the cluster and leads. Errors: of the
+  // configuration and of listening, naming the setting; an API server that is away is none.
+  static Result<std::unique_ptr<Extender>> start(const Config& config, agent::Log& log);
+  Extender(const Extender&) = delete;
+  Extender& operator=(const Extender&) = delete;
+  // Held binds are refused; the lead is given back.
+  ~Extender() override;
+
+  [[nodiscard]] std::string address() const { return server_->address(); }
+  // Why questions are not answered now; empty: they are.
+  [[nodiscard]] std::string closed() const;
+  // It led and does not any more: the process should end, and begin anew as a follower.
+  [[nodiscard]] bool deposed() const { return led_ && !leading(); }
+  // To be called a few times a second.
+  void tick();
+
+ private:
+  Extender(const Config& config, const engine::Defaults& defaults, std::unique_ptr<kube::Api> api,
+           agent::Log& log);
+
+  Status follow_agents(const Config& config);
+  void follow(const std::vector<AgentAddress>& agents);
+  void watch_all(const Config& config);
+  Status elect(const Config& config, const kube::Access& access);
+  Status listen(const Config& config);
+  [[nodiscard]] bool leading() const;
+  [[nodiscard]] std::string unprepared() const;
+  [[nodiscard]] bool agents_settled() const;
+
+  std::string not_live() override { return {}; }
+  std::string not_ready() override { return closed(); }
+  Page metrics(std::string_view accept) override;
+  Page fleet() override;
+  Page jobs() override;
+  Page home() override;
+  Page plan(std::string_view job) override;
+
+  agent::Log& log_;
+  const jobs::Options job_options_;
+  const std::chrono::milliseconds silence_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::unique_ptr<kube::Api> api_;
+  const bool elects_;  // false: this is the only replica
+  std::unique_ptr<kube::Api> lease_api_;
+  std::unique_ptr<kube::Lease> lease_;
+  std::atomic<const kube::Lease*> vote_ = nullptr;  // lease_, for other threads
+  std::atomic<bool> led_ = false;
+  std::atomic<bool> open_ = false;  // gangs that are bound in part have their places
+  std::atomic<std::size_t> followed_ = 0;
+  std::atomic<bool> agents_known_ = false;  // which there are
+  mutable std::atomic<bool> settled_ = false;
+  std::chrono::steady_clock::time_point aged_{};
+
+  KubeCluster cluster_;
+  Hostfiles hostfiles_;
+  Placing placing_;
+  Gate gate_;
+  admission::Webhook webhook_;
+  AgentFeed agent_feed_;
+  Agents agents_;
+  PodFeed pods_;
+  NodeFeed nodes_;
+  PodGroupFeed pod_groups_;
+  std::unique_ptr<AgentPodFeed> agent_pods_;  // null: a fixed list
+  std::vector<std::unique_ptr<kube::Watch>> watches_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace pinion::cluster

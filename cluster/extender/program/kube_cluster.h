@@ -1,0 +1,58 @@
+// What the desk wants done, done at the API server.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/log.h"
+#include "cluster/extender/kube/api.h"
+#include "cluster/extender/service/cluster.h"
+
+namespace pinion::cluster {
+
+class KubeCluster : public Cluster {
+ public:
+  // `may_act()`: asked before each binding; we may have ceased to lead. What is passed must outlive
+  // it.
+  KubeCluster(kube::Api& api, agent::Log& log, std::function<bool()> may_act);
+  KubeCluster(const KubeCluster&) = delete;
+  KubeCluster& operator=(const KubeCluster&) = delete;
+  ~KubeCluster() override;  // what is noted and not done yet is dropped
+
+  Status bind(const PodRef& pod, const std::string& node,
+              const std::map<std::string, std::string>& annotations) override;
+  void wake(const PodRef& pod) override;
+  void nominate(const PodRef& pod, const std::string& node) override;
+
+  // Notes that were dropped because too many waited, and that the API server refused.
+  [[nodiscard]] std::uint64_t failed() const;
+
+ private:
+  struct Note {
+    PodRef pod;
+    std::string node;  // to nominate; empty: to be woken
+  };
+
+  void add(Note note);
+  void run();
+  void carry_out(const Note& note);
+
+  kube::Api& api_;
+  agent::Log& log_;
+  const std::function<bool()> may_act_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, Note> notes_;  // by uid: the last one counts
+  std::deque<std::string> order_;      // of notes_
+  std::uint64_t failed_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;  // last: they use all above
+};
+
+}  // namespace pinion::cluster

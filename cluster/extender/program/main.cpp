@@ -1,0 +1,86 @@
+// pinion-extender: reads the configuration, runs until it is told to end. Nothing is decided here.
+#include <google/protobuf/stubs/logging.h>
+#include <poll.h>
+
+#include <cstdint>
+#include <iostream>
+#include <limits>
+
+#include "agent/ready_file.h"
+#include "agent/version.h"
+#include "base/open_files.h"
+#include "base/signals.h"
+#include "cluster/extender/program/extender.h"
+
+namespace pinion::cluster {
+namespace {
+
+constexpr int kTickMs = 200;
+
+constexpr const char* kAbout =
+    "pinion-extender answers kube-scheduler's filter, prioritize, bind and preempt calls: pods "
+    "that\n"
+    "need whole CPUs go where Pinion's agents have them free inside one NUMA node, and a job's "
+    "pods\n"
+    "go all at once or not at all. Flags win over the file given with --config;\n"
+    "docs/kubernetes.md explains every setting.";
+
+// Each agent's stream is an open file, and so is each connection of the scheduler; systemd and many
+// container runtimes allow 1024 unless asked for more.
+void raise_open_files(agent::Log& log) {
+  if (const auto limit = allow_open_files(std::numeric_limits<std::uint64_t>::max())) {
+    log.info("open files", {{"limit", std::to_string(limit->soft)}});
+  } else {
+    log.warn("the limit of open files cannot be raised", {{"why", limit.error().text}});
+  }
+}
+
+Status run(const Config& config) {
+  const auto signals = take_signals();
+  if (!signals) return failure(signals.error());
+  agent::Log log(config.log_level,
+                 config.log_format == "json" ? agent::LogFormat::kJson : agent::LogFormat::kText);
+  raise_open_files(log);
+  const auto extender = Extender::start(config, log);
+  if (!extender) return failure(extender.error());
+  log.info("started", {{"version", agent::kVersion}, {"listen", (*extender)->address()}});
+  agent::ReadyFile ready(config.ready_file, {{"http", (*extender)->address()}}, log);
+  while (true) {
+    pollfd signal{.fd = signals->get(), .events = POLLIN, .revents = 0};
+    if (poll(&signal, 1, kTickMs) > 0) break;
+    (*extender)->tick();
+    if ((*extender)->closed().empty()) ready.make();
+    if ((*extender)->deposed()) {
+      return failure(Errc::kUnavailable, "the lead is lost, to be started anew as a follower");
+    }
+  }
+  log.info("stopping");
+  return {};
+}
+
+}  // namespace
+}  // namespace pinion::cluster
+
+int main(int argc, char** argv) {
+  using namespace pinion;
+  cluster::Config config;
+  const auto settings = cluster::settings_of(config);
+  const auto invocation = settings::read(
+      argc, argv, {.name = "pinion-extender", .about = cluster::kAbout, .version = agent::kVersion},
+      settings);
+  if (!invocation) {
+    std::cerr << "pinion-extender: " << invocation.error().text << "\n";
+    return 2;
+  }
+  if (invocation->exit_code) return *invocation->exit_code;
+  if (invocation->check_only) {
+    std::cout << settings::to_yaml(settings);
+    return 0;
+  }
+  google::protobuf::SetLogHandler(nullptr);
+  if (const auto done = cluster::run(config); !done) {
+    std::cerr << "pinion-extender: " << done.error().text << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,31 @@
+// What the extender does to the cluster.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/error.h"
+#include "cluster/extender/desk/pod.h"
+
+namespace pinion::cluster {
+
+// All are called on many threads at once.
+class Cluster {
+ public:
+  Cluster() = default;
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+  virtual ~Cluster() = default;
+
+  // Makes the binding, with these annotations for the pod, and waits for the API server's answer,
+  // for a few seconds at most.
+  virtual Status bind(const PodRef& pod, const std::string& node,
+                      const std::map<std::string, std::string>& annotations) = 0;
+  // These two only note what is to be done.
+  // The scheduler asks about the pod again.
+  virtual void wake(const PodRef& pod) = 0;
+  // The scheduler offers this node first.
+  virtual void nominate(const PodRef& pod, const std::string& node) = 0;
+};
+
+}  // namespace pinion::cluster

@@ -1,0 +1,192 @@
+#include "cluster/extender/service/expose.h"
+
+#include <algorithm>
+#include <array>
+
+namespace pinion::cluster {
+namespace {
+
+using prometheus::Series;
+using prometheus::Type;
+using prometheus::Writer;
+
+Series series(Type type, std::string_view name, std::string_view unit, std::string_view labels,
+              std::string_view help) {
+  Series made;
+  made.name = name;
+  made.type = type;
+  made.unit = unit;
+  made.labels = labels;
+  made.help = help;
+  return made;
+}
+
+// In the order in which they are written.
+enum Id : std::size_t {
+  kBuild,
+  kLeading,
+  kReady,
+  kAgents,
+  kAgentFailures,
+  kNodes,
+  kFreeCpus,
+  kPromises,
+  kPromisesLost,
+  kPods,
+  kGangs,
+  kPlans,
+  kFilters,
+  kBinds,
+  kWoken,
+  kNominated,
+  kApiFailures,
+  kFilterSeconds,
+  kPrioritizeSeconds,
+  kHttpCalls,
+  kHttpRunning,
+  kConnections,
+  kTurnedAway,
+};
+
+void single(Writer& writer, Id id, std::uint64_t value) {
+  writer.family(extender_series()[id]);
+  writer.sample({}, value);
+}
+
+struct Part {
+  std::string_view label;
+  std::uint64_t value;
+};
+
+void parts(Writer& writer, Id id, std::string_view name, std::initializer_list<Part> values) {
+  writer.family(extender_series()[id]);
+  for (const Part& part : values) writer.sample({}, {{name, part.label}}, part.value);
+}
+
+void desk(Writer& writer, const ExtenderFigures& all) {
+  const DeskFigures& figures = all.desk;
+  parts(writer, kNodes, "state",
+        {{"live", figures.nodes - figures.stale}, {"stale", figures.stale}});
+  single(writer, kFreeCpus, figures.free_cpus);
+  single(writer, kPromises, figures.promises);
+  single(writer, kPromisesLost, all.promises_lost);
+  parts(writer, kPods, "state", {{"waiting", figures.waiting}, {"placed", figures.placed}});
+  single(writer, kGangs, figures.gangs);
+  parts(writer, kPlans, "result",
+        {{"planned", figures.plans.planned},
+         {"refused", figures.plans.refused},
+         {"whole", figures.plans.whole},
+         {"given_up", figures.plans.given_up}});
+}
+
+void placing(Writer& writer, const PlacingFigures& figures) {
+  parts(writer, kFilters, "result",
+        {{"offered", figures.offered}, {"refused", figures.refused}, {"other", figures.others}});
+  parts(writer, kBinds, "result", {{"bound", figures.bound}, {"refused", figures.not_bound}});
+  single(writer, kWoken, figures.woken);
+  single(writer, kNominated, figures.nominated);
+}
+
+void server(Writer& writer, const ServerFigures& figures) {
+  writer.family(extender_series()[kHttpCalls]);
+  for (std::size_t verb = 0; verb < kVerbs; ++verb) {
+    const VerbFigures& one = figures.verbs[verb];
+    for (const Part& part : {Part{"answered", one.answered}, Part{"malformed", one.malformed},
+                             Part{"refused", one.refused}, Part{"failed", one.failed}}) {
+      writer.sample({}, {{"verb", kVerbNames[verb]}, {"result", part.label}}, part.value);
+    }
+  }
+  writer.family(extender_series()[kHttpRunning]);
+  for (std::size_t verb = 0; verb < kVerbs; ++verb) {
+    writer.sample({}, {{"verb", kVerbNames[verb]}}, figures.verbs[verb].now);
+  }
+  single(writer, kConnections, figures.connections);
+  single(writer, kTurnedAway, figures.turned_away);
+}
+
+}  // namespace
+
+const std::vector<Series>& extender_series() {
+  static const std::vector<Series> all = {
+      series(Type::kInfo, "pinion_extender_build_info", "", "version", "The running program."),
+      series(Type::kGauge, "pinion_extender_leading", "", "",
+             "1 in the replica that decides, else 0."),
+      series(Type::kGauge, "pinion_extender_ready", "", "", "1 while questions are answered."),
+      series(Type::kGauge, "pinion_extender_agents_connected", "agents", "",
+             "Agents whose stream is up."),
+      series(Type::kCounter, "pinion_extender_agent_failures_total", "failures", "",
+             "Streams from agents that ended or could not be opened."),
+      series(Type::kGauge, "pinion_extender_nodes", "nodes", "state",
+             "Nodes that have an agent; stale: silent for too long, nothing is placed there."),
+      series(Type::kGauge, "pinion_extender_free_cpus", "cpus", "",
+             "CPUs on live nodes that nobody holds exclusively and that are not reserved."),
+      series(Type::kGauge, "pinion_extender_promises", "promises", "",
+             "Containers whose cores are promised and not reported by their agent yet."),
+      series(Type::kCounter, "pinion_extender_promises_lost_total", "promises", "",
+             "Promises for which an agent's report left no room."),
+      series(Type::kGauge, "pinion_extender_pods", "pods", "state",
+             "Pods with whole CPUs; waiting: refused and not placed since."),
+      series(Type::kGauge, "pinion_extender_gangs", "gangs", "", "Gangs that have pods."),
+      series(Type::kCounter, "pinion_extender_gang_plans_total", "plans", "result",
+             "Plans for gangs; whole: all members were bound together."),
+      series(Type::kCounter, "pinion_extender_filters_total", "pods", "result",
+             "Answers to filter; other: pods without whole CPUs, passed untouched."),
+      series(Type::kCounter, "pinion_extender_binds_total", "pods", "result", "Answers to bind."),
+      series(Type::kCounter, "pinion_extender_woken_total", "pods", "",
+             "Refused pods for which the scheduler was asked to try again."),
+      series(Type::kCounter, "pinion_extender_nominated_total", "pods", "",
+             "Pods whose planned node the scheduler had not offered."),
+      series(Type::kCounter, "pinion_extender_api_failures_total", "calls", "",
+             "Wakings and nominations that the API server did not take."),
+      series(Type::kHistogram, "pinion_extender_filter_duration_seconds", "seconds", "",
+             "Time to decide a filter, without reading and writing its JSON."),
+      series(Type::kHistogram, "pinion_extender_prioritize_duration_seconds", "seconds", "",
+             "The same of prioritize."),
+      series(Type::kCounter, "pinion_extender_http_calls_total", "calls", "verb result",
+             "Calls that ask for a decision; failed: a defect of the extender."),
+      series(Type::kGauge, "pinion_extender_http_calls_running", "calls", "verb",
+             "Calls that have no answer yet; of bind: held for their gang."),
+      series(Type::kGauge, "pinion_extender_http_connections", "connections", "", "Open now."),
+      series(Type::kCounter, "pinion_extender_http_turned_away_total", "connections", "",
+             "Connections beyond the limit."),
+  };
+  return all;
+}
+
+DeskFigures desk_figures(const Desk& desk) {
+  DeskFigures figures;
+  const Fleet& fleet = desk.fleet();
+  for (const auto& [name, index] : fleet.by_name()) {
+    const FleetNode& node = fleet.node(index);
+    ++figures.nodes;
+    figures.stale += node.stale ? 1U : 0U;
+    if (!node.stale) figures.free_cpus += static_cast<std::uint64_t>(node.holes.free);
+  }
+  figures.placed = desk.placed();
+  figures.waiting = desk.waiting().size();
+  figures.gangs = desk.gangs().size();
+  figures.promises = fleet.promises();
+  figures.plans = desk.gang_counters();
+  return figures;
+}
+
+std::string expose(const ExtenderFigures& figures, prometheus::Format format) {
+  Writer writer(format);
+  writer.family(extender_series()[kBuild]);
+  writer.sample({}, {{"version", figures.version}}, std::uint64_t{1});
+  single(writer, kLeading, figures.leading ? 1 : 0);
+  single(writer, kReady, figures.ready ? 1 : 0);
+  single(writer, kAgents, figures.agents_connected);
+  single(writer, kAgentFailures, figures.agent_failures);
+  desk(writer, figures);
+  placing(writer, figures.placing);
+  single(writer, kApiFailures, figures.api_failures);
+  writer.family(extender_series()[kFilterSeconds]);
+  writer.histogram({}, figures.placing.filter);
+  writer.family(extender_series()[kPrioritizeSeconds]);
+  writer.histogram({}, figures.placing.prioritize);
+  server(writer, figures.server);
+  return writer.finish();
+}
+
+}  // namespace pinion::cluster

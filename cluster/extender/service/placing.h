@@ -1,0 +1,93 @@
+// The desk among threads: one lock around it, calls of binds that are held wait here for their
+// answer, and what the desk wants done outside is done without the lock.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/engine/fence.h"
+#include "cluster/extender/desk/desk.h"
+#include "cluster/extender/http/callbacks.h"
+#include "cluster/extender/service/cluster.h"
+#include "metrics/prometheus/histogram.h"
+
+namespace pinion::cluster {
+
+// What has been decided since the start.
+struct PlacingFigures {
+  std::uint64_t others = 0;   // filter: pods that are not ours, passed untouched
+  std::uint64_t offered = 0;  // filter: some node was left
+  std::uint64_t refused = 0;  // filter: none was
+  std::uint64_t bound = 0;
+  std::uint64_t not_bound = 0;  // binds that were refused, or that the API server did not take
+  std::uint64_t woken = 0;
+  std::uint64_t nominated = 0;
+  prometheus::Histogram filter;      // seconds, with waiting for the lock
+  prometheus::Histogram prioritize;  // the same
+};
+
+class Placing : public Callbacks {
+ public:
+  using Clock = std::function<std::int64_t()>;  // milliseconds that never go back
+  // Is told each decision with its reason, on many threads at once; must not block.
+  using Journal = std::function<void(const engine::Note&)>;
+
+  // `cluster` must outlive it.
+  Placing(Cluster& cluster, const engine::Defaults& defaults, const DeskLimits& limits, Clock clock,
+          Journal journal);
+
+  wire::FilterAnswer filter(const wire::FilterAsk& ask) override;
+  wire::PrioritizeAnswer prioritize(const wire::FilterAsk& ask) override;
+  wire::BindAnswer bind(const wire::BindAsk& ask) override;
+  wire::PreemptAnswer preempt(const wire::PreemptAsk& ask) override;
+  void stopping() override;
+
+  // One event for the desk, and what comes of it. `act(desk, now)` must not block.
+  template <class Act>
+  auto tell(Act act) {
+    std::unique_lock lock(mutex_);
+    auto result = act(desk_, clock_());
+    settle(lock);
+    return result;
+  }
+  // A look at the desk. `see(desk)` must not block.
+  template <class See>
+  auto look(See see) const {
+    const std::lock_guard lock(mutex_);
+    return see(std::as_const(desk_));
+  }
+
+  // To be called a few times a second.
+  void tick();
+  [[nodiscard]] PlacingFigures figures() const;
+
+ private:
+  struct Held {
+    std::condition_variable answered;
+    std::optional<Answered> answer;
+  };
+
+  // Takes the desk's effects; unlocks, and does them.
+  void settle(std::unique_lock<std::mutex>& lock);
+  // Waits for the answer of this held call; false with `why` when it may not go.
+  bool wait(std::unique_lock<std::mutex>& lock, Ticket ticket, std::string& why);
+
+  wire::BindAnswer bind_now(const PodRef& pod, const std::string& node);
+
+  Cluster& cluster_;
+  const Clock clock_;
+  const Journal journal_;
+  mutable std::mutex mutex_;
+  Desk desk_;  // these are under the lock
+  std::map<Ticket, Held> held_;
+  PlacingFigures figures_;
+  Ticket tickets_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace pinion::cluster

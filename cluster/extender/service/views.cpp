@@ -1,0 +1,124 @@
+#include "cluster/extender/service/views.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace pinion::cluster {
+namespace {
+
+using nlohmann::json;
+
+std::vector<NodeRow::Numa> numa_rows(const FleetNode& node) {
+  const topology::Topology& machine = node.topology();
+  std::vector<NodeRow::Numa> rows;
+  for (std::size_t i = 0; i < machine.nodes.size(); ++i) {
+    const topology::Node& numa = machine.nodes[i];
+    if (numa.cpus.empty()) continue;
+    const topology::CpuSet allocatable = numa.cpus - node.ledger.reserved();
+    const auto promised = node.ledger.promised(static_cast<topology::Index>(i));
+    rows.push_back({.id = numa.id,
+                    .cpus = allocatable.count(),
+                    .free = (allocatable - node.ledger.exclusive()).count(),
+                    .memory = numa.memory,
+                    .free_memory = numa.memory - std::min(numa.memory, promised)});
+  }
+  return rows;
+}
+
+JobRow job_row(const std::string& name, const GangState& gang) {
+  JobRow row;
+  row.name = name;
+  row.size = gang.size;
+  row.members = static_cast<int>(gang.members.size());
+  for (const Place& place : gang.places) {
+    const bool held = place.state == Place::State::kHeld;
+    ++(place.fixed() ? row.bound : held ? row.held : row.kept);
+  }
+  return row;
+}
+
+std::string dumped(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::vector<NodeRow> fleet_rows(const Desk& desk) {
+  std::vector<NodeRow> rows;
+  rows.reserve(desk.fleet().by_name().size());
+  for (const auto& [name, index] : desk.fleet().by_name()) {
+    const FleetNode& node = desk.fleet().node(index);
+    rows.push_back(
+        {.name = name,
+         .numa = numa_rows(node),
+         .containers = static_cast<int>(node.ledger.claims().size()),
+         .largest_numa = node.holes.largest(topology::Align::kNuma, topology::Smt::kFullCore),
+         .largest_l3 = node.holes.largest(topology::Align::kL3, topology::Smt::kFullCore),
+         .stale = node.stale,
+         .heard_ms = node.heard_ms});
+  }
+  return rows;
+}
+
+std::vector<JobRow> job_rows(const Desk& desk) {
+  std::map<std::string, JobRow> rows;
+  std::map<std::string, JobRow*> by_member;
+  for (const auto& [name, gang] : desk.gangs()) {
+    JobRow& row = rows[name] = job_row(name, gang);
+    for (const auto& [uid, member] : gang.members) by_member[uid] = &row;
+  }
+  for (const auto& [uid, waiting] : desk.waiting()) {
+    const auto gang = by_member.find(uid);
+    const std::string name = waiting.pod.name_space + "/" + waiting.pod.name;
+    JobRow& row = gang != by_member.end() ? *gang->second : rows[name];
+    if (row.name.empty()) {
+      row.name = name;
+      row.size = row.members = 1;
+    }
+    if (!row.why.empty() && row.since_ms <= waiting.since_ms) continue;
+    row.why = waiting.why;
+    row.since_ms = waiting.since_ms;
+  }
+  std::vector<JobRow> all;
+  all.reserve(rows.size());
+  for (auto& [name, row] : rows) all.push_back(std::move(row));
+  return all;
+}
+
+std::string fleet_json(const std::vector<NodeRow>& rows, std::int64_t now_ms) {
+  json nodes = json::array();
+  for (const NodeRow& row : rows) {
+    json numa = json::array();
+    for (const NodeRow::Numa& node : row.numa) {
+      numa.push_back({{"id", node.id},
+                      {"cpus", node.cpus},
+                      {"freeCpus", node.free},
+                      {"memoryBytes", node.memory},
+                      {"freeMemoryBytes", node.free_memory}});
+    }
+    nodes.push_back({{"name", row.name},
+                     {"numa", std::move(numa)},
+                     {"containers", row.containers},
+                     {"largestInNuma", row.largest_numa},
+                     {"largestInL3", row.largest_l3},
+                     {"stale", row.stale},
+                     {"heardMsAgo", now_ms - row.heard_ms}});
+  }
+  return dumped({{"nodes", std::move(nodes)}});
+}
+
+std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms) {
+  json jobs = json::array();
+  for (const JobRow& row : rows) {
+    json job = {{"name", row.name}, {"size", row.size}, {"members", row.members},
+                {"kept", row.kept}, {"held", row.held}, {"bound", row.bound}};
+    if (!row.why.empty()) {
+      job["why"] = row.why;
+      job["waitingMs"] = now_ms - row.since_ms;
+    }
+    jobs.push_back(std::move(job));
+  }
+  return dumped({{"jobs", std::move(jobs)}});
+}
+
+}  // namespace pinion::cluster

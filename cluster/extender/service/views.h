@@ -1,0 +1,52 @@
+// What people and tools may see of the desk: taken in a moment, turned into JSON afterwards.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cluster/extender/desk/desk.h"
+
+namespace pinion::cluster {
+
+struct NodeRow {
+  struct Numa {
+    int id = 0;    // the kernel's number
+    int cpus = 0;  // without reserved ones
+    int free = 0;
+    topology::Bytes memory = 0;
+    topology::Bytes free_memory = 0;  // not promised to bound containers
+
+    bool operator==(const Numa&) const = default;
+  };
+  std::string name;
+  std::vector<Numa> numa;  // those with CPUs
+  int containers = 0;      // with cores, promised ones too
+  int largest_numa = 0;    // CPUs that one container aligned to a NUMA node could get
+  int largest_l3 = 0;
+  bool stale = false;
+  std::int64_t heard_ms = 0;  // when its agent was heard, by the desk's clock
+};
+// All nodes, by name.
+[[nodiscard]] std::vector<NodeRow> fleet_rows(const Desk& desk);
+
+struct JobRow {
+  std::string name;           // NAMESPACE/JOB, or NAMESPACE/POD for a pod by itself
+  int size = 0;               // pods that belong together
+  int members = 0;            // of them, that exist
+  int kept = 0;               // places kept
+  int held = 0;               // bindings that wait for the others
+  int bound = 0;              // made, or under way
+  std::string why;            // it waits: what the scheduler was told last
+  std::int64_t since_ms = 0;  // waits since, by the desk's clock
+
+  bool operator==(const JobRow&) const = default;
+};
+// Gangs, and pods by themselves that wait; by name.
+[[nodiscard]] std::vector<JobRow> job_rows(const Desk& desk);
+
+// `now_ms`: the desk's clock at the moment of the rows.
+[[nodiscard]] std::string fleet_json(const std::vector<NodeRow>& rows, std::int64_t now_ms);
+[[nodiscard]] std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms);
+
+}  // namespace pinion::cluster

@@ -1,0 +1,246 @@
+#include "cluster/extender/wire/pod.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "cluster/extender/wire/quantity.h"
+#include "cluster/extender/wire/read_pod.h"
+
+namespace pinion::cluster::wire {
+namespace {
+
+constexpr std::array<std::string_view, 5> kKeptPrefixes{
+    engine::kAnnotationPrefix, "batch.kubernetes.io/", "jobset.sigs.k8s.io/",
+    "training.kubeflow.org/", "scheduling.x-k8s.io/"};
+
+// Labels or annotations.
+Status read_kept(std::map<std::string, std::string>& to, ondemand::value& value, const Where& at) {
+  to.clear();
+  return each_field(value, at, [&](std::string_view key, ondemand::value& text) -> Status {
+    if (!kept_key(key)) return {};
+    return read_text(to[std::string(key)], text, Where::entry(at, key));
+  });
+}
+
+Status read_owner(std::optional<Controller>& to, ondemand::value& value, const Where& at) {
+  Controller owner;
+  bool controls = false;
+  Status good = each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
+    const Where here(at, key);
+    if (same_key(key, "kind")) return read_text(owner.kind, field, here);
+    if (same_key(key, "name")) return read_text(owner.name, field, here);
+    if (same_key(key, "uid")) return read_text(owner.uid, field, here);
+    if (same_key(key, "controller")) return read_bool(controls, field, here);
+    return {};
+  });
+  if (controls) to = std::move(owner);
+  return good;
+}
+
+Status read_owners(std::optional<Controller>& to, ondemand::value& value, const Where& at) {
+  to.reset();
+  return each_item(value, at, [&](ondemand::value& owner, const Where& here) {
+    return read_owner(to, owner, here);
+  });
+}
+
+Status read_metadata(PodSpecView& pod, ondemand::value& value, const Where& at) {
+  return each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
+    const Where here(at, key);
+    if (same_key(key, "name")) return read_text(pod.name, field, here);
+    if (same_key(key, "namespace")) return read_text(pod.name_space, field, here);
+    if (same_key(key, "uid")) return read_text(pod.uid, field, here);
+    if (same_key(key, "labels")) return read_kept(pod.labels, field, here);
+    if (same_key(key, "annotations")) return read_kept(pod.annotations, field, here);
+    if (same_key(key, "ownerReferences")) return read_owners(pod.controller, field, here);
+    if (same_key(key, "deletionTimestamp")) {
+      std::string_view time;
+      Status good = read_string(time, field, here);
+      pod.deleting = !time.empty();
+      return good;
+    }
+    return {};
+  });
+}
+
+// Quantities are strings; whoever writes JSON by hand writes numbers, which Go takes as well.
+Status read_quantity(std::optional<std::int64_t>& to, ondemand::value& value, const Where& at,
+                     Result<std::int64_t> (*parse)(std::string_view)) {
+  to.reset();
+  ondemand::json_type type{};
+  if (const auto code = value.type().get(type)) return at.broken(code);
+  if (type == ondemand::json_type::null) return {};
+  std::string_view text;
+  if (type == ondemand::json_type::number) {
+    text = value.raw_json_token();
+    text = text.substr(0, text.find_first_of(" \t\r\n"));
+  } else if (Status good = read_string(text, value, at); !good) {
+    return good;
+  }
+  const auto amount = parse(text);
+  if (!amount) return failure(amount.error().within(at.text()));
+  if (*amount < 0) return at.fail("a negative amount");
+  to = *amount;
+  return {};
+}
+
+Status read_amounts(Amounts& to, ondemand::value& value, const Where& at) {
+  to = {};
+  return each_field(value, at, [&](std::string_view key, ondemand::value& amount) -> Status {
+    const Where here = Where::entry(at, key);
+    if (key == "cpu") return read_quantity(to.cpu_milli, amount, here, milli_quantity);
+    if (key == "memory") return read_quantity(to.memory_bytes, amount, here, whole_quantity);
+    return {};
+  });
+}
+
+Status read_resources(Resources& to, ondemand::value& value, const Where& at) {
+  to = {};
+  return each_field(value, at, [&](std::string_view key, ondemand::value& amounts) -> Status {
+    const Where here(at, key);
+    if (same_key(key, "requests")) return read_amounts(to.requests, amounts, here);
+    if (same_key(key, "limits")) return read_amounts(to.limits, amounts, here);
+    return {};
+  });
+}
+
+Status read_pod_level(std::optional<Resources>& to, ondemand::value& value, const Where& at) {
+  to.reset();
+  if (is_null(value)) return {};
+  return read_resources(to.emplace(), value, at);
+}
+
+Status read_container(ContainerView& container, ondemand::value& value, const Where& at) {
+  Status good = each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
+    const Where here(at, key);
+    if (same_key(key, "name")) return read_text(container.name, field, here);
+    if (same_key(key, "resources")) return read_resources(container.resources, field, here);
+    if (same_key(key, "restartPolicy") && container.kind != ContainerView::Kind::kMain) {
+      std::string_view policy;
+      Status read = read_string(policy, field, here);
+      if (policy == "Always") container.kind = ContainerView::Kind::kSidecar;
+      return read;
+    }
+    return {};
+  });
+  if (good && container.name.empty()) return Where(at, "name").fail("missing");
+  return good;
+}
+
+Status read_containers(std::vector<ContainerView>& to, ContainerView::Kind kind,
+                       ondemand::value& value, const Where& at) {
+  to.clear();
+  return each_item(value, at, [&](ondemand::value& container, const Where& here) {
+    to.push_back({.name = {}, .kind = kind, .resources = {}});
+    return read_container(to.back(), container, here);
+  });
+}
+
+Status read_priority(std::int32_t& to, ondemand::value& value, const Where& at) {
+  std::int64_t wide = 0;
+  if (Status good = read_integer(wide, value, at); !good) return good;
+  if (!std::in_range<std::int32_t>(wide)) return at.fail("not an integer of 32 bits");
+  to = static_cast<std::int32_t>(wide);
+  return {};
+}
+
+Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
+  using Kind = ContainerView::Kind;
+  pod.containers.clear();
+  std::vector<ContainerView> mains;
+  Status good = each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
+    const Where here(at, key);
+    if (same_key(key, "initContainers")) {
+      return read_containers(pod.containers, Kind::kInit, field, here);
+    }
+    if (same_key(key, "containers")) return read_containers(mains, Kind::kMain, field, here);
+    if (same_key(key, "resources")) return read_pod_level(pod.pod_level, field, here);
+    if (same_key(key, "priority")) return read_priority(pod.priority, field, here);
+    if (same_key(key, "schedulerName")) return read_text(pod.scheduler_name, field, here);
+    if (same_key(key, "nodeName")) return read_text(pod.node_name, field, here);
+    return {};
+  });
+  std::move(mains.begin(), mains.end(), std::back_inserter(pod.containers));
+  return good;
+}
+
+// The class as the API server has written it down, for it never changes.
+Status read_qos(std::optional<engine::Qos>& to, ondemand::value& value, const Where& at) {
+  std::string_view name;
+  Status good = read_string(name, value, at);
+  to.reset();
+  for (const auto qos :
+       {engine::Qos::kGuaranteed, engine::Qos::kBurstable, engine::Qos::kBestEffort}) {
+    if (name == engine::to_string(qos)) to = qos;
+  }
+  return good;
+}
+
+Status check(const PodSpecView& pod, const Where& at) {
+  const Where metadata(at, "metadata");
+  if (pod.uid.empty()) return Where(metadata, "uid").fail("missing");
+  if (pod.name_space.empty()) return Where(metadata, "namespace").fail("missing");
+  if (pod.name.empty()) return Where(metadata, "name").fail("missing");
+  return {};
+}
+
+// Of a value or of an object.
+template <class Json>
+Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
+  pod = {};
+  std::optional<engine::Qos> stated;
+  const auto read_status = [&](std::string_view key, ondemand::value& field,
+                               const Where& here) -> Status {
+    if (same_key(key, "phase")) return read_text(pod.phase, field, Where(here, key));
+    if (same_key(key, "qosClass")) return read_qos(stated, field, Where(here, key));
+    if (same_key(key, "nominatedNodeName")) {
+      return read_text(pod.nominated_node, field, Where(here, key));
+    }
+    return {};
+  };
+  Status good = each_field(json, at, [&](std::string_view key, ondemand::value& part) -> Status {
+    const Where here(at, key);
+    if (same_key(key, "metadata")) return read_metadata(pod, part, here);
+    if (same_key(key, "spec")) return read_spec(pod, part, here);
+    if (!same_key(key, "status")) return {};
+    return each_field(part, here, [&](std::string_view name, ondemand::value& field) {
+      return read_status(name, field, here);
+    });
+  });
+  if (!good) return good;
+  pod.qos = stated ? *stated : qos_by_resources(pod);
+  return check(pod, at);
+}
+
+}  // namespace
+
+bool kept_key(std::string_view key) {
+  return std::any_of(kKeptPrefixes.begin(), kKeptPrefixes.end(),
+                     [&](std::string_view prefix) { return key.starts_with(prefix); });
+}
+
+Status read_pod(PodSpecView& pod, ondemand::value& value, const Where& at) {
+  return read_whole_pod(pod, value, at);
+}
+
+Status read_pod(PodSpecView& pod, ondemand::object object, const Where& at) {
+  return read_whole_pod(pod, object, at);
+}
+
+Status read_pod_uid(std::string& uid, ondemand::value& value, const Where& at) {
+  uid.clear();
+  Status good = each_field(value, at, [&](std::string_view key, ondemand::value& part) -> Status {
+    if (!same_key(key, "metadata")) return {};
+    const Where metadata(at, key);
+    return each_field(part, metadata, [&](std::string_view name, ondemand::value& field) -> Status {
+      return same_key(name, "uid") ? read_text(uid, field, Where(metadata, name)) : Status();
+    });
+  });
+  if (good && uid.empty()) return Where(Where(at, "metadata"), "uid").fail("missing");
+  return good;
+}
+
+}  // namespace pinion::cluster::wire
