@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "cluster/core/task_groups.h"
+
 namespace pinion::cluster {
 namespace {
 
@@ -83,22 +85,12 @@ Gang Gangs::missing(const std::string& key, const GangState& gang, const topolog
   return members;
 }
 
-// Members that are of no task group yet join the one that requests fewest CPUs so far
-// (task_groups.h), those counted that are bound already.
+// Members that are of no task group yet join one, those counted that are bound already.
 void Gangs::share_out(const std::string& job, const GangState& gang, Gang& members) {
-  std::vector<std::string> names;
-  names.reserve(static_cast<std::size_t>(gang.groups));
-  for (int i = 0; i < gang.groups; ++i) names.push_back(job + "-" + std::to_string(i));
+  if (gang.groups < 1) return;
   std::map<std::string, int> cpus;
   for (const Place& place : gang.places) cpus[place.request.task_group] += place.request.cpus;
-  for (const auto& member : members) cpus[member.task_group] += member.cpus;
-  for (auto& member : members) {
-    if (!member.task_group.empty() || names.empty()) continue;
-    member.task_group = *std::min_element(
-        names.begin(), names.end(),
-        [&](const std::string& a, const std::string& b) { return cpus[a] < cpus[b]; });
-    cpus[member.task_group] += member.cpus;
-  }
+  join_groups(job, gang.groups, std::move(cpus), members);
 }
 
 // By position of the member: the node that its status names; -1: none.
