@@ -10,6 +10,7 @@
 
 #include "agent/api/channel.h"
 #include "agent/api/mirror.h"
+#include "base/backoff.h"
 #include "cluster/extender/agents/machines.h"
 #include "cluster/extender/agents/node_report.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
@@ -120,7 +121,7 @@ class Agents::Loop {
     std::unique_ptr<v1::Node::Stub> stub;
     std::shared_ptr<Stream> stream;  // null: waits for `next`
     SteadyTime next;
-    Milliseconds pause{0};
+    Backoff backoff;
   };
 
   Result<Followed> prepare(const AgentAddress& agent) const;
@@ -150,10 +151,11 @@ Result<Agents::Loop::Followed> Agents::Loop::prepare(const AgentAddress& agent) 
       *endpoint,
       {.tls = options_.tls, .server_name = options_.server_name, .limit = Milliseconds(0)});
   if (!channel) return failure(channel.error().within(whose));
-  Followed followed;
-  followed.agent = agent;
-  followed.stub = v1::Node::NewStub(*channel);
-  return followed;
+  return Followed{.agent = agent,
+                  .stub = v1::Node::NewStub(*channel),
+                  .stream = {},
+                  .next = {},
+                  .backoff = Backoff(options_.first_pause, options_.longest_pause)};
 }
 
 Status Agents::Loop::follow(const std::vector<AgentAddress>& agents) {
@@ -164,12 +166,12 @@ Status Agents::Loop::follow(const std::vector<AgentAddress>& agents) {
     if (known != followed_.end() && known->second.agent == agent) continue;
     auto followed = prepare(agent);
     if (!followed) return failure(followed.error());
-    next[agent.node] = *std::move(followed);
+    next.insert_or_assign(agent.node, *std::move(followed));
   }
   for (const AgentAddress& agent : agents) {
     const auto known = followed_.find(agent.node);
     if (known == followed_.end() || next.contains(agent.node)) continue;
-    next[agent.node] = std::move(known->second);
+    next.insert_or_assign(agent.node, std::move(known->second));
     followed_.erase(known);
   }
   for (auto& [node, gone] : followed_) {
@@ -187,13 +189,9 @@ std::size_t Agents::Loop::connected() const {
       [](const auto& each) { return each.second.stream && each.second.stream->has_spoken(); }));
 }
 
-// Doubles from first to longest; half of it is drawn, so that agents that were lost together do
-// not all come back together.
 Milliseconds Agents::Loop::next_pause(Followed& followed, bool had_spoken) {
-  const Milliseconds doubled = had_spoken ? Milliseconds(0) : 2 * followed.pause;
-  followed.pause = std::clamp(doubled, options_.first_pause, options_.longest_pause);
-  const auto half = followed.pause.count() / 2;
-  return Milliseconds(half + std::uniform_int_distribution<Milliseconds::rep>(0, half)(random_));
+  if (had_spoken) followed.backoff.reset();
+  return jittered(followed.backoff.next(), std::uniform_real_distribution<double>(0, 1)(random_));
 }
 
 void Agents::Loop::ended(const std::string& node, const Stream& stream, const Error& error) {
