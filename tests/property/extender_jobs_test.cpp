@@ -100,7 +100,7 @@ json any_job() {
   return job;
 }
 
-Result<Granularity> on_four_nodes(const Job& job, Policy policy, int /*nodes*/) {
+Result<Granularity> on_four_nodes(const JobShape& job, Policy policy, int /*nodes*/) {
   return choose_granularity(job, policy == Policy::kAuto ? Policy::kGranularity : policy, 4);
 }
 

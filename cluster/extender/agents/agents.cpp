@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "agent/api/channel.h"
+#include "base/backoff.h"
 #include "cluster/extender/agents/agent_stream.h"
 #include "cluster/extender/agents/machines.h"
 
@@ -59,13 +60,12 @@ class Agents::Loop {
     agent::api::Endpoint endpoint;
     AgentStream* stream = nullptr;  // null: it is to be begun at `due`
     SteadyTime due = SteadyTime::min();
-    Milliseconds pause{0};
+    Backoff backoff;
     enum class Told { kNothing, kConnected, kLost } told = Told::kNothing;
   };
 
   Result<agent::api::Credentials> credentials_for(const agent::api::Endpoint& endpoint,
                                                   SteadyTime now);
-  Milliseconds next_pause(Followed& followed, bool had_spoken);
   void drop(Followed& followed, const std::string& why);
   void begin(Followed& followed, SteadyTime now);
   void retry(Followed& followed, const Error& why, bool had_spoken, SteadyTime now);
@@ -120,9 +120,10 @@ Status Agents::Loop::follow(const std::vector<AgentAddress>& agents) {
     if (known != followed_.end() && known->second.agent == agent) continue;
     const auto endpoint = agent::api::Endpoint::parse(agent.address);
     if (!endpoint) return failure(endpoint.error().within("the agent of node " + agent.node));
-    Followed& followed = added[agent.node];
-    followed.agent = agent;
-    followed.endpoint = *endpoint;
+    added.insert_or_assign(
+        agent.node, Followed{.agent = agent,
+                             .endpoint = *endpoint,
+                             .backoff = Backoff(options_.first_pause, options_.longest_pause)});
   }
   for (auto at = followed_.begin(); at != followed_.end();) {
     const auto instead = added.find(at->first);
@@ -162,15 +163,6 @@ std::uint64_t Agents::Loop::failures() const {
   return failures_;
 }
 
-// Doubles from first to longest; half of it is drawn, so that agents that were lost together do
-// not all come back together.
-Milliseconds Agents::Loop::next_pause(Followed& followed, bool had_spoken) {
-  const Milliseconds doubled = had_spoken ? Milliseconds(0) : 2 * followed.pause;
-  followed.pause = std::clamp(doubled, options_.first_pause, options_.longest_pause);
-  const auto half = followed.pause.count() / 2;
-  return Milliseconds(half + std::uniform_int_distribution<Milliseconds::rep>(0, half)(random_));
-}
-
 Result<agent::api::Credentials> Agents::Loop::credentials_for(const agent::api::Endpoint& endpoint,
                                                               SteadyTime now) {
   if (endpoint.is_unix()) return agent::api::credentials_for(endpoint, {});
@@ -198,7 +190,9 @@ void Agents::Loop::begin(Followed& followed, SteadyTime now) {
 void Agents::Loop::retry(Followed& followed, const Error& why, bool had_spoken, SteadyTime now) {
   ++failures_;
   followed.stream = nullptr;
-  followed.due = now + next_pause(followed, had_spoken);
+  if (had_spoken) followed.backoff.reset();
+  followed.due =
+      now + jittered(followed.backoff.next(), std::uniform_real_distribution<>(0, 1)(random_));
   due_.emplace(followed.due, followed.agent.node);
   if (std::exchange(followed.told, Followed::Told::kLost) == Followed::Told::kLost) return;
   sink_.lost(followed.agent.node, why);

@@ -1,4 +1,4 @@
-#include "nri-plugin/backoff.h"
+#include "nri-plugin/reconnect_backoff.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,24 +9,24 @@ namespace pinion::nri {
 namespace {
 
 using testing::ElementsAre;
-using Milliseconds = Backoff::Milliseconds;
+using Milliseconds = ReconnectBackoff::Milliseconds;
 
-TEST(Backoff, AbsentSocketIsTriedAtLeastFiveTimesASecond) {
-  Backoff backoff;
+TEST(ReconnectBackoff, AbsentSocketIsTriedAtLeastFiveTimesASecond) {
+  ReconnectBackoff backoff;
   std::vector<long> waits;
   for (int i = 0; i < 8; ++i) waits.push_back(backoff.connect_failed().count());
   EXPECT_THAT(waits, ElementsAre(10, 20, 40, 80, 160, 200, 200, 200));
 }
 
-TEST(Backoff, RejectingRuntimeIsTriedEverMoreSlowly) {
-  Backoff backoff;
+TEST(ReconnectBackoff, RejectingRuntimeIsTriedEverMoreSlowly) {
+  ReconnectBackoff backoff;
   std::vector<long> waits;
   for (int i = 0; i < 10; ++i) waits.push_back(backoff.session_failed(Milliseconds(0)).count());
   EXPECT_THAT(waits, ElementsAre(50, 100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000));
 }
 
-TEST(Backoff, AGoodSessionStartsBothAnew) {
-  Backoff backoff;
+TEST(ReconnectBackoff, AGoodSessionStartsBothAnew) {
+  ReconnectBackoff backoff;
   for (int i = 0; i < 5; ++i) {
     EXPECT_GT(backoff.connect_failed().count(), 0);
     EXPECT_GT(backoff.session_failed(Milliseconds(999)).count(), 0);
@@ -36,8 +36,8 @@ TEST(Backoff, AGoodSessionStartsBothAnew) {
   EXPECT_EQ(backoff.session_failed(Milliseconds(0)).count(), 50);
 }
 
-TEST(Backoff, ARuntimeThatTakesConnectionsIsNotAnAbsentOne) {
-  Backoff backoff;
+TEST(ReconnectBackoff, ARuntimeThatTakesConnectionsIsNotAnAbsentOne) {
+  ReconnectBackoff backoff;
   for (int i = 0; i < 9; ++i) EXPECT_GT(backoff.connect_failed().count(), 0);
   EXPECT_EQ(backoff.session_failed(Milliseconds(0)).count(), 50);
   EXPECT_EQ(backoff.connect_failed().count(), 10);

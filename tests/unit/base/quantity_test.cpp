@@ -1,12 +1,12 @@
 // Values as k8s.io/apimachinery's resource.Quantity gives them with MilliValue() and Value().
-#include "cluster/extender/wire/quantity.h"
+#include "base/quantity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-namespace pinion::cluster::wire {
+namespace pinion {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -107,6 +107,13 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"long_text", std::string(300, '1'), "too long"}),
     [](const auto& one) { return one.param.name; });
 
+TEST(Quantity, OfBytesIsNotBelowZero) {
+  EXPECT_EQ(byte_quantity("1.5Gi").value(), std::uint64_t{3} << 29);
+  EXPECT_EQ(byte_quantity("0.1Ki").value(), 103U);
+  EXPECT_EQ(byte_quantity("0").value(), 0U);
+  for (const char* text : {"-1", "lots", "16Ei"}) EXPECT_FALSE(byte_quantity(text)) << text;
+}
+
 TEST(Quantity, TooLargeForThousandthsMayStillBeWhole) {
   EXPECT_FALSE(milli_quantity("9223372036854775807"));
   EXPECT_FALSE(milli_quantity("10P"));
@@ -115,4 +122,4 @@ TEST(Quantity, TooLargeForThousandthsMayStillBeWhole) {
 }
 
 }  // namespace
-}  // namespace pinion::cluster::wire
+}  // namespace pinion

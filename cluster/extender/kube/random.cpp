@@ -1,4 +1,4 @@
-#include "cluster/extender/kube/backoff.h"
+#include "cluster/extender/kube/random.h"
 
 #include <memory>
 #include <random>

@@ -4,13 +4,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cluster/extender/wire/quantity.h"
+#include "base/quantity.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  namespace wire = pinion::cluster::wire;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto milli = wire::milli_quantity(text);
-  const auto whole = wire::whole_quantity(text);
+  const auto milli = pinion::milli_quantity(text);
+  const auto whole = pinion::whole_quantity(text);
   if (!whole && milli) std::abort();
   if (!whole && whole.error().text.empty()) std::abort();
   if (!milli) return 0;

@@ -8,7 +8,7 @@ namespace pinion::cluster {
 using topology::Bytes;
 using topology::Profile;
 
-struct Job {
+struct JobShape {
   int tasks = 1;              // MPI processes (the paper's Nt), >= 1
   int cpus_per_task = 1;      // >= 1
   Bytes memory_per_task = 0;  // limit; 0: none

@@ -1,4 +1,4 @@
-#include "cluster/extender/wire/quantity.h"
+#include "base/quantity.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace pinion::cluster::wire {
+namespace pinion {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -152,4 +152,11 @@ Result<std::int64_t> whole_quantity(std::string_view text) {
   return quantity(text, 0);
 }
 
-}  // namespace pinion::cluster::wire
+Result<std::uint64_t> byte_quantity(std::string_view text) {
+  const auto bytes = whole_quantity(text);
+  if (!bytes) return failure(bytes.error());
+  if (*bytes < 0) return wrong(text, "below zero");
+  return static_cast<std::uint64_t>(*bytes);
+}
+
+}  // namespace pinion

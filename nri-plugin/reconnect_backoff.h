@@ -3,17 +3,21 @@
 
 #include <chrono>
 
+#include "base/backoff.h"
+
 namespace pinion::nri {
 
 // Two kinds of failure are counted apart. A socket that is absent or refuses: the runtime is down
 // or restarting, and asking again costs it nothing, so 10 ms doubling to 200 ms. A runtime that
 // accepts and then fails the handshake or drops the session at once: 50 ms doubling to 10 s.
-class Backoff {
+class ReconnectBackoff {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
   // A session that was synchronized for this long was a good one: both counts begin anew.
   static constexpr Milliseconds kStable{1000};
+
+  ReconnectBackoff();
 
   // Each returns the time to wait from now on.
   [[nodiscard]] Milliseconds connect_failed();
@@ -21,8 +25,8 @@ class Backoff {
   [[nodiscard]] Milliseconds session_failed(Milliseconds synchronized_for);
 
  private:
-  Milliseconds connect_wait_{0};
-  Milliseconds session_wait_{0};
+  Backoff connect_;
+  Backoff session_;
 };
 
 }  // namespace pinion::nri

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace pinion::cluster::wire {
+namespace pinion {
 
 // The text's value in thousandths, or in whole units, fractions rounded away from zero as
 // resource.Quantity does in MilliValue() and Value() ("100n" is 1 thousandth). The grammar is that
@@ -18,4 +18,7 @@ namespace pinion::cluster::wire {
 Result<std::int64_t> milli_quantity(std::string_view text);
 Result<std::int64_t> whole_quantity(std::string_view text);
 
-}  // namespace pinion::cluster::wire
+// An amount of bytes: as whole_quantity(), and none below zero.
+Result<std::uint64_t> byte_quantity(std::string_view text);
+
+}  // namespace pinion
