@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "cluster/extender/desk/demand.h"
 #include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/gang.h"
 #include "cluster/extender/jobs/hostfile.h"
@@ -126,7 +127,7 @@ void check_gang(const json& after, const Cut& cut) {
   RC_ASSERT(gang.size() == static_cast<std::size_t>(workers));
   for (const topology::Request& request : gang) {
     RC_ASSERT(request.cpus == cut.decision.largest().tasks * cut.wish.cpus_per_task);
-    RC_ASSERT(request.job == "j");
+    RC_ASSERT(job_of_gang(request.job) == "j");
   }
 }
 
