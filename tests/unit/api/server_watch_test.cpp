@@ -162,14 +162,15 @@ TEST_F(WatchServed, SlowReaderGetsFewMessagesAndTheNewestState) {
 }
 
 TEST_F(WatchServed, ReaderThatReadsNothingIsCutOff) {
-  options_.watch.times.patience = milliseconds(200);
+  // Long enough for the first message to be read on a machine that has other things to do.
+  options_.watch.times.patience = milliseconds(3000);
   grow(500);  // 10 MB
   start();
   std::latch reading(1);
   std::latch cut_off(1);
   Status watched;
+  bool first = true;
   std::thread reader([&] {
-    bool first = true;
     watched = client().watch({.figures = false, .min_interval = {}, .limit = seconds(100)},
                              [&](const v1::WatchNodeResponse&) {
                                if (std::exchange(first, false)) {
@@ -178,6 +179,7 @@ TEST_F(WatchServed, ReaderThatReadsNothingIsCutOff) {
                                }
                                return true;
                              });
+    if (first) reading.count_down();
   });
   reading.wait();
   int round = 0;
