@@ -377,5 +377,3 @@ BENCHMARK(fleet_memory)
 
 }  // namespace
 }  // namespace pinion::cluster
-
-BENCHMARK_MAIN();
