@@ -126,7 +126,7 @@ void check_gang(const json& after, const Cut& cut) {
   RC_ASSERT(gang.size() == static_cast<std::size_t>(workers));
   for (const topology::Request& request : gang) {
     RC_ASSERT(request.cpus == cut.decision.largest().tasks * cut.wish.cpus_per_task);
-    RC_ASSERT(request.job == "j");
+    RC_ASSERT(job_of_gang(request.job) == "j");
   }
 }
 
