@@ -2,7 +2,6 @@
 
 #include <malloc.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace pinion::agent {
@@ -22,7 +21,7 @@ Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
       audit_interval_(audit_interval),
       widen_due_(!engine_.narrows_qos_groups()),
       next_audit_(std::chrono::steady_clock::now() + audit_interval),
-      resync_pause_(kFirstResyncPause) {}
+      resync_backoff_(kFirstResyncPause, kLastResyncPause) {}
 
 void Node::enforce(const engine::Enforce& wanted, int depth) {
   if (!files_) return;
@@ -160,11 +159,10 @@ bool Node::take_resync_wish(TimePoint now) {
   if (now < next_resync_ || !changed_) return false;
   if (!engine_.wants_resync()) {
     changed_ = false;
-    if (now >= next_resync_ + kLastResyncPause) resync_pause_ = kFirstResyncPause;
+    if (now >= next_resync_ + kLastResyncPause) resync_backoff_.reset();
     return false;
   }
-  next_resync_ = now + resync_pause_;
-  resync_pause_ = std::min(2 * resync_pause_, kLastResyncPause);
+  next_resync_ = now + resync_backoff_.next();
   return true;
 }
 

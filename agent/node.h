@@ -12,6 +12,7 @@
 #include "agent/log.h"
 #include "agent/machine_watch.h"
 #include "agent/view.h"
+#include "base/backoff.h"
 #include "nri-plugin/connection.h"
 
 namespace pinion::agent {
@@ -71,7 +72,7 @@ class Node final : public nri::Handler {
   TimePoint next_audit_;
   bool changed_ = false;  // since the engine was last asked whether it wants a resync
   TimePoint next_resync_;
-  std::chrono::milliseconds resync_pause_;
+  Backoff resync_backoff_;
   std::string last_disconnect_;
 };
 

@@ -2,8 +2,8 @@ find_package(yaml-cpp REQUIRED)
 
 # Apart from the command, so that it can be fuzzed without hwloc.
 pinion_library(ctl_requests
-  SOURCES requests_file.cpp yaml_entry.cpp quantity.cpp
-  LINK topology yaml-cpp)
+  SOURCES requests_file.cpp yaml_entry.cpp
+  LINK topology quantity yaml-cpp)
 
 # The pictures alone: no connection.
 pinion_library(ctl_plan

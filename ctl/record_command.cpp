@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/quantity.h"
 #include "ctl/output.h"
 #include "ctl/recording.h"
-#include "ctl/requests_file.h"
 #include "ctl/source_options.h"
 #include "ctl/terminal.h"
 #include "ctl/value_options.h"
@@ -142,7 +142,7 @@ void add_record_command(CLI::App& app, int& exit_code) {
       ->add_option_function<std::string>(
           "--max-size",
           [options](const std::string& text) {
-            const auto bytes = parse_quantity(text);
+            const auto bytes = byte_quantity(text);
             if (!bytes) throw CLI::ValidationError("--max-size", bytes.error().text);
             options->max_size = *bytes;
           },

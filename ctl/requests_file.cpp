@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "base/quantity.h"
 #include "ctl/yaml_entry.h"
 #include "topology/words.h"
 
@@ -26,7 +27,7 @@ constexpr std::array<std::string_view, 13> kKeys{
 
 topology::Bytes bytes_of(YamlEntry& entry, const char* key) {
   if (!entry.has(key)) return 0;
-  auto result = parse_quantity(entry.text(key));
+  auto result = byte_quantity(entry.text(key));
   if (!result) entry.fail(entry[key], std::string(key) + ": " + result.error().text);
   return result.value_or(0);
 }

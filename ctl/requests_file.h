@@ -17,7 +17,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -30,10 +29,5 @@ inline constexpr int kMaxRequests = 10000;  // all counts together
 // Errors: kInvalid with "line N: ..." for bad YAML, an unknown key or word, a number out of range,
 // an id given twice, or more than kMaxRequests.
 Result<std::vector<topology::Request>> parse_requests(const std::string& text);
-
-// A quantity of bytes as Kubernetes writes it: digits with an optional fraction and one of the
-// suffixes k M G T P E (powers of 1000) or Ki Mi Gi Ti Pi Ei (of 1024); fractions of a byte are
-// rounded up. Error: kInvalid.
-Result<topology::Bytes> parse_quantity(std::string_view text);
 
 }  // namespace pinion::ctl

@@ -114,8 +114,8 @@ void Connection::end_session(TimePoint now, const Error& why) {
   const auto lived = synchronized_at_ ? now - *synchronized_at_ : TimePoint::duration(0);
   ++counters_.sessions_failed;
   finished_ = !reconnects_;
-  connect_at_ =
-      now + backoff_.session_failed(std::chrono::duration_cast<Backoff::Milliseconds>(lived));
+  connect_at_ = now + backoff_.session_failed(
+                          std::chrono::duration_cast<ReconnectBackoff::Milliseconds>(lived));
   close_session(why);
 }
 

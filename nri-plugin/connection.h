@@ -14,9 +14,9 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "nri-plugin/backoff.h"
 #include "nri-plugin/counters.h"
 #include "nri-plugin/handler.h"
+#include "nri-plugin/reconnect_backoff.h"
 #include "nri-plugin/session.h"
 
 namespace pinion::nri {
@@ -73,7 +73,7 @@ class Connection {
   ConnectionOptions options_;
   Handler& handler_;
   Counters counters_;
-  Backoff backoff_;
+  ReconnectBackoff backoff_;
 
   Fd launched_;  // handed over, not yet in use
   bool reconnects_ = true;

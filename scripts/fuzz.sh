@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Fuzzes every target for so many seconds, two or more at once, from its corpus on. What crashes a target stays in
-# build/fuzz/NAME, and the run fails. Usage: scripts/fuzz.sh [SECONDS [NAME...]] (default: 5 seconds, all targets)
+# build/fuzz/NAME, and the run fails. Each commit has a seed of its own, so that the same commit meets the same inputs.
+# Usage: scripts/fuzz.sh [SECONDS [NAME...]] (default: 5 seconds, all targets)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${1:-5}
 names=("${@:2}")
+seed=$((0x$(git rev-parse HEAD 2>/dev/null | cut -c1-7 || echo 1)))
 scripts/build.sh asan-ubsan
 bin=$PWD/build/asan-ubsan/bin
 if [ ${#names[@]} -eq 0 ]; then
@@ -17,7 +19,7 @@ fuzz_one() {
   local name=$1 work=$PWD/build/fuzz/$1
   rm -rf "$work"
   mkdir -p "$work/found"
-  if ! "$bin/${name}_fuzz" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -print_final_stats=1 \
+  if ! "$bin/${name}_fuzz" -seed="$seed" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -print_final_stats=1 \
     -artifact_prefix="$work/" "$work/found" "tests/fuzz/corpus/$name" >"$work/log" 2>&1; then
     echo "fuzz: $name failed; the input is in build/fuzz/$name, keep it in tests/fuzz/corpus/$name with the fix:"
     tail -n 40 "$work/log"
@@ -26,5 +28,5 @@ fuzz_one() {
   echo "fuzz: $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$work/log") inputs"
 }
 export -f fuzz_one
-export bin seconds
+export bin seconds seed
 printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I '{}' bash -c 'fuzz_one "$1"' _ '{}'

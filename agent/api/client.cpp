@@ -103,12 +103,12 @@ Result<Client> Client::connect(const std::string& address, const ClientOptions& 
     const Status answered = probe_unix(endpoint->path);
     if (!answered) return failure(explained(*endpoint, answered.error()));
   }
-  const auto channel = open_channel(*endpoint, options);
-  if (!channel) return failure(channel.error());
+  const auto credentials = credentials_for(*endpoint, options.tls);
+  if (!credentials) return failure(credentials.error());
   auto parts = std::make_unique<Parts>();
   parts->endpoint = *endpoint;
   parts->limit = options.limit;
-  parts->stub = v1::Node::NewStub(*channel);
+  parts->stub = v1::Node::NewStub(open_channel(*endpoint, *credentials, options.server_name));
   return Client(std::move(parts));
 }
 

@@ -52,7 +52,8 @@ Result<std::string> path_of(std::string_view cgroups_path) {
     return (cgroups_path.front() == '/' ? "" : "/") + std::string(cgroups_path);
   }
   const auto second = cgroups_path.find(':', first + 1);
-  if (second == std::string_view::npos) {
+  // systemd's names are no paths: "slice::../x" would lead upwards once it is put together.
+  if (second == std::string_view::npos || cgroups_path.find('/') != std::string_view::npos) {
     return failure(Errc::kInvalid, "cgroup path '" + std::string(cgroups_path) +
                                        "' is neither a path nor 'slice:prefix:name'");
   }

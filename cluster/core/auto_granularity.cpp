@@ -104,7 +104,7 @@ bool holds_groups(const Room& room, int workers, int groups) {
 }
 
 // The numbers of groups in the order in which the profile likes them.
-std::vector<int> group_numbers(const Job& job, int workers, int nodes) {
+std::vector<int> group_numbers(const JobShape& job, int workers, int nodes) {
   const int most = std::min(workers, nodes);
   std::vector<int> numbers;
   for (int groups = most; groups >= 1; --groups) numbers.push_back(groups);
@@ -113,7 +113,7 @@ std::vector<int> group_numbers(const Job& job, int workers, int nodes) {
 }
 
 // 0: they do not all find a node of their own.
-int groups_that_fit(const Job& job, const Room& room, int workers, int nodes) {
+int groups_that_fit(const JobShape& job, const Room& room, int workers, int nodes) {
   for (const int groups : group_numbers(job, workers, nodes)) {
     if (holds_groups(room, workers, groups)) return groups;
   }
@@ -122,7 +122,7 @@ int groups_that_fit(const Job& job, const Room& room, int workers, int nodes) {
 
 // The numbers of workers whose largest worker differs, in the order in which the profile likes
 // them. There are at most two square roots of the tasks.
-std::vector<int> worker_numbers(const Job& job, int most_workers) {
+std::vector<int> worker_numbers(const JobShape& job, int most_workers) {
   // Not (a + b - 1) / b, which would overflow.
   const auto rounded_up = [](int a, int b) { return a / b + (a % b == 0 ? 0 : 1); };
   std::vector<int> numbers;
@@ -138,14 +138,14 @@ std::vector<int> worker_numbers(const Job& job, int most_workers) {
   return numbers;
 }
 
-std::vector<Align> aligns(const Job& job) {
+std::vector<Align> aligns(const JobShape& job) {
   if (job.profile == Profile::kNetwork) return {Align::kNuma, Align::kSocket};
   return {Align::kL3, Align::kNuma};
 }
 
 // In the order in which the profile likes them; splits with a worker too large to state are left
 // out.
-std::vector<Way> ways_of(const Job& job, int most_workers) {
+std::vector<Way> ways_of(const JobShape& job, int most_workers) {
   std::vector<Way> ways;
   for (const int workers : worker_numbers(job, most_workers)) {
     const auto cut = split(job, workers);
@@ -167,7 +167,7 @@ Granularity chosen(const Way& way, int groups, int nodes, Cause cause) {
 
 class Choice {
  public:
-  Choice(const Job& job, int nodes, const std::vector<FreeNode>& fleet, int most_workers)
+  Choice(const JobShape& job, int nodes, const std::vector<FreeNode>& fleet, int most_workers)
       : job_(job),
         nodes_(nodes),
         fleet_(fleet),
@@ -235,7 +235,7 @@ class Choice {
         {.workers = way.workers, .cpus = way.large.cpus, .align = way.align, .room = room});
   }
 
-  const Job& job_;
+  const JobShape& job_;
   int nodes_;
   const std::vector<FreeNode>& fleet_;
   int most_workers_;
@@ -245,7 +245,7 @@ class Choice {
 
 }  // namespace
 
-topology::Request request_of(const Job& job, int cpus, Bytes memory, Align align) {
+topology::Request request_of(const JobShape& job, int cpus, Bytes memory, Align align) {
   topology::Request request;
   request.cpus = cpus;
   request.memory = memory;
@@ -265,8 +265,8 @@ std::vector<FreeNode> free_nodes(const Fleet& fleet) {
   return nodes;
 }
 
-Result<Granularity> choose_by_fleet(const Job& job, int nodes, const std::vector<FreeNode>& fleet,
-                                    int most_workers) {
+Result<Granularity> choose_by_fleet(const JobShape& job, int nodes,
+                                    const std::vector<FreeNode>& fleet, int most_workers) {
   // Also checks the job.
   auto by_profile = choose_granularity(job, Policy::kGranularity, nodes);
   if (!by_profile || by_profile->cause == Cause::kNoProfile) return by_profile;

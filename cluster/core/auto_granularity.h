@@ -35,11 +35,11 @@ struct FreeNode {
 // both >= 1. The answer for a job without a profile is the user's default. Where no split could
 // ever fit, it is the finest of so many workers that the profile allows. Errors: as
 // choose_granularity.
-Result<Granularity> choose_by_fleet(const Job& job, int nodes, const std::vector<FreeNode>& fleet,
-                                    int most_workers);
+Result<Granularity> choose_by_fleet(const JobShape& job, int nodes,
+                                    const std::vector<FreeNode>& fleet, int most_workers);
 
 // What one worker of this size asks of a node; names are the caller's to fill in.
-[[nodiscard]] topology::Request request_of(const Job& job, int cpus, Bytes memory,
+[[nodiscard]] topology::Request request_of(const JobShape& job, int cpus, Bytes memory,
                                            topology::Align align);
 
 }  // namespace pinion::cluster

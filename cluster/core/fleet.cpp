@@ -220,6 +220,20 @@ bool Fleet::release(std::string_view id) {
   return true;
 }
 
+void Fleet::hold(NodeIndex node, const std::string& id, const topology::CpuSet& cpus) {
+  Claim claim;
+  claim.id = id;
+  claim.cpus = cpus;
+  at(node).ledger.commit(std::move(claim));
+  refresh(node);
+}
+
+bool Fleet::drop_hold(NodeIndex node, const std::string& id) {
+  if (!at(node).ledger.release(id)) return false;
+  refresh(node);
+  return true;
+}
+
 std::vector<std::string> Fleet::expire(std::int64_t now_ms) {
   std::vector<std::string> expired;
   for (const auto& [id, promise] : promises_) {

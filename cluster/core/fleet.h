@@ -100,6 +100,11 @@ class Fleet {
   bool extend(std::string_view id, std::int64_t expires_ms);
   // Gives the promise back. False: there is none, or it was confirmed.
   bool release(std::string_view id);
+  // Holds these CPUs there for nobody, until drop_hold() or the next report of the node.
+  // Preconditions: they are free, and not empty; the node has no hold of this id.
+  void hold(NodeIndex node, const std::string& id, const topology::CpuSet& cpus);
+  // False: there is no such hold.
+  bool drop_hold(NodeIndex node, const std::string& id);
   // Gives back the promises whose time has come; returns their ids.
   std::vector<std::string> expire(std::int64_t now_ms);
 
@@ -121,6 +126,11 @@ class Fleet {
     return promises_.find(id) != promises_.end();
   }
   [[nodiscard]] std::size_t promises() const { return promises_.size(); }
+  // No less than the containers like this one that could be given their CPUs now; cheap.
+  [[nodiscard]] std::int64_t room_at_most(const topology::Request& request) const {
+    return request.use_isolated ? std::numeric_limits<std::int64_t>::max()
+                                : index_.room_at_most(request);
+  }
   // The nodes where containers of the job are or are promised.
   [[nodiscard]] std::set<NodeIndex> nodes_of_job(std::string_view job) const;
 

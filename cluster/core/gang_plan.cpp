@@ -22,13 +22,6 @@ GangPlan plan_of(const Gang& gang, const Draft& draft) {
   return plan;
 }
 
-bool names_one_twice(const Fleet& fleet, const Gang& gang) {
-  std::set<std::string_view> ids;
-  return std::any_of(gang.begin(), gang.end(), [&](const topology::Request& request) {
-    return fleet.knows(request.id) || !ids.insert(request.id).second;
-  });
-}
-
 }  // namespace
 
 std::string_view to_string(GangReason reason) {
@@ -50,8 +43,7 @@ std::string_view to_string(GangReason reason) {
 }
 
 GangOutcome plan_gang(const Fleet& fleet, const Gang& gang, const PlanLimits& limits) {
-  if (gang.empty()) return refuse_as(GangReason::kEmpty);
-  if (names_one_twice(fleet, gang)) return refuse_as(GangReason::kTwice);
+  if (const auto reason = senseless(fleet, gang)) return refuse_as(*reason);
   Draft draft(fleet, gang, limits.among);
   for (const Draft::Members& group : draft.groups()) draft.place(group);
   const Quality first = draft.quality();

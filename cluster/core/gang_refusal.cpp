@@ -1,6 +1,7 @@
 #include "cluster/core/gang_refusal.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cluster/core/hole_text.h"
 
@@ -78,6 +79,15 @@ GangReason reason_of(const Fleet& fleet, const Draft& draft, const GangRefusal& 
 }
 
 }  // namespace
+
+std::optional<GangReason> senseless(const Fleet& fleet, const Gang& gang) {
+  if (gang.empty()) return GangReason::kEmpty;
+  std::set<std::string_view> ids;
+  const bool twice = std::any_of(gang.begin(), gang.end(), [&](const Request& request) {
+    return fleet.knows(request.id) || !ids.insert(request.id).second;
+  });
+  return twice ? std::optional(GangReason::kTwice) : std::nullopt;
+}
 
 GangRefusal refuse_as(GangReason reason) {
   GangRefusal refusal;

@@ -14,7 +14,7 @@ constexpr std::array kPolicyWords{
     Word<Policy>{"none", Policy::kNone}, Word<Policy>{"scale", Policy::kScale},
     Word<Policy>{"granularity", Policy::kGranularity}, Word<Policy>{"auto", Policy::kAuto}};
 
-Status check(const Job& job, int nodes) {
+Status check(const JobShape& job, int nodes) {
   const auto wrong = [](const std::string& what) { return failure(Errc::kInvalid, what); };
   if (job.tasks < 1)
     return wrong("a job needs at least one task, not " + std::to_string(job.tasks));
@@ -30,7 +30,7 @@ Status check(const Job& job, int nodes) {
   return {};
 }
 
-Granularity users_default(const Job& job, Cause cause) {
+Granularity users_default(const JobShape& job, Cause cause) {
   return {.workers = job.workers, .groups = std::max(job.groups, 1), .nodes = 1, .cause = cause};
 }
 
@@ -84,7 +84,7 @@ std::string to_string(const Granularity& granularity) {
   return text;
 }
 
-Result<Granularity> choose_granularity(const Job& job, Policy policy, int nodes) {
+Result<Granularity> choose_granularity(const JobShape& job, Policy policy, int nodes) {
   if (auto checked = check(job, nodes); !checked) return failure(std::move(checked.error()));
   if (policy == Policy::kAuto) {
     return failure(Errc::kInvalid, "policy auto looks at the fleet: use choose_by_fleet");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cluster/core/job.h"
+#include "cluster/core/job_shape.h"
 
 namespace pinion::cluster {
 
@@ -59,6 +59,6 @@ struct Granularity {
 // may use, >= 1. The user's own `groups` replaces Ng where no policy decides.
 // Errors: kInvalid for tasks, workers or nodes below 1, more workers or groups than tasks or
 // workers, and for kAuto, which needs a fleet.
-Result<Granularity> choose_granularity(const Job& job, Policy policy, int nodes);
+Result<Granularity> choose_granularity(const JobShape& job, Policy policy, int nodes);
 
 }  // namespace pinion::cluster

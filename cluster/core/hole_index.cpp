@@ -42,7 +42,29 @@ void for_each_kind(Visit visit) {
 
 }  // namespace
 
+void HoleIndex::count(const Holes& holes, int by) {
+  for_each_kind([&](Align align, Smt smt) {
+    std::vector<std::int64_t>& counts = counts_[kind_of(align, smt)];
+    for (const topology::Hole& hole : holes.of(align)) {
+      const auto size = static_cast<std::size_t>(hole.of(smt));
+      if (size >= counts.size()) counts.resize(size + 1);
+      counts[size] += by;
+    }
+  });
+}
+
+std::int64_t HoleIndex::room_at_most(const topology::Request& request) const {
+  const bool climbs = request.strength == topology::Strength::kPreferred;
+  const auto& counts = counts_[kind_of(climbs ? Align::kNone : request.align, request.smt)];
+  std::int64_t room = 0;
+  for (auto size = static_cast<std::size_t>(request.cpus); size < counts.size(); ++size) {
+    room += counts[size] * static_cast<std::int64_t>(size / static_cast<std::size_t>(request.cpus));
+  }
+  return room;
+}
+
 void HoleIndex::add(NodeIndex node, std::string_view name, const Holes& holes) {
+  count(holes, 1);
   for_each_kind([&](Align align, Smt smt) {
     BySize& by_size = by_kind_[kind_of(align, smt)][step_of(holes, smt)];
     for (const int size : sizes_of(holes, align, smt)) by_size[size].emplace(name, node);
@@ -50,6 +72,7 @@ void HoleIndex::add(NodeIndex node, std::string_view name, const Holes& holes) {
 }
 
 void HoleIndex::remove(NodeIndex node, std::string_view name, const Holes& holes) {
+  count(holes, -1);
   for_each_kind([&](Align align, Smt smt) {
     BySize& by_size = by_kind_[kind_of(align, smt)][step_of(holes, smt)];
     for (const int size : sizes_of(holes, align, smt)) {
@@ -63,6 +86,8 @@ void HoleIndex::remove(NodeIndex node, std::string_view name, const Holes& holes
 
 void HoleIndex::update(NodeIndex node, std::string_view name, const Holes& before,
                        const Holes& after) {
+  count(before, -1);
+  count(after, 1);
   for_each_kind([&](Align align, Smt smt) {
     const std::vector<int> old_sizes = sizes_of(before, align, smt);
     const std::vector<int> new_sizes = sizes_of(after, align, smt);

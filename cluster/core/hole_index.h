@@ -3,11 +3,13 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "topology/holes.h"
 
@@ -24,6 +26,10 @@ class HoleIndex {
               const topology::Holes& after);
   void remove(NodeIndex node, std::string_view name, const topology::Holes& holes);
 
+  // No less than the containers like this one that all nodes together have CPUs for, memory and
+  // isolated CPUs aside; cheap.
+  [[nodiscard]] std::int64_t room_at_most(const topology::Request& request) const;
+
   enum class Answer { kNo, kYes, kStop };
   // The first node, in the order of (CPUs of the hole, name), that has a hole of the asked kind
   // with enough CPUs and to which `accepts` says yes; -1: none, or it said stop. A node with
@@ -37,7 +43,10 @@ class HoleIndex {
   // By CPUs of a whole core (Holes::step), then by CPUs of the hole.
   using ByStep = std::map<int, BySize>;
 
-  std::array<ByStep, 12> by_kind_;  // by Align and Smt
+  void count(const topology::Holes& holes, int by);
+
+  std::array<ByStep, 12> by_kind_;                      // by Align and Smt
+  std::array<std::vector<std::int64_t>, 12> counts_{};  // the same: holes, by their CPUs
 };
 
 }  // namespace pinion::cluster

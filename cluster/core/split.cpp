@@ -11,7 +11,7 @@ bool is_plain(const std::string& host) {
                                       [](char c) { return c > ' ' && c != '\x7f' && c != '#'; });
 }
 
-Status check_split(const Job& job, int workers) {
+Status check_split(const JobShape& job, int workers) {
   if (job.tasks < 1) {
     return failure(Errc::kInvalid,
                    "a job needs at least one task, not " + std::to_string(job.tasks));
@@ -30,7 +30,7 @@ Status check_split(const Job& job, int workers) {
 
 }  // namespace
 
-Result<std::vector<Worker>> split(const Job& job, int workers) {
+Result<std::vector<Worker>> split(const JobShape& job, int workers) {
   if (auto checked = check_split(job, workers); !checked)
     return failure(std::move(checked.error()));
   const int each = job.tasks / workers;

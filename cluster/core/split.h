@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cluster/core/job.h"
+#include "cluster/core/job_shape.h"
 
 namespace pinion::cluster {
 
@@ -20,7 +20,7 @@ struct Worker {
 // Round robin: each worker has tasks / workers, the first tasks % workers have one more.
 // Errors: kInvalid for tasks or CPUs below 1, workers outside 1 .. tasks, and a worker whose CPUs
 // are more than any machine has (CpuSet::kCapacity) or whose memory does not fit in 64 bits.
-Result<std::vector<Worker>> split(const Job& job, int workers);
+Result<std::vector<Worker>> split(const JobShape& job, int workers);
 
 // One line "HOST slots=TASKS" for each worker, the first host for the first worker.
 // Errors: kInvalid when their numbers differ, or for a host that is empty or holds a blank, a

@@ -2,19 +2,23 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace pinion::cluster {
 
-std::vector<TaskGroup> build_groups(const std::vector<int>& cpus, int groups) {
-  std::vector<TaskGroup> result(static_cast<std::size_t>(groups));
-  for (std::size_t worker = 0; worker < cpus.size(); ++worker) {
-    const auto lightest =
-        std::min_element(result.begin(), result.end(),
-                         [](const TaskGroup& a, const TaskGroup& b) { return a.cpus < b.cpus; });
-    lightest->members.push_back(worker);
-    lightest->cpus += cpus[worker];
+void join_groups(const std::string& name, int groups, std::map<std::string, int> cpus,
+                 std::vector<topology::Request>& workers) {
+  std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(groups));
+  for (int i = 0; i < groups; ++i) names.push_back(name + "-" + std::to_string(i));
+  for (const auto& worker : workers) cpus[worker.task_group] += worker.cpus;
+  for (auto& worker : workers) {
+    if (!worker.task_group.empty()) continue;
+    worker.task_group = *std::min_element(
+        names.begin(), names.end(),
+        [&](const std::string& a, const std::string& b) { return cpus[a] < cpus[b]; });
+    cpus[worker.task_group] += worker.cpus;
   }
-  return result;
 }
 
 std::vector<std::size_t> placing_order(const std::vector<TaskGroup>& groups) {

@@ -3,9 +3,20 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <string>
 #include <vector>
 
+#include "topology/allocate.h"
+
 namespace pinion::cluster {
+
+// Each worker that is of no group yet joins the group that requests fewest CPUs so far, of equal
+// ones the lowest: the groups are named NAME-0 .. NAME-(groups - 1). `cpus`: what each group
+// requests already, beside these workers. Fewer workers than groups leave the last ones empty.
+// Precondition: groups >= 1.
+void join_groups(const std::string& name, int groups, std::map<std::string, int> cpus,
+                 std::vector<topology::Request>& workers);
 
 struct TaskGroup {
   std::vector<std::size_t> members;  // positions of the workers, ascending
@@ -13,11 +24,6 @@ struct TaskGroup {
 
   bool operator==(const TaskGroup&) const = default;
 };
-
-// Each worker in turn joins the group that requests fewest CPUs so far, the lowest of equal ones.
-// `cpus` are the workers' requests. Fewer workers than groups leave the last groups empty.
-// Precondition: groups >= 1.
-[[nodiscard]] std::vector<TaskGroup> build_groups(const std::vector<int>& cpus, int groups);
 
 // The order in which groups are placed, each with all its workers before the next (WorkerOrderFn):
 // those that request most first, ties by position.

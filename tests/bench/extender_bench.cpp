@@ -137,20 +137,13 @@ BENCHMARK(promise_and_release)->Unit(benchmark::kMicrosecond);
 // 256 workers in so many groups; the sizes are of one half of the workers each.
 Gang gang_of(int workers, int groups, int large, int small, Profile profile) {
   Gang gang;
-  std::vector<int> cpus;
   for (int i = 0; i < workers; ++i) {
     Request request = busy_request("job-" + std::to_string(i), i < workers / 2 ? large : small);
     request.job = "job";
     request.profile = profile;
-    cpus.push_back(request.cpus);
     gang.push_back(std::move(request));
   }
-  const std::vector<TaskGroup> built = build_groups(cpus, groups);
-  for (std::size_t group = 0; group < built.size(); ++group) {
-    for (const std::size_t member : built[group].members) {
-      gang[member].task_group = "job-" + std::to_string(group);
-    }
-  }
+  join_groups("job", groups, {}, gang);
   return gang;
 }
 
@@ -192,10 +185,10 @@ BENCHMARK(gang_256_refused)->Unit(benchmark::kMillisecond);
 // the scheduler's calls take, by itself. There are about 200,000 free CPUs, and a million fit
 // nowhere.
 void granularity_auto(benchmark::State& state) {
-  const Job job{.tasks = static_cast<int>(state.range(0)),
-                .cpus_per_task = 1,
-                .memory_per_task = kGiB,
-                .profile = Profile::kCpu};
+  const JobShape job{.tasks = static_cast<int>(state.range(0)),
+                     .cpus_per_task = 1,
+                     .memory_per_task = kGiB,
+                     .profile = Profile::kCpu};
   const Fleet& fleet = large_fleet();
   std::vector<double> under_lock;
   for (auto _ : state) {

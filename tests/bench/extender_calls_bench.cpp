@@ -190,16 +190,14 @@ BENCHMARK(single_with_two_that_stay_in_numa_nodes)
 
 // One half of the members asks for `large` CPUs, the other for `small`, in 64 groups.
 std::vector<json> gang(int large, int small) {
-  std::vector<int> cpus;
-  for (int i = 0; i < kMembers; ++i) cpus.push_back(i < kMembers / 2 ? large : small);
-  const auto groups = build_groups(cpus, 64);
-  std::vector<json> members(kMembers);
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    for (const std::size_t i : groups[group].members) {
-      members[i] = new_pod({cpus[i]}, {{"pinion.dev/job", "lu"},
-                                       {"pinion.dev/gang-size", std::to_string(kMembers)},
-                                       {"pinion.dev/task-group", "lu-" + std::to_string(group)}});
-    }
+  Gang gang(kMembers);
+  for (int i = 0; i < kMembers; ++i) gang[i].cpus = i < kMembers / 2 ? large : small;
+  join_groups("lu", 64, {}, gang);
+  std::vector<json> members;
+  for (const auto& request : gang) {
+    members.push_back(new_pod({request.cpus}, {{"pinion.dev/job", "lu"},
+                                               {"pinion.dev/gang-size", std::to_string(kMembers)},
+                                               {"pinion.dev/task-group", request.task_group}}));
   }
   return members;
 }

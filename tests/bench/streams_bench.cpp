@@ -58,7 +58,8 @@ class Listener : public cluster::AgentSink {
     ++heard_;
     return true;
   }
-  void trouble(const std::string&, const Error&, milliseconds) override { ++troubles_; }
+  void connected(const std::string&) override {}
+  void lost(const std::string&, const Error&) override {}
 
   // As the API server tells it. False: its cores are not free.
   bool seen(const cluster::Pod& pod) {
@@ -77,7 +78,6 @@ class Listener : public cluster::AgentSink {
   }
   [[nodiscard]] std::uint64_t measured() const { return measured_; }
   [[nodiscard]] std::uint64_t heard() const { return heard_; }
-  [[nodiscard]] std::uint64_t troubles() const { return troubles_; }
 
  private:
   std::mutex mutex_;
@@ -86,7 +86,6 @@ class Listener : public cluster::AgentSink {
   std::set<std::string> reported_;
   std::atomic<std::uint64_t> measured_ = 0;
   std::atomic<std::uint64_t> heard_ = 0;
-  std::atomic<std::uint64_t> troubles_ = 0;
 };
 
 // Pods on the nodes, as the API server's list tells them: each is known to the watch and the desk,
@@ -172,7 +171,7 @@ bool measure(const Load& load, const std::vector<cluster::AgentAddress>& agents,
   if (!change() || !listener.wait_for(agents.size())) return false;
   std::printf("  all change at once: %.2f s, %.2f s CPU; %llu streams ended by themselves\n",
               since(changing), cpu_seconds() - cpu_changing,
-              static_cast<unsigned long long>(listener.troubles()));
+              static_cast<unsigned long long>(streams.failures()));
   return true;
 }
 

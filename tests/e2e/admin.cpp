@@ -53,6 +53,7 @@ json pod_object(const PodShape& shape) {
   if (!shape.labels.empty()) pod["metadata"]["labels"] = shape.labels;
   if (!shape.priority_class.empty()) pod["spec"]["priorityClassName"] = shape.priority_class;
   if (!shape.scheduler.empty()) pod["spec"]["schedulerName"] = shape.scheduler;
+  if (shape.gated) pod["spec"]["schedulingGates"] = json::array({{{"name", "example.com/wait"}}});
   return pod;
 }
 
@@ -82,6 +83,11 @@ Result<kube::PodRef> Admin::add_pod(const PodShape& shape) {
   return kube::PodRef{.name_space = "default",
                       .name = shape.name,
                       .uid = kube::json_text(*made, "metadata", "uid")};
+}
+
+Status Admin::open_pod(const std::string& name) {
+  return without_value(api_->patch(kube::pod_path("default", name), kube::PatchKind::kMerge,
+                                   {{"spec", {{"schedulingGates", nullptr}}}}));
 }
 
 Status Admin::add_priority_class(const std::string& name, int value) {

@@ -30,6 +30,7 @@ struct PodShape {
   bool burstable = false;           // requests without limits
   std::string priority_class = {};  // empty: none
   std::string scheduler = {};       // empty: the default one
+  bool gated = false;               // the scheduler does not look at it before open_pod()
 };
 
 nlohmann::json node_object(const std::string& name);
@@ -46,6 +47,7 @@ class Admin {
   Status add_node(const std::string& name, const NodeShape& shape);
   // In the namespace "default".
   Result<kube::PodRef> add_pod(const PodShape& shape);
+  Status open_pod(const std::string& name);
   Status add_priority_class(const std::string& name, int value);
   // With no time to end: it is gone when this returns, unless a finalizer keeps it.
   Status remove_pod(const std::string& name);

@@ -14,14 +14,12 @@ class Disturbance : public Scene {
  protected:
   const Gang gang_{.job = "gang", .size = 4, .cpus = 6, .groups = 2};
 
-  // All members but the last are there, and the extender holds their binds.
   void begin_gang() {
-    for (int i = 0; i + 1 < gang_.size; ++i) add(member(gang_, i));
-    ASSERT_TRUE(lab::eventually(kPatience, [&] { return held(gang_) == gang_.size - 1; }));
+    ASSERT_TRUE(begin(gang_));
     ASSERT_EQ(bound(names(gang_)), 0);
   }
   void end_gang() {
-    add(member(gang_, gang_.size - 1));
+    finish(gang_);
     EXPECT_TRUE(run(names(gang_)));
   }
 

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/quantity.h"
 #include "cluster/extender/kube/json_read.h"
-#include "cluster/extender/wire/quantity.h"
 #include "tests/e2e/collection.h"
 #include "tests/lab/files.h"
 
@@ -26,10 +26,10 @@ engine::Resources resources_of(const json& container) {
   const auto amount = [&](const char* kind, const char* name) {
     return kube::json_text(container, "resources", kind, name);
   };
-  const auto milli = cluster::wire::milli_quantity(amount("limits", "cpu"));
-  const auto memory = cluster::wire::whole_quantity(amount("limits", "memory"));
+  const auto milli = milli_quantity(amount("limits", "cpu"));
+  const auto memory = whole_quantity(amount("limits", "memory"));
   if (milli) return test_support::cpu(*milli, memory.value_or(0));
-  const auto asked = cluster::wire::milli_quantity(amount("requests", "cpu"));
+  const auto asked = milli_quantity(amount("requests", "cpu"));
   engine::Resources resources = test_support::cpu(asked.value_or(0), memory.value_or(0));
   resources.quota = -1;
   return resources;

@@ -29,7 +29,8 @@ class Heard : public cluster::AgentSink {
   }
   bool measured(const std::string&, cluster::MissRates) override { return true; }
   bool heard(const std::string&) override { return true; }
-  void trouble(const std::string&, const Error&, std::chrono::milliseconds) override {}
+  void connected(const std::string&) override {}
+  void lost(const std::string&, const Error&) override {}
 
   bool wait(const std::function<bool(const std::map<std::string, std::size_t>&)>& condition) {
     std::unique_lock lock(mutex_);
@@ -44,7 +45,9 @@ class Heard : public cluster::AgentSink {
 
 std::vector<cluster::AgentAddress> addresses(const FakeNodes& nodes) {
   std::vector<cluster::AgentAddress> all;
-  for (const auto& [node, address] : nodes.addresses()) all.push_back({node, address});
+  for (const auto& [node, address] : nodes.addresses()) {
+    all.push_back({.node = node, .address = address});
+  }
   return all;
 }
 

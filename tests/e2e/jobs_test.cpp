@@ -370,7 +370,9 @@ TEST_P(JobsOfKind, StartWholeOrNotAtAll) {
   make_workers(kind, job);
   const auto all = workers(kind, kScale);
   ASSERT_TRUE(wait_in_vain(all));
-  EXPECT_THAT(why_unscheduled(pods().now().at(all.front())), HasSubstr("needs 4 x 4 CPUs"));
+  EXPECT_TRUE(pods().wait_for(all.front(), [](const auto& pod) {
+    return why_unscheduled(pod).find("needs 4 x 4 CPUs") != std::string::npos;
+  }));
   remove(fillers);
   ASSERT_TRUE(run(all));
   expect_workers(kind, kScale);
@@ -446,9 +448,9 @@ TEST_F(Jobs, AnMpiJobWhoseLauncherWorksWaitsForIt) {
   const json stored = create(path_of(kMpiJob), job);
   EXPECT_EQ(stored.at(kMpi.spec / "replicas"), 3);
   make(workers_of(stored));
-  ASSERT_TRUE(lab::eventually(kPatience, [&] { return held(Gang{.job = "joint"}) == 3; }));
   std::vector<std::string> names = pods_called("joint-worker-", 3);
-  EXPECT_EQ(bound(names), 0);
+  ASSERT_TRUE(wait_in_vain(names));
+  EXPECT_THAT(why_unscheduled(pods().now().at(names.front())), HasSubstr("of 4 pods of its gang"));
   make(launchers_of(stored));
   names.insert(names.begin(), pods_called("joint-launcher-", 1).at(0));
   ASSERT_TRUE(run(names));
@@ -488,8 +490,7 @@ TEST_F(Jobs, PodsByThemselvesAreGivenTheirResourcesAndStartTogether) {
   };
   const std::vector<std::string> names{"pods-0", "pods-1", "pods-2"};
   make({pod_named(names[0], json::object()), pod_named(names[1], json::object())});
-  ASSERT_TRUE(lab::eventually(kPatience, [&] { return held(Gang{.job = "pods"}) == 2; }));
-  EXPECT_EQ(bound(names), 0);
+  ASSERT_TRUE(wait_in_vain({names[0], names[1]}));
   make({pod_named(names[2], json::object())});
   ASSERT_TRUE(run(names));
   for (const std::string& name : names) EXPECT_EQ(nodes().held().at(name).cpus.count(), 4);

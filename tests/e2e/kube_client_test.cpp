@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "cluster/extender/kube/http.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/lease.h"
 #include "cluster/extender/kube/path.h"
@@ -66,6 +67,26 @@ TEST_F(KubeClient, AWatchTellsOfAllThatIsAddedChangedAndDeleted) {
   EXPECT_TRUE(seen.wait_until_gone("later"));
   EXPECT_EQ(seen.lists(), 1U);
   EXPECT_THAT(seen.trouble(), IsEmpty());
+}
+
+// All of these tests then, as they speak to the same server.
+TEST_F(KubeClient, RequestsAndStreamsAreHttp2) {
+  const auto http = kube::Http::create(cluster().access());
+  ASSERT_TRUE(ok(http));
+  const kube::Cancel never;
+  kube::HttpRequest request{.method = "GET", .target = "/version", .content_type = {}, .body = {}};
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = (*http)->send(request, {}, never);
+    ASSERT_TRUE(ok(answer));
+    EXPECT_EQ(answer->status, 200);
+    EXPECT_TRUE(answer->http2);
+  }
+  request.target = kube::with_query(kConfigMaps, {{"watch", "true"}, {"timeoutSeconds", "1"}});
+  const auto stream =
+      (*http)->stream(request, {}, never, [](std::string_view /*bytes*/) { return true; });
+  ASSERT_TRUE(ok(stream));
+  EXPECT_EQ(stream->status, 200);
+  EXPECT_TRUE(stream->http2);
 }
 
 TEST_F(KubeClient, AListInPagesIsWhole) {

@@ -72,7 +72,9 @@ TEST_F(Placing, AGangThatDoesNotFitWaitsAndStartsWholeLater) {
   const Gang gang{.job = "large", .size = 8, .cpus = 8};
   add(gang);
   ASSERT_TRUE(wait_in_vain(names(gang)));
-  EXPECT_THAT(why_unscheduled(pods().now().at("large-0")), HasSubstr("needs 8 x 8 CPUs"));
+  EXPECT_TRUE(pods().wait_for("large-0", [](const auto& pod) {
+    return why_unscheduled(pod).find("needs 8 x 8 CPUs") != std::string::npos;
+  }));
   // Each filler's end makes room for two, so three are one too few. What comes later and fits shows
   // that the scheduler has been round.
   remove({fillers[0], fillers[1], fillers[2]});

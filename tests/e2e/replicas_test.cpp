@@ -58,12 +58,11 @@ class Replicas : public Scene {
     add(part_);
     ASSERT_TRUE(gate_->wait_for_held(part_.size - 2));
     ASSERT_TRUE(lab::eventually(kPatience, [&] { return bound(names(part_)) == 2; }));
-    for (int i = 0; i + 1 < held_.size; ++i) add(member(held_, i));
-    ASSERT_TRUE(lab::eventually(kPatience, [&] { return held(held_) == held_.size - 1; }));
+    ASSERT_TRUE(begin(held_));
   }
   void end_gangs() {
     gate_->open();
-    add(member(held_, held_.size - 1));
+    finish(held_);
     EXPECT_TRUE(run(names(part_)));
     EXPECT_TRUE(run(names(held_)));
     EXPECT_EQ(service_->ready(), follower().address());

@@ -101,6 +101,22 @@ void Scene::add(const Gang& gang) {
   for (int i = 0; i < gang.size; ++i) add(member(gang, i));
 }
 
+testing::AssertionResult Scene::begin(const Gang& gang) {
+  for (int i = 0; i < gang.size; ++i) {
+    PodShape pod = member(gang, i);
+    pod.gated = i + 1 == gang.size;
+    add(pod);
+  }
+  if (lab::eventually(kPatience, [&] { return held(gang) == gang.size - 1; })) {
+    return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure() << held(gang) << " binds of " << gang.job << " are held";
+}
+
+void Scene::finish(const Gang& gang) {
+  ASSERT_TRUE(ok(admin_->open_pod(names(gang).back())));
+}
+
 std::vector<std::string> Scene::names(const Gang& gang) {
   std::vector<std::string> names;
   for (int i = 0; i < gang.size; ++i) names.push_back(member(gang, i).name);

@@ -58,6 +58,10 @@ class Scene : public testing::Test {
 
   void add(const PodShape& pod);
   void add(const Gang& gang);
+  // All of it exist, and the scheduler looks at all but the last: their binds are held. Then at
+  // that one, too.
+  testing::AssertionResult begin(const Gang& gang);
+  void finish(const Gang& gang);
   // The shape of member `index`, named JOB-INDEX.
   static PodShape member(const Gang& gang, int index);
   static std::vector<std::string> names(const Gang& gang);

@@ -13,5 +13,4 @@ pinion_fuzz(extender_pod SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_pod.cpp
 pinion_fuzz(extender_agent SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_agent.cpp LINK extender_node_report)
 pinion_fuzz(extender_review SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_review.cpp LINK extender_admission)
 pinion_fuzz(extender_plan SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_plan.cpp LINK extender_admission test_support)
-pinion_fuzz(extender_quantity SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_quantity.cpp LINK extender_wire)
 pinion_fuzz(extender_settings SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_settings.cpp LINK extender_settings)

@@ -14,7 +14,7 @@ namespace jobs = pinion::cluster::jobs;
 namespace admission = pinion::cluster::admission;
 using nlohmann::json;
 
-pinion::Result<pinion::cluster::Granularity> on_four_nodes(const pinion::cluster::Job& job,
+pinion::Result<pinion::cluster::Granularity> on_four_nodes(const pinion::cluster::JobShape& job,
                                                            pinion::cluster::Policy policy,
                                                            int /*nodes*/) {
   using pinion::cluster::Policy;

@@ -6,6 +6,11 @@ pinion_test(extender_properties
   LINK extender_desk test_support rapidcheck rapidcheck_gtest
   LABELS property)
 
+pinion_test(cluster_properties
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/cluster_scheduler_test.cpp
+  LINK cluster_core test_support
+  LABELS property)
+
 pinion_test(extender_election_properties
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_election_test.cpp
   LINK extender_election rapidcheck rapidcheck_gtest

@@ -59,20 +59,13 @@ inline Gang random_gang(const std::string& job) {
   large.job = job;
   topology::Request small = large;
   if (one_in(2) && small.cpus > 1) --small.cpus;
-  std::vector<int> cpus;
   Gang gang;
   const int members = 1 + pick_below(10);
   for (int i = 0; i < members; ++i) {
     gang.push_back(i < members / 2 ? large : small);
     gang.back().id = job + "-" + std::to_string(i);
-    cpus.push_back(gang.back().cpus);
   }
-  const auto groups = build_groups(cpus, 1 + pick_below(4));
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    for (const std::size_t member : groups[group].members) {
-      gang[member].task_group = job + "-" + std::to_string(group);
-    }
-  }
+  join_groups(job, 1 + pick_below(4), {}, gang);
   return gang;
 }
 

@@ -100,7 +100,7 @@ json any_job() {
   return job;
 }
 
-Result<Granularity> on_four_nodes(const Job& job, Policy policy, int /*nodes*/) {
+Result<Granularity> on_four_nodes(const JobShape& job, Policy policy, int /*nodes*/) {
   return choose_granularity(job, policy == Policy::kAuto ? Policy::kGranularity : policy, 4);
 }
 
@@ -126,7 +126,7 @@ void check_gang(const json& after, const Cut& cut) {
   RC_ASSERT(gang.size() == static_cast<std::size_t>(workers));
   for (const topology::Request& request : gang) {
     RC_ASSERT(request.cpus == cut.decision.largest().tasks * cut.wish.cpus_per_task);
-    RC_ASSERT(request.job == "j");
+    RC_ASSERT(job_of_gang(request.job) == "j");
   }
 }
 

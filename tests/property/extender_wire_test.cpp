@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/quantity.h"
 #include "cluster/extender/wire/answers.h"
-#include "cluster/extender/wire/quantity.h"
 #include "cluster/extender/wire/reader.h"
 
 namespace pinion::cluster::wire {

@@ -1,255 +1,301 @@
 #include "cluster/extender/agents/agents.h"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <random>
+#include <set>
 #include <thread>
+#include <unordered_map>
+#include <utility>
 
 #include "agent/api/channel.h"
-#include "agent/api/mirror.h"
+#include "base/backoff.h"
+#include "cluster/extender/agents/agent_stream.h"
 #include "cluster/extender/agents/machines.h"
-#include "cluster/extender/agents/node_report.h"
-#include "proto/pinion/v1/node.grpc.pb.h"
 
 namespace pinion::cluster {
 namespace {
 
-using SteadyTime = std::chrono::steady_clock::time_point;
+using SteadyTime = AgentStream::SteadyTime;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kLook{500};  // for streams that are silent
 
+// At most so many tries are begun in each 10 ms. A try that fails at once takes 0.3 ms of CPU, with
+// TLS 1.5 ms: so 200 a second again, a third of a core. That is one in half a second for up to 100
+// agents that are away at once, and one in 25 s for each of 5,000; but those that are new, as one
+// whose pod becomes ready, come first: 500 a second, as fast as TLS handshakes can be done.
+constexpr int kMostNew = 5;
+constexpr int kMostAgain = 2;
+constexpr Milliseconds kBetweenBursts{10};
+
+std::string after(Milliseconds time) {
+  return "it has said nothing for " + std::to_string(time.count()) + " ms";
+}
+
 }  // namespace
 
+// Its own thread begins streams, those of the queue take what comes of them.
+//
+// Why an own queue: gRPC's callback interface has one for the whole process, which lives as long as
+// some channel has used it. Who drops the last such channel joins the queue's threads. A stream
+// holds its channel, so when all agents go the last stream's end, which is told on one of those
+// threads, would drop it there: the thread joins itself in vain, the queue is freed, and the thread
+// goes on with it (gRPC 1.51; later ones abort). Here queue and threads are there before the first
+// stream and end after the last one, and channels may be dropped anywhere.
 class Agents::Loop {
  public:
-  Loop(AgentSink& sink, AgentOptions options)
-      : sink_(sink),
-        options_(std::move(options)),
-        random_(options_.seed != 0 ? options_.seed : std::random_device()()),
-        thread_([this] { run(); }) {}
+  Loop(AgentSink& sink, AgentOptions options);
 
   Status follow(const std::vector<AgentAddress>& agents);
   std::size_t connected() const;
+  std::uint64_t failures() const;
   void stop();
 
  private:
-  // One try: gRPC calls it, for one event after another.
-  class Stream : public grpc::ClientReadReactor<v1::WatchNodeResponse> {
-   public:
-    Stream(Loop& loop, std::string node) : loop_(loop), node_(std::move(node)) {
-      request_.set_figures(true);
-      request_.set_figures_interval_ms(static_cast<std::uint32_t>(loop.options_.rates.count()));
-    }
-
-    void start(v1::Node::Stub& stub, std::shared_ptr<Stream> self) {
-      self_ = std::move(self);
-      heard_ = std::chrono::steady_clock::now();
-      stub.async()->WatchNode(&context_, &request_, this);
-      StartRead(&message_);
-      StartCall();
-    }
-    void cancel() { context_.TryCancel(); }
-    [[nodiscard]] bool silent_since(SteadyTime time) const { return heard_.load() < time; }
-    [[nodiscard]] bool has_spoken() const { return spoken_; }
-
-    void OnReadDone(bool good) override {
-      if (!good) return;  // OnDone comes
-      heard_ = std::chrono::steady_clock::now();
-      const Status taken = take();
-      message_.Clear();
-      if (!taken) {
-        error_ = taken.error();
-        context_.TryCancel();
-      }
-      StartRead(&message_);
-    }
-    void OnDone(const grpc::Status& status) override {
-      if (error_.text.empty()) {
-        error_ = {.code = Errc::kUnavailable, .sys_errno = 0, .text = status.error_message()};
-      }
-      if (error_.text.empty()) error_.text = "the agent has ended the stream";
-      const auto self = std::move(self_);
-      loop_.ended(node_, *this, error_);
-    }
-
-   private:
-    Status take() {
-      if (!error_.text.empty()) return {};  // it is being cancelled
-      const std::uint64_t before = mirror_.node().generation();
-      if (Status applied = mirror_.apply(message_); !applied) return applied;
-      if (message_.has_snapshot() || message_.change().node().has_machine()) {
-        auto topology = loop_.machines_.of(mirror_.node().machine());
-        if (!topology) return failure(topology.error());
-        machine_ = *std::move(topology);
-        mirror_.forget_machine();
-      }
-      // An agent that the runtime has not told its containers shows none, and can start none.
-      if (!mirror_.node().synchronized()) return {};
-      if (message_.has_heartbeat() && loop_.sink_.heard(node_)) return {};
-      // Cores change hands with the generation.
-      const bool only_rates = message_.has_change() && !message_.change().has_node() &&
-                              message_.change().generation() == before;
-      if (only_rates && loop_.sink_.measured(node_, rates_of(mirror_))) return {};
-      auto report = report_of(mirror_, machine_);
-      if (!report) return failure(report.error());
-      report->name = node_;
-      spoken_ = true;
-      loop_.sink_.reported(node_, *std::move(report));
-      return {};
-    }
-
-    Loop& loop_;
-    const std::string node_;
-    grpc::ClientContext context_;
-    v1::WatchNodeRequest request_;
-    v1::WatchNodeResponse message_;
-    agent::api::Mirror mirror_;
-    std::shared_ptr<const topology::Topology> machine_;
-    Error error_;
-    std::atomic<SteadyTime> heard_{SteadyTime()};
-    std::atomic<bool> spoken_ = false;
-    std::shared_ptr<Stream> self_;  // until OnDone
-  };
-
   struct Followed {
     AgentAddress agent;
-    std::unique_ptr<v1::Node::Stub> stub;
-    std::shared_ptr<Stream> stream;  // null: waits for `next`
-    SteadyTime next;
-    Milliseconds pause{0};
+    agent::api::Endpoint endpoint;
+    AgentStream* stream = nullptr;  // null: it is to be begun at `due`
+    SteadyTime due = SteadyTime::min();
+    Backoff backoff;
+    enum class Told { kNothing, kConnected, kLost } told = Told::kNothing;
   };
 
-  Result<Followed> prepare(const AgentAddress& agent) const;
-  Milliseconds next_pause(Followed& followed, bool had_spoken);
-  void ended(const std::string& node, const Stream& stream, const Error& error);
-  // Begins what is due; returns when to look again.
-  SteadyTime look();
+  Result<agent::api::Credentials> credentials_for(const agent::api::Endpoint& endpoint,
+                                                  SteadyTime now);
+  void drop(Followed& followed, const std::string& why);
+  void begin(Followed& followed, SteadyTime now);
+  void retry(Followed& followed, const Error& why, bool had_spoken, SteadyTime now);
+  void cancel_silent(SteadyTime now);
+  SteadyTime begin_due(SteadyTime now);  // returns when there is more to begin
   void run();
+
+  AgentStream& stream_of(const void* tag);
+  Followed* followed_by(const AgentStream& stream);
+  void first_report(const AgentStream& stream);
+  void ended(AgentStream& stream);
+  void serve_queue();
 
   AgentSink& sink_;
   const AgentOptions options_;
   Machines machines_;
+  grpc::CompletionQueue queue_;
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, Followed> followed_;  // by node
+  std::map<std::string, Followed> followed_;          // by node
+  std::set<std::pair<SteadyTime, std::string>> due_;  // nodes without a stream
+  // All that gRPC may still speak of, also those that nobody follows any more.
+  std::unordered_map<const void*, std::unique_ptr<AgentStream>> streams_;  // by their tags
+  SteadyTime next_burst_ = SteadyTime::min();
+  std::uint64_t failures_ = 0;
   std::mt19937_64 random_;
-  std::size_t live_ = 0;  // streams that gRPC may still call
+  agent::api::Credentials tls_;  // null: not read yet
+  SteadyTime tls_read_;
   bool stopping_ = false;
-  std::thread thread_;  // last: it uses all above
+
+  std::vector<std::thread> queue_threads_;
+  std::thread thread_;
 };
 
-Result<Agents::Loop::Followed> Agents::Loop::prepare(const AgentAddress& agent) const {
-  const std::string whose = "the agent of node " + agent.node;
-  const auto endpoint = agent::api::Endpoint::parse(agent.address);
-  if (!endpoint) return failure(endpoint.error().within(whose));
-  const auto channel = agent::api::open_channel(
-      *endpoint,
-      {.tls = options_.tls, .server_name = options_.server_name, .limit = Milliseconds(0)});
-  if (!channel) return failure(channel.error().within(whose));
-  Followed followed;
-  followed.agent = agent;
-  followed.stub = v1::Node::NewStub(*channel);
-  return followed;
+Agents::Loop::Loop(AgentSink& sink, AgentOptions options)
+    : sink_(sink),
+      options_(std::move(options)),
+      random_(options_.seed != 0 ? options_.seed : std::random_device()()) {
+  const unsigned int threads = std::clamp(std::thread::hardware_concurrency() / 2, 2U, 16U);
+  for (unsigned int i = 0; i < threads; ++i) queue_threads_.emplace_back([this] { serve_queue(); });
+  thread_ = std::thread([this] { run(); });
 }
 
 Status Agents::Loop::follow(const std::vector<AgentAddress>& agents) {
   const std::lock_guard lock(mutex_);
-  std::map<std::string, Followed> next;
+  std::set<std::string> nodes;
+  std::map<std::string, Followed> added;
   for (const AgentAddress& agent : agents) {
+    nodes.insert(agent.node);
     const auto known = followed_.find(agent.node);
     if (known != followed_.end() && known->second.agent == agent) continue;
-    auto followed = prepare(agent);
-    if (!followed) return failure(followed.error());
-    next[agent.node] = *std::move(followed);
+    const auto endpoint = agent::api::Endpoint::parse(agent.address);
+    if (!endpoint) return failure(endpoint.error().within("the agent of node " + agent.node));
+    added.insert_or_assign(
+        agent.node, Followed{.agent = agent,
+                             .endpoint = *endpoint,
+                             .backoff = Backoff(options_.first_pause, options_.longest_pause)});
   }
-  for (const AgentAddress& agent : agents) {
-    const auto known = followed_.find(agent.node);
-    if (known == followed_.end() || next.contains(agent.node)) continue;
-    next[agent.node] = std::move(known->second);
-    followed_.erase(known);
+  for (auto at = followed_.begin(); at != followed_.end();) {
+    const auto instead = added.find(at->first);
+    if (instead == added.end() && nodes.contains(at->first)) {
+      ++at;
+      continue;
+    }
+    drop(at->second, instead == added.end() ? "no agent of the node is known any more"
+                                            : "it is at " + instead->second.agent.address + " now");
+    at = followed_.erase(at);
   }
-  for (auto& [node, gone] : followed_) {
-    if (gone.stream) gone.stream->cancel();
-  }
-  followed_ = std::move(next);
+  for (auto& [node, followed] : added) due_.emplace(followed.due, node);
+  followed_.merge(added);
   changed_.notify_all();
   return {};
+}
+
+void Agents::Loop::drop(Followed& followed, const std::string& why) {
+  if (followed.stream == nullptr) {
+    due_.erase({followed.due, followed.agent.node});
+  } else {
+    followed.stream->cancel(why);
+  }
+  if (followed.told != Followed::Told::kConnected) return;
+  sink_.lost(followed.agent.node, {.code = Errc::kNotFound, .sys_errno = 0, .text = why});
 }
 
 std::size_t Agents::Loop::connected() const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(std::count_if(
       followed_.begin(), followed_.end(),
-      [](const auto& each) { return each.second.stream && each.second.stream->has_spoken(); }));
+      [](const auto& each) { return each.second.told == Followed::Told::kConnected; }));
 }
 
-// Doubles from first to longest; half of it is drawn, so that agents that were lost together do
-// not all come back together.
-Milliseconds Agents::Loop::next_pause(Followed& followed, bool had_spoken) {
-  const Milliseconds doubled = had_spoken ? Milliseconds(0) : 2 * followed.pause;
-  followed.pause = std::clamp(doubled, options_.first_pause, options_.longest_pause);
-  const auto half = followed.pause.count() / 2;
-  return Milliseconds(half + std::uniform_int_distribution<Milliseconds::rep>(0, half)(random_));
+std::uint64_t Agents::Loop::failures() const {
+  const std::lock_guard lock(mutex_);
+  return failures_;
 }
 
-void Agents::Loop::ended(const std::string& node, const Stream& stream, const Error& error) {
-  std::unique_lock lock(mutex_);
-  const auto found = followed_.find(node);
-  const bool ours = found != followed_.end() && found->second.stream.get() == &stream;
-  if (ours && !stopping_) {
-    Followed& followed = found->second;
-    const Milliseconds pause = next_pause(followed, stream.has_spoken());
-    followed.next = std::chrono::steady_clock::now() + pause;
-    followed.stream.reset();
-    lock.unlock();
-    sink_.trouble(node, error, pause);
-    lock.lock();
+Result<agent::api::Credentials> Agents::Loop::credentials_for(const agent::api::Endpoint& endpoint,
+                                                              SteadyTime now) {
+  if (endpoint.is_unix()) return agent::api::credentials_for(endpoint, {});
+  if (tls_ && now - tls_read_ < options_.tls_reload) return tls_;
+  auto read = agent::api::credentials_for(endpoint, options_.tls);
+  if (!read) return read;
+  tls_ = *read;
+  tls_read_ = now;
+  return tls_;
+}
+
+// With a new channel each time: one that has failed would try again when its own pause is over,
+// whatever we ask of it, and that grows to two minutes.
+void Agents::Loop::begin(Followed& followed, SteadyTime now) {
+  const auto credentials = credentials_for(followed.endpoint, now);
+  if (!credentials) return retry(followed, credentials.error(), false, now);
+  auto stream = std::make_unique<AgentStream>(sink_, machines_, followed.agent.node);
+  followed.stream = stream.get();
+  streams_.emplace(followed.stream, std::move(stream));
+  followed.stream->start(
+      agent::api::open_channel(followed.endpoint, *credentials, followed.agent.server_name),
+      options_.rates, queue_);
+}
+
+void Agents::Loop::retry(Followed& followed, const Error& why, bool had_spoken, SteadyTime now) {
+  ++failures_;
+  followed.stream = nullptr;
+  if (had_spoken) followed.backoff.reset();
+  followed.due =
+      now + jittered(followed.backoff.next(), std::uniform_real_distribution<>(0, 1)(random_));
+  due_.emplace(followed.due, followed.agent.node);
+  if (std::exchange(followed.told, Followed::Told::kLost) == Followed::Told::kLost) return;
+  sink_.lost(followed.agent.node, why);
+}
+
+void Agents::Loop::cancel_silent(SteadyTime now) {
+  for (const auto& [node, followed] : followed_) {
+    if (followed.stream == nullptr || !followed.stream->silent_since(now - options_.silence)) {
+      continue;
+    }
+    followed.stream->cancel(after(options_.silence));
   }
-  --live_;
-  changed_.notify_all();
 }
 
-SteadyTime Agents::Loop::look() {
-  const SteadyTime now = std::chrono::steady_clock::now();
-  SteadyTime next = now + kLook;
-  for (auto& [node, followed] : followed_) {
-    if (followed.stream) {
-      if (followed.stream->silent_since(now - options_.silence)) followed.stream->cancel();
-    } else if (followed.next <= now) {
-      followed.stream = std::make_shared<Stream>(*this, node);
-      ++live_;
-      followed.stream->start(*followed.stub, followed.stream);
-    } else {
-      next = std::min(next, followed.next);
+SteadyTime Agents::Loop::begin_due(SteadyTime now) {
+  if (now >= next_burst_) {
+    for (int fresh = 0, again = 0; !due_.empty() && due_.begin()->first <= now;) {
+      const bool is_new = due_.begin()->first == SteadyTime::min();
+      if (is_new ? ++fresh > kMostNew : ++again > kMostAgain) break;
+      const auto first = due_.extract(due_.begin());
+      begin(followed_.at(first.value().second), now);
+      next_burst_ = now + kBetweenBursts;
     }
   }
-  return next;
+  if (due_.empty()) return SteadyTime::max();
+  return std::max(due_.begin()->first, next_burst_);
 }
 
 void Agents::Loop::run() {
   std::unique_lock lock(mutex_);
+  SteadyTime next_look = SteadyTime::min();
   while (!stopping_) {
-    const SteadyTime next = look();
-    changed_.wait_until(lock, next);
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (now >= next_look) {
+      cancel_silent(now);
+      next_look = now + kLook;
+    }
+    const SteadyTime more = begin_due(now);
+    changed_.wait_until(lock, std::min(more, next_look));
+  }
+}
+
+AgentStream& Agents::Loop::stream_of(const void* tag) {
+  const std::lock_guard lock(mutex_);
+  return *streams_.at(tag);
+}
+
+// Who it was begun for; null: nobody follows it any more.
+Agents::Loop::Followed* Agents::Loop::followed_by(const AgentStream& stream) {
+  const auto found = followed_.find(stream.node());
+  if (found == followed_.end() || found->second.stream != &stream) return nullptr;
+  return &found->second;
+}
+
+void Agents::Loop::first_report(const AgentStream& stream) {
+  const std::lock_guard lock(mutex_);
+  Followed* followed = followed_by(stream);
+  if (followed == nullptr || stopping_) return;
+  followed->told = Followed::Told::kConnected;
+  sink_.connected(stream.node());
+}
+
+void Agents::Loop::ended(AgentStream& stream) {
+  std::unique_ptr<AgentStream> owned;  // freed after the lock
+  const std::lock_guard lock(mutex_);
+  const auto at = streams_.find(&stream);
+  owned = std::move(at->second);
+  streams_.erase(at);
+  if (Followed* followed = followed_by(stream); followed != nullptr && !stopping_) {
+    retry(*followed, stream.error(), stream.has_spoken(), std::chrono::steady_clock::now());
+  }
+  changed_.notify_all();
+}
+
+void Agents::Loop::serve_queue() {
+  void* tag = nullptr;
+  bool good = false;
+  while (queue_.Next(&tag, &good)) {
+    AgentStream& stream = stream_of(tag);
+    const AgentStream::Taken taken = stream.take(good);
+    if (taken == AgentStream::Taken::kEnded) {
+      ended(stream);
+      continue;
+    }
+    if (taken == AgentStream::Taken::kFirstReport) first_report(stream);
+    stream.go_on();
   }
 }
 
 void Agents::Loop::stop() {
+  if (!thread_.joinable()) return;
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
-    for (auto& [node, followed] : followed_) {
-      if (followed.stream) followed.stream->cancel();
-    }
+    for (const auto& [tag, stream] : streams_) stream->cancel("the extender is stopping");
     changed_.notify_all();
-    changed_.wait(lock, [&] { return live_ == 0; });
+    changed_.wait(lock, [&] { return streams_.empty(); });
     followed_.clear();
+    due_.clear();
   }
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
+  queue_.Shutdown();  // nothing is asked of it any more
+  for (std::thread& thread : queue_threads_) thread.join();
 }
 
 Agents::Agents(AgentSink& sink, AgentOptions options)
@@ -265,6 +311,10 @@ Status Agents::follow(const std::vector<AgentAddress>& agents) {
 
 std::size_t Agents::connected() const {
   return loop_->connected();
+}
+
+std::uint64_t Agents::failures() const {
+  return loop_->failures();
 }
 
 void Agents::stop() {

@@ -1,5 +1,5 @@
-// A stream from every agent: what is on its node, as it changes. Thousands in one process, on
-// gRPC's own few threads; one that ends is begun again after a pause that grows.
+// A stream from every agent: what is on its node, as it changes. Thousands in one process, on a few
+// threads; one that ends is begun again.
 #pragma once
 
 #include <chrono>
@@ -10,42 +10,27 @@
 
 #include "agent/api/tls.h"
 #include "base/error.h"
-#include "cluster/core/fleet.h"
+#include "cluster/extender/agents/agent_sink.h"
 
 namespace pinion::cluster {
 
 struct AgentAddress {
-  std::string node;     // as Kubernetes calls it
-  std::string address;  // "HOST:PORT" or "unix:PATH"
+  std::string node;              // as Kubernetes calls it
+  std::string address;           // "HOST:PORT" or "unix:PATH"
+  std::string server_name = {};  // in the agent's certificate; empty: HOST
 
   auto operator<=>(const AgentAddress&) const = default;
 };
 
-// Called on several threads at once, for one node one after another.
-class AgentSink {
- public:
-  AgentSink() = default;
-  AgentSink(const AgentSink&) = delete;
-  AgentSink& operator=(const AgentSink&) = delete;
-  virtual ~AgentSink() = default;
-
-  virtual void reported(const std::string& node, NodeReport report) = 0;
-  // Only what containers measured has changed; L3 misses per second by claim id. False: the node is
-  // not known any more, and is to be reported again.
-  virtual bool measured(const std::string& node, MissRates rates) = 0;
-  virtual bool heard(const std::string& node) = 0;  // nothing has changed there; the same
-  // The stream ended, or what came makes no sense; it is tried again after `pause`.
-  virtual void trouble(const std::string& node, const Error& error,
-                       std::chrono::milliseconds pause) = 0;
-};
-
 struct AgentOptions {
-  agent::api::TlsFiles tls;  // for TCP
-  std::string server_name;   // in the agents' certificates, where it is not the address' host
-  std::chrono::milliseconds silence{15'000};  // agents say something every 5 s: then it is dead
-  std::chrono::milliseconds rates{10'000};    // between two messages that bring only rates
-  std::chrono::milliseconds first_pause{500};
-  std::chrono::milliseconds longest_pause{30'000};
+  agent::api::TlsFiles tls;                      // for TCP
+  std::chrono::milliseconds tls_reload{10'000};  // older ones are read anew, for new streams
+  std::chrono::milliseconds silence{15'000};     // agents say something every 5 s: then it is dead
+  std::chrono::milliseconds rates{10'000};       // between two messages that bring only rates
+  // Between two tries. An agent that is back is heard within a second however long it was away, so
+  // the pause does not grow further; what all tries together may cost is limited in agents.cpp.
+  std::chrono::milliseconds first_pause{100};
+  std::chrono::milliseconds longest_pause{500};
   std::uint64_t seed = 0;  // of the jitter; 0: from the system
 };
 
@@ -57,11 +42,14 @@ class Agents {
   Agents& operator=(const Agents&) = delete;
   ~Agents();
 
-  // From now on these, one for each node; streams of others end. Errors: kInvalid for an address
-  // that is none, naming it; then nothing is changed.
+  // From now on these, one for each node: those that are new are tried before all others, without a
+  // pause. Nothing comes to the sink from others any more, but that they are lost. Errors: kInvalid
+  // for an address that is none, naming it; then nothing is changed.
   Status follow(const std::vector<AgentAddress>& agents);
-  // Streams that have said something since they began.
+  // Streams that are up.
   [[nodiscard]] std::size_t connected() const;
+  // Tries that ended, whether the stream was ever up or not.
+  [[nodiscard]] std::uint64_t failures() const;
   // Ends all; nothing of the sink is called after it.
   void stop();
 

@@ -66,6 +66,7 @@ Demand as_member(const Pod& pod, Demand demand, std::string gang, int size) {
   const auto groups = number_of(pod, kTaskGroups, size);
   if (!groups) return refused(groups.error().text);
   demand.kind = Demand::Kind::kMember;
+  for (auto& request : demand.requests) request.job = gang;
   demand.gang = std::move(gang);
   demand.size = size;
   demand.groups = *groups;
@@ -77,7 +78,7 @@ Demand as_annotated(const Pod& pod, Demand demand, int size) {
   if (job.empty()) {
     return refused("annotation " + std::string(kGangSize) + " without pinion.dev/job");
   }
-  std::string gang = pod.name_space + "/" + job;
+  std::string gang = gang_of(pod, job);
   return as_member(pod, std::move(demand), std::move(gang), size);
 }
 
@@ -93,9 +94,6 @@ Demand as_grouped(const Pod& pod, Demand demand, const PodGroups& groups) {
   if (*size > kMaxGang) {
     return refused("its PodGroup " + pod.group + " wants " + std::to_string(*size) +
                    " pods to start together, more than " + std::to_string(kMaxGang));
-  }
-  for (auto& request : demand.requests) {
-    if (request.job.empty()) request.job = pod.group;
   }
   return as_member(pod, std::move(demand), gang_of_group(key), *size);
 }
@@ -162,6 +160,19 @@ std::string group_key(const Pod& pod) {
   return pod.name_space + "/" + pod.group;
 }
 
+std::string gang_of(const Pod& pod, const std::string& job) {
+  return pod.name_space + "/" + job + (pod.owner.empty() ? "" : " " + pod.owner);
+}
+
+std::string called(const std::string& gang) {
+  return gang.substr(0, gang.find(' '));
+}
+
+std::string job_of_gang(const std::string& gang) {
+  const std::string name = called(gang);
+  return name.substr(name.find('/') + 1);
+}
+
 // No gang of a job begins so: no namespace has a colon.
 std::string gang_of_group(const std::string& group_key) {
   return "podgroup:" + group_key;
@@ -190,8 +201,11 @@ Demand demand_of(const Pod& pod, const engine::Defaults& defaults, const PodGrou
   const auto size = number_of(pod, kGangSize, kMaxGang);
   if (!size) return refused(size.error().text);
   if (*size > 0) return as_annotated(pod, std::move(demand), *size);
-  if (pod.group.empty() || !groups.served()) return demand;
-  return as_grouped(pod, std::move(demand), groups);
+  if (!pod.group.empty() && groups.served()) return as_grouped(pod, std::move(demand), groups);
+  for (auto& request : demand.requests) {
+    if (!request.job.empty()) request.job = gang_of(pod, request.job);
+  }
+  return demand;
 }
 
 }  // namespace pinion::cluster

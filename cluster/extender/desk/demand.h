@@ -26,7 +26,7 @@ struct Demand {
   // as large as the largest of them; where only they get cores, it is that one itself.
   std::vector<std::string> inits;  // their ids
   std::size_t host = 0;
-  std::string gang;  // "NAMESPACE/JOB", or of a PodGroup what gang_of_group() says
+  std::string gang;  // gang_of(), or of a PodGroup what gang_of_group() says
   int size = 0;      // members of the gang that start together, 1 .. kMaxGang
   // Task groups into which the gang is cut, 1 .. size; 0: members say themselves which one they
   // are of, if any (pinion.dev/task-group).
@@ -45,6 +45,12 @@ inline constexpr int kMaxGang = 1000;
 
 // "NAMESPACE/NAME" of the pod's PodGroup.
 [[nodiscard]] std::string group_key(const Pod& pod);
+// The gang that the pods of this job are: "NAMESPACE/JOB UID", with the owner's uid where it is
+// known, so that a job that is made again under its name is another one.
+[[nodiscard]] std::string gang_of(const Pod& pod, const std::string& job);
+// "NAMESPACE/JOB", and "JOB", of such a gang.
+[[nodiscard]] std::string called(const std::string& gang);
+[[nodiscard]] std::string job_of_gang(const std::string& gang);
 // The gang that the pods of this PodGroup are.
 [[nodiscard]] std::string gang_of_group(const std::string& group_key);
 

@@ -188,7 +188,7 @@ void Desk::filter_single(const Demand& demand, const std::vector<NodeIndex>& nod
 void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
                          const std::vector<std::string_view>& names, std::int64_t now_ms,
                          FilterAnswer& answer) {
-  gangs_.known(ref_of(pod), demand);
+  if (gangs_.known(ref_of(pod), demand)) wake_gang(demand.gang, pod.uid);
   // Else the question may be older.
   if (!pod.nominated.empty()) gangs_.nominated(demand.gang, pod.uid, pod.nominated);
   const auto offer = gangs_.offer(ref_of(pod), demand, nodes, sight_of(pod, names), now_ms);
@@ -342,7 +342,7 @@ bool Desk::seen(const Pod& pod) {
   const bool member = known->demand.kind == Demand::Kind::kMember;
   if (pod.node.empty()) {
     if (member) {
-      gangs_.known(ref_of(pod), known->demand);
+      if (gangs_.known(ref_of(pod), known->demand)) wake_gang(known->demand.gang, {});
       gangs_.nominated(known->demand.gang, pod.uid, pod.nominated);
     }
     if (!pod.nominated.empty()) preemption_.nominated(pod.uid, pod.nominated);
@@ -439,6 +439,12 @@ Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t no
   const std::string node = report.name;
   const bool fresh = fleet_.find(node) < 0;
   drop_lent(report);
+  for (topology::Claim& claim : report.claims) {
+    // Agents know jobs by name; here they are told apart by their owners.
+    const KnownPod* pod = roster_.find(pod_of_claim(claim.id));
+    claim.job = pod == nullptr || pod->demand.requests.empty() ? std::string()
+                                                               : pod->demand.requests.front().job;
+  }
   auto lost = fleet_.report(std::move(report), now_ms);
   if (lost) {
     preemption_.reported(node);
@@ -495,6 +501,13 @@ void Desk::wake(std::int64_t now_ms) {
 void Desk::wake_early(bool reported, std::int64_t now_ms) {
   for (const std::string& uid : preemption_.take_early(reported, now_ms)) {
     effects_.wake.push_back(roster_.find(uid)->pod);  // all of them are known
+  }
+}
+
+// All of it exist now: those that were refused meanwhile are to be asked about, but `uid`.
+void Desk::wake_gang(const std::string& gang, const std::string& uid) {
+  for (const auto& [other, member] : gangs_.all().at(gang).members) {
+    if (other != uid && waiting_.all().contains(other)) effects_.wake.push_back(member.pod);
   }
 }
 

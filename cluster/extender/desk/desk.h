@@ -134,6 +134,7 @@ class Desk {
   void settle(const std::string& node, bool fresh, std::int64_t now_ms);
   void drop_lent(NodeReport& report) const;
   void wake(std::int64_t now_ms);
+  void wake_gang(const std::string& gang, const std::string& uid);
   void wake_early(bool reported, std::int64_t now_ms);
 
   engine::Defaults defaults_;

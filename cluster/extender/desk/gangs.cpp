@@ -6,14 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "cluster/core/task_groups.h"
+
 namespace pinion::cluster {
 namespace {
-
-// Whether a place that was planned for one may be the other's.
-bool alike(const topology::Request& planned, const topology::Request& request) {
-  return same_shape(planned, request) &&
-         (request.task_group.empty() || planned.task_group == request.task_group);
-}
 
 std::string of(std::size_t some, int all) {
   return std::to_string(some) + " of " + std::to_string(all);
@@ -44,9 +40,8 @@ std::size_t needed(const GangState& gang) {
 }  // namespace
 
 Place* Gangs::place_of(GangState& gang, const std::string& uid) {
-  const auto found = std::find_if(gang.places.begin(), gang.places.end(), [&](const Place& place) {
-    return place.state != Place::State::kFree && place.member.uid == uid;
-  });
+  const auto found = std::find_if(gang.places.begin(), gang.places.end(),
+                                  [&](const Place& place) { return place.member.uid == uid; });
   return found == gang.places.end() ? nullptr : &*found;
 }
 
@@ -60,45 +55,27 @@ bool Gangs::stands(const GangState& gang) const {
   });
 }
 
-// `need` to be planned: the known members without a place, `like` first, and then others like it.
-Gang Gangs::missing(const std::string& key, const GangState& gang, const topology::Request& like,
-                    std::size_t need) const {
+// `need` of the known members without a place, `first` before the others where it has an id.
+Gang Gangs::missing(const GangState& gang, const topology::Request& first, std::size_t need) const {
   Gang members;
   if (need == 0) return members;
-  if (!like.id.empty()) members.push_back(like);
+  if (!first.id.empty()) members.push_back(first);
   std::set<std::string> placed;
   for (const Place& place : gang.places) placed.insert(place.member.uid);
   for (const auto& [uid, member] : gang.members) {
     if (members.size() == need) break;
-    if (member.request.id == like.id || placed.contains(uid)) continue;
+    if (member.request.id == first.id || placed.contains(uid)) continue;
     if (!fleet_.knows(member.request.id)) members.push_back(member.request);
-  }
-  for (int i = 0; members.size() < need; ++i) {
-    topology::Request unseen = like.id.empty() ? gang.members.begin()->second.request : like;
-    unseen.id = key + "#" + std::to_string(i);
-    if (gang.groups > 0) unseen.task_group.clear();  // one of its own
-    unseen.preferred = {};
-    if (!fleet_.knows(unseen.id)) members.push_back(std::move(unseen));
   }
   return members;
 }
 
-// Members that are of no task group yet join the one that requests fewest CPUs so far
-// (task_groups.h), those counted that are bound already.
-void Gangs::share_out(const std::string& job, const GangState& gang, Gang& members) {
-  std::vector<std::string> names;
-  names.reserve(static_cast<std::size_t>(gang.groups));
-  for (int i = 0; i < gang.groups; ++i) names.push_back(job + "-" + std::to_string(i));
+// Members that are of no task group yet join one, those counted that are bound already.
+void Gangs::share_out(const std::string& key, const GangState& gang, Gang& members) {
+  if (gang.groups < 1) return;
   std::map<std::string, int> cpus;
   for (const Place& place : gang.places) cpus[place.request.task_group] += place.request.cpus;
-  for (const auto& member : members) cpus[member.task_group] += member.cpus;
-  for (auto& member : members) {
-    if (!member.task_group.empty() || names.empty()) continue;
-    member.task_group = *std::min_element(
-        names.begin(), names.end(),
-        [&](const std::string& a, const std::string& b) { return cpus[a] < cpus[b]; });
-    cpus[member.task_group] += member.cpus;
-  }
+  join_groups(job_of_gang(key), gang.groups, std::move(cpus), members);
 }
 
 // By position of the member: the node that its status names; -1: none.
@@ -158,8 +135,8 @@ std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
                                        const topology::Request& like, std::size_t need,
                                        std::vector<NodeIndex> among) {
   std::erase_if(among, [](NodeIndex node) { return node < 0; });
-  Gang members = missing(key, gang, like, need);
-  share_out(like.job, gang, members);
+  Gang members = missing(gang, like, need);
+  share_out(key, gang, members);
   std::vector<NodeIndex> nodes = nominations(gang, members);
   // Of the one who asks it is known whether the scheduler would still take it there.
   if (need > 0 && std::find(among.begin(), among.end(), nodes.front()) == among.end()) {
@@ -169,12 +146,9 @@ std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
   std::map<std::string, const GangMember*> by_request;
   for (const auto& [uid, member] : gang.members) by_request[member.request.id] = &member;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto known = by_request.find(members[i].id);
-    gang.places.push_back(
-        {.state = known == by_request.end() ? Place::State::kFree : Place::State::kTaken,
-         .request = members[i],
-         .node = fleet_.node(nodes[i]).name,
-         .member = known == by_request.end() ? PodRef() : known->second->pod});
+    gang.places.push_back({.request = members[i],
+                           .node = fleet_.node(nodes[i]).name,
+                           .member = by_request.at(members[i].id)->pod});
   }
   ++counters_.planned;
   std::vector<const Place*> made;
@@ -184,22 +158,6 @@ std::optional<GangRefusal> Gangs::plan(const std::string& key, GangState& gang,
   }
   tell(GangNews::Kind::kPlanned, key, made, {});
   return std::nullopt;
-}
-
-// The member that has come gets a place that was kept for one like it.
-bool Gangs::take(const std::string& key, GangState& gang, Place& place, const PodRef& pod,
-                 topology::Request request) {
-  fleet_.release(place.request.id);
-  request.task_group = place.request.task_group;
-  const auto outcome = fleet_.promise(fleet_.find(place.node), request, kNoExpiry);
-  if (!outcome || !std::holds_alternative<topology::Decision>(*outcome)) {
-    take_back(key, gang, "the plan of its gang does not hold");
-    return false;
-  }
-  place.request = std::move(request);
-  place.member = pod;
-  place.state = Place::State::kTaken;
-  return true;
 }
 
 void Gangs::tell(GangNews::Kind kind, const std::string& key,
@@ -238,11 +196,13 @@ void Gangs::describe(GangState& gang, const Demand& demand) {
   gang.groups = demand.groups;
 }
 
-void Gangs::known(const PodRef& pod, const Demand& demand) {
+bool Gangs::known(const PodRef& pod, const Demand& demand) {
   GangState& gang = gangs_[demand.gang];
   if (gang.size == 0) describe(gang, demand);
+  const bool before = gang.complete();
   gang.members.try_emplace(
       pod.uid, GangMember{.pod = pod, .request = demand.requests.front(), .nominated = {}});
+  return !before && gang.complete();
 }
 
 void Gangs::nominated(const std::string& gang, const std::string& uid, const std::string& node) {
@@ -270,28 +230,16 @@ bool Gangs::among(const std::vector<NodeIndex>& nodes, const Place& place) const
   return std::find(nodes.begin(), nodes.end(), fleet_.find(place.node)) != nodes.end();
 }
 
-// The place that the member has, or one that is kept for one like it, rather one that the scheduler
-// offers; nullptr: there is none.
-Place* Gangs::place_for(const std::string& key, GangState& gang, const PodRef& pod,
-                        const topology::Request& request, const std::vector<NodeIndex>& nodes) {
+// The place that the member has; nullptr: none.
+Place* Gangs::asked_again(GangState& gang, const PodRef& pod) {
   Place* place = place_of(gang, pod.uid);
-  if (place != nullptr) {
-    if (place->state == Place::State::kHeld) {
-      // The scheduler has given that call up, and asks anew.
-      answered_.push_back({place->ticket, false, "asked again meanwhile"});
-      place->state = Place::State::kTaken;
-      place->ticket = 0;
-    }
-    return place;
+  if (place != nullptr && place->state == Place::State::kHeld) {
+    // The scheduler has given that call up, and asks anew.
+    answered_.push_back({place->ticket, false, "asked again meanwhile"});
+    place->state = Place::State::kTaken;
+    place->ticket = 0;
   }
-  for (Place& free : gang.places) {
-    if (free.state != Place::State::kFree || !alike(free.request, request)) continue;
-    if (place == nullptr) place = &free;
-    if (!among(nodes, free)) continue;
-    place = &free;
-    break;
-  }
-  return place != nullptr && take(key, gang, *place, pod, request) ? place : nullptr;
+  return place;
 }
 
 // A plan for the member and the others of `need` that are missing.
@@ -337,7 +285,12 @@ Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
     describe(gang, demand);
   }
   if (!stands(gang)) take_back(key, gang, "a node of its gang's plan is not there any more");
-  if (Place* place = place_for(key, gang, pod, demand.requests.front(), nodes)) {
+  if (!gang.complete()) {
+    return {.node = {},
+            .text = of(gang.members.size(), gang.size) + " pods of its gang exist",
+            .never = true};
+  }
+  if (Place* place = asked_again(gang, pod)) {
     place->offered = place->fixed() || among(nodes, *place);
     // Another node than the nominated one is asked about next, in the same cycle.
     if (place->offered || sight == Sight::kNominated) return {.node = place->node, .text = {}};
@@ -352,13 +305,12 @@ Gangs::Offer Gangs::offer(const PodRef& pod, const Demand& demand,
   }
   if (!gang.started) {
     const auto room = static_cast<std::size_t>(gang.size);
-    if (fixed(gang) >= room ||
-        (gang.places.size() >= room && count(gang, Place::State::kFree) == 0)) {
+    if (gang.places.size() >= room) {
       return {.node = {},
               .text = "its gang has all of its " + std::to_string(gang.size) + " that start first",
               .never = true};
     }
-    take_back(key, gang, "a member of its gang is not like the others");
+    take_back(key, gang, "its gang is planned anew");
   }
   return offer_new(pod, demand, nodes, needed(gang));
 }
@@ -463,7 +415,7 @@ void Gangs::complete(std::int64_t now_ms) {
     GangState& gang = entry.second;
     const auto size = static_cast<std::size_t>(gang.size);
     const std::size_t bound = fixed(gang);
-    if (bound == 0 || bound >= size || planned(gang)) continue;
+    if (bound == 0 || bound >= size || planned(gang) || !gang.complete()) continue;
     std::vector<const GangMember*> waiting;
     for (const auto& [uid, member] : gang.members) {
       if (place_of(gang, uid) == nullptr) waiting.push_back(&member);
@@ -491,10 +443,10 @@ void Gangs::tick(std::int64_t now_ms) {
 
 bool Gangs::would_fit(const std::string& key) const {
   const auto found = gangs_.find(key);
-  if (found == gangs_.end() || found->second.members.empty()) return false;
+  if (found == gangs_.end() || !found->second.complete()) return false;
   if (planned(found->second)) return true;
-  Gang members = missing(key, found->second, {}, needed(found->second));
-  if (!members.empty()) share_out(members.front().job, found->second, members);
+  Gang members = missing(found->second, {}, needed(found->second));
+  share_out(key, found->second, members);
   return !members.empty() &&
          std::holds_alternative<GangPlan>(plan_gang(fleet_, members, {.steps = 0}));
 }
@@ -502,11 +454,9 @@ bool Gangs::would_fit(const std::string& key) const {
 // Node by node, as many as each takes: for members that are alike as exact as a plan.
 bool Gangs::would_fit_with(const Demand& demand,
                            const std::map<NodeIndex, topology::Ledger>& ledgers) const {
-  GangState unknown;
-  unknown.size = demand.size;
   const auto found = gangs_.find(demand.gang);
-  const GangState& gang = found == gangs_.end() ? unknown : found->second;
-  Gang rest = missing(demand.gang, gang, demand.requests.front(), needed(gang));
+  if (found == gangs_.end() || !found->second.complete()) return false;
+  Gang rest = missing(found->second, demand.requests.front(), needed(found->second));
   for (NodeIndex node = 0; node < fleet_.size() && !rest.empty(); ++node) {
     const FleetNode& there = fleet_.node(node);
     if (there.name.empty() || there.stale) continue;

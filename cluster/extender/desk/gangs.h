@@ -1,7 +1,8 @@
-// Gangs between the first question about a member and the last binding: a gang's places are kept on
-// the fleet all at once or not at all, its binds are held until all members have come, and then all
-// go or all are refused. Who comes later, to a gang that has started, goes by itself: it replaces
-// one that has failed, or the job has grown.
+// Gangs between the first question about a member and the last binding: when all members that start
+// together exist, places are kept for them on the fleet all at once or not at all; their binds are
+// held until all have come, and then all go or all are refused. Until they exist a gang holds
+// nothing. Who comes later, to a gang that has started, goes by itself: it replaces one that has
+// failed, or the job has grown.
 //
 // Nothing waits for anything without a limit: a held bind ends when the gang is whole, when
 // `hold_ms` have passed since the first one was held, or when a member is gone; places without a
@@ -36,17 +37,16 @@ struct DeskLimits {
 
 struct Place {
   enum class State {
-    kFree,     // kept for a member that nobody has told of yet
     kTaken,    // kept for `member`
     kHeld,     // the member's bind is held
     kBinding,  // the API server is being asked
     kBound,
   };
-  State state = State::kFree;
+  State state = State::kTaken;
   // Its id is the one under which the fleet keeps it; its task group is the member's.
   topology::Request request;
   std::string node;
-  PodRef member;         // none while free
+  PodRef member;
   Ticket ticket = 0;     // while held
   bool offered = false;  // the scheduler takes the member there
   // When the scheduler did not offer the node and it was nominated; 0: it was not.
@@ -78,6 +78,11 @@ struct GangState {
   std::vector<Place> places;
   std::int64_t asked_ms = 0;  // the last question about it
   std::int64_t held_ms = 0;   // the first of the held binds came
+
+  // All that start together exist: it can be planned.
+  [[nodiscard]] bool complete() const {
+    return started || static_cast<int>(members.size()) >= size;
+  }
 };
 
 class Gangs {
@@ -95,8 +100,8 @@ class Gangs {
   // fleet does not know. Preconditions: a demand of kind kMember; known() was told of it.
   Offer offer(const PodRef& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
               Sight sight, std::int64_t now_ms);
-  // The member exists; no question yet.
-  void known(const PodRef& pod, const Demand& demand);
+  // The member exists. True: with it the gang is complete.
+  bool known(const PodRef& pod, const Demand& demand);
   // The member's status names the node, or none: empty. Precondition: known() was told of it.
   void nominated(const std::string& gang, const std::string& uid, const std::string& node);
   // The member is bound already (found so after a start); and `by_us`, so that its gang had
@@ -125,8 +130,8 @@ class Gangs {
   void refuse_held(const std::string& why);
 
   [[nodiscard]] const std::map<std::string, GangState>& all() const { return gangs_; }
-  // Whether a member's gang, which may not be known yet, would get its places if these nodes had
-  // these ledgers. Precondition: a demand of kind kMember.
+  // Whether a member's gang would get its places if these nodes had these ledgers. Precondition: a
+  // demand of kind kMember.
   [[nodiscard]] bool would_fit_with(const Demand& demand,
                                     const std::map<NodeIndex, topology::Ledger>& ledgers) const;
   // The answers to held binds since the last call.
@@ -147,9 +152,9 @@ class Gangs {
   void release_if(GangState& gang, const std::function<bool(const Place&)>& which,
                   const std::string& why);
   [[nodiscard]] bool stands(const GangState& gang) const;
-  [[nodiscard]] Gang missing(const std::string& key, const GangState& gang,
-                             const topology::Request& like, std::size_t need) const;
-  static void share_out(const std::string& job, const GangState& gang, Gang& members);
+  [[nodiscard]] Gang missing(const GangState& gang, const topology::Request& first,
+                             std::size_t need) const;
+  static void share_out(const std::string& key, const GangState& gang, Gang& members);
   std::optional<GangRefusal> plan(const std::string& key, GangState& gang,
                                   const topology::Request& like, std::size_t need,
                                   std::vector<NodeIndex> among);
@@ -157,10 +162,7 @@ class Gangs {
                                                    const Gang& members) const;
   std::optional<GangRefusal> keep(const Gang& members, const std::vector<NodeIndex>& among,
                                   std::vector<NodeIndex>& nodes);
-  bool take(const std::string& key, GangState& gang, Place& place, const PodRef& pod,
-            topology::Request request);
-  Place* place_for(const std::string& key, GangState& gang, const PodRef& pod,
-                   const topology::Request& request, const std::vector<NodeIndex>& nodes);
+  Place* asked_again(GangState& gang, const PodRef& pod);
   [[nodiscard]] bool among(const std::vector<NodeIndex>& nodes, const Place& place) const;
   Offer offer_new(const PodRef& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
                   std::size_t need);

@@ -1,8 +1,10 @@
 // What did not help is done again more and more seldom.
 #pragma once
 
-#include <algorithm>
+#include <chrono>
 #include <cstdint>
+
+#include "base/backoff.h"
 
 namespace pinion::cluster {
 
@@ -11,16 +13,11 @@ class Pause {
  public:
   // Also before the first begin().
   [[nodiscard]] bool over(std::int64_t now_ms) const { return now_ms >= until_ms_; }
-  void begin(std::int64_t now_ms) {
-    until_ms_ = now_ms + next_ms_;
-    next_ms_ = std::min(2 * next_ms_, kLongestMs);
-  }
+  void begin(std::int64_t now_ms) { until_ms_ = now_ms + backoff_.next().count(); }
 
  private:
-  static constexpr std::int64_t kLongestMs = 60'000;
-
   std::int64_t until_ms_ = 0;
-  std::int64_t next_ms_ = 1000;
+  Backoff backoff_{std::chrono::seconds(1), std::chrono::seconds(60)};
 };
 
 }  // namespace pinion::cluster

@@ -27,10 +27,10 @@ Policy policy_for(const JobObject& object, const JobWish& wish, const Options& o
   return wish.policy.value_or(object.workers ? Policy::kNone : options.policy);
 }
 
-Result<Job> job_of(const JobObject& object, const JobWish& wish, const Options& options) {
+Result<JobShape> job_of(const JobObject& object, const JobWish& wish, const Options& options) {
   const auto smt = smt_of(wish, options);
   if (!smt) return failure(smt.error());
-  Job job;
+  JobShape job;
   job.tasks = wish.tasks;
   job.cpus_per_task = wish.cpus_per_task;
   job.memory_per_task = wish.memory_per_task.value_or(0);
@@ -72,12 +72,12 @@ Status agree(const JobObject& object, const JobWish& wish, const Decision& decis
   return {};
 }
 
-Result<Granularity> granularity_of(const Job& job, const JobWish& wish, Policy policy,
+Result<Granularity> granularity_of(const JobShape& job, const JobWish& wish, Policy policy,
                                    const Choose& choose) {
   if (policy != Policy::kNone && job.profile != Profile::kNone) {
     return choose(job, policy, wish.nodes);
   }
-  Job with_groups = job;
+  JobShape with_groups = job;
   with_groups.groups = wish.groups;
   // Without a profile no policy looks at the fleet.
   return choose_granularity(with_groups, policy == Policy::kAuto ? Policy::kScale : policy, 1);
@@ -92,7 +92,8 @@ int not_stale(const Fleet& fleet) {
 }  // namespace
 
 Choose choose_by(LookAtFleet look) {
-  return [look = std::move(look)](const Job& job, Policy policy, int nodes) -> Result<Granularity> {
+  return [look = std::move(look)](const JobShape& job, Policy policy,
+                                  int nodes) -> Result<Granularity> {
     const bool by_holes = policy == Policy::kAuto;
     std::vector<FreeNode> holes;
     int there = 0;

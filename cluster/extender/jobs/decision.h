@@ -21,7 +21,7 @@ struct Options {
 
 // Asks a policy; `nodes` is how many nodes the job may use at most, 0: all. Errors: kInvalid as
 // choose_granularity(), kUnavailable when no node is known yet.
-using Choose = std::function<Result<Granularity>(const Job& job, Policy policy, int nodes)>;
+using Choose = std::function<Result<Granularity>(const JobShape& job, Policy policy, int nodes)>;
 
 // Lets somebody see the fleet, in the call and not afterwards; the fleet may change between two.
 using LookAtFleet = std::function<void(const std::function<void(const Fleet&)>& see)>;
@@ -30,7 +30,7 @@ using LookAtFleet = std::function<void(const std::function<void(const Fleet&)>& 
 [[nodiscard]] Choose choose_by(LookAtFleet look);
 
 struct Decision {
-  Job job;
+  JobShape job;
   Policy policy = Policy::kNone;
   Granularity granularity;
   std::vector<Worker> workers;  // the first is the largest, and what the template asks for

@@ -1,9 +1,9 @@
 #include "cluster/extender/jobs/entitlement.h"
 
+#include "base/quantity.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/wire/pod.h"
-#include "cluster/extender/wire/quantity.h"
 
 namespace pinion::cluster::jobs {
 namespace {
@@ -20,8 +20,8 @@ std::optional<std::int64_t> amount_of(const json& value,
 }
 
 wire::Amounts amounts_of(const json& amounts) {
-  return {.cpu_milli = amount_of(json_at(amounts, "cpu"), wire::milli_quantity),
-          .memory_bytes = amount_of(json_at(amounts, "memory"), wire::whole_quantity)};
+  return {.cpu_milli = amount_of(json_at(amounts, "cpu"), milli_quantity),
+          .memory_bytes = amount_of(json_at(amounts, "memory"), whole_quantity)};
 }
 
 // Requests are filled in from limits, as the API server will do for the pod.

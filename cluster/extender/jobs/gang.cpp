@@ -28,7 +28,7 @@ Gang gang_of(const json& object, const Cut& cut, const engine::Defaults& default
     topology::Request request = demand.requests.front();
     request.id = cut.job.name + "/worker-" + std::to_string(i);
     if (request.task_group.empty() && cut.job.kind != JobKind::kPod) {
-      request.task_group = group_name(request.job, i, chosen.groups);
+      request.task_group = group_name(job_of_gang(request.job), i, chosen.groups);
     }
     gang.push_back(std::move(request));
   }

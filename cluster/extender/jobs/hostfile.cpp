@@ -27,7 +27,7 @@ json owner_of(const json& object, const JobObject& job) {
 // Slots for the workers that the job has now.
 Result<json> data_of(const json& object, const JobObject& job, const JobWish& wish) {
   const int count = job.workers.value_or(job.parts);  // where each part has one
-  Job tasks;
+  JobShape tasks;
   tasks.tasks = wish.tasks;
   tasks.cpus_per_task = wish.cpus_per_task;
   const auto workers = split(tasks, count);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/quantity.h"
 #include "cluster/extender/kube/json_read.h"
-#include "cluster/extender/wire/quantity.h"
 
 namespace pinion::cluster::jobs {
 namespace {
@@ -17,8 +17,8 @@ std::string value_text(const json& value) {
 }
 
 bool same_amount(const std::string& one, const std::string& other) {
-  const auto left = wire::milli_quantity(one);
-  const auto right = wire::milli_quantity(other);
+  const auto left = milli_quantity(one);
+  const auto right = milli_quantity(other);
   return left && right && *left == *right;
 }
 

@@ -3,9 +3,9 @@
 #include <array>
 #include <charconv>
 
+#include "base/quantity.h"
 #include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/kube/json_read.h"
-#include "cluster/extender/wire/quantity.h"
 #include "topology/words.h"
 
 namespace pinion::cluster::jobs {
@@ -62,7 +62,7 @@ class Annotations {
   std::optional<Bytes> bytes(const char* name) {
     if (!has(name)) return std::nullopt;
     const std::string value = text(name);
-    const auto amount = wire::whole_quantity(value);
+    const auto amount = whole_quantity(value);
     if (amount && *amount > 0) return static_cast<Bytes>(*amount);
     fail(wrong(name, value, "an amount of memory as in 512Mi or 4Gi").value());
     return std::nullopt;

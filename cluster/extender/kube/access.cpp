@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cluster/extender/kube/kubeconfig.h"
+#include "cluster/extender/kube/proxy.h"
 #include "cluster/extender/kube/small_file.h"
 #include "cluster/extender/kube/token.h"
 
@@ -48,7 +49,16 @@ Status fill(const Kubeconfig& config, const KubeconfigOptions& options, Access& 
                    "certificate-authority instead, or allow it explicitly");
   }
   access.verify = !config.insecure;
+  if (!config.server_name.empty() && !is_host(config.server_name)) {
+    return failure(Errc::kInvalid, "tls-server-name '" + config.server_name +
+                                       "' is neither a host name nor an address");
+  }
   access.server_name = config.server_name;
+  if (!config.proxy.empty()) {
+    if (auto url = read_proxy_url(config.proxy); !url)
+      return failure(url.error().within("proxy-url"));
+  }
+  access.proxy = config.proxy;
   if (!config.token.empty() && !is_token(config.token)) {
     return failure(Errc::kInvalid, "token is more than one word");
   }

@@ -14,6 +14,7 @@ struct Access {
   Endpoint endpoint;
   std::string server_name;  // that the certificate must have; empty: the endpoint's host
   bool verify = true;       // the server's certificate
+  std::string proxy;        // URL, see proxy.h; empty: as HTTPS_PROXY and NO_PROXY say
 
   // PEM. Without a CA the system's authorities are trusted.
   std::string ca;
@@ -31,11 +32,11 @@ struct KubeconfigOptions {
   bool allow_insecure = false;  // whether insecure-skip-tls-verify: true is obeyed or refused
 };
 
-// Of server, certificate-authority(-data), insecure-skip-tls-verify, tls-server-name,
+// Of server, certificate-authority(-data), insecure-skip-tls-verify, tls-server-name, proxy-url,
 // client-certificate(-data), client-key(-data), token and tokenFile, -data winning over a file as
 // with kubectl; relative paths are the kubeconfig's folder's. Errors name the file and the key:
 // kNotFound and kDenied for files, kInvalid for the rest, which includes what is there and not
-// supported: exec, auth-provider, proxy-url, user names with passwords, impersonation.
+// supported: exec, auth-provider, user names with passwords, impersonation.
 Result<Access> read_kubeconfig(const std::string& path, const KubeconfigOptions& options = {});
 
 struct InClusterOptions {

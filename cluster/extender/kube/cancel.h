@@ -8,11 +8,10 @@
 
 namespace pinion::kube {
 
-using TimePoint = std::chrono::steady_clock::time_point;
-
 class Cancel {
  public:
-  enum class Woken { kReady, kDeadline, kCancelled };
+  // Where nothing but looking again tells of a cancel(): how often to look.
+  static constexpr std::chrono::milliseconds kLook{50};
 
   Cancel();
 
@@ -20,15 +19,15 @@ class Cancel {
   void cancel();
   [[nodiscard]] bool cancelled() const { return cancelled_; }
 
-  // Until the descriptor has one of poll(2)'s `events` (or an error to be read), or the deadline,
-  // or cancel(), whatever comes first.
-  [[nodiscard]] Woken wait(int fd, short events, TimePoint until) const;
+  // For poll(2): readable once it is cancelled. -1 when the system had no descriptor left: who
+  // waits then has to look every kLook.
+  [[nodiscard]] int descriptor() const { return event_.get(); }
   // A pause. True: it was cancelled.
   [[nodiscard]] bool wait_for(std::chrono::milliseconds pause) const;
 
  private:
   std::atomic<bool> cancelled_ = false;
-  Fd event_;  // readable once it is cancelled; invalid when the system had no descriptor left
+  Fd event_;
 };
 
 }  // namespace pinion::kube

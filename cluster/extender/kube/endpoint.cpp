@@ -1,5 +1,7 @@
 #include "cluster/extender/kube/endpoint.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 
 namespace pinion::kube {
@@ -43,6 +45,13 @@ std::string_view cut_host(std::string_view text, std::string_view& rest) {
 
 }  // namespace
 
+bool is_host(std::string_view text) {
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_' || c == ':';
+  };
+  return !text.empty() && std::all_of(text.begin(), text.end(), fits);
+}
+
 std::string Endpoint::authority() const {
   const bool v6 = host.find(':') != std::string::npos;
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
@@ -72,6 +81,7 @@ Result<Endpoint> parse_endpoint(std::string_view url) {
   std::string_view rest;
   result.host = cut_host(text.substr(0, slash), rest);
   if (result.host.empty()) return no_url(url, "no host");
+  if (!is_host(result.host)) return no_url(url, "no host name or address");
   result.port = result.tls ? kHttpsPort : kHttpPort;
   if (rest.empty()) return result;
   if (rest.front() != ':' || !read_port(rest.substr(1), result.port)) {

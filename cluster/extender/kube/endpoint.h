@@ -19,6 +19,10 @@ struct Endpoint {
   [[nodiscard]] std::string url() const;
 };
 
+// Whether it is written like a host name or an address, IPv6 without brackets: nothing in it ends
+// the host of a URL.
+bool is_host(std::string_view text);
+
 // "https://HOST[:PORT][/PATH]", or http. Errors: kInvalid, naming the text.
 Result<Endpoint> parse_endpoint(std::string_view url);
 

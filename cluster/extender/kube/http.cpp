@@ -1,13 +1,12 @@
 #include "cluster/extender/kube/http.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "cluster/extender/kube/exchange.h"
-#include "cluster/extender/kube/tls_context.h"
+#include "cluster/extender/kube/certificates.h"
+#include "cluster/extender/kube/connection.h"
+#include "cluster/extender/kube/proxy.h"
 #include "cluster/extender/kube/token.h"
-#include "cluster/extender/kube/wire.h"
 
 namespace pinion::kube {
 namespace {
@@ -17,31 +16,36 @@ using std::chrono::steady_clock;
 constexpr int kUnauthorized = 401;
 constexpr int kOk = 200;
 constexpr std::chrono::seconds kKeptFor{60};  // unused; API servers close after minutes
-// What may arrive beside a body: the head. Chunks cost less than the body itself.
-constexpr std::size_t kHeadBytes = std::size_t{256} << 10;
+
+// In the form that libcurl takes; what the Access names comes before the environment's.
+Status settle_proxy(Access& access) {
+  const bool named = !access.proxy.empty();
+  if (!named) access.proxy = proxy_of(access.endpoint, proxy_environment());
+  if (access.proxy.empty()) return {};
+  auto url = read_proxy_url(access.proxy);
+  if (!url) return failure(url.error().within(named ? access.source : "HTTPS_PROXY or HTTP_PROXY"));
+  access.proxy = *std::move(url);
+  return {};
+}
 
 }  // namespace
 
 struct Http::Parts {
-  Parts(Access how, TlsContext context)
-      : access(std::move(how)), tls(std::move(context)), token(access.token, access.token_file) {}
+  explicit Parts(Access how) : access(std::move(how)), token(access.token, access.token_file) {}
 
   struct Kept {
-    std::unique_ptr<Wire> wire;
+    std::unique_ptr<Connection> connection;
     TimePoint since;
   };
   struct Turn;
 
-  Result<Exchanged> attempt(const HttpRequest& request, const HttpLimits& limits, TimePoint until,
-                            const Cancel& cancel, const std::string& with_token);
-  Result<std::unique_ptr<Wire>> connect(std::chrono::milliseconds longest, TimePoint until,
-                                        const Cancel& cancel) const;
-  std::unique_ptr<Wire> take_kept();
+  Result<HttpAnswer> attempt(const HttpRequest& request, const HttpLimits& limits, TimePoint until,
+                             const Cancel& cancel, const std::string& with_token);
+  Result<std::unique_ptr<Connection>> take_connection();
   Status wait_for_turn(TimePoint until, const Cancel& cancel);
-  void end_turn(std::unique_ptr<Wire> wire);
+  void end_turn(std::unique_ptr<Connection> connection);
 
   Access access;
-  TlsContext tls;
   Token token;
   std::mutex mutex;
   std::condition_variable turn;
@@ -54,27 +58,25 @@ struct Http::Parts::Turn {
   explicit Turn(Parts& of) : parts(of) {}
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
-  ~Turn() { parts.end_turn(std::move(wire)); }
+  ~Turn() { parts.end_turn(std::move(connection)); }
 
   Parts& parts;
-  std::unique_ptr<Wire> wire;
+  std::unique_ptr<Connection> connection;
 };
 
-Result<std::unique_ptr<Wire>> Http::Parts::connect(std::chrono::milliseconds longest,
-                                                   TimePoint until, const Cancel& cancel) const {
-  return Wire::connect(access, tls.get(), std::min(until, steady_clock::now() + longest), cancel);
-}
-
 // The one that was used last: the others may then grow old and be closed.
-std::unique_ptr<Wire> Http::Parts::take_kept() {
-  const std::lock_guard lock(mutex);
-  std::erase_if(kept, [now = steady_clock::now()](const Kept& one) {
-    return now - one.since > kKeptFor || !one.wire->reusable();
-  });
-  if (kept.empty()) return nullptr;
-  auto wire = std::move(kept.back().wire);
-  kept.pop_back();
-  return wire;
+Result<std::unique_ptr<Connection>> Http::Parts::take_connection() {
+  {
+    const std::lock_guard lock(mutex);
+    std::erase_if(
+        kept, [now = steady_clock::now()](const Kept& one) { return now - one.since > kKeptFor; });
+    if (!kept.empty()) {
+      auto connection = std::move(kept.back().connection);
+      kept.pop_back();
+      return connection;
+    }
+  }
+  return Connection::create(access);
 }
 
 Status Http::Parts::wait_for_turn(TimePoint until, const Cancel& cancel) {
@@ -91,58 +93,52 @@ Status Http::Parts::wait_for_turn(TimePoint until, const Cancel& cancel) {
   return {};
 }
 
-void Http::Parts::end_turn(std::unique_ptr<Wire> wire) {
+void Http::Parts::end_turn(std::unique_ptr<Connection> connection) {
   {
     const std::lock_guard lock(mutex);
     --busy;
-    if (wire) kept.push_back({std::move(wire), steady_clock::now()});
+    if (connection) kept.push_back({std::move(connection), steady_clock::now()});
   }
   turn.notify_one();
 }
 
-Result<Exchanged> Http::Parts::attempt(const HttpRequest& request, const HttpLimits& limits,
-                                       TimePoint until, const Cancel& cancel,
-                                       const std::string& with_token) {
+Result<HttpAnswer> Http::Parts::attempt(const HttpRequest& request, const HttpLimits& limits,
+                                        TimePoint until, const Cancel& cancel,
+                                        const std::string& with_token) {
   if (Status mine = wait_for_turn(until, cancel); !mine) return failure(mine.error());
   Turn held(*this);
-  for (;;) {
-    auto wire = take_kept();
-    const bool used_before = wire != nullptr;
-    if (!used_before) {
-      auto fresh = connect(limits.connect, until, cancel);
-      if (!fresh) return failure(fresh.error());
-      wire = *std::move(fresh);
-    }
-    wire->begin(until, cancel, 2 * limits.body_bytes + kHeadBytes);
-    std::string body;
-    auto done = exchange(
-        *wire, access, request, with_token, [](int) {},
-        [&](std::string_view bytes) {
-          body.append(bytes);
-          return body.size() <= limits.body_bytes;
-        });
-    if (done) {
-      done->answer.body = std::move(body);
-      if (done->keep) held.wire = std::move(wire);
-      return done;
-    }
-    const bool closed_meanwhile = used_before && wire->received() == 0 && !cancel.cancelled();
-    if (request.method != "GET" || !closed_meanwhile || steady_clock::now() >= until) return done;
+  auto connection = take_connection();
+  if (!connection) return failure(connection.error());
+  if (Status begun =
+          (*connection)
+              ->begin(
+                  request, with_token,
+                  {.connect = limits.connect, .body_bytes = limits.body_bytes, .endless = false});
+      !begun) {
+    return failure(begun.error());
   }
+  for (bool complete = false; !complete;) {
+    const auto went_on = (*connection)->proceed(until, cancel);
+    if (!went_on) return failure(went_on.error());
+    complete = *went_on;
+  }
+  HttpAnswer answer{.status = (*connection)->status(),
+                    .body = (*connection)->take_body(),
+                    .http2 = (*connection)->http2()};
+  held.connection = *std::move(connection);
+  return answer;
 }
 
 Http::Http(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Http::~Http() = default;
 
 Result<std::unique_ptr<Http>> Http::create(Access access) {
-  TlsContext context;
   if (access.endpoint.tls) {
-    auto made = make_tls_context(access);
-    if (!made) return failure(made.error());
-    context = *std::move(made);
+    if (const Status checked = check_certificates(access); !checked)
+      return failure(checked.error());
   }
-  return std::unique_ptr<Http>(
-      new Http(std::make_unique<Parts>(std::move(access), std::move(context))));
+  if (const Status settled = settle_proxy(access); !settled) return failure(settled.error());
+  return std::unique_ptr<Http>(new Http(std::make_unique<Parts>(std::move(access))));
 }
 
 Result<HttpAnswer> Http::send(const HttpRequest& request, const HttpLimits& limits,
@@ -153,9 +149,7 @@ Result<HttpAnswer> Http::send(const HttpRequest& request, const HttpLimits& limi
     if (!token) return failure(token.error().within(request.what()));
     auto done = parts_->attempt(request, limits, until, cancel, *token);
     if (!done) return failure(done.error().within(request.what()));
-    if (done->answer.status != kUnauthorized || tries > 0 || !parts_->token.refused(*token)) {
-      return std::move(done->answer);
-    }
+    if (done->status != kUnauthorized || tries > 0 || !parts_->token.refused(*token)) return done;
   }
 }
 
@@ -163,30 +157,30 @@ Result<HttpAnswer> Http::stream(const HttpRequest& request, const StreamLimits& 
                                 const Cancel& cancel, const BytesHandler& handler) {
   const auto token = parts_->token.get(steady_clock::now());
   if (!token) return failure(token.error().within(request.what()));
-  const TimePoint head = steady_clock::now() + limits.head;
-  auto wire = parts_->connect(limits.connect, head, cancel);
-  if (!wire) return failure(wire.error().within(request.what()));
-  (*wire)->begin(head, cancel, std::numeric_limits<std::size_t>::max());
-  int status = 0;
-  bool enough = false;
-  std::string refusal;
-  const auto on_head = [&](int said) {
-    status = said;
-    (*wire)->extend(steady_clock::now() + limits.idle);
-  };
-  const auto on_body = [&](std::string_view bytes) {
-    if (status != kOk) {
-      refusal.append(bytes);
-      return refusal.size() <= limits.refusal_bytes;
+  TimePoint until = steady_clock::now() + limits.head;
+  const auto connection = Connection::create(parts_->access);
+  if (!connection) return failure(connection.error().within(request.what()));
+  Connection& from = **connection;
+  if (const Status begun = from.begin(
+          request, *token,
+          {.connect = limits.connect, .body_bytes = limits.refusal_bytes, .endless = true});
+      !begun) {
+    return failure(begun.error().within(request.what()));
+  }
+  for (bool complete = false; !complete;) {
+    const bool had_head = from.status() != 0;
+    const auto went_on = from.proceed(until, cancel);
+    if (!went_on) return failure(went_on.error().within(request.what()));
+    complete = *went_on;
+    if (from.status() == kOk) {
+      const std::string bytes = from.take_body();
+      if (!bytes.empty() && !handler(bytes)) break;
     }
-    (*wire)->extend(steady_clock::now() + limits.idle);
-    enough = !handler(bytes);
-    return !enough;
-  };
-  const auto done = exchange(**wire, parts_->access, request, *token, on_head, on_body);
-  if (!done && !enough) return failure(done.error().within(request.what()));
-  if (status == kUnauthorized) parts_->token.refused(*token);
-  return HttpAnswer{.status = status, .body = std::move(refusal)};
+    // A refusal has to be complete by then.
+    if (from.status() == kOk || !had_head) until = steady_clock::now() + limits.idle;
+  }
+  if (from.status() == kUnauthorized) parts_->token.refused(*token);
+  return HttpAnswer{.status = from.status(), .body = from.take_body(), .http2 = from.http2()};
 }
 
 }  // namespace pinion::kube

@@ -1,4 +1,5 @@
 // Requests to one API server: a few kept connections, the token, one deadline for each request.
+// HTTP/2 where the server speaks it, else 1.1; directly or through a proxy.
 #pragma once
 
 #include <chrono>
@@ -28,10 +29,11 @@ struct HttpRequest {
 struct HttpAnswer {
   int status = 0;
   std::string body;
+  bool http2 = false;  // how it came; else by HTTP/1
 };
 
 struct HttpLimits {
-  std::chrono::milliseconds connect{3000};  // with the TLS handshake
+  std::chrono::milliseconds connect{3000};  // with name, proxy and TLS handshake
   std::chrono::milliseconds whole{10'000};  // of a request, with connecting and waiting for a turn
   std::size_t body_bytes = std::size_t{4} << 20;
 };
@@ -45,7 +47,7 @@ class Http {
   // of their own beside them.
   static constexpr std::size_t kConnections = 16;
 
-  // Nothing is connected yet. Errors: kInvalid for certificates.
+  // Nothing is connected yet. Errors: kInvalid for certificates and for a proxy that is no URL.
   static Result<std::unique_ptr<Http>> create(Access access);
   Http(const Http&) = delete;
   Http& operator=(const Http&) = delete;
@@ -54,7 +56,8 @@ class Http {
   // Any answer, whatever its status. A GET is sent a second time when a kept connection turns out
   // to be closed; others are not, because they may have been carried out. After a 401 the token is
   // read again, and another one is tried once. Errors: kUnavailable (no connection, too slow,
-  // cancelled), kDenied (certificate), kExhausted (answer too large), or of the token.
+  // cancelled), kDenied (certificate), kExhausted (answer too large, no memory), kInvalid (an
+  // endpoint that makes no URL), or of the token.
   Result<HttpAnswer> send(const HttpRequest& request, const HttpLimits& limits,
                           const Cancel& cancel);
 

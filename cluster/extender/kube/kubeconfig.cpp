@@ -21,9 +21,6 @@ struct Unsupported {
   const char* instead;
 };
 
-constexpr std::array kClusterUnsupported{
-    Unsupported{"proxy-url", "reach the server without a proxy"},
-};
 constexpr std::array kUserUnsupported{
     Unsupported{"exec", "use token, tokenFile or a client certificate"},
     Unsupported{"auth-provider", "use token, tokenFile or a client certificate"},
@@ -69,9 +66,8 @@ Status get_either(const Section& section, const std::string& key, InlineOrFile& 
   return {};
 }
 
-template <std::size_t N>
-Status refuse(const Section& section, const std::array<Unsupported, N>& keys) {
-  for (const auto& [key, instead] : keys) {
+Status refuse_unsupported(const Section& section) {
+  for (const auto& [key, instead] : kUserUnsupported) {
     if (!given(section.node[key])) continue;
     return failure(Errc::kInvalid,
                    section.name + "." + key + " is not supported: " + std::string(instead));
@@ -96,10 +92,10 @@ Result<Section> find_entry(const YAML::Node& root, const std::string& list, cons
 }
 
 Status read_cluster(const Section& cluster, Kubeconfig& config) {
-  if (Status known = refuse(cluster, kClusterUnsupported); !known) return known;
   if (Status read = get_text(cluster, "server", config.server); !read) return read;
   if (config.server.empty()) return failure(Errc::kInvalid, cluster.name + ".server is missing");
   if (Status read = get_text(cluster, "tls-server-name", config.server_name); !read) return read;
+  if (Status read = get_text(cluster, "proxy-url", config.proxy); !read) return read;
   if (Status read = get_bool(cluster, "insecure-skip-tls-verify", config.insecure); !read) {
     return read;
   }
@@ -107,7 +103,7 @@ Status read_cluster(const Section& cluster, Kubeconfig& config) {
 }
 
 Status read_user(const Section& user, Kubeconfig& config) {
-  if (Status known = refuse(user, kUserUnsupported); !known) return known;
+  if (Status known = refuse_unsupported(user); !known) return known;
   if (Status read = get_either(user, "client-certificate", config.certificate); !read) return read;
   if (Status read = get_either(user, "client-key", config.key); !read) return read;
   if (Status read = get_text(user, "token", config.token); !read) return read;

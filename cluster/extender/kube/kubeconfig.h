@@ -17,6 +17,7 @@ struct InlineOrFile {
 struct Kubeconfig {
   std::string server;
   std::string server_name;
+  std::string proxy;
   bool insecure = false;
   InlineOrFile ca;
   InlineOrFile certificate;

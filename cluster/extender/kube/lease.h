@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "cluster/extender/kube/api.h"
-#include "cluster/extender/kube/backoff.h"
 #include "cluster/extender/kube/lease_object.h"
+#include "cluster/extender/kube/random.h"
 
 namespace pinion::kube {
 

@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/backoff.h"
 #include "cluster/extender/kube/answer.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/known_objects.h"
@@ -89,7 +90,7 @@ void Watch::Loop::run() {
 }
 
 void Watch::Loop::pause(const Error& error) {
-  const auto pause = backoff_.next(options_.random);
+  const auto pause = jittered(backoff_.next(), options_.random());
   handler_.on_trouble(error, pause);
   (void)cancel_.wait_for(pause);
 }

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "cluster/extender/kube/api.h"
-#include "cluster/extender/kube/backoff.h"
 #include "cluster/extender/kube/change.h"
+#include "cluster/extender/kube/random.h"
 
 namespace pinion::kube {
 

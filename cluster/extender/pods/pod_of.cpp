@@ -3,6 +3,10 @@
 namespace pinion::cluster {
 namespace {
 
+// The Jobs of a JobSet are one job.
+constexpr std::string_view kJobSetUid = "jobset.sigs.k8s.io/jobset-uid";
+// An MPIJob owns its workers, and a Job of its own the launcher, which may be a worker too.
+constexpr std::string_view kMpiJobName = "training.kubeflow.org/job-name";
 constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
 
 PodContainer::Kind kind_of(wire::ContainerView::Kind kind) {
@@ -17,6 +21,13 @@ PodContainer::Kind kind_of(wire::ContainerView::Kind kind) {
   return PodContainer::Kind::kMain;
 }
 
+std::string owner_of(const wire::PodSpecView& view) {
+  if (view.labels.contains(std::string(kMpiJobName))) return {};
+  const auto job_set = view.labels.find(std::string(kJobSetUid));
+  if (job_set != view.labels.end()) return job_set->second;
+  return view.controller ? view.controller->uid : std::string();
+}
+
 }  // namespace
 
 Pod pod_of(const wire::PodSpecView& view) {
@@ -26,6 +37,7 @@ Pod pod_of(const wire::PodSpecView& view) {
   pod.name = view.name;
   pod.qos = view.qos;
   pod.annotations = view.annotations;
+  pod.owner = owner_of(view);
   const auto group = view.labels.find(std::string(kPodGroupLabel));
   if (group != view.labels.end()) pod.group = group->second;
   pod.node = view.node_name;

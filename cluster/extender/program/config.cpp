@@ -3,11 +3,25 @@
 #include "agent/config.h"
 #include "agent/config_file.h"
 #include "base/whole_file.h"
+#include "cluster/extender/program/server_name.h"
 
 namespace pinion::cluster {
 namespace {
 
 using namespace std::chrono_literals;
+
+settings::Setting server_name_setting(std::string& value) {
+  settings::Setting setting = settings::text(
+      "agentServerName",
+      "Name in the agents' certificates; {node} and {pod} are the agent's own [their address]",
+      value);
+  setting.set = [&value](const std::string& text) -> Status {
+    if (Status good = check_server_name(text); !good) return good;
+    value = text;
+    return {};
+  };
+  return setting;
+}
 
 }  // namespace
 
@@ -34,13 +48,17 @@ std::vector<settings::Setting> settings_of(Config& config) {
            config.agents),
       text("agentSelector", "Labels of the agents' pods [app.kubernetes.io/name=pinion-agent]",
            config.agent_selector),
+      text(
+          "agentNamespace",
+          "Where they are: pods elsewhere are no agents [the namespace of the kubeconfig or of the "
+          "pod]",
+          config.agent_namespace),
       settings::number("agentPort", "Port of the gRPC interface of agents found so [9465]",
                        config.agent_port, 1, 65535),
       text("agentCert", "PEM file of our certificate for the agents", config.agent_cert),
       text("agentKey", "PEM file of its key", config.agent_key),
       text("agentCA", "PEM file: the agents' certificates are signed by it", config.agent_ca),
-      text("agentServerName", "Name in the agents' certificates [their address]",
-           config.agent_server_name),
+      server_name_setting(config.agent_server_name),
       text("agentConfig", "The agents' own configuration file, which says how they place [none]",
            config.agent_config),
       duration("agentSilence", "A node whose agent is silent for so long gets no pods [30s]",

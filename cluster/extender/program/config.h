@@ -20,11 +20,12 @@ struct Config {
   std::string kube_context;
   std::string agents;  // file of a fixed list; empty: the agents' pods are looked for
   std::string agent_selector = "app.kubernetes.io/name=pinion-agent";
-  int agent_port = 9465;   // of the agents' gRPC, where they are looked for
-  std::string agent_cert;  // PEM files for it
+  std::string agent_namespace;  // of those pods; empty: that of the kubeconfig or of our own pod
+  int agent_port = 9465;        // of the agents' gRPC, where they are looked for
+  std::string agent_cert;       // PEM files for it
   std::string agent_key;
   std::string agent_ca;
-  std::string agent_server_name;  // in the agents' certificates; empty: the address
+  std::string agent_server_name;  // in the agents' certificates (server_name.h); empty: the address
   std::string agent_config;       // the agents' own configuration file: how they place
   std::chrono::milliseconds agent_silence{30'000};
   std::chrono::milliseconds hold_time{20'000};     // DeskLimits

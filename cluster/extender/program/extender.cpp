@@ -5,11 +5,14 @@
 #include <array>
 #include <climits>
 
+#include "agent/api/tls.h"
 #include "agent/http/negotiate.h"
 #include "agent/version.h"
 #include "cluster/extender/admission/dry_plan.h"
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/path.h"
 #include "cluster/extender/program/agents_file.h"
+#include "cluster/extender/program/server_name.h"
 #include "cluster/extender/service/expose.h"
 #include "cluster/extender/service/views.h"
 #include "extender/page.h"
@@ -44,7 +47,6 @@ DeskLimits limits_of(const Config& config) {
 AgentOptions agent_options(const Config& config) {
   AgentOptions options;
   options.tls = {.certificate = config.agent_cert, .key = config.agent_key, .ca = config.agent_ca};
-  options.server_name = config.agent_server_name;
   return options;
 }
 
@@ -121,7 +123,7 @@ Result<std::unique_ptr<Extender>> Extender::start(const Config& config, agent::L
   if (done) done = extender->listen(config);
   if (done) done = extender->elect(config, *access);
   if (!done) return failure(done.error());
-  extender->watch_all(config);
+  extender->watch_all(config, *access);
   return extender;
 }
 
@@ -133,13 +135,26 @@ Extender::~Extender() {
 }
 
 Status Extender::follow_agents(const Config& config) {
+  // Read again for the streams; here only to say at once what is wrong with them.
+  if (const auto tls = agent_options(config).tls; !tls.empty()) {
+    if (const auto texts = agent::api::read_tls(tls); !texts) {
+      return failure(texts.error().within("agentCert, agentKey, agentCA"));
+    }
+  }
   if (config.agents.empty()) {
     agent_pods_ = std::make_unique<AgentPodFeed>(
-        config.agent_port, [this](const auto& agents) { follow(agents); }, log_);
+        AgentPodFeed::Interface{.port = config.agent_port, .server_name = config.agent_server_name},
+        [this](const auto& agents) { follow(agents); }, log_);
     return {};
   }
-  const auto agents = read_agents(config.agents);
+  auto agents = read_agents(config.agents);
   if (!agents) return failure(agents.error().within("agents"));
+  if (names_pod(config.agent_server_name)) {
+    return failure(Errc::kInvalid, "agentServerName: agents of a fixed list have no {pod}");
+  }
+  for (AgentAddress& agent : *agents) {
+    agent.server_name = server_name(config.agent_server_name, agent.node, "");
+  }
   if (Status done = agents_.follow(*agents); !done) return failure(done.error().within("agents"));
   followed_ = agents->size();
   agents_known_ = true;
@@ -157,7 +172,7 @@ void Extender::follow(const std::vector<AgentAddress>& agents) {
   agents_known_ = true;
 }
 
-void Extender::watch_all(const Config& config) {
+void Extender::watch_all(const Config& config, const kube::Access& access) {
   const auto watch = [this](kube::WatchOptions options, kube::WatchHandler& handler) {
     watches_.push_back(std::make_unique<kube::Watch>(*api_, std::move(options), handler));
   };
@@ -172,7 +187,11 @@ void Extender::watch_all(const Config& config) {
          .field_selector = {}},
         pod_groups_);
   if (agent_pods_ == nullptr) return;
-  watch({.path = "/api/v1/pods",
+  // In other namespaces anybody may give a pod the label.
+  const std::string& name_space =
+      config.agent_namespace.empty() ? access.default_namespace : config.agent_namespace;
+  log_.info("agents are looked for", {{"namespace", name_space}, {"pods", config.agent_selector}});
+  watch({.path = "/api/v1/namespaces/" + kube::percent_encoded(name_space) + "/pods",
          .label_selector = config.agent_selector,
          .field_selector = "status.phase=Running"},
         *agent_pods_);
@@ -266,7 +285,7 @@ Page Extender::metrics(std::string_view accept) {
   figures.placing = placing_.figures();
   if (server_) figures.server = server_->figures();
   figures.agents_connected = agents_.connected();
-  figures.agent_failures = agent_feed_.troubles();
+  figures.agent_failures = agents_.failures();
   figures.promises_lost = agent_feed_.lost_promises();
   figures.api_failures = cluster_.failed();
   figures.leading = leading();

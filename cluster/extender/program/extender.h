@@ -46,7 +46,7 @@ class Extender : private Pages {
 
   Status follow_agents(const Config& config);
   void follow(const std::vector<AgentAddress>& agents);
-  void watch_all(const Config& config);
+  void watch_all(const Config& config, const kube::Access& access);
   Status elect(const Config& config, const kube::Access& access);
   Status listen(const Config& config);
   [[nodiscard]] bool leading() const;

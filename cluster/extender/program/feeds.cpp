@@ -1,10 +1,12 @@
 #include "cluster/extender/program/feeds.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/pods/pod_group.h"
 #include "cluster/extender/pods/pod_of.h"
+#include "cluster/extender/program/server_name.h"
 
 namespace pinion::cluster {
 namespace {
@@ -13,6 +15,15 @@ using kube::json_text;
 
 std::string name_of(const nlohmann::json& pod) {
   return json_text(pod, "metadata", "namespace") + "/" + json_text(pod, "metadata", "name");
+}
+
+bool is_ready(const nlohmann::json& pod) {
+  if (!json_text(pod, "metadata", "deletionTimestamp").empty()) return false;
+  if (json_text(pod, "status", "phase") != "Running") return false;
+  const nlohmann::json& conditions = kube::json_at(pod, "status", "conditions");
+  return std::any_of(conditions.begin(), conditions.end(), [](const nlohmann::json& condition) {
+    return json_text(condition, "type") == "Ready" && json_text(condition, "status") == "True";
+  });
 }
 
 }  // namespace
@@ -97,19 +108,27 @@ void PodGroupFeed::serve(bool served) {
 
 void AgentPodFeed::on_object(kube::Change change, const nlohmann::json& object) {
   const std::string uid = json_text(object, "metadata", "uid");
-  const std::string node = json_text(object, "spec", "nodeName");
-  std::string host = json_text(object, "status", "podIP");
-  if (host.find(':') != std::string::npos) host = "[" + host + "]";
-  const bool there = change != kube::Change::kDeleted && !node.empty() && !host.empty();
-  const AgentAddress agent{.node = node, .address = host + ":" + std::to_string(port_)};
+  auto agent = change == kube::Change::kDeleted ? std::nullopt : agent_of(object);
   const auto known = by_uid_.find(uid);
-  if (there ? known != by_uid_.end() && known->second == agent : known == by_uid_.end()) return;
-  if (there) {
-    by_uid_[uid] = agent;
+  if (agent ? known != by_uid_.end() && known->second == *agent : known == by_uid_.end()) return;
+  if (agent) {
+    by_uid_[uid] = *std::move(agent);
   } else {
     by_uid_.erase(known);
   }
   if (synced()) tell();
+}
+
+std::optional<AgentPodFeed::AgentPod> AgentPodFeed::agent_of(const nlohmann::json& pod) const {
+  const std::string node = json_text(pod, "spec", "nodeName");
+  std::string host = json_text(pod, "status", "podIP");
+  if (node.empty() || host.empty() || !is_ready(pod)) return std::nullopt;
+  if (host.find(':') != std::string::npos) host = "[" + host + "]";
+  return AgentPod{.created = json_text(pod, "metadata", "creationTimestamp"),
+                  .agent = {.node = node,
+                            .address = host + ":" + std::to_string(interface_.port),
+                            .server_name = server_name(interface_.server_name, node,
+                                                       json_text(pod, "metadata", "name"))}};
 }
 
 void AgentPodFeed::on_synced(std::uint64_t generation) {
@@ -117,13 +136,17 @@ void AgentPodFeed::on_synced(std::uint64_t generation) {
   tell();
 }
 
-// While an agent is replaced a node has two pods: one of them, the same each time.
+// While an agent is replaced a node has two pods: the newest of them counts, and of equal ones that
+// with the greater uid.
 void AgentPodFeed::tell() const {
-  std::map<std::string, AgentAddress> by_node;
-  for (const auto& [uid, agent] : by_uid_) by_node.try_emplace(agent.node, agent);
+  std::map<std::string, const AgentPod*> by_node;
+  for (const auto& [uid, pod] : by_uid_) {
+    const AgentPod*& newest = by_node[pod.agent.node];
+    if (newest == nullptr || newest->created <= pod.created) newest = &pod;
+  }
   std::vector<AgentAddress> agents;
   agents.reserve(by_node.size());
-  for (auto& [node, agent] : by_node) agents.push_back(std::move(agent));
+  for (const auto& [node, pod] : by_node) agents.push_back(pod->agent);
   found_(agents);
 }
 
@@ -134,7 +157,7 @@ void AgentFeed::reported(const std::string& node, NodeReport report) {
     log_.warn("what an agent reports makes no sense", {{"node", node}, {"why", lost.error().text}});
     return;
   }
-  lost_ += lost->size();
+  lost_promises_ += lost->size();
   for (const LostPromise& promise : *lost) {
     log_.warn("cores that were promised are taken; the agent will refuse the container",
               {{"node", node}, {"claim", promise.id}, {"why", promise.refusal.text}});
@@ -152,11 +175,12 @@ bool AgentFeed::heard(const std::string& node) {
   return placing_.tell([&](Desk& desk, std::int64_t now) { return desk.heard(node, now); });
 }
 
-void AgentFeed::trouble(const std::string& node, const Error& error,
-                        std::chrono::milliseconds pause) {
-  ++troubles_;
-  log_.warn("no word from an agent",
-            {{"node", node}, {"why", error.text}, {"again_in_ms", std::to_string(pause.count())}});
+void AgentFeed::connected(const std::string& node) {
+  log_.info("an agent is connected", {{"node", node}});
+}
+
+void AgentFeed::lost(const std::string& node, const Error& why) {
+  log_.info("an agent is not connected", {{"node", node}, {"why", why.text}});
 }
 
 }  // namespace pinion::cluster

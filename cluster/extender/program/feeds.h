@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -79,24 +80,39 @@ class PodGroupFeed : public Feed {
   std::atomic<bool> settled_ = false;
 };
 
-// The agents' pods: where which agent is reached.
+// The agents' pods: where which agent is reached. Only those count that are ready and not being
+// deleted, so an agent that becomes ready is one that was not known before, and is tried at once.
 class AgentPodFeed : public Feed {
  public:
   using Found = std::function<void(const std::vector<AgentAddress>& agents)>;
 
+  // How each is reached at its pod's IP; `server_name` is a pattern (server_name.h).
+  struct Interface {
+    int port = 0;
+    std::string server_name;
+  };
+
   // `found` is called with all that are known, from when the list is complete, with each change.
-  AgentPodFeed(int port, Found found, agent::Log& log)
-      : Feed("agents", log), port_(port), found_(std::move(found)) {}
+  AgentPodFeed(Interface interface, Found found, agent::Log& log)
+      : Feed("agents", log), interface_(std::move(interface)), found_(std::move(found)) {}
 
   void on_object(kube::Change change, const nlohmann::json& object) override;
   void on_synced(std::uint64_t generation) override;
 
  private:
+  struct AgentPod {
+    std::string created;  // ascending as the time does
+    AgentAddress agent;
+
+    bool operator==(const AgentPod&) const = default;
+  };
+
+  [[nodiscard]] std::optional<AgentPod> agent_of(const nlohmann::json& pod) const;
   void tell() const;
 
-  const int port_;
+  const Interface interface_;
   const Found found_;
-  std::map<std::string, AgentAddress> by_uid_;
+  std::map<std::string, AgentPod> by_uid_;
 };
 
 // What the agents' streams say.
@@ -107,17 +123,15 @@ class AgentFeed : public AgentSink {
   void reported(const std::string& node, NodeReport report) override;
   bool measured(const std::string& node, MissRates rates) override;
   bool heard(const std::string& node) override;
-  void trouble(const std::string& node, const Error& error,
-               std::chrono::milliseconds pause) override;
+  void connected(const std::string& node) override;
+  void lost(const std::string& node, const Error& why) override;
   // Promises that a report left no room for.
-  [[nodiscard]] std::uint64_t lost_promises() const { return lost_; }
-  [[nodiscard]] std::uint64_t troubles() const { return troubles_; }
+  [[nodiscard]] std::uint64_t lost_promises() const { return lost_promises_; }
 
  private:
   Placing& placing_;
   agent::Log& log_;
-  std::atomic<std::uint64_t> lost_ = 0;
-  std::atomic<std::uint64_t> troubles_ = 0;
+  std::atomic<std::uint64_t> lost_promises_ = 0;
 };
 
 }  // namespace pinion::cluster

@@ -1,10 +1,12 @@
 // pinion-extender: reads the configuration, runs until it is told to end. Nothing is decided here.
 #include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
 #include <poll.h>
 
 #include <cstdint>
 #include <iostream>
 #include <limits>
+#include <string_view>
 
 #include "agent/ready_file.h"
 #include "agent/version.h"
@@ -33,6 +35,13 @@ void raise_open_files(agent::Log& log) {
   } else {
     log.warn("the limit of open files cannot be raised", {{"why", limit.error().text}});
   }
+}
+
+// gRPC writes a line by itself whenever a handshake with an agent fails, at each try; our log has
+// it once. What it says before it aborts is wanted.
+void write_if_fatal(gpr_log_func_args* line) {
+  const std::string_view text = line->message;
+  if (text.substr(0, 16) == "assertion failed") std::cerr << "gRPC: " << text << std::endl;
 }
 
 Status run(const Config& config) {
@@ -78,6 +87,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   google::protobuf::SetLogHandler(nullptr);
+  gpr_set_log_function(cluster::write_if_fatal);
   if (const auto done = cluster::run(config); !done) {
     std::cerr << "pinion-extender: " << done.error().text << "\n";
     return 1;

@@ -40,7 +40,7 @@ engine::Note note_of(Level level, std::string text, const PodRef& pod, Fields fi
 engine::Note note_of(const GangNews& news) {
   engine::Note note{.level = Level::kInfo,
                     .text = "a gang is planned",
-                    .fields = {{"gang", news.gang},
+                    .fields = {{"gang", called(news.gang)},
                                {"places", std::to_string(news.places)},
                                {"nodes", std::to_string(news.nodes)}}};
   if (news.kind == GangNews::Kind::kLetGo) note.text = "a gang is whole and starts";

@@ -64,7 +64,7 @@ std::vector<JobRow> job_rows(const Desk& desk) {
   std::map<std::string, JobRow> rows;
   std::map<std::string, JobRow*> by_member;
   for (const auto& [name, gang] : desk.gangs()) {
-    JobRow& row = rows[name] = job_row(name, gang);
+    JobRow& row = rows[name] = job_row(called(name), gang);
     for (const auto& [uid, member] : gang.members) by_member[uid] = &row;
   }
   for (const auto& [uid, waiting] : desk.waiting()) {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "cluster/extender/wire/quantity.h"
+#include "base/quantity.h"
 #include "cluster/extender/wire/read_pod.h"
 
 namespace pinion::cluster::wire {

@@ -42,6 +42,11 @@ bool make_certificates(const std::filesystem::path& directory, const std::string
          make_leaf(folder, "client", "extendedKeyUsage=clientAuth");
 }
 
+bool make_certificate(const std::filesystem::path& directory, const std::string& name,
+                      const std::string& who, const std::string& alternative_names) {
+  return make_leaf(directory / name, who, "subjectAltName=" + alternative_names);
+}
+
 TlsFiles files_of(const std::filesystem::path& directory, const std::string& name,
                   const std::string& who) {
   const std::filesystem::path folder = directory / name;

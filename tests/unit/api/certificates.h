@@ -15,7 +15,11 @@ bool has_openssl();
 // "agent.test", and "client". False: the command failed.
 bool make_certificates(const std::filesystem::path& directory, const std::string& name);
 
-// The files of `who` ("server" or "client") and the CA, as make_certificates() left them.
+// One more of that CA, for whatever subjectAltName is given, as "DNS:a.test,IP:127.0.0.1".
+bool make_certificate(const std::filesystem::path& directory, const std::string& name,
+                      const std::string& who, const std::string& alternative_names);
+
+// The files of `who` ("server", "client" or one more) and the CA, as they were made.
 TlsFiles files_of(const std::filesystem::path& directory, const std::string& name,
                   const std::string& who);
 

@@ -35,7 +35,7 @@ class AutoTest : public testing::Test {
   void busy_everywhere(const std::string& cpus) {
     for (const char* name : {"a", "b", "c", "d"}) busy(name, cpus);
   }
-  Granularity choose(const Job& job, int nodes = 4, int most_workers = 10'000) {
+  Granularity choose(const JobShape& job, int nodes = 4, int most_workers = 10'000) {
     auto chosen = choose_by_fleet(job, nodes, free_nodes(fleet_), most_workers);
     EXPECT_TRUE(chosen);
     return *chosen;
@@ -80,7 +80,7 @@ TEST_F(AutoTest, GroupsThatFindNoNodeOfTheirOwnAreSaidSo) {
   busy("a", "2-23");  // each node keeps one L3 domain
   busy("b", "2-23");
   busy("c", "2-23");
-  const Job job{.tasks = 12, .cpus_per_task = 4, .profile = Profile::kCpu};
+  const JobShape job{.tasks = 12, .cpus_per_task = 4, .profile = Profile::kCpu};
   const Granularity it = choose(job);
   EXPECT_EQ(it.cause, Cause::kFitsSplit);
   EXPECT_EQ(it.workers, 12);
@@ -133,7 +133,7 @@ TEST_F(AutoTest, AJobThatNeverFitsIsCutAsThePaperWould) {
 
 struct Capped {
   const char* name;
-  Job job;
+  JobShape job;
   int most_workers;
   int workers;
   Cause cause;

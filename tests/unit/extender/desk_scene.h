@@ -43,6 +43,10 @@ class DeskTest : public testing::Test {
     }
   }
 
+  // The API server tells of all members of a gang, from this number on.
+  void exist(const std::string& job, int size, int cpus, int first = 0) {
+    for (int i = 0; i < size; ++i) desk_.seen(member_of(job, first + i, size, cpus));
+  }
   // The nodes that pass.
   std::string filtered(const Pod& pod, const Names& names = {"a", "b"}) {
     answer_ = desk_.filter(pod, names, now_);

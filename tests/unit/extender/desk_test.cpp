@@ -112,6 +112,7 @@ TEST(DeskRandomTest, SeveralContainersPassWhereTheAllocatorGrantsAllOfThem) {
 }
 
 TEST_F(DeskTest, AGangGoesWhenItsLastMemberHasCome) {
+  exist("j", 4, 3);
   // Two on each node: three would not fit.
   std::vector<std::string> nodes;
   for (int i = 0; i < 4; ++i) nodes.push_back(filtered(member_of("j", i, 4, 3)));
@@ -133,7 +134,52 @@ TEST_F(DeskTest, AGangGoesWhenItsLastMemberHasCome) {
   EXPECT_EQ(desk_.gang_counters().whole, 1U);
 }
 
+// Else a gang whose others never come would keep them from those that could run.
+TEST_F(DeskTest, AGangHoldsNothingUntilAllOfItExist) {
+  Pod first = member_of("j", 0, 3, 3);
+  EXPECT_EQ(filtered(first), "");
+  EXPECT_EQ(text_for(0), "1 of 3 pods of its gang exist");
+  EXPECT_TRUE(answer_.texts[0].hopeless) << "evicting others would not help";
+  EXPECT_EQ(filtered(member_of("j", 1, 3, 3)), "");
+  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  EXPECT_EQ(filtered(pod_of("single", 7)), "ab");
+  EXPECT_EQ(filtered(member_of("huge", 0, 1000, 7)), "") << "one pod says that it is of many";
+  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  desk_.take_effects();
+
+  desk_.seen(member_of("j", 2, 3, 3));
+  const auto effects = desk_.take_effects();
+  ASSERT_EQ(effects.wake.size(), 2U) << "those that were refused are asked about again";
+  EXPECT_EQ(effects.wake[0].uid, "j0");
+  for (int i = 0; i < 3; ++i) EXPECT_NE(filtered(member_of("j", i, 3, 3)), "");
+  EXPECT_EQ(desk_.fleet().promises(), 3U);
+}
+
+TEST_F(DeskTest, JobsOfOneNameAreTwoGangs) {
+  const auto owned = [](int number, const std::string& owner, const std::string& name_space) {
+    Pod pod = member_of("wind", number, 2, 3);
+    pod.uid = owner + pod.uid;
+    pod.owner = owner;
+    pod.name_space = name_space;
+    return pod;
+  };
+  std::map<std::string, std::string> nodes;
+  for (const char* owner : {"first", "again"}) {
+    for (int i = 0; i < 2; ++i) desk_.seen(owned(i, owner, "default"));
+  }
+  EXPECT_EQ(desk_.gangs().size(), 2U);
+  EXPECT_EQ(called(desk_.gangs().begin()->first), "default/wind");
+  for (const char* owner : {"first", "again"}) {
+    for (int i = 0; i < 2; ++i) nodes[owner] += filtered(owned(i, owner, "default"));
+  }
+  // Each in the tightest hole that takes all of it; they do not attract each other.
+  EXPECT_TRUE(nodes["first"] == "aa" || nodes["first"] == "bb") << nodes["first"];
+  EXPECT_TRUE(nodes["again"] == "aa" || nodes["again"] == "bb") << nodes["again"];
+  EXPECT_NE(nodes["first"], nodes["again"]);
+}
+
 TEST_F(DeskTest, AGangThatDoesNotComeIsRefusedAndItsPlacesAreFree) {
+  exist("j", 4, 3);
   const Pod first = member_of("j", 0, 4, 3);
   const std::string node = filtered(first);
   EXPECT_EQ(bind(first, node, 7).kind, Kind::kHold);
@@ -153,6 +199,7 @@ TEST_F(DeskTest, AGangThatDoesNotComeIsRefusedAndItsPlacesAreFree) {
 }
 
 TEST_F(DeskTest, PlacesThatNobodyAsksForAreGivenBack) {
+  exist("j", 4, 3);
   EXPECT_NE(filtered(member_of("j", 0, 4, 3)), "");
   now_ += 5000;
   desk_.tick(now_);
@@ -165,6 +212,7 @@ TEST_F(DeskTest, AGangWaitsAndIsWokenWholeWhenItFits) {
   filtered(single);
   ASSERT_EQ(bind(single, "a", 1).kind, Kind::kGo);
   desk_.bound("single", true, now_);
+  exist("j", 4, 3);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(filtered(member_of("j", i, 4, 3)), "");
   EXPECT_EQ(text_for(0),
             "needs 4 x 3 CPUs and 1 GiB in one NUMA node; 1 node has such a hole, room for 2, "
@@ -178,6 +226,7 @@ TEST_F(DeskTest, AGangWaitsAndIsWokenWholeWhenItFits) {
 }
 
 TEST_F(DeskTest, AMemberThatIsGoneEndsThePlan) {
+  exist("j", 2, 3);
   const Pod first = member_of("j", 0, 2, 3);
   const Pod second = member_of("j", 1, 2, 3);
   EXPECT_EQ(bind(first, filtered(first), 1).kind, Kind::kHold);
@@ -189,11 +238,13 @@ TEST_F(DeskTest, AMemberThatIsGoneEndsThePlan) {
   EXPECT_EQ(desk_.fleet().promises(), 0U);
   // Its replacement, and the one whose call was refused.
   const Pod third = member_of("j", 2, 2, 3);
+  EXPECT_EQ(filtered(first), "") << "it waits for that";
   EXPECT_EQ(bind(third, filtered(third), 2).kind, Kind::kHold);
   EXPECT_EQ(bind(first, filtered(first), 3).kind, Kind::kGo);
 }
 
 TEST_F(DeskTest, AMemberWhoseBindingFailedTriesAgainAlone) {
+  exist("j", 2, 3);
   const Pod first = member_of("j", 0, 2, 3);
   const Pod second = member_of("j", 1, 2, 3);
   bind(first, filtered(first), 1);
@@ -206,6 +257,7 @@ TEST_F(DeskTest, AMemberWhoseBindingFailedTriesAgainAlone) {
 }
 
 TEST_F(DeskTest, APlanWhoseNodeIsGoneIsMadeAnew) {
+  exist("j", 2, 3);
   const Pod first = member_of("j", 0, 2, 3);
   const std::string node = filtered(first);
   ASSERT_NE(node, "");
@@ -218,7 +270,7 @@ TEST_F(DeskTest, APlanWhoseNodeIsGoneIsMadeAnew) {
 TEST_F(DeskTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
   const Pod large = member_of("j", 0, 3, 5);
   desk_.seen(large);
-  EXPECT_EQ(filtered(member_of("j", 1, 3, 4)), "") << "one more of 4 would not fit";
+  EXPECT_EQ(filtered(member_of("j", 1, 3, 4)), "") << "one of them is missing";
   desk_.seen(member_of("j", 2, 3, 2));
   std::string nodes;
   for (const Pod& pod : {member_of("j", 1, 3, 4), large, member_of("j", 2, 3, 2)}) {
@@ -232,6 +284,9 @@ TEST_F(DeskTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
 TEST_F(DeskTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
   Desk desk(engine::Defaults(), {.held = 5});
   ASSERT_TRUE(desk.report(report_of("a", machine_), 0));
+  for (int i = 0; i < 3; ++i) {
+    for (const char* job : {"j", "k"}) desk.seen(member_of(job, i, 3, 1));
+  }
   const auto bound = [&](const Pod& pod, Ticket ticket) {
     const auto answer = desk.filter(pod, {"a"}, now_);
     EXPECT_EQ(answer.verdict[0], 0) << answer.why;
@@ -249,6 +304,9 @@ TEST_F(DeskTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
 TEST_F(DeskTest, AGangThatWasGivenUpMakesRoomForTheCallsOfAnother) {
   Desk desk(engine::Defaults(), {.hold_ms = 1000, .held = 5});
   ASSERT_TRUE(desk.report(report_of("a", machine_), 0));
+  for (int i = 0; i < 3; ++i) {
+    for (const char* job : {"j", "k"}) desk.seen(member_of(job, i, 3, 1));
+  }
   const auto bound = [&](const std::string& job, Ticket ticket) {
     const Pod pod = member_of(job, 0, 3, 1);
     (void)desk.filter(pod, {"a"}, now_);
@@ -266,6 +324,7 @@ TEST_F(DeskTest, AGangIsCutIntoTaskGroupsWhichItsMembersAreToldWithTheBinding) {
   for (int i = 0; i < 4; ++i) {
     pods.push_back(member_of("j", i, 4, 3));
     pods.back().annotations["pinion.dev/task-groups"] = "2";
+    desk_.seen(pods.back());
   }
   std::map<std::string, std::set<std::string>> nodes_of_group;
   for (const Pod& pod : pods) {
@@ -330,7 +389,7 @@ TEST_F(DeskTest, AfterAStartAGangThatIsBoundInPartComesFirst) {
   Pod first = member_of("j", 0, 3, 4);
   first.node = "a";
   ASSERT_TRUE(desk_.seen(first));
-  ASSERT_TRUE(desk_.seen(member_of("j", 1, 3, 2)));
+  for (int i = 1; i < 3; ++i) ASSERT_TRUE(desk_.seen(member_of("j", i, 3, 2)));
   Pod alone = member_of("over", 0, 2, 3);  // the other member has ended
   alone.node = "a";
   ASSERT_TRUE(desk_.seen(alone));
@@ -387,12 +446,13 @@ TEST_F(DeskTest, APodThatIsBoundElsewhereThanPromisedIsAtHomeThereAlone) {
 }
 
 TEST_F(DeskTest, AGangThatItsPodLeavesForgetsIt) {
+  exist("j", 2, 3);
   const Pod before = member_of("j", 0, 2, 3);
   EXPECT_EQ(filtered(before).size(), 1U);
   EXPECT_EQ(desk_.fleet().promises(), 2U);
   EXPECT_EQ(filtered(pod_of("j0", 3)), "ab") << "it is by itself now";
   EXPECT_EQ(desk_.fleet().promises(), 0U);
-  EXPECT_TRUE(desk_.gangs().empty());
+  EXPECT_EQ(desk_.gangs().at("default/j").members.size(), 1U);
 }
 
 // The scheduler has given the question up, and it arrives all the same.
@@ -405,9 +465,10 @@ TEST_F(DeskTest, AQuestionThatIsLateLeavesNothing) {
   EXPECT_EQ(text_for(0), "the pod is bound already");
   EXPECT_TRUE(desk_.waiting().empty()) << "nobody needs to be woken";
 
+  exist("j", 2, 3);
   const Pod member = member_of("j", 0, 2, 3);
   EXPECT_EQ(filtered(member), "b");
-  desk_.gone(member.uid);
+  for (const char* uid : {"j0", "j1"}) desk_.gone(uid);
   EXPECT_EQ(filtered(member), "");
   EXPECT_EQ(text_for(1), "the pod is no more");
   EXPECT_TRUE(desk_.gangs().empty());
@@ -417,7 +478,7 @@ TEST_F(DeskTest, AQuestionThatIsLateLeavesNothing) {
 }
 
 TEST_F(DeskTest, WhoIsNeverToldOfIsForgotten) {
-  const Pod member = member_of("j", 0, 2, 1);
+  const Pod member = member_of("j", 0, 1, 1);
   const Pod told = pod_of("told", 2);
   const Pod bound = pod_of("bound", 2);
   const Pod refused = pod_of("refused", 9);
@@ -466,6 +527,7 @@ TEST_F(DeskTest, AGangThatIsNeverToldOfLeavesItsName) {
       members.push_back(member_of("j", i, 2, 3));
       members.back().uid = run + members.back().uid;
     }
+    for (const Pod& pod : members) filtered(pod);
     std::map<std::string, std::vector<std::pair<std::string, int>>> running;
     for (const Pod& pod : members) {
       const std::string node = filtered(pod);

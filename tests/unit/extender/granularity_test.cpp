@@ -25,7 +25,7 @@ std::string name_of(const testing::TestParamInfo<Row>& info) {
 // Jobs of 16 processes on the paper's four worker nodes (Tables II and III, experiment 2).
 TEST_P(PaperScenario, GivesWorkersGroupsAndNodes) {
   const Row& row = GetParam();
-  const Job job{.tasks = 16, .profile = row.profile, .workers = row.default_workers};
+  const JobShape job{.tasks = 16, .profile = row.profile, .workers = row.default_workers};
   const auto chosen = choose_granularity(job, row.policy, 4);
   ASSERT_TRUE(chosen) << chosen.error().text;
   EXPECT_EQ(chosen->workers, row.workers);
@@ -71,14 +71,14 @@ INSTANTIATE_TEST_SUITE_P(
     name_of);
 
 TEST(Granularity, NeverTakesMoreNodesThanTasks) {
-  const Job job{.tasks = 3, .profile = kCpu};
+  const JobShape job{.tasks = 3, .profile = kCpu};
   EXPECT_EQ(choose_granularity(job, kS, 8)->nodes, 3);
   EXPECT_EQ(choose_granularity(job, kS, 8)->workers, 3);
   EXPECT_EQ(choose_granularity(job, kG, 8)->groups, 3);
 }
 
 TEST(Granularity, APolicyWithoutAProfileKeepsTheUsersDefault) {
-  const Job job{.tasks = 16, .workers = 5, .groups = 2};
+  const JobShape job{.tasks = 16, .workers = 5, .groups = 2};
   const auto chosen = choose_granularity(job, kG, 4);
   EXPECT_EQ(chosen->workers, 5);
   EXPECT_EQ(chosen->groups, 2);
@@ -86,7 +86,7 @@ TEST(Granularity, APolicyWithoutAProfileKeepsTheUsersDefault) {
 }
 
 TEST(Granularity, SaysWhy) {
-  const Job job{.tasks = 16, .profile = kMem};
+  const JobShape job{.tasks = 16, .profile = kMem};
   EXPECT_EQ(to_string(*choose_granularity(job, kG, 4)),
             "16 workers in 4 groups on 4 nodes: one worker for each task");
   EXPECT_EQ(to_string(*choose_granularity(job, kN, 4)),
@@ -94,7 +94,7 @@ TEST(Granularity, SaysWhy) {
 }
 
 TEST(Granularity, RefusesWhatMakesNoSense) {
-  const Job job{.tasks = 4, .profile = kCpu};
+  const JobShape job{.tasks = 4, .profile = kCpu};
   EXPECT_EQ(choose_granularity({.tasks = 0}, kN, 1).error().text,
             "a job needs at least one task, not 0");
   EXPECT_EQ(choose_granularity(job, kS, 0).error().text, "a job needs at least one node, not 0");

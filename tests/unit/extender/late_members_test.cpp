@@ -14,6 +14,7 @@ class LateMembersTest : public DeskTest {
   }
   // Three of one CPU have started.
   void start() {
+    exist("j", 3, 1);
     for (int i = 0; i < 2; ++i) {
       const Pod pod = member_of("j", i, 3, 1);
       EXPECT_EQ(bind(pod, filtered(pod), ++tickets_).kind, Kind::kHold);
@@ -44,6 +45,7 @@ TEST_F(LateMembersTest, AJobThatGrowsGetsMore) {
 TEST_F(LateMembersTest, AJobThatComesAgainStartsTogether) {
   start();
   for (int i = 0; i < 3; ++i) desk_.gone("j" + std::to_string(i));
+  exist("j", 3, 1, 3);
   const Pod pod = member_of("j", 3, 3, 1);
   EXPECT_EQ(bind(pod, filtered(pod), ++tickets_).kind, Kind::kHold);
 }
@@ -64,6 +66,7 @@ TEST_F(LateMembersTest, AfterAStartOfTheExtenderABoundMemberTellsThatItsGangHadS
     bound.node = "a";
     if (test.by_us) bound.annotations["pinion.dev/planned"] = "main=1";
     EXPECT_TRUE(desk.seen(bound));
+    desk.seen(member_of("j", 4, 3, 1));
     const Pod late = member_of("j", 3, 3, 1);
     const auto answer = desk.filter(late, {"a", "b"}, now_);
     const std::string node = answer.verdict.at(0) == 0 ? "a" : "b";

@@ -22,6 +22,7 @@ class OfferedNodesTest : public DeskTest {
 };
 
 TEST_F(OfferedNodesTest, OneThatIsNotInASampleIsNominatedOnce) {
+  exist("j", 2, 3);
   const Pod first = member_of("j", 0, 2, 3);
   const std::string node = filtered(first);
   const std::string other = node == "a" ? "b" : "a";
@@ -39,6 +40,7 @@ TEST_F(OfferedNodesTest, OneThatIsNotInASampleIsNominatedOnce) {
 }
 
 TEST_F(OfferedNodesTest, OneThatIsNominatedAndStillNotOfferedIsPlannedAround) {
+  exist("j", 2, 3);
   const Pod first = member_of("j", 0, 2, 3);
   const std::string node = filtered(first);
   const std::string other = node == "a" ? "b" : "a";
@@ -48,6 +50,7 @@ TEST_F(OfferedNodesTest, OneThatIsNominatedAndStillNotOfferedIsPlannedAround) {
 }
 
 TEST_F(OfferedNodesTest, OneThatIsNotAmongAllIsPlannedAroundAtOnce) {
+  exist("j", 2, 3);
   const Pod first = member_of("j", 0, 2, 3);
   const std::string node = filtered(first);
   const std::string other = node == "a" ? "b" : "a";
@@ -56,6 +59,7 @@ TEST_F(OfferedNodesTest, OneThatIsNotAmongAllIsPlannedAroundAtOnce) {
 }
 
 TEST_F(OfferedNodesTest, AnotherOneThatWasNominatedBeforeIsRefusedUntilAllAreOffered) {
+  exist("j", 2, 3);
   Pod first = member_of("j", 0, 2, 3);
   const std::string node = filtered(first);
   const std::string other = node == "a" ? "b" : "a";
@@ -67,6 +71,7 @@ TEST_F(OfferedNodesTest, AnotherOneThatWasNominatedBeforeIsRefusedUntilAllAreOff
 
 // The scheduler has room for one member on a, for something that it alone counts.
 TEST_F(OfferedNodesTest, WhoseNodesAreTakenKeepThemWhileTheOthersArePlannedAround) {
+  exist("j", 3, 3);
   const Pod first = member_of("j", 0, 3, 3);
   ASSERT_EQ(filtered(first, {"a"}), "") << "three would not fit there";
   const std::string node = filtered(first);
@@ -81,6 +86,7 @@ TEST_F(OfferedNodesTest, WhoseNodesAreTakenKeepThemWhileTheOthersArePlannedAroun
 }
 
 TEST_F(OfferedNodesTest, WhereTheOthersFindNoRoomNobodyKeepsAny) {
+  exist("j", 2, 3);
   report("b", {{"x/main", 5}});
   const Pod first = member_of("j", 0, 2, 3);
   ASSERT_EQ(filtered(first), "a");

@@ -48,6 +48,9 @@ class GroupTest : public DeskTest {
     pod.qos = engine::Qos::kBurstable;
     return pod;
   }
+  void there(const std::vector<std::string>& uids, int cpus) {
+    for (const auto& uid : uids) desk_.seen(grouped(uid, cpus));
+  }
   // Bound as the only one that was missing.
   void expect_goes(const Pod& pod) {
     const std::string node = filtered(pod);
@@ -76,12 +79,14 @@ class GroupTest : public DeskTest {
 
 TEST_F(GroupTest, ItsPodsStartTogether) {
   desk_.group("default/g", 2);
+  there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
 }
 
 TEST_F(GroupTest, ThoseAboveItsSizeStartByThemselvesWhenItHasStarted) {
   desk_.group("default/g", 2);
+  there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   EXPECT_EQ(filtered(grouped("q", 3)).size(), 1U);
   EXPECT_EQ(filtered(grouped("extra", 4)), "");
@@ -98,6 +103,7 @@ TEST_F(GroupTest, ThoseAboveItsSizeStartByThemselvesWhenItHasStarted) {
 
 TEST_F(GroupTest, AMemberThatComesBackNeedNotWaitForTheOthers) {
   desk_.group("default/g", 2);
+  there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
   tell_all_bound();
@@ -148,6 +154,7 @@ TEST_F(GroupTest, WhoWaitsForItIsNotBound) {
 // A gang keeps its places while its PodGroup is replaced.
 TEST_F(GroupTest, AGroupThatGoesAndComesLosesNobody) {
   desk_.group("default/g", 2);
+  there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   desk_.group_gone("default/g");
   EXPECT_EQ(filtered(grouped("q", 3)), "");
@@ -176,6 +183,7 @@ TEST_F(GroupTest, WhoSaysItselfHowManyItsGangHasIsBelieved) {
 
 TEST_F(GroupTest, NobodyWaitsForAMemberWithoutCores) {
   desk_.group("default/g", 3);
+  there({"p", "q", "r"}, 3);
   expect_held(grouped("p", 3));
   EXPECT_EQ(filtered(launcher()), "ab");
   EXPECT_FALSE(answer_.ours);
@@ -186,6 +194,7 @@ TEST_F(GroupTest, NobodyWaitsForAMemberWithoutCores) {
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
   tell_all_bound();
+  desk_.gone("r");
   desk_.gone("launcher");
   desk_.gone("q");
   expect_goes(grouped("q2", 3));
@@ -197,12 +206,14 @@ TEST_F(GroupTest, AMemberWithoutCoresThatIsNeverToldOfCountsForNobody) {
   EXPECT_EQ(filtered(launcher()), "ab");
   desk_.group_gone("default/g");
   desk_.group("default/g", 2);
+  there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
 }
 
 TEST_F(GroupTest, ASmallerSizeLetsThoseWaitingGo) {
   desk_.group("default/g", 5);
+  there({"p", "q"}, 7);
   EXPECT_EQ(filtered(grouped("p", 7)), "");
   desk_.group("default/g", 2);
   now_ += 1000;

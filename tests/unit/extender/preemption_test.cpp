@@ -93,8 +93,13 @@ TEST_F(PreemptionTest, NobodyIsEvictedForAGangThatWouldLackRoomAllTheSame) {
     one_on_each.push_back({.node = node, .victims = {std::string("low-") + node}});
   }
   const auto kept = [&](int size, int priority) {
-    Pod pod = member_of("j" + std::to_string(size), priority, size, 4);
-    pod.priority = priority;
+    Pod pod;
+    for (int i = 0; i < size; ++i) {
+      const std::string job = "j" + std::to_string(size) + "-" + std::to_string(priority) + "-";
+      pod = member_of(job, i, size, 4);
+      pod.priority = priority;
+      desk_.seen(pod);
+    }
     return desk_.preempt(pod, one_on_each, now_).size();  // before any other question about it
   };
   EXPECT_EQ(kept(2, 5), 2U) << "one on each node";
@@ -120,7 +125,11 @@ TEST_F(PreemptionTest, EvictionHelpsOnlyWhereItFreesEnough) {
 // A gang of two: one fits what is free, the other needs node b emptied.
 class HalfRoomTest : public PreemptionTest {
  protected:
-  HalfRoomTest() { add_low("b", 4); }
+  void SetUp() override {
+    PreemptionTest::SetUp();
+    add_low("b", 4);
+    for (const Pod& pod : {first_, second_}) EXPECT_TRUE(desk_.seen(pod));
+  }
 
   const Pod first_ = urgent(member_of("j", 0, 2, 5));
   const Pod second_ = urgent(member_of("j", 1, 2, 5));
@@ -168,6 +177,10 @@ TEST_F(HalfRoomTest, WhoIsNominatedWhereThereIsNoRoomAnyMoreIsPlannedElsewhere) 
 }
 
 TEST_F(HalfRoomTest, NobodyIsNominatedWhereEvictionsWouldNotHelp) {
+  for (int i = 0; i < 3; ++i) {
+    if (i < 2) desk_.seen(member_of("equal", i, 2, 5));
+    desk_.seen(urgent(member_of("large", i, 3, 5)));
+  }
   const auto nominations = [&](const Pod& pod) {
     filtered(pod);
     return desk_.take_effects().nominations.size();

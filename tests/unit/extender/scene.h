@@ -68,12 +68,7 @@ inline Gang gang_of(const std::string& job, const std::vector<int>& cpus, int gr
     request.profile = profile;
     gang.push_back(request);
   }
-  const std::vector<TaskGroup> built = build_groups(cpus, groups);
-  for (std::size_t group = 0; group < built.size(); ++group) {
-    for (const std::size_t member : built[group].members) {
-      gang[member].task_group = job + "-" + std::to_string(group);
-    }
-  }
+  join_groups(job, groups, {}, gang);
   return gang;
 }
 

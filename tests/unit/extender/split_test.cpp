@@ -20,9 +20,9 @@ class Split : public testing::TestWithParam<SplitRow> {};
 
 TEST_P(Split, GivesEachWorkerItsShare) {
   const SplitRow& row = GetParam();
-  const Job job{.tasks = row.tasks,
-                .cpus_per_task = row.cpus_per_task,
-                .memory_per_task = row.memory_per_task};
+  const JobShape job{.tasks = row.tasks,
+                     .cpus_per_task = row.cpus_per_task,
+                     .memory_per_task = row.memory_per_task};
   const auto workers = split(job, row.workers);
   ASSERT_TRUE(workers) << workers.error().text;
   EXPECT_EQ(*workers, row.expected);

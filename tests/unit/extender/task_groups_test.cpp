@@ -5,34 +5,43 @@
 namespace pinion::cluster {
 namespace {
 
-using Members = std::vector<std::vector<std::size_t>>;
-
-Members members_of(const std::vector<TaskGroup>& groups) {
-  Members members;
-  for (const TaskGroup& group : groups) members.push_back(group.members);
-  return members;
+std::vector<topology::Request> workers_of(const std::vector<int>& cpus) {
+  std::vector<topology::Request> workers(cpus.size());
+  for (std::size_t i = 0; i < cpus.size(); ++i) workers[i].cpus = cpus[i];
+  return workers;
 }
 
-TEST(BuildGroups, EqualWorkersGoRoundRobin) {
-  EXPECT_EQ(members_of(build_groups({1, 1, 1, 1, 1, 1}, 3)), (Members{{0, 3}, {1, 4}, {2, 5}}));
+std::string groups_of(std::vector<topology::Request> workers, int groups,
+                      const std::map<std::string, int>& taken = {}) {
+  join_groups("j", groups, taken, workers);
+  std::string text;
+  for (const auto& worker : workers) text += (text.empty() ? "" : " ") + worker.task_group;
+  return text;
 }
 
-TEST(BuildGroups, UnequalWorkersAreBalancedByCpus) {
-  const auto groups = build_groups({8, 2, 2, 2, 2}, 2);
-  EXPECT_EQ(members_of(groups), (Members{{0}, {1, 2, 3, 4}}));
-  EXPECT_EQ(groups[0].cpus, 8);
-  EXPECT_EQ(groups[1].cpus, 8);
+TEST(JoinGroups, EqualWorkersGoRoundRobin) {
+  EXPECT_EQ(groups_of(workers_of({1, 1, 1, 1, 1, 1}), 3), "j-0 j-1 j-2 j-0 j-1 j-2");
 }
 
-TEST(BuildGroups, MoreGroupsThanWorkersLeavesTheLastEmpty) {
-  EXPECT_EQ(members_of(build_groups({4, 4}, 3)), (Members{{0}, {1}, {}}));
+TEST(JoinGroups, UnequalWorkersAreBalancedByCpus) {
+  EXPECT_EQ(groups_of(workers_of({8, 2, 2, 2, 2}), 2), "j-0 j-1 j-1 j-1 j-1");
+  EXPECT_EQ(groups_of(workers_of({2, 6, 4, 4}), 3), "j-0 j-1 j-2 j-0");
+}
+
+TEST(JoinGroups, MoreGroupsThanWorkersLeavesTheLastEmpty) {
+  EXPECT_EQ(groups_of(workers_of({4, 4}), 3), "j-0 j-1");
+}
+
+TEST(JoinGroups, CountsWhatIsThereAndKeepsWhoIsOfAGroup) {
+  EXPECT_EQ(groups_of(workers_of({2, 2}), 2, {{"j-0", 3}}), "j-1 j-1");
+  auto workers = workers_of({4, 1, 1});
+  workers[0].task_group = "j-1";
+  EXPECT_EQ(groups_of(workers, 2), "j-1 j-0 j-0");
 }
 
 TEST(PlacingOrder, LargeGroupsFirstThenByPosition) {
-  const auto groups = build_groups({2, 6, 4, 4}, 3);
-  EXPECT_EQ(members_of(groups), (Members{{0, 3}, {1}, {2}}));
-  EXPECT_EQ(placing_order(groups), (std::vector<std::size_t>{0, 1, 2}));
-  EXPECT_EQ(placing_order(build_groups({2, 6, 4}, 3)), (std::vector<std::size_t>{1, 2, 0}));
+  EXPECT_EQ(placing_order({{{0, 3}, 6}, {{1}, 6}, {{2}, 4}}), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(placing_order({{{0}, 2}, {{1}, 6}, {{2}, 4}}), (std::vector<std::size_t>{1, 2, 0}));
 }
 
 struct GroupsRow {

@@ -163,11 +163,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Group, IsThatOfAlgorithmThree) {
   for (int groups = 1; groups <= 5; ++groups) {
-    const auto built = build_groups(std::vector<int>(13, 4), groups);
-    for (std::size_t group = 0; group < built.size(); ++group) {
-      for (const std::size_t member : built[group].members) {
-        EXPECT_EQ(group_of(static_cast<int>(member), groups), static_cast<int>(group));
-      }
+    std::vector<topology::Request> workers(13);
+    for (auto& worker : workers) worker.cpus = 4;
+    join_groups("j", groups, {}, workers);
+    for (int member = 0; member < 13; ++member) {
+      EXPECT_EQ(workers[static_cast<std::size_t>(member)].task_group,
+                "j-" + std::to_string(group_of(member, groups)));
     }
   }
 }

@@ -1,17 +1,22 @@
 // Streams of real agents' servers, which come, change, end and come back.
 #include "cluster/extender/agents/agents.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 
+#include "tests/unit/api/certificates.h"
 #include "tests/unit/api/serving.h"
 
 namespace pinion::cluster {
 namespace {
 
 using agent::api::eventually;
+using testing::ElementsAre;
+using testing::HasSubstr;
 namespace api = agent::api;
 
 // Keeps the last of what it is told.
@@ -28,18 +33,27 @@ class Recorder : public AgentSink {
     return !forgetful_;
   }
   bool heard(const std::string&) override { return !forgetful_; }
-  void trouble(const std::string& node, const Error& error, std::chrono::milliseconds) override {
+  void connected(const std::string& node) override {
     const std::lock_guard lock(mutex_);
-    troubles_[node] = error.text;
+    news_.push_back(node + " is connected");
+  }
+  void lost(const std::string& node, const Error& why) override {
+    const std::lock_guard lock(mutex_);
+    news_.push_back(node + " is lost");
+    why_lost_[node] = why.text;
   }
 
   NodeReport report(const std::string& node) {
     const std::lock_guard lock(mutex_);
     return reports_[node];
   }
-  std::string trouble_of(const std::string& node) {
+  std::string why_lost(const std::string& node) {
     const std::lock_guard lock(mutex_);
-    return troubles_[node];
+    return why_lost_[node];
+  }
+  std::vector<std::string> news() {
+    const std::lock_guard lock(mutex_);
+    return news_;
   }
   MissRates rates() {
     const std::lock_guard lock(mutex_);
@@ -57,7 +71,8 @@ class Recorder : public AgentSink {
   std::mutex mutex_;
   std::atomic<bool> forgetful_ = false;
   std::map<std::string, NodeReport> reports_;
-  std::map<std::string, std::string> troubles_;
+  std::map<std::string, std::string> why_lost_;
+  std::vector<std::string> news_;  // of agents that come and go
   MissRates rates_;
   int reported_ = 0;
 };
@@ -159,17 +174,55 @@ TEST_F(AgentsTest, WhatIsMeasuredFollowsWithoutTheRest) {
   EXPECT_EQ(sink_.reported(), before);
 }
 
-TEST_F(AgentsTest, AStreamThatEndsIsBegunAgain) {
+TEST_F(AgentsTest, ComingAndGoingIsToldOnceHoweverManyTriesFail) {
   publish(api::empty_view());
-  start();
   ASSERT_TRUE(agents_.follow({{.node = "node-1", .address = options_.listen}}));
+  ASSERT_TRUE(eventually([&] { return agents_.failures() > 3; }));
+  EXPECT_THAT(sink_.why_lost("node-1"), HasSubstr("No such file"));
+  start();
   ASSERT_TRUE(eventually([&] { return agents_.connected() == 1; }));
+  const auto failures = agents_.failures();
   server_.reset();
-  ASSERT_TRUE(eventually([&] { return !sink_.trouble_of("node-1").empty(); }));
-  EXPECT_TRUE(eventually([&] { return agents_.connected() == 0; }));
+  ASSERT_TRUE(eventually([&] { return agents_.failures() > failures + 3; }));
+  EXPECT_EQ(agents_.connected(), 0U);
   const int before = sink_.reported();
   start();
-  EXPECT_TRUE(eventually([&] { return sink_.reported() > before; }));
+  ASSERT_TRUE(eventually([&] { return agents_.connected() == 1; }));
+  EXPECT_GT(sink_.reported(), before);
+  EXPECT_THAT(sink_.news(), ElementsAre("node-1 is lost", "node-1 is connected", "node-1 is lost",
+                                        "node-1 is connected"));
+}
+
+// With the pauses that are in force in a cluster.
+TEST_F(AgentsTest, AnAgentThatWasAwayForManyPausesIsHeardWithinASecond) {
+  publish(api::empty_view());
+  start();
+  Agents agents(sink_, {});
+  ASSERT_TRUE(agents.follow({{.node = "node-1", .address = options_.listen}}));
+  ASSERT_TRUE(eventually([&] { return agents.connected() == 1; }));
+  server_.reset();
+  ASSERT_TRUE(eventually([&] { return agents.failures() > 10; }));
+  const int before = sink_.reported();
+  start();
+  const auto back = std::chrono::steady_clock::now();
+  ASSERT_TRUE(eventually([&] { return sink_.reported() > before; }));
+  EXPECT_LT(std::chrono::steady_clock::now() - back, std::chrono::seconds(1));
+}
+
+TEST_F(AgentsTest, OneThatIsNewlyKnownIsTriedWithoutAPause) {
+  publish(api::empty_view());
+  AgentOptions options = quick();
+  options.first_pause = options.longest_pause = std::chrono::hours(1);
+  Agents agents(sink_, options);
+  const std::vector<AgentAddress> one{{.node = "node-1", .address = options_.listen}};
+  ASSERT_TRUE(agents.follow(one));
+  ASSERT_TRUE(eventually([&] { return agents.failures() == 1; }));
+  start();
+  ASSERT_TRUE(agents.follow(one));
+  EXPECT_EQ(agents.connected(), 0U) << "nothing has changed";
+  ASSERT_TRUE(agents.follow({}));
+  ASSERT_TRUE(agents.follow(one));
+  EXPECT_TRUE(eventually([&] { return agents.connected() == 1; }));
 }
 
 TEST_F(AgentsTest, OnesThatAreNotFollowedAnyMoreAreSilent) {
@@ -180,6 +233,10 @@ TEST_F(AgentsTest, OnesThatAreNotFollowedAnyMoreAreSilent) {
   EXPECT_FALSE(agents_.follow({{.node = "node-2", .address = "nonsense"}}));
   EXPECT_EQ(agents_.connected(), 1U) << "an error changes nothing";
   ASSERT_TRUE(agents_.follow({{.node = "node-2", .address = options_.listen}}));
+  auto news = sink_.news();
+  news.resize(2);  // the other one may be there already
+  EXPECT_THAT(news, ElementsAre("node-1 is connected", "node-1 is lost"));
+  EXPECT_EQ(sink_.why_lost("node-1"), "no agent of the node is known any more");
   ASSERT_TRUE(eventually([&] { return sink_.report("node-2").topology != nullptr; }));
   agents_.stop();
   const int before = sink_.reported();
@@ -187,6 +244,67 @@ TEST_F(AgentsTest, OnesThatAreNotFollowedAnyMoreAreSilent) {
   view.generation = 9;
   publish(view);
   EXPECT_EQ(sink_.reported(), before);
+}
+
+class AgentsWithTls : public AgentsTest {
+ protected:
+  void SetUp() override {
+    if (!api::has_openssl()) GTEST_SKIP() << "there is no openssl command";
+    options_.listen = "127.0.0.1:0";
+    publish(api::empty_view());
+  }
+  // Whose CA is called so.
+  void make_certificates(const std::string& name) {
+    ASSERT_TRUE(api::make_certificates(directory_.path(), name));
+    ASSERT_TRUE(api::make_certificate(directory_.path(), name, "agent", "DNS:node-1.pinion-agent"));
+  }
+  [[nodiscard]] agent::api::TlsFiles files(const std::string& name, const std::string& who) const {
+    return api::files_of(directory_.path(), name, who);
+  }
+  [[nodiscard]] AgentAddress at_server(const std::string& node) const {
+    return {.node = node, .address = server_->address(), .server_name = node + ".pinion-agent"};
+  }
+};
+
+TEST_F(AgentsWithTls, WhoHasTheCertificateOfAnotherNodeIsNotHeard) {
+  make_certificates("one");
+  options_.tls = files("one", "agent");
+  start();
+  AgentOptions options = quick();
+  options.tls = files("one", "client");
+  Agents agents(sink_, options);
+  ASSERT_TRUE(agents.follow({at_server("node-1"), at_server("node-2")}));
+  ASSERT_TRUE(eventually([&] { return agents.connected() == 1 && agents.failures() > 3; }));
+  EXPECT_NE(sink_.report("node-1").topology, nullptr);
+  EXPECT_EQ(sink_.report("node-2").topology, nullptr);
+  EXPECT_THAT(sink_.why_lost("node-2"), HasSubstr("node-2.pinion-agent"));
+}
+
+// As when certificates are renewed: the folder is a link that is exchanged.
+TEST_F(AgentsWithTls, NewFilesHoldForNewStreams) {
+  make_certificates("one");
+  make_certificates("two");
+  const std::filesystem::path link = directory_.path() / "current";
+  std::filesystem::create_symlink("one", link);
+  AgentOptions options = quick();
+  options.tls = files("current", "client");
+  options.tls_reload = std::chrono::milliseconds(1);
+  options_.tls = files("one", "agent");
+  start();
+  Agents agents(sink_, options);
+  ASSERT_TRUE(agents.follow({at_server("node-1")}));
+  ASSERT_TRUE(eventually([&] { return agents.connected() == 1; }));
+
+  options_.tls = files("two", "agent");
+  start();
+  ASSERT_TRUE(agents.follow({at_server("node-1")}));
+  ASSERT_TRUE(eventually([&] { return agents.failures() > 3; })) << "it is of another CA";
+  EXPECT_THAT(sink_.why_lost("node-1"), HasSubstr("certificate verify failed"));
+  std::filesystem::remove(link);
+  ASSERT_TRUE(eventually([&] { return agents.failures() > 6; })) << "there are none";
+  EXPECT_EQ(agents.connected(), 0U);
+  std::filesystem::create_symlink("two", link);
+  EXPECT_TRUE(eventually([&] { return agents.connected() == 1; }));
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(ViewsTest, JobsShowHowFarTheyAreAndWhyTheyWait) {
 }
 
 TEST_F(ViewsTest, APlannedGangDoesNotWait) {
-  for (const char* name : {"m0", "m1"}) ask(member_of(name, 2));
+  for (const char* name : {"m0", "m1", "m2", "m0", "m1"}) ask(member_of(name, 2));
   ASSERT_EQ(desk_.bind("uid-m0", desk_.gangs().at("hpc/job").places[0].node, 1, 2000).kind,
             BindAnswer::Kind::kHold);
   const auto rows = job_rows(desk_);

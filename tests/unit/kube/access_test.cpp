@@ -50,6 +50,15 @@ TEST_F(Kubeconfigs, GivesServerTokenAndNamespace) {
   EXPECT_TRUE(access->verify);
 }
 
+TEST_F(Kubeconfigs, GivesTheProxyAndTheNameInTheCertificate) {
+  const auto access = read(kubeconfig(
+      std::string(kServer) + "    proxy-url: socks5://p:1080\n    tls-server-name: api.test\n",
+      kToken));
+  ASSERT_TRUE(access) << access.error().text;
+  EXPECT_EQ(access->proxy, "socks5://p:1080");
+  EXPECT_EQ(access->server_name, "api.test");
+}
+
 TEST_F(Kubeconfigs, DecodesDataAndPrefersItToFiles) {
   const auto access = read(
       kubeconfig(std::string(kServer) +
@@ -123,8 +132,11 @@ INSTANTIATE_TEST_SUITE_P(
               "users[u].user.auth-provider"},
         Wrong{"password", kubeconfig(kServer, "    password: a\n"), "users[u].user.password"},
         Wrong{"impersonation", kubeconfig(kServer, "    as: root\n"), "users[u].user.as"},
-        Wrong{"proxy", kubeconfig(std::string(kServer) + "    proxy-url: http://p\n", kToken),
-              "clusters[c].cluster.proxy-url"},
+        Wrong{"proxy", kubeconfig(std::string(kServer) + "    proxy-url: ftp://p\n", kToken),
+              "proxy-url: the proxy is no URL"},
+        Wrong{"server_name",
+              kubeconfig(std::string(kServer) + "    tls-server-name: a/b\n", kToken),
+              "tls-server-name 'a/b'"},
         Wrong{"no_base64",
               kubeconfig(std::string(kServer) + "    certificate-authority-data: '?'\n", kToken),
               "certificate-authority-data: no base64"},
@@ -157,15 +169,17 @@ TEST_P(Urls, AreReadOrRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Urls,
-    testing::Values(
-        Url{"port", "https://a:6443", "https://a:6443"},
-        Url{"default_port", "https://a", "https://a:443"}, Url{"plain", "http://a/", "http://a:80"},
-        Url{"path", "https://a:1/k8s/c1//", "https://a:1/k8s/c1"},
-        Url{"v6", "https://[::1]:6443", "https://[::1]:6443"}, Url{"no_scheme", "a:6443", nullptr},
-        Url{"no_host", "https://:1", nullptr}, Url{"port_0", "https://a:0", nullptr},
-        Url{"port_word", "https://a:x", nullptr}, Url{"port_too_large", "https://a:65536", nullptr},
-        Url{"open_bracket", "https://[::1", nullptr}, Url{"blank", "https://a /b", nullptr},
-        Url{"query", "https://a?b", nullptr}, Url{"user", "https://u@a", nullptr}),
+    testing::Values(Url{"port", "https://a:6443", "https://a:6443"},
+                    Url{"default_port", "https://a", "https://a:443"},
+                    Url{"plain", "http://a/", "http://a:80"},
+                    Url{"path", "https://a:1/k8s/c1//", "https://a:1/k8s/c1"},
+                    Url{"v6", "https://[::1]:6443", "https://[::1]:6443"},
+                    Url{"no_scheme", "a:6443", nullptr}, Url{"no_host", "https://:1", nullptr},
+                    Url{"port_0", "https://a:0", nullptr}, Url{"port_word", "https://a:x", nullptr},
+                    Url{"port_too_large", "https://a:65536", nullptr},
+                    Url{"open_bracket", "https://[::1", nullptr},
+                    Url{"blank", "https://a /b", nullptr}, Url{"odd_host", "https://a%41", nullptr},
+                    Url{"query", "https://a?b", nullptr}, Url{"user", "https://u@a", nullptr}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(Base64, DecodesWithPaddingAndRefusesTheRest) {

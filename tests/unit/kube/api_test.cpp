@@ -12,6 +12,7 @@
 #include "tests/support/tree.h"
 #include "tests/unit/kube/fake_api_server.h"
 #include "tests/unit/kube/raw_server.h"
+#include "tests/unit/kube/slow_name.h"
 
 namespace pinion::kube {
 namespace {
@@ -240,8 +241,72 @@ TEST(Connections, EndWithASilentServer) {
   const auto refused = connect(access, options)->get("/a");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kUnavailable);
-  EXPECT_THAT(refused.error().text, HasSubstr("TLS"));
+  EXPECT_THAT(refused.error().text, HasSubstr("SSL"));
 }
+
+// Nothing else could be interrupted while the system looks a name up.
+TEST(Connections, EndWhileANameIsLookedUp) {
+  const SlowName name;
+  Access access;
+  access.endpoint = {.tls = false, .host = SlowName::kName, .port = 80, .path = ""};
+  ApiOptions patient;
+  patient.connect = std::chrono::hours(1);
+  const auto api = connect(access, patient);
+  Cancel cancel;
+  auto call = std::async(std::launch::async, [&] {
+    return api->get("/a", {.cancel = &cancel, .whole = std::chrono::hours(1)});
+  });
+  name.wait_until_asked();
+  cancel.cancel();
+  const bool ended = call.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  name.answer();
+  EXPECT_TRUE(ended);
+  const auto refused = call.get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kUnavailable);
+  EXPECT_THAT(refused.error().text, HasSubstr("look up the name: cancelled"));
+}
+
+constexpr const char* kKeptOpen = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+
+TEST(KeptConnections, ThatAreClosedInsteadOfAnAnswerAreAskedAgainOnlyByAGet) {
+  const RawServer server(kKeptOpen, RawServer::Then::kCloseWhenAskedAgain);
+  const auto api = connect(server.access());
+  ASSERT_TRUE(api->get("/a"));
+  EXPECT_TRUE(api->get("/a"));
+  EXPECT_EQ(server.requests(), 3);
+  EXPECT_EQ(server.connections(), 2);
+}
+
+struct Writing {
+  const char* name;
+  Result<json> (*call)(Api& api);
+};
+
+class WritesOnKeptConnections : public testing::TestWithParam<Writing> {};
+
+// They may have been carried out before it was closed.
+TEST_P(WritesOnKeptConnections, AreSentOnce) {
+  const RawServer server(kKeptOpen, RawServer::Then::kCloseWhenAskedAgain);
+  const auto api = connect(server.access());
+  ASSERT_TRUE(api->get("/a"));
+  const auto refused = GetParam().call(*api);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kUnavailable);
+  EXPECT_THAT(refused.error().text, HasSubstr("closed the connection"));
+  EXPECT_EQ(server.requests(), 2);
+  EXPECT_TRUE(api->get("/a")) << "the next has a connection of its own";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WritesOnKeptConnections,
+    testing::Values(Writing{"create", [](Api& api) { return api.create("/a", json::object()); }},
+                    Writing{"replace", [](Api& api) { return api.replace("/a", json::object()); }},
+                    Writing{"patch",
+                            [](Api& api) {
+                              return api.patch("/a", PatchKind::kMerge, json::object());
+                            }}),
+    [](const auto& tested) { return tested.param.name; });
 
 struct Broken {
   const char* name;
@@ -290,7 +355,7 @@ TEST(Connections, WorkAboveDescriptor1024) {
     taken.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
     ASSERT_TRUE(taken.back().valid());
   }
-  const RawServer server("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", RawServer::Then::kClose);
+  const RawServer server(kKeptOpen, RawServer::Then::kClose);
   const auto api = connect(server.access());
   EXPECT_TRUE(api->get("/a"));
   EXPECT_TRUE(api->get("/a"));

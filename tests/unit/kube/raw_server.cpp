@@ -45,20 +45,25 @@ void RawServer::serve() {
     Fd client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (stopping_ || !client.valid()) return;
     ++connections_;
-    if (!bytes_.empty()) say(client);
+    if (!bytes_.empty() && hear(client)) {
+      (void)send(client.get(), bytes_.data(), bytes_.size(), MSG_NOSIGNAL);
+      if (then_ == Then::kCloseWhenAskedAgain) hear(client);
+    }
     if (then_ == Then::kKeepOpen) kept.push_back(std::move(client));
   }
 }
 
-void RawServer::say(const Fd& client) const {
+// The head of a request. False: there is none.
+bool RawServer::hear(const Fd& client) {
   std::string request;
   std::array<char, 4096> part{};
   while (request.find("\r\n\r\n") == std::string::npos) {
     const ssize_t n = recv(client.get(), part.data(), part.size(), 0);
-    if (n <= 0) return;
+    if (n <= 0) return false;
     request.append(part.data(), static_cast<std::size_t>(n));
   }
-  (void)send(client.get(), bytes_.data(), bytes_.size(), MSG_NOSIGNAL);
+  ++requests_;
+  return true;
 }
 
 }  // namespace pinion::kube

@@ -1,4 +1,5 @@
-// A server on 127.0.0.1 that says the same bytes to everybody and then closes, or says nothing.
+// A server on 127.0.0.1 that says the same bytes to everybody, or nothing, one connection after
+// another.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,8 @@ namespace pinion::kube {
 
 class RawServer {
  public:
-  enum class Then { kClose, kKeepOpen };
+  // The last: hears one more request and closes instead of an answer.
+  enum class Then { kClose, kKeepOpen, kCloseWhenAskedAgain };
 
   // It waits for the end of a request's head first, except with no bytes to say.
   RawServer(std::string bytes, Then then);
@@ -22,10 +24,11 @@ class RawServer {
 
   [[nodiscard]] Access access() const;  // without TLS
   [[nodiscard]] int connections() const { return connections_; }
+  [[nodiscard]] int requests() const { return requests_; }
 
  private:
   void serve();
-  void say(const Fd& client) const;
+  bool hear(const Fd& client);
 
   std::string bytes_;
   Then then_;
@@ -33,6 +36,7 @@ class RawServer {
   int port_ = 0;
   std::atomic<bool> stopping_ = false;
   std::atomic<int> connections_ = 0;
+  std::atomic<int> requests_ = 0;
   std::thread thread_;
 };
 

@@ -1,0 +1,113 @@
+// The jobs that are known: who owns them, what they want, and their members as they exist.
+//
+// A job's identity is what its owner's system never gives twice (in Kubernetes the owner's uid): a
+// job that is made again under the same name is another one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/core/hole_index.h"
+#include "cluster/core/placement.h"
+
+namespace pinion::cluster {
+
+using JobId = std::string;     // never empty
+using MemberId = std::string;  // never empty, and of one job only
+
+// What people call it; two jobs may have the same.
+struct Owner {
+  std::string name_space;
+  std::string kind;
+  std::string name;
+
+  bool operator==(const Owner&) const = default;
+};
+
+// What its owner says of it, and may change.
+struct JobSpec {
+  Owner owner;
+  std::int32_t priority = 0;
+  int size = 1;             // members that start together, >= 1
+  int task_groups = 0;      // into which they are cut; 0: members say themselves, if any
+  std::int64_t run_ms = 0;  // it runs no longer than this once it has started; 0: not said
+  std::optional<PlacementPolicy> placement;  // nullopt: the cluster's
+
+  bool operator==(const JobSpec&) const = default;
+};
+
+// What runs as one: a pod, a rank.
+struct Member {
+  enum class State {
+    kWaiting,   // exists, and has no CPUs
+    kReserved,  // its CPUs are kept, nothing has been begun
+    kStarting,  // it is being started there: nothing takes its CPUs back
+    kRunning,
+  };
+  MemberId id;
+  std::vector<topology::Request> requests;  // one for each container with CPUs, not empty
+  State state = State::kWaiting;
+  std::string node;           // empty while it waits
+  std::int64_t since_ms = 0;  // of this state
+
+  // It is there, or may be at any moment.
+  [[nodiscard]] bool fixed() const { return state == State::kStarting || state == State::kRunning; }
+  [[nodiscard]] int cpus() const;
+};
+
+struct Job {
+  JobId id;
+  JobSpec spec;
+  std::int64_t submitted_ms = 0;
+  std::map<MemberId, Member> members;
+  bool started = false;         // `size` of its members have begun together
+  std::int64_t touched_ms = 0;  // somebody has asked for it or changed it
+  std::string why;              // it waits: why; empty: it has what it wants
+  bool refused = false;         // for lack of room, since it last changed
+  // Its members that are to be placed next, by what they ask for.
+  struct Shape {
+    topology::Request like;
+    int members = 0;
+  };
+  std::vector<Shape> shapes;
+
+  [[nodiscard]] int count(Member::State state) const;
+  [[nodiscard]] int fixed() const;
+  // All members that are to start together exist: it can be planned.
+  [[nodiscard]] bool complete() const {
+    return started || static_cast<int>(members.size()) >= spec.size;
+  }
+  [[nodiscard]] std::string called() const { return spec.owner.name_space + "/" + spec.owner.name; }
+};
+
+class JobBook {
+ public:
+  // nullptr: not known.
+  [[nodiscard]] Job* find(std::string_view job);
+  [[nodiscard]] const Job* find(std::string_view job) const;
+  [[nodiscard]] Job* job_of(std::string_view member);
+  [[nodiscard]] const Job* job_of(std::string_view member) const;
+  [[nodiscard]] Member* member(std::string_view member);
+  [[nodiscard]] const Member* member(std::string_view member) const;
+
+  // Precondition: the job is not known.
+  Job& add(JobId id, JobSpec spec, std::int64_t now_ms);
+  // Precondition: the member is not known.
+  Member& join(Job& job, MemberId id, std::vector<topology::Request> requests);
+  // Preconditions: both are known.
+  void leave(const MemberId& member);
+  void erase(const JobId& job);
+
+  [[nodiscard]] const std::map<JobId, Job, std::less<>>& jobs() const { return jobs_; }
+  [[nodiscard]] std::size_t members() const { return job_of_.size(); }
+
+ private:
+  std::map<JobId, Job, std::less<>> jobs_;
+  std::map<MemberId, Job*, std::less<>> job_of_;
+};
+
+}  // namespace pinion::cluster

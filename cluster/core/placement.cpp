@@ -1,0 +1,199 @@
+#include "cluster/core/placement.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cluster/core/gang_refusal.h"
+#include "cluster/core/task_groups.h"
+
+namespace pinion::cluster {
+namespace {
+
+struct Named {
+  PlacementPolicy placement;
+  std::string_view word;
+};
+constexpr std::array kNames = {Named{PlacementPolicy::kHoles, "holes"},
+                               Named{PlacementPolicy::kTaskGroup, "task-group"},
+                               Named{PlacementPolicy::kTaskGroupRandom, "task-group-random"},
+                               Named{PlacementPolicy::kFirstFit, "first-fit"},
+                               Named{PlacementPolicy::kLeastLoaded, "least-loaded"},
+                               Named{PlacementPolicy::kMostLoaded, "most-loaded"}};
+
+// The fleet with the members that have been placed so far.
+class Trial {
+ public:
+  Trial(const Fleet& fleet, const Gang& gang, const std::vector<NodeIndex>* among) : fleet_(fleet) {
+    std::vector<bool> is_among(static_cast<std::size_t>(fleet.size()), among == nullptr);
+    if (among != nullptr) {
+      for (const NodeIndex node : *among) is_among.at(static_cast<std::size_t>(node)) = true;
+    }
+    for (const auto& [name, node] : fleet.by_name()) {
+      if (is_among[static_cast<std::size_t>(node)] && !fleet.node(node).stale) {
+        allowed_.push_back(node);
+      }
+    }
+    for (const NodeIndex node : fleet.nodes_of_job(gang.front().job)) {
+      for (const auto& [id, claim] : fleet.node(node).ledger.claims()) {
+        if (claim.job == gang.front().job) ++groups_[node][claim.task_group];
+      }
+    }
+  }
+
+  [[nodiscard]] const std::vector<NodeIndex>& allowed() const { return allowed_; }
+  // Members of the job there, by task group.
+  [[nodiscard]] const std::map<std::string, int>& groups_at(NodeIndex node) const {
+    static const std::map<std::string, int> none;
+    const auto found = groups_.find(node);
+    return found == groups_.end() ? none : found->second;
+  }
+  [[nodiscard]] const topology::Ledger& ledger(NodeIndex node) const {
+    const auto found = ledgers_.find(node);
+    return found == ledgers_.end() ? fleet_.node(node).ledger : found->second;
+  }
+  [[nodiscard]] bool fits(NodeIndex node, const topology::Request& request) const {
+    const auto found = ledgers_.find(node);
+    if (found == ledgers_.end()) return fleet_.fits(node, request);
+    if (!fleet_.may_fit(node, request)) return false;
+    return std::holds_alternative<topology::Decision>(
+        topology::allocate(fleet_.node(node).topology(), found->second, request));
+  }
+  // Precondition: it fits.
+  topology::Decision put(NodeIndex node, const topology::Request& request) {
+    const auto ledger = ledgers_.try_emplace(node, fleet_.node(node).ledger).first;
+    auto decision = std::get<topology::Decision>(
+        topology::allocate(fleet_.node(node).topology(), ledger->second, request));
+    ledger->second.commit(decision.claim);
+    ++groups_[node][request.task_group];
+    return decision;
+  }
+
+ private:
+  const Fleet& fleet_;
+  std::vector<NodeIndex> allowed_;  // ascending by name
+  std::map<NodeIndex, topology::Ledger> ledgers_;
+  std::map<NodeIndex, std::map<std::string, int>> groups_;
+};
+
+// CPUs of the node that are taken, in thousandths of those that could be.
+int load_of(const FleetNode& node, const topology::Ledger& ledger) {
+  const int all = node.topology().online.count() - ledger.reserved().count();
+  return all <= 0 ? 1000 : 1000 * ledger.exclusive().count() / all;
+}
+
+// Algorithm 4 by its letter: what the group still has to place is the same for all nodes.
+int group_score(const Trial& trial, NodeIndex node, const std::string& group, int group_size) {
+  int score = group_size;
+  for (const auto& [other, members] : trial.groups_at(node)) {
+    score += other == group ? members : -1;
+  }
+  return score;
+}
+
+// Precondition: some node fits.
+using Chooser = std::function<NodeIndex(const std::vector<NodeIndex>&, const topology::Request&)>;
+
+Chooser chooser_of(PlacementPolicy placement, const Fleet& fleet, const Gang& gang,
+                   const Trial& trial, std::mt19937_64& random) {
+  const auto best = [](const std::vector<NodeIndex>& nodes, const auto& score) {
+    return *std::max_element(nodes.begin(), nodes.end(),
+                             [&](NodeIndex a, NodeIndex b) { return score(a) < score(b); });
+  };
+  switch (placement) {
+    case PlacementPolicy::kLeastLoaded:
+    case PlacementPolicy::kMostLoaded: {
+      const int sign = placement == PlacementPolicy::kMostLoaded ? 1 : -1;
+      return [=, &fleet, &trial](const auto& nodes, const auto&) {
+        return best(nodes, [&](NodeIndex node) {
+          return sign * load_of(fleet.node(node), trial.ledger(node));
+        });
+      };
+    }
+    case PlacementPolicy::kTaskGroup:
+    case PlacementPolicy::kTaskGroupRandom: {
+      std::map<std::string, int> sizes;
+      for (const auto& member : gang) ++sizes[member.task_group];
+      const bool any = placement == PlacementPolicy::kTaskGroupRandom;
+      return [=, &trial, &random](const auto& nodes, const auto& request) {
+        const auto score = [&](NodeIndex node) {
+          return group_score(trial, node, request.task_group, sizes.at(request.task_group));
+        };
+        const NodeIndex first = best(nodes, score);
+        if (!any) return first;
+        std::vector<NodeIndex> equal;
+        std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(equal),
+                     [&](NodeIndex node) { return score(node) == score(first); });
+        return equal[random() % equal.size()];
+      };
+    }
+    case PlacementPolicy::kHoles:
+    case PlacementPolicy::kFirstFit:
+      break;
+  }
+  return [](const auto& nodes, const auto&) { return nodes.front(); };
+}
+
+// WorkerOrderFn: group by group, a group's members in their order; the others in their own.
+std::vector<std::size_t> order_of(const Gang& gang) {
+  std::map<std::string_view, std::vector<std::size_t>> members;
+  std::vector<std::string_view> groups;
+  for (std::size_t i = 0; i < gang.size(); ++i) {
+    auto& of_group = members[gang[i].task_group];
+    if (of_group.empty()) groups.push_back(gang[i].task_group);
+    of_group.push_back(i);
+  }
+  std::vector<std::size_t> order;
+  for (const auto group : groups) {
+    order.insert(order.end(), members[group].begin(), members[group].end());
+  }
+  return order;
+}
+
+}  // namespace
+
+std::string_view to_string(PlacementPolicy placement) {
+  for (const Named& named : kNames) {
+    if (named.placement == placement) return named.word;
+  }
+  return {};
+}
+
+std::optional<PlacementPolicy> placement_of(std::string_view word) {
+  for (const Named& named : kNames) {
+    if (named.word == word) return named.placement;
+  }
+  return std::nullopt;
+}
+
+GangOutcome place_gang(PlacementPolicy placement, const Fleet& fleet, const Gang& gang,
+                       const PlanLimits& limits, std::uint64_t seed) {
+  if (placement == PlacementPolicy::kHoles) return plan_gang(fleet, gang, limits);
+  if (const auto reason = senseless(fleet, gang)) return refuse_as(*reason);
+  std::mt19937_64 random(seed);
+  Trial trial(fleet, gang, limits.among);
+  const Chooser choose = chooser_of(placement, fleet, gang, trial, random);
+  GangPlan plan;
+  plan.placements.resize(gang.size());
+  plan.order = order_of(gang);
+  for (const std::size_t member : plan.order) {
+    std::vector<NodeIndex> nodes;
+    for (const NodeIndex node : trial.allowed()) {
+      if (!trial.fits(node, gang[member])) continue;
+      nodes.push_back(node);
+      if (placement == PlacementPolicy::kFirstFit) break;
+    }
+    // The words count the room of the fleet as it is.
+    if (nodes.empty()) return refuse(fleet, Draft(fleet, gang, limits.among));
+    const NodeIndex node = choose(nodes, gang[member]);
+    plan.placements[member] = {
+        .id = gang[member].id, .node = node, .decision = trial.put(node, gang[member])};
+  }
+  return plan;
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,675 @@
+#include "cluster/core/scheduler.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "cluster/core/fit_together.h"
+#include "cluster/core/hole_text.h"
+#include "cluster/core/task_groups.h"
+
+namespace pinion::cluster {
+namespace {
+
+using State = Member::State;
+
+const std::string kHeadClaim = "head of the queue";  // of the CPUs that are held for it
+
+GangRefusal refusal_of(GangReason reason, std::string text) {
+  GangRefusal refusal;
+  refusal.reason = reason;
+  refusal.text = std::move(text);
+  return refusal;
+}
+
+std::vector<Member*> members_in(Job& job, State state) {
+  std::vector<Member*> members;
+  for (auto& [id, member] : job.members) {
+    if (member.state == state) members.push_back(&member);
+  }
+  return members;
+}
+
+// Those that are to be placed next: who is there beyond the size comes when the job has started.
+std::vector<Member*> next_members(Job& job) {
+  std::vector<Member*> waiting = members_in(job, State::kWaiting);
+  if (job.started) return waiting;
+  const auto placed = job.members.size() - waiting.size();
+  const auto size = static_cast<std::size_t>(job.spec.size);
+  waiting.resize(std::min(waiting.size(), size - std::min(size, placed)));
+  return waiting;
+}
+
+std::vector<Job::Shape> shapes_of(const std::vector<Member*>& members) {
+  std::vector<Job::Shape> shapes;
+  for (const Member* member : members) {
+    for (const auto& request : member->requests) {
+      const auto known = std::find_if(shapes.begin(), shapes.end(), [&](const Job::Shape& shape) {
+        return same_shape(shape.like, request);
+      });
+      if (known == shapes.end()) {
+        shapes.push_back({.like = request, .members = 1});
+      } else {
+        ++known->members;
+      }
+    }
+  }
+  return shapes;
+}
+
+std::vector<NodeIndex> all_of(const Fleet& fleet) {
+  std::vector<NodeIndex> nodes;
+  for (const auto& [name, node] : fleet.by_name()) nodes.push_back(node);
+  return nodes;
+}
+
+std::string why_incomplete(const Job& job) {
+  return std::to_string(job.members.size()) + " of the " + std::to_string(job.spec.size) +
+         " that start together exist";
+}
+
+// Different for different jobs, the same for the same.
+std::uint64_t seed_of(const JobId& job) {
+  std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
+  for (const char byte : job) hash = (hash ^ static_cast<unsigned char>(byte)) * 1'099'511'628'211U;
+  return hash;
+}
+
+}  // namespace
+
+// --- jobs
+
+void Scheduler::submit(const JobId& id, JobSpec spec, std::int64_t now_ms) {
+  Job* job = book_.find(id);
+  if (job == nullptr) {
+    book_.add(id, std::move(spec), now_ms);
+    return;
+  }
+  if (job->spec == spec) return;
+  const bool planned_for = job->spec.size == spec.size && job->spec.task_groups == spec.task_groups;
+  if (!planned_for && !job->started) withdraw(id, "the job has changed", now_ms);
+  job->spec = std::move(spec);
+  requeue(*job);
+}
+
+bool Scheduler::join(const JobId& id, const MemberId& member,
+                     std::vector<topology::Request> requests, std::int64_t now_ms) {
+  if (book_.member(member) != nullptr) return false;
+  Job& job = *book_.find(id);
+  for (auto& request : requests) {
+    request.job = id;
+    job_of_claim_[request.id] = id;
+  }
+  book_.join(job, member, std::move(requests)).since_ms = now_ms;
+  job.touched_ms = now_ms;
+  requeue(job);
+  return true;
+}
+
+bool Scheduler::leave(const MemberId& id, std::int64_t now_ms) {
+  Job* job = book_.job_of(id);
+  if (job == nullptr) return false;
+  Member& member = job->members.at(id);
+  // Another one will come in its place: the rest is planned anew with it.
+  if (member.state != State::kWaiting && !job->started) {
+    withdraw(job->id, "a member of it is gone", now_ms);
+  }
+  give_back(*job, member);
+  for (const auto& request : member.requests) job_of_claim_.erase(request.id);
+  book_.leave(id);
+  if (job->members.empty()) job->started = false;
+  requeue(*job);
+  changed_ = true;
+  return true;
+}
+
+void Scheduler::end(const JobId& id, std::int64_t now_ms) {
+  Job* job = book_.find(id);
+  if (job == nullptr) return;
+  withdraw(id, "the job is gone", now_ms);
+  for (auto& [name, member] : job->members) {
+    give_back(*job, member);
+    for (const auto& request : member.requests) job_of_claim_.erase(request.id);
+  }
+  unqueue(id);
+  hopeless_.erase(id);
+  book_.erase(id);
+  changed_ = true;
+}
+
+// Whether the job is in the queue, and with what.
+void Scheduler::requeue(Job& job) {
+  const auto members = job.complete() ? next_members(job) : std::vector<Member*>();
+  hopeless_.erase(job.id);
+  job.refused = false;
+  job.shapes = shapes_of(members);
+  if (!members.empty()) {
+    int cpus = 0;
+    for (const Member* member : members) cpus += member->cpus();
+    queue_.push({.job = job.id,
+                 .name_space = job.spec.owner.name_space,
+                 .priority = job.spec.priority,
+                 .submitted_ms = job.submitted_ms,
+                 .cpus = cpus});
+    changed_ = true;
+    return;
+  }
+  unqueue(job.id);
+}
+
+void Scheduler::unqueue(const JobId& job) {
+  queue_.erase(job);
+  if (!head_ || head_->job != job) return;
+  drop_head_room();
+  changed_ = true;
+}
+
+// --- placing
+
+Gang Scheduler::gang_of(const Job& job, const std::vector<Member*>& members) const {
+  Gang gang;
+  for (const Member* member : members) {
+    gang.insert(gang.end(), member->requests.begin(), member->requests.end());
+  }
+  if (job.spec.task_groups > 0) {
+    std::map<std::string, int> cpus;
+    for (const auto& [id, member] : job.members) {
+      if (member.state == State::kWaiting) continue;
+      for (const auto& request : member.requests) cpus[request.task_group] += request.cpus;
+    }
+    join_groups(job.spec.owner.name, job.spec.task_groups, std::move(cpus), gang);
+  }
+  return gang;
+}
+
+PlaceAnswer Scheduler::place(const JobId& id, const std::vector<NodeIndex>* among,
+                             std::int64_t now_ms) {
+  Job& job = *book_.find(id);
+  job.touched_ms = now_ms;
+  if (!job.complete()) return {.why = job.why = why_incomplete(job)};
+  const std::vector<Member*> waiting = next_members(job);
+  if (waiting.empty()) return {.placed = true};
+  if (!job.started) return place_all(job, waiting, among, now_ms);
+  PlaceAnswer answer{.placed = true};
+  for (Member* member : waiting) {
+    auto one = place_all(job, {member}, among, now_ms);
+    if (!one.placed) answer = std::move(one);
+  }
+  return answer;
+}
+
+PlaceAnswer Scheduler::place_all(Job& job, std::vector<Member*> members,
+                                 const std::vector<NodeIndex>* among, std::int64_t now_ms) {
+  auto refusal = attempt(job, members, among, now_ms);
+  if (refusal && refusal->reason != GangReason::kNever) {
+    // What less urgent jobs merely keep goes before anything that runs.
+    std::vector<std::pair<Member*, NodeIndex>> lifted;
+    for (const JobId& id : reserved_) {
+      Job& other = *book_.find(id);
+      if (other.spec.priority >= job.spec.priority) continue;
+      for (Member* member : members_in(other, State::kReserved)) {
+        lifted.emplace_back(member, fleet_.find(member->node));
+      }
+    }
+    for (const auto& [member, node] : lifted) {
+      for (const auto& request : member->requests) fleet_.release(request.id);
+    }
+    if (!lifted.empty()) refusal = attempt(job, members, among, now_ms);
+    std::set<JobId> lost;
+    for (const auto& [member, node] : lifted) {
+      for (const auto& request : member->requests) {
+        const auto again = fleet_.promise(node, request, kNoExpiry);
+        if (!again || !std::holds_alternative<topology::Decision>(*again)) {
+          lost.insert(book_.job_of(member->id)->id);
+        }
+      }
+    }
+    for (const JobId& id : lost) withdraw(id, "a more urgent job needs its room", now_ms);
+    if (!lifted.empty()) hold_head_room();
+  }
+  if (!refusal) {
+    ++counters_.placed;
+    job.why.clear();
+    tell(JobNews::Kind::kReserved, job, {}, static_cast<int>(members.size()));
+    requeue(job);
+    return {.placed = true};
+  }
+  ++counters_.refused;
+  job.why = refusal->text;
+  job.refused = true;
+  const bool never = refusal->reason == GangReason::kNever;
+  if (!never) {
+    keep_head_room(job, gang_of(job, members), among);
+  } else if (among == nullptr) {
+    unqueue(job.id);
+    hopeless_.insert(job.id);
+  }
+  return {.never = never, .why = job.why};
+}
+
+// Whether a glance tells that there is no room: of its members that start together, or of a job
+// that has started for any of them.
+const Job::Shape* Scheduler::hindered(const Job& job, std::int64_t now_ms) const {
+  std::int64_t held = 0;  // CPUs that the fleet does not count
+  if (may_take_head_room(job, now_ms)) {
+    for (const auto& [node, cpus] : head_->cpus) held += cpus.count();
+  }
+  const auto hinders = [&](const Job::Shape& shape) {
+    const int members = job.started ? 1 : shape.members;
+    return members > fleet_.room_at_most(shape.like) &&
+           members > fleet_.room_at_most(shape.like) + held;
+  };
+  const auto& shapes = job.shapes;
+  const auto found = std::find_if(shapes.begin(), shapes.end(), hinders);
+  if (found == shapes.end()) return nullptr;
+  return !job.started || std::all_of(shapes.begin(), shapes.end(), hinders) ? &*found : nullptr;
+}
+
+// Whether some node would take it with nothing running.
+bool Scheduler::fits_when_idle(const topology::Request& request) const {
+  const auto& nodes = fleet_.by_name();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](const auto& entry) { return fleet_.fits_idle(entry.second, request); });
+}
+
+// One member, wherever its hole is the tightest.
+std::optional<GangRefusal> Scheduler::attempt_one(Job& job, Member& member,
+                                                  const std::vector<NodeIndex>* among,
+                                                  std::int64_t now_ms) {
+  if (among == nullptr && member.requests.size() == 1) {
+    const NodeIndex node = fleet_.best_node(member.requests.front());
+    if (node >= 0 && reserve(job, member, node, now_ms)) return std::nullopt;
+  }
+  const std::vector<NodeIndex> nodes = among != nullptr ? *among : all_of(fleet_);
+  const Together together(fleet_, member.requests);
+  for (const NodeIndex node : nodes) {
+    if (together.fit(node) && reserve(job, member, node, now_ms)) return std::nullopt;
+  }
+  const bool ever =
+      std::all_of(member.requests.begin(), member.requests.end(),
+                  [&](const topology::Request& request) { return fits_when_idle(request); });
+  std::string text = "needs " + hole_text(member.requests.front());
+  if (member.requests.size() > 1) {
+    text += " and CPUs of " + std::to_string(member.requests.size() - 1) + " more beside it";
+  }
+  return refusal_of(ever ? GangReason::kNoHole : GangReason::kNever,
+                    text + (ever ? "; no node has that now" : "; no node could ever give that"));
+}
+
+// Reserves for all of them, or says why not.
+std::optional<GangRefusal> Scheduler::attempt(Job& job, const std::vector<Member*>& members,
+                                              const std::vector<NodeIndex>* among,
+                                              std::int64_t now_ms) {
+  if (!settings_.backfill && queue_.contains(job.id) && queue_.first() != job.id) {
+    return refusal_of(GangReason::kTooFew,
+                      book_.find(queue_.first())->called() + " is before it in the queue");
+  }
+  if (const Job::Shape* shape = hindered(job, now_ms)) {
+    if (!job.refused && !fits_when_idle(shape->like)) {
+      return refusal_of(GangReason::kNever,
+                        "needs " + hole_text(shape->like) + "; no node could ever give that");
+    }
+    return refusal_of(GangReason::kTooFew, "needs " + std::to_string(shape->members) + " x " +
+                                               hole_text(shape->like) + "; there is room for " +
+                                               std::to_string(fleet_.room_at_most(shape->like)) +
+                                               " at most");
+  }
+  const bool lift = may_take_head_room(job, now_ms);
+  if (lift) lift_head_room();
+  auto refusal = attempt_here(job, members, among, now_ms);
+  if (lift) hold_head_room();
+  return refusal;
+}
+
+std::optional<GangRefusal> Scheduler::attempt_here(Job& job, const std::vector<Member*>& members,
+                                                   const std::vector<NodeIndex>* among,
+                                                   std::int64_t now_ms) {
+  const Gang gang = gang_of(job, members);
+  const PlacementPolicy placement = job.spec.placement.value_or(settings_.placement);
+  const bool by_index =
+      gang.size() == 1 && placement == PlacementPolicy::kHoles && among == nullptr;
+  if (by_index || gang.size() > members.size()) {
+    if (members.size() == 1) return attempt_one(job, *members.front(), among, now_ms);
+    return refusal_of(GangReason::kNever,
+                      "one of its members has several containers with whole CPUs, which only a "
+                      "job of one member may have");
+  }
+  const PlanLimits limits{.steps = settings_.plan_steps, .among = among};
+  const auto outcome = place_gang(placement, fleet_, gang, limits, seed_of(job.id));
+  const auto* plan = std::get_if<GangPlan>(&outcome);
+  if (plan == nullptr) return std::get<GangRefusal>(outcome);
+  // One owner: the fleet is as it was planned on.
+  if (!promise_gang(fleet_, gang, *plan, kNoExpiry)) std::abort();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    members[i]->requests.front() = gang[i];
+    reserve(job, *members[i], plan->placements[i].node, now_ms);
+  }
+  return std::nullopt;
+}
+
+// It has ended when the head of the queue can start.
+bool Scheduler::over_by_then(const Job& job, std::int64_t now_ms) const {
+  return job.spec.run_ms > 0 && head_->from_ms != kUnknownTime &&
+         now_ms + job.spec.run_ms <= head_->from_ms;
+}
+
+bool Scheduler::may_take_head_room(const Job& job, std::int64_t now_ms) const {
+  if (!head_) return false;
+  if (head_->job == job.id || over_by_then(job, now_ms)) return true;
+  return queue_.contains(job.id) && queue_.before(job.id, head_->job);
+}
+
+void Scheduler::hold_head_room_at(NodeIndex node) {
+  if (!head_) return;
+  const auto room = head_->cpus.find(node);
+  if (room == head_->cpus.end()) return;
+  fleet_.drop_hold(node, kHeadClaim);
+  const auto free = room->second - fleet_.node(node).ledger.exclusive();
+  if (!free.empty()) fleet_.hold(node, kHeadClaim, free);
+}
+
+void Scheduler::hold_head_room() {
+  if (!head_) return;
+  for (const auto& [node, cpus] : head_->cpus) hold_head_room_at(node);
+}
+
+void Scheduler::lift_head_room() {
+  if (!head_) return;
+  for (const auto& [node, cpus] : head_->cpus) fleet_.drop_hold(node, kHeadClaim);
+}
+
+void Scheduler::drop_head_room() {
+  lift_head_room();
+  head_.reset();
+}
+
+// Whether all of the head's CPUs are free or will be given back by then.
+bool Scheduler::head_room_comes() const {
+  return std::all_of(head_->cpus.begin(), head_->cpus.end(), [&](const auto& room) {
+    const auto& claims = fleet_.node(room.first).ledger.claims();
+    return std::all_of(claims.begin(), claims.end(), [&](const auto& entry) {
+      if (entry.first == kHeadClaim || !entry.second.cpus.intersects(room.second)) return true;
+      const auto ending = ending_of_.find(entry.first);
+      return ending != ending_of_.end() && ending->second.at_ms <= head_->from_ms;
+    });
+  });
+}
+
+// Room is kept for the first of those that were refused.
+void Scheduler::keep_head_room(const Job& job, const Gang& gang,
+                               const std::vector<NodeIndex>* among) {
+  if (!settings_.backfill || !queue_.contains(job.id)) return;
+  if (head_) {
+    const bool same = head_->job == job.id;
+    if (same ? head_room_comes() : !queue_.before(job.id, head_->job)) return;
+  }
+  drop_head_room();
+  head_ = find_head_room(fleet_, job.id, gang, endings_, among);
+  hold_head_room();
+}
+
+void Scheduler::see_as(const MemberId& member, std::int64_t now_ms,
+                       const std::function<void()>& look) {
+  const bool lift = may_take_head_room(*book_.job_of(member), now_ms);
+  if (lift) lift_head_room();
+  look();
+  if (lift) hold_head_room();
+}
+
+void Scheduler::run(std::int64_t now_ms) {
+  if (!std::exchange(changed_, false)) return;
+  std::vector<JobId> jobs;
+  queue_.visit([&](const std::string& job) {
+    jobs.push_back(job);
+    return static_cast<int>(jobs.size()) < settings_.depth;
+  });
+  for (const JobId& id : jobs) {
+    // A reservation that was withdrawn for another is not tried before the next time.
+    if (!queue_.contains(id)) continue;
+    if (is_refused_again(*book_.find(id), now_ms)) {
+      ++counters_.refused;
+    } else {
+      place(id, nullptr, now_ms);
+    }
+  }
+}
+
+// Nothing that was given back helps it, and it is not to get the room that is kept for the head.
+bool Scheduler::is_refused_again(const Job& job, std::int64_t now_ms) const {
+  if (!job.refused) return false;
+  const bool may_lift = std::any_of(reserved_.begin(), reserved_.end(), [&](const JobId& id) {
+    return book_.find(id)->spec.priority < job.spec.priority;
+  });
+  if (may_lift) return false;
+  if (!settings_.backfill) return queue_.first() != job.id;
+  if (!head_ || hindered(job, now_ms) == nullptr) return false;
+  return head_->job == job.id ? head_room_comes() : queue_.before(head_->job, job.id);
+}
+
+PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std::int64_t now_ms) {
+  Job& job = *book_.job_of(id);
+  Member& member = job.members.at(id);
+  job.touched_ms = now_ms;
+  const NodeIndex node = fleet_.find(name);
+  if (node < 0) return {.why = "no agent speaks for the node"};
+  bool done = false;
+  see_as(id, now_ms, [&] { done = reserve(job, member, node, now_ms); });
+  if (!done) return {.why = "needs " + hole_text(member.requests.front()) + ", taken meanwhile"};
+  ++counters_.placed;
+  job.why.clear();
+  requeue(job);
+  return {.placed = true};
+}
+
+// Those of its containers that have no CPUs yet get them there, or none does.
+bool Scheduler::reserve(Job& job, Member& member, NodeIndex node, std::int64_t now_ms) {
+  std::vector<std::string_view> done;
+  for (const auto& request : member.requests) {
+    if (fleet_.knows(request.id)) continue;
+    const auto outcome = fleet_.promise(node, request, kNoExpiry);
+    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
+      done.push_back(request.id);
+      continue;
+    }
+    for (const auto id : done) fleet_.release(id);
+    return false;
+  }
+  member.state = State::kReserved;
+  member.node = fleet_.node(node).name;
+  member.since_ms = now_ms;
+  reserved_.insert(job.id);
+  queue_.charge(job.spec.owner.name_space, member.cpus());
+  note_end(job, member, now_ms);
+  return true;
+}
+
+// What it has is free, as far as its agent does not say otherwise.
+void Scheduler::give_back(Job& job, Member& member) {
+  if (member.state == State::kWaiting) return;
+  for (const auto& request : member.requests) fleet_.release(request.id);
+  const NodeIndex node = fleet_.find(member.node);
+  if (node >= 0) hold_head_room_at(node);
+  forget_end(member);
+  queue_.charge(job.spec.owner.name_space, -member.cpus());
+  member.state = State::kWaiting;
+  member.node.clear();
+  if (job.spec.task_groups > 0) {
+    for (auto& request : member.requests) request.task_group.clear();
+  }
+  if (job.count(State::kReserved) == 0) reserved_.erase(job.id);
+  changed_ = true;
+}
+
+void Scheduler::withdraw(const JobId& id, const std::string& why, std::int64_t now_ms) {
+  Job& job = *book_.find(id);
+  const auto members = members_in(job, State::kReserved);
+  if (members.empty()) return;
+  for (Member* member : members) {
+    give_back(job, *member);
+    member->since_ms = now_ms;
+  }
+  ++counters_.withdrawn;
+  job.why = why;
+  tell(JobNews::Kind::kWithdrawn, job, why, static_cast<int>(members.size()));
+  requeue(job);
+}
+
+void Scheduler::note_end(const Job& job, const Member& member, std::int64_t now_ms) {
+  const NodeIndex node = fleet_.find(member.node);
+  if (node < 0) return;  // gone meanwhile
+  const std::int64_t at = job.spec.run_ms > 0 ? now_ms + job.spec.run_ms : kUnknownTime;
+  for (const auto& request : member.requests) {
+    Ending ending{.at_ms = at, .order = begun_++, .id = request.id, .node = node};
+    endings_.insert(ending);
+    ending_of_.insert_or_assign(request.id, std::move(ending));
+  }
+}
+
+void Scheduler::forget_end(const Member& member) {
+  for (const auto& request : member.requests) {
+    const auto ending = ending_of_.find(request.id);
+    if (ending == ending_of_.end()) continue;
+    endings_.erase(ending->second);
+    ending_of_.erase(ending);
+  }
+}
+
+void Scheduler::tell(JobNews::Kind kind, const Job& job, const std::string& why, int members) {
+  news_.push_back({.kind = kind, .job = job.id, .why = why, .members = members});
+}
+
+// --- starting
+
+bool Scheduler::start(const MemberId& id, std::int64_t now_ms) {
+  Job* job = book_.job_of(id);
+  if (job == nullptr) return false;
+  Member& member = job->members.at(id);
+  if (member.state != State::kReserved) return false;
+  member.state = State::kStarting;
+  member.since_ms = now_ms;
+  forget_end(member);
+  note_end(*job, member, now_ms);
+  job->touched_ms = now_ms;
+  if (job->count(State::kReserved) == 0) reserved_.erase(job->id);
+  if (!job->started && job->fixed() >= job->spec.size) {
+    job->started = true;
+    tell(JobNews::Kind::kStarted, *job, {}, job->fixed());
+    requeue(*job);
+  }
+  return true;
+}
+
+void Scheduler::started(const MemberId& id, bool done, std::int64_t now_ms) {
+  Job* job = book_.job_of(id);
+  if (job == nullptr) return;
+  Member& member = job->members.at(id);
+  if (member.state != State::kStarting) return;
+  member.since_ms = now_ms;
+  job->touched_ms = now_ms;
+  if (done) {
+    member.state = State::kRunning;
+    for (const auto& request : member.requests) {
+      fleet_.extend(request.id, now_ms + settings_.confirm_ms);
+    }
+  } else {
+    member.state = State::kReserved;
+    reserved_.insert(job->id);
+    // Its others may have lost theirs meanwhile.
+    const bool whole =
+        job->started || job->count(State::kReserved) + job->fixed() >= job->spec.size;
+    if (!whole) withdraw(job->id, "a member of it could not be started", now_ms);
+  }
+}
+
+bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t now_ms) {
+  Job& job = *book_.job_of(id);
+  Member& member = job.members.at(id);
+  if (member.state != State::kWaiting && member.node != name) {
+    // Somebody else has started it, elsewhere: what was planned with it does not hold.
+    if (!job.started) withdraw(job.id, "a member of it was started elsewhere", now_ms);
+    give_back(job, member);
+  }
+  const NodeIndex node = fleet_.find(name);
+  const bool room =
+      member.state != State::kWaiting || (node >= 0 && reserve(job, member, node, now_ms));
+  if (member.state == State::kWaiting) {
+    member.node = name;
+    queue_.charge(job.spec.owner.name_space, member.cpus());
+  }
+  member.state = State::kRunning;
+  member.since_ms = now_ms;
+  for (const auto& request : member.requests) fleet_.extend(request.id, kNoExpiry);
+  if (job.count(State::kReserved) == 0) reserved_.erase(job.id);
+  if (job.fixed() >= job.spec.size) job.started = true;
+  requeue(job);
+  return room;
+}
+
+// --- the fleet
+
+Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64_t now_ms) {
+  for (topology::Claim& claim : report.claims) {
+    // Jobs are told apart by their ids, not by the names that agents know.
+    const auto job = job_of_claim_.find(claim.id);
+    claim.job = job == job_of_claim_.end() ? JobId() : job->second;
+  }
+  const std::string name = report.name;
+  const bool other_machine = report.topology != nullptr;
+  auto lost = fleet_.report(std::move(report), now_ms);
+  if (!lost) return lost;
+  changed_ = true;
+  hold_head_room_at(fleet_.find(name));
+  if (other_machine) {
+    for (const JobId& id : std::exchange(hopeless_, {})) requeue(*book_.find(id));
+  }
+  return lost;
+}
+
+bool Scheduler::heard(std::string_view node, std::int64_t now_ms) {
+  const NodeIndex index = fleet_.find(node);
+  if (index < 0) return false;
+  changed_ = changed_ || fleet_.node(index).stale;
+  fleet_.heard(index, now_ms);
+  return true;
+}
+
+void Scheduler::measured(std::string_view node, MissRates rates) {
+  const NodeIndex index = fleet_.find(node);
+  if (index >= 0) fleet_.measured(index, std::move(rates));
+}
+
+void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
+  const NodeIndex node = fleet_.find(name);
+  if (node < 0) return;
+  std::set<JobId> hit;
+  for (const JobId& id : reserved_) {
+    for (const Member* member : members_in(*book_.find(id), State::kReserved)) {
+      if (member->node == name) hit.insert(id);
+    }
+  }
+  for (const JobId& id : hit) withdraw(id, "a node of its plan is gone", now_ms);
+  std::erase_if(endings_, [&](const Ending& ending) {
+    if (ending.node != node) return false;
+    ending_of_.erase(ending.id);
+    return true;
+  });
+  if (head_ && head_->cpus.contains(node)) drop_head_room();
+  fleet_.remove(name);
+}
+
+void Scheduler::tick(std::int64_t now_ms) {
+  std::set<JobId> idle;
+  for (const JobId& id : reserved_) {
+    if (now_ms - book_.find(id)->touched_ms >= settings_.keep_ms) idle.insert(id);
+  }
+  for (const JobId& id : idle) withdraw(id, "nobody has started it", now_ms);
+  if (fleet_.expire(now_ms).empty()) return;
+  hold_head_room();
+  changed_ = true;
+}
+
+std::vector<JobNews> Scheduler::take_news() {
+  return std::exchange(news_, {});
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,172 @@
+// Who gets which CPUs of the cluster, and when: the jobs, the fleet and the queue in one. Sole
+// owner of them; takes one event at a time. No clock, no thread, no network, and no word of the
+// system that the jobs come from: kube-scheduler, Slurm and a simulation are adapters of this.
+//
+// A job is placed when all of its members exist, all at once or not at all. Its CPUs are then
+// reserved: nobody else gets them, and the adapter starts the members there. What comes later to a
+// job that has started is placed by itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/core/fleet.h"
+#include "cluster/core/head_room.h"
+#include "cluster/core/job_book.h"
+#include "cluster/core/job_queue.h"
+#include "cluster/core/placement.h"
+
+namespace pinion::cluster {
+
+struct SchedulerSettings {
+  PlacementPolicy placement = PlacementPolicy::kHoles;
+  QueueOrder order = QueueOrder::kPriority;
+  bool backfill = true;  // false: nobody is placed before a job that is before it in the queue
+  int depth = 100;       // jobs that one run() tries
+  int plan_steps = PlanLimits().steps;
+  std::int64_t keep_ms = 60'000;      // CPUs are reserved while nobody asks for the job
+  std::int64_t confirm_ms = 300'000;  // from a start until the node's agent reports the container
+};
+
+// Whether a job's members have their CPUs.
+struct PlaceAnswer {
+  bool placed = false;
+  bool never = false;  // else: not even the idle fleet could give them
+  std::string why{};   // else
+};
+
+// What has become of a job, for the adapter and the log.
+struct JobNews {
+  enum class Kind {
+    kReserved,   // its members' CPUs are reserved: start them
+    kStarted,    // all that start together have begun
+    kWithdrawn,  // the reservation is given back: do not start those that have not begun
+  };
+  Kind kind = Kind::kReserved;
+  JobId job;
+  std::string why;  // kWithdrawn
+  int members = 0;  // that this is about
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(const SchedulerSettings& settings)
+      : settings_(settings), queue_(settings.order) {}
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // --- jobs and their members
+
+  // A job is there, or its owner wants something else of it now.
+  void submit(const JobId& job, JobSpec spec, std::int64_t now_ms);
+  // A member exists. False: it does already, and is as it was. Precondition: the job is known.
+  bool join(const JobId& job, const MemberId& member, std::vector<topology::Request> requests,
+            std::int64_t now_ms);
+  // A member is no more, or has finished: its CPUs are free. False: it is not known.
+  bool leave(const MemberId& member, std::int64_t now_ms);
+  // The job is no more, with all of its members.
+  void end(const JobId& job, std::int64_t now_ms);
+
+  // --- placing
+
+  // Reserves CPUs for all members that wait, among these nodes (nullptr: all), or for none; of a
+  // job that has started, for each member by itself. Precondition: the job is known.
+  PlaceAnswer place(const JobId& job, const std::vector<NodeIndex>* among, std::int64_t now_ms);
+  // Tries the jobs of the queue in its order, if anything has changed since it last did.
+  void run(std::int64_t now_ms);
+  // Reserves this member's CPUs on this node. Precondition: it waits.
+  PlaceAnswer place_at(const MemberId& member, const std::string& node, std::int64_t now_ms);
+  // Calls `look` with the fleet as this member may use it: with the room that is held for the head
+  // of the queue, where it is before that or over by then. Precondition: the member is known.
+  void see_as(const MemberId& member, std::int64_t now_ms, const std::function<void()>& look);
+  // Gives back what is reserved for members of the job that have not begun.
+  void withdraw(const JobId& job, const std::string& why, std::int64_t now_ms);
+
+  // --- starting
+
+  // The member is being started where its CPUs are reserved. False: none are.
+  bool start(const MemberId& member, std::int64_t now_ms);
+  // It was started, or not: then it has its reservation as before. Precondition: start() was true.
+  void started(const MemberId& member, bool done, std::int64_t now_ms);
+  // The member runs on this node, whoever started it. False: the node has no room for what is
+  // reserved by that; it has its CPUs when its agent reports them. Precondition: it is known.
+  bool runs(const MemberId& member, const std::string& node, std::int64_t now_ms);
+
+  // --- the fleet
+
+  Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
+  bool heard(std::string_view node, std::int64_t now_ms);  // false: the node is not known
+  void measured(std::string_view node, MissRates rates);
+  void lost(std::string_view node, std::int64_t now_ms);  // the node is no more
+  // Nodes silent for `silent_ms` get nobody; returns how many those are.
+  int age(std::int64_t now_ms, std::int64_t silent_ms) { return fleet_.age(now_ms, silent_ms); }
+
+  // To be called a few times a second: ends what has lasted too long.
+  void tick(std::int64_t now_ms);
+
+  [[nodiscard]] const Fleet& fleet() const { return fleet_; }
+  [[nodiscard]] const JobBook& book() const { return book_; }
+  [[nodiscard]] const JobQueue& queue() const { return queue_; }
+  [[nodiscard]] const std::optional<HeadRoom>& head_room() const { return head_; }
+  // Since the last call.
+  std::vector<JobNews> take_news();
+
+  struct Counters {
+    std::uint64_t placed = 0;     // jobs, and members that came later
+    std::uint64_t refused = 0;    // looks at the fleet that found no room
+    std::uint64_t withdrawn = 0;  // reservations
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  PlaceAnswer place_all(Job& job, std::vector<Member*> members, const std::vector<NodeIndex>* among,
+                        std::int64_t now_ms);
+  std::optional<GangRefusal> attempt(Job& job, const std::vector<Member*>& members,
+                                     const std::vector<NodeIndex>* among, std::int64_t now_ms);
+  std::optional<GangRefusal> attempt_here(Job& job, const std::vector<Member*>& members,
+                                          const std::vector<NodeIndex>* among, std::int64_t now_ms);
+  std::optional<GangRefusal> attempt_one(Job& job, Member& member,
+                                         const std::vector<NodeIndex>* among, std::int64_t now_ms);
+  [[nodiscard]] bool fits_when_idle(const topology::Request& request) const;
+  [[nodiscard]] const Job::Shape* hindered(const Job& job, std::int64_t now_ms) const;
+  [[nodiscard]] bool is_refused_again(const Job& job, std::int64_t now_ms) const;
+  bool reserve(Job& job, Member& member, NodeIndex node, std::int64_t now_ms);
+  void give_back(Job& job, Member& member);
+  void requeue(Job& job);
+  void unqueue(const JobId& job);
+  [[nodiscard]] bool over_by_then(const Job& job, std::int64_t now_ms) const;
+  [[nodiscard]] bool may_take_head_room(const Job& job, std::int64_t now_ms) const;
+  void hold_head_room();
+  void hold_head_room_at(NodeIndex node);
+  void lift_head_room();
+  void drop_head_room();
+  [[nodiscard]] bool head_room_comes() const;
+  void keep_head_room(const Job& job, const Gang& gang, const std::vector<NodeIndex>* among);
+  [[nodiscard]] Gang gang_of(const Job& job, const std::vector<Member*>& members) const;
+  void note_end(const Job& job, const Member& member, std::int64_t now_ms);
+  void forget_end(const Member& member);
+  void tell(JobNews::Kind kind, const Job& job, const std::string& why, int members);
+
+  const SchedulerSettings settings_;
+  Fleet fleet_;
+  JobBook book_;
+  JobQueue queue_;            // complete jobs with members that wait
+  std::set<JobId> reserved_;  // with members in State::kReserved
+  std::set<JobId> hopeless_;  // complete, and larger than the idle fleet: not in the queue
+  std::map<std::string, JobId, std::less<>> job_of_claim_;  // of all members
+  std::set<Ending> endings_;
+  std::map<std::string, Ending, std::less<>> ending_of_;  // by claim id
+  std::uint64_t begun_ = 0;
+  std::optional<HeadRoom> head_;  // what is free of it is held on the fleet
+  bool changed_ = false;          // since the last run(): somebody may fit who did not
+  std::vector<JobNews> news_;
+  Counters counters_;
+};
+
+}  // namespace pinion::cluster

@@ -1,0 +1,31 @@
+// Who is told what the agents say.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "cluster/core/fleet.h"
+
+namespace pinion::cluster {
+
+// Called on several threads at once, for one node one after another. It may not call Agents.
+class AgentSink {
+ public:
+  AgentSink() = default;
+  AgentSink(const AgentSink&) = delete;
+  AgentSink& operator=(const AgentSink&) = delete;
+  virtual ~AgentSink() = default;
+
+  virtual void reported(const std::string& node, NodeReport report) = 0;
+  // Only what containers measured has changed; L3 misses per second by claim id. False: the node is
+  // not known any more, and is to be reported again.
+  virtual bool measured(const std::string& node, MissRates rates) = 0;
+  virtual bool heard(const std::string& node) = 0;  // nothing has changed there; the same
+
+  // The agent's stream is up: after its first report, and not again before lost().
+  virtual void connected(const std::string& node) = 0;
+  // It is up no more, or the first try was in vain; not again before connected().
+  virtual void lost(const std::string& node, const Error& why) = 0;
+};
+
+}  // namespace pinion::cluster

@@ -1,0 +1,131 @@
+// The paper's Algorithms 3 and 4 by their letter, and the other rules beside them. Four nodes as in
+// the paper: 2 sockets of 16 usable cores.
+#include "cluster/core/placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/unit/extender/scene.h"
+
+namespace pinion::cluster {
+namespace {
+
+using testing::UnorderedElementsAre;
+
+class PlacementTest : public testing::Test {
+ protected:
+  void SetUp() override { add_paper_nodes(fleet_); }
+
+  void busy(const std::string& node, int cpus) {
+    const auto outcome = fleet_.promise(
+        fleet_.find(node), request_of("busy-" + node + std::to_string(++busy_), cpus), kNoExpiry);
+    ASSERT_TRUE(outcome);
+    ASSERT_TRUE(std::holds_alternative<topology::Decision>(*outcome));
+  }
+
+  // "node-0: job-0 job-4; ..."
+  std::string placed(PlacementPolicy policy, const Gang& gang, std::uint64_t seed = 0) {
+    outcome_ = place_gang(policy, fleet_, gang, {}, seed);
+    const auto* plan = std::get_if<GangPlan>(&outcome_);
+    if (plan == nullptr) return std::get<GangRefusal>(outcome_).text;
+    EXPECT_TRUE(promise_gang(fleet_, gang, *plan, kNoExpiry));
+    return nodes_text(fleet_, *plan);
+  }
+
+  Fleet fleet_;
+  GangOutcome outcome_;
+  int busy_ = 0;
+};
+
+TEST_F(PlacementTest, Algorithm3BalancesGroupsAndKeepsEachTogetherAndApartFromTheOthers) {
+  // 16 workers of one CPU in four groups: a group fits on any node, and each avoids the others.
+  const Gang gang = gang_of("j", std::vector<int>(16, 1), 4);
+  EXPECT_EQ(placed(PlacementPolicy::kTaskGroup, gang),
+            "node-0: j-0 j-4 j-8 j-12; node-1: j-1 j-5 j-9 j-13; node-2: j-2 j-6 j-10 j-14; "
+            "node-3: j-3 j-7 j-11 j-15");
+}
+
+TEST_F(PlacementTest, Algorithm4CountsWhatIsThereAndNotWhatStillFits) {
+  // Where ours would pass over a node that takes a part of the group only, the paper's takes it:
+  // all nodes score the same for the first of a group.
+  busy("node-0", 15);
+  busy("node-0", 15);
+  const Gang gang = gang_of("j", std::vector<int>(4, 1), 1);
+  EXPECT_EQ(placed(PlacementPolicy::kTaskGroup, gang), "node-0: j-0 j-1; node-1: j-2 j-3");
+}
+
+TEST_F(PlacementTest, Algorithm4TakesANodeOfAnotherGroupOnlyWhereNoneIsLeft) {
+  const Gang gang = gang_of("j", std::vector<int>(6, 10), 5);
+  // Two of 10 on each node: one in each socket. The sixth is of group 0, the fifth finds no node
+  // for itself.
+  EXPECT_EQ(placed(PlacementPolicy::kTaskGroup, gang),
+            "node-0: j-0 j-5; node-1: j-1 j-4; node-2: j-2; node-3: j-3");
+}
+
+TEST_F(PlacementTest, TiesAreBrokenByNameOrAtRandomByTheSeed) {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    Fleet fleet;
+    add_paper_nodes(fleet);
+    const Gang gang = gang_of("j", {1}, 1);
+    const auto once = place_gang(PlacementPolicy::kTaskGroupRandom, fleet, gang, {}, seed);
+    const auto again = place_gang(PlacementPolicy::kTaskGroupRandom, fleet, gang, {}, seed);
+    ASSERT_TRUE(std::holds_alternative<GangPlan>(once));
+    EXPECT_EQ(std::get<GangPlan>(once), std::get<GangPlan>(again));
+    seen.insert(nodes_text(fleet, std::get<GangPlan>(once)));
+  }
+  EXPECT_THAT(seen,
+              UnorderedElementsAre("node-0: j-0", "node-1: j-0", "node-2: j-0", "node-3: j-0"));
+}
+
+struct Row {
+  const char* name;
+  PlacementPolicy policy;
+  const char* nodes;
+};
+
+class OtherRules : public PlacementTest, public testing::WithParamInterface<Row> {};
+
+// node-1 has most taken, node-2 nothing, the others a little.
+TEST_P(OtherRules, ChooseNodeByNode) {
+  busy("node-0", 4);
+  busy("node-1", 12);
+  busy("node-1", 12);
+  busy("node-3", 4);
+  EXPECT_EQ(placed(GetParam().policy, gang_of("j", {4, 4, 4}, 1)), GetParam().nodes);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, OtherRules,
+    testing::Values(Row{"FirstFit", PlacementPolicy::kFirstFit, "node-0: j-0 j-1 j-2"},
+                    Row{"MostLoaded", PlacementPolicy::kMostLoaded, "node-0: j-2; node-1: j-0 j-1"},
+                    Row{"LeastLoaded", PlacementPolicy::kLeastLoaded,
+                        "node-0: j-1; node-2: j-0 j-2"}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST_F(PlacementTest, RefusesAllOrNothingWithTheReason) {
+  for (const PlacementPolicy policy :
+       {PlacementPolicy::kFirstFit, PlacementPolicy::kTaskGroup, PlacementPolicy::kLeastLoaded}) {
+    const auto text = placed(policy, gang_of("j", std::vector<int>(9, 16), 1));
+    EXPECT_EQ(text,
+              "needs 9 x 16 CPUs in one NUMA node; 4 nodes have such a hole, room for 8, "
+              "largest elsewhere 0");
+    EXPECT_EQ(fleet_.promises(), 0U);
+  }
+}
+
+TEST(PlacementWords, AreReadAsTheyAreWritten) {
+  for (const char* word :
+       {"holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded"}) {
+    const auto policy = placement_of(word);
+    ASSERT_TRUE(policy) << word;
+    EXPECT_EQ(to_string(*policy), word);
+  }
+  EXPECT_FALSE(placement_of("Holes"));
+  EXPECT_FALSE(placement_of(""));
+}
+
+}  // namespace
+}  // namespace pinion::cluster

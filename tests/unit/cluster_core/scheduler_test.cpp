@@ -1,0 +1,318 @@
+// Jobs, members and nodes brought to the core one event at a time. Two nodes of one NUMA node with
+// 7 CPUs to give each.
+#include "cluster/core/scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender/scene.h"
+
+namespace pinion::cluster {
+namespace {
+
+using State = Member::State;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class SchedulerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* node : {"a", "b"}) add_node(node);
+  }
+
+  void add_node(const std::string& node) {
+    ASSERT_TRUE(core_.report(report_of(node, machine_), now_));
+  }
+
+  struct Of {
+    int size = 1;
+    int cpus = 1;
+    std::int32_t priority = 0;
+    std::int64_t run_ms = 0;
+    std::string name{};  // where it is not the id
+    std::string name_space = "team";
+    int groups = 0;
+  };
+  void submit(const JobId& id, const Of& of) {
+    JobSpec spec;
+    spec.owner = {
+        .name_space = of.name_space, .kind = "Job", .name = of.name.empty() ? id : of.name};
+    spec.priority = of.priority;
+    spec.size = of.size;
+    spec.run_ms = of.run_ms;
+    spec.task_groups = of.groups;
+    core_.submit(id, spec, now_++);
+  }
+  void join(const JobId& id, int number, int cpus) {
+    const MemberId member = id + "-" + std::to_string(number);
+    EXPECT_TRUE(core_.join(id, member, {request_of(member + "/main", cpus)}, now_));
+  }
+  void job(const JobId& id, const Of& of) {
+    submit(id, of);
+    for (int i = 0; i < of.size; ++i) join(id, i, of.cpus);
+  }
+  // One pass over the queue; "RESERVED ..." and "withdrawn: ..." in order.
+  std::vector<std::string> run() {
+    core_.run(now_);
+    return news();
+  }
+  std::vector<std::string> news() {
+    std::vector<std::string> texts;
+    for (const JobNews& each : core_.take_news()) {
+      switch (each.kind) {
+        case JobNews::Kind::kReserved:
+          texts.push_back(each.job + " " + std::to_string(each.members));
+          break;
+        case JobNews::Kind::kStarted:
+          texts.push_back(each.job + " started");
+          break;
+        case JobNews::Kind::kWithdrawn:
+          texts.push_back(each.job + ": " + each.why);
+      }
+    }
+    return texts;
+  }
+  // All members that have CPUs start.
+  void start(const JobId& id) {
+    for (const auto& [name, member] : core_.book().find(id)->members) {
+      if (!core_.start(name, now_)) continue;
+      core_.started(name, true, now_);
+    }
+    core_.take_news();
+  }
+  void end(const JobId& id) {
+    core_.end(id, now_);
+    core_.take_news();
+  }
+  const std::string& why(const JobId& id) { return core_.book().find(id)->why; }
+  std::string node_of(const MemberId& member) { return core_.book().member(member)->node; }
+
+  const MachinePtr machine_ = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
+  Scheduler core_{SchedulerSettings{.keep_ms = 5000, .confirm_ms = 9000}};
+  std::int64_t now_ = 100;
+};
+
+TEST_F(SchedulerTest, AJobIsPlacedWhenAllOfItsMembersExistAndNotBefore) {
+  submit("j", {.size = 3});
+  join("j", 0, 3);
+  join("j", 1, 3);
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(core_.fleet().promises(), 0U) << "a lone member holds nothing";
+  EXPECT_FALSE(core_.place("j", nullptr, now_).placed);
+  EXPECT_EQ(why("j"), "2 of the 3 that start together exist");
+  join("j", 2, 3);
+  EXPECT_THAT(run(), ElementsAre("j 3"));
+  EXPECT_EQ(core_.fleet().promises(), 3U);
+}
+
+TEST_F(SchedulerTest, JobsOfOneNameAreTwoJobs) {
+  job("first", {.size = 2, .cpus = 3, .name = "wind"});
+  job("second", {.size = 2, .cpus = 3, .name = "wind", .name_space = "other"});
+  EXPECT_THAT(run(), ElementsAre("first 2", "second 2"));
+  EXPECT_EQ(node_of("first-0"), node_of("first-1"));
+  EXPECT_NE(node_of("first-0"), node_of("second-0")) << "each is whole in the tightest hole";
+  end("first");
+  job("again", {.size = 1, .cpus = 7, .name = "wind"});
+  EXPECT_THAT(run(), ElementsAre("again 1"));
+}
+
+TEST_F(SchedulerTest, AMemberThatGoesBeforeTheStartTakesTheReservationWithIt) {
+  job("j", {.size = 2, .cpus = 3});
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  EXPECT_TRUE(core_.leave("j-1", now_));
+  EXPECT_THAT(news(), ElementsAre("j: a member of it is gone"));
+  EXPECT_EQ(core_.fleet().promises(), 0U);
+  join("j", 7, 3);
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  start("j");
+  EXPECT_TRUE(core_.leave("j-0", now_));
+  EXPECT_EQ(core_.fleet().promises(), 1U) << "the others run on";
+  join("j", 8, 7);
+  EXPECT_THAT(run(), ElementsAre("j 1")) << "who comes later goes by itself";
+}
+
+TEST_F(SchedulerTest, TheSizeFollowsItsOwner) {
+  job("j", {.size = 4, .cpus = 3});
+  EXPECT_THAT(run(), ElementsAre("j 4"));
+  submit("j", {.size = 2});
+  EXPECT_THAT(run(), ElementsAre("j: the job has changed", "j 2"));
+  start("j");
+  EXPECT_TRUE(core_.book().find("j")->started);
+  EXPECT_THAT(run(), ElementsAre("j 1", "j 1")) << "the others come as they may";
+  submit("k", {.size = 20});
+  for (int i = 0; i < 2; ++i) join("k", i, 1);
+  EXPECT_THAT(run(), IsEmpty());
+  submit("k", {.size = 2});
+  EXPECT_THAT(run(), ElementsAre("k 2"));
+}
+
+TEST_F(SchedulerTest, AReservationThatNobodyStartsEnds) {
+  job("j", {.size = 2, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  now_ += 4990;
+  core_.tick(now_);
+  EXPECT_THAT(news(), IsEmpty());
+  now_ += 10;
+  core_.tick(now_);
+  EXPECT_THAT(news(), ElementsAre("j: nobody has started it"));
+  EXPECT_EQ(core_.fleet().promises(), 0U);
+}
+
+TEST_F(SchedulerTest, AStartThatFailsMayBeTriedAgainAndOneThatLandedStays) {
+  job("j", {.size = 2, .cpus = 3});
+  run();
+  ASSERT_TRUE(core_.start("j-0", now_));
+  EXPECT_FALSE(core_.start("j-0", now_));
+  core_.started("j-0", false, now_);
+  EXPECT_EQ(core_.book().member("j-0")->state, State::kReserved);
+  ASSERT_TRUE(core_.start("j-0", now_));
+  ASSERT_TRUE(core_.start("j-1", now_));
+  core_.started("j-1", true, now_);
+  // The answer is lost, and the owner's system says that it runs.
+  EXPECT_TRUE(core_.runs("j-0", node_of("j-0"), now_));
+  EXPECT_EQ(core_.book().member("j-0")->state, State::kRunning);
+  now_ += 20'000;
+  core_.tick(now_);
+  EXPECT_EQ(core_.fleet().promises(), 1U) << "of j-1 neither its owner nor an agent has told";
+}
+
+TEST_F(SchedulerTest, WhatRunsElsewhereThanPlannedIsAtHomeThere) {
+  job("j", {.size = 1, .cpus = 3});
+  run();
+  const std::string other = node_of("j-0") == "a" ? "b" : "a";
+  EXPECT_TRUE(core_.runs("j-0", other, now_));
+  EXPECT_EQ(node_of("j-0"), other);
+  EXPECT_EQ(core_.fleet().promises(), 1U);
+  job("k", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("j: a member of it was started elsewhere", "k 1"));
+}
+
+TEST_F(SchedulerTest, WhatALessUrgentJobMerelyHoldsGoesBeforeAnythingThatRuns) {
+  job("runs", {.size = 1, .cpus = 7});
+  run();
+  start("runs");
+  job("holds", {.size = 1, .cpus = 5});
+  job("small", {.size = 1, .cpus = 2});
+  EXPECT_THAT(run(), ElementsAre("holds 1", "small 1"));
+  job("urgent", {.size = 1, .cpus = 4, .priority = 1});
+  EXPECT_THAT(run(), ElementsAre("holds: a more urgent job needs its room", "urgent 1"))
+      << "the small one fits beside it";
+  EXPECT_EQ(core_.book().member("small-0")->state, State::kReserved);
+  EXPECT_EQ(core_.book().member("runs-0")->state, State::kRunning);
+}
+
+TEST_F(SchedulerTest, TheFirstOfTheQueueIsNotPassedByThoseThatWouldDelayIt) {
+  job("one", {.size = 1, .cpus = 4, .run_ms = 10'000});
+  job("two", {.size = 1, .cpus = 4, .run_ms = 30'000});
+  run();
+  for (const char* id : {"one", "two"}) start(id);
+  ASSERT_NE(node_of("one-0"), node_of("two-0"));
+  job("large", {.size = 2, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->job, "large");
+  EXPECT_GE(core_.head_room()->from_ms, 30'000);
+  // Endless small ones come: without a time they would keep it out for ever.
+  job("endless", {.size = 1, .cpus = 3});
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_THAT(why("endless"), HasSubstr("needs 1 x 3 CPUs"));
+  job("short", {.size = 1, .cpus = 3, .run_ms = 20'000});
+  EXPECT_THAT(run(), ElementsAre("short 1")) << "it is over when the large one can start";
+  job("long", {.size = 1, .cpus = 3, .run_ms = 40'000});
+  EXPECT_THAT(run(), IsEmpty());
+  job("urgent", {.size = 1, .cpus = 3, .priority = 1});
+  EXPECT_THAT(run(), ElementsAre("urgent 1")) << "it is before it";
+  end("urgent");
+  end("short");
+  end("one");
+  EXPECT_THAT(run(), IsEmpty()) << "what is free there is held";
+  end("two");
+  EXPECT_THAT(run(), ElementsAre("large 2"));
+  EXPECT_EQ(core_.head_room()->job, "endless");
+  end("large");
+  EXPECT_THAT(run(), ElementsAre("endless 1", "long 1"));
+  EXPECT_FALSE(core_.head_room());
+}
+
+TEST_F(SchedulerTest, WithoutBackfillNobodyPassesAnybody) {
+  Scheduler core{SchedulerSettings{.backfill = false}};
+  ASSERT_TRUE(core.report(report_of("a", machine_), 0));
+  for (const char* id : {"first", "second"}) {
+    JobSpec spec;
+    spec.owner = {.name_space = "n", .kind = "Job", .name = id};
+    core.submit(id, spec, ++now_);
+  }
+  core.join("second", "s", {request_of("s/main", 1)}, now_);
+  core.run(now_);
+  EXPECT_EQ(core.take_news().size(), 1U) << "the first one has no member yet: it does not wait";
+  core.join("first", "f", {request_of("f/main", 7)}, now_);
+  JobSpec spec;
+  spec.owner = {.name_space = "n", .kind = "Job", .name = "third"};
+  core.submit("third", spec, ++now_);
+  core.join("third", "t", {request_of("t/main", 1)}, now_);
+  core.run(now_);
+  EXPECT_TRUE(core.take_news().empty());
+  EXPECT_EQ(core.book().find("third")->why, "n/first is before it in the queue");
+}
+
+TEST_F(SchedulerTest, WhoIsLargerThanTheIdleFleetWaitsForAnotherNodeAndBlocksNobody) {
+  job("huge", {.size = 1, .cpus = 8});
+  job("small", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("small 1"));
+  EXPECT_THAT(why("huge"), HasSubstr("no node could ever give that"));
+  EXPECT_FALSE(core_.queue().contains("huge"));
+  ASSERT_TRUE(core_.report(
+      report_of("c", machine_of({.cores_per_l3 = 16, .memory_per_node = 64 * kGiB})), now_));
+  EXPECT_THAT(run(), ElementsAre("huge 1"));
+}
+
+TEST_F(SchedulerTest, MembersOfOneJobGoIntoBalancedTaskGroups) {
+  job("j", {.size = 4, .cpus = 3, .groups = 2});
+  EXPECT_THAT(run(), ElementsAre("j 4"));
+  std::map<std::string, std::set<std::string>> nodes;
+  for (const auto& [name, member] : core_.book().find("j")->members) {
+    nodes[member.requests.front().task_group].insert(member.node);
+  }
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_EQ(nodes["j-0"].size(), 1U);
+  EXPECT_EQ(nodes["j-1"].size(), 1U);
+  EXPECT_NE(nodes["j-0"], nodes["j-1"]);
+}
+
+TEST_F(SchedulerTest, SeveralContainersOfOneMemberGoTogether) {
+  submit("j", {});
+  ASSERT_TRUE(core_.join("j", "m", {request_of("m/x", 4), request_of("m/y", 3)}, now_));
+  EXPECT_THAT(run(), ElementsAre("j 1"));
+  EXPECT_EQ(core_.fleet().promises(), 2U);
+  submit("k", {});
+  ASSERT_TRUE(core_.join("k", "n", {request_of("n/x", 4), request_of("n/y", 4)}, now_));
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(core_.fleet().promises(), 2U);
+}
+
+TEST_F(SchedulerTest, ANodeThatIsLostTakesTheReservationsOnItAlong) {
+  job("j", {.size = 2, .cpus = 7});
+  run();
+  core_.lost("a", now_);
+  EXPECT_THAT(news(), ElementsAre("j: a node of its plan is gone"));
+  EXPECT_EQ(core_.fleet().promises(), 0U);
+  add_node("a");
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+}
+
+TEST_F(SchedulerTest, PlacingAMemberWhereItsOwnSystemWantsIt) {
+  job("j", {.size = 1, .cpus = 3});
+  EXPECT_FALSE(core_.place_at("j-0", "unknown", now_).placed);
+  EXPECT_TRUE(core_.place_at("j-0", "b", now_).placed);
+  EXPECT_EQ(node_of("j-0"), "b");
+  job("k", {.size = 1, .cpus = 5});
+  EXPECT_EQ(core_.place_at("k-0", "b", now_).why, "needs 5 CPUs in one NUMA node, taken meanwhile");
+  bool seen = false;
+  core_.see_as("k-0", now_,
+               [&] { seen = core_.fleet().fits(core_.fleet().find("a"), request_of("x", 5)); });
+  EXPECT_TRUE(seen);
+}
+
+}  // namespace
+}  // namespace pinion::cluster
