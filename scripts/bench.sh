@@ -1,25 +1,45 @@
 #!/usr/bin/env bash
-# Measures Pinion on this machine: the allocator, gang plans and a scrape alone, the price of counting (as root), then
-# pinion-agent's answers to a runtime
-# beside those of a plugin that does nothing. Where Go 1.24 is installed, that plugin is built on containerd's Go
-# library, else it is a C++ one, and the extender's reading and answering is measured beside Go's encoding/json.
-# Keep the machine quiet meanwhile.
+# Measures Pinion beside something else in the same run: a do-nothing NRI plugin in C++ and in Go, Go's JSON, the runtime
+# alone, or a reference loop. Fails where a ratio is worse than the one recorded in docs/benchmarks.md, twice, by more than
+# its noise and a quarter (some rows: 40 or 60 %). Takes about three minutes once built, needs root, and a machine with nothing else to do.
 #
-#   scripts/bench.sh [OPTION...]     options of pinion-nri-bench, e.g. --quick
+#   scripts/bench.sh [PATTERN]              all rows, or those whose program, name or baseline matches
+#   scripts/bench.sh --record [PATTERN]     writes their ratios down instead, of three times as many turns
+#   scripts/bench.sh --turns N [PATTERN]    as many turns instead of five
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/build.sh release allocate_bench extender_bench extender_calls_bench extender_wire_bench expose_bench counting_bench pinion-nri-bench pinion-nri-floor
-targets=$(cmake --build --preset release --target help)
-for go in pinion-nri-floor-go extender-wire-go; do
-  grep -q "^$go:" <<<"$targets" || continue
-  scripts/build.sh release $go || echo "bench: no $go (are its modules reachable?), going on without it"
-done
+case "${1:-}" in
+  -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+esac
 
-build/release/bin/allocate_bench
-build/release/bin/extender_bench
-build/release/bin/extender_calls_bench
-build/release/bin/extender_wire_bench
-build/release/bin/expose_bench
-build/release/bin/counting_bench
-build/release/bin/pinion-nri-bench "$@"
+say() { echo "bench: $*" >&2; }
+# shellcheck source=scripts/pinned.sh
+. scripts/pinned.sh
+# shellcheck source=scripts/go.sh
+. scripts/go.sh
+
+# make_go_programs WORK: the baselines that are in Go.
+make_go_programs() {
+  local folder
+  say "building the baselines in Go with $go_version (a minute, once)"
+  mkdir "$1/out"
+  for folder in floor wire_go; do
+    "$go" build -C tests/bench/$folder -trimpath "-gcflags=all=$gcflags" -o "$1/out/${programs[$folder]}" .
+  done
+}
+
+scripts/build.sh release allocate_bench counting_bench expose_bench extender_bench extender_calls_bench \
+  extender_wire_bench pinion-fence-bench pinion-nri-bench
+runtime=$(scripts/runtime.sh --print)
+use_go
+go_version=$("$go" env GOVERSION)
+declare -A programs=([floor]=pinion-nri-floor-go [wire_go]=extender-wire-go)
+key=bench/$({ cat tests/bench/{floor,wire_go}/{go.mod,go.sum,main.go} && echo "$go_version $gcflags"; } |
+  sha256sum | cut -c 1-16)
+in_cache "$key" make_go_programs
+
+commit=$(git rev-parse --short HEAD)
+git diff --quiet HEAD || commit+=+  # and changes that are not committed
+PINION_RUNTIME=$runtime exec python3 -B tests/bench/gate/gate.py --document docs/benchmarks.md --bin build/release/bin \
+  --go "$cache/$key" --go-version "$go_version" --commit "$commit" "$@"

@@ -13,7 +13,7 @@ packages=(
   # libraries of the tests
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   # what the scripts themselves call
-  git ca-certificates procps util-linux
+  git ca-certificates procps util-linux python3
 )
 for use in "$@"; do
   case $use in

@@ -7,14 +7,14 @@
 #   scripts/test.sh all        those, and all other steps: what CI runs
 #   scripts/test.sh STEP...    these alone
 #
-# Steps: format unit runtime smoke (the quick checks), then integration e2e guest tsan tidy fuzz
+# Steps: format unit runtime smoke (the quick checks), then integration e2e guest bench tsan tidy fuzz
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/ctest.sh
 . scripts/ctest.sh
 
 quick=(format unit runtime smoke)
-others=(integration e2e guest tsan tidy fuzz)
+others=(integration e2e guest bench tsan tidy fuzz)
 case "${1:-} $#" in
   " 0") steps=("${quick[@]}") ;;
   "all 1") steps=("${quick[@]}" "${others[@]}") ;;
@@ -67,6 +67,9 @@ run_guest() {
   scripts/build.sh release release_programs
   run_ctest release -L guest -j "$(nproc)"
 }
+
+# Nothing else runs meanwhile. Its rows are no tests of ctest, and are counted by themselves.
+run_bench() { scripts/bench.sh; }
 
 # ThreadSanitizer finds nothing where there is one thread: only the tests with several are built and run.
 run_tsan() {

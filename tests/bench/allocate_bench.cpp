@@ -174,5 +174,3 @@ BENCHMARK(baseline_first_fit_scan);
 
 }  // namespace
 }  // namespace pinion::topology
-
-BENCHMARK_MAIN();

@@ -2,12 +2,13 @@
 // every CPU for every container, each with a descriptor and a read of its own), in one run, on real
 // cgroups with a sleeping process each. Needs root.
 //
-//   counting_bench [CONTAINERS...]     default: 50 200 500
+//   counting_bench [--json FILE] [CONTAINERS...]     default: 50 200 500
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -22,6 +23,7 @@
 #include "metrics/perf/limits.h"
 #include "metrics/perf/machine.h"
 #include "metrics/perf/probe.h"
+#include "tests/bench/measurements.h"
 
 namespace pinion::metrics {
 namespace {
@@ -202,7 +204,14 @@ void print_computed(int containers, std::size_t events, const Cost& baseline,
       per_read * static_cast<double>(theirs), per_read * kMs);
 }
 
-int run(const std::vector<int>& counts) {
+void add(bench::Measurements& measured, const std::string& who, int count, const Cost& cost) {
+  measured.add(who + "/" + std::to_string(count),
+               {{"descriptors", static_cast<double>(cost.descriptors)},
+                {"memory_mb", cost.memory_mb},
+                {"period_cpu_ms", cost.cpu_ms}});
+}
+
+int run(const std::vector<int>& counts, const std::string& json) {
   const auto mounts = read_cgroup_mounts("/");
   if (!mounts || geteuid() != 0) {
     std::fprintf(stderr, "counting_bench: needs root and cgroups\n");
@@ -218,6 +227,7 @@ int run(const std::vector<int>& counts) {
                            .cpu = *online.begin(),
                            .hardware = true});
   (void)perf::ensure_descriptors(500'000);
+  bench::Measurements measured;
   std::printf("%d CPUs, %zu events; %d containers have cores of their own; mean of %d periods\n",
               online.count(), probed.set.events(), kRanks, kPeriods);
   for (const int count : counts) {
@@ -230,6 +240,12 @@ int run(const std::vector<int>& counts) {
     std::printf("  ratio %.1f; at one period a second: %.2f %% of a core\n",
                 theirs.cpu_ms / std::max(ours.cpu_ms, 1e-6), ours.cpu_ms / 10);
     print_computed(count, probed.set.events(), theirs, online);
+    add(measured, "every_event", count, theirs);
+    add(measured, "pinion", count, ours);
+  }
+  if (const Status written = measured.write(json); !written) {
+    std::fprintf(stderr, "counting_bench: %s\n", written.error().text.c_str());
+    return 1;
   }
   return 0;
 }
@@ -238,8 +254,11 @@ int run(const std::vector<int>& counts) {
 }  // namespace pinion::metrics
 
 int main(int argc, char** argv) {
-  std::vector<int> counts;
-  for (int i = 1; i < argc; ++i) counts.push_back(std::max(1, std::atoi(argv[i])));
-  if (counts.empty()) counts = {50, 200, 500};
-  return pinion::metrics::run(counts);
+  CLI::App app("What counting costs, beside every event on every CPU for every container");
+  std::vector<int> counts{50, 200, 500};
+  std::string json;
+  app.add_option("containers", counts, "Numbers of containers")->check(CLI::PositiveNumber);
+  app.add_option("--json", json, "Where the measurements go, for tests/bench/gate");
+  CLI11_PARSE(app, argc, argv);
+  return pinion::metrics::run(counts, json);
 }

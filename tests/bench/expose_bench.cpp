@@ -45,5 +45,3 @@ BENCHMARK(pack)->Arg(200)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace pinion::agent
-
-BENCHMARK_MAIN();

@@ -370,5 +370,3 @@ BENCHMARK(fleet_memory)
 
 }  // namespace
 }  // namespace pinion::cluster
-
-BENCHMARK_MAIN();

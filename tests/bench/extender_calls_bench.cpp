@@ -166,22 +166,18 @@ void single(benchmark::State& state, const std::vector<int>& containers,
 void single_8_cpus(benchmark::State& state) {
   single(state, {8});
 }
-BENCHMARK(single_8_cpus)->Arg(5000)->Arg(500)->MinTime(1)->Unit(benchmark::kMicrosecond);
+BENCHMARK(single_8_cpus)->Arg(5000)->Arg(500)->Unit(benchmark::kMicrosecond);
 
 // More than most nodes have free in one NUMA node, and it insists on one.
 void single_32_cpus(benchmark::State& state) {
   single(state, {32}, {{"pinion.dev/strength", "required"}});
 }
-BENCHMARK(single_32_cpus)->Arg(5000)->Arg(500)->MinTime(1)->Unit(benchmark::kMicrosecond);
+BENCHMARK(single_32_cpus)->Arg(5000)->Arg(500)->Unit(benchmark::kMicrosecond);
 
 void single_with_two_containers(benchmark::State& state) {
   single(state, {8, 4});
 }
-BENCHMARK(single_with_two_containers)
-    ->Arg(5000)
-    ->Arg(500)
-    ->MinTime(1)
-    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(single_with_two_containers)->Arg(5000)->Arg(500)->Unit(benchmark::kMicrosecond);
 
 // Most nodes have no NUMA node with room for both.
 void single_with_two_that_stay_in_numa_nodes(benchmark::State& state) {
@@ -190,7 +186,6 @@ void single_with_two_that_stay_in_numa_nodes(benchmark::State& state) {
 BENCHMARK(single_with_two_that_stay_in_numa_nodes)
     ->Arg(5000)
     ->Arg(500)
-    ->MinTime(1)
     ->Unit(benchmark::kMicrosecond);
 
 // One half of the members asks for `large` CPUs, the other for `small`, in 64 groups.
@@ -254,5 +249,3 @@ BENCHMARK(gang_256_uneven)->Apply(gang_cases);
 
 }  // namespace
 }  // namespace pinion::cluster
-
-BENCHMARK_MAIN();

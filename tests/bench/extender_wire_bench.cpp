@@ -1,20 +1,18 @@
 // What a call of filter costs on the wire: reading its body and writing an answer that takes every
 // second node, for 5,000 node names and for 400 node objects of some 9 kB each; beside the same
-// with nlohmann's document, and with Go's encoding/json where wire_go/ was built, in turns.
+// with nlohmann's document. wire_go/ measures the same bodies with Go's encoding/json.
+//
+//   extender_wire_bench [FOLDER]     leaves the bodies there, names.json and objects.json
 #include <benchmark/benchmark.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <filesystem>
+#include <cstdio>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "cluster/extender/wire/answers.h"
 #include "cluster/extender/wire/reader.h"
-#include "tests/bench/extender_wire_table.h"
-#include "tests/support/tree.h"
 
 namespace pinion::cluster::wire {
 namespace {
@@ -141,8 +139,7 @@ void nlohmann_reads_and_answers(benchmark::State& state, const std::string& body
 void add_benchmarks(const std::string& name, const std::string& body) {
   const auto add = [&](const std::string& what, auto call) {
     benchmark::RegisterBenchmark((what + "/" + name).c_str(), call, body)
-        ->Unit(benchmark::kMicrosecond)
-        ->MinTime(0.3);
+        ->Unit(benchmark::kMicrosecond);
   };
   add("pinion_reads", pinion_reads);
   add("nlohmann_reads", nlohmann_reads);
@@ -150,46 +147,24 @@ void add_benchmarks(const std::string& name, const std::string& body) {
   add("nlohmann_reads_and_answers", nlohmann_reads_and_answers);
 }
 
-int run(int rounds, const std::string& go) {
-  const std::map<std::string, std::string> bodies{{"names", names_body()},
-                                                  {"objects", objects_body()}};
-  const test_support::TempDir folder;
-  std::vector<std::string> files;
-  for (const auto& [name, body] : bodies) {
-    std::printf("%s: %zu bytes\n", name.c_str(), body.size());
-    add_benchmarks(name, body);
-    files.push_back(folder.path() / (name + ".json"));
-    std::ofstream(files.back(), std::ios::binary) << body;
-  }
-  if (go.empty()) std::printf("without Go: the target extender-wire-go was not built\n");
-  bench::WireTable table;
-  bench::TableReporter reporter(table);
-  for (int round = 0; round < rounds; ++round) {
-    benchmark::RunSpecifiedBenchmarks(&reporter);
-    if (go.empty()) continue;
-    if (const Status done = bench::measure_go(go, files, table); !done) {
-      std::fprintf(stderr, "%s\n", done.error().text.c_str());
-      return 1;
-    }
-  }
-  std::printf("one call, medians of %d rounds\n", rounds);
-  table.print();
-  return 0;
-}
-
 }  // namespace
 }  // namespace pinion::cluster::wire
 
 int main(int argc, char** argv) {
+  using namespace pinion::cluster::wire;
   benchmark::Initialize(&argc, argv);  // takes its own options off
-  CLI::App app("Reading and answering filter, beside nlohmann-json and Go's encoding/json");
-  int rounds = 5;
-  const auto beside = std::filesystem::path(argv[0]).parent_path() / "extender-wire-go";
-  std::string go = std::filesystem::exists(beside) ? beside.string() : "";
-  app.add_option("--rounds", rounds, "Each is measured so often, in turns")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option("--go", go, "The program of tests/bench/wire_go")->type_name("PROGRAM");
-  CLI11_PARSE(app, argc, argv);
-  return pinion::cluster::wire::run(rounds, go);
+  const std::map<std::string, std::string> bodies{{"names", names_body()},
+                                                  {"objects", objects_body()}};
+  for (const auto& [name, body] : bodies) {
+    add_benchmarks(name, body);
+    if (argc != 2) continue;
+    std::ofstream file(std::string(argv[1]) + "/" + name + ".json", std::ios::binary);
+    file << body << std::flush;
+    if (!file) {
+      std::fprintf(stderr, "extender_wire_bench: cannot write into %s\n", argv[1]);
+      return 1;
+    }
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
 }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "tests/bench/measurements.h"
 #include "tests/lab/agent_process.h"
 #include "tests/lab/containerd_lab.h"
 #include "topology/discover/discover.h"
@@ -34,6 +35,7 @@ struct Options {
   std::vector<std::string> fences{kNone, "leaf", "runtime"};
   std::vector<int> shared{10, 50, 150, 300};
   int rounds = 5;
+  std::string json;
 };
 
 double ms_since(Clock::time_point start) {
@@ -84,7 +86,10 @@ class Bench {
       std::map<std::string, Figures> all;
       for (int round = 0; round < options_.rounds; ++round) {
         for (const std::string& fence : options_.fences) {
-          if (auto done = one(fence, all[fence]); !done) return failure(done.error().within(fence));
+          Figures& figures = all[fence];
+          if (auto done = one(fence, figures); !done) return failure(done.error().within(fence));
+          measured_.add(fence + "/" + std::to_string(count),
+                        {{"create_and_start_ms", figures.create.back() + figures.start.back()}});
         }
       }
       for (const std::string& fence : options_.fences) {
@@ -95,7 +100,7 @@ class Bench {
       }
       (void)std::fflush(stdout);
     }
-    return {};
+    return measured_.write(options_.json);
   }
 
  private:
@@ -199,6 +204,7 @@ class Bench {
   int shared_ = 0;
   int pods_ = 0;
   std::vector<int> pids_;
+  Measurements measured_;
 };
 
 Status run(const Options& options) {
@@ -237,6 +243,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "Ranks for each fence and number")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--json", options.json, "Where the measurements go, for tests/bench/gate");
   CLI11_PARSE(app, argc, argv);
   if (const auto done = pinion::bench::run(options); !done) {
     (void)std::fprintf(stderr, "pinion-fence-bench: %s\n", done.error().text.c_str());

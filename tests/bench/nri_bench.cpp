@@ -1,5 +1,5 @@
-// pinion-nri-bench: plays the runtime to pinion-agent and, in the same run and in turns, to a
-// plugin that does nothing, so that what the machine does besides falls on both; prints a table.
+// pinion-nri-bench: plays the runtime to pinion-agent and, in the same run and in turns, to one or
+// more plugins that do nothing, so that what the machine does besides falls on all; prints a table.
 // Fails only for answers that cannot be right and for programs that do not end cleanly.
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "tests/bench/measurements.h"
 #include "tests/bench/nri_bench_report.h"
 
 namespace pinion::bench {
@@ -19,14 +20,17 @@ constexpr const char* kMachine =
     "synthetic:package:2 group:4 [numa(memory=64GiB)] l3:4 core:4 pu:2";
 // A session that lives shorter makes a plugin that comes back careful.
 constexpr std::chrono::milliseconds kStable{1100};
+constexpr int kBlock = 2 * Player::kKinds;  // lives in a turn: each kind as often as the others
 
 struct Options {
   std::string agent;
-  std::string floor;
+  std::vector<std::string> floors;
   std::string log_level = "info";
-  int lives = 2000;
+  std::vector<int> standing{0, 50, 200, 500};
+  int lives = 40 * kBlock;
   int drops = 10;
   bool quick = false;
+  std::string json;
 };
 
 class Workplace {
@@ -48,7 +52,6 @@ class Workplace {
   std::filesystem::path path_;
 };
 
-// One run: the two plugins, and what the aims are judged by.
 class Bench {
  public:
   explicit Bench(const Options& options) : options_(options) {}
@@ -64,14 +67,19 @@ class Bench {
   Status writes();
   Status finish(Player& player, const std::string& name);
 
+  // Of the players, as the measurements call them.
+  [[nodiscard]] std::string name(std::size_t player) const;
+
   Options options_;
   Workplace place_;
-  std::vector<Player> players_;  // the agent, the floor
-  Tally at_200_;
-  Tally at_500_;
-  double synchronize_ms_ = 0;
-  double back_ms_ = 0;
+  std::vector<Player> players_;  // the agent, the floors
+  Measurements measured_;
 };
+
+std::string Bench::name(std::size_t player) const {
+  if (player == 0) return "agent";
+  return std::filesystem::path(options_.floors[player - 1]).filename();
+}
 
 Result<Player> Bench::player(const std::string& name, const std::vector<std::string>& program,
                              Role role) {
@@ -94,57 +102,66 @@ Result<Player> Bench::agent(const std::string& name, const std::string& log_leve
 }
 
 Status Bench::level(int standing) {
-  constexpr int kBlock = 50;
-  Tally tallies[2];
+  const std::string at = "/" + std::to_string(standing);
+  std::vector<Tally> tallies(players_.size());
   for (Player& player : players_) {
     if (auto grown = player.grow_to(standing); !grown) return grown;
   }
   for (int done = 0; done < options_.lives; done += kBlock) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      const int lives = std::min(kBlock, options_.lives - done);
-      if (auto lived = players_[i].live(lives, tallies[i]); !lived) return lived;
+    for (std::size_t i = 0; i < players_.size(); ++i) {
+      Tally block;
+      if (auto lived = players_[i].live(kBlock, block); !lived) return lived;
+      measured_.add(name(i) + at, {{"create_p50_ms", quantile(block.creates, 0.5)},
+                                   {"stop_p50_ms", quantile(block.stops, 0.5)},
+                                   {"life_cpu_ms", block.cpu_ms / kBlock},
+                                   {"rss_mib", static_cast<double>(block.memory.rss_kib) / 1024}});
+      tallies[i].add(block);
     }
   }
-  print_title(std::to_string(standing) + " standing (" + std::to_string(players_[0].exclusive()) +
-              " exclusive), " + std::to_string(options_.lives) + " lives");
-  print_level(tallies[0], tallies[1]);
-  if (standing == 200) at_200_ = std::move(tallies[0]);
-  if (standing == 500) at_500_ = std::move(tallies[0]);
+  for (std::size_t floor = 1; floor < players_.size(); ++floor) {
+    print_title(std::to_string(standing) + " standing (" + std::to_string(players_[0].exclusive()) +
+                    " exclusive), " + std::to_string(tallies[0].lives) + " lives",
+                name(floor));
+    print_level(tallies[0], tallies[floor]);
+  }
   return {};
 }
 
 Status Bench::drops() {
-  std::vector<double> call_ms[2];
-  std::vector<double> total_ms[2];
+  std::vector<std::vector<double>> call_ms(players_.size());
+  std::vector<std::vector<double>> total_ms(players_.size());
   std::size_t updates = 0;
+  const std::string at = "/" + std::to_string(players_[0].standing());
   for (int i = 0; i < options_.drops; ++i) {
     std::this_thread::sleep_for(kStable);
-    for (std::size_t p = 0; p < 2; ++p) {
+    for (std::size_t p = 0; p < players_.size(); ++p) {
+      const double cpu_before = players_[p].process().cpu_ms();
       const auto done = players_[p].drop();
       if (!done) return failure(done.error().within("drop the connection"));
+      const double cpu_ms = players_[p].process().cpu_ms() - cpu_before;
       call_ms[p].push_back(done->call_ms);
       total_ms[p].push_back(done->total_ms);
+      measured_.add(name(p) + at + "/dropped", {{"cpu_ms", cpu_ms}});
       if (p == 0) updates += static_cast<std::size_t>(done->response.update_size());
     }
   }
-  print_title("connection dropped " + std::to_string(options_.drops) + " times at " +
-              std::to_string(players_[0].standing()));
-  synchronize_ms_ = quantile(call_ms[0], 0.5);
-  back_ms_ = quantile(total_ms[0], 1);
-  print_row("Synchronize p50, ms", synchronize_ms_, quantile(call_ms[1], 0.5), 1);
-  print_row("Synchronize most, ms", quantile(call_ms[0], 1), quantile(call_ms[1], 1), 1);
-  print_row("back after the drop p50, ms", quantile(total_ms[0], 0.5), quantile(total_ms[1], 0.5),
-            1);
-  print_row("back after the drop most, ms", back_ms_, quantile(total_ms[1], 1), 1);
-  print_row("updates in all those answers", static_cast<double>(updates), 0, 0);
-  const auto rss = [this](std::size_t p) {
-    return static_cast<double>(players_[p].process().memory().rss_kib) / 1024;
-  };
-  const auto peak = [this](std::size_t p) {
-    return static_cast<double>(players_[p].process().memory().peak_kib) / 1024;
-  };
-  print_row("RSS after them, MiB", rss(0), rss(1), 1);
-  print_row("RSS at most so far, MiB", peak(0), peak(1), 1);
+  const auto mib = [](std::int64_t kib) { return static_cast<double>(kib) / 1024; };
+  const Memory memory = players_[0].process().memory();
+  for (std::size_t p = 1; p < players_.size(); ++p) {
+    const Memory floor = players_[p].process().memory();
+    print_title("connection dropped " + std::to_string(options_.drops) + " times at " +
+                    std::to_string(players_[0].standing()),
+                name(p));
+    print_row("Synchronize p50, ms", quantile(call_ms[0], 0.5), quantile(call_ms[p], 0.5), 1);
+    print_row("Synchronize most, ms", quantile(call_ms[0], 1), quantile(call_ms[p], 1), 1);
+    print_row("back after the drop p50, ms", quantile(total_ms[0], 0.5), quantile(total_ms[p], 0.5),
+              1);
+    print_row("back after the drop most, ms", quantile(total_ms[0], 1), quantile(total_ms[p], 1),
+              1);
+    print_row("updates in all those answers", static_cast<double>(updates), 0, 0);
+    print_row("RSS after them, MiB", mib(memory.rss_kib), mib(floor.rss_kib), 1);
+    print_row("RSS at most so far, MiB", mib(memory.peak_kib), mib(floor.peak_kib), 1);
+  }
   return {};
 }
 
@@ -182,30 +199,24 @@ Status Bench::run() {
   if (!place_.exists()) return sys_failure("make a temporary directory");
   auto pinion = agent("agent", options_.log_level);
   if (!pinion) return failure(pinion.error());
-  auto floor = player("floor", {options_.floor}, Role::kFloor);
-  if (!floor) return failure(floor.error());
   players_.push_back(std::move(*pinion));
-  players_.push_back(std::move(*floor));
-  std::printf("agent: %s, log level %s\nfloor: %s\nmachine: %s\nsubscribed: %x, %x\n",
-              options_.agent.c_str(), options_.log_level.c_str(), options_.floor.c_str(), kMachine,
-              players_[0].runtime().events(), players_[1].runtime().events());
-  for (const int standing : {0, 50, 200, 500}) {
+  std::printf("agent: %s, log level %s\nmachine: %s\nsubscribed: %x\n", options_.agent.c_str(),
+              options_.log_level.c_str(), kMachine, players_[0].runtime().events());
+  for (const std::string& program : options_.floors) {
+    auto floor = player("floor-" + std::to_string(players_.size()), {program}, Role::kFloor);
+    if (!floor) return failure(floor.error());
+    players_.push_back(std::move(*floor));
+    std::printf("floor: %s, subscribed: %x\n", program.c_str(), players_.back().runtime().events());
+  }
+  for (const int standing : options_.standing) {
     if (auto done = level(standing); !done) return done;
   }
   if (auto done = drops(); !done) return done;
   if (auto done = writes(); !done) return done;
-  if (auto done = finish(players_[0], "agent"); !done) return done;
-  if (auto done = finish(players_[1], "floor"); !done) return done;
-  if (options_.quick) return {};
-  std::printf("\naims\n");
-  print_aim("CreateContainer p50 at 200, ms", quantile(at_200_.creates, 0.5), 0.3);
-  print_aim("StopContainer p50 at 200, ms", quantile(at_200_.stops, 0.5), 0.3);
-  print_aim("  p99 without updates, create, ms", quantile(only(at_200_.creates, false), 0.99), 0.2);
-  print_aim("  p99 without updates, stop, ms", quantile(only(at_200_.stops, false), 0.99), 0.2);
-  print_aim("Synchronize of 500 p50, ms", synchronize_ms_, 20);
-  print_aim("RSS at 500, MiB", static_cast<double>(at_500_.memory.rss_kib) / 1024, 10);
-  print_aim("back after a dropped connection, most, ms", back_ms_, 200);
-  return {};
+  for (std::size_t i = 0; i < players_.size(); ++i) {
+    if (auto done = finish(players_[i], name(i)); !done) return done;
+  }
+  return measured_.write(options_.json);
 }
 
 }  // namespace
@@ -217,22 +228,25 @@ int main(int argc, char** argv) {
   std::error_code error;
   const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   options.agent = here / "pinion-agent";
-  options.floor = here / "pinion-nri-floor-go";
-  if (!std::filesystem::exists(options.floor)) options.floor = here / "pinion-nri-floor";
-  CLI::App app(
-      "Measures pinion-agent's answers to a runtime against those of a do-nothing plugin.");
+  options.floors = {(here / "pinion-nri-floor").string()};
+  CLI::App app("Measures pinion-agent's answers to a runtime against those of do-nothing plugins.");
   app.add_option("--agent", options.agent, "The agent's program")->capture_default_str();
-  app.add_option("--floor", options.floor, "The do-nothing plugin's program")
+  app.add_option("--floor", options.floors, "The programs of do-nothing plugins")
+      ->delimiter(',')
       ->capture_default_str();
   app.add_option("--log-level", options.log_level, "The agent's; its log goes to a file")
       ->capture_default_str();
-  app.add_option("--lives", options.lives, "Pod lives at each number of standing containers")
+  app.add_option("--standing", options.standing, "Numbers of standing containers, growing")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--lives", options.lives, "Pod lives at each of them, rounded up to whole turns")
       ->capture_default_str();
   app.add_option("--drops", options.drops, "Dropped connections")->capture_default_str();
-  app.add_flag("--quick", options.quick, "200 lives, 2 drops: checks the answers, not the times");
+  app.add_flag("--quick", options.quick, "Few lives, 2 drops: checks the answers, not the times");
+  app.add_option("--json", options.json, "Where the measurements go, for tests/bench/gate");
   CLI11_PARSE(app, argc, argv);
   if (options.quick) {
-    options.lives = 200;
+    options.lives = 4 * kBlock;
     options.drops = 2;
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);

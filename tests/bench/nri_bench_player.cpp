@@ -15,7 +15,7 @@ constexpr std::uint32_t kFirstPid = 1'000'000'000;  // beyond the kernel's: no p
 
 // Every third container is exclusive; its CPUs go round from 1 to 8.
 int exclusive_cpus(int kind) {
-  return kind % 3 == 0 ? 1 + kind / 3 % 8 : 0;
+  return kind % 3 == 0 ? 1 + kind % Player::kKinds / 3 : 0;
 }
 
 std::string qos(int kind) {
@@ -24,6 +24,14 @@ std::string qos(int kind) {
 }
 
 }  // namespace
+
+void Tally::add(const Tally& later) {
+  lives += later.lives;
+  creates.insert(creates.end(), later.creates.begin(), later.creates.end());
+  stops.insert(stops.end(), later.stops.begin(), later.stops.end());
+  cpu_ms += later.cpu_ms;
+  memory = later.memory;
+}
 
 Player::Player(BenchRuntime runtime, PluginProcess process, Role role, int cpus)
     : runtime_(std::move(runtime)),

@@ -27,6 +27,9 @@ struct Tally {
   std::vector<Sample> stops;
   double cpu_ms = 0;  // of the plugin
   Memory memory;      // after the last life
+
+  // What came of more of them, later.
+  void add(const Tally& later);
 };
 
 // Whether the plugin pins: then its answers are checked. A floor must answer nothing at all.
@@ -34,6 +37,8 @@ enum class Role { kPins, kFloor };
 
 class Player {
  public:
+  static constexpr int kKinds = 24;  // of containers: by class and by number of CPUs
+
   // `cpus` is how many logical CPUs the plugin takes the machine to have, numbered from 0.
   Player(BenchRuntime runtime, PluginProcess process, Role role, int cpus);
 

@@ -69,8 +69,9 @@ std::vector<Sample> only(const std::vector<Sample>& samples, bool with_updates) 
   return some;
 }
 
-void print_title(const std::string& text) {
-  std::printf("\n%-44s %10s %10s %8s\n", text.c_str(), "pinion", "floor", "ratio");
+void print_title(const std::string& text, const std::string& floor) {
+  std::printf("\nbeside %s\n%-44s %10s %10s %8s\n", floor.c_str(), text.c_str(), "pinion", "floor",
+              "ratio");
 }
 
 void print_row(const std::string& name, double pinion, double floor, int digits) {
@@ -89,11 +90,6 @@ void print_level(const Tally& pinion, const Tally& floor) {
   const auto mib = [](std::int64_t kib) { return static_cast<double>(kib) / 1024; };
   print_row("RSS, MiB", mib(pinion.memory.rss_kib), mib(floor.memory.rss_kib), 1);
   print_row("RSS at most so far, MiB", mib(pinion.memory.peak_kib), mib(floor.memory.peak_kib), 1);
-}
-
-void print_aim(const std::string& name, double value, double bound) {
-  std::printf("%-44s %10.3f < %8.3f %8s\n", name.c_str(), value, bound,
-              value < bound ? "holds" : "MISSED");
 }
 
 }  // namespace pinion::bench

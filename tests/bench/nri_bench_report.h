@@ -1,4 +1,4 @@
-// The figures of pinion-nri-bench as a table: plugin, floor, ratio.
+// The figures of pinion-nri-bench as tables: plugin, floor, ratio.
 #pragma once
 
 #include <string>
@@ -14,10 +14,9 @@ double quantile(std::vector<double> values, double q);
 // Those whose answer holds updates, or those whose answer holds none.
 std::vector<Sample> only(const std::vector<Sample>& samples, bool with_updates);
 
-void print_title(const std::string& text);
+// `floor` is the baseline's name.
+void print_title(const std::string& text, const std::string& floor);
 void print_row(const std::string& name, double pinion, double floor, int digits = 3);
 void print_level(const Tally& pinion, const Tally& floor);
-// One aim: its figure, its bound, whether it holds.
-void print_aim(const std::string& name, double value, double bound);
 
 }  // namespace pinion::bench

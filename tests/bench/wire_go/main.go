@@ -1,14 +1,13 @@
 // What a Go extender spends on a call of filter, whatever it decides: encoding/json and the types of
-// k8s.io/kube-scheduler, as every extender in Go has them. For each file with a body it prints two
-// lines: NAME WORK ELAPSED CPU ALLOCATIONS, each for one call, times in ns. WORK is "reads" and
-// "reads_and_answers"; CPU is that of all threads, so with the garbage that is collected meanwhile.
+// k8s.io/kube-scheduler, as every extender in Go has them. Each argument is a file with a body; -out is
+// written in Google Benchmark's form, with go_reads/NAME and go_reads_and_answers/NAME for each file. Their
+// CPU time is that of all threads, so with the garbage that is collected meanwhile.
 package main
 
 import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"log"
 	"os"
@@ -72,10 +71,18 @@ func cpuTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-func measure(name, work string, call func() error) {
+// run is one measurement, of one call.
+type run struct {
+	Name     string `json:"name"`
+	RunType  string `json:"run_type"`
+	CPUTime  int64  `json:"cpu_time"`
+	RealTime int64  `json:"real_time"`
+	TimeUnit string `json:"time_unit"`
+}
+
+func measure(name string, call func() error) run {
 	var used time.Duration // of the last run, which is the one that counts
 	result := testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
 		before := cpuTime()
 		for i := 0; i < b.N; i++ {
 			if err := call(); err != nil {
@@ -84,14 +91,16 @@ func measure(name, work string, call func() error) {
 		}
 		used = cpuTime() - before
 	})
-	fmt.Println(name, work, result.NsPerOp(), used.Nanoseconds()/int64(result.N), result.AllocsPerOp())
+	return run{name, "iteration", used.Nanoseconds() / int64(result.N), result.NsPerOp(), "ns"}
 }
 
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("wire-go: ")
 	testing.Init()
+	out := flag.String("out", "/dev/stdout", "where the measurements go")
 	flag.Parse() // -test.benchtime: how long each is measured
+	runs := []run{}
 	for _, path := range flag.Args() {
 		body, err := os.ReadFile(path)
 		if err != nil {
@@ -101,7 +110,15 @@ func main() {
 		if args, err := read(body); err != nil || (args.NodeNames == nil && args.Nodes == nil) {
 			log.Fatalf("%s: no body of filter: %v", path, err)
 		}
-		measure(name, "reads", func() error { _, err := read(body); return err })
-		measure(name, "reads_and_answers", func() error { return answer(body, io.Discard) })
+		runs = append(runs,
+			measure("go_reads/"+name, func() error { _, err := read(body); return err }),
+			measure("go_reads_and_answers/"+name, func() error { return answer(body, io.Discard) }))
+	}
+	written, err := json.Marshal(map[string][]run{"benchmarks": runs})
+	if err == nil {
+		err = os.WriteFile(*out, written, 0o644)
+	}
+	if err != nil {
+		log.Fatal(err)
 	}
 }
