@@ -13,7 +13,7 @@ run_ctest() {
   log=$(mktemp)
   echo "ctest: $preset ($*)"
   # What passed is not shown, what fails is shown at once.
-  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error "$@" 2>&1 | tee "$log" |
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --timeout 900 "$@" 2>&1 | tee "$log" |
     { grep --line-buffered -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test .* Passed )' || true; } || failed=$?
   if [ $failed -ne 0 ]; then
     rm -f "$log"
