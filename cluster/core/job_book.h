@@ -68,6 +68,7 @@ struct Job {
   std::int64_t touched_ms = 0;  // somebody has asked for it or changed it
   std::string why;              // it waits: why; empty: it has what it wants
   bool refused = false;         // for lack of room, since it last changed
+  std::int64_t again_ms = 0;    // when it is to be tried again
   // Its members that are to be placed next, by what they ask for.
   struct Shape {
     topology::Request like;

@@ -142,6 +142,7 @@ void Scheduler::requeue(Job& job) {
   const auto members = job.complete() ? next_members(job) : std::vector<Member*>();
   hopeless_.erase(job.id);
   job.refused = false;
+  job.again_ms = 0;
   job.shapes = shapes_of(members);
   if (!members.empty()) {
     int cpus = 0;
@@ -237,6 +238,7 @@ PlaceAnswer Scheduler::place_all(Job& job, std::vector<Member*> members,
   ++counters_.refused;
   job.why = refusal->text;
   job.refused = true;
+  job.again_ms = now_ms + settings_.retry_ms;
   const bool never = refusal->reason == GangReason::kNever;
   if (!never) {
     keep_head_room(job, gang_of(job, members), among);
@@ -250,19 +252,32 @@ PlaceAnswer Scheduler::place_all(Job& job, std::vector<Member*> members,
 // Whether a glance tells that there is no room: of its members that start together, or of a job
 // that has started for any of them.
 const Job::Shape* Scheduler::hindered(const Job& job, std::int64_t now_ms) const {
-  std::int64_t held = 0;  // CPUs that the fleet does not count
-  if (may_take_head_room(job, now_ms)) {
-    for (const auto& [node, cpus] : head_->cpus) held += cpus.count();
-  }
+  const bool takes_held = may_take_head_room(job, now_ms);
   const auto hinders = [&](const Job::Shape& shape) {
     const int members = job.started ? 1 : shape.members;
-    return members > fleet_.room_at_most(shape.like) &&
-           members > fleet_.room_at_most(shape.like) + held;
+    const std::int64_t room = fleet_.room_at_most(shape.like);
+    return members > room && (!takes_held || members > room + held_room_at_most(shape.like));
   };
   const auto& shapes = job.shapes;
   const auto found = std::find_if(shapes.begin(), shapes.end(), hinders);
   if (found == shapes.end()) return nullptr;
   return !job.started || std::all_of(shapes.begin(), shapes.end(), hinders) ? &*found : nullptr;
+}
+
+// No less than the containers like this one for which there would be room beside the others if
+// nothing were held for the head: a domain of which a part is held has room for one more at most
+// than for those that the held part alone would take.
+std::int64_t Scheduler::held_room_at_most(const topology::Request& request) const {
+  std::int64_t room = 0;
+  for (const auto& [index, cpus] : head_->cpus) {
+    const FleetNode& node = fleet_.node(index);
+    const topology::Claim* held = node.ledger.find(kHeadClaim);
+    const int count = held == nullptr ? 0 : held->cpus.count();
+    if (count == 0 || node.holes.free + count < request.cpus) continue;
+    const auto domains = static_cast<int>(node.holes.of(request.align).size());
+    room += count / request.cpus + std::min(domains, count);
+  }
+  return room;
 }
 
 // Whether some node would take it with nothing running.
@@ -426,10 +441,13 @@ void Scheduler::run(std::int64_t now_ms) {
   for (const JobId& id : jobs) {
     // A reservation that was withdrawn for another is not tried before the next time.
     if (!queue_.contains(id)) continue;
-    if (is_refused_again(*book_.find(id), now_ms)) {
+    const Job& job = *book_.find(id);
+    if (is_refused_again(job, now_ms)) {
       ++counters_.refused;
-    } else {
+    } else if (now_ms >= job.again_ms || id == jobs.front()) {
       place(id, nullptr, now_ms);
+    } else {
+      changed_ = true;  // it has its turn later
     }
   }
 }

@@ -30,6 +30,7 @@ struct SchedulerSettings {
   bool backfill = true;  // false: nobody is placed before a job that is before it in the queue
   int depth = 100;       // jobs that one run() tries
   int plan_steps = PlanLimits().steps;
+  std::int64_t retry_ms = 1000;       // run() tries a refused job again, but for the first one
   std::int64_t keep_ms = 60'000;      // CPUs are reserved while nobody asks for the job
   std::int64_t confirm_ms = 300'000;  // from a start until the node's agent reports the container
 };
@@ -133,6 +134,7 @@ class Scheduler {
                                           const std::vector<NodeIndex>* among, std::int64_t now_ms);
   std::optional<GangRefusal> attempt_one(Job& job, Member& member,
                                          const std::vector<NodeIndex>* among, std::int64_t now_ms);
+  [[nodiscard]] std::int64_t held_room_at_most(const topology::Request& request) const;
   [[nodiscard]] bool fits_when_idle(const topology::Request& request) const;
   [[nodiscard]] const Job::Shape* hindered(const Job& job, std::int64_t now_ms) const;
   [[nodiscard]] bool is_refused_again(const Job& job, std::int64_t now_ms) const;

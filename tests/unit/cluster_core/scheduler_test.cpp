@@ -54,6 +54,7 @@ class SchedulerTest : public testing::Test {
   }
   // One pass over the queue; "RESERVED ..." and "withdrawn: ..." in order.
   std::vector<std::string> run() {
+    now_ += 1000;  // whoever was refused is tried again
     core_.run(now_);
     return news();
   }
