@@ -199,7 +199,7 @@ PlaceAnswer Scheduler::place(const JobId& id, const std::vector<NodeIndex>* amon
   return answer;
 }
 
-PlaceAnswer Scheduler::place_all(Job& job, std::vector<Member*> members,
+PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
                                  const std::vector<NodeIndex>* among, std::int64_t now_ms) {
   auto refusal = attempt(job, members, among, now_ms);
   if (refusal && refusal->reason != GangReason::kNever) {

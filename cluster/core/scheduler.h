@@ -126,8 +126,8 @@ class Scheduler {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
-  PlaceAnswer place_all(Job& job, std::vector<Member*> members, const std::vector<NodeIndex>* among,
-                        std::int64_t now_ms);
+  PlaceAnswer place_all(Job& job, const std::vector<Member*>& members,
+                        const std::vector<NodeIndex>* among, std::int64_t now_ms);
   std::optional<GangRefusal> attempt(Job& job, const std::vector<Member*>& members,
                                      const std::vector<NodeIndex>* among, std::int64_t now_ms);
   std::optional<GangRefusal> attempt_here(Job& job, const std::vector<Member*>& members,
