@@ -1,12 +1,12 @@
 #include "agent/config.h"
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include "agent/config_file.h"
 #include "agent/version.h"
+#include "base/whole_file.h"
 
 namespace pinion::agent {
 namespace {
@@ -26,6 +26,15 @@ constexpr Flag kFlags[] = {
      "live | xml:FILE | synthetic:STRING | root:DIR [the machine at --host-root]"},
     {"--host-root", "hostRoot", "Directory that holds the host's /sys and /proc [/]"},
     {"--reserved-cpus", "reservedSystemCPUs", "CPUs never given away, e.g. 0-1,64 [none]"},
+    {"--reserved-memory", "reservedMemory",
+     "Never promised to bound containers, as 0:memory=1Gi;1:memory=1Gi [1/32 of each node, 100 MiB "
+     "to 1 GiB]"},
+    {"--exclusive-pods", "exclusivePods",
+     "Guaranteed pods that get CPUs of their own: guaranteed (all) | annotated [guaranteed]"},
+    {"--exclusive-namespaces", "exclusiveNamespaces",
+     "Namespaces of pods that get CPUs of their own, with commas [all]"},
+    {"--allowed-wishes", "allowedWishes",
+     "What annotations may ask: some of one-per-core,isolated,near-device [near-device]"},
     {"--fence", "fence",
      "How others are kept off: auto | partition | tree | leaf | runtime [auto]"},
     {"--partition", "partition",
@@ -62,11 +71,9 @@ constexpr const char* kAbout =
     "Flags win over the file given with --config; docs/configuration.md explains every setting.";
 
 Status load_file(const std::string& path, Config& config) {
-  std::ifstream file(path);
-  if (!file) return sys_failure("open configuration " + path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  auto done = apply_yaml(text.str(), config);
+  const auto text = read_file(path, 1);  // an error for a directory, too
+  if (!text) return failure(text.error().within("configuration"));
+  auto done = apply_yaml(*text, config);
   if (!done) return failure(done.error().within(path));
   return done;
 }
@@ -78,12 +85,30 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-std::string words_of(const std::set<noise::Kind>& kinds) {
+template <class T, std::size_t N>
+std::string words_of(const std::set<T>& values, const std::array<topology::Word<T>, N>& table) {
   std::string words;
-  for (const noise::Kind kind : kinds) {
-    words.append(words.empty() ? "" : ",").append(word_of(kind, noise::kKindWords));
+  for (const T value : values) {
+    words.append(words.empty() ? "" : ",").append(word_of(value, table));
   }
   return words;
+}
+
+std::string joined(const std::set<std::string>& words) {
+  std::string list;
+  for (const std::string& word : words) list.append(list.empty() ? "" : ",").append(word);
+  return list;
+}
+
+// As the kubelet's configuration file has it.
+std::string yaml_of(const topology::ReservedMemory& reserved) {
+  if (reserved.empty()) return "reservedMemory: []\n";
+  std::string yaml = "reservedMemory:\n";
+  for (const auto& [node, bytes] : reserved) {
+    yaml += "  - numaNode: " + std::to_string(node) + "\n    limits:\n      memory: \"" +
+            std::to_string(bytes) + "\"\n";
+  }
+  return yaml;
 }
 
 }  // namespace
@@ -157,9 +182,13 @@ std::string to_yaml(const Config& config) {
       << "\n  align-by-socket: " << yes_no(config.defaults.align == topology::Align::kSocket)
       << "\n  prefer-align-cpus-by-uncorecache: "
       << yes_no(config.defaults.align == topology::Align::kL3)
+      << "\nexclusivePods: " << word_of(config.defaults.pods, engine::kExclusivePodsWords)
+      << "\nexclusiveNamespaces: " << quoted(joined(config.defaults.namespaces))
+      << "\nallowedWishes: "
+      << quoted(words_of(config.defaults.privileges, engine::kPrivilegeWords))
       << "\nfence: " << word_of(config.fence, kFenceWords)
       << "\npartition: " << word_of(config.partition, kPartitionWords)
-      << "\nkernelNoise: " << quoted(words_of(config.kernel_noise))
+      << "\nkernelNoise: " << quoted(words_of(config.kernel_noise, noise::kKindWords))
       << "\nstateDir: " << quoted(config.state_dir)
       << "\nkubeletDir: " << quoted(config.kubelet_dir)
       << "\nauditInterval: " << config.audit_interval.count() << "ms\n";
@@ -170,6 +199,7 @@ std::string to_yaml(const Config& config) {
       << "\ncounters: " << word_of(config.counters, kCountersWords)
       << "\nsharedCounters: " << word_of(config.shared_counters, kSharedCountersWords)
       << "\ncountersInterval: " << config.counters_interval.count() << "ms\n";
+  if (config.reserved_memory) out << yaml_of(*config.reserved_memory);
   if (!config.ready_file.empty()) out << "readyFile: " << quoted(config.ready_file) << "\n";
   out << "logLevel: " << config.log_level
       << "\nlogFormat: " << word_of(config.log_format, kLogFormatWords) << "\n";

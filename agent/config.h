@@ -10,6 +10,7 @@
 #include "agent/log.h"
 #include "agent/noise/knob.h"
 #include "topology/discover/discover.h"
+#include "topology/reserved_memory.h"
 #include "topology/words.h"
 
 namespace pinion::agent {
@@ -53,6 +54,7 @@ struct Config {
   topology::CpuSet reserved;            // reservedSystemCPUs
   bool strict_reservation = false;      // strict-cpu-reservation
   engine::Defaults defaults;
+  std::optional<topology::ReservedMemory> reserved_memory;  // unset: usual_reserved_memory()
   FenceChoice fence = FenceChoice::kAuto;
   engine::PartitionKinds partition = engine::PartitionKinds::kRoot;
   std::set<noise::Kind> kernel_noise;                // kept off exclusive CPUs

@@ -7,6 +7,9 @@
 #include <map>
 #include <set>
 
+#include "agent/api/listen.h"
+#include "base/net/listen_address.h"
+#include "base/quantity.h"
 #include "base/settings/settings.h"
 #include "nri-plugin/session.h"
 
@@ -79,18 +82,107 @@ Setter duration_into(std::chrono::milliseconds Config::*member, std::chrono::mil
   };
 }
 
-// "irq, workqueue"; empty: none.
-Status set_kernel_noise(const std::string& value, Config& config) {
-  std::set<noise::Kind> kinds;
-  for (std::string_view rest = value; !rest.empty();) {
-    auto word = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
-    const auto kind = topology::value_of(word, noise::kKindWords);
-    if (!kind) return unknown_value(std::string(word), topology::list_of(noise::kKindWords));
-    kinds.insert(*kind);
+// The parts of a list, without blanks before them.
+std::vector<std::string> parts_of(std::string_view list, char separator) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    auto part = list.substr(0, list.find(separator));
+    list.remove_prefix(std::min(part.size() + 1, list.size()));
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    parts.emplace_back(part);
   }
-  config.kernel_noise = std::move(kinds);
+  return parts;
+}
+
+// "irq, workqueue"; empty: none.
+template <class T, std::size_t N>
+Result<std::set<T>> set_of(const std::string& value,
+                           const std::array<topology::Word<T>, N>& words) {
+  std::set<T> values;
+  for (const std::string& word : parts_of(value, ',')) {
+    const auto known = topology::value_of(word, words);
+    if (!known) return failure(unknown_value(word, topology::list_of(words)).error());
+    values.insert(*known);
+  }
+  return values;
+}
+
+Status set_kernel_noise(const std::string& value, Config& config) {
+  auto kinds = set_of(value, noise::kKindWords);
+  if (!kinds) return failure(kinds.error());
+  config.kernel_noise = std::move(*kinds);
+  return {};
+}
+
+Status set_allowed_wishes(const std::string& value, Config& config) {
+  auto privileges = set_of(value, engine::kPrivilegeWords);
+  if (!privileges) return failure(privileges.error());
+  config.defaults.privileges = std::move(*privileges);
+  return {};
+}
+
+Status set_exclusive_pods(const std::string& value, Config& config) {
+  const auto pods = topology::value_of(value, engine::kExclusivePodsWords);
+  if (!pods) return unknown_value(value, topology::list_of(engine::kExclusivePodsWords));
+  config.defaults.pods = *pods;
+  return {};
+}
+
+Status set_exclusive_namespaces(const std::string& value, Config& config) {
+  std::set<std::string> namespaces;
+  for (std::string& name : parts_of(value, ',')) {
+    constexpr auto known = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    if (name.empty() || name.size() > 63 || name.find_first_not_of(known) != std::string::npos) {
+      return failure(Errc::kInvalid, "'" + name.substr(0, 64) + "' is no name of a namespace");
+    }
+    namespaces.insert(std::move(name));
+  }
+  config.defaults.namespaces = std::move(namespaces);
+  return {};
+}
+
+// One resource of a node; hugepages, which the kubelet reserves here too, are not promised.
+Status reserve(topology::NodeId node, const std::string& resource, const std::string& amount,
+               topology::ReservedMemory& reserved) {
+  if (resource != "memory" && !resource.starts_with("hugepages-")) {
+    return failure(Errc::kInvalid, "unknown resource '" + resource.substr(0, 64) +
+                                       "', use memory (hugepages-SIZE is passed over)");
+  }
+  const auto bytes = byte_quantity(amount);
+  if (!bytes) return failure(bytes.error().within(resource));
+  if (resource == "memory" && !reserved.emplace(node, *bytes).second) {
+    return failure(Errc::kInvalid, "NUMA node " + std::to_string(node) + " is stated twice");
+  }
+  return {};
+}
+
+Result<topology::NodeId> node_number(const std::string& text) {
+  const auto node = topology::NodeSet::parse(text);
+  if (!node || node->count() != 1) {
+    return failure(Errc::kInvalid, "'" + text.substr(0, 64) + "' is no number of a NUMA node");
+  }
+  return node->first();
+}
+
+// As the kubelet's --reserved-memory: "0:memory=1Gi;1:memory=2Gi,hugepages-2Mi=1Gi".
+Status set_reserved_memory(const std::string& value, Config& config) {
+  topology::ReservedMemory reserved;
+  for (const std::string& part : parts_of(value, ';')) {
+    const auto colon = part.find(':');
+    const auto node = node_number(part.substr(0, colon));
+    if (!node) return failure(node.error());
+    if (colon == std::string::npos) {
+      return failure(Errc::kInvalid,
+                     "expected NODE:memory=AMOUNT, not '" + part.substr(0, 64) + "'");
+    }
+    for (const std::string& limit : parts_of(std::string_view(part).substr(colon + 1), ',')) {
+      const auto equals = limit.find('=');
+      const std::string amount = equals == std::string::npos ? "" : limit.substr(equals + 1);
+      if (Status done = reserve(*node, limit.substr(0, equals), amount, reserved); !done)
+        return done;
+    }
+  }
+  config.reserved_memory = std::move(reserved);
   return {};
 }
 
@@ -99,6 +191,26 @@ Status set_log_level(const std::string& value, Config& config) {
     return unknown_value(value, "trace, debug, info, warn, error");
   }
   config.log_level = value;
+  return {};
+}
+
+Status set_metrics_listen(const std::string& value, Config& config) {
+  if (!value.empty()) {
+    if (const auto address = net::parse_listen_address(value); !address) {
+      return failure(address.error());
+    }
+  }
+  config.metrics_listen = value;
+  return {};
+}
+
+Status set_api_listen(const std::string& value, Config& config) {
+  if (!value.empty() && value != "off") {
+    if (const auto endpoint = api::Endpoint::parse(value); !endpoint) {
+      return failure(endpoint.error());
+    }
+  }
+  config.api_listen = value;
   return {};
 }
 
@@ -132,7 +244,7 @@ Status set_policy_option(const std::string& name, const std::string& value, Conf
   const auto on = parse_bool(value);
   if (!on) return failure(on.error());
   if (name == "full-pcpus-only") {
-    config.defaults.smt = *on ? Smt::kFullCore : Smt::kPack;
+    config.defaults.smt = *on ? Smt::kFullCore : Smt::kPreferFull;
   } else if (name == "strict-cpu-reservation") {
     config.strict_reservation = *on;
   } else if (name == "align-by-socket") {
@@ -160,6 +272,10 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"hostRoot", text_into(&Config::host_root)},
       {"topology", set_topology},
       {"reservedSystemCPUs", set_reserved},
+      {"reservedMemory", set_reserved_memory},
+      {"exclusivePods", set_exclusive_pods},
+      {"exclusiveNamespaces", set_exclusive_namespaces},
+      {"allowedWishes", set_allowed_wishes},
       {"cpuManagerPolicy", set_policy},
       {"topologyManagerPolicy", set_topology_manager},
       {"fence", word_into(&Config::fence, kFenceWords)},
@@ -171,9 +287,9 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"readyFile", text_into(&Config::ready_file)},
       {"logLevel", set_log_level},
       {"logFormat", word_into(&Config::log_format, kLogFormatWords)},
-      {"metricsListen", text_into(&Config::metrics_listen)},
+      {"metricsListen", set_metrics_listen},
       {"pageAnywhere", set_page_anywhere},
-      {"apiListen", text_into(&Config::api_listen)},
+      {"apiListen", set_api_listen},
       {"apiCert", text_into(&Config::api_cert)},
       {"apiKey", text_into(&Config::api_key)},
       {"apiClientCA", text_into(&Config::api_client_ca)},
@@ -207,11 +323,42 @@ Status apply_options(const YAML::Node& node, Config& config) {
 }
 
 constexpr std::string_view kOptions = "cpuManagerPolicyOptions";
+constexpr std::string_view kReservedMemory = "reservedMemory";
+
+// As the kubelet's file: a list of {numaNode: N, limits: {memory: AMOUNT}}.
+Status apply_reserved_memory(const YAML::Node& list, Config& config) {
+  topology::ReservedMemory reserved;
+  for (const YAML::Node& entry : list) {
+    if (!entry.IsMap() || entry.size() != 2 || !entry["numaNode"] || !entry["limits"] ||
+        !entry["limits"].IsMap()) {
+      return failure(Errc::kInvalid,
+                     at_line(entry) + ": expected {numaNode: N, limits: {memory: AMOUNT}}");
+    }
+    const auto number = scalar(entry["numaNode"]);
+    if (!number) return failure(number.error().within("numaNode"));
+    const auto node = node_number(*number);
+    if (!node) return failure(node.error().within("numaNode"));
+    for (const auto& limit : entry["limits"]) {
+      const auto amount = scalar(limit.second);
+      if (!amount) return failure(amount.error().within("limits"));
+      if (Status done = reserve(*node, limit.first.Scalar(), *amount, reserved); !done) {
+        return failure(done.error().within(at_line(limit.first)));
+      }
+    }
+  }
+  config.reserved_memory = std::move(reserved);
+  return {};
+}
 
 Status apply_entry(const std::string& key, const YAML::Node& value, Config& config) {
   if (key == kOptions) {
     if (auto done = apply_options(value, config); !done) return failure(done.error().within(key));
     return {};
+  }
+  if (key == kReservedMemory && value.IsSequence()) {
+    auto done = apply_reserved_memory(value, config);
+    if (!done) return failure(done.error().within(key));
+    return done;
   }
   const auto text = scalar(value);
   if (!text) return failure(text.error().within(key));
@@ -258,7 +405,13 @@ Status apply_setting(std::string_view key, const std::string& value, Config& con
 
 Status apply_yaml(const std::string& text, Config& config) {
   try {
-    return apply_document(YAML::Load(text), config);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.empty()) return {};
+    if (documents.size() > 1) {
+      return failure(Errc::kInvalid,
+                     at_line(documents[1]) + ": a second document, of which nothing would be read");
+    }
+    return apply_document(documents.front(), config);
   } catch (const YAML::Exception& error) {
     return failure(Errc::kInvalid,
                    "line " + std::to_string(error.mark.line + 1) + ": " + error.msg);

@@ -1,25 +1,44 @@
 #include "agent/log.h"
 
+#include <poll.h>
 #include <spdlog/async.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 namespace pinion::agent {
 namespace {
 
 constexpr std::size_t kQueuedLines = 1024;
+constexpr std::size_t kMostShown = 4096;  // bytes of a text or value
+constexpr std::string_view kCut = "... (cut)";
+constexpr std::chrono::milliseconds kLastWords{500};
 
 // JSON's rules of escaping; bytes that are not UTF-8 are replaced.
 std::string quoted(const std::string& text) {
+  if (text.size() > kMostShown) {
+    return quoted(text.substr(0, kMostShown - kCut.size()) + std::string(kCut));
+  }
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+bool is_one_line(const std::string& text) {
+  return text.size() <= kMostShown && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return c >= ' ' && c < 0x7f;
+         });
 }
 
 bool is_plain(const std::string& value) {
   const auto plain = [](unsigned char c) { return c > ' ' && c < 0x7f && c != '"' && c != '\\'; };
-  return !value.empty() && std::all_of(value.begin(), value.end(), plain);
+  return !value.empty() && value.size() <= kMostShown &&
+         std::all_of(value.begin(), value.end(), plain);
 }
 
 spdlog::level::level_enum level_of(engine::Note::Level level) {
@@ -38,8 +57,49 @@ spdlog::level::level_enum level_of(engine::Note::Level level) {
 
 }  // namespace
 
+// Writes only what fits without waiting, so that it can give up at the end.
+class StandardError : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  // From now on what is not read within this time is lost.
+  void give_up_after(std::chrono::milliseconds time) {
+    deadline_ = (Clock::now() + time).time_since_epoch();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    std::string_view rest(line.data(), line.size());
+    while (!rest.empty() && may_write()) {
+      // A pipe that is ready takes so much at once.
+      const ssize_t n =
+          ::write(STDERR_FILENO, rest.data(), std::min<std::size_t>(rest.size(), PIPE_BUF));
+      if (n < 0 && errno != EINTR && errno != EAGAIN) return;
+      if (n > 0) rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+  void flush_() override {}
+
+  // Waits until it can be written; false: given up.
+  bool may_write() const {
+    constexpr int look_again_ms = 100;
+    while (true) {
+      pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+      const int n = ::poll(&ready, 1, look_again_ms);
+      if (n > 0) return true;
+      if (n < 0 && errno != EINTR) return false;
+      const Clock::duration deadline = deadline_;
+      if (deadline.count() != 0 && Clock::now().time_since_epoch() >= deadline) return false;
+    }
+  }
+
+  std::atomic<Clock::duration> deadline_{Clock::duration(0)};  // 0: none
+};
+
 std::string text_line(const engine::Note& note) {
-  std::string line = note.text;
+  std::string line = is_one_line(note.text) ? note.text : quoted(note.text);
   for (const auto& [key, value] : note.fields) {
     line += ' ' + key + '=' + (is_plain(value) ? value : quoted(value));
   }
@@ -54,7 +114,9 @@ std::string json_members(const engine::Note& note) {
 
 Log::Log(const std::string& level, LogFormat format) : format_(format) {
   spdlog::init_thread_pool(kQueuedLines, 1);
-  auto logger = spdlog::create_async_nb<spdlog::sinks::stderr_sink_mt>("pinion");
+  sink_ = std::make_shared<StandardError>();
+  auto logger = std::make_shared<spdlog::async_logger>(
+      "pinion", sink_, spdlog::thread_pool(), spdlog::async_overflow_policy::overrun_oldest);
   spdlog::set_default_logger(logger);
   logger->set_level(spdlog::level::from_str(level));
   logger->flush_on(spdlog::level::info);
@@ -64,10 +126,26 @@ Log::Log(const std::string& level, LogFormat format) : format_(format) {
 }
 
 Log::~Log() {
+  tell_dropped();
+  sink_->give_up_after(kLastWords);
   spdlog::shutdown();
 }
 
+void Log::tell_dropped() {
+  const std::size_t dropped = spdlog::thread_pool()->overrun_counter();
+  const std::size_t said = dropped_.exchange(dropped);
+  if (dropped <= said) return;
+  put({.level = engine::Note::Level::kWarn,
+       .text = "lines of the log were dropped: nobody reads them fast enough",
+       .fields = {{"dropped", std::to_string(dropped - said)}}});
+}
+
 void Log::write(const engine::Note& note) {
+  tell_dropped();
+  put(note);
+}
+
+void Log::put(const engine::Note& note) {
   const auto level = level_of(note.level);
   if (!spdlog::should_log(level)) return;
   spdlog::log(level, "{}", format_ == LogFormat::kJson ? json_members(note) : text_line(note));

@@ -1,8 +1,11 @@
 // The log of a daemon: one line per decision, as text or JSON, to standard error. Written by a
-// thread of its own from a bounded queue: a blocked reader costs old lines, never an answer.
+// thread of its own from a bounded queue: a blocked reader costs old lines, never an answer, and
+// holds up the end by half a second at most. How many lines it cost is said in their place.
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,11 +22,13 @@ inline constexpr std::array kLogFormatWords{topology::Word<LogFormat>{"text", Lo
 inline constexpr std::array<std::string_view, 5> kLogLevels{"trace", "debug", "info", "warn",
                                                             "error"};
 
+class StandardError;
+
 class Log {
  public:
   // `level`: one of kLogLevels. There is one at a time.
   Log(const std::string& level, LogFormat format);
-  ~Log();  // writes what is queued
+  ~Log();  // writes what is queued, as far as it is read within half a second
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
@@ -33,11 +38,16 @@ class Log {
   void error(std::string text, std::vector<std::pair<std::string, std::string>> fields = {});
 
  private:
+  void put(const engine::Note& note);
+  void tell_dropped();
+
   LogFormat format_;
+  std::shared_ptr<StandardError> sink_;
+  std::atomic<std::size_t> dropped_{0};  // lines, as said last
 };
 
 // `text key=value key="value with blanks"`; control characters are escaped, so that a pod's name or
-// annotation cannot forge a line.
+// annotation cannot forge a line, and of a text or value of more than 4 KiB the rest is left out.
 [[nodiscard]] std::string text_line(const engine::Note& note);
 // The members of a JSON object, without the braces: "msg":"text","key":"value".
 [[nodiscard]] std::string json_members(const engine::Note& note);

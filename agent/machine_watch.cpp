@@ -9,15 +9,20 @@ constexpr std::chrono::seconds kPause{1};
 
 }  // namespace
 
-std::optional<MachineWatch> MachineWatch::of(const topology::Source& source) {
+std::optional<MachineWatch> MachineWatch::of(const topology::Source& source,
+                                             topology::ReservedMemory reserved) {
   const bool running =
       source.kind == topology::Source::Kind::kLive || source.kind == topology::Source::Kind::kRoot;
   if (!running) return std::nullopt;
-  return MachineWatch(source, source.value + "/sys/devices/system/cpu/online");
+  return MachineWatch(source, source.value + "/sys/devices/system/cpu/online", std::move(reserved));
 }
 
-MachineWatch::MachineWatch(topology::Source source, std::string online_file)
-    : source_(std::move(source)), online_file_(std::move(online_file)), seen_(read_list()) {}
+MachineWatch::MachineWatch(topology::Source source, std::string online_file,
+                           topology::ReservedMemory reserved)
+    : source_(std::move(source)),
+      online_file_(std::move(online_file)),
+      reserved_(std::move(reserved)),
+      seen_(read_list()) {}
 
 std::string MachineWatch::read_list() const {
   std::ifstream file(online_file_);
@@ -32,8 +37,9 @@ std::optional<Result<topology::Topology>> MachineWatch::look(TimePoint now) {
   std::string list = read_list();
   if (list == seen_ || list.empty()) return std::nullopt;
   auto machine = topology::discover(source_);
-  if (machine) seen_ = std::move(list);
-  return machine;
+  if (!machine) return machine;
+  seen_ = std::move(list);
+  return topology::without_reserved_memory(std::move(*machine), reserved_);
 }
 
 }  // namespace pinion::agent

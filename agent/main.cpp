@@ -66,11 +66,17 @@ Status run(const Config& config) {
   if (auto allowed = check_kubelet(config); !allowed) return allowed;
   const auto lock = lock_state_dir(config.state_dir);
   if (!lock) return failure(lock.error());
+  // A runtime that launches its agents itself launches each once.
+  const auto beside = *launch ? Result<Fd>(Fd()) : lock_runtime(config.nri_socket);
+  if (!beside) return failure(beside.error());
   const auto source = config.source();
   if (!source) return failure(source.error());
   auto topology = topology::discover(*source);
   if (!topology) return failure(topology.error().within("read the machine"));
   if (auto valid = check_reserved(config, *topology); !valid) return valid;
+  const auto reserved_memory =
+      config.reserved_memory.value_or(topology::usual_reserved_memory(*topology));
+  topology = topology::without_reserved_memory(std::move(*topology), reserved_memory);
   auto enforcement = choose_enforcement(config, topology->online);
   if (!enforcement) return failure(enforcement.error());
 
@@ -104,8 +110,8 @@ Status run(const Config& config) {
   std::optional<NoiseThread> keeping_off;
   if (kernel_noise) keeping_off.emplace(*kernel_noise, views, noise_figures, log, kNoiseLook);
 
-  Node node(std::move(engine), std::move(enforcement->files), MachineWatch::of(*source), log,
-            config.audit_interval);
+  Node node(std::move(engine), std::move(enforcement->files),
+            MachineWatch::of(*source, reserved_memory), log, config.audit_interval);
   nri::Connection connection = connect(config, *launch, node);
   ViewPublisher publisher(node, views);
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);

@@ -91,7 +91,24 @@ Status check_reserved(const Config& config, const topology::Topology& topology) 
                    "reservedSystemCPUs: with strict-cpu-reservation at least one CPU must be left "
                    "for containers");
   }
+  for (const auto& [id, bytes] : config.reserved_memory.value_or(topology::ReservedMemory())) {
+    const topology::Index index = topology.node_index(id);
+    const std::string node = "reservedMemory: NUMA node " + std::to_string(id);
+    if (index == topology::kNoIndex) return failure(Errc::kInvalid, node + " does not exist");
+    const topology::Bytes has = topology.nodes[static_cast<std::size_t>(index)].memory;
+    if (has > 0 && bytes >= has) {
+      return failure(Errc::kInvalid, node + " has only " + std::to_string(has) + " bytes, and " +
+                                         std::to_string(bytes) + " are reserved");
+    }
+  }
   return {};
+}
+
+// Where quotas are written; nothing where none may be.
+std::optional<cgroup::Hierarchy> find_quotas(const Config& config) {
+  auto cpu = cgroup::find_hierarchy(config.host_root, "cpu");
+  if (!cpu || config.fence == FenceChoice::kRuntime) return std::nullopt;
+  return *cpu;
 }
 
 Result<Enforcement> choose_enforcement(const Config& config, const topology::CpuSet& online) {
@@ -102,7 +119,7 @@ Result<Enforcement> choose_enforcement(const Config& config, const topology::Cpu
       source->kind == Source::Kind::kXml || source->kind == Source::Kind::kSynthetic;
   if (elsewhere) {
     result.why = "the topology is not this machine's, cgroup files are left alone";
-  } else if (auto hierarchy = cgroup::find_cpuset_hierarchy(config.host_root); !hierarchy) {
+  } else if (auto hierarchy = cgroup::find_hierarchy(config.host_root, "cpuset"); !hierarchy) {
     result.why = hierarchy.error().text;
   } else {
     hierarchy->writable = hierarchy->writable && config.fence != FenceChoice::kRuntime;
@@ -110,7 +127,8 @@ Result<Enforcement> choose_enforcement(const Config& config, const topology::Cpu
                  (hierarchy->writable ? "" : ", only read");
     if (hierarchy->writable) try_fences(config.fence, *hierarchy, online, result);
     result.files.emplace(*hierarchy, config.on_host("/proc"),
-                         cgroup::QosWriter(systemd::manager_addresses(config.host_root)));
+                         cgroup::QosWriter(systemd::manager_addresses(config.host_root)),
+                         find_quotas(config));
   }
   if ((config.fence == FenceChoice::kPartition && result.fence != FenceKind::kPartition) ||
       (config.fence == FenceChoice::kTree && result.fence != FenceKind::kTree)) {

@@ -18,7 +18,8 @@ Result<std::string> kubelet_policy(const std::string& state_file);
 Status check_kubelet(const Config& config);
 
 // Errors: kInvalid when a reserved CPU is not one of the machine's, or all of them are reserved
-// under strict reservation.
+// under strict reservation; when memory is reserved on a NUMA node that does not exist, or all of
+// it.
 Status check_reserved(const Config& config, const topology::Topology& topology);
 
 // The best fence that works on this machine, as tried out, and the cgroup files to work with; `why`

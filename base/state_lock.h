@@ -1,4 +1,4 @@
-// One agent on each node: a lock in the state directory.
+// One agent on each node, and one beside each runtime: locks.
 #pragma once
 
 #include <fcntl.h>
@@ -25,6 +25,20 @@ inline Result<Fd> lock_state_dir(const std::string& state_dir) {
   if (errno != EWOULDBLOCK) return sys_failure("lock " + path);
   return failure(Errc::kExhausted, "another pinion-agent runs on this node (it holds " + path +
                                        "): stop that one first");
+}
+
+// The same for the directory of the runtime's NRI socket, in which nothing is written: two agents
+// with different state directories would both set CPUs, and the runtime fails every creation then.
+// An invalid descriptor where there is no such directory yet.
+inline Result<Fd> lock_runtime(const std::string& nri_socket) {
+  const std::string directory = std::filesystem::path(nri_socket).parent_path();
+  Fd lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.valid() && (errno == ENOENT || errno == ENOTDIR)) return lock;
+  if (!lock.valid()) return sys_failure("open " + directory);
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno != EWOULDBLOCK) return sys_failure("lock " + directory);
+  return failure(Errc::kExhausted, "another pinion-agent serves the runtime at " + nri_socket +
+                                       ": stop that one first");
 }
 
 }  // namespace pinion

@@ -18,9 +18,10 @@ using topology::Request;
 using topology::Smt;
 using topology::Topology;
 
-constexpr std::array kSmts = {std::pair(Smt::kFullCore, "full-core"),
-                              std::pair(Smt::kOnePerCore, "one-per-core"),
-                              std::pair(Smt::kPack, "pack")};
+// Under kPack as under kPreferFull.
+constexpr std::array kSmts = {std::pair(Smt::kPreferFull, "prefer-full"),
+                              std::pair(Smt::kFullCore, "full-core"),
+                              std::pair(Smt::kOnePerCore, "one-per-core")};
 
 std::string marks_of(std::size_t placed, std::size_t number) {
   return std::string(1, placed <= kMarks.size() ? kMarks[number] : kMarkOfAll);

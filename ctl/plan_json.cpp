@@ -47,7 +47,7 @@ ordered_json refusal_json(const Refusal& refusal) {
                        {"need", refusal.need},
                        {"largest", refusal.largest},
                        {"align", to_string(refusal.align)},
-                       {"fits_packed", refusal.fits_packed}};
+                       {"fits_split", refusal.fits_split}};
   if (refusal.fits_with) json["fits_with"] = to_string(*refusal.fits_with);
   return json;
 }
@@ -79,7 +79,8 @@ std::string plan_json(const Topology& machine, const std::vector<Request>& reque
                              {"shared", (machine.online - plan.ledger.exclusive()).to_string()},
                              {"containers", containers},
                              {"largest",
-                              {{"full-core", largest_json(machine, plan, Smt::kFullCore)},
+                              {{"prefer-full", largest_json(machine, plan, Smt::kPreferFull)},
+                               {"full-core", largest_json(machine, plan, Smt::kFullCore)},
                                {"one-per-core", largest_json(machine, plan, Smt::kOnePerCore)},
                                {"pack", largest_json(machine, plan, Smt::kPack)}}}};
   // Ids come from a file and need not be UTF-8.

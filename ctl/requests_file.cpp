@@ -40,11 +40,10 @@ Request read_request(YamlEntry& entry) {
   request.job = entry.text("job");
   request.strength = entry.word("strength", topology::kStrengthWords,
                                 request.job.empty() ? Strength::kPreferred : Strength::kRequired);
-  request.smt = entry.word("smt", topology::kSmtWords, Smt::kFullCore);
+  request.smt = entry.word("smt", topology::kSmtWords, Smt::kPreferFull);
   request.memory = bytes_of(entry, "memory");
-  const bool in_one_node = request.align == Align::kL3 || request.align == Align::kNuma;
   request.memory_policy = entry.word("memory-policy", topology::kMemoryPolicyWords,
-                                     in_one_node ? MemoryPolicy::kBind : MemoryPolicy::kAny);
+                                     topology::usual_memory_policy(request));
   request.use_isolated = entry.word("isolation", topology::kIsolationWords, false);
   request.near_device = entry.text("near-device");
   request.task_group = entry.text("task-group");

@@ -55,11 +55,17 @@ bool is_empty(const engine::Cpuset& cpuset) {
   return cpuset.cpus.empty() && cpuset.mems.empty();
 }
 
+void fill_quota(const engine::Reply& reply, wire::LinuxCPU& cpu) {
+  if (reply.own_quota) cpu.mutable_quota()->set_value(*reply.own_quota);
+}
+
 template <class Response>
-void add_update(std::string_view id, const engine::Cpuset& cpuset, Response& response) {
+wire::ContainerUpdate* add_update(std::string_view id, const engine::Cpuset& cpuset,
+                                  Response& response) {
   wire::ContainerUpdate* update = response.add_update();
   update->set_container_id(id.data(), id.size());
   fill_cpuset(cpuset, *update->mutable_linux()->mutable_resources()->mutable_cpu());
+  return update;
 }
 
 // All entries but those for `except`.
@@ -163,6 +169,7 @@ UpdateCount fill(const engine::Reply& reply, std::string_view id,
     wire::LinuxResources* resources =
         response.mutable_adjust()->mutable_linux()->mutable_resources();
     fill_cpuset(*reply.own, *resources->mutable_cpu());
+    fill_quota(reply, *resources->mutable_cpu());
   }
   return add_updates(reply, id, response);
 }
@@ -170,7 +177,10 @@ UpdateCount fill(const engine::Reply& reply, std::string_view id,
 UpdateCount fill(const engine::Reply& reply, std::string_view id,
                  wire::UpdateContainerResponse& response) {
   const bool own = reply.own && !is_empty(*reply.own);
-  if (own) add_update(id, *reply.own, response);
+  if (own) {
+    wire::ContainerUpdate* update = add_update(id, *reply.own, response);
+    fill_quota(reply, *update->mutable_linux()->mutable_resources()->mutable_cpu());
+  }
   UpdateCount count = add_updates(reply, own ? id : std::string_view(), response);
   if (own) ++count.sent;
   return count;

@@ -43,8 +43,9 @@ struct UpdateCount {
   std::size_t dropped = 0;
 };
 
-// The `id` is the container that the request was about. Only cpus and mems are ever set, so the
-// runtime keeps the shares, quota and memory limit that were asked for.
+// The `id` is the container that the request was about. Only cpus and mems are set, and the quota
+// of the container itself where the engine says so, so the runtime keeps the shares and memory
+// limit that were asked for.
 UpdateCount fill(const engine::Reply& reply, std::string_view id,
                  wire::CreateContainerResponse& response);
 // The container's own cpuset becomes an entry of update[], which the runtime merges over the

@@ -11,17 +11,20 @@
 //      near the device that it names;
 //      near the CPUs it already has;
 //      enough unpromised memory (kPreferred; in domains of several nodes also the single node);
+//      fewest CPUs on cores that it would not have whole (kPreferFull);
 //      memory-bound: fewest memory-bound containers on its memory controllers;
 //      others: most members of its task group in it;
 //      least distance to the members of its task group elsewhere;
 //      most of the CPUs that it had before;
-//      no whole core split (kPack);
+//      no whole core split (kPack, kPreferFull);
 //      best fit: fewest CPUs left over in the domain;
 //      no untouched L3 domain broken up;
 //      the lowest index.
 // 5. Which cores in it. The same list decides on the way down through packages, NUMA nodes and L3
 //    domains (pick.h), so that it lies in as few of them as it can; then cores it had before, under
-//    kPack the cores that others hold a part of, then the lowest.
+//    kPack the cores that others hold a part of, then the lowest. Under kPreferFull this is done
+//    for whole free cores first, then for the rest on cores that others hold a part of, and on a
+//    fresh one where there is none.
 // 6. What must remain. One CPU for everybody else (refusal.h).
 //
 // rank.h has the list of (4) as a tuple. Nothing looks at the order of claims or at pointers, and
@@ -93,14 +96,22 @@ std::optional<Decision> attempt(const Wishes& wishes, const Space& space, Align 
   if (choice.fitting == 0) return std::nullopt;
   const Place place{.align = align, .domain = choice.best.id};
   const int n = wishes.request.cpus;
-  const std::vector<Index> order =
-      taking_order(wishes, space, usable_cores(wishes.topology, space, align, place.domain), n);
-  auto decision = settle(wishes, place, take(wishes, space, order, n));
+  const Order order = [place](const Wishes& with, const Space& from, int units) {
+    auto cores = usable_cores(with.topology, from, place.align, place.domain);
+    return taking_order(with, from, std::move(cores), units);
+  };
+  auto decision = settle(wishes, place, take(wishes, space, place, n, order));
   if (decision) decision->why.domains_fitting = choice.fitting;
   return decision;
 }
 
 }  // namespace
+
+MemoryPolicy usual_memory_policy(const Request& request) {
+  if (request.align > Align::kNuma) return MemoryPolicy::kAny;
+  const bool insists = request.strength == Strength::kRequired || !request.job.empty();
+  return insists ? MemoryPolicy::kBind : MemoryPolicy::kPreferred;
+}
 
 Outcome allocate(const Topology& topology, const Ledger& ledger, const Request& request) {
   if (!is_sound(topology, request)) return refuse(topology, ledger, request, nullptr, {});

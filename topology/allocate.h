@@ -32,7 +32,15 @@ enum class Smt {
                 // full-pcpus-only)
   kOnePerCore,  // n CPUs on n cores; the siblings are held too, so that nobody runs beside it
   kPack,        // any n CPUs; the free CPUs of cores that others hold a part of go first
+  kPreferFull,  // any n CPUs: whole free cores as far as the number allows, the rest on cores that
+                // others hold a part of, on a fresh core only where there is none (kubelet: static
+                // without full-pcpus-only)
 };
+
+// Whether any n free CPUs will do, for the fit at least.
+[[nodiscard]] constexpr bool takes_any_cpus(Smt smt) {
+  return smt == Smt::kPack || smt == Smt::kPreferFull;
+}
 
 enum class MemoryPolicy {
   kBind,       // cpuset.mems is the nodes of the CPUs, and others of the domain where the limit
@@ -46,7 +54,7 @@ struct Request {
   int cpus = 0;    // >= 1
   Align align = Align::kNuma;
   Strength strength = Strength::kRequired;
-  Smt smt = Smt::kFullCore;
+  Smt smt = Smt::kPreferFull;
   MemoryPolicy memory_policy = MemoryPolicy::kBind;
   Bytes memory = 0;         // its limit; 0: none, nothing is promised
   std::string near_device;  // name or PCI address; its NUMA node comes first. Empty: no wish
@@ -57,6 +65,10 @@ struct Request {
   CpuSet preferred;           // CPUs it had before: taken again where they still are free and fit.
                               // In a resize under kOnePerCore: those that it runs on
 };
+
+// For a request that states none, by its job, alignment and strength: bound in one NUMA node where
+// it insists or belongs to a job, so that nobody who asked for nothing is refused for memory.
+[[nodiscard]] MemoryPolicy usual_memory_policy(const Request& request);
 
 enum class Reason {
   kCpus,      // not enough free CPUs in any domain of the asked alignment
@@ -78,7 +90,7 @@ struct Refusal {
   Index where = kNoIndex;          // that domain's index (L3, node or package, by `align`)
   Align align = Align::kNuma;      // the widest one tried
   std::optional<Align> fits_with;  // the narrowest wider alignment with which it would fit now
-  bool fits_packed = false;        // would fit now with Smt::kPack, all else as asked
+  bool fits_split = false;         // would fit now with Smt::kPreferFull, all else as asked
   Bytes need_memory = 0;           // with kMemory
   Bytes largest_memory = 0;  // with kMemory: most unpromised memory of a domain whose CPUs fit
   std::string text;  // one sentence for a human: what was missing and what would have fitted

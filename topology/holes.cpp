@@ -50,7 +50,7 @@ bool in_doubt(const Holes& holes, const Request& request) {
 void use(std::vector<Hole>& holes, std::size_t at, const Request& request, int count) {
   Hole& hole = holes[at];
   const int units = hole.of(request.smt) - count * request.cpus;
-  hole.units[static_cast<std::size_t>(request.smt)] = static_cast<std::uint16_t>(units);
+  hole.units[slot_of(request.smt)] = static_cast<std::uint16_t>(units);
   if (!needs_memory(request)) return;
   const Bytes used = request.memory * static_cast<Bytes>(count);
   if (hole.node == kNoIndex) {
@@ -114,7 +114,7 @@ Holes holes_of(const Topology& topology, const Ledger& ledger) {
       domains.resize(space.of(align).size());
       for (std::size_t at = 0; at < domains.size(); ++at) {
         const int units = space.of(align)[at].units;
-        domains[at].units[static_cast<std::size_t>(smt)] = static_cast<std::uint16_t>(units);
+        domains[at].units[slot_of(smt)] = static_cast<std::uint16_t>(units);
       }
     }
   }

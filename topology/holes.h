@@ -11,13 +11,19 @@
 
 namespace pinion::topology {
 
+// Where any CPUs will do, equally many are to be had.
+[[nodiscard]] constexpr std::size_t slot_of(Smt smt) {
+  return static_cast<std::size_t>(takes_any_cpus(smt) ? Smt::kPack : smt);
+}
+
 struct Hole {
-  std::array<std::uint16_t, 3> units{};  // by Smt: the most CPUs that one request could get here
-  Index node = kNoIndex;                 // of an L3 domain: the NUMA node it lies in
+  // By Smt, as slot_of: the most CPUs that one request could get here.
+  std::array<std::uint16_t, 3> units{};
+  Index node = kNoIndex;  // of an L3 domain: the NUMA node it lies in
   Bytes memory = 0;  // unpromised, for containers bound here; the greatest number where the machine
                      // states no memory at all
 
-  [[nodiscard]] int of(Smt smt) const { return units[static_cast<std::size_t>(smt)]; }
+  [[nodiscard]] int of(Smt smt) const { return units[slot_of(smt)]; }
   bool operator==(const Hole&) const = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace pinion::topology {
 namespace {
@@ -22,7 +23,7 @@ class TakingOrder {
   void add(std::vector<Index> cores, int n, std::size_t level = 0) {
     if (cores.empty()) return;
     if (level == kWayDown.size()) {
-      add_cores(std::move(cores));
+      add_cores(std::move(cores), n);
       return;
     }
     if (in_one_domain(cores, kWayDown[level])) {
@@ -95,12 +96,15 @@ class TakingOrder {
   }
 
   // Cores that it had before; then broken cores, so that whole ones stay whole: those with least to
-  // give first, for that uses them up; of whole cores the ones with most; then by id.
-  void add_cores(std::vector<Index> cores) {
+  // give first, for that uses them up; of whole cores the ones with most; then by id. Under
+  // kPreferFull as few cores as can be: those first that hold it all, the tightest before the rest.
+  void add_cores(std::vector<Index> cores, int n) {
     const auto key = [&](Index index) {
       const CoreSpace& core = space_.core(index);
-      return std::tuple(-core.kept, core.taken == 0, core.taken > 0 ? core.units : -core.units,
-                        index);
+      const bool few = space_.smt == Smt::kPreferFull;
+      const bool least_first = few ? core.units >= n : core.taken > 0;
+      return std::tuple(-core.kept, few ? core.units < n : core.taken == 0,
+                        least_first ? core.units : -core.units, index);
     };
     std::sort(cores.begin(), cores.end(), [&](Index a, Index b) { return key(a) < key(b); });
     result.insert(result.end(), cores.begin(), cores.end());
@@ -120,6 +124,63 @@ CpuSet part_of(const CpuSet& free, const CpuSet& before, int n) {
   part |= (free - part).lowest(n - part.count());
   return part;
 }
+
+// The cores, with what is taken of each.
+std::vector<std::pair<Index, CpuSet>> take_in_order(const Wishes& wishes, const Space& space,
+                                                    const std::vector<Index>& order, int n) {
+  std::vector<std::pair<Index, CpuSet>> taken;
+  for (const Index index : exact(space, order, n)) {
+    const CpuSet& cpus = wishes.topology.cores[static_cast<std::size_t>(index)].cpus;
+    const int units = space.core(index).units;
+    taken.emplace_back(
+        index, takes_any_cpus(space.smt)
+                   ? part_of(cpus & space.pool, wishes.request.preferred, std::min(n, units))
+                   : cpus);
+    n -= units;
+  }
+  return taken;
+}
+
+// One part after another, each beside those before it.
+class WholeFirst {
+ public:
+  WholeFirst(const Wishes& wishes, const Space& all, const Order& order)
+      : wishes_(wishes), all_(all), order_(order), whole_(all.cores.size()) {
+    for (std::size_t i = 0; i < whole_.size(); ++i) whole_[i] = is_whole(all.cores[i]);
+    split_ = whole_;
+    split_.flip();
+  }
+
+  void take_whole(int n) { take(whole_, Smt::kFullCore, n); }
+  void take_split(int n) { take(split_, Smt::kPreferFull, n); }
+  // What take_whole left.
+  void take_fresh(int n) { take(whole_, Smt::kPreferFull, n); }
+
+  [[nodiscard]] const CpuSet& held() const { return held_; }
+
+ private:
+  void take(std::vector<bool>& cores, Smt smt, int n) {
+    if (n == 0) return;
+    const Topology& topology = wishes_.topology;
+    const Space space = restricted(topology, all_, smt, cores);
+    for (const auto& [core, cpus] : take_in_order(wishes_, space, order_(wishes_, space, n), n)) {
+      held_ |= cpus;
+      cores[static_cast<std::size_t>(core)] = false;
+      const Index node = topology.cores[static_cast<std::size_t>(core)].node;
+      std::vector<Index>& beside = wishes_.beside;
+      if (node == kNoIndex || std::find(beside.begin(), beside.end(), node) != beside.end())
+        continue;
+      beside.push_back(node);
+    }
+  }
+
+  Wishes wishes_;  // a copy, as in TakingOrder
+  const Space& all_;
+  const Order& order_;
+  std::vector<bool> whole_;  // by core: not taken yet
+  std::vector<bool> split_;
+  CpuSet held_;
+};
 
 }  // namespace
 
@@ -143,17 +204,22 @@ std::vector<Index> usable_cores(const Topology& topology, const Space& space, Al
   return cores;
 }
 
-CpuSet take(const Wishes& wishes, const Space& space, const std::vector<Index>& order, int n) {
-  CpuSet held;
-  for (const Index index : exact(space, order, n)) {
-    const CpuSet& cpus = wishes.topology.cores[static_cast<std::size_t>(index)].cpus;
-    const int units = space.core(index).units;
-    held |= space.smt == Smt::kPack
-                ? part_of(cpus & space.pool, wishes.request.preferred, std::min(n, units))
-                : cpus;
-    n -= units;
+CpuSet take(const Wishes& wishes, const Space& space, Place place, int n, const Order& order) {
+  if (space.smt != Smt::kPreferFull) {
+    CpuSet held;
+    for (const auto& [core, cpus] : take_in_order(wishes, space, order(wishes, space, n), n)) {
+      held |= cpus;
+    }
+    return held;
   }
-  return held;
+  const DomainSpace& room = space.of(place.align, place.domain);
+  const int whole = whole_part(wishes.topology, space, place.align, place.domain, n);
+  const int split = std::min(n - whole, room.units - room.whole_units);
+  WholeFirst parts(wishes, space, order);
+  parts.take_whole(whole);
+  parts.take_split(split);
+  parts.take_fresh(n - whole - split);
+  return parts.held().count() == n ? parts.held() : CpuSet();
 }
 
 CpuSet running_on(const Topology& topology, const Request& request, const CpuSet& held) {

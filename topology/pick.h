@@ -6,6 +6,7 @@
 // So it lies in as few packages, nodes and L3 domains as it can.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "topology/rank.h"
@@ -21,10 +22,14 @@ namespace pinion::topology {
 [[nodiscard]] std::vector<Index> usable_cores(const Topology& topology, const Space& space,
                                               Align align, Index domain);
 
-// The CPUs to hold for n units taken from these cores in this order: whole cores; under kPack free
-// CPUs, in part from the last core alone. Empty when the cores cannot make up n.
-[[nodiscard]] CpuSet take(const Wishes& wishes, const Space& space, const std::vector<Index>& order,
-                          int n);
+// The order in which cores of the space are taken for n units; for taking_order or around it.
+using Order = std::function<std::vector<Index>(const Wishes&, const Space&, int n)>;
+
+// The CPUs to hold for n >= 1 units of the domain, in this order: whole cores; under kPack free
+// CPUs, in part from the last core alone; under kPreferFull whole free cores first, as far as they
+// go into n, then free CPUs of the others. Empty when the domain's cores cannot make up n.
+[[nodiscard]] CpuSet take(const Wishes& wishes, const Space& space, Place place, int n,
+                          const Order& order);
 
 // What the container runs on when it holds these CPUs: all of them, or under kOnePerCore one of
 // each core, the lowest that it ran on before or else the lowest.

@@ -109,7 +109,9 @@ int l3s_broken(const Topology& topology, const Space& space, Align align, Index 
   return kept_whole ? 0 : 1;
 }
 
-int cores_split(const Space& space, const DomainSpace& domain, int n) {
+// Whether a core that nobody else has a part of must be given in part.
+int cores_split(const Space& space, const DomainSpace& domain, int n, int not_whole) {
+  if (space.smt == Smt::kPreferFull) return not_whole > domain.units - domain.whole_units ? 1 : 0;
   const int whole = n - domain.broken_units;
   return space.smt == Smt::kPack && space.step > 0 && whole > 0 && whole % space.step != 0 ? 1 : 0;
 }
@@ -176,7 +178,10 @@ Rank rank(const Wishes& wishes, const Space& space, Align align, Index domain, i
   // Memory-bound containers are spread instead of gathered; near the group only among equals.
   if (wishes.controllers.empty()) rank.without_group = -group_members(wishes, align, domain);
   rank.not_kept = -std::min(room.kept, n);
-  rank.split = cores_split(space, room, n);
+  if (space.smt == Smt::kPreferFull) {
+    rank.not_whole = n - whole_part(topology, space, align, domain, n);
+  }
+  rank.split = cores_split(space, room, n, rank.not_whole);
   rank.hole = room.units - n;
   rank.l3s_broken = l3s_broken(topology, space, align, domain, n);
   rank.id = domain;

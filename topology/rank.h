@@ -36,6 +36,7 @@ struct Rank {
   int from_device = 0;  // closeness of its nearest node to the device's
   int from_own = 0;     // closeness to the CPUs that the container already has
   bool short_of_memory = false;
+  int not_whole = 0;      // CPUs on cores that it would not have whole (kPreferFull)
   int controllers = 0;    // memory-bound containers on its nodes
   int without_group = 0;  // minus the members of the task group in it
   int from_group = 0;     // closeness to all members of the task group

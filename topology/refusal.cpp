@@ -130,13 +130,13 @@ std::optional<Align> wider_fit(const Case& what, const MemoryLeft& left,
   return std::nullopt;
 }
 
-bool packed_fit(const Case& what, const MemoryLeft& left, const std::vector<CpuSet>& pools,
-                const std::optional<CpuSet>& shared) {
-  if (what.request.smt == Smt::kPack) return false;
-  Request packed = what.request;
-  packed.smt = Smt::kPack;
+bool split_fit(const Case& what, const MemoryLeft& left, const std::vector<CpuSet>& pools,
+               const std::optional<CpuSet>& shared) {
+  if (takes_any_cpus(what.request.smt)) return false;
+  Request split = what.request;
+  split.smt = Smt::kPreferFull;
   const Case other{.topology = what.topology,
-                   .request = packed,
+                   .request = split,
                    .own = what.own,
                    .only = what.only,
                    .align = what.align};
@@ -179,7 +179,7 @@ int most_units(const Topology& topology, const Space& space, Align align, Index 
     smallest = std::min(smallest, units);
   }
   if (!left.empty()) return room.units;
-  return room.units - (space.smt == Smt::kPack ? 1 : smallest);
+  return room.units - (takes_any_cpus(space.smt) ? 1 : smallest);
 }
 
 bool is_sound(const Topology& topology, const Request& request) {
@@ -211,7 +211,7 @@ Refusal refuse(const Topology& topology, const Ledger& ledger, const Request& re
   find_largest(what, pools, shared, refusal);
   if (refusal.reason == Reason::kMemory) find_largest_memory(what, pools, left, refusal);
   refusal.fits_with = wider_fit(what, left, pools, shared);
-  refusal.fits_packed = packed_fit(what, left, pools, shared);
+  refusal.fits_split = split_fit(what, left, pools, shared);
   refusal.text = text_of(topology, ledger, request, refusal);
   return refusal;
 }

@@ -109,7 +109,7 @@ std::string what_is_missing(const Topology& topology, const Ledger& ledger, cons
   const std::string figures = need_and_largest(topology, refusal);
   switch (refusal.reason) {
     case Reason::kCpus:
-      return "not enough free CPUs" + std::string(refusal.fits_packed ? " in whole cores" : "") +
+      return "not enough free CPUs" + std::string(refusal.fits_split ? " in whole cores" : "") +
              in_any(refusal.align) + ": " + figures;
     case Reason::kMemory:
       return "not enough unpromised memory" + in_any(refusal.align) + " with " +
@@ -133,7 +133,7 @@ std::string what_is_missing(const Topology& topology, const Ledger& ledger, cons
   return text_of_topology(topology, request, refusal);
 }
 
-// "; would fit: 4 CPUs, or align socket, or smt pack"
+// "; would fit: 4 CPUs, or align socket, or smt prefer-full"
 std::string what_would_fit(const Refusal& refusal) {
   std::vector<std::string> options;
   if (refusal.reason == Reason::kMemory) {
@@ -142,7 +142,7 @@ std::string what_would_fit(const Refusal& refusal) {
     options.push_back(count_of_cpus(refusal.largest));
   }
   if (refusal.fits_with) options.push_back("align " + std::string(to_string(*refusal.fits_with)));
-  if (refusal.fits_packed) options.emplace_back("smt pack");
+  if (refusal.fits_split) options.emplace_back("smt prefer-full");
   std::string text;
   for (const std::string& option : options)
     text += (text.empty() ? "; would fit: " : ", or ") + option;

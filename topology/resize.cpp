@@ -3,7 +3,7 @@
 // Growing keeps every CPU and stays in the narrowest domain, of the asked alignment or wider, that
 // holds what it has; wider ones are tried only under Strength::kPreferred. It takes free siblings
 // on its own cores first (kPack), then cores of its own L3 domains, then the rest in the order of
-// allocate.cpp, beside what it has.
+// allocate.cpp, beside what it has; under kPreferFull whole free cores before its own siblings.
 // Shrinking is an allocation from its own CPUs alone: the best fit among its own L3 domains stays,
 // so that what is given back is in as large pieces as possible.
 #include <algorithm>
@@ -42,12 +42,13 @@ std::optional<Decision> settle_in_place(const Wishes& wishes, Place place, const
 CpuSet shrunk(const Wishes& wishes) {
   const CpuSet& held = wishes.own->cpus;
   const Request& request = wishes.request;
+  const Order by_rank = [](const Wishes& with, const Space& from, int units) {
+    return taking_order(with, from, usable_cores(with.topology, from, Align::kNone, 0), units);
+  };
   // A claim taken over from somebody else may hold broken cores; then any of them may go.
   for (const Smt smt : {request.smt, Smt::kPack}) {
     const Space space = survey(wishes.topology, held, free_cpus(wishes), request.preferred, smt);
-    const std::vector<Index> order = taking_order(
-        wishes, space, usable_cores(wishes.topology, space, Align::kNone, 0), request.cpus);
-    CpuSet kept = take(wishes, space, order, request.cpus);
+    CpuSet kept = take(wishes, space, {}, request.cpus, by_rank);
     if (!kept.empty()) return kept;
     const Space bare = survey(wishes.topology, wishes.topology.online, {}, {}, request.smt);
     if (!fits(wishes.topology, bare, Align::kNone, 0, request.cpus)) break;
@@ -90,7 +91,10 @@ std::optional<Decision> grown(const Wishes& wishes, Place place, int more) {
   if (isolated && !wishes.request.use_isolated) return std::nullopt;
   const CpuSet pool = isolated ? free & topology.isolated : free - topology.isolated;
   const Space space = survey(topology, pool, held, wishes.request.preferred, wishes.request.smt);
-  const CpuSet added = take(wishes, space, growing_order(wishes, space, place, more), more);
+  const Order order = [place](const Wishes& with, const Space& from, int units) {
+    return growing_order(with, from, place, units);
+  };
+  const CpuSet added = take(wishes, space, place, more, order);
   if (added.empty()) return std::nullopt;
   return settle_in_place(wishes, place, held | added);
 }

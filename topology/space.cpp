@@ -14,6 +14,7 @@ int units_of(const CoreSpace& core, Smt smt) {
     case Smt::kOnePerCore:
       return whole ? 1 : 0;
     case Smt::kPack:
+    case Smt::kPreferFull:
       break;
   }
   return core.free;
@@ -43,7 +44,8 @@ DomainSpace as_domain(const CoreSpace& core) {
           .taken = core.taken,
           .units = core.units,
           .kept = core.kept,
-          .broken_units = core.taken > 0 ? core.units : 0};
+          .broken_units = core.taken > 0 ? core.units : 0,
+          .whole_units = is_whole(core) ? core.units : 0};
 }
 
 void add(const DomainSpace& part, Index domain, std::vector<DomainSpace>& domains) {
@@ -55,6 +57,16 @@ void add(const DomainSpace& part, Index domain, std::vector<DomainSpace>& domain
   sum.units += part.units;
   sum.kept += part.kept;
   sum.broken_units += part.broken_units;
+  sum.whole_units += part.whole_units;
+}
+
+// CPUs that may not be given any more, and stay nobody's.
+void take_away(const DomainSpace& part, DomainSpace& sum) {
+  sum.free -= part.free;
+  sum.units -= part.units;
+  sum.kept -= part.kept;
+  sum.broken_units -= part.broken_units;
+  sum.whole_units -= part.whole_units;
 }
 
 // Cores add up to L3 domains, each of which lies in one node and in one package.
@@ -76,6 +88,24 @@ void add_up(const Topology& topology, Space& space) {
 
 using Sums = std::bitset<CpuSet::kCapacity + 1>;
 
+// Whether its units are a step that others are to be compared with.
+bool is_step(const CoreSpace& core, Smt smt) {
+  if (smt == Smt::kPack) return core.taken == 0;
+  return smt != Smt::kPreferFull || is_whole(core);
+}
+
+// The totals that whole cores of the domain make up.
+Sums sums_of(const Topology& topology, const Space& space, Align align, Index domain) {
+  Sums sums(1);
+  for (std::size_t i = 0; i < space.cores.size(); ++i) {
+    const CoreSpace& core = space.cores[i];
+    if (core.units == 0 || !is_whole(core)) continue;
+    if (domain_of(topology.cores[i], align) != domain) continue;
+    sums |= sums << static_cast<std::size_t>(core.units);
+  }
+  return sums;
+}
+
 }  // namespace
 
 Space survey(const Topology& topology, const CpuSet& pool, const CpuSet& also_free,
@@ -91,7 +121,7 @@ Space survey(const Topology& topology, const CpuSet& pool, const CpuSet& also_fr
   for (CoreSpace& core : space.cores) {
     core.units = units_of(core, smt);
     core.kept = std::min(core.kept, core.units);
-    if (core.units > 0 && (smt != Smt::kPack || core.taken == 0)) {
+    if (core.units > 0 && is_step(core, smt)) {
       smallest = std::min(smallest, core.units);
       greatest = std::max(greatest, core.units);
     }
@@ -99,6 +129,23 @@ Space survey(const Topology& topology, const CpuSet& pool, const CpuSet& also_fr
   add_up(topology, space);
   if (smallest == greatest) space.step = greatest;
   return space;
+}
+
+Space restricted(const Topology& topology, const Space& space, Smt smt,
+                 const std::vector<bool>& cores) {
+  Space part = space;
+  part.smt = smt;
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    CoreSpace& core = part.cores[i];
+    if (cores[i] || core.free == 0) continue;
+    const DomainSpace gone = as_domain(core);
+    for (const Align align : kAligns) {
+      const Index domain = domain_of(topology.cores[i], align);
+      if (domain != kNoIndex) take_away(gone, part.of(align, domain));
+    }
+    core.free = core.units = core.kept = 0;
+  }
+  return part;
 }
 
 const CpuSet& cpus_of(const Topology& topology, Align align, Index domain) {
@@ -130,12 +177,17 @@ bool fits(const Topology& topology, const Space& space, Align align, Index domai
   if (space.of(align, domain).units < n) return false;
   if (space.smt != Smt::kFullCore) return true;
   if (space.step != 0) return n % space.step == 0;
-  Sums sums(1);
-  for (std::size_t i = 0; i < space.cores.size(); ++i) {
-    if (space.cores[i].units == 0 || domain_of(topology.cores[i], align) != domain) continue;
-    sums |= sums << static_cast<std::size_t>(space.cores[i].units);
-  }
-  return sums[static_cast<std::size_t>(n)];
+  return sums_of(topology, space, align, domain)[static_cast<std::size_t>(n)];
+}
+
+int whole_part(const Topology& topology, const Space& space, Align align, Index domain, int n) {
+  const int most = std::min(n, space.of(align, domain).whole_units);
+  if (most == 0) return 0;
+  if (space.step != 0) return most - most % space.step;
+  const Sums sums = sums_of(topology, space, align, domain);
+  int whole = most;
+  while (!sums[static_cast<std::size_t>(whole)]) --whole;
+  return whole;
 }
 
 namespace {
@@ -168,8 +220,8 @@ std::vector<Index> exact(const Space& space, const std::vector<Index>& order, in
     chosen.push_back(order[i]);
     n -= space.core(order[i]).units;
   }
-  // Under kPack the last core may be given in part.
-  if (n > 0 || (n < 0 && space.smt != Smt::kPack)) chosen.clear();
+  // The last core may be given in part.
+  if (n > 0 || (n < 0 && !takes_any_cpus(space.smt))) chosen.clear();
   return chosen;
 }
 

@@ -24,14 +24,16 @@ struct DomainSpace {
   int units = 0;
   int kept = 0;
   int broken_units = 0;  // units on cores of which somebody else holds a part
+  int whole_units = 0;   // units on cores that may be given whole
 };
 
 struct Space {
-  Smt smt = Smt::kFullCore;
+  Smt smt = Smt::kPreferFull;
   CpuSet pool;  // the CPUs that may be given
   std::vector<CoreSpace> cores;
   std::array<std::vector<DomainSpace>, kAligns.size()> domains;  // by Align, then index
-  // Units of every core that has any (under kPack: and is nobody else's in part); 0: they differ.
+  // Units of every core that has any (under kPack: and is nobody else's in part, under kPreferFull:
+  // and may be given whole); 0: they differ.
   int step = 0;
 
   [[nodiscard]] const std::vector<DomainSpace>& of(Align align) const {
@@ -39,6 +41,9 @@ struct Space {
   }
   [[nodiscard]] const DomainSpace& of(Align align, Index domain) const {
     return of(align)[static_cast<std::size_t>(domain)];
+  }
+  [[nodiscard]] DomainSpace& of(Align align, Index domain) {
+    return domains[static_cast<std::size_t>(align)][static_cast<std::size_t>(domain)];
   }
   [[nodiscard]] const CoreSpace& core(Index core) const {
     return cores[static_cast<std::size_t>(core)];
@@ -49,6 +54,15 @@ struct Space {
 // had (Request::preferred).
 [[nodiscard]] Space survey(const Topology& topology, const CpuSet& pool, const CpuSet& also_free,
                            const CpuSet& before, Smt smt);
+
+// Whether all of the core may be given.
+[[nodiscard]] inline bool is_whole(const CoreSpace& core) {
+  return core.size > 0 && core.free == core.size;
+}
+
+// The part of the space that has these cores alone; the others' CPUs count as nobody's.
+[[nodiscard]] Space restricted(const Topology& topology, const Space& space, Smt smt,
+                               const std::vector<bool>& cores);
 
 // The domain of that kind that the core lies in; kNoIndex for a core outside all NUMA nodes.
 [[nodiscard]] inline Index domain_of(const Core& core, Align align) {
@@ -78,6 +92,11 @@ struct Place {
 // Whether the domain has cores whose units make up exactly n >= 1.
 [[nodiscard]] bool fits(const Topology& topology, const Space& space, Align align, Index domain,
                         int n);
+
+// The most of n >= 1 CPUs that can be whole cores of the domain (kPreferFull). Precondition: it has
+// units >= n.
+[[nodiscard]] int whole_part(const Topology& topology, const Space& space, Align align,
+                             Index domain, int n);
 
 // The first cores of `order` that make up exactly n units, passing over a core only where the rest
 // could not make up n with it (cores of different sizes). Empty when none do.

@@ -22,9 +22,9 @@ inline constexpr std::array kAlignWords{
     Word<Align>{"socket", Align::kSocket}, Word<Align>{"none", Align::kNone}};
 inline constexpr std::array kStrengthWords{Word<Strength>{"required", Strength::kRequired},
                                            Word<Strength>{"preferred", Strength::kPreferred}};
-inline constexpr std::array kSmtWords{Word<Smt>{"full-core", Smt::kFullCore},
-                                      Word<Smt>{"one-per-core", Smt::kOnePerCore},
-                                      Word<Smt>{"pack", Smt::kPack}};
+inline constexpr std::array kSmtWords{
+    Word<Smt>{"prefer-full", Smt::kPreferFull}, Word<Smt>{"full-core", Smt::kFullCore},
+    Word<Smt>{"one-per-core", Smt::kOnePerCore}, Word<Smt>{"pack", Smt::kPack}};
 inline constexpr std::array kMemoryPolicyWords{
     Word<MemoryPolicy>{"bind", MemoryPolicy::kBind},
     Word<MemoryPolicy>{"preferred", MemoryPolicy::kPreferred},

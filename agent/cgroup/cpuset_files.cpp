@@ -6,6 +6,7 @@
 #include "agent/cgroup/group_files.h"
 #include "agent/cgroup/partitions.h"
 #include "agent/cgroup/paths.h"
+#include "agent/cgroup/quota_files.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -66,29 +67,9 @@ bool is_gone(const Error& error) {
 
 }  // namespace
 
-Result<CpusetFiles::Group> CpusetFiles::open_group(const std::string& cgroups_path,
-                                                   std::uint32_t pid) const {
-  const auto open_at = [&](const std::string& path) {
-    return open_directory(AT_FDCWD, (hierarchy_.mount + path).c_str());
-  };
-  const auto path = path_of(cgroups_path);
-  if (path) {
-    if (Fd group = open_at(*path); group.valid()) return Group{std::move(group), *path};
-    if (errno != ENOENT) return sys_failure("open cgroup " + *path);
-  }
-  if (pid != 0) {
-    const Fd process = open_directory(AT_FDCWD, (proc_ + "/" + std::to_string(pid)).c_str());
-    const auto text = process.valid()
-                          ? read_file(process.get(), "cgroup")
-                          : Result<std::string>(failure(Errc::kNotFound, "no such process"));
-    const auto other = text ? path_in_proc(*text, hierarchy_.version) : std::nullopt;
-    // The root group is where a process lands whose own group is gone: never a container's.
-    if (other && *other != "/") {
-      if (Fd group = open_at(*other); group.valid()) return Group{std::move(group), *other};
-    }
-  }
-  if (!path) return failure(path.error());
-  return sys_failure("open cgroup " + *path, ENOENT);
+Result<ContainerGroup> CpusetFiles::open_group(const std::string& cgroups_path,
+                                               std::uint32_t pid) const {
+  return open_container_group(hierarchy_, "cpuset", proc_, cgroups_path, pid);
 }
 
 Result<Applied> CpusetFiles::read_group(int group) const {
@@ -124,7 +105,8 @@ Widened CpusetFiles::widen_narrowed() {
   return cgroup::widen_narrowed(hierarchy_, qos_groups_);
 }
 
-void CpusetFiles::enforce_qos_group(const Group& group, const Enforce& wanted, Enforced& result) {
+void CpusetFiles::enforce_qos_group(const ContainerGroup& group, const Enforce& wanted,
+                                    Enforced& result) {
   const auto done = qos_groups_.bring(group.directory.get(), group.path, wanted, result);
   result.gone = !done && is_gone(done.error());
   if (result.gone) return;
@@ -135,7 +117,7 @@ void CpusetFiles::enforce_qos_group(const Group& group, const Enforce& wanted, E
   }
 }
 
-void CpusetFiles::enforce_container(const Group& group, const Enforce& wanted,
+void CpusetFiles::enforce_container(const ContainerGroup& group, const Enforce& wanted,
                                     Enforced& result) const {
   const Applied& now = *result.found;
   if (!engine::matches(now, wanted.cpuset)) {
@@ -157,6 +139,20 @@ void CpusetFiles::enforce_container(const Group& group, const Enforce& wanted,
   result.partition = Partitions::read(group.directory.get());
 }
 
+void CpusetFiles::enforce_quota(const Enforce& wanted, Enforced& result) const {
+  if (!cpu_ || !cpu_->writable || !wanted.quota) return;
+  const auto group = open_container_group(*cpu_, "cpu", proc_, wanted.cgroups_path, wanted.pid);
+  const auto before = group ? bring_quota(group->directory.get(), cpu_->version, *wanted.quota)
+                            : Result<std::optional<engine::CpuQuota>>(failure(group.error()));
+  if (!before && is_gone(before.error())) return;
+  result.quota_seen = true;
+  if (!before) {
+    result.quota_error = before.error().text;
+  } else {
+    result.pod_quota_before = *before;
+  }
+}
+
 Enforced CpusetFiles::enforce(const Enforce& wanted) {
   Enforced result;
   result.id = wanted.id;
@@ -175,6 +171,7 @@ Enforced CpusetFiles::enforce(const Enforce& wanted) {
     enforce_qos_group(*group, wanted, result);
   } else {
     enforce_container(*group, wanted, result);
+    if (!result.gone) enforce_quota(wanted, result);
   }
   return result;
 }

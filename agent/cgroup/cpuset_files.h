@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "agent/cgroup/container_group.h"
 #include "agent/cgroup/hierarchy.h"
 #include "agent/cgroup/qos_groups.h"
 #include "agent/cgroup/qos_writer.h"
@@ -15,11 +16,14 @@ namespace pinion::cgroup {
 
 class CpusetFiles {
  public:
-  // `proc` is the directory of the host's /proc. `qos_groups` writes those.
-  CpusetFiles(Hierarchy hierarchy, std::string proc, QosWriter qos_groups = QosWriter({}))
+  // `proc` is the directory of the host's /proc. `qos_groups` writes those. `cpu` has the files of
+  // the CPU quota: the same as `hierarchy` on v2; without it quotas are left alone.
+  CpusetFiles(Hierarchy hierarchy, std::string proc, QosWriter qos_groups = QosWriter({}),
+              std::optional<Hierarchy> cpu = {})
       : hierarchy_(std::move(hierarchy)),
         proc_(std::move(proc)),
-        qos_groups_(std::move(qos_groups)) {}
+        qos_groups_(std::move(qos_groups)),
+        cpu_(std::move(cpu)) {}
 
   // What stands in the container's files. On v2 an empty file means that the group follows its
   // parent: the effective set is given then. Errors: kNotFound (no such group), and as read().
@@ -27,8 +31,8 @@ class CpusetFiles {
                                              std::uint32_t pid) const;
 
   // Brings the container's files to the wanted cpuset: reads, and writes what differs; then makes
-  // it the wanted partition. Narrowing a v1 group narrows the groups inside it first, which the
-  // kernel otherwise refuses (EBUSY).
+  // it the wanted partition, and brings its and its pod's quota. Narrowing a v1 group narrows the
+  // groups inside it first, which the kernel otherwise refuses (EBUSY).
   [[nodiscard]] engine::Enforced enforce(const engine::Enforce& wanted);
 
   // Takes a partition away from a container that lives on without, or is gone.
@@ -40,20 +44,19 @@ class CpusetFiles {
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
 
  private:
-  struct Group {
-    Fd directory;
-    std::string path;  // below the mount
-  };
-  [[nodiscard]] Result<Group> open_group(const std::string& cgroups_path, std::uint32_t pid) const;
+  [[nodiscard]] Result<ContainerGroup> open_group(const std::string& cgroups_path,
+                                                  std::uint32_t pid) const;
   [[nodiscard]] Result<engine::Applied> read_group(int group) const;
-  void enforce_container(const Group& group, const engine::Enforce& wanted,
+  void enforce_container(const ContainerGroup& group, const engine::Enforce& wanted,
                          engine::Enforced& result) const;
-  void enforce_qos_group(const Group& group, const engine::Enforce& wanted,
+  void enforce_quota(const engine::Enforce& wanted, engine::Enforced& result) const;
+  void enforce_qos_group(const ContainerGroup& group, const engine::Enforce& wanted,
                          engine::Enforced& result);
 
   Hierarchy hierarchy_;
   std::string proc_;
   QosWriter qos_groups_;
+  std::optional<Hierarchy> cpu_;
 };
 
 }  // namespace pinion::cgroup

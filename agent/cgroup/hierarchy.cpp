@@ -13,7 +13,7 @@
 namespace pinion::cgroup {
 namespace {
 
-Result<std::vector<std::string>> cpuset_mounts() {
+Result<std::vector<std::string>> mounts_of(const char* controller) {
   if (const int error = cgroup_init(); error != 0) {
     // ECGROUPNOTMOUNTED and the like: the machine has no cgroups for us.
     return failure(Errc::kUnavailable, std::string("libcgroup: ") + cgroup_strerror(error));
@@ -21,7 +21,7 @@ Result<std::vector<std::string>> cpuset_mounts() {
   std::vector<std::string> mounts;
   void* iterator = nullptr;
   std::array<char, FILENAME_MAX> path{};
-  int error = cgroup_get_subsys_mount_point_begin("cpuset", &iterator, path.data());
+  int error = cgroup_get_subsys_mount_point_begin(controller, &iterator, path.data());
   while (error == 0) {
     mounts.emplace_back(path.data());
     error = cgroup_get_subsys_mount_point_next(&iterator, path.data());
@@ -37,9 +37,10 @@ bool lies_under(const std::string& path, const std::string& root) {
 
 }  // namespace
 
-Result<Hierarchy> find_cpuset_hierarchy(const std::string& host_root) {
-  const auto mounts = cpuset_mounts();
-  if (!mounts) return failure(mounts.error().within("find the cpuset cgroup mount"));
+Result<Hierarchy> find_hierarchy(const std::string& host_root, const char* controller) {
+  const std::string name = controller;
+  const auto mounts = mounts_of(controller);
+  if (!mounts) return failure(mounts.error().within("find the " + name + " cgroup mount"));
   for (const std::string& mount : *mounts) {
     if (!lies_under(mount, host_root)) continue;
     struct statfs fs = {};
@@ -53,7 +54,7 @@ Result<Hierarchy> find_cpuset_hierarchy(const std::string& host_root) {
                      .writable = !read_only};
   }
   return failure(Errc::kNotFound,
-                 "no cpuset cgroup hierarchy is mounted under '" + host_root + "'");
+                 "no " + name + " cgroup hierarchy is mounted under '" + host_root + "'");
 }
 
 }  // namespace pinion::cgroup

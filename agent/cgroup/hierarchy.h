@@ -1,4 +1,4 @@
-// Where this machine's cpuset controller is mounted. libcgroup is used in this file alone.
+// Where this machine's cgroup controllers are mounted. libcgroup is used in this file alone.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ struct Hierarchy {
   bool operator==(const Hierarchy&) const = default;
 };
 
-// The mount of the cpuset controller that lies under `host_root` ("/" for this machine itself).
-// On a hybrid machine that is the v1 mount, where the controller is. Errors: kNotFound where there
-// is none (a bare snapshot of another machine), kUnavailable where libcgroup cannot read the
-// mounts.
-Result<Hierarchy> find_cpuset_hierarchy(const std::string& host_root);
+// The mount of the controller ("cpuset", "cpu") that lies under `host_root` ("/" for this machine
+// itself). On a hybrid machine that is the v1 mount, where the controller is. Errors: kNotFound
+// where there is none (a bare snapshot of another machine), kUnavailable where libcgroup cannot
+// read the mounts.
+Result<Hierarchy> find_hierarchy(const std::string& host_root, const char* controller);
 
 }  // namespace pinion::cgroup

@@ -28,10 +28,10 @@ Result<std::string> expand_slice(std::string_view slice) {
   return path + '/' + std::string(slice);
 }
 
-bool lists_cpuset(std::string_view controllers) {
+bool lists(std::string_view controllers, std::string_view controller) {
   while (!controllers.empty()) {
     const auto comma = controllers.find(',');
-    if (controllers.substr(0, comma) == "cpuset") return true;
+    if (controllers.substr(0, comma) == controller) return true;
     if (comma == std::string_view::npos) return false;
     controllers.remove_prefix(comma + 1);
   }
@@ -65,7 +65,8 @@ Result<std::string> path_of(std::string_view cgroups_path) {
          ".scope";
 }
 
-std::optional<std::string> path_in_proc(std::string_view proc_cgroup, int version) {
+std::optional<std::string> path_in_proc(std::string_view proc_cgroup, int version,
+                                        std::string_view controller) {
   while (!proc_cgroup.empty()) {
     const auto end = proc_cgroup.find('\n');
     const std::string_view line = proc_cgroup.substr(0, end);
@@ -74,7 +75,7 @@ std::optional<std::string> path_in_proc(std::string_view proc_cgroup, int versio
     if (second != std::string_view::npos) {
       const auto controllers = line.substr(first + 1, second - first - 1);
       const bool ours = version == 2 ? line.substr(0, first) == "0" && controllers.empty()
-                                     : lists_cpuset(controllers);
+                                     : lists(controllers, controller);
       const auto path = line.substr(second + 1);
       if (ours && path.starts_with('/') && !has_parent_component(path)) return std::string(path);
     }

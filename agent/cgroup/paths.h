@@ -17,8 +17,9 @@ namespace pinion::cgroup {
 // one with a ".." component, or a slice that is not one.
 Result<std::string> path_of(std::string_view cgroups_path);
 
-// The path in the text of /proc/PID/cgroup for the hierarchy that has the cpuset controller
-// (version 1), or for the unified one (version 2). nullopt: no such line.
-std::optional<std::string> path_in_proc(std::string_view proc_cgroup, int version);
+// The path in the text of /proc/PID/cgroup for the hierarchy that has the controller (version 1),
+// or for the unified one (version 2). nullopt: no such line.
+std::optional<std::string> path_in_proc(std::string_view proc_cgroup, int version,
+                                        std::string_view controller = "cpuset");
 
 }  // namespace pinion::cgroup

@@ -56,6 +56,22 @@ Aftermath Engine::report_partition(Member& member, const Enforced& result) {
   return after;
 }
 
+void Engine::report_quota(Member& member, const Enforced& result, std::vector<Note>& notes) {
+  if (result.pod_quota_before) state_.past[member.pod_id].quota = result.pod_quota_before;
+  if (!result.quota_seen) return;
+  const bool news = member.quota_trouble != result.quota_error;
+  member.quota_trouble = result.quota_error;
+  if (result.quota_error.empty()) {
+    if (member.role == Role::kShared) member.unlimited = false;
+    return;
+  }
+  ++counters_.write_failures;
+  if (!news) return;
+  Note line = note(Note::Level::kWarn, "CPU quota is not as it should be", member);
+  line.fields.emplace_back("why", result.quota_error);
+  notes.push_back(std::move(line));
+}
+
 // Until the next Synchronize those below are kept off by their own files.
 Aftermath Engine::lose_group(const std::string& name, QosGroup& group, const std::string& why) {
   group.keeps = false;
@@ -148,6 +164,7 @@ Aftermath Engine::report(const Enforced& result) {
     return after;
   }
   member->missing = 0;
+  report_quota(*member, result, notes);
   if (!result.error.empty()) {
     member->stuck = true;
     ++counters_.write_failures;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/engine/note.h"
+#include "agent/engine/quota.h"
 #include "topology/last_shared.h"
 
 namespace pinion::engine {
@@ -191,6 +192,7 @@ void Engine::take(Member& member, const topology::Request& request, const Decisi
   member.own = {.cpus = decision.cpus, .mems = decision.claim.mems};
   member.why = decision.why;
   member.trouble.clear();
+  member.unlimited = member.unlimited || lifts_quota(member);
   state_.ledger.commit(decision.claim);
   if (decision.why.met > decision.why.asked) ++counters_.preferred_not_met;
 }
@@ -297,6 +299,7 @@ void Engine::on(const CreateContainer& event, Effects& effects) {
   }
   if (member.role == Role::kExclusive) fence_->taken(state_, effects);
   effects.reply.own = target_of(member);
+  effects.reply.own_quota = told_quota(member);
   member.told = effects.reply.own;
 }
 
@@ -370,6 +373,7 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
     effects.now.push_back(fence_->enforce(state_, member, pool(), Cause::kResize));
   std::erase_if(effects.reply.updates, [&](const CpusetUpdate& u) { return u.id == member.id; });
   effects.reply.own = target_of(member);
+  effects.reply.own_quota = told_quota(member);
   member.told = effects.reply.own;
 }
 

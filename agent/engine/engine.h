@@ -30,6 +30,9 @@ struct Enforced {
   std::string partition_error;         // where it is not the one asked for: why
   std::optional<CpuSet> limit;         // of a QoS group: all that systemd's setting leaves it
   std::string slice_error;  // of a QoS group: why systemd could not be told, its file was written
+  bool quota_seen = false;  // its quota files were looked at, and are as wanted without an error
+  std::string quota_error;
+  std::optional<CpuQuota> pod_quota_before;  // the pod's, where it was taken away now
 };
 
 // What follows from the result of an Enforce.
@@ -149,6 +152,7 @@ class Engine {
   Aftermath mend_group(const std::string& name, QosGroup& group, const CpuSet& found);
   Aftermath lose_group(const std::string& name, QosGroup& group, const std::string& why);
   Aftermath report_partition(Member& member, const Enforced& result);
+  void report_quota(Member& member, const Enforced& result, std::vector<Note>& notes);
 
   Settings settings_;
   State state_;

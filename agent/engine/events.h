@@ -78,6 +78,31 @@ struct Applied {
   bool operator==(const Applied&) const = default;
 };
 
+// CPU time of a group in each period: CFS bandwidth control.
+struct CpuQuota {
+  static constexpr std::int64_t kNone = -1;
+  std::int64_t limit = kNone;      // microseconds; kNone: no limit
+  std::uint64_t period = 100'000;  // microseconds; the kernel's and the kubelet's default
+
+  bool operator==(const CpuQuota&) const = default;
+};
+
+// The quota of a pod's group: none where its containers hold `exclusive` CPUs and it may use no
+// more; else `stated`, where it had been taken away.
+struct PodQuota {
+  int exclusive = 0;
+  std::optional<CpuQuota> stated = {};  // nullopt: not known, left as it is
+
+  bool operator==(const PodQuota&) const = default;
+};
+
+struct QuotaTarget {
+  CpuQuota own;
+  PodQuota pod;
+
+  bool operator==(const QuotaTarget&) const = default;
+};
+
 // A group that holds CPUs by a partition no longer.
 struct Unguard {
   std::string cgroups_path;
@@ -159,7 +184,9 @@ struct CpusetUpdate {
 // the request with that text; the other members are then not sent.
 struct Reply {
   std::optional<std::string> refusal;
-  std::optional<Cpuset> own;          // CreateContainer: adjustment; UpdateContainer: its own entry
+  std::optional<Cpuset> own;  // CreateContainer: adjustment; UpdateContainer: its own entry
+  // With `own`: microseconds, CpuQuota::kNone for none; nullopt: as it was asked for.
+  std::optional<std::int64_t> own_quota = {};
   std::vector<CpusetUpdate> updates;  // other containers (Create, Update, Stop, Synchronize)
 
   bool operator==(const Reply&) const = default;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "agent/engine/quota.h"
+
 namespace pinion::engine {
 
 namespace {
@@ -82,6 +84,7 @@ Enforce Fence::enforce(const State& state, const Member& member, const CpuSet& p
           .pid = member.pid,
           .cpuset = target(state, member, pool),
           .partition = {},
+          .quota = quota_target(state, member),
           .cause = cause};
 }
 

@@ -31,6 +31,7 @@ struct Enforce {
   std::uint32_t pid = 0;
   Cpuset cpuset;
   std::optional<Partition> partition = {};  // nullopt: of no concern
+  std::optional<QuotaTarget> quota = {};    // the same
   Cause cause = Cause::kAudit;
   bool qos_group = false;          // `id` and `cgroups_path` are a key of State::qos_groups
   std::vector<CpuSet> below = {};  // of a QoS group: for within()

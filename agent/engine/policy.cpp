@@ -115,6 +115,43 @@ std::string milli_text(std::int64_t milli) {
   return text;
 }
 
+// Why the operator gives exclusive cores to others only; empty when not.
+std::string not_chosen(const Pod& pod, bool asks, const Defaults& defaults) {
+  if (!defaults.namespaces.empty() && defaults.namespaces.count(pod.name_space) == 0) {
+    return "its namespace is not one of this node's exclusiveNamespaces";
+  }
+  if (defaults.pods == ExclusivePods::kAnnotated && !asks) {
+    return "this node's exclusivePods is 'annotated', and it has neither " +
+           std::string(kAnnotationPrefix) + "cpus: exclusive nor " +
+           std::string(kAnnotationPrefix) + "job";
+  }
+  return {};
+}
+
+// The annotation that asks for what this node does not let pods ask; empty: none.
+std::string not_allowed(const topology::Request& request, const Defaults& defaults) {
+  const auto lacks = [&](bool asked, Privilege privilege) {
+    return asked && defaults.privileges.count(privilege) == 0;
+  };
+  const auto text = [](std::string_view annotation, Privilege privilege, std::string_view why) {
+    return "annotation " + std::string(kAnnotationPrefix) + std::string(annotation) + ": " +
+           std::string(why) + "; this node's allowedWishes does not have '" +
+           std::string(topology::word_of(privilege, kPrivilegeWords)) + "'";
+  };
+  if (lacks(request.smt == topology::Smt::kOnePerCore, Privilege::kOnePerCore)) {
+    return text("smt", Privilege::kOnePerCore,
+                "one-per-core holds more CPUs than the pod's request counts");
+  }
+  if (lacks(request.use_isolated, Privilege::kIsolated)) {
+    return text("isolation", Privilege::kIsolated, "isolated CPUs are set apart by the operator");
+  }
+  if (lacks(!request.near_device.empty(), Privilege::kNearDevice)) {
+    return text("near-device", Privilege::kNearDevice,
+                "CPUs beside a device are left to those who use it");
+  }
+  return {};
+}
+
 // Why this container cannot have exclusive cores; empty when it can.
 std::string not_entitled(Qos qos, std::optional<std::int64_t> milli) {
   if (qos != Qos::kGuaranteed)
@@ -145,9 +182,8 @@ topology::Request request_of(Annotations& annotations, const Resources& resource
   request.strength =
       annotations.word("strength", topology::kStrengthWords, defaults.strength.value_or(by_job));
   request.smt = annotations.word("smt", topology::kSmtWords, defaults.smt);
-  const bool in_one_node = request.align == Align::kL3 || request.align == Align::kNuma;
   request.memory_policy = annotations.word("memory", topology::kMemoryPolicyWords,
-                                           in_one_node ? MemoryPolicy::kBind : MemoryPolicy::kAny);
+                                           topology::usual_memory_policy(request));
   request.use_isolated = annotations.word("isolation", topology::kIsolationWords, false);
   request.preferred = annotations.planned();
   if (resources.memory.value_or(0) > 0) {
@@ -236,7 +272,9 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
   wish.warnings = annotations.unknown();
   const Cpus cpus = annotations.word("cpus", kCpus, Cpus::kByQos);
   const auto milli = milli_cpus(resources);
-  const std::string obstacle = not_entitled(qos_of(pod.cgroup_parent), milli);
+  const std::string unfit = not_entitled(qos_of(pod.cgroup_parent), milli);
+  const bool asks = cpus == Cpus::kExclusive || annotations.find("job") != nullptr;
+  const std::string obstacle = unfit.empty() ? not_chosen(pod, asks, defaults) : unfit;
   if (!annotations.error().empty()) {
     wish.kind = Wish::Kind::kRefused;
     wish.text = annotations.error();
@@ -245,7 +283,7 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
   } else if (!obstacle.empty()) {
     wish.kind = cpus == Cpus::kExclusive ? Wish::Kind::kRefused : Wish::Kind::kShared;
     wish.text =
-        cpus == Cpus::kExclusive
+        cpus == Cpus::kExclusive && !unfit.empty()
             ? "exclusive CPUs are only for containers of Guaranteed pods with a whole number "
               "of CPUs: " +
                   obstacle
@@ -254,8 +292,9 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
     wish.request = request_of(
         annotations, resources,
         static_cast<int>(std::min<std::int64_t>(*milli / 1000, CpuSet::kCapacity)), defaults);
-    wish.kind = annotations.error().empty() ? Wish::Kind::kExclusive : Wish::Kind::kRefused;
     wish.text = annotations.error();
+    if (wish.text.empty()) wish.text = not_allowed(wish.request, defaults);
+    wish.kind = wish.text.empty() ? Wish::Kind::kExclusive : Wish::Kind::kRefused;
   }
   return wish;
 }

@@ -2,12 +2,15 @@
 // pinion.dev annotations. Pure: the same pod gives the same wish.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agent/engine/events.h"
+#include "topology/words.h"
 
 namespace pinion::engine {
 
@@ -31,11 +34,28 @@ enum class Qos { kGuaranteed, kBurstable, kBestEffort, kUnknown };
 // 0 is not a statement; no limit is a negative number.
 [[nodiscard]] Resources merge(Resources record, const Resources& wanted);
 
-// What an annotation that is absent means on this node.
+// Which pods get exclusive CPUs without further ado.
+enum class ExclusivePods {
+  kGuaranteed,  // all Guaranteed ones with whole CPUs, as with the kubelet
+  kAnnotated,   // of those the ones with "cpus: exclusive" or a job
+};
+
+// What a pod's annotations may ask only where the operator lets them.
+enum class Privilege {
+  kOnePerCore,  // "smt: one-per-core": holds more CPUs than its request, and so a quota, counts
+  kIsolated,    // "isolation: isolated": CPUs that the operator has set apart
+  kNearDevice,  // "near-device": the CPUs beside a device, whoever uses it
+};
+
+// How this node places: what an annotation that is absent means, and who may ask what.
 struct Defaults {
   topology::Align align = topology::Align::kNuma;
-  topology::Smt smt = topology::Smt::kFullCore;
-  std::optional<topology::Strength> strength;  // unset: required in a job, else preferred
+  topology::Smt smt = topology::Smt::kPreferFull;
+  // Unset: required in a job, else preferred.
+  std::optional<topology::Strength> strength = {};
+  ExclusivePods pods = ExclusivePods::kGuaranteed;
+  std::set<std::string> namespaces = {};  // of pods that get exclusive CPUs; empty: all
+  std::set<Privilege> privileges = {Privilege::kNearDevice};
 };
 
 struct Wish {
@@ -50,8 +70,17 @@ struct Wish {
   std::vector<std::string> warnings;  // annotations under our prefix that are not understood
 };
 
+inline constexpr std::array kExclusivePodsWords{
+    topology::Word<ExclusivePods>{"guaranteed", ExclusivePods::kGuaranteed},
+    topology::Word<ExclusivePods>{"annotated", ExclusivePods::kAnnotated}};
+inline constexpr std::array kPrivilegeWords{
+    topology::Word<Privilege>{"one-per-core", Privilege::kOnePerCore},
+    topology::Word<Privilege>{"isolated", Privilege::kIsolated},
+    topology::Word<Privilege>{"near-device", Privilege::kNearDevice}};
+
 // Guaranteed and a whole number of CPUs gives exclusive cores unless "cpus: shared" opts out.
-// "cpus: exclusive" on any other container is refused with the reason.
+// "cpus: exclusive" on any other container, or a wish without the privilege for it, is refused with
+// the reason.
 [[nodiscard]] Wish wish_of(const Pod& pod, const std::string& container_name,
                            const Resources& resources, const Defaults& defaults);
 

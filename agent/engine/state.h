@@ -51,6 +51,8 @@ struct Member {
   bool isolate = false;       // kExclusive: its pod asked for an isolated partition
   bool guarded = false;       // kExclusive: a partition keeps others off `own`, as last seen
   std::string unguarded_why;  // the last try to make one failed: left alone until the next audit
+  bool unlimited = false;     // its CFS quota was taken away, see quota.h
+  std::string quota_trouble;  // why its quota, or its pod's, is not as wanted; empty when it is
 };
 
 // A QoS class's group of cgroup v2, whose CPUs bound those of everybody below it (fence `tree`).
@@ -79,6 +81,7 @@ struct State {
     // Ids of those stopped in this session and not yet removed: a program that ends at once is told
     // to have stopped before it is told to have started.
     std::set<std::string, std::less<>> stopped;
+    std::optional<CpuQuota> quota = {};  // of the pod's group, before it was taken away
   };
   std::map<std::string, Past, std::less<>> past;
 

@@ -52,6 +52,9 @@ void Engine::observe(Member& member, const Container& container, const Synchroni
   if (const auto file = event.files.find(container.id); file != event.files.end()) {
     member.applied = file->second;
   }
+  // Only we take the quota of a Guaranteed container away: before a restart of the agent.
+  const bool lifted = member.qos == Qos::kGuaranteed && container.resources.quota.value_or(0) < 0;
+  member.unlimited = member.unlimited || lifted;
   const auto record = CpuSet::parse(container.resources.cpus);
   if (record && !record->empty()) {
     const auto mems = NodeSet::parse(container.resources.mems);

@@ -13,7 +13,7 @@ using topology::Smt;
 constexpr std::size_t kSmts = 3;
 
 std::size_t kind_of(Align align, Smt smt) {
-  return static_cast<std::size_t>(align) * kSmts + static_cast<std::size_t>(smt);
+  return static_cast<std::size_t>(align) * kSmts + topology::slot_of(smt);
 }
 
 // Only whole cores come in steps.
@@ -108,11 +108,27 @@ void HoleIndex::update(NodeIndex node, std::string_view name, const Holes& befor
 
 NodeIndex HoleIndex::tightest(const topology::Request& request, Align align,
                               const std::function<Answer(NodeIndex)>& accepts) const {
+  if (request.smt != Smt::kPreferFull) {
+    return tightest_of(request.cpus, kind_of(align, request.smt), accepts);
+  }
+  bool stopped = false;
+  const NodeIndex whole =
+      tightest_of(request.cpus, kind_of(align, Smt::kFullCore), [&](NodeIndex node) {
+        const Answer answer = accepts(node);
+        stopped = answer == Answer::kStop;
+        return answer;
+      });
+  if (whole >= 0 || stopped) return whole;
+  return tightest_of(request.cpus, kind_of(align, Smt::kPack), accepts);
+}
+
+NodeIndex HoleIndex::tightest_of(int cpus, std::size_t kind,
+                                 const std::function<Answer(NodeIndex)>& accepts) const {
   // The steps side by side: the next size is the smallest that any of them has.
   std::vector<std::pair<BySize::const_iterator, BySize::const_iterator>> runs;
-  for (const auto& [step, by_size] : by_kind_[kind_of(align, request.smt)]) {
-    if (step > 0 && request.cpus % step != 0) continue;
-    runs.emplace_back(by_size.lower_bound(request.cpus), by_size.end());
+  for (const auto& [step, by_size] : by_kind_[kind]) {
+    if (step > 0 && cpus % step != 0) continue;
+    runs.emplace_back(by_size.lower_bound(cpus), by_size.end());
   }
   while (true) {
     int size = 0;

@@ -33,7 +33,8 @@ class HoleIndex {
   enum class Answer { kNo, kYes, kStop };
   // The first node, in the order of (CPUs of the hole, name), that has a hole of the asked kind
   // with enough CPUs and to which `accepts` says yes; -1: none, or it said stop. A node with
-  // several such holes is offered again for each size.
+  // several such holes is offered again for each size. Under Smt::kPreferFull those come first that
+  // can give it whole cores alone, where its number allows.
   [[nodiscard]] NodeIndex tightest(const topology::Request& request, topology::Align align,
                                    const std::function<Answer(NodeIndex)>& accepts) const;
 
@@ -44,6 +45,8 @@ class HoleIndex {
   using ByStep = std::map<int, BySize>;
 
   void count(const topology::Holes& holes, int by);
+  [[nodiscard]] NodeIndex tightest_of(int cpus, std::size_t kind,
+                                      const std::function<Answer(NodeIndex)>& accepts) const;
 
   std::array<ByStep, 12> by_kind_;                      // by Align and Smt
   std::array<std::vector<std::int64_t>, 12> counts_{};  // the same: holes, by their CPUs

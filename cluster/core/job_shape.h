@@ -15,7 +15,7 @@ struct JobShape {
   Profile profile = Profile::kNone;
   int workers = 1;  // the user's own choice (Nw), 1 .. tasks: kept where no policy decides
   int groups = 0;   // the user's own choice (Ng), 0: none
-  topology::Smt smt = topology::Smt::kFullCore;  // of its workers
+  topology::Smt smt = topology::Smt::kPreferFull;  // of its workers
 };
 
 }  // namespace pinion::cluster

@@ -45,7 +45,7 @@ void digest_domains(const Holes& holes, Align align, NodeDigest& digest) {
 
 // Whether one alignment has a hole; nullopt: with the CPUs for sure, with the memory perhaps.
 std::optional<bool> has_hole(const NodeDigest& digest, const Request& request, Align align) {
-  if (digest.largest[at(align)][static_cast<std::size_t>(request.smt)] < request.cpus) return false;
+  if (digest.largest[at(align)][topology::slot_of(request.smt)] < request.cpus) return false;
   const bool bound = request.memory_policy == topology::MemoryPolicy::kBind && request.memory > 0;
   if (!bound) return true;
   if (request.memory / kDigestUnit < digest.least_mib[at(align)]) return true;

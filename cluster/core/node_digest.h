@@ -11,7 +11,7 @@
 namespace pinion::cluster {
 
 struct NodeDigest {
-  // The largest hole, by Align and Smt.
+  // The largest hole, by Align and Smt (topology::slot_of).
   std::array<std::array<std::uint16_t, 3>, 4> largest{};
   // By Align, of the domains: the least unpromised memory, rounded down to MiB, and the most,
   // rounded up; what is too much for the number stands for as much as there can be.

@@ -84,6 +84,13 @@ void allocate_pack(benchmark::State& state) {
 }
 BENCHMARK(allocate_pack);
 
+void allocate_prefer_full(benchmark::State& state) {
+  Request request = request_of(kContainers, 5);
+  request.smt = Smt::kPreferFull;
+  decide(state, request);
+}
+BENCHMARK(allocate_prefer_full);
+
 void allocate_memory_bound(benchmark::State& state) {
   Request request = request_of(kContainers, 4);
   request.profile = Profile::kMemory;

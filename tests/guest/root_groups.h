@@ -21,7 +21,7 @@ class RootGroups : public testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "needs root";
-    const auto found = find_cpuset_hierarchy("/");
+    const auto found = find_hierarchy("/", "cpuset");
     if (!found || found->version != 2 || !found->writable) {
       GTEST_SKIP() << "needs a writable cgroup v2 with cpusets: run it by scripts/guest.sh";
     }

@@ -73,7 +73,7 @@ class Root_Systemd : public testing::Test {
     if (geteuid() != 0) GTEST_SKIP() << "needs root";
     if (access(kSystemd, X_OK) != 0) GTEST_SKIP() << "needs systemd's program";
     if (access("/run/systemd/private", F_OK) == 0) GTEST_SKIP() << "systemd runs here already";
-    const auto found = find_cpuset_hierarchy("/");
+    const auto found = find_hierarchy("/", "cpuset");
     if (!found || found->version != 2 || !found->writable) {
       GTEST_SKIP() << "needs a writable cgroup v2 with cpusets: run it by scripts/guest.sh";
     }

@@ -1,8 +1,11 @@
 // pinion-agent as a program: its command line, a snapshot of another machine, its end. No runtime.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 
 #include "tests/lab/agent_process.h"
 #include "tests/lab/files.h"
@@ -113,6 +116,49 @@ sys/devices/system/cpu/cpu[0-3]/topology/physical_package_id = 0
   ASSERT_TRUE(status);
   EXPECT_EQ(*status, 0) << log();
   EXPECT_NE(access(path("state/agent.sock").c_str(), F_OK), 0) << "the socket is left behind";
+}
+
+TEST_F(Program, EndsWithinASecondThoughNobodyReadsItsLog) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const Fd reader(ends[0]);
+  const Fd writer(ends[1]);
+  const std::string page(4096, '.');
+  ASSERT_EQ(fcntl(writer.get(), F_SETFL, O_NONBLOCK), 0);
+  while (write(writer.get(), page.data(), page.size()) > 0) {
+  }
+  ASSERT_EQ(errno, EAGAIN);
+  ASSERT_EQ(fcntl(writer.get(), F_SETFL, 0), 0);
+
+  const std::string program = lab::default_agent();
+  const std::string state = path("state");
+  const std::string socket = path("none.sock");
+  std::vector<std::string> flags = {program,       "--topology", "synthetic:package:1 core:2 pu:1",
+                                    "--state-dir", state,        "--nri-socket",
+                                    socket};
+  std::vector<char*> argv;
+  for (std::string& flag : flags) argv.push_back(flag.data());
+  argv.push_back(nullptr);
+  const pid_t agent = fork();
+  if (agent == 0) {
+    dup2(writer.get(), STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  ASSERT_GT(agent, 0);
+  EXPECT_TRUE(
+      lab::eventually(kLimit, [&] { return access((state + "/agent.sock").c_str(), F_OK) == 0; }));
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_EQ(kill(agent, SIGTERM), 0);
+  int status = -1;
+  const bool ended =
+      lab::eventually(kLimit, [&] { return waitpid(agent, &status, WNOHANG) == agent; });
+  EXPECT_LT(std::chrono::steady_clock::now() - before, lab::patient(Milliseconds(1000)));
+  if (!ended) {
+    kill(agent, SIGKILL);
+    waitpid(agent, &status, 0);
+  }
+  EXPECT_TRUE(ended && WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 }  // namespace

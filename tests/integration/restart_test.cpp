@@ -178,13 +178,18 @@ TEST_P(Root_Containerd_Restart, KillOfContainerdKeepsEveryRank) {
 
 TEST_P(Root_Containerd_Restart, ASecondAgentIsRefused) {
   ASSERT_NO_FATAL_FAILURE(start_job());
-  auto second = lab::AgentProcess::start(node(), {.log_name = "second"});
-  ASSERT_TRUE(ok(second));
-  const auto status = second->wait(kSoon);
-  ASSERT_TRUE(status.has_value()) << "it runs beside the first";
-  EXPECT_NE(*status, 0);
-  EXPECT_NE(second->log_tail().find("another pinion-agent"), std::string::npos)
-      << second->log_tail();
+  // Whether it has the first one's state directory or one of its own.
+  for (const char* name : {"agent", "other"}) {
+    SCOPED_TRACE(name);
+    auto second =
+        lab::AgentProcess::start(node(), {.name = name, .log_name = std::string("second-") + name});
+    ASSERT_TRUE(ok(second));
+    const auto status = second->wait(kSoon);
+    ASSERT_TRUE(status.has_value()) << "it runs beside the first";
+    EXPECT_NE(*status, 0);
+    EXPECT_NE(second->log_tail().find("another pinion-agent"), std::string::npos)
+        << second->log_tail();
+  }
   EXPECT_TRUE(agent().running());
   ASSERT_NO_FATAL_FAILURE(expect_kept("late"));
 }

@@ -133,6 +133,30 @@ Status CgroupTree::create(const std::string& path, std::uint64_t shares) {
   return write_existing(cpu_ + path + "/cpu.shares", std::to_string(shares));
 }
 
+Status CgroupTree::limit(const std::string& path, std::int64_t quota) const {
+  const std::string limit = std::to_string(quota);
+  if (!unified_) return write_existing(cpu_ + path + "/cpu.cfs_quota_us", limit);
+  return write_existing(cpu_ + path + "/cpu.max", quota < 0 ? "max" : limit);
+}
+
+Result<std::optional<std::int64_t>> CgroupTree::quota(const std::string& path) const {
+  const auto text = read_file(cpu_ + path + (unified_ ? "/cpu.max" : "/cpu.cfs_quota_us"));
+  if (!text) return failure(text.error());
+  const std::string limit = split(trimmed(*text), ' ').front();
+  if (limit == "max" || limit == "-1") return std::nullopt;
+  return std::stoll(limit);
+}
+
+Result<std::int64_t> CgroupTree::cpu_stat(const std::string& path, const std::string& key) const {
+  const auto text = read_file(cpu_ + path + "/cpu.stat");
+  if (!text) return failure(text.error());
+  for (const auto& line : split(*text, '\n')) {
+    const auto field = split(line, ' ');
+    if (field.size() == 2 && field[0] == key) return std::stoll(field[1]);
+  }
+  return failure(Errc::kNotFound, "cpu.stat of " + path + " has no " + key);
+}
+
 Status CgroupTree::remove(const std::string& path) const {
   Status result;
   for (const auto& root : roots_) {

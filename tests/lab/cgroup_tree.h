@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,13 @@ class CgroupTree {
   // Makes the group where cpuset and cpu live, with all of its parent's CPUs and memory nodes (as a
   // kubelet's groups have) and these cpu.shares (0: leave). Parents are made likewise.
   Status create(const std::string& path, std::uint64_t shares);
+  // Gives the group a CFS quota, in microseconds of each 100 ms; negative: none.
+  [[nodiscard]] Status limit(const std::string& path, std::int64_t quota) const;
+  // What it says; nullopt: no limit.
+  [[nodiscard]] Result<std::optional<std::int64_t>> quota(const std::string& path) const;
+  // "nr_throttled" and the like of its cpu.stat. Error: kNotFound where there is no such line.
+  [[nodiscard]] Result<std::int64_t> cpu_stat(const std::string& path,
+                                              const std::string& key) const;
   // Removes the group and all below it in every hierarchy. Error: what could not be removed.
   [[nodiscard]] Status remove(const std::string& path) const;
 

@@ -194,6 +194,11 @@ Result<RunningPod> ContainerdLab::run_pod(const PodSpec& spec) {
   if (Status made = cgroups_.create(place.cgroup_parent, pod_shares(spec)); !made) {
     return failure(made.error());
   }
+  if (const std::int64_t quota = pod_quota(spec); quota > 0) {
+    if (Status limited = cgroups_.limit(place.cgroup_parent, quota); !limited) {
+      return failure(limited.error());
+    }
+  }
   if (qos_of(spec) == Qos::kBurstable) {
     Status added = add_burstable(static_cast<std::int64_t>(pod_shares(spec)));
     if (!added) return failure(added.error());

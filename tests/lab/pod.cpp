@@ -90,6 +90,15 @@ std::uint64_t pod_shares(const PodSpec& pod) {
   return static_cast<std::uint64_t>(shares_of(milli));
 }
 
+std::int64_t pod_quota(const PodSpec& pod) {
+  std::int64_t milli = 0;
+  for (const auto& container : pod.containers) {
+    if (container.cpu_limit == 0) return 0;
+    milli += container.cpu_limit;
+  }
+  return std::max(kMinQuota, milli * kPeriod / 1000);
+}
+
 PodSpec guaranteed_pod(const std::string& name, int cpus, std::vector<std::string> command) {
   ContainerSpec container{.name = "main", .command = std::move(command)};
   container.cpu_request = container.cpu_limit = cpus * 1000;

@@ -60,6 +60,8 @@ LinuxResources resources_of(const PodSpec& pod, const ContainerSpec& container);
 
 // cpu.shares of the pod's own group: its requests together.
 std::uint64_t pod_shares(const PodSpec& pod);
+// Its CFS quota, in microseconds of each 100 ms: its limits together; 0: not all have one.
+std::int64_t pod_quota(const PodSpec& pod);
 
 // Spec makers, each with one container named "main" that runs `command`.
 PodSpec guaranteed_pod(const std::string& name, int cpus, std::vector<std::string> command);

@@ -33,17 +33,22 @@ std::vector<Scene> scenes() {
                                                    .cores_per_l3 = 3,
                                                    .threads_per_core = 2,
                                                    .offline = cpus("2,7-9")});
-  return {{"single", test_support::single_cpu(), {}},
-          {"two_core_vm", test_support::two_core_vm(), {}},
-          {"laptop", test_support::laptop(), {}},
-          {"laptop_reserved", test_support::laptop(), two_reserved},
-          {"laptop_strict", test_support::laptop(), strict},
-          {"isolated", with_isolated, {}},
-          {"isolated_and_reserved", with_isolated, isolated_reserved},
-          {"offline", with_offline, {}},
-          {"mixed_nodes", test_support::mixed_nodes(), {}},
-          {"xeon_snc2", test_support::xeon_snc2(), strict},
-          {"epyc_rome_256", test_support::epyc_rome_256(), {}}};
+  std::vector<Scene> scenes = {{"single", test_support::single_cpu(), {}},
+                               {"two_core_vm", test_support::two_core_vm(), {}},
+                               {"laptop", test_support::laptop(), {}},
+                               {"laptop_reserved", test_support::laptop(), two_reserved},
+                               {"laptop_strict", test_support::laptop(), strict},
+                               {"isolated", with_isolated, {}},
+                               {"isolated_and_reserved", with_isolated, isolated_reserved},
+                               {"offline", with_offline, {}},
+                               {"mixed_nodes", test_support::mixed_nodes(), {}},
+                               {"xeon_snc2", test_support::xeon_snc2(), strict},
+                               {"epyc_rome_256", test_support::epyc_rome_256(), {}}};
+  for (Scene& scene : scenes) {
+    scene.settings.defaults.privileges = {Privilege::kOnePerCore, Privilege::kIsolated,
+                                          Privilege::kNearDevice};
+  }
+  return scenes;
 }
 
 class RandomLife : public testing::TestWithParam<Scene> {

@@ -256,7 +256,10 @@ void Sim::restart_agent() {
     // One that found no cores may stand on as many as it wants, all that the ranks have left.
     const Member* member = engine_.state().find(id);
     clean = clean && (member == nullptr || member->trouble.empty());
-    for (const auto& [rank, cores] : before) clean = clean && !effective(id).intersects(cores);
+    // A rank whose file somebody changed is taken to be where that says, in force or not.
+    const bool holds = member != nullptr && member->role == Role::kExclusive;
+    const CpuSet stands = holds ? sim.file.cpus : effective(id);
+    for (const auto& [rank, cores] : before) clean = clean && !stands.intersects(cores);
   }
   engine_ = engine::Engine(machine_, options_.settings, options_.fence);
   synchronize();

@@ -11,30 +11,42 @@ namespace {
 using topology::Align;
 using topology::Decision;
 using topology::Request;
+using topology::Smt;
 
 bool granted(const FleetNode& node, const Request& request) {
   const auto outcome = topology::allocate(node.topology(), node.ledger, request);
   return std::holds_alternative<Decision>(outcome);
 }
 
-// All nodes, one by one, for each alignment that the request may climb to.
+// The node that grants it and has the smallest hole of this kind with enough CPUs.
+NodeIndex tightest(const Fleet& fleet, const Request& request, Smt smt) {
+  NodeIndex best = -1;
+  int tightest = 0;
+  for (const auto& [name, node] : fleet.by_name()) {
+    const topology::Holes& holes = fleet.node(node).holes;
+    if (smt == Smt::kFullCore && holes.step > 0 && request.cpus % holes.step != 0) continue;
+    if (fleet.node(node).stale || !granted(fleet.node(node), request)) continue;
+    for (const topology::Hole& hole : holes.of(request.align)) {
+      const int size = hole.of(smt);
+      if (size < request.cpus || (best >= 0 && size >= tightest)) continue;
+      best = node;
+      tightest = size;
+    }
+  }
+  return best;
+}
+
+// All nodes, one by one, for each alignment that the request may climb to; where whole cores are
+// only preferred, holes of whole cores before those of any CPUs.
 NodeIndex scanned(const Fleet& fleet, Request request) {
   const bool climbs = request.strength == topology::Strength::kPreferred;
   request.strength = topology::Strength::kRequired;
   for (const Align align : topology::kAligns) {
     if (align < request.align || (align > request.align && !climbs)) continue;
     request.align = align;
-    NodeIndex best = -1;
-    int tightest = 0;
-    for (const auto& [name, node] : fleet.by_name()) {
-      if (fleet.node(node).stale || !granted(fleet.node(node), request)) continue;
-      for (const topology::Hole& hole : fleet.node(node).holes.of(align)) {
-        const int size = hole.of(request.smt);
-        if (size < request.cpus || (best >= 0 && size >= tightest)) continue;
-        best = node;
-        tightest = size;
-      }
-    }
+    const bool prefers = request.smt == Smt::kPreferFull;
+    NodeIndex best = prefers ? tightest(fleet, request, Smt::kFullCore) : -1;
+    if (best < 0) best = tightest(fleet, request, request.smt);
     if (best >= 0) return best;
   }
   return -1;

@@ -75,6 +75,35 @@ void check_memory(const Topology& machine, const Request& request, const Decisio
   }
 }
 
+// Under kPreferFull: whole cores as far as the number allows, the rest on cores that were split.
+void check_whole_first(const Topology& machine, const Ledger& before, const Request& request,
+                       const Decision& decision) {
+  const CpuSet& cpus = decision.cpus;
+  CpuSet free = machine.online - before.reserved() - before.exclusive();
+  free = decision.why.isolated ? free & machine.isolated : free - machine.isolated;
+  int whole = 0;
+  int fresh = 0;
+  for (const Core& core : machine.cores) {
+    if (core.cpus.is_subset_of(cpus)) {
+      whole += core.cpus.count();
+    } else if (core.cpus.intersects(cpus) && core.cpus.is_subset_of(free)) {
+      ++fresh;
+    }
+  }
+  const std::vector<CpuSet> domains = Oracle::domains(machine, decision.why.met);
+  const auto domain = std::find_if(domains.begin(), domains.end(),
+                                   [&](const CpuSet& set) { return cpus.is_subset_of(set); });
+  RC_ASSERT(domain != domains.end());
+  RC_ASSERT(whole == Oracle::most_whole(machine, free & *domain, request.cpus));
+  RC_ASSERT(fresh <= 1);
+  if (fresh == 0) return;
+  // Then nothing is left on the domain's split cores.
+  const bool spent = std::all_of(machine.cores.begin(), machine.cores.end(), [&](const Core& core) {
+    return core.cpus.is_subset_of(free) || (core.cpus & free & *domain).is_subset_of(cpus);
+  });
+  RC_ASSERT(spent);
+}
+
 void check_ledger(const Topology& machine, const Ledger& ledger) {
   CpuSet seen;
   std::vector<Bytes> promised(machine.nodes.size());
@@ -104,6 +133,9 @@ RC_GTEST_PROP(Allocate, ADecisionKeepsToTheRules, ()) {
   check_sound(machine, ledger, request, *decision);
   check_memory(machine, request, *decision);
   if (request.smt == Smt::kFullCore) RC_ASSERT(is_whole_cores(machine, decision->claim.cpus));
+  if (request.smt == Smt::kPreferFull && request.preferred.empty()) {
+    check_whole_first(machine, ledger, request, *decision);
+  }
   if (request.strength == Strength::kRequired) RC_ASSERT(decision->why.met == request.align);
   RC_ASSERT(decision->why.free_before - decision->why.free_after == decision->claim.cpus.count());
 }
@@ -179,7 +211,7 @@ RC_GTEST_PROP(Largest, FitsAndOneStepMoreDoesNot, ()) {
   Request request;
   request.id = "new";
   request.align = static_cast<Align>(pick_below(4));
-  request.smt = static_cast<Smt>(pick_below(3));
+  request.smt = static_cast<Smt>(pick_below(4));
   request.memory_policy = MemoryPolicy::kAny;
   log(machine, ledger, request);
   const int most = largest(machine, ledger, request.align, request.smt);

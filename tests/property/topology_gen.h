@@ -36,7 +36,7 @@ inline Topology random_machine() {
   spec.nodes_per_package = 1 + pick_below(2);
   spec.l3s_per_node = 1 + pick_below(2);
   spec.cores_per_l3 = 1 + pick_below(4);
-  spec.threads_per_core = 1 + pick_below(2);
+  spec.threads_per_core = one_in(8) ? 4 : 1 + pick_below(2);
   spec.memory_per_node = test_support::kGiB * static_cast<Bytes>(1 + pick_below(8));
   spec.memory_only_nodes = one_in(4) ? 1 : 0;
   spec.siblings = one_in(2) ? test_support::Siblings::kLast : test_support::Siblings::kAdjacent;
@@ -82,7 +82,7 @@ inline Request random_request(const Topology& machine, const std::string& id) {
   request.cpus = 1 + pick_below(one_in(3) ? 16 : 5);
   request.align = static_cast<Align>(pick_below(4));
   request.strength = one_in(2) ? Strength::kRequired : Strength::kPreferred;
-  request.smt = static_cast<Smt>(pick_below(3));
+  request.smt = static_cast<Smt>(pick_below(4));
   request.memory_policy = static_cast<MemoryPolicy>(pick_below(3));
   if (one_in(2)) request.memory = test_support::kGiB / 2 * static_cast<Bytes>(pick_below(12));
   if (one_in(4) && !machine.devices.empty()) request.near_device = machine.devices.front().name;

@@ -35,6 +35,18 @@ class Oracle {
     return sets;
   }
 
+  // The most of n CPUs that can be whole cores of these.
+  [[nodiscard]] static int most_whole(const Topology& machine, const CpuSet& free, int n) {
+    std::set<int> sums = {0};
+    for (const Core& core : machine.cores) {
+      if (!core.cpus.is_subset_of(free)) continue;
+      std::set<int> more;
+      for (const int sum : sums) more.insert(sum + core.cpus.count());
+      sums.merge(more);
+    }
+    return *std::prev(sums.upper_bound(n));
+  }
+
  private:
   // Every number of CPUs that a container could get from these, with how many of them it holds.
   [[nodiscard]] std::set<std::pair<int, int>> totals(const CpuSet& cpus, Smt smt) const {
@@ -44,7 +56,7 @@ class Oracle {
       const bool whole = free == core.cpus.count();
       std::set<std::pair<int, int>> more;
       for (const auto& [got, held] : sums) {
-        if (smt == Smt::kPack) {
+        if (smt == Smt::kPack || smt == Smt::kPreferFull) {
           for (int part = 1; part <= free; ++part) more.insert({got + part, held + part});
         } else if (whole) {
           more.insert({got + (smt == Smt::kFullCore ? free : 1), held + free});

@@ -19,13 +19,14 @@ constexpr int kMaxNodes = 1'000'000;
 
 // Those that mean nothing without a number of tasks.
 constexpr std::array kOnlyWithTasks{kCpusPerTask, kMemoryPerTask, kPolicy, kNodes, kWorkerRole};
-// What the agent reads, beside the job, its groups and its profile.
+// What the agent reads, beside the job, its groups and its profile; and the extender.
 constexpr std::array kForWorkers{kAlign,
                                  kSmt,
                                  "pinion.dev/strength",
                                  "pinion.dev/memory",
                                  "pinion.dev/isolation",
-                                 "pinion.dev/near-device"};
+                                 "pinion.dev/near-device",
+                                 "pinion.dev/placement"};
 
 tl::unexpected<Error> wrong(const std::string& name, const std::string& value,
                             const std::string& expected) {

@@ -25,15 +25,14 @@ std::vector<NodeRow::Numa> numa_rows(const FleetNode& node) {
   return rows;
 }
 
-JobRow job_row(const std::string& name, const GangState& gang) {
+JobRow job_row(const Job& gang, int held) {
   JobRow row;
-  row.name = name;
-  row.size = gang.size;
+  row.name = gang.called();
+  row.size = gang.spec.size;
   row.members = static_cast<int>(gang.members.size());
-  for (const Place& place : gang.places) {
-    const bool held = place.state == Place::State::kHeld;
-    ++(place.fixed() ? row.bound : held ? row.held : row.kept);
-  }
+  row.bound = gang.fixed();
+  row.held = held;
+  row.kept = gang.count(Member::State::kReserved) - held;
   return row;
 }
 
@@ -52,8 +51,8 @@ std::vector<NodeRow> fleet_rows(const Desk& desk) {
         {.name = name,
          .numa = numa_rows(node),
          .containers = static_cast<int>(node.ledger.claims().size()),
-         .largest_numa = node.holes.largest(topology::Align::kNuma, topology::Smt::kFullCore),
-         .largest_l3 = node.holes.largest(topology::Align::kL3, topology::Smt::kFullCore),
+         .largest_numa = node.holes.largest(topology::Align::kNuma, topology::Smt::kPreferFull),
+         .largest_l3 = node.holes.largest(topology::Align::kL3, topology::Smt::kPreferFull),
          .stale = node.stale,
          .heard_ms = node.heard_ms});
   }
@@ -63,9 +62,9 @@ std::vector<NodeRow> fleet_rows(const Desk& desk) {
 std::vector<JobRow> job_rows(const Desk& desk) {
   std::map<std::string, JobRow> rows;
   std::map<std::string, JobRow*> by_member;
-  for (const auto& [name, gang] : desk.gangs()) {
-    JobRow& row = rows[name] = job_row(called(name), gang);
-    for (const auto& [uid, member] : gang.members) by_member[uid] = &row;
+  for (const Job* gang : desk.gangs()) {
+    JobRow& row = rows[gang->id] = job_row(*gang, desk.held(gang->id));
+    for (const auto& [uid, member] : gang->members) by_member[uid] = &row;
   }
   for (const auto& [uid, waiting] : desk.waiting()) {
     const auto gang = by_member.find(uid);

@@ -34,6 +34,32 @@ const ConfigCase kGood[] = {
     {"topology", "topology: xml:m.xml", [](const Config& c) { return c.topology == "xml:m.xml"; }},
     {"reserved", "reservedSystemCPUs: 0-1,64",
      [](const Config& c) { return c.reserved == cpus("0-1,64"); }},
+    {"reservedMemory, the kubelet's file",
+     "reservedMemory:\n  - numaNode: 0\n    limits: {memory: 1Gi, hugepages-2Mi: 4Mi}\n"
+     "  - numaNode: 1\n    limits: {memory: \"5\"}",
+     [](const Config& c) {
+       return c.reserved_memory == topology::ReservedMemory{{0, 1 << 30}, {1, 5}};
+     }},
+    {"reservedMemory, the kubelet's flag",
+     "reservedMemory: '0:memory=1Gi,hugepages-2Mi=4Mi;1:memory=5'",
+     [](const Config& c) {
+       return c.reserved_memory == topology::ReservedMemory{{0, 1 << 30}, {1, 5}};
+     }},
+    {"no reservedMemory", "reservedMemory: []",
+     [](const Config& c) { return c.reserved_memory == topology::ReservedMemory{}; }},
+    {"exclusivePods", "exclusivePods: annotated",
+     [](const Config& c) { return c.defaults.pods == engine::ExclusivePods::kAnnotated; }},
+    {"exclusiveNamespaces", "exclusiveNamespaces: 'hpc, hpc-2'",
+     [](const Config& c) {
+       return c.defaults.namespaces == std::set<std::string>{"hpc", "hpc-2"};
+     }},
+    {"allowedWishes", "allowedWishes: one-per-core,isolated",
+     [](const Config& c) {
+       return c.defaults.privileges ==
+              std::set{engine::Privilege::kOnePerCore, engine::Privilege::kIsolated};
+     }},
+    {"no allowedWishes", "allowedWishes: ''",
+     [](const Config& c) { return c.defaults.privileges.empty(); }},
     {"cpuManagerPolicy", "cpuManagerPolicy: static",
      [](const Config& c) { return c.reserved.empty(); }},
     {"single-numa-node", "topologyManagerPolicy: single-numa-node",
@@ -45,7 +71,7 @@ const ConfigCase kGood[] = {
     {"none", "topologyManagerPolicy: none",
      [](const Config& c) { return c.defaults.align == Align::kNone; }},
     {"full-pcpus-only off", "cpuManagerPolicyOptions: {full-pcpus-only: \"false\"}",
-     [](const Config& c) { return c.defaults.smt == Smt::kPack; }},
+     [](const Config& c) { return c.defaults.smt == Smt::kPreferFull; }},
     {"full-pcpus-only on", "cpuManagerPolicyOptions:\n  full-pcpus-only: true",
      [](const Config& c) { return c.defaults.smt == Smt::kFullCore; }},
     {"strict", "cpuManagerPolicyOptions: {strict-cpu-reservation: true}",
@@ -160,7 +186,11 @@ TEST(CommandLine, AMistakeIsNamedByItsFlagOrItsFile) {
   const char* const file[] = {"pinion-agent", "--config", "/nowhere.yaml"};
   const auto no_file = read_command_line(3, file);
   ASSERT_FALSE(no_file);
-  EXPECT_THAT(no_file.error().text, HasSubstr("open configuration /nowhere.yaml"));
+  EXPECT_THAT(no_file.error().text, HasSubstr("configuration: read /nowhere.yaml"));
+  const char* const directory[] = {"pinion-agent", "--config", "/"};
+  const auto no_text = read_command_line(3, directory);
+  ASSERT_FALSE(no_text);
+  EXPECT_THAT(no_text.error().text, HasSubstr("configuration: read /: "));
 }
 
 TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
@@ -172,6 +202,7 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
   const Mistake mistakes[] = {
       {"unknown key", "fence: leaf\n\nfense: leaf", "line 3: unknown key 'fense'"},
       {"doubled key", "fence: leaf\nlogLevel: info\nfence: auto", "line 3: fence: set twice"},
+      {"two documents", "fence: leaf\n---\nfence: auto", "line 3: a second document"},
       {"not YAML", "fence: leaf\nlogLevel: [", "line 2"},
       {"a list", "- fence", "expected a map"},
       {"one word", "fence", "expected a map"},
@@ -186,6 +217,20 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
       {"policy none", "cpuManagerPolicy: none", "stop the agent"},
       {"restricted", "topologyManagerPolicy: restricted", "no counterpart"},
       {"CPU list", "reservedSystemCPUs: 0-x", "reservedSystemCPUs"},
+      {"no node", "reservedMemory: memory=1Gi", "'memory=1Gi' is no number of a NUMA node"},
+      {"no amount", "reservedMemory: '0:memory'", "reservedMemory: memory"},
+      {"no memory", "reservedMemory: '0'", "expected NODE:memory=AMOUNT"},
+      {"unknown resource", "reservedMemory: '0:disk=1'", "unknown resource 'disk'"},
+      {"a node twice", "reservedMemory: '0:memory=1;0:memory=2'", "NUMA node 0 is stated twice"},
+      {"no limits", "reservedMemory:\n  - numaNode: 0", "line 2: expected {numaNode: N"},
+      {"a wrong limit", "reservedMemory:\n  - numaNode: 0\n    limits: {memory: x}",
+       "line 3: memory"},
+      {"unknown pods", "exclusivePods: some", "guaranteed, annotated"},
+      {"no namespace", "exclusiveNamespaces: 'hpc,,x'", "'' is no name of a namespace"},
+      {"no port", "metricsListen: 127.0.0.1:99999999", "line 1: metricsListen: listen address"},
+      {"no port of the API", "apiListen: 127.0.0.1:99999999",
+       "line 1: apiListen: '127.0.0.1:99999"},
+      {"unknown wish", "allowedWishes: all", "one-per-core, isolated, near-device"},
       {"index of one digit", "nriIndex: \"7\"", "nriIndex"},
       {"index of letters", "nriIndex: ab", "nriIndex"},
       {"topology", "topology: magic", "topology"},

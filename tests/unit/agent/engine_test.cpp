@@ -10,6 +10,7 @@
 namespace pinion::engine {
 namespace {
 
+using test_support::bound_rank;
 using test_support::cpu;
 using test_support::cpus;
 using test_support::Driver;
@@ -35,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Engine, BothFences, testing::Values(FenceKind::kLeaf, F
 
 TEST_P(BothFences, AWholeGuaranteedContainerGetsCoresInOneNode) {
   Driver node(xeon_snc2(), GetParam());
-  const auto effects = node.create(rank("r", 4, 1 << 20));
+  const auto effects = node.create(bound_rank("r", 4, 1 << 20));
   EXPECT_EQ(effects.fatal, "");
   EXPECT_FALSE(effects.reply.refusal);
   ASSERT_TRUE(effects.reply.own);
@@ -72,7 +73,9 @@ TEST_P(BothFences, ARefusalSaysWhyAndLeavesNothingBehind) {
   const Case cases[] = {
       {"larger than any node", "strength", "required", 26, Qos::kGuaranteed, "26", "topology"},
       {"burstable insists", "cpus", "exclusive", 2, Qos::kBurstable, "Burstable", "annotation"},
-      {"odd threads", "strength", "required", 3, Qos::kGuaranteed, "3", "topology"},
+      {"odd threads", "smt", "full-core", 3, Qos::kGuaranteed, "3", "topology"},
+      {"no leave to ask", "smt", "one-per-core", 2, Qos::kGuaranteed, "allowedWishes",
+       "annotation"},
       {"unknown device", "near-device", "nosuch0", 2, Qos::kGuaranteed, "nosuch0", "topology"},
       {"the whole machine", "align", "none", 96, Qos::kGuaranteed, "", "last-shared"},
       {"a word nobody knows", "smt", "half", 2, Qos::kGuaranteed, "full-core", "annotation"},
@@ -428,7 +431,7 @@ TEST_P(BothFences, ToAFractionAndBack) {
 
 TEST_P(BothFences, AnUpdateOfMemoryAloneIsAnsweredWithItsCores) {
   Driver node(laptop(), GetParam());
-  const Unit unit = rank("r", 2, 1 << 20);
+  const Unit unit = bound_rank("r", 2, 1 << 20);
   const CpuSet before = node.run(unit);
   Resources wanted;
   wanted.memory = 1 << 21;

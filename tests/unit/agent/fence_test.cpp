@@ -439,6 +439,7 @@ TEST(PartitionFence, IsolationIsByOptionOrWhereItMayBeAskedFor) {
                         Case{PartitionKinds::kIsolated, false, Kind::kIsolated}}) {
     Settings settings;
     settings.partition_kinds = c.kinds;
+    settings.defaults.privileges = {Privilege::kIsolated};
     Driver node(laptop(), FenceKind::kPartition, settings);
     Unit r = rank("r", 2);
     if (c.asks) r.pod.annotations["pinion.dev/isolation"] = "isolated";
@@ -447,12 +448,14 @@ TEST(PartitionFence, IsolationIsByOptionOrWhereItMayBeAskedFor) {
     ASSERT_EQ(effects.now.size(), 1U);
     EXPECT_EQ(effects.now[0].partition->kind, c.made);
   }
-  Driver node(laptop(), FenceKind::kPartition);
+  Settings settings;
+  settings.defaults.privileges = {Privilege::kIsolated};
+  Driver node(laptop(), FenceKind::kPartition, settings);
   Unit r = rank("r", 2);
   r.pod.annotations["pinion.dev/isolation"] = "isolated";
   node.create(r);
   EXPECT_EQ(node.tell(r, EventKind::kStart).now.at(0).partition->kind, Kind::kRoot)
-      << "asked for where it may not be";
+      << "asked for where none is made";
 }
 
 // --- runtime

@@ -69,6 +69,13 @@ inline Unit rank(const std::string& name, int cpus, std::int64_t memory = 0) {
   return {pod, make_container(pod, "main", cpu(1000 * cpus, memory))};
 }
 
+// A rank that insists on its NUMA node, and so is bound to its memory.
+inline Unit bound_rank(const std::string& name, int cpus, std::int64_t memory) {
+  Unit unit = rank(name, cpus, memory);
+  unit.pod.annotations["pinion.dev/strength"] = "required";
+  return unit;
+}
+
 inline Unit shared(const std::string& name) {
   const auto pod = make_pod(name, engine::Qos::kBestEffort);
   return {pod, make_container(pod, "main", cpu(0))};
@@ -121,6 +128,7 @@ class Driver {
     done.id = wanted.id;
     done.cause = wanted.cause;
     done.found = engine::Applied{.cpus = wanted.cpuset.cpus, .mems = wanted.cpuset.mems};
+    done.quota_seen = wanted.quota.has_value();
     if (wanted.partition) {
       done.partition = no_partition.empty() ? *wanted.partition : engine::Partition();
       done.partition_error = no_partition;

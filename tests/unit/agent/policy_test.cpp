@@ -232,11 +232,15 @@ TEST(Policy, AnnotationsSetTheRequest) {
        }},
       {"align", "none", [](const Request& r) { EXPECT_EQ(r.align, Align::kNone); }},
       {"strength", "required",
-       [](const Request& r) { EXPECT_EQ(r.strength, Strength::kRequired); }},
+       [](const Request& r) {
+         EXPECT_EQ(r.strength, Strength::kRequired);
+         EXPECT_EQ(r.memory_policy, MemoryPolicy::kBind);
+       }},
       {"strength", "preferred",
        [](const Request& r) { EXPECT_EQ(r.strength, Strength::kPreferred); }},
       {"smt", "full-core", [](const Request& r) { EXPECT_EQ(r.smt, Smt::kFullCore); }},
       {"smt", "one-per-core", [](const Request& r) { EXPECT_EQ(r.smt, Smt::kOnePerCore); }},
+      {"smt", "prefer-full", [](const Request& r) { EXPECT_EQ(r.smt, Smt::kPreferFull); }},
       {"smt", "pack", [](const Request& r) { EXPECT_EQ(r.smt, Smt::kPack); }},
       {"memory", "bind", [](const Request& r) { EXPECT_EQ(r.memory_policy, MemoryPolicy::kBind); }},
       {"memory", "preferred",
@@ -251,6 +255,7 @@ TEST(Policy, AnnotationsSetTheRequest) {
        [](const Request& r) {
          EXPECT_EQ(r.job, "lammps");
          EXPECT_EQ(r.strength, Strength::kRequired);
+         EXPECT_EQ(r.memory_policy, MemoryPolicy::kBind);
        }},
       {"task-group", "g1", [](const Request& r) { EXPECT_EQ(r.task_group, "g1"); }},
       {"near-device", "mlx5_0", [](const Request& r) { EXPECT_EQ(r.near_device, "mlx5_0"); }},
@@ -262,7 +267,9 @@ TEST(Policy, AnnotationsSetTheRequest) {
     SCOPED_TRACE(std::string(c.name) + "=" + c.value);
     Pod pod = make_pod("p");
     pod.annotations[std::string("pinion.dev/") + c.name] = c.value;
-    const Wish wish = wish_of(pod, "main", cpu(2000, 77), {});
+    Defaults defaults;
+    defaults.privileges = {Privilege::kOnePerCore, Privilege::kIsolated, Privilege::kNearDevice};
+    const Wish wish = wish_of(pod, "main", cpu(2000, 77), defaults);
     ASSERT_EQ(wish.kind, WishKind::kExclusive) << wish.text;
     EXPECT_EQ(wish.request.memory, Bytes{77});
     EXPECT_TRUE(wish.warnings.empty());
@@ -279,12 +286,83 @@ TEST(Policy, PlannedCpusThatAreNoneAreRefused) {
   EXPECT_EQ(wish_of(pod, "other", cpu(2000), {}).kind, WishKind::kExclusive);
 }
 
+TEST(Policy, WishesNeedTheOperatorsLeave) {
+  struct Case {
+    const char* name;
+    const char* value;
+    Privilege privilege;
+    const char* text;
+  };
+  const Case cases[] = {
+      {"smt", "one-per-core", Privilege::kOnePerCore,
+       "annotation pinion.dev/smt: one-per-core holds more CPUs than the pod's request counts; "
+       "this node's allowedWishes does not have 'one-per-core'"},
+      {"isolation", "isolated", Privilege::kIsolated,
+       "annotation pinion.dev/isolation: isolated CPUs are set apart by the operator; this node's "
+       "allowedWishes does not have 'isolated'"},
+      {"near-device", "eth0", Privilege::kNearDevice,
+       "annotation pinion.dev/near-device: CPUs beside a device are left to those who use it; this "
+       "node's allowedWishes does not have 'near-device'"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Pod pod = make_pod("p");
+    pod.annotations[std::string("pinion.dev/") + c.name] = c.value;
+    Defaults strict;
+    strict.privileges.clear();
+    const Wish wish = wish_of(pod, "main", cpu(2000), strict);
+    EXPECT_EQ(wish.kind, WishKind::kRefused);
+    EXPECT_EQ(wish.text, c.text);
+    Defaults lenient;
+    lenient.privileges = {c.privilege};
+    EXPECT_EQ(wish_of(pod, "main", cpu(2000), lenient).kind, WishKind::kExclusive);
+    const bool by_default = wish_of(pod, "main", cpu(2000), {}).kind == WishKind::kExclusive;
+    EXPECT_EQ(by_default, c.privilege == Privilege::kNearDevice);
+    // A container that shares its CPUs asks for nothing.
+    EXPECT_EQ(wish_of(pod, "main", cpu(2500), strict).kind, WishKind::kShared);
+  }
+}
+
+TEST(Policy, TheOperatorChoosesThePods) {
+  struct Case {
+    const char* name;
+    Defaults defaults;
+    const char* annotation;
+    const char* value;
+    WishKind kind;
+  };
+  const Defaults annotated{.pods = ExclusivePods::kAnnotated};
+  const Defaults elsewhere{.namespaces = {"hpc"}};
+  const Defaults here{.namespaces = {"default"}};
+  const Case cases[] = {
+      {"all", {}, "align", "numa", WishKind::kExclusive},
+      {"not annotated", annotated, "align", "numa", WishKind::kShared},
+      {"annotated", annotated, "cpus", "exclusive", WishKind::kExclusive},
+      {"annotated for the container", annotated, "cpus.main", "exclusive", WishKind::kExclusive},
+      {"annotated for another", annotated, "cpus.side", "exclusive", WishKind::kShared},
+      {"of a job", annotated, "job", "j", WishKind::kExclusive},
+      {"opted out", annotated, "cpus", "shared", WishKind::kShared},
+      {"of another namespace", elsewhere, "job", "j", WishKind::kShared},
+      {"insists in another namespace", elsewhere, "cpus", "exclusive", WishKind::kRefused},
+      {"of the namespace", here, "align", "numa", WishKind::kExclusive},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Pod pod = make_pod("p");
+    pod.name_space = "default";
+    pod.annotations[std::string("pinion.dev/") + c.annotation] = c.value;
+    const Wish wish = wish_of(pod, "main", cpu(2000), c.defaults);
+    EXPECT_EQ(wish.kind, c.kind) << wish.text;
+    EXPECT_EQ(wish.text.empty(), wish.kind == WishKind::kExclusive);
+  }
+}
+
 TEST(Policy, DefaultsAreTheNodes) {
   const Wish plain = wish_of(make_pod("p"), "main", cpu(2000), {});
   EXPECT_EQ(plain.request.align, topology::Align::kNuma);
   EXPECT_EQ(plain.request.strength, topology::Strength::kPreferred);
-  EXPECT_EQ(plain.request.smt, topology::Smt::kFullCore);
-  EXPECT_EQ(plain.request.memory_policy, topology::MemoryPolicy::kBind);
+  EXPECT_EQ(plain.request.smt, topology::Smt::kPreferFull);
+  EXPECT_EQ(plain.request.memory_policy, topology::MemoryPolicy::kPreferred);
   const Defaults defaults{.align = topology::Align::kSocket,
                           .smt = topology::Smt::kPack,
                           .strength = topology::Strength::kRequired};

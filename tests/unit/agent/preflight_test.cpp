@@ -87,6 +87,30 @@ TEST(Preflight, ReservedCpusMustExist) {
   EXPECT_TRUE(check_reserved(config, test_support::laptop()));
 }
 
+TEST(Preflight, ReservedMemoryMustBeThere) {
+  struct Case {
+    topology::NodeId node;
+    topology::Bytes bytes;
+    const char* text;  // nullptr: fine
+  };
+  const topology::Topology machine = test_support::laptop();
+  const topology::Bytes all = machine.nodes[0].memory;
+  const Case cases[] = {{0, 0, nullptr},
+                        {0, all - 1, nullptr},
+                        {0, all, "reservedMemory: NUMA node 0 has only "},
+                        {1, 1, "reservedMemory: NUMA node 1 does not exist"}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::to_string(c.node) + ":" + std::to_string(c.bytes));
+    Config config;
+    config.reserved_memory = {{c.node, c.bytes}};
+    const auto valid = check_reserved(config, machine);
+    EXPECT_EQ(valid.has_value(), c.text == nullptr);
+    if (!valid) {
+      EXPECT_THAT(valid.error().text, HasSubstr(c.text));
+    }
+  }
+}
+
 TEST(Log, NoValueForgesALine) {
   const std::string values[] = {"plain",
                                 "",
@@ -113,6 +137,25 @@ TEST(Log, NoValueForgesALine) {
     EXPECT_EQ(json.size(), 3U);
     EXPECT_EQ(json["msg"], "exclusive");
     EXPECT_EQ(json["cpus"], "1-2");
+  }
+}
+
+TEST(Log, NoTextForgesALine) {
+  const engine::Note note{.level = engine::Note::Level::kWarn,
+                          .text = "annotation pinion.dev/a\nERROR forged is not known",
+                          .fields = {}};
+  EXPECT_EQ(text_line(note), "\"annotation pinion.dev/a\\nERROR forged is not known\"");
+}
+
+TEST(Log, LongTextsAreCut) {
+  const std::string huge(4'000'000, 'x');
+  const engine::Note note{.level = engine::Note::Level::kWarn,
+                          .text = huge,
+                          .fields = {{"why", huge}, {"cpus", "1-2"}}};
+  for (const std::string& line : {text_line(note), json_members(note)}) {
+    EXPECT_LT(line.size(), 9000U);
+    EXPECT_THAT(line, HasSubstr("xxx... (cut)\""));
+    EXPECT_THAT(line, HasSubstr("1-2"));
   }
 }
 

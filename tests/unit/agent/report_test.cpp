@@ -154,7 +154,7 @@ TEST(Report, AFileThatCannotBeReadDoesNotSpin) {
 
 TEST(Report, MemsAreComparedWhereTheyAreOurs) {
   Driver node(laptop(), FenceKind::kLeaf);
-  const Unit r = rank("r", 2, 1 << 20);
+  const Unit r = test_support::bound_rank("r", 2, 1 << 20);
   const Enforce wanted = at_start(node, r);
   ASSERT_FALSE(wanted.cpuset.mems.empty());
   Enforced result = found(wanted, wanted.cpuset.cpus.to_string());

@@ -61,7 +61,8 @@ TEST(PlanFromTheWire, EmptyWordsAreTheDefaultsOfTheProto) {
   const topology::Request& request = requests->at(0);
   EXPECT_EQ(request.align, topology::Align::kNuma);
   EXPECT_EQ(request.strength, topology::Strength::kRequired);
-  EXPECT_EQ(request.smt, topology::Smt::kFullCore);
+  EXPECT_EQ(request.smt, topology::Smt::kPreferFull);
+  EXPECT_FALSE(request.use_isolated);
   EXPECT_EQ(request.memory_policy, topology::MemoryPolicy::kBind);
   EXPECT_EQ(request.profile, topology::Profile::kNone);
 }

@@ -60,9 +60,9 @@ TEST(DrawPlan, SaysWhatStillFits) {
   const Planned p = example();
   const std::string text = draw_plan(p.machine, p.requests, p.plan);
   EXPECT_THAT(text, HasSubstr("still fits    l3  numa  socket  none\n"
+                              "prefer-full   4   4     4       5\n"
                               "full-core     4   4     4       4\n"
-                              "one-per-core  2   2     2       2\n"
-                              "pack          4   4     4       5\n"));
+                              "one-per-core  2   2     2       2\n"));
 }
 
 TEST(DrawPlan, MoreContainersThanLetters) {

@@ -45,7 +45,9 @@ JobPlan plan_on(const json& job, const char* fleet_text) {
   EXPECT_TRUE(nodes) << (nodes ? "" : nodes.error().text);
   const Status good = fill_fleet(*nodes, fleet);
   EXPECT_TRUE(good) << (good ? "" : good.error().text);
-  return cluster::jobs::plan_job(job, {}, [&](const auto& see) { see(fleet); });
+  cluster::jobs::Options options;
+  options.defaults.privileges = {engine::Privilege::kOnePerCore};
+  return cluster::jobs::plan_job(job, options, [&](const auto& see) { see(fleet); });
 }
 
 JobPlan small_plan() {

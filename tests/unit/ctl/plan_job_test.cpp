@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
         FleetCase{"twice",
                   "- {name: a, topology: 'synthetic:core:4 pu:1'}\n"
                   "- {name: a, topology: 'synthetic:core:4 pu:1'}",
-                  "node a is given twice"}),
+                  "node a: given twice"}),
     [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace

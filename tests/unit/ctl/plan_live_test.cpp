@@ -88,6 +88,7 @@ class Live : public cluster::Pages {
 
   std::string not_live() override { return {}; }
   std::string not_ready() override { return {}; }
+  std::string not_leading() override { return {}; }
   Page metrics(std::string_view /*accept*/) override { return {}; }
   Page fleet() override { return {}; }
   Page jobs() override { return {}; }

@@ -54,11 +54,12 @@ TEST(RequestsFile, DefaultsAreThoseOfTheAnnotations) {
   EXPECT_EQ(plain.id, "container-1");
   EXPECT_EQ(plain.align, Align::kNuma);
   EXPECT_EQ(plain.strength, Strength::kPreferred);
-  EXPECT_EQ(plain.smt, Smt::kFullCore);
-  EXPECT_EQ(plain.memory_policy, MemoryPolicy::kBind);
+  EXPECT_EQ(plain.smt, Smt::kPreferFull);
+  EXPECT_EQ(plain.memory_policy, MemoryPolicy::kPreferred);
   EXPECT_EQ(plain.profile, Profile::kNone);
   EXPECT_FALSE(plain.use_isolated);
   EXPECT_EQ(requests->at(1).strength, Strength::kRequired);
+  EXPECT_EQ(requests->at(1).memory_policy, MemoryPolicy::kBind);
   EXPECT_EQ(requests->at(2).memory_policy, MemoryPolicy::kAny);
 }
 

@@ -169,6 +169,18 @@ TEST(Fill, OwnCpusetOfACreatedContainerIsAnAdjustment) {
                resources.cpu().has_period() || resources.has_memory());
 }
 
+TEST(Fill, TheQuotaOfTheContainerItself) {
+  engine::Reply reply = reply_with_own({.cpus = {2}, .mems = {}});
+  reply.own_quota = engine::CpuQuota::kNone;
+  wire::CreateContainerResponse created;
+  fill(reply, "id", created);
+  EXPECT_EQ(created.adjust().linux().resources().cpu().quota().value(), -1);
+  wire::UpdateContainerResponse updated;
+  reply.own_quota = 150'000;
+  fill(reply, "id", updated);
+  EXPECT_EQ(updated.update(0).linux().resources().cpu().quota().value(), 150'000);
+}
+
 TEST(Fill, AnEmptySetNeverGoesOut) {
   struct Case {
     const char* name;

@@ -78,7 +78,7 @@ std::vector<Refused> refusals() {
        Reason::kCpus,
        0,
        "not enough free CPUs in whole cores in any NUMA node: need 2, largest free 0; would fit: "
-       "smt pack"},
+       "smt prefer-full"},
       {"memory", two_nodes(), "7", memory_used, with_memory(ask(2), 4 * kGiB), Reason::kMemory, 7,
        "not enough unpromised memory in any NUMA node with 2 CPUs free: need 4 GiB, largest 3 GiB "
        "on node 0; would fit: 3 GiB, or align socket"},
@@ -148,7 +148,8 @@ std::vector<Refused> refusals() {
        ask(3),
        Reason::kTopology,
        6,
-       "3 CPUs cannot be made of whole cores of 2 CPUs each: 2 or 4 can; would fit: smt pack"},
+       "3 CPUs cannot be made of whole cores of 2 CPUs each: 2 or 4 can; would fit: smt "
+       "prefer-full"},
       {"more memory than a node has",
        two_nodes(),
        "0",

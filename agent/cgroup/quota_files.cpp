@@ -1,0 +1,131 @@
+#include "agent/cgroup/quota_files.h"
+
+#include <charconv>
+#include <string>
+
+#include "agent/cgroup/group_files.h"
+
+namespace pinion::cgroup {
+namespace {
+
+using engine::CpuQuota;
+
+template <class T>
+Result<T> number(std::string_view text) {
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  T value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return failure(Errc::kInvalid, "not a number: '" + std::string(text.substr(0, 32)) + "'");
+  }
+  return value;
+}
+
+template <class T>
+Result<T> read_number(int group, const char* name) {
+  const auto text = read_file(group, name);
+  if (!text) return failure(text.error());
+  auto value = number<T>(*text);
+  if (!value) return failure(value.error().within(name));
+  return value;
+}
+
+Status write_quota(int group, int version, const CpuQuota& quota) {
+  const bool none = quota.limit == CpuQuota::kNone;
+  if (version == 2) {
+    return write_file(
+        group, "cpu.max",
+        (none ? "max" : std::to_string(quota.limit)) + " " + std::to_string(quota.period));
+  }
+  if (!none) {
+    if (auto done = write_file(group, "cpu.cfs_period_us", std::to_string(quota.period)); !done) {
+      return done;
+    }
+  }
+  return write_file(group, "cpu.cfs_quota_us", std::to_string(quota.limit));
+}
+
+// What the pod's group is to say; nullopt: what it says.
+std::optional<CpuQuota> pod_quota(const CpuQuota& now, const engine::PodQuota& wanted) {
+  const auto within = [&](const CpuQuota& quota) {
+    return quota.limit <= std::int64_t{wanted.exclusive} * static_cast<std::int64_t>(quota.period);
+  };
+  if (now.limit != CpuQuota::kNone) {
+    return within(now) ? std::optional(CpuQuota{.limit = CpuQuota::kNone, .period = now.period})
+                       : std::nullopt;
+  }
+  if (!wanted.stated || wanted.stated->limit == CpuQuota::kNone || within(*wanted.stated)) {
+    return std::nullopt;
+  }
+  return wanted.stated;
+}
+
+bool same(const CpuQuota& a, const CpuQuota& b) {
+  return a.limit == b.limit && (a.limit == CpuQuota::kNone || a.period == b.period);
+}
+
+}  // namespace
+
+Result<CpuQuota> parse_cpu_max(std::string_view text) {
+  const auto blank = text.find(' ');
+  if (blank == std::string_view::npos) {
+    return failure(Errc::kInvalid,
+                   "cpu.max has no period: '" + std::string(text.substr(0, 32)) + "'");
+  }
+  CpuQuota quota;
+  if (text.substr(0, blank) != "max") {
+    const auto limit = number<std::int64_t>(text.substr(0, blank));
+    if (!limit) return failure(limit.error().within("cpu.max"));
+    quota.limit = *limit;
+  }
+  const auto period = number<std::uint64_t>(text.substr(blank + 1));
+  if (!period) return failure(period.error().within("cpu.max"));
+  quota.period = *period;
+  if (quota.period == 0 || quota.period > 1'000'000 || quota.limit < CpuQuota::kNone) {
+    return failure(Errc::kInvalid, "cpu.max is out of range");
+  }
+  return quota;
+}
+
+Result<CpuQuota> read_quota(int group, int version) {
+  if (version == 2) {
+    const auto text = read_file(group, "cpu.max");
+    if (!text) return failure(text.error());
+    return parse_cpu_max(*text);
+  }
+  const auto limit = read_number<std::int64_t>(group, "cpu.cfs_quota_us");
+  if (!limit) return failure(limit.error());
+  const auto period = read_number<std::uint64_t>(group, "cpu.cfs_period_us");
+  if (!period) return failure(period.error());
+  return CpuQuota{.limit = *limit < 0 ? CpuQuota::kNone : *limit, .period = *period};
+}
+
+Result<std::optional<CpuQuota>> bring_quota(int group, int version,
+                                            const engine::QuotaTarget& wanted) {
+  const auto own = read_quota(group, version);
+  if (!own) return failure(own.error());
+  const Fd pod = open_directory(group, "..");
+  if (!pod.valid()) return sys_failure("open the pod's cgroup");
+  const auto now = read_quota(pod.get(), version);
+  if (!now) return failure(now.error().within("the pod's cgroup"));
+  const auto write_own = [&]() -> Status {
+    return same(*own, wanted.own) ? Status() : write_quota(group, version, wanted.own);
+  };
+  const auto target = pod_quota(*now, wanted.pod);
+  const bool lowers = target && target->limit != CpuQuota::kNone;
+  // A container's limit above its pod's is refused on v1.
+  if (lowers) {
+    if (auto done = write_own(); !done) return failure(done.error());
+  }
+  if (target) {
+    if (auto done = write_quota(pod.get(), version, *target); !done) {
+      return failure(done.error().within("the pod's cgroup"));
+    }
+  }
+  if (!lowers) {
+    if (auto done = write_own(); !done) return failure(done.error());
+  }
+  return target && !lowers ? std::optional(*now) : std::nullopt;
+}
+
+}  // namespace pinion::cgroup

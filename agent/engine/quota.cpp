@@ -1,0 +1,70 @@
+#include "agent/engine/quota.h"
+
+namespace pinion::engine {
+namespace {
+
+std::optional<std::int64_t> milli_by_shares(Resources resources) {
+  resources.quota.reset();
+  return milli_cpus(resources);
+}
+
+// Of the pod's containers as far as they are known: all of them together.
+std::optional<CpuQuota> stated_by_containers(const State& state, const Member& of) {
+  CpuQuota sum{.limit = 0};
+  for (const auto& [id, member] : state.members) {
+    if (member.pod_id != of.pod_id) continue;
+    const auto stated = stated_quota(member.resources);
+    if (!stated) return std::nullopt;
+    sum.limit += stated->limit * static_cast<std::int64_t>(sum.period) /
+                 static_cast<std::int64_t>(stated->period);
+  }
+  return sum;
+}
+
+PodQuota pod_target(const State& state, const Member& of) {
+  PodQuota pod;
+  for (const auto& [id, member] : state.members) {
+    if (member.pod_id == of.pod_id && lifts_quota(member)) pod.exclusive += member.request.cpus;
+  }
+  const auto past = state.past.find(of.pod_id);
+  pod.stated = past != state.past.end() && past->second.quota ? past->second.quota
+                                                              : stated_by_containers(state, of);
+  return pod;
+}
+
+}  // namespace
+
+std::optional<CpuQuota> stated_quota(const Resources& resources) {
+  const std::int64_t quota = resources.quota.value_or(0);
+  if (quota == 0) return std::nullopt;
+  constexpr std::uint64_t longest = 1'000'000;  // the kernel's upper bound of a period
+  const std::uint64_t period = resources.period.value_or(0);
+  if (quota > 0) {
+    const bool sane = period > 0 && period <= longest;
+    return CpuQuota{.limit = quota, .period = sane ? period : CpuQuota().period};
+  }
+  const auto milli = milli_by_shares(resources);
+  if (!milli) return std::nullopt;
+  return CpuQuota{.limit = *milli * static_cast<std::int64_t>(CpuQuota().period) / 1000};
+}
+
+bool lifts_quota(const Member& member) {
+  return member.role == Role::kExclusive && member.qos == Qos::kGuaranteed &&
+         member.resources.quota.value_or(0) != 0 &&
+         milli_by_shares(member.resources) == std::int64_t{1000} * member.request.cpus;
+}
+
+std::optional<QuotaTarget> quota_target(const State& state, const Member& member) {
+  if (lifts_quota(member)) return QuotaTarget{.own = {}, .pod = pod_target(state, member)};
+  const auto stated = stated_quota(member.resources);
+  if (!member.unlimited || !stated) return std::nullopt;
+  return QuotaTarget{.own = *stated, .pod = pod_target(state, member)};
+}
+
+std::optional<std::int64_t> told_quota(const Member& member) {
+  if (lifts_quota(member)) return CpuQuota::kNone;
+  const auto stated = stated_quota(member.resources);
+  return member.unlimited && stated ? std::optional(stated->limit) : std::nullopt;
+}
+
+}  // namespace pinion::engine

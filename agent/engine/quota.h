@@ -1,0 +1,26 @@
+// The CFS quota beside exclusive CPUs. A rank with a quota of as many CPUs as it holds is throttled
+// whenever its threads together run a moment ahead of it, on cores that nobody else may use. So
+// it has none, as with the kubelet since 1.33, and neither has its pod where all of the pod's limit
+// is exclusive. Pure.
+#pragma once
+
+#include <optional>
+
+#include "agent/engine/state.h"
+
+namespace pinion::engine {
+
+// What a container is to have by its resources: its quota, or where that was taken away what its
+// shares say. nullopt: it never had one, or nothing says how much.
+[[nodiscard]] std::optional<CpuQuota> stated_quota(const Resources& resources);
+
+// Whether its quota is taken away: it has exclusive CPUs, and its shares say how much to put back.
+[[nodiscard]] bool lifts_quota(const Member& member);
+
+// What its files are to say; nullopt: they are of no concern.
+[[nodiscard]] std::optional<QuotaTarget> quota_target(const State& state, const Member& member);
+
+// The quota for the runtime's record; nullopt: as it was asked for.
+[[nodiscard]] std::optional<std::int64_t> told_quota(const Member& member);
+
+}  // namespace pinion::engine

@@ -1,0 +1,149 @@
+// The files of the CFS quota, in trees of plain files.
+#include "agent/cgroup/quota_files.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "agent/cgroup/group_files.h"
+#include "tests/support/tree.h"
+
+namespace pinion::cgroup {
+namespace {
+
+using engine::CpuQuota;
+using engine::QuotaTarget;
+using testing::HasSubstr;
+
+TEST(QuotaFiles, CpuMax) {
+  struct Case {
+    const char* text;
+    std::optional<CpuQuota> quota;
+  };
+  const Case cases[] = {{"max 100000\n", CpuQuota{}},
+                        {"200000 100000\n", CpuQuota{200'000}},
+                        {"1000 50000", CpuQuota{1000, 50'000}},
+                        {"max", {}},
+                        {"", {}},
+                        {"max 0", {}},
+                        {"max 1000001", {}},
+                        {"-5 100000", {}},
+                        {"x 100000", {}},
+                        {"1 2 3", {}},
+                        {"99999999999999999999 100000", {}}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.text);
+    const auto quota = parse_cpu_max(c.text);
+    ASSERT_EQ(quota.has_value(), c.quota.has_value());
+    if (quota) {
+      EXPECT_EQ(*quota, *c.quota);
+    }
+  }
+}
+
+struct QuotaCase {
+  const char* name;
+  CpuQuota pod_now;
+  CpuQuota own_now;
+  QuotaTarget wanted;
+  CpuQuota pod;
+  CpuQuota own;
+  bool told;  // what the pod had
+};
+
+constexpr CpuQuota kNoLimit{};
+constexpr CpuQuota kOne{100'000};
+constexpr CpuQuota kTwo{200'000};
+
+const QuotaCase kQuotaCases[] = {
+    {"all of the pod is exclusive", kTwo, kTwo, {kNoLimit, {2, kTwo}}, kNoLimit, kNoLimit, true},
+    {"and was so already", kNoLimit, kNoLimit, {kNoLimit, {2, kTwo}}, kNoLimit, kNoLimit, false},
+    {"the kubelet wrote the pod's",
+     kTwo,
+     kNoLimit,
+     {kNoLimit, {2, kTwo}},
+     kNoLimit,
+     kNoLimit,
+     true},
+    {"another container is shared", kTwo, kOne, {kNoLimit, {1, kTwo}}, kTwo, kNoLimit, false},
+    {"one came that is shared", kNoLimit, kNoLimit, {kNoLimit, {1, kTwo}}, kTwo, kNoLimit, false},
+    {"nobody knows what it was",
+     kNoLimit,
+     kNoLimit,
+     {kNoLimit, {1, {}}},
+     kNoLimit,
+     kNoLimit,
+     false},
+    {"it gave up its cores", kNoLimit, kNoLimit, {kOne, {0, kTwo}}, kTwo, kOne, false},
+    {"the pod never had a quota", kNoLimit, kNoLimit, {kOne, {0, kNoLimit}}, kNoLimit, kOne, false},
+};
+
+class QuotaTree {
+ public:
+  explicit QuotaTree(int version) : version_(version) {
+    std::filesystem::create_directories(dir_.path() / "pod/c");
+  }
+  void write(const std::string& group, const CpuQuota& quota) const {
+    const auto folder = dir_.path() / group;
+    const bool none = quota.limit == CpuQuota::kNone;
+    if (version_ == 2) {
+      std::ofstream(folder / "cpu.max")
+          << (none ? "max" : std::to_string(quota.limit)) << " " << quota.period << "\n";
+    } else {
+      std::ofstream(folder / "cpu.cfs_quota_us") << quota.limit << "\n";
+      std::ofstream(folder / "cpu.cfs_period_us") << quota.period << "\n";
+    }
+  }
+  [[nodiscard]] Fd open(const std::string& group) const {
+    return open_directory(AT_FDCWD, (dir_.path() / group).c_str());
+  }
+  [[nodiscard]] std::filesystem::path path() const { return dir_.path(); }
+
+ private:
+  int version_;
+  test_support::TempDir dir_;
+};
+
+TEST(QuotaFiles, Brings) {
+  for (const int version : {1, 2}) {
+    for (const QuotaCase& c : kQuotaCases) {
+      SCOPED_TRACE(std::string(c.name) + ", v" + std::to_string(version));
+      const QuotaTree tree(version);
+      tree.write("pod", c.pod_now);
+      tree.write("pod/c", c.own_now);
+      const auto before = bring_quota(tree.open("pod/c").get(), version, c.wanted);
+      ASSERT_TRUE(before) << before.error().text;
+      EXPECT_EQ(*before, c.told ? std::optional(c.pod_now) : std::nullopt);
+      // A plain file keeps the end of a longer text: what is in front counts.
+      const auto limit = [&](const std::string& group) {
+        std::ifstream file(tree.path() / group / (version == 2 ? "cpu.max" : "cpu.cfs_quota_us"));
+        std::string word;
+        file >> word;
+        return word.substr(0, word == "max" ? 3 : 6);
+      };
+      const auto word = [&](const CpuQuota& quota) {
+        if (quota.limit != CpuQuota::kNone) return std::to_string(quota.limit);
+        return std::string(version == 2 ? "max" : "-1");
+      };
+      EXPECT_TRUE(limit("pod").starts_with(word(c.pod))) << limit("pod");
+      EXPECT_TRUE(limit("pod/c").starts_with(word(c.own))) << limit("pod/c");
+    }
+  }
+}
+
+TEST(QuotaFiles, MissingOrBrokenFilesAreErrors) {
+  const QuotaTree tree(2);
+  const auto missing = bring_quota(tree.open("pod/c").get(), 2, {});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().sys_errno, ENOENT);
+  tree.write("pod/c", kOne);
+  std::ofstream(tree.path() / "pod/cpu.max") << "lots";
+  const auto broken = bring_quota(tree.open("pod/c").get(), 2, {});
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().text, HasSubstr("the pod's cgroup"));
+}
+
+}  // namespace
+}  // namespace pinion::cgroup

@@ -1,0 +1,170 @@
+// Whose CFS quota is taken away, and what it is when it comes back.
+#include "agent/engine/quota.h"
+
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "tests/support/machine.h"
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::engine {
+namespace {
+
+using test_support::cpu;
+using test_support::cpus;
+using test_support::Driver;
+using test_support::make_container;
+using test_support::make_pod;
+using test_support::rank;
+using test_support::shared;
+using test_support::Unit;
+using test_support::xeon_snc2;
+
+TEST(Quota, Stated) {
+  struct Case {
+    const char* name;
+    std::optional<std::int64_t> quota;
+    std::optional<std::uint64_t> period;
+    std::optional<std::uint64_t> shares;
+    std::optional<CpuQuota> stated;
+  };
+  const Case cases[] = {
+      {"as the kubelet writes it", 250'000, 100'000, 2560, CpuQuota{250'000, 100'000}},
+      {"another period", 50'000, 10'000, 5120, CpuQuota{50'000, 10'000}},
+      {"no period", 250'000, {}, 2560, CpuQuota{250'000, 100'000}},
+      {"a period that cannot be", 250'000, 2'000'000, 2560, CpuQuota{250'000, 100'000}},
+      {"taken away", -1, 100'000, 2048, CpuQuota{200'000, 100'000}},
+      {"taken away, no shares", -1, 100'000, {}, {}},
+      {"never had one", {}, 100'000, 2048, {}},
+      {"not stated", 0, 100'000, 2048, {}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Resources resources;
+    resources.quota = c.quota;
+    resources.period = c.period;
+    resources.shares = c.shares;
+    EXPECT_EQ(stated_quota(resources), c.stated);
+  }
+}
+
+std::optional<std::int64_t> told(Driver& node, const Unit& unit) {
+  const auto effects = node.create(unit);
+  EXPECT_FALSE(effects.reply.refusal);
+  return effects.reply.own_quota;
+}
+
+TEST(Quota, OnlyAnExclusiveContainerLosesIt) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  EXPECT_EQ(told(node, rank("r", 2)), CpuQuota::kNone);
+  EXPECT_EQ(told(node, shared("s")), std::nullopt);
+  Unit part = rank("part", 2);
+  part.container.resources = cpu(1500);
+  EXPECT_EQ(told(node, part), std::nullopt);
+  Unit without = rank("without", 2);
+  without.container.resources.quota.reset();
+  EXPECT_EQ(told(node, without), std::nullopt) << "cpuCFSQuota: false in the kubelet";
+  Unit unknown = rank("unknown", 2);
+  unknown.container.resources.shares.reset();
+  EXPECT_EQ(told(node, unknown), std::nullopt) << "nothing would say what to put back";
+}
+
+// The file work of the last event for the unit.
+std::optional<QuotaTarget> target(const Effects& effects, const Unit& unit) {
+  for (const Enforce& piece : effects.now) {
+    if (piece.id == unit.id()) return piece.quota;
+  }
+  return std::nullopt;
+}
+
+// The quota files of the unit were looked at.
+Enforced looked_at(const Unit& unit) {
+  Enforced seen;
+  seen.id = unit.id();
+  seen.quota_seen = true;
+  return seen;
+}
+
+TEST(Quota, ThePodsGoesWhereAllOfItIsExclusive) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  const auto pod = make_pod("p");
+  const Unit first{pod, make_container(pod, "a", cpu(2000))};
+  const Unit second{pod, make_container(pod, "b", cpu(4000))};
+  const Unit side{pod, make_container(pod, "c", cpu(500))};
+  node.create(first);
+  const auto one = target(node.start(first), first);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(*one, (QuotaTarget{.own = {}, .pod = {.exclusive = 2, .stated = CpuQuota{200'000}}}));
+  node.create(second);
+  const auto both = target(node.start(second), second);
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->pod, (PodQuota{.exclusive = 6, .stated = CpuQuota{600'000}}));
+  node.create(side);
+  EXPECT_EQ(target(node.start(side), side), std::nullopt) << "its own quota is the runtime's";
+  const auto audit = node.engine.audit("");
+  ASSERT_TRUE(audit && audit->quota);
+  EXPECT_EQ(audit->quota->pod, (PodQuota{.exclusive = 6, .stated = CpuQuota{650'000}}));
+}
+
+TEST(Quota, ItComesBackWhenTheContainerGivesUpItsCores) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  const Unit unit = rank("r", 2);
+  node.run(unit);
+  Enforced seen = looked_at(unit);
+  seen.pod_quota_before = CpuQuota{222'000};
+  EXPECT_TRUE(node.engine.report(seen).notes.empty());
+
+  const auto part = node.update(unit, cpu(1500));
+  EXPECT_EQ(part.reply.own_quota, 150'000);
+  const auto restored = target(part, unit);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(*restored, (QuotaTarget{.own = CpuQuota{150'000},
+                                    .pod = {.exclusive = 0, .stated = CpuQuota{222'000}}}));
+  node.obey(part);  // done: from now on its quota is the runtime's
+  EXPECT_EQ(node.update(unit, cpu(1200)).reply.own_quota, std::nullopt);
+  EXPECT_EQ(node.update(unit, cpu(2000)).reply.own_quota, CpuQuota::kNone);
+}
+
+TEST(Quota, ItComesBackWhenTheCoresGoOffline) {
+  Settings settings;
+  settings.reserved = cpus("0");
+  Driver node(test_support::two_core_vm(), FenceKind::kLeaf, settings);
+  const Unit unit = rank("r", 1);
+  node.run(unit);
+  const auto smaller = test_support::machine({.cores_per_l3 = 1});
+  const auto effects = node.engine.handle(MachineChanged{smaller});
+  const auto restored = target(effects, unit);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->own, CpuQuota{100'000});
+  EXPECT_EQ(restored->pod, (PodQuota{.exclusive = 0, .stated = CpuQuota{100'000}}));
+}
+
+TEST(Quota, ARestartedAgentKnowsThatItWasTakenAway) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  Unit unit = rank("r", 2);
+  unit.container.state = ContainerState::kRunning;
+  unit.container.resources.quota = -1;
+  unit.container.resources.cpus = "0,48";
+  std::ignore = node.engine.handle(
+      Synchronize{.pods = {unit.pod}, .containers = {unit.container}, .files = {}});
+  ASSERT_EQ(node.own(unit), cpus("0,48"));
+  const auto audit = node.engine.audit("");
+  ASSERT_TRUE(audit && audit->quota);
+  EXPECT_EQ(audit->quota->own, CpuQuota());
+  EXPECT_EQ(node.update(unit, cpu(1500)).reply.own_quota, 150'000);
+}
+
+TEST(Quota, AFailureIsSaidOnce) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  const Unit unit = rank("r", 2);
+  node.run(unit);
+  Enforced failed = looked_at(unit);
+  failed.quota_error = "write cpu.max: EACCES";
+  ASSERT_EQ(node.engine.report(failed).notes.size(), 1U);
+  EXPECT_TRUE(node.engine.report(failed).notes.empty());
+  EXPECT_EQ(node.engine.counters().write_failures, 2U);
+}
+
+}  // namespace
+}  // namespace pinion::engine
