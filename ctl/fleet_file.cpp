@@ -67,14 +67,6 @@ cluster::NodeReport report_of(const FleetFileNode& node, std::string name,
   return report;
 }
 
-Status add_node(const FleetFileNode& node, const std::string& name,
-                const std::shared_ptr<const topology::Topology>& machine, cluster::Fleet& fleet) {
-  if (fleet.find(name) >= 0) return failure(Errc::kInvalid, "node " + name + " is given twice");
-  const auto lost = fleet.report(report_of(node, name, machine), 0);
-  if (!lost) return failure(lost.error().within("node " + name));
-  return {};
-}
-
 }  // namespace
 
 Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text) {
@@ -98,17 +90,28 @@ Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text) {
   }
 }
 
-Status fill_fleet(const std::vector<FleetFileNode>& nodes, cluster::Fleet& fleet) {
+Status report_fleet(const std::vector<FleetFileNode>& nodes,
+                    const std::function<Status(cluster::NodeReport)>& take) {
   for (const FleetFileNode& node : nodes) {
     auto read = topology::discover(node.source);
     if (!read) return failure(std::move(read.error()).within("node " + node.name));
     const auto machine = std::make_shared<const topology::Topology>(std::move(*read));
     for (int i = 0; i < std::max(node.count, 1); ++i) {
       const std::string name = node.count > 0 ? node.name + "-" + std::to_string(i) : node.name;
-      if (Status good = add_node(node, name, machine, fleet); !good) return good;
+      Status good = take(report_of(node, name, machine));
+      if (!good) return failure(std::move(good.error()).within("node " + name));
     }
   }
   return {};
+}
+
+Status fill_fleet(const std::vector<FleetFileNode>& nodes, cluster::Fleet& fleet) {
+  return report_fleet(nodes, [&](cluster::NodeReport report) -> Status {
+    if (fleet.find(report.name) >= 0) return failure(Errc::kInvalid, "given twice");
+    const auto lost = fleet.report(std::move(report), 0);
+    if (!lost) return failure(lost.error());
+    return {};
+  });
 }
 
 }  // namespace pinion::ctl

@@ -7,6 +7,7 @@
 //     used: [1-8, 17-20]       # CPUs that containers have there already, one list for each
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,13 @@ struct FleetFileNode {
 // Errors: kInvalid with "line N: ..." for bad YAML, an unknown key, or a value that is none.
 Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text);
 
-// Reads the machines and reports the nodes to the fleet, each entry's machine once. Errors: those
-// of discover() and Fleet::report(), naming the node; kInvalid for a name that is there twice.
+// Reads the machines, each entry's once, and calls `take` with what the agent of each node would
+// report. Errors: those of discover() and of `take`, naming the node.
+Status report_fleet(const std::vector<FleetFileNode>& nodes,
+                    const std::function<Status(cluster::NodeReport)>& take);
+
+// The same into a fleet. Errors, besides: those of Fleet::report(); kInvalid for a name that is
+// there twice.
 Status fill_fleet(const std::vector<FleetFileNode>& nodes, cluster::Fleet& fleet);
 
 }  // namespace pinion::ctl

@@ -34,6 +34,15 @@ bool grants_all(const FleetNode& node, topology::Ledger ledger,
   });
 }
 
+bool IdleFit::fit(NodeIndex node) {
+  if (requests_.size() == 1) return fleet_.fits_idle(node, requests_.front());
+  const FleetNode& there = fleet_.node(node);
+  if (there.name.empty()) return false;
+  const auto [answer, fresh] = answers_.try_emplace(there.kind.get(), false);
+  if (fresh) answer->second = grants_all(there, topology::Ledger(there.kind->reserved), requests_);
+  return answer->second;
+}
+
 Together::Together(const Fleet& fleet, const std::vector<topology::Request>& requests)
     : fleet_(fleet), requests_(requests), whole_(as_one(requests)), least_(requests.front()) {
   for (const topology::Request& one : requests) {

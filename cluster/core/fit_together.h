@@ -1,6 +1,7 @@
 // Several containers of one pod on one node, each beside the others.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,23 @@ namespace pinion::cluster {
 // Whether the node's machine, with this ledger, gives all of them their CPUs.
 [[nodiscard]] bool grants_all(const FleetNode& node, topology::Ledger ledger,
                               const std::vector<topology::Request>& requests);
+
+// Whether nodes would give all of them their CPUs if nothing ran there; each kind of machine is
+// asked once.
+class IdleFit {
+ public:
+  // Both must outlive it. Precondition: one request or more.
+  IdleFit(const Fleet& fleet, const std::vector<topology::Request>& requests)
+      : fleet_(fleet), requests_(requests) {}
+
+  // Precondition: an index below the fleet's size.
+  [[nodiscard]] bool fit(NodeIndex node);
+
+ private:
+  const Fleet& fleet_;
+  const std::vector<topology::Request>& requests_;
+  std::map<const MachineKind*, bool> answers_;
+};
 
 // For many nodes in turn.
 class Together {

@@ -3,34 +3,63 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/core/hole_text.h"
+
 namespace pinion::cluster {
 namespace {
+
+// Whether some domain has as many free CPUs as the request needs, whatever else it wants: never
+// false where allocate() grants it, and much cheaper than a refusal with its reasons.
+bool may_take(const topology::Topology& machine, const topology::Ledger& ledger,
+              const topology::Request& request) {
+  const auto has_room = [&](const topology::CpuSet& domain) {
+    return domain.count() - domain.count_common(ledger.exclusive()) >= request.cpus;
+  };
+  const auto any_has = [&](const auto& domains) {
+    return std::any_of(domains.begin(), domains.end(),
+                       [&](const auto& domain) { return has_room(domain.cpus); });
+  };
+  switch (widest_align(request)) {
+    case topology::Align::kL3:
+      return any_has(machine.l3s);
+    case topology::Align::kNuma:
+      return any_has(machine.nodes);
+    case topology::Align::kSocket:
+      return any_has(machine.packages);
+    case topology::Align::kNone:
+      break;
+  }
+  return has_room(machine.online);
+}
 
 // The fleet at the moment when the first few of the endings are over.
 class Later {
  public:
   Later(const Fleet& fleet, const Gang& gang, const std::set<Ending>& endings,
         const std::vector<NodeIndex>* among)
-      : fleet_(fleet), gang_(gang) {
-    std::set<NodeIndex> allowed;
-    if (among != nullptr) allowed.insert(among->begin(), among->end());
-    const auto usable = [&](NodeIndex node) {
-      return !fleet.node(node).stale && (among == nullptr || allowed.contains(node));
-    };
-    for (const Ending& ending : endings) {
-      if (usable(ending.node)) endings_.push_back(&ending);
-    }
+      : fleet_(fleet),
+        gang_(gang),
+        among_all_(among == nullptr),
+        next_(endings.begin()),
+        end_(endings.end()) {
+    if (among != nullptr) among_.insert(among->begin(), among->end());
     for (const auto& [name, node] : fleet.by_name()) {
       if (usable(node) && some_fits(node)) open_.push_back(node);
     }
   }
 
-  [[nodiscard]] std::size_t endings() const { return endings_.size(); }
+  // Has as many endings at hand, or all that there are; returns how many. Few are needed of many.
+  std::size_t reach(std::size_t wanted) {
+    for (; next_ != end_ && endings_.size() < wanted; ++next_) {
+      if (usable(next_->node)) endings_.push_back(&*next_);
+    }
+    return endings_.size();
+  }
   [[nodiscard]] std::int64_t time_of(std::size_t ended) const {
     return ended == 0 ? 0 : endings_[ended - 1]->at_ms;
   }
 
-  // The CPUs of all when so many have ended; nullopt: not all find some.
+  // The CPUs of all when so many have ended; nullopt: not all find some. Precondition: reach().
   [[nodiscard]] std::optional<std::map<NodeIndex, topology::CpuSet>> fit(std::size_t ended) const {
     std::map<NodeIndex, std::vector<const Ending*>> nodes;
     for (std::size_t i = 0; i < ended; ++i) nodes[endings_[i]->node].push_back(endings_[i]);
@@ -47,6 +76,9 @@ class Later {
   }
 
  private:
+  [[nodiscard]] bool usable(NodeIndex node) const {
+    return !fleet_.node(node).stale && (among_all_ || among_.contains(node));
+  }
   [[nodiscard]] bool some_fits(NodeIndex node) const {
     return std::any_of(gang_.begin(), gang_.end(),
                        [&](const auto& request) { return fleet_.may_fit(node, request); });
@@ -60,6 +92,10 @@ class Later {
     std::optional<topology::Request> refused;
     std::erase_if(rest, [&](const topology::Request& request) {
       if (refused && same_shape(*refused, request)) return false;
+      if (!may_take(node.topology(), ledger, request)) {
+        refused = request;
+        return false;
+      }
       auto outcome = topology::allocate(node.topology(), ledger, request);
       auto* decision = std::get_if<topology::Decision>(&outcome);
       if (decision == nullptr) {
@@ -75,6 +111,10 @@ class Later {
 
   const Fleet& fleet_;
   const Gang& gang_;
+  const bool among_all_;
+  std::set<NodeIndex> among_;  // else
+  std::set<Ending>::const_iterator next_;
+  const std::set<Ending>::const_iterator end_;
   std::vector<const Ending*> endings_;  // on usable nodes
   std::vector<NodeIndex> open_;         // with room for a member now
 };
@@ -84,18 +124,19 @@ class Later {
 std::optional<HeadRoom> find_head_room(const Fleet& fleet, const std::string& job, const Gang& gang,
                                        const std::set<Ending>& endings,
                                        const std::vector<NodeIndex>* among) {
-  const Later later(fleet, gang, endings, among);
+  Later later(fleet, gang, endings, among);
   // Twice as many each time until they fit, then the middle of what is left.
   std::size_t none = 0;
-  std::size_t most = 1;
-  auto cpus = later.fit(std::min(most, later.endings()));
-  while (!cpus && most < later.endings()) {
+  std::size_t asked = 1;
+  std::size_t most = later.reach(asked);
+  auto cpus = later.fit(most);
+  while (!cpus && most == asked) {
     none = most;
-    most *= 2;
-    cpus = later.fit(std::min(most, later.endings()));
+    asked *= 2;
+    most = later.reach(asked);
+    cpus = later.fit(most);
   }
   if (!cpus) return std::nullopt;
-  most = std::min(most, later.endings());
   while (most - none > 1) {
     const std::size_t middle = none + (most - none) / 2;
     auto fewer = later.fit(middle);

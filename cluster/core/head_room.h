@@ -33,7 +33,8 @@ struct Ending {
 
 struct HeadRoom {
   std::string job;
-  std::int64_t from_ms = 0;  // when the job can start at the latest; kUnknownTime
+  std::int64_t since_ms = 0;  // it is held for this job
+  std::int64_t from_ms = 0;   // when the job can start at the latest; kUnknownTime
   std::map<NodeIndex, topology::CpuSet> cpus;
 };
 

@@ -21,6 +21,18 @@ int Job::fixed() const {
   return count(Member::State::kStarting) + count(Member::State::kRunning);
 }
 
+std::vector<const Member*> next_members(const Job& job) {
+  std::vector<const Member*> waiting;
+  for (const auto& [id, member] : job.members) {
+    if (member.state == Member::State::kWaiting) waiting.push_back(&member);
+  }
+  if (job.started) return waiting;
+  const auto placed = job.members.size() - waiting.size();
+  const auto size = static_cast<std::size_t>(job.spec.size);
+  waiting.resize(std::min(waiting.size(), size - std::min(size, placed)));
+  return waiting;
+}
+
 Job* JobBook::find(std::string_view job) {
   const auto found = jobs_.find(job);
   return found == jobs_.end() ? nullptr : &found->second;

@@ -52,6 +52,7 @@ struct Member {
   std::vector<topology::Request> requests;  // one for each container with CPUs, not empty
   State state = State::kWaiting;
   std::string node;           // empty while it waits
+  std::string prefers;        // a node; empty: any
   std::int64_t since_ms = 0;  // of this state
 
   // It is there, or may be at any moment.
@@ -64,11 +65,12 @@ struct Job {
   JobSpec spec;
   std::int64_t submitted_ms = 0;
   std::map<MemberId, Member> members;
-  bool started = false;         // `size` of its members have begun together
-  std::int64_t touched_ms = 0;  // somebody has asked for it or changed it
-  std::string why;              // it waits: why; empty: it has what it wants
-  bool refused = false;         // for lack of room, since it last changed
-  std::int64_t again_ms = 0;    // when it is to be tried again
+  bool started = false;             // `size` of its members have begun together
+  std::int64_t touched_ms = 0;      // somebody has asked for it or changed it
+  std::string why;                  // it waits: why; empty: it has what it wants
+  bool refused = false;             // for lack of room, since it last changed
+  std::int64_t again_ms = 0;        // when it is to be tried again
+  std::int64_t passed_over_ms = 0;  // until then no room is held for it
   // Its members that are to be placed next, by what they ask for.
   struct Shape {
     topology::Request like;
@@ -84,6 +86,9 @@ struct Job {
   }
   [[nodiscard]] std::string called() const { return spec.owner.name_space + "/" + spec.owner.name; }
 };
+
+// Those that are to be placed next: who is there beyond the size comes when the job has started.
+[[nodiscard]] std::vector<const Member*> next_members(const Job& job);
 
 class JobBook {
  public:

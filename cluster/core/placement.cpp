@@ -23,7 +23,8 @@ constexpr std::array kNames = {Named{PlacementPolicy::kHoles, "holes"},
                                Named{PlacementPolicy::kTaskGroupRandom, "task-group-random"},
                                Named{PlacementPolicy::kFirstFit, "first-fit"},
                                Named{PlacementPolicy::kLeastLoaded, "least-loaded"},
-                               Named{PlacementPolicy::kMostLoaded, "most-loaded"}};
+                               Named{PlacementPolicy::kMostLoaded, "most-loaded"},
+                               Named{PlacementPolicy::kRandom, "random"}};
 
 // The fleet with the members that have been placed so far.
 class Trial {
@@ -131,6 +132,8 @@ Chooser chooser_of(PlacementPolicy placement, const Fleet& fleet, const Gang& ga
         return equal[random() % equal.size()];
       };
     }
+    case PlacementPolicy::kRandom:
+      return [&random](const auto& nodes, const auto&) { return nodes[random() % nodes.size()]; };
     case PlacementPolicy::kHoles:
     case PlacementPolicy::kFirstFit:
       break;

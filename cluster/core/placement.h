@@ -16,13 +16,15 @@ enum class PlacementPolicy {
   kFirstFit,         // the first node by name
   kLeastLoaded,      // the node with the largest free part of its CPUs (kube-scheduler's default)
   kMostLoaded,       // the one with the smallest
+  kRandom,           // any node, as Volcano without a plugin that scores nodes
 };
-// "holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded"
+// "holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded",
+// "random"
 [[nodiscard]] std::string_view to_string(PlacementPolicy placement);
 [[nodiscard]] std::optional<PlacementPolicy> placement_of(std::string_view word);
 
 // All members or a reason, as plan_gang(); the rules but kHoles choose member by member and take
-// nothing back. Deterministic, also kTaskGroupRandom for the same `seed`.
+// nothing back. Deterministic, those by chance for the same `seed`.
 [[nodiscard]] GangOutcome place_gang(PlacementPolicy placement, const Fleet& fleet,
                                      const Gang& gang, const PlanLimits& limits = {},
                                      std::uint64_t seed = 0);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cluster/core/fit_together.h"
+#include "cluster/core/gang_refusal.h"
 #include "cluster/core/hole_text.h"
 #include "cluster/core/task_groups.h"
 
@@ -30,17 +31,13 @@ std::vector<Member*> members_in(Job& job, State state) {
   return members;
 }
 
-// Those that are to be placed next: who is there beyond the size comes when the job has started.
-std::vector<Member*> next_members(Job& job) {
-  std::vector<Member*> waiting = members_in(job, State::kWaiting);
-  if (job.started) return waiting;
-  const auto placed = job.members.size() - waiting.size();
-  const auto size = static_cast<std::size_t>(job.spec.size);
-  waiting.resize(std::min(waiting.size(), size - std::min(size, placed)));
-  return waiting;
+std::vector<Member*> next_of(Job& job) {
+  std::vector<Member*> members;
+  for (const Member* member : next_members(job)) members.push_back(&job.members.at(member->id));
+  return members;
 }
 
-std::vector<Job::Shape> shapes_of(const std::vector<Member*>& members) {
+std::vector<Job::Shape> shapes_of(const std::vector<const Member*>& members) {
   std::vector<Job::Shape> shapes;
   for (const Member* member : members) {
     for (const auto& request : member->requests) {
@@ -97,8 +94,8 @@ bool Scheduler::join(const JobId& id, const MemberId& member,
   if (book_.member(member) != nullptr) return false;
   Job& job = *book_.find(id);
   for (auto& request : requests) {
-    request.job = id;
-    job_of_claim_[request.id] = id;
+    if (request.job.empty()) request.job = id;
+    member_of_claim_[request.id] = member;
   }
   book_.join(job, member, std::move(requests)).since_ms = now_ms;
   job.touched_ms = now_ms;
@@ -112,10 +109,10 @@ bool Scheduler::leave(const MemberId& id, std::int64_t now_ms) {
   Member& member = job->members.at(id);
   // Another one will come in its place: the rest is planned anew with it.
   if (member.state != State::kWaiting && !job->started) {
-    withdraw(job->id, "a member of it is gone", now_ms);
+    withdraw(job->id, "a member of the job is gone", now_ms);
   }
   give_back(*job, member);
-  for (const auto& request : member.requests) job_of_claim_.erase(request.id);
+  for (const auto& request : member.requests) member_of_claim_.erase(request.id);
   book_.leave(id);
   if (job->members.empty()) job->started = false;
   requeue(*job);
@@ -129,7 +126,7 @@ void Scheduler::end(const JobId& id, std::int64_t now_ms) {
   withdraw(id, "the job is gone", now_ms);
   for (auto& [name, member] : job->members) {
     give_back(*job, member);
-    for (const auto& request : member.requests) job_of_claim_.erase(request.id);
+    for (const auto& request : member.requests) member_of_claim_.erase(request.id);
   }
   unqueue(id);
   hopeless_.erase(id);
@@ -139,7 +136,7 @@ void Scheduler::end(const JobId& id, std::int64_t now_ms) {
 
 // Whether the job is in the queue, and with what.
 void Scheduler::requeue(Job& job) {
-  const auto members = job.complete() ? next_members(job) : std::vector<Member*>();
+  const auto members = job.complete() ? next_members(job) : std::vector<const Member*>();
   hopeless_.erase(job.id);
   job.refused = false;
   job.again_ms = 0;
@@ -187,8 +184,8 @@ PlaceAnswer Scheduler::place(const JobId& id, const std::vector<NodeIndex>* amon
                              std::int64_t now_ms) {
   Job& job = *book_.find(id);
   job.touched_ms = now_ms;
-  if (!job.complete()) return {.why = job.why = why_incomplete(job)};
-  const std::vector<Member*> waiting = next_members(job);
+  if (!job.complete()) return {.never = true, .why = job.why = why_incomplete(job)};
+  const std::vector<Member*> waiting = next_of(job);
   if (waiting.empty()) return {.placed = true};
   if (!job.started) return place_all(job, waiting, among, now_ms);
   PlaceAnswer answer{.placed = true};
@@ -197,6 +194,73 @@ PlaceAnswer Scheduler::place(const JobId& id, const std::vector<NodeIndex>* amon
     if (!one.placed) answer = std::move(one);
   }
   return answer;
+}
+
+PlaceAnswer Scheduler::place_member(const MemberId& id, const std::vector<NodeIndex>* among,
+                                    std::int64_t now_ms) {
+  Job& job = *book_.job_of(id);
+  Member& member = job.members.at(id);
+  if (!job.started) {
+    auto answer = place(job.id, among, now_ms);
+    if (answer.placed && member.state == State::kWaiting) {
+      return {.never = true,
+              .why = "its job has all of the " + std::to_string(job.spec.size) +
+                     " that start together"};
+    }
+    return answer;
+  }
+  job.touched_ms = now_ms;
+  if (member.state != State::kWaiting) return {.placed = true};
+  return place_all(job, {&member}, among, now_ms);
+}
+
+PlaceAnswer Scheduler::place_anew(const std::vector<MemberId>& members,
+                                  const std::vector<NodeIndex>* among, const std::string& why,
+                                  std::int64_t now_ms) {
+  Job& job = *book_.job_of(members.front());
+  job.touched_ms = now_ms;
+  std::vector<Member*> moved;
+  for (const MemberId& id : members) {
+    Member& member = job.members.at(id);
+    if (member.state != State::kReserved) continue;
+    give_back(job, member);
+    moved.push_back(&member);
+  }
+  if (moved.empty()) return {.placed = true};
+  requeue(job);
+  auto answer = place_all(job, moved, among, now_ms);
+  if (!answer.placed) withdraw(job.id, why, now_ms);
+  return answer;
+}
+
+void Scheduler::prefer(const MemberId& id, const std::string& node) {
+  book_.member(id)->prefers = node;
+}
+
+bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
+  Job& job = *book_.find(id);
+  if (!job.complete()) return false;
+  std::vector<Member*> members = next_of(job);
+  if (members.empty()) return true;
+  if (job.started) members.resize(1);
+  if (must_wait_its_turn(job) || hindered(job, now_ms) != nullptr) return false;
+  const bool lift = may_take_head_room(job, now_ms);
+  if (lift) lift_head_room();
+  bool fits = false;
+  if (members.size() == 1) {
+    const auto& requests = members.front()->requests;
+    const std::vector<NodeIndex> nodes =
+        requests.size() == 1 ? std::vector<NodeIndex>() : all_of(fleet_);
+    const Together together(fleet_, requests);
+    fits = requests.size() == 1 ? fleet_.best_node(requests.front()) >= 0
+                                : std::any_of(nodes.begin(), nodes.end(),
+                                              [&](NodeIndex node) { return together.fit(node); });
+  } else {
+    fits = std::holds_alternative<GangPlan>(
+        place_gang(policy_of(job), fleet_, gang_of(job, members), {.steps = 0}, seed_of(job.id)));
+  }
+  if (lift) hold_head_room();
+  return fits;
 }
 
 PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
@@ -241,7 +305,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   job.again_ms = now_ms + settings_.retry_ms;
   const bool never = refusal->reason == GangReason::kNever;
   if (!never) {
-    keep_head_room(job, gang_of(job, members), among);
+    keep_head_room(job, gang_of(job, members), among, now_ms);
   } else if (among == nullptr) {
     unqueue(job.id);
     hopeless_.insert(job.id);
@@ -280,11 +344,12 @@ std::int64_t Scheduler::held_room_at_most(const topology::Request& request) cons
   return room;
 }
 
-// Whether some node would take it with nothing running.
-bool Scheduler::fits_when_idle(const topology::Request& request) const {
+// Whether some node would take them with nothing running.
+bool Scheduler::fits_when_idle(const std::vector<topology::Request>& requests) const {
   const auto& nodes = fleet_.by_name();
+  IdleFit idle(fleet_, requests);
   return std::any_of(nodes.begin(), nodes.end(),
-                     [&](const auto& entry) { return fleet_.fits_idle(entry.second, request); });
+                     [&](const auto& entry) { return idle.fit(entry.second); });
 }
 
 // One member, wherever its hole is the tightest.
@@ -300,9 +365,7 @@ std::optional<GangRefusal> Scheduler::attempt_one(Job& job, Member& member,
   for (const NodeIndex node : nodes) {
     if (together.fit(node) && reserve(job, member, node, now_ms)) return std::nullopt;
   }
-  const bool ever =
-      std::all_of(member.requests.begin(), member.requests.end(),
-                  [&](const topology::Request& request) { return fits_when_idle(request); });
+  const bool ever = fits_when_idle(member.requests);
   std::string text = "needs " + hole_text(member.requests.front());
   if (member.requests.size() > 1) {
     text += " and CPUs of " + std::to_string(member.requests.size() - 1) + " more beside it";
@@ -311,18 +374,28 @@ std::optional<GangRefusal> Scheduler::attempt_one(Job& job, Member& member,
                     text + (ever ? "; no node has that now" : "; no node could ever give that"));
 }
 
+bool Scheduler::must_wait_its_turn(const Job& job) const {
+  return !settings_.backfill && queue_.contains(job.id) && queue_.first() != job.id;
+}
+
 // Reserves for all of them, or says why not.
 std::optional<GangRefusal> Scheduler::attempt(Job& job, const std::vector<Member*>& members,
                                               const std::vector<NodeIndex>* among,
                                               std::int64_t now_ms) {
-  if (!settings_.backfill && queue_.contains(job.id) && queue_.first() != job.id) {
+  if (must_wait_its_turn(job)) {
     return refusal_of(GangReason::kTooFew,
                       book_.find(queue_.first())->called() + " is before it in the queue");
   }
   if (const Job::Shape* shape = hindered(job, now_ms)) {
-    if (!job.refused && !fits_when_idle(shape->like)) {
+    if (!job.refused && !fits_when_idle({shape->like})) {
       return refusal_of(GangReason::kNever,
                         "needs " + hole_text(shape->like) + "; no node could ever give that");
+    }
+    if (among != nullptr && members.size() > 1) {  // somebody asks, and is told all
+      if (may_take_head_room(job, now_ms)) lift_head_room();
+      auto refusal = refuse(fleet_, Draft(fleet_, gang_of(job, members), among));
+      hold_head_room();
+      return refusal;
     }
     return refusal_of(GangReason::kTooFew, "needs " + std::to_string(shape->members) + " x " +
                                                hole_text(shape->like) + "; there is room for " +
@@ -339,27 +412,63 @@ std::optional<GangRefusal> Scheduler::attempt(Job& job, const std::vector<Member
 std::optional<GangRefusal> Scheduler::attempt_here(Job& job, const std::vector<Member*>& members,
                                                    const std::vector<NodeIndex>* among,
                                                    std::int64_t now_ms) {
-  const Gang gang = gang_of(job, members);
-  const PlacementPolicy placement = job.spec.placement.value_or(settings_.placement);
+  Gang gang = gang_of(job, members);
   const bool by_index =
-      gang.size() == 1 && placement == PlacementPolicy::kHoles && among == nullptr;
+      gang.size() == 1 && policy_of(job) == PlacementPolicy::kHoles && among == nullptr;
   if (by_index || gang.size() > members.size()) {
     if (members.size() == 1) return attempt_one(job, *members.front(), among, now_ms);
     return refusal_of(GangReason::kNever,
                       "one of its members has several containers with whole CPUs, which only a "
                       "job of one member may have");
   }
-  const PlanLimits limits{.steps = settings_.plan_steps, .among = among};
-  const auto outcome = place_gang(placement, fleet_, gang, limits, seed_of(job.id));
-  const auto* plan = std::get_if<GangPlan>(&outcome);
-  if (plan == nullptr) return std::get<GangRefusal>(outcome);
-  // One owner: the fleet is as it was planned on.
-  if (!promise_gang(fleet_, gang, *plan, kNoExpiry)) std::abort();
+  std::vector<NodeIndex> nodes;
+  if (auto refusal = reserve_gang(job, members, gang, among, nodes)) return refusal;
   for (std::size_t i = 0; i < members.size(); ++i) {
     members[i]->requests.front() = gang[i];
-    reserve(job, *members[i], plan->placements[i].node, now_ms);
+    reserve(job, *members[i], nodes[i], now_ms);
   }
   return std::nullopt;
+}
+
+// Promises all of them: where they prefer to be, if the rest then find their places among those
+// nodes; else all among them. Says where.
+std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
+                                                   const std::vector<Member*>& members, Gang& gang,
+                                                   const std::vector<NodeIndex>* among,
+                                                   std::vector<NodeIndex>& nodes) {
+  nodes.assign(gang.size(), -1);
+  std::vector<std::size_t> rest;
+  for (std::size_t i = 0; i < gang.size(); ++i) {
+    const NodeIndex node = members[i]->prefers.empty() ? -1 : fleet_.find(members[i]->prefers);
+    const bool there = node >= 0 && !fleet_.node(node).stale;
+    const auto outcome = there ? fleet_.promise(node, gang[i], kNoExpiry)
+                               : failure(Errc::kNotFound, "it prefers no node");
+    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
+      nodes[i] = node;
+    } else {
+      rest.push_back(i);
+    }
+  }
+  if (rest.empty()) return std::nullopt;
+  const PlanLimits limits{.steps = settings_.plan_steps, .among = among};
+  for (;;) {
+    Gang others;
+    for (const std::size_t i : rest) others.push_back(gang[i]);
+    const auto outcome = place_gang(policy_of(job), fleet_, others, limits, seed_of(job.id));
+    if (const auto* plan = std::get_if<GangPlan>(&outcome)) {
+      // One owner: the fleet is as it was planned on.
+      if (!promise_gang(fleet_, others, *plan, kNoExpiry)) std::abort();
+      for (std::size_t i = 0; i < rest.size(); ++i) nodes[rest[i]] = plan->placements[i].node;
+      return std::nullopt;
+    }
+    if (rest.size() == gang.size()) return std::get<GangRefusal>(outcome);
+    rest.clear();
+    for (std::size_t i = 0; i < gang.size(); ++i) {
+      if (nodes[i] >= 0) fleet_.release(gang[i].id);
+      nodes[i] = -1;
+      rest.push_back(i);
+    }
+  }
 }
 
 // It has ended when the head of the queue can start.
@@ -412,14 +521,19 @@ bool Scheduler::head_room_comes() const {
 
 // Room is kept for the first of those that were refused.
 void Scheduler::keep_head_room(const Job& job, const Gang& gang,
-                               const std::vector<NodeIndex>* among) {
+                               const std::vector<NodeIndex>* among, std::int64_t now_ms) {
   if (!settings_.backfill || !queue_.contains(job.id)) return;
+  // Of several containers it is not told which CPUs of one node they will get.
+  if (job.members.begin()->second.requests.size() > 1) return;
+  if (now_ms - job.submitted_ms < settings_.head_after_ms || now_ms < job.passed_over_ms) return;
   if (head_) {
     const bool same = head_->job == job.id;
     if (same ? head_room_comes() : !queue_.before(job.id, head_->job)) return;
   }
+  const std::int64_t since = head_ && head_->job == job.id ? head_->since_ms : now_ms;
   drop_head_room();
   head_ = find_head_room(fleet_, job.id, gang, endings_, among);
+  if (head_) head_->since_ms = since;
   hold_head_room();
 }
 
@@ -480,11 +594,11 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
 }
 
 // Those of its containers that have no CPUs yet get them there, or none does.
-bool Scheduler::reserve(Job& job, Member& member, NodeIndex node, std::int64_t now_ms) {
+bool Scheduler::promise(const Member& member, NodeIndex node, std::int64_t expires_ms) {
   std::vector<std::string_view> done;
   for (const auto& request : member.requests) {
     if (fleet_.knows(request.id)) continue;
-    const auto outcome = fleet_.promise(node, request, kNoExpiry);
+    const auto outcome = fleet_.promise(node, request, expires_ms);
     if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
       done.push_back(request.id);
       continue;
@@ -492,6 +606,11 @@ bool Scheduler::reserve(Job& job, Member& member, NodeIndex node, std::int64_t n
     for (const auto id : done) fleet_.release(id);
     return false;
   }
+  return true;
+}
+
+bool Scheduler::reserve(Job& job, Member& member, NodeIndex node, std::int64_t now_ms) {
+  if (!promise(member, node, kNoExpiry)) return false;
   member.state = State::kReserved;
   member.node = fleet_.node(node).name;
   member.since_ms = now_ms;
@@ -592,34 +711,53 @@ void Scheduler::started(const MemberId& id, bool done, std::int64_t now_ms) {
   } else {
     member.state = State::kReserved;
     reserved_.insert(job->id);
-    // Its others may have lost theirs meanwhile.
+    // Its room may have gone meanwhile, or its others have lost theirs.
     const bool whole =
         job->started || job->count(State::kReserved) + job->fixed() >= job->spec.size;
-    if (!whole) withdraw(job->id, "a member of it could not be started", now_ms);
+    if (!whole || !stands(member))
+      withdraw(job->id, "a member of the job could not be started", now_ms);
   }
 }
 
-bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t now_ms) {
+bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t now_ms,
+                     bool together) {
   Job& job = *book_.job_of(id);
   Member& member = job.members.at(id);
   if (member.state != State::kWaiting && member.node != name) {
     // Somebody else has started it, elsewhere: what was planned with it does not hold.
-    if (!job.started) withdraw(job.id, "a member of it was started elsewhere", now_ms);
+    if (!job.started) withdraw(job.id, "a member of the job was started elsewhere", now_ms);
     give_back(job, member);
   }
   const NodeIndex node = fleet_.find(name);
-  const bool room =
-      member.state != State::kWaiting || (node >= 0 && reserve(job, member, node, now_ms));
+  bool room = node >= 0;
+  if (room) fleet_.drop_hold(node, kHeadClaim);  // who runs is there, whatever waits
   if (member.state == State::kWaiting) {
+    room = room && reserve(job, member, node, now_ms);
+    if (!room) queue_.charge(job.spec.owner.name_space, member.cpus());
     member.node = name;
-    queue_.charge(job.spec.owner.name_space, member.cpus());
+  } else {
+    room = room && promise(member, node, kNoExpiry);
   }
+  if (node >= 0) hold_head_room_at(node);
   member.state = State::kRunning;
   member.since_ms = now_ms;
   for (const auto& request : member.requests) fleet_.extend(request.id, kNoExpiry);
   if (job.count(State::kReserved) == 0) reserved_.erase(job.id);
-  if (job.fixed() >= job.spec.size) job.started = true;
+  if (together || job.fixed() >= job.spec.size) job.started = true;
   requeue(job);
+  return room;
+}
+
+bool Scheduler::still_runs(const MemberId& id, std::int64_t expires_ms) {
+  const Member& member = *book_.member(id);
+  const NodeIndex node = fleet_.find(member.node);
+  if (node < 0) return false;
+  const bool named = std::all_of(member.requests.begin(), member.requests.end(),
+                                 [&](const auto& request) { return fleet_.knows(request.id); });
+  if (named) return true;
+  fleet_.drop_hold(node, kHeadClaim);
+  const bool room = promise(member, node, expires_ms);
+  hold_head_room_at(node);
   return room;
 }
 
@@ -628,14 +766,18 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
 Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64_t now_ms) {
   for (topology::Claim& claim : report.claims) {
     // Jobs are told apart by their ids, not by the names that agents know.
-    const auto job = job_of_claim_.find(claim.id);
-    claim.job = job == job_of_claim_.end() ? JobId() : job->second;
+    claim.job.clear();
+    const auto member = member_of_claim_.find(claim.id);
+    if (member != member_of_claim_.end()) {
+      claim.job = book_.member(member->second)->requests.front().job;
+    }
   }
   const std::string name = report.name;
   const bool other_machine = report.topology != nullptr;
   auto lost = fleet_.report(std::move(report), now_ms);
   if (!lost) return lost;
   changed_ = true;
+  if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
   hold_head_room_at(fleet_.find(name));
   if (other_machine) {
     for (const JobId& id : std::exchange(hopeless_, {})) requeue(*book_.find(id));
@@ -656,16 +798,35 @@ void Scheduler::measured(std::string_view node, MissRates rates) {
   if (index >= 0) fleet_.measured(index, std::move(rates));
 }
 
+// What is reserved for the member is there: its node, and its agent has left room for it.
+bool Scheduler::stands(const Member& member) const {
+  const NodeIndex node = fleet_.find(member.node);
+  return node >= 0 && !fleet_.node(node).stale &&
+         std::all_of(member.requests.begin(), member.requests.end(),
+                     [&](const topology::Request& request) { return fleet_.knows(request.id); });
+}
+
+void Scheduler::withdraw_fallen(const std::string& why, std::int64_t now_ms) {
+  std::set<JobId> fallen;
+  for (const JobId& id : reserved_) {
+    const auto members = members_in(*book_.find(id), State::kReserved);
+    if (!std::all_of(members.begin(), members.end(),
+                     [&](const Member* member) { return stands(*member); })) {
+      fallen.insert(id);
+    }
+  }
+  for (const JobId& id : fallen) withdraw(id, why, now_ms);
+}
+
+int Scheduler::age(std::int64_t now_ms, std::int64_t silent_ms) {
+  const int silent = fleet_.age(now_ms, silent_ms);
+  if (silent > 0) withdraw_fallen("a node of its plan is silent", now_ms);
+  return silent;
+}
+
 void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
   const NodeIndex node = fleet_.find(name);
   if (node < 0) return;
-  std::set<JobId> hit;
-  for (const JobId& id : reserved_) {
-    for (const Member* member : members_in(*book_.find(id), State::kReserved)) {
-      if (member->node == name) hit.insert(id);
-    }
-  }
-  for (const JobId& id : hit) withdraw(id, "a node of its plan is gone", now_ms);
   std::erase_if(endings_, [&](const Ending& ending) {
     if (ending.node != node) return false;
     ending_of_.erase(ending.id);
@@ -673,6 +834,7 @@ void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
   });
   if (head_ && head_->cpus.contains(node)) drop_head_room();
   fleet_.remove(name);
+  withdraw_fallen("a node of its plan is gone", now_ms);
 }
 
 void Scheduler::tick(std::int64_t now_ms) {
@@ -681,7 +843,28 @@ void Scheduler::tick(std::int64_t now_ms) {
     if (now_ms - book_.find(id)->touched_ms >= settings_.keep_ms) idle.insert(id);
   }
   for (const JobId& id : idle) withdraw(id, "nobody has started it", now_ms);
-  if (fleet_.expire(now_ms).empty()) return;
+  if (head_ && now_ms - head_->since_ms >= settings_.head_ms) {
+    book_.find(head_->job)->passed_over_ms = now_ms + settings_.head_ms;
+    drop_head_room();
+    changed_ = true;
+  }
+  const auto expired = fleet_.expire(now_ms);
+  if (expired.empty()) return;
+  std::set<MemberId> untold;
+  for (const auto& id : expired) {
+    // Else it was not known any more.
+    const auto member = member_of_claim_.find(id);
+    if (member != member_of_claim_.end()) untold.insert(member->second);
+  }
+  for (const MemberId& id : untold) {
+    Job& job = *book_.job_of(id);
+    Member& member = job.members.at(id);
+    if (member.state != State::kRunning || stands(member)) continue;
+    give_back(job, member);
+    member.since_ms = now_ms;
+    tell(JobNews::Kind::kWithdrawn, job, "nobody has told of its start", 1);
+    requeue(job);
+  }
   hold_head_room();
   changed_ = true;
 }

@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cluster/core/fleet.h"
@@ -33,12 +34,17 @@ struct SchedulerSettings {
   std::int64_t retry_ms = 1000;       // run() tries a refused job again, but for the first one
   std::int64_t keep_ms = 60'000;      // CPUs are reserved while nobody asks for the job
   std::int64_t confirm_ms = 300'000;  // from a start until the node's agent reports the container
+  // Room is held for the first of the queue once it has waited so long, and for so long at most:
+  // then others have their turn, and it is passed over for as long.
+  std::int64_t head_after_ms = 0;
+  std::int64_t head_ms = kUnknownTime;
 };
 
 // Whether a job's members have their CPUs.
 struct PlaceAnswer {
   bool placed = false;
-  bool never = false;  // else: not even the idle fleet could give them
+  bool never = false;  // else: room would not help, as the idle fleet has too little of it, not all
+                       // of those that start together exist, or they are others
   std::string why{};   // else
 };
 
@@ -66,7 +72,9 @@ class Scheduler {
 
   // A job is there, or its owner wants something else of it now.
   void submit(const JobId& job, JobSpec spec, std::int64_t now_ms);
-  // A member exists. False: it does already, and is as it was. Precondition: the job is known.
+  // A member exists. Its requests are of the job that they name, for what is near to what; those
+  // that name none, of this one. False: it does already, and is as it was. Precondition: the job is
+  // known.
   bool join(const JobId& job, const MemberId& member, std::vector<topology::Request> requests,
             std::int64_t now_ms);
   // A member is no more, or has finished: its CPUs are free. False: it is not known.
@@ -79,8 +87,23 @@ class Scheduler {
   // Reserves CPUs for all members that wait, among these nodes (nullptr: all), or for none; of a
   // job that has started, for each member by itself. Precondition: the job is known.
   PlaceAnswer place(const JobId& job, const std::vector<NodeIndex>* among, std::int64_t now_ms);
+  // The same for one member: with all that start together, or of a job that has started by itself.
+  // Precondition: it is known.
+  PlaceAnswer place_member(const MemberId& member, const std::vector<NodeIndex>* among,
+                           std::int64_t now_ms);
+  // These members cannot be started where their CPUs are reserved: places them anew, among these
+  // nodes. Where that fails, all of the job is withdrawn. Preconditions: of one job, not empty.
+  PlaceAnswer place_anew(const std::vector<MemberId>& members, const std::vector<NodeIndex>* among,
+                         const std::string& why, std::int64_t now_ms);
+  // Where the member is to go if that is possible, whatever nodes it is placed among; empty:
+  // anywhere. Precondition: it is known.
+  void prefer(const MemberId& member, const std::string& node);
+  // Whether place() would succeed, or has. Precondition: the job is known.
+  [[nodiscard]] bool would_place(const JobId& job, std::int64_t now_ms);
   // Tries the jobs of the queue in its order, if anything has changed since it last did.
   void run(std::int64_t now_ms);
+  // For who does not call run(): whether somebody may fit since the last call who did not.
+  bool take_changed() { return std::exchange(changed_, false); }
   // Reserves this member's CPUs on this node. Precondition: it waits.
   PlaceAnswer place_at(const MemberId& member, const std::string& node, std::int64_t now_ms);
   // Calls `look` with the fleet as this member may use it: with the room that is held for the head
@@ -93,11 +116,18 @@ class Scheduler {
 
   // The member is being started where its CPUs are reserved. False: none are.
   bool start(const MemberId& member, std::int64_t now_ms);
-  // It was started, or not: then it has its reservation as before. Precondition: start() was true.
+  // It was started, or may have been; or not: then it has its reservation as before. Of which
+  // nobody else tells within `confirm_ms`, neither runs() nor its node's agent, that one waits
+  // again. Precondition: start() was true.
   void started(const MemberId& member, bool done, std::int64_t now_ms);
-  // The member runs on this node, whoever started it. False: the node has no room for what is
-  // reserved by that; it has its CPUs when its agent reports them. Precondition: it is known.
-  bool runs(const MemberId& member, const std::string& node, std::int64_t now_ms);
+  // The member runs on this node, whoever started it; `together`: with the others of its job, which
+  // has started by that. False: the node has no room for what is reserved by that; it has its CPUs
+  // when its agent reports them. Precondition: it is known.
+  bool runs(const MemberId& member, const std::string& node, std::int64_t now_ms,
+            bool together = false);
+  // It still runs there: what its agent does not name is reserved again until `expires_ms`. False:
+  // there is no room. Precondition: it is known and fixed.
+  bool still_runs(const MemberId& member, std::int64_t expires_ms);
 
   // --- the fleet
 
@@ -105,8 +135,9 @@ class Scheduler {
   bool heard(std::string_view node, std::int64_t now_ms);  // false: the node is not known
   void measured(std::string_view node, MissRates rates);
   void lost(std::string_view node, std::int64_t now_ms);  // the node is no more
-  // Nodes silent for `silent_ms` get nobody; returns how many those are.
-  int age(std::int64_t now_ms, std::int64_t silent_ms) { return fleet_.age(now_ms, silent_ms); }
+  // Nodes silent for `silent_ms` get nobody; what is reserved there is withdrawn. Returns how many
+  // those are.
+  int age(std::int64_t now_ms, std::int64_t silent_ms);
 
   // To be called a few times a second: ends what has lasted too long.
   void tick(std::int64_t now_ms);
@@ -134,9 +165,19 @@ class Scheduler {
                                           const std::vector<NodeIndex>* among, std::int64_t now_ms);
   std::optional<GangRefusal> attempt_one(Job& job, Member& member,
                                          const std::vector<NodeIndex>* among, std::int64_t now_ms);
+  [[nodiscard]] PlacementPolicy policy_of(const Job& job) const {
+    return job.spec.placement.value_or(settings_.placement);
+  }
+  [[nodiscard]] bool must_wait_its_turn(const Job& job) const;
   [[nodiscard]] std::int64_t held_room_at_most(const topology::Request& request) const;
-  [[nodiscard]] bool fits_when_idle(const topology::Request& request) const;
+  [[nodiscard]] bool fits_when_idle(const std::vector<topology::Request>& requests) const;
   [[nodiscard]] const Job::Shape* hindered(const Job& job, std::int64_t now_ms) const;
+  std::optional<GangRefusal> reserve_gang(const Job& job, const std::vector<Member*>& members,
+                                          Gang& gang, const std::vector<NodeIndex>* among,
+                                          std::vector<NodeIndex>& nodes);
+  bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
+  [[nodiscard]] bool stands(const Member& member) const;
+  void withdraw_fallen(const std::string& why, std::int64_t now_ms);
   [[nodiscard]] bool is_refused_again(const Job& job, std::int64_t now_ms) const;
   bool reserve(Job& job, Member& member, NodeIndex node, std::int64_t now_ms);
   void give_back(Job& job, Member& member);
@@ -149,7 +190,8 @@ class Scheduler {
   void lift_head_room();
   void drop_head_room();
   [[nodiscard]] bool head_room_comes() const;
-  void keep_head_room(const Job& job, const Gang& gang, const std::vector<NodeIndex>* among);
+  void keep_head_room(const Job& job, const Gang& gang, const std::vector<NodeIndex>* among,
+                      std::int64_t now_ms);
   [[nodiscard]] Gang gang_of(const Job& job, const std::vector<Member*>& members) const;
   void note_end(const Job& job, const Member& member, std::int64_t now_ms);
   void forget_end(const Member& member);
@@ -161,7 +203,7 @@ class Scheduler {
   JobQueue queue_;            // complete jobs with members that wait
   std::set<JobId> reserved_;  // with members in State::kReserved
   std::set<JobId> hopeless_;  // complete, and larger than the idle fleet: not in the queue
-  std::map<std::string, JobId, std::less<>> job_of_claim_;  // of all members
+  std::map<std::string, MemberId, std::less<>> member_of_claim_;  // of all members
   std::set<Ending> endings_;
   std::map<std::string, Ending, std::less<>> ending_of_;  // by claim id
   std::uint64_t begun_ = 0;

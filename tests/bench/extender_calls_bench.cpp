@@ -39,7 +39,7 @@ class NoCluster : public Cluster {
 
 DeskLimits limits_of(int steps) {
   DeskLimits limits;
-  limits.plan_steps = steps;
+  limits.scheduler.plan_steps = steps;
   return limits;
 }
 
@@ -72,11 +72,12 @@ class Service {
   void seen(const json& pod) {
     const auto view = reader_.pod(pod.dump());
     if (!view) std::abort();
-    placing_.tell([pod = pod_of(*view)](Desk& desk, std::int64_t) { return desk.seen(pod); });
+    placing_.tell(
+        [pod = pod_of(*view)](Desk& desk, std::int64_t now) { return desk.seen(pod, now); });
   }
   void gone(const std::string& uid) {
-    placing_.tell([&](Desk& desk, std::int64_t) {
-      desk.gone(uid);
+    placing_.tell([&](Desk& desk, std::int64_t now) {
+      desk.gone(uid, now);
       return 0;
     });
   }

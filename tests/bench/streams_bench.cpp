@@ -64,7 +64,7 @@ class Listener : public cluster::AgentSink {
   // As the API server tells it. False: its cores are not free.
   bool seen(const cluster::Pod& pod) {
     const std::lock_guard lock(mutex_);
-    return desk_.seen(pod);
+    return desk_.seen(pod, 0);
   }
   // From now on.
   void forget() {

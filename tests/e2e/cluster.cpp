@@ -276,8 +276,13 @@ void Cluster::write_kubeconfig(const std::string& user) const {
 }
 
 Status Cluster::grant_rights_of_extender() {
-  const auto text = lab::read_file(std::string(PINION_SOURCE_DIR) + "/deploy/extender.yaml");
+  auto text = lab::read_file(std::string(PINION_SOURCE_DIR) + "/deploy/base/pinion.yaml");
   if (!text) return failure(text.error());
+  // Ours is in a namespace that each cluster has.
+  const std::string theirs = "pinion-system";
+  for (auto at = text->find(theirs); at != std::string::npos; at = text->find(theirs)) {
+    text->replace(at, theirs.size(), "kube-system");
+  }
   const auto objects = ctl::parse_objects(*text);
   if (!objects) return failure(objects.error());
   const auto api = kube::Api::create(access());

@@ -20,7 +20,7 @@ namespace pinion::e2e {
 // Users that the API server knows, each by a token of its own and with a kubeconfig.
 inline constexpr const char* kAdmin = "admin";
 inline constexpr const char* kNobody = "nobody";  // with a token and no rights
-// As deploy/extender.yaml runs it; what it may do is granted with that file's rules.
+// As the chart runs it; what it may do is granted with the rules of deploy/base.
 inline constexpr const char* kExtenderUser = "system:serviceaccount:kube-system:pinion-extender";
 
 struct ClusterOptions {
@@ -72,7 +72,7 @@ class Cluster {
   Status restart_api_server_at(int port) { return start_api_server(port); }
   [[nodiscard]] int api_port() const { return api_port_; }
 
-  // Grants what deploy/extender.yaml does; a second time changes nothing.
+  // Grants what deploy/base does; a second time changes nothing.
   Status grant_rights_of_extender();
 
   [[nodiscard]] std::string kubeconfig(const std::string& user = kAdmin) const;  // path

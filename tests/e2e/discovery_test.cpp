@@ -1,4 +1,4 @@
-// Agents that are found by the labels of their pods, as deploy/extender.yaml has it: no list of
+// Agents that are found by the labels of their pods, as the chart has it: no list of
 // them is given, they serve on TCP, each at an address of its own and all at one port.
 #include <gtest/gtest.h>
 

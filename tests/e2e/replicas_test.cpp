@@ -108,7 +108,7 @@ TEST(ServiceTest, FindsTwoThatAreReadyAtOnce) {
   std::vector<std::string> addresses;
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < servers.size(); ++i) {
-    servers[i].Get("/readyz", [&ready, i](const auto&, auto& response) {
+    servers[i].Get("/leadz", [&ready, i](const auto&, auto& response) {
       response.status = ready[i] ? 200 : 503;
     });
     addresses.push_back("127.0.0.1:" + std::to_string(servers[i].bind_to_any_port("127.0.0.1")));

@@ -37,7 +37,7 @@ void Service::ask(Replica& replica) {
   client.set_connection_timeout(kLongest);
   client.set_read_timeout(kLongest);
   Said said{.from = Clock::now(), .until = {}};
-  const auto answer = client.Get("/readyz");
+  const auto answer = client.Get("/leadz");
   said.until = Clock::now();
   said.ready = answer && answer->status == 200;
   const std::lock_guard lock(mutex_);

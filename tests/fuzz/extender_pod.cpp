@@ -63,12 +63,12 @@ void live(const Pod& pod) {
   for (const int score : desk.scores(pod.uid, {"node-a", "unknown"})) {
     if (score < 0 || score > 10) std::abort();
   }
-  desk.seen(pod);
-  desk.seen(pod);
+  desk.seen(pod, 1);
+  desk.seen(pod, 2);
   (void)desk.told_with_binding(pod.uid);
   desk.tick(2);
   (void)desk.take_effects();
-  desk.gone(pod.uid);
+  desk.gone(pod.uid, 3);
   if (desk.pods() != 0 || desk.fleet().promises() != 0 || !desk.waiting().empty()) std::abort();
 }
 

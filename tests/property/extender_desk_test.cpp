@@ -17,7 +17,7 @@ namespace {
 using topology::one_in;
 using topology::pick_below;
 
-constexpr DeskLimits kLimits{.hold_ms = 1000, .keep_ms = 4000, .confirm_ms = 9000};
+const DeskLimits kLimits{.hold_ms = 1000, .scheduler = {.keep_ms = 4000, .confirm_ms = 9000}};
 constexpr int kCpus = 8;
 
 class DeskWorld {
@@ -52,7 +52,7 @@ class DeskWorld {
         one_in(6) ? toggle_node() : tell_of_a_pod();
         break;
       case 10:
-        one_in(4) ? desk_.group_gone("n/g") : desk_.group("n/g", pick_below(4));
+        one_in(4) ? desk_.group_gone("n/g") : desk_.group("n/g", pick_below(4), now_);
         break;
       case 11:
         restart();
@@ -72,7 +72,7 @@ class DeskWorld {
     take_effects();
     for (const auto& [ticket, call] : held_) RC_ASSERT(vanished_.contains(call.uid));
     for (const auto& [node, ledger] : agents_) report(node);
-    now_ += kLimits.confirm_ms + kLimits.keep_ms;
+    now_ += kLimits.scheduler.confirm_ms + kLimits.scheduler.keep_ms;
     desk_.tick(now_);
     take_effects();
     RC_ASSERT(held_.empty());
@@ -210,11 +210,6 @@ class DeskWorld {
     remove(kept.front().victims.front());
   }
 
-  static std::size_t fixed(const GangState& gang) {
-    return static_cast<std::size_t>(std::count_if(
-        gang.places.begin(), gang.places.end(), [](const Place& place) { return place.fixed(); }));
-  }
-
   // The scheduler has given it up.
   void ask_late(const Pod& pod) {
     const auto answer = desk_.filter(pod, {"a", "b", "c"}, now_);
@@ -227,13 +222,12 @@ class DeskWorld {
   void check_whole(const std::string& uid) {
     const auto pod = pods_.find(uid);
     if (pod == pods_.end()) return;
-    for (const auto& [key, gang] : desk_.gangs()) {
-      if (!gang.members.contains(uid)) continue;
-      RC_ASSERT(gang.started);
-      if (!whole_.insert(key).second) continue;  // who comes later goes alone
-      const std::size_t kept = fixed(gang);
-      RC_ASSERT(kept == gang.places.size());
-      RC_ASSERT(kept == static_cast<std::size_t>(gang.size));
+    for (const Job* gang : desk_.gangs()) {
+      if (!gang->members.contains(uid)) continue;
+      RC_ASSERT(gang->started);
+      if (!whole_.insert(gang->id).second) continue;  // who comes later goes alone
+      RC_ASSERT(gang->count(Member::State::kReserved) == 0);
+      RC_ASSERT(gang->fixed() == gang->spec.size);
     }
   }
 
@@ -336,7 +330,7 @@ class DeskWorld {
       vanished_.insert(uid);
       return;
     }
-    desk_.gone(uid);
+    desk_.gone(uid, now_);
     // A question that was on its way meanwhile.
     if (one_in(4)) ask_late(last.pod);
     take_effects();
@@ -350,7 +344,7 @@ class DeskWorld {
   void tell_of_a_pod() {
     SimPod* pod = some_pod();
     if (pod == nullptr) return;
-    desk_.seen(pod->pod);
+    desk_.seen(pod->pod, now_);
     pod->told = true;
   }
 
@@ -364,7 +358,7 @@ class DeskWorld {
         if (pod.bound && pod.pod.node == agent->first) lost.push_back(uid);
       }
       for (const auto& uid : lost) remove(uid);
-      desk_.lost(agent->first);
+      desk_.lost(agent->first, now_);
       agents_.erase(agent);
     } else {
       for (const char* node : {"a", "b", "c"}) {
@@ -379,21 +373,19 @@ class DeskWorld {
     }
     RC_ASSERT(desk_.waiting().size() <= desk_.pods());
     // Places are kept for all of a gang or for none.
-    for (const auto& [key, gang] : desk_.gangs()) {
-      const std::size_t kept = fixed(gang);
-      const std::size_t open = gang.places.size() - kept;
-      for (const Place& place : gang.places) {
-        // What is kept is really kept.
-        if (!place.fixed() && desk_.fleet().find(place.node) >= 0 && !nodes_gone_) {
-          RC_ASSERT(desk_.fleet().knows(place.request.id));
-        }
+    for (const Job* gang : desk_.gangs()) {
+      for (const auto& [uid, member] : gang->members) {
+        // What is reserved is really reserved.
+        if (member.state != Member::State::kReserved) continue;
+        RC_ASSERT(desk_.fleet().find(member.node) >= 0);
+        RC_ASSERT(desk_.fleet().knows(member.requests.front().id));
       }
-      const auto size = static_cast<std::size_t>(gang.size);
-      if (gang.started) continue;
-      RC_ASSERT(open == 0U || kept + open == size);
-      RC_ASSERT(kept <= size);
+      if (gang->started) continue;
+      const int kept = gang->count(Member::State::kReserved);
+      RC_ASSERT(kept == 0 || kept + gang->fixed() == gang->spec.size);
     }
-    std::erase_if(whole_, [&](const std::string& key) { return !desk_.gangs().contains(key); });
+    std::erase_if(whole_,
+                  [&](const std::string& key) { return desk_.book().find(key) == nullptr; });
   }
 
   struct HeldCall {

@@ -10,6 +10,7 @@ namespace {
 constexpr std::int64_t kPeriod = 100'000;                   // microseconds, the kubelet's
 constexpr std::int64_t kMostMilli = std::int64_t{1} << 40;  // far above any machine
 constexpr std::string_view kGangSize = "pinion.dev/gang-size";
+constexpr std::string_view kPlacement = "pinion.dev/placement";
 constexpr std::string_view kTaskGroups = "pinion.dev/task-groups";
 
 // As the kubelet will tell the runtime, from which the agent reads its wish.
@@ -55,6 +56,17 @@ Result<int> number_of(const Pod& pod, std::string_view name, int most) {
   if (read.ec == std::errc() && read.ptr == end && number >= 1 && number <= most) return number;
   return failure(Errc::kInvalid, "annotation " + std::string(name) + ": not a number from 1 to " +
                                      std::to_string(most));
+}
+
+// nullopt: it names none. Error: kInvalid.
+Result<std::optional<PlacementPolicy>> placement_of(const Pod& pod) {
+  const auto found = pod.annotations.find(std::string(kPlacement));
+  if (found == pod.annotations.end()) return std::optional<PlacementPolicy>();
+  if (const auto policy = cluster::placement_of(found->second)) return policy;
+  return failure(Errc::kInvalid,
+                 "annotation " + std::string(kPlacement) +
+                     ": none of holes, task-group, task-group-random, first-fit, least-loaded, "
+                     "most-loaded");
 }
 
 // One of `size`; what is wrong about it, in the pod's own words, where it cannot be.
@@ -198,6 +210,9 @@ Demand demand_of(const Pod& pod, const engine::Defaults& defaults, const PodGrou
   Demand demand = gathered.take();
   if (demand.requests.empty()) return demand;
   demand.kind = Demand::Kind::kSingle;
+  const auto placement = placement_of(pod);
+  if (!placement) return refused(placement.error().text);
+  demand.placement = *placement;
   const auto size = number_of(pod, kGangSize, kMaxGang);
   if (!size) return refused(size.error().text);
   if (*size > 0) return as_annotated(pod, std::move(demand), *size);

@@ -1,9 +1,11 @@
 // What a pod asks of Pinion, read with the agent's own rules, so that both say the same.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cluster/core/placement.h"
 #include "cluster/extender/desk/pod.h"
 #include "cluster/extender/desk/pod_groups.h"
 #include "topology/allocate.h"
@@ -31,6 +33,7 @@ struct Demand {
   // Task groups into which the gang is cut, 1 .. size; 0: members say themselves which one they
   // are of, if any (pinion.dev/task-group).
   int groups = 0;
+  std::optional<PlacementPolicy> placement;  // its own (pinion.dev/placement)
   std::string text;
 };
 

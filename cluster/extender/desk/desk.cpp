@@ -10,6 +10,51 @@ namespace {
 
 constexpr std::uint8_t kPasses = 0;
 constexpr const char* kPlanned = "pinion.dev/planned";  // what a pod is told with its binding
+constexpr std::string_view kLone = "pod:";  // no gang's id begins so: no namespace has a colon
+
+JobId job_of(const std::string& uid, const Demand& demand) {
+  return demand.kind == Demand::Kind::kMember ? demand.gang : std::string(kLone) + uid;
+}
+
+JobId job_of(const KnownPod& known) {
+  return job_of(known.pod.uid, known.demand);
+}
+
+bool is_gang(const JobId& job) {
+  return !job.starts_with(kLone);
+}
+
+JobSpec spec_of(const KnownPod& known) {
+  const Demand& demand = known.demand;
+  JobSpec spec;
+  spec.owner = {.name_space = known.pod.name_space, .kind = "Pod", .name = known.pod.name};
+  spec.priority = known.priority;
+  spec.placement = demand.placement;
+  if (demand.kind == Demand::Kind::kMember) {
+    spec.owner.kind.clear();
+    spec.owner.name = job_of_gang(demand.gang);
+    spec.size = demand.size;
+    spec.task_groups = demand.groups;
+  }
+  return spec;
+}
+
+std::string of(int some, int all) {
+  return std::to_string(some) + " of " + std::to_string(all);
+}
+
+bool contains(const std::vector<NodeIndex>& nodes, NodeIndex node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+std::vector<NodeIndex> known_of(std::vector<NodeIndex> nodes) {
+  std::erase_if(nodes, [](NodeIndex node) { return node < 0; });
+  return nodes;
+}
+
+BindAnswer refusal(std::string text) {
+  return {.kind = BindAnswer::Kind::kRefuse, .text = std::move(text)};
+}
 
 // All get this text.
 void refuse_all(FilterAnswer& answer, std::string text, bool hopeless) {
@@ -45,32 +90,53 @@ Sight sight_of(const Pod& pod, const std::vector<std::string_view>& nodes) {
 
 }  // namespace
 
-KnownPod* Desk::know(const Pod& pod, Demand demand) {
-  if (KnownPod* known = roster_.find(pod.uid); known != nullptr) {
-    // Its requests do not change while it waits; its gang's size may, and the gang itself. Of one
-    // whose PodGroup is away it stays a member.
-    if (known->node.empty() && demand.kind != Demand::Kind::kWaiting) {
-      if (known->demand.gang != demand.gang && !known->demand.gang.empty()) {
-        gangs_.gone(known->demand.gang, pod.uid);
-      }
-      known->demand = std::move(demand);
-    }
+KnownPod* Desk::know(const Pod& pod, Demand demand, std::int64_t now_ms) {
+  KnownPod* known = roster_.find(pod.uid);
+  if (known == nullptr) {
+    if (roster_.size() >= limits_.pods) return nullptr;
+    KnownPod fresh;
+    fresh.pod = ref_of(pod);
+    fresh.demand = std::move(demand);
+    fresh.priority = pod.priority;
+    known = &roster_.add(std::move(fresh));
+    join(*known, now_ms);
     return known;
   }
-  if (roster_.size() >= limits_.pods) return nullptr;
-  return &roster_.add({.pod = ref_of(pod),
-                       .demand = std::move(demand),
-                       .priority = pod.priority,
-                       .node = {},
-                       .late_group = {}});
+  // Its requests do not change while it waits; its gang's size may, and the gang itself. Of one
+  // whose PodGroup is away it stays a member.
+  if (!known->node.empty() || demand.kind == Demand::Kind::kWaiting) return known;
+  if (job_of(*known) != job_of(pod.uid, demand)) leave(*known, now_ms);
+  known->demand = std::move(demand);
+  if (book().member(pod.uid) == nullptr) join(*known, now_ms);
+  return known;
 }
 
 // Known by a question. Precondition: it is not turned away.
-const KnownPod& Desk::asked(const Pod& pod, Demand demand, std::int64_t now_ms) {
-  KnownPod& known = *know(pod, std::move(demand));
+KnownPod& Desk::asked(const Pod& pod, Demand demand, std::int64_t now_ms) {
+  KnownPod& known = *know(pod, std::move(demand), now_ms);
   if (known.asked_ms == 0 && !known.told) untold_.emplace_back(pod.uid, now_ms);
   known.asked_ms = now_ms;
   return known;
+}
+
+// The pod becomes a member of its job, where it is known what it asks for.
+void Desk::join(KnownPod& known, std::int64_t now_ms) {
+  const Demand& demand = known.demand;
+  if (demand.requests.empty() || demand.kind == Demand::Kind::kWaiting) return;
+  const JobId job = job_of(known);
+  if (book().find(job) == nullptr) scheduler_.submit(job, spec_of(known), now_ms);
+  scheduler_.join(job, known.pod.uid, demand.requests, now_ms);
+}
+
+void Desk::leave(const KnownPod& known, std::int64_t now_ms) {
+  const std::string& uid = known.pod.uid;
+  const Job* job = book().job_of(uid);
+  if (job == nullptr) return;
+  const JobId id = job->id;
+  held_.refuse(id, uid, "the pod is no more");
+  scheduler_.leave(uid, now_ms);
+  if (job->members.empty()) scheduler_.end(id, now_ms);
+  heed();
 }
 
 Demand Desk::demand_of(const Pod& pod) const {
@@ -79,32 +145,44 @@ Demand Desk::demand_of(const Pod& pod) const {
 
 // A member without cores. It is not counted when the scheduler asks about it, but when the API
 // server tells of it, which tells of its end, too.
-void Desk::note_other(const Pod& pod) {
+void Desk::note_other(const Pod& pod, std::int64_t now_ms) {
   if (pod.group.empty()) return;
-  if (groups_.other(group_key(pod), pod.uid)) regroup(group_key(pod));
+  if (groups_.other(group_key(pod), pod.uid)) regroup(group_key(pod), now_ms);
 }
 
-void Desk::regroup(const std::string& key) {
-  if (const auto size = groups_.size(key)) gangs_.resize(gang_of_group(key), *size);
+void Desk::regroup(const std::string& key, std::int64_t now_ms) {
   freed_ = true;
+  const auto size = groups_.size(key);
+  const JobId gang = gang_of_group(key);
+  const Job* job = book().find(gang);
+  if (!size || job == nullptr) return;
+  JobSpec spec = job->spec;
+  spec.size = *size;
+  scheduler_.submit(gang, std::move(spec), now_ms);
+  heed();
 }
 
-void Desk::group(const std::string& key, std::int64_t members) {
+void Desk::group(const std::string& key, std::int64_t members, std::int64_t now_ms) {
   groups_.set(key, members);
-  regroup(key);
+  regroup(key, now_ms);
   for (PodRef& pod : waiting_.of_group(key)) effects_.wake.push_back(std::move(pod));
   const auto bound = groupless_.find(key);
   if (bound == groupless_.end()) return;
-  for (const std::string& uid : bound->second) {
+  const auto uids = std::move(bound->second);
+  groupless_.erase(bound);
+  for (const std::string& uid : uids) {
     KnownPod& known = *roster_.find(uid);  // all of them exist, see forget()
     known.late_group.clear();
     if (known.demand.requests.size() != 1) continue;
+    leave(known, now_ms);
     known.demand.kind = Demand::Kind::kMember;
     known.demand.gang = gang_of_group(key);
     known.demand.size = *groups_.size(key);
-    gangs_.found_bound(known.pod, known.demand, known.node, known.by_us);
+    for (auto& request : known.demand.requests) request.job = known.demand.gang;
+    join(known, now_ms);
+    scheduler_.runs(uid, known.node, now_ms, known.by_us);
+    heed();
   }
-  groupless_.erase(bound);
 }
 
 // Why nothing is decided about the pod; an empty text: it is.
@@ -140,15 +218,18 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
     asked(pod, std::move(demand), now_ms);
     return answer;
   }
-  const KnownPod& known = asked(pod, std::move(demand), now_ms);
+  const bool was_known = roster_.find(pod.uid) != nullptr;
+  KnownPod& known = asked(pod, std::move(demand), now_ms);
   std::vector<NodeIndex> indices;
   indices.reserve(nodes.size());
-  for (const auto& name : nodes) indices.push_back(fleet_.find(name));
+  for (const auto& name : nodes) indices.push_back(fleet().find(name));
   if (known.demand.kind == Demand::Kind::kMember) {
-    filter_member(pod, known.demand, indices, nodes, now_ms, answer);
+    if (!was_known) wake_gang(known.demand.gang, pod.uid);
+    filter_member(pod, known, indices, sight_of(pod, nodes), now_ms, answer);
   } else {
-    filter_single(known.demand, indices, answer);
+    filter_single(known, indices, sight_of(pod, nodes), now_ms, answer);
   }
+  heed();
   const bool refused =
       std::find(answer.verdict.begin(), answer.verdict.end(), kPasses) == answer.verdict.end();
   if (refused) {
@@ -160,21 +241,46 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
   return answer;
 }
 
-void Desk::filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
-                         FilterAnswer& answer) const {
+// The scheduler chooses among all nodes that have room. Where none has, more urgent pods get what
+// others merely have reserved, and room may be held for this one.
+void Desk::filter_single(const KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
+                         std::int64_t now_ms, FilterAnswer& answer) {
+  const std::string& uid = known.pod.uid;
+  if (book().member(uid)->fixed()) {
+    // The answer to its binding was lost, or is under way: it is there, or will be.
+    refuse_all(answer, "its binding to another node is under way", true);
+    const NodeIndex there = fleet().find(book().member(uid)->node);
+    const auto position = std::find(nodes.begin(), nodes.end(), there);
+    if (there >= 0 && position != nodes.end()) {
+      answer.verdict[static_cast<std::size_t>(position - nodes.begin())] = kPasses;
+    }
+    return;
+  }
+  scheduler_.withdraw(job_of(known), "asked again", now_ms);
+  scheduler_.see_as(uid, now_ms, [&] { judge_nodes(known.demand, nodes, answer); });
+  const bool passes =
+      std::find(answer.verdict.begin(), answer.verdict.end(), kPasses) != answer.verdict.end();
+  const std::vector<NodeIndex> among = known_of(nodes);
+  if (passes || among.empty() || sight == Sight::kNominated) return;
+  if (!scheduler_.place_member(uid, &among, now_ms).placed) return;
+  const NodeIndex node = fleet().find(book().member(uid)->node);
+  const auto position = std::find(nodes.begin(), nodes.end(), node);
+  answer.verdict[static_cast<std::size_t>(position - nodes.begin())] = kPasses;
+}
+
+void Desk::judge_nodes(const Demand& demand, const std::vector<NodeIndex>& nodes,
+                       FilterAnswer& answer) const {
   const std::string needs = needs_text(demand.requests);
   answer.texts = {{.text = needs, .hopeless = false},
                   {.text = needs + ", more than the node has", .hopeless = true},
                   {.text = "no Pinion agent speaks for the node", .hopeless = true},
                   {.text = "the node's Pinion agent is silent", .hopeless = true}};
   enum : std::uint8_t { kFull = 1, kSmall, kNoAgent, kSilent };
-  const Together together(fleet_, demand.requests);
+  const Together together(fleet(), demand.requests);
+  IdleFit idle(fleet(), demand.requests);
   const auto why_not = [&](NodeIndex node) {
-    if (fleet_.node(node).stale) return kSilent;
-    const bool ever =
-        std::all_of(demand.requests.begin(), demand.requests.end(),
-                    [&](const auto& request) { return fleet_.fits_idle(node, request); });
-    return ever ? kFull : kSmall;
+    if (fleet().node(node).stale) return kSilent;
+    return idle.fit(node) ? kFull : kSmall;
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i] < 0) {
@@ -185,34 +291,105 @@ void Desk::filter_single(const Demand& demand, const std::vector<NodeIndex>& nod
   }
 }
 
-void Desk::filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
-                         const std::vector<std::string_view>& names, std::int64_t now_ms,
-                         FilterAnswer& answer) {
-  if (gangs_.known(ref_of(pod), demand)) wake_gang(demand.gang, pod.uid);
-  // Else the question may be older.
-  if (!pod.nominated.empty()) gangs_.nominated(demand.gang, pod.uid, pod.nominated);
-  const auto offer = gangs_.offer(ref_of(pod), demand, nodes, sight_of(pod, names), now_ms);
+void Desk::filter_member(const Pod& pod, KnownPod& known, const std::vector<NodeIndex>& nodes,
+                         Sight sight, std::int64_t now_ms, FilterAnswer& answer) {
+  const Demand& demand = known.demand;
+  if (!pod.nominated.empty()) known.nominated = pod.nominated;  // else the question may be older
+  // Whether the scheduler would still take it there is known of the one who asks.
+  const NodeIndex nominated = known.nominated.empty() ? -1 : fleet().find(known.nominated);
+  scheduler_.prefer(pod.uid, contains(nodes, nominated) ? known.nominated : std::string());
+  const Offer offer = this->offer(known, nodes, sight, now_ms);
   if (offer.node.empty()) {
     refuse_all(answer, offer.text, offer.never);
-    const NodeIndex node = offer.never ? -1 : preemption_.reserve(pod, demand, nodes, now_ms);
+    if (offer.never) return;
+    NodeIndex node = -1;
+    scheduler_.see_as(pod.uid, now_ms,
+                      [&] { node = preemption_.reserve(pod, demand, nodes, now_ms); });
     if (node >= 0) {
       effects_.nominations.push_back({.pod = ref_of(pod),
-                                      .node = fleet_.node(node).name,
+                                      .node = fleet().node(node).name,
                                       .why = "others of its gang have to be given room"});
     }
     return;
   }
   refuse_all(answer, "the plan of its gang has another node for it", true);
-  const auto planned = std::find(names.begin(), names.end(), offer.node);
-  if (planned == names.end()) {
-    if (offer.nominate) {
-      effects_.nominations.push_back({.pod = ref_of(pod),
-                                      .node = offer.node,
-                                      .why = "the scheduler did not offer the planned node"});
-    }
-    return;
+  const auto planned = std::find(nodes.begin(), nodes.end(), fleet().find(offer.node));
+  if (planned != nodes.end()) {
+    answer.verdict[static_cast<std::size_t>(planned - nodes.begin())] = kPasses;
+  } else if (offer.nominate) {
+    effects_.nominations.push_back({.pod = ref_of(pod),
+                                    .node = offer.node,
+                                    .why = "the scheduler did not offer the planned node"});
   }
-  answer.verdict[static_cast<std::size_t>(planned - names.begin())] = kPasses;
+}
+
+// Where the member may go, of the nodes that the scheduler would take it to.
+Desk::Offer Desk::offer(KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
+                        std::int64_t now_ms) {
+  const std::string& uid = known.pod.uid;
+  const JobId gang = known.demand.gang;
+  const Job& job = *book().find(gang);
+  if (JobSpec spec = spec_of(known); job.spec != spec) {
+    scheduler_.submit(gang, std::move(spec), now_ms);
+    heed();
+  }
+  if (!job.complete()) {
+    return {
+        .node = {},
+        .text = of(static_cast<int>(job.members.size()), job.spec.size) + " pods of its gang exist",
+        .never = true};
+  }
+  const bool had = book().member(uid)->state != Member::State::kWaiting;
+  const std::vector<NodeIndex> among = known_of(nodes);
+  const PlaceAnswer answer = scheduler_.place_member(uid, &among, now_ms);
+  heed();
+  if (!answer.placed) {
+    ++gang_counters_.refused;
+    return {.node = {}, .text = answer.why, .never = answer.never};
+  }
+  const Member& member = *book().member(uid);
+  // A call of it that is held the scheduler has given up.
+  if (had) held_.refuse(gang, uid, "asked again meanwhile");
+  const std::string node = member.node;
+  if (!had || member.fixed() || contains(among, fleet().find(node))) {
+    known.offered = node;
+    return {.node = node, .text = {}};
+  }
+  // Another node than the nominated one is asked about next, in the same cycle.
+  if (sight == Sight::kNominated) return {.node = node, .text = {}};
+  if (sight == Sight::kSample && known.missed != node) {
+    known.missed = node;
+    known.missed_ms = now_ms;
+    return {.node = node, .text = {}, .nominate = true};
+  }
+  if (sight == Sight::kSample && now_ms - known.missed_ms < kNominationMs) {
+    return {.node = node, .text = {}};
+  }
+  return offer_elsewhere(known, among, now_ms);
+}
+
+// The scheduler does not take the member where it was planned: its node was cordoned, or lacks
+// something that the scheduler alone counts, be it because others of the gang are there. Those for
+// whom it does take their places keep them, if the others then find some; else nobody does.
+Desk::Offer Desk::offer_elsewhere(KnownPod& known, const std::vector<NodeIndex>& nodes,
+                                  std::int64_t now_ms) {
+  const std::string& uid = known.pod.uid;
+  const Job& job = *book().job_of(uid);
+  std::vector<MemberId> moved{uid};
+  for (const auto& [other, member] : job.members) {
+    if (job.started || member.state != Member::State::kReserved || other == uid) continue;
+    if (roster_.find(other)->offered != member.node) moved.push_back(other);
+  }
+  const PlaceAnswer answer = scheduler_.place_anew(
+      moved, &nodes, "the scheduler does not take a member of its gang where it was planned",
+      now_ms);
+  heed();
+  if (!answer.placed) {
+    ++gang_counters_.refused;
+    return {.node = {}, .text = answer.why, .never = answer.never};
+  }
+  known.offered = book().member(uid)->node;
+  return {.node = known.offered, .text = {}};
 }
 
 std::vector<int> Desk::scores(const std::string& uid,
@@ -221,67 +398,86 @@ std::vector<int> Desk::scores(const std::string& uid,
   const KnownPod* known = roster_.find(uid);
   if (known == nullptr || known->demand.requests.empty()) return scores;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const NodeIndex node = fleet_.find(nodes[i]);
-    if (node >= 0) scores[i] = fleet_.hole_score(node, known->demand.requests.front());
+    const NodeIndex node = fleet().find(nodes[i]);
+    if (node >= 0) scores[i] = fleet().hole_score(node, known->demand.requests.front());
   }
   return scores;
 }
 
-// All of its containers that have no cores yet, or none.
-bool Desk::promise(const std::string& node, const Demand& demand, std::int64_t expires_ms) {
-  std::vector<std::string_view> done;
-  for (const auto& request : demand.requests) {
-    if (fleet_.knows(request.id)) continue;
-    const auto outcome = fleet_.promise(fleet_.find(node), request, expires_ms);
-    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
-      done.push_back(request.id);
-      continue;
-    }
-    for (const auto id : done) fleet_.release(id);
-    return false;
+BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ticket,
+                      std::int64_t now_ms) {
+  KnownPod* known = roster_.find(uid);
+  if (known == nullptr) return {};
+  if (known->demand.kind == Demand::Kind::kWaiting) return refusal(known->demand.text);
+  const Member& member = *book().member(uid);
+  // Nobody has told how its last binding ended: to make it again does no harm, on the same node.
+  const bool lost = member.state == Member::State::kRunning && !known->bound && member.node == node;
+  if (lost && scheduler_.still_runs(uid, now_ms + limits_.scheduler.confirm_ms)) {
+    return {.kind = BindAnswer::Kind::kGo, .text = {}};
   }
+  if (member.fixed()) return refusal("its binding is under way");
+  auto answer = known->demand.kind == Demand::Kind::kMember
+                    ? bind_member(*known, node, ticket, now_ms)
+                    : bind_single(*known, node, now_ms);
+  heed();
+  return answer;
+}
+
+BindAnswer Desk::bind_single(KnownPod& known, const std::string& node, std::int64_t now_ms) {
+  const std::string& uid = known.pod.uid;
+  if (book().member(uid)->node != node) {
+    scheduler_.withdraw(job_of(known), "bound elsewhere", now_ms);
+    if (!scheduler_.place_at(uid, node, now_ms).placed) {
+      std::string why = needs_text(known.demand.requests) + ", taken meanwhile";
+      waiting_.add(known.pod, why, {}, now_ms);
+      return refusal(std::move(why));
+    }
+  }
+  start(known, now_ms);
+  return {.kind = BindAnswer::Kind::kGo, .text = {}};
+}
+
+BindAnswer Desk::bind_member(KnownPod& known, const std::string& node, Ticket ticket,
+                             std::int64_t now_ms) {
+  const std::string& uid = known.pod.uid;
+  const Job& job = *book().job_of(uid);
+  const std::string& planned = job.members.at(uid).node;
+  if (planned.empty()) return refusal("its gang has no places any more, it is planned anew");
+  if (planned != node) return refusal("its gang's plan has another node for it");
+  if (job.started) {
+    start(known, now_ms);
+    return {.kind = BindAnswer::Kind::kGo, .text = {}};
+  }
+  if (!held_.may_hold(job.id, job.spec.size)) {
+    return refusal("too many gangs are about to start, it has to try again");
+  }
+  held_.hold(job.id, job.spec.size, uid, ticket, now_ms);
+  const bool whole = let_go_if_whole(job.id, ticket, now_ms);
+  return {.kind = whole ? BindAnswer::Kind::kGo : BindAnswer::Kind::kHold, .text = {}};
+}
+
+// When all have come that start together, they go; `own` is answered by the caller.
+bool Desk::let_go_if_whole(const JobId& gang, Ticket own, std::int64_t now_ms) {
+  const Job& job = *book().find(gang);
+  if (held_.count(gang) + job.fixed() < job.spec.size) return false;
+  for (const std::string& uid : held_.let_go(gang, own)) start(*roster_.find(uid), now_ms);
   return true;
 }
 
-void Desk::release(const KnownPod& known) {
-  for (const auto& request : known.demand.requests) fleet_.release(request.id);
-  freed_ = true;
-}
-
-BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ticket,
-                      std::int64_t now_ms) {
-  KnownPod* found = roster_.find(uid);
-  if (found == nullptr) return {};
-  KnownPod& known = *found;
-  if (known.demand.kind == Demand::Kind::kMember) {
-    return gangs_.bind(known.demand.gang, uid, node, ticket, now_ms);
-  }
-  if (known.demand.kind == Demand::Kind::kWaiting) {
-    return {.kind = BindAnswer::Kind::kRefuse, .text = known.demand.text};
-  }
-  if (!known.node.empty()) {
-    return {.kind = BindAnswer::Kind::kRefuse, .text = "its binding is under way"};
-  }
-  if (!promise(node, known.demand, now_ms + limits_.confirm_ms)) {
-    std::string why = needs_text(known.demand.requests) + ", taken meanwhile";
-    waiting_.add(known.pod, why, {}, now_ms);
-    return {.kind = BindAnswer::Kind::kRefuse, .text = std::move(why)};
-  }
-  roster_.move(known, node);
-  return {.kind = BindAnswer::Kind::kGo, .text = {}};
+void Desk::start(KnownPod& known, std::int64_t now_ms) {
+  scheduler_.start(known.pod.uid, now_ms);
+  roster_.move(known, book().member(known.pod.uid)->node);
 }
 
 std::map<std::string, std::string> Desk::told_with_binding(const std::string& uid) const {
   std::map<std::string, std::string> told;
-  const KnownPod* found = roster_.find(uid);
-  if (found == nullptr) return told;
-  const KnownPod& known = *found;
-  const Place* place = gangs_.place_of(known.demand.gang, uid);
-  const NodeIndex node = fleet_.find(place != nullptr ? place->node : known.node);
+  const Member* member = book().member(uid);
+  const NodeIndex node = member == nullptr ? -1 : fleet().find(member->node);
   if (node < 0) return told;
+  const KnownPod& known = *roster_.find(uid);
   std::string planned;
   const auto tell = [&](const std::string& id, const std::string& on) {
-    const topology::Claim* claim = fleet_.node(node).ledger.find(on);
+    const topology::Claim* claim = fleet().node(node).ledger.find(on);
     if (claim == nullptr) return;
     const std::string container = id.substr(claim_id(uid, "").size());
     planned += (planned.empty() ? "" : " ") + container + "=" + claim->cpus.to_string();
@@ -293,24 +489,23 @@ std::map<std::string, std::string> Desk::told_with_binding(const std::string& ui
     if (init != host) tell(init, host);
   }
   if (!planned.empty()) told[kPlanned] = planned;
-  const bool grouped = place != nullptr && !place->request.task_group.empty();
-  if (grouped) told["pinion.dev/task-group"] = place->request.task_group;
+  if (known.demand.kind == Demand::Kind::kMember) {
+    const std::string& group = member->requests.front().task_group;
+    if (!group.empty()) told["pinion.dev/task-group"] = group;
+  }
   return told;
 }
 
 void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {
-  KnownPod* found = roster_.find(uid);
-  if (found == nullptr) return;
-  KnownPod& known = *found;
-  if (known.demand.kind == Demand::Kind::kMember) {
-    gangs_.bound(known.demand.gang, uid, done, now_ms);
-    const Place* place = gangs_.place_of(known.demand.gang, uid);
-    if (done && place != nullptr) roster_.move(known, place->node);
-    return;
+  KnownPod* known = roster_.find(uid);
+  if (known == nullptr || known->bound) return;
+  scheduler_.started(uid, done, now_ms);
+  if (!done) {
+    roster_.move(*known, {});
+    // The scheduler begins anew with it.
+    if (!is_gang(job_of(*known))) scheduler_.withdraw(job_of(*known), "not bound", now_ms);
   }
-  if (done) return;
-  release(known);
-  roster_.move(known, {});
+  heed();
 }
 
 std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> proposals,
@@ -319,20 +514,25 @@ std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> propos
   if (demand.kind == Demand::Kind::kNone) return proposals;
   if (demand.requests.empty() || !turned_away(pod, demand).text.empty()) return {};
   const KnownPod& known = asked(pod, std::move(demand), now_ms);
-  return preemption_.judge(pod, known.demand, std::move(proposals), now_ms);
+  std::vector<Eviction> kept;
+  scheduler_.see_as(pod.uid, now_ms, [&] {
+    kept = preemption_.judge(pod, known.demand, std::move(proposals), now_ms);
+  });
+  return kept;
 }
 
-bool Desk::seen(const Pod& pod) {
+bool Desk::seen(const Pod& pod, std::int64_t now_ms) {
   if (pod.over) {
-    gone(pod.uid);
+    gone(pod.uid, now_ms);
     return true;
   }
   Demand demand = demand_of(pod);
-  if (demand.kind == Demand::Kind::kNone) note_other(pod);
+  if (demand.kind == Demand::Kind::kNone) note_other(pod, now_ms);
   const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
   if (late_group) demand = cluster::demand_of(pod, defaults_);
   if (demand.requests.empty() && demand.kind != Demand::Kind::kWaiting) return true;
-  KnownPod* known = know(pod, std::move(demand));
+  const bool was_known = roster_.find(pod.uid) != nullptr;
+  KnownPod* known = know(pod, std::move(demand), now_ms);
   if (known == nullptr) return true;
   known->told = true;
   if (late_group && known->demand.kind == Demand::Kind::kSingle) {
@@ -341,9 +541,10 @@ bool Desk::seen(const Pod& pod) {
   }
   const bool member = known->demand.kind == Demand::Kind::kMember;
   if (pod.node.empty()) {
+    known->nominated = pod.nominated;
     if (member) {
-      if (gangs_.known(ref_of(pod), known->demand)) wake_gang(known->demand.gang, {});
-      gangs_.nominated(known->demand.gang, pod.uid, pod.nominated);
+      scheduler_.prefer(pod.uid, pod.nominated);
+      if (!was_known) wake_gang(known->demand.gang, {});
     }
     if (!pod.nominated.empty()) preemption_.nominated(pod.uid, pod.nominated);
     return true;
@@ -352,28 +553,32 @@ bool Desk::seen(const Pod& pod) {
   preemption_.forget(pod.uid);
   known->bound = true;
   known->by_us = pod.annotations.contains(kPlanned);
-  if (member) gangs_.found_bound(ref_of(pod), known->demand, pod.node, known->by_us);
   roster_.move(*known, pod.node);
-  for (const auto& request : known->demand.requests) fleet_.extend(request.id, kNoExpiry);
-  return fleet_.find(pod.node) < 0 || promise(pod.node, known->demand, kNoExpiry);
+  if (book().member(pod.uid) == nullptr) return true;  // what it asks for is not known
+  const JobId job = job_of(*known);
+  held_.refuse(job, pod.uid, "the pod is bound already");
+  const bool room = scheduler_.runs(pod.uid, pod.node, now_ms, known->by_us);
+  if (held_.count(job) > 0) let_go_if_whole(job, 0, now_ms);
+  heed();
+  return room || fleet().find(pod.node) < 0;
 }
 
-// What is there and the report does not name is promised before anybody else is given its room. Of
+// What is there and the report does not name is reserved before anybody else is given its room. Of
 // who is not told of, only when the node comes: such a pod may have ended.
-void Desk::settle(const std::string& node, bool fresh, std::int64_t now_ms) {
+void Desk::still_there(const std::string& node, bool fresh, std::int64_t now_ms) {
   const auto there = roster_.residents().find(node);
   if (there == roster_.residents().end()) return;
   for (const std::string& uid : there->second) {
     const KnownPod& known = *roster_.find(uid);
-    if (!known.told && !fresh) continue;
-    promise(node, known.demand, known.told ? kNoExpiry : now_ms + limits_.confirm_ms);
+    if ((!known.told && !fresh) || book().member(uid) == nullptr) continue;
+    scheduler_.still_runs(uid, known.told ? kNoExpiry : now_ms + limits_.scheduler.confirm_ms);
   }
 }
 
 // An init container runs on CPUs that are promised to its pod for those that come after it: the
 // promise stays and speaks for both.
 void Desk::drop_lent(NodeReport& report) const {
-  const NodeIndex node = fleet_.find(report.name);
+  const NodeIndex node = fleet().find(report.name);
   if (node < 0) return;
   std::erase_if(report.claims, [&](const topology::Claim& claim) {
     const KnownPod* pod = roster_.find(pod_of_claim(claim.id));
@@ -382,118 +587,117 @@ void Desk::drop_lent(NodeReport& report) const {
     const auto& inits = demand.inits;
     if (std::find(inits.begin(), inits.end(), claim.id) == inits.end()) return false;
     const std::string& host = demand.requests[demand.host].id;
-    if (host == claim.id || !fleet_.promised(host)) return false;
-    const topology::Claim* promised = fleet_.node(node).ledger.find(host);
+    if (host == claim.id || !fleet().promised(host)) return false;
+    const topology::Claim* promised = fleet().node(node).ledger.find(host);
     return promised != nullptr && claim.cpus.is_subset_of(promised->cpus);
   });
 }
 
-void Desk::gone(const std::string& uid) {
+void Desk::gone(const std::string& uid, std::int64_t now_ms) {
   gone_.add(uid);
   const KnownPod* known = roster_.find(uid);
   const std::string node = known == nullptr ? "" : known->node;
-  forget(uid);
+  forget(uid, now_ms);
   preemption_.deleted(uid, node);
 }
 
 // Bound, and its agent names it, or may do so at any moment.
 bool Desk::may_run(const KnownPod& known) const {
-  const Place* place = gangs_.place_of(known.demand.gang, known.pod.uid);
-  const bool bound = place != nullptr ? place->fixed() : !known.node.empty();
-  return bound && fleet_.knows(known.demand.requests.front().id);
+  const Member* member = book().member(known.pod.uid);
+  return member != nullptr && member->fixed() && fleet().knows(member->requests.front().id);
 }
 
 // A pod that came and went while the watch was away is never told of: it is known by the question
 // about it alone, and by its agent while it runs.
 void Desk::forget_untold(std::int64_t now_ms) {
-  for (; !untold_.empty() && now_ms - untold_.front().second >= limits_.confirm_ms;
-       untold_.pop_front()) {
+  const std::int64_t confirm_ms = limits_.scheduler.confirm_ms;
+  for (; !untold_.empty() && now_ms - untold_.front().second >= confirm_ms; untold_.pop_front()) {
     const std::string& uid = untold_.front().first;
     const KnownPod* known = roster_.find(uid);
     if (known == nullptr || known->told) continue;
-    if (now_ms - known->asked_ms < limits_.confirm_ms || may_run(*known)) {
+    if (now_ms - known->asked_ms < confirm_ms || may_run(*known)) {
       untold_.emplace_back(uid, now_ms);
     } else {
-      forget(uid);
+      forget(uid, now_ms);
     }
   }
 }
 
-void Desk::forget(const std::string& uid) {
+void Desk::forget(const std::string& uid, std::int64_t now_ms) {
   waiting_.erase(uid);
   preemption_.forget(uid);
   groups_.gone(uid);
   const KnownPod* known = roster_.find(uid);
   if (known == nullptr) return;
-  if (known->demand.kind == Demand::Kind::kMember) gangs_.gone(known->demand.gang, uid);
   if (const auto late = groupless_.find(known->late_group); late != groupless_.end()) {
     late->second.erase(uid);
     if (late->second.empty()) groupless_.erase(late);
   }
-  release(*known);
+  leave(*known, now_ms);
   roster_.erase(uid);
 }
 
 Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t now_ms) {
-  freed_ = true;
   const std::string node = report.name;
-  const bool fresh = fleet_.find(node) < 0;
+  const bool fresh = fleet().find(node) < 0;
   drop_lent(report);
-  for (topology::Claim& claim : report.claims) {
-    // Agents know jobs by name; here they are told apart by their owners.
-    const KnownPod* pod = roster_.find(pod_of_claim(claim.id));
-    claim.job = pod == nullptr || pod->demand.requests.empty() ? std::string()
-                                                               : pod->demand.requests.front().job;
-  }
-  auto lost = fleet_.report(std::move(report), now_ms);
+  auto lost = scheduler_.report(std::move(report), now_ms);
   if (lost) {
     preemption_.reported(node);
-    settle(node, fresh, now_ms);
+    still_there(node, fresh, now_ms);
   }
+  heed();
   wake_early(true, now_ms);
   return lost;
 }
 
 bool Desk::heard(std::string_view node, std::int64_t now_ms) {
-  const NodeIndex index = fleet_.find(node);
-  if (index < 0) return false;
-  freed_ = freed_ || fleet_.node(index).stale;
-  fleet_.heard(index, now_ms);
-  return true;
+  return scheduler_.heard(node, now_ms);
 }
 
 void Desk::measured(std::string_view node, MissRates rates) {
-  const NodeIndex index = fleet_.find(node);
-  if (index >= 0) fleet_.measured(index, std::move(rates));
+  scheduler_.measured(node, std::move(rates));
 }
 
-void Desk::lost(std::string_view node) {
-  fleet_.remove(node);
+void Desk::lost(std::string_view node, std::int64_t now_ms) {
+  scheduler_.lost(node, now_ms);
   preemption_.reported(std::string(node));
+  heed();
 }
 
-bool Desk::fits_somewhere(const Demand& demand) const {
-  if (demand.kind == Demand::Kind::kMember) return gangs_.would_fit(demand.gang);
-  if (demand.requests.size() == 1) return fleet_.best_node(demand.requests.front()) >= 0;
-  const Together together(fleet_, demand.requests);
-  for (NodeIndex node = 0; node < fleet_.size(); ++node) {
-    if (together.fit(node)) return true;
+int Desk::age(std::int64_t now_ms, std::int64_t silent_ms) {
+  const int silent = scheduler_.age(now_ms, silent_ms);
+  heed();
+  return silent;
+}
+
+// Gangs that are bound in part.
+void Desk::complete_gangs(std::int64_t now_ms) {
+  std::vector<JobId> partly;
+  for (const auto& [id, job] : book().jobs()) {
+    if (job.fixed() > 0 && job.complete() && !next_members(job).empty()) partly.push_back(id);
   }
-  return false;
+  for (const JobId& id : partly) scheduler_.place(id, nullptr, now_ms);
+  heed();
+}
+
+void Desk::refuse_held(const std::string& why, std::int64_t now_ms) {
+  for (const JobId& gang : held_.gangs()) scheduler_.withdraw(gang, why, now_ms);
+  heed();
 }
 
 // Of the refused, those that would fit now. All members of a gang have one answer.
 void Desk::wake(std::int64_t now_ms) {
-  std::map<std::string, bool> answers;  // by gang
+  std::map<JobId, bool> answers;
   freed_ = waiting_.look(
       now_ms,
       [&](const std::string& uid) -> WaitingPods::Look {
-        const Demand& demand = roster_.find(uid)->demand;  // all of them are known
-        if (demand.gang.empty()) return {.fits = fits_somewhere(demand)};
-        const auto [answer, fresh] = answers.try_emplace(demand.gang, false);
+        const Job* job = book().job_of(uid);
+        if (job == nullptr) return {};
+        const auto [answer, fresh] = answers.try_emplace(job->id, false);
         if (!fresh) return {.fits = answer->second};
-        answer->second = fits_somewhere(demand);
-        return {.fits = answer->second, .cost = std::max(1, demand.size)};
+        answer->second = scheduler_.would_place(job->id, now_ms);
+        return {.fits = answer->second, .cost = std::max(1, job->spec.size)};
       },
       effects_.wake);
 }
@@ -504,27 +708,90 @@ void Desk::wake_early(bool reported, std::int64_t now_ms) {
   }
 }
 
-// All of it exist now: those that were refused meanwhile are to be asked about, but `uid`.
-void Desk::wake_gang(const std::string& gang, const std::string& uid) {
-  for (const auto& [other, member] : gangs_.all().at(gang).members) {
-    if (other != uid && waiting_.all().contains(other)) effects_.wake.push_back(member.pod);
+// When all of it exist, those that were refused meanwhile are to be asked about, but `uid`.
+void Desk::wake_gang(const JobId& gang, const std::string& uid) {
+  const Job& job = *book().find(gang);
+  if (!job.complete() || job.started) return;
+  for (const auto& [other, member] : job.members) {
+    if (other != uid && waiting_.all().contains(other)) {
+      effects_.wake.push_back(roster_.find(other)->pod);
+    }
   }
 }
 
 void Desk::tick(std::int64_t now_ms) {
-  gangs_.tick(now_ms);
-  if (std::exchange(given_up_, gangs_.counters().given_up) != gangs_.counters().given_up) {
-    freed_ = true;
+  scheduler_.tick(now_ms);
+  for (const JobId& gang : held_.overdue(now_ms, limits_.hold_ms)) {
+    const Job& job = *book().find(gang);
+    scheduler_.withdraw(gang,
+                        of(held_.count(gang) + job.fixed(), job.spec.size) +
+                            " members of its gang came within " +
+                            std::to_string(limits_.hold_ms / 1000) + " s",
+                        now_ms);
   }
-  if (!fleet_.expire(now_ms).empty()) freed_ = true;
   forget_untold(now_ms);
+  heed();
   wake_early(false, now_ms);
+  if (scheduler_.take_changed()) freed_ = true;
   if (freed_ && !waiting_.all().empty()) wake(now_ms);
 }
 
+// What the core has done meanwhile: held calls of a plan that is withdrawn are refused.
+void Desk::heed() {
+  for (const JobNews& news : scheduler_.take_news()) {
+    if (news.kind == JobNews::Kind::kWithdrawn) unbind(news.job);
+    if (!is_gang(news.job)) continue;
+    if (news.kind == JobNews::Kind::kWithdrawn) held_.refuse(news.job, news.why);
+    tell(news);
+  }
+}
+
+// Who was being bound there is not there any more.
+void Desk::unbind(const JobId& id) {
+  const Job* job = book().find(id);
+  if (job == nullptr) return;
+  for (const auto& [uid, member] : job->members) {
+    if (!member.fixed()) roster_.move(*roster_.find(uid), {});
+  }
+}
+
+void Desk::tell(const JobNews& news) {
+  GangNews gang{
+      .gang = news.job, .why = news.why, .places = static_cast<std::size_t>(news.members)};
+  switch (news.kind) {
+    case JobNews::Kind::kReserved:
+      gang.kind = GangNews::Kind::kPlanned;
+      ++gang_counters_.planned;
+      break;
+    case JobNews::Kind::kStarted:
+      gang.kind = GangNews::Kind::kLetGo;
+      ++gang_counters_.whole;
+      break;
+    case JobNews::Kind::kWithdrawn:
+      gang.kind = GangNews::Kind::kGivenUp;
+      ++gang_counters_.given_up;
+      break;
+  }
+  std::set<std::string_view> nodes;
+  if (const Job* job = book().find(news.job); job != nullptr) {
+    for (const auto& [uid, member] : job->members) {
+      if (!member.node.empty()) nodes.insert(member.node);
+    }
+  }
+  gang.nodes = nodes.size();
+  effects_.news.push_back(std::move(gang));
+}
+
+std::vector<const Job*> Desk::gangs() const {
+  std::vector<const Job*> gangs;
+  for (const auto& [id, job] : book().jobs()) {
+    if (is_gang(id)) gangs.push_back(&job);
+  }
+  return gangs;
+}
+
 Effects Desk::take_effects() {
-  effects_.answered = gangs_.take_answered();
-  effects_.news = gangs_.take_news();
+  effects_.answered = held_.take_answered();
   return std::exchange(effects_, {});
 }
 

@@ -1,6 +1,11 @@
-// Where the scheduler's questions are answered: which nodes a pod may go to, which is best, whether
-// its binding may be made. Sole owner of the fleet, the promises and the gangs; takes one event at
-// a time and says what is to be done outside (effects.h). No clock, no thread, no network.
+// kube-scheduler's questions answered by the core: which nodes a pod may go to, which is best,
+// whether its binding may be made. The pods that the API server tells of become members of jobs
+// (core/scheduler.h), which decides; here is what only the protocol needs: bind calls that are held
+// until a gang's last one has come, nominations, pods to be touched. Takes one event at a time and
+// says what is to be done outside (effects.h). No clock, no thread, no network.
+//
+// Nothing waits for anything without a limit: held calls end when the gang is whole, when `hold_ms`
+// have passed since the first, or when a member is gone.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +17,37 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/core/fleet.h"
+#include "cluster/core/scheduler.h"
 #include "cluster/extender/desk/demand.h"
 #include "cluster/extender/desk/effects.h"
-#include "cluster/extender/desk/gangs.h"
+#include "cluster/extender/desk/held_binds.h"
 #include "cluster/extender/desk/preemption.h"
 #include "cluster/extender/desk/recent.h"
 #include "cluster/extender/desk/roster.h"
 #include "cluster/extender/desk/waiting.h"
 
 namespace pinion::cluster {
+
+struct DeskLimits {
+  std::int64_t hold_ms = 20'000;  // a bind call is held; below the scheduler's time-out for it
+  std::size_t pods = 200'000;     // known at once
+  std::size_t held = kMaxGang;    // bind calls at one time, kMaxGang or more
+  SchedulerSettings scheduler{.head_after_ms = 60'000, .head_ms = 1'800'000};
+};
+
+// What the nodes of a question are.
+enum class Sight {
+  kAll,        // all that the scheduler would take
+  kSample,     // some of them: it stops looking when it has 100 or more
+  kNominated,  // the one that the pod's status names, before all others
+};
+
+struct GangCounters {
+  std::uint64_t planned = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t whole = 0;     // all members were let go together
+  std::uint64_t given_up = 0;  // plans that were withdrawn
+};
 
 struct FilterAnswer {
   struct Text {
@@ -40,8 +66,9 @@ class Desk {
   Desk(const engine::Defaults& defaults, const DeskLimits& limits)
       : defaults_(defaults),
         limits_(limits),
-        gangs_(fleet_, limits_),
-        preemption_(fleet_, gangs_, roster_) {}
+        scheduler_(limits.scheduler),
+        held_(limits.held),
+        preemption_(scheduler_, roster_) {}
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
@@ -57,7 +84,9 @@ class Desk {
   // to its containers, so that the agent takes those whatever comes first there, and its task group
   // where the gang is cut into groups. Empty for a pod without a promise.
   [[nodiscard]] std::map<std::string, std::string> told_with_binding(const std::string& uid) const;
-  // After a kGo: what the API server said.
+  // After a kGo: what the API server said; `done` also where nobody knows: then the same binding
+  // may be made again, and its cores are kept for `confirm_ms` unless the API server tells of the
+  // pod.
   void bound(const std::string& uid, bool done, std::int64_t now_ms);
   // Which of the proposals are to be carried out (preemption.h); all for a pod that is not ours.
   std::vector<Eviction> preempt(const Pod& pod, std::vector<Eviction> proposals,
@@ -70,13 +99,13 @@ class Desk {
   // will refuse it. Then, where no agent speaks for the node yet, and when a report names it no
   // more (a container that is started again, an agent that has forgotten), it is promised with the
   // next report that has room for it.
-  bool seen(const Pod& pod);
+  bool seen(const Pod& pod, std::int64_t now_ms);
   // It is deleted.
-  void gone(const std::string& uid);
+  void gone(const std::string& uid, std::int64_t now_ms);
   // Whether the API server has PodGroups at all; before it is said, it has not.
   void serve_groups(bool served) { groups_.serve(served); }
   // The PodGroup with this key (group_key()) wants so many to start together; and it is deleted.
-  void group(const std::string& key, std::int64_t members);
+  void group(const std::string& key, std::int64_t members, std::int64_t now_ms);
   void group_gone(const std::string& key) { groups_.erase(key); }
 
   // --- what the agents tell
@@ -85,25 +114,29 @@ class Desk {
   // False: the node is not known, its agent has to report it.
   bool heard(std::string_view node, std::int64_t now_ms);
   void measured(std::string_view node, MissRates rates);
-  void lost(std::string_view node);  // the node is no more
+  void lost(std::string_view node, std::int64_t now_ms);  // the node is no more
   // Nodes silent for `silent_ms` get no pods; returns how many those are.
-  int age(std::int64_t now_ms, std::int64_t silent_ms) { return fleet_.age(now_ms, silent_ms); }
+  int age(std::int64_t now_ms, std::int64_t silent_ms);
 
   // To be called when all that exists has been told after a start, before the first question: gangs
   // that are bound in part come before all others.
-  void complete_gangs(std::int64_t now_ms) { gangs_.complete(now_ms); }
+  void complete_gangs(std::int64_t now_ms);
 
   // To be called a few times a second: ends what has lasted too long, and finds the refused pods
   // that would fit now.
   void tick(std::int64_t now_ms);
-  void refuse_held(const std::string& why) { gangs_.refuse_held(why); }
+  // All held binds are refused, for instance because the extender stops.
+  void refuse_held(const std::string& why, std::int64_t now_ms);
 
   // What is to be done since the last call.
   Effects take_effects();
 
-  [[nodiscard]] const Fleet& fleet() const { return fleet_; }
-  [[nodiscard]] const std::map<std::string, GangState>& gangs() const { return gangs_.all(); }
-  [[nodiscard]] const Gangs::Counters& gang_counters() const { return gangs_.counters(); }
+  [[nodiscard]] const Fleet& fleet() const { return scheduler_.fleet(); }
+  // Of a pod that is no member of a gang there is a job of its own.
+  [[nodiscard]] const JobBook& book() const { return scheduler_.book(); }
+  [[nodiscard]] std::vector<const Job*> gangs() const;  // by id
+  [[nodiscard]] const GangCounters& gang_counters() const { return gang_counters_; }
+  [[nodiscard]] int held(const JobId& gang) const { return held_.count(gang); }
   // By uid.
   [[nodiscard]] const std::map<std::string, Waiting>& waiting() const { return waiting_.all(); }
   [[nodiscard]] std::size_t pods() const { return roster_.size(); }
@@ -114,24 +147,41 @@ class Desk {
   // scheduler's time-out and longer where the network is slow.
   static constexpr std::size_t kGoneKept = 20'000;
 
-  KnownPod* know(const Pod& pod, Demand demand);
-  const KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
+  KnownPod* know(const Pod& pod, Demand demand, std::int64_t now_ms);
+  KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
+  void join(KnownPod& known, std::int64_t now_ms);
+  void leave(const KnownPod& known, std::int64_t now_ms);
   Demand demand_of(const Pod& pod) const;
-  void note_other(const Pod& pod);
-  void regroup(const std::string& key);
+  void note_other(const Pod& pod, std::int64_t now_ms);
+  void regroup(const std::string& key, std::int64_t now_ms);
   [[nodiscard]] FilterAnswer::Text turned_away(const Pod& pod, const Demand& demand) const;
-  void filter_single(const Demand& demand, const std::vector<NodeIndex>& nodes,
-                     FilterAnswer& answer) const;
-  void filter_member(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
-                     const std::vector<std::string_view>& names, std::int64_t now_ms,
-                     FilterAnswer& answer);
-  [[nodiscard]] bool fits_somewhere(const Demand& demand) const;
-  bool promise(const std::string& node, const Demand& demand, std::int64_t expires_ms);
-  void release(const KnownPod& known);
-  void forget(const std::string& uid);
+  void filter_single(const KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
+                     std::int64_t now_ms, FilterAnswer& answer);
+  void judge_nodes(const Demand& demand, const std::vector<NodeIndex>& nodes,
+                   FilterAnswer& answer) const;
+  void filter_member(const Pod& pod, KnownPod& known, const std::vector<NodeIndex>& nodes,
+                     Sight sight, std::int64_t now_ms, FilterAnswer& answer);
+  struct Offer {
+    std::string node;       // kept for the member; empty: none
+    std::string text;       // why none
+    bool never = false;     // and evicting others would not help
+    bool nominate = false;  // the node is to be looked at, it was not among those offered
+  };
+  Offer offer(KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
+              std::int64_t now_ms);
+  Offer offer_elsewhere(KnownPod& known, const std::vector<NodeIndex>& nodes, std::int64_t now_ms);
+  BindAnswer bind_single(KnownPod& known, const std::string& node, std::int64_t now_ms);
+  BindAnswer bind_member(KnownPod& known, const std::string& node, Ticket ticket,
+                         std::int64_t now_ms);
+  bool let_go_if_whole(const JobId& gang, Ticket own, std::int64_t now_ms);
+  void start(KnownPod& known, std::int64_t now_ms);
+  void heed();
+  void unbind(const JobId& job);
+  void tell(const JobNews& news);
+  void forget(const std::string& uid, std::int64_t now_ms);
   [[nodiscard]] bool may_run(const KnownPod& known) const;
   void forget_untold(std::int64_t now_ms);
-  void settle(const std::string& node, bool fresh, std::int64_t now_ms);
+  void still_there(const std::string& node, bool fresh, std::int64_t now_ms);
   void drop_lent(NodeReport& report) const;
   void wake(std::int64_t now_ms);
   void wake_gang(const std::string& gang, const std::string& uid);
@@ -139,8 +189,9 @@ class Desk {
 
   engine::Defaults defaults_;
   DeskLimits limits_;
-  Fleet fleet_;
-  Gangs gangs_;
+  Scheduler scheduler_;
+  HeldBinds held_;
+  GangCounters gang_counters_;
   PodGroups groups_;
   Roster roster_;
   Recent gone_{kGoneKept};  // uids of pods that are no more
@@ -150,8 +201,7 @@ class Desk {
   WaitingPods waiting_;                                     // all of them are in roster_
   std::map<std::string, std::set<std::string>> groupless_;  // uids by KnownPod::late_group
   Preemption preemption_;
-  bool freed_ = false;          // something may fit that did not
-  std::uint64_t given_up_ = 0;  // plans, when it was last looked
+  bool freed_ = false;  // something may fit that did not
   Effects effects_;
 };
 

@@ -102,10 +102,36 @@ void Preemption::reported(const std::string& node) {
 
 // On one of these nodes, or of a member the whole gang on all nodes.
 bool Preemption::fits_with(const Demand& demand, const Ledgers& ledgers) const {
-  if (demand.kind == Demand::Kind::kMember) return gangs_.would_fit_with(demand, ledgers);
+  if (demand.kind == Demand::Kind::kMember) return gang_fits_with(demand, ledgers);
   return std::any_of(ledgers.begin(), ledgers.end(), [&](const auto& entry) {
     return grants_all(fleet_.node(entry.first), entry.second, demand.requests);
   });
+}
+
+// Node by node, as many as each takes: for members that are alike as exact as a plan.
+bool Preemption::gang_fits_with(const Demand& demand, const Ledgers& ledgers) const {
+  const Job& job = *scheduler_.book().find(demand.gang);
+  if (!job.complete()) return false;
+  Gang rest;
+  if (job.started) {
+    rest = demand.requests;
+  } else {
+    for (const Member* member : next_members(job)) rest.push_back(member->requests.front());
+  }
+  for (NodeIndex node = 0; node < fleet_.size() && !rest.empty(); ++node) {
+    const FleetNode& there = fleet_.node(node);
+    if (there.name.empty() || there.stale) continue;
+    const auto freed = ledgers.find(node);
+    if (freed == ledgers.end() && !fleet_.may_fit(node, rest.front())) continue;
+    topology::Ledger ledger = freed == ledgers.end() ? there.ledger : freed->second;
+    std::erase_if(rest, [&](const topology::Request& request) {
+      auto outcome = topology::allocate(there.topology(), ledger, request);
+      auto* decision = std::get_if<topology::Decision>(&outcome);
+      if (decision != nullptr) ledger.commit(std::move(decision->claim));
+      return decision != nullptr;
+    });
+  }
+  return rest.empty();
 }
 
 // The node that its status names, or will name in a moment; empty: none.
@@ -121,11 +147,11 @@ std::map<std::string, Preemption::Requests> Preemption::reserved(const Pod& pod,
                                                                  const Demand& demand,
                                                                  std::int64_t now_ms) const {
   std::map<std::string, Requests> reserved;
-  const auto gang = gangs_.all().find(demand.gang);
-  if (gang == gangs_.all().end()) return reserved;
-  for (const auto& [uid, member] : gang->second.members) {
-    const std::string node = nominated_to(uid, member.nominated, now_ms);
-    if (uid != pod.uid && !node.empty()) reserved[node].push_back(member.request);
+  const Job* gang = scheduler_.book().find(demand.gang);
+  if (gang == nullptr) return reserved;
+  for (const auto& [uid, member] : gang->members) {
+    const std::string node = nominated_to(uid, roster_.find(uid)->nominated, now_ms);
+    if (uid != pod.uid && !node.empty()) reserved[node].push_back(member.requests.front());
   }
   return reserved;
 }

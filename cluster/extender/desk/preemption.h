@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/core/fleet.h"
-#include "cluster/extender/desk/gangs.h"
+#include "cluster/core/scheduler.h"
+#include "cluster/extender/desk/effects.h"
 #include "cluster/extender/desk/pause.h"
 #include "cluster/extender/desk/roster.h"
 
@@ -23,8 +23,8 @@ struct Eviction {
 class Preemption {
  public:
   // All must outlive it.
-  Preemption(const Fleet& fleet, const Gangs& gangs, const Roster& roster)
-      : fleet_(fleet), gangs_(gangs), roster_(roster) {}
+  Preemption(const Scheduler& scheduler, const Roster& roster)
+      : scheduler_(scheduler), fleet_(scheduler.fleet()), roster_(roster) {}
 
   // Those of the proposals after which the pod would get its cores. None where it would get them
   // from pods that are on their way out already; and for a member of a gang, where it has its room
@@ -73,6 +73,7 @@ class Preemption {
   };
 
   [[nodiscard]] bool fits_with(const Demand& demand, const Ledgers& ledgers) const;
+  [[nodiscard]] bool gang_fits_with(const Demand& demand, const Ledgers& ledgers) const;
   [[nodiscard]] bool could_start(const Pod& pod, const Demand& demand, std::int64_t now_ms);
   [[nodiscard]] std::string nominated_to(const std::string& uid, const std::string& told,
                                          std::int64_t now_ms) const;
@@ -85,8 +86,8 @@ class Preemption {
                                       std::int64_t now_ms) const;
   [[nodiscard]] Ledgers without_lower(std::int32_t priority, Ledgers soon) const;
 
-  const Fleet& fleet_;
-  const Gangs& gangs_;
+  const Scheduler& scheduler_;
+  const Fleet& fleet_;  // its
   const Roster& roster_;
   std::map<std::string, Asked> asked_;         // by uid
   std::map<std::string, std::int64_t> early_;  // uids that are to ask again, and since when

@@ -16,7 +16,12 @@ struct KnownPod {
   PodRef pod;
   Demand demand;
   std::int32_t priority = 0;
-  std::string node;           // where its cores are promised, or it is bound; empty: nowhere
+  std::string node;       // where it is bound, or is being bound; empty: nowhere
+  std::string nominated;  // the node that its status names, or empty
+  std::string offered;    // the last node planned for it that the scheduler took it to
+  // The last planned node that the scheduler did not offer, for which it was nominated, and when.
+  std::string missed;
+  std::int64_t missed_ms = 0;
   bool told = false;          // the API server has told of it, and will tell of its end
   bool bound = false;         // it says so
   bool by_us = false;         // and that we have bound it

@@ -48,7 +48,8 @@ class Pages {
 
   // Why not, in a few words; empty: it is.
   virtual std::string not_live() = 0;
-  virtual std::string not_ready() = 0;
+  virtual std::string not_ready() = 0;    // for its own part, be it to stand by
+  virtual std::string not_leading() = 0;  // to answer the scheduler
   // `accept`: the header of that name, empty when there is none.
   virtual Page metrics(std::string_view accept) = 0;
   virtual Page fleet() = 0;  // /v1/fleet

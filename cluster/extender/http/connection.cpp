@@ -193,14 +193,16 @@ void Connection::get(const httplib::Request& request, httplib::Response& respons
   Pages& pages = hub_.pages;
   if (request.path == "/livez") return health(response, pages.not_live());
   if (request.path == "/readyz") return health(response, pages.not_ready());
+  if (request.path == "/leadz") return health(response, pages.not_leading());
   if (request.path == "/metrics") {
     return show(response, pages.metrics(request.get_header_value("Accept")));
   }
   const bool fleet = request.path == "/v1/fleet";
   const bool jobs = request.path == "/v1/jobs";
   if (!fleet && !jobs && request.path != "/") {
-    return complain(response, 404,
-                    "not here; there are /, /livez, /readyz, /metrics, /v1/fleet and /v1/jobs");
+    return complain(
+        response, 404,
+        "not here; there are /, /livez, /readyz, /leadz, /metrics, /v1/fleet and /v1/jobs");
   }
   if (!trusted()) return complain(response, 403, "this needs a client certificate");
   if (fleet || jobs) return show(response, fleet ? pages.fleet() : pages.jobs());

@@ -14,7 +14,11 @@
 namespace pinion::cluster::jobs {
 
 struct Options {
-  std::string scheduler;          // of our pods; empty: theirs is left as it is
+  std::string scheduler;  // of our pods; empty: theirs is left as it is
+  // An extended resource of which each pod with whole CPUs is given one, so that the scheduler asks
+  // the extender about those alone (managedResources); only pods of the default scheduler and of
+  // `scheduler` are. Empty: none.
+  std::string managed_resource = {};
   Policy policy = Policy::kNone;  // of jobs that state neither a policy nor a number of workers
   engine::Defaults defaults;      // of the nodes' agents
 };

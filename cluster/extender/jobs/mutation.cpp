@@ -36,6 +36,23 @@ Mutation changed(const json& before, const json& after) {
   return mutation;
 }
 
+// Who needs no cores has no need of the extender, and does not wait where that is away. The kubelet
+// leaves out what its node does not have; it counts for no QoS class.
+void mark_managed(json& pod, const Options& options) {
+  const json::json_pointer at("/spec/containers/0");
+  if (options.managed_resource.empty() || !pod.contains(at) || !pod.at(at).is_object()) return;
+  // Another scheduler would look for a node that has it.
+  const std::string scheduler = json_text(pod, "spec", "schedulerName");
+  if (!scheduler.empty() && scheduler != "default-scheduler" && scheduler != options.scheduler) {
+    return;
+  }
+  if (demand_of_template(pod, options.defaults).kind == Demand::Kind::kNone) return;
+  json& resources = pod.at(at)["resources"];
+  for (const char* amounts : {"limits", "requests"}) {
+    resources[amounts][options.managed_resource] = "1";
+  }
+}
+
 // Cuts one job.
 class Cutter {
  public:
@@ -143,6 +160,7 @@ Status Cutter::cut(Cut& cut) {
   for (const PodTemplate& one : cut.job.templates) {
     if (Status good = edit(cut, one); !good) return good;
   }
+  if (cut.job.kind == JobKind::kPod) mark_managed(after_, options_);
   mark_job(cut);
   cut.rows = rows_of(cut, options_);
   return {};
@@ -181,22 +199,24 @@ Mutation cut_job(const json& object, const std::string& name_space, const Option
   return mutation;
 }
 
-Mutation mutate_child(const json& object, JobKind kind) {
+Mutation mutate_child(const json& object, JobKind kind, const Options& options) {
   if (kind != JobKind::kPod) return untouched("another job's controller has made it");
   json after = object;
   edit_child_pod(after);
+  mark_managed(after, options);
   return changed(object, after);
 }
 
 // One that says what it belongs to, and not how many tasks it has.
 Mutation direct_pod(const json& object, const Options& options) {
-  if (options.scheduler.empty() || json_text(object, "metadata", "annotations", kJob).empty()) {
-    return untouched("it has no annotation pinion.dev/tasks");
-  }
   json after = object;
-  TemplateEditor editor(after, Pointer());
-  editor.set_scheduler(options.scheduler);
-  if (editor.error()) return refused(*editor.error());
+  if (!options.scheduler.empty() && !json_text(object, "metadata", "annotations", kJob).empty()) {
+    TemplateEditor editor(after, Pointer());
+    editor.set_scheduler(options.scheduler);
+    if (editor.error()) return refused(*editor.error());
+  }
+  mark_managed(after, options);
+  if (after == object) return untouched("it has no annotation pinion.dev/tasks");
   return changed(object, after);
 }
 
@@ -206,7 +226,7 @@ Mutation mutate(const json& object, const std::string& name_space, const Options
                 const Choose& choose) {
   const auto kind = kind_of(object);
   if (!kind) return untouched("it is no kind of job that is known here");
-  if (is_child(object)) return mutate_child(object, *kind);
+  if (is_child(object)) return mutate_child(object, *kind, options);
   Mutation mutation = cut_job(object, name_space, options, choose);
   const bool without_tasks = kube::json_at(object, "metadata", "annotations", kTasks).is_null();
   if (mutation.kind == Mutation::Kind::kUntouched && *kind == JobKind::kPod && without_tasks) {

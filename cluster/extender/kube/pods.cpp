@@ -33,12 +33,21 @@ Status patch_pod(Api& api, const PodRef& pod, const char* subresource, const jso
   return failure(Errc::kConflict, "another pod has this name by now: " + done.error().text);
 }
 
-// A binding was refused: is the pod bound?
+Status patch_metadata(Api& api, const PodRef& pod, const char* field,
+                      const std::map<std::string, std::optional<std::string>>& entries,
+                      const Call& how) {
+  json metadata = metadata_of(pod);
+  json& values = metadata[field] = json::object();
+  for (const auto& [name, value] : entries) values[name] = value ? json(*value) : json();
+  return patch_pod(api, pod, "", {{"metadata", std::move(metadata)}}, how);
+}
+
+// A binding was refused, or its answer was lost: is the pod bound?
 Result<Bound> look(Api& api, const PodRef& pod, const Error& refusal, const Call& how) {
   const auto now = api.get(pod_path(pod.name_space, pod.name), how);
-  if (!now) return failure(now.error());
+  if (!now) return failure(refusal.code == Errc::kUnavailable ? refusal : now.error());
   if (!pod.uid.empty() && json_text(*now, "metadata", "uid") != pod.uid) {
-    return failure(Error(refusal).within("another pod has this name by now"));
+    return failure(Errc::kConflict, "another pod has this name by now: " + refusal.text);
   }
   std::string node = json_text(*now, "spec", "nodeName");
   if (node.empty()) return failure(refusal);
@@ -68,17 +77,20 @@ Result<Bound> bind_pod(Api& api, const PodRef& pod, const std::string& node,
                         {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
   const auto done = api.create(pod_path(pod.name_space, pod.name, "binding"), binding, how);
   if (done) return Bound{.node = node, .already = false};
-  if (done.error().code == Errc::kConflict) return look(api, pod, done.error(), how);
-  return failure(done.error());
+  const bool refused = done.error().code == Errc::kConflict;
+  const bool lost = done.error().code == Errc::kUnavailable;
+  return refused || lost ? look(api, pod, done.error(), how) : failure(done.error());
 }
 
 Status annotate_pod(Api& api, const PodRef& pod,
                     const std::map<std::string, std::optional<std::string>>& annotations,
                     const Call& how) {
-  json metadata = metadata_of(pod);
-  json& values = metadata["annotations"] = json::object();
-  for (const auto& [name, value] : annotations) values[name] = value ? json(*value) : json();
-  return patch_pod(api, pod, "", {{"metadata", std::move(metadata)}}, how);
+  return patch_metadata(api, pod, "annotations", annotations, how);
+}
+
+Status label_pod(Api& api, const PodRef& pod,
+                 const std::map<std::string, std::optional<std::string>>& labels, const Call& how) {
+  return patch_metadata(api, pod, "labels", labels, how);
 }
 
 Status nominate_pod(Api& api, const PodRef& pod, const std::string& node, const Call& how) {

@@ -35,6 +35,11 @@ Status annotate_pod(Api& api, const PodRef& pod,
                     const std::map<std::string, std::optional<std::string>>& annotations,
                     const Call& how = {});
 
+// The same for labels.
+Status label_pod(Api& api, const PodRef& pod,
+                 const std::map<std::string, std::optional<std::string>>& labels,
+                 const Call& how = {});
+
 // status.nominatedNodeName: where it will go when there is room; an empty name takes it back.
 // Errors: as api.h.
 Status nominate_pod(Api& api, const PodRef& pod, const std::string& node, const Call& how = {});

@@ -70,12 +70,31 @@ std::vector<settings::Setting> settings_of(Config& config) {
                config.keep_time, 2s, 1h),
       duration("confirmTime", "How long a binding counts before the API server tells of it [60s]",
                config.confirm_time, 5s, 1h),
+      duration("reserveAfter",
+               "How long the first job of the queue waits before free CPUs are held for it [60s]",
+               config.reserve_after, 0s, 24h),
+      duration("reserveTime",
+               "How long they are held at most; then others have their turn for as long [30min]",
+               config.reserve_time, 1min, 24h),
+      settings::word("queue", "Who is before whom: priority | fair-share [priority]", config.queue,
+                     {"priority", "fair-share"}),
+      settings::word(
+          "placement",
+          "On which nodes gangs go, where they do not say so themselves: holes | "
+          "task-group | task-group-random | first-fit | least-loaded | most-loaded "
+          "[holes]",
+          config.placement,
+          {"holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded"}),
       settings::yes_no("leaderElect", "false: this is the only replica [true]",
                        config.leader_elect),
       text("leaseName", "Of the lease by which replicas choose a leader [pinion-extender]",
            config.lease_name),
       text("leaseNamespace", "Where the lease is [the namespace of the kubeconfig or of the pod]",
            config.lease_namespace),
+      text("podName",
+           "Our own pod, which gets the label pinion.dev/leader=true while we lead, so that a "
+           "Service finds it [no label]",
+           config.pod_name),
       text("readyFile", "File made once questions are answered; holds the address [none]",
            config.ready_file)};
   all.push_back(settings::word("policy",
@@ -85,6 +104,10 @@ std::vector<settings::Setting> settings_of(Config& config) {
   all.push_back(text("schedulerName",
                      "Scheduler that the webhook gives to the pods of jobs [left as it is]",
                      config.scheduler_name));
+  all.push_back(text("managedResource",
+                     "Extended resource that the webhook gives to pods with whole CPUs, so that "
+                     "the scheduler asks about those alone [none]",
+                     config.managed_resource));
   all.push_back(settings::word("logLevel", "trace | debug | info | warn | error [info]",
                                config.log_level,
                                {agent::kLogLevels.begin(), agent::kLogLevels.end()}));

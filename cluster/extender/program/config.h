@@ -28,14 +28,20 @@ struct Config {
   std::string agent_server_name;  // in the agents' certificates (server_name.h); empty: the address
   std::string agent_config;       // the agents' own configuration file: how they place
   std::chrono::milliseconds agent_silence{30'000};
-  std::chrono::milliseconds hold_time{20'000};     // DeskLimits
-  std::chrono::milliseconds keep_time{60'000};     // the same
-  std::chrono::milliseconds confirm_time{60'000};  // the same
-  std::string scheduler_name;   // of the pods of jobs that are cut; empty: theirs is left
-  std::string policy = "none";  // of jobs that state neither a policy nor a number of workers
+  std::chrono::milliseconds hold_time{20'000};        // DeskLimits
+  std::chrono::milliseconds keep_time{60'000};        // the same
+  std::chrono::milliseconds confirm_time{60'000};     // the same
+  std::chrono::milliseconds reserve_after{60'000};    // SchedulerSettings::head_after_ms
+  std::chrono::milliseconds reserve_time{1'800'000};  // head_ms
+  std::string queue = "priority";                     // order
+  std::string placement = "holes";                    // placement
+  std::string scheduler_name;    // of the pods of jobs that are cut; empty: theirs is left
+  std::string managed_resource;  // that the webhook gives to pods with whole CPUs; empty: none
+  std::string policy = "none";   // of jobs that state neither a policy nor a number of workers
   bool leader_elect = true;
   std::string lease_name = "pinion-extender";
   std::string lease_namespace;  // empty: the kubeconfig's or the pod's own
+  std::string pod_name;         // of the pod that is labelled while we lead; empty: none is
   std::string ready_file;
   std::string log_level = "info";
   std::string log_format = "text";

@@ -39,8 +39,12 @@ std::string host_name() {
 DeskLimits limits_of(const Config& config) {
   DeskLimits limits;
   limits.hold_ms = config.hold_time.count();
-  limits.keep_ms = config.keep_time.count();
-  limits.confirm_ms = config.confirm_time.count();
+  limits.scheduler.keep_ms = config.keep_time.count();
+  limits.scheduler.confirm_ms = config.confirm_time.count();
+  limits.scheduler.head_after_ms = config.reserve_after.count();
+  limits.scheduler.head_ms = config.reserve_time.count();
+  limits.scheduler.order = queue_order_of(config.queue).value_or(QueueOrder::kPriority);
+  limits.scheduler.placement = placement_of(config.placement).value_or(PlacementPolicy::kHoles);
   return limits;
 }
 
@@ -59,6 +63,7 @@ Result<kube::Access> access_of(const Config& config) {
 
 jobs::Options job_options(const Config& config, const engine::Defaults& defaults) {
   return {.scheduler = config.scheduler_name,
+          .managed_resource = config.managed_resource,
           .policy = policy_of(config.policy).value_or(Policy::kNone),
           .defaults = defaults};
 }
@@ -129,6 +134,7 @@ Result<std::unique_ptr<Extender>> Extender::start(const Config& config, agent::L
 
 Extender::~Extender() {
   server_.reset();
+  label_.reset();
   watches_.clear();
   agents_.stop();
   if (lease_) lease_->stop();
@@ -218,6 +224,11 @@ Status Extender::elect(const Config& config, const kube::Access& access) {
   if (!lease) return failure(lease.error().within("leaseName"));
   lease_ = *std::move(lease);
   vote_ = lease_.get();
+  if (config.pod_name.empty()) return {};
+  label_ = std::make_unique<LeaderLabel>(
+      *api_,
+      kube::PodRef{.name_space = access.default_namespace, .name = config.pod_name, .uid = {}},
+      [this] { return leading(); }, log_);
   return {};
 }
 
@@ -255,6 +266,11 @@ std::string Extender::closed() const {
 // What is missing before the first decision.
 std::string Extender::unprepared() const {
   if (!leading()) return "another replica leads";
+  return uninformed();
+}
+
+// What is not known yet of the cluster.
+std::string Extender::uninformed() const {
   if (!pods_.synced()) return "the API server has not told all pods yet";
   if (!nodes_.synced()) return "the API server has not told all nodes yet";
   if (!pod_groups_.settled()) return "the API server has not told all PodGroups yet";

@@ -17,6 +17,7 @@
 #include "cluster/extender/program/config.h"
 #include "cluster/extender/program/feeds.h"
 #include "cluster/extender/program/kube_cluster.h"
+#include "cluster/extender/program/leader_label.h"
 #include "cluster/extender/service/gate.h"
 #include "cluster/extender/service/placing.h"
 
@@ -51,10 +52,13 @@ class Extender : private Pages {
   Status listen(const Config& config);
   [[nodiscard]] bool leading() const;
   [[nodiscard]] std::string unprepared() const;
+  [[nodiscard]] std::string uninformed() const;
   [[nodiscard]] bool agents_settled() const;
 
   std::string not_live() override { return {}; }
-  std::string not_ready() override { return closed(); }
+  // A follower is ready when it could take over: it serves the webhook as well.
+  std::string not_ready() override { return leading() ? closed() : uninformed(); }
+  std::string not_leading() override { return closed(); }
   Page metrics(std::string_view accept) override;
   Page fleet() override;
   Page jobs() override;
@@ -89,6 +93,7 @@ class Extender : private Pages {
   PodGroupFeed pod_groups_;
   std::unique_ptr<AgentPodFeed> agent_pods_;  // null: a fixed list
   std::vector<std::unique_ptr<kube::Watch>> watches_;
+  std::unique_ptr<LeaderLabel> label_;  // null: the pod is not known, or there is one replica
   std::unique_ptr<Server> server_;
 };
 

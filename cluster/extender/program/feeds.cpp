@@ -41,8 +41,8 @@ void Feed::on_trouble(const Error& error, std::chrono::milliseconds pause) {
 
 void PodFeed::on_object(kube::Change change, const nlohmann::json& object) {
   if (change == kube::Change::kDeleted) {
-    placing_.tell([uid = json_text(object, "metadata", "uid")](Desk& desk, std::int64_t) {
-      desk.gone(uid);
+    placing_.tell([uid = json_text(object, "metadata", "uid")](Desk& desk, std::int64_t now) {
+      desk.gone(uid, now);
       return 0;
     });
     return;
@@ -54,7 +54,8 @@ void PodFeed::on_object(kube::Change change, const nlohmann::json& object) {
   }
   hostfiles_.seen(*view);
   const Pod pod = pod_of(*view);
-  const bool room = placing_.tell([&](Desk& desk, std::int64_t) { return desk.seen(pod); });
+  const bool room =
+      placing_.tell([&](Desk& desk, std::int64_t now) { return desk.seen(pod, now); });
   if (!room) {
     log().warn("a pod is bound where its cores are not free; its agent will refuse it",
                {{"pod", name_of(object)}, {"node", pod.node}});
@@ -65,19 +66,19 @@ void NodeFeed::on_object(kube::Change change, const nlohmann::json& object) {
   if (change != kube::Change::kDeleted) return;
   const std::string node = json_text(object, "metadata", "name");
   log().info("a node is deleted", {{"node", node}});
-  placing_.tell([&](Desk& desk, std::int64_t) {
-    desk.lost(node);
+  placing_.tell([&](Desk& desk, std::int64_t now) {
+    desk.lost(node, now);
     return 0;
   });
 }
 
 void PodGroupFeed::on_object(kube::Change change, const nlohmann::json& object) {
   const PodGroupView group = pod_group_of(object);
-  placing_.tell([&](Desk& desk, std::int64_t) {
+  placing_.tell([&](Desk& desk, std::int64_t now) {
     if (change == kube::Change::kDeleted) {
       desk.group_gone(group.key);
     } else {
-      desk.group(group.key, group.members);
+      desk.group(group.key, group.members, now);
     }
     return 0;
   });

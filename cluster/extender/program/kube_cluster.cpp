@@ -37,7 +37,7 @@ KubeCluster::~KubeCluster() {
 
 Status KubeCluster::bind(const PodRef& pod, const std::string& node,
                          const std::map<std::string, std::string>& annotations) {
-  if (!may_act_()) return failure(Errc::kUnavailable, "another replica leads by now");
+  if (!may_act_()) return failure(Errc::kConflict, "another replica leads by now");
   const auto bound =
       kube::bind_pod(api_, named(pod), node, annotations, {.cancel = nullptr, .whole = kCallLimit});
   if (!bound) return failure(bound.error());

@@ -20,7 +20,7 @@ struct DeskFigures {
   std::uint64_t waiting = 0;    // such pods that were refused
   std::uint64_t gangs = 0;
   std::uint64_t promises = 0;
-  Gangs::Counters plans;
+  GangCounters plans;
 };
 [[nodiscard]] DeskFigures desk_figures(const Desk& desk);
 

@@ -145,9 +145,10 @@ wire::BindAnswer Placing::bind(const wire::BindAsk& ask) {
 wire::BindAnswer Placing::bind_now(const PodRef& pod, const std::string& node) {
   const auto told = look([&](const Desk& desk) { return desk.told_with_binding(pod.uid); });
   const Status bound = cluster_.bind(pod, node, told);
+  const bool perhaps = !bound && bound.error().code == Errc::kUnavailable;
   tell([&](Desk& desk, std::int64_t now) {
     ++(bound ? figures_.bound : figures_.not_bound);
-    desk.bound(pod.uid, bound.has_value(), now);
+    desk.bound(pod.uid, bound || perhaps, now);
     return 0;
   });
   if (bound) {
@@ -182,7 +183,7 @@ wire::PreemptAnswer Placing::preempt(const wire::PreemptAsk& ask) {
 void Placing::stopping() {
   std::unique_lock lock(mutex_);
   stopping_ = true;
-  desk_.refuse_held(kStops);
+  desk_.refuse_held(kStops, clock_());
   settle(lock);
 }
 

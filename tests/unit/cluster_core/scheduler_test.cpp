@@ -122,7 +122,7 @@ TEST_F(SchedulerTest, AMemberThatGoesBeforeTheStartTakesTheReservationWithIt) {
   job("j", {.size = 2, .cpus = 3});
   EXPECT_THAT(run(), ElementsAre("j 2"));
   EXPECT_TRUE(core_.leave("j-1", now_));
-  EXPECT_THAT(news(), ElementsAre("j: a member of it is gone"));
+  EXPECT_THAT(news(), ElementsAre("j: a member of the job is gone"));
   EXPECT_EQ(core_.fleet().promises(), 0U);
   join("j", 7, 3);
   EXPECT_THAT(run(), ElementsAre("j 2"));
@@ -186,7 +186,7 @@ TEST_F(SchedulerTest, WhatRunsElsewhereThanPlannedIsAtHomeThere) {
   EXPECT_EQ(node_of("j-0"), other);
   EXPECT_EQ(core_.fleet().promises(), 1U);
   job("k", {.size = 1, .cpus = 7});
-  EXPECT_THAT(run(), ElementsAre("j: a member of it was started elsewhere", "k 1"));
+  EXPECT_THAT(run(), ElementsAre("j: a member of the job was started elsewhere", "k 1"));
 }
 
 TEST_F(SchedulerTest, WhatALessUrgentJobMerelyHoldsGoesBeforeAnythingThatRuns) {
@@ -313,6 +313,149 @@ TEST_F(SchedulerTest, PlacingAMemberWhereItsOwnSystemWantsIt) {
   core_.see_as("k-0", now_,
                [&] { seen = core_.fleet().fits(core_.fleet().find("a"), request_of("x", 5)); });
   EXPECT_TRUE(seen);
+}
+
+TEST_F(SchedulerTest, WhoMayHaveBeenStartedWaitsAgainWhenNobodyTellsOfIt) {
+  job("j", {.size = 1, .cpus = 5});
+  run();
+  start("j");
+  now_ += 9000;
+  core_.tick(now_);
+  EXPECT_EQ(core_.fleet().promises(), 0U);
+  EXPECT_THAT(run(), ElementsAre("j: nobody has told of its start", "j 1"));
+}
+
+// What an adapter needs whose own system asks for members one by one.
+TEST_F(SchedulerTest, AMemberIsPlacedWithAllThatStartTogether) {
+  job("j", {.size = 2, .cpus = 3});
+  join("j", 2, 3);
+  const std::vector<NodeIndex> b{core_.fleet().find("b")};
+  EXPECT_TRUE(core_.place_member("j-0", &b, now_).placed);
+  EXPECT_EQ(node_of("j-1"), "b");
+  const PlaceAnswer third = core_.place_member("j-2", &b, now_);
+  EXPECT_EQ(third.why, "its job has all of the 2 that start together");
+  EXPECT_TRUE(third.never) << "room would not help";
+  start("j");
+  EXPECT_FALSE(core_.place_member("j-2", &b, now_).placed) << "b has 1 CPU left";
+  EXPECT_TRUE(core_.place_member("j-2", nullptr, now_).placed);
+  EXPECT_EQ(node_of("j-2"), "a");
+}
+
+TEST_F(SchedulerTest, MembersThatCannotStartWhereTheyAreArePlacedAnewOrNobodyIs) {
+  job("j", {.size = 2, .cpus = 3});
+  run();
+  const std::string first = node_of("j-0");
+  const std::string other = first == "a" ? "b" : "a";
+  const std::vector<NodeIndex> elsewhere{core_.fleet().find(other)};
+  EXPECT_TRUE(core_.place_anew({"j-1"}, &elsewhere, "cordoned", now_).placed);
+  EXPECT_EQ(node_of("j-0"), first) << "the other keeps its place";
+  EXPECT_EQ(node_of("j-1"), other);
+  EXPECT_THAT(news(), ElementsAre("j 1"));
+  job("k", {.size = 1, .cpus = 4});
+  const std::vector<NodeIndex> back{core_.fleet().find(first)};
+  ASSERT_TRUE(core_.place("k", &back, now_).placed);
+  news();
+  EXPECT_FALSE(core_.place_anew({"j-1"}, &back, "cordoned", now_).placed);
+  EXPECT_THAT(news(), ElementsAre("j: cordoned"));
+  EXPECT_EQ(core_.fleet().promises(), 1U) << "of k";
+}
+
+TEST_F(SchedulerTest, MembersGoWhereTheyPreferIfAllHaveRoomThen) {
+  job("j", {.size = 3, .cpus = 3});
+  core_.prefer("j-2", "b");
+  core_.prefer("j-0", "a");
+  EXPECT_THAT(run(), ElementsAre("j 3"));
+  EXPECT_EQ(node_of("j-0"), "a");
+  EXPECT_EQ(node_of("j-2"), "b");
+  end("j");
+  // With 4 CPUs of each node gone, the large one has room only where the small one would be.
+  job("k", {.size = 1, .cpus = 4});
+  ASSERT_TRUE(core_.place_at("k-0", "a", now_).placed);
+  submit("l", {.size = 2});
+  join("l", 0, 2);
+  join("l", 1, 7);
+  core_.prefer("l-0", "b");
+  EXPECT_THAT(run(), ElementsAre("l 2"));
+  EXPECT_EQ(node_of("l-0"), "a") << "a wish that would leave others out is not granted";
+}
+
+TEST_F(SchedulerTest, WhetherAJobWouldBePlacedReservesNothing) {
+  job("j", {.size = 2, .cpus = 7});
+  EXPECT_TRUE(core_.would_place("j", now_));
+  EXPECT_EQ(core_.fleet().promises(), 0U);
+  run();
+  EXPECT_TRUE(core_.would_place("j", now_)) << "it is";
+  job("k", {.size = 1, .cpus = 1});
+  EXPECT_FALSE(core_.would_place("k", now_));
+  submit("l", {.size = 2});
+  EXPECT_FALSE(core_.would_place("l", now_)) << "nobody of it exists";
+}
+
+TEST_F(SchedulerTest, AReservationFallsWithItsNodesAgent) {
+  job("j", {.size = 2, .cpus = 7});
+  run();
+  core_.heard("a", 50'000);
+  EXPECT_EQ(core_.age(50'000, 30'000), 1);
+  EXPECT_THAT(news(), ElementsAre("j: a node of its plan is silent"));
+  core_.heard("b", 50'000);
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  // The agent reports somebody else on those CPUs.
+  NodeReport report = report_of("a", machine_);
+  report.generation = 9;
+  report.claims.push_back(claim_of("stranger/main", "1-7"));
+  const auto lost = core_.report(std::move(report), now_);
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(lost->size(), 1U);
+  EXPECT_THAT(news(), ElementsAre("j: its room on a node is gone"));
+  EXPECT_EQ(core_.fleet().promises(), 0U);
+}
+
+TEST_F(SchedulerTest, WhoStillRunsGetsItsRoomBeforeAnybodyElse) {
+  job("j", {.size = 1, .cpus = 5});
+  run();
+  start("j");
+  const std::string node = node_of("j-0");
+  const std::string other = node == "a" ? "b" : "a";
+  const auto report = [&](std::uint64_t generation, const std::string& cpus) {
+    NodeReport report = report_of(node, machine_);
+    report.generation = generation;
+    if (!cpus.empty()) report.claims.push_back(claim_of("j-0/main", cpus));
+    ASSERT_TRUE(core_.report(std::move(report), now_));
+  };
+  report(8, "1-5");
+  job("large", {.size = 2, .cpus = 7});
+  job("small", {.size = 1, .cpus = 7});
+  ASSERT_TRUE(core_.place_at("small-0", other, now_).placed);
+  ASSERT_FALSE(core_.place("large", nullptr, now_).placed);
+  ASSERT_TRUE(core_.head_room());
+  report(9, "");  // its container is started again
+  EXPECT_FALSE(core_.fleet().knows("j-0/main")) << "all of the node is held for the head";
+  EXPECT_TRUE(core_.still_runs("j-0", now_ + 9000));
+  EXPECT_TRUE(core_.fleet().knows("j-0/main"));
+  EXPECT_TRUE(core_.still_runs("j-0", now_ + 9000)) << "it has them";
+}
+
+TEST_F(SchedulerTest, RoomIsHeldForTheHeadAfterAWhileAndNotForEver) {
+  Scheduler core({.keep_ms = kUnknownTime, .head_after_ms = 60'000, .head_ms = 600'000});
+  ASSERT_TRUE(core.report(report_of("a", machine_), 0));
+  const auto submit = [&](const JobId& id, int cpus, std::int64_t now) {
+    core.submit(id, {}, now);
+    core.join(id, id, {request_of(id + "/main", cpus)}, now);
+    return core.place(id, nullptr, now).placed;
+  };
+  ASSERT_TRUE(submit("runs", 3, 0));
+  EXPECT_FALSE(submit("large", 7, 0));
+  EXPECT_TRUE(submit("passes", 1, 59'000)) << "it has not waited long";
+  EXPECT_FALSE(core.place("large", nullptr, 60'000).placed);
+  EXPECT_FALSE(submit("waits", 1, 61'000)) << "what is free is held";
+  core.tick(659'000);
+  EXPECT_TRUE(core.head_room());
+  core.tick(660'000);
+  EXPECT_FALSE(core.head_room()) << "nothing came free for so long";
+  EXPECT_FALSE(core.place("large", nullptr, 661'000).placed);
+  EXPECT_TRUE(core.place("waits", nullptr, 662'000).placed);
+  EXPECT_FALSE(core.place("large", nullptr, 1'260'000).placed);
+  EXPECT_TRUE(core.head_room()) << "its turn again";
 }
 
 }  // namespace

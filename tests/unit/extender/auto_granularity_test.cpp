@@ -52,9 +52,12 @@ TEST_F(AutoTest, OnAnIdleFleetCpuBoundTasksAreCutAsInThePaperAndEachLiesInOneL3)
   EXPECT_EQ(it.align, Align::kL3);
 }
 
-// A CPU is half a core here, and the half core is nobody's.
-TEST_F(AutoTest, TasksOfHalfACoreAreCutInPairs) {
-  const Granularity it = choose({.tasks = 16, .cpus_per_task = 1, .profile = Profile::kCpu});
+// A CPU is half a core here, and with `full-core` the half core is nobody's.
+TEST_F(AutoTest, TasksOfHalfACoreAreCutInPairsWhereOnlyFullCoresAreGiven) {
+  JobShape job{.tasks = 16, .cpus_per_task = 1, .profile = Profile::kCpu};
+  EXPECT_EQ(choose(job).workers, 16) << "else two of them share a core";
+  job.smt = topology::Smt::kFullCore;
+  const Granularity it = choose(job);
   EXPECT_EQ(it.workers, 8);
   EXPECT_EQ(it.cause, Cause::kFits);
   EXPECT_EQ(it.tried.front(), (Tried{.workers = 16, .cpus = 1, .align = Align::kL3, .room = 0}));
@@ -117,7 +120,10 @@ TEST_F(AutoTest, MemoryBesideTheCpusDecidesToo) {
 
 TEST_F(AutoTest, AJobThatDoesNotFitNowWaitsForWhatTheIdleFleetCouldGive) {
   busy_everywhere("2-31");
-  const Granularity it = choose({.tasks = 16, .cpus_per_task = 1, .profile = Profile::kMemory});
+  const Granularity it = choose({.tasks = 16,
+                                 .cpus_per_task = 1,
+                                 .profile = Profile::kMemory,
+                                 .smt = topology::Smt::kFullCore});
   EXPECT_EQ(it.cause, Cause::kWaits);
   EXPECT_EQ(it.workers, 8);
   EXPECT_EQ(it.groups, 4);

@@ -43,6 +43,8 @@ TEST(Demand, OfAPod) {
        "not a number from 1 to 1000"},
       {"none", member_of("j", 0, 0, 2), Demand::Kind::kRefused, "not a number"},
       {"negative", member_of("j", 0, -3, 2), Demand::Kind::kRefused, "not a number"},
+      {"an unknown placement", pod_of("p", 2, {{"placement", "best"}}), Demand::Kind::kRefused,
+       "pinion.dev/placement: none of holes"},
       {"too many", member_of("j", 0, 1001, 2), Demand::Kind::kRefused, "not a number"},
   };
   for (const auto& test : cases) {
@@ -54,12 +56,18 @@ TEST(Demand, OfAPod) {
       EXPECT_EQ(demand.gang, "default/j");
       EXPECT_EQ(demand.size, 2);
     }
+    EXPECT_FALSE(demand.placement);
     if (demand.kind == Demand::Kind::kSingle) {
       EXPECT_EQ(demand.requests.at(0).id, "p/main");
       EXPECT_EQ(demand.requests[0].cpus, 2);
       EXPECT_EQ(demand.requests[0].memory, kGiB);
     }
   }
+}
+
+TEST(DemandTest, AJobNamesItsPlacement) {
+  const Pod pod = pod_of("p", 2, {{"placement", "least-loaded"}});
+  EXPECT_EQ(demand_of(pod, engine::Defaults()).placement, PlacementPolicy::kLeastLoaded);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class DeskTest : public testing::Test {
 
   // The API server tells of all members of a gang, from this number on.
   void exist(const std::string& job, int size, int cpus, int first = 0) {
-    for (int i = 0; i < size; ++i) desk_.seen(member_of(job, first + i, size, cpus));
+    for (int i = 0; i < size; ++i) desk_.seen(member_of(job, first + i, size, cpus), now_);
   }
   // The nodes that pass.
   std::string filtered(const Pod& pod, const Names& names = {"a", "b"}) {
@@ -76,7 +76,8 @@ class DeskTest : public testing::Test {
   }
 
   const MachinePtr machine_ = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
-  Desk desk_{engine::Defaults(), {.hold_ms = 1000, .keep_ms = 5000, .confirm_ms = 9000}};
+  Desk desk_{engine::Defaults(),
+             {.hold_ms = 1000, .scheduler = {.keep_ms = 5000, .confirm_ms = 9000}}};
   FilterAnswer answer_;
   std::int64_t now_ = 100;
   std::uint64_t generation_ = 1;

@@ -24,19 +24,21 @@ TEST_F(DeskTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
   ASSERT_EQ(bind(first, "a", 1).kind, Kind::kGo);
   const auto refused = bind(second, "a", 2);
   EXPECT_EQ(refused.kind, Kind::kRefuse);
-  EXPECT_EQ(refused.text, "needs 4 CPUs and 1 GiB on one node, taken meanwhile");
+  EXPECT_EQ(refused.text, "needs 4 CPUs on one node, taken meanwhile");
   EXPECT_EQ(filtered(second), "b");
-  EXPECT_EQ(text_for(0), "needs 4 CPUs and 1 GiB on one node");
+  EXPECT_EQ(text_for(0), "needs 4 CPUs on one node");
   EXPECT_FALSE(answer_.texts[answer_.verdict[0] - 1U].hopeless);
 
   desk_.bound("first", false, now_);
   EXPECT_EQ(filtered(second), "ab") << "the API server has refused the binding";
   ASSERT_EQ(bind(second, "a", 3).kind, Kind::kGo);
   desk_.bound("second", true, now_);
-  EXPECT_EQ(bind(second, "a", 4).kind, Kind::kRefuse) << "it is bound";
+  EXPECT_EQ(bind(second, "b", 4).kind, Kind::kRefuse) << "it is bound";
+  EXPECT_EQ(bind(second, "a", 5).kind, Kind::kGo) << "as long as the API server does not say so";
+  desk_.bound("second", true, now_);
   report("a", {{"second/main", 4}});
   EXPECT_EQ(desk_.fleet().promises(), 0U);
-  desk_.gone("second");
+  desk_.gone("second", now_);
   report("a", {});
   EXPECT_EQ(filtered(first), "ab");
 }
@@ -44,7 +46,7 @@ TEST_F(DeskTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
 TEST_F(DeskTest, WhyANodeIsNotFit) {
   const Pod pod = pod_of("p", 8);
   EXPECT_EQ(filtered(pod, {"a", "unknown"}), "");
-  EXPECT_EQ(text_for(0), "needs 8 CPUs and 1 GiB on one node, more than the node has");
+  EXPECT_EQ(text_for(0), "needs 8 CPUs on one node, more than the node has");
   EXPECT_TRUE(answer_.texts[answer_.verdict[0] - 1U].hopeless);
   EXPECT_EQ(text_for(1), "no Pinion agent speaks for the node");
   desk_.heard("b", 50'000);
@@ -76,10 +78,12 @@ TEST(DeskRandomTest, SeveralContainersPassWhereTheAllocatorGrantsAllOfThem) {
                                          .threads_per_core = 2,
                                          .memory_per_node = 16 * kGiB,
                                          .siblings = test_support::Siblings::kAdjacent});
+  engine::Defaults defaults;
+  defaults.privileges = {engine::Privilege::kOnePerCore};
   int passed = 0;
   constexpr int kRounds = 3000;
   for (int round = 0; round < kRounds; ++round) {
-    Desk desk{engine::Defaults(), DeskLimits()};
+    Desk desk{defaults, DeskLimits()};
     NodeReport report =
         report_of("a", machine, upto(3) == 0 ? topology::CpuSet{} : topology::CpuSet{0});
     for (int cpu = 1; cpu < 24; ++cpu) {
@@ -87,17 +91,17 @@ TEST(DeskRandomTest, SeveralContainersPassWhereTheAllocatorGrantsAllOfThem) {
     }
     ASSERT_TRUE(desk.report(std::move(report), 0));
     constexpr std::array kAligns = {"l3", "numa", "socket", "none"};
-    constexpr std::array kSmts = {"full-core", "one-per-core", "pack"};
+    constexpr std::array kSmts = {"full-core", "one-per-core", "pack", "prefer-full"};
     Pod pod = pod_of("p", 1 + upto(7),
                      {{"align", kAligns.at(random() % 4)},
-                      {"smt", kSmts.at(random() % 3)},
+                      {"smt", kSmts.at(random() % 4)},
                       {"strength", random() % 2 == 0 ? "required" : "preferred"}});
     for (int more = upto(1); more >= 0; --more) {
       pod.containers.push_back({.name = "more-" + std::to_string(more),
                                 .milli_cpus = 1000 * (1 + upto(7)),
                                 .memory = kGiB * static_cast<topology::Bytes>(upto(12))});
     }
-    const Demand demand = demand_of(pod, engine::Defaults());
+    const Demand demand = demand_of(pod, defaults);
     ASSERT_EQ(demand.kind, Demand::Kind::kSingle) << demand.text;
     const FleetNode& node = desk.fleet().node(desk.fleet().find("a"));
     const auto outcomes = topology::plan(node.topology(), node.ledger, demand.requests).outcomes;
@@ -147,7 +151,7 @@ TEST_F(DeskTest, AGangHoldsNothingUntilAllOfItExist) {
   EXPECT_EQ(desk_.fleet().promises(), 0U);
   desk_.take_effects();
 
-  desk_.seen(member_of("j", 2, 3, 3));
+  desk_.seen(member_of("j", 2, 3, 3), now_);
   const auto effects = desk_.take_effects();
   ASSERT_EQ(effects.wake.size(), 2U) << "those that were refused are asked about again";
   EXPECT_EQ(effects.wake[0].uid, "j0");
@@ -165,10 +169,10 @@ TEST_F(DeskTest, JobsOfOneNameAreTwoGangs) {
   };
   std::map<std::string, std::string> nodes;
   for (const char* owner : {"first", "again"}) {
-    for (int i = 0; i < 2; ++i) desk_.seen(owned(i, owner, "default"));
+    for (int i = 0; i < 2; ++i) desk_.seen(owned(i, owner, "default"), now_);
   }
   EXPECT_EQ(desk_.gangs().size(), 2U);
-  EXPECT_EQ(called(desk_.gangs().begin()->first), "default/wind");
+  EXPECT_EQ(desk_.gangs().front()->called(), "default/wind");
   for (const char* owner : {"first", "again"}) {
     for (int i = 0; i < 2; ++i) nodes[owner] += filtered(owned(i, owner, "default"));
   }
@@ -218,7 +222,7 @@ TEST_F(DeskTest, AGangWaitsAndIsWokenWholeWhenItFits) {
             "needs 4 x 3 CPUs and 1 GiB in one NUMA node; 1 node has such a hole, room for 2, "
             "largest elsewhere 2");
   EXPECT_EQ(desk_.fleet().promises(), 1U) << "nothing is kept for a gang that waits";
-  desk_.gone("single");
+  desk_.gone("single", now_);
   now_ += 2000;
   desk_.tick(now_);
   EXPECT_EQ(desk_.take_effects().wake.size(), 4U);
@@ -231,10 +235,10 @@ TEST_F(DeskTest, AMemberThatIsGoneEndsThePlan) {
   const Pod second = member_of("j", 1, 2, 3);
   EXPECT_EQ(bind(first, filtered(first), 1).kind, Kind::kHold);
   EXPECT_NE(filtered(second), "");
-  desk_.gone(second.uid);
+  desk_.gone(second.uid, now_);
   const auto effects = desk_.take_effects();
   ASSERT_EQ(effects.answered.size(), 1U);
-  EXPECT_EQ(effects.answered[0].text, "a member of its gang is gone");
+  EXPECT_EQ(effects.answered[0].text, "a member of the job is gone");
   EXPECT_EQ(desk_.fleet().promises(), 0U);
   // Its replacement, and the one whose call was refused.
   const Pod third = member_of("j", 2, 2, 3);
@@ -261,7 +265,7 @@ TEST_F(DeskTest, APlanWhoseNodeIsGoneIsMadeAnew) {
   const Pod first = member_of("j", 0, 2, 3);
   const std::string node = filtered(first);
   ASSERT_NE(node, "");
-  desk_.lost(node);
+  desk_.lost(node, now_);
   const std::string other = node == "a" ? "b" : "a";
   EXPECT_EQ(bind(first, node, 1).kind, Kind::kRefuse);
   EXPECT_EQ(filtered(first), other);
@@ -269,9 +273,9 @@ TEST_F(DeskTest, APlanWhoseNodeIsGoneIsMadeAnew) {
 
 TEST_F(DeskTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
   const Pod large = member_of("j", 0, 3, 5);
-  desk_.seen(large);
+  desk_.seen(large, now_);
   EXPECT_EQ(filtered(member_of("j", 1, 3, 4)), "") << "one of them is missing";
-  desk_.seen(member_of("j", 2, 3, 2));
+  desk_.seen(member_of("j", 2, 3, 2), now_);
   std::string nodes;
   for (const Pod& pod : {member_of("j", 1, 3, 4), large, member_of("j", 2, 3, 2)}) {
     const std::string node = filtered(pod);
@@ -285,7 +289,7 @@ TEST_F(DeskTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
   Desk desk(engine::Defaults(), {.held = 5});
   ASSERT_TRUE(desk.report(report_of("a", machine_), 0));
   for (int i = 0; i < 3; ++i) {
-    for (const char* job : {"j", "k"}) desk.seen(member_of(job, i, 3, 1));
+    for (const char* job : {"j", "k"}) desk.seen(member_of(job, i, 3, 1), now_);
   }
   const auto bound = [&](const Pod& pod, Ticket ticket) {
     const auto answer = desk.filter(pod, {"a"}, now_);
@@ -305,7 +309,7 @@ TEST_F(DeskTest, AGangThatWasGivenUpMakesRoomForTheCallsOfAnother) {
   Desk desk(engine::Defaults(), {.hold_ms = 1000, .held = 5});
   ASSERT_TRUE(desk.report(report_of("a", machine_), 0));
   for (int i = 0; i < 3; ++i) {
-    for (const char* job : {"j", "k"}) desk.seen(member_of(job, i, 3, 1));
+    for (const char* job : {"j", "k"}) desk.seen(member_of(job, i, 3, 1), now_);
   }
   const auto bound = [&](const std::string& job, Ticket ticket) {
     const Pod pod = member_of(job, 0, 3, 1);
@@ -324,7 +328,7 @@ TEST_F(DeskTest, AGangIsCutIntoTaskGroupsWhichItsMembersAreToldWithTheBinding) {
   for (int i = 0; i < 4; ++i) {
     pods.push_back(member_of("j", i, 4, 3));
     pods.back().annotations["pinion.dev/task-groups"] = "2";
-    desk_.seen(pods.back());
+    desk_.seen(pods.back(), now_);
   }
   std::map<std::string, std::set<std::string>> nodes_of_group;
   for (const Pod& pod : pods) {
@@ -359,7 +363,7 @@ TEST_F(DeskTest, ABindingTellsTheAgentWhichCpusArePromised) {
   for (Pod pod : {second, first}) {
     pod.annotations.merge(desk_.told_with_binding(pod.uid));
     pod.node = "a";
-    EXPECT_TRUE(anew.seen(pod));
+    EXPECT_TRUE(anew.seen(pod, now_));
     EXPECT_EQ(anew.told_with_binding(pod.uid), desk_.told_with_binding(pod.uid));
   }
 }
@@ -367,20 +371,20 @@ TEST_F(DeskTest, ABindingTellsTheAgentWhichCpusArePromised) {
 TEST_F(DeskTest, AfterAStartWhatIsBoundIsPromisedAgain) {
   Pod bound = pod_of("bound", 5);
   bound.node = "a";
-  EXPECT_TRUE(desk_.seen(bound));
+  EXPECT_TRUE(desk_.seen(bound, now_));
   Pod member = member_of("j", 0, 2, 3);
   member.node = "b";
-  EXPECT_TRUE(desk_.seen(member));
+  EXPECT_TRUE(desk_.seen(member, now_));
   EXPECT_EQ(filtered(pod_of("single", 4)), "b");
   const Pod second = member_of("j", 1, 2, 3);
   EXPECT_EQ(bind(second, filtered(second), 1).kind, Kind::kGo) << "the other one is bound";
   Pod too_large = pod_of("too-large", 5);
   too_large.node = "a";
-  EXPECT_FALSE(desk_.seen(too_large));
+  EXPECT_FALSE(desk_.seen(too_large, now_));
   now_ += 9000;
   desk_.tick(now_);
   EXPECT_EQ(filtered(pod_of("late", 7)), "") << "bound is bound, however long its image is pulled";
-  desk_.gone("bound");
+  desk_.gone("bound", now_);
   EXPECT_EQ(filtered(pod_of("late", 7)), "a");
 }
 
@@ -388,12 +392,12 @@ TEST_F(DeskTest, AfterAStartWhatIsBoundIsPromisedAgain) {
 TEST_F(DeskTest, AfterAStartAGangThatIsBoundInPartComesFirst) {
   Pod first = member_of("j", 0, 3, 4);
   first.node = "a";
-  ASSERT_TRUE(desk_.seen(first));
-  for (int i = 1; i < 3; ++i) ASSERT_TRUE(desk_.seen(member_of("j", i, 3, 2)));
+  ASSERT_TRUE(desk_.seen(first, now_));
+  for (int i = 1; i < 3; ++i) ASSERT_TRUE(desk_.seen(member_of("j", i, 3, 2), now_));
   Pod alone = member_of("over", 0, 2, 3);  // the other member has ended
   alone.node = "a";
-  ASSERT_TRUE(desk_.seen(alone));
-  ASSERT_TRUE(desk_.seen(member_of("waits", 0, 2, 1)));  // nobody of it is bound
+  ASSERT_TRUE(desk_.seen(alone, now_));
+  ASSERT_TRUE(desk_.seen(member_of("waits", 0, 2, 1), now_));  // nobody of it is bound
   desk_.complete_gangs(now_);
   EXPECT_EQ(filtered(pod_of("single", 4)), "") << "b has 3 left beside two members of 2";
   EXPECT_EQ(filtered(pod_of("other", 3)), "b");
@@ -409,14 +413,14 @@ TEST_F(DeskTest, WhatIsBoundWhereNoAgentSpeaksYetIsPromisedWithTheFirstReport) {
   for (const char* name : {"first", "second", "gone"}) {
     Pod pod = pod_of(name, 3);
     pod.node = "late";
-    EXPECT_TRUE(desk_.seen(pod));
+    EXPECT_TRUE(desk_.seen(pod, now_));
   }
-  desk_.gone("gone");
+  desk_.gone("gone", now_);
   report("late", {{"first/main", 3}});
   EXPECT_EQ(desk_.fleet().promises(), 1U) << "one runs, one is gone";
   EXPECT_EQ(filtered(pod_of("large", 2), {"late"}), "");
   EXPECT_EQ(filtered(pod_of("small", 1), {"late"}), "late");
-  desk_.lost("late");
+  desk_.lost("late", now_);
   report("late", {{"first/main", 3}});
   EXPECT_EQ(desk_.fleet().promises(), 1U) << "the node was away";
 }
@@ -425,9 +429,9 @@ TEST_F(DeskTest, ABindingThatFailsWhileItsNodeIsAwayLeavesNothingThere) {
   const Pod pod = pod_of("p", 3);
   EXPECT_EQ(filtered(pod), "ab");
   EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
-  desk_.lost("a");
+  desk_.lost("a", now_);
   desk_.bound("p", false, now_);
-  desk_.gone("p");
+  desk_.gone("p", now_);
   report("a", {});
   EXPECT_EQ(desk_.fleet().promises(), 0U);
   EXPECT_EQ(filtered(pod_of("large", 7)), "ab");
@@ -437,9 +441,9 @@ TEST_F(DeskTest, APodThatIsBoundElsewhereThanPromisedIsAtHomeThereAlone) {
   Pod pod = pod_of("p", 3);
   EXPECT_EQ(filtered(pod), "ab");
   EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
-  desk_.lost("a");
+  desk_.lost("a", now_);
   pod.node = "b";
-  EXPECT_TRUE(desk_.seen(pod));
+  EXPECT_TRUE(desk_.seen(pod, now_));
   report("a", {});
   EXPECT_EQ(desk_.fleet().promises(), 1U);
   EXPECT_EQ(filtered(pod_of("large", 7)), "a");
@@ -452,7 +456,7 @@ TEST_F(DeskTest, AGangThatItsPodLeavesForgetsIt) {
   EXPECT_EQ(desk_.fleet().promises(), 2U);
   EXPECT_EQ(filtered(pod_of("j0", 3)), "ab") << "it is by itself now";
   EXPECT_EQ(desk_.fleet().promises(), 0U);
-  EXPECT_EQ(desk_.gangs().at("default/j").members.size(), 1U);
+  EXPECT_EQ(desk_.book().find("default/j")->members.size(), 1U);
 }
 
 // The scheduler has given the question up, and it arrives all the same.
@@ -460,7 +464,7 @@ TEST_F(DeskTest, AQuestionThatIsLateLeavesNothing) {
   Pod single = pod_of("single", 7);
   EXPECT_EQ(filtered(single), "ab");
   single.node = "a";
-  EXPECT_TRUE(desk_.seen(single));
+  EXPECT_TRUE(desk_.seen(single, now_));
   EXPECT_EQ(filtered(single, {"a"}), "");
   EXPECT_EQ(text_for(0), "the pod is bound already");
   EXPECT_TRUE(desk_.waiting().empty()) << "nobody needs to be woken";
@@ -468,7 +472,7 @@ TEST_F(DeskTest, AQuestionThatIsLateLeavesNothing) {
   exist("j", 2, 3);
   const Pod member = member_of("j", 0, 2, 3);
   EXPECT_EQ(filtered(member), "b");
-  for (const char* uid : {"j0", "j1"}) desk_.gone(uid);
+  for (const char* uid : {"j0", "j1"}) desk_.gone(uid, now_);
   EXPECT_EQ(filtered(member), "");
   EXPECT_EQ(text_for(1), "the pod is no more");
   EXPECT_TRUE(desk_.gangs().empty());
@@ -483,7 +487,7 @@ TEST_F(DeskTest, WhoIsNeverToldOfIsForgotten) {
   const Pod bound = pod_of("bound", 2);
   const Pod refused = pod_of("refused", 9);
   for (const Pod& pod : {member, told, bound, refused}) filtered(pod);
-  EXPECT_TRUE(desk_.seen(told));
+  EXPECT_TRUE(desk_.seen(told, now_));
   EXPECT_EQ(bind(bound, "a", 1).kind, Kind::kGo);
   desk_.bound("bound", true, now_);
   now_ += 8999;
@@ -510,7 +514,7 @@ TEST_F(DeskTest, WhoIsBoundAndNeverToldOfIsForgottenWhenItsNodeComesBackWithoutI
   filtered(pod_of("p", 3));
   EXPECT_EQ(bind(pod_of("p", 3), "a", 1).kind, Kind::kGo);
   desk_.bound("p", true, now_);
-  desk_.lost("a");
+  desk_.lost("a", now_);
   report("a", {});
   EXPECT_EQ(desk_.fleet().promises(), 1U) << "its kubelet may start it yet";
   now_ += 9000;
@@ -562,14 +566,14 @@ TEST_F(DeskTest, AContainerThatIsStartedAgainKeepsItsRoom) {
   ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
   desk_.bound("p", true, now_);
   pod.node = "a";
-  EXPECT_TRUE(desk_.seen(pod));
+  EXPECT_TRUE(desk_.seen(pod, now_));
   report("a", {{"p/main", 5}});
   EXPECT_EQ(filtered(pod_of("waits", 3)), "b");
   report("a", {});
   EXPECT_EQ(filtered(pod_of("waits", 3)), "b") << "it has stopped, its pod has not";
   report("a", {{"p/main", 5}});
   EXPECT_EQ(desk_.fleet().promises(), 0U);
-  desk_.gone("p");
+  desk_.gone("p", now_);
   report("a", {});
   EXPECT_EQ(filtered(pod_of("waits", 3)), "ab");
 }
@@ -578,7 +582,7 @@ TEST_F(DeskTest, APodWithoutRoomIsPromisedItWhenItIsFree) {
   report("a", {{"x/main", 5}});
   Pod pod = pod_of("p", 4);
   pod.node = "a";
-  EXPECT_FALSE(desk_.seen(pod)) << "its agent will refuse it, and the kubelet will try again";
+  EXPECT_FALSE(desk_.seen(pod, now_)) << "its agent will refuse it, and the kubelet will try again";
   EXPECT_EQ(filtered(pod_of("q", 2)), "ab");
   report("a", {});
   EXPECT_EQ(filtered(pod_of("waits", 4)), "b");

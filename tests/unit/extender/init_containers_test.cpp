@@ -69,7 +69,7 @@ TEST_F(DeskTest, AnInitContainerOnOtherCpusCountsBesideItsPodsPromise) {
   ASSERT_EQ(filtered(pod), "ab");
   ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
   pod.node = "a";
-  EXPECT_TRUE(desk_.seen(pod));
+  EXPECT_TRUE(desk_.seen(pod, now_));
   report("a", {{"x/main", 3}, {"p/i", 3}});  // somebody else was there first
   EXPECT_EQ(filtered(pod_of("other", 2)), "b");
   report("a", {{"x/main", 3}});

@@ -29,8 +29,8 @@ class LateMembersTest : public DeskTest {
 // An Indexed Job: index 0 has succeeded and has no pod any more, index 1 failed.
 TEST_F(LateMembersTest, WhoReplacesOneThatFailedDoesNotWaitForOneThatHasEnded) {
   start();
-  desk_.gone("j0");
-  desk_.gone("j1");
+  desk_.gone("j0", now_);
+  desk_.gone("j1", now_);
   expect_goes(member_of("j", 3, 3, 1));
   EXPECT_EQ(desk_.gang_counters().whole, 1U);
   EXPECT_EQ(desk_.fleet().promises(), 2U) << "and none for one that never comes";
@@ -44,7 +44,7 @@ TEST_F(LateMembersTest, AJobThatGrowsGetsMore) {
 
 TEST_F(LateMembersTest, AJobThatComesAgainStartsTogether) {
   start();
-  for (int i = 0; i < 3; ++i) desk_.gone("j" + std::to_string(i));
+  for (int i = 0; i < 3; ++i) desk_.gone("j" + std::to_string(i), now_);
   exist("j", 3, 1, 3);
   const Pod pod = member_of("j", 3, 3, 1);
   EXPECT_EQ(bind(pod, filtered(pod), ++tickets_).kind, Kind::kHold);
@@ -65,8 +65,8 @@ TEST_F(LateMembersTest, AfterAStartOfTheExtenderABoundMemberTellsThatItsGangHadS
     Pod bound = member_of("j", 0, 3, 1);
     bound.node = "a";
     if (test.by_us) bound.annotations["pinion.dev/planned"] = "main=1";
-    EXPECT_TRUE(desk.seen(bound));
-    desk.seen(member_of("j", 4, 3, 1));
+    EXPECT_TRUE(desk.seen(bound, now_));
+    desk.seen(member_of("j", 4, 3, 1), now_);
     const Pod late = member_of("j", 3, 3, 1);
     const auto answer = desk.filter(late, {"a", "b"}, now_);
     const std::string node = answer.verdict.at(0) == 0 ? "a" : "b";

@@ -49,7 +49,7 @@ class GroupTest : public DeskTest {
     return pod;
   }
   void there(const std::vector<std::string>& uids, int cpus) {
-    for (const auto& uid : uids) desk_.seen(grouped(uid, cpus));
+    for (const auto& uid : uids) desk_.seen(grouped(uid, cpus), now_);
   }
   // Bound as the only one that was missing.
   void expect_goes(const Pod& pod) {
@@ -65,7 +65,7 @@ class GroupTest : public DeskTest {
   }
   void tell_all_bound() {
     for (const auto& answered : desk_.take_effects().answered) EXPECT_TRUE(answered.go);
-    for (const auto& [uid, member] : desk_.gangs().at("podgroup:default/g").members) {
+    for (const auto& [uid, member] : desk_.book().find("podgroup:default/g")->members) {
       desk_.bound(uid, true, now_);
     }
   }
@@ -78,19 +78,19 @@ class GroupTest : public DeskTest {
 };
 
 TEST_F(GroupTest, ItsPodsStartTogether) {
-  desk_.group("default/g", 2);
+  desk_.group("default/g", 2, now_);
   there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
 }
 
 TEST_F(GroupTest, ThoseAboveItsSizeStartByThemselvesWhenItHasStarted) {
-  desk_.group("default/g", 2);
+  desk_.group("default/g", 2, now_);
   there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   EXPECT_EQ(filtered(grouped("q", 3)).size(), 1U);
   EXPECT_EQ(filtered(grouped("extra", 4)), "");
-  EXPECT_EQ(text_for(0), "its gang has all of its 2 that start first");
+  EXPECT_EQ(text_for(0), "its job has all of the 2 that start together");
   expect_goes(grouped("q", 3));
   tell_all_bound();
   now_ += 1000;
@@ -102,12 +102,12 @@ TEST_F(GroupTest, ThoseAboveItsSizeStartByThemselvesWhenItHasStarted) {
 }
 
 TEST_F(GroupTest, AMemberThatComesBackNeedNotWaitForTheOthers) {
-  desk_.group("default/g", 2);
+  desk_.group("default/g", 2, now_);
   there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
   tell_all_bound();
-  desk_.gone("q");
+  desk_.gone("q", now_);
   expect_goes(grouped("q2", 3));
 }
 
@@ -118,14 +118,14 @@ TEST_F(GroupTest, APodWaitsUntilItsGroupExistsAndIsWokenThen) {
   EXPECT_TRUE(desk_.preempt(grouped("p", 3), {{.node = "a", .victims = {"x"}}}, now_).empty());
   EXPECT_EQ(desk_.waiting().size(), 1U);
   EXPECT_EQ(desk_.pods(), 1U) << "who waits is one of them";
-  desk_.group("default/g", 1);
+  desk_.group("default/g", 1, now_);
   EXPECT_EQ(woken(), std::vector<std::string>{"p"});
   expect_goes(grouped("p", 3));
 }
 
 TEST_F(GroupTest, WhoWaitsForItAndIsNeverToldOfIsForgotten) {
   EXPECT_EQ(filtered(grouped("untold", 3)), "");
-  EXPECT_TRUE(desk_.seen(grouped("told", 3)));
+  EXPECT_TRUE(desk_.seen(grouped("told", 3), now_));
   EXPECT_EQ(filtered(grouped("told", 3)), "");
   EXPECT_EQ(desk_.pods(), 2U);
   EXPECT_EQ(desk_.waiting().size(), 2U);
@@ -135,7 +135,7 @@ TEST_F(GroupTest, WhoWaitsForItAndIsNeverToldOfIsForgotten) {
   now_ += 1;
   desk_.tick(now_);
   EXPECT_EQ(desk_.pods(), 1U);
-  desk_.group("default/g", 1);
+  desk_.group("default/g", 1, now_);
   EXPECT_EQ(woken(), std::vector<std::string>{"told"});
   expect_goes(grouped("told", 3));
 }
@@ -153,13 +153,13 @@ TEST_F(GroupTest, WhoWaitsForItIsNotBound) {
 
 // A gang keeps its places while its PodGroup is replaced.
 TEST_F(GroupTest, AGroupThatGoesAndComesLosesNobody) {
-  desk_.group("default/g", 2);
+  desk_.group("default/g", 2, now_);
   there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   desk_.group_gone("default/g");
   EXPECT_EQ(filtered(grouped("q", 3)), "");
-  EXPECT_TRUE(desk_.seen(grouped("p", 3)));
-  desk_.group("default/g", 2);
+  EXPECT_TRUE(desk_.seen(grouped("p", 3), now_));
+  desk_.group("default/g", 2, now_);
   expect_goes(grouped("q", 3));
   EXPECT_EQ(desk_.take_effects().answered.size(), 1U);
 }
@@ -170,7 +170,7 @@ TEST_F(GroupTest, WhereNobodyServesGroupsTheirLabelMeansNothing) {
 }
 
 TEST_F(GroupTest, OneThatIsTooLargeToStartTogetherIsRefused) {
-  desk_.group("default/g", 1001);
+  desk_.group("default/g", 1001, now_);
   EXPECT_EQ(filtered(grouped("p", 3)), "");
   EXPECT_EQ(answer_.why, "its PodGroup g wants 1001 pods to start together, more than 1000");
 }
@@ -182,40 +182,40 @@ TEST_F(GroupTest, WhoSaysItselfHowManyItsGangHasIsBelieved) {
 }
 
 TEST_F(GroupTest, NobodyWaitsForAMemberWithoutCores) {
-  desk_.group("default/g", 3);
+  desk_.group("default/g", 3, now_);
   there({"p", "q", "r"}, 3);
   expect_held(grouped("p", 3));
   EXPECT_EQ(filtered(launcher()), "ab");
   EXPECT_FALSE(answer_.ours);
-  EXPECT_TRUE(desk_.seen(launcher()));
+  EXPECT_TRUE(desk_.seen(launcher(), now_));
   const auto effects = desk_.take_effects();
   ASSERT_EQ(effects.answered.size(), 1U);
-  EXPECT_EQ(effects.answered[0].text, "the size of its gang has changed");
+  EXPECT_EQ(effects.answered[0].text, "the job has changed");
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
   tell_all_bound();
-  desk_.gone("r");
-  desk_.gone("launcher");
-  desk_.gone("q");
+  desk_.gone("r", now_);
+  desk_.gone("launcher", now_);
+  desk_.gone("q", now_);
   expect_goes(grouped("q2", 3));
 }
 
 // It came and went while the watch was away, and the group is made anew under the same name.
 TEST_F(GroupTest, AMemberWithoutCoresThatIsNeverToldOfCountsForNobody) {
-  desk_.group("default/g", 2);
+  desk_.group("default/g", 2, now_);
   EXPECT_EQ(filtered(launcher()), "ab");
   desk_.group_gone("default/g");
-  desk_.group("default/g", 2);
+  desk_.group("default/g", 2, now_);
   there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
 }
 
 TEST_F(GroupTest, ASmallerSizeLetsThoseWaitingGo) {
-  desk_.group("default/g", 5);
+  desk_.group("default/g", 5, now_);
   there({"p", "q"}, 7);
   EXPECT_EQ(filtered(grouped("p", 7)), "");
-  desk_.group("default/g", 2);
+  desk_.group("default/g", 2, now_);
   now_ += 1000;
   desk_.tick(now_);
   EXPECT_EQ(woken(), std::vector<std::string>{"p"});
@@ -226,13 +226,13 @@ TEST_F(GroupTest, ASmallerSizeLetsThoseWaitingGo) {
 TEST_F(GroupTest, WhoWasBoundBeforeTheGroupWasKnownCounts) {
   Pod bound = grouped("bound", 3);
   bound.node = "a";
-  EXPECT_TRUE(desk_.seen(bound));
+  EXPECT_TRUE(desk_.seen(bound, now_));
   Pod gone = grouped("gone", 3);
   gone.node = "b";
-  EXPECT_TRUE(desk_.seen(gone));
+  EXPECT_TRUE(desk_.seen(gone, now_));
   EXPECT_EQ(desk_.fleet().promises(), 2U);
-  desk_.gone("gone");
-  desk_.group("default/g", 2);
+  desk_.gone("gone", now_);
+  desk_.group("default/g", 2, now_);
   EXPECT_EQ(desk_.fleet().promises(), 1U);
   expect_goes(grouped("p", 4));
 }

@@ -10,7 +10,7 @@ class PreemptionTest : public DeskTest {
   void add_low(const std::string& node, int cpus) {
     Pod pod = pod_of("low-" + node, cpus);
     pod.node = node;
-    EXPECT_TRUE(desk_.seen(pod));
+    EXPECT_TRUE(desk_.seen(pod, now_));
     report(node, {{pod.uid + "/main", cpus}});
   }
   std::size_t kept(const Pod& pod, const std::vector<Eviction>& proposals) {
@@ -27,14 +27,14 @@ class PreemptionTest : public DeskTest {
 TEST_F(PreemptionTest, NobodyIsEvictedWhileThoseThatWereGo) {
   Pod first = pod_of("first", 4);
   first.node = "a";
-  EXPECT_TRUE(desk_.seen(first));
+  EXPECT_TRUE(desk_.seen(first, now_));
   report("a", {{"first/main", 4}});
   report("b", {{"second/main", 4}});
   const std::vector<Eviction> second{{.node = "b", .victims = {"second"}}};
   Pod urgent = pod_of("p", 5);
   EXPECT_EQ(desk_.preempt(urgent, second, now_).size(), 1U);
   urgent.nominated = "a";
-  desk_.gone("first");
+  desk_.gone("first", now_);
   EXPECT_EQ(filtered(urgent), "");
   EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty()) << "its agent has not said so yet";
   EXPECT_TRUE(desk_.take_effects().wake.empty());
@@ -55,12 +55,12 @@ TEST_F(PreemptionTest, NobodyIsEvictedBeforeTheEndOfTheFirstVictimsIsHeardOf) {
     Pod urgent = pod_of(nominated ? "p" : "q", 5);
     ASSERT_EQ(desk_.preempt(urgent, one_of_two, now_).size(), 2U);
     if (nominated) urgent.nominated = "a";
-    EXPECT_TRUE(desk_.seen(urgent));
+    EXPECT_TRUE(desk_.seen(urgent, now_));
     EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty());
     report("a", {});
     EXPECT_EQ(desk_.take_effects().wake.size(), 1U);
     EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty()) << "it has its room now";
-    desk_.gone(urgent.uid);
+    desk_.gone(urgent.uid, now_);
   }
 }
 
@@ -88,7 +88,7 @@ TEST_F(PreemptionTest, NobodyIsEvictedForAGangThatWouldLackRoomAllTheSame) {
       Pod pod = pod_of(name + std::string(node), 3);
       pod.node = node;
       pod.priority = priority;
-      EXPECT_TRUE(desk_.seen(pod));
+      EXPECT_TRUE(desk_.seen(pod, now_));
     }
     one_on_each.push_back({.node = node, .victims = {std::string("low-") + node}});
   }
@@ -98,7 +98,7 @@ TEST_F(PreemptionTest, NobodyIsEvictedForAGangThatWouldLackRoomAllTheSame) {
       const std::string job = "j" + std::to_string(size) + "-" + std::to_string(priority) + "-";
       pod = member_of(job, i, size, 4);
       pod.priority = priority;
-      desk_.seen(pod);
+      desk_.seen(pod, now_);
     }
     return desk_.preempt(pod, one_on_each, now_).size();  // before any other question about it
   };
@@ -128,7 +128,7 @@ class HalfRoomTest : public PreemptionTest {
   void SetUp() override {
     PreemptionTest::SetUp();
     add_low("b", 4);
-    for (const Pod& pod : {first_, second_}) EXPECT_TRUE(desk_.seen(pod));
+    for (const Pod& pod : {first_, second_}) EXPECT_TRUE(desk_.seen(pod, now_));
   }
 
   const Pod first_ = urgent(member_of("j", 0, 2, 5));
@@ -154,9 +154,9 @@ TEST_F(HalfRoomTest, AMemberThatFitsIsNominatedSoThatTheSchedulerEvictsForTheOth
 TEST_F(HalfRoomTest, MembersGetTheNodesToWhichTheyAreNominated) {
   filtered(first_);
   ASSERT_EQ(kept(second_, low_), 1U);
-  EXPECT_TRUE(desk_.seen(urgent(first_, "a")));
-  EXPECT_TRUE(desk_.seen(urgent(second_, "b")));
-  desk_.gone("low-b");
+  EXPECT_TRUE(desk_.seen(urgent(first_, "a"), now_));
+  EXPECT_TRUE(desk_.seen(urgent(second_, "b"), now_));
+  desk_.gone("low-b", now_);
   EXPECT_EQ(kept(urgent(second_, "b"), {}), 0U);
   report("b", {});
   EXPECT_EQ(woken().size(), 1U);
@@ -166,8 +166,8 @@ TEST_F(HalfRoomTest, MembersGetTheNodesToWhichTheyAreNominated) {
 }
 
 TEST_F(HalfRoomTest, WhoIsNominatedWhereThereIsNoRoomAnyMoreIsPlannedElsewhere) {
-  EXPECT_TRUE(desk_.seen(urgent(first_, "b")));
-  desk_.gone("low-b");
+  EXPECT_TRUE(desk_.seen(urgent(first_, "b"), now_));
+  desk_.gone("low-b", now_);
   report("a", {});
   report("b", {{"other/main", 4}});
   EXPECT_EQ(filtered(urgent(first_, "b")), "") << "there is room for one only";
@@ -178,8 +178,8 @@ TEST_F(HalfRoomTest, WhoIsNominatedWhereThereIsNoRoomAnyMoreIsPlannedElsewhere) 
 
 TEST_F(HalfRoomTest, NobodyIsNominatedWhereEvictionsWouldNotHelp) {
   for (int i = 0; i < 3; ++i) {
-    if (i < 2) desk_.seen(member_of("equal", i, 2, 5));
-    desk_.seen(urgent(member_of("large", i, 3, 5)));
+    if (i < 2) desk_.seen(member_of("equal", i, 2, 5), now_);
+    desk_.seen(urgent(member_of("large", i, 3, 5)), now_);
   }
   const auto nominations = [&](const Pod& pod) {
     filtered(pod);

@@ -41,6 +41,7 @@ class PlayedPages : public Pages {
  public:
   std::string not_live() override { return ""; }
   std::string not_ready() override { return "no agent has been heard"; }
+  std::string not_leading() override { return "another one leads"; }
   Page metrics(std::string_view accept) override {
     return {.status = 200, .type = "text/plain", .body = "accept " + std::string(accept)};
   }

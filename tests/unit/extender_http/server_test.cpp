@@ -57,6 +57,9 @@ TEST(Server, ShowsPages) {
   const Answer ready = ask(client, get("/readyz"));
   EXPECT_EQ(ready.status, 503);
   EXPECT_EQ(ready.body, "no agent has been heard\n");
+  const Answer leads = ask(client, get("/leadz"));
+  EXPECT_EQ(leads.status, 503);
+  EXPECT_EQ(leads.body, "another one leads\n");
   EXPECT_EQ(ask(client, "GET /metrics HTTP/1.1\r\nAccept: text/x\r\n\r\n").body, "accept text/x");
   EXPECT_EQ(ask(client, get("/v1/fleet")).body, "[]");
   EXPECT_EQ(ask(client, get("/v1/jobs")).body, "{}");

@@ -91,6 +91,43 @@ struct UntouchedCase {
 
 class Untouched : public testing::TestWithParam<UntouchedCase> {};
 
+// A Guaranteed pod of nobody's, patched with `merge_patch`, where pods get a managed resource.
+json managed(const std::string& merge_patch) {
+  json review = review_with("job_pod", R"({"request":{"object":{
+    "metadata":{"labels":null,"annotations":null,"ownerReferences":null},
+    "spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"2","memory":"1Gi"}}},
+                          {"name":"b","resources":{"limits":{"cpu":"500m","memory":"1Gi"}}}]}}}})");
+  review["request"]["object"].merge_patch(json::parse(merge_patch));
+  jobs::Options options;
+  options.managed_resource = "pinion.dev/managed";
+  Webhook webhook(options, nodes_there(4), {});
+  const json response = json::parse(webhook.answer(review.dump()).value_or("{}")).at("response");
+  EXPECT_EQ(response.at("allowed"), true);
+  return response.contains("patch") ? patched(review, response) : review.at("request").at("object");
+}
+
+TEST(Webhook, GivesPodsWithWholeCpusTheManagedResource) {
+  const json containers = managed("{}").at("spec").at("containers");
+  for (const char* amounts : {"limits", "requests"}) {
+    EXPECT_EQ(containers.at(0).at("resources").at(amounts).at("pinion.dev/managed"), "1");
+  }
+  EXPECT_EQ(containers.at(0).at("resources").at("limits").at("cpu"), "2");
+  EXPECT_EQ(containers.at(1).dump().find("pinion.dev"), std::string::npos);
+}
+
+TEST(Webhook, GivesNoManagedResourceToOthers) {
+  const auto marked = [](const char* merge_patch) {
+    return managed(merge_patch).dump().find("pinion.dev/managed") != std::string::npos;
+  };
+  EXPECT_FALSE(marked(R"({"spec":{"containers":[{"name":"a"}]}})"));
+  EXPECT_FALSE(marked(R"({"spec":{"containers":[
+    {"name":"a","resources":{"limits":{"cpu":"1500m","memory":"1Gi"}}}]}})"));
+  EXPECT_FALSE(marked(R"({"metadata":{"annotations":{"pinion.dev/cpus":"shared"}}})"));
+  EXPECT_FALSE(marked(R"({"spec":{"schedulerName":"volcano"}})"));
+  // Refused by the extender, with the reason.
+  EXPECT_TRUE(marked(R"({"metadata":{"annotations":{"pinion.dev/align":"moon"}}})"));
+}
+
 TEST_P(Untouched, PassesWithoutAPatch) {
   const json response = answer_to(review_with(GetParam().captured, GetParam().merge_patch));
   EXPECT_EQ(response, json({{"uid", response.value("uid", "")}, {"allowed", true}}));

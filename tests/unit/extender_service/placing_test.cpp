@@ -18,7 +18,8 @@ class FakeCluster : public Cluster {
   Status bind(const PodRef& pod, const std::string& node,
               const std::map<std::string, std::string>&) override {
     const std::lock_guard lock(mutex_);
-    if (refuse.contains(pod.uid)) return failure(Errc::kUnavailable, "not now");
+    if (refuse.contains(pod.uid)) return failure(Errc::kDenied, "not now");
+    if (lose.erase(pod.uid) > 0) return failure(Errc::kUnavailable, "no answer");
     bound[pod.uid] += "@" + node;
     return {};
   }
@@ -32,6 +33,7 @@ class FakeCluster : public Cluster {
   }
 
   std::set<std::string> refuse;  // set before the threads begin
+  std::set<std::string> lose;    // the same: whether it is made is not told, once
   std::map<std::string, std::string> bound;
   std::set<std::string> woken;
   std::map<std::string, std::string> nominated;
@@ -95,12 +97,10 @@ class PlacingTest : public testing::Test {
     return std::async(std::launch::async, [this, pod, node] { return bind(pod, node); });
   }
   // Until the desk holds so many.
-  void wait_for_held(std::size_t count) {
+  void wait_for_held(int count) {
     const auto held = [](const Desk& desk) {
-      std::size_t sum = 0;
-      for (const auto& [name, gang] : desk.gangs()) {
-        for (const Place& place : gang.places) sum += place.state == Place::State::kHeld ? 1U : 0U;
-      }
+      int sum = 0;
+      for (const Job* gang : desk.gangs()) sum += desk.held(gang->id);
       return sum;
     };
     while (placing_.look(held) != count) std::this_thread::yield();
@@ -110,7 +110,7 @@ class PlacingTest : public testing::Test {
   std::atomic<std::int64_t> now_{100};
   Placing placing_{cluster_,
                    engine::Defaults(),
-                   {.hold_ms = 1000, .keep_ms = 5000, .confirm_ms = 9000},
+                   {.hold_ms = 1000, .scheduler = {.keep_ms = 5000, .confirm_ms = 9000}},
                    [this] { return now_.load(); },
                    [](const engine::Note&) {}};
 };
@@ -192,8 +192,8 @@ TEST_F(PlacingTest, AFreedHoleWakesWhoWaitsForIt) {
   filtered(second);
   ASSERT_EQ(bind(second, "b"), "");
   EXPECT_EQ(filtered(pod_of("waits", 6)), "");
-  placing_.tell([](Desk& desk, std::int64_t) {
-    desk.gone("large");
+  placing_.tell([](Desk& desk, std::int64_t now) {
+    desk.gone("large", now);
     return 0;
   });
   placing_.tick();
@@ -237,6 +237,21 @@ TEST_F(PlacingTest, ManyGangsAndTicksAtOnce) {
   for (const auto& [uid, nodes] : cluster_.bound) {
     EXPECT_EQ(std::count(nodes.begin(), nodes.end(), '@'), 1) << uid << nodes;
   }
+}
+
+TEST_F(PlacingTest, ABindingWhoseAnswerIsLostIsMadeAgainOnTheSameNode) {
+  const auto pod = pod_of("p", 5);
+  cluster_.lose = {"p"};
+  filtered(pod);
+  EXPECT_EQ(bind(pod, "a"), "no answer");
+  EXPECT_EQ(filtered(pod_of("other", 5)), "b") << "its cores are not given away";
+  EXPECT_EQ(filtered(pod), "a");
+  EXPECT_EQ(bind(pod, "b"), "its binding is under way");
+  EXPECT_EQ(bind(pod, "a"), "");
+  EXPECT_EQ(cluster_.bound.at("p"), "@a");
+  now_ += 9000;
+  placing_.tick();
+  EXPECT_EQ(filtered(pod), "ab") << "the API server has not told of it";
 }
 
 }  // namespace

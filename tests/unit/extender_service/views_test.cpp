@@ -43,7 +43,8 @@ class ViewsTest : public testing::Test {
 };
 
 TEST_F(ViewsTest, NodesShowTheirHoles) {
-  const Pod pod = pod_of("p", 3);
+  Pod pod = pod_of("p", 3);
+  pod.annotations["pinion.dev/strength"] = "required";  // so its memory is promised
   ask(pod);
   ASSERT_EQ(desk_.bind(pod.uid, "a", 1, 2000).kind, BindAnswer::Kind::kGo);
   desk_.heard("b", 90'000);
@@ -87,7 +88,7 @@ TEST_F(ViewsTest, JobsShowHowFarTheyAreAndWhyTheyWait) {
 
 TEST_F(ViewsTest, APlannedGangDoesNotWait) {
   for (const char* name : {"m0", "m1", "m2", "m0", "m1"}) ask(member_of(name, 2));
-  ASSERT_EQ(desk_.bind("uid-m0", desk_.gangs().at("hpc/job").places[0].node, 1, 2000).kind,
+  ASSERT_EQ(desk_.bind("uid-m0", desk_.book().member("uid-m0")->node, 1, 2000).kind,
             BindAnswer::Kind::kHold);
   const auto rows = job_rows(desk_);
   ASSERT_EQ(rows.size(), 1U);

@@ -97,6 +97,15 @@ TEST_F(Pods, AreAnnotated) {
   EXPECT_EQ(server_.seen().at(1).json(), json({{"metadata", {{"annotations", {{"a", "b"}}}}}}));
 }
 
+TEST_F(Pods, AreLabelled) {
+  server_.on(std::string("PATCH ") + kPath, 200, json::object());
+  ASSERT_TRUE(label_pod(*api_, pod_, {{"pinion.dev/leader", "true"}, {"old", std::nullopt}}));
+  EXPECT_EQ(
+      server_.seen().at(0).json(),
+      json({{"metadata",
+             {{"uid", "u1"}, {"labels", {{"pinion.dev/leader", "true"}, {"old", nullptr}}}}}}));
+}
+
 // As a real server says it: the patch would change the uid.
 TEST_F(Pods, WhoseNameIsAnothersByNowAreAConflictToAPatch) {
   refuse_patch();

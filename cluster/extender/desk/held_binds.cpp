@@ -1,0 +1,71 @@
+#include "cluster/extender/desk/held_binds.h"
+
+namespace pinion::cluster {
+
+bool HeldBinds::may_hold(const std::string& gang, int size) const {
+  if (gangs_.contains(gang)) return true;
+  auto all = static_cast<std::size_t>(size);
+  for (const auto& [key, calls] : gangs_) all += static_cast<std::size_t>(calls.size);
+  return all <= most_;
+}
+
+void HeldBinds::hold(const std::string& gang, int size, const std::string& uid, Ticket ticket,
+                     std::int64_t now_ms) {
+  refuse(gang, uid, "asked again meanwhile");
+  Calls& calls = gangs_.try_emplace(gang, Calls{.since_ms = now_ms, .tickets = {}}).first->second;
+  calls.size = size;
+  calls.tickets[uid] = ticket;
+}
+
+int HeldBinds::count(const std::string& gang) const {
+  const auto found = gangs_.find(gang);
+  return found == gangs_.end() ? 0 : static_cast<int>(found->second.tickets.size());
+}
+
+std::vector<std::string> HeldBinds::let_go(const std::string& gang, Ticket own) {
+  std::vector<std::string> uids;
+  const auto found = gangs_.find(gang);
+  if (found == gangs_.end()) return uids;
+  for (const auto& [uid, ticket] : found->second.tickets) {
+    if (ticket != own) answered_.push_back({.ticket = ticket, .go = true, .text = {}});
+    uids.push_back(uid);
+  }
+  gangs_.erase(found);
+  return uids;
+}
+
+void HeldBinds::refuse(const std::string& gang, const std::string& uid, const std::string& why) {
+  const auto found = gangs_.find(gang);
+  if (found == gangs_.end()) return;
+  auto& tickets = found->second.tickets;
+  const auto call = tickets.find(uid);
+  if (call == tickets.end()) return;
+  answered_.push_back({.ticket = call->second, .go = false, .text = why});
+  tickets.erase(call);
+  if (tickets.empty()) gangs_.erase(found);
+}
+
+void HeldBinds::refuse(const std::string& gang, const std::string& why) {
+  const auto found = gangs_.find(gang);
+  if (found == gangs_.end()) return;
+  for (const auto& [uid, ticket] : found->second.tickets) {
+    answered_.push_back({.ticket = ticket, .go = false, .text = why});
+  }
+  gangs_.erase(found);
+}
+
+std::vector<std::string> HeldBinds::overdue(std::int64_t now_ms, std::int64_t hold_ms) const {
+  std::vector<std::string> gangs;
+  for (const auto& [gang, calls] : gangs_) {
+    if (now_ms - calls.since_ms >= hold_ms) gangs.push_back(gang);
+  }
+  return gangs;
+}
+
+std::vector<std::string> HeldBinds::gangs() const {
+  std::vector<std::string> gangs;
+  for (const auto& [gang, calls] : gangs_) gangs.push_back(gang);
+  return gangs;
+}
+
+}  // namespace pinion::cluster

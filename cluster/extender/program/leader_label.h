@@ -1,0 +1,44 @@
+// The leader's pod carries a label, so that a Service sends the scheduler to it: readiness says
+// only whether a replica does its part, and a rollout does not wait for each to lead.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "agent/log.h"
+#include "cluster/extender/kube/cancel.h"
+#include "cluster/extender/kube/pods.h"
+
+namespace pinion::cluster {
+
+constexpr const char* kLeaderLabel = "pinion.dev/leader";
+
+class LeaderLabel {
+ public:
+  // `own`: our pod, its namespace that of all replicas. `leading` is asked on a thread of our own;
+  // what is passed must outlive this. The label is set and taken away within a second or two, and
+  // looked after every half minute; what the API server refuses is tried again and logged once.
+  LeaderLabel(kube::Api& api, kube::PodRef own, std::function<bool()> leading, agent::Log& log);
+  LeaderLabel(const LeaderLabel&) = delete;
+  LeaderLabel& operator=(const LeaderLabel&) = delete;
+  ~LeaderLabel();  // leaves the label as it is: a pod that ends is no endpoint any more
+
+ private:
+  void run();
+  Status tell(bool leads);
+  Status take_from_others();
+
+  kube::Api& api_;
+  const kube::PodRef own_;
+  const std::function<bool()> leading_;
+  agent::Log& log_;
+  kube::Cancel cancel_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::thread thread_;  // last: it uses all above
+};
+
+}  // namespace pinion::cluster
