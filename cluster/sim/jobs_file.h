@@ -1,0 +1,54 @@
+// A list of jobs that a human wrote, in YAML or JSON:
+//
+//   - name: wind            # letters, digits, '.', '_' and '-'; without it the job's number
+//     count: 3              # so many alike; with a name wind-0 .. wind-2
+//     submit: 0             # seconds, from the beginning of the virtual clock
+//     every: 60             # seconds between those of `count`, 0 without it
+//     run: 600              # seconds that it takes where nothing disturbs it
+//     request: 3600         # the limit that its user states; as `run` without it
+//     tasks: 16             # MPI processes
+//     cpus-per-task: 1
+//     memory-per-task: 2Gi
+//     workers: 4            # the user's own cut; as few as fit in a NUMA node without it
+//     groups: 2             # of them
+//     nodes: 4              # that policy scale may use
+//     profile: cpu          # cpu, memory or network
+//     kind: dgemm           # the program, as the file of the run-time model calls it
+//     user: ada             # whose share it counts for
+//     priority: 3           # higher goes first
+//
+// Only `run` must be there, or a `kind` whose time the file of the run-time model says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/sim/job_source.h"
+
+namespace pinion::sim {
+
+inline constexpr int kMaxFileJobs = 100'000;  // all counts together
+
+// By submission, ties as they stand in the file. Errors: kInvalid with "line N: ..." for bad YAML,
+// an unknown key, or a value that is none.
+Result<std::vector<Job>> parse_jobs_file(const std::string& text);
+
+// Jobs that are there already, by submission.
+class JobList : public JobSource {
+ public:
+  explicit JobList(std::vector<Job> jobs) : jobs_(std::move(jobs)) {}
+
+  Result<std::optional<Job>> next() override {
+    if (given_ == jobs_.size()) return std::nullopt;
+    return jobs_[given_++];
+  }
+  [[nodiscard]] double progress() const override {
+    return jobs_.empty() ? 1 : static_cast<double>(given_) / static_cast<double>(jobs_.size());
+  }
+
+ private:
+  std::vector<Job> jobs_;
+  std::size_t given_ = 0;
+};
+
+}  // namespace pinion::sim

@@ -1,0 +1,24 @@
+// pinion-sim: the cluster's scheduler on a virtual clock. Each subcommand is a file of its own.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <csignal>
+
+#include "cluster/sim/fit_command.h"
+#include "cluster/sim/run_command.h"
+#include "ctl/output.h"
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is seen as EPIPE by print()
+  int exit_code = pinion::ctl::kExitOk;
+  CLI::App app("Shows what scheduling policies would do, on a virtual clock", "pinion-sim");
+  app.require_subcommand(1);
+  pinion::sim::add_run_command(app, exit_code);
+  pinion::sim::add_fit_command(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? pinion::ctl::kExitOk : pinion::ctl::kExitUsage;
+  }
+  return exit_code;
+}

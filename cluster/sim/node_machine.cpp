@@ -1,0 +1,221 @@
+#include "cluster/sim/node_machine.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+namespace pinion::sim {
+namespace {
+
+constexpr Ms kForever = Ms{1} << 60;
+
+cluster::SchedulerSettings settings_of(const NodeRules& rules) {
+  cluster::SchedulerSettings settings;
+  settings.placement = rules.placement;
+  settings.order = rules.queue == QueueRule::kFair ? cluster::QueueOrder::kFairShare
+                                                   : cluster::QueueOrder::kPriority;
+  settings.backfill = backfills(rules.queue);
+  settings.depth = rules.depth;
+  settings.plan_steps = rules.search;
+  settings.retry_ms = 0;
+  settings.keep_ms = kForever;
+  settings.confirm_ms = kForever;
+  return settings;
+}
+
+}  // namespace
+
+NodeMachine::NodeMachine(const NodeRules& rules)
+    : rules_(rules),
+      scheduler_(settings_of(rules)),
+      prefix_("s" + std::to_string(rules.seed) + "/") {}
+
+Status NodeMachine::add(cluster::NodeReport node) {
+  const std::string name = node.name;
+  const auto reported = scheduler_.report(std::move(node), 0);
+  if (!reported) return failure(reported.error());
+  const cluster::NodeIndex index = fleet().find(name);
+  const cluster::FleetNode& added = fleet().node(index);
+  Taken taken;
+  for (const topology::Node& numa : added.topology().nodes) {
+    // What others have there from the start is not ours to give.
+    const auto usable =
+        numa.cpus - added.ledger.reserved() - added.topology().isolated - added.ledger.exclusive();
+    taken.of_numa.push_back(usable.count());
+    taken.by_numa.push_back(0);
+    processors_ += usable.count();
+    idle_ += usable.count();
+  }
+  taken_.resize(std::max(taken_.size(), static_cast<std::size_t>(index) + 1));
+  taken_[static_cast<std::size_t>(index)] = std::move(taken);
+  largest_ = largest_of(fleet());
+  room_.clear();
+  return {};
+}
+
+cluster::JobId NodeMachine::id_of(Handle handle) const {
+  return prefix_ + std::to_string(handle);
+}
+
+Handle NodeMachine::handle_of(const cluster::JobId& id) const {
+  Handle handle = 0;
+  std::from_chars(id.data() + prefix_.size(), id.data() + id.size(), handle);
+  return handle;
+}
+
+std::string NodeMachine::member_of(const cluster::JobId& job, std::size_t worker) const {
+  return job + "/" + std::to_string(worker);
+}
+
+// Whether idle machines have room for so many of its largest worker; where that may lie in more
+// than one domain, for one of them.
+bool NodeMachine::ever_fits(const Cut& cut) {
+  const auto& request =
+      *std::max_element(cut.requests.begin(), cut.requests.end(),
+                        [](const auto& a, const auto& b) { return a.cpus < b.cpus; });
+  if (request.strength == topology::Strength::kPreferred ||
+      request.align > topology::Align::kNuma) {
+    for (cluster::NodeIndex node = 0; node < fleet().size(); ++node) {
+      if (fleet().fits_idle(node, request)) return true;
+    }
+    return false;
+  }
+  const std::tuple key(request.cpus, request.memory, request.align);
+  auto known = room_.find(key);
+  if (known == room_.end()) {
+    std::int64_t room = 0;
+    for (cluster::NodeIndex node = 0; node < fleet().size(); ++node) {
+      topology::Holes idle = fleet().node(node).kind->idle;
+      room += topology::take(idle, request, std::numeric_limits<int>::max());
+    }
+    known = room_.emplace(key, room).first;
+  }
+  return known->second >= std::ssize(cut.requests);
+}
+
+std::string NodeMachine::never(const Job& job) {
+  auto made = cut(job, rules_.shape, largest_, fleet());
+  if (!made) return made.error().text;
+  cut_ = std::move(*made);
+  if (ever_fits(cut_)) return {};
+  return "needs " + std::to_string(cut_.requests.size()) + " workers of up to " +
+         std::to_string(cut_.requests.front().cpus) + " CPUs, more than the idle nodes could give";
+}
+
+void NodeMachine::submit(Handle handle, const Job& job, Ms now) {
+  const cluster::JobId id = id_of(handle);
+  cluster::JobSpec spec;
+  spec.owner = {.name_space = job.user, .kind = "Job", .name = job.called()};
+  spec.priority = knows_priority(rules_.queue) ? job.priority : 0;
+  spec.size = static_cast<int>(cut_.requests.size());
+  spec.task_groups = cut_.groups;
+  spec.run_ms = std::max<Ms>(job.request, 1);
+  scheduler_.submit(id, std::move(spec), now);
+  for (std::size_t worker = 0; worker < cut_.requests.size(); ++worker) {
+    const std::string member = member_of(id, worker);
+    cut_.requests[worker].id = member;
+    scheduler_.join(id, member, {std::move(cut_.requests[worker])}, now);
+  }
+  // Another one may be the first now.
+  if (knows_priority(rules_.queue)) freed_ = true;
+  present_.emplace(handle, Present{.tasks = std::move(cut_.tasks), .pieces = {}});
+  cut_ = {};
+}
+
+void NodeMachine::end(Handle handle, Ms now) {
+  const auto found = present_.find(handle);
+  for (const Piece& piece : found->second.pieces) take(piece, -1);
+  present_.erase(found);
+  scheduler_.end(id_of(handle), now);
+  freed_ = true;
+}
+
+std::vector<Started> NodeMachine::pass(Ms now) {
+  if (backfills(rules_.queue)) {
+    scheduler_.run(now);
+  } else {
+    // Nobody but the first is asked for, so that a long queue costs nothing.
+    for (std::string first = scheduler_.queue().first(); !first.empty() && freed_;
+         first = scheduler_.queue().first()) {
+      const auto answer = scheduler_.place(first, nullptr, now);
+      const bool left = answer.never && !scheduler_.queue().contains(first);
+      freed_ = answer.placed || left;
+    }
+  }
+  std::vector<Started> started;
+  for (const cluster::JobNews& news : scheduler_.take_news()) {
+    if (news.kind == cluster::JobNews::Kind::kReserved) started.push_back(begin(news.job, now));
+  }
+  return started;
+}
+
+Started NodeMachine::begin(const cluster::JobId& id, Ms now) {
+  Started started{.job = handle_of(id), .pieces = {}};
+  Present& present = present_.at(started.job);
+  for (std::size_t worker = 0; worker < present.tasks.size(); ++worker) {
+    const std::string member = member_of(id, worker);
+    scheduler_.start(member, now);
+    scheduler_.started(member, true, now);
+    const cluster::NodeIndex node = fleet().find(scheduler_.book().member(member)->node);
+    const topology::Claim* claim = fleet().node(node).ledger.find(member);
+    started.pieces.push_back({.node = node, .tasks = present.tasks[worker], .cpus = claim->cpus});
+    take(started.pieces.back(), 1);
+  }
+  present.pieces = started.pieces;
+  return started;
+}
+
+void NodeMachine::take(const Piece& piece, int sign) {
+  Taken& taken = taken_[static_cast<std::size_t>(piece.node)];
+  const auto& numa_nodes = fleet().node(piece.node).topology().nodes;
+  for (std::size_t numa = 0; numa < numa_nodes.size(); ++numa) {
+    const int cpus = sign * piece.cpus.count_common(numa_nodes[numa].cpus);
+    if (cpus == 0) continue;
+    const auto broken = [&] {
+      return taken.by_numa[numa] > 0 ? taken.of_numa[numa] - taken.by_numa[numa] : 0;
+    };
+    broken_ -= broken();
+    taken.by_numa[numa] += cpus;
+    broken_ += broken();
+    idle_ -= cpus;
+  }
+}
+
+double NodeMachine::fragmentation() const {
+  return idle_ == 0 ? 0 : static_cast<double>(broken_) / static_cast<double>(idle_);
+}
+
+Status NodeMachine::check(Ms now) const {
+  const auto fault = [&](const std::string& text) {
+    return failure(Errc::kInternal, "at " + std::to_string(now) + " ms: " + text);
+  };
+  std::map<int, topology::CpuSet> taken;
+  for (const auto& [handle, present] : present_) {
+    for (std::size_t worker = 0; worker < present.pieces.size(); ++worker) {
+      const Piece& piece = present.pieces[worker];
+      const cluster::FleetNode& node = fleet().node(piece.node);
+      const std::string name = "job " + std::to_string(handle) + " on " + node.name;
+      if (piece.cpus.empty()) return fault(name + " has no CPUs");
+      if (taken[piece.node].intersects(piece.cpus)) return fault(name + " shares a CPU");
+      if (node.ledger.reserved().intersects(piece.cpus)) return fault(name + " has a reserved CPU");
+      if (!piece.cpus.is_subset_of(node.topology().online)) return fault(name + " is offline");
+      const auto* claim = node.ledger.find(member_of(id_of(handle), worker));
+      if (claim == nullptr || !(claim->cpus == piece.cpus)) {
+        return fault(name + " has other CPUs than the node's book says");
+      }
+      taken[piece.node] |= piece.cpus;
+    }
+  }
+  std::int64_t running = 0;
+  for (const auto& [node, cpus] : taken) running += cpus.count();
+  std::int64_t counted = 0;
+  for (const Taken& node : taken_) {
+    for (const int cpus : node.by_numa) counted += cpus;
+  }
+  if (counted != running) return fault("as many CPUs are not counted as taken as jobs have");
+  if (counted + idle_ != processors_) return fault("taken and idle CPUs are not all");
+  return {};
+}
+
+}  // namespace pinion::sim

@@ -1,0 +1,78 @@
+// Nodes with CPUs in NUMA nodes: an adapter of the cluster's scheduler, as the extender is one, on
+// a virtual clock. Whatever the scheduler reserves is started at once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/core/scheduler.h"
+#include "cluster/sim/pool_queue.h"
+#include "cluster/sim/shaping.h"
+
+namespace pinion::sim {
+
+struct NodeRules {
+  QueueRule queue = QueueRule::kOurs;
+  cluster::PlacementPolicy placement = cluster::PlacementPolicy::kHoles;
+  ShapeRules shape{};
+  int search = cluster::PlanLimits().steps;  // decisions that placement "ours" tries for a job
+  int depth = 100;         // jobs of the queue that one pass looks at, where others may go past
+  std::uint64_t seed = 1;  // of placements that choose by chance
+};
+
+class NodeMachine : public Machine {
+ public:
+  explicit NodeMachine(const NodeRules& rules);
+
+  // Before the first job. Errors: those of Fleet::report().
+  Status add(cluster::NodeReport node);
+
+  [[nodiscard]] std::int64_t processors() const override { return processors_; }
+  [[nodiscard]] std::string never(const Job& job) override;
+  void submit(Handle handle, const Job& job, Ms now) override;
+  void end(Handle handle, Ms now) override;
+  std::vector<Started> pass(Ms now) override;
+  [[nodiscard]] double fragmentation() const override;
+  [[nodiscard]] Status check(Ms now) const override;
+
+  [[nodiscard]] const cluster::Fleet& fleet() const { return scheduler_.fleet(); }
+  [[nodiscard]] const cluster::Scheduler& scheduler() const { return scheduler_; }
+
+ private:
+  // Taken CPUs by NUMA node of one node.
+  struct Taken {
+    std::vector<int> by_numa;
+    std::vector<int> of_numa;  // that could be taken
+  };
+  struct Present {
+    std::vector<int> tasks;     // by worker
+    std::vector<Piece> pieces;  // once it runs
+  };
+
+  [[nodiscard]] cluster::JobId id_of(Handle handle) const;
+  [[nodiscard]] Handle handle_of(const cluster::JobId& id) const;
+  [[nodiscard]] std::string member_of(const cluster::JobId& job, std::size_t worker) const;
+  [[nodiscard]] bool ever_fits(const Cut& cut);
+  Started begin(const cluster::JobId& id, Ms now);
+  void take(const Piece& piece, int sign);
+
+  const NodeRules rules_;
+  cluster::Scheduler scheduler_;
+  const std::string prefix_;  // of ids: with it, chance follows the seed
+  Largest largest_;
+  std::int64_t processors_ = 0;
+  std::int64_t idle_ = 0;    // CPUs that nobody has
+  std::int64_t broken_ = 0;  // of them, those in NUMA nodes of which a part is taken
+  std::vector<Taken> taken_;
+  // Workers that idle machines have room for, by what one asks; see ever_fits().
+  std::map<std::tuple<int, topology::Bytes, topology::Align>, std::int64_t> room_;
+  Cut cut_;  // of the job that never() was asked about last
+  std::unordered_map<Handle, Present> present_;
+  bool freed_ = true;  // the first of the queue may fit that did not
+};
+
+}  // namespace pinion::sim

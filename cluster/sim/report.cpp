@@ -1,0 +1,88 @@
+#include "cluster/sim/report.h"
+
+#include <array>
+#include <cstdio>
+#include <set>
+
+#include "ctl/table.h"
+
+namespace pinion::sim {
+namespace {
+
+template <class... Values>
+std::string format(const char* how, Values... values) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), how, values...);
+  return text.data();
+}
+
+std::string seconds(double value) {
+  return format("%.1f", value);
+}
+
+std::string percent(double share) {
+  return share < 0 ? "-" : format("%.2f %%", 100 * share);
+}
+
+}  // namespace
+
+std::string seconds_text(Ms ms) {
+  std::string text = std::to_string(ms / 1000);
+  if (ms % 1000 == 0) return text;
+  text += format(".%03d", static_cast<int>(ms % 1000));
+  while (text.back() == '0') text.pop_back();
+  return text;
+}
+
+std::string to_table(const Figures& figures) {
+  std::vector<ctl::Row> times{{"SECONDS", "MEAN", "P95", "P99", "BY PRIORITY"}};
+  const auto add = [&](const char* name, const Spread& spread) {
+    times.push_back({name, seconds(spread.mean), seconds(spread.p95), seconds(spread.p99),
+                     seconds(spread.weighted_mean)});
+  };
+  add("wait", figures.wait);
+  add("response", figures.response);
+  std::vector<ctl::Row> rest{{"jobs", std::to_string(figures.jobs)}};
+  if (figures.refused > 0) rest.push_back({"too large, left out", std::to_string(figures.refused)});
+  if (figures.skipped > 0) rest.push_back({"never ran, left out", std::to_string(figures.skipped)});
+  rest.push_back({"makespan", seconds(figures.makespan) + " s"});
+  rest.push_back({"bounded slowdown (10 s)", format("%.3f", figures.slowdown)});
+  rest.push_back({"utilisation", percent(figures.utilisation)});
+  rest.push_back({"fragmentation", percent(figures.fragmentation)});
+  return ctl::table(rest) + "\n" + ctl::table(times, {1, 2, 3, 4});
+}
+
+nlohmann::ordered_json to_json(const Figures& figures) {
+  const auto spread = [](const Spread& of) {
+    return nlohmann::ordered_json{
+        {"mean", of.mean}, {"p95", of.p95}, {"p99", of.p99}, {"weighted_mean", of.weighted_mean}};
+  };
+  nlohmann::ordered_json json{{"jobs", figures.jobs},
+                              {"refused", figures.refused},
+                              {"skipped", figures.skipped},
+                              {"makespan", figures.makespan},
+                              {"wait", spread(figures.wait)},
+                              {"response", spread(figures.response)},
+                              {"total_wait", figures.total_wait},
+                              {"total_run", figures.total_run},
+                              {"bounded_slowdown", figures.slowdown},
+                              {"utilisation", figures.utilisation},
+                              {"fragmentation", nullptr}};
+  if (figures.fragmentation >= 0) json["fragmentation"] = figures.fragmentation;
+  return json;
+}
+
+std::string csv_line(const JobRecord& record, int numa_nodes) {
+  std::set<int> nodes;
+  for (const Piece& piece : record.pieces) nodes.insert(piece.node);
+  std::string line = record.job.called() + "," + seconds_text(record.job.submit) + "," +
+                     seconds_text(record.start) + "," + seconds_text(record.end) + "," +
+                     std::to_string(record.job.processors()) + "," +
+                     seconds_text(record.job.request) + "," + record.job.user + "," +
+                     std::to_string(record.job.priority) + ",";
+  if (numa_nodes < 0) return line + ",,," + record.job.kind + "\n";
+  return line + std::to_string(record.pieces.size()) + "," + std::to_string(nodes.size()) + "," +
+         std::to_string(numa_nodes) + "," + record.job.kind + "\n";
+}
+
+}  // namespace pinion::sim

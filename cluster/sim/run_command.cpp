@@ -1,0 +1,226 @@
+#include "cluster/sim/run_command.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "cluster/sim/jobs_file.h"
+#include "cluster/sim/lublin.h"
+#include "cluster/sim/model_file.h"
+#include "cluster/sim/node_machine.h"
+#include "cluster/sim/output_file.h"
+#include "cluster/sim/picture.h"
+#include "cluster/sim/pool.h"
+#include "cluster/sim/progress.h"
+#include "cluster/sim/report.h"
+#include "cluster/sim/run_options.h"
+#include "cluster/sim/simulation.h"
+#include "cluster/sim/swf_source.h"
+#include "ctl/fleet_file.h"
+#include "ctl/input.h"
+#include "ctl/output.h"
+
+namespace pinion::sim {
+namespace {
+
+constexpr std::int64_t kGenerated = 1000;  // jobs, where nobody says how many
+
+struct World {
+  std::unique_ptr<Machine> machine;
+  const NodeMachine* nodes = nullptr;  // the same, if it has nodes
+};
+
+Result<std::unique_ptr<NodeMachine>> make_nodes(const RunOptions& options,
+                                                cluster::PlacementPolicy placement) {
+  const auto text = ctl::read_text(options.fleet);
+  if (!text) return failure(text.error());
+  const auto entries = ctl::parse_fleet_file(*text);
+  if (!entries) return failure(entries.error().within(options.fleet));
+  NodeRules rules;
+  rules.queue = options.queue;
+  rules.placement = placement;
+  rules.shape.granularity = options.granularity;
+  rules.shape.groups = options.groups;
+  rules.shape.pinned = options.pinned;
+  rules.shape.insist = options.insist;
+  rules.search = options.search;
+  rules.depth = options.depth;
+  rules.seed = options.seed;
+  auto nodes = std::make_unique<NodeMachine>(rules);
+  const Status good = ctl::report_fleet(
+      *entries, [&](cluster::NodeReport report) { return nodes->add(std::move(report)); });
+  if (!good) return failure(good.error().within(options.fleet));
+  return nodes;
+}
+
+Result<World> make_world(const RunOptions& options) {
+  const std::string placement = !options.placement.empty() ? options.placement
+                                : options.fleet.empty()    ? "pool"
+                                                           : "ours";
+  if (placement != "pool" && options.fleet.empty()) {
+    return failure(Errc::kInvalid, "--placement " + placement + " needs nodes: give a --fleet");
+  }
+  World world;
+  if (options.fleet.empty()) {
+    world.machine = std::make_unique<Pool>(options.processors, options.queue);
+    return world;
+  }
+  const auto on_nodes = node_placement(placement);
+  auto nodes = make_nodes(options, on_nodes.value_or(cluster::PlacementPolicy::kFirstFit));
+  if (!nodes) return failure(nodes.error());
+  if ((*nodes)->processors() < 1) return failure(Errc::kInvalid, options.fleet + ": no free CPU");
+  if (on_nodes) {
+    world.nodes = nodes->get();
+    world.machine = std::move(*nodes);
+  } else {
+    world.machine = std::make_unique<Pool>((*nodes)->processors(), options.queue);
+  }
+  return world;
+}
+
+Result<Model> read_model(const RunOptions& options) {
+  if (options.model.empty()) return Model();
+  const auto text = ctl::read_text(options.model);
+  if (!text) return failure(text.error());
+  auto model = parse_model_file(*text);
+  if (!model) return failure(std::move(model.error()).within(options.model));
+  return model;
+}
+
+Ms ms_of_seconds(double seconds) {
+  return static_cast<Ms>(std::llround(1000 * seconds));
+}
+
+Result<std::unique_ptr<JobSource>> read_jobs(const RunOptions& options, const Model& model) {
+  const auto text = ctl::read_text(options.jobs);
+  if (!text) return failure(text.error());
+  auto jobs = parse_jobs_file(*text);
+  if (!jobs) return failure(std::move(jobs.error()).within(options.jobs));
+  for (Job& job : *jobs) {
+    if (options.workers > 0) job.shape.workers = std::min(options.workers, job.shape.tasks);
+    if (job.run > 0 || job.kind.empty()) continue;
+    const double seconds = model.kind(job.kind).seconds;
+    if (seconds <= 0) {
+      return failure(Errc::kInvalid, options.jobs + ": job " + job.called() +
+                                         " has no run time, and no --model says that of kind " +
+                                         job.kind);
+    }
+    job.run = ms_of_seconds(seconds);
+    job.request = std::max(job.request, job.run);
+  }
+  return std::make_unique<JobList>(std::move(*jobs));
+}
+
+Result<std::unique_ptr<JobSource>> make_source(const RunOptions& options, const Model& model,
+                                               std::int64_t processors) {
+  if (!options.trace.empty()) {
+    auto trace = std::make_unique<SwfSource>();
+    if (const Status good = trace->open(options.trace); !good) return failure(good.error());
+    return trace;
+  }
+  if (!options.jobs.empty()) return read_jobs(options, model);
+  LublinSettings settings;
+  settings.jobs = options.limit > 0 ? options.limit : kGenerated;
+  settings.largest = static_cast<int>(
+      std::clamp<std::int64_t>(options.largest > 0 ? options.largest : processors, 2, 1 << 24));
+  settings.processors = processors;
+  settings.load = options.load;
+  settings.overestimate = options.overestimate;
+  settings.seed = options.seed;
+  return std::make_unique<Lublin>(settings);
+}
+
+// NUMA nodes that its workers have CPUs of; -1: none are known.
+int numa_nodes_of(const JobRecord& record, const NodeMachine* nodes) {
+  if (nodes == nullptr) return -1;
+  int count = 0;
+  for (const Piece& piece : record.pieces) {
+    for (const auto& numa : nodes->fleet().node(piece.node).topology().nodes) {
+      count += numa.cpus.intersects(piece.cpus) ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+Status run(const RunOptions& options) {
+  auto world = make_world(options);
+  if (!world) return failure(world.error());
+  const auto model = read_model(options);
+  if (!model) return failure(model.error());
+  if (!options.model.empty() && world->nodes == nullptr) {
+    return failure(Errc::kInvalid,
+                   "--model looks at where jobs lie: give a --fleet and a placement on it");
+  }
+  const auto source = make_source(options, *model, world->machine->processors());
+  if (!source) return failure(source.error());
+  OutputFile per_job;
+  if (const Status good = per_job.open(options.per_job); !good) return good;
+  per_job.write(kCsvHead);
+
+  std::optional<Contention> contention;
+  if (!options.model.empty()) contention.emplace(*model, world->nodes->fleet(), options.pinned);
+  Simulation simulation(**source, *world->machine,
+                        {.limit = options.limit,
+                         .check = options.check,
+                         .contention = contention ? &*contention : nullptr,
+                         .start = ms_of_seconds(model->start),
+                         .release = ms_of_seconds(model->release)});
+  Picture picture;
+  simulation.on_end = [&](const JobRecord& record) {
+    if (!options.svg.empty()) picture.ended(record);
+    if (per_job.wanted()) per_job.write(csv_line(record, numa_nodes_of(record, world->nodes)));
+  };
+  std::string refused;
+  simulation.on_refused = [&](const Job& job, const std::string& why) {
+    if (refused.empty()) refused = "job " + job.called() + " " + why;
+  };
+  auto progress = std::make_unique<Progress>(**source);
+  simulation.on_moment = [&](Ms now, std::int64_t busy) {
+    progress->step();
+    if (!options.svg.empty()) picture.busy(now, busy);
+  };
+  const auto figures = simulation.run();
+  progress.reset();
+  if (!figures) return failure(figures.error());
+  if (!refused.empty()) {
+    std::fprintf(stderr,
+                 "pinion-sim: left out as they could never start: %lld jobs, the first: %s\n",
+                 static_cast<long long>(figures->refused), refused.c_str());
+  }
+  if (const Status good = per_job.close(); !good) return good;
+  const auto* fleet = world->nodes == nullptr ? nullptr : &world->nodes->fleet();
+  if (!options.svg.empty()) {
+    const Status good = write_file(options.svg, picture.svg(world->machine->processors(), fleet));
+    if (!good) return good;
+  }
+  const std::string json = to_json(*figures).dump(2) + "\n";
+  if (!options.json.empty() && options.json != "-") {
+    if (const Status good = write_file(options.json, json); !good) return good;
+  }
+  return ctl::print(options.json == "-" ? json : to_table(*figures));
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("run", "Let jobs run on imagined machines");
+  command->footer(
+      "Examples:\n"
+      "  pinion-sim run --trace KTH-SP2.swf --processors 100 --queue easy\n"
+      "  pinion-sim run --generate lublin --limit 10000 --load 0.8 --fleet fleet.yaml --json -\n"
+      "A fleet file of four nodes:\n"
+      "  - {name: node, count: 4, topology: \"synthetic:package:2 [numa(memory=64GB)] core:16\"}");
+  auto options = std::make_shared<RunOptions>();  // lives as long as the callback below
+  add_run_options(*command, *options);
+  command->callback([options, &exit_code] {
+    const Status done = run(*options);
+    if (done) return;
+    std::fprintf(stderr, "pinion-sim: %s\n", done.error().text.c_str());
+    exit_code = ctl::kExitFailure;
+  });
+}
+
+}  // namespace pinion::sim

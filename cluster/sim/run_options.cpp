@@ -1,0 +1,155 @@
+#include "cluster/sim/run_options.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <map>
+#include <vector>
+
+#include "cluster/sim/scenario.h"
+#include "topology/words.h"
+
+namespace pinion::sim {
+namespace {
+
+using cluster::PlacementPolicy;
+using topology::Word;
+
+constexpr std::array kQueueWords{
+    Word<QueueRule>{"fcfs", QueueRule::kFcfs}, Word<QueueRule>{"easy", QueueRule::kEasy},
+    Word<QueueRule>{"priority", QueueRule::kPriority}, Word<QueueRule>{"fair", QueueRule::kFair},
+    Word<QueueRule>{"ours", QueueRule::kOurs}};
+constexpr std::array kPlacementWords{
+    Word<PlacementPolicy>{"first-fit", PlacementPolicy::kFirstFit},
+    Word<PlacementPolicy>{"least", PlacementPolicy::kLeastLoaded},
+    Word<PlacementPolicy>{"most", PlacementPolicy::kMostLoaded},
+    Word<PlacementPolicy>{"random", PlacementPolicy::kRandom},
+    Word<PlacementPolicy>{"paper", PlacementPolicy::kTaskGroupRandom},
+    Word<PlacementPolicy>{"ours", PlacementPolicy::kHoles}};
+
+void add_input(CLI::App& command, RunOptions& options) {
+  auto* from = command.add_option_group("jobs", "Which jobs come");
+  from->add_option("--trace", options.trace,
+                   "A trace in the Standard Workload Format 2.2, sorted by submission; - reads "
+                   "standard input")
+      ->type_name("FILE.swf");
+  from->add_option("--jobs", options.jobs, "A YAML or JSON list of jobs (docs/simulator.md)")
+      ->type_name("FILE.yaml");
+  auto* model =
+      from->add_option("--generate", options.generate,
+                       "Jobs drawn from a model: lublin (Lublin and Feitelson, 2003); --limit says "
+                       "how many, 1000 without it")
+          ->check(CLI::IsMember({"lublin"}));
+  from->require_option(1);
+  command
+      .add_option("--load", options.load,
+                  "Stretches the gaps of --generate so that run time times size is this share of "
+                  "the processors; without it the model's own gaps")
+      ->check(CLI::Range(0.001, 100.0))
+      ->needs(model);
+  command.add_option("--largest", options.largest, "Processors of its largest job; all without it")
+      ->check(CLI::Range(2, 10'000'000))
+      ->needs(model);
+  command
+      .add_option("--overestimate", options.overestimate,
+                  "Its users ask for the run time times 1 to so much")
+      ->check(CLI::Range(1.0, 1000.0))
+      ->needs(model)
+      ->capture_default_str();
+}
+
+void add_policies(CLI::App& command, RunOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--queue",
+          [&options](const std::string& word) {
+            options.queue = *topology::value_of(word, kQueueWords);
+          },
+          "Who is next. fcfs: by submission, nobody goes past. easy: the same with EASY "
+          "backfilling. priority, fair: higher priority first, or of equal ones whose user has "
+          "fewest CPUs; nobody goes past. ours (default): as the extender does, by priority with "
+          "backfilling")
+      ->check(CLI::IsMember({"fcfs", "easy", "priority", "fair", "ours"}))
+      ->type_name("RULE");
+  command
+      .add_option("--placement", options.placement,
+                  "Where. pool (default with --processors): processors are merely counted. On a "
+                  "--fleet each worker gets CPUs inside a node, by the agents' own allocator: "
+                  "first-fit, least, most (loaded node), random, paper (task groups, Algorithms 3 "
+                  "and 4), ours (default)")
+      ->check(CLI::IsMember({"pool", "first-fit", "least", "most", "random", "paper", "ours"}))
+      ->type_name("RULE");
+  command
+      .add_option_function<std::string>(
+          "--granularity",
+          [&options](const std::string& word) { options.granularity = *cluster::policy_of(word); },
+          "How jobs are cut into workers: none (default: as the job says, else as few as fit in a "
+          "NUMA node each), scale, granularity, auto (docs/scheduling.md)")
+      ->check(CLI::IsMember({"none", "scale", "granularity", "auto"}))
+      ->type_name("POLICY");
+  command
+      .add_option_function<std::string>(
+          "--scenario", [&options](const std::string& name) { apply_scenario(name, options); },
+          "All policies of one scenario of the fine-grained paper, in place of the three above")
+      ->check(CLI::IsMember(scenario_names()))
+      ->type_name("NAME")
+      ->excludes("--queue")
+      ->excludes("--placement")
+      ->excludes("--granularity");
+  command
+      .add_option("--model", options.model,
+                  "Parameters of the run-time model: jobs on a --fleet then disturb each other "
+                  "(docs/simulator.md)")
+      ->type_name("FILE.yaml");
+  command
+      .add_option("--search", options.search,
+                  "Decisions of the allocator that placement ours may take to improve the places "
+                  "of one job; 0 is much faster")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  command
+      .add_option("--depth", options.depth,
+                  "Jobs of the queue that one pass looks at, on a --fleet with backfilling")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  add_input(command, options);
+  auto* on = command.add_option_group("machine", "What they run on");
+  on->add_option("--processors", options.processors, "So many processors, all alike")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->type_name("N");
+  on->add_option("--fleet", options.fleet,
+                 "A YAML or JSON list of nodes, as for pinionctl plan-job (docs/jobs.md)")
+      ->type_name("FILE.yaml");
+  on->require_option(1);
+  add_policies(command, options);
+  command.add_option("--seed", options.seed, "Of all that is drawn; same seed, same result")
+      ->capture_default_str();
+  command.add_option("--limit", options.limit, "Take so many jobs only")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->type_name("N");
+  command.add_flag("--check", options.check,
+                   "After every event, check that no CPU is held twice and that the books agree");
+  command
+      .add_option("--json", options.json,
+                  "The result as JSON; - writes it to standard output "
+                  "in place of the table")
+      ->type_name("FILE");
+  command
+      .add_option("--per-job", options.per_job,
+                  "A line for each job as it ends: job,submit,start,end,... in seconds")
+      ->type_name("FILE.csv");
+  command
+      .add_option("--svg", options.svg,
+                  "A picture: utilisation, the first 300 jobs by time, CPUs of the first nodes")
+      ->type_name("FILE.svg");
+}
+
+std::optional<cluster::PlacementPolicy> node_placement(const std::string& word) {
+  return topology::value_of(word, kPlacementWords);
+}
+
+}  // namespace pinion::sim

@@ -1,0 +1,49 @@
+// What `pinion-sim run` is told on its command line.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+
+#include "cluster/core/granularity.h"
+#include "cluster/core/placement.h"
+#include "cluster/sim/pool_queue.h"
+
+namespace pinion::sim {
+
+struct RunOptions {
+  std::string trace;
+  std::string jobs;
+  std::string generate;
+  double load = 0;
+  int largest = 0;  // 0: all processors
+  double overestimate = 1;
+
+  std::int64_t processors = 0;
+  std::string fleet;
+
+  QueueRule queue = QueueRule::kOurs;
+  std::string placement;  // empty: pool with --processors, else ours
+  cluster::Policy granularity = cluster::Policy::kNone;
+  bool groups = true;
+  bool pinned = true;
+  bool insist = true;
+  int workers = 0;  // 0: each job's own
+  int search = cluster::PlanLimits().steps;
+  int depth = 100;
+  std::string model;
+
+  std::uint64_t seed = 1;
+  std::int64_t limit = 0;
+  bool check = false;
+  std::string json;
+  std::string per_job;
+  std::string svg;
+};
+
+void add_run_options(CLI::App& command, RunOptions& options);
+
+// Placement "pool" is none of them.
+[[nodiscard]] std::optional<cluster::PlacementPolicy> node_placement(const std::string& word);
+
+}  // namespace pinion::sim

@@ -1,0 +1,68 @@
+#include "cluster/sim/swf_source.h"
+
+#include <array>
+#include <filesystem>
+#include <iostream>
+
+#include "cluster/sim/swf.h"
+
+namespace pinion::sim {
+
+Status SwfSource::open(const std::string& path) {
+  path_ = path;
+  if (path == "-") {
+    in_ = &std::cin;
+    return {};
+  }
+  file_.open(path, std::ios::binary);
+  if (!file_.is_open()) return sys_failure("read " + path);
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  size_ = error ? 0 : static_cast<std::int64_t>(size);
+  in_ = &file_;
+  return {};
+}
+
+Result<bool> SwfSource::read_line() {
+  std::array<char, kMaxSwfLine + 2> part{};
+  in_->getline(part.data(), part.size());
+  const auto got = in_->gcount();
+  bytes_ += got;
+  if (in_->bad()) return sys_failure("read " + path_);
+  if (got == 0 && in_->eof()) return false;
+  ++lines_;
+  if (in_->fail() && !in_->eof()) {
+    return failure(Errc::kInvalid, path_ + ": line " + std::to_string(lines_) + ": more than " +
+                                       std::to_string(kMaxSwfLine) +
+                                       " bytes; is this an SWF file?");
+  }
+  line_ = part.data();
+  return true;
+}
+
+Result<std::optional<Job>> SwfSource::next() {
+  while (true) {
+    const auto more = read_line();
+    if (!more) return failure(more.error());
+    if (!*more) return std::nullopt;
+    bool skipped = false;
+    auto job = parse_swf_line(line_, skipped);
+    const auto where = [&] { return path_ + ": line " + std::to_string(lines_); };
+    if (!job) return failure(std::move(job.error()).within(where()));
+    if (skipped) ++skipped_;
+    if (!*job) continue;
+    if ((*job)->submit < last_) {
+      return failure(Errc::kInvalid, where() +
+                                         ": submitted before the job before it; sort the file by "
+                                         "its second field, as 'sort -s -n -k2,2' does");
+    }
+    last_ = (*job)->submit;
+    return job;
+  }
+}
+
+double SwfSource::progress() const {
+  return size_ == 0 ? -1 : static_cast<double>(bytes_) / static_cast<double>(size_);
+}
+
+}  // namespace pinion::sim

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Plays the papers' experiments with pinion-sim and writes docs/papers.md. Called by scripts/papers.sh.
+
+Usage: papers.py PINION_SIM OUTPUT.md
+"""
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SEEDS = range(1, 11)  # where placement goes by chance, the mean of so many runs
+KINDS = {"dgemm": "DGEMM", "stream": "STREAM", "minife": "MiniFE", "fft": "FFT", "rr": "RandomRing"}
+SCENARIOS = ["NONE", "CM", "CM_S", "CM_G", "CM_S_TG", "CM_G_TG", "OURS"]
+
+
+def data(name):
+    return os.path.join(HERE, name)
+
+
+class Player:
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        self.model = os.path.join(folder, "model.yaml")
+
+    def fit(self):
+        done = subprocess.run([self.program, "fit", "--runs", data("baseline.yaml"), "--base", data("base.yaml"), "--out",
+                               self.model], check=True, capture_output=True, text=True)
+        return done.stdout
+
+    def play(self, jobs, scenario):
+        """Means over the seeds: makespan, sums of wait, run and response, mean run time by kind."""
+        sums, kinds = {}, {}
+        for seed in SEEDS:
+            per_job = os.path.join(self.folder, "jobs.csv")
+            done = subprocess.run([self.program, "run", "--jobs", data(jobs), "--fleet", data("cluster.yaml"), "--scenario",
+                                   scenario, "--model", self.model, "--seed", str(seed), "--per-job", per_job, "--json",
+                                   "-"], check=True, capture_output=True, text=True)
+            result = json.loads(done.stdout)
+            values = {"makespan": result["makespan"], "wait": result["total_wait"], "run": result["total_run"]}
+            values["response"] = values["wait"] + values["run"]
+            for name, value in values.items():
+                sums[name] = sums.get(name, 0) + value / len(SEEDS)
+            with open(per_job) as file:
+                rows = list(csv.DictReader(file))
+            for row in rows:
+                kinds.setdefault(row["kind"], []).append(float(row["end"]) - float(row["start"]))
+        sums["kinds"] = {kind: sum(runs) / len(runs) for kind, runs in kinds.items()}
+        return sums
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def both(seen, simulated):
+    """'paper / simulated (difference)'."""
+    if seen is None:
+        return f"- / {simulated:.0f}"
+    return f"{seen:.0f} / {simulated:.0f} ({100 * (simulated / seen - 1):+.0f} %)"
+
+
+def change(results, scenario, base, figure="response"):
+    return 100 * (1 - results[scenario][figure] / results[base][figure])
+
+
+def gains(results, seen, pairs, figure):
+    rows = []
+    for scenario, base in pairs:
+        paper = f"{change(seen, scenario, base, figure):.0f} %" if scenario in seen else "-"
+        rows.append([f"{scenario} against {base}", paper, f"{change(results, scenario, base, figure):.0f} %"])
+    return rows
+
+
+def overview(results, seen, figures, fitted=()):
+    rows = []
+    for scenario, result in results.items():
+        known = seen.get(scenario, {})
+        rows.append([scenario, "fitted" if scenario in fitted else "predicted"] + [both(known.get(figure), result[figure]) for figure in figures])
+    return table(["scenario", "run times"] + figures, rows)
+
+
+def run_times(results, seen):
+    rows = []
+    for kind, name in KINDS.items():
+        rows.append([name] + [both(seen.get(s, {}).get("kinds", {}).get(kind), r["kinds"][kind])
+                              for s, r in results.items()])
+    return table(["mean run time"] + list(results), rows)
+
+
+def write(program, output):
+    with open(data("measured.json")) as file:
+        seen = json.load(file)
+    with open(data("text.md")) as file:
+        text = file.read()
+    with tempfile.TemporaryDirectory() as folder:
+        player = Player(os.path.abspath(program), folder)
+        text = text.replace("@FIT@", player.fit().strip())
+        with open(player.model) as file:
+            text = text.replace("@MODEL@", file.read().strip())
+        first = {s: player.play("experiment1.yaml", s) for s in SCENARIOS}
+        second = {s: player.play("experiment2.yaml", s) for s in SCENARIOS}
+        third = {s: player.play("experiment2.yaml", s) for s in ("KUBEFLOW", "VOLCANO")}
+    against = [(s, b) for s in ("CM_S_TG", "CM_G_TG", "OURS") for b in ("CM", "NONE")]
+    text = text.replace("@FIRST@", overview(first, seen["experiment1"], ["run", "wait", "response"]) + "\n" + table(
+        ["overall response", "paper", "simulated"], gains(first, seen["experiment1"], against, "response")))
+    text = text.replace("@SECOND@", overview(second, seen["experiment2"], ["makespan", "wait", "run", "response"], ("NONE", "CM")))
+    text = text.replace("@RUNS@", run_times(second, seen["experiment2"]))
+    text = text.replace("@GAINS@", table(["overall response", "paper", "simulated"],
+                                         gains(second, seen["experiment2"], against, "response")) + "\n" + table(
+        ["makespan", "paper", "simulated"], gains(second, seen["experiment2"], against, "makespan")))
+    text = text.replace("@THIRD@", overview(third, seen["experiment3"], ["makespan"]) + "\n" +
+                        run_times(third, seen["experiment3"]))
+    with open(output, "w") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    write(*sys.argv[1:])

@@ -1,0 +1,27 @@
+// A list of jobs takes any bytes: an error has a short text, and jobs are within the limits and in
+// the order of submission.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "cluster/sim/jobs_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace pinion::sim;
+  const auto jobs = parse_jobs_file({reinterpret_cast<const char*>(data), size});
+  if (!jobs) {
+    if (jobs.error().text.empty() || jobs.error().text.size() > 10'000) std::abort();
+    return 0;
+  }
+  if (jobs->size() > kMaxFileJobs) std::abort();
+  Ms last = 0;
+  for (const Job& job : *jobs) {
+    const bool within = job.submit >= last && job.run >= 0 && job.request >= job.run &&
+                        job.processors() >= 1 && job.shape.workers <= job.shape.tasks &&
+                        job.called().find(',') == std::string::npos;
+    if (!within) std::abort();
+    last = job.submit;
+  }
+  return 0;
+}

@@ -1,0 +1,66 @@
+#include "cluster/sim/picture.h"
+
+#include <gmock/gmock.h>
+
+#include "cluster/sim/pool.h"
+#include "cluster/sim/report.h"
+#include "tests/unit/sim/play.h"
+
+namespace pinion::sim {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(Picture, HasEachJobOnce) {
+  Picture picture;
+  Pool pool(4, QueueRule::kFcfs);
+  for (const JobRecord& record : play({job_of(1, 0, 100, 4), job_of(2, 20, 40, 2)}, pool).records) {
+    picture.ended(record);
+  }
+  picture.busy(0, 4);
+  picture.busy(100'000, 2);
+  picture.busy(140'000, 0);
+  const std::string svg = picture.svg(4, nullptr);
+  EXPECT_THAT(svg, HasSubstr("<title>1: 4 processors, 0 to 100 s</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>2: 2 processors, 100 to 140 s</title>"));
+  EXPECT_THAT(svg, Not(HasSubstr("CPUs of the first nodes")));
+  EXPECT_EQ(count(svg, "<svg"), 1U);
+}
+
+TEST(Picture, IsNoLargerForALongTrace) {
+  Picture picture;
+  for (int i = 0; i < 5000; ++i) {
+    const Ms at = Ms{i} * 977'000;
+    picture.ended(
+        {.handle = static_cast<Handle>(i), .job = job_of(i, 0, 1, 1), .start = at, .end = at + 1});
+    picture.busy(at, i % 7);
+  }
+  const std::string svg = picture.svg(7, nullptr);
+  EXPECT_EQ(count(svg, "</title>"), Picture::kMostJobs);
+  EXPECT_LE(count(svg, "class=\"u\""), Picture::kMostTimes);
+  EXPECT_GE(count(svg, "class=\"u\""), Picture::kMostTimes / 2);
+}
+
+TEST(Report, SecondsHaveNoNeedlessDigits) {
+  EXPECT_EQ(seconds_text(12'000), "12");
+  EXPECT_EQ(seconds_text(250), "0.25");
+  EXPECT_EQ(seconds_text(1'001), "1.001");
+}
+
+TEST(Report, AJobIsALineOfTheTable) {
+  JobRecord record{.handle = 1, .job = job_of(7, 1, 2, 4, 9), .start = 3000, .end = 5500};
+  record.job.user = "ada";
+  EXPECT_EQ(csv_line(record, -1), "7,1,3,5.5,4,9,ada,0,,,,\n");
+  record.pieces = {{.node = 0, .tasks = 2, .cpus = {}}, {.node = 1, .tasks = 2, .cpus = {}}};
+  EXPECT_EQ(csv_line(record, 3), "7,1,3,5.5,4,9,ada,0,2,2,3,\n");
+}
+
+}  // namespace
+}  // namespace pinion::sim

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""pinion-sim as a program: same input and seed, same bytes; wrong use says what is wrong.
+
+Usage: program_test.py PINION_SIM
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+FLEET = '- {name: n, count: 8, topology: "synthetic:package:2 [numa(memory=64GB)] l3:1 core:9 pu:1", reserved-cpus: "0,9"}\n'
+
+
+def outputs(program, folder, seed):
+    """The bytes of the table, the JSON, the jobs and the picture."""
+    files = {"--json": folder + "/out.json", "--per-job": folder + "/out.csv", "--svg": folder + "/out.svg"}
+    words = [word for pair in files.items() for word in pair]
+    done = subprocess.run([program, "run", "--generate", "lublin", "--limit", "300", "--load", "0.9", "--overestimate", "3",
+                           "--fleet", folder + "/fleet.yaml", "--placement", "random", "--queue", "easy", "--seed",
+                           str(seed), "--check"] + words, check=True, capture_output=True)
+    return [done.stdout] + [open(path, "rb").read() for path in files.values()]
+
+
+def refused(program, code, words, text):
+    done = subprocess.run([program] + words, capture_output=True, text=True)
+    if done.returncode != code or text not in done.stderr + done.stdout:
+        sys.exit(f"{words}: exit code {done.returncode}, {done.stderr or done.stdout!r}; expected {code} and {text!r}")
+
+
+def main(program):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(folder + "/fleet.yaml", "w") as file:
+            file.write(FLEET)
+        first, again, other = (outputs(program, folder, seed) for seed in (1, 1, 2))
+        if first != again:
+            sys.exit("the same input and seed gave other bytes")
+        if any(a == b for a, b in zip(first, other)):
+            sys.exit("another seed gave the same bytes")
+        with open(folder + "/bad.swf", "w") as file:
+            file.write("1 0 -1 60\n")
+        with open(folder + "/jobs.yaml", "w") as file:
+            file.write("- {kind: stream, tasks: 4}\n- {run: 5, tasks: 400}\n")
+        refused(program, 2, ["run", "--processors", "4"], "--trace")
+        refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--queue", "lifo"], "fcfs")
+        refused(program, 1, ["run", "--trace", folder + "/none.swf", "--processors", "4"], "No such file")
+        refused(program, 1, ["run", "--trace", folder + "/bad.swf", "--processors", "4"], "line 1: 4 fields")
+        refused(program, 1, ["run", "--generate", "lublin", "--processors", "4", "--placement", "ours"], "--fleet")
+        refused(program, 1, ["run", "--jobs", folder + "/jobs.yaml", "--processors", "4"], "no --model says that of kind")
+        refused(program, 1, ["run", "--generate", "lublin", "--processors", "4", "--per-job", folder + "/no/x.csv"], "write")
+        refused(program, 0, ["run", "--help"], "fcfs")
+        os.remove(folder + "/bad.swf")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(sys.argv[1])
