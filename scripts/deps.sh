@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building needs, and those that the demo or the tests need beside them.
-# Idempotent: when all are present it touches neither apt nor the network. Usage: scripts/deps.sh [demo] [test]
+# Idempotent: when all are present it touches neither apt nor the network. Usage: scripts/deps.sh [cluster] [demo] [package] [test]
 set -euo pipefail
 
 packages=(
@@ -17,12 +17,14 @@ packages=(
 )
 for use in "$@"; do
   case $use in
+    package) packages+=(dpkg-dev libudev-dev) ;; # shared libraries' names; what hwloc's archive needs
+    cluster) packages+=(nftables iproute2 openssl curl) ;; # of scripts/cluster.sh
     demo) packages+=(openmpi-bin hpcc) ;;         # its MPI program
     test)
       packages+=(jq)                                         # what reads the compile commands for clang-tidy
       packages+=(prometheus chromium openssl dbus-daemon)    # what the tests talk to
       packages+=(mmdebstrap e2fsprogs kmod cpio xz-utils) ;; # what makes the guest machine
-    *) echo "deps.sh: '$use' is neither demo nor test" >&2 && exit 2 ;;
+    *) echo "deps.sh: '$use' is none of cluster, demo, package and test" >&2 && exit 2 ;;
   esac
 done
 

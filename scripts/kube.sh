@@ -6,18 +6,22 @@
 #
 #   scripts/kube.sh            build and fetch if needed, then say what there is
 #   scripts/kube.sh --all      kube-controller-manager too, which few tests need
-#   scripts/kube.sh --print    print the folder on stdout: kube  etcd  kube-controller-manager  versions
+#   scripts/kube.sh --cluster  all that a cluster of this machine needs: kubelet and kube-proxy (one program), kubectl, helm and the CNI plugins too
+#   scripts/kube.sh --print    print the folder on stdout: kube  etcd  versions  kube-controller-manager  node  kubectl
+#                              helm  cni
 #   scripts/kube.sh --where    print where the folder is, or would be, and do nothing
 set -euo pipefail
 
 action=report
 all=no
+whole_cluster=no
 for argument in "$@"; do
   case $argument in
     --all) all=yes ;;
+    --cluster) all=yes whole_cluster=yes ;;
     --print) action=print ;;
     --where) action=where ;;
-    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "kube: unknown option '$argument' (see --help)" >&2; exit 2 ;;
   esac
 done
@@ -73,6 +77,24 @@ make_versions() {
 
 make_etcd_link() { ln "$cache/$etcd/etcd" "$1/out"; }
 
+# make_part PART PATH WORK: a file or folder of a package.
+make_part() {
+  local part=$1 path=$2 work=$3
+  say "fetching $part"
+  fetch_pinned "$part" "$work/root" || die "$(what_to_do "$part")"
+  mv "$work/root/$path" "$work/out"
+}
+
+# make_helm WORK
+make_helm() {
+  local suite package version series
+  pinned helm
+  say "building helm $version from its Go module (minutes, once)"
+  build_module "$1" "$1/built" "v$version" "-X helm.sh/helm/v3/internal/version.version=v$version" "$package" ||
+    die "helm cannot be built"
+  mv "$1/built/helm" "$1/out"
+}
+
 # What the programs depend on, but for the compiler: a binary of another Go is as good. No program is started for it.
 pinned etcd
 etcd=etcd-$version
@@ -91,6 +113,18 @@ if [ ! -e "$folder/versions" ]; then
   in_cache "$key/versions" make_versions
 fi
 if [ $all = yes ]; then in_cache "$key/kube-controller-manager" make_program kube-controller-manager; fi
+if [ $whole_cluster = yes ]; then
+  in_cache "$key/node" make_program node
+  for part in helm kubectl cni; do
+    pinned $part
+    [ -e "$cache/$part-$version" ] || case $part in
+      helm) in_cache "helm-$version" make_helm ;;
+      kubectl) open_mirror_for kubectl && in_cache "kubectl-$version" make_part kubectl usr/bin/kubectl ;;
+      cni) open_mirror_for cni && in_cache "cni-$version" make_part cni usr/lib/cni ;;
+    esac
+    ln -sfn "$cache/$part-$version" "$folder/$part"
+  done
+fi
 if [ $action = print ]; then
   echo "$folder"
 else

@@ -8,7 +8,7 @@
 #   scripts/test.sh STEP...    these alone
 #
 # Steps: format unit runtime smoke (the quick checks), then integration e2e guest tsan tidy fuzz; and by name alone:
-# bench, which wants a machine with nothing else to do
+# cluster, which builds most of Kubernetes once, and bench, which wants a machine with nothing else to do
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/ctest.sh
@@ -23,7 +23,7 @@ case "${1:-} $#" in
   *) steps=("$@") ;;
 esac
 for name in "${steps[@]}"; do
-  declare -F "run_$name" >/dev/null || [[ " ${quick[*]} ${others[*]} bench " == *" $name "* ]] ||
+  declare -F "run_$name" >/dev/null || [[ " ${quick[*]} ${others[*]} bench cluster " == *" $name "* ]] ||
     { echo "test.sh: no step '$name' (see --help)" >&2; exit 2; }
 done
 
@@ -34,7 +34,7 @@ run_format() {
 # clang with the sanitizers: everything is compiled for it once, for all of the quick checks and for fuzzing.
 run_unit() {
   scripts/build.sh asan-ubsan
-  run_ctest asan-ubsan -LE "integration|e2e|guest" -j "$(nproc)"
+  run_ctest asan-ubsan -LE "integration|e2e|guest|cluster" -j "$(nproc)"
 }
 
 run_runtime() {
@@ -67,6 +67,15 @@ run_guest() {
   scripts/guest.sh --fetch
   scripts/build.sh release release_programs
   run_ctest release -L guest -j "$(nproc)"
+}
+
+# The chart on a real cluster of one node.
+run_cluster() {
+  scripts/kube.sh --cluster
+  scripts/runtime.sh
+  scripts/package.sh --images
+  cmake --preset release >/dev/null
+  run_ctest release -L cluster
 }
 
 # Nothing else runs meanwhile. Its rows are no tests of ctest, and are counted by themselves.

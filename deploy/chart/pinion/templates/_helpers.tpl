@@ -1,0 +1,110 @@
+{{- define "pinion.labels" -}}
+app.kubernetes.io/part-of: pinion
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+
+{{- define "pinion.image" -}}
+{{ .root.Values.image.registry }}/{{ .name }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
+{{- end }}
+
+{{- define "pinion.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+{{- range . }}
+  - name: {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "pinion.certificates" -}}
+{{- if ne .Values.certificates.mode "auto" -}}{{ .Values.certificates.mode }}
+{{- else if .Capabilities.APIVersions.Has "cert-manager.io/v1" -}}cert-manager
+{{- else -}}self-signed
+{{- end -}}
+{{- end }}
+
+{{- /* What the scheduler calls, and what the extender's certificate carries. */ -}}
+{{- define "pinion.extenderName" -}}pinion-extender.{{ .Release.Namespace }}.svc{{- end }}
+{{- define "pinion.extenderHost" -}}
+{{ .Values.extender.service.clusterIP | default (include "pinion.extenderName" .) }}
+{{- end }}
+{{- define "pinion.second" -}}{{ and .Values.extender.enabled (eq .Values.scheduler.mode "second") | ternary "yes" "" }}{{- end }}
+
+{{- /* kube-scheduler's configuration; folder: where its certificate is. */ -}}
+{{- define "pinion.schedulerConfig" -}}
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+{{- if include "pinion.second" .root }}
+leaderElection:
+  leaderElect: {{ gt (int .root.Values.scheduler.replicas) 1 }}
+  resourceName: {{ .root.Values.scheduler.name }}
+  resourceNamespace: {{ .root.Release.Namespace }}
+profiles:
+  - schedulerName: {{ .root.Values.scheduler.name }}
+{{- else }}
+clientConnection: {kubeconfig: /etc/kubernetes/scheduler.conf}
+{{- end }}
+extenders:
+  - urlPrefix: https://{{ include "pinion.extenderHost" .root }}:10270
+    filterVerb: filter
+    prioritizeVerb: prioritize
+    bindVerb: bind
+    preemptVerb: preempt
+    weight: 10
+    nodeCacheCapable: true   # names instead of whole node objects
+    httpTimeout: 30s         # above the extender's holdTime: a bind waits for its gang
+    ignorable: false         # what needs cores waits for the extender
+    {{- if not (include "pinion.second" .root) }}
+    managedResources:        # and nothing else does
+      - {name: {{ .root.Values.scheduler.managedResource }}, ignoredByScheduler: true}
+    {{- end }}
+    tlsConfig:
+      serverName: {{ include "pinion.extenderName" .root }}
+      caFile: {{ .folder }}/ca.crt
+      certFile: {{ .folder }}/tls.crt
+      keyFile: {{ .folder }}/tls.key
+{{- end }}
+
+{{- /* The self-signed certificates, once for all templates: Helm renders them in any order. An upgrade keeps what there is. */ -}}
+{{- define "pinion.makeCertificates" -}}
+{{- if not (hasKey .Values "made") }}
+{{- $ns := .Release.Namespace }}
+{{- $old := dict }}
+{{- range list "pinion-extender-tls" "pinion-agent-tls" "pinion-scheduler-tls" }}
+{{- $secret := lookup "v1" "Secret" $ns . }}
+{{- if and $secret (not $.Values.certificates.renew) }}{{ $_ := set $old . $secret.data }}{{ end }}
+{{- end }}
+{{- $days := int .Values.certificates.days }}
+{{- if lt (len $old) 3 }}
+{{- $ca := genCA "pinion" $days }}
+{{- $extender := genSignedCert "pinion-extender" (include "pinion.addresses" . | fromYamlArray) (include "pinion.names" . | fromYamlArray) $days $ca }}
+{{- $agent := genSignedCert "pinion-agent" (list) (list "pinion-agent") $days $ca }}
+{{- $scheduler := genSignedCert "pinion-scheduler" (list) (list "pinion-scheduler") $days $ca }}
+{{- $authority := b64enc $ca.Cert }}
+{{- $_ := set $old "pinion-extender-tls" (dict "ca.crt" $authority "tls.crt" (b64enc $extender.Cert) "tls.key" (b64enc $extender.Key)) }}
+{{- $_ := set $old "pinion-agent-tls" (dict "ca.crt" $authority "tls.crt" (b64enc $agent.Cert) "tls.key" (b64enc $agent.Key)) }}
+{{- $_ := set $old "pinion-scheduler-tls" (dict "ca.crt" $authority "tls.crt" (b64enc $scheduler.Cert) "tls.key" (b64enc $scheduler.Key)) }}
+{{- end }}
+{{- $_ := set .Values "made" $old }}
+{{- end }}
+{{- end }}
+
+{{- define "pinion.names" -}}
+- pinion-webhook.{{ .Release.Namespace }}.svc
+- {{ include "pinion.extenderName" . }}
+- {{ include "pinion.extenderName" . }}.cluster.local
+{{- end }}
+{{- define "pinion.addresses" -}}
+{{- with .Values.extender.service.clusterIP }}
+- {{ . }}
+{{- else }}[]{{ end }}
+{{- end }}
+
+{{- /* How the API server reaches the webhook. */ -}}
+{{- define "pinion.webhookClient" -}}
+service: {namespace: {{ .root.Release.Namespace }}, name: pinion-webhook, port: 443, path: /mutate}
+{{- with .bundle }}
+caBundle: {{ . }}
+{{- end }}
+{{- end }}

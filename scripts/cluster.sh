@@ -1,0 +1,443 @@
+#!/usr/bin/env bash
+# A whole Kubernetes cluster of one node on this machine, with Pinion installed by its chart: etcd, kube-apiserver,
+# kube-controller-manager, kube-scheduler, kubelet, kube-proxy and containerd with NRI, all real and unmodified, in a network
+# namespace and a folder of their own. As root. What is needed is built or fetched once (scripts/kube.sh, runtime.sh,
+# package.sh); the first time takes a quarter of an hour.
+#
+#   scripts/cluster.sh up [--bare]      start it, and install Pinion; --bare: without Pinion
+#   scripts/cluster.sh install [ARG...] build the images and install the chart; ARG: for helm, as -f PRESET
+#   scripts/cluster.sh status           what runs
+#   scripts/cluster.sh down             take all of it away
+#   scripts/cluster.sh kubectl ARG...   the same as kubectl with its kubeconfig; helm ARG... likewise
+#   scripts/cluster.sh env              lines for "eval": PATH and KUBECONFIG, so that kubectl and helm are this cluster's
+#   scripts/cluster.sh restart PART [KILL] end and start a part anew: kubelet, scheduler, ...
+#   scripts/cluster.sh load FILE...     images from tars, as scripts/oci.py makes them
+#   scripts/cluster.sh adopt-scheduler  give kube-scheduler the configuration that the chart has made
+#
+# PINION_CLUSTER: the folder [/var/tmp/pinion-cluster]; there is one cluster at a time
+set -euo pipefail
+
+scripts=$(cd "$(dirname "$0")" && pwd)
+top=$(dirname "$scripts")
+dir=${PINION_CLUSTER:-/var/tmp/pinion-cluster}
+say() { echo "cluster: $*" >&2; }
+die() { say "$*"; exit 1; }
+
+net=pinion-cluster         # namespace; its two ends are pinion-out here and pinion-in inside
+outside=10.245.255.1
+node_ip=10.245.255.2
+node=pinion-node
+service_ip=10.96.0.1
+extender_ip=10.96.0.77     # fixed: a scheduler outside of pods resolves no names of Services
+cgroup=pinion-cluster
+namespace=pinion-system
+busybox=localhost/pinion/busybox:1
+pause=localhost/pinion/pause:1
+nri=$dir/nri
+sysctls=(vm.overcommit_memory kernel.panic kernel.panic_on_oops)  # which the kubelet sets for the whole machine
+
+inside() { nsenter "--net=/run/netns/$net" "$@"; }
+
+# find_programs: sets kube, runtime; all is there, or it ends.
+find_programs() {
+  kube=$("$scripts/kube.sh" --where)
+  runtime=$("$scripts/runtime.sh" --where)
+  if [ ! -e "$kube/helm" ] || [ ! -e "$runtime/runc" ]; then die "not built yet: scripts/cluster.sh up"; fi
+}
+
+prepare() {
+  [ "$(id -u)" -eq 0 ] || die "it must be root: it makes cgroups, network interfaces and containers"
+  "$scripts/deps.sh" cluster
+  "$scripts/kube.sh" --cluster
+  "$scripts/runtime.sh"
+  find_programs
+}
+
+# ---- Parts
+
+pid_of() { cat "$dir/pids/$1" 2>/dev/null || true; }
+runs() { local pid; pid=$(pid_of "$1"); [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; }
+
+# begin PART COMMAND...: in the namespace, with a log and a pid of its own.
+begin() {
+  local part=$1
+  shift
+  mkdir -p "$dir/pids" "$dir/logs"
+  printf '%q ' "$@" >"$dir/pids/$part.command"
+  nsenter "--net=/run/netns/$net" setsid "$@" >>"$dir/logs/$part.log" 2>&1 </dev/null &
+  echo $! >"$dir/pids/$part"
+}
+
+# end PART [SIGNAL]
+end() {
+  local pid tries=0
+  pid=$(pid_of "$1")
+  rm -f "$dir/pids/$1"
+  [ -n "$pid" ] && kill "-${2:-TERM}" "$pid" 2>/dev/null || return 0
+  while kill -0 "$pid" 2>/dev/null; do
+    tries=$((tries + 1))
+    if [ $tries -eq 100 ]; then kill -KILL "$pid" 2>/dev/null || true; fi
+    sleep 0.1
+  done
+}
+
+# await SECONDS WHAT COMMAND...: until the command succeeds.
+await() {
+  local limit=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    [ $SECONDS -lt $limit ] || die "$what: not within the time; the logs are in $dir/logs"
+    sleep 0.2
+  done
+}
+
+kubectl() { "$kube/kubectl" --kubeconfig "$dir/admin.kubeconfig" "$@"; }
+helm() { HELM_CACHE_HOME=$dir/helm HELM_CONFIG_HOME=$dir/helm HELM_DATA_HOME=$dir/helm "$kube/helm" --kubeconfig "$dir/admin.kubeconfig" "$@"; }
+ctr() { "$runtime/2.1/ctr" --address "$dir/c/containerd.sock" -n k8s.io "$@"; }
+
+# ---- What they need
+
+make_network() {
+  ip netns add $net
+  ip link add pinion-out type veth peer name pinion-in
+  ip link set pinion-in netns $net
+  ip addr add $outside/30 dev pinion-out
+  ip link set pinion-out up
+  inside ip addr add $node_ip/30 dev pinion-in
+  inside ip link set lo up
+  inside ip link set pinion-in up
+  inside ip route add default via $outside
+  # Pods and Services can be called from here.
+  ip route add 10.244.0.0/24 via $node_ip
+  ip route add 10.96.0.0/16 via $node_ip
+  inside sysctl -qw net.ipv4.ip_forward=1
+}
+
+# certificate NAME SUBJECT [SAN]: signed by the cluster's authority.
+certificate() {
+  local base=$dir/pki/$1
+  openssl ecparam -genkey -name prime256v1 -noout -out "$base.key" 2>/dev/null
+  openssl req -new -key "$base.key" -subj "$2" -out "$base.csr" 2>/dev/null
+  openssl x509 -req -in "$base.csr" -CA "$dir/pki/ca.crt" -CAkey "$dir/pki/ca.key" -CAcreateserial -days 30 \
+    -extfile <(echo "subjectAltName=${3:-DNS:$1}") -out "$base.crt" 2>/dev/null
+}
+
+# kubeconfig NAME: for the certificate NAME.
+kubeconfig() {
+  cat >"$dir/$1.kubeconfig" <<END
+apiVersion: v1
+kind: Config
+current-context: pinion
+contexts: [{name: pinion, context: {cluster: pinion, user: $1}}]
+clusters: [{name: pinion, cluster: {server: "https://$node_ip:6443", certificate-authority: $dir/pki/ca.crt}}]
+users: [{name: $1, user: {client-certificate: $dir/pki/$1.crt, client-key: $dir/pki/$1.key}}]
+END
+}
+
+make_certificates() {
+  mkdir -p "$dir/pki"
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=pinion-cluster \
+    -keyout "$dir/pki/ca.key" -out "$dir/pki/ca.crt" 2>/dev/null
+  certificate apiserver /CN=kube-apiserver "IP:127.0.0.1,IP:$node_ip,IP:$service_ip,DNS:kubernetes.default.svc"
+  certificate kubelet-client /O=system:masters/CN=apiserver
+  certificate kubelet-server /CN=$node "IP:$node_ip,DNS:$node"
+  certificate admin /O=system:masters/CN=admin
+  certificate scheduler /CN=system:kube-scheduler
+  certificate controller-manager /CN=system:kube-controller-manager
+  certificate proxy /CN=system:kube-proxy
+  certificate kubelet "/O=system:nodes/CN=system:node:$node"
+  openssl ecparam -genkey -name prime256v1 -noout -out "$dir/pki/sa.key" 2>/dev/null
+  openssl ec -in "$dir/pki/sa.key" -pubout -out "$dir/pki/sa.pub" 2>/dev/null
+  local name
+  for name in admin scheduler controller-manager proxy kubelet; do kubeconfig $name; done
+}
+
+# Where the kubelet puts pods; on v1 a new cpuset has no CPUs.
+make_cgroups() {
+  local mount
+  while read -r mount; do
+    mkdir -p "$mount/$cgroup"
+    if [ -e "$mount/cpuset.cpus" ] && [ ! -e "$mount/cgroup.controllers" ]; then
+      cat "$mount/cpuset.cpus" >"$mount/$cgroup/cpuset.cpus"
+      cat "$mount/cpuset.mems" >"$mount/$cgroup/cpuset.mems"
+    fi
+  done < <(cgroup_mounts)
+}
+cgroup_mounts() { awk '$3 == "cgroup" || $3 == "cgroup2" { print $2 }' /proc/mounts; }
+
+write_configurations() {
+  mkdir -p "$dir"/{c/cni,kubelet,manifests,podlogs,volumeplugins,conf} "$nri"
+  : >"$dir/resolv.conf"
+  cat >"$dir/c/config.toml" <<END
+version = 3
+root = "$dir/c/root"
+state = "$dir/c/state"
+[grpc]
+address = "$dir/c/containerd.sock"
+[ttrpc]
+address = "$dir/c/containerd.sock.ttrpc"
+[plugins."io.containerd.internal.v1.opt"]
+path = "$dir/c/opt"
+[plugins."io.containerd.nri.v1.nri"]
+disable = false
+disable_connections = false
+socket_path = "$nri/nri.sock"
+plugin_path = "$dir/c/nri-plugins"
+plugin_config_path = "$dir/c/nri-conf"
+[plugins."io.containerd.cri.v1.runtime"]
+restrict_oom_score_adj = true
+disable_apparmor = true
+netns_mounts_under_state_dir = true
+[plugins."io.containerd.cri.v1.runtime".cni]
+bin_dirs = ["$kube/cni"]
+conf_dir = "$dir/c/cni"
+[plugins."io.containerd.cri.v1.runtime".containerd]
+default_runtime_name = "runc"
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+BinaryName = "$runtime/runc"
+SystemdCgroup = false
+[plugins."io.containerd.cri.v1.images"]
+snapshotter = "overlayfs"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+sandbox = "$pause"
+END
+  cat >"$dir/c/cni/10-pinion.conflist" <<END
+{"cniVersion": "0.4.0", "name": "pinion", "plugins": [
+  {"type": "ptp", "ipMasq": false, "mtu": 1500,
+   "ipam": {"type": "host-local", "dataDir": "$dir/c/ipam", "ranges": [[{"subnet": "10.244.0.0/24"}]],
+            "routes": [{"dst": "0.0.0.0/0"}]}}]}
+END
+  cat >"$dir/conf/kubelet.yaml" <<END
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: $node_ip
+cgroupDriver: cgroupfs
+cgroupRoot: /$cgroup
+failCgroupV1: false
+failSwapOn: false
+cpuManagerPolicy: none
+containerRuntimeEndpoint: unix://$dir/c/containerd.sock
+resolvConf: $dir/resolv.conf
+makeIPTablesUtilChains: false
+readOnlyPort: 0
+healthzPort: 10248
+authentication: {x509: {clientCAFile: $dir/pki/ca.crt}, webhook: {enabled: false}, anonymous: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+tlsCertFile: $dir/pki/kubelet-server.crt
+tlsPrivateKeyFile: $dir/pki/kubelet-server.key
+evictionHard: {memory.available: 50Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}
+imageGCHighThresholdPercent: 100
+imageGCLowThresholdPercent: 99
+staticPodPath: $dir/manifests
+podLogsDir: $dir/podlogs
+volumePluginDir: $dir/volumeplugins
+syncFrequency: 10s
+END
+  cat >"$dir/conf/scheduler.yaml" <<END
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: $dir/scheduler.kubeconfig}
+leaderElection: {leaderElect: false}
+END
+  cat >"$dir/conf/proxy.yaml" <<END
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+clientConnection: {kubeconfig: $dir/proxy.kubeconfig}
+mode: nftables
+hostnameOverride: $node
+clusterCIDR: 10.244.0.0/16
+healthzBindAddress: ""
+metricsBindAddress: 127.0.0.1:10249
+conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+nftables: {minSyncPeriod: 0s, syncPeriod: 10s}
+END
+}
+
+# ---- How each is started
+
+start_etcd() {
+  begin etcd "$kube/etcd" --data-dir "$dir/etcd" --unsafe-no-fsync --listen-client-urls http://127.0.0.1:2379 \
+    --advertise-client-urls http://127.0.0.1:2379 --listen-peer-urls http://127.0.0.1:2380 --log-level error
+}
+start_apiserver() {
+  begin apiserver "$kube/kube" kube-apiserver --etcd-servers http://127.0.0.1:2379 --bind-address 0.0.0.0 \
+    --advertise-address $node_ip --secure-port 6443 --service-cluster-ip-range 10.96.0.0/16 \
+    --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction --allow-privileged \
+    --client-ca-file "$dir/pki/ca.crt" --tls-cert-file "$dir/pki/apiserver.crt" --tls-private-key-file "$dir/pki/apiserver.key" \
+    --service-account-issuer https://kubernetes.default.svc --service-account-key-file "$dir/pki/sa.pub" \
+    --service-account-signing-key-file "$dir/pki/sa.key" --kubelet-certificate-authority "$dir/pki/ca.crt" \
+    --kubelet-client-certificate "$dir/pki/kubelet-client.crt" --kubelet-client-key "$dir/pki/kubelet-client.key" \
+    --kubelet-preferred-address-types InternalIP
+}
+start_controller_manager() {
+  begin controller_manager "$kube/kube-controller-manager" --kubeconfig "$dir/controller-manager.kubeconfig" --leader-elect=false \
+    --use-service-account-credentials --service-account-private-key-file "$dir/pki/sa.key" --root-ca-file "$dir/pki/ca.crt"
+}
+start_scheduler() {
+  begin scheduler "$kube/kube" kube-scheduler --config "$dir/conf/scheduler.yaml" \
+    --authentication-kubeconfig "$dir/scheduler.kubeconfig" --authorization-kubeconfig "$dir/scheduler.kubeconfig"
+}
+start_containerd() {
+  begin containerd env "PATH=$runtime/2.1:$runtime:$PATH" "$runtime/2.1/containerd" --config "$dir/c/config.toml"
+}
+start_kubelet() {
+  begin kubelet "$kube/node" kubelet --config "$dir/conf/kubelet.yaml" --kubeconfig "$dir/kubelet.kubeconfig" \
+    --root-dir "$dir/kubelet" --cert-dir "$dir/pki" --hostname-override $node --node-ip $node_ip
+}
+start_proxy() { begin proxy "$kube/node" kube-proxy --config "$dir/conf/proxy.yaml"; }
+parts=(etcd apiserver controller_manager scheduler containerd kubelet proxy)
+
+# ---- Images
+
+make_images() {
+  mkdir -p "$dir/images"
+  local links=() name
+  for name in sh sleep cat echo grep env true date wc head tail sed awk nproc nc wget; do links+=(--link "$name"); done
+  "$scripts/oci.py" "$dir/images/busybox.tar" $busybox "$runtime/busybox" "${links[@]}" --arg sh >/dev/null
+  "$scripts/oci.py" "$dir/images/pause.tar" $pause "$runtime/busybox" --arg sleep --arg 2147483647 >/dev/null
+}
+
+load_images() {
+  local image
+  for image in "$@"; do ctr images import --no-unpack "$image" >/dev/null; done
+}
+
+# ---- The commands
+
+command_up() {
+  local bare=no
+  [ "${1:-}" != --bare ] || bare=yes
+  prepare
+  ! runs apiserver || die "it runs already: scripts/cluster.sh status"
+  if [ -e "/run/netns/$net" ]; then
+    [ -d "$dir" ] || die "another cluster is there, in another folder: PINION_CLUSTER=FOLDER scripts/cluster.sh down"
+    command_down # what a killed one has left
+  fi
+  mkdir -p "$dir"
+  sysctl "${sysctls[@]}" | sed 's/ = /=/' >"$dir/sysctls"
+  say "starting Kubernetes"
+  make_network
+  make_certificates
+  make_cgroups
+  write_configurations
+  make_images
+  start_etcd
+  start_containerd
+  start_apiserver
+  await 120 kube-apiserver kubectl get --raw /readyz
+  kubectl create clusterrolebinding pinion-node-proxier --clusterrole system:node-proxier --user system:kube-proxy >/dev/null
+  start_controller_manager
+  start_scheduler
+  await 60 containerd ctr version
+  load_images "$dir/images/busybox.tar" "$dir/images/pause.tar"
+  start_kubelet
+  start_proxy
+  await 120 "the node" kubectl wait --for=condition=Ready "node/$node" --timeout=1s
+  await 60 "the service account" kubectl get serviceaccount default
+  say "Kubernetes is up: $(kubectl version -o json | sed -n 's/.*"gitVersion": "\(.*\)".*/\1/p' | tail -n 1), node $node"
+  [ $bare = yes ] || command_install -f "$top/deploy/chart/pinion/presets/default-scheduler.yaml"
+}
+
+command_install() {
+  find_programs
+  [ -n "${PINION_PACKAGED:-}" ] || "$scripts/package.sh" --images
+  load_images "$top"/build/package/out/pinion-{agent,extender}.tar
+  local tag
+  tag=$(ctr images ls -q | sed -n 's#^localhost/pinion/pinion-agent:##p' | grep -F "$("$top/build/package/out/bin/pinion-agent" --version | tr + -)" | tail -n 1)
+  cat >"$dir/values.yaml" <<END
+image: {tag: "$tag", pullPolicy: Never}
+agent:
+  # Two CPUs at the least: the last one that is left is never given away.
+  config: {reservedSystemCPUs: ""}
+  hostPaths: {nri: $nri, kubelet: $dir/kubelet, state: $dir/pinion}
+extender: {service: {clusterIP: $extender_ip}}
+END
+  say "installing the chart"
+  helm upgrade --install pinion "$top/deploy/chart/pinion" --namespace $namespace --create-namespace \
+    -f "$dir/values.yaml" "$@" --wait --timeout 3m >/dev/null
+  # One of the chart's own needs nothing from outside.
+  kubectl -n $namespace get deployment pinion-scheduler >/dev/null 2>&1 || command_adopt_scheduler
+  say "Pinion is installed: try  eval \"\$(scripts/cluster.sh env)\"  and then  kubectl get pods -A"
+}
+
+# What the chart's notes tell an operator to do.
+command_adopt_scheduler() {
+  find_programs
+  local key
+  mkdir -p "$dir/conf/pinion"
+  for key in tls.crt tls.key ca.crt; do
+    kubectl -n $namespace get secret pinion-scheduler-tls -o "jsonpath={.data.${key/./\\.}}" | base64 -d >"$dir/conf/pinion/$key"
+  done
+  kubectl -n $namespace get configmap pinion-scheduler -o 'jsonpath={.data.scheduler\.yaml}' |
+    sed "s#/etc/kubernetes/scheduler.conf#$dir/scheduler.kubeconfig#; s#/etc/kubernetes/pinion#$dir/conf/pinion#" >"$dir/conf/scheduler.yaml"
+  echo "leaderElection: {leaderElect: false}" >>"$dir/conf/scheduler.yaml"
+  command_restart scheduler
+}
+
+command_restart() {
+  find_programs
+  [[ " ${parts[*]} " == *" ${1:-} "* ]] || die "no part '${1:-}': ${parts[*]}"
+  end "$1" "${2:-TERM}"
+  "start_$1"
+  case $1 in
+    apiserver) await 60 "$1" kubectl get --raw /readyz ;;
+    containerd) await 60 "$1" ctr version ;;
+    kubelet) await 60 "$1" inside curl -sf http://127.0.0.1:10248/healthz ;; # it ends where there is no runtime
+    scheduler) await 60 "$1" inside curl -sfk https://127.0.0.1:10259/readyz ;;
+  esac
+}
+
+command_status() {
+  find_programs
+  local part
+  for part in "${parts[@]}"; do
+    printf '%-20s %s\n' "$part" "$(runs "$part" && echo "pid $(pid_of "$part")" || echo "does not run")"
+  done
+  if runs apiserver; then
+    kubectl get nodes,pods -A -o wide
+  fi
+}
+
+command_down() {
+  find_programs
+  local pid mount
+  for pid in kubelet scheduler controller_manager proxy; do end $pid; done
+  if runs containerd; then
+    ctr task ls -q 2>/dev/null | xargs -r -n 1 "$runtime/2.1/ctr" --address "$dir/c/containerd.sock" -n k8s.io task kill -s KILL 2>/dev/null || true
+  fi
+  end apiserver
+  end etcd
+  end containerd
+  # Shims that have lost their containerd.
+  for pid in /proc/[0-9]*; do
+    if tr '\0' ' ' <"$pid/cmdline" 2>/dev/null | grep -q "^[^ ]*containerd-shim-runc-v2 .*$dir/c/containerd.sock"; then
+      kill -KILL "${pid#/proc/}" 2>/dev/null || true
+    fi
+  done
+  while read -r mount; do umount -l "$mount" 2>/dev/null || true; done < <(awk -v dir="$dir/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | tac)
+  ip netns del $net 2>/dev/null || true
+  ip link del pinion-out 2>/dev/null || true
+  while read -r mount; do
+    [ ! -d "$mount/$cgroup" ] || find "$mount/$cgroup" -depth -type d -exec rmdir {} + 2>/dev/null || true
+  done < <(cgroup_mounts)
+  if [ -e "$dir/sysctls" ]; then sysctl -q -p "$dir/sysctls" >/dev/null || true; fi
+  rm -rf "$dir"
+  say "all of it is gone"
+}
+
+command_env() {
+  find_programs
+  echo "export KUBECONFIG=$dir/admin.kubeconfig"
+  echo "export PATH=$kube:$top/build/package/out/bin:\$PATH"
+}
+
+case ${1:-} in
+  up | down | status | install | env | restart) command=$1; shift; "command_$command" "$@" ;;
+  load) shift; find_programs; load_images "$@" ;;
+  adopt-scheduler) command_adopt_scheduler ;;
+  kubectl | helm) find_programs; "$@" ;;
+  -h | --help) sed -n '2,19s/^# \{0,1\}//p' "$0" ;;
+  *) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Writes deploy/base from the chart, for who uses kustomize. The chart is the source: what is changed by hand is lost.
+#
+#   scripts/manifests.sh           writes it
+#   scripts/manifests.sh --check   fails where it is not what the chart makes
+set -euo pipefail
+
+case ${1:-} in
+  '' | --check) ;;
+  -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *) echo "manifests: unknown option '$1' (see --help)" >&2; exit 2 ;;
+esac
+cd "$(dirname "$0")/.."
+helm=$(scripts/kube.sh --where)/helm
+[ -e "$helm" ] || { echo "manifests: no helm: run scripts/kube.sh --cluster" >&2; exit 1; }
+
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+# Certificates by cert-manager: keys do not belong into a file that everybody reads. The comments of each object stay.
+{
+  echo "# Made from deploy/chart/pinion by scripts/manifests.sh; do not change it here."
+  "$helm" template pinion deploy/chart/pinion --namespace pinion-system --kube-version 1.34.0 \
+    -f deploy/chart/pinion/presets/default-scheduler.yaml --set certificates.mode=cert-manager
+} | sed 's/managed-by: Helm/managed-by: kustomize/' >"$made/pinion.yaml"
+cat >"$made/namespace.yaml" <<'END'
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: pinion-system
+  labels:
+    # The agents see the host's processes and mount the host's folders.
+    pod-security.kubernetes.io/enforce: privileged
+END
+cat >"$made/kustomization.yaml" <<'END'
+# kubectl apply -k deploy/base needs cert-manager. Set your images in an overlay:
+#   images: [{name: localhost/pinion/pinion-agent, newName: ...}, {name: localhost/pinion/pinion-extender, newName: ...}]
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+  - namespace.yaml
+  - pinion.yaml
+END
+if [ "${1:-}" = --check ]; then
+  diff -ru deploy/base "$made" || { echo "manifests: deploy/base is not what the chart makes: scripts/manifests.sh" >&2; exit 1; }
+else
+  rm -rf deploy/base
+  mkdir deploy/base
+  cp "$made"/* deploy/base/
+fi

@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""The chart as it stands, on a real cluster of one node (scripts/cluster.sh): real kubelet, containerd and control plane.
+
+Needs root, and what scripts/kube.sh --cluster, runtime.sh and package.sh --images make. Each case says in its name what an
+operator sees. The quickstart is executed first, line by line, and brings the cluster up and down; then it is up once more for
+the other cases."""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import unittest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+NAMESPACE = "pinion-system"
+IMAGE = "localhost/pinion/busybox:1"
+DIR = os.environ.setdefault("PINION_CLUSTER", "/var/tmp/pinion-cluster-test")
+os.environ["PINION_PACKAGED"] = "yes"  # scripts/test.sh has built the images
+
+
+def run(*command, check=True, stdin=None, limit=180):
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, timeout=limit, input=stdin)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def cluster(*arguments, **options):
+    return run("scripts/cluster.sh", *arguments, **options)
+
+
+def kubectl(*arguments, **options):
+    return run(*KUBECTL, *arguments, **options)
+
+
+def get(*arguments):
+    return json.loads(kubectl("get", "-o", "json", *arguments))
+
+
+def eventually(seconds, what, holds):
+    """Until it is true; its last answer is part of the failure."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = holds()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what}: {answer!r}\n{state()}")
+        time.sleep(0.2)  # between looks, not instead of one
+
+
+def state():
+    pods = kubectl("get", "pods", "-A", "-o", "wide", check=False)
+    events = kubectl("get", "events", "-A", "--sort-by=.lastTimestamp", check=False)
+    logs = kubectl("-n", NAMESPACE, "logs", "-l", "app.kubernetes.io/part-of=pinion", "--tail=15", "--prefix", check=False)
+    return "\n".join([pods, "\n".join(events.splitlines()[-25:]), logs])
+
+
+def pod(name, cpu=None, command="sleep 3600", annotations=None, **spec):
+    limits = {"cpu": str(cpu), "memory": "32Mi"} if cpu else {}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations or {}},
+            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, **spec,
+                     "containers": [{"name": "rank", "image": IMAGE, "command": ["sh", "-c", command],
+                                     "resources": {"limits": limits}}]}}
+
+
+def apply(*objects):
+    for one in objects:
+        kubectl("apply", "-f", "-", stdin=json.dumps(one))
+
+
+def wait_ready(name, seconds=60):
+    kubectl("wait", "--for=condition=Ready", f"pod/{name}", f"--timeout={seconds}s", limit=seconds + 30)
+
+
+def cpus_of(text):
+    cpus = set()
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        cpus.update(range(int(first), int(last or first) + 1))
+    return cpus
+
+
+def pid_in(name):
+    """Of the pod's first process, in the host's numbers: containerd knows it."""
+    uid = get(f"pod/{name}")["metadata"]["uid"]
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/cgroup") as groups, open(f"/proc/{entry}/cmdline") as command:
+                if uid in groups.read() and "2147483647" not in command.read():  # not the pause
+                    return int(entry)
+        except OSError:
+            continue
+    raise AssertionError(f"no process of pod {name}\n{state()}")
+
+
+def cpus_of_process(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return cpus_of(re.search(r"Cpus_allowed_list:\s*(\S+)", status.read()).group(1))
+
+
+def cpus_of_pod(name):
+    return cpus_of_process(pid_in(name))
+
+
+def planned(name):
+    text = get(f"pod/{name}")["metadata"]["annotations"].get("pinion.dev/planned", "")
+    return cpus_of(text.partition("=")[2]) if text else None
+
+
+def extenders():
+    pods = get("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-extender")["items"]
+    return [one["metadata"]["name"] for one in pods if "deletionTimestamp" not in one["metadata"]]
+
+
+def leaders():
+    pods = get("pods", "-n", NAMESPACE, "-l", "pinion.dev/leader=true")["items"]
+    return [one["metadata"]["name"] for one in pods if "deletionTimestamp" not in one["metadata"]]
+
+
+class Quickstart(unittest.TestCase):
+    def test_every_line_of_the_document_works(self):
+        with open(f"{TOP}/docs/quickstart.md") as file:
+            blocks = re.findall(r"^```sh\n(.*?)^```$", file.read(), re.M | re.S)
+        self.assertGreater(len(blocks), 5)
+        said = run("bash", "-euo", "pipefail", "-c", "".join(blocks), limit=400)
+        self.assertRegex(said, r"(?m)^Cpus_allowed_list:\s*\d+$")
+        pinned, where = re.search(r"Cpus_allowed_list:\s*(\S+)\nrank=(\S+)", said).groups()
+        self.assertEqual(pinned, where)
+        self.assertRegex(said, r"(?m)^0/1 nodes are available: 1 .*CPU")
+        self.assertFalse(os.path.exists(DIR))
+        self.assertNotIn("pinion-cluster", run("ip", "netns"))
+        with open("/proc/mounts") as mounts:
+            left = [line for line in mounts if DIR in line]
+        self.assertEqual(left, [])
+
+
+class Cluster(unittest.TestCase):
+    """In the order of their names."""
+
+    @classmethod
+    def setUpClass(cls):
+        cluster("up", limit=300)
+
+    @classmethod
+    def tearDownClass(cls):
+        cluster("down")
+
+    def tearDown(self):
+        kubectl("delete", "job,pod", "--all", "--grace-period=0", "--force", "--wait=true", check=False)
+
+    def test_1_ranks_of_a_job_have_cores_of_their_own(self):
+        # One CPU stays for all others.
+        ranks = min(4, len(os.sched_getaffinity(0)) - 1)
+        command = "sleep 3600"
+        apply(pod("noise"), pod("burst", command=command),
+              {"apiVersion": "batch/v1", "kind": "Job",
+               "metadata": {"name": "wind", "annotations": {"pinion.dev/tasks": str(ranks),
+                                                            "pinion.dev/memory-per-task": "32Mi"}},
+               "spec": {"completionMode": "Indexed", "parallelism": ranks, "completions": ranks,
+                        "template": {"spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [
+                            {"name": "rank", "image": IMAGE, "command": ["sh", "-c", command]}]}}}})
+        kubectl("wait", "--for=condition=Ready", "pod", "-l", "job-name=wind", "--timeout=60s")
+        for name in ("noise", "burst"):
+            wait_ready(name)
+        names = [one["metadata"]["name"] for one in get("pods", "-l", "job-name=wind")["items"]]
+        self.assertEqual(len(names), ranks)
+        cores = [cpus_of_pod(name) for name in names]
+        self.assertEqual([len(one) for one in cores], [1] * ranks)
+        self.assertEqual(len(set.union(*cores)), ranks, "two ranks share a core")
+        for name in ("noise", "burst"):
+            self.assertEqual(cpus_of_pod(name) & set.union(*cores), set(), f"{name} is on a rank's core")
+        for name, has in zip(names, cores):
+            self.assertEqual(planned(name), has, "not where the extender has planned it")
+
+    def test_2_an_agent_honours_what_was_planned(self):
+        for cpu in sorted(os.sched_getaffinity(0))[:2]:
+            name = f"planned-{cpu}"
+            apply(pod(name, cpu=1, annotations={"pinion.dev/planned": f"rank={cpu}"}, nodeName="pinion-node"))
+            wait_ready(name)
+            self.assertEqual(cpus_of_pod(name), {cpu})
+            kubectl("delete", "pod", name, "--grace-period=0", "--force")
+            # Its core is free again when the sandbox is gone.
+            uid = name
+            eventually(30, f"{name} is gone", lambda: "NotFound" in subprocess.run(
+                [*KUBECTL, "get", "pod", uid], capture_output=True, text=True).stderr)
+
+    def test_3_each_capability_of_the_agent_is_needed_for_what_the_document_says(self):
+        def agent_with(capabilities):
+            kubectl("-n", NAMESPACE, "patch", "daemonset", "pinion-agent", "--type=json", "-p", json.dumps(
+                [{"op": "replace", "path": "/spec/template/spec/containers/0/securityContext/capabilities/add",
+                  "value": capabilities}]))
+            kubectl("-n", NAMESPACE, "rollout", "status", "daemonset/pinion-agent", "--timeout=90s")
+            lines = kubectl("-n", NAMESPACE, "logs", "daemonset/pinion-agent").splitlines()
+            said = {one["msg"]: one for one in map(json.loads, lines)}
+            return said["started"]["fence"], said.get("counting", {}).get("events", "")
+
+        fence, events = agent_with(["PERFMON", "DAC_OVERRIDE"])
+        self.assertIn(fence, ("leaf", "tree", "partition"))
+        self.assertIn("context-switches", events)
+        fence, events = agent_with(["PERFMON"])
+        self.assertEqual(fence, "runtime")
+        self.assertIn("context-switches", events)
+        fence, events = agent_with(["DAC_OVERRIDE"])
+        self.assertIn(fence, ("leaf", "tree", "partition"))
+        self.assertNotIn("context-switches", events)
+        agent_with(["PERFMON", "DAC_OVERRIDE"])
+
+    def test_4_a_rollout_of_the_extender_ends(self):
+        before = set(extenders())
+        kubectl("-n", NAMESPACE, "rollout", "restart", "deployment/pinion-extender")
+        kubectl("-n", NAMESPACE, "rollout", "status", "deployment/pinion-extender", "--timeout=90s")
+        eventually(30, "others, one of which leads", lambda: not before & set(extenders()) and len(leaders()) == 1)
+        apply(pod("after-rollout", cpu=1))
+        wait_ready("after-rollout")
+        self.assertEqual(cpus_of_pod("after-rollout"), planned("after-rollout"))
+
+    def test_5_with_all_extenders_lost_others_start_and_they_come_back(self):
+        kubectl("-n", NAMESPACE, "scale", "deployment/pinion-extender", "--replicas=0")
+        kubectl("-n", NAMESPACE, "delete", "pod", "-l", "app.kubernetes.io/name=pinion-extender", "--grace-period=0", "--force")
+        self.assertEqual(extenders(), [])
+        # Marked already, as the webhook is away as well.
+        managed = pod("needs-a-core", cpu=1)
+        managed["spec"]["containers"][0]["resources"]["limits"]["pinion.dev/managed"] = "1"
+        apply(managed, pod("needs-none"))
+        wait_ready("needs-none")
+        # The scheduler gives up its connection to a pod that is gone after httpTimeout, 30 s.
+        eventually(60, "the scheduler asked in vain", lambda: any(
+            one.get("reason") == "SchedulerError" for one in get("pod/needs-a-core")["status"].get("conditions", [])))
+        self.assertNotIn("nodeName", get("pod/needs-a-core")["spec"])
+        kubectl("-n", NAMESPACE, "scale", "deployment/pinion-extender", "--replicas=2")
+        kubectl("-n", NAMESPACE, "rollout", "status", "deployment/pinion-extender", "--timeout=90s")
+        wait_ready("needs-a-core", 90)
+        self.assertEqual(cpus_of_pod("needs-a-core"), planned("needs-a-core"))
+
+    def test_6_a_rank_keeps_its_core_while_agent_kubelet_and_runtime_are_restarted(self):
+        apply(pod("stays", cpu=1))
+        wait_ready("stays")
+        pid, has = pid_in("stays"), cpus_of_pod("stays")
+        self.assertEqual(len(has), 1)
+
+        kubectl("-n", NAMESPACE, "rollout", "restart", "daemonset/pinion-agent")
+        kubectl("-n", NAMESPACE, "rollout", "status", "daemonset/pinion-agent", "--timeout=90s")
+        self.assertEqual(cpus_of_process(pid), has)
+        for part in ("kubelet", "containerd"):
+            cluster("restart", part)
+        apply(pod("comes-later"))
+        wait_ready("comes-later", 120)
+        self.assertEqual(cpus_of_process(pid), has)
+        self.assertEqual(cpus_of_pod("comes-later") & has, set())
+
+    def test_7_kustomize_has_what_the_chart_has(self):
+        run("scripts/manifests.sh", "--check")
+        self.assertIn("kind: DaemonSet", kubectl("kustomize", "deploy/base"))
+
+    def test_8_a_second_scheduler_places_what_names_it(self):
+        image = f"{DIR}/images/kube-scheduler.tar"
+        run("scripts/oci.py", image, "localhost/pinion/kube-scheduler:v1", os.path.dirname(KUBECTL[0]) + "/kube")
+        cluster("load", image)
+        cluster("install", "-f", "deploy/chart/pinion/presets/second-scheduler.yaml",
+                "--set", "scheduler.image=localhost/pinion/kube-scheduler,scheduler.tag=v1",
+                "--set", "scheduler.command={kube,kube-scheduler}")
+        apply(pod("by-the-second", cpu=1, schedulerName="pinion-scheduler"))
+        wait_ready("by-the-second", 60)
+        self.assertEqual(cpus_of_pod("by-the-second"), planned("by-the-second"))
+        self.assertNotIn("pinion.dev/managed", json.dumps(get("pod/by-the-second")["spec"]))
+
+    def test_9_uninstalled_nothing_is_left(self):
+        cluster("helm", "uninstall", "pinion", "--namespace", NAMESPACE, "--wait")
+        kinds = "clusterroles,clusterrolebindings,mutatingwebhookconfigurations,deployments,daemonsets,services,configmaps,secrets,roles,rolebindings,serviceaccounts"
+        left = get(kinds, "-A", "-l", "app.kubernetes.io/part-of=pinion")["items"]
+        self.assertEqual([f"{one['kind']} {one['metadata']['name']}" for one in left], [])
+        node = get("node/pinion-node")
+        self.assertNotIn("pinion.dev", json.dumps([node["metadata"].get("labels"), node["spec"].get("taints")]))
+        apply(pod("life-goes-on"))
+        wait_ready("life-goes-on")
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("it must be root")
+        sys.exit(77)
+    folder = run("scripts/kube.sh", "--where").strip()
+    KUBECTL = [f"{folder}/kubectl", f"--kubeconfig={DIR}/admin.kubeconfig"]
+    if not os.path.exists(KUBECTL[0]):
+        print("not built: scripts/kube.sh --cluster")
+        sys.exit(77)
+    unittest.main(verbosity=2)
