@@ -83,6 +83,7 @@ class Extender : private Pages {
 
   KubeCluster cluster_;
   Hostfiles hostfiles_;
+  RefusedPods refused_;
   Placing placing_;
   Gate gate_;
   admission::Webhook webhook_;

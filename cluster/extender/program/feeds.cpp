@@ -41,7 +41,9 @@ void Feed::on_trouble(const Error& error, std::chrono::milliseconds pause) {
 
 void PodFeed::on_object(kube::Change change, const nlohmann::json& object) {
   if (change == kube::Change::kDeleted) {
-    placing_.tell([uid = json_text(object, "metadata", "uid")](Desk& desk, std::int64_t now) {
+    const std::string uid = json_text(object, "metadata", "uid");
+    refused_.gone(uid);
+    placing_.tell([&uid](Desk& desk, std::int64_t now) {
       desk.gone(uid, now);
       return 0;
     });
@@ -53,6 +55,7 @@ void PodFeed::on_object(kube::Change change, const nlohmann::json& object) {
     return;
   }
   hostfiles_.seen(*view);
+  refused_.seen(*view);
   const Pod pod = pod_of(*view);
   const bool room =
       placing_.tell([&](Desk& desk, std::int64_t now) { return desk.seen(pod, now); });
