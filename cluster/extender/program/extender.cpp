@@ -109,16 +109,18 @@ Extender::Extender(const Config& config, const engine::Defaults& defaults,
       api_(std::move(api)),
       elects_(config.leader_elect),
       cluster_(*api_, log, [this] { return leading(); }),
-      hostfiles_(*api_, log, [this] { return leading(); }),
       refused_(
           *api_, log, [this] { return leading(); }, refused_options(config)),
       placing_(cluster_, defaults, limits_of(config), steady_ms,
                [&log](const engine::Note& note) { log.write(note); }),
+      jobs_(
+          *api_, log, [this] { return leading(); },
+          [this](const std::string& gang, int members) { resize(gang, members); }),
       gate_(placing_, [this] { return closed(); }),
       webhook_(job_options_, jobs::choose_by(fleet_of(placing_)), journal_of(log)),
       agent_feed_(placing_, log),
       agents_(agent_feed_, agent_options(config)),
-      pods_(placing_, hostfiles_, refused_, log),
+      pods_(placing_, jobs_, refused_, log),
       nodes_(placing_, log),
       pod_groups_(placing_, log) {}
 
@@ -250,6 +252,13 @@ Status Extender::listen(const Config& config) {
   if (!server) return failure(server.error().within("listen"));
   server_ = *std::move(server);
   return {};
+}
+
+void Extender::resize(const std::string& gang, int members) {
+  placing_.tell([&](Desk& desk, std::int64_t now_ms) {
+    desk.resize(gang, members, now_ms);
+    return 0;
+  });
 }
 
 bool Extender::leading() const {

@@ -8,9 +8,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // More are not remembered; each change of their status tells of them again.
-constexpr std::size_t kMostEntries = 20'000;
-constexpr std::chrono::milliseconds kCallLimit{4s};
-constexpr std::chrono::milliseconds kLongestPause{5min};
+constexpr std::size_t kMostRefused = 20'000;
+constexpr std::chrono::milliseconds kEvictionLimit{4s};
+constexpr std::chrono::milliseconds kLongestEvictionPause{5min};
 
 bool comes_back_elsewhere(const wire::PodSpecView& pod) {
   return pod.controller && pod.controller->kind != "DaemonSet" && pod.controller->kind != "Node";
@@ -43,12 +43,13 @@ void RefusedPods::seen(const wire::PodSpecView& pod) {
     known->second.why = pod.refused;
     return;
   }
-  if (entries_.size() >= kMostEntries) return;
+  if (entries_.size() >= kMostRefused) return;
   entries_.emplace(
-      pod.uid, Entry{.pod = {.name_space = pod.name_space, .name = pod.name, .uid = pod.uid},
-                     .why = pod.refused,
-                     .due = Clock::now() + options_.after,
-                     .backoff = Backoff(options_.retry, std::max(options_.retry, kLongestPause))});
+      pod.uid,
+      Entry{.pod = {.name_space = pod.name_space, .name = pod.name, .uid = pod.uid},
+            .why = pod.refused,
+            .due = Clock::now() + options_.after,
+            .backoff = Backoff(options_.retry, std::max(options_.retry, kLongestEvictionPause))});
   changed_.notify_one();
 }
 
@@ -90,7 +91,7 @@ void RefusedPods::run() {
 }
 
 Status RefusedPods::evict(const Entry& entry) {
-  const kube::Call how{.cancel = &cancel_, .whole = kCallLimit};
+  const kube::Call how{.cancel = &cancel_, .whole = kEvictionLimit};
   const std::string name = entry.pod.name_space + "/" + entry.pod.name;
   const Status done = kube::evict_pod(api_, entry.pod, how);
   if (!done) {

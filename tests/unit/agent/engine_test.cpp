@@ -23,6 +23,7 @@ using test_support::two_core_vm;
 using test_support::Unit;
 using test_support::xeon_snc2;
 using testing::HasSubstr;
+using testing::StartsWith;
 using EventKind = ContainerEvent::Kind;
 
 class BothFences : public testing::TestWithParam<FenceKind> {};

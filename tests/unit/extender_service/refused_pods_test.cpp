@@ -71,8 +71,7 @@ TEST_F(RefusedPodsTest, AreEvictedWithAnEvent) {
   EXPECT_EQ(seen.at(1).target, kEvents);
   EXPECT_EQ(seen.at(1).json().at("note"), kWhy);
   EXPECT_EQ(seen.at(1).json().at("reportingInstance"), "e");
-  pods->seen(refused());
-  server_.wait_for(4);
+  flush(*pods);
   EXPECT_GE(pods->evicted(), 1U);
 }
 
