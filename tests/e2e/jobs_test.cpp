@@ -522,6 +522,50 @@ TEST_F(Jobs, PodsByThemselvesAreCutIntoTaskGroups) {
   EXPECT_THAT(taken, SizeIs(2));
 }
 
+// An Indexed Job of four workers whose user wants two by now, what its template says
+// notwithstanding.
+class PatchedJobs : public Jobs {
+ protected:
+  json create_scale() {
+    json job = captured(kIndexed.body, kScale.job);
+    job["metadata"]["annotations"] = kScale.annotations;
+    for (const char* count : kIndexed.counts) job["spec"].erase(count);
+    job["spec"]["template"]["spec"]["subdomain"] = kScale.job;
+    job["spec"]["template"]["spec"]["containers"][0].erase("resources");
+    return create(path_of(kIndexedJob), job);
+  }
+  void patch(const json& spec) {
+    EXPECT_TRUE(ok(admin().api().patch(path_of(kIndexedJob) + "/" + kScale.job,
+                                       kube::PatchKind::kMerge, {{"spec", spec}})));
+  }
+  void expect_two() {
+    const auto two = pods_called("scale-", 2);
+    ASSERT_TRUE(run(two));
+    Collection maps(admin().api(), "/api/v1/namespaces/default/configmaps");
+    EXPECT_TRUE(maps.wait_for("scale-pinion", [](const json& map) {
+      return json_text(map, "data", "hostfile") == "scale-0.scale slots=4\nscale-1.scale slots=4\n";
+    }));
+  }
+};
+
+TEST_F(PatchedJobs, StartWithFewerThanTheyWaitedFor) {
+  const auto fillers = fill();
+  ASSERT_TRUE(run(fillers));
+  create_scale();
+  ASSERT_TRUE(wait_in_vain(pods_called("scale-", 4)));
+  patch({{"parallelism", 2}, {"completions", 2}});
+  expect_two();
+}
+
+TEST_F(PatchedJobs, StartAgainAfterASuspension) {
+  create_scale();
+  ASSERT_TRUE(run(pods_called("scale-", 4)));
+  patch({{"suspend", true}});
+  pods_called("scale-", 0);
+  patch({{"suspend", false}, {"parallelism", 2}, {"completions", 2}});
+  expect_two();
+}
+
 // Deleted and applied once more, as people do: nothing of the first one is left to stand for it.
 TEST_F(Jobs, AJobThatComesAgainUnderItsNameHasAHostfileOfItsOwn) {
   const auto ask = [&](const char* tasks) {
