@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "cluster/core/fit_together.h"
 #include "cluster/core/gang_refusal.h"
 #include "cluster/core/hole_text.h"
+#include "cluster/core/pod_fit.h"
 #include "cluster/core/task_groups.h"
 
 namespace pinion::cluster {
@@ -251,7 +251,7 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
     const auto& requests = members.front()->requests;
     const std::vector<NodeIndex> nodes =
         requests.size() == 1 ? std::vector<NodeIndex>() : all_of(fleet_);
-    const Together together(fleet_, requests);
+    const PodFit together(fleet_, requests);
     fits = requests.size() == 1 ? fleet_.best_node(requests.front()) >= 0
                                 : std::any_of(nodes.begin(), nodes.end(),
                                               [&](NodeIndex node) { return together.fit(node); });
@@ -361,7 +361,7 @@ std::optional<GangRefusal> Scheduler::attempt_one(Job& job, Member& member,
     if (node >= 0 && reserve(job, member, node, now_ms)) return std::nullopt;
   }
   const std::vector<NodeIndex> nodes = among != nullptr ? *among : all_of(fleet_);
-  const Together together(fleet_, member.requests);
+  const PodFit together(fleet_, member.requests);
   for (const NodeIndex node : nodes) {
     if (together.fit(node) && reserve(job, member, node, now_ms)) return std::nullopt;
   }

@@ -12,4 +12,4 @@ pinion_program(extender_calls_bench
 
 pinion_program(pinion-streams-bench
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/streams_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/streams_player.cpp
-  LINK extender_agents extender_desk extender_kube agent_api test_support CLI11::CLI11)
+  LINK extender_agents extender_scheduling extender_kube agent_api test_support CLI11::CLI11)

@@ -37,8 +37,8 @@ class NoCluster : public Cluster {
   void nominate(const PodRef&, const std::string&) override {}
 };
 
-DeskLimits limits_of(int steps) {
-  DeskLimits limits;
+PodSchedulerLimits limits_of(int steps) {
+  PodSchedulerLimits limits;
   limits.scheduler.plan_steps = steps;
   return limits;
 }
@@ -51,8 +51,8 @@ class Service {
             cluster_, engine::Defaults(), limits_of(steps), [this] { return now_ms_; },
             [](const engine::Note&) {}) {
     bench::report_busy_nodes(kNodes, 1, kNodes, [&](NodeReport report) {
-      placing_.tell([&](Desk& desk, std::int64_t now) {
-        if (!desk.report(std::move(report), now)) std::abort();
+      placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+        if (!scheduler.report(std::move(report), now)) std::abort();
         return 0;
       });
     });
@@ -72,17 +72,19 @@ class Service {
   void seen(const json& pod) {
     const auto view = reader_.pod(pod.dump());
     if (!view) std::abort();
-    placing_.tell(
-        [pod = pod_of(*view)](Desk& desk, std::int64_t now) { return desk.seen(pod, now); });
+    placing_.tell([pod = pod_of(*view)](PodScheduler& scheduler, std::int64_t now) {
+      return scheduler.seen(pod, now);
+    });
   }
   void gone(const std::string& uid) {
-    placing_.tell([&](Desk& desk, std::int64_t now) {
-      desk.gone(uid, now);
+    placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+      scheduler.gone(uid, now);
       return 0;
     });
   }
   [[nodiscard]] std::size_t promises() const {
-    return placing_.look([](const Desk& desk) { return desk.fleet().promises(); });
+    return placing_.look(
+        [](const PodScheduler& scheduler) { return scheduler.fleet().promises(); });
   }
 
  private:

@@ -1,5 +1,5 @@
-// What thousands of agents' streams cost the extender: the product's streams and desk in this
-// process, the agents' side in another one, which plays all of them with one server on as many
+// What thousands of agents' streams cost the extender: the product's streams and pod scheduler in
+// this process, the agents' side in another one, which plays all of them with one server on as many
 // connections.
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -22,8 +22,8 @@
 
 #include "base/open_files.h"
 #include "cluster/extender/agents/agents.h"
-#include "cluster/extender/desk/desk.h"
 #include "cluster/extender/kube/known_objects.h"
+#include "cluster/extender/scheduling/pod_scheduler.h"
 #include "tests/bench/streams_player.h"
 #include "tests/support/tree.h"
 
@@ -44,13 +44,13 @@ class Listener : public cluster::AgentSink {
  public:
   void reported(const std::string& node, cluster::NodeReport report) override {
     const std::lock_guard lock(mutex_);
-    if (!desk_.report(std::move(report), 0)) std::abort();
+    if (!pod_scheduler_.report(std::move(report), 0)) std::abort();
     reported_.insert(node);
     changed_.notify_all();
   }
   bool measured(const std::string& node, cluster::MissRates rates) override {
     const std::lock_guard lock(mutex_);
-    desk_.measured(node, std::move(rates));
+    pod_scheduler_.measured(node, std::move(rates));
     ++measured_;
     return true;
   }
@@ -64,7 +64,7 @@ class Listener : public cluster::AgentSink {
   // As the API server tells it. False: its cores are not free.
   bool seen(const cluster::Pod& pod) {
     const std::lock_guard lock(mutex_);
-    return desk_.seen(pod, 0);
+    return pod_scheduler_.seen(pod, 0);
   }
   // From now on.
   void forget() {
@@ -82,14 +82,14 @@ class Listener : public cluster::AgentSink {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  cluster::Desk desk_{engine::Defaults(), cluster::DeskLimits()};
+  cluster::PodScheduler pod_scheduler_{engine::Defaults(), cluster::PodSchedulerLimits()};
   std::set<std::string> reported_;
   std::atomic<std::uint64_t> measured_ = 0;
   std::atomic<std::uint64_t> heard_ = 0;
 };
 
-// Pods on the nodes, as the API server's list tells them: each is known to the watch and the desk,
-// and its cores are promised.
+// Pods on the nodes, as the API server's list tells them: each is known to the watch and the pod
+// scheduler, and its cores are promised.
 bool tell_pods(const Load& load, Listener& listener, kube::KnownObjects& known) {
   for (int i = 0; i < load.played.agents * load.pods; ++i) {
     cluster::Pod pod;

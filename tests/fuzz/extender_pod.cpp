@@ -6,20 +6,20 @@
 #include <memory>
 #include <string>
 
-#include "cluster/extender/desk/desk.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/pods/pod_of.h"
+#include "cluster/extender/scheduling/pod_scheduler.h"
 #include "cluster/extender/wire/reader.h"
 #include "tests/support/machine.h"
 
 namespace {
 
 using pinion::cluster::Demand;
-using pinion::cluster::Desk;
 using pinion::cluster::Pod;
+using pinion::cluster::PodScheduler;
 using Kind = Demand::Kind;
 
-void fill(Desk& desk) {
+void fill(PodScheduler& scheduler) {
   const auto machine = std::make_shared<const pinion::topology::Topology>(
       pinion::test_support::machine({.packages = 2, .cores_per_l3 = 8, .threads_per_core = 2}));
   for (const char* name : {"node-a", "node-b"}) {
@@ -28,7 +28,7 @@ void fill(Desk& desk) {
     report.topology = machine;
     report.reserved = {0, 16};
     report.instance = "fuzz";
-    if (!desk.report(std::move(report), 0)) std::abort();
+    if (!scheduler.report(std::move(report), 0)) std::abort();
   }
 }
 
@@ -53,23 +53,24 @@ void check(const Demand& demand) {
 }
 
 void live(const Pod& pod) {
-  Desk desk({}, {});
-  fill(desk);
-  const auto answer = desk.filter(pod, {"node-a", "node-b", "unknown"}, 1);
+  PodScheduler scheduler({}, {});
+  fill(scheduler);
+  const auto answer = scheduler.filter(pod, {"node-a", "node-b", "unknown"}, 1);
   if (answer.ours && answer.verdict.size() != 3) std::abort();
   for (const auto verdict : answer.verdict) {
     if (verdict > answer.texts.size()) std::abort();
   }
-  for (const int score : desk.scores(pod.uid, {"node-a", "unknown"})) {
+  for (const int score : scheduler.scores(pod.uid, {"node-a", "unknown"})) {
     if (score < 0 || score > 10) std::abort();
   }
-  desk.seen(pod, 1);
-  desk.seen(pod, 2);
-  (void)desk.told_with_binding(pod.uid);
-  desk.tick(2);
-  (void)desk.take_effects();
-  desk.gone(pod.uid, 3);
-  if (desk.pods() != 0 || desk.fleet().promises() != 0 || !desk.waiting().empty()) std::abort();
+  scheduler.seen(pod, 1);
+  scheduler.seen(pod, 2);
+  (void)scheduler.told_with_binding(pod.uid);
+  scheduler.tick(2);
+  (void)scheduler.take_effects();
+  scheduler.gone(pod.uid, 3);
+  if (scheduler.pods() != 0 || scheduler.fleet().promises() != 0 || !scheduler.waiting().empty())
+    std::abort();
 }
 
 }  // namespace

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <string>
 
-#include "cluster/extender/desk/demand.h"
 #include "cluster/extender/kube/answer.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/known_objects.h"
 #include "cluster/extender/kube/lease_object.h"
 #include "cluster/extender/kube/list_page.h"
 #include "cluster/extender/pods/pod_group.h"
+#include "cluster/extender/scheduling/demand.h"
 
 namespace {
 

@@ -2,8 +2,8 @@ find_package(rapidcheck REQUIRED)
 
 pinion_test(extender_properties
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_gang_test.cpp ${CMAKE_CURRENT_LIST_DIR}/extender_fleet_test.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/extender_desk_test.cpp
-  LINK extender_desk test_support rapidcheck rapidcheck_gtest
+    ${CMAKE_CURRENT_LIST_DIR}/extender_scheduling_test.cpp
+  LINK extender_scheduling test_support rapidcheck rapidcheck_gtest
   LABELS property)
 
 pinion_test(cluster_properties

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cluster/core/fit_together.h"
+#include "cluster/core/pod_fit.h"
 #include "tests/property/extender_gen.h"
 
 namespace pinion::cluster {
@@ -86,7 +86,7 @@ RC_GTEST_PROP(Fleet, ContainersFitTogetherAsTheyArePlanned, ()) {
     requests[i].cpus = other.cpus;
     requests[i].memory = other.memory;
   }
-  const Together together(fleet, requests);
+  const PodFit together(fleet, requests);
   for (const auto& [name, index] : fleet.by_name()) {
     const FleetNode& node = fleet.node(index);
     const bool fits = together.fit(index);

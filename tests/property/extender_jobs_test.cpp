@@ -1,12 +1,12 @@
-// Any wish on any kind of job comes to a refusal with a reason, or to a job whose parts agree: the
-// gang's size, the number of pods, the resources and the slots.
+// Any request on any kind of job comes to a refusal with a reason, or to a job whose parts agree:
+// the gang's size, the number of pods, the resources and the slots.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cluster/extender/desk/demand.h"
 #include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/gang.h"
 #include "cluster/extender/jobs/hostfile.h"
+#include "cluster/extender/scheduling/demand.h"
 #include "tests/property/topology_gen.h"
 
 namespace pinion::cluster::jobs {
@@ -118,15 +118,15 @@ void check_gang(const json& after, const Cut& cut) {
   const int workers = cut.decision.granularity.workers;
   int tasks = 0;
   for (const Worker& worker : cut.decision.workers) tasks += worker.tasks;
-  RC_ASSERT(tasks == cut.wish.tasks);
+  RC_ASSERT(tasks == cut.request.tasks);
   // What is written on the job is read as what was decided.
-  const auto again = read_job(after, "ns", cut.wish);
+  const auto again = read_job(after, "ns", cut.request);
   RC_ASSERT(again.has_value());
   RC_ASSERT(again->workers.value_or(again->parts) == workers);
   const Gang gang = gang_of(after, cut, {});
   RC_ASSERT(gang.size() == static_cast<std::size_t>(workers));
   for (const topology::Request& request : gang) {
-    RC_ASSERT(request.cpus == cut.decision.largest().tasks * cut.wish.cpus_per_task);
+    RC_ASSERT(request.cpus == cut.decision.largest().tasks * cut.request.cpus_per_task);
     RC_ASSERT(job_of_gang(request.job) == "j");
   }
 }
@@ -139,7 +139,7 @@ void check_hostfile(json after, const Cut& cut) {
   RC_ASSERT(map.has_value());
   RC_ASSERT(map->has_value() == !cut.hostfile.empty());
   if (!*map) return;
-  RC_ASSERT(slots_in((**map)["data"][kHostfileKey].get<std::string>()) == cut.wish.tasks);
+  RC_ASSERT(slots_in((**map)["data"][kHostfileKey].get<std::string>()) == cut.request.tasks);
   RC_ASSERT((**map)["metadata"]["name"] == cut.hostfile);
 }
 

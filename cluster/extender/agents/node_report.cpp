@@ -1,7 +1,7 @@
 #include "cluster/extender/agents/node_report.h"
 
 #include "agent/api/machine.h"
-#include "cluster/extender/desk/demand.h"
+#include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster {
 

@@ -72,11 +72,11 @@ Result<std::string> answered(Result<Ask> ask, std::atomic<std::size_t>& now,
 
 }  // namespace
 
-Connection::Connection(net::DeadlineStream& stream, Hub& hub, std::atomic<bool>& busy,
-                       Manner manner)
-    : stream_(stream), hub_(hub), busy_(busy), manner_(std::move(manner)) {
+Connection::Connection(net::DeadlineStream& stream, ConnectionContext& context,
+                       std::atomic<bool>& busy, Manner manner)
+    : stream_(stream), context_(context), busy_(busy), manner_(std::move(manner)) {
   // What its header says of the connection.
-  set_keep_alive_timeout(std::chrono::ceil<std::chrono::seconds>(hub.limits.idle).count());
+  set_keep_alive_timeout(std::chrono::ceil<std::chrono::seconds>(context.limits.idle).count());
   set_keep_alive_max_count(1'000'000);
   // Paths are compared here and not by httplib, which matches regular expressions, deep in the
   // stack.
@@ -86,13 +86,13 @@ Connection::Connection(net::DeadlineStream& stream, Hub& hub, std::atomic<bool>&
   });
   set_exception_handler([this](const httplib::Request& /*request*/, httplib::Response& response,
                                const std::exception_ptr& /*what*/) {
-    refuse(response, 500, "internal error", Hub::Outcome::kFailed);
+    refuse(response, 500, "internal error", ConnectionContext::Outcome::kFailed);
   });
 }
 
 void Connection::serve() {
   bool more = true;
-  while (more && !hub_.stopping && stream_.next_request(hub_.limits.idle)) {
+  while (more && !context_.stopping && stream_.next_request(context_.limits.idle)) {
     busy_ = true;
     more = serve_one();
     busy_ = false;
@@ -113,7 +113,7 @@ bool Connection::serve_one() {
 // Its memory spares the next request the time to ask for it, within what all may keep.
 void Connection::keep_reader() {
   kept_.reset();
-  kept_.emplace(hub_.take_kept(reader_.kept_bytes()));
+  kept_.emplace(context_.take_kept(reader_.kept_bytes()));
   if (!kept_->valid()) reader_ = wire::Reader();
 }
 
@@ -125,7 +125,7 @@ void Connection::look_at(httplib::Request& request) {
   if (request.method == "POST") look_at_call(request);
   // A body that is not read would be taken for the next request.
   const bool unread = has_body(request) && (request.method != "POST" || call_.refusal);
-  last_ = unread || manner_.turn_away || hub_.stopping;
+  last_ = unread || manner_.turn_away || context_.stopping;
   if (!last_) return;
   request.headers.erase("Connection");
   request.headers.emplace("Connection", "close");
@@ -135,11 +135,12 @@ void Connection::look_at_call(const httplib::Request& request) {
   const auto refuse_with = [this](int status, std::string text) {
     call_.refusal = Refusal{.status = status, .text = std::move(text)};
   };
-  call_.verb = hub_.verb_of(request.path);
+  call_.verb = context_.verb_of(request.path);
   if (!call_.verb) {
-    return refuse_with(
-        404, "no such call; there are " + hub_.prefix + "/filter, /prioritize, /bind, /preempt" +
-                 (hub_.admission != nullptr ? ", /mutate" : "") + " and " + std::string(kPlanPath));
+    return refuse_with(404, "no such call; there are " + context_.prefix +
+                                "/filter, /prioritize, /bind, /preempt" +
+                                (context_.admission != nullptr ? ", /mutate" : "") + " and " +
+                                std::string(kPlanPath));
   }
   // The API server shows webhooks no certificate unless it is set up to; and what it asks changes
   // nothing.
@@ -148,13 +149,13 @@ void Connection::look_at_call(const httplib::Request& request) {
   }
   if (manner_.turn_away) {
     return refuse_with(
-        503, "too many connections: " + std::to_string(hub_.limits.connections) + " are open");
+        503, "too many connections: " + std::to_string(context_.limits.connections) + " are open");
   }
   if (request.has_header("Content-Encoding")) return refuse_with(415, "the body is packed");
   const auto length = length_of(request);
   if (!length) return refuse_with(411, "this needs one Content-Length");
   call_.length = *length;
-  const std::size_t most = hub_.body_limit(*call_.verb);
+  const std::size_t most = context_.body_limit(*call_.verb);
   if (*length > most) {
     return refuse_with(413, "a body of " + std::to_string(*length) + " bytes; at most " +
                                 std::to_string(most) + " are taken");
@@ -163,12 +164,12 @@ void Connection::look_at_call(const httplib::Request& request) {
 }
 
 std::optional<Connection::Refusal> Connection::take_shares() {
-  call_.body.emplace(hub_.take_body(call_.length));
+  call_.body.emplace(context_.take_body(call_.length));
   if (!call_.body->valid()) {
     return Refusal{.status = 503, .text = "the bodies of other calls take all the room there is"};
   }
   if (call_.verb != Verb::kBind) return std::nullopt;
-  call_.bind.emplace(hub_.take_bind());
+  call_.bind.emplace(context_.take_bind());
   if (call_.bind->valid()) return std::nullopt;
   return Refusal{.status = 503, .text = "too many binds are held"};
 }
@@ -178,7 +179,8 @@ void Connection::route(const httplib::Request& request, httplib::Response& respo
   response.set_header("Cache-Control", "no-store");
   response.set_header("X-Content-Type-Options", "nosniff");
   if (call_.refusal) {
-    refuse(response, call_.refusal->status, call_.refusal->text, Hub::Outcome::kRefused);
+    refuse(response, call_.refusal->status, call_.refusal->text,
+           ConnectionContext::Outcome::kRefused);
   } else if (request.method == "POST") {
     post(response);
   } else if (request.method == "GET" || request.method == "HEAD") {
@@ -190,7 +192,7 @@ void Connection::route(const httplib::Request& request, httplib::Response& respo
 }
 
 void Connection::get(const httplib::Request& request, httplib::Response& response) {
-  Pages& pages = hub_.pages;
+  Pages& pages = context_.pages;
   if (request.path == "/livez") return health(response, pages.not_live());
   if (request.path == "/readyz") return health(response, pages.not_ready());
   if (request.path == "/leadz") return health(response, pages.not_leading());
@@ -214,30 +216,33 @@ void Connection::post(httplib::Response& response) {
   auto body = read_body();
   if (!body) {
     last_ = true;
-    return refuse(response, 408, body.error().text, Hub::Outcome::kRefused);
+    return refuse(response, 408, body.error().text, ConnectionContext::Outcome::kRefused);
   }
   if (call_.verb == Verb::kPlan) return plan(*body, response);
   auto json = answer(std::move(*body));
-  if (!json) return refuse(response, 400, json.error().text, Hub::Outcome::kMalformed);
+  if (!json)
+    return refuse(response, 400, json.error().text, ConnectionContext::Outcome::kMalformed);
   response.body = std::move(*json);
   response.set_header("Content-Type", kJson);
-  hub_.count(*call_.verb, Hub::Outcome::kAnswered);
+  context_.count(*call_.verb, ConnectionContext::Outcome::kAnswered);
 }
 
 void Connection::plan(const std::string& body, httplib::Response& response) {
-  const Share turn = hub_.take_plan();
+  const Allowance turn = context_.take_plan();
   if (!turn.valid()) {
-    return refuse(response, 503, "another one is being made: try again", Hub::Outcome::kRefused);
+    return refuse(response, 503, "another one is being made: try again",
+                  ConnectionContext::Outcome::kRefused);
   }
-  const Running running(hub_.now[static_cast<std::size_t>(Verb::kPlan)]);
-  const Page page = hub_.pages.plan(body);
+  const Running running(context_.now[static_cast<std::size_t>(Verb::kPlan)]);
+  const Page page = context_.pages.plan(body);
   show(response, page);
-  const auto bad = page.status == 503 ? Hub::Outcome::kRefused : Hub::Outcome::kMalformed;
-  hub_.count(Verb::kPlan, page.status == 200 ? Hub::Outcome::kAnswered : bad);
+  const auto bad = page.status == 503 ? ConnectionContext::Outcome::kRefused
+                                      : ConnectionContext::Outcome::kMalformed;
+  context_.count(Verb::kPlan, page.status == 200 ? ConnectionContext::Outcome::kAnswered : bad);
 }
 
 Result<std::string> Connection::read_body() {
-  stream_.expect(call_.length, hub_.limits.body);
+  stream_.expect(call_.length, context_.limits.body);
   std::string body;
   body.reserve(call_.length + kPadding);
   body.resize(call_.length);
@@ -253,9 +258,9 @@ Result<std::string> Connection::read_body() {
 }
 
 Result<std::string> Connection::answer(std::string body) {
-  Callbacks& callbacks = hub_.callbacks;
+  Callbacks& callbacks = context_.callbacks;
   const Verb verb = *call_.verb;
-  std::atomic<std::size_t>& now = hub_.now[static_cast<std::size_t>(verb)];
+  std::atomic<std::size_t>& now = context_.now[static_cast<std::size_t>(verb)];
   switch (verb) {
     case Verb::kFilter:
       return answered(reader_.filter(std::move(body)), now, [&](const wire::FilterAsk& ask) {
@@ -273,7 +278,7 @@ Result<std::string> Connection::answer(std::string body) {
                       [&](const wire::PreemptAsk& ask) { return to_json(callbacks.preempt(ask)); });
     case Verb::kMutate: {
       const Running running(now);
-      return hub_.admission->answer(body);
+      return context_.admission->answer(body);
     }
     case Verb::kPlan:
       break;  // answered by plan()
@@ -283,15 +288,15 @@ Result<std::string> Connection::answer(std::string body) {
 
 // The scheduler says no more than the status, so the text goes to our own log as well.
 void Connection::refuse(httplib::Response& response, int status, const std::string& text,
-                        Hub::Outcome outcome) {
+                        ConnectionContext::Outcome outcome) {
   std::string shown = "pinion-extender: ";
   if (call_.verb) {
     shown += kVerbNames[static_cast<std::size_t>(*call_.verb)];
     shown += ": ";
-    hub_.count(*call_.verb, outcome);
+    context_.count(*call_.verb, outcome);
   }
   shown += text;
-  hub_.callbacks.refused(shown);
+  context_.callbacks.refused(shown);
   complain(response, status, shown);
 }
 

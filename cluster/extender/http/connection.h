@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/net/deadline_stream.h"
-#include "cluster/extender/http/hub.h"
+#include "cluster/extender/http/connection_context.h"
 #include "cluster/extender/wire/reader.h"
 
 namespace pinion::cluster {
@@ -26,7 +26,8 @@ class Connection : private httplib::Server {
   };
 
   // `busy` is true from the first byte of a request to the last one of its answer.
-  Connection(net::DeadlineStream& stream, Hub& hub, std::atomic<bool>& busy, Manner manner);
+  Connection(net::DeadlineStream& stream, ConnectionContext& context, std::atomic<bool>& busy,
+             Manner manner);
 
   // Until either side ends it.
   void serve();
@@ -41,8 +42,8 @@ class Connection : private httplib::Server {
     std::optional<Verb> verb;
     std::size_t length = 0;
     std::optional<Refusal> refusal;
-    std::optional<Share> body;
-    std::optional<Share> bind;
+    std::optional<Allowance> body;
+    std::optional<Allowance> bind;
   };
 
   bool serve_one();
@@ -58,15 +59,15 @@ class Connection : private httplib::Server {
   [[nodiscard]] Result<std::string> read_body();
   [[nodiscard]] Result<std::string> answer(std::string body);
   void refuse(httplib::Response& response, int status, const std::string& text,
-              Hub::Outcome outcome);
+              ConnectionContext::Outcome outcome);
   [[nodiscard]] bool trusted() const { return !manner_.trusted || manner_.trusted(); }
 
   net::DeadlineStream& stream_;
-  Hub& hub_;
+  ConnectionContext& context_;
   std::atomic<bool>& busy_;
   const Manner manner_;
   wire::Reader reader_;
-  std::optional<Share> kept_;  // of what all readers may keep
+  std::optional<Allowance> kept_;  // of what all readers may keep
   Call call_;
   bool looked_ = false;  // this request's headers were sound
   bool last_ = false;    // the connection ends with this answer

@@ -57,16 +57,16 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Callbacks& 
 
 Server::Server(ServerOptions options, std::unique_ptr<TlsContext> tls, Callbacks& callbacks,
                Pages& pages, Admission* admission)
-    : hub_(callbacks, pages, admission, options.limits, std::move(options.prefix)),
+    : context_(callbacks, pages, admission, options.limits, std::move(options.prefix)),
       tls_(std::move(tls)),
       threads_(options.limits.connections + kTurningAway, options.limits.stack_bytes) {}
 
 Server::~Server() {
-  hub_.stopping = true;
+  context_.stopping = true;
   acceptor_.reset();
-  hub_.callbacks.stopping();
+  context_.callbacks.stopping();
   cut(/*busy_ones_too=*/false);
-  if (!threads_.wait_idle(hub_.limits.stop)) cut(/*busy_ones_too=*/true);
+  if (!threads_.wait_idle(context_.limits.stop)) cut(/*busy_ones_too=*/true);
 }
 
 // On the acceptor's thread.
@@ -80,7 +80,7 @@ void Server::take(Fd socket) {
     const std::lock_guard lock(mutex_);
     open = open_.emplace(open_.end());
     open->socket = std::move(socket);
-    open->turn_away = open_.size() > hub_.limits.connections;
+    open->turn_away = open_.size() > context_.limits.connections;
   }
   if (open->turn_away) ++turned_away_;
   if (threads_.run([this, open] { serve(open); })) return;
@@ -97,16 +97,16 @@ void Server::serve(OpenList::iterator open) {
 
 void Server::talk(Open& open) {
   const net::StreamLimits limits{
-      .read = hub_.limits.headers, .write = hub_.limits.answer, .request_bytes = 32768};
+      .read = context_.limits.headers, .write = context_.limits.answer, .request_bytes = 32768};
   if (!tls_) {
     net::DeadlineStream stream(open.socket.get(), limits);
-    Connection(stream, hub_, open.busy, {.turn_away = open.turn_away, .trusted = {}}).serve();
+    Connection(stream, context_, open.busy, {.turn_away = open.turn_away, .trusted = {}}).serve();
     return;
   }
   TlsStream stream(open.socket.get(), limits, tls_->current());
   Connection::Manner manner{.turn_away = open.turn_away, .trusted = {}};
   if (tls_->asks_for_clients()) manner.trusted = [&] { return stream.client_is_known(); };
-  Connection(stream, hub_, open.busy, std::move(manner)).serve();
+  Connection(stream, context_, open.busy, std::move(manner)).serve();
 }
 
 // Whoever waits for one of these wakes up; an answer that is being made can still be written,
@@ -120,7 +120,7 @@ void Server::cut(bool busy_ones_too) {
 
 ServerFigures Server::figures() const {
   ServerFigures result;
-  result.verbs = hub_.figures();
+  result.verbs = context_.figures();
   result.turned_away = turned_away_;
   if (tls_) result.tls_error = tls_->last_error();
   const std::lock_guard lock(mutex_);

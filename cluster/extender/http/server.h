@@ -12,7 +12,7 @@
 #include "base/net/acceptor.h"
 #include "cluster/extender/http/admission.h"
 #include "cluster/extender/http/callbacks.h"
-#include "cluster/extender/http/hub.h"
+#include "cluster/extender/http/connection_context.h"
 #include "cluster/extender/http/thread_set.h"
 #include "cluster/extender/http/tls_context.h"
 
@@ -59,7 +59,7 @@ class Server {
   void talk(Open& open);
   void cut(bool busy_ones_too);
 
-  Hub hub_;
+  ConnectionContext context_;
   std::unique_ptr<TlsContext> tls_;  // null: plain
   std::atomic<std::uint64_t> turned_away_ = 0;
   mutable std::mutex mutex_;

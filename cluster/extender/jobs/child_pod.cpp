@@ -4,12 +4,12 @@
 #include <charconv>
 #include <string>
 
-#include "cluster/extender/desk/demand.h"
 #include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/decision.h"
 #include "cluster/extender/jobs/hostfile.h"
 #include "cluster/extender/jobs/template_editor.h"
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster::jobs {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cluster/core/auto_granularity.h"
-#include "cluster/extender/desk/demand.h"
 #include "cluster/extender/jobs/annotations.h"
+#include "cluster/extender/scheduling/demand.h"
 #include "topology/words.h"
 
 namespace pinion::cluster::jobs {
@@ -14,27 +14,28 @@ tl::unexpected<Error> contradiction(const std::string& text) {
   return failure(Errc::kInvalid, text);
 }
 
-Result<topology::Smt> smt_of(const JobWish& wish, const Options& options) {
-  const auto stated = wish.for_workers.find(kSmt);
-  if (stated == wish.for_workers.end()) return options.defaults.smt;
+Result<topology::Smt> smt_of(const JobRequest& request, const Options& options) {
+  const auto stated = request.for_workers.find(kSmt);
+  if (stated == request.for_workers.end()) return options.defaults.smt;
   const auto smt = topology::value_of(stated->second, topology::kSmtWords);
   if (smt) return *smt;
   return contradiction("annotation " + std::string(kSmt) +
                        ": unknown value, use one of: " + topology::list_of(topology::kSmtWords));
 }
 
-Policy policy_for(const JobObject& object, const JobWish& wish, const Options& options) {
-  return wish.policy.value_or(object.workers ? Policy::kNone : options.policy);
+Policy policy_for(const JobObject& object, const JobRequest& request, const Options& options) {
+  return request.policy.value_or(object.workers ? Policy::kNone : options.policy);
 }
 
-Result<JobShape> job_of(const JobObject& object, const JobWish& wish, const Options& options) {
-  const auto smt = smt_of(wish, options);
+Result<JobShape> job_of(const JobObject& object, const JobRequest& request,
+                        const Options& options) {
+  const auto smt = smt_of(request, options);
   if (!smt) return failure(smt.error());
   JobShape job;
-  job.tasks = wish.tasks;
-  job.cpus_per_task = wish.cpus_per_task;
-  job.memory_per_task = wish.memory_per_task.value_or(0);
-  job.profile = wish.profile;
+  job.tasks = request.tasks;
+  job.cpus_per_task = request.cpus_per_task;
+  job.memory_per_task = request.memory_per_task.value_or(0);
+  job.profile = request.profile;
   job.workers = object.workers.value_or(1);
   job.smt = *smt;
   if (job.workers > job.tasks) {
@@ -45,7 +46,7 @@ Result<JobShape> job_of(const JobObject& object, const JobWish& wish, const Opti
 }
 
 // What is stated against what was chosen.
-Status agree(const JobObject& object, const JobWish& wish, const Decision& decision) {
+Status agree(const JobObject& object, const JobRequest& request, const Decision& decision) {
   const Granularity& chosen = decision.granularity;
   const std::string policy = "policy " + std::string(to_string(decision.policy));
   if (object.workers && *object.workers != chosen.workers) {
@@ -53,9 +54,9 @@ Status agree(const JobObject& object, const JobWish& wish, const Decision& decis
                          " workers are stated, and " + policy + " chose " + to_string(chosen) +
                          ". Leave the number out, or set " + kPolicy + " to none");
   }
-  if (wish.groups > 0 && wish.groups != chosen.groups) {
+  if (request.groups > 0 && request.groups != chosen.groups) {
     return contradiction("annotation " + std::string(kTaskGroups) + ": " +
-                         std::to_string(wish.groups) + " groups are stated, and " + policy +
+                         std::to_string(request.groups) + " groups are stated, and " + policy +
                          " chose " + to_string(chosen) + ". Leave the annotation out, or set " +
                          kPolicy + " to none");
   }
@@ -72,13 +73,13 @@ Status agree(const JobObject& object, const JobWish& wish, const Decision& decis
   return {};
 }
 
-Result<Granularity> granularity_of(const JobShape& job, const JobWish& wish, Policy policy,
+Result<Granularity> granularity_of(const JobShape& job, const JobRequest& request, Policy policy,
                                    const Choose& choose) {
   if (policy != Policy::kNone && job.profile != Profile::kNone) {
-    return choose(job, policy, wish.nodes);
+    return choose(job, policy, request.nodes);
   }
   JobShape with_groups = job;
-  with_groups.groups = wish.groups;
+  with_groups.groups = request.groups;
   // Without a profile no policy looks at the fleet.
   return choose_granularity(with_groups, policy == Policy::kAuto ? Policy::kScale : policy, 1);
 }
@@ -112,24 +113,25 @@ Choose choose_by(LookAtFleet look) {
   };
 }
 
-Result<Decision> decide(const JobObject& object, const JobWish& wish, const Options& options,
+Result<Decision> decide(const JobObject& object, const JobRequest& request, const Options& options,
                         const Choose& choose) {
   Decision decision;
-  decision.policy = policy_for(object, wish, options);
+  decision.policy = policy_for(object, request, options);
   if (object.kind == JobKind::kPod && decision.policy != Policy::kNone) {
     return contradiction("annotation " + std::string(kPolicy) +
                          ": a Pod is one worker, so only none makes sense");
   }
-  auto job = job_of(object, wish, options);
+  auto job = job_of(object, request, options);
   if (!job) return failure(std::move(job.error()));
   decision.job = *job;
-  auto chosen = granularity_of(*job, wish, decision.policy, choose);
+  auto chosen = granularity_of(*job, request, decision.policy, choose);
   if (!chosen) return failure(std::move(chosen.error()));
   decision.granularity = std::move(*chosen);
   auto workers = split(*job, decision.granularity.workers);
   if (!workers) return failure(std::move(workers.error()));
   decision.workers = std::move(*workers);
-  if (Status good = agree(object, wish, decision); !good) return failure(std::move(good.error()));
+  if (Status good = agree(object, request, decision); !good)
+    return failure(std::move(good.error()));
   return decision;
 }
 

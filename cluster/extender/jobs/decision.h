@@ -44,7 +44,7 @@ struct Decision {
 };
 
 // Errors: kInvalid where what is stated contradicts itself, or what the policy chose; as `choose`.
-Result<Decision> decide(const JobObject& object, const JobWish& wish, const Options& options,
+Result<Decision> decide(const JobObject& object, const JobRequest& request, const Options& options,
                         const Choose& choose);
 
 // The task group of the worker at `index` of `workers` equal ones in so many groups.

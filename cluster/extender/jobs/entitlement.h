@@ -1,16 +1,16 @@
-// Whether the pods of a template would get cores of their own, by the rules of the desk and the
-// agent.
+// Whether the pods of a template would get cores of their own, by the rules of the pod scheduler
+// and the agent.
 #pragma once
 
 #include <string>
 
 #include "agent/engine/policy.h"
-#include "cluster/extender/desk/demand.h"
 #include "cluster/extender/jobs/fields.h"
+#include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster::jobs {
 
-// What a pod of it asks of the desk. `pod`: a pod template or a pod.
+// What a pod of it asks of the pod scheduler. `pod`: a pod template or a pod.
 [[nodiscard]] Demand demand_of_template(const json& pod, const engine::Defaults& defaults);
 
 // Why not; empty: they would.

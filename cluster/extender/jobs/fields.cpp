@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/extender/desk/demand.h"
+#include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster::jobs {
 namespace {

@@ -28,8 +28,8 @@ json owner_of(const json& object, const JobObject& job) {
 Result<json> data_of(const json& object, const CutJob& cut) {
   const int count = cut.workers();
   JobShape tasks;
-  tasks.tasks = cut.wish.tasks;
-  tasks.cpus_per_task = cut.wish.cpus_per_task;
+  tasks.tasks = cut.request.tasks;
+  tasks.cpus_per_task = cut.request.cpus_per_task;
   const auto workers = split(tasks, count);
   if (!workers) return failure(workers.error());
   const std::vector<std::string> hosts = hosts_of(object, cut.job, count);
@@ -44,9 +44,9 @@ std::string hostfile_name(const JobObject& job) {
   return job.name + "-pinion";
 }
 
-bool needs_hostfile(const json& object, const JobObject& job, const JobWish& wish,
+bool needs_hostfile(const json& object, const JobObject& job, const JobRequest& request,
                     const Decision& decision) {
-  if (!wish.hostfile) return false;
+  if (!request.hostfile) return false;
   if (job.kind == JobKind::kMpiJob) return !decision.even();
   return !hosts_of(object, job, decision.granularity.workers).empty();
 }

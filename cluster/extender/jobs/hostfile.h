@@ -22,7 +22,7 @@ inline constexpr const char* kMachinefileKey = "machinefile";
 
 // Whether a ConfigMap is to be made for the job, which has its workers already.
 [[nodiscard]] bool needs_hostfile(const nlohmann::json& object, const JobObject& job,
-                                  const JobWish& wish, const Decision& decision);
+                                  const JobRequest& request, const Decision& decision);
 
 // The ConfigMap of a job as the API server has stored it: with its uid, so that it goes with the
 // job. Its slots follow Algorithm 2 and the number of workers that the job has now. Nothing for a

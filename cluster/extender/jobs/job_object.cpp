@@ -39,14 +39,14 @@ std::optional<JobKind> kind_of(std::string_view api_version, std::string_view na
   return std::nullopt;
 }
 
-Status read_kind(const json& object, const JobWish& wish, JobObject& job) {
+Status read_kind(const json& object, const JobRequest& request, JobObject& job) {
   switch (job.kind) {
     case JobKind::kMpiJob:
       return read_mpi_job(object, job);
     case JobKind::kVolcanoJob:
-      return read_volcano_job(object, wish, job);
+      return read_volcano_job(object, request, job);
     case JobKind::kJobSet:
-      return read_job_set(object, wish, job);
+      return read_job_set(object, request, job);
     case JobKind::kIndexedJob:
       return read_indexed_job(object, job);
     case JobKind::kPod:
@@ -77,7 +77,8 @@ bool is_child(const json& object) {
          });
 }
 
-Result<JobObject> read_job(const json& object, const std::string& name_space, const JobWish& wish) {
+Result<JobObject> read_job(const json& object, const std::string& name_space,
+                           const JobRequest& request) {
   JobObject job;
   job.kind = *kind_of(object);
   job.name = json_text(object, "metadata", "name");
@@ -88,7 +89,7 @@ Result<JobObject> read_job(const json& object, const std::string& name_space, co
                    "metadata.name: missing; the job's gang and its hosts are named after it, so "
                    "generateName will not do");
   }
-  if (Status good = read_kind(object, wish, job); !good) return failure(std::move(good.error()));
+  if (Status good = read_kind(object, request, job); !good) return failure(std::move(good.error()));
   if (job.workers && *job.workers < 1) {
     return failure(Errc::kInvalid, job.workers_field + ": 0 workers");
   }
@@ -156,12 +157,12 @@ Result<std::optional<CutJob>> read_cut_job(const json& object) {
   if (!kind_of(object) || json_text(object, "metadata", "annotations", kDecided).empty()) {
     return Nothing();
   }
-  auto wish = read_wish(object);
-  if (!wish) return failure(std::move(wish.error()));
-  if (!*wish) return Nothing();
-  auto job = read_job(object, {}, **wish);
+  auto request = read_job_request(object);
+  if (!request) return failure(std::move(request.error()));
+  if (!*request) return Nothing();
+  auto job = read_job(object, {}, **request);
   if (!job) return failure(std::move(job.error()));
-  return Nothing({.wish = std::move(**wish), .job = std::move(*job)});
+  return Nothing({.request = std::move(**request), .job = std::move(*job)});
 }
 
 std::string owner_text(const json& object, const JobObject& job) {

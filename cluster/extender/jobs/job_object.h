@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cluster/extender/jobs/wish.h"
+#include "cluster/extender/jobs/job_request.h"
 
 namespace pinion::cluster::jobs {
 
@@ -50,11 +50,11 @@ struct JobObject {
 // not. Errors: kInvalid, naming the field, for an object without a name or whose fields are not
 // what that kind has, and for what cannot become a gang.
 Result<JobObject> read_job(const nlohmann::json& object, const std::string& name_space,
-                           const JobWish& wish);
+                           const JobRequest& request);
 
 // A job that was cut by us, as it is now.
 struct CutJob {
-  JobWish wish;
+  JobRequest request;
   JobObject job;
 
   // Pods of the gang.

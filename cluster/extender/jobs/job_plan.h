@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/extender/desk/demand.h"
 #include "cluster/extender/jobs/mutation.h"
+#include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster::jobs {
 

@@ -39,12 +39,12 @@ Status read_counts(const json& object, std::size_t index, JobObject& job) {
 
 }  // namespace
 
-Status read_job_set(const json& object, const JobWish& wish, JobObject& job) {
+Status read_job_set(const json& object, const JobRequest& request, JobObject& job) {
   const auto jobs = list_at(object, kJobsAt);
   if (!jobs) return failure(jobs.error());
   const auto names = names_in(**jobs);
   if (!names) return failure(names.error());
-  const auto workers = find_workers(*names, wish.worker_role, kJobsAt);
+  const auto workers = find_workers(*names, request.worker_role, kJobsAt);
   if (!workers) return failure(workers.error());
   for (std::size_t i = 0; i < names->size(); ++i) {
     const Pointer at = spec_at(i) / "template";

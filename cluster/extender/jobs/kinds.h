@@ -11,8 +11,8 @@ namespace pinion::cluster::jobs {
 
 // Each fills in what is its own; name and namespace are there already.
 Status read_mpi_job(const json& object, JobObject& job);
-Status read_volcano_job(const json& object, const JobWish& wish, JobObject& job);
-Status read_job_set(const json& object, const JobWish& wish, JobObject& job);
+Status read_volcano_job(const json& object, const JobRequest& request, JobObject& job);
+Status read_job_set(const json& object, const JobRequest& request, JobObject& job);
 Status read_indexed_job(const json& object, JobObject& job);
 Status read_pod(const json& object, JobObject& job);
 

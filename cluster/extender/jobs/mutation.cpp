@@ -76,12 +76,12 @@ class Cutter {
 };
 
 std::string job_name(const Cut& cut) {
-  return cut.wish.job.empty() ? cut.job.name : cut.wish.job;
+  return cut.request.job.empty() ? cut.job.name : cut.request.job;
 }
 
 // By what a second pass tells that nothing is left to do.
-std::string decided_text(const JobWish& wish, const std::string& what) {
-  return words_of(wish) + ": " + what;
+std::string decided_text(const JobRequest& request, const std::string& what) {
+  return words_of(request) + ": " + what;
 }
 
 std::string short_text(const Granularity& granularity) {
@@ -94,10 +94,10 @@ void Cutter::mark_worker(const Cut& cut, TemplateEditor& editor) {
   const Decision& decision = cut.decision;
   const Worker& worker = decision.largest();
   std::optional<Bytes> memory;
-  if (cut.wish.memory_per_task) memory = worker.memory;
+  if (cut.request.memory_per_task) memory = worker.memory;
   editor.set_resources(worker.cpus, memory);
-  for (const auto& [name, value] : cut.wish.for_workers) editor.suggest(name, value);
-  const std::string_view profile = topology::word_of(cut.wish.profile, topology::kProfileWords);
+  for (const auto& [name, value] : cut.request.for_workers) editor.suggest(name, value);
+  const std::string_view profile = topology::word_of(cut.request.profile, topology::kProfileWords);
   if (!profile.empty()) editor.mark(kProfile, std::string(profile));
   // A Pod by itself is not told how many others there are.
   if (cut.job.kind == JobKind::kPod) return;
@@ -145,7 +145,7 @@ Status Cutter::edit(const Cut& cut, const PodTemplate& one) {
 
 void Cutter::mark_job(const Cut& cut) {
   json& annotations = after_["metadata"]["annotations"];
-  annotations[kDecided] = decided_text(cut.wish, short_text(cut.decision.granularity));
+  annotations[kDecided] = decided_text(cut.request, short_text(cut.decision.granularity));
   if (!cut.hostfile.empty()) annotations[kHostfile] = cut.hostfile;
 }
 
@@ -156,7 +156,7 @@ Status Cutter::cut(Cut& cut) {
       !good) {
     return good;
   }
-  if (needs_hostfile(after_, cut.job, cut.wish, decision)) cut.hostfile = hostfile_name(cut.job);
+  if (needs_hostfile(after_, cut.job, cut.request, decision)) cut.hostfile = hostfile_name(cut.job);
   for (const PodTemplate& one : cut.job.templates) {
     if (Status good = edit(cut, one); !good) return good;
   }
@@ -167,27 +167,27 @@ Status Cutter::cut(Cut& cut) {
 }
 
 // An earlier pass has cut it: the same webhook again, or a copy of a job that ran.
-Mutation cut_before(const JobWish& wish, const std::string& decided) {
-  if (decided.starts_with(decided_text(wish, ""))) return untouched("it is cut already");
+Mutation cut_before(const JobRequest& request, const std::string& decided) {
+  if (decided.starts_with(decided_text(request, ""))) return untouched("it is cut already");
   return refused({.code = Errc::kInvalid,
                   .text = std::string("annotation ") + kDecided + ": was made for '" + decided +
-                          "', and the job asks for '" + words_of(wish) +
+                          "', and the job asks for '" + words_of(request) +
                           "'. Create the job from its source, without what was filled in"});
 }
 
 Mutation cut_job(const json& object, const std::string& name_space, const Options& options,
                  const Choose& choose) {
-  auto wish = read_wish(object);
-  if (!wish) return refused(wish.error());
-  if (!*wish) return untouched("it has no annotation pinion.dev/tasks");
+  auto request = read_job_request(object);
+  if (!request) return refused(request.error());
+  if (!*request) return untouched("it has no annotation pinion.dev/tasks");
   const std::string decided = json_text(object, "metadata", "annotations", kDecided);
-  if (!decided.empty()) return cut_before(**wish, decided);
-  auto job = read_job(object, name_space, **wish);
+  if (!decided.empty()) return cut_before(**request, decided);
+  auto job = read_job(object, name_space, **request);
   if (!job) return refused(job.error());
-  auto decision = decide(*job, **wish, options, choose);
+  auto decision = decide(*job, **request, options, choose);
   if (!decision) return refused(decision.error());
   Cut cut{.job = std::move(*job),
-          .wish = std::move(**wish),
+          .request = std::move(**request),
           .decision = std::move(*decision),
           .hostfile = {},
           .rows = {}};

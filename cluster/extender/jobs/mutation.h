@@ -23,7 +23,7 @@ struct Row {
 // Of a job that was cut now.
 struct Cut {
   JobObject job;
-  JobWish wish;
+  JobRequest request;
   Decision decision;
   std::string hostfile;  // the ConfigMap's name; empty: none is made
   std::vector<Row> rows;

@@ -14,7 +14,7 @@ std::string slots_text(const Decision& decision) {
 }
 
 std::string why_policy(const Cut& cut) {
-  if (cut.wish.policy) return std::string("annotation ") + kPolicy;
+  if (cut.request.policy) return std::string("annotation ") + kPolicy;
   if (cut.job.kind == JobKind::kPod) return "a Pod is one worker";
   return cut.job.workers ? cut.job.workers_field + " is stated" : "none is stated";
 }
@@ -32,8 +32,8 @@ Row hostfile_row(const Cut& cut) {
   }
   if (cut.job.kind == JobKind::kMpiJob) return {"hostfile", "the operator's", "equal slots"};
   return {"hostfile", "none",
-          cut.wish.hostfile ? "the workers have no host names that resolve"
-                            : std::string("annotation ") + kHostfile};
+          cut.request.hostfile ? "the workers have no host names that resolve"
+                               : std::string("annotation ") + kHostfile};
 }
 
 }  // namespace
@@ -46,12 +46,12 @@ std::vector<Row> rows_of(const Cut& cut, const Options& options) {
       {"policy", std::string(to_string(decision.policy)), why_policy(cut)},
       {"workers", number(chosen.workers), to_string(chosen)},
       {"task groups", number(chosen.groups), "on " + counted(chosen.nodes, "node")},
-      {"tasks of a worker", slots_text(decision), number(cut.wish.tasks) + " in all"},
+      {"tasks of a worker", slots_text(decision), number(cut.request.tasks) + " in all"},
       {"CPUs of a worker", number(decision.largest().cpus), cpus_why(decision)}};
-  if (cut.wish.memory_per_task) {
+  if (cut.request.memory_per_task) {
     rows.push_back({"memory of a worker", quantity_text(decision.largest().memory),
                     counted(decision.largest().tasks, "task") + " x " +
-                        quantity_text(*cut.wish.memory_per_task)});
+                        quantity_text(*cut.request.memory_per_task)});
   }
   if (!chosen.tried.empty()) {
     rows.push_back({"align", std::string(topology::to_string(chosen.align)), "policy auto"});

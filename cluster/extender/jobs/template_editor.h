@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cluster/extender/jobs/fields.h"
-#include "cluster/extender/jobs/wish.h"
+#include "cluster/extender/jobs/job_request.h"
 
 namespace pinion::cluster::jobs {
 

@@ -67,11 +67,12 @@ Status follow(json& object, const Pointer& at, int before, int now, bool always)
 
 }  // namespace
 
-Status read_volcano_job(const json& object, const JobWish& wish, JobObject& job) {
+Status read_volcano_job(const json& object, const JobRequest& request, JobObject& job) {
   const auto tasks = list_at(object, kTasksAt);
   if (!tasks) return failure(tasks.error());
   const std::vector<std::string> names = names_of(**tasks);
-  const std::string wanted = wish.worker_role.empty() ? said_by_plugin(object) : wish.worker_role;
+  const std::string wanted =
+      request.worker_role.empty() ? said_by_plugin(object) : request.worker_role;
   const auto workers = find_workers(names, wanted, kTasksAt);
   if (!workers) return failure(workers.error());
   for (std::size_t i = 0; i < names.size(); ++i) {

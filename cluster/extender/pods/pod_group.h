@@ -1,4 +1,4 @@
-// From a PodGroup of scheduling.x-k8s.io to what the desk is told of it.
+// From a PodGroup of scheduling.x-k8s.io to what the pod scheduler is told of it.
 #pragma once
 
 #include <cstdint>

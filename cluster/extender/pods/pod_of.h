@@ -1,7 +1,7 @@
-// From the pod on the wire to what the desk decides on.
+// From the pod on the wire to what the pod scheduler decides on.
 #pragma once
 
-#include "cluster/extender/desk/pod.h"
+#include "cluster/extender/scheduling/pod.h"
 #include "cluster/extender/wire/pod.h"
 
 namespace pinion::cluster {

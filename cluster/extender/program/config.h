@@ -28,7 +28,7 @@ struct Config {
   std::string agent_server_name;  // in the agents' certificates (server_name.h); empty: the address
   std::string agent_config;       // the agents' own configuration file: how they place
   std::chrono::milliseconds agent_silence{30'000};
-  std::chrono::milliseconds hold_time{20'000};        // DeskLimits
+  std::chrono::milliseconds hold_time{20'000};        // PodSchedulerLimits
   std::chrono::milliseconds keep_time{60'000};        // the same
   std::chrono::milliseconds confirm_time{60'000};     // the same
   std::chrono::milliseconds refused_time{120'000};    // RefusedPods::Options::after

@@ -37,8 +37,8 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "pinion-extender";
 }
 
-DeskLimits limits_of(const Config& config) {
-  DeskLimits limits;
+PodSchedulerLimits limits_of(const Config& config) {
+  PodSchedulerLimits limits;
   limits.hold_ms = config.hold_time.count();
   limits.scheduler.keep_ms = config.keep_time.count();
   limits.scheduler.confirm_ms = config.confirm_time.count();
@@ -77,7 +77,7 @@ jobs::Options job_options(const Config& config, const engine::Defaults& defaults
 // Under the lock that the scheduler's calls take as well.
 jobs::LookAtFleet fleet_of(const Placing& placing) {
   return [&placing](const std::function<void(const Fleet&)>& see) {
-    placing.look([&](const Desk& desk) { see(desk.fleet()); });
+    placing.look([&](const PodScheduler& scheduler) { see(scheduler.fleet()); });
   };
 }
 
@@ -255,8 +255,8 @@ Status Extender::listen(const Config& config) {
 }
 
 void Extender::resize(const std::string& gang, int members) {
-  placing_.tell([&](Desk& desk, std::int64_t now_ms) {
-    desk.resize(gang, members, now_ms);
+  placing_.tell([&](PodScheduler& scheduler, std::int64_t now_ms) {
+    scheduler.resize(gang, members, now_ms);
     return 0;
   });
 }
@@ -297,8 +297,8 @@ std::string Extender::uninformed() const {
 
 void Extender::tick() {
   if (!open_ && unprepared().empty()) {
-    placing_.tell([](Desk& desk, std::int64_t now_ms) {
-      desk.complete_gangs(now_ms);
+    placing_.tell([](PodScheduler& scheduler, std::int64_t now_ms) {
+      scheduler.complete_gangs(now_ms);
       return 0;
     });
     open_ = true;
@@ -307,14 +307,15 @@ void Extender::tick() {
   const auto now = SteadyClock::now();
   if (now - aged_ < kAgeEvery) return;
   aged_ = now;
-  placing_.tell(
-      [this](Desk& desk, std::int64_t now_ms) { return desk.age(now_ms, silence_.count()); });
+  placing_.tell([this](PodScheduler& scheduler, std::int64_t now_ms) {
+    return scheduler.age(now_ms, silence_.count());
+  });
 }
 
 Page Extender::metrics(std::string_view accept) {
   const auto format = agent::negotiate_format(accept);
   ExtenderFigures figures;
-  figures.desk = placing_.look(desk_figures);
+  figures.scheduler = placing_.look(scheduling_figures);
   figures.placing = placing_.figures();
   if (server_) figures.server = server_->figures();
   figures.agents_connected = agents_.connected();

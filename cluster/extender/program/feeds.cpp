@@ -46,8 +46,8 @@ void PodFeed::on_object(kube::Change change, const nlohmann::json& object) {
   if (gone) {
     const std::string uid = json_text(object, "metadata", "uid");
     refused_.gone(uid);
-    placing_.tell([&uid](Desk& desk, std::int64_t now) {
-      desk.gone(uid, now);
+    placing_.tell([&uid](PodScheduler& scheduler, std::int64_t now) {
+      scheduler.gone(uid, now);
       return 0;
     });
     return;
@@ -58,8 +58,8 @@ void PodFeed::on_object(kube::Change change, const nlohmann::json& object) {
   }
   refused_.seen(*view);
   const Pod pod = pod_of(*view);
-  const bool room =
-      placing_.tell([&](Desk& desk, std::int64_t now) { return desk.seen(pod, now); });
+  const bool room = placing_.tell(
+      [&](PodScheduler& scheduler, std::int64_t now) { return scheduler.seen(pod, now); });
   if (!room) {
     log().warn("a pod is bound where its cores are not free; its agent will refuse it",
                {{"pod", name_of(object)}, {"node", pod.node}});
@@ -70,19 +70,19 @@ void NodeFeed::on_object(kube::Change change, const nlohmann::json& object) {
   if (change != kube::Change::kDeleted) return;
   const std::string node = json_text(object, "metadata", "name");
   log().info("a node is deleted", {{"node", node}});
-  placing_.tell([&](Desk& desk, std::int64_t now) {
-    desk.lost(node, now);
+  placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+    scheduler.lost(node, now);
     return 0;
   });
 }
 
 void PodGroupFeed::on_object(kube::Change change, const nlohmann::json& object) {
   const PodGroupView group = pod_group_of(object);
-  placing_.tell([&](Desk& desk, std::int64_t now) {
+  placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
     if (change == kube::Change::kDeleted) {
-      desk.group_gone(group.key);
+      scheduler.group_gone(group.key);
     } else {
-      desk.group(group.key, group.members, now);
+      scheduler.group(group.key, group.members, now);
     }
     return 0;
   });
@@ -104,8 +104,8 @@ void PodGroupFeed::on_trouble(const Error& error, std::chrono::milliseconds paus
 }
 
 void PodGroupFeed::serve(bool served) {
-  placing_.tell([served](Desk& desk, std::int64_t) {
-    desk.serve_groups(served);
+  placing_.tell([served](PodScheduler& scheduler, std::int64_t) {
+    scheduler.serve_groups(served);
     return 0;
   });
   settled_ = true;
@@ -156,8 +156,9 @@ void AgentPodFeed::tell() const {
 }
 
 void AgentFeed::reported(const std::string& node, NodeReport report) {
-  const auto lost = placing_.tell(
-      [&](Desk& desk, std::int64_t now) { return desk.report(std::move(report), now); });
+  const auto lost = placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+    return scheduler.report(std::move(report), now);
+  });
   if (!lost) {
     log_.warn("what an agent reports makes no sense", {{"node", node}, {"why", lost.error().text}});
     return;
@@ -170,14 +171,15 @@ void AgentFeed::reported(const std::string& node, NodeReport report) {
 }
 
 bool AgentFeed::measured(const std::string& node, MissRates rates) {
-  return placing_.tell([&](Desk& desk, std::int64_t now) {
-    desk.measured(node, std::move(rates));
-    return desk.heard(node, now);
+  return placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+    scheduler.measured(node, std::move(rates));
+    return scheduler.heard(node, now);
   });
 }
 
 bool AgentFeed::heard(const std::string& node) {
-  return placing_.tell([&](Desk& desk, std::int64_t now) { return desk.heard(node, now); });
+  return placing_.tell(
+      [&](PodScheduler& scheduler, std::int64_t now) { return scheduler.heard(node, now); });
 }
 
 void AgentFeed::connected(const std::string& node) {

@@ -1,4 +1,4 @@
-// What the API server and the agents tell, brought to the desk.
+// What the API server and the agents tell, brought to the pod scheduler.
 #pragma once
 
 #include <atomic>

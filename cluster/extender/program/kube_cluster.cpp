@@ -64,7 +64,7 @@ void KubeCluster::add(Note note) {
   const std::lock_guard lock(mutex_);
   const std::string uid = note.pod.uid;
   if (notes_.size() >= kMostNotes && !notes_.contains(uid)) {
-    ++failed_;  // the desk notes it again
+    ++failed_;  // the pod scheduler notes it again
     return;
   }
   if (notes_.insert_or_assign(uid, std::move(note)).second) order_.push_back(uid);

@@ -1,4 +1,4 @@
-// What the desk wants done, done at the API server.
+// What the pod scheduler wants done, done at the API server.
 #pragma once
 
 #include <condition_variable>

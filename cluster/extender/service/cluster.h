@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "cluster/extender/desk/pod.h"
+#include "cluster/extender/scheduling/pod.h"
 
 namespace pinion::cluster {
 

@@ -64,8 +64,8 @@ void parts(Writer& writer, Id id, std::string_view name, std::initializer_list<P
   for (const Part& part : values) writer.sample({}, {{name, part.label}}, part.value);
 }
 
-void desk(Writer& writer, const ExtenderFigures& all) {
-  const DeskFigures& figures = all.desk;
+void scheduler(Writer& writer, const ExtenderFigures& all) {
+  const SchedulingFigures& figures = all.scheduler;
   parts(writer, kNodes, "state",
         {{"live", figures.nodes - figures.stale}, {"stale", figures.stale}});
   single(writer, kFreeCpus, figures.free_cpus);
@@ -156,20 +156,20 @@ const std::vector<Series>& extender_series() {
   return all;
 }
 
-DeskFigures desk_figures(const Desk& desk) {
-  DeskFigures figures;
-  const Fleet& fleet = desk.fleet();
+SchedulingFigures scheduling_figures(const PodScheduler& scheduler) {
+  SchedulingFigures figures;
+  const Fleet& fleet = scheduler.fleet();
   for (const auto& [name, index] : fleet.by_name()) {
     const FleetNode& node = fleet.node(index);
     ++figures.nodes;
     figures.stale += node.stale ? 1U : 0U;
     if (!node.stale) figures.free_cpus += static_cast<std::uint64_t>(node.holes.free);
   }
-  figures.placed = desk.placed();
-  figures.waiting = desk.waiting().size();
-  figures.gangs = desk.gangs().size();
+  figures.placed = scheduler.placed();
+  figures.waiting = scheduler.waiting().size();
+  figures.gangs = scheduler.gangs().size();
   figures.promises = fleet.promises();
-  figures.plans = desk.gang_counters();
+  figures.plans = scheduler.gang_counters();
   return figures;
 }
 
@@ -181,7 +181,7 @@ std::string expose(const ExtenderFigures& figures, prometheus::Format format) {
   single(writer, kReady, figures.ready ? 1 : 0);
   single(writer, kAgents, figures.agents_connected);
   single(writer, kAgentFailures, figures.agent_failures);
-  desk(writer, figures);
+  scheduler(writer, figures);
   placing(writer, figures.placing);
   single(writer, kApiFailures, figures.api_failures);
   single(writer, kEvicted, figures.evicted);

@@ -12,7 +12,7 @@
 
 namespace pinion::cluster {
 
-struct DeskFigures {
+struct SchedulingFigures {
   std::uint64_t nodes = 0;
   std::uint64_t stale = 0;      // of them
   std::uint64_t free_cpus = 0;  // on those that are not stale
@@ -22,10 +22,10 @@ struct DeskFigures {
   std::uint64_t promises = 0;
   GangCounters plans;
 };
-[[nodiscard]] DeskFigures desk_figures(const Desk& desk);
+[[nodiscard]] SchedulingFigures scheduling_figures(const PodScheduler& scheduler);
 
 struct ExtenderFigures {
-  DeskFigures desk;
+  SchedulingFigures scheduler;
   PlacingFigures placing;
   ServerFigures server;
   std::uint64_t agents_connected = 0;

@@ -53,15 +53,15 @@ engine::Note note_of(const GangNews& news) {
 
 }  // namespace
 
-Placing::Placing(Cluster& cluster, const engine::Defaults& defaults, const DeskLimits& limits,
-                 Clock clock, Journal journal)
+Placing::Placing(Cluster& cluster, const engine::Defaults& defaults,
+                 const PodSchedulerLimits& limits, Clock clock, Journal journal)
     : cluster_(cluster),
       clock_(std::move(clock)),
       journal_(std::move(journal)),
-      desk_(defaults, limits) {}
+      pod_scheduler_(defaults, limits) {}
 
 void Placing::settle(std::unique_lock<std::mutex>& lock) {
-  const Effects effects = desk_.take_effects();
+  const Effects effects = pod_scheduler_.take_effects();
   for (const Answered& answered : effects.answered) {
     const auto held = held_.find(answered.ticket);
     if (held == held_.end()) continue;
@@ -86,8 +86,8 @@ void Placing::settle(std::unique_lock<std::mutex>& lock) {
 wire::FilterAnswer Placing::filter(const wire::FilterAsk& ask) {
   const auto start = std::chrono::steady_clock::now();
   const Pod pod = pod_of(ask.pod);
-  const auto verdicts = tell([&](Desk& desk, std::int64_t now) {
-    auto answer = desk.filter(pod, ask.names, now);
+  const auto verdicts = tell([&](PodScheduler& scheduler, std::int64_t now) {
+    auto answer = scheduler.filter(pod, ask.names, now);
     ++(!answer.ours ? figures_.others : answer.why.empty() ? figures_.offered : figures_.refused);
     figures_.filter.observe(seconds_since(start));
     return answer;
@@ -102,7 +102,7 @@ wire::FilterAnswer Placing::filter(const wire::FilterAsk& ask) {
 wire::PrioritizeAnswer Placing::prioritize(const wire::FilterAsk& ask) {
   const auto start = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
-  const auto scores = desk_.scores(ask.pod.uid, ask.names);
+  const auto scores = pod_scheduler_.scores(ask.pod.uid, ask.names);
   figures_.prioritize.observe(seconds_since(start));
   return {.scores = std::vector<std::int64_t>(scores.begin(), scores.end())};
 }
@@ -122,7 +122,7 @@ wire::BindAnswer Placing::bind(const wire::BindAsk& ask) {
   if (stopping_) return {.error = kStops};
   const Ticket ticket = ++tickets_;
   held_[ticket];  // before anybody can answer
-  const auto answer = desk_.bind(ask.pod_uid, ask.node, ticket, clock_());
+  const auto answer = pod_scheduler_.bind(ask.pod_uid, ask.node, ticket, clock_());
   settle(lock);
   lock.lock();
   std::string why = answer.text;
@@ -143,12 +143,13 @@ wire::BindAnswer Placing::bind(const wire::BindAsk& ask) {
 }
 
 wire::BindAnswer Placing::bind_now(const PodRef& pod, const std::string& node) {
-  const auto told = look([&](const Desk& desk) { return desk.told_with_binding(pod.uid); });
+  const auto told =
+      look([&](const PodScheduler& scheduler) { return scheduler.told_with_binding(pod.uid); });
   const Status bound = cluster_.bind(pod, node, told);
   const bool perhaps = !bound && bound.error().code == Errc::kUnavailable;
-  tell([&](Desk& desk, std::int64_t now) {
+  tell([&](PodScheduler& scheduler, std::int64_t now) {
     ++(bound ? figures_.bound : figures_.not_bound);
-    desk.bound(pod.uid, bound || perhaps, now);
+    scheduler.bound(pod.uid, bound || perhaps, now);
     return 0;
   });
   if (bound) {
@@ -165,8 +166,9 @@ wire::PreemptAnswer Placing::preempt(const wire::PreemptAsk& ask) {
   std::vector<Eviction> proposals;
   for (const auto& node : ask.nodes) proposals.push_back({node.node, node.uids});
   const Pod pod = pod_of(ask.pod);
-  const auto kept = tell(
-      [&](Desk& desk, std::int64_t now) { return desk.preempt(pod, std::move(proposals), now); });
+  const auto kept = tell([&](PodScheduler& scheduler, std::int64_t now) {
+    return scheduler.preempt(pod, std::move(proposals), now);
+  });
   journal_(note_of(
       Level::kInfo, "evictions that would give it its cores", ref_of(pod),
       {{"nodes", std::to_string(kept.size())}, {"proposed", std::to_string(ask.nodes.size())}}));
@@ -183,7 +185,7 @@ wire::PreemptAnswer Placing::preempt(const wire::PreemptAsk& ask) {
 void Placing::stopping() {
   std::unique_lock lock(mutex_);
   stopping_ = true;
-  desk_.refuse_held(kStops, clock_());
+  pod_scheduler_.refuse_held(kStops, clock_());
   settle(lock);
 }
 
@@ -193,8 +195,8 @@ PlacingFigures Placing::figures() const {
 }
 
 void Placing::tick() {
-  tell([](Desk& desk, std::int64_t now) {
-    desk.tick(now);
+  tell([](PodScheduler& scheduler, std::int64_t now) {
+    scheduler.tick(now);
     return 0;
   });
 }

@@ -1,5 +1,5 @@
-// The desk among threads: one lock around it, calls of binds that are held wait here for their
-// answer, and what the desk wants done outside is done without the lock.
+// The pod scheduler among threads: one lock around it, calls of binds that are held wait here for
+// their answer, and what the pod scheduler wants done outside is done without the lock.
 #pragma once
 
 #include <condition_variable>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "agent/engine/fence.h"
-#include "cluster/extender/desk/desk.h"
 #include "cluster/extender/http/callbacks.h"
+#include "cluster/extender/scheduling/pod_scheduler.h"
 #include "cluster/extender/service/cluster.h"
 #include "metrics/prometheus/histogram.h"
 
@@ -38,8 +38,8 @@ class Placing : public Callbacks {
   using Journal = std::function<void(const engine::Note&)>;
 
   // `cluster` must outlive it.
-  Placing(Cluster& cluster, const engine::Defaults& defaults, const DeskLimits& limits, Clock clock,
-          Journal journal);
+  Placing(Cluster& cluster, const engine::Defaults& defaults, const PodSchedulerLimits& limits,
+          Clock clock, Journal journal);
 
   wire::FilterAnswer filter(const wire::FilterAsk& ask) override;
   wire::PrioritizeAnswer prioritize(const wire::FilterAsk& ask) override;
@@ -47,19 +47,19 @@ class Placing : public Callbacks {
   wire::PreemptAnswer preempt(const wire::PreemptAsk& ask) override;
   void stopping() override;
 
-  // One event for the desk, and what comes of it. `act(desk, now)` must not block.
+  // One event for the pod scheduler, and what comes of it. `act(scheduler, now)` must not block.
   template <class Act>
   auto tell(Act act) {
     std::unique_lock lock(mutex_);
-    auto result = act(desk_, clock_());
+    auto result = act(pod_scheduler_, clock_());
     settle(lock);
     return result;
   }
-  // A look at the desk. `see(desk)` must not block.
+  // A look at the pod scheduler. `see(scheduler)` must not block.
   template <class See>
   auto look(See see) const {
     const std::lock_guard lock(mutex_);
-    return see(std::as_const(desk_));
+    return see(std::as_const(pod_scheduler_));
   }
 
   // To be called a few times a second.
@@ -72,7 +72,7 @@ class Placing : public Callbacks {
     std::optional<Answered> answer;
   };
 
-  // Takes the desk's effects; unlocks, and does them.
+  // Takes the pod scheduler's effects; unlocks, and does them.
   void settle(std::unique_lock<std::mutex>& lock);
   // Waits for the answer of this held call; false with `why` when it may not go.
   bool wait(std::unique_lock<std::mutex>& lock, Ticket ticket, std::string& why);
@@ -83,7 +83,7 @@ class Placing : public Callbacks {
   const Clock clock_;
   const Journal journal_;
   mutable std::mutex mutex_;
-  Desk desk_;  // these are under the lock
+  PodScheduler pod_scheduler_;  // these are under the lock
   std::map<Ticket, Held> held_;
   PlacingFigures figures_;
   Ticket tickets_ = 0;

@@ -42,11 +42,11 @@ std::string dumped(const json& value) {
 
 }  // namespace
 
-std::vector<NodeRow> fleet_rows(const Desk& desk) {
+std::vector<NodeRow> fleet_rows(const PodScheduler& scheduler) {
   std::vector<NodeRow> rows;
-  rows.reserve(desk.fleet().by_name().size());
-  for (const auto& [name, index] : desk.fleet().by_name()) {
-    const FleetNode& node = desk.fleet().node(index);
+  rows.reserve(scheduler.fleet().by_name().size());
+  for (const auto& [name, index] : scheduler.fleet().by_name()) {
+    const FleetNode& node = scheduler.fleet().node(index);
     rows.push_back(
         {.name = name,
          .numa = numa_rows(node),
@@ -59,14 +59,14 @@ std::vector<NodeRow> fleet_rows(const Desk& desk) {
   return rows;
 }
 
-std::vector<JobRow> job_rows(const Desk& desk) {
+std::vector<JobRow> job_rows(const PodScheduler& scheduler) {
   std::map<std::string, JobRow> rows;
   std::map<std::string, JobRow*> by_member;
-  for (const Job* gang : desk.gangs()) {
-    JobRow& row = rows[gang->id] = job_row(*gang, desk.held(gang->id));
+  for (const Job* gang : scheduler.gangs()) {
+    JobRow& row = rows[gang->id] = job_row(*gang, scheduler.held(gang->id));
     for (const auto& [uid, member] : gang->members) by_member[uid] = &row;
   }
-  for (const auto& [uid, waiting] : desk.waiting()) {
+  for (const auto& [uid, waiting] : scheduler.waiting()) {
     const auto gang = by_member.find(uid);
     const std::string name = waiting.pod.name_space + "/" + waiting.pod.name;
     JobRow& row = gang != by_member.end() ? *gang->second : rows[name];

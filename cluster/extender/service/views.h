@@ -1,11 +1,12 @@
-// What people and tools may see of the desk: taken in a moment, turned into JSON afterwards.
+// What people and tools may see of the pod scheduler: taken in a moment, turned into JSON
+// afterwards.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "cluster/extender/desk/desk.h"
+#include "cluster/extender/scheduling/pod_scheduler.h"
 
 namespace pinion::cluster {
 
@@ -25,10 +26,10 @@ struct NodeRow {
   int largest_numa = 0;    // CPUs that one container aligned to a NUMA node could get
   int largest_l3 = 0;
   bool stale = false;
-  std::int64_t heard_ms = 0;  // when its agent was heard, by the desk's clock
+  std::int64_t heard_ms = 0;  // when its agent was heard, by the pod scheduler's clock
 };
 // All nodes, by name.
-[[nodiscard]] std::vector<NodeRow> fleet_rows(const Desk& desk);
+[[nodiscard]] std::vector<NodeRow> fleet_rows(const PodScheduler& scheduler);
 
 struct JobRow {
   std::string name;           // NAMESPACE/JOB, or NAMESPACE/POD for a pod by itself
@@ -38,14 +39,14 @@ struct JobRow {
   int held = 0;               // bindings that wait for the others
   int bound = 0;              // made, or under way
   std::string why;            // it waits: what the scheduler was told last
-  std::int64_t since_ms = 0;  // waits since, by the desk's clock
+  std::int64_t since_ms = 0;  // waits since, by the pod scheduler's clock
 
   bool operator==(const JobRow&) const = default;
 };
 // Gangs, and pods by themselves that wait; by name.
-[[nodiscard]] std::vector<JobRow> job_rows(const Desk& desk);
+[[nodiscard]] std::vector<JobRow> job_rows(const PodScheduler& scheduler);
 
-// `now_ms`: the desk's clock at the moment of the rows.
+// `now_ms`: the pod scheduler's clock at the moment of the rows.
 [[nodiscard]] std::string fleet_json(const std::vector<NodeRow>& rows, std::int64_t now_ms);
 [[nodiscard]] std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms);
 

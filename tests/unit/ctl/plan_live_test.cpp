@@ -49,7 +49,7 @@ void read_fleet(Fleet& fleet) {
   ASSERT_TRUE(nodes && fill_fleet(*nodes, fleet));
 }
 
-// The desk and its pages, as the extender has them.
+// The pod scheduler and its pages, as the extender has them.
 class Live : public cluster::Pages {
  public:
   Live()
@@ -64,8 +64,8 @@ class Live : public cluster::Pages {
       report.topology = kind.topology;
       report.reserved = kind.reserved;
       report.instance = "agent";
-      placing_.tell([&](cluster::Desk& desk, std::int64_t now) {
-        EXPECT_TRUE(desk.report(report, now));
+      placing_.tell([&](cluster::PodScheduler& scheduler, std::int64_t now) {
+        EXPECT_TRUE(scheduler.report(report, now));
         return 0;
       });
     }
@@ -81,7 +81,8 @@ class Live : public cluster::Pages {
     return (secure ? "https://" : "http://") + server_->address();
   }
   std::size_t promises() {
-    return placing_.look([](const cluster::Desk& desk) { return desk.fleet().promises(); });
+    return placing_.look(
+        [](const cluster::PodScheduler& scheduler) { return scheduler.fleet().promises(); });
   }
   cluster::Placing& placing() { return placing_; }
   void close() { closed_ = true; }
@@ -96,7 +97,7 @@ class Live : public cluster::Pages {
   Page plan(std::string_view job) override {
     if (closed_) return {.status = 503, .type = "text/plain", .body = "cannot plan now"};
     auto document = cluster::admission::dry_plan(job, {}, [this](const auto& see) {
-      placing_.look([&](const cluster::Desk& desk) { see(desk.fleet()); });
+      placing_.look([&](const cluster::PodScheduler& scheduler) { see(scheduler.fleet()); });
     });
     if (document) return {.body = *std::move(document)};
     return {.status = 400, .type = "text/plain", .body = document.error().text + "\n"};

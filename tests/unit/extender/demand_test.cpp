@@ -1,6 +1,6 @@
-#include "cluster/extender/desk/demand.h"
+#include "cluster/extender/scheduling/demand.h"
 
-#include "tests/unit/extender/desk_scene.h"
+#include "tests/unit/extender/pod_scheduler_scene.h"
 
 namespace pinion::cluster {
 namespace {

@@ -1,4 +1,4 @@
-#include "cluster/core/fit_together.h"
+#include "cluster/core/pod_fit.h"
 
 #include <gtest/gtest.h>
 
@@ -37,10 +37,10 @@ TEST_P(FitTogether, AsPlanned) {
     requests.push_back(request);
   }
   const FleetNode& node = fleet.node(0);
-  EXPECT_EQ(Together(fleet, requests).fit(0), c.fits);
+  EXPECT_EQ(PodFit(fleet, requests).fit(0), c.fits);
   EXPECT_EQ(grants_all(node, node.ledger, requests), c.fits);
   fleet.age(1, 1);
-  EXPECT_FALSE(Together(fleet, requests).fit(0)) << "its agent is silent";
+  EXPECT_FALSE(PodFit(fleet, requests).fit(0)) << "its agent is silent";
 }
 
 constexpr auto kRequired = Strength::kRequired;

@@ -1,5 +1,5 @@
 // Init containers with whole CPUs: they run before the others, on the CPUs that wait for those.
-#include "tests/unit/extender/desk_scene.h"
+#include "tests/unit/extender/pod_scheduler_scene.h"
 
 namespace pinion::cluster {
 namespace {
@@ -48,12 +48,12 @@ TEST(InitContainers, WhatAPodAsksFor) {
   }
 }
 
-TEST_F(DeskTest, WhileAnInitContainerRunsTheOthersKeepTheirRoom) {
+TEST_F(PodSchedulerTest, WhileAnInitContainerRunsTheOthersKeepTheirRoom) {
   const Pod pod = with(pod_of("p", 6), "i", 2);
   EXPECT_EQ(filtered(pod), "ab");
   ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
-  EXPECT_EQ(desk_.told_with_binding("p")["pinion.dev/planned"], "main=1-6 i=1-6");
-  desk_.bound("p", true, now_);
+  EXPECT_EQ(pod_scheduler_.told_with_binding("p")["pinion.dev/planned"], "main=1-6 i=1-6");
+  pod_scheduler_.bound("p", true, now_);
   report("a", {{"p/i", 2}});
   EXPECT_EQ(filtered(pod_of("other", 2)), "b") << "one CPU is free beside the six";
   EXPECT_EQ(filtered(pod_of("small", 1)), "ab");
@@ -61,15 +61,15 @@ TEST_F(DeskTest, WhileAnInitContainerRunsTheOthersKeepTheirRoom) {
   EXPECT_EQ(filtered(pod_of("other", 2)), "b") << "between the two";
   report("a", {{"p/main", 6}});
   EXPECT_EQ(filtered(pod_of("other", 2)), "b");
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
 }
 
-TEST_F(DeskTest, AnInitContainerOnOtherCpusCountsBesideItsPodsPromise) {
+TEST_F(PodSchedulerTest, AnInitContainerOnOtherCpusCountsBesideItsPodsPromise) {
   Pod pod = with(pod_of("p", 3), "i", 3);
   ASSERT_EQ(filtered(pod), "ab");
   ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
   pod.node = "a";
-  EXPECT_TRUE(desk_.seen(pod, now_));
+  EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
   report("a", {{"x/main", 3}, {"p/i", 3}});  // somebody else was there first
   EXPECT_EQ(filtered(pod_of("other", 2)), "b");
   report("a", {{"x/main", 3}});

@@ -1,16 +1,16 @@
 // Pods that come to a gang when it has started: they replace others, or the job has grown.
-#include "tests/unit/extender/desk_scene.h"
+#include "tests/unit/extender/pod_scheduler_scene.h"
 
 namespace pinion::cluster {
 namespace {
 
-class LateMembersTest : public DeskTest {
+class LateMembersTest : public PodSchedulerTest {
  protected:
   void expect_goes(const Pod& pod) {
     const std::string node = filtered(pod);
     ASSERT_EQ(node.size(), 1U) << pod.uid << ": " << text_for(0);
     EXPECT_EQ(bind(pod, node, ++tickets_).kind, Kind::kGo) << pod.uid;
-    desk_.bound(pod.uid, true, now_);
+    pod_scheduler_.bound(pod.uid, true, now_);
   }
   // Three of one CPU have started.
   void start() {
@@ -20,7 +20,7 @@ class LateMembersTest : public DeskTest {
       EXPECT_EQ(bind(pod, filtered(pod), ++tickets_).kind, Kind::kHold);
     }
     expect_goes(member_of("j", 2, 3, 1));
-    for (int i = 0; i < 2; ++i) desk_.bound("j" + std::to_string(i), true, now_);
+    for (int i = 0; i < 2; ++i) pod_scheduler_.bound("j" + std::to_string(i), true, now_);
   }
 
   Ticket tickets_ = 0;
@@ -29,11 +29,11 @@ class LateMembersTest : public DeskTest {
 // An Indexed Job: index 0 has succeeded and has no pod any more, index 1 failed.
 TEST_F(LateMembersTest, WhoReplacesOneThatFailedDoesNotWaitForOneThatHasEnded) {
   start();
-  desk_.gone("j0", now_);
-  desk_.gone("j1", now_);
+  pod_scheduler_.gone("j0", now_);
+  pod_scheduler_.gone("j1", now_);
   expect_goes(member_of("j", 3, 3, 1));
-  EXPECT_EQ(desk_.gang_counters().whole, 1U);
-  EXPECT_EQ(desk_.fleet().promises(), 2U) << "and none for one that never comes";
+  EXPECT_EQ(pod_scheduler_.gang_counters().whole, 1U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 2U) << "and none for one that never comes";
 }
 
 TEST_F(LateMembersTest, AJobThatGrowsGetsMore) {
@@ -44,7 +44,7 @@ TEST_F(LateMembersTest, AJobThatGrowsGetsMore) {
 
 TEST_F(LateMembersTest, AJobThatComesAgainStartsTogether) {
   start();
-  for (int i = 0; i < 3; ++i) desk_.gone("j" + std::to_string(i), now_);
+  for (int i = 0; i < 3; ++i) pod_scheduler_.gone("j" + std::to_string(i), now_);
   exist("j", 3, 1, 3);
   const Pod pod = member_of("j", 3, 3, 1);
   EXPECT_EQ(bind(pod, filtered(pod), ++tickets_).kind, Kind::kHold);
@@ -60,17 +60,17 @@ TEST_F(LateMembersTest, AfterAStartOfTheExtenderABoundMemberTellsThatItsGangHadS
   for (const auto& test : {RestartCase{"by us", true, Kind::kGo},
                            RestartCase{"by somebody else", false, Kind::kHold}}) {
     SCOPED_TRACE(test.name);
-    Desk desk(engine::Defaults(), {});
-    for (const char* node : {"a", "b"}) ASSERT_TRUE(desk.report(report_of(node, machine_), 0));
+    PodScheduler scheduler(engine::Defaults(), {});
+    for (const char* node : {"a", "b"}) ASSERT_TRUE(scheduler.report(report_of(node, machine_), 0));
     Pod bound = member_of("j", 0, 3, 1);
     bound.node = "a";
     if (test.by_us) bound.annotations["pinion.dev/planned"] = "main=1";
-    EXPECT_TRUE(desk.seen(bound, now_));
-    desk.seen(member_of("j", 4, 3, 1), now_);
+    EXPECT_TRUE(scheduler.seen(bound, now_));
+    scheduler.seen(member_of("j", 4, 3, 1), now_);
     const Pod late = member_of("j", 3, 3, 1);
-    const auto answer = desk.filter(late, {"a", "b"}, now_);
+    const auto answer = scheduler.filter(late, {"a", "b"}, now_);
     const std::string node = answer.verdict.at(0) == 0 ? "a" : "b";
-    EXPECT_EQ(desk.bind(late.uid, node, 1, now_).kind, test.answer);
+    EXPECT_EQ(scheduler.bind(late.uid, node, 1, now_).kind, test.answer);
   }
 }
 

@@ -1,11 +1,11 @@
 // Gangs whose planned nodes the scheduler does not offer: it has sampled others, or does not take
 // them.
-#include "tests/unit/extender/desk_scene.h"
+#include "tests/unit/extender/pod_scheduler_scene.h"
 
 namespace pinion::cluster {
 namespace {
 
-class OfferedNodesTest : public DeskTest {
+class OfferedNodesTest : public PodSchedulerTest {
  protected:
   // 100 nodes or more are a sample; nobody speaks for those beside `node`.
   static Names sample(std::string_view node) {
@@ -18,7 +18,7 @@ class OfferedNodesTest : public DeskTest {
     names.push_back(node);
     return names;
   }
-  std::size_t nominations() { return desk_.take_effects().nominations.size(); }
+  std::size_t nominations() { return pod_scheduler_.take_effects().nominations.size(); }
 };
 
 TEST_F(OfferedNodesTest, OneThatIsNotInASampleIsNominatedOnce) {
@@ -28,7 +28,7 @@ TEST_F(OfferedNodesTest, OneThatIsNotInASampleIsNominatedOnce) {
   const std::string other = node == "a" ? "b" : "a";
   EXPECT_EQ(filtered(first, sample(other)), "");
   EXPECT_EQ(answer_.why, "the plan of its gang has another node for it");
-  const auto effects = desk_.take_effects();
+  const auto effects = pod_scheduler_.take_effects();
   ASSERT_EQ(effects.nominations.size(), 1U);
   EXPECT_EQ(effects.nominations[0].node, node);
   now_ += 500;
@@ -36,7 +36,7 @@ TEST_F(OfferedNodesTest, OneThatIsNotInASampleIsNominatedOnce) {
   EXPECT_EQ(nominations(), 0U);
   EXPECT_EQ(filtered(first, {node}), node);
   now_ += 10'000;
-  EXPECT_EQ(desk_.gang_counters().given_up, 0U);
+  EXPECT_EQ(pod_scheduler_.gang_counters().given_up, 0U);
 }
 
 TEST_F(OfferedNodesTest, OneThatIsNominatedAndStillNotOfferedIsPlannedAround) {
@@ -66,7 +66,7 @@ TEST_F(OfferedNodesTest, AnotherOneThatWasNominatedBeforeIsRefusedUntilAllAreOff
   first.nominated = other;
   EXPECT_EQ(filtered(first, {other}), "");
   EXPECT_EQ(filtered(first), node);
-  EXPECT_EQ(desk_.gang_counters().given_up, 0U);
+  EXPECT_EQ(pod_scheduler_.gang_counters().given_up, 0U);
 }
 
 // The scheduler has room for one member on a, for something that it alone counts.
@@ -82,7 +82,7 @@ TEST_F(OfferedNodesTest, WhoseNodesAreTakenKeepThemWhileTheOthersArePlannedAroun
     EXPECT_EQ(filtered(pod, {other}), other) << i;
     EXPECT_EQ(bind(pod, other, static_cast<Ticket>(i + 1)).kind, i == 1 ? Kind::kHold : Kind::kGo);
   }
-  EXPECT_EQ(desk_.gang_counters().whole, 1U);
+  EXPECT_EQ(pod_scheduler_.gang_counters().whole, 1U);
 }
 
 TEST_F(OfferedNodesTest, WhereTheOthersFindNoRoomNobodyKeepsAny) {
@@ -95,10 +95,10 @@ TEST_F(OfferedNodesTest, WhereTheOthersFindNoRoomNobodyKeepsAny) {
   EXPECT_EQ(answer_.why,
             "needs 1 x 3 CPUs and 1 GiB in one NUMA node; no node has such a hole, largest 2");
   EXPECT_EQ(
-      desk_.take_effects().answered,
+      pod_scheduler_.take_effects().answered,
       (std::vector<Answered>{
           {1, false, "the scheduler does not take a member of its gang where it was planned"}}));
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Pods whose gang a PodGroup says the size of.
-#include "cluster/extender/desk/pod_groups.h"
+#include "cluster/extender/scheduling/pod_groups.h"
 
 #include <cstdint>
 #include <limits>
 
-#include "tests/unit/extender/desk_scene.h"
+#include "tests/unit/extender/pod_scheduler_scene.h"
 
 namespace pinion::cluster {
 namespace {
@@ -32,11 +32,11 @@ TEST(PodGroups, SizesAreFromOneOn) {
 }
 
 // Pods of the PodGroup default/g.
-class GroupTest : public DeskTest {
+class GroupTest : public PodSchedulerTest {
  protected:
   void SetUp() override {
-    DeskTest::SetUp();
-    desk_.serve_groups(true);
+    PodSchedulerTest::SetUp();
+    pod_scheduler_.serve_groups(true);
   }
   static Pod grouped(const std::string& uid, int cpus) {
     Pod pod = pod_of(uid, cpus);
@@ -49,14 +49,14 @@ class GroupTest : public DeskTest {
     return pod;
   }
   void there(const std::vector<std::string>& uids, int cpus) {
-    for (const auto& uid : uids) desk_.seen(grouped(uid, cpus), now_);
+    for (const auto& uid : uids) pod_scheduler_.seen(grouped(uid, cpus), now_);
   }
   // Bound as the only one that was missing.
   void expect_goes(const Pod& pod) {
     const std::string node = filtered(pod);
     ASSERT_EQ(node.size(), 1U) << pod.uid;
     EXPECT_EQ(bind(pod, node, ++tickets_).kind, Kind::kGo) << pod.uid;
-    desk_.bound(pod.uid, true, now_);
+    pod_scheduler_.bound(pod.uid, true, now_);
   }
   void expect_held(const Pod& pod) {
     const std::string node = filtered(pod);
@@ -64,28 +64,28 @@ class GroupTest : public DeskTest {
     EXPECT_EQ(bind(pod, node, ++tickets_).kind, Kind::kHold) << pod.uid;
   }
   void tell_all_bound() {
-    for (const auto& answered : desk_.take_effects().answered) EXPECT_TRUE(answered.go);
-    for (const auto& [uid, member] : desk_.book().find("podgroup:default/g")->members) {
-      desk_.bound(uid, true, now_);
+    for (const auto& answered : pod_scheduler_.take_effects().answered) EXPECT_TRUE(answered.go);
+    for (const auto& [uid, member] : pod_scheduler_.book().find("podgroup:default/g")->members) {
+      pod_scheduler_.bound(uid, true, now_);
     }
   }
   std::vector<std::string> woken() {
     std::vector<std::string> uids;
-    for (const auto& pod : desk_.take_effects().wake) uids.push_back(pod.uid);
+    for (const auto& pod : pod_scheduler_.take_effects().wake) uids.push_back(pod.uid);
     return uids;
   }
   Ticket tickets_ = 0;
 };
 
 TEST_F(GroupTest, ItsPodsStartTogether) {
-  desk_.group("default/g", 2, now_);
+  pod_scheduler_.group("default/g", 2, now_);
   there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
 }
 
 TEST_F(GroupTest, ThoseAboveItsSizeStartByThemselvesWhenItHasStarted) {
-  desk_.group("default/g", 2, now_);
+  pod_scheduler_.group("default/g", 2, now_);
   there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   EXPECT_EQ(filtered(grouped("q", 3)).size(), 1U);
@@ -94,7 +94,7 @@ TEST_F(GroupTest, ThoseAboveItsSizeStartByThemselvesWhenItHasStarted) {
   expect_goes(grouped("q", 3));
   tell_all_bound();
   now_ += 1000;
-  desk_.tick(now_);
+  pod_scheduler_.tick(now_);
   EXPECT_EQ(woken(), std::vector<std::string>{"extra"});
   expect_goes(grouped("extra", 4));
   EXPECT_EQ(filtered(grouped("one more", 5)), "") << "no room, whatever the group says";
@@ -102,12 +102,12 @@ TEST_F(GroupTest, ThoseAboveItsSizeStartByThemselvesWhenItHasStarted) {
 }
 
 TEST_F(GroupTest, AMemberThatComesBackNeedNotWaitForTheOthers) {
-  desk_.group("default/g", 2, now_);
+  pod_scheduler_.group("default/g", 2, now_);
   there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
   tell_all_bound();
-  desk_.gone("q", now_);
+  pod_scheduler_.gone("q", now_);
   expect_goes(grouped("q2", 3));
 }
 
@@ -115,27 +115,28 @@ TEST_F(GroupTest, APodWaitsUntilItsGroupExistsAndIsWokenThen) {
   EXPECT_EQ(filtered(grouped("p", 3)), "");
   EXPECT_EQ(text_for(0), "waits for its PodGroup g, which does not exist");
   EXPECT_TRUE(answer_.texts[0].hopeless);
-  EXPECT_TRUE(desk_.preempt(grouped("p", 3), {{.node = "a", .victims = {"x"}}}, now_).empty());
-  EXPECT_EQ(desk_.waiting().size(), 1U);
-  EXPECT_EQ(desk_.pods(), 1U) << "who waits is one of them";
-  desk_.group("default/g", 1, now_);
+  EXPECT_TRUE(
+      pod_scheduler_.preempt(grouped("p", 3), {{.node = "a", .victims = {"x"}}}, now_).empty());
+  EXPECT_EQ(pod_scheduler_.waiting().size(), 1U);
+  EXPECT_EQ(pod_scheduler_.pods(), 1U) << "who waits is one of them";
+  pod_scheduler_.group("default/g", 1, now_);
   EXPECT_EQ(woken(), std::vector<std::string>{"p"});
   expect_goes(grouped("p", 3));
 }
 
 TEST_F(GroupTest, WhoWaitsForItAndIsNeverToldOfIsForgotten) {
   EXPECT_EQ(filtered(grouped("untold", 3)), "");
-  EXPECT_TRUE(desk_.seen(grouped("told", 3), now_));
+  EXPECT_TRUE(pod_scheduler_.seen(grouped("told", 3), now_));
   EXPECT_EQ(filtered(grouped("told", 3)), "");
-  EXPECT_EQ(desk_.pods(), 2U);
-  EXPECT_EQ(desk_.waiting().size(), 2U);
+  EXPECT_EQ(pod_scheduler_.pods(), 2U);
+  EXPECT_EQ(pod_scheduler_.waiting().size(), 2U);
   now_ += 8999;
-  desk_.tick(now_);
-  EXPECT_EQ(desk_.waiting().size(), 2U);
+  pod_scheduler_.tick(now_);
+  EXPECT_EQ(pod_scheduler_.waiting().size(), 2U);
   now_ += 1;
-  desk_.tick(now_);
-  EXPECT_EQ(desk_.pods(), 1U);
-  desk_.group("default/g", 1, now_);
+  pod_scheduler_.tick(now_);
+  EXPECT_EQ(pod_scheduler_.pods(), 1U);
+  pod_scheduler_.group("default/g", 1, now_);
   EXPECT_EQ(woken(), std::vector<std::string>{"told"});
   expect_goes(grouped("told", 3));
 }
@@ -143,34 +144,34 @@ TEST_F(GroupTest, WhoWaitsForItAndIsNeverToldOfIsForgotten) {
 // Whatever asks for such a pod, though the scheduler should not.
 TEST_F(GroupTest, WhoWaitsForItIsNotBound) {
   EXPECT_EQ(filtered(grouped("p", 3)), "");
-  EXPECT_EQ(desk_.scores("p", {"a", "b"}), (std::vector<int>{0, 0}));
+  EXPECT_EQ(pod_scheduler_.scores("p", {"a", "b"}), (std::vector<int>{0, 0}));
   EXPECT_EQ(bind(grouped("p", 3), "a", 1).text, "waits for its PodGroup g, which does not exist");
   report("a", {});  // something may fit
   now_ += 1000;
-  desk_.tick(now_);
+  pod_scheduler_.tick(now_);
   EXPECT_TRUE(woken().empty()) << "only its group helps it";
 }
 
 // A gang keeps its places while its PodGroup is replaced.
 TEST_F(GroupTest, AGroupThatGoesAndComesLosesNobody) {
-  desk_.group("default/g", 2, now_);
+  pod_scheduler_.group("default/g", 2, now_);
   there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
-  desk_.group_gone("default/g");
+  pod_scheduler_.group_gone("default/g");
   EXPECT_EQ(filtered(grouped("q", 3)), "");
-  EXPECT_TRUE(desk_.seen(grouped("p", 3), now_));
-  desk_.group("default/g", 2, now_);
+  EXPECT_TRUE(pod_scheduler_.seen(grouped("p", 3), now_));
+  pod_scheduler_.group("default/g", 2, now_);
   expect_goes(grouped("q", 3));
-  EXPECT_EQ(desk_.take_effects().answered.size(), 1U);
+  EXPECT_EQ(pod_scheduler_.take_effects().answered.size(), 1U);
 }
 
 TEST_F(GroupTest, WhereNobodyServesGroupsTheirLabelMeansNothing) {
-  desk_.serve_groups(false);
+  pod_scheduler_.serve_groups(false);
   EXPECT_EQ(filtered(grouped("p", 3)), "ab");
 }
 
 TEST_F(GroupTest, OneThatIsTooLargeToStartTogetherIsRefused) {
-  desk_.group("default/g", 1001, now_);
+  pod_scheduler_.group("default/g", 1001, now_);
   EXPECT_EQ(filtered(grouped("p", 3)), "");
   EXPECT_EQ(answer_.why, "its PodGroup g wants 1001 pods to start together, more than 1000");
 }
@@ -182,42 +183,42 @@ TEST_F(GroupTest, WhoSaysItselfHowManyItsGangHasIsBelieved) {
 }
 
 TEST_F(GroupTest, NobodyWaitsForAMemberWithoutCores) {
-  desk_.group("default/g", 3, now_);
+  pod_scheduler_.group("default/g", 3, now_);
   there({"p", "q", "r"}, 3);
   expect_held(grouped("p", 3));
   EXPECT_EQ(filtered(launcher()), "ab");
   EXPECT_FALSE(answer_.ours);
-  EXPECT_TRUE(desk_.seen(launcher(), now_));
-  const auto effects = desk_.take_effects();
+  EXPECT_TRUE(pod_scheduler_.seen(launcher(), now_));
+  const auto effects = pod_scheduler_.take_effects();
   ASSERT_EQ(effects.answered.size(), 1U);
   EXPECT_EQ(effects.answered[0].text, "the job has changed");
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
   tell_all_bound();
-  desk_.gone("r", now_);
-  desk_.gone("launcher", now_);
-  desk_.gone("q", now_);
+  pod_scheduler_.gone("r", now_);
+  pod_scheduler_.gone("launcher", now_);
+  pod_scheduler_.gone("q", now_);
   expect_goes(grouped("q2", 3));
 }
 
 // It came and went while the watch was away, and the group is made anew under the same name.
 TEST_F(GroupTest, AMemberWithoutCoresThatIsNeverToldOfCountsForNobody) {
-  desk_.group("default/g", 2, now_);
+  pod_scheduler_.group("default/g", 2, now_);
   EXPECT_EQ(filtered(launcher()), "ab");
-  desk_.group_gone("default/g");
-  desk_.group("default/g", 2, now_);
+  pod_scheduler_.group_gone("default/g");
+  pod_scheduler_.group("default/g", 2, now_);
   there({"p", "q"}, 3);
   expect_held(grouped("p", 3));
   expect_goes(grouped("q", 3));
 }
 
 TEST_F(GroupTest, ASmallerSizeLetsThoseWaitingGo) {
-  desk_.group("default/g", 5, now_);
+  pod_scheduler_.group("default/g", 5, now_);
   there({"p", "q"}, 7);
   EXPECT_EQ(filtered(grouped("p", 7)), "");
-  desk_.group("default/g", 2, now_);
+  pod_scheduler_.group("default/g", 2, now_);
   now_ += 1000;
-  desk_.tick(now_);
+  pod_scheduler_.tick(now_);
   EXPECT_EQ(woken(), std::vector<std::string>{"p"});
   expect_held(grouped("p", 7));
   expect_goes(grouped("q", 7));
@@ -226,14 +227,14 @@ TEST_F(GroupTest, ASmallerSizeLetsThoseWaitingGo) {
 TEST_F(GroupTest, WhoWasBoundBeforeTheGroupWasKnownCounts) {
   Pod bound = grouped("bound", 3);
   bound.node = "a";
-  EXPECT_TRUE(desk_.seen(bound, now_));
+  EXPECT_TRUE(pod_scheduler_.seen(bound, now_));
   Pod gone = grouped("gone", 3);
   gone.node = "b";
-  EXPECT_TRUE(desk_.seen(gone, now_));
-  EXPECT_EQ(desk_.fleet().promises(), 2U);
-  desk_.gone("gone", now_);
-  desk_.group("default/g", 2, now_);
-  EXPECT_EQ(desk_.fleet().promises(), 1U);
+  EXPECT_TRUE(pod_scheduler_.seen(gone, now_));
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 2U);
+  pod_scheduler_.gone("gone", now_);
+  pod_scheduler_.group("default/g", 2, now_);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U);
   expect_goes(grouped("p", 4));
 }
 

@@ -1,22 +1,22 @@
 // Whom the scheduler may evict for a pod.
-#include "tests/unit/extender/desk_scene.h"
+#include "tests/unit/extender/pod_scheduler_scene.h"
 
 namespace pinion::cluster {
 namespace {
 
-class PreemptionTest : public DeskTest {
+class PreemptionTest : public PodSchedulerTest {
  protected:
   // A pod of priority 0 runs there.
   void add_low(const std::string& node, int cpus) {
     Pod pod = pod_of("low-" + node, cpus);
     pod.node = node;
-    EXPECT_TRUE(desk_.seen(pod, now_));
+    EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
     report(node, {{pod.uid + "/main", cpus}});
   }
   std::size_t kept(const Pod& pod, const std::vector<Eviction>& proposals) {
-    return desk_.preempt(pod, proposals, now_).size();
+    return pod_scheduler_.preempt(pod, proposals, now_).size();
   }
-  std::vector<PodRef> woken() { return desk_.take_effects().wake; }
+  std::vector<PodRef> woken() { return pod_scheduler_.take_effects().wake; }
   static Pod urgent(Pod pod, const std::string& nominated = {}) {
     pod.priority = 5;
     pod.nominated = nominated;
@@ -27,20 +27,21 @@ class PreemptionTest : public DeskTest {
 TEST_F(PreemptionTest, NobodyIsEvictedWhileThoseThatWereGo) {
   Pod first = pod_of("first", 4);
   first.node = "a";
-  EXPECT_TRUE(desk_.seen(first, now_));
+  EXPECT_TRUE(pod_scheduler_.seen(first, now_));
   report("a", {{"first/main", 4}});
   report("b", {{"second/main", 4}});
   const std::vector<Eviction> second{{.node = "b", .victims = {"second"}}};
   Pod urgent = pod_of("p", 5);
-  EXPECT_EQ(desk_.preempt(urgent, second, now_).size(), 1U);
+  EXPECT_EQ(pod_scheduler_.preempt(urgent, second, now_).size(), 1U);
   urgent.nominated = "a";
-  desk_.gone("first", now_);
+  pod_scheduler_.gone("first", now_);
   EXPECT_EQ(filtered(urgent), "");
-  EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty()) << "its agent has not said so yet";
-  EXPECT_TRUE(desk_.take_effects().wake.empty());
+  EXPECT_TRUE(pod_scheduler_.preempt(urgent, second, now_).empty())
+      << "its agent has not said so yet";
+  EXPECT_TRUE(pod_scheduler_.take_effects().wake.empty());
   report("a", {{"other/main", 4}});
-  EXPECT_EQ(desk_.take_effects().wake.size(), 1U);
-  EXPECT_EQ(desk_.preempt(urgent, second, now_).size(), 1U) << "somebody else was faster";
+  EXPECT_EQ(pod_scheduler_.take_effects().wake.size(), 1U);
+  EXPECT_EQ(pod_scheduler_.preempt(urgent, second, now_).size(), 1U) << "somebody else was faster";
 }
 
 // The scheduler hears of a deletion before the extender does, and asks again.
@@ -53,14 +54,14 @@ TEST_F(PreemptionTest, NobodyIsEvictedBeforeTheEndOfTheFirstVictimsIsHeardOf) {
     report("a", {{"first/main", 4}});
     report("b", {{"second/main", 4}});
     Pod urgent = pod_of(nominated ? "p" : "q", 5);
-    ASSERT_EQ(desk_.preempt(urgent, one_of_two, now_).size(), 2U);
+    ASSERT_EQ(pod_scheduler_.preempt(urgent, one_of_two, now_).size(), 2U);
     if (nominated) urgent.nominated = "a";
-    EXPECT_TRUE(desk_.seen(urgent, now_));
-    EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty());
+    EXPECT_TRUE(pod_scheduler_.seen(urgent, now_));
+    EXPECT_TRUE(pod_scheduler_.preempt(urgent, second, now_).empty());
     report("a", {});
-    EXPECT_EQ(desk_.take_effects().wake.size(), 1U);
-    EXPECT_TRUE(desk_.preempt(urgent, second, now_).empty()) << "it has its room now";
-    desk_.gone(urgent.uid, now_);
+    EXPECT_EQ(pod_scheduler_.take_effects().wake.size(), 1U);
+    EXPECT_TRUE(pod_scheduler_.preempt(urgent, second, now_).empty()) << "it has its room now";
+    pod_scheduler_.gone(urgent.uid, now_);
   }
 }
 
@@ -68,15 +69,15 @@ TEST_F(PreemptionTest, AVictimThatIsNotDeletedSparesOthersForSomeSecondsOnly) {
   report("a", {{"first/main", 4}});
   report("b", {{"second/main", 4}});
   Pod urgent = pod_of("p", 5);
-  ASSERT_EQ(desk_.preempt(urgent, {{.node = "a", .victims = {"first"}}}, now_).size(), 1U);
+  ASSERT_EQ(pod_scheduler_.preempt(urgent, {{.node = "a", .victims = {"first"}}}, now_).size(), 1U);
   urgent.nominated = "a";
   const std::vector<Eviction> second{{.node = "b", .victims = {"second"}}};
   int asked = 0;
-  while (desk_.preempt(urgent, second, now_).empty()) {
+  while (pod_scheduler_.preempt(urgent, second, now_).empty()) {
     ASSERT_LT(++asked, 10);
     now_ += 1000;
-    desk_.tick(now_);
-    ASSERT_EQ(desk_.take_effects().wake.size(), 1U) << "it is to ask again";
+    pod_scheduler_.tick(now_);
+    ASSERT_EQ(pod_scheduler_.take_effects().wake.size(), 1U) << "it is to ask again";
   }
   EXPECT_GE(asked, 2);
 }
@@ -88,7 +89,7 @@ TEST_F(PreemptionTest, NobodyIsEvictedForAGangThatWouldLackRoomAllTheSame) {
       Pod pod = pod_of(name + std::string(node), 3);
       pod.node = node;
       pod.priority = priority;
-      EXPECT_TRUE(desk_.seen(pod, now_));
+      EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
     }
     one_on_each.push_back({.node = node, .victims = {std::string("low-") + node}});
   }
@@ -98,9 +99,10 @@ TEST_F(PreemptionTest, NobodyIsEvictedForAGangThatWouldLackRoomAllTheSame) {
       const std::string job = "j" + std::to_string(size) + "-" + std::to_string(priority) + "-";
       pod = member_of(job, i, size, 4);
       pod.priority = priority;
-      desk_.seen(pod, now_);
+      pod_scheduler_.seen(pod, now_);
     }
-    return desk_.preempt(pod, one_on_each, now_).size();  // before any other question about it
+    return pod_scheduler_.preempt(pod, one_on_each, now_)
+        .size();  // before any other question about it
   };
   EXPECT_EQ(kept(2, 5), 2U) << "one on each node";
   EXPECT_EQ(kept(3, 5), 0U);
@@ -114,12 +116,12 @@ TEST_F(PreemptionTest, EvictionHelpsOnlyWhereItFreesEnough) {
   }
   const std::vector<Eviction> proposals{{.node = "a", .victims = {"small-a"}},
                                         {.node = "b", .victims = {"large-b"}}};
-  const auto kept = desk_.preempt(pod_of("p", 4), proposals, now_);
+  const auto kept = pod_scheduler_.preempt(pod_of("p", 4), proposals, now_);
   ASSERT_EQ(kept.size(), 1U);
   EXPECT_EQ(kept[0].node, "b");
   Pod other = pod_of("q", 4);
   other.qos = engine::Qos::kBurstable;
-  EXPECT_EQ(desk_.preempt(other, proposals, now_).size(), 2U);
+  EXPECT_EQ(pod_scheduler_.preempt(other, proposals, now_).size(), 2U);
 }
 
 // A gang of two: one fits what is free, the other needs node b emptied.
@@ -128,7 +130,7 @@ class HalfRoomTest : public PreemptionTest {
   void SetUp() override {
     PreemptionTest::SetUp();
     add_low("b", 4);
-    for (const Pod& pod : {first_, second_}) EXPECT_TRUE(desk_.seen(pod, now_));
+    for (const Pod& pod : {first_, second_}) EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
   }
 
   const Pod first_ = urgent(member_of("j", 0, 2, 5));
@@ -138,15 +140,16 @@ class HalfRoomTest : public PreemptionTest {
 
 TEST_F(HalfRoomTest, AMemberThatFitsIsNominatedSoThatTheSchedulerEvictsForTheOther) {
   EXPECT_EQ(filtered(first_), "");
-  const Effects effects = desk_.take_effects();
+  const Effects effects = pod_scheduler_.take_effects();
   ASSERT_EQ(effects.nominations.size(), 1U);
   EXPECT_EQ(effects.nominations[0].node, "a");
   EXPECT_EQ(kept(first_, low_), 0U) << "it has its place, whether the scheduler knows it or not";
   EXPECT_EQ(kept(urgent(first_, "a"), low_), 0U);
   EXPECT_EQ(filtered(second_), "");
-  EXPECT_TRUE(desk_.take_effects().nominations.empty()) << "what is free is the first one's";
+  EXPECT_TRUE(pod_scheduler_.take_effects().nominations.empty())
+      << "what is free is the first one's";
   now_ += 1000;
-  desk_.tick(now_);
+  pod_scheduler_.tick(now_);
   EXPECT_EQ(woken(), std::vector<PodRef>{ref_of(second_)}) << "it asks again when that is known";
   EXPECT_EQ(kept(second_, low_), 1U);
 }
@@ -154,9 +157,9 @@ TEST_F(HalfRoomTest, AMemberThatFitsIsNominatedSoThatTheSchedulerEvictsForTheOth
 TEST_F(HalfRoomTest, MembersGetTheNodesToWhichTheyAreNominated) {
   filtered(first_);
   ASSERT_EQ(kept(second_, low_), 1U);
-  EXPECT_TRUE(desk_.seen(urgent(first_, "a"), now_));
-  EXPECT_TRUE(desk_.seen(urgent(second_, "b"), now_));
-  desk_.gone("low-b", now_);
+  EXPECT_TRUE(pod_scheduler_.seen(urgent(first_, "a"), now_));
+  EXPECT_TRUE(pod_scheduler_.seen(urgent(second_, "b"), now_));
+  pod_scheduler_.gone("low-b", now_);
   EXPECT_EQ(kept(urgent(second_, "b"), {}), 0U);
   report("b", {});
   EXPECT_EQ(woken().size(), 1U);
@@ -166,8 +169,8 @@ TEST_F(HalfRoomTest, MembersGetTheNodesToWhichTheyAreNominated) {
 }
 
 TEST_F(HalfRoomTest, WhoIsNominatedWhereThereIsNoRoomAnyMoreIsPlannedElsewhere) {
-  EXPECT_TRUE(desk_.seen(urgent(first_, "b"), now_));
-  desk_.gone("low-b", now_);
+  EXPECT_TRUE(pod_scheduler_.seen(urgent(first_, "b"), now_));
+  pod_scheduler_.gone("low-b", now_);
   report("a", {});
   report("b", {{"other/main", 4}});
   EXPECT_EQ(filtered(urgent(first_, "b")), "") << "there is room for one only";
@@ -178,12 +181,12 @@ TEST_F(HalfRoomTest, WhoIsNominatedWhereThereIsNoRoomAnyMoreIsPlannedElsewhere) 
 
 TEST_F(HalfRoomTest, NobodyIsNominatedWhereEvictionsWouldNotHelp) {
   for (int i = 0; i < 3; ++i) {
-    if (i < 2) desk_.seen(member_of("equal", i, 2, 5), now_);
-    desk_.seen(urgent(member_of("large", i, 3, 5)), now_);
+    if (i < 2) pod_scheduler_.seen(member_of("equal", i, 2, 5), now_);
+    pod_scheduler_.seen(urgent(member_of("large", i, 3, 5)), now_);
   }
   const auto nominations = [&](const Pod& pod) {
     filtered(pod);
-    return desk_.take_effects().nominations.size();
+    return pod_scheduler_.take_effects().nominations.size();
   };
   EXPECT_EQ(nominations(member_of("equal", 0, 2, 5)), 0U) << "nobody has a lower priority";
   EXPECT_EQ(nominations(urgent(member_of("large", 0, 3, 5))), 0U) << "two fit, whoever goes";

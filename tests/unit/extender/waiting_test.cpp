@@ -1,4 +1,4 @@
-#include "cluster/extender/desk/waiting.h"
+#include "cluster/extender/scheduling/waiting.h"
 
 #include <gtest/gtest.h>
 

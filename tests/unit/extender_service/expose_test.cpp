@@ -43,8 +43,8 @@ TEST(Series, StandInTheDocument) {
 TEST(Series, AreAllWrittenInBothFormats) {
   ExtenderFigures figures;
   figures.version = "1";
-  figures.desk.nodes = 7;
-  figures.desk.stale = 2;
+  figures.scheduler.nodes = 7;
+  figures.scheduler.stale = 2;
   figures.placing.filter.observe(0.0002);
   for (const auto format : {prometheus::Format::kText, prometheus::Format::kOpenMetrics}) {
     const std::string text = expose(figures, format);

@@ -1,4 +1,4 @@
-// The desk among threads: binds that are held, a slow API server, a stop in the middle.
+// The pod scheduler among threads: binds that are held, a slow API server, a stop in the middle.
 #include "cluster/extender/service/placing.h"
 
 #include <gtest/gtest.h>
@@ -47,8 +47,8 @@ class PlacingTest : public testing::Test {
   void SetUp() override {
     const MachinePtr machine = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
     for (const char* name : {"a", "b"}) {
-      placing_.tell([&](Desk& desk, std::int64_t now) {
-        return desk.report(report_of(name, machine), now).has_value();
+      placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+        return scheduler.report(report_of(name, machine), now).has_value();
       });
     }
   }
@@ -96,11 +96,11 @@ class PlacingTest : public testing::Test {
   std::future<std::string> bind_later(const wire::PodSpecView& pod, const std::string& node) {
     return std::async(std::launch::async, [this, pod, node] { return bind(pod, node); });
   }
-  // Until the desk holds so many.
+  // Until the pod scheduler holds so many.
   void wait_for_held(int count) {
-    const auto held = [](const Desk& desk) {
+    const auto held = [](const PodScheduler& scheduler) {
       int sum = 0;
-      for (const Job* gang : desk.gangs()) sum += desk.held(gang->id);
+      for (const Job* gang : scheduler.gangs()) sum += scheduler.held(gang->id);
       return sum;
     };
     while (placing_.look(held) != count) std::this_thread::yield();
@@ -115,7 +115,7 @@ class PlacingTest : public testing::Test {
                    [](const engine::Note&) {}};
 };
 
-TEST_F(PlacingTest, AnswersAreThoseOfTheDesk) {
+TEST_F(PlacingTest, AnswersAreThoseOfThePodScheduler) {
   const auto pod = pod_of("p", 5);
   const auto answer = placing_.filter(ask_of(pod));
   EXPECT_EQ(answer.nodes, (std::vector<std::size_t>{0, 1}));
@@ -192,8 +192,8 @@ TEST_F(PlacingTest, AFreedHoleWakesWhoWaitsForIt) {
   filtered(second);
   ASSERT_EQ(bind(second, "b"), "");
   EXPECT_EQ(filtered(pod_of("waits", 6)), "");
-  placing_.tell([](Desk& desk, std::int64_t now) {
-    desk.gone("large", now);
+  placing_.tell([](PodScheduler& scheduler, std::int64_t now) {
+    scheduler.gone("large", now);
     return 0;
   });
   placing_.tick();

@@ -1,4 +1,4 @@
-// What people see of the desk.
+// What people see of the pod scheduler.
 #include "cluster/extender/service/views.h"
 
 #include <gtest/gtest.h>
@@ -34,22 +34,23 @@ class ViewsTest : public testing::Test {
   void SetUp() override {
     const MachinePtr machine =
         machine_of({.packages = 2, .cores_per_l3 = 4, .memory_per_node = 8 * kGiB});
-    for (const char* name : {"b", "a"}) ASSERT_TRUE(desk_.report(report_of(name, machine), 1000));
+    for (const char* name : {"b", "a"})
+      ASSERT_TRUE(pod_scheduler_.report(report_of(name, machine), 1000));
   }
 
-  void ask(const Pod& pod) { desk_.filter(pod, {"a", "b"}, 2000); }
+  void ask(const Pod& pod) { pod_scheduler_.filter(pod, {"a", "b"}, 2000); }
 
-  Desk desk_{engine::Defaults(), {}};
+  PodScheduler pod_scheduler_{engine::Defaults(), {}};
 };
 
 TEST_F(ViewsTest, NodesShowTheirHoles) {
   Pod pod = pod_of("p", 3);
   pod.annotations["pinion.dev/strength"] = "required";  // so its memory is promised
   ask(pod);
-  ASSERT_EQ(desk_.bind(pod.uid, "a", 1, 2000).kind, BindAnswer::Kind::kGo);
-  desk_.heard("b", 90'000);
-  desk_.age(100'000, 30'000);
-  const json seen = json::parse(fleet_json(fleet_rows(desk_), 100'000));
+  ASSERT_EQ(pod_scheduler_.bind(pod.uid, "a", 1, 2000).kind, BindAnswer::Kind::kGo);
+  pod_scheduler_.heard("b", 90'000);
+  pod_scheduler_.age(100'000, 30'000);
+  const json seen = json::parse(fleet_json(fleet_rows(pod_scheduler_), 100'000));
   ASSERT_EQ(seen.at("nodes").size(), 2U);
   const json& a = seen.at("nodes")[0];
   EXPECT_EQ(a.at("name"), "a");
@@ -70,7 +71,7 @@ TEST_F(ViewsTest, JobsShowHowFarTheyAreAndWhyTheyWait) {
   for (const char* name : {"m0", "m1"}) ask(member_of(name, 4));
   ask(pod_of("single", 3));
   ask(pod_of("large", 9));
-  const json seen = json::parse(jobs_json(job_rows(desk_), 5000));
+  const json seen = json::parse(jobs_json(job_rows(pod_scheduler_), 5000));
   const json gang = {{"name", "hpc/job"},
                      {"size", 3},
                      {"members", 2},
@@ -88,9 +89,10 @@ TEST_F(ViewsTest, JobsShowHowFarTheyAreAndWhyTheyWait) {
 
 TEST_F(ViewsTest, APlannedGangDoesNotWait) {
   for (const char* name : {"m0", "m1", "m2", "m0", "m1"}) ask(member_of(name, 2));
-  ASSERT_EQ(desk_.bind("uid-m0", desk_.book().member("uid-m0")->node, 1, 2000).kind,
-            BindAnswer::Kind::kHold);
-  const auto rows = job_rows(desk_);
+  ASSERT_EQ(
+      pod_scheduler_.bind("uid-m0", pod_scheduler_.book().member("uid-m0")->node, 1, 2000).kind,
+      BindAnswer::Kind::kHold);
+  const auto rows = job_rows(pod_scheduler_);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].kept, 2);
   EXPECT_EQ(rows[0].held, 1);

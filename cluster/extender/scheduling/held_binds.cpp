@@ -1,4 +1,4 @@
-#include "cluster/extender/desk/held_binds.h"
+#include "cluster/extender/scheduling/held_binds.h"
 
 namespace pinion::cluster {
 

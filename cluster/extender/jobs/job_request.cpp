@@ -1,4 +1,4 @@
-#include "cluster/extender/jobs/wish.h"
+#include "cluster/extender/jobs/job_request.h"
 
 #include <array>
 #include <charconv>
@@ -89,26 +89,26 @@ class Annotations {
   std::optional<Error> error_;
 };
 
-void read_choices(Annotations& annotations, JobWish& wish) {
-  wish.profile = annotations
-                     .word<Profile>(
-                         kProfile,
-                         [](const std::string& word) {
-                           return topology::value_of(word, topology::kProfileWords);
-                         },
-                         topology::list_of(topology::kProfileWords))
-                     .value_or(Profile::kNone);
-  wish.policy = annotations.word<Policy>(
+void read_choices(Annotations& annotations, JobRequest& request) {
+  request.profile = annotations
+                        .word<Profile>(
+                            kProfile,
+                            [](const std::string& word) {
+                              return topology::value_of(word, topology::kProfileWords);
+                            },
+                            topology::list_of(topology::kProfileWords))
+                        .value_or(Profile::kNone);
+  request.policy = annotations.word<Policy>(
       kPolicy, [](const std::string& word) { return policy_of(word); },
       "none, scale, granularity, auto");
   for (const char* name : kForWorkers) {
-    if (annotations.has(name)) wish.for_workers[name] = annotations.text(name);
+    if (annotations.has(name)) request.for_workers[name] = annotations.text(name);
   }
 }
 
 }  // namespace
 
-Result<std::optional<JobWish>> read_wish(const json& object) {
+Result<std::optional<JobRequest>> read_job_request(const json& object) {
   Annotations annotations(object);
   if (!annotations.has(kTasks)) {
     for (const char* name : kOnlyWithTasks) {
@@ -116,30 +116,30 @@ Result<std::optional<JobWish>> read_wish(const json& object) {
       return failure(Errc::kInvalid, "annotation " + std::string(name) + " needs " + kTasks +
                                          ": state how many tasks the job has");
     }
-    return std::optional<JobWish>();
+    return std::optional<JobRequest>();
   }
-  JobWish wish;
-  wish.tasks = annotations.number(kTasks, 1, kMaxTasks);
-  wish.cpus_per_task = annotations.number(kCpusPerTask, 1, topology::CpuSet::kCapacity);
-  wish.memory_per_task = annotations.bytes(kMemoryPerTask);
-  wish.nodes = annotations.number(kNodes, 0, kMaxNodes);
-  wish.groups = annotations.number(kTaskGroups, 0, kMaxTasks);
-  wish.job = annotations.text(kJob);
-  wish.worker_role = annotations.text(kWorkerRole);
-  wish.hostfile = annotations.text(kHostfile) != "none";
-  read_choices(annotations, wish);
+  JobRequest request;
+  request.tasks = annotations.number(kTasks, 1, kMaxTasks);
+  request.cpus_per_task = annotations.number(kCpusPerTask, 1, topology::CpuSet::kCapacity);
+  request.memory_per_task = annotations.bytes(kMemoryPerTask);
+  request.nodes = annotations.number(kNodes, 0, kMaxNodes);
+  request.groups = annotations.number(kTaskGroups, 0, kMaxTasks);
+  request.job = annotations.text(kJob);
+  request.worker_role = annotations.text(kWorkerRole);
+  request.hostfile = annotations.text(kHostfile) != "none";
+  read_choices(annotations, request);
   if (annotations.error()) return failure(*annotations.error());
-  return std::optional(std::move(wish));
+  return std::optional(std::move(request));
 }
 
-std::string words_of(const JobWish& wish) {
-  std::string text = counted(wish.tasks, "task") + " x " + counted(wish.cpus_per_task, "CPU");
-  if (wish.memory_per_task) text += ", " + quantity_text(*wish.memory_per_task) + " each";
-  const std::string_view profile = topology::word_of(wish.profile, topology::kProfileWords);
+std::string words_of(const JobRequest& request) {
+  std::string text = counted(request.tasks, "task") + " x " + counted(request.cpus_per_task, "CPU");
+  if (request.memory_per_task) text += ", " + quantity_text(*request.memory_per_task) + " each";
+  const std::string_view profile = topology::word_of(request.profile, topology::kProfileWords);
   if (!profile.empty()) text += ", profile " + std::string(profile);
-  if (wish.policy) text += ", policy " + std::string(to_string(*wish.policy));
-  if (wish.nodes > 0) text += ", at most " + counted(wish.nodes, "node");
-  if (wish.groups > 0) text += ", " + counted(wish.groups, "group");
+  if (request.policy) text += ", policy " + std::string(to_string(*request.policy));
+  if (request.nodes > 0) text += ", at most " + counted(request.nodes, "node");
+  if (request.groups > 0) text += ", " + counted(request.groups, "group");
   return text;
 }
 

@@ -42,14 +42,14 @@ struct Limits {
 };
 
 // A counter of things in use, up to a limit; gives back what it took at its end.
-class Share {
+class Allowance {
  public:
-  Share() = default;
+  Allowance() = default;
   // valid() is false when fewer than `amount` are left.
-  Share(std::atomic<std::size_t>& used, std::size_t amount, std::size_t limit);
-  Share(Share&& other) noexcept;
-  Share& operator=(Share&& other) noexcept;
-  ~Share();
+  Allowance(std::atomic<std::size_t>& used, std::size_t amount, std::size_t limit);
+  Allowance(Allowance&& other) noexcept;
+  Allowance& operator=(Allowance&& other) noexcept;
+  ~Allowance();
 
   [[nodiscard]] bool valid() const { return used_ != nullptr; }
 
@@ -58,19 +58,21 @@ class Share {
   std::size_t amount_ = 0;
 };
 
-class Hub {
+class ConnectionContext {
  public:
-  Hub(Callbacks& whom, Pages& what, Admission* hook, const Limits& bounds, std::string path)
+  ConnectionContext(Callbacks& whom, Pages& what, Admission* hook, const Limits& bounds,
+                    std::string path)
       : callbacks(whom), pages(what), admission(hook), limits(bounds), prefix(std::move(path)) {}
 
   // By the path after the prefix; nothing for a call that nobody here answers.
   [[nodiscard]] std::optional<Verb> verb_of(std::string_view path) const;
   [[nodiscard]] std::size_t body_limit(Verb verb) const;
-  [[nodiscard]] Share take_body(std::size_t bytes);
-  [[nodiscard]] Share take_kept(std::size_t bytes);
-  [[nodiscard]] Share take_bind();
-  // Planning takes the desk's lock for longer than anything else, so one plan is made at a time.
-  [[nodiscard]] Share take_plan();
+  [[nodiscard]] Allowance take_body(std::size_t bytes);
+  [[nodiscard]] Allowance take_kept(std::size_t bytes);
+  [[nodiscard]] Allowance take_bind();
+  // Planning takes the pod scheduler's lock for longer than anything else, so one plan is made at a
+  // time.
+  [[nodiscard]] Allowance take_plan();
 
   enum class Outcome { kAnswered, kMalformed, kRefused, kFailed };
   void count(Verb verb, Outcome outcome);

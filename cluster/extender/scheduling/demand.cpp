@@ -1,4 +1,4 @@
-#include "cluster/extender/desk/demand.h"
+#include "cluster/extender/scheduling/demand.h"
 
 #include <algorithm>
 #include <charconv>

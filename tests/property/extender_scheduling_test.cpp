@@ -1,13 +1,13 @@
-// The scheduler, the API server, the agents and the owners of pods play against the desk in random
-// order: calls time out, bindings fail or land late, pods vanish, told of or not, nodes go. A
-// deterministic schedule of events, chosen by rapidcheck.
+// The scheduler, the API server, the agents and the owners of pods play against the pod scheduler
+// in random order: calls time out, bindings fail or land late, pods vanish, told of or not, nodes
+// go. A deterministic schedule of events, chosen by rapidcheck.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <memory>
 #include <set>
 
-#include "cluster/extender/desk/desk.h"
+#include "cluster/extender/scheduling/pod_scheduler.h"
 #include "tests/property/topology_gen.h"
 #include "tests/support/machine.h"
 
@@ -17,14 +17,15 @@ namespace {
 using topology::one_in;
 using topology::pick_below;
 
-const DeskLimits kLimits{.hold_ms = 1000, .scheduler = {.keep_ms = 4000, .confirm_ms = 9000}};
+const PodSchedulerLimits kLimits{.hold_ms = 1000,
+                                 .scheduler = {.keep_ms = 4000, .confirm_ms = 9000}};
 constexpr int kCpus = 8;
 
-class DeskWorld {
+class SchedulingWorld {
  public:
-  DeskWorld() {
+  SchedulingWorld() {
     for (const char* node : {"a", "b", "c"}) come(node);
-    desk_.serve_groups(true);
+    pod_scheduler_.serve_groups(true);
   }
 
   void step() {
@@ -52,14 +53,15 @@ class DeskWorld {
         one_in(6) ? toggle_node() : tell_of_a_pod();
         break;
       case 10:
-        one_in(4) ? desk_.group_gone("n/g") : desk_.group("n/g", pick_below(4), now_);
+        one_in(4) ? pod_scheduler_.group_gone("n/g")
+                  : pod_scheduler_.group("n/g", pick_below(4), now_);
         break;
       case 11:
         restart();
         break;
       default:
         now_ += pick_below(400);
-        desk_.tick(now_);
+        pod_scheduler_.tick(now_);
     }
     take_effects();
     check();
@@ -73,24 +75,24 @@ class DeskWorld {
     for (const auto& [ticket, call] : held_) RC_ASSERT(vanished_.contains(call.uid));
     for (const auto& [node, ledger] : agents_) report(node);
     now_ += kLimits.scheduler.confirm_ms + kLimits.scheduler.keep_ms;
-    desk_.tick(now_);
+    pod_scheduler_.tick(now_);
     take_effects();
     RC_ASSERT(held_.empty());
-    RC_ASSERT(desk_.gangs().empty());
-    RC_ASSERT(desk_.pods() == 0U);
-    RC_ASSERT(desk_.waiting().empty());
-    RC_ASSERT(desk_.fleet().promises() == 0U);
+    RC_ASSERT(pod_scheduler_.gangs().empty());
+    RC_ASSERT(pod_scheduler_.pods() == 0U);
+    RC_ASSERT(pod_scheduler_.waiting().empty());
+    RC_ASSERT(pod_scheduler_.fleet().promises() == 0U);
   }
 
   [[nodiscard]] int bindings() const { return bindings_; }
-  [[nodiscard]] int whole() const { return static_cast<int>(desk_.gang_counters().whole); }
+  [[nodiscard]] int whole() const { return static_cast<int>(pod_scheduler_.gang_counters().whole); }
 
  private:
   struct SimPod {
     Pod pod;
     bool in_call = false;  // its bind call is under way, as the scheduler sees it
     bool bound = false;
-    bool told = false;  // the desk has been told of it
+    bool told = false;  // the pod scheduler has been told of it
   };
   struct ApiCall {
     std::string uid;
@@ -106,7 +108,7 @@ class DeskWorld {
     report.generation = 1;
     const auto [agent, fresh] = agents_.try_emplace(node, topology::Ledger(topology::CpuSet{0}));
     for (const auto& [id, claim] : agent->second.claims()) report.claims.push_back(claim);
-    RC_ASSERT(bool(desk_.report(std::move(report), now_)));
+    RC_ASSERT(bool(pod_scheduler_.report(std::move(report), now_)));
   }
 
   void create() {
@@ -155,7 +157,7 @@ class DeskWorld {
     for (const auto& [node, ledger] : agents_) {
       if (!one_in(10)) names.push_back(node);
     }
-    const auto answer = desk_.filter(pod->pod, names, now_);
+    const auto answer = pod_scheduler_.filter(pod->pod, names, now_);
     RC_ASSERT(answer.verdict.size() == names.size());
     if (!answer.ours) {
       pod->bound = true;  // the scheduler's own business
@@ -175,7 +177,7 @@ class DeskWorld {
     const std::string node(
         passed[static_cast<std::size_t>(pick_below(static_cast<int>(passed.size())))]);
     const Ticket ticket = ++tickets_;
-    const auto bind = desk_.bind(pod->pod.uid, node, ticket, now_);
+    const auto bind = pod_scheduler_.bind(pod->pod.uid, node, ticket, now_);
     RC_ASSERT(bind.kind != BindAnswer::Kind::kUnknown);
     if (bind.kind == BindAnswer::Kind::kRefuse) return;
     pod->in_call = true;
@@ -199,7 +201,7 @@ class DeskWorld {
         proposals.push_back({.node = node, .victims = {uid}});
       }
     }
-    const auto kept = desk_.preempt(pod, proposals, now_);
+    const auto kept = pod_scheduler_.preempt(pod, proposals, now_);
     for (const Eviction& eviction : kept) {
       RC_ASSERT(std::any_of(proposals.begin(), proposals.end(), [&](const Eviction& proposal) {
         return proposal.node == eviction.node && proposal.victims == eviction.victims;
@@ -212,7 +214,7 @@ class DeskWorld {
 
   // The scheduler has given it up.
   void ask_late(const Pod& pod) {
-    const auto answer = desk_.filter(pod, {"a", "b", "c"}, now_);
+    const auto answer = pod_scheduler_.filter(pod, {"a", "b", "c"}, now_);
     for (const std::uint8_t verdict : answer.verdict) RC_ASSERT(verdict != 0 || !answer.ours);
   }
 
@@ -222,7 +224,7 @@ class DeskWorld {
   void check_whole(const std::string& uid) {
     const auto pod = pods_.find(uid);
     if (pod == pods_.end()) return;
-    for (const Job* gang : desk_.gangs()) {
+    for (const Job* gang : pod_scheduler_.gangs()) {
       if (!gang->members.contains(uid)) continue;
       RC_ASSERT(gang->started);
       if (!whole_.insert(gang->id).second) continue;  // who comes later goes alone
@@ -232,7 +234,7 @@ class DeskWorld {
   }
 
   void take_effects() {
-    const Effects effects = desk_.take_effects();
+    const Effects effects = pod_scheduler_.take_effects();
     for (const auto& answered : effects.answered) {
       const auto held = held_.find(answered.ticket);
       RC_ASSERT(held != held_.end());  // each held call is answered, and once
@@ -246,17 +248,17 @@ class DeskWorld {
       }
       held_.erase(held);
     }
-    for (const auto& pod : effects.wake) RC_ASSERT(exists_for_the_desk(pod.uid));
+    for (const auto& pod : effects.wake) RC_ASSERT(exists_for_the_scheduler(pod.uid));
     for (const auto& nomination : effects.nominations) {
-      RC_ASSERT(exists_for_the_desk(nomination.pod.uid));
+      RC_ASSERT(exists_for_the_scheduler(nomination.pod.uid));
     }
   }
 
-  [[nodiscard]] bool exists_for_the_desk(const std::string& uid) const {
+  [[nodiscard]] bool exists_for_the_scheduler(const std::string& uid) const {
     return pods_.contains(uid) || vanished_.contains(uid);
   }
 
-  // The binding lands or fails; the desk is told of it, the pod's agent starts it.
+  // The binding lands or fails; the pod scheduler is told of it, the pod's agent starts it.
   void answer_of_the_api_server() {
     if (api_.empty()) return;
     const auto at = api_.begin() + pick_below(static_cast<int>(api_.size()));
@@ -270,7 +272,7 @@ class DeskWorld {
       ++bindings_;
     }
     if (pod != pods_.end()) pod->second.in_call = false;
-    desk_.bound(call.uid, done, now_);
+    pod_scheduler_.bound(call.uid, done, now_);
     take_effects();
   }
 
@@ -300,7 +302,7 @@ class DeskWorld {
     report.topology = machine_;
     report.reserved = topology::CpuSet{0};
     for (const auto& [id, claim] : agents_.at(node).claims()) report.claims.push_back(claim);
-    RC_ASSERT(bool(desk_.report(std::move(report), now_)));
+    RC_ASSERT(bool(pod_scheduler_.report(std::move(report), now_)));
   }
   void report() {
     if (agents_.empty()) return;
@@ -330,7 +332,7 @@ class DeskWorld {
       vanished_.insert(uid);
       return;
     }
-    desk_.gone(uid, now_);
+    pod_scheduler_.gone(uid, now_);
     // A question that was on its way meanwhile.
     if (one_in(4)) ask_late(last.pod);
     take_effects();
@@ -344,7 +346,7 @@ class DeskWorld {
   void tell_of_a_pod() {
     SimPod* pod = some_pod();
     if (pod == nullptr) return;
-    desk_.seen(pod->pod, now_);
+    pod_scheduler_.seen(pod->pod, now_);
     pod->told = true;
   }
 
@@ -358,7 +360,7 @@ class DeskWorld {
         if (pod.bound && pod.pod.node == agent->first) lost.push_back(uid);
       }
       for (const auto& uid : lost) remove(uid);
-      desk_.lost(agent->first, now_);
+      pod_scheduler_.lost(agent->first, now_);
       agents_.erase(agent);
     } else {
       for (const char* node : {"a", "b", "c"}) {
@@ -371,21 +373,21 @@ class DeskWorld {
     for (const auto& [ticket, call] : held_) {
       RC_ASSERT(now_ - call.since < kLimits.hold_ms + 400);  // one tick is late at most
     }
-    RC_ASSERT(desk_.waiting().size() <= desk_.pods());
+    RC_ASSERT(pod_scheduler_.waiting().size() <= pod_scheduler_.pods());
     // Places are kept for all of a gang or for none.
-    for (const Job* gang : desk_.gangs()) {
+    for (const Job* gang : pod_scheduler_.gangs()) {
       for (const auto& [uid, member] : gang->members) {
         // What is reserved is really reserved.
         if (member.state != Member::State::kReserved) continue;
-        RC_ASSERT(desk_.fleet().find(member.node) >= 0);
-        RC_ASSERT(desk_.fleet().knows(member.requests.front().id));
+        RC_ASSERT(pod_scheduler_.fleet().find(member.node) >= 0);
+        RC_ASSERT(pod_scheduler_.fleet().knows(member.requests.front().id));
       }
       if (gang->started) continue;
       const int kept = gang->count(Member::State::kReserved);
       RC_ASSERT(kept == 0 || kept + gang->fixed() == gang->spec.size);
     }
-    std::erase_if(whole_,
-                  [&](const std::string& key) { return desk_.book().find(key) == nullptr; });
+    std::erase_if(
+        whole_, [&](const std::string& key) { return pod_scheduler_.book().find(key) == nullptr; });
   }
 
   struct HeldCall {
@@ -396,7 +398,7 @@ class DeskWorld {
 
   std::shared_ptr<const topology::Topology> machine_ = std::make_shared<const topology::Topology>(
       test_support::machine({.cores_per_l3 = kCpus, .memory_per_node = 64 * test_support::kGiB}));
-  Desk desk_{engine::Defaults(), kLimits};
+  PodScheduler pod_scheduler_{engine::Defaults(), kLimits};
   std::int64_t now_ = 1;
   std::map<std::string, topology::Ledger> agents_;
   std::map<std::string, SimPod> pods_;
@@ -412,8 +414,8 @@ class DeskWorld {
   std::set<std::string> whole_;  // gangs of which somebody has gone
 };
 
-RC_GTEST_PROP(Desk, SurvivesAnyInterleaving, ()) {
-  DeskWorld world;
+RC_GTEST_PROP(PodScheduler, SurvivesAnyInterleaving, ()) {
+  SchedulingWorld world;
   const int steps = *rc::gen::inRange(100, 600);
   for (int i = 0; i < steps; ++i) world.step();
   RC_CLASSIFY(world.bindings() > 0, "something was bound");

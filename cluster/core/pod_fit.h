@@ -31,10 +31,10 @@ class IdleFit {
 };
 
 // For many nodes in turn.
-class Together {
+class PodFit {
  public:
   // Both must outlive it. Precondition: one request or more.
-  Together(const Fleet& fleet, const std::vector<topology::Request>& requests);
+  PodFit(const Fleet& fleet, const std::vector<topology::Request>& requests);
 
   // Whether the node would take all of them now; never a stale one. Precondition: an index below
   // the fleet's size.

@@ -1,14 +1,14 @@
 // The scheduler's questions in the order in which it asks them, on fleets of a few nodes.
-#include "cluster/extender/desk/desk.h"
+#include "cluster/extender/scheduling/pod_scheduler.h"
 
 #include <random>
 
-#include "tests/unit/extender/desk_scene.h"
+#include "tests/unit/extender/pod_scheduler_scene.h"
 
 namespace pinion::cluster {
 namespace {
 
-TEST_F(DeskTest, APodWithoutWholeCpusIsNotOurs) {
+TEST_F(PodSchedulerTest, APodWithoutWholeCpusIsNotOurs) {
   Pod pod = pod_of("p", 1);
   pod.qos = engine::Qos::kBurstable;
   EXPECT_EQ(filtered(pod), "ab");
@@ -16,7 +16,7 @@ TEST_F(DeskTest, APodWithoutWholeCpusIsNotOurs) {
   EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kUnknown);
 }
 
-TEST_F(DeskTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
+TEST_F(PodSchedulerTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
   const Pod first = pod_of("first", 5);
   const Pod second = pod_of("second", 4);
   EXPECT_EQ(filtered(first), "ab");
@@ -29,35 +29,35 @@ TEST_F(DeskTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
   EXPECT_EQ(text_for(0), "needs 4 CPUs on one node");
   EXPECT_FALSE(answer_.texts[answer_.verdict[0] - 1U].hopeless);
 
-  desk_.bound("first", false, now_);
+  pod_scheduler_.bound("first", false, now_);
   EXPECT_EQ(filtered(second), "ab") << "the API server has refused the binding";
   ASSERT_EQ(bind(second, "a", 3).kind, Kind::kGo);
-  desk_.bound("second", true, now_);
+  pod_scheduler_.bound("second", true, now_);
   EXPECT_EQ(bind(second, "b", 4).kind, Kind::kRefuse) << "it is bound";
   EXPECT_EQ(bind(second, "a", 5).kind, Kind::kGo) << "as long as the API server does not say so";
-  desk_.bound("second", true, now_);
+  pod_scheduler_.bound("second", true, now_);
   report("a", {{"second/main", 4}});
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
-  desk_.gone("second", now_);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+  pod_scheduler_.gone("second", now_);
   report("a", {});
   EXPECT_EQ(filtered(first), "ab");
 }
 
-TEST_F(DeskTest, WhyANodeIsNotFit) {
+TEST_F(PodSchedulerTest, WhyANodeIsNotFit) {
   const Pod pod = pod_of("p", 8);
   EXPECT_EQ(filtered(pod, {"a", "unknown"}), "");
   EXPECT_EQ(text_for(0), "needs 8 CPUs on one node, more than the node has");
   EXPECT_TRUE(answer_.texts[answer_.verdict[0] - 1U].hopeless);
   EXPECT_EQ(text_for(1), "no Pinion agent speaks for the node");
-  desk_.heard("b", 50'000);
-  EXPECT_EQ(desk_.age(50'000, 30'000), 1);
+  pod_scheduler_.heard("b", 50'000);
+  EXPECT_EQ(pod_scheduler_.age(50'000, 30'000), 1);
   EXPECT_EQ(filtered(pod_of("q", 1)), "b");
   EXPECT_EQ(text_for(0), "the node's Pinion agent is silent");
   EXPECT_EQ(filtered(pod_of("r", 1, {{"align", "moon"}})), "");
   EXPECT_NE(text_for(0).find("'moon'"), std::string::npos) << text_for(0);
 }
 
-TEST_F(DeskTest, TwoContainersOfOnePodNeedRoomBesideEachOther) {
+TEST_F(PodSchedulerTest, TwoContainersOfOnePodNeedRoomBesideEachOther) {
   Pod pod = pod_of("p", 4);
   pod.containers.push_back({.name = "other", .milli_cpus = 4000, .memory = 0});
   EXPECT_EQ(filtered(pod), "");
@@ -69,7 +69,7 @@ TEST_F(DeskTest, TwoContainersOfOnePodNeedRoomBesideEachOther) {
 }
 
 // The first look that spares most nodes the allocator never says yes where that says no.
-TEST(DeskRandomTest, SeveralContainersPassWhereTheAllocatorGrantsAllOfThem) {
+TEST(PodSchedulerRandomTest, SeveralContainersPassWhereTheAllocatorGrantsAllOfThem) {
   std::mt19937 random(1);
   const auto upto = [&](unsigned most) { return static_cast<int>(random() % (most + 1)); };
   const MachinePtr machine = machine_of({.packages = 2,
@@ -83,13 +83,13 @@ TEST(DeskRandomTest, SeveralContainersPassWhereTheAllocatorGrantsAllOfThem) {
   int passed = 0;
   constexpr int kRounds = 3000;
   for (int round = 0; round < kRounds; ++round) {
-    Desk desk{defaults, DeskLimits()};
+    PodScheduler scheduler{defaults, PodSchedulerLimits()};
     NodeReport report =
         report_of("a", machine, upto(3) == 0 ? topology::CpuSet{} : topology::CpuSet{0});
     for (int cpu = 1; cpu < 24; ++cpu) {
       if (upto(3) == 0) report.claims.push_back(claim_of(std::to_string(cpu), std::to_string(cpu)));
     }
-    ASSERT_TRUE(desk.report(std::move(report), 0));
+    ASSERT_TRUE(scheduler.report(std::move(report), 0));
     constexpr std::array kAligns = {"l3", "numa", "socket", "none"};
     constexpr std::array kSmts = {"full-core", "one-per-core", "pack", "prefer-full"};
     Pod pod = pod_of("p", 1 + upto(7),
@@ -103,19 +103,19 @@ TEST(DeskRandomTest, SeveralContainersPassWhereTheAllocatorGrantsAllOfThem) {
     }
     const Demand demand = demand_of(pod, defaults);
     ASSERT_EQ(demand.kind, Demand::Kind::kSingle) << demand.text;
-    const FleetNode& node = desk.fleet().node(desk.fleet().find("a"));
+    const FleetNode& node = scheduler.fleet().node(scheduler.fleet().find("a"));
     const auto outcomes = topology::plan(node.topology(), node.ledger, demand.requests).outcomes;
     const bool granted = std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) {
       return std::holds_alternative<topology::Decision>(outcome);
     });
-    ASSERT_EQ(desk.filter(pod, {"a"}, 1).verdict.at(0) == 0, granted) << "round " << round;
+    ASSERT_EQ(scheduler.filter(pod, {"a"}, 1).verdict.at(0) == 0, granted) << "round " << round;
     passed += granted ? 1 : 0;
   }
   EXPECT_GT(passed, kRounds / 20);
   EXPECT_LT(passed, kRounds - kRounds / 20);
 }
 
-TEST_F(DeskTest, AGangGoesWhenItsLastMemberHasCome) {
+TEST_F(PodSchedulerTest, AGangGoesWhenItsLastMemberHasCome) {
   exist("j", 4, 3);
   // Two on each node: three would not fit.
   std::vector<std::string> nodes;
@@ -128,38 +128,38 @@ TEST_F(DeskTest, AGangGoesWhenItsLastMemberHasCome) {
     const Pod member = member_of("j", i, 4, 3);
     EXPECT_EQ(bind(member, filtered(member), static_cast<Ticket>(i + 1)).kind, Kind::kHold);
   }
-  EXPECT_TRUE(desk_.take_effects().answered.empty());
+  EXPECT_TRUE(pod_scheduler_.take_effects().answered.empty());
   const Pod last = member_of("j", 3, 4, 3);
   EXPECT_EQ(bind(last, filtered(last), 4).kind, Kind::kGo);
-  const auto effects = desk_.take_effects();
+  const auto effects = pod_scheduler_.take_effects();
   const std::vector<Answered> all{{1, true, {}}, {2, true, {}}, {3, true, {}}};
   EXPECT_EQ(effects.answered, all);
-  for (int i = 0; i < 4; ++i) desk_.bound("j" + std::to_string(i), true, now_);
-  EXPECT_EQ(desk_.gang_counters().whole, 1U);
+  for (int i = 0; i < 4; ++i) pod_scheduler_.bound("j" + std::to_string(i), true, now_);
+  EXPECT_EQ(pod_scheduler_.gang_counters().whole, 1U);
 }
 
 // Else a gang whose others never come would keep them from those that could run.
-TEST_F(DeskTest, AGangHoldsNothingUntilAllOfItExist) {
+TEST_F(PodSchedulerTest, AGangHoldsNothingUntilAllOfItExist) {
   Pod first = member_of("j", 0, 3, 3);
   EXPECT_EQ(filtered(first), "");
   EXPECT_EQ(text_for(0), "1 of 3 pods of its gang exist");
   EXPECT_TRUE(answer_.texts[0].hopeless) << "evicting others would not help";
   EXPECT_EQ(filtered(member_of("j", 1, 3, 3)), "");
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
   EXPECT_EQ(filtered(pod_of("single", 7)), "ab");
   EXPECT_EQ(filtered(member_of("huge", 0, 1000, 7)), "") << "one pod says that it is of many";
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
-  desk_.take_effects();
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+  pod_scheduler_.take_effects();
 
-  desk_.seen(member_of("j", 2, 3, 3), now_);
-  const auto effects = desk_.take_effects();
+  pod_scheduler_.seen(member_of("j", 2, 3, 3), now_);
+  const auto effects = pod_scheduler_.take_effects();
   ASSERT_EQ(effects.wake.size(), 2U) << "those that were refused are asked about again";
   EXPECT_EQ(effects.wake[0].uid, "j0");
   for (int i = 0; i < 3; ++i) EXPECT_NE(filtered(member_of("j", i, 3, 3)), "");
-  EXPECT_EQ(desk_.fleet().promises(), 3U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 3U);
 }
 
-TEST_F(DeskTest, JobsOfOneNameAreTwoGangs) {
+TEST_F(PodSchedulerTest, JobsOfOneNameAreTwoGangs) {
   const auto owned = [](int number, const std::string& owner, const std::string& name_space) {
     Pod pod = member_of("wind", number, 2, 3);
     pod.uid = owner + pod.uid;
@@ -169,10 +169,10 @@ TEST_F(DeskTest, JobsOfOneNameAreTwoGangs) {
   };
   std::map<std::string, std::string> nodes;
   for (const char* owner : {"first", "again"}) {
-    for (int i = 0; i < 2; ++i) desk_.seen(owned(i, owner, "default"), now_);
+    for (int i = 0; i < 2; ++i) pod_scheduler_.seen(owned(i, owner, "default"), now_);
   }
-  EXPECT_EQ(desk_.gangs().size(), 2U);
-  EXPECT_EQ(desk_.gangs().front()->called(), "default/wind");
+  EXPECT_EQ(pod_scheduler_.gangs().size(), 2U);
+  EXPECT_EQ(pod_scheduler_.gangs().front()->called(), "default/wind");
   for (const char* owner : {"first", "again"}) {
     for (int i = 0; i < 2; ++i) nodes[owner] += filtered(owned(i, owner, "default"));
   }
@@ -182,64 +182,64 @@ TEST_F(DeskTest, JobsOfOneNameAreTwoGangs) {
   EXPECT_NE(nodes["first"], nodes["again"]);
 }
 
-TEST_F(DeskTest, AGangThatDoesNotComeIsRefusedAndItsPlacesAreFree) {
+TEST_F(PodSchedulerTest, AGangThatDoesNotComeIsRefusedAndItsPlacesAreFree) {
   exist("j", 4, 3);
   const Pod first = member_of("j", 0, 4, 3);
   const std::string node = filtered(first);
   EXPECT_EQ(bind(first, node, 7).kind, Kind::kHold);
   EXPECT_EQ(filtered(pod_of("single", 2)), "");
   now_ += 999;
-  desk_.tick(now_);
-  EXPECT_TRUE(desk_.take_effects().answered.empty());
+  pod_scheduler_.tick(now_);
+  EXPECT_TRUE(pod_scheduler_.take_effects().answered.empty());
   now_ += 1;
-  desk_.tick(now_);
-  const auto effects = desk_.take_effects();
+  pod_scheduler_.tick(now_);
+  const auto effects = pod_scheduler_.take_effects();
   const std::vector<Answered> refused{{7, false, "1 of 4 members of its gang came within 1 s"}};
   EXPECT_EQ(effects.answered, refused);
   ASSERT_EQ(effects.wake.size(), 1U) << "the single pod fits now";
   EXPECT_EQ(effects.wake[0].uid, "single");
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
   EXPECT_EQ(bind(first, node, 8).kind, Kind::kRefuse);
 }
 
-TEST_F(DeskTest, PlacesThatNobodyAsksForAreGivenBack) {
+TEST_F(PodSchedulerTest, PlacesThatNobodyAsksForAreGivenBack) {
   exist("j", 4, 3);
   EXPECT_NE(filtered(member_of("j", 0, 4, 3)), "");
   now_ += 5000;
-  desk_.tick(now_);
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  pod_scheduler_.tick(now_);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
   EXPECT_EQ(filtered(pod_of("single", 7)), "ab");
 }
 
-TEST_F(DeskTest, AGangWaitsAndIsWokenWholeWhenItFits) {
+TEST_F(PodSchedulerTest, AGangWaitsAndIsWokenWholeWhenItFits) {
   const Pod single = pod_of("single", 5);
   filtered(single);
   ASSERT_EQ(bind(single, "a", 1).kind, Kind::kGo);
-  desk_.bound("single", true, now_);
+  pod_scheduler_.bound("single", true, now_);
   exist("j", 4, 3);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(filtered(member_of("j", i, 4, 3)), "");
   EXPECT_EQ(text_for(0),
             "needs 4 x 3 CPUs and 1 GiB in one NUMA node; 1 node has such a hole, room for 2, "
             "largest elsewhere 2");
-  EXPECT_EQ(desk_.fleet().promises(), 1U) << "nothing is kept for a gang that waits";
-  desk_.gone("single", now_);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U) << "nothing is kept for a gang that waits";
+  pod_scheduler_.gone("single", now_);
   now_ += 2000;
-  desk_.tick(now_);
-  EXPECT_EQ(desk_.take_effects().wake.size(), 4U);
+  pod_scheduler_.tick(now_);
+  EXPECT_EQ(pod_scheduler_.take_effects().wake.size(), 4U);
   for (int i = 0; i < 4; ++i) EXPECT_NE(filtered(member_of("j", i, 4, 3)), "");
 }
 
-TEST_F(DeskTest, AMemberThatIsGoneEndsThePlan) {
+TEST_F(PodSchedulerTest, AMemberThatIsGoneEndsThePlan) {
   exist("j", 2, 3);
   const Pod first = member_of("j", 0, 2, 3);
   const Pod second = member_of("j", 1, 2, 3);
   EXPECT_EQ(bind(first, filtered(first), 1).kind, Kind::kHold);
   EXPECT_NE(filtered(second), "");
-  desk_.gone(second.uid, now_);
-  const auto effects = desk_.take_effects();
+  pod_scheduler_.gone(second.uid, now_);
+  const auto effects = pod_scheduler_.take_effects();
   ASSERT_EQ(effects.answered.size(), 1U);
   EXPECT_EQ(effects.answered[0].text, "a member of the job is gone");
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
   // Its replacement, and the one whose call was refused.
   const Pod third = member_of("j", 2, 2, 3);
   EXPECT_EQ(filtered(first), "") << "it waits for that";
@@ -247,54 +247,54 @@ TEST_F(DeskTest, AMemberThatIsGoneEndsThePlan) {
   EXPECT_EQ(bind(first, filtered(first), 3).kind, Kind::kGo);
 }
 
-TEST_F(DeskTest, AMemberWhoseBindingFailedTriesAgainAlone) {
+TEST_F(PodSchedulerTest, AMemberWhoseBindingFailedTriesAgainAlone) {
   exist("j", 2, 3);
   const Pod first = member_of("j", 0, 2, 3);
   const Pod second = member_of("j", 1, 2, 3);
   bind(first, filtered(first), 1);
   ASSERT_EQ(bind(second, filtered(second), 2).kind, Kind::kGo);
-  desk_.bound(first.uid, true, now_);
-  desk_.bound(second.uid, false, now_);
+  pod_scheduler_.bound(first.uid, true, now_);
+  pod_scheduler_.bound(second.uid, false, now_);
   const std::string node = filtered(second);
   EXPECT_NE(node, "") << "its place is kept";
   EXPECT_EQ(bind(second, node, 3).kind, Kind::kGo);
 }
 
-TEST_F(DeskTest, APlanWhoseNodeIsGoneIsMadeAnew) {
+TEST_F(PodSchedulerTest, APlanWhoseNodeIsGoneIsMadeAnew) {
   exist("j", 2, 3);
   const Pod first = member_of("j", 0, 2, 3);
   const std::string node = filtered(first);
   ASSERT_NE(node, "");
-  desk_.lost(node, now_);
+  pod_scheduler_.lost(node, now_);
   const std::string other = node == "a" ? "b" : "a";
   EXPECT_EQ(bind(first, node, 1).kind, Kind::kRefuse);
   EXPECT_EQ(filtered(first), other);
 }
 
-TEST_F(DeskTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
+TEST_F(PodSchedulerTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
   const Pod large = member_of("j", 0, 3, 5);
-  desk_.seen(large, now_);
+  pod_scheduler_.seen(large, now_);
   EXPECT_EQ(filtered(member_of("j", 1, 3, 4)), "") << "one of them is missing";
-  desk_.seen(member_of("j", 2, 3, 2), now_);
+  pod_scheduler_.seen(member_of("j", 2, 3, 2), now_);
   std::string nodes;
   for (const Pod& pod : {member_of("j", 1, 3, 4), large, member_of("j", 2, 3, 2)}) {
     const std::string node = filtered(pod);
     EXPECT_NE(node, "") << pod.uid << ": " << text_for(0);
     nodes += node;
   }
-  EXPECT_EQ(desk_.fleet().promises(), 3U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 3U);
 }
 
-TEST_F(DeskTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
-  Desk desk(engine::Defaults(), {.held = 5});
-  ASSERT_TRUE(desk.report(report_of("a", machine_), 0));
+TEST_F(PodSchedulerTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
+  PodScheduler scheduler(engine::Defaults(), {.held = 5});
+  ASSERT_TRUE(scheduler.report(report_of("a", machine_), 0));
   for (int i = 0; i < 3; ++i) {
-    for (const char* job : {"j", "k"}) desk.seen(member_of(job, i, 3, 1), now_);
+    for (const char* job : {"j", "k"}) scheduler.seen(member_of(job, i, 3, 1), now_);
   }
   const auto bound = [&](const Pod& pod, Ticket ticket) {
-    const auto answer = desk.filter(pod, {"a"}, now_);
+    const auto answer = scheduler.filter(pod, {"a"}, now_);
     EXPECT_EQ(answer.verdict[0], 0) << answer.why;
-    return desk.bind(pod.uid, "a", ticket, now_);
+    return scheduler.bind(pod.uid, "a", ticket, now_);
   };
   EXPECT_EQ(bound(member_of("j", 0, 3, 1), 1).kind, Kind::kHold);
   const auto refused = bound(member_of("k", 0, 3, 1), 2);
@@ -305,226 +305,227 @@ TEST_F(DeskTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
   EXPECT_EQ(bound(member_of("k", 0, 3, 1), 5).kind, Kind::kHold);
 }
 
-TEST_F(DeskTest, AGangThatWasGivenUpMakesRoomForTheCallsOfAnother) {
-  Desk desk(engine::Defaults(), {.hold_ms = 1000, .held = 5});
-  ASSERT_TRUE(desk.report(report_of("a", machine_), 0));
+TEST_F(PodSchedulerTest, AGangThatWasGivenUpMakesRoomForTheCallsOfAnother) {
+  PodScheduler scheduler(engine::Defaults(), {.hold_ms = 1000, .held = 5});
+  ASSERT_TRUE(scheduler.report(report_of("a", machine_), 0));
   for (int i = 0; i < 3; ++i) {
-    for (const char* job : {"j", "k"}) desk.seen(member_of(job, i, 3, 1), now_);
+    for (const char* job : {"j", "k"}) scheduler.seen(member_of(job, i, 3, 1), now_);
   }
   const auto bound = [&](const std::string& job, Ticket ticket) {
     const Pod pod = member_of(job, 0, 3, 1);
-    (void)desk.filter(pod, {"a"}, now_);
-    return desk.bind(pod.uid, "a", ticket, now_).kind;
+    (void)scheduler.filter(pod, {"a"}, now_);
+    return scheduler.bind(pod.uid, "a", ticket, now_).kind;
   };
   EXPECT_EQ(bound("j", 1), Kind::kHold);
   EXPECT_EQ(bound("k", 2), Kind::kRefuse);
   now_ += 1000;
-  desk.tick(now_);
+  scheduler.tick(now_);
   EXPECT_EQ(bound("k", 3), Kind::kHold) << "the others of j have not come in time";
 }
 
-TEST_F(DeskTest, AGangIsCutIntoTaskGroupsWhichItsMembersAreToldWithTheBinding) {
+TEST_F(PodSchedulerTest, AGangIsCutIntoTaskGroupsWhichItsMembersAreToldWithTheBinding) {
   std::vector<Pod> pods;
   for (int i = 0; i < 4; ++i) {
     pods.push_back(member_of("j", i, 4, 3));
     pods.back().annotations["pinion.dev/task-groups"] = "2";
-    desk_.seen(pods.back(), now_);
+    pod_scheduler_.seen(pods.back(), now_);
   }
   std::map<std::string, std::set<std::string>> nodes_of_group;
   for (const Pod& pod : pods) {
     const std::string node = filtered(pod);
-    nodes_of_group[desk_.told_with_binding(pod.uid)["pinion.dev/task-group"]].insert(node);
+    nodes_of_group[pod_scheduler_.told_with_binding(pod.uid)["pinion.dev/task-group"]].insert(node);
   }
   using Nodes = std::map<std::string, std::set<std::string>>;
   EXPECT_TRUE((nodes_of_group == Nodes{{"j-0", {"a"}}, {"j-1", {"b"}}} ||
                nodes_of_group == Nodes{{"j-0", {"b"}}, {"j-1", {"a"}}}));
-  EXPECT_EQ(desk_.gang_counters().planned, 1U) << "members that come later fit the plan";
+  EXPECT_EQ(pod_scheduler_.gang_counters().planned, 1U) << "members that come later fit the plan";
 
   pods[0].annotations["pinion.dev/task-groups"] = "5";
   EXPECT_EQ(filtered(pods[0]), "");
   EXPECT_EQ(text_for(0), "annotation pinion.dev/task-groups: not a number from 1 to 4");
 }
 
-TEST_F(DeskTest, ABindingTellsTheAgentWhichCpusArePromised) {
+TEST_F(PodSchedulerTest, ABindingTellsTheAgentWhichCpusArePromised) {
   const Pod first = pod_of("first", 3);
   Pod second = pod_of("second", 2);
   second.containers.push_back({.name = "side", .milli_cpus = 1000, .memory = kGiB});
-  EXPECT_TRUE(desk_.told_with_binding("first").empty());
+  EXPECT_TRUE(pod_scheduler_.told_with_binding("first").empty());
   for (const Pod& pod : {first, second}) {
     filtered(pod);
     EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
   }
   using Told = std::map<std::string, std::string>;
-  EXPECT_EQ(desk_.told_with_binding("first"), (Told{{"pinion.dev/planned", "main=1-3"}}));
-  EXPECT_EQ(desk_.told_with_binding("second"), (Told{{"pinion.dev/planned", "main=4-5 side=6"}}));
+  EXPECT_EQ(pod_scheduler_.told_with_binding("first"), (Told{{"pinion.dev/planned", "main=1-3"}}));
+  EXPECT_EQ(pod_scheduler_.told_with_binding("second"),
+            (Told{{"pinion.dev/planned", "main=4-5 side=6"}}));
   // An extender that begins anew promises the same, in whatever order it hears of them.
-  Desk anew{engine::Defaults(), {}};
+  PodScheduler anew{engine::Defaults(), {}};
   ASSERT_TRUE(anew.report(report_of("a", machine_), now_));
   for (Pod pod : {second, first}) {
-    pod.annotations.merge(desk_.told_with_binding(pod.uid));
+    pod.annotations.merge(pod_scheduler_.told_with_binding(pod.uid));
     pod.node = "a";
     EXPECT_TRUE(anew.seen(pod, now_));
-    EXPECT_EQ(anew.told_with_binding(pod.uid), desk_.told_with_binding(pod.uid));
+    EXPECT_EQ(anew.told_with_binding(pod.uid), pod_scheduler_.told_with_binding(pod.uid));
   }
 }
 
-TEST_F(DeskTest, AfterAStartWhatIsBoundIsPromisedAgain) {
+TEST_F(PodSchedulerTest, AfterAStartWhatIsBoundIsPromisedAgain) {
   Pod bound = pod_of("bound", 5);
   bound.node = "a";
-  EXPECT_TRUE(desk_.seen(bound, now_));
+  EXPECT_TRUE(pod_scheduler_.seen(bound, now_));
   Pod member = member_of("j", 0, 2, 3);
   member.node = "b";
-  EXPECT_TRUE(desk_.seen(member, now_));
+  EXPECT_TRUE(pod_scheduler_.seen(member, now_));
   EXPECT_EQ(filtered(pod_of("single", 4)), "b");
   const Pod second = member_of("j", 1, 2, 3);
   EXPECT_EQ(bind(second, filtered(second), 1).kind, Kind::kGo) << "the other one is bound";
   Pod too_large = pod_of("too-large", 5);
   too_large.node = "a";
-  EXPECT_FALSE(desk_.seen(too_large, now_));
+  EXPECT_FALSE(pod_scheduler_.seen(too_large, now_));
   now_ += 9000;
-  desk_.tick(now_);
+  pod_scheduler_.tick(now_);
   EXPECT_EQ(filtered(pod_of("late", 7)), "") << "bound is bound, however long its image is pulled";
-  desk_.gone("bound", now_);
+  pod_scheduler_.gone("bound", now_);
   EXPECT_EQ(filtered(pod_of("late", 7)), "a");
 }
 
 // Else a pod that comes first would leave half a gang running for as long as it lives.
-TEST_F(DeskTest, AfterAStartAGangThatIsBoundInPartComesFirst) {
+TEST_F(PodSchedulerTest, AfterAStartAGangThatIsBoundInPartComesFirst) {
   Pod first = member_of("j", 0, 3, 4);
   first.node = "a";
-  ASSERT_TRUE(desk_.seen(first, now_));
-  for (int i = 1; i < 3; ++i) ASSERT_TRUE(desk_.seen(member_of("j", i, 3, 2), now_));
+  ASSERT_TRUE(pod_scheduler_.seen(first, now_));
+  for (int i = 1; i < 3; ++i) ASSERT_TRUE(pod_scheduler_.seen(member_of("j", i, 3, 2), now_));
   Pod alone = member_of("over", 0, 2, 3);  // the other member has ended
   alone.node = "a";
-  ASSERT_TRUE(desk_.seen(alone, now_));
-  ASSERT_TRUE(desk_.seen(member_of("waits", 0, 2, 1), now_));  // nobody of it is bound
-  desk_.complete_gangs(now_);
+  ASSERT_TRUE(pod_scheduler_.seen(alone, now_));
+  ASSERT_TRUE(pod_scheduler_.seen(member_of("waits", 0, 2, 1), now_));  // nobody of it is bound
+  pod_scheduler_.complete_gangs(now_);
   EXPECT_EQ(filtered(pod_of("single", 4)), "") << "b has 3 left beside two members of 2";
   EXPECT_EQ(filtered(pod_of("other", 3)), "b");
   EXPECT_EQ(filtered(member_of("j", 1, 3, 2)), "b");
   EXPECT_EQ(bind(member_of("j", 1, 3, 2), "b", 1).kind, Kind::kHold);
   EXPECT_EQ(filtered(member_of("j", 2, 3, 2)), "b");
   EXPECT_EQ(bind(member_of("j", 2, 3, 2), "b", 2).kind, Kind::kGo);
-  desk_.complete_gangs(now_);
-  EXPECT_EQ(desk_.gang_counters().planned, 1U);
+  pod_scheduler_.complete_gangs(now_);
+  EXPECT_EQ(pod_scheduler_.gang_counters().planned, 1U);
 }
 
-TEST_F(DeskTest, WhatIsBoundWhereNoAgentSpeaksYetIsPromisedWithTheFirstReport) {
+TEST_F(PodSchedulerTest, WhatIsBoundWhereNoAgentSpeaksYetIsPromisedWithTheFirstReport) {
   for (const char* name : {"first", "second", "gone"}) {
     Pod pod = pod_of(name, 3);
     pod.node = "late";
-    EXPECT_TRUE(desk_.seen(pod, now_));
+    EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
   }
-  desk_.gone("gone", now_);
+  pod_scheduler_.gone("gone", now_);
   report("late", {{"first/main", 3}});
-  EXPECT_EQ(desk_.fleet().promises(), 1U) << "one runs, one is gone";
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U) << "one runs, one is gone";
   EXPECT_EQ(filtered(pod_of("large", 2), {"late"}), "");
   EXPECT_EQ(filtered(pod_of("small", 1), {"late"}), "late");
-  desk_.lost("late", now_);
+  pod_scheduler_.lost("late", now_);
   report("late", {{"first/main", 3}});
-  EXPECT_EQ(desk_.fleet().promises(), 1U) << "the node was away";
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U) << "the node was away";
 }
 
-TEST_F(DeskTest, ABindingThatFailsWhileItsNodeIsAwayLeavesNothingThere) {
+TEST_F(PodSchedulerTest, ABindingThatFailsWhileItsNodeIsAwayLeavesNothingThere) {
   const Pod pod = pod_of("p", 3);
   EXPECT_EQ(filtered(pod), "ab");
   EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
-  desk_.lost("a", now_);
-  desk_.bound("p", false, now_);
-  desk_.gone("p", now_);
+  pod_scheduler_.lost("a", now_);
+  pod_scheduler_.bound("p", false, now_);
+  pod_scheduler_.gone("p", now_);
   report("a", {});
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
   EXPECT_EQ(filtered(pod_of("large", 7)), "ab");
 }
 
-TEST_F(DeskTest, APodThatIsBoundElsewhereThanPromisedIsAtHomeThereAlone) {
+TEST_F(PodSchedulerTest, APodThatIsBoundElsewhereThanPromisedIsAtHomeThereAlone) {
   Pod pod = pod_of("p", 3);
   EXPECT_EQ(filtered(pod), "ab");
   EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
-  desk_.lost("a", now_);
+  pod_scheduler_.lost("a", now_);
   pod.node = "b";
-  EXPECT_TRUE(desk_.seen(pod, now_));
+  EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
   report("a", {});
-  EXPECT_EQ(desk_.fleet().promises(), 1U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U);
   EXPECT_EQ(filtered(pod_of("large", 7)), "a");
 }
 
-TEST_F(DeskTest, AGangThatItsPodLeavesForgetsIt) {
+TEST_F(PodSchedulerTest, AGangThatItsPodLeavesForgetsIt) {
   exist("j", 2, 3);
   const Pod before = member_of("j", 0, 2, 3);
   EXPECT_EQ(filtered(before).size(), 1U);
-  EXPECT_EQ(desk_.fleet().promises(), 2U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 2U);
   EXPECT_EQ(filtered(pod_of("j0", 3)), "ab") << "it is by itself now";
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
-  EXPECT_EQ(desk_.book().find("default/j")->members.size(), 1U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+  EXPECT_EQ(pod_scheduler_.book().find("default/j")->members.size(), 1U);
 }
 
 // The scheduler has given the question up, and it arrives all the same.
-TEST_F(DeskTest, AQuestionThatIsLateLeavesNothing) {
+TEST_F(PodSchedulerTest, AQuestionThatIsLateLeavesNothing) {
   Pod single = pod_of("single", 7);
   EXPECT_EQ(filtered(single), "ab");
   single.node = "a";
-  EXPECT_TRUE(desk_.seen(single, now_));
+  EXPECT_TRUE(pod_scheduler_.seen(single, now_));
   EXPECT_EQ(filtered(single, {"a"}), "");
   EXPECT_EQ(text_for(0), "the pod is bound already");
-  EXPECT_TRUE(desk_.waiting().empty()) << "nobody needs to be woken";
+  EXPECT_TRUE(pod_scheduler_.waiting().empty()) << "nobody needs to be woken";
 
   exist("j", 2, 3);
   const Pod member = member_of("j", 0, 2, 3);
   EXPECT_EQ(filtered(member), "b");
-  for (const char* uid : {"j0", "j1"}) desk_.gone(uid, now_);
+  for (const char* uid : {"j0", "j1"}) pod_scheduler_.gone(uid, now_);
   EXPECT_EQ(filtered(member), "");
   EXPECT_EQ(text_for(1), "the pod is no more");
-  EXPECT_TRUE(desk_.gangs().empty());
-  EXPECT_TRUE(desk_.waiting().empty());
-  EXPECT_EQ(desk_.pods(), 1U);
-  EXPECT_EQ(desk_.fleet().promises(), 1U);
+  EXPECT_TRUE(pod_scheduler_.gangs().empty());
+  EXPECT_TRUE(pod_scheduler_.waiting().empty());
+  EXPECT_EQ(pod_scheduler_.pods(), 1U);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U);
 }
 
-TEST_F(DeskTest, WhoIsNeverToldOfIsForgotten) {
+TEST_F(PodSchedulerTest, WhoIsNeverToldOfIsForgotten) {
   const Pod member = member_of("j", 0, 1, 1);
   const Pod told = pod_of("told", 2);
   const Pod bound = pod_of("bound", 2);
   const Pod refused = pod_of("refused", 9);
   for (const Pod& pod : {member, told, bound, refused}) filtered(pod);
-  EXPECT_TRUE(desk_.seen(told, now_));
+  EXPECT_TRUE(pod_scheduler_.seen(told, now_));
   EXPECT_EQ(bind(bound, "a", 1).kind, Kind::kGo);
-  desk_.bound("bound", true, now_);
+  pod_scheduler_.bound("bound", true, now_);
   now_ += 8999;
-  desk_.tick(now_);
-  EXPECT_EQ(desk_.pods(), 4U);
+  pod_scheduler_.tick(now_);
+  EXPECT_EQ(pod_scheduler_.pods(), 4U);
   report("a", {{"bound/main", 2}});
   EXPECT_EQ(filtered(refused), "");
   now_ += 1;
-  desk_.tick(now_);
-  EXPECT_EQ(desk_.pods(), 3U) << "the scheduler knows that the refused one is there";
+  pod_scheduler_.tick(now_);
+  EXPECT_EQ(pod_scheduler_.pods(), 3U) << "the scheduler knows that the refused one is there";
   now_ += 9000;
-  desk_.tick(now_);
-  EXPECT_EQ(desk_.pods(), 2U) << "the bound one runs";
-  EXPECT_TRUE(desk_.gangs().empty());
-  EXPECT_TRUE(desk_.waiting().empty());
+  pod_scheduler_.tick(now_);
+  EXPECT_EQ(pod_scheduler_.pods(), 2U) << "the bound one runs";
+  EXPECT_TRUE(pod_scheduler_.gangs().empty());
+  EXPECT_TRUE(pod_scheduler_.waiting().empty());
   EXPECT_NE(filtered(member), "") << "it exists after all";
   report("a", {});
   now_ += 9000;
-  desk_.tick(now_);
-  EXPECT_EQ(desk_.pods(), 1U) << "of the bound one nobody has told that it ended";
+  pod_scheduler_.tick(now_);
+  EXPECT_EQ(pod_scheduler_.pods(), 1U) << "of the bound one nobody has told that it ended";
 }
 
-TEST_F(DeskTest, WhoIsBoundAndNeverToldOfIsForgottenWhenItsNodeComesBackWithoutIt) {
+TEST_F(PodSchedulerTest, WhoIsBoundAndNeverToldOfIsForgottenWhenItsNodeComesBackWithoutIt) {
   filtered(pod_of("p", 3));
   EXPECT_EQ(bind(pod_of("p", 3), "a", 1).kind, Kind::kGo);
-  desk_.bound("p", true, now_);
-  desk_.lost("a", now_);
+  pod_scheduler_.bound("p", true, now_);
+  pod_scheduler_.lost("a", now_);
   report("a", {});
-  EXPECT_EQ(desk_.fleet().promises(), 1U) << "its kubelet may start it yet";
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U) << "its kubelet may start it yet";
   now_ += 9000;
-  desk_.tick(now_);
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
-  EXPECT_EQ(desk_.pods(), 0U);
+  pod_scheduler_.tick(now_);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+  EXPECT_EQ(pod_scheduler_.pods(), 0U);
 }
 
 // It ran while the watch was away, and is made anew under the same name.
-TEST_F(DeskTest, AGangThatIsNeverToldOfLeavesItsName) {
+TEST_F(PodSchedulerTest, AGangThatIsNeverToldOfLeavesItsName) {
   for (const char* run : {"first-", "second-"}) {
     std::vector<Pod> members;
     for (int i = 0; i < 2; ++i) {
@@ -539,16 +540,16 @@ TEST_F(DeskTest, AGangThatIsNeverToldOfLeavesItsName) {
       EXPECT_NE(bind(pod, node, 1).kind, Kind::kRefuse);
       running[node].emplace_back(pod.uid + "/main", 3);
     }
-    for (const Pod& pod : members) desk_.bound(pod.uid, true, now_);
+    for (const Pod& pod : members) pod_scheduler_.bound(pod.uid, true, now_);
     for (const auto& [node, pods] : running) report(node, pods);
     now_ += 20'000;
-    desk_.tick(now_);
-    EXPECT_EQ(desk_.pods(), 2U) << "they run for longer than anybody asks about them";
+    pod_scheduler_.tick(now_);
+    EXPECT_EQ(pod_scheduler_.pods(), 2U) << "they run for longer than anybody asks about them";
     for (const char* node : {"a", "b"}) report(node, {});
     now_ += 9000;
-    desk_.tick(now_);
-    EXPECT_EQ(desk_.pods(), 0U);
-    EXPECT_TRUE(desk_.gangs().empty());
+    pod_scheduler_.tick(now_);
+    EXPECT_EQ(pod_scheduler_.pods(), 0U);
+    EXPECT_TRUE(pod_scheduler_.gangs().empty());
   }
 }
 
@@ -560,35 +561,36 @@ TEST(Recent, ForgetsTheOldest) {
   EXPECT_TRUE(recent.contains("c"));
 }
 
-TEST_F(DeskTest, AContainerThatIsStartedAgainKeepsItsRoom) {
+TEST_F(PodSchedulerTest, AContainerThatIsStartedAgainKeepsItsRoom) {
   Pod pod = pod_of("p", 5);
   ASSERT_NE(filtered(pod), "");
   ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
-  desk_.bound("p", true, now_);
+  pod_scheduler_.bound("p", true, now_);
   pod.node = "a";
-  EXPECT_TRUE(desk_.seen(pod, now_));
+  EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
   report("a", {{"p/main", 5}});
   EXPECT_EQ(filtered(pod_of("waits", 3)), "b");
   report("a", {});
   EXPECT_EQ(filtered(pod_of("waits", 3)), "b") << "it has stopped, its pod has not";
   report("a", {{"p/main", 5}});
-  EXPECT_EQ(desk_.fleet().promises(), 0U);
-  desk_.gone("p", now_);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+  pod_scheduler_.gone("p", now_);
   report("a", {});
   EXPECT_EQ(filtered(pod_of("waits", 3)), "ab");
 }
 
-TEST_F(DeskTest, APodWithoutRoomIsPromisedItWhenItIsFree) {
+TEST_F(PodSchedulerTest, APodWithoutRoomIsPromisedItWhenItIsFree) {
   report("a", {{"x/main", 5}});
   Pod pod = pod_of("p", 4);
   pod.node = "a";
-  EXPECT_FALSE(desk_.seen(pod, now_)) << "its agent will refuse it, and the kubelet will try again";
+  EXPECT_FALSE(pod_scheduler_.seen(pod, now_))
+      << "its agent will refuse it, and the kubelet will try again";
   EXPECT_EQ(filtered(pod_of("q", 2)), "ab");
   report("a", {});
   EXPECT_EQ(filtered(pod_of("waits", 4)), "b");
 }
 
-TEST_F(DeskTest, ARefusedPodIsWokenMoreAndMoreSeldom) {
+TEST_F(PodSchedulerTest, ARefusedPodIsWokenMoreAndMoreSeldom) {
   // The scheduler refuses node b for a reason of its own.
   const Pod blocker = pod_of("blocker", 7);
   filtered(blocker);
@@ -600,8 +602,8 @@ TEST_F(DeskTest, ARefusedPodIsWokenMoreAndMoreSeldom) {
     EXPECT_EQ(filtered(pod, {"a"}), "");
     now_ += 1000;
     report("b", {});
-    desk_.tick(now_);
-    woken += static_cast<int>(desk_.take_effects().wake.size());
+    pod_scheduler_.tick(now_);
+    woken += static_cast<int>(pod_scheduler_.take_effects().wake.size());
   }
   EXPECT_GE(woken, 4);
   EXPECT_LE(woken, 9);

@@ -1,9 +1,9 @@
-#include "cluster/extender/desk/preemption.h"
+#include "cluster/extender/scheduling/preemption.h"
 
 #include <algorithm>
 #include <set>
 
-#include "cluster/core/fit_together.h"
+#include "cluster/core/pod_fit.h"
 
 namespace pinion::cluster {
 namespace {
@@ -150,7 +150,7 @@ std::map<std::string, Preemption::Requests> Preemption::reserved(const Pod& pod,
   const Job* gang = scheduler_.book().find(demand.gang);
   if (gang == nullptr) return reserved;
   for (const auto& [uid, member] : gang->members) {
-    const std::string node = nominated_to(uid, roster_.find(uid)->nominated, now_ms);
+    const std::string node = nominated_to(uid, cache_.find(uid)->nominated, now_ms);
     if (uid != pod.uid && !node.empty()) reserved[node].push_back(member.requests.front());
   }
   return reserved;
@@ -165,7 +165,7 @@ bool Preemption::has_its_place(const Pod& pod, const Demand& demand, std::int64_
   for (const auto& [uid, asked] : asked_) {
     if (asked.kept.size() != 1 || asked.kept.front().node != pod.nominated) continue;
     // All of them are known.
-    if (roster_.find(uid)->demand.gang != demand.gang || !asked.spares(now_ms)) continue;
+    if (cache_.find(uid)->demand.gang != demand.gang || !asked.spares(now_ms)) continue;
     const auto& victims = asked.kept.front().victims;
     ended.insert(ended.end(), victims.begin(), victims.end());
   }
@@ -188,7 +188,7 @@ bool Preemption::could_start(const Pod& pod, const Demand& demand, std::int64_t 
 
 NodeIndex Preemption::reserve(const Pod& pod, const Demand& demand,
                               const std::vector<NodeIndex>& nodes, std::int64_t now_ms) {
-  if (!pod.nominated.empty() || !roster_.any_below(pod.priority)) return -1;
+  if (!pod.nominated.empty() || !cache_.any_below(pod.priority)) return -1;
   Asked& asked = asked_[pod.uid];
   if (!asked.pause.over(now_ms)) return -1;
   asked.pause.begin(now_ms);
@@ -250,12 +250,12 @@ Preemption::Ledgers Preemption::without_ended(const Pod& pod, bool member,
 
 // The nodes that have pods of a lower priority, as they would be without them; and those of `soon`.
 Preemption::Ledgers Preemption::without_lower(std::int32_t priority, Ledgers soon) const {
-  for (const auto& [name, uids] : roster_.residents()) {
+  for (const auto& [name, uids] : cache_.residents()) {
     const NodeIndex node = fleet_.find(name);
     if (node < 0) continue;
     std::vector<std::string> lower;
     for (const auto& uid : uids) {
-      if (roster_.find(uid)->priority < priority) lower.push_back(uid);
+      if (cache_.find(uid)->priority < priority) lower.push_back(uid);
     }
     if (lower.empty()) continue;
     topology::Ledger& ledger = soon.try_emplace(node, fleet_.node(node).ledger).first->second;

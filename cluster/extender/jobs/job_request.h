@@ -13,7 +13,7 @@ namespace pinion::cluster::jobs {
 
 inline constexpr int kMaxTasks = 1'000'000;
 
-struct JobWish {
+struct JobRequest {
   int tasks = 1;          // 1 .. kMaxTasks
   int cpus_per_task = 1;  // 1 .. CpuSet::kCapacity
   std::optional<Bytes> memory_per_task;
@@ -30,10 +30,11 @@ struct JobWish {
 
 // Nothing for a job without pinion.dev/tasks, which is left alone. Errors: kInvalid, naming the
 // annotation, for a value that makes no sense, and for one that needs pinion.dev/tasks.
-Result<std::optional<JobWish>> read_wish(const nlohmann::json& object);
+Result<std::optional<JobRequest>> read_job_request(const nlohmann::json& object);
 
-// In a few words, equal for equal wishes: "16 tasks x 2 CPUs, 1Gi each, profile cpu, policy auto".
-[[nodiscard]] std::string words_of(const JobWish& wish);
+// In a few words, equal for equal requests: "16 tasks x 2 CPUs, 1Gi each, profile cpu, policy
+// auto".
+[[nodiscard]] std::string words_of(const JobRequest& request);
 
 // "1 task", "2 tasks".
 [[nodiscard]] std::string counted(int count, const std::string& what);

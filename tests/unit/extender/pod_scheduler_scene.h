@@ -1,4 +1,4 @@
-// Pods, and a desk with two nodes that they are brought to.
+// Pods, and a pod scheduler with two nodes that they are brought to.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/extender/desk/desk.h"
+#include "cluster/extender/scheduling/pod_scheduler.h"
 #include "tests/unit/extender/scene.h"
 
 namespace pinion::cluster {
@@ -32,24 +32,24 @@ inline Pod member_of(const std::string& job, int number, int size, int cpus) {
 }
 
 // Two nodes of one NUMA domain of 8 cores each, of which CPU 0 is reserved: 7 free.
-class DeskTest : public testing::Test {
+class PodSchedulerTest : public testing::Test {
  protected:
   using Kind = BindAnswer::Kind;
   using Names = std::vector<std::string_view>;
 
   void SetUp() override {
     for (const char* name : {"a", "b"}) {
-      ASSERT_TRUE(desk_.report(report_of(name, machine_), 0));
+      ASSERT_TRUE(pod_scheduler_.report(report_of(name, machine_), 0));
     }
   }
 
   // The API server tells of all members of a gang, from this number on.
   void exist(const std::string& job, int size, int cpus, int first = 0) {
-    for (int i = 0; i < size; ++i) desk_.seen(member_of(job, first + i, size, cpus), now_);
+    for (int i = 0; i < size; ++i) pod_scheduler_.seen(member_of(job, first + i, size, cpus), now_);
   }
   // The nodes that pass.
   std::string filtered(const Pod& pod, const Names& names = {"a", "b"}) {
-    answer_ = desk_.filter(pod, names, now_);
+    answer_ = pod_scheduler_.filter(pod, names, now_);
     std::string passed;
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (answer_.verdict[i] == 0) passed += names[i];
@@ -60,7 +60,7 @@ class DeskTest : public testing::Test {
     return answer_.verdict[node] == 0 ? "" : answer_.texts[answer_.verdict[node] - 1U].text;
   }
   BindAnswer bind(const Pod& pod, const std::string& node, Ticket ticket) {
-    return desk_.bind(pod.uid, node, ticket, now_);
+    return pod_scheduler_.bind(pod.uid, node, ticket, now_);
   }
   // What the agent on that node reports: these containers, each on CPUs of its own.
   void report(const std::string& node, const std::vector<std::pair<std::string, int>>& running) {
@@ -72,12 +72,12 @@ class DeskTest : public testing::Test {
           claim_of(id, std::to_string(next) + "-" + std::to_string(next + cpus - 1)));
       next += cpus;
     }
-    ASSERT_TRUE(desk_.report(std::move(report), now_));
+    ASSERT_TRUE(pod_scheduler_.report(std::move(report), now_));
   }
 
   const MachinePtr machine_ = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
-  Desk desk_{engine::Defaults(),
-             {.hold_ms = 1000, .scheduler = {.keep_ms = 5000, .confirm_ms = 9000}}};
+  PodScheduler pod_scheduler_{
+      engine::Defaults(), {.hold_ms = 1000, .scheduler = {.keep_ms = 5000, .confirm_ms = 9000}}};
   FilterAnswer answer_;
   std::int64_t now_ = 100;
   std::uint64_t generation_ = 1;

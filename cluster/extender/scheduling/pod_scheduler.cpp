@@ -1,9 +1,9 @@
-#include "cluster/extender/desk/desk.h"
+#include "cluster/extender/scheduling/pod_scheduler.h"
 
 #include <algorithm>
 
-#include "cluster/core/fit_together.h"
 #include "cluster/core/hole_text.h"
+#include "cluster/core/pod_fit.h"
 
 namespace pinion::cluster {
 namespace {
@@ -90,15 +90,15 @@ Sight sight_of(const Pod& pod, const std::vector<std::string_view>& nodes) {
 
 }  // namespace
 
-KnownPod* Desk::know(const Pod& pod, Demand demand, std::int64_t now_ms) {
-  KnownPod* known = roster_.find(pod.uid);
+KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms) {
+  KnownPod* known = cache_.find(pod.uid);
   if (known == nullptr) {
-    if (roster_.size() >= limits_.pods) return nullptr;
+    if (cache_.size() >= limits_.pods) return nullptr;
     KnownPod fresh;
     fresh.pod = ref_of(pod);
     fresh.demand = std::move(demand);
     fresh.priority = pod.priority;
-    known = &roster_.add(std::move(fresh));
+    known = &cache_.add(std::move(fresh));
     join(*known, now_ms);
     return known;
   }
@@ -112,7 +112,7 @@ KnownPod* Desk::know(const Pod& pod, Demand demand, std::int64_t now_ms) {
 }
 
 // Known by a question. Precondition: it is not turned away.
-KnownPod& Desk::asked(const Pod& pod, Demand demand, std::int64_t now_ms) {
+KnownPod& PodScheduler::asked(const Pod& pod, Demand demand, std::int64_t now_ms) {
   KnownPod& known = *know(pod, std::move(demand), now_ms);
   if (known.asked_ms == 0 && !known.told) untold_.emplace_back(pod.uid, now_ms);
   known.asked_ms = now_ms;
@@ -120,7 +120,7 @@ KnownPod& Desk::asked(const Pod& pod, Demand demand, std::int64_t now_ms) {
 }
 
 // The pod becomes a member of its job, where it is known what it asks for.
-void Desk::join(KnownPod& known, std::int64_t now_ms) {
+void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
   const Demand& demand = known.demand;
   if (demand.requests.empty() || demand.kind == Demand::Kind::kWaiting) return;
   const JobId job = job_of(known);
@@ -128,7 +128,7 @@ void Desk::join(KnownPod& known, std::int64_t now_ms) {
   scheduler_.join(job, known.pod.uid, demand.requests, now_ms);
 }
 
-void Desk::leave(const KnownPod& known, std::int64_t now_ms) {
+void PodScheduler::leave(const KnownPod& known, std::int64_t now_ms) {
   const std::string& uid = known.pod.uid;
   const Job* job = book().job_of(uid);
   if (job == nullptr) return;
@@ -142,7 +142,7 @@ void Desk::leave(const KnownPod& known, std::int64_t now_ms) {
   heed();
 }
 
-Demand Desk::demand_of(const Pod& pod) const {
+Demand PodScheduler::demand_of(const Pod& pod) const {
   Demand demand = cluster::demand_of(pod, defaults_, groups_);
   if (const auto told = sizes_.find(demand.gang); told != sizes_.end()) {
     demand.size = told->second;
@@ -153,12 +153,12 @@ Demand Desk::demand_of(const Pod& pod) const {
 
 // A member without cores. It is not counted when the scheduler asks about it, but when the API
 // server tells of it, which tells of its end, too.
-void Desk::note_other(const Pod& pod, std::int64_t now_ms) {
+void PodScheduler::note_other(const Pod& pod, std::int64_t now_ms) {
   if (pod.group.empty()) return;
   if (groups_.other(group_key(pod), pod.uid)) regroup(group_key(pod), now_ms);
 }
 
-void Desk::regroup(const std::string& key, std::int64_t now_ms) {
+void PodScheduler::regroup(const std::string& key, std::int64_t now_ms) {
   freed_ = true;
   const JobId gang = gang_of_group(key);
   const auto size = groups_.size(key);
@@ -166,7 +166,7 @@ void Desk::regroup(const std::string& key, std::int64_t now_ms) {
 }
 
 // Precondition: the book has the gang.
-void Desk::set_size(const JobId& gang, int size, std::int64_t now_ms) {
+void PodScheduler::set_size(const JobId& gang, int size, std::int64_t now_ms) {
   JobSpec spec = book().find(gang)->spec;
   spec.size = size;
   spec.task_groups = std::min(spec.task_groups, size);
@@ -174,13 +174,13 @@ void Desk::set_size(const JobId& gang, int size, std::int64_t now_ms) {
   heed();
 }
 
-void Desk::resize(const JobId& gang, int members, std::int64_t now_ms) {
+void PodScheduler::resize(const JobId& gang, int members, std::int64_t now_ms) {
   const Job* job = book().find(gang);
   if (job == nullptr || members < 1 || members > kMaxGang) return;
   sizes_[gang] = members;
   if (job->spec.size == members) return;
   for (const auto& [uid, member] : job->members) {
-    Demand& demand = roster_.find(uid)->demand;
+    Demand& demand = cache_.find(uid)->demand;
     demand.size = members;
     demand.groups = std::min(demand.groups, members);
   }
@@ -188,7 +188,7 @@ void Desk::resize(const JobId& gang, int members, std::int64_t now_ms) {
   wake_gang(gang, {});
 }
 
-void Desk::group(const std::string& key, std::int64_t members, std::int64_t now_ms) {
+void PodScheduler::group(const std::string& key, std::int64_t members, std::int64_t now_ms) {
   groups_.set(key, members);
   regroup(key, now_ms);
   for (PodRef& pod : waiting_.of_group(key)) effects_.wake.push_back(std::move(pod));
@@ -197,7 +197,7 @@ void Desk::group(const std::string& key, std::int64_t members, std::int64_t now_
   const auto uids = std::move(bound->second);
   groupless_.erase(bound);
   for (const std::string& uid : uids) {
-    KnownPod& known = *roster_.find(uid);  // all of them exist, see forget()
+    KnownPod& known = *cache_.find(uid);  // all of them exist, see forget()
     known.late_group.clear();
     if (known.demand.requests.size() != 1) continue;
     leave(known, now_ms);
@@ -212,21 +212,21 @@ void Desk::group(const std::string& key, std::int64_t members, std::int64_t now_
 }
 
 // Why nothing is decided about the pod; an empty text: it is.
-FilterAnswer::Text Desk::turned_away(const Pod& pod, const Demand& demand) const {
+FilterAnswer::Text PodScheduler::turned_away(const Pod& pod, const Demand& demand) const {
   if (demand.kind == Demand::Kind::kRefused) return {.text = demand.text, .hopeless = true};
   if (gone_.contains(pod.uid)) return {.text = "the pod is no more", .hopeless = true};
-  const KnownPod* known = roster_.find(pod.uid);
+  const KnownPod* known = cache_.find(pod.uid);
   if (known != nullptr && known->bound) {
     return {.text = "the pod is bound already", .hopeless = true};
   }
-  if (known == nullptr && roster_.size() >= limits_.pods) {
+  if (known == nullptr && cache_.size() >= limits_.pods) {
     return {.text = "Pinion's extender knows too many pods", .hopeless = false};
   }
   return {};
 }
 
-FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& nodes,
-                          std::int64_t now_ms) {
+FilterAnswer PodScheduler::filter(const Pod& pod, const std::vector<std::string_view>& nodes,
+                                  std::int64_t now_ms) {
   FilterAnswer answer;
   answer.verdict.assign(nodes.size(), kPasses);
   Demand demand = demand_of(pod);
@@ -244,7 +244,7 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
     asked(pod, std::move(demand), now_ms);
     return answer;
   }
-  const bool was_known = roster_.find(pod.uid) != nullptr;
+  const bool was_known = cache_.find(pod.uid) != nullptr;
   KnownPod& known = asked(pod, std::move(demand), now_ms);
   std::vector<NodeIndex> indices;
   indices.reserve(nodes.size());
@@ -269,8 +269,8 @@ FilterAnswer Desk::filter(const Pod& pod, const std::vector<std::string_view>& n
 
 // The scheduler chooses among all nodes that have room. Where none has, more urgent pods get what
 // others merely have reserved, and room may be held for this one.
-void Desk::filter_single(const KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
-                         std::int64_t now_ms, FilterAnswer& answer) {
+void PodScheduler::filter_single(const KnownPod& known, const std::vector<NodeIndex>& nodes,
+                                 Sight sight, std::int64_t now_ms, FilterAnswer& answer) {
   const std::string& uid = known.pod.uid;
   if (book().member(uid)->fixed()) {
     // The answer to its binding was lost, or is under way: it is there, or will be.
@@ -294,15 +294,15 @@ void Desk::filter_single(const KnownPod& known, const std::vector<NodeIndex>& no
   answer.verdict[static_cast<std::size_t>(position - nodes.begin())] = kPasses;
 }
 
-void Desk::judge_nodes(const Demand& demand, const std::vector<NodeIndex>& nodes,
-                       FilterAnswer& answer) const {
+void PodScheduler::judge_nodes(const Demand& demand, const std::vector<NodeIndex>& nodes,
+                               FilterAnswer& answer) const {
   const std::string needs = needs_text(demand.requests);
   answer.texts = {{.text = needs, .hopeless = false},
                   {.text = needs + ", more than the node has", .hopeless = true},
                   {.text = "no Pinion agent speaks for the node", .hopeless = true},
                   {.text = "the node's Pinion agent is silent", .hopeless = true}};
   enum : std::uint8_t { kFull = 1, kSmall, kNoAgent, kSilent };
-  const Together together(fleet(), demand.requests);
+  const PodFit together(fleet(), demand.requests);
   IdleFit idle(fleet(), demand.requests);
   const auto why_not = [&](NodeIndex node) {
     if (fleet().node(node).stale) return kSilent;
@@ -317,8 +317,9 @@ void Desk::judge_nodes(const Demand& demand, const std::vector<NodeIndex>& nodes
   }
 }
 
-void Desk::filter_member(const Pod& pod, KnownPod& known, const std::vector<NodeIndex>& nodes,
-                         Sight sight, std::int64_t now_ms, FilterAnswer& answer) {
+void PodScheduler::filter_member(const Pod& pod, KnownPod& known,
+                                 const std::vector<NodeIndex>& nodes, Sight sight,
+                                 std::int64_t now_ms, FilterAnswer& answer) {
   const Demand& demand = known.demand;
   if (!pod.nominated.empty()) known.nominated = pod.nominated;  // else the question may be older
   // Whether the scheduler would still take it there is known of the one who asks.
@@ -350,8 +351,8 @@ void Desk::filter_member(const Pod& pod, KnownPod& known, const std::vector<Node
 }
 
 // Where the member may go, of the nodes that the scheduler would take it to.
-Desk::Offer Desk::offer(KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
-                        std::int64_t now_ms) {
+PodScheduler::Offer PodScheduler::offer(KnownPod& known, const std::vector<NodeIndex>& nodes,
+                                        Sight sight, std::int64_t now_ms) {
   const std::string& uid = known.pod.uid;
   const JobId gang = known.demand.gang;
   const Job& job = *book().find(gang);
@@ -397,14 +398,15 @@ Desk::Offer Desk::offer(KnownPod& known, const std::vector<NodeIndex>& nodes, Si
 // The scheduler does not take the member where it was planned: its node was cordoned, or lacks
 // something that the scheduler alone counts, be it because others of the gang are there. Those for
 // whom it does take their places keep them, if the others then find some; else nobody does.
-Desk::Offer Desk::offer_elsewhere(KnownPod& known, const std::vector<NodeIndex>& nodes,
-                                  std::int64_t now_ms) {
+PodScheduler::Offer PodScheduler::offer_elsewhere(KnownPod& known,
+                                                  const std::vector<NodeIndex>& nodes,
+                                                  std::int64_t now_ms) {
   const std::string& uid = known.pod.uid;
   const Job& job = *book().job_of(uid);
   std::vector<MemberId> moved{uid};
   for (const auto& [other, member] : job.members) {
     if (job.started || member.state != Member::State::kReserved || other == uid) continue;
-    if (roster_.find(other)->offered != member.node) moved.push_back(other);
+    if (cache_.find(other)->offered != member.node) moved.push_back(other);
   }
   const PlaceAnswer answer = scheduler_.place_anew(
       moved, &nodes, "the scheduler does not take a member of its gang where it was planned",
@@ -418,10 +420,10 @@ Desk::Offer Desk::offer_elsewhere(KnownPod& known, const std::vector<NodeIndex>&
   return {.node = known.offered, .text = {}};
 }
 
-std::vector<int> Desk::scores(const std::string& uid,
-                              const std::vector<std::string_view>& nodes) const {
+std::vector<int> PodScheduler::scores(const std::string& uid,
+                                      const std::vector<std::string_view>& nodes) const {
   std::vector<int> scores(nodes.size(), 0);
-  const KnownPod* known = roster_.find(uid);
+  const KnownPod* known = cache_.find(uid);
   if (known == nullptr || known->demand.requests.empty()) return scores;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodeIndex node = fleet().find(nodes[i]);
@@ -430,9 +432,9 @@ std::vector<int> Desk::scores(const std::string& uid,
   return scores;
 }
 
-BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ticket,
-                      std::int64_t now_ms) {
-  KnownPod* known = roster_.find(uid);
+BindAnswer PodScheduler::bind(const std::string& uid, const std::string& node, Ticket ticket,
+                              std::int64_t now_ms) {
+  KnownPod* known = cache_.find(uid);
   if (known == nullptr) return {};
   if (known->demand.kind == Demand::Kind::kWaiting) return refusal(known->demand.text);
   const Member& member = *book().member(uid);
@@ -449,7 +451,8 @@ BindAnswer Desk::bind(const std::string& uid, const std::string& node, Ticket ti
   return answer;
 }
 
-BindAnswer Desk::bind_single(KnownPod& known, const std::string& node, std::int64_t now_ms) {
+BindAnswer PodScheduler::bind_single(KnownPod& known, const std::string& node,
+                                     std::int64_t now_ms) {
   const std::string& uid = known.pod.uid;
   if (book().member(uid)->node != node) {
     scheduler_.withdraw(job_of(known), "bound elsewhere", now_ms);
@@ -463,8 +466,8 @@ BindAnswer Desk::bind_single(KnownPod& known, const std::string& node, std::int6
   return {.kind = BindAnswer::Kind::kGo, .text = {}};
 }
 
-BindAnswer Desk::bind_member(KnownPod& known, const std::string& node, Ticket ticket,
-                             std::int64_t now_ms) {
+BindAnswer PodScheduler::bind_member(KnownPod& known, const std::string& node, Ticket ticket,
+                                     std::int64_t now_ms) {
   const std::string& uid = known.pod.uid;
   const Job& job = *book().job_of(uid);
   const std::string& planned = job.members.at(uid).node;
@@ -483,24 +486,24 @@ BindAnswer Desk::bind_member(KnownPod& known, const std::string& node, Ticket ti
 }
 
 // When all have come that start together, they go; `own` is answered by the caller.
-bool Desk::let_go_if_whole(const JobId& gang, Ticket own, std::int64_t now_ms) {
+bool PodScheduler::let_go_if_whole(const JobId& gang, Ticket own, std::int64_t now_ms) {
   const Job& job = *book().find(gang);
   if (held_.count(gang) + job.fixed() < job.spec.size) return false;
-  for (const std::string& uid : held_.let_go(gang, own)) start(*roster_.find(uid), now_ms);
+  for (const std::string& uid : held_.let_go(gang, own)) start(*cache_.find(uid), now_ms);
   return true;
 }
 
-void Desk::start(KnownPod& known, std::int64_t now_ms) {
+void PodScheduler::start(KnownPod& known, std::int64_t now_ms) {
   scheduler_.start(known.pod.uid, now_ms);
-  roster_.move(known, book().member(known.pod.uid)->node);
+  cache_.move(known, book().member(known.pod.uid)->node);
 }
 
-std::map<std::string, std::string> Desk::told_with_binding(const std::string& uid) const {
+std::map<std::string, std::string> PodScheduler::told_with_binding(const std::string& uid) const {
   std::map<std::string, std::string> told;
   const Member* member = book().member(uid);
   const NodeIndex node = member == nullptr ? -1 : fleet().find(member->node);
   if (node < 0) return told;
-  const KnownPod& known = *roster_.find(uid);
+  const KnownPod& known = *cache_.find(uid);
   std::string planned;
   const auto tell = [&](const std::string& id, const std::string& on) {
     const topology::Claim* claim = fleet().node(node).ledger.find(on);
@@ -522,20 +525,20 @@ std::map<std::string, std::string> Desk::told_with_binding(const std::string& ui
   return told;
 }
 
-void Desk::bound(const std::string& uid, bool done, std::int64_t now_ms) {
-  KnownPod* known = roster_.find(uid);
+void PodScheduler::bound(const std::string& uid, bool done, std::int64_t now_ms) {
+  KnownPod* known = cache_.find(uid);
   if (known == nullptr || known->bound) return;
   scheduler_.started(uid, done, now_ms);
   if (!done) {
-    roster_.move(*known, {});
+    cache_.move(*known, {});
     // The scheduler begins anew with it.
     if (!is_gang(job_of(*known))) scheduler_.withdraw(job_of(*known), "not bound", now_ms);
   }
   heed();
 }
 
-std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> proposals,
-                                    std::int64_t now_ms) {
+std::vector<Eviction> PodScheduler::preempt(const Pod& pod, std::vector<Eviction> proposals,
+                                            std::int64_t now_ms) {
   Demand demand = demand_of(pod);
   if (demand.kind == Demand::Kind::kNone) return proposals;
   if (demand.requests.empty() || !turned_away(pod, demand).text.empty()) return {};
@@ -547,7 +550,7 @@ std::vector<Eviction> Desk::preempt(const Pod& pod, std::vector<Eviction> propos
   return kept;
 }
 
-bool Desk::seen(const Pod& pod, std::int64_t now_ms) {
+bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
   if (pod.over) {
     gone(pod.uid, now_ms);
     return true;
@@ -557,7 +560,7 @@ bool Desk::seen(const Pod& pod, std::int64_t now_ms) {
   const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
   if (late_group) demand = cluster::demand_of(pod, defaults_);
   if (demand.requests.empty() && demand.kind != Demand::Kind::kWaiting) return true;
-  const bool was_known = roster_.find(pod.uid) != nullptr;
+  const bool was_known = cache_.find(pod.uid) != nullptr;
   KnownPod* known = know(pod, std::move(demand), now_ms);
   if (known == nullptr) return true;
   known->told = true;
@@ -579,7 +582,7 @@ bool Desk::seen(const Pod& pod, std::int64_t now_ms) {
   preemption_.forget(pod.uid);
   known->bound = true;
   known->by_us = pod.annotations.contains(kPlanned);
-  roster_.move(*known, pod.node);
+  cache_.move(*known, pod.node);
   if (book().member(pod.uid) == nullptr) return true;  // what it asks for is not known
   const JobId job = job_of(*known);
   held_.refuse(job, pod.uid, "the pod is bound already");
@@ -591,11 +594,11 @@ bool Desk::seen(const Pod& pod, std::int64_t now_ms) {
 
 // What is there and the report does not name is reserved before anybody else is given its room. Of
 // who is not told of, only when the node comes: such a pod may have ended.
-void Desk::still_there(const std::string& node, bool fresh, std::int64_t now_ms) {
-  const auto there = roster_.residents().find(node);
-  if (there == roster_.residents().end()) return;
+void PodScheduler::still_there(const std::string& node, bool fresh, std::int64_t now_ms) {
+  const auto there = cache_.residents().find(node);
+  if (there == cache_.residents().end()) return;
   for (const std::string& uid : there->second) {
-    const KnownPod& known = *roster_.find(uid);
+    const KnownPod& known = *cache_.find(uid);
     if ((!known.told && !fresh) || book().member(uid) == nullptr) continue;
     scheduler_.still_runs(uid, known.told ? kNoExpiry : now_ms + limits_.scheduler.confirm_ms);
   }
@@ -603,11 +606,11 @@ void Desk::still_there(const std::string& node, bool fresh, std::int64_t now_ms)
 
 // An init container runs on CPUs that are promised to its pod for those that come after it: the
 // promise stays and speaks for both.
-void Desk::drop_lent(NodeReport& report) const {
+void PodScheduler::drop_lent(NodeReport& report) const {
   const NodeIndex node = fleet().find(report.name);
   if (node < 0) return;
   std::erase_if(report.claims, [&](const topology::Claim& claim) {
-    const KnownPod* pod = roster_.find(pod_of_claim(claim.id));
+    const KnownPod* pod = cache_.find(pod_of_claim(claim.id));
     if (pod == nullptr) return false;
     const Demand& demand = pod->demand;
     const auto& inits = demand.inits;
@@ -619,27 +622,27 @@ void Desk::drop_lent(NodeReport& report) const {
   });
 }
 
-void Desk::gone(const std::string& uid, std::int64_t now_ms) {
+void PodScheduler::gone(const std::string& uid, std::int64_t now_ms) {
   gone_.add(uid);
-  const KnownPod* known = roster_.find(uid);
+  const KnownPod* known = cache_.find(uid);
   const std::string node = known == nullptr ? "" : known->node;
   forget(uid, now_ms);
   preemption_.deleted(uid, node);
 }
 
 // Bound, and its agent names it, or may do so at any moment.
-bool Desk::may_run(const KnownPod& known) const {
+bool PodScheduler::may_run(const KnownPod& known) const {
   const Member* member = book().member(known.pod.uid);
   return member != nullptr && member->fixed() && fleet().knows(member->requests.front().id);
 }
 
 // A pod that came and went while the watch was away is never told of: it is known by the question
 // about it alone, and by its agent while it runs.
-void Desk::forget_untold(std::int64_t now_ms) {
+void PodScheduler::forget_untold(std::int64_t now_ms) {
   const std::int64_t confirm_ms = limits_.scheduler.confirm_ms;
   for (; !untold_.empty() && now_ms - untold_.front().second >= confirm_ms; untold_.pop_front()) {
     const std::string& uid = untold_.front().first;
-    const KnownPod* known = roster_.find(uid);
+    const KnownPod* known = cache_.find(uid);
     if (known == nullptr || known->told) continue;
     if (now_ms - known->asked_ms < confirm_ms || may_run(*known)) {
       untold_.emplace_back(uid, now_ms);
@@ -649,21 +652,21 @@ void Desk::forget_untold(std::int64_t now_ms) {
   }
 }
 
-void Desk::forget(const std::string& uid, std::int64_t now_ms) {
+void PodScheduler::forget(const std::string& uid, std::int64_t now_ms) {
   waiting_.erase(uid);
   preemption_.forget(uid);
   groups_.gone(uid);
-  const KnownPod* known = roster_.find(uid);
+  const KnownPod* known = cache_.find(uid);
   if (known == nullptr) return;
   if (const auto late = groupless_.find(known->late_group); late != groupless_.end()) {
     late->second.erase(uid);
     if (late->second.empty()) groupless_.erase(late);
   }
   leave(*known, now_ms);
-  roster_.erase(uid);
+  cache_.erase(uid);
 }
 
-Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t now_ms) {
+Result<std::vector<LostPromise>> PodScheduler::report(NodeReport report, std::int64_t now_ms) {
   const std::string node = report.name;
   const bool fresh = fleet().find(node) < 0;
   drop_lent(report);
@@ -677,28 +680,28 @@ Result<std::vector<LostPromise>> Desk::report(NodeReport report, std::int64_t no
   return lost;
 }
 
-bool Desk::heard(std::string_view node, std::int64_t now_ms) {
+bool PodScheduler::heard(std::string_view node, std::int64_t now_ms) {
   return scheduler_.heard(node, now_ms);
 }
 
-void Desk::measured(std::string_view node, MissRates rates) {
+void PodScheduler::measured(std::string_view node, MissRates rates) {
   scheduler_.measured(node, std::move(rates));
 }
 
-void Desk::lost(std::string_view node, std::int64_t now_ms) {
+void PodScheduler::lost(std::string_view node, std::int64_t now_ms) {
   scheduler_.lost(node, now_ms);
   preemption_.reported(std::string(node));
   heed();
 }
 
-int Desk::age(std::int64_t now_ms, std::int64_t silent_ms) {
+int PodScheduler::age(std::int64_t now_ms, std::int64_t silent_ms) {
   const int silent = scheduler_.age(now_ms, silent_ms);
   heed();
   return silent;
 }
 
 // Gangs that are bound in part.
-void Desk::complete_gangs(std::int64_t now_ms) {
+void PodScheduler::complete_gangs(std::int64_t now_ms) {
   std::vector<JobId> partly;
   for (const auto& [id, job] : book().jobs()) {
     if (job.fixed() > 0 && job.complete() && !next_members(job).empty()) partly.push_back(id);
@@ -707,13 +710,13 @@ void Desk::complete_gangs(std::int64_t now_ms) {
   heed();
 }
 
-void Desk::refuse_held(const std::string& why, std::int64_t now_ms) {
+void PodScheduler::refuse_held(const std::string& why, std::int64_t now_ms) {
   for (const JobId& gang : held_.gangs()) scheduler_.withdraw(gang, why, now_ms);
   heed();
 }
 
 // Of the refused, those that would fit now. All members of a gang have one answer.
-void Desk::wake(std::int64_t now_ms) {
+void PodScheduler::wake(std::int64_t now_ms) {
   std::map<JobId, bool> answers;
   freed_ = waiting_.look(
       now_ms,
@@ -728,24 +731,24 @@ void Desk::wake(std::int64_t now_ms) {
       effects_.wake);
 }
 
-void Desk::wake_early(bool reported, std::int64_t now_ms) {
+void PodScheduler::wake_early(bool reported, std::int64_t now_ms) {
   for (const std::string& uid : preemption_.take_early(reported, now_ms)) {
-    effects_.wake.push_back(roster_.find(uid)->pod);  // all of them are known
+    effects_.wake.push_back(cache_.find(uid)->pod);  // all of them are known
   }
 }
 
 // When all of it exist, those that were refused meanwhile are to be asked about, but `uid`.
-void Desk::wake_gang(const JobId& gang, const std::string& uid) {
+void PodScheduler::wake_gang(const JobId& gang, const std::string& uid) {
   const Job& job = *book().find(gang);
   if (!job.complete() || job.started) return;
   for (const auto& [other, member] : job.members) {
     if (other != uid && waiting_.all().contains(other)) {
-      effects_.wake.push_back(roster_.find(other)->pod);
+      effects_.wake.push_back(cache_.find(other)->pod);
     }
   }
 }
 
-void Desk::tick(std::int64_t now_ms) {
+void PodScheduler::tick(std::int64_t now_ms) {
   scheduler_.tick(now_ms);
   for (const JobId& gang : held_.overdue(now_ms, limits_.hold_ms)) {
     const Job& job = *book().find(gang);
@@ -763,7 +766,7 @@ void Desk::tick(std::int64_t now_ms) {
 }
 
 // What the core has done meanwhile: held calls of a plan that is withdrawn are refused.
-void Desk::heed() {
+void PodScheduler::heed() {
   for (const JobNews& news : scheduler_.take_news()) {
     if (news.kind == JobNews::Kind::kWithdrawn) unbind(news.job);
     if (!is_gang(news.job)) continue;
@@ -773,15 +776,15 @@ void Desk::heed() {
 }
 
 // Who was being bound there is not there any more.
-void Desk::unbind(const JobId& id) {
+void PodScheduler::unbind(const JobId& id) {
   const Job* job = book().find(id);
   if (job == nullptr) return;
   for (const auto& [uid, member] : job->members) {
-    if (!member.fixed()) roster_.move(*roster_.find(uid), {});
+    if (!member.fixed()) cache_.move(*cache_.find(uid), {});
   }
 }
 
-void Desk::tell(const JobNews& news) {
+void PodScheduler::tell(const JobNews& news) {
   GangNews gang{
       .gang = news.job, .why = news.why, .places = static_cast<std::size_t>(news.members)};
   switch (news.kind) {
@@ -808,7 +811,7 @@ void Desk::tell(const JobNews& news) {
   effects_.news.push_back(std::move(gang));
 }
 
-std::vector<const Job*> Desk::gangs() const {
+std::vector<const Job*> PodScheduler::gangs() const {
   std::vector<const Job*> gangs;
   for (const auto& [id, job] : book().jobs()) {
     if (is_gang(id)) gangs.push_back(&job);
@@ -816,7 +819,7 @@ std::vector<const Job*> Desk::gangs() const {
   return gangs;
 }
 
-Effects Desk::take_effects() {
+Effects PodScheduler::take_effects() {
   effects_.answered = held_.take_answered();
   return std::exchange(effects_, {});
 }

@@ -1,25 +1,25 @@
-#include "cluster/extender/desk/roster.h"
+#include "cluster/extender/scheduling/pod_cache.h"
 
 #include <utility>
 
 namespace pinion::cluster {
 
-KnownPod* Roster::find(std::string_view uid) {
+KnownPod* PodCache::find(std::string_view uid) {
   const auto found = pods_.find(uid);
   return found == pods_.end() ? nullptr : &found->second;
 }
 
-const KnownPod* Roster::find(std::string_view uid) const {
+const KnownPod* PodCache::find(std::string_view uid) const {
   const auto found = pods_.find(uid);
   return found == pods_.end() ? nullptr : &found->second;
 }
 
-KnownPod& Roster::add(KnownPod pod) {
+KnownPod& PodCache::add(KnownPod pod) {
   std::string uid = pod.pod.uid;
   return pods_.emplace(std::move(uid), std::move(pod)).first->second;
 }
 
-void Roster::move(KnownPod& pod, const std::string& node) {
+void PodCache::move(KnownPod& pod, const std::string& node) {
   if (pod.node == node) return;
   if (const auto there = residents_.find(pod.node); there != residents_.end()) {
     placed_ -= there->second.erase(pod.pod.uid);
@@ -36,7 +36,7 @@ void Roster::move(KnownPod& pod, const std::string& node) {
   pod.node = node;
 }
 
-void Roster::erase(const std::string& uid) {
+void PodCache::erase(const std::string& uid) {
   const auto found = pods_.find(uid);
   move(found->second, {});
   pods_.erase(found);

@@ -1,10 +1,10 @@
-#include "cluster/extender/http/hub.h"
+#include "cluster/extender/http/connection_context.h"
 
 #include <utility>
 
 namespace pinion::cluster {
 
-Share::Share(std::atomic<std::size_t>& used, std::size_t amount, std::size_t limit) {
+Allowance::Allowance(std::atomic<std::size_t>& used, std::size_t amount, std::size_t limit) {
   std::size_t before = used.load();
   do {
     if (amount > limit || before > limit - amount) return;
@@ -13,21 +13,21 @@ Share::Share(std::atomic<std::size_t>& used, std::size_t amount, std::size_t lim
   amount_ = amount;
 }
 
-Share::Share(Share&& other) noexcept
+Allowance::Allowance(Allowance&& other) noexcept
     : used_(std::exchange(other.used_, nullptr)), amount_(other.amount_) {}
 
 // What this one held goes with the other.
-Share& Share::operator=(Share&& other) noexcept {
+Allowance& Allowance::operator=(Allowance&& other) noexcept {
   std::swap(used_, other.used_);
   std::swap(amount_, other.amount_);
   return *this;
 }
 
-Share::~Share() {
+Allowance::~Allowance() {
   if (used_ != nullptr) used_->fetch_sub(amount_);
 }
 
-std::optional<Verb> Hub::verb_of(std::string_view path) const {
+std::optional<Verb> ConnectionContext::verb_of(std::string_view path) const {
   if (path == kPlanPath) return Verb::kPlan;
   if (!path.starts_with(prefix) || !path.substr(prefix.size()).starts_with('/')) {
     return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<Verb> Hub::verb_of(std::string_view path) const {
   return std::nullopt;
 }
 
-std::size_t Hub::body_limit(Verb verb) const {
+std::size_t ConnectionContext::body_limit(Verb verb) const {
   switch (verb) {
     case Verb::kBind:
       return limits.bind_body_bytes;
@@ -57,27 +57,27 @@ std::size_t Hub::body_limit(Verb verb) const {
   return limits.body_bytes;
 }
 
-Share Hub::take_body(std::size_t bytes) {
+Allowance ConnectionContext::take_body(std::size_t bytes) {
   return {body_bytes_, bytes, limits.all_bodies_bytes};
 }
 
-Share Hub::take_kept(std::size_t bytes) {
+Allowance ConnectionContext::take_kept(std::size_t bytes) {
   return {kept_bytes_, bytes, limits.all_kept_bytes};
 }
 
-Share Hub::take_bind() {
+Allowance ConnectionContext::take_bind() {
   return {binds_, 1, limits.connections - limits.kept_from_binds};
 }
 
-Share Hub::take_plan() {
+Allowance ConnectionContext::take_plan() {
   return {plans_, 1, 1};
 }
 
-void Hub::count(Verb verb, Outcome outcome) {
+void ConnectionContext::count(Verb verb, Outcome outcome) {
   ++counted_[static_cast<std::size_t>(verb)][static_cast<std::size_t>(outcome)];
 }
 
-std::array<VerbFigures, kVerbs> Hub::figures() const {
+std::array<VerbFigures, kVerbs> ConnectionContext::figures() const {
   std::array<VerbFigures, kVerbs> result;
   const auto counted = [&](std::size_t verb, Outcome outcome) {
     return counted_[verb][static_cast<std::size_t>(outcome)].load();

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/extender/desk/pause.h"
-#include "cluster/extender/desk/pod.h"
+#include "cluster/extender/scheduling/pause.h"
+#include "cluster/extender/scheduling/pod.h"
 
 namespace pinion::cluster {
 

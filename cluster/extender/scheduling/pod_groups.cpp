@@ -1,9 +1,9 @@
-#include "cluster/extender/desk/pod_groups.h"
+#include "cluster/extender/scheduling/pod_groups.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "cluster/extender/desk/demand.h"
+#include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster {
 

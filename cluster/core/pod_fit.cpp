@@ -1,4 +1,4 @@
-#include "cluster/core/fit_together.h"
+#include "cluster/core/pod_fit.h"
 
 #include <algorithm>
 #include <tuple>
@@ -43,7 +43,7 @@ bool IdleFit::fit(NodeIndex node) {
   return answer->second;
 }
 
-Together::Together(const Fleet& fleet, const std::vector<topology::Request>& requests)
+PodFit::PodFit(const Fleet& fleet, const std::vector<topology::Request>& requests)
     : fleet_(fleet), requests_(requests), whole_(as_one(requests)), least_(requests.front()) {
   for (const topology::Request& one : requests) {
     least_.cpus = std::min(least_.cpus, one.cpus);
@@ -53,7 +53,7 @@ Together::Together(const Fleet& fleet, const std::vector<topology::Request>& req
 
 // Whether each finds a domain that those before it have left alone, wherever they went. L3 domains
 // share their memory, and all domains the last CPU that must remain.
-bool Together::spread(const topology::Holes& holes) const {
+bool PodFit::spread(const topology::Holes& holes) const {
   if (holes.guarded || (whole_->align == topology::Align::kL3 && whole_->memory > 0)) return false;
   int before = 0;
   return std::all_of(requests_.begin(), requests_.end(), [&](const topology::Request& request) {
@@ -62,11 +62,11 @@ bool Together::spread(const topology::Holes& holes) const {
 }
 
 // Whether all of them go into one domain or nowhere; in the end that is the machine.
-bool Together::needs_one_domain(const topology::Holes& holes) const {
+bool PodFit::needs_one_domain(const topology::Holes& holes) const {
   return whole_->strength == topology::Strength::kPreferred || topology::rooms(holes, least_) == 1;
 }
 
-bool Together::fit(NodeIndex node) const {
+bool PodFit::fit(NodeIndex node) const {
   if (requests_.size() == 1) return fleet_.fits(node, requests_.front());
   const auto may = [&](const auto& request) { return fleet_.may_fit(node, request); };
   const auto surely = [&](const auto& request) { return fleet_.surely_fits(node, request); };

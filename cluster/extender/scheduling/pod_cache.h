@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/extender/desk/demand.h"
+#include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster {
 
@@ -30,7 +30,7 @@ struct KnownPod {
   std::string late_group;
 };
 
-class Roster {
+class PodCache {
  public:
   using Uids = std::set<std::string>;
 

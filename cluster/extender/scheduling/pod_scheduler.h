@@ -18,17 +18,17 @@
 #include <vector>
 
 #include "cluster/core/scheduler.h"
-#include "cluster/extender/desk/demand.h"
-#include "cluster/extender/desk/effects.h"
-#include "cluster/extender/desk/held_binds.h"
-#include "cluster/extender/desk/preemption.h"
-#include "cluster/extender/desk/recent.h"
-#include "cluster/extender/desk/roster.h"
-#include "cluster/extender/desk/waiting.h"
+#include "cluster/extender/scheduling/demand.h"
+#include "cluster/extender/scheduling/effects.h"
+#include "cluster/extender/scheduling/held_binds.h"
+#include "cluster/extender/scheduling/pod_cache.h"
+#include "cluster/extender/scheduling/preemption.h"
+#include "cluster/extender/scheduling/recent.h"
+#include "cluster/extender/scheduling/waiting.h"
 
 namespace pinion::cluster {
 
-struct DeskLimits {
+struct PodSchedulerLimits {
   std::int64_t hold_ms = 20'000;  // a bind call is held; below the scheduler's time-out for it
   std::size_t pods = 200'000;     // known at once
   std::size_t held = kMaxGang;    // bind calls at one time, kMaxGang or more
@@ -61,16 +61,16 @@ struct FilterAnswer {
   std::string why;  // where none passes: what most nodes are refused with
 };
 
-class Desk {
+class PodScheduler {
  public:
-  Desk(const engine::Defaults& defaults, const DeskLimits& limits)
+  PodScheduler(const engine::Defaults& defaults, const PodSchedulerLimits& limits)
       : defaults_(defaults),
         limits_(limits),
         scheduler_(limits.scheduler),
         held_(limits.held),
-        preemption_(scheduler_, roster_) {}
-  Desk(const Desk&) = delete;
-  Desk& operator=(const Desk&) = delete;
+        preemption_(scheduler_, cache_) {}
+  PodScheduler(const PodScheduler&) = delete;
+  PodScheduler& operator=(const PodScheduler&) = delete;
 
   // --- the scheduler's questions
 
@@ -143,8 +143,8 @@ class Desk {
   [[nodiscard]] int held(const JobId& gang) const { return held_.count(gang); }
   // By uid.
   [[nodiscard]] const std::map<std::string, Waiting>& waiting() const { return waiting_.all(); }
-  [[nodiscard]] std::size_t pods() const { return roster_.size(); }
-  [[nodiscard]] std::size_t placed() const { return roster_.placed(); }  // of them
+  [[nodiscard]] std::size_t pods() const { return cache_.size(); }
+  [[nodiscard]] std::size_t placed() const { return cache_.placed(); }  // of them
 
  private:
   // A question about a pod may be on its way while the pod is deleted, for as long as the
@@ -193,18 +193,18 @@ class Desk {
   void wake_early(bool reported, std::int64_t now_ms);
 
   engine::Defaults defaults_;
-  DeskLimits limits_;
+  PodSchedulerLimits limits_;
   Scheduler scheduler_;
   HeldBinds held_;
   GangCounters gang_counters_;
   PodGroups groups_;
   std::map<JobId, int> sizes_;  // of gangs whose owner has told it
-  Roster roster_;
+  PodCache cache_;
   Recent gone_{kGoneKept};  // uids of pods that are no more
   // Uids of pods that were asked about before the API server told of them, and when they were last
   // looked at; oldest first.
   std::deque<std::pair<std::string, std::int64_t>> untold_;
-  WaitingPods waiting_;                                     // all of them are in roster_
+  WaitingPods waiting_;                                     // all of them are in cache_
   std::map<std::string, std::set<std::string>> groupless_;  // uids by KnownPod::late_group
   Preemption preemption_;
   bool freed_ = false;  // something may fit that did not

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cluster/core/placement.h"
-#include "cluster/extender/desk/pod.h"
-#include "cluster/extender/desk/pod_groups.h"
+#include "cluster/extender/scheduling/pod.h"
+#include "cluster/extender/scheduling/pod_groups.h"
 #include "topology/allocate.h"
 
 namespace pinion::cluster {
@@ -37,7 +37,7 @@ struct Demand {
   std::string text;
 };
 
-// As each member's bind call is held open until the last one has come (DeskLimits::held).
+// As each member's bind call is held open until the last one has come (PodSchedulerLimits::held).
 inline constexpr int kMaxGang = 1000;
 
 // Under which the fleet knows a container of a pod, before and after it exists.

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cluster/core/scheduler.h"
-#include "cluster/extender/desk/effects.h"
-#include "cluster/extender/desk/pause.h"
-#include "cluster/extender/desk/roster.h"
+#include "cluster/extender/scheduling/effects.h"
+#include "cluster/extender/scheduling/pause.h"
+#include "cluster/extender/scheduling/pod_cache.h"
 
 namespace pinion::cluster {
 
@@ -23,13 +23,13 @@ struct Eviction {
 class Preemption {
  public:
   // All must outlive it.
-  Preemption(const Scheduler& scheduler, const Roster& roster)
-      : scheduler_(scheduler), fleet_(scheduler.fleet()), roster_(roster) {}
+  Preemption(const Scheduler& scheduler, const PodCache& cache)
+      : scheduler_(scheduler), fleet_(scheduler.fleet()), cache_(cache) {}
 
   // Those of the proposals after which the pod would get its cores. None where it would get them
   // from pods that are on their way out already; and for a member of a gang, where it has its room
   // while others of the gang lack theirs, or where there would be no room for all of the gang if
-  // all pods of a lower priority were gone. Preconditions: a pod of the roster, and its demand has
+  // all pods of a lower priority were gone. Preconditions: a pod of the cache, and its demand has
   // requests.
   std::vector<Eviction> judge(Pod pod, const Demand& demand, std::vector<Eviction> proposals,
                               std::int64_t now_ms);
@@ -88,7 +88,7 @@ class Preemption {
 
   const Scheduler& scheduler_;
   const Fleet& fleet_;  // its
-  const Roster& roster_;
+  const PodCache& cache_;
   std::map<std::string, Asked> asked_;         // by uid
   std::map<std::string, std::int64_t> early_;  // uids that are to ask again, and since when
   struct {

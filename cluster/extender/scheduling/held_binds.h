@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/extender/desk/effects.h"
+#include "cluster/extender/scheduling/effects.h"
 
 namespace pinion::cluster {
 
