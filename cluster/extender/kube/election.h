@@ -7,7 +7,7 @@
 // renewal that was last confirmed was *sent* longer ago than `renew_deadline`, by its own clock.
 //
 // So two never lead at once as long as clocks run at rates that differ by less than duration /
-// renew_deadline (15 / 10: one runs 1.5 times as fast as another), whatever the times that they
+// renew_deadline (8 / 5: one runs 1.6 times as fast as another), whatever the times that they
 // show, however long messages take or a process stands still: the record changes only for who names
 // the version that it has, and a follower sees a change only after it was sent.
 #pragma once
@@ -18,10 +18,12 @@
 
 namespace pinion::kube {
 
+// About half of client-go's usual times, so that a successor answers within 10 s: for gangs that
+// wait in the scheduler, nobody does until then.
 struct LeaseTiming {
-  std::chrono::seconds duration{15};
-  std::chrono::milliseconds renew_deadline{10'000};  // below the duration
-  std::chrono::milliseconds retry{2000};             // between two looks at the record
+  std::chrono::seconds duration{8};
+  std::chrono::milliseconds renew_deadline{5000};  // below the duration
+  std::chrono::milliseconds retry{1000};           // between two looks at the record
 };
 
 struct LeaseRecord {

@@ -39,7 +39,7 @@ class Lease {
 
   // Whether we lead at this moment, by the steady clock: turns false by itself when the last
   // renewal is too long ago, also while the thread hangs in a call. What is begun while it is true
-  // should end soon: there are duration - renew_deadline (5 s) until another can lead.
+  // should end soon: there are duration - renew_deadline (3 s) until another can lead.
   [[nodiscard]] bool leading() const;
   // Who holds the lease as last seen; empty: nobody, or not known.
   [[nodiscard]] std::string holder() const;

@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Below the time that a lost lead leaves until another one may begin (kube/election.h: 5 s).
-constexpr std::chrono::milliseconds kCallLimit{4s};
+// Below the time that a lost lead leaves until another one may begin (kube/election.h: 3 s).
+constexpr std::chrono::milliseconds kCallLimit{2500ms};
 constexpr std::size_t kMostNotes = 20'000;
 constexpr int kThreads = 2;
 // Its change brings the pod back into the scheduler's queue.

@@ -297,21 +297,26 @@ void PodScheduler::filter_single(const KnownPod& known, const std::vector<NodeIn
 void PodScheduler::judge_nodes(const Demand& demand, const std::vector<NodeIndex>& nodes,
                                FilterAnswer& answer) const {
   const std::string needs = needs_text(demand.requests);
-  answer.texts = {{.text = needs, .hopeless = false},
+  answer.texts = {{.text = needs + "; too few CPUs are free", .hopeless = false},
+                  {.text = needs + "; the CPUs are free, the memory is not", .hopeless = false},
                   {.text = needs + ", more than the node has", .hopeless = true},
                   {.text = "no Pinion agent speaks for the node", .hopeless = true},
                   {.text = "the node's Pinion agent is silent", .hopeless = true}};
-  enum : std::uint8_t { kFull = 1, kSmall, kNoAgent, kSilent };
-  const PodFit together(fleet(), demand.requests);
+  enum : std::uint8_t { kFull = 1, kNoMemory, kSmall, kNoAgent, kSilent };
+  const PodFit fits(fleet(), demand.requests);
+  auto cpus_alone = demand.requests;
+  for (auto& request : cpus_alone) request.memory = 0;
+  const PodFit has_cpus(fleet(), cpus_alone);
   IdleFit idle(fleet(), demand.requests);
   const auto why_not = [&](NodeIndex node) {
     if (fleet().node(node).stale) return kSilent;
-    return idle.fit(node) ? kFull : kSmall;
+    if (!idle.fit(node)) return kSmall;
+    return has_cpus.fit(node) ? kNoMemory : kFull;
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i] < 0) {
       answer.verdict[i] = kNoAgent;
-    } else if (!together.fit(nodes[i])) {
+    } else if (!fits.fit(nodes[i])) {
       answer.verdict[i] = why_not(nodes[i]);
     }
   }

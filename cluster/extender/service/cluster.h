@@ -18,7 +18,7 @@ class Cluster {
   virtual ~Cluster() = default;
 
   // Makes the binding, with these annotations for the pod, and waits for the API server's answer,
-  // for a few seconds at most. Error kUnavailable: it may have been made.
+  // for 2.5 s at most. Error kUnavailable: it may have been made.
   virtual Status bind(const PodRef& pod, const std::string& node,
                       const std::map<std::string, std::string>& annotations) = 0;
   // These two only note what is to be done.

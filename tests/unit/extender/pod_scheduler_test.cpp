@@ -26,7 +26,7 @@ TEST_F(PodSchedulerTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
   EXPECT_EQ(refused.kind, Kind::kRefuse);
   EXPECT_EQ(refused.text, "needs 4 CPUs on one node, taken meanwhile");
   EXPECT_EQ(filtered(second), "b");
-  EXPECT_EQ(text_for(0), "needs 4 CPUs on one node");
+  EXPECT_EQ(text_for(0), "needs 4 CPUs on one node; too few CPUs are free");
   EXPECT_FALSE(answer_.texts[answer_.verdict[0] - 1U].hopeless);
 
   pod_scheduler_.bound("first", false, now_);
@@ -41,6 +41,20 @@ TEST_F(PodSchedulerTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
   pod_scheduler_.gone("second", now_);
   report("a", {});
   EXPECT_EQ(filtered(first), "ab");
+}
+
+// The CPUs are there, and the memory is promised to another pod.
+TEST_F(PodSchedulerTest, SaysWhetherCpusOrMemoryAreShort) {
+  const auto large = [](const char* uid) {
+    Pod pod = pod_of(uid, 3, {{"strength", "required"}});
+    pod.containers.front().memory = 40 * kGiB;
+    return pod;
+  };
+  ASSERT_EQ(filtered(large("first")), "ab");
+  ASSERT_EQ(bind(large("first"), "a", 1).kind, Kind::kGo);
+  EXPECT_EQ(filtered(large("second")), "b");
+  EXPECT_EQ(text_for(0),
+            "needs 3 CPUs and 40 GiB in one NUMA node; the CPUs are free, the memory is not");
 }
 
 TEST_F(PodSchedulerTest, WhyANodeIsNotFit) {
