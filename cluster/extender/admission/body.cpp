@@ -9,10 +9,6 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxError = 200;  // of the parser's text, which quotes the body
 
-tl::unexpected<Error> wrong_body(const std::string& what) {
-  return failure(Errc::kInvalid, what);
-}
-
 }  // namespace
 
 Result<json> parse_body(std::string_view body) {
@@ -23,10 +19,12 @@ Result<json> parse_body(std::string_view body) {
   };
   try {
     json value = json::parse(body.begin(), body.end(), watch);
-    if (too_deep) return wrong_body("body: nested deeper than " + std::to_string(kMaxDepth));
+    if (too_deep)
+      return failure(Errc::kInvalid, "body: nested deeper than " + std::to_string(kMaxDepth));
     return value;
   } catch (const json::exception& error) {
-    return wrong_body("body: no JSON: " + std::string(error.what()).substr(0, kMaxError));
+    return failure(Errc::kInvalid,
+                   "body: no JSON: " + std::string(error.what()).substr(0, kMaxError));
   }
 }
 

@@ -13,15 +13,11 @@ using nlohmann::json;
 constexpr std::size_t kMaxWarning = 1000;  // the API server cuts what is longer
 constexpr int kForbidden = 403;
 
-tl::unexpected<Error> wrong(const std::string& what) {
-  return failure(Errc::kInvalid, what);
-}
-
 // Where a field is there, it is a text.
 Result<std::string> text_at(const json& parent, const char* name, const std::string& where) {
   const json& value = json_at(parent, name);
   if (value.is_null()) return std::string();
-  if (!value.is_string()) return wrong(where + "." + name + ": not a string");
+  if (!value.is_string()) return failure(Errc::kInvalid, where + "." + name + ": not a string");
   return value.get<std::string>();
 }
 
@@ -36,8 +32,8 @@ Status read_texts(const json& request, Review& review) {
   if (Status good = read("operation", review.operation); !good) return good;
   if (Status good = read("namespace", review.name_space); !good) return good;
   if (Status good = read("subResource", review.sub_resource); !good) return good;
-  if (review.uid.empty()) return wrong("request.uid: missing");
-  if (review.operation.empty()) return wrong("request.operation: missing");
+  if (review.uid.empty()) return failure(Errc::kInvalid, "request.uid: missing");
+  if (review.operation.empty()) return failure(Errc::kInvalid, "request.operation: missing");
   return {};
 }
 
@@ -48,17 +44,18 @@ Result<Review> read_review(std::string_view body) {
   if (!parsed) return failure(std::move(parsed.error()));
   if (json_at(*parsed, "apiVersion") != "admission.k8s.io/v1" ||
       json_at(*parsed, "kind") != "AdmissionReview") {
-    return wrong("body: not an AdmissionReview of admission.k8s.io/v1");
+    return failure(Errc::kInvalid, "body: not an AdmissionReview of admission.k8s.io/v1");
   }
   const auto request = parsed->find("request");
-  if (request == parsed->end() || !request->is_object()) return wrong("request: missing");
+  if (request == parsed->end() || !request->is_object())
+    return failure(Errc::kInvalid, "request: missing");
   Review review;
   if (Status good = read_texts(*request, review); !good) return failure(std::move(good.error()));
   review.dry_run = json_at(*request, "dryRun") == true;
   const auto object = request->find("object");
   if (object != request->end()) review.object = std::move(*object);
   if (!review.object.is_null() && !review.object.is_object()) {
-    return wrong("request.object: not an object");
+    return failure(Errc::kInvalid, "request.object: not an object");
   }
   return review;
 }
