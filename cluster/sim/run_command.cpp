@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cluster/sim/elastic_pool.h"
 #include "cluster/sim/jobs_file.h"
 #include "cluster/sim/lublin.h"
 #include "cluster/sim/model_file.h"
@@ -56,6 +57,23 @@ Result<std::unique_ptr<NodeMachine>> make_nodes(const RunOptions& options,
   return nodes;
 }
 
+Ms ms_of_seconds(double seconds) {
+  return static_cast<Ms>(std::llround(1000 * seconds));
+}
+
+Result<World> make_elastic(const RunOptions& options, const std::string& placement) {
+  if (placement != "pool" || !options.fleet.empty()) {
+    return failure(Errc::kInvalid,
+                   "--elastic only counts processors: give --processors in place of --fleet");
+  }
+  World world;
+  world.machine = std::make_unique<ElasticPool>(
+      options.processors, ElasticRules{.policy = *options.elastic,
+                                       .gap = ms_of_seconds(options.rescale_gap),
+                                       .told = options.curves_told});
+  return world;
+}
+
 Result<World> make_world(const RunOptions& options) {
   const std::string placement = !options.placement.empty() ? options.placement
                                 : options.fleet.empty()    ? "pool"
@@ -64,6 +82,7 @@ Result<World> make_world(const RunOptions& options) {
     return failure(Errc::kInvalid, "--placement " + placement + " needs nodes: give a --fleet");
   }
   World world;
+  if (options.elastic) return make_elastic(options, placement);
   if (options.fleet.empty()) {
     world.machine = std::make_unique<Pool>(options.processors, options.queue);
     return world;
@@ -88,10 +107,6 @@ Result<Model> read_model(const RunOptions& options) {
   auto model = parse_model_file(*text);
   if (!model) return failure(std::move(model.error()).within(options.model));
   return model;
-}
-
-Ms ms_of_seconds(double seconds) {
-  return static_cast<Ms>(std::llround(1000 * seconds));
 }
 
 Result<std::unique_ptr<JobSource>> read_jobs(const RunOptions& options, const Model& model) {
