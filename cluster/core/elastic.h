@@ -4,9 +4,9 @@
 // What the policies count is slots: CPUs, or whatever one worker needs several of. They deal with
 // the sizes that jobs have when all that is under way has ended, and hand out each slot once. So a
 // start or an expand may be decided together with the shrinks that make room for it: the adapter
-// begins it when the slots are really free, which is when the shrunk application's processes are
-// gone. When a shrink fails, the adapter reports the job with its old size, and what it had not
-// begun yet as not decided.
+// begins them in their order, each when its slots are really free, which is when the shrunk
+// applications' processes are gone. When a shrink fails, the adapter reports the job with its old
+// size, and what it had not begun yet as not decided.
 #pragma once
 
 #include <cstdint>

@@ -156,17 +156,15 @@ void ElasticPool::enlarge(Handle handle, Part& part, Ms now) {
   }
 }
 
+// Nobody goes past: else what one is waiting for could be taken by others for ever.
 void ElasticPool::begin_all(Ms now) {
-  std::vector<Handle> later;
-  for (const Handle handle : decided_) {
+  while (!decided_.empty()) {
+    const Handle handle = decided_.front();
     Part& part = parts_.at(handle);
-    if (part.seen.slots(part.seen.workers) - part.holds > free_) {
-      later.push_back(handle);
-      continue;
-    }
+    if (part.seen.slots(part.seen.workers) - part.holds > free_) return;
     enlarge(handle, part, now);
+    decided_.pop_front();
   }
-  decided_ = std::move(later);
 }
 
 std::vector<Started> ElasticPool::pass(Ms now) {

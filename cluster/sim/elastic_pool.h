@@ -4,6 +4,7 @@
 // meanwhile. Every rescale succeeds.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -68,7 +69,7 @@ class ElasticPool : public Machine {
   const std::int64_t processors_;
   std::int64_t free_;
   std::map<Handle, Part> parts_;
-  std::vector<Handle> decided_;  // starts and expands that have not begun, in their order
+  std::deque<Handle> decided_;  // starts and expands that have not begun, in their order
   bool freed_ = false;
   std::optional<Ms> look_again_;
   std::vector<Started> started_;

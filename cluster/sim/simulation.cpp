@@ -6,6 +6,11 @@
 #include <vector>
 
 namespace pinion::sim {
+namespace {
+
+constexpr double kLongest = 1e16;  // ms
+
+}  // namespace
 
 Status Simulation::fetch() {
   next_.reset();
@@ -79,7 +84,7 @@ void Simulation::change_pace(Handle handle, Running& running, double slowdown, M
   running.since += pause;
   running.slowdown = slowdown;
   ends_.erase({running.end, handle});
-  const double rest = std::max(0.0, running.rest) * slowdown;
+  const double rest = std::min(std::max(0.0, running.rest) * slowdown, kLongest);
   running.end = std::max(now, running.since + static_cast<Ms>(std::ceil(rest - 1e-6)));
   ends_.emplace(running.end, handle);
 }
