@@ -111,9 +111,9 @@ struct ElasticDecision {
 
 struct ElasticKnobs {
   // kOurs. A job that has waited for so long goes one priority up.
-  std::int64_t ageing_ms = 10 * 60'000;
+  std::int64_t ageing_ms = 600'000;
   // Who has waited so long and is first gets all that becomes free.
-  std::int64_t patience_ms = 60 * 60'000;
+  std::int64_t patience_ms = 3'600'000;
   // At most this share of a job's time goes into rescales, 0 < share <= 1.
   double rescale_share = 0.05;
 };

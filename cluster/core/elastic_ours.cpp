@@ -7,8 +7,10 @@
 //      they are slower while it runs, is less than what the job gains by not waiting for an end.
 //   2. Once the first who finds no room has waited for `patience_ms`, nobody behind it starts, what
 //      becomes free is kept for it, and others shrink for it whatever that costs.
-//   3. What is free goes step by step to where a slot saves most time: to jobs that start, and to
-//      running ones whose saved time is more than an expand and the shrink that may follow cost.
+//   3. What is free goes step by step to the job whose rate of ending, 1 / what it still takes,
+//      rises most for each slot, so that the nearly done go first (as by Smith's rule, 1956): to
+//      jobs that start, and to running ones that save more time than an expand and the shrink that
+//      may follow cost.
 //   4. A job that starts small may still make others shrink, by the rule of 1.
 //
 // Times are weighted by priority. No job changes twice within effective_gap_ms().
@@ -62,7 +64,7 @@ struct Shrinks {
 
 // The next step of one job that is to get more workers.
 struct Growth {
-  double per_slot = 0;  // weighted seconds
+  double per_slot = 0;  // how much more of it is done in a second, weighted
   std::uint64_t job = 0;
   Entry* entry = nullptr;
   int workers = 0;
@@ -172,6 +174,7 @@ class OurPolicy {
 
   // Who gives `need` slots, to a job that will have them for `seconds`; nullopt: nobody can.
   std::optional<Shrinks> plan_shrinks(std::int64_t need, double seconds) {
+    if (need <= 0) return Shrinks();
     std::vector<Giver> givers;
     for (Entry& entry : entries_) {
       if (!entry.may_change || entry.workers <= entry.job->min_workers) continue;
@@ -238,8 +241,10 @@ class OurPolicy {
       workers = std::min(workers + step, limit);
       const double gain = entry.weight * (seconds - entry.seconds_with(workers) - cost);
       const auto slots = static_cast<double>((workers - entry.workers) * job.slots_per_worker);
-      if (gain / slots <= best.per_slot) continue;
-      best = {.per_slot = gain / slots, .job = job.id, .entry = &entry, .workers = workers};
+      if (gain <= 0) continue;
+      const double index = entry.weight * (1 / entry.seconds_with(workers) - 1 / seconds) / slots;
+      if (index <= best.per_slot) continue;
+      best = {.per_slot = index, .job = job.id, .entry = &entry, .workers = workers};
     }
     return best;
   }

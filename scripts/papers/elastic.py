@@ -72,3 +72,148 @@ class Player:
             runs = [self.play(number, jobs, every, policy, gap) for number, jobs in enumerate(sets)]
             self.known[key] = {name: sum(run[name] for run in runs) / len(runs) for name in runs[0]}
         return self.known[key]
+
+
+def line_up(player, sets):
+    """All means of Fig. 7 and Fig. 8, by two processes at a time."""
+    gaps, times = range(0, 301, 30), range(0, 1201, 120)
+    wanted = [(every, policy, GAP) for every in gaps for policy in POLICIES]
+    wanted += [(GAP, policy, gap) for gap in times for policy in POLICIES]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda one: player.means(sets, *one), wanted))
+    seventh = {every: {policy: player.means(sets, every, policy, GAP) for policy in POLICIES} for every in gaps}
+    eighth = {gap: {policy: player.means(sets, GAP, policy, gap) for policy in POLICIES} for gap in times}
+    return seventh, eighth
+
+
+def curves_table(table, results, what):
+    """A table for each figure of merit: a row for each policy, a column for every second point."""
+    points = list(results)[::2]
+    parts = []
+    for figure, name in FIGURES.items():
+        rows = [[policy] + [f"{results[point][policy][figure]:.0f}" for point in points] for policy in POLICIES]
+        parts.append(table([f"{name}; {what}"] + [str(point) for point in points], rows))
+    return "\n".join(parts)
+
+
+def best(results, figure, lowest):
+    """At how many points this is so: (count, points)."""
+    return sum(1 for at in results.values() if lowest(at, figure)), len(results)
+
+
+def extreme(policy, sign):
+    """Whether the policy is the lowest (1) or the highest (-1) of the paper's four."""
+    def holds(at, figure):
+        others = [sign * at[other][figure] for other in ("min", "max", "moldable", "elastic") if other != policy]
+        return sign * at[policy][figure] <= min(others) + 1e-9
+    return holds
+
+
+def below(policy, other):
+    return lambda at, figure: at[policy][figure] < at[other][figure]
+
+
+def said(count_of):
+    count, of = count_of
+    return "yes" if count == of else "no" if count == 0 else f"at {count} of {of}"
+
+
+def monotonic(results, figure, policy):
+    values = [at[policy][figure] for at in results.values()]
+    pairs = list(zip(values, values[1:]))
+    return sum(1 for a, b in pairs if b >= a), len(pairs)
+
+
+def claims(table, seventh, eighth):
+    """What the paper's text says of its curves, and whether ours show it."""
+    first, last = list(seventh)[0], list(seventh)[-1]
+    ends = {first: seventh[first]}, {last: seventh[last]}
+    apart = [max(at[p]["total"] for p in ("max", "moldable", "elastic")) / min(
+        at[p]["total"] for p in ("max", "moldable", "elastic")) - 1 for at in (seventh[first], seventh[last])]
+    nearer = [abs(eighth[t]["elastic"][f] / eighth[t]["moldable"][f] - 1) for f in FIGURES for t in (0, 1200)]
+    rows = [
+        ["7", "utilisation: elastic highest", said(best(seventh, "utilisation", extreme("elastic", -1)))],
+        ["7", "utilisation: min lowest", said(best(seventh, "utilisation", extreme("min", 1)))],
+        ["7", "total time: elastic lowest", said(best(seventh, "total", extreme("elastic", 1)))],
+        ["7", "total time: min below max at the smallest gap", said(best(ends[0], "total", below("min", "max")))],
+        ["7", "total time: min above max at the largest gap", said(best(ends[1], "total", below("max", "min")))],
+        ["7", "total time: the other three converge", f"{'yes' if apart[1] < apart[0] else 'no'}: "
+         f"{100 * apart[0]:.0f} % apart, {100 * apart[1]:.0f} % in the end"],
+        ["7", "response: min lowest", said(best(seventh, "response", extreme("min", 1)))],
+        ["7", "response: elastic below max", said(best(seventh, "response", below("elastic", "max")))],
+        ["7", "response: elastic below moldable", said(best(seventh, "response", below("elastic", "moldable")))],
+        ["7", "completion: min highest", said(best(seventh, "completion", extreme("min", -1)))],
+        ["7", "completion: max lowest at the smallest gap", said(best(ends[0], "completion", extreme("max", 1)))],
+        ["7", "completion: elastic lowest at the largest gap", said(best(ends[1], "completion", extreme("elastic", 1)))],
+        ["8", "total time of elastic rises with each step of the gap", said(monotonic(eighth, "total", "elastic"))],
+        ["8", "response: min lowest", said(best(eighth, "response", extreme("min", 1)))],
+        ["8", "elastic nears moldable, each figure", said((sum(
+            1 for a, b in zip(nearer[::2], nearer[1::2]) if b < a), len(FIGURES)))],
+        ["-", "OURS: total time below elastic's", said(best(seventh, "total", below("OURS", "elastic")))],
+        ["-", "OURS: response below elastic's", said(best(seventh, "response", below("OURS", "elastic")))],
+        ["-", "OURS: completion below elastic's", said(best(seventh, "completion", below("OURS", "elastic")))],
+    ]
+    return table(["Fig.", "what the text says", "simulated, over the points"], rows)
+
+
+def first_table(table, player, seen):
+    parts = []
+    for name, jobs in (("A", SET_A), ("B", SET_B)):
+        rows = []
+        for policy in POLICIES:
+            run = player.play("set" + name, jobs, 90, policy, GAP)
+            paper = seen.get(policy)
+            cells = []
+            for figure, digits in (("total", 0), ("utilisation", 1), ("response", 0), ("completion", 0)):
+                papers = "- / -" if paper is None else " / ".join(f"{value:.{digits}f}" for value in paper[figure])
+                cells.append(f"{papers} / {run[figure]:.{digits}f}")
+            rows.append([policy] + cells + [str(run["rescales"])])
+        parts.append(table([f"set {name}"] + list(FIGURES.values()) + ["rescales"], rows))
+    return "\n".join(parts)
+
+
+COLORS = {"min": "#888888", "max": "#d69e2e", "moldable": "#38a169", "elastic": "#2b6cb0", "OURS": "#c53030",
+          "OURS, learning": "#9f7aea"}
+
+
+def plot(results, title, axis):
+    """Four panels, a line for each policy, as SVG."""
+    width, height, left, top = 380, 220, 60, 40
+    points = list(results)
+    parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="900" height="640"><style>text{font:12px sans-serif;fill:#222}'
+             'path{fill:none;stroke-width:2}.x{stroke:#888;stroke-width:1}svg{background:#fff}</style>',
+             f'<text x="20" y="20">{title}</text>']
+    for panel, (figure, name) in enumerate(FIGURES.items()):
+        x0, y0 = left + panel % 2 * (width + 70), top + panel // 2 * (height + 60)
+        most = max(at[policy][figure] for at in results.values() for policy in POLICIES)
+        parts.append(f'<text x="{x0}" y="{y0 - 6}">{name}</text>'
+                     f'<path class="x" d="M{x0} {y0}V{y0 + height}H{x0 + width}"/>'
+                     f'<text x="{x0 - 6}" y="{y0 + 10}" text-anchor="end">{most:.0f}</text>'
+                     f'<text x="{x0 - 6}" y="{y0 + height}" text-anchor="end">0</text>')
+        for point in (points[0], points[-1]):
+            parts.append(f'<text x="{x0 + width * point / points[-1]:.0f}" y="{y0 + height + 16}" text-anchor="middle">{point} s'
+                         '</text>')
+        for policy, color in COLORS.items():
+            line = " ".join(f"{x0 + width * point / points[-1]:.1f},{y0 + height * (1 - at[policy][figure] / most):.1f}"
+                            for point, at in results.items())
+            parts.append(f'<path stroke="{color}" d="M{line}"/>')
+    parts.append(f'<text x="{left}" y="600">{axis}</text>')
+    for number, (policy, color) in enumerate(COLORS.items()):
+        parts.append(f'<text x="{left + 130 * number}" y="624" style="fill:{color}">{policy}</text>')
+    return "\n".join(parts) + "\n</svg>\n"
+
+
+def sections(program, folder, table, seen, pictures):
+    """What takes the place of the marks in the text; writes the pictures into a folder."""
+    player = Player(program, folder)
+    seventh, eighth = line_up(player, random_sets())
+    os.makedirs(pictures, exist_ok=True)
+    for name, svg in (("elastic-fig7.svg", plot(seventh, "Fig. 7: rescale gap 180 s", "gap between submissions")),
+                      ("elastic-fig8.svg", plot(eighth, "Fig. 8: a submission each 180 s", "rescale gap"))):
+        with open(os.path.join(pictures, name), "w") as file:
+            file.write(svg)
+    rescales = [[policy] + [f"{at[policy]['rescales']:.1f}" for at in list(eighth.values())[::2]] for policy in ("elastic", "OURS")]
+    return {"@CLAIMS@": claims(table, seventh, eighth), "@SEVENTH@": curves_table(table, seventh, "gap, s:"),
+            "@EIGHTH@": curves_table(table, eighth, "rescale gap, s:") + "\n" + table(
+                ["rescales of 16 jobs; rescale gap, s:"] + [str(gap) for gap in list(eighth)[::2]], rescales),
+            "@TABLE1@": first_table(table, player, seen)}
