@@ -17,6 +17,7 @@ constexpr std::array kPolicyWords{Word<ElasticPolicy>{"min", ElasticPolicy::kMin
                                   Word<ElasticPolicy>{"max", ElasticPolicy::kMax},
                                   Word<ElasticPolicy>{"moldable", ElasticPolicy::kMoldable},
                                   Word<ElasticPolicy>{"elastic", ElasticPolicy::kElastic},
+                                  Word<ElasticPolicy>{"elastic-fig2", ElasticPolicy::kElasticFig2},
                                   Word<ElasticPolicy>{"ours", ElasticPolicy::kOurs}};
 constexpr std::size_t kCostsSeen = 4;     // the last ones count
 constexpr double kDefaultCost = 5;        // seconds: of the order that the paper's Fig. 5 shows

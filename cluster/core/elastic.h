@@ -27,9 +27,9 @@ enum class Change {
   kMalleable,  // at any time
 };
 
-// kMin .. kElastic: the four of the elastic Charm++ paper (Bhosale et al., SC Workshops '25), by
-// the letter of its text. Two moments count: a job arrives, a job ends. Higher priority goes first,
-// ties by submission.
+// kMin .. kElasticFig2: the four of the elastic Charm++ paper (Bhosale et al., SC Workshops '25),
+// by the letter of its text. Two moments count: a job arrives, a job ends. Higher priority goes
+// first, ties by submission.
 //   A new job starts with as many workers as are free, up to its maximum, if that is at least its
 //   minimum, past whoever waits (3.2: "out-of-order allocations"). Else jobs after it in that order
 //   shrink, the last first, each not below its minimum and not within its gap, until it can start
@@ -41,7 +41,7 @@ enum class Change {
 //   does
 //     not start the job when it has freed enough: faults.
 //   - Fig. 2 lets a job shrink others of the same priority; in the text these were submitted
-//     earlier and are of higher priority.
+//     earlier and are of higher priority. This one matters (docs/papers.md): kElasticFig2.
 //   - The released code starts a job that had to make room at its minimum; the text says maximum.
 //   - Fig. 3 hands out only what the ended job had; the text's aim is "to maximize cluster
 //     utilization", so all that is free is handed out.
@@ -53,7 +53,8 @@ enum class ElasticPolicy {
   kMax,       // ... its maximum
   kMoldable,  // nobody changes once started
   kElastic,
-  kOurs,  // elastic_ours.cpp
+  kElasticFig2,  // as kElastic, but whom a job makes shrink may be of its own priority
+  kOurs,         // elastic_ours.cpp
 };
 
 inline constexpr double kUnknown = -1;
@@ -73,7 +74,7 @@ struct ElasticJob {
   bool changing = false;        // a start, shrink or expand is under way: it is left alone
   std::int64_t changed_ms = 0;  // when its last start, shrink or expand was decided
   std::int64_t declined_until_ms = std::numeric_limits<std::int64_t>::min();  // by its application
-  bool is_new = false;  // has arrived since the last call (kMin .. kElastic)
+  bool is_new = false;  // has arrived since the last call (kMin .. kElasticFig2)
 
   // Only kOurs looks at these.
   SpeedUp speed_up;
@@ -90,7 +91,7 @@ struct ElasticView {
   std::span<const ElasticJob> jobs;
   std::int64_t slots = 0;  // that there are
   std::int64_t now_ms = 0;
-  bool freed = false;  // somebody has ended since the last call (kMin .. kElastic)
+  bool freed = false;  // somebody has ended since the last call (kMin .. kElasticFig2)
 };
 
 // A start where the job had no workers, else a shrink or an expand.

@@ -17,13 +17,15 @@ bool before(const ElasticJob& a, const ElasticJob& b) {
 class PaperPolicy {
  public:
   PaperPolicy(ElasticPolicy policy, const ElasticView& view)
-      : now_(view.now_ms), free_(elastic_free(view)), jobs_(view.jobs.begin(), view.jobs.end()) {
+      : equals_shrink_(policy == ElasticPolicy::kElasticFig2),
+        now_(view.now_ms),
+        free_(elastic_free(view)),
+        jobs_(view.jobs.begin(), view.jobs.end()) {
     for (ElasticJob& job : jobs_) {
       if (policy == ElasticPolicy::kMin) job.max_workers = job.min_workers;
       if (policy == ElasticPolicy::kMax) job.min_workers = job.max_workers;
-      if (policy != ElasticPolicy::kElastic && job.change == Change::kMalleable) {
-        job.change = Change::kMoldable;
-      }
+      const bool rescales = policy == ElasticPolicy::kElastic || equals_shrink_;
+      if (!rescales && job.change == Change::kMalleable) job.change = Change::kMoldable;
     }
     std::sort(jobs_.begin(), jobs_.end(), before);
   }
@@ -60,13 +62,17 @@ class PaperPolicy {
            now_ - job.changed_ms >= job.gap_ms && now_ >= job.declined_until_ms;
   }
 
+  [[nodiscard]] bool may_shrink_for(const ElasticJob& job, const ElasticJob& other) const {
+    return equals_shrink_ ? other.priority <= job.priority : before(job, other);
+  }
+
   // Whether the job can start at its minimum now that others have shrunk.
   bool make_room(const ElasticJob& job) {
     const std::int64_t least = job.slots(job.min_workers) - free_;
     const std::int64_t most = job.slots(job.max_workers) - free_;
     std::vector<ElasticJob*> givers;  // the least urgent first
     std::int64_t could = 0;
-    for (auto at = jobs_.rbegin(); at != jobs_.rend() && before(job, *at); ++at) {
+    for (auto at = jobs_.rbegin(); at != jobs_.rend() && may_shrink_for(job, *at); ++at) {
       if (!may_rescale(*at) || at->workers <= at->min_workers) continue;
       givers.push_back(&*at);
       could += (at->workers - at->min_workers) * at->slots_per_worker;
@@ -93,6 +99,7 @@ class PaperPolicy {
     job.changing = true;
   }
 
+  const bool equals_shrink_;
   const std::int64_t now_;
   std::int64_t free_;
   std::vector<ElasticJob> jobs_;  // the most urgent first

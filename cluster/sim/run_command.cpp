@@ -172,7 +172,7 @@ Status run(const RunOptions& options) {
   const auto source = make_source(options, *model, world->machine->processors());
   if (!source) return failure(source.error());
   OutputFile per_job;
-  if (const Status good = per_job.open(options.per_job); !good) return good;
+  if (Status good = per_job.open(options.per_job); !good) return good;
   per_job.write(kCsvHead);
 
   std::optional<Contention> contention;
@@ -205,15 +205,15 @@ Status run(const RunOptions& options) {
                  "pinion-sim: left out as they could never start: %lld jobs, the first: %s\n",
                  static_cast<long long>(figures->refused), refused.c_str());
   }
-  if (const Status good = per_job.close(); !good) return good;
+  if (Status good = per_job.close(); !good) return good;
   const auto* fleet = world->nodes == nullptr ? nullptr : &world->nodes->fleet();
   if (!options.svg.empty()) {
-    const Status good = write_file(options.svg, picture.svg(world->machine->processors(), fleet));
+    Status good = write_file(options.svg, picture.svg(world->machine->processors(), fleet));
     if (!good) return good;
   }
   const std::string json = to_json(*figures).dump(2) + "\n";
   if (!options.json.empty() && options.json != "-") {
-    if (const Status good = write_file(options.json, json); !good) return good;
+    if (Status good = write_file(options.json, json); !good) return good;
   }
   return ctl::print(options.json == "-" ? json : to_table(*figures));
 }

@@ -135,6 +135,9 @@ RC_GTEST_PROP(ElasticPolicies, MoldableHoldsWhatItHas, ()) {
 RC_GTEST_PROP(ElasticPolicies, ElasticHoldsWhatItHas, ()) {
   check_policy(ElasticPolicy::kElastic);
 }
+RC_GTEST_PROP(ElasticPolicies, ElasticFig2HoldsWhatItHas, ()) {
+  check_policy(ElasticPolicy::kElasticFig2);
+}
 RC_GTEST_PROP(ElasticPolicies, OursHoldsWhatItHas, ()) {
   check_policy(ElasticPolicy::kOurs);
 }
@@ -187,7 +190,7 @@ cluster::ElasticJob random_seen(std::uint64_t id, std::int64_t& slots, std::int6
 RC_GTEST_PROP(ElasticPolicies, EachStepIsAllowedAndThereIsRoomForIt, ()) {
   const auto policy =
       *rc::gen::element(ElasticPolicy::kMin, ElasticPolicy::kMax, ElasticPolicy::kMoldable,
-                        ElasticPolicy::kElastic, ElasticPolicy::kOurs);
+                        ElasticPolicy::kElastic, ElasticPolicy::kElasticFig2, ElasticPolicy::kOurs);
   const std::int64_t now = 200'000;
   const std::int64_t slots = *rc::gen::inRange(1, 200);
   std::int64_t free = slots;
@@ -213,7 +216,7 @@ RC_GTEST_PROP(ElasticPolicies, EachStepIsAllowedAndThereIsRoomForIt, ()) {
       const Ms gap = policy == ElasticPolicy::kOurs ? cluster::effective_gap_ms(job) : job.gap_ms;
       RC_ASSERT(now - job.changed_ms >= gap);
       RC_ASSERT(job.change == Change::kMalleable);
-      RC_ASSERT(policy == ElasticPolicy::kElastic || policy == ElasticPolicy::kOurs);
+      RC_ASSERT(policy >= ElasticPolicy::kElastic);
     }
     free += job.slots(job.workers) - job.slots(step.workers);
     RC_ASSERT(free >= 0);

@@ -92,6 +92,12 @@ TEST(ElasticArrival, EqualAndHigherPriorityIsLeftAlone) {
               IsEmpty());
 }
 
+TEST(ElasticArrival, ByFigure2EqualPriorityShrinksToo) {
+  EXPECT_THAT(arrival(ElasticPolicy::kElasticFig2, 16,
+                      {running(1, 5, 2, 8, 8), running(2, 3, 2, 8, 8), arriving(3, 3, 4, 8)}),
+              ElementsAre(shrink(2, 8, 2, 3), start(3, 6)));
+}
+
 TEST(ElasticArrival, NobodyShrinksWhereEvenTheMinimumCannotBeFreed) {
   EXPECT_THAT(arrival(ElasticPolicy::kElastic, 8, {running(1, 1, 6, 8, 8), arriving(2, 5, 4, 8)}),
               IsEmpty());
@@ -201,6 +207,7 @@ TEST(ElasticOthers, ThePaperNeedsNoTimer) {
 
 TEST(ElasticOthers, NamesAreKnown) {
   EXPECT_EQ(elastic_policy_of("elastic"), ElasticPolicy::kElastic);
+  EXPECT_EQ(elastic_policy_of("elastic-fig2"), ElasticPolicy::kElasticFig2);
   EXPECT_EQ(elastic_policy_of("ours"), ElasticPolicy::kOurs);
   EXPECT_EQ(elastic_policy_of("Elastic"), std::nullopt);
 }
