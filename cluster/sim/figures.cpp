@@ -44,7 +44,9 @@ void Accounts::ended(const JobRecord& record) {
   run_ += static_cast<double>(run);
   slowdown_ +=
       std::max(1.0, static_cast<double>(wait + run) / std::max(kTau, static_cast<double>(run)));
-  busy_ += static_cast<double>(run) * static_cast<double>(record.job.processors());
+  busy_ += record.work;
+  rescales_ += record.rescales();
+  rescaling_ += record.rescaling;
 }
 
 void Accounts::sample(Ms now, std::int64_t free, double fragmentation) {
@@ -72,6 +74,8 @@ Figures Accounts::figures(std::int64_t processors, std::int64_t skipped) const {
   figures.total_run = seconds(run_);
   figures.slowdown = slowdown_ / static_cast<double>(jobs_);
   if (makespan > 0) figures.utilisation = busy_ / makespan / static_cast<double>(processors);
+  figures.rescales = rescales_;
+  figures.rescaling = seconds(static_cast<double>(rescaling_));
   if (fragmentation_ >= 0) figures.fragmentation = free_time_ > 0 ? broken_time_ / free_time_ : 0;
   return figures;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
+#include <vector>
 
 #include "cluster/sim/histogram.h"
 #include "cluster/sim/machine.h"
@@ -15,6 +17,16 @@ struct JobRecord {
   Ms start = 0;
   Ms end = 0;
   std::vector<Piece> pieces{};
+  double work = 0;  // processor milliseconds that it held
+  struct Stretch {
+    Ms from = 0;
+    int workers = 0;
+  };
+  std::vector<Stretch> sizes{};  // of an elastic job, from its start
+  Ms rescaling = 0;              // time that its rescales took
+
+  // Shrinks and expands.
+  [[nodiscard]] std::int64_t rescales() const { return sizes.empty() ? 0 : std::ssize(sizes) - 1; }
 };
 
 // Of waits or responses, in seconds.
@@ -39,6 +51,8 @@ struct Figures {
   // Of the free CPUs, the share that lay in NUMA nodes of which a part was taken, over the makespan
   // and weighted by how many were free; below 0: where processors are merely counted.
   double fragmentation = -1;
+  std::int64_t rescales = 0;  // of all jobs
+  double rescaling = 0;       // seconds that they took
 };
 
 class Accounts {
@@ -70,6 +84,8 @@ class Accounts {
   double run_ = 0;
   double slowdown_ = 0;
   double busy_ = 0;  // processor milliseconds
+  std::int64_t rescales_ = 0;
+  Ms rescaling_ = 0;
   Ms sampled_ = 0;
   double free_ = 0;
   double fragmentation_ = -1;

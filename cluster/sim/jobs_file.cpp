@@ -12,13 +12,46 @@ namespace {
 
 using ctl::YamlEntry;
 
-constexpr std::array<std::string_view, 16> kJobKeys{
-    "name",          "count",           "submit",  "every",  "run",   "request", "tasks",
-    "cpus-per-task", "memory-per-task", "workers", "groups", "nodes", "profile", "kind",
-    "user",          "priority"};
+constexpr std::array<std::string_view, 26> kJobKeys{"name",
+                                                    "count",
+                                                    "submit",
+                                                    "every",
+                                                    "run",
+                                                    "request",
+                                                    "tasks",
+                                                    "cpus-per-task",
+                                                    "memory-per-task",
+                                                    "workers",
+                                                    "groups",
+                                                    "nodes",
+                                                    "profile",
+                                                    "kind",
+                                                    "user",
+                                                    "priority",
+                                                    "min",
+                                                    "max",
+                                                    "change",
+                                                    "times",
+                                                    "serial",
+                                                    "launcher",
+                                                    "gap",
+                                                    "restart",
+                                                    "restart-per-worker",
+                                                    "rebalance"};
+constexpr std::array kElasticKeys{"min",      "max",     "change",
+                                  "times",    "serial",  "launcher",
+                                  "gap",      "restart", "restart-per-worker",
+                                  "rebalance"};
+constexpr std::array kChangeWords{
+    topology::Word<cluster::Change>{"rigid", cluster::Change::kRigid},
+    topology::Word<cluster::Change>{"moldable", cluster::Change::kMoldable},
+    topology::Word<cluster::Change>{"malleable", cluster::Change::kMalleable}};
 constexpr double kMostSeconds = 1e9;
 constexpr int kMostCpus = 4096;  // of a task
 constexpr std::size_t kMostName = 100;
+constexpr std::size_t kMostTimes = 100;
+constexpr double kLeastSeconds = 0.001;
+constexpr double kMostRescale = 1e5;  // seconds
 
 std::string word_in(YamlEntry& entry, const char* key) {
   std::string word = entry.text(key);
@@ -39,6 +72,78 @@ Ms ms_in(YamlEntry& entry, const char* key, Ms otherwise) {
   return static_cast<Ms>(std::llround(seconds * 1000));
 }
 
+// The seconds with each number of workers; empty after an error.
+std::vector<cluster::SizeRate> read_times(YamlEntry& entry) {
+  const YAML::Node node = entry["times"];
+  if (!node.IsMap() || node.size() == 0 || node.size() > kMostTimes) {
+    entry.fail(node, "times must be a map from numbers of workers to seconds, 100 at most");
+    return {};
+  }
+  std::vector<cluster::SizeRate> times;
+  for (const auto& one : node) {
+    const double workers =
+        number_of(entry, one.first, "times: a number of workers", 1, kMaxProcessors);
+    const double seconds =
+        number_of(entry, one.second, "times: seconds", kLeastSeconds, kMostSeconds);
+    const cluster::SizeRate rate{static_cast<int>(workers), 1 / seconds};
+    const bool twice = std::any_of(times.begin(), times.end(), [&](const cluster::SizeRate& other) {
+      return other.workers == rate.workers;
+    });
+    if (rate.workers != workers || twice) {
+      entry.fail(one.first, "times: numbers of workers must be whole and differ");
+    }
+    if (entry.error()) return {};
+    times.push_back(rate);
+  }
+  return times;
+}
+
+// How fast it is with how many; says how long it runs where `times` are given.
+void read_speed_up(YamlEntry& entry, Elastic& elastic, Job& job) {
+  const int reference = job.shape.tasks;
+  if (!entry.has("times")) {
+    elastic.speed_up =
+        cluster::SpeedUp(yaml_number(entry, "serial", cluster::kCautiousSerial, 0, 1), reference);
+    return;
+  }
+  if (entry.has("run") || entry.has("serial")) {
+    entry.fail(entry["times"], "times: give it without 'run' and 'serial'");
+  }
+  auto times = read_times(entry);
+  if (entry.error()) return;
+  const double rate = cluster::SpeedUp(times).rate(reference);
+  for (cluster::SizeRate& one : times) one.rate /= rate;
+  elastic.speed_up = cluster::SpeedUp(std::move(times));
+  job.run = static_cast<Ms>(std::llround(std::min(1 / rate, kMostSeconds) * 1000));
+}
+
+double ms_part(YamlEntry& entry, const char* key) {
+  return 1000 * yaml_number(entry, key, 0, 0, kMostRescale);
+}
+
+void read_elastic(YamlEntry& entry, const YAML::Node& node, Job& job) {
+  if (std::none_of(kElasticKeys.begin(), kElasticKeys.end(),
+                   [&](const char* key) { return entry.has(key); })) {
+    return;
+  }
+  auto elastic = std::make_shared<Elastic>();
+  if (!entry.has("tasks")) job.shape.tasks = entry.number("max", 1, kMaxProcessors);
+  elastic->min = entry.number("min", 1, kMaxProcessors);
+  elastic->max = entry.number("max", job.shape.tasks, kMaxProcessors);
+  elastic->change = entry.word("change", kChangeWords, cluster::Change::kMalleable);
+  if (elastic->change == cluster::Change::kRigid) elastic->min = elastic->max = job.shape.tasks;
+  if (elastic->min > job.shape.tasks || job.shape.tasks > elastic->max) {
+    entry.fail(node, "tasks must lie between min and max");
+  }
+  elastic->launcher = entry.number("launcher", 0, kMaxProcessors);
+  if (entry.has("gap")) elastic->gap = ms_in(entry, "gap", 0);
+  elastic->restart = ms_part(entry, "restart");
+  elastic->restart_per_worker = ms_part(entry, "restart-per-worker");
+  elastic->rebalance = ms_part(entry, "rebalance");
+  read_speed_up(entry, *elastic, job);
+  job.elastic = std::move(elastic);
+}
+
 struct Entry {
   Job job;
   int count = 0;  // 0: one, of that very name
@@ -50,7 +155,9 @@ Result<Entry> read_entry(const YAML::Node& node) {
   YamlEntry entry(node, kJobKeys);
   Entry result;
   Job& job = result.job;
-  if (!entry.has("run") && !entry.has("kind")) entry.fail(node, "the key 'run' is missing");
+  if (!entry.has("run") && !entry.has("kind") && !entry.has("times")) {
+    entry.fail(node, "the key 'run' is missing");
+  }
   job.name = word_in(entry, "name");
   job.kind = word_in(entry, "kind");
   job.user = word_in(entry, "user");
@@ -58,8 +165,9 @@ Result<Entry> read_entry(const YAML::Node& node) {
   result.every = ms_in(entry, "every", 0);
   job.submit = ms_in(entry, "submit", 0);
   job.run = ms_in(entry, "run", 0);
-  job.request = std::max(job.run, ms_in(entry, "request", 0));
   job.shape.tasks = entry.number("tasks", 1, kMaxProcessors);
+  read_elastic(entry, node, job);
+  job.request = std::max(job.run, ms_in(entry, "request", 0));
   job.shape.cpus_per_task = entry.number("cpus-per-task", 1, kMostCpus);
   job.shape.workers = entry.number("workers", 0, kMaxProcessors);
   job.shape.groups = entry.number("groups", 0, kMaxProcessors);

@@ -17,7 +17,20 @@
 //     user: ada             # whose share it counts for
 //     priority: 3           # higher goes first
 //
-// Only `run` must be there, or a `kind` whose time the file of the run-time model says.
+//     min: 4                # with --elastic: it can have 4 to 32 workers of one task each
+//     max: 32
+//     change: malleable     # rigid (always `tasks`), moldable (chosen at its start), malleable
+//     times: {4: 900, 16: 300}  # seconds with so many workers, in place of `run`
+//     serial: 0.05          # in place of `times`: share of its work that is serial, by Amdahl
+//     launcher: 1           # processors that it has besides
+//     gap: 180              # least seconds between its start, shrinks and expands
+//     restart: 0.2          # seconds that its start and each rescale takes
+//     restart-per-worker: 0.14  # ... and so many for each worker
+//     rebalance: 0.7        # ... and a rescale besides
+//
+// Only `run` must be there, or `times`, or a `kind` whose time the file of the run-time model says.
+// `tasks` is `max` where only that is said, `max` is `tasks`, and `min` 1. `run` and `request` are
+// with `tasks`.
 #pragma once
 
 #include <string>

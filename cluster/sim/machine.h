@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,22 @@ struct Piece {
   topology::CpuSet cpus;
 };
 
+// What an elastic job has from now on.
+struct Size {
+  int workers = 0;
+  std::int64_t processors = 0;  // still those of more workers until a shrink has ended
+  Ms pause = 0;                 // it does not work for so long
+};
+
 struct Started {
   Handle job = 0;
-  std::vector<Piece> pieces;  // empty where processors are merely counted
+  std::vector<Piece> pieces;   // empty where processors are merely counted
+  std::optional<Size> size{};  // nullopt: as the job says
+};
+
+struct Resized {
+  Handle job = 0;
+  Size size;
 };
 
 class Machine {
@@ -40,6 +54,10 @@ class Machine {
   virtual void end(Handle handle, Ms now) = 0;
   // One look at the queue: those who start now, in their order.
   virtual std::vector<Started> pass(Ms now) = 0;
+  // Whose sizes the last pass has changed, in its order.
+  virtual std::vector<Resized> take_resized() { return {}; }
+  // When it wants the next pass though nobody comes or ends; nullopt: no need.
+  [[nodiscard]] virtual std::optional<Ms> wake() const { return std::nullopt; }
   // Of the free CPUs, the share in NUMA nodes of which a part is taken; below 0: not known.
   [[nodiscard]] virtual double fragmentation() const { return -1; }
   // Whether its books agree with each other. Error: kInternal, saying what does not.

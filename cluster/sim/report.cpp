@@ -49,6 +49,10 @@ std::string to_table(const Figures& figures) {
   rest.push_back({"bounded slowdown (10 s)", format("%.3f", figures.slowdown)});
   rest.push_back({"utilisation", percent(figures.utilisation)});
   rest.push_back({"fragmentation", percent(figures.fragmentation)});
+  if (figures.rescales > 0) {
+    rest.push_back({"rescales", std::to_string(figures.rescales) + ", " +
+                                    seconds(figures.rescaling) + " s of all jobs"});
+  }
   return ctl::table(rest) + "\n" + ctl::table(times, {1, 2, 3, 4});
 }
 
@@ -67,7 +71,9 @@ nlohmann::ordered_json to_json(const Figures& figures) {
                               {"total_run", figures.total_run},
                               {"bounded_slowdown", figures.slowdown},
                               {"utilisation", figures.utilisation},
-                              {"fragmentation", nullptr}};
+                              {"fragmentation", nullptr},
+                              {"rescales", figures.rescales},
+                              {"rescaling", figures.rescaling}};
   if (figures.fragmentation >= 0) json["fragmentation"] = figures.fragmentation;
   return json;
 }
@@ -80,9 +86,18 @@ std::string csv_line(const JobRecord& record, int numa_nodes) {
                      std::to_string(record.job.processors()) + "," +
                      seconds_text(record.job.request) + "," + record.job.user + "," +
                      std::to_string(record.job.priority) + ",";
-  if (numa_nodes < 0) return line + ",,," + record.job.kind + "\n";
-  return line + std::to_string(record.pieces.size()) + "," + std::to_string(nodes.size()) + "," +
-         std::to_string(numa_nodes) + "," + record.job.kind + "\n";
+  if (numa_nodes < 0) {
+    line += ",,,";
+  } else {
+    line += std::to_string(record.pieces.size()) + "," + std::to_string(nodes.size()) + "," +
+            std::to_string(numa_nodes) + ",";
+  }
+  line += record.job.kind + "," + std::to_string(record.rescales()) + ",";
+  for (const auto& [from, workers] : record.sizes) {
+    line += std::to_string(workers) + "@" + seconds_text(from) + ";";
+  }
+  if (!record.sizes.empty()) line.pop_back();
+  return line + "\n";
 }
 
 }  // namespace pinion::sim

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cluster/sim/elastic_pool.h"
 #include "cluster/sim/jobs_file.h"
 #include "cluster/sim/lublin.h"
 #include "cluster/sim/model_file.h"
@@ -56,6 +57,23 @@ Result<std::unique_ptr<NodeMachine>> make_nodes(const RunOptions& options,
   return nodes;
 }
 
+Ms ms_of_seconds(double seconds) {
+  return static_cast<Ms>(std::llround(1000 * seconds));
+}
+
+Result<World> make_elastic(const RunOptions& options, const std::string& placement) {
+  if (placement != "pool" || !options.fleet.empty()) {
+    return failure(Errc::kInvalid,
+                   "--elastic only counts processors: give --processors in place of --fleet");
+  }
+  World world;
+  world.machine = std::make_unique<ElasticPool>(
+      options.processors, ElasticRules{.policy = *options.elastic,
+                                       .gap = ms_of_seconds(options.rescale_gap),
+                                       .told = options.curves_told});
+  return world;
+}
+
 Result<World> make_world(const RunOptions& options) {
   const std::string placement = !options.placement.empty() ? options.placement
                                 : options.fleet.empty()    ? "pool"
@@ -64,6 +82,7 @@ Result<World> make_world(const RunOptions& options) {
     return failure(Errc::kInvalid, "--placement " + placement + " needs nodes: give a --fleet");
   }
   World world;
+  if (options.elastic) return make_elastic(options, placement);
   if (options.fleet.empty()) {
     world.machine = std::make_unique<Pool>(options.processors, options.queue);
     return world;
@@ -88,10 +107,6 @@ Result<Model> read_model(const RunOptions& options) {
   auto model = parse_model_file(*text);
   if (!model) return failure(std::move(model.error()).within(options.model));
   return model;
-}
-
-Ms ms_of_seconds(double seconds) {
-  return static_cast<Ms>(std::llround(1000 * seconds));
 }
 
 Result<std::unique_ptr<JobSource>> read_jobs(const RunOptions& options, const Model& model) {
@@ -157,7 +172,7 @@ Status run(const RunOptions& options) {
   const auto source = make_source(options, *model, world->machine->processors());
   if (!source) return failure(source.error());
   OutputFile per_job;
-  if (const Status good = per_job.open(options.per_job); !good) return good;
+  if (Status good = per_job.open(options.per_job); !good) return good;
   per_job.write(kCsvHead);
 
   std::optional<Contention> contention;
@@ -190,15 +205,15 @@ Status run(const RunOptions& options) {
                  "pinion-sim: left out as they could never start: %lld jobs, the first: %s\n",
                  static_cast<long long>(figures->refused), refused.c_str());
   }
-  if (const Status good = per_job.close(); !good) return good;
+  if (Status good = per_job.close(); !good) return good;
   const auto* fleet = world->nodes == nullptr ? nullptr : &world->nodes->fleet();
   if (!options.svg.empty()) {
-    const Status good = write_file(options.svg, picture.svg(world->machine->processors(), fleet));
+    Status good = write_file(options.svg, picture.svg(world->machine->processors(), fleet));
     if (!good) return good;
   }
   const std::string json = to_json(*figures).dump(2) + "\n";
   if (!options.json.empty() && options.json != "-") {
-    if (const Status good = write_file(options.json, json); !good) return good;
+    if (Status good = write_file(options.json, json); !good) return good;
   }
   return ctl::print(options.json == "-" ? json : to_table(*figures));
 }

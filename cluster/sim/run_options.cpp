@@ -57,6 +57,36 @@ void add_input(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
 }
 
+void add_elastic(CLI::App& command, RunOptions& options) {
+  auto* policy =
+      command
+          .add_option_function<std::string>(
+              "--elastic",
+              [&options](const std::string& word) {
+                options.elastic = cluster::elastic_policy_of(word);
+              },
+              "Jobs that say so have from min to max workers, on --processors; the policy is also "
+              "the queue. min, max, moldable, elastic (elastic-fig2): those of the elastic "
+              "Charm++ paper. ours: "
+              "rescales where it gains more than it costs (docs/simulator.md)")
+          ->check(CLI::IsMember({"min", "max", "moldable", "elastic", "elastic-fig2", "ours"}))
+          ->type_name("POLICY")
+          ->excludes("--queue")
+          ->excludes("--scenario");
+  command
+      .add_option("--rescale-gap", options.rescale_gap,
+                  "Least seconds between a job's start, shrinks and expands, where it says none")
+      ->check(CLI::Range(0.0, 1e6))
+      ->needs(policy)
+      ->capture_default_str();
+  command
+      .add_flag_callback(
+          "--learn", [&options] { options.curves_told = false; },
+          "Policy ours is not told how fast jobs are with how many workers and what rescales take: "
+          "it learns that as they run")
+      ->needs(policy);
+}
+
 void add_policies(CLI::App& command, RunOptions& options) {
   command
       .add_option_function<std::string>(
@@ -126,6 +156,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->type_name("FILE.yaml");
   on->require_option(1);
   add_policies(command, options);
+  add_elastic(command, options);
   command.add_option("--seed", options.seed, "Of all that is drawn; same seed, same result")
       ->capture_default_str();
   command.add_option("--limit", options.limit, "Take so many jobs only")

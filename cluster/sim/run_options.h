@@ -3,8 +3,10 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "cluster/core/elastic.h"
 #include "cluster/core/granularity.h"
 #include "cluster/core/placement.h"
 #include "cluster/sim/pool_queue.h"
@@ -21,6 +23,10 @@ struct RunOptions {
 
   std::int64_t processors = 0;
   std::string fleet;
+
+  std::optional<cluster::ElasticPolicy> elastic;
+  double rescale_gap = 180;  // seconds
+  bool curves_told = true;
 
   QueueRule queue = QueueRule::kOurs;
   std::string placement;  // empty: pool with --processors, else ours

@@ -36,6 +36,7 @@ constexpr std::array kScenarios{
 
 std::vector<std::string> scenario_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kScenarios));
   for (const Scenario& scenario : kScenarios) names.emplace_back(scenario.name);
   return names;
 }

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 namespace pinion::sim {
+namespace {
+
+constexpr double kLongest = 1e16;  // ms
+
+}  // namespace
 
 Status Simulation::fetch() {
   next_.reset();
@@ -48,13 +52,16 @@ void Simulation::end_all(Ms now) {
     const auto found = running_.find(handle);
     Running& running = found->second;
     frees_.emplace(now + settings_.release, handle);
-    busy_ -= running.job.processors();
+    hold(running, 0, now);
     if (settings_.contention != nullptr) settings_.contention->remove(handle);
     const JobRecord record{.handle = handle,
                            .job = std::move(running.job),
                            .start = running.start,
                            .end = now,
-                           .pieces = std::move(running.pieces)};
+                           .pieces = std::move(running.pieces),
+                           .work = running.work,
+                           .sizes = std::move(running.sizes),
+                           .rescaling = running.rescaling};
     running_.erase(found);
     accounts_.ended(record);
     if (on_end) on_end(record);
@@ -68,51 +75,94 @@ void Simulation::free_all(Ms now) {
   }
 }
 
+// From now on it works at another pace, after a pause. What it has done before counts.
+void Simulation::change_pace(Handle handle, Running& running, double slowdown, Ms pause, Ms now) {
+  if (now > running.since) {
+    running.rest -= static_cast<double>(now - running.since) / running.slowdown;
+    running.since = now;
+  }
+  running.since += pause;
+  running.slowdown = slowdown;
+  ends_.erase({running.end, handle});
+  const double rest = std::min(std::max(0.0, running.rest) * slowdown, kLongest);
+  running.end = std::max(now, running.since + static_cast<Ms>(std::ceil(rest - 1e-6)));
+  ends_.emplace(running.end, handle);
+}
+
 // The ends of all whose neighbours have changed are computed anew.
 void Simulation::slow_down(Ms now) {
   for (const auto& [handle, slowdown] : settings_.contention->changes()) {
-    Running& running = running_.at(handle);
-    if (now > running.since) {
-      running.rest -= static_cast<double>(now - running.since) / running.slowdown;
-      running.since = now;
-    }
-    running.slowdown = slowdown;
-    ends_.erase({running.end, handle});
-    const double rest = std::max(0.0, running.rest) * slowdown;
-    running.end = std::max(now, running.since + static_cast<Ms>(std::ceil(rest - 1e-6)));
-    ends_.emplace(running.end, handle);
+    change_pace(handle, running_.at(handle), slowdown, 0, now);
   }
 }
 
-Status Simulation::pass(Ms now) {
-  for (Started& started : machine_.pass(now)) {
-    const auto found = waiting_.find(started.job);
-    Running running;
-    running.job = std::move(found->second);
-    waiting_.erase(found);
-    running.start = running.since = now + settings_.start;
-    running.end = running.start + running.job.run;
-    running.rest = static_cast<double>(running.job.run);
-    running.pieces = std::move(started.pieces);
-    busy_ += running.job.processors();
-    ends_.emplace(running.end, started.job);
-    if (settings_.contention != nullptr) {
-      settings_.contention->add(started.job, running.job, running.pieces);
-    }
-    running_.emplace(started.job, std::move(running));
+void Simulation::hold(Running& running, std::int64_t processors, Ms now) {
+  if (now > running.held_since) {
+    running.work +=
+        static_cast<double>(running.processors) * static_cast<double>(now - running.held_since);
+    running.held_since = now;
   }
+  busy_ += processors - running.processors;
+  running.processors = processors;
+}
+
+void Simulation::resize(const Resized& resized, Ms now) {
+  Running& running = running_.at(resized.job);
+  const Size& size = resized.size;
+  hold(running, size.processors, now);
+  if (running.job.shape.tasks == size.workers) return;
+  running.job.shape.tasks = size.workers;
+  running.sizes.push_back({.from = now, .workers = size.workers});
+  running.rescaling += size.pause;
+  const double slowdown = 1 / running.job.elastic->speed_up.rate(size.workers);
+  change_pace(resized.job, running, slowdown, size.pause, now);
+}
+
+void Simulation::begin(Started started, Ms now) {
+  const auto found = waiting_.find(started.job);
+  Running running;
+  running.job = std::move(found->second);
+  waiting_.erase(found);
+  running.start = running.since = running.held_since = now + settings_.start;
+  running.end = running.start + running.job.run;
+  running.rest = static_cast<double>(running.job.run);
+  running.pieces = std::move(started.pieces);
+  hold(running, started.size ? started.size->processors : running.job.processors(), now);
+  ends_.emplace(running.end, started.job);
+  if (settings_.contention != nullptr) {
+    settings_.contention->add(started.job, running.job, running.pieces);
+  }
+  if (started.size) {
+    running.job.shape.tasks = started.size->workers;
+    running.sizes.push_back({.from = now, .workers = started.size->workers});
+    const double slowdown = 1 / running.job.elastic->speed_up.rate(started.size->workers);
+    change_pace(started.job, running, slowdown, started.size->pause, now);
+  }
+  running_.emplace(started.job, std::move(running));
+}
+
+Status Simulation::pass(Ms now) {
+  for (Started& started : machine_.pass(now)) begin(std::move(started), now);
+  for (const Resized& resized : machine_.take_resized()) resize(resized, now);
   if (settings_.contention != nullptr) slow_down(now);
   accounts_.sample(now, machine_.processors() - busy_, machine_.fragmentation());
   if (on_moment) on_moment(now, busy_);
   return settings_.check ? machine_.check(now) : Status();
 }
 
+std::optional<Ms> Simulation::next_moment() const {
+  std::optional<Ms> now = machine_.wake();
+  const auto at = [&](Ms when) { now = now ? std::min(*now, when) : when; };
+  if (next_) at(next_->submit);
+  if (!ends_.empty()) at(ends_.begin()->first);
+  if (!frees_.empty()) at(frees_.begin()->first);
+  return now;
+}
+
 Result<Figures> Simulation::run() {
   if (const Status good = fetch(); !good) return failure(good.error());
-  while (next_ || !ends_.empty() || !frees_.empty()) {
-    Ms now = next_ ? next_->submit : std::numeric_limits<Ms>::max();
-    if (!ends_.empty()) now = std::min(now, ends_.begin()->first);
-    if (!frees_.empty()) now = std::min(now, frees_.begin()->first);
+  while (const auto moment = next_moment()) {
+    const Ms now = *moment;
     end_all(now);
     free_all(now);
     if (const Status good = arrive(now); !good) return failure(good.error());

@@ -1,6 +1,7 @@
 // The virtual clock: jobs from a source go to a machine, run as long as they do there, and end. At
 // one moment ends come before submissions, then there is one pass over the queue. Where a model of
-// contention is given, a job's end moves as others start and end beside it.
+// contention is given, a job's end moves as others start and end beside it; an elastic one's also
+// as its size changes.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,11 @@ class Simulation {
     double slowdown = 1;
     Ms since = 0;
     Ms end = 0;
+    std::int64_t processors = 0;  // that it holds
+    Ms held_since = 0;
+    double work = 0;  // processor milliseconds until then
+    std::vector<JobRecord::Stretch> sizes{};
+    Ms rescaling = 0;
   };
 
   Status fetch();
@@ -57,7 +63,12 @@ class Simulation {
   void end_all(Ms now);
   void free_all(Ms now);
   void slow_down(Ms now);
+  void begin(Started started, Ms now);
+  void resize(const Resized& resized, Ms now);
+  void hold(Running& running, std::int64_t processors, Ms now);
+  void change_pace(Handle handle, Running& running, double slowdown, Ms pause, Ms now);
   Status pass(Ms now);
+  [[nodiscard]] std::optional<Ms> next_moment() const;
 
   JobSource& source_;
   Machine& machine_;

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+import elastic
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEEDS = range(1, 11)  # where placement goes by chance, the mean of so many runs
 KINDS = {"dgemm": "DGEMM", "stream": "STREAM", "minife": "MiniFE", "fft": "FFT", "rr": "RandomRing"}
@@ -22,7 +24,7 @@ def data(name):
 
 class Player:
     def __init__(self, program, folder):
-        self.program, self.folder = program, folder
+        self.program, self.folder = os.path.abspath(program), folder
         self.model = os.path.join(folder, "model.yaml")
 
     def fit(self):
@@ -97,13 +99,16 @@ def write(program, output):
     with open(data("text.md")) as file:
         text = file.read()
     with tempfile.TemporaryDirectory() as folder:
-        player = Player(os.path.abspath(program), folder)
+        player = Player(program, folder)
         text = text.replace("@FIT@", player.fit().strip())
         with open(player.model) as file:
             text = text.replace("@MODEL@", file.read().strip())
         first = {s: player.play("experiment1.yaml", s) for s in SCENARIOS}
         second = {s: player.play("experiment2.yaml", s) for s in SCENARIOS}
         third = {s: player.play("experiment2.yaml", s) for s in ("KUBEFLOW", "VOLCANO")}
+        pictures = os.path.join(os.path.dirname(os.path.abspath(output)), "papers")
+        for mark, section in elastic.sections(player.program, folder, table, seen["elastic"], pictures).items():
+            text = text.replace(mark, section)
     against = [(s, b) for s in ("CM_S_TG", "CM_G_TG", "OURS") for b in ("CM", "NONE")]
     text = text.replace("@FIRST@", overview(first, seen["experiment1"], ["run", "wait", "response"]) + "\n" + table(
         ["overall response", "paper", "simulated"], gains(first, seen["experiment1"], against, "response")))

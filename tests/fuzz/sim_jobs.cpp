@@ -7,6 +7,19 @@
 
 #include "cluster/sim/jobs_file.h"
 
+namespace {
+
+bool elastic_within(const pinion::sim::Job& job) {
+  if (!job.elastic) return true;
+  const auto& elastic = *job.elastic;
+  return elastic.min >= 1 && elastic.min <= job.shape.tasks && job.shape.tasks <= elastic.max &&
+         elastic.speed_up.rate(elastic.min) > 0 && elastic.speed_up.rate(elastic.max) > 0 &&
+         elastic.start_takes(elastic.max) >= 0 &&
+         elastic.rescale_takes(elastic.min) >= elastic.start_takes(elastic.min);
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pinion::sim;
   const auto jobs = parse_jobs_file({reinterpret_cast<const char*>(data), size});
@@ -20,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const bool within = job.submit >= last && job.run >= 0 && job.request >= job.run &&
                         job.processors() >= 1 && job.shape.workers <= job.shape.tasks &&
                         job.called().find(',') == std::string::npos;
-    if (!within) std::abort();
+    if (!within || !elastic_within(job)) std::abort();
     last = job.submit;
   }
   return 0;

@@ -417,10 +417,10 @@ TEST_F(SchedulerTest, WhoStillRunsGetsItsRoomBeforeAnybodyElse) {
   const std::string node = node_of("j-0");
   const std::string other = node == "a" ? "b" : "a";
   const auto report = [&](std::uint64_t generation, const std::string& cpus) {
-    NodeReport report = report_of(node, machine_);
-    report.generation = generation;
-    if (!cpus.empty()) report.claims.push_back(claim_of("j-0/main", cpus));
-    ASSERT_TRUE(core_.report(std::move(report), now_));
+    NodeReport node_report = report_of(node, machine_);
+    node_report.generation = generation;
+    if (!cpus.empty()) node_report.claims.push_back(claim_of("j-0/main", cpus));
+    ASSERT_TRUE(core_.report(std::move(node_report), now_));
   };
   report(8, "1-5");
   job("large", {.size = 2, .cpus = 7});

@@ -46,6 +46,41 @@ TEST(JobsFile, ReadsAllKeys) {
   EXPECT_EQ(jobs->at(2).request, 5000);
 }
 
+TEST(JobsFile, ReadsHowAJobCanChange) {
+  const auto jobs = parse_jobs_file(R"(
+- {min: 4, max: 32, times: {4: 900, 32: 200, 18: 300}, launcher: 1, gap: 180, restart: 0.2,
+   restart-per-worker: 0.14, rebalance: 0.7}
+- {tasks: 8, min: 2, max: 16, run: 10, serial: 0, change: moldable}
+- {tasks: 8, change: rigid, max: 16, run: 10}
+- {tasks: 8, min: 2, run: 10}
+- {tasks: 8, run: 10}
+)");
+  ASSERT_TRUE(jobs) << jobs.error().text;
+  const Job& timed = jobs->at(0);
+  ASSERT_TRUE(timed.elastic);
+  EXPECT_EQ(timed.shape.tasks, 32);
+  EXPECT_EQ(timed.run, 200'000);
+  EXPECT_EQ(timed.request, 200'000);
+  EXPECT_EQ(timed.elastic->min, 4);
+  EXPECT_EQ(timed.elastic->max, 32);
+  EXPECT_EQ(timed.elastic->change, cluster::Change::kMalleable);
+  EXPECT_EQ(timed.elastic->launcher, 1);
+  EXPECT_EQ(timed.elastic->gap, 180'000);
+  EXPECT_DOUBLE_EQ(timed.elastic->speed_up.rate(32), 1);
+  EXPECT_DOUBLE_EQ(timed.elastic->speed_up.rate(11), 200 / 600.0);
+  EXPECT_EQ(timed.elastic->start_takes(10), 1600);
+  EXPECT_EQ(timed.elastic->rescale_takes(10), 2300);
+  const Job& moldable = jobs->at(1);
+  EXPECT_EQ(moldable.elastic->change, cluster::Change::kMoldable);
+  EXPECT_EQ(moldable.elastic->gap, -1);
+  EXPECT_DOUBLE_EQ(moldable.elastic->speed_up.rate(16), 2);
+  EXPECT_EQ(jobs->at(2).elastic->max, 8);
+  EXPECT_EQ(jobs->at(2).elastic->min, 8);
+  EXPECT_EQ(jobs->at(3).elastic->max, 8);
+  EXPECT_EQ(jobs->at(3).elastic->min, 2);
+  EXPECT_EQ(jobs->at(4).elastic, nullptr);
+}
+
 TEST(JobsFile, SaysWhatIsWrongAndWhere) {
   const std::vector<std::pair<std::string, std::string>> bad{
       {"run: 5", "line 1: the file must be a list of jobs"},
@@ -57,6 +92,16 @@ TEST(JobsFile, SaysWhatIsWrongAndWhere) {
       {"- {run: 5, tasks: 2, workers: 4}", "line 1: more workers than tasks"},
       {"- {run: 5, profile: disk}", "line 1: profile: unknown value 'disk'"},
       {"- {run: 5, count: 100000}\n- {run: 5}", "line 2: more than 100000 jobs"},
+      {"- {run: 5, min: 4, tasks: 2}", "line 1: tasks must lie between min and max"},
+      {"- {run: 5, max: 4, tasks: 8}", "line 1: tasks must lie between min and max"},
+      {"- {run: 5, times: {1: 5}}", "line 1: times: give it without 'run'"},
+      {"- {times: {}}", "line 1: times must be a map"},
+      {"- {times: 5}", "line 1: times must be a map"},
+      {"- {times: {1.5: 5}}", "line 1: times: numbers of workers must be whole"},
+      {"- {times: {2: 5, 02: 5}}", "line 1: times: numbers of workers must be whole and differ"},
+      {"- {times: {2: 0}}", "line 1: times: seconds must be a number from 0.001"},
+      {"- {run: 5, change: elastic}", "line 1: change: unknown value 'elastic'"},
+      {"- {run: 5, serial: 2}", "line 1: serial must be a number from 0 to 1"},
       {"- {run: [", "line 1: "}};
   for (const auto& [text, error] : bad) {
     const auto jobs = parse_jobs_file(text);

@@ -57,9 +57,11 @@ TEST(Report, SecondsHaveNoNeedlessDigits) {
 TEST(Report, AJobIsALineOfTheTable) {
   JobRecord record{.handle = 1, .job = job_of(7, 1, 2, 4, 9), .start = 3000, .end = 5500};
   record.job.user = "ada";
-  EXPECT_EQ(csv_line(record, -1), "7,1,3,5.5,4,9,ada,0,,,,\n");
+  EXPECT_EQ(csv_line(record, -1), "7,1,3,5.5,4,9,ada,0,,,,,0,\n");
   record.pieces = {{.node = 0, .tasks = 2, .cpus = {}}, {.node = 1, .tasks = 2, .cpus = {}}};
-  EXPECT_EQ(csv_line(record, 3), "7,1,3,5.5,4,9,ada,0,2,2,3,\n");
+  EXPECT_EQ(csv_line(record, 3), "7,1,3,5.5,4,9,ada,0,2,2,3,,0,\n");
+  record.sizes = {{.from = 3000, .workers = 8}, {.from = 4250, .workers = 4}};
+  EXPECT_EQ(csv_line(record, -1), "7,1,3,5.5,4,9,ada,0,,,,,1,8@3;4@4.25\n");
 }
 
 }  // namespace

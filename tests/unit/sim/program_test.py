@@ -3,6 +3,7 @@
 
 Usage: program_test.py PINION_SIM
 """
+import json
 import os
 import subprocess
 import sys
@@ -27,6 +28,32 @@ def refused(program, code, words, text):
         sys.exit(f"{words}: exit code {done.returncode}, {done.stderr or done.stdout!r}; expected {code} and {text!r}")
 
 
+ELASTIC = """
+- {name: long, min: 2, max: 8, times: {2: 400, 4: 200, 8: 100}, restart: 1, rebalance: 1}
+- {name: short, submit: 20, min: 4, max: 4, run: 30, priority: 5}
+"""
+
+
+def elastic(program, folder):
+    """long has 8 workers; short makes it shrink to 4 at 20, starts at 22 when that has ended, and ends at 52; long expands."""
+    with open(folder + "/elastic.yaml", "w") as file:
+        file.write(ELASTIC)
+    runs = []
+    for _ in range(2):
+        done = subprocess.run([program, "run", "--jobs", folder + "/elastic.yaml", "--processors", "8", "--elastic", "elastic",
+                               "--rescale-gap", "20", "--check", "--json", "-", "--per-job", folder + "/elastic.csv"],
+                              check=True, capture_output=True, text=True)
+        with open(folder + "/elastic.csv") as file:
+            runs.append((done.stdout, file.read()))
+    if runs[0] != runs[1]:
+        sys.exit("the same elastic jobs gave other bytes")
+    result, lines = json.loads(runs[0][0]), runs[0][1].splitlines()
+    # 19 s of 100 by 20, half as fast from 22 to 52, the rest from 54: 19 + 15 + 66.
+    expected = ["short,20,22,52,4,30,,5,,,,,0,4@22", "long,0,0,120,8,100,,0,,,,,2,8@0;4@20;8@52"]
+    if lines[1:] != expected or result["rescales"] != 2 or result["rescaling"] != 4 or result["utilisation"] != 1:
+        sys.exit(f"elastic jobs: {lines[1:]}, {result}; expected {expected}")
+
+
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
         with open(folder + "/fleet.yaml", "w") as file:
@@ -47,7 +74,14 @@ def main(program):
         refused(program, 1, ["run", "--generate", "lublin", "--processors", "4", "--placement", "ours"], "--fleet")
         refused(program, 1, ["run", "--jobs", folder + "/jobs.yaml", "--processors", "4"], "no --model says that of kind")
         refused(program, 1, ["run", "--generate", "lublin", "--processors", "4", "--per-job", folder + "/no/x.csv"], "write")
+        refused(program, 1, ["run", "--generate", "lublin", "--fleet", folder + "/fleet.yaml", "--elastic", "ours"],
+                "--elastic only counts processors: give --processors")
+        refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--elastic", "most"], "moldable")
+        refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--elastic", "ours", "--queue", "easy"],
+                "--queue")
+        refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--rescale-gap", "5"], "--elastic")
         refused(program, 0, ["run", "--help"], "fcfs")
+        elastic(program, folder)
         os.remove(folder + "/bad.swf")
 
 

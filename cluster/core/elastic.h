@@ -1,0 +1,138 @@
+// Elastic jobs: with how many workers each one starts, and which ones shrink or expand. A pure
+// function of what is seen; the adapter (the simulator, the leader) carries out and reports back.
+//
+// What the policies count is slots: CPUs, or whatever one worker needs several of. They deal with
+// the sizes that jobs have when all that is under way has ended, and hand out each slot once. So a
+// start or an expand may be decided together with the shrinks that make room for it: the adapter
+// begins them in their order, each when its slots are really free, which is when the shrunk
+// applications' processes are gone. When a shrink fails, the adapter reports the job with its old
+// size, and what it had not begun yet as not decided.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cluster/core/speed_up.h"
+
+namespace pinion::cluster {
+
+// How a job can change its number of workers.
+enum class Change {
+  kRigid,      // never: min_workers is max_workers
+  kMoldable,   // chosen when it starts
+  kMalleable,  // at any time
+};
+
+// kMin .. kElasticFig2: the four of the elastic Charm++ paper (Bhosale et al., SC Workshops '25),
+// by the letter of its text. Two moments count: a job arrives, a job ends. Higher priority goes
+// first, ties by submission.
+//   A new job starts with as many workers as are free, up to its maximum, if that is at least its
+//   minimum, past whoever waits (3.2: "out-of-order allocations"). Else jobs after it in that order
+//   shrink, the last first, each not below its minimum and not within its gap, until it can start
+//   at its maximum. If even its minimum cannot be freed, nobody shrinks and it waits.
+//   When jobs end, what is free goes to running and waiting jobs in that order, up to the maximum
+//   of each, a waiting one if its minimum is reached.
+// Where the printed pseudo-code (Fig. 2, 3) or the released code differ, the text decides:
+//   - Fig. 2 never looks at the running job of highest priority, ends after its first loop, and
+//   does
+//     not start the job when it has freed enough: faults.
+//   - Fig. 2 lets a job shrink others of the same priority; in the text these were submitted
+//     earlier and are of higher priority. This one matters (docs/papers.md): kElasticFig2.
+//   - The released code starts a job that had to make room at its minimum; the text says maximum.
+//   - Fig. 3 hands out only what the ended job had; the text's aim is "to maximize cluster
+//     utilization", so all that is free is handed out.
+//   - Fig. 3 asks waiting jobs for their gap too; the text defines it between creation, shrink and
+//     expand, of which a waiting job has had none.
+//   - The released code looks again when a gap ends; the text knows two moments only.
+enum class ElasticPolicy {
+  kMin,       // every job is rigid with its minimum
+  kMax,       // ... its maximum
+  kMoldable,  // nobody changes once started
+  kElastic,
+  kElasticFig2,  // as kElastic, but whom a job makes shrink may be of its own priority
+  kOurs,         // elastic_ours.cpp
+};
+
+inline constexpr double kUnknown = -1;
+
+struct ElasticJob {
+  std::uint64_t id = 0;
+  std::int32_t priority = 0;  // higher goes first
+  std::int64_t submitted_ms = 0;
+  int min_workers = 1;  // 1 <= min <= max
+  int max_workers = 1;
+  std::int64_t slots_per_worker = 1;
+  std::int64_t other_slots = 0;  // besides its workers as long as it runs: its launcher
+  Change change = Change::kMalleable;
+  std::int64_t gap_ms = 0;  // at least, between its start, shrinks and expands
+
+  int workers = 0;              // that it has or will have when what is under way ends; 0: waits
+  bool changing = false;        // a start, shrink or expand is under way: it is left alone
+  std::int64_t changed_ms = 0;  // when its last start, shrink or expand was decided
+  std::int64_t declined_until_ms = std::numeric_limits<std::int64_t>::min();  // by its application
+  bool is_new = false;  // has arrived since the last call (kMin .. kElasticFig2)
+
+  // Only kOurs looks at these.
+  SpeedUp speed_up;
+  double rest = kUnknown;  // expected units of work that are left, of speed_up's; kUnknown: an hour
+  double shrink_cost_s = kUnknown;  // seconds in which it does not work; expected_cost_s()
+  double expand_cost_s = kUnknown;
+
+  [[nodiscard]] std::int64_t slots(int with_workers) const {
+    return with_workers == 0 ? 0 : with_workers * slots_per_worker + other_slots;
+  }
+};
+
+struct ElasticView {
+  std::span<const ElasticJob> jobs;
+  std::int64_t slots = 0;  // that there are
+  std::int64_t now_ms = 0;
+  bool freed = false;  // somebody has ended since the last call (kMin .. kElasticFig2)
+};
+
+// A start where the job had no workers, else a shrink or an expand.
+struct ElasticStep {
+  std::uint64_t job = 0;
+  int from = 0;
+  int workers = 0;
+  std::uint64_t for_job = 0;  // whom a shrink makes room for; 0: nobody
+
+  bool operator==(const ElasticStep&) const = default;
+};
+
+struct ElasticDecision {
+  std::vector<ElasticStep> steps;  // the first so many of them never need more than there is
+  // When it should be asked again though nothing has happened; nullopt: needless.
+  std::optional<std::int64_t> look_again_ms;
+};
+
+struct ElasticKnobs {
+  // kOurs. A job that has waited for so long goes one priority up.
+  std::int64_t ageing_ms = 600'000;
+  // Who has waited so long and is first gets all that becomes free.
+  std::int64_t patience_ms = 3'600'000;
+  // At most this share of a job's time goes into rescales, 0 < share <= 1.
+  double rescale_share = 0.05;
+};
+
+// Steps for at most view.slots; no job is named twice. Preconditions: the ids differ and are above
+// 0, what the jobs hold already is within view.slots, and each job alone fits with its minimum.
+[[nodiscard]] ElasticDecision decide(ElasticPolicy policy, const ElasticView& view,
+                                     const ElasticKnobs& knobs = {});
+
+// The mean of the last ones seen, else what is declared, else a default.
+[[nodiscard]] double expected_cost_s(std::span<const double> seen, double declared = kUnknown);
+
+// kOurs: the least time between two changes of the job, >= gap_ms: so long that what a shrink and
+// an expand cost stays within the share. So it changes at most 3,600,000 / effective_gap_ms() + 1
+// times in any hour.
+[[nodiscard]] std::int64_t effective_gap_ms(const ElasticJob& job, const ElasticKnobs& knobs = {});
+
+// "elastic" and the like; nullopt: unknown.
+[[nodiscard]] std::optional<ElasticPolicy> elastic_policy_of(std::string_view word);
+
+}  // namespace pinion::cluster

@@ -1,0 +1,352 @@
+// Our elastic policy: who gains most gets the slots, as far as what is gained is worth what the
+// rescales cost, and nobody waits for ever.
+//
+//   1. Who waits goes by priority, one higher for each `ageing_ms` of waiting; of equals the least
+//      work first, then by submission. Each starts with its minimum if that is free, or if others
+//      shrink for it: those who lose least by it, and only if all they lose, the rescales and what
+//      they are slower while it runs, is less than what the job gains by not waiting for an end.
+//   2. Once the first who finds no room has waited for `patience_ms`, nobody behind it starts, what
+//      becomes free is kept for it, and others shrink for it whatever that costs.
+//   3. What is free goes step by step to the job whose rate of ending, 1 / what it still takes,
+//      rises most for each slot, so that the nearly done go first (as by Smith's rule, 1956): to
+//      jobs that start, and to running ones that save more time than an expand and the shrink that
+//      may follow cost.
+//   4. A job that starts small may still make others shrink, by the rule of 1.
+//
+// Times are weighted by priority. No job changes twice within effective_gap_ms().
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "cluster/core/elastic_rules.h"
+
+namespace pinion::cluster {
+namespace {
+
+constexpr double kUnknownRest = 3600;  // units of work
+constexpr int kMostWeight = 16;
+constexpr int kStepsToMaximum = 16;  // in which slots are handed out
+constexpr int kShrinkAttempts = 32;  // waiting jobs for which shrinks are looked for in one call
+
+struct Entry {
+  const ElasticJob* job = nullptr;
+  int workers = 0;  // as planned
+  double weight = 1;
+  bool may_change = false;  // running, and neither under way nor within its gap
+  std::uint64_t for_job = 0;
+
+  [[nodiscard]] bool starts() const { return job->workers == 0 && workers > 0; }
+  [[nodiscard]] double rest() const { return job->rest >= 0 ? job->rest : kUnknownRest; }
+  [[nodiscard]] double seconds_with(int some) const { return rest() / job->speed_up.rate(some); }
+  // Of an expand and of the shrink that may follow it, or the other way round.
+  [[nodiscard]] double cost() const {
+    return expected_cost_s({}, job->shrink_cost_s) + expected_cost_s({}, job->expand_cost_s);
+  }
+};
+
+// One who could give workers, and what that costs it.
+struct Giver {
+  Entry* entry = nullptr;
+  int fewer = 0;
+  double loss = 0;  // weighted seconds
+
+  [[nodiscard]] std::int64_t slots() const { return fewer * entry->job->slots_per_worker; }
+};
+
+struct Shrinks {
+  std::vector<Giver> givers;
+  double loss = 0;
+};
+
+// The next step of one job that is to get more workers.
+struct Growth {
+  double per_slot = 0;  // how much more of it is done in a second, weighted
+  std::uint64_t job = 0;
+  Entry* entry = nullptr;
+  int workers = 0;
+
+  bool operator<(const Growth& other) const {
+    return std::tuple(per_slot, other.job) < std::tuple(other.per_slot, job);
+  }
+};
+
+class OurPolicy {
+ public:
+  OurPolicy(const ElasticView& view, const ElasticKnobs& knobs)
+      : now_(view.now_ms), knobs_(knobs), free_(elastic_free(view)) {
+    std::set<std::int32_t> priorities;
+    for (const ElasticJob& job : view.jobs) priorities.insert(job.priority);
+    entries_.reserve(view.jobs.size());
+    for (const ElasticJob& job : view.jobs) {
+      const std::int64_t above = std::int64_t{job.priority} - *priorities.begin();
+      entries_.push_back(
+          {.job = &job,
+           .workers = job.workers,
+           .weight = static_cast<double>(std::min<std::int64_t>(1 + above, kMostWeight)),
+           .may_change = job.workers > 0 && job.change == Change::kMalleable && !job.changing &&
+                         now_ >= free_from(job)});
+    }
+    std::map<std::int32_t, std::int64_t> ranks;
+    for (const std::int32_t priority : priorities) {
+      ranks.emplace(priority, static_cast<std::int64_t>(ranks.size()));
+    }
+    line_up(ranks);
+  }
+
+  ElasticDecision decide() {
+    const bool kept_back = !admit();
+    if (!kept_back) {
+      spread();
+      for (Entry* entry : waiting_) {
+        if (entry->starts()) enlarge(*entry);
+      }
+    }
+    return {.steps = steps(), .look_again_ms = look_again(kept_back)};
+  }
+
+ private:
+  // When the running job may change again.
+  [[nodiscard]] std::int64_t free_from(const ElasticJob& job) const {
+    return std::max(job.changed_ms + effective_gap_ms(job, knobs_), job.declined_until_ms);
+  }
+
+  void line_up(const std::map<std::int32_t, std::int64_t>& ranks) {
+    for (Entry& entry : entries_) {
+      if (entry.job->workers == 0) waiting_.push_back(&entry);
+    }
+    const auto turn = [&](const Entry* entry) {
+      const ElasticJob& job = *entry->job;
+      const std::int64_t age = std::max<std::int64_t>(0, now_ - job.submitted_ms);
+      const double work =
+          entry->seconds_with(job.min_workers) * static_cast<double>(job.slots(job.min_workers));
+      return std::tuple(-(ranks.at(job.priority) + age / knobs_.ageing_ms), work, job.submitted_ms,
+                        job.id);
+    };
+    std::sort(waiting_.begin(), waiting_.end(),
+              [&](const Entry* a, const Entry* b) { return turn(a) < turn(b); });
+  }
+
+  // Whether nobody has waited for too long.
+  bool admit() {
+    int attempts = 0;
+    for (Entry* entry : waiting_) {
+      const ElasticJob& job = *entry->job;
+      const std::int64_t need = job.slots(job.min_workers) - free_;
+      const bool impatient = now_ - job.submitted_ms >= knobs_.patience_ms;
+      if (need > 0 && !(impatient || attempts++ < kShrinkAttempts)) continue;
+      if (need <= 0 || make_room(*entry, need, impatient)) {
+        resize(*entry, job.min_workers, 0);
+      } else if (impatient) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool make_room(const Entry& entry, std::int64_t need, bool at_any_cost) {
+    const double run = entry.seconds_with(entry.job->min_workers);
+    const auto shrinks = plan_shrinks(need, run);
+    if (!shrinks) return false;
+    if (!at_any_cost && entry.weight * seconds_until_free(need) <= shrinks->loss) return false;
+    carry_out(*shrinks, entry.job->id);
+    return true;
+  }
+
+  // Seconds until so many more slots are free, if nobody shrinks.
+  [[nodiscard]] double seconds_until_free(std::int64_t need) const {
+    std::vector<std::pair<double, std::int64_t>> ends;
+    for (const Entry& entry : entries_) {
+      const ElasticJob& job = *entry.job;
+      if (job.workers > 0)
+        ends.emplace_back(entry.seconds_with(job.workers), job.slots(job.workers));
+    }
+    std::sort(ends.begin(), ends.end());
+    for (const auto& [seconds, slots] : ends) {
+      need -= slots;
+      if (need <= 0) return seconds;
+    }
+    return static_cast<double>(knobs_.patience_ms) / 1000;
+  }
+
+  // Who gives `need` slots, to a job that will have them for `seconds`; nullopt: nobody can.
+  std::optional<Shrinks> plan_shrinks(std::int64_t need, double seconds) {
+    if (need <= 0) return Shrinks();
+    std::vector<Giver> givers;
+    for (Entry& entry : entries_) {
+      if (!entry.may_change || entry.workers <= entry.job->min_workers) continue;
+      givers.push_back(giver_of(entry, need, seconds));
+    }
+    std::sort(givers.begin(), givers.end(), [](const Giver& a, const Giver& b) {
+      const auto turn = [](const Giver& giver) {
+        return std::tuple(giver.loss / static_cast<double>(giver.slots()), giver.entry->job->id);
+      };
+      return turn(a) < turn(b);
+    });
+    Shrinks shrinks;
+    for (const Giver& first : givers) {
+      if (need <= 0) break;
+      const Giver giver = giver_of(*first.entry, need, seconds);
+      need -= giver.slots();
+      shrinks.loss += giver.loss;
+      shrinks.givers.push_back(giver);
+    }
+    if (need > 0) return std::nullopt;
+    return shrinks;
+  }
+
+  // Slower until its own end, or until the other one ends and it can have its slots back.
+  static Giver giver_of(Entry& entry, std::int64_t need, double seconds) {
+    const ElasticJob& job = *entry.job;
+    const std::int64_t wanted = (need + job.slots_per_worker - 1) / job.slots_per_worker;
+    const auto fewer =
+        static_cast<int>(std::min<std::int64_t>(wanted, entry.workers - job.min_workers));
+    const int left = entry.workers - fewer;
+    const double to_the_end = entry.seconds_with(left) - entry.seconds_with(entry.workers);
+    const double meanwhile =
+        seconds * (1 - job.speed_up.rate(left) / job.speed_up.rate(entry.workers));
+    const double slower = std::max(0.0, std::min(to_the_end, meanwhile));
+    return {.entry = &entry, .fewer = fewer, .loss = entry.weight * (slower + entry.cost())};
+  }
+
+  void carry_out(const Shrinks& shrinks, std::uint64_t for_job) {
+    for (const Giver& giver : shrinks.givers) {
+      giver.entry->may_change = false;
+      resize(*giver.entry, giver.entry->workers - giver.fewer, for_job);
+    }
+  }
+
+  void resize(Entry& entry, int workers, std::uint64_t for_job) {
+    free_ += entry.job->slots(entry.workers) - entry.job->slots(workers);
+    entry.workers = workers;
+    if (for_job == 0) return;
+    entry.for_job = for_job;
+    shrunk_.push_back(&entry);
+  }
+
+  // The step that gains most for each slot; none: entry is nullptr.
+  [[nodiscard]] Growth growth_of(Entry& entry) const {
+    const ElasticJob& job = *entry.job;
+    const auto limit = static_cast<int>(
+        std::min<std::int64_t>(job.max_workers, entry.workers + free_ / job.slots_per_worker));
+    // What a running job pays once is paid with its first step.
+    const double cost = entry.workers == job.workers ? entry.cost() : 0;
+    const double seconds = entry.seconds_with(entry.workers);
+    const int step = std::max(1, (job.max_workers - job.min_workers) / kStepsToMaximum);
+    Growth best;
+    for (int workers = entry.workers; workers < limit;) {
+      workers = std::min(workers + step, limit);
+      const double gain = entry.weight * (seconds - entry.seconds_with(workers) - cost);
+      const auto slots = static_cast<double>((workers - entry.workers) * job.slots_per_worker);
+      if (gain <= 0) continue;
+      const double index = entry.weight * (1 / entry.seconds_with(workers) - 1 / seconds) / slots;
+      if (index <= best.per_slot) continue;
+      best = {.per_slot = index, .job = job.id, .entry = &entry, .workers = workers};
+    }
+    return best;
+  }
+
+  void spread() {
+    std::priority_queue<Growth> growths;
+    const auto offer = [&](Entry& entry) {
+      if (const Growth growth = growth_of(entry); growth.entry != nullptr) growths.push(growth);
+    };
+    for (Entry& entry : entries_) {
+      const bool starts = entry.starts() && entry.job->change != Change::kRigid;
+      if (starts || entry.may_change) offer(entry);
+    }
+    while (!growths.empty()) {
+      const Growth growth = growths.top();
+      growths.pop();
+      Entry& entry = *growth.entry;
+      const std::int64_t need = (growth.workers - entry.workers) * entry.job->slots_per_worker;
+      if (need <= free_) {
+        resize(entry, growth.workers, 0);
+        entry.may_change = false;
+      }
+      offer(entry);  // less is left than when this was computed
+    }
+  }
+
+  // More workers for a job that starts, from others that shrink.
+  void enlarge(Entry& entry) {
+    const ElasticJob& job = *entry.job;
+    const double seconds = entry.seconds_with(entry.workers);
+    double most = 0;
+    int best = entry.workers;
+    std::optional<Shrinks> chosen;
+    for (int workers = entry.workers; workers < job.max_workers;) {
+      workers =
+          static_cast<int>(std::min<std::int64_t>(job.max_workers, std::int64_t{2} * workers));
+      const double faster = entry.seconds_with(workers);
+      auto shrinks = plan_shrinks(job.slots(workers) - job.slots(entry.workers) - free_, faster);
+      if (!shrinks) break;
+      const double gain = entry.weight * (seconds - faster) - shrinks->loss;
+      if (gain <= most) continue;
+      most = gain;
+      best = workers;
+      chosen = std::move(shrinks);
+    }
+    if (!chosen) return;
+    carry_out(*chosen, job.id);
+    resize(entry, best, 0);
+  }
+
+  [[nodiscard]] std::vector<ElasticStep> steps() const {
+    std::vector<ElasticStep> steps;
+    const auto add = [&](const Entry& entry) {
+      steps.push_back({.job = entry.job->id,
+                       .from = entry.job->workers,
+                       .workers = entry.workers,
+                       .for_job = entry.for_job});
+    };
+    for (const Entry* entry : shrunk_) add(*entry);
+    for (const Entry* entry : waiting_) {
+      if (entry->starts()) add(*entry);
+    }
+    for (const Entry& entry : entries_) {
+      if (entry.job->workers > 0 && entry.workers > entry.job->workers) add(entry);
+    }
+    return steps;
+  }
+
+  // When somebody who could do something may change again.
+  [[nodiscard]] std::optional<std::int64_t> look_again(bool kept_back) const {
+    std::optional<std::int64_t> next;
+    const auto at = [&](std::int64_t when) {
+      if (when > now_ && (!next || when < *next)) next = when;
+    };
+    bool waits = false;
+    for (const Entry* entry : waiting_) {
+      if (entry->workers > 0) continue;
+      waits = true;
+      if (!kept_back) at(entry->job->submitted_ms + knobs_.patience_ms);
+    }
+    for (const Entry& entry : entries_) {
+      const ElasticJob& job = *entry.job;
+      const bool could_give = waits && job.workers > job.min_workers;
+      const bool could_take = free_ >= job.slots_per_worker && job.workers < job.max_workers;
+      if (job.workers == 0 || job.change != Change::kMalleable || job.changing) continue;
+      if (entry.workers == job.workers && (could_give || could_take)) at(free_from(job));
+    }
+    return next;
+  }
+
+  const std::int64_t now_;
+  const ElasticKnobs& knobs_;
+  std::int64_t free_;
+  std::vector<Entry> entries_;
+  std::vector<Entry*> waiting_;  // in their order
+  std::vector<Entry*> shrunk_;   // in the order of the decisions
+};
+
+}  // namespace
+
+ElasticDecision decide_ours(const ElasticView& view, const ElasticKnobs& knobs) {
+  return OurPolicy(view, knobs).decide();
+}
+
+}  // namespace pinion::cluster

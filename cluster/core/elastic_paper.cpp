@@ -1,0 +1,119 @@
+// The policies of the elastic Charm++ paper; elastic.h says how its text is read.
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "cluster/core/elastic_rules.h"
+
+namespace pinion::cluster {
+namespace {
+
+// The more urgent first.
+bool before(const ElasticJob& a, const ElasticJob& b) {
+  return std::tuple(-std::int64_t{a.priority}, a.submitted_ms, a.id) <
+         std::tuple(-std::int64_t{b.priority}, b.submitted_ms, b.id);
+}
+
+class PaperPolicy {
+ public:
+  PaperPolicy(ElasticPolicy policy, const ElasticView& view)
+      : equals_shrink_(policy == ElasticPolicy::kElasticFig2),
+        now_(view.now_ms),
+        free_(elastic_free(view)),
+        jobs_(view.jobs.begin(), view.jobs.end()) {
+    for (ElasticJob& job : jobs_) {
+      if (policy == ElasticPolicy::kMin) job.max_workers = job.min_workers;
+      if (policy == ElasticPolicy::kMax) job.min_workers = job.max_workers;
+      const bool rescales = policy == ElasticPolicy::kElastic || equals_shrink_;
+      if (!rescales && job.change == Change::kMalleable) job.change = Change::kMoldable;
+    }
+    std::sort(jobs_.begin(), jobs_.end(), before);
+  }
+
+  // Fig. 2, for each that has arrived.
+  void arrive() {
+    std::vector<ElasticJob*> arrived;
+    for (ElasticJob& job : jobs_) {
+      if (job.is_new && job.workers == 0) arrived.push_back(&job);
+    }
+    std::sort(arrived.begin(), arrived.end(), [](const ElasticJob* a, const ElasticJob* b) {
+      return std::tuple(a->submitted_ms, a->id) < std::tuple(b->submitted_ms, b->id);
+    });
+    for (ElasticJob* job : arrived) {
+      if (workers_for(*job, free_) == 0 && !make_room(*job)) continue;
+      resize(*job, workers_for(*job, free_), 0);
+    }
+  }
+
+  // Fig. 3, for all that have ended.
+  void hand_out() {
+    for (ElasticJob& job : jobs_) {
+      if (job.is_new || (job.workers > 0 && !may_rescale(job))) continue;
+      const int workers = workers_for(job, free_ + job.slots(job.workers));
+      if (workers > job.workers) resize(job, workers, 0);
+    }
+  }
+
+  ElasticDecision decision() && { return {.steps = std::move(steps_), .look_again_ms = {}}; }
+
+ private:
+  [[nodiscard]] bool may_rescale(const ElasticJob& job) const {
+    return job.workers > 0 && !job.changing && job.change == Change::kMalleable &&
+           now_ - job.changed_ms >= job.gap_ms && now_ >= job.declined_until_ms;
+  }
+
+  [[nodiscard]] bool may_shrink_for(const ElasticJob& job, const ElasticJob& other) const {
+    return equals_shrink_ ? other.priority <= job.priority : before(job, other);
+  }
+
+  // Whether the job can start at its minimum now that others have shrunk.
+  bool make_room(const ElasticJob& job) {
+    const std::int64_t least = job.slots(job.min_workers) - free_;
+    const std::int64_t most = job.slots(job.max_workers) - free_;
+    std::vector<ElasticJob*> givers;  // the least urgent first
+    std::int64_t could = 0;
+    for (auto at = jobs_.rbegin(); at != jobs_.rend() && may_shrink_for(job, *at); ++at) {
+      if (!may_rescale(*at) || at->workers <= at->min_workers) continue;
+      givers.push_back(&*at);
+      could += (at->workers - at->min_workers) * at->slots_per_worker;
+    }
+    if (could < least) return false;
+    std::int64_t freed = 0;
+    for (ElasticJob* giver : givers) {
+      if (freed >= most) break;
+      const std::int64_t per_worker = giver->slots_per_worker;
+      const std::int64_t wanted = (most - freed + per_worker - 1) / per_worker;
+      const auto fewer =
+          static_cast<int>(std::min<std::int64_t>(wanted, giver->workers - giver->min_workers));
+      freed += fewer * per_worker;
+      resize(*giver, giver->workers - fewer, job.id);
+    }
+    return true;
+  }
+
+  // It counts as under way for the rest of this call.
+  void resize(ElasticJob& job, int workers, std::uint64_t for_job) {
+    steps_.push_back({.job = job.id, .from = job.workers, .workers = workers, .for_job = for_job});
+    free_ += job.slots(job.workers) - job.slots(workers);
+    job.workers = workers;
+    job.changing = true;
+  }
+
+  const bool equals_shrink_;
+  const std::int64_t now_;
+  std::int64_t free_;
+  std::vector<ElasticJob> jobs_;  // the most urgent first
+  std::vector<ElasticStep> steps_;
+};
+
+}  // namespace
+
+// At one moment ends count before arrivals.
+ElasticDecision decide_as_paper(ElasticPolicy policy, const ElasticView& view) {
+  PaperPolicy play(policy, view);
+  if (view.freed) play.hand_out();
+  play.arrive();
+  return std::move(play).decision();
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,19 @@
+// What the elastic policies share.
+#pragma once
+
+#include <optional>
+
+#include "cluster/core/elastic.h"
+
+namespace pinion::cluster {
+
+// Slots that nobody has or has been promised.
+[[nodiscard]] std::int64_t elastic_free(const ElasticView& view);
+
+// The most workers, up to its maximum, that so many slots are enough for; 0: not even its minimum.
+[[nodiscard]] int workers_for(const ElasticJob& job, std::int64_t slots);
+
+[[nodiscard]] ElasticDecision decide_as_paper(ElasticPolicy policy, const ElasticView& view);
+[[nodiscard]] ElasticDecision decide_ours(const ElasticView& view, const ElasticKnobs& knobs);
+
+}  // namespace pinion::cluster

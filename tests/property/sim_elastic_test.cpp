@@ -1,0 +1,231 @@
+// Elastic jobs of any kind under each policy: never more processors than there are, sizes as the
+// jobs allow, gaps kept, everybody runs once; under ours nobody starves.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+
+#include "cluster/sim/elastic_pool.h"
+#include "cluster/sim/jobs_file.h"
+#include "cluster/sim/simulation.h"
+
+namespace pinion::sim {
+namespace {
+
+using cluster::Change;
+using cluster::ElasticPolicy;
+
+constexpr int kMostElastic = 32;  // processors
+constexpr int kElasticPriorities = 4;
+
+// The gap is between decisions. What is decided begins when the shrinks before it have ended.
+constexpr Ms kMostBegin = 5700;
+
+std::shared_ptr<const Elastic> random_elastic(int& tasks) {
+  auto elastic = std::make_shared<Elastic>();
+  elastic->min = *rc::gen::inRange(1, kMostElastic / 2);
+  elastic->max = elastic->min + *rc::gen::inRange(0, kMostElastic);
+  tasks = *rc::gen::inRange(elastic->min, elastic->max + 1);
+  elastic->change = *rc::gen::element(Change::kMoldable, Change::kMalleable, Change::kMalleable);
+  elastic->launcher = *rc::gen::element(0, 1);
+  elastic->gap = *rc::gen::element(-1, 0, 20'000);
+  elastic->restart = *rc::gen::element(0, 500, 5000);
+  elastic->rebalance = *rc::gen::element(0, 700);
+  elastic->speed_up = cluster::SpeedUp(*rc::gen::element(0.0, 0.05, 0.5, 1.0), tasks);
+  return elastic;
+}
+
+std::vector<Job> random_elastic_jobs() {
+  std::vector<Job> jobs(static_cast<std::size_t>(*rc::gen::inRange(1, 60)));
+  Ms now = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Job& job = jobs[i];
+    now += *rc::gen::element(0, 0, 1000, 5000, 20'000);
+    job.number = static_cast<std::int64_t>(i) + 1;
+    job.submit = now;
+    job.run = *rc::gen::inRange(0, 200'000);
+    job.request = job.run + *rc::gen::element(0, 0, 7000, 100'000);
+    job.shape.tasks = *rc::gen::inRange(1, kMostElastic + 2);
+    if (*rc::gen::element(true, true, false)) job.elastic = random_elastic(job.shape.tasks);
+    job.priority = *rc::gen::inRange(0, kElasticPriorities);
+  }
+  return jobs;
+}
+
+ElasticRules random_rules(ElasticPolicy policy) {
+  ElasticRules rules{.policy = policy, .gap = *rc::gen::element(0, 1000, 60'000)};
+  rules.told = *rc::gen::element(true, false);
+  rules.knobs.ageing_ms = *rc::gen::element(1000, 30'000, 600'000);
+  rules.knobs.patience_ms = *rc::gen::element(0, 60'000, 3'600'000);
+  rules.knobs.rescale_share = *rc::gen::element(0.05, 0.5, 1.0);
+  return rules;
+}
+
+// What a job went through is what it may.
+void check_record(const JobRecord& record, const Job& asked, const ElasticRules& rules) {
+  RC_ASSERT(record.start >= asked.submit);
+  RC_ASSERT(record.end >= record.start);
+  if (!asked.elastic) {
+    RC_ASSERT(record.end == record.start + asked.run);
+    RC_ASSERT(record.sizes.empty());
+    return;
+  }
+  const Ms gap = asked.elastic->gap >= 0 ? asked.elastic->gap : rules.gap;
+  RC_ASSERT(record.rescales() == 0 || asked.elastic->change == Change::kMalleable);
+  for (std::size_t i = 0; i < record.sizes.size(); ++i) {
+    const auto& [from, workers] = record.sizes[i];
+    RC_ASSERT(workers >= asked.elastic->min && workers <= asked.elastic->max);
+    if (i == 0) continue;
+    RC_ASSERT(workers != record.sizes[i - 1].workers);
+    RC_ASSERT(from - record.sizes[i - 1].from + kMostBegin >= gap);
+  }
+}
+
+struct PlayedElastic {
+  std::vector<JobRecord> records;
+  std::size_t refused = 0;
+  bool failed = false;
+};
+
+PlayedElastic play_elastic(const std::vector<Job>& jobs, std::int64_t processors,
+                           const ElasticRules& rules) {
+  PlayedElastic played;
+  ElasticPool machine(processors, rules);
+  JobList source(jobs);
+  Simulation simulation(source, machine, {.check = true});
+  simulation.on_end = [&](const JobRecord& record) { played.records.push_back(record); };
+  simulation.on_refused = [&](const Job&, const std::string&) { ++played.refused; };
+  simulation.on_moment = [&](Ms, std::int64_t busy) { RC_ASSERT(busy <= processors); };
+  played.failed = !simulation.run();
+  return played;
+}
+
+void check_policy(ElasticPolicy policy) {
+  const auto jobs = random_elastic_jobs();
+  const auto rules = random_rules(policy);
+  const std::int64_t processors = *rc::gen::inRange(1, kMostElastic);
+  const PlayedElastic played = play_elastic(jobs, processors, rules);
+  RC_ASSERT(!played.failed);
+  RC_ASSERT(played.records.size() + played.refused == jobs.size());
+  std::int64_t rescales = 0;
+  for (const JobRecord& record : played.records) {
+    check_record(record, jobs[static_cast<std::size_t>(record.job.number) - 1], rules);
+    rescales += record.rescales();
+  }
+  RC_CLASSIFY(rescales > 0, "with rescales");
+  const PlayedElastic again = play_elastic(jobs, processors, rules);
+  RC_ASSERT(again.records.size() == played.records.size());
+  for (std::size_t i = 0; i < again.records.size(); ++i) {
+    RC_ASSERT(again.records[i].handle == played.records[i].handle);
+    RC_ASSERT(again.records[i].end == played.records[i].end);
+    RC_ASSERT(again.records[i].sizes.size() == played.records[i].sizes.size());
+  }
+}
+
+RC_GTEST_PROP(ElasticPolicies, MinHoldsWhatItHas, ()) {
+  check_policy(ElasticPolicy::kMin);
+}
+RC_GTEST_PROP(ElasticPolicies, MaxHoldsWhatItHas, ()) {
+  check_policy(ElasticPolicy::kMax);
+}
+RC_GTEST_PROP(ElasticPolicies, MoldableHoldsWhatItHas, ()) {
+  check_policy(ElasticPolicy::kMoldable);
+}
+RC_GTEST_PROP(ElasticPolicies, ElasticHoldsWhatItHas, ()) {
+  check_policy(ElasticPolicy::kElastic);
+}
+RC_GTEST_PROP(ElasticPolicies, ElasticFig2HoldsWhatItHas, ()) {
+  check_policy(ElasticPolicy::kElasticFig2);
+}
+RC_GTEST_PROP(ElasticPolicies, OursHoldsWhatItHas, ()) {
+  check_policy(ElasticPolicy::kOurs);
+}
+
+// Who waits is passed, once it has waited for its patience and a step of ageing for each priority,
+// by nobody who came a step for each priority after it.
+RC_GTEST_PROP(ElasticPolicies, UnderOursNobodyStarves, ()) {
+  const auto jobs = random_elastic_jobs();
+  const auto rules = random_rules(ElasticPolicy::kOurs);
+  const PlayedElastic played = play_elastic(jobs, *rc::gen::inRange(1, kMostElastic), rules);
+  const Ms steps = kElasticPriorities * rules.knobs.ageing_ms;
+  for (const JobRecord& first : played.records) {
+    for (const JobRecord& later : played.records) {
+      if (later.job.submit <= first.job.submit + steps) continue;
+      if (later.start <= first.job.submit + rules.knobs.patience_ms + steps + kMostBegin) continue;
+      RC_ASSERT(first.start <= later.start);
+    }
+  }
+}
+
+cluster::ElasticJob random_seen(std::uint64_t id, std::int64_t& slots, std::int64_t now) {
+  cluster::ElasticJob job;
+  job.id = id;
+  job.priority = *rc::gen::inRange(-2, 3);
+  job.submitted_ms = *rc::gen::inRange<std::int64_t>(0, now + 1);
+  job.min_workers = *rc::gen::inRange(1, 8);
+  job.max_workers = job.min_workers + *rc::gen::inRange(0, 20);
+  job.slots_per_worker = *rc::gen::inRange(1, 4);
+  job.other_slots = *rc::gen::inRange(0, 3);
+  job.change = *rc::gen::element(Change::kMoldable, Change::kMalleable);
+  job.gap_ms = *rc::gen::element(0, 1000, 100'000);
+  job.speed_up = cluster::SpeedUp(*rc::gen::element(0.0, 0.1, 1.0));
+  job.rest = *rc::gen::element(cluster::kUnknown, 0.0, 10.0, 5000.0);
+  job.shrink_cost_s = *rc::gen::element(cluster::kUnknown, 0.0, 2.0);
+  job.expand_cost_s = *rc::gen::element(cluster::kUnknown, 0.0, 2.0);
+  job.is_new = *rc::gen::element(true, false);
+  const int workers = *rc::gen::inRange(job.min_workers, job.max_workers + 1);
+  if (*rc::gen::element(true, false) && job.slots(workers) <= slots) {
+    job.workers = workers;
+    job.is_new = false;
+    job.changing = *rc::gen::element(true, false, false);
+    job.changed_ms = *rc::gen::inRange<std::int64_t>(0, now + 1);
+    slots -= job.slots(workers);
+  }
+  return job;
+}
+
+// One decision on any state: each step is one that the job allows now, and no beginning of them
+// needs more than there is.
+RC_GTEST_PROP(ElasticPolicies, EachStepIsAllowedAndThereIsRoomForIt, ()) {
+  const auto policy =
+      *rc::gen::element(ElasticPolicy::kMin, ElasticPolicy::kMax, ElasticPolicy::kMoldable,
+                        ElasticPolicy::kElastic, ElasticPolicy::kElasticFig2, ElasticPolicy::kOurs);
+  const std::int64_t now = 200'000;
+  const std::int64_t slots = *rc::gen::inRange(1, 200);
+  std::int64_t free = slots;
+  std::map<std::uint64_t, cluster::ElasticJob> jobs;
+  std::vector<cluster::ElasticJob> seen;
+  const int count = *rc::gen::inRange(0, 20);
+  for (int i = 1; i <= count; ++i) {
+    const auto id = static_cast<std::uint64_t>(i);
+    const auto job = random_seen(id, free, now);
+    jobs.emplace(id, job);
+    seen.push_back(job);
+  }
+  const cluster::ElasticView view{
+      .jobs = seen, .slots = slots, .now_ms = now, .freed = *rc::gen::element(true, false)};
+  const auto decision = cluster::decide(policy, view);
+  for (const auto& step : decision.steps) {
+    cluster::ElasticJob& job = jobs.at(step.job);
+    RC_ASSERT(step.from == job.workers);
+    RC_ASSERT(step.workers != step.from);
+    RC_ASSERT(step.workers >= job.min_workers && step.workers <= job.max_workers);
+    RC_ASSERT(!job.changing);
+    if (job.workers > 0) {
+      const Ms gap = policy == ElasticPolicy::kOurs ? cluster::effective_gap_ms(job) : job.gap_ms;
+      RC_ASSERT(now - job.changed_ms >= gap);
+      RC_ASSERT(job.change == Change::kMalleable);
+      RC_ASSERT(policy >= ElasticPolicy::kElastic);
+    }
+    free += job.slots(job.workers) - job.slots(step.workers);
+    RC_ASSERT(free >= 0);
+    job.workers = step.workers;
+    job.changing = true;  // named once
+  }
+  RC_ASSERT(!decision.look_again_ms || *decision.look_again_ms > now);
+  RC_ASSERT(cluster::decide(policy, view).steps == decision.steps);
+}
+
+}  // namespace
+}  // namespace pinion::sim

@@ -1,0 +1,201 @@
+// Our elastic policy: what a rescale gains against what it costs, and nobody waits for ever.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cluster_core/elastic_play.h"
+
+namespace pinion::cluster {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr std::int64_t kOurNow = 30 * kMinute;
+
+// Twice the workers, twice as fast; `rest` seconds with one.
+ElasticJob linear(ElasticJob job, double rest, double cost = 0) {
+  job.speed_up = SpeedUp(0.0);
+  job.rest = rest;
+  job.shrink_cost_s = job.expand_cost_s = cost;
+  return job;
+}
+
+ElasticDecision decide_at(std::int64_t now, std::int64_t slots,
+                          const std::vector<ElasticJob>& jobs) {
+  return decide(ElasticPolicy::kOurs,
+                {.jobs = jobs, .slots = slots, .now_ms = now, .freed = false});
+}
+
+std::vector<ElasticStep> steps(std::int64_t slots, const std::vector<ElasticJob>& jobs) {
+  return decide_at(kOurNow, slots, jobs).steps;
+}
+
+int size_of(const std::vector<ElasticStep>& steps, std::uint64_t job) {
+  for (const ElasticStep& step : steps) {
+    if (step.job == job) return step.workers;
+  }
+  return 0;
+}
+
+TEST(OurElastic, AJobAloneGetsAllThatMakesItFaster) {
+  EXPECT_EQ(size_of(steps(64, {linear(waiting(1, 0, 2, 16), 1000)}), 1), 16);
+  // No faster with more than 8.
+  ElasticJob job = linear(waiting(1, 0, 2, 16), 1000);
+  job.speed_up = SpeedUp({{2, 1}, {8, 4}, {16, 4}});
+  EXPECT_EQ(size_of(steps(64, {job}), 1), 8);
+}
+
+TEST(OurElastic, SlotsGoWhereTheySaveMost) {
+  // 1 scales, 2 hardly does: both start, 1 gets nearly all.
+  ElasticJob flat = linear(waiting(2, 0, 2, 30), 1000);
+  flat.speed_up = SpeedUp(0.9);
+  const auto decided = steps(32, {linear(waiting(1, 0, 2, 30), 1000), flat});
+  EXPECT_GE(size_of(decided, 1), 20);
+  EXPECT_GE(size_of(decided, 2), 2);
+  EXPECT_LE(size_of(decided, 1) + size_of(decided, 2), 32);
+}
+
+TEST(OurElastic, AllWhoWaitStartBeforeAnyGrows) {
+  const auto decided =
+      steps(12, {linear(waiting(1, 5, 4, 12), 1000), linear(waiting(2, 1, 4, 12), 1000),
+                 linear(waiting(3, 1, 4, 12), 1000)});
+  EXPECT_EQ(decided.size(), 3U);
+  for (const ElasticStep& step : decided) EXPECT_EQ(step.workers, 4);
+}
+
+TEST(OurElastic, AnExpandMustSaveMoreThanItAndAShrinkCost) {
+  // From 8 to 16 a rest of 1600 takes 100 s in place of 200.
+  EXPECT_THAT(steps(16, {linear(running(1, 0, 2, 16, 8), 1600, 49)}),
+              ElementsAre(ElasticStep{.job = 1, .from = 8, .workers = 16, .for_job = 0}));
+  EXPECT_THAT(steps(16, {linear(running(1, 0, 2, 16, 8), 1600, 51)}), IsEmpty());
+}
+
+TEST(OurElastic, AShrinkMustBeWorthIt) {
+  // 2 would wait 100 s for the end of 1. 1 loses two rescales and half its speed while 2 runs for
+  // 10 s: 25 s in all, or 125.
+  const auto jobs = [](double cost) {
+    return std::vector{linear(running(1, 0, 4, 8, 8), 800, cost), linear(waiting(2, 0, 4, 4), 40)};
+  };
+  EXPECT_THAT(steps(8, jobs(10)), ElementsAre(ElasticStep{1, 8, 4, 2}, ElasticStep{2, 0, 4, 0}));
+  EXPECT_THAT(steps(8, jobs(60)), IsEmpty());
+}
+
+TEST(OurElastic, WhoLosesLeastShrinks) {
+  // 1 does not scale, so it loses nothing by having fewer.
+  ElasticJob flat = linear(running(1, 0, 4, 8, 8), 800);
+  flat.speed_up = SpeedUp(1.0);
+  const auto decided =
+      steps(16, {linear(running(3, 0, 4, 8, 8), 800), flat, linear(waiting(5, 0, 4, 4), 40)});
+  EXPECT_EQ(size_of(decided, 1), 4);
+  EXPECT_EQ(size_of(decided, 3), 0);
+}
+
+TEST(OurElastic, PriorityWeighsTime) {
+  // It loses 60 s for the 50 that the other would wait: too much, unless that is more urgent.
+  const auto jobs = [](std::int32_t priority) {
+    return std::vector{linear(running(1, 0, 4, 8, 8), 400, 20),
+                       linear(waiting(2, priority, 4, 4), 160)};
+  };
+  EXPECT_THAT(steps(8, jobs(0)), IsEmpty());
+  EXPECT_EQ(size_of(steps(8, jobs(5)), 1), 4);
+}
+
+TEST(OurElastic, HigherPriorityStartsFirstAndOfEqualsTheLeastWork) {
+  EXPECT_EQ(
+      size_of(steps(4, {linear(waiting(1, 0, 4, 4), 10), linear(waiting(2, 1, 4, 4), 1000)}), 2),
+      4);
+  EXPECT_EQ(
+      size_of(steps(4, {linear(waiting(1, 0, 4, 4), 1000), linear(waiting(2, 0, 4, 4), 10)}), 2),
+      4);
+}
+
+TEST(OurElastic, WaitingMakesMoreUrgent) {
+  // 1 has waited 30 minutes, three steps; 2 has just come and its priority is the next higher one.
+  ElasticJob fresh = linear(waiting(2, 1000, 4, 4), 10);
+  fresh.submitted_ms = kOurNow;
+  EXPECT_EQ(size_of(steps(4, {linear(waiting(1, 0, 4, 4), 1000), fresh}), 1), 4);
+}
+
+TEST(OurElastic, WhoHasWaitedForLongGetsAllThatBecomesFree) {
+  // Nothing can shrink. 2 needs all; 3 would fit, and does until the patience of 2 ends.
+  ElasticJob rigid = running(1, 0, 4, 4, 4);
+  rigid.change = Change::kRigid;
+  ElasticJob late = waiting(3, 0, 2, 2);
+  late.submitted_ms = kOurNow;
+  const std::vector jobs{rigid, waiting(2, 0, 8, 8), late};
+  EXPECT_EQ(size_of(steps(8, jobs), 3), 2);
+  const std::int64_t patience = ElasticKnobs().patience_ms;
+  EXPECT_EQ(size_of(decide_at(2 + patience - 1, 8, jobs).steps, 3), 2);
+  EXPECT_THAT(decide_at(2 + patience, 8, jobs).steps, IsEmpty());
+}
+
+TEST(OurElastic, WhoHasWaitedForLongMakesOthersShrinkAtAnyCost) {
+  const std::vector jobs{linear(running(1, 0, 4, 8, 8), 8, 1000),
+                         linear(waiting(2, 0, 4, 4), 1000)};
+  EXPECT_THAT(steps(8, jobs), IsEmpty());
+  // 1 has changed long before: its gap of 1000 s / 5 % is over.
+  EXPECT_EQ(size_of(decide_at(600 * kMinute, 8, jobs).steps, 1), 4);
+}
+
+TEST(OurElastic, TheGapHoldsAndSaysWhenToLookAgain) {
+  std::vector jobs{linear(running(1, 0, 2, 16, 8), 1600, 3)};
+  jobs[0].changed_ms = kOurNow - 59'999;
+  const auto decided = decide_at(kOurNow, 16, jobs);
+  EXPECT_THAT(decided.steps, IsEmpty());
+  EXPECT_EQ(decided.look_again_ms, kOurNow + 1);  // 3 s are 5 % of 60 s
+  EXPECT_FALSE(decide_at(kOurNow + 1, 16, jobs).steps.empty());
+}
+
+TEST(OurElastic, TheGapFollowsFromTheCostOfRescales) {
+  ElasticJob job = running(1, 0, 2, 16, 8);
+  job.gap_ms = 180'000;
+  job.shrink_cost_s = 4;
+  job.expand_cost_s = 6;
+  EXPECT_EQ(effective_gap_ms(job), 180'000);
+  job.expand_cost_s = 30;
+  EXPECT_EQ(effective_gap_ms(job), 600'000);
+  job.gap_ms = 0;
+  job.shrink_cost_s = job.expand_cost_s = 0;
+  EXPECT_EQ(effective_gap_ms(job), 1000);
+}
+
+TEST(OurElastic, WhoDeclinedOrIsBeingChangedIsLeftAlone) {
+  std::vector jobs{linear(running(1, 0, 2, 16, 8), 1600)};
+  jobs[0].changing = true;
+  EXPECT_THAT(steps(16, jobs), IsEmpty());
+  jobs[0].changing = false;
+  jobs[0].declined_until_ms = kOurNow + 5;
+  EXPECT_THAT(steps(16, jobs), IsEmpty());
+  EXPECT_EQ(decide_at(kOurNow, 16, jobs).look_again_ms, kOurNow + 5);
+}
+
+TEST(OurElastic, OnlyMalleableJobsChange) {
+  for (const Change change : {Change::kRigid, Change::kMoldable}) {
+    std::vector jobs{linear(running(1, 0, 2, 16, 8), 1600), linear(waiting(2, 0, 4, 4), 40)};
+    jobs[0].change = change;
+    EXPECT_THAT(steps(8, jobs), IsEmpty());
+    jobs.pop_back();
+    EXPECT_THAT(steps(16, jobs), IsEmpty());
+  }
+}
+
+TEST(OurElastic, AJobThatStartsSmallMayTakeMoreFromOthers) {
+  // 2 has ten times the weight of 1 and scales; 4 are free.
+  const auto decided =
+      steps(20, {linear(running(1, 0, 2, 16, 16), 800), linear(waiting(2, 9, 4, 16), 8000)});
+  EXPECT_THAT(decided, ElementsAre(ElasticStep{1, 16, 4, 2}, ElasticStep{2, 0, 16, 0}));
+}
+
+TEST(OurElastic, UnknownCostsAndRestsAreGuessed) {
+  ElasticJob job = running(1, 0, 2, 16, 2);
+  EXPECT_EQ(size_of(steps(16, {job}), 1), 16);
+}
+
+TEST(ExpectedCost, IsTheMeanOfTheLastSeen) {
+  EXPECT_DOUBLE_EQ(expected_cost_s({}), 5);
+  EXPECT_DOUBLE_EQ(expected_cost_s({}, 2), 2);
+  EXPECT_DOUBLE_EQ(expected_cost_s(std::vector{100.0, 1.0, 2.0, 3.0, 4.0}, 2), 2.5);
+}
+
+}  // namespace
+}  // namespace pinion::cluster
