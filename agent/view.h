@@ -55,7 +55,6 @@ struct NodeView {
   topology::CpuSet pool;    // where shared containers run
   std::string fence;
   bool compares_files = false;
-  bool strict_reservation = false;
   bool synchronized = false;              // all containers are known
   std::vector<ContainerView> containers;  // ascending by id
   std::vector<RefusalView> refusals;

@@ -51,7 +51,6 @@ NodeView make_view(const Node& node, const nri::Connection& connection,
   view.pool = pool - guarded;
   view.fence = engine.fence_name();
   view.compares_files = node.compares_files();
-  view.strict_reservation = state.strict_reservation;
   view.synchronized = node.synchronized();
   view.containers.reserve(state.members.size());
   for (const auto& [id, member] : state.members) {

@@ -7,8 +7,10 @@
 namespace pinion::ctl {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKeys{"name", "count", "topology", "reserved-cpus",
-                                                "used"};
+constexpr std::array<std::string_view, 6> kKeys{
+    "name", "count", "topology", "reserved-cpus", "strict-cpu-reservation", "used"};
+constexpr std::array kTruths{topology::Word<bool>{"true", true},
+                             topology::Word<bool>{"false", false}};
 
 topology::CpuSet cpus_of(YamlEntry& entry, const YAML::Node& node, const std::string& what) {
   const auto cpus = topology::CpuSet::parse(node.IsScalar() ? node.Scalar() : "x");
@@ -46,6 +48,7 @@ Result<FleetFileNode> read_node(const YAML::Node& node) {
   if (entry.has("reserved-cpus")) {
     result.reserved = cpus_of(entry, entry["reserved-cpus"], "reserved-cpus");
   }
+  result.strict_reservation = entry.word("strict-cpu-reservation", kTruths, false);
   result.used = used_of(entry);
   if (entry.error()) return failure(*entry.error());
   return result;
@@ -56,6 +59,7 @@ cluster::NodeReport report_of(const FleetFileNode& node, std::string name,
   cluster::NodeReport report;
   report.topology = std::move(machine);
   report.reserved = node.reserved;
+  report.strict_reservation = node.strict_reservation;
   report.instance = "file";
   for (std::size_t i = 0; i < node.used.size(); ++i) {
     topology::Claim claim;

@@ -4,6 +4,7 @@
 //     count: 4                 # so many of them, named node-0 .. node-3
 //     topology: "synthetic:package:2 [numa(memory=64GB)] l3:1 core:16 pu:1"  # as --topology
 //     reserved-cpus: 0,16
+//     strict-cpu-reservation: true  # they are for the system alone
 //     used: [1-8, 17-20]       # CPUs that containers have there already, one list for each
 #pragma once
 
@@ -24,6 +25,7 @@ struct FleetFileNode {
   int count = 0;  // 0: one, of that very name
   topology::Source source;
   topology::CpuSet reserved;
+  bool strict_reservation = false;
   std::vector<topology::CpuSet> used;
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "topology/memory.h"
+#include "topology/refusal.h"
 #include "topology/space.h"
 
 namespace pinion::topology {
@@ -66,6 +67,10 @@ Outcome adopt(const Topology& topology, const Ledger& ledger, const Request& req
     return refuse(
         request, Reason::kCpus,
         "CPUs " + (held & ledger.exclusive()).to_string() + " belong to another container");
+  }
+
+  if (const auto shared = shared_cpus(topology, ledger); shared && shared->is_subset_of(held)) {
+    return refuse(request, Reason::kLastShared, "no CPU would be left for all other containers");
   }
 
   const Place place = place_of(topology, cpus, request.align);

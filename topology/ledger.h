@@ -39,10 +39,13 @@ struct Claim {
 class Ledger {
  public:
   Ledger() = default;
-  // `reserved` CPUs are never given away.
-  explicit Ledger(CpuSet reserved) : reserved_(std::move(reserved)) {}
+  // `reserved` CPUs are never given away. `strict`: they are for the system alone, so containers
+  // without CPUs of their own need others.
+  explicit Ledger(CpuSet reserved, bool strict = false)
+      : reserved_(std::move(reserved)), strict_(strict) {}
 
   [[nodiscard]] const CpuSet& reserved() const { return reserved_; }
+  [[nodiscard]] bool strict() const { return strict_; }
   [[nodiscard]] const CpuSet& exclusive() const { return exclusive_; }  // union of all claims
   [[nodiscard]] const std::map<std::string, Claim, std::less<>>& claims() const { return claims_; }
   [[nodiscard]] const Claim* find(std::string_view id) const;
@@ -60,6 +63,7 @@ class Ledger {
 
  private:
   CpuSet reserved_;
+  bool strict_ = false;
   CpuSet exclusive_;
   std::map<std::string, Claim, std::less<>> claims_;
   std::vector<Bytes> promised_;  // by node index, grown on demand

@@ -60,7 +60,7 @@ Reason reason_of(const Case& what, const Ledger& ledger, const MemoryLeft& left)
   const bool on_isolated = what.own != nullptr && what.own->cpus.intersects(what.topology.isolated);
   if (on_isolated && !what.request.use_isolated) return Reason::kIsolated;
   // If nobody held anything: what stands in the way then will always do so.
-  const Ledger nobody(reserved);
+  const Ledger nobody(reserved, ledger.strict());
   const MemoryLeft all = memory_left(what.topology, nobody, nullptr);
   if (!would_fit(what, {online}, &all, std::nullopt)) return Reason::kTopology;
   if (!would_fit(what, pools_without(what, {}), &all, std::nullopt)) return Reason::kIsolated;
@@ -155,11 +155,11 @@ std::vector<CpuSet> pools_of(const Topology& topology, const CpuSet& free, bool 
 }
 
 std::optional<CpuSet> shared_cpus(const Topology& topology, const Ledger& ledger) {
-  if (ledger.reserved().intersects(topology.online)) return std::nullopt;
+  if (!ledger.strict() && ledger.reserved().intersects(topology.online)) return std::nullopt;
   const CpuSet& isolated = topology.isolated;
-  const bool has_ordinary = !topology.online.is_subset_of(isolated);
-  const CpuSet free = topology.online - ledger.exclusive();
-  return has_ordinary ? free - isolated : free;
+  const CpuSet open = topology.online - ledger.reserved();
+  const CpuSet free = open - ledger.exclusive();
+  return open.is_subset_of(isolated) ? free : free - isolated;
 }
 
 int most_units(const Topology& topology, const Space& space, Align align, Index domain,

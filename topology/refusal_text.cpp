@@ -126,7 +126,10 @@ std::string what_is_missing(const Topology& topology, const Ledger& ledger, cons
       return "not enough free CPUs" + in_any(refusal.align) + " beside the reserved ones (" +
              ledger.reserved().to_string() + "): " + figures;
     case Reason::kLastShared:
-      return "no CPU would be left for all other containers: " + figures;
+      return "no CPU would be left for all other containers" +
+             (ledger.strict() ? " beside the reserved ones (" + ledger.reserved().to_string() + ")"
+                              : std::string()) +
+             ": " + figures;
     case Reason::kTopology:
       break;
   }

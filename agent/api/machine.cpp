@@ -175,7 +175,7 @@ Result<Topology> topology_of(const v1::Machine& machine) {
 Result<topology::Ledger> ledger_of(const v1::Snapshot& snapshot, const Topology& topology) {
   auto reserved = cpus_of(snapshot.node().sets().reserved(), "reserved");
   if (!reserved) return failure(reserved.error());
-  topology::Ledger ledger(*reserved);
+  topology::Ledger ledger(*reserved, snapshot.node().strict_reservation());
   for (const v1::Container& container : snapshot.containers()) {
     if (!container.exclusive() || container.finished()) continue;
     Result<topology::Claim> claim = claim_of(container, topology);

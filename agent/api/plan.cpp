@@ -3,7 +3,6 @@
 #include <set>
 
 #include "agent/api/convert.h"
-#include "topology/last_shared.h"
 #include "topology/words.h"
 
 namespace pinion::agent::api {
@@ -109,17 +108,7 @@ topology::Plan dry_run(const NodeView& view, const std::vector<Request>& request
   for (const Request& request : requests) {
     topology::Outcome outcome = topology::resize(*view.topology, plan.ledger, request);
     if (const auto* decision = std::get_if<Decision>(&outcome)) {
-      if (topology::leaves_nothing_shared(*view.topology, plan.ledger, view.strict_reservation,
-                                          decision->claim)) {
-        Refusal refusal;
-        refusal.reason = topology::Reason::kLastShared;
-        refusal.need = request.cpus;
-        refusal.align = request.align;
-        refusal.text = "it would leave no CPU for shared containers";
-        outcome = std::move(refusal);
-      } else {
-        plan.ledger.commit(decision->claim);
-      }
+      plan.ledger.commit(decision->claim);
     }
     plan.outcomes.push_back(std::move(outcome));
   }

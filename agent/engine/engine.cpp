@@ -6,7 +6,6 @@
 
 #include "agent/engine/note.h"
 #include "agent/engine/quota.h"
-#include "topology/last_shared.h"
 
 namespace pinion::engine {
 namespace {
@@ -40,8 +39,7 @@ std::string refusal_text(const Member& member, const std::string& why) {
 Engine::Engine(topology::Topology topology, const Settings& settings, FenceKind fence)
     : settings_(settings) {
   state_.topology = std::move(topology);
-  state_.ledger = topology::Ledger(settings.reserved);
-  state_.strict_reservation = settings.strict_reservation;
+  state_.ledger = topology::Ledger(settings.reserved, settings.strict_reservation);
   switch (fence) {
     case FenceKind::kPartition:
       fence_ = make_partition_fence(settings.partition_kinds);
@@ -198,19 +196,6 @@ void Engine::take(Member& member, const topology::Request& request, const Decisi
 }
 
 // Somebody else always has a CPU left; under strict reservation the reserved ones do not count.
-std::optional<Refusal> Engine::leaves_nothing(const Decision& decision) const {
-  if (!topology::leaves_nothing_shared(state_.topology, state_.ledger, state_.strict_reservation,
-                                       decision.claim)) {
-    return std::nullopt;
-  }
-  Refusal refusal;
-  refusal.reason = topology::Reason::kLastShared;
-  refusal.need = decision.cpus.count();
-  refusal.text = "it would leave no CPU for shared containers";
-  if (state_.strict_reservation) refusal.text += " (reserved CPUs are kept for the system)";
-  return refusal;
-}
-
 std::string Engine::count_refusal(const Member& member, std::string_view reason,
                                   const std::string& text, Effects& effects) {
   ++counters_.refused[std::string(reason)];
@@ -273,9 +258,6 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
     return count_refusal(member, *refusal, effects);
   }
   const auto& decision = std::get<Decision>(outcome);
-  if (const auto refusal = leaves_nothing(decision)) {
-    return count_refusal(member, *refusal, effects);
-  }
   take(member, request, decision);
   ++counters_.exclusive_placed;
   Note line = note(Note::Level::kInfo, "exclusive", member);
@@ -341,9 +323,6 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effe
     return count_refusal(member, *refusal, effects);
   }
   const auto& decision = std::get<Decision>(outcome);
-  if (const auto refusal = leaves_nothing(decision)) {
-    return count_refusal(member, *refusal, effects);
-  }
   const CpuSet before = member.own.cpus;
   take(member, request, decision);
   ++counters_.resized;

@@ -126,7 +126,6 @@ class Engine {
   [[nodiscard]] bool has_stopped(const Container& container) const;
   Member* known(const Pod& pod, const Container& container, Effects& effects);
   std::optional<std::string> resize(Member& member, const Wish& wish, Effects& effects);
-  [[nodiscard]] std::optional<topology::Refusal> leaves_nothing(const topology::Decision&) const;
   [[nodiscard]] CpuSet past_cores(const Member& member) const;
   [[nodiscard]] Wish wish_for(const Pod& pod, Member& member, const Resources& resources) const;
   static void warn(const Wish& wish, const Member& member, Effects& effects);

@@ -11,7 +11,7 @@ namespace {
 
 CpuSet open_to_group(const State& state, const QosGroup& group, const CpuSet& pool) {
   if (!group.keeps) return state.topology.online;
-  if (!state.strict_reservation) return pool;
+  if (!state.ledger.strict()) return pool;
   return pool | (state.ledger.reserved() & state.topology.online);  // for system containers below
 }
 
@@ -27,7 +27,7 @@ std::vector<CpuSet> files_below(const State& state, std::string_view name, const
     if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
   };
   const CpuSet reserved = state.ledger.reserved() & state.topology.online;
-  if (state.strict_reservation && !reserved.empty()) add(reserved);
+  if (state.ledger.strict() && !reserved.empty()) add(reserved);
   for (const auto& [id, member] : state.members) {
     if (member.started && member.applied && member.qos_group == name) add(member.applied->cpus);
   }
@@ -57,7 +57,7 @@ std::string_view to_string(Cause cause) {
 Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
   if (member.role == Role::kExclusive) return member.own;
   const CpuSet reserved = state.ledger.reserved() & state.topology.online;
-  const bool on_reserved = state.strict_reservation && member.system && !reserved.empty();
+  const bool on_reserved = state.ledger.strict() && member.system && !reserved.empty();
   if (on_reserved) return {.cpus = reserved, .mems = {}};
   return {.cpus = state.keeper_of(member) != nullptr ? state.open_to_all({}) : pool, .mems = {}};
 }

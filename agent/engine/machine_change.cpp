@@ -11,14 +11,14 @@ namespace pinion::engine {
 
 // Every rank that can stays exactly where it is; the others are returned.
 std::vector<Member*> Engine::keep_on_changed_machine() {
-  state_.ledger = topology::Ledger(settings_.reserved);
+  state_.ledger = topology::Ledger(settings_.reserved, settings_.strict_reservation);
   std::vector<Member*> displaced;
   for (auto& [id, member] : state_.members) {
     if (member.role != Role::kExclusive) continue;
     const topology::Outcome outcome =
         topology::adopt(state_.topology, state_.ledger, member.request, member.own.cpus);
     const auto* decision = std::get_if<topology::Decision>(&outcome);
-    if (decision != nullptr && !leaves_nothing(*decision)) {
+    if (decision != nullptr) {
       state_.ledger.commit(decision->claim);
     } else {
       displaced.push_back(&member);
@@ -33,7 +33,7 @@ bool Engine::place_anew(Member& member) {
   request.preferred = member.own.cpus & state_.topology.online;
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   const auto* decision = std::get_if<topology::Decision>(&outcome);
-  if (decision == nullptr || leaves_nothing(*decision)) return false;
+  if (decision == nullptr) return false;
   take(member, request, *decision);
   return true;
 }

@@ -4,7 +4,7 @@ namespace pinion::engine {
 
 CpuSet State::open_to_all(const CpuSet& held) const {
   CpuSet shared = topology.online - held;
-  if (strict_reservation) shared -= ledger.reserved();
+  if (ledger.strict()) shared -= ledger.reserved();
   const CpuSet ordinary = shared - topology.isolated;
   return ordinary.empty() ? shared : ordinary;
 }

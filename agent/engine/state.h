@@ -68,7 +68,6 @@ struct QosGroup {
 struct State {
   topology::Topology topology;
   topology::Ledger ledger;
-  bool strict_reservation = false;
   std::map<std::string, Member, std::less<>> members;  // by container id
 
   // By the name that cgroups are told by; those of pods known here. Empty but for the fence `tree`.

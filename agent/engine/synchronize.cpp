@@ -68,7 +68,7 @@ void Engine::observe(Member& member, const Container& container, const Synchroni
 bool Engine::keep(Member& member, const topology::Request& request, const CpuSet& cpus) {
   const topology::Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, cpus);
   const auto* decision = std::get_if<topology::Decision>(&outcome);
-  if (decision == nullptr || leaves_nothing(*decision)) return false;
+  if (decision == nullptr) return false;
   const std::uint64_t not_met = counters_.preferred_not_met;
   take(member, request, *decision);
   counters_.preferred_not_met = not_met;  // was counted when it was placed

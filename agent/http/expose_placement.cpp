@@ -77,7 +77,7 @@ void expose_placement(Writer& writer, const NodeView& view) {
   writer.sample({},
                 {{"fence", view.fence},
                  {"compares_files", truth(view.compares_files)},
-                 {"strict_cpu_reservation", truth(view.strict_reservation)}},
+                 {"strict_cpu_reservation", truth(view.ledger.strict())}},
                 std::uint64_t{1});
 }
 

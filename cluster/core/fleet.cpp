@@ -44,7 +44,7 @@ std::string fault_of(const Claim& claim, const Ledger& ledger, const Topology& t
 }
 
 Result<Ledger> ledger_of(const MachineKind& kind, const NodeReport& report) {
-  Ledger ledger(kind.reserved);
+  Ledger ledger = kind.idle_ledger();
   for (const Claim& claim : report.claims) {
     const std::string fault = fault_of(claim, ledger, *kind.topology);
     if (!fault.empty()) {
@@ -82,8 +82,9 @@ Result<std::vector<LostPromise>> Fleet::report(NodeReport report, std::int64_t n
       report.generation < at(node).generation) {
     return std::vector<LostPromise>();
   }
-  const auto kind =
-      report.topology == nullptr ? at(node).kind : kind_of(report.topology, report.reserved);
+  const auto kind = report.topology == nullptr
+                        ? at(node).kind
+                        : kind_of(report.topology, report.reserved, report.strict_reservation);
   auto ledger = ledger_of(*kind, report);
   if (!ledger) return failure(std::move(ledger.error()));
   if (node < 0) node = add(report.name, kind);
@@ -265,7 +266,7 @@ bool Fleet::fits(NodeIndex node, const Request& request) const {
 bool Fleet::fits_idle(NodeIndex node, const Request& request) const {
   const FleetNode& it = this->node(node);
   if (it.name.empty()) return false;
-  return grants(it.topology(), Ledger(it.kind->reserved), it.kind->idle, request);
+  return grants(it.topology(), it.kind->idle_ledger(), it.kind->idle, request);
 }
 
 bool Fleet::any_may_fit(const Request& request) const {
@@ -308,7 +309,7 @@ NodeIndex Fleet::add(const std::string& name, std::shared_ptr<const MachineKind>
   FleetNode& it = at(node);
   it.name = name;
   it.holes = kind->idle;
-  it.ledger = Ledger(kind->reserved);
+  it.ledger = kind->idle_ledger();
   it.kind = std::move(kind);
   const auto known = by_name_.emplace(name, node).first;
   lookup_.insert(name, node);
@@ -317,7 +318,8 @@ NodeIndex Fleet::add(const std::string& name, std::shared_ptr<const MachineKind>
 }
 
 std::shared_ptr<const MachineKind> Fleet::kind_of(const std::shared_ptr<const Topology>& topology,
-                                                  const topology::CpuSet& reserved) {
+                                                  const topology::CpuSet& reserved,
+                                                  bool strict_reservation) {
   const std::size_t print = fingerprint(*topology);
   auto [at, end] = kinds_.equal_range(print);
   while (at != end) {
@@ -327,13 +329,16 @@ std::shared_ptr<const MachineKind> Fleet::kind_of(const std::shared_ptr<const To
       continue;
     }
     const bool same_machine = kind->topology == topology || *kind->topology == *topology;
-    if (same_machine && kind->reserved == reserved) return kind;
+    const bool same_reserved =
+        kind->reserved == reserved && kind->strict_reservation == strict_reservation;
+    if (same_machine && same_reserved) return kind;
     ++at;
   }
   auto kind = std::make_shared<const MachineKind>(
       MachineKind{.topology = topology,
                   .reserved = reserved,
-                  .idle = topology::holes_of(*topology, Ledger(reserved))});
+                  .strict_reservation = strict_reservation,
+                  .idle = topology::holes_of(*topology, Ledger(reserved, strict_reservation))});
   if (kinds_.size() > 2 * nodes_.size() + 16) {
     std::erase_if(kinds_, [](const auto& entry) { return entry.second.expired(); });
   }

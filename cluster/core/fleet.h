@@ -28,7 +28,13 @@ namespace pinion::cluster {
 struct MachineKind {
   std::shared_ptr<const topology::Topology> topology;  // never null
   topology::CpuSet reserved;
+  bool strict_reservation = false;  // topology::Ledger::strict()
   topology::Holes idle;
+
+  // When nothing runs there.
+  [[nodiscard]] topology::Ledger idle_ledger() const {
+    return topology::Ledger(reserved, strict_reservation);
+  }
 };
 
 struct FleetNode {
@@ -52,6 +58,7 @@ struct NodeReport {
   // null: the machine and its reserved CPUs are as in the report before.
   std::shared_ptr<const topology::Topology> topology;
   topology::CpuSet reserved;
+  bool strict_reservation = false;
   std::vector<topology::Claim> claims;  // of exclusive containers
   MissRates rates;
   std::string instance;
@@ -166,7 +173,8 @@ class Fleet {
   FleetNode& at(NodeIndex node) { return nodes_[static_cast<std::size_t>(node)]; }
   NodeIndex add(const std::string& name, std::shared_ptr<const MachineKind> kind);
   std::shared_ptr<const MachineKind> kind_of(
-      const std::shared_ptr<const topology::Topology>& topology, const topology::CpuSet& reserved);
+      const std::shared_ptr<const topology::Topology>& topology, const topology::CpuSet& reserved,
+      bool strict_reservation);
   void confirm(const NodeReport& report, NodeIndex node);
   void forget_running(NodeIndex node);
   bool any_may_fit(const topology::Request& request) const;

@@ -14,7 +14,7 @@ using topology::Holes;
 using topology::Request;
 using topology::Smt;
 
-constexpr Bytes kMiB = Bytes{1} << 20;
+constexpr Bytes kDigestUnit = Bytes{1} << 20;
 constexpr std::uint32_t kPlenty = std::numeric_limits<std::uint32_t>::max();
 
 std::uint32_t saturated(Bytes mib) {
@@ -34,8 +34,8 @@ void digest_domains(const Holes& holes, Align align, NodeDigest& digest) {
       largest = std::max(largest, hole.units[smt]);
     }
     if (hole.of(Smt::kPack) == 0) continue;
-    least = std::min(least, hole.memory / kMiB);
-    most = std::max(most, hole.memory / kMiB + 1);
+    least = std::min(least, hole.memory / kDigestUnit);
+    most = std::max(most, hole.memory / kDigestUnit + 1);
     const int cores = std::min(hole.of(Smt::kOnePerCore), 64);
     if (cores > 0) digest.hole_cores[at(align)] |= std::uint64_t{1} << (cores - 1);
   }
@@ -48,9 +48,9 @@ std::optional<bool> has_hole(const NodeDigest& digest, const Request& request, A
   if (digest.largest[at(align)][topology::slot_of(request.smt)] < request.cpus) return false;
   const bool bound = request.memory_policy == topology::MemoryPolicy::kBind && request.memory > 0;
   if (!bound) return true;
-  if (request.memory / kMiB < digest.least_mib[at(align)]) return true;
+  if (request.memory / kDigestUnit < digest.least_mib[at(align)]) return true;
   const std::uint32_t most = digest.most_mib[at(align)];
-  if (most != kPlenty && request.memory / kMiB > most) return false;
+  if (most != kPlenty && request.memory / kDigestUnit > most) return false;
   return std::nullopt;
 }
 

@@ -39,7 +39,7 @@ bool IdleFit::fit(NodeIndex node) {
   const FleetNode& there = fleet_.node(node);
   if (there.name.empty()) return false;
   const auto [answer, fresh] = answers_.try_emplace(there.kind.get(), false);
-  if (fresh) answer->second = grants_all(there, topology::Ledger(there.kind->reserved), requests_);
+  if (fresh) answer->second = grants_all(there, there.kind->idle_ledger(), requests_);
   return answer->second;
 }
 

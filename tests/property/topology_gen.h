@@ -70,9 +70,9 @@ inline Ledger random_ledger(const Topology& machine) {
     case 0:
       return Ledger();
     case 1:
-      return Ledger(CpuSet{machine.online.first()});
+      return Ledger(CpuSet{machine.online.first()}, one_in(4));
     default:
-      return Ledger(some_of(machine.online, 8));
+      return Ledger(some_of(machine.online, 8), one_in(4));
   }
 }
 

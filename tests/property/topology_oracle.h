@@ -78,9 +78,10 @@ class Oracle {
   }
 
   [[nodiscard]] bool leaves_one(const CpuSet& pool, int held) const {
-    if (ledger_.reserved().intersects(machine_.online)) return true;
-    const CpuSet ordinary = machine_.online - machine_.isolated;
-    const CpuSet shared = (ordinary.empty() ? machine_.online : ordinary) - ledger_.exclusive();
+    if (!ledger_.strict() && ledger_.reserved().intersects(machine_.online)) return true;
+    const CpuSet open = machine_.online - ledger_.reserved();
+    const CpuSet ordinary = open - machine_.isolated;
+    const CpuSet shared = (ordinary.empty() ? open : ordinary) - ledger_.exclusive();
     const int from_shared = pool.intersects(shared) ? held : 0;
     return shared.count() > from_shared;
   }

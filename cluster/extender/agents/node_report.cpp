@@ -32,6 +32,7 @@ Result<NodeReport> report_of(const agent::api::Mirror& mirror,
   const v1::NodeState& node = mirror.node();
   v1::Snapshot named;
   named.mutable_node()->mutable_sets()->set_reserved(node.sets().reserved());
+  named.mutable_node()->set_strict_reservation(node.strict_reservation());
   NodeReport report;
   for (const auto& [id, container] : mirror.containers()) {
     if (!holds(container)) continue;
@@ -45,6 +46,7 @@ Result<NodeReport> report_of(const agent::api::Mirror& mirror,
   report.name = node.name();
   report.topology = std::move(machine);
   report.reserved = ledger->reserved();
+  report.strict_reservation = ledger->strict();
   report.instance = node.instance();
   report.generation = node.generation();
   for (const auto& [id, claim] : ledger->claims()) report.claims.push_back(claim);

@@ -22,7 +22,7 @@ NodeView two_nodes() {
 TEST(NodeOnTheWire, SaysWhoAndHow) {
   NodeView view = two_nodes();
   view.generation = 7;
-  view.strict_reservation = true;
+  view.ledger = topology::Ledger({0}, true);
   view.refusals.push_back({.unix_ms = 12,
                            .name_space = "ns",
                            .pod = "p",

@@ -129,10 +129,9 @@ TEST(Plan, DecidesOneAfterAnotherAndChangesNothing) {
 }
 
 TEST(Plan, LeavesACpuThatOthersMayRunOn) {
-  // Reserved CPUs are for the system alone here: the allocator alone would give away all the rest.
   NodeView view = empty_view(test_support::two_core_vm(), {0});
   EXPECT_TRUE(run(view, plan_of({asked("a", 1)})).outcomes(0).has_placement());
-  view.strict_reservation = true;
+  view = empty_view(test_support::two_core_vm(), {0}, true);
   const v1::PlanResponse response = run(view, plan_of({asked("a", 1)}));
   EXPECT_EQ(response.outcomes(0).rejection().reason(), "last-shared");
 }

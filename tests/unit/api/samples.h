@@ -14,10 +14,10 @@ namespace pinion::agent::api {
 
 // A view of a machine on which nothing runs; CPU 0 is reserved.
 inline NodeView empty_view(topology::Topology machine = test_support::laptop(),
-                           const topology::CpuSet& reserved = {0}) {
+                           const topology::CpuSet& reserved = {0}, bool strict = false) {
   NodeView view;
   view.generation = 1;
-  view.ledger = topology::Ledger(reserved);
+  view.ledger = topology::Ledger(reserved, strict);
   view.shared = machine.online;
   view.pool = machine.online;
   view.topology = std::make_shared<const topology::Topology>(std::move(machine));

@@ -69,6 +69,20 @@ TEST_F(FleetTest, MemoryCounts) {
   EXPECT_EQ(best(request), "none");
 }
 
+// As its agent does, where its reserved CPUs are for the system alone.
+TEST_F(FleetTest, LeavesACpuForSharedContainers) {
+  for (const bool strict : {false, true}) {
+    NodeReport report = report_of(strict ? "strict" : "plain", small());
+    report.strict_reservation = strict;
+    report.claims = {claim_of("x", "4-7")};
+    ASSERT_TRUE(fleet_.report(std::move(report), 0));
+  }
+  EXPECT_TRUE(fleet_.fits(fleet_.find("plain"), request_of("p", 3)));
+  EXPECT_FALSE(fleet_.fits(fleet_.find("strict"), request_of("p", 3)));
+  EXPECT_TRUE(fleet_.fits(fleet_.find("strict"), request_of("p", 2)));
+  EXPECT_EQ(best(request_of("p", 3)), "plain");
+}
+
 TEST_F(FleetTest, APromiseIsHeldUntilItIsReleased) {
   node("a", {});
   const NodeIndex a = fleet_.find("a");
