@@ -189,7 +189,7 @@ def plot(results, title, axis):
     """Four panels, a line for each policy, as SVG."""
     width, height, left, top = 380, 220, 60, 40
     points = list(results)
-    parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="900" height="640"><style>text{font:12px sans-serif;fill:#222}'
+    parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="920" height="640"><style>text{font:12px sans-serif;fill:#222}'
              'path{fill:none;stroke-width:2}.x{stroke:#888;stroke-width:1}svg{background:#fff}</style>',
              f'<text x="20" y="20">{title}</text>']
     for panel, (figure, name) in enumerate(FIGURES.items()):
