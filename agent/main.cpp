@@ -61,6 +61,7 @@ std::optional<noise::KernelNoise> open_noise(const Config& config, const topolog
 Status run(const Config& config) {
   auto signals = take_signals();
   if (!signals) return failure(signals.error());
+  if (auto enough = reserve_descriptors(); !enough) return enough;
   const auto launch = nri::read_launch([](const char* name) { return std::getenv(name); });
   if (!launch) return failure(launch.error());
   if (auto allowed = check_kubelet(config); !allowed) return allowed;
@@ -93,7 +94,7 @@ Status run(const Config& config) {
                        {"reserved", config.reserved.to_string()},
                        {"fence", std::string(engine.fence_name())},
                        {"cgroups", enforcement->why}});
-  metrics::perf::KernelPerf perf;
+  metrics::perf::KernelPerf perf(metrics::perf::kReservedDescriptors);
   metrics::Collector collector(choose_counting(config, enforcement->files.has_value(),
                                                engine.state().topology.online, perf, log));
   Published<NodeView> views;

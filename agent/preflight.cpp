@@ -6,6 +6,8 @@
 
 #include "agent/cgroup/partitions.h"
 #include "agent/cgroup/qos_groups.h"
+#include "base/open_files.h"
+#include "metrics/perf/limits.h"
 
 namespace pinion::agent {
 namespace {
@@ -60,6 +62,16 @@ Result<std::string> kubelet_policy(const std::string& state_file) {
     return failure(Errc::kInvalid, "it has no policyName");
   }
   return policy->get<std::string>();
+}
+
+Status reserve_descriptors() {
+  constexpr std::uint64_t least = metrics::perf::kReservedDescriptors;
+  const auto limit = allow_open_files(least);
+  if (!limit) return failure(limit.error());
+  if (limit->soft >= least) return {};
+  return failure(Errc::kExhausted, "the limit on open files (RLIMIT_NOFILE) is " +
+                                       std::to_string(limit->hard) + ", at least " +
+                                       std::to_string(least) + " are needed");
 }
 
 Status check_kubelet(const Config& config) {

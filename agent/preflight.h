@@ -17,6 +17,11 @@ Result<std::string> kubelet_policy(const std::string& state_file);
 // file, no kubelet: fine.
 Status check_kubelet(const Config& config);
 
+// Before anything listens or counts: raises the limit on open files so that descriptors are set
+// aside for all that pins, whatever listeners and counters take. Error: kExhausted, with the number
+// that is needed.
+Status reserve_descriptors();
+
 // Errors: kInvalid when a reserved CPU is not one of the machine's, or all of them are reserved
 // under strict reservation; when memory is reserved on a NUMA node that does not exist, or all of
 // it.

@@ -1,0 +1,109 @@
+#include "base/net/peer_table.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <array>
+#include <cstring>
+
+namespace pinion::net {
+namespace {
+
+std::string text_of(int family, const void* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(family, address, text.data(), text.size());
+  return text.data();
+}
+
+}  // namespace
+
+std::string peer_of(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address, sizeof(v4));
+    return text_of(AF_INET, &v4.sin_addr);
+  }
+  if (address.ss_family != AF_INET6) return "unix";
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &address, sizeof(v6));
+  constexpr std::size_t kMappedPrefix = 12;
+  constexpr std::size_t kNetworkPrefix = 8;
+  if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+    return text_of(AF_INET, &v6.sin6_addr.s6_addr[kMappedPrefix]);
+  }
+  std::memset(&v6.sin6_addr.s6_addr[kNetworkPrefix], 0, sizeof(in6_addr) - kNetworkPrefix);
+  return text_of(AF_INET6, &v6.sin6_addr) + "/64";
+}
+
+std::size_t PeerTable::unproved_of(const std::string& peer) const {
+  const auto found = unproved_.find(peer);
+  return found == unproved_.end() ? 0 : found->second;
+}
+
+std::optional<PeerTable::Key> PeerTable::oldest_of(const std::string& peer, Key spare) const {
+  std::optional<Key> oldest;
+  std::uint64_t number = next_;
+  for (const auto& [key, member] : members_) {
+    if (member.proved || key == spare || member.peer != peer || member.number >= number) continue;
+    oldest = key;
+    number = member.number;
+  }
+  return oldest;
+}
+
+std::optional<PeerTable::Key> PeerTable::dispensable(Key spare) const {
+  // By their number without the one that is spared, else a peer with that one alone could be
+  // chosen.
+  const auto spared = members_.find(spare);
+  const std::string* peer = nullptr;
+  std::size_t most = 0;
+  for (const auto& [name, count] : unproved_) {
+    const bool has_it =
+        spared != members_.end() && !spared->second.proved && spared->second.peer == name;
+    if (const std::size_t others = count - (has_it ? 1 : 0); others > most) {
+      most = others;
+      peer = &name;
+    }
+  }
+  return peer == nullptr ? std::nullopt : oldest_of(*peer, spare);
+}
+
+std::optional<PeerTable::Key> PeerTable::add(Key key, std::string peer) {
+  ++unproved_[peer];
+  const auto& member =
+      members_.insert_or_assign(key, Member{std::move(peer), next_++, false}).first->second;
+  std::optional<Key> out;
+  if (unproved_of(member.peer) > limits_.most_of_peer) {
+    out = oldest_of(member.peer, key);
+  } else if (unproved() > limits_.most) {
+    out = dispensable(key);
+  }
+  if (out) remove(*out);
+  return out;
+}
+
+bool PeerTable::prove(Key key) {
+  const auto found = members_.find(key);
+  if (found == members_.end() || found->second.proved) return true;
+  if (proved_ >= limits_.most_proved) {
+    remove(key);
+    return false;
+  }
+  if (--unproved_[found->second.peer] == 0) unproved_.erase(found->second.peer);
+  found->second.proved = true;
+  ++proved_;
+  return true;
+}
+
+void PeerTable::remove(Key key) {
+  const auto found = members_.find(key);
+  if (found == members_.end()) return;
+  if (found->second.proved) {
+    --proved_;
+  } else if (--unproved_[found->second.peer] == 0) {
+    unproved_.erase(found->second.peer);
+  }
+  members_.erase(found);
+}
+
+}  // namespace pinion::net
