@@ -1,5 +1,6 @@
 #include "agent/api/server.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -9,6 +10,7 @@
 #include <grpcpp/support/server_interceptor.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <mutex>
 #include <random>
 #include <vector>
@@ -31,10 +33,18 @@ constexpr int kPingAnswerMs = 10000;
 constexpr int kLeastPingMs = 5000;  // callers that ping more often are closed
 constexpr int kHandshakeMs = 5000;
 
+// gRPC logs a line to standard error for each failed handshake, so that anybody who connects could
+// fill the log. What a certificate file lacks is worth it.
+void log_of_grpc(gpr_log_func_args* line) {
+  if (std::string_view(line->file).find("certificate_provider") == std::string_view::npos) return;
+  std::fprintf(stderr, "gRPC: %s\n", line->message);
+}
+
 // Settings of gRPC that hold for the whole process.
 void prepare_process() {
   static std::once_flag once;
   std::call_once(once, [] {
+    gpr_set_log_function(log_of_grpc);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });
