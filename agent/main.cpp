@@ -15,6 +15,7 @@
 #include "agent/version.h"
 #include "base/signals.h"
 #include "base/state_lock.h"
+#include "metrics/perf/limits.h"
 #include "nri-plugin/launch.h"
 
 namespace pinion::agent {

@@ -52,6 +52,7 @@ ListenerFigures figures_of(std::string name, const net::ConnectionFigures& figur
           .accepted = figures.accepted,
           .closed_for_room = figures.closed_for_room,
           .closed_as_slow = figures.closed_as_slow,
+          .closed_as_garbage = figures.closed_as_garbage,
           .shortages = figures.shortages};
 }
 

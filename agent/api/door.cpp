@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <vector>
 
+#include "agent/api/client_hello.h"
 #include "base/net/acceptor.h"
 
 namespace pinion::agent::api {
@@ -49,11 +52,12 @@ Door::Door(Endpoint endpoint, DoorLimits limits, Fd wake, net::ConnectionFigures
       limits_(limits),
       wake_(std::move(wake)),
       figures_(figures),
+      waiting_(limits.waiting),
       peers_(limits.peers) {}
 
 Door::~Door() {
   close();
-  figures_.open -= guests_.size();
+  figures_.open -= guests_.size() + newcomers_.size();
 }
 
 Status Door::listen() {
@@ -103,6 +107,7 @@ int Door::wait_time(TimePoint now) {
   auto until = TimePoint::max();
   if (endpoint_.is_unix()) until = next_look_;
   if (accept_again_ > now) until = std::min(until, accept_again_);
+  for (const auto& [key, newcomer] : newcomers_) until = std::min(until, newcomer.until);
   const std::lock_guard lock(mutex_);
   if (ending_ > 0) until = std::min(until, now + kEndingLook);
   for (const auto& [key, guest] : guests_) {
@@ -121,6 +126,10 @@ void Door::run() {
     fds.clear();
     fds.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
     fds.push_back({.fd = accepting ? listener_.get() : -1, .events = POLLIN, .revents = 0});
+    for (const auto& [key, newcomer] : newcomers_) {
+      fds.push_back({.fd = key, .events = POLLIN, .revents = 0});
+    }
+    const std::size_t guests_from = fds.size();
     {
       const std::lock_guard lock(mutex_);
       for (const auto& [key, guest] : guests_) {
@@ -132,12 +141,16 @@ void Door::run() {
     now = steady_clock::now();
     {
       const std::lock_guard lock(mutex_);
-      for (std::size_t i = 2; i < fds.size(); ++i) {
+      for (std::size_t i = guests_from; i < fds.size(); ++i) {
         // gRPC shuts a socket down before it closes it, so its copy here is told.
         if (fds[i].revents != 0) end(guests_.at(fds[i].fd));
       }
     }
     look_at_guests(now);
+    for (std::size_t i = 2; i < guests_from; ++i) {
+      if (fds[i].revents != 0) listen_to(fds[i].fd, now);
+    }
+    close_late_newcomers(now);
     mind_socket(now);
     for (int i = 0; fds[1].revents != 0 && i < kAtOnce && accept_one(now); ++i) {
     }
@@ -187,15 +200,72 @@ bool Door::accept_one(TimePoint now) {
     return false;
   }
   ++figures_.accepted;
-  take(std::move(socket), peer_text(address), net::peer_of(address), now);
+  if (endpoint_.is_unix()) {
+    take(std::move(socket), address, now);
+    return true;
+  }
+  ++figures_.open;
+  const int key = socket.get();
+  newcomers_.emplace(key, Newcomer{std::move(socket), address, now + limits_.prove});
+  if (const auto out = waiting_.add(key, net::peer_of(address))) {
+    ++figures_.closed_for_room;
+    drop(*out);
+  }
+  listen_to(key, now);  // many have spoken by now
   return true;
 }
 
-void Door::take(Fd socket, const std::string& address, std::string peer, TimePoint now) {
+// To gRPC with it, once its first message is there; away with it, if it cannot be one.
+void Door::listen_to(int newcomer, TimePoint now) {
+  const auto found = newcomers_.find(newcomer);
+  if (found == newcomers_.end()) return;  // made room for another in this round
+  std::array<std::uint8_t, kRecordHeader> header{};
+  const ssize_t n = recv(newcomer, header.data(), header.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) return drop(newcomer);
+  const auto size = client_hello_size({header.data(), static_cast<std::size_t>(n)});
+  if (!size) {
+    ++figures_.closed_as_garbage;
+    return drop(newcomer);
+  }
+  int there = 0;
+  if (ioctl(newcomer, FIONREAD, &there) != 0) return drop(newcomer);
+  const int wanted = static_cast<int>(*size);
+  const bool whole = there >= wanted;
+  // poll(2) wakes up for no less: a byte now and then costs nothing.
+  const int wake = whole ? 1 : wanted;
+  setsockopt(newcomer, SOL_SOCKET, SO_RCVLOWAT, &wake, sizeof(wake));
+  if (!whole) {
+    pollfd ended{.fd = newcomer, .events = POLLRDHUP, .revents = 0};
+    if (poll(&ended, 1, 0) > 0) drop(newcomer);  // no more will come
+    return;
+  }
+  Newcomer one = std::move(found->second);
+  drop(newcomer);
+  take(std::move(one.socket), one.address, std::max(one.until, now));
+}
+
+void Door::close_late_newcomers(TimePoint now) {
+  for (auto at = newcomers_.begin(); at != newcomers_.end();) {
+    const auto next = std::next(at);
+    if (at->second.until <= now) {
+      ++figures_.closed_as_slow;
+      drop(at->first);
+    }
+    at = next;
+  }
+}
+
+void Door::drop(int newcomer) {
+  waiting_.remove(newcomer);
+  if (newcomers_.erase(newcomer) > 0) --figures_.open;
+}
+
+void Door::take(Fd socket, const sockaddr_storage& address, TimePoint until) {
   Fd copy(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) {
     ++figures_.shortages;
-    accept_again_ = now + kShortagePause;
+    accept_again_ = steady_clock::now() + kShortagePause;
     return;
   }
   ++figures_.open;
@@ -204,8 +274,8 @@ void Door::take(Fd socket, const std::string& address, std::string peer, TimePoi
     const int key = copy.get();
     const ino_t inode = inode_of(key);
     auto& guest = guests_[key];
-    guest = Guest{std::move(copy), socket.get(), inode, address, now + limits_.prove, false, false};
-    if (const auto out = peers_.add(key, std::move(peer))) {
+    guest = Guest{std::move(copy), socket.get(), inode, peer_text(address), until, false, false};
+    if (const auto out = peers_.add(key, net::peer_of(address))) {
       ++figures_.closed_for_room;
       end(guests_.at(*out));
     }

@@ -1,7 +1,8 @@
 // Takes connections for the gRPC server. gRPC's own listener takes as many as come, and never
 // another one after accept(2) has once failed for want of a descriptor; so it is handed
 // connections, and does not listen. How many there are is bounded, and whoever has made no call
-// within seconds is closed: a call proves a certificate, or the right to the socket.
+// within seconds is closed: a call proves a certificate, or the right to the socket. Over TCP, gRPC
+// and its memory see only connections whose first message of TLS is there as a whole.
 #pragma once
 
 #include <sys/types.h>
@@ -23,6 +24,7 @@
 namespace pinion::agent::api {
 
 struct DoorLimits {
+  net::PeerLimits waiting{.most = 128, .most_of_peer = 32, .most_proved = 0};  // for a ClientHello
   net::PeerLimits peers{.most = 32, .most_of_peer = 16, .most_proved = 64};
   std::size_t most_ending = 32;  // closed here, not yet by gRPC: no others are taken meanwhile
   std::chrono::milliseconds prove{10'000};  // from the connection to its first call
@@ -30,7 +32,7 @@ struct DoorLimits {
   // At most so many are open at once: gRPC's and ours for each connection, the listener, what wakes
   // the thread.
   [[nodiscard]] std::size_t descriptors() const {
-    return 2 * (peers.most + peers.most_proved + most_ending + 1) + 2;
+    return waiting.most + 2 * (peers.most + peers.most_proved + most_ending + 1) + 2;
   }
 };
 
@@ -60,6 +62,12 @@ class Door {
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
+  // Who has not yet begun the handshake.
+  struct Newcomer {
+    Fd socket;
+    sockaddr_storage address{};
+    TimePoint until;
+  };
   struct Guest {
     Fd copy;         // of the socket, to see its end and to bring it about
     int given = -1;  // gRPC's descriptor of it
@@ -79,7 +87,10 @@ class Door {
   void look_at_guests(TimePoint now);
   void end(Guest& guest);
   bool accept_one(TimePoint now);
-  void take(Fd socket, const std::string& address, std::string peer, TimePoint now);
+  void listen_to(int newcomer, TimePoint now);
+  void close_late_newcomers(TimePoint now);
+  void drop(int newcomer);
+  void take(Fd socket, const sockaddr_storage& address, TimePoint until);
   void mind_socket(TimePoint now);
 
   Endpoint endpoint_;
@@ -91,6 +102,8 @@ class Door {
   TimePoint accept_again_;  // after a shortage
   HandOver hand_over_;
   net::ConnectionFigures& figures_;
+  std::map<int, Newcomer> newcomers_;  // by descriptor; over TCP only
+  net::PeerTable waiting_;
 
   std::mutex mutex_;
   std::map<int, Guest> guests_;  // by the copy's descriptor; these three under mutex_

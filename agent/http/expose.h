@@ -35,6 +35,7 @@ struct ListenerFigures {
   std::uint64_t accepted = 0;
   std::uint64_t closed_for_room = 0;
   std::uint64_t closed_as_slow = 0;
+  std::uint64_t closed_as_garbage = 0;
   std::uint64_t shortages = 0;
 };
 

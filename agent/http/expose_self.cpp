@@ -36,6 +36,7 @@ void listeners(Writer& writer, const std::vector<ListenerFigures>& all) {
   for (const ListenerFigures& one : all) {
     writer.sample({}, {{"listener", one.name}, {"why", "room"}}, one.closed_for_room);
     writer.sample({}, {{"listener", one.name}, {"why", "slow"}}, one.closed_as_slow);
+    writer.sample({}, {{"listener", one.name}, {"why", "garbage"}}, one.closed_as_garbage);
   }
   each(Metric::kListenerShortages, &ListenerFigures::shortages);
 }

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -40,11 +41,22 @@ std::size_t PeerTable::unproved_of(const std::string& peer) const {
   return found == unproved_.end() ? 0 : found->second;
 }
 
-std::optional<PeerTable::Key> PeerTable::oldest_of(const std::string& peer, Key spare) const {
+std::size_t PeerTable::others_of(const std::string& peer, Key spare) const {
+  const auto spared = members_.find(spare);
+  const bool has_it =
+      spared != members_.end() && !spared->second.proved && spared->second.peer == peer;
+  return unproved_of(peer) - (has_it ? 1 : 0);
+}
+
+std::optional<PeerTable::Key> PeerTable::oldest(const std::string* peer, std::size_t count,
+                                                Key spare) const {
   std::optional<Key> oldest;
   std::uint64_t number = next_;
   for (const auto& [key, member] : members_) {
-    if (member.proved || key == spare || member.peer != peer || member.number >= number) continue;
+    if (member.proved || key == spare || member.number >= number) continue;
+    const bool fits =
+        peer != nullptr ? member.peer == *peer : others_of(member.peer, spare) == count;
+    if (!fits) continue;
     oldest = key;
     number = member.number;
   }
@@ -52,20 +64,9 @@ std::optional<PeerTable::Key> PeerTable::oldest_of(const std::string& peer, Key 
 }
 
 std::optional<PeerTable::Key> PeerTable::dispensable(Key spare) const {
-  // By their number without the one that is spared, else a peer with that one alone could be
-  // chosen.
-  const auto spared = members_.find(spare);
-  const std::string* peer = nullptr;
   std::size_t most = 0;
-  for (const auto& [name, count] : unproved_) {
-    const bool has_it =
-        spared != members_.end() && !spared->second.proved && spared->second.peer == name;
-    if (const std::size_t others = count - (has_it ? 1 : 0); others > most) {
-      most = others;
-      peer = &name;
-    }
-  }
-  return peer == nullptr ? std::nullopt : oldest_of(*peer, spare);
+  for (const auto& [peer, count] : unproved_) most = std::max(most, others_of(peer, spare));
+  return most == 0 ? std::nullopt : oldest(nullptr, most, spare);
 }
 
 std::optional<PeerTable::Key> PeerTable::add(Key key, std::string peer) {
@@ -74,7 +75,7 @@ std::optional<PeerTable::Key> PeerTable::add(Key key, std::string peer) {
       members_.insert_or_assign(key, Member{std::move(peer), next_++, false}).first->second;
   std::optional<Key> out;
   if (unproved_of(member.peer) > limits_.most_of_peer) {
-    out = oldest_of(member.peer, key);
+    out = oldest(&member.peer, 0, key);
   } else if (unproved() > limits_.most) {
     out = dispensable(key);
   }

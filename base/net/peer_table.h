@@ -37,7 +37,7 @@ class PeerTable {
   [[nodiscard]] bool prove(Key key);
   void remove(Key key);
 
-  // The oldest unproved connection, other than `spare`, of the peer that has most of them.
+  // The oldest unproved connection, other than `spare`, of the peers that have most of them.
   [[nodiscard]] std::optional<Key> dispensable(Key spare) const;
   [[nodiscard]] bool contains(Key key) const { return members_.contains(key); }
   [[nodiscard]] std::size_t size() const { return members_.size(); }
@@ -51,7 +51,10 @@ class PeerTable {
   };
 
   [[nodiscard]] std::size_t unproved_of(const std::string& peer) const;
-  [[nodiscard]] std::optional<Key> oldest_of(const std::string& peer, Key spare) const;
+  // Of those whose peer is `peer`, or, without one, has `count` of them beside `spare`.
+  [[nodiscard]] std::optional<Key> oldest(const std::string* peer, std::size_t count,
+                                          Key spare) const;
+  [[nodiscard]] std::size_t others_of(const std::string& peer, Key spare) const;
 
   PeerLimits limits_;
   std::map<Key, Member> members_;

@@ -243,8 +243,8 @@ constexpr std::array<Series, kMetrics> kTable{{
      "listener", "Connections taken.", "the listeners", kNone},
     {Metric::kListenerClosed, "pinion_listener_closed_total", kCounter, "connections",
      "listener, why",
-     "Connections that the agent closed: for others that came (room), or because no request came "
-     "or no answer was read in time (slow).",
+     "Connections that the agent closed: for others that came (room), because no request came or "
+     "no answer was read in time (slow), or for what was no handshake (garbage).",
      "the listeners", kNone},
     {Metric::kListenerShortages, "pinion_listener_shortages_total", kCounter, "connections",
      "listener", "Times that no descriptor or memory was left for a connection.", "the listeners",

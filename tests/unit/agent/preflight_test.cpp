@@ -61,8 +61,8 @@ TEST(Preflight, SetsDescriptorsAsideBeforeAnythingListens) {
       return text.find(wanted) == std::string::npos ? text : "";
     });
   };
-  EXPECT_EQ(with_limit(64, 1024, "raised"), "");
-  EXPECT_EQ(with_limit(64, 256, "RLIMIT_NOFILE) is 256, at least 768"), "");
+  EXPECT_EQ(with_limit(64, 2048, "raised"), "");
+  EXPECT_EQ(with_limit(64, 256, "RLIMIT_NOFILE) is 256, at least 1024"), "");
 }
 
 // Half of them for listeners at most: the rest is for the runtime's connection and cgroup files.

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "agent/api/client_hello.h"
 #include "base/net/listen_address.h"
-#include "tests/support/own_process.h"
 #include "tests/unit/api/certificates.h"
 #include "tests/unit/api/serving.h"
 
@@ -67,12 +67,75 @@ TEST_F(ServedByTheDoor, ManySilentOnesMakeRoomAndNobodyIsKeptOut) {
   EXPECT_TRUE(node) << node.error().text;
   EXPECT_TRUE(before.get_node()) << "who has made a call stays";
   EXPECT_TRUE(eventually([&] {
-    return figures().accepted >= 202 && figures().open <= options_.door.peers.most_of_peer + 2;
+    return figures().accepted >= 202 && figures().open <= options_.door.waiting.most_of_peer + 2;
   })) << figures().open;
-  EXPECT_GE(figures().closed_for_room, 200 - options_.door.peers.most_of_peer);
-  // What gRPC and the door had of them is closed.
+  EXPECT_GE(figures().closed_for_room, 200 - options_.door.waiting.most_of_peer);
   silent.clear();
   EXPECT_TRUE(eventually([&] { return figures().open == 2; })) << figures().open;
+}
+
+// The first record of a handshake that will not go on: type, version, length, ClientHello.
+const std::string kHello = std::string("\x16\x03\x01\x00\x04\x01\x00\x00\x00", 9);
+
+// What gRPC and the door had of them is closed.
+TEST_F(ServedByTheDoor, ManyThatBeginAHandshakeMakeRoomToo) {
+  options_.door.prove = std::chrono::hours(1);
+  start();
+  std::vector<Fd> halves;
+  for (int i = 0; i < 200; ++i) {
+    halves.push_back(connected(server_->address()));
+    ASSERT_EQ(send(halves.back().get(), kHello.data(), kHello.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(kHello.size()));
+  }
+  Client after = certified();
+  const auto node = after.get_node();
+  EXPECT_TRUE(node) << node.error().text;
+  halves.clear();
+  EXPECT_TRUE(eventually([&] { return figures().open == 1; })) << figures().open;
+}
+
+TEST_F(ServedByTheDoor, GarbageIsClosedAtOnce) {
+  options_.door.prove = std::chrono::hours(1);
+  start();
+  const Fd plain = connected(server_->address());
+  ASSERT_GT(send(plain.get(), "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 0);
+  EXPECT_TRUE(closed(plain));
+  EXPECT_EQ(figures().closed_as_garbage, 1U);
+}
+
+// In pieces, as a slow network brings it.
+TEST_F(ServedByTheDoor, AHandshakeMayComeByteByByte) {
+  options_.door.prove = std::chrono::hours(1);
+  start();
+  const Fd slow = connected(server_->address());
+  for (const char byte : kHello.substr(0, 8)) {
+    ASSERT_EQ(send(slow.get(), &byte, 1, MSG_NOSIGNAL), 1);
+    ASSERT_TRUE(certified().get_node()) << "the door has had its turn";
+  }
+  char byte = 0;
+  EXPECT_EQ(recv(slow.get(), &byte, 1, MSG_DONTWAIT), -1) << "open, nothing said";
+  ASSERT_EQ(send(slow.get(), &kHello.back(), 1, MSG_NOSIGNAL), 1);
+  EXPECT_TRUE(closed(slow)) << "by gRPC: it is too short for a ClientHello";
+  const Fd cut = connected(server_->address());
+  ASSERT_EQ(send(cut.get(), kHello.data(), 7, MSG_NOSIGNAL), 7);
+  shutdown(cut.get(), SHUT_WR);
+  EXPECT_TRUE(closed(cut)) << "no more will come";
+}
+
+TEST(ClientHello, SaysHowMuchHasToBeThere) {
+  const auto size = [](std::initializer_list<std::uint8_t> bytes) {
+    return client_hello_size({bytes.begin(), bytes.size()});
+  };
+  EXPECT_EQ(size({}), kRecordHeader);
+  EXPECT_EQ(size({22}), kRecordHeader);
+  EXPECT_EQ(size({22, 3, 1, 2, 0}), kRecordHeader);
+  EXPECT_EQ(size({22, 3, 1, 2, 0, 1}), 5U + 512U);
+  EXPECT_EQ(size({22, 3, 3, 64, 0, 1}), 5U + 16384U);
+  EXPECT_FALSE(size({22, 3, 3, 64, 1, 1})) << "too long";
+  EXPECT_FALSE(size({22, 3, 3, 0, 0, 1})) << "empty";
+  EXPECT_FALSE(size({22, 3, 3, 2, 0, 2})) << "a ServerHello";
+  EXPECT_FALSE(size({22, 2}));
+  EXPECT_FALSE(size({'G'}));
 }
 
 TEST_F(ServedByTheDoor, WhoMakesNoCallIsClosed) {

@@ -193,12 +193,14 @@ ExposeExtras some_extras() {
                        .accepted = 7,
                        .closed_for_room = 1,
                        .closed_as_slow = 3,
+                       .closed_as_garbage = 5,
                        .shortages = 0},
                       {.name = "metrics",
                        .open = 1,
                        .accepted = 900,
                        .closed_for_room = 0,
                        .closed_as_slow = 2,
+                       .closed_as_garbage = 0,
                        .shortages = 4}};
   extras.process = ProcessFigures{
       .start_time_seconds = 1'699'999'000.5, .cpu_seconds = 2.25, .resident_bytes = 16 * kMiB};

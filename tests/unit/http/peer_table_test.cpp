@@ -41,6 +41,13 @@ TEST(PeerTable, WhoHasMostMakesRoomForOthers) {
   EXPECT_EQ(table.add(13, "new"), 11);
 }
 
+TEST(PeerTable, OfManyWithOneEachTheOldestMakesRoom) {
+  PeerTable table({.most = 2, .most_of_peer = 2, .most_proved = 1});
+  EXPECT_FALSE(table.add(12, "z"));
+  EXPECT_FALSE(table.add(11, "a"));
+  EXPECT_EQ(table.add(10, "b"), 12);
+}
+
 TEST(PeerTable, WhoHasProvedItselfStays) {
   PeerTable table({.most = 1, .most_of_peer = 1, .most_proved = 1});
   EXPECT_FALSE(table.add(10, "a"));
@@ -108,6 +115,10 @@ RC_GTEST_PROP(PeerTableProperties, BoundsHoldAndNobodyIsKeptOutByMany, ()) {
         RC_ASSERT(at != model.all.end() && !at->proved);
         // Its own, or of one with most.
         RC_ASSERT(at->peer == name || model.of(at->peer, key) == most);
+        for (const auto& one : model.all) {
+          if (&one == &*at) break;  // older ones are of others
+          RC_ASSERT(one.proved || one.peer != at->peer);
+        }
         model.all.erase(at);
       }
     } else {
