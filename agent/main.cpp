@@ -101,7 +101,8 @@ Status run(const Config& config) {
   Published<NodeView> views;
   Published<metrics::Sample> samples;
   Published<noise::Figures> noise_figures;
-  const auto serving = Serving::start(config, views, samples, noise_figures);
+  Heartbeat heart(std::chrono::steady_clock::now());
+  const auto serving = Serving::start(config, views, samples, noise_figures, heart);
   if (!serving) return failure(serving.error());
   for (const auto& [what, address] : (*serving)->addresses()) {
     log.info("serving", {{"what", what}, {"address", address}});
@@ -117,7 +118,7 @@ Status run(const Config& config) {
   nri::Connection connection = connect(config, *launch, node);
   ViewPublisher publisher(node, views);
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);
-  auto done = run_main_loop(node, connection, publisher, *signals, ready);
+  auto done = run_main_loop(node, connection, publisher, *signals, ready, heart);
   publisher.publish(std::chrono::steady_clock::now(), node, connection);
   log.info("stopped, containers keep their cores");
   return done;

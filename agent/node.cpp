@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace pinion::agent {
@@ -152,7 +153,9 @@ bool Node::work(TimePoint now) {
 }
 
 std::optional<Node::TimePoint> Node::next_work() const {
-  return files_ ? std::optional(next_audit_) : std::nullopt;
+  const auto machine = machine_ ? machine_->deadline() : std::nullopt;
+  if (!files_) return machine;
+  return std::min(next_audit_, machine.value_or(next_audit_));
 }
 
 bool Node::take_resync_wish(TimePoint now) {

@@ -37,11 +37,16 @@ std::shared_ptr<const metrics::Sample> newest(const Published<metrics::Sample>& 
 }
 
 // What probes ask.
-HttpHandlers probe_handlers(const Published<NodeView>& views) {
+HttpHandlers probe_handlers(const Published<NodeView>& views, const Heartbeat& heart) {
   HttpHandlers handlers;
+  handlers.not_live = [&heart] { return heart.missing(std::chrono::steady_clock::now()); };
   handlers.not_ready = [&views] {
     const auto view = views.get();
-    return view && view->synchronized ? "" : "the runtime has not told its containers yet";
+    if (view && view->synchronized) return std::string();
+    if (!view || !view->was_synchronized) {
+      return std::string("the runtime has not told its containers yet");
+    }
+    return "no connection to the runtime: " + view->phase;
   };
   return handlers;
 }
@@ -60,7 +65,8 @@ ListenerFigures figures_of(std::string name, const net::ConnectionFigures& figur
 
 Result<std::unique_ptr<Serving>> Serving::start(const Config& config, Published<NodeView>& views,
                                                 Published<metrics::Sample>& samples,
-                                                const Published<noise::Figures>& noise) {
+                                                const Published<noise::Figures>& noise,
+                                                const Heartbeat& heart) {
   std::unique_ptr<Serving> serving(new Serving);
   const api::NodeName name{
       .name = host_name(), .version = std::string(kVersion), .instance = api::new_instance()};
@@ -75,7 +81,7 @@ Result<std::unique_ptr<Serving>> Serving::start(const Config& config, Published<
     if (!api) return failure(std::move(api.error()).within("api-listen"));
     serving->api_ = std::move(*api);
   }
-  if (auto served = serving->serve_http(config, name, views, samples, noise); !served) {
+  if (auto served = serving->serve_http(config, name, views, samples, noise, heart); !served) {
     return failure(std::move(served.error()));
   }
   return serving;
@@ -84,8 +90,8 @@ Result<std::unique_ptr<Serving>> Serving::start(const Config& config, Published<
 Status Serving::serve_http(const Config& config, const api::NodeName& name,
                            const Published<NodeView>& views,
                            const Published<metrics::Sample>& samples,
-                           const Published<noise::Figures>& noise) {
-  HttpHandlers handlers = probe_handlers(views);
+                           const Published<noise::Figures>& noise, const Heartbeat& heart) {
+  HttpHandlers handlers = probe_handlers(views, heart);
   if (!config.probe_listen.empty()) {
     auto probe = HttpServer::start({.listen = config.probe_listen, .limits = kProbeLimits},
                                    handlers, probe_figures_);

@@ -9,6 +9,7 @@
 
 #include "agent/api/server.h"
 #include "agent/config.h"
+#include "agent/heartbeat.h"
 #include "agent/http/http_server.h"
 #include "agent/published.h"
 #include "agent/view.h"
@@ -21,7 +22,8 @@ class Serving {
   // ApiServer::start and HttpServer::start, naming the setting.
   static Result<std::unique_ptr<Serving>> start(const Config& config, Published<NodeView>& views,
                                                 Published<metrics::Sample>& samples,
-                                                const Published<noise::Figures>& noise);
+                                                const Published<noise::Figures>& noise,
+                                                const Heartbeat& heart);
 
   // At most so many descriptors are open for all of them at once.
   [[nodiscard]] static std::size_t descriptors();
@@ -36,7 +38,7 @@ class Serving {
   [[nodiscard]] Status serve_http(const Config& config, const api::NodeName& name,
                                   const Published<NodeView>& views,
                                   const Published<metrics::Sample>& samples,
-                                  const Published<noise::Figures>& noise);
+                                  const Published<noise::Figures>& noise, const Heartbeat& heart);
 
   net::ConnectionFigures metrics_figures_;
   net::ConnectionFigures probe_figures_;

@@ -160,7 +160,7 @@ constexpr std::array<Series, kMetrics> kTable{{
     {Metric::kMachineChanges, "pinion_machine_changes_total", kCounter, "changes", "",
      "Times that CPUs were seen to go offline or come back.", kEngine, kNone},
     {Metric::kSynchronized, "pinion_synchronized", kGauge, "0 or 1", "",
-     "Whether the agent knows all containers of the runtime.", kEngine, kNone},
+     "Whether the agent knows all containers of the runtime, which is connected.", kEngine, kNone},
     {Metric::kGeneration, "pinion_generation", kGauge, "changes", "",
      "Number of the placement shown; grows with every change, starts anew with the agent.", kEngine,
      kNone},
