@@ -95,6 +95,10 @@ Status run(const Config& config) {
                        {"reserved", config.reserved.to_string()},
                        {"fence", std::string(engine.fence_name())},
                        {"cgroups", enforcement->why}});
+  if (!enforcement->denied.empty()) {
+    log.warn("the fence is weaker than this machine allows: the agent lacks rights",
+             {{"fence", std::string(engine.fence_name())}, {"why", enforcement->denied}});
+  }
   metrics::perf::KernelPerf perf(metrics::perf::kReservedDescriptors);
   metrics::Collector collector(choose_counting(config, enforcement->files.has_value(),
                                                engine.state().topology.online, perf, log));

@@ -45,7 +45,7 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     if ((fds[1].revents & POLLOUT) != 0) connection.on_writable(now);
     connection.tick(now);
     publisher.consider(now, node, connection);
-    if (publisher.shown_synchronized()) ready.make();
+    if (publisher.shown_synchronized()) ready.make(now);
     busy = node.work(now);
     if (connection.phase() == nri::Phase::kSynchronized && node.take_resync_wish(now)) {
       connection.resync(now, "a container's cpuset can only be mended by the runtime");

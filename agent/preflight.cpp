@@ -27,6 +27,10 @@ Status try_partitions(const cgroup::Hierarchy& hierarchy, const topology::CpuSet
   return swept->left > 0 ? Status() : partitions.probe(online);
 }
 
+void note_denied(const Error& error, Enforcement& result) {
+  if (error.code == Errc::kDenied && result.denied.empty()) result.denied = error.text;
+}
+
 // The best fence of a writable hierarchy, or the one that is asked for; `result.why` gains what
 // stands in the way of a better one.
 void try_fences(FenceChoice asked, const cgroup::Hierarchy& hierarchy,
@@ -39,6 +43,7 @@ void try_fences(FenceChoice asked, const cgroup::Hierarchy& hierarchy,
       return;
     }
     result.why += "; no partitions: " + guarding.error().text;
+    note_denied(guarding.error(), result);
   }
   // A partition that an agent before this one has made would never change again.
   if (hierarchy.version == 2) (void)cgroup::Partitions(hierarchy.mount).sweep(true);
@@ -48,6 +53,7 @@ void try_fences(FenceChoice asked, const cgroup::Hierarchy& hierarchy,
       result.fence = FenceKind::kTree;
     } else {
       result.why += "; QoS groups cannot be narrowed: " + narrowing.error().text;
+      note_denied(narrowing.error(), result);
     }
   }
 }
@@ -134,6 +140,9 @@ Result<Enforcement> choose_enforcement(const Config& config, const topology::Cpu
   } else if (auto hierarchy = cgroup::find_hierarchy(config.host_root, "cpuset"); !hierarchy) {
     result.why = hierarchy.error().text;
   } else {
+    if (!hierarchy->writable && config.fence != FenceChoice::kRuntime) {
+      result.denied = "files below " + hierarchy->mount + " cannot be written";
+    }
     hierarchy->writable = hierarchy->writable && config.fence != FenceChoice::kRuntime;
     result.why = "cgroup v" + std::to_string(hierarchy->version) + " at " + hierarchy->mount +
                  (hierarchy->writable ? "" : ", only read");

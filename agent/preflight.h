@@ -35,6 +35,7 @@ struct Enforcement {
   engine::FenceKind fence = engine::FenceKind::kRuntime;
   std::optional<cgroup::CpusetFiles> files;
   std::string why;
+  std::string denied;  // what the agent lacks the rights for, and has a weaker fence without
 };
 // Errors: kUnavailable when the configuration forces a fence that cannot work here.
 Result<Enforcement> choose_enforcement(const Config& config, const topology::CpuSet& online);

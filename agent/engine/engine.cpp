@@ -14,6 +14,7 @@ namespace {
 using topology::Decision;
 using topology::Refusal;
 
+constexpr std::string_view kRefused = "refused";  // begins a line of the log
 constexpr std::string_view kSystemNamespace = "kube-system";
 
 // One event may decide twice on a container, as when an unknown one is taken in and resized: of
@@ -144,13 +145,13 @@ void Engine::forget(const std::string& id) {
   }
 }
 
-// The kubelet has one live attempt of a container; an earlier one of the same name that never
-// started was given up, and nobody will ever stop it.
+// The kubelet has one live attempt of a container; an earlier one of the same name that never ran,
+// as its program is missing, was given up, and nobody will ever stop it.
 void Engine::forget_stale_attempts(const Pod& pod, const Container& container) {
   std::vector<std::string> stale;
   for (const auto& [id, member] : state_.members) {
     const bool same = member.pod_id == pod.id && member.name == container.name;
-    if (id == container.id || (same && !member.started)) stale.push_back(id);
+    if (id == container.id || (same && !member.ran)) stale.push_back(id);
   }
   for (const std::string& id : stale) forget(id);
 }
@@ -214,7 +215,7 @@ std::optional<Refusal> Engine::leaves_nothing(const Decision& decision) const {
 std::string Engine::count_refusal(const Member& member, std::string_view reason,
                                   const std::string& text, Effects& effects) {
   ++counters_.refused[std::string(reason)];
-  Note line = note(Note::Level::kWarn, "refused", member);
+  Note line = note(Note::Level::kWarn, std::string(kRefused), member);
   line.fields.emplace_back("reason", reason);
   line.fields.emplace_back("why", text);
   effects.notes.push_back(std::move(line));
@@ -364,10 +365,15 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
   const Resources after = merge(member.resources, event.wanted);
   const Wish wish = wish_for(event.pod, member, after);
   if (auto refusal = resize(member, wish, effects)) {
+    if (std::exchange(member.refused_resize, *refusal) == *refusal) {  // tried again every second
+      std::erase_if(effects.notes, [](const Note& line) { return line.text == kRefused; });
+      effects.refused.clear();
+    }
     effects.reply.refusal = refusal_text(member, *refusal);
     return;
   }
   member.resources = after;
+  member.refused_resize.clear();
   member.stuck = false;
   if (member.started)
     effects.now.push_back(fence_->enforce(state_, member, pool(), Cause::kResize));
@@ -429,6 +435,7 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
       if (has_stopped(event.container)) break;
       Member& member = *known(event.pod, event.container, effects);
       member.started = true;
+      member.ran = true;
       member.stuck = false;
       const bool update = event.kind == ContainerEvent::Kind::kPostUpdate;
       effects.now.push_back(

@@ -24,6 +24,7 @@ struct Enforced {
   Cause cause = Cause::kAudit;
   std::optional<Applied> found;        // what stood there; nullopt: could not be read
   bool written = false;                // it differed and now is as wanted
+  bool inherits = false;               // its file is empty: `found` is what it gets from above
   bool gone = false;                   // the container has no cgroup (any more)
   std::string error;                   // it differs and could not be written, or could not be read
   std::optional<Partition> partition;  // where one was asked for: what there is now

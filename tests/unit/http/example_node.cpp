@@ -43,6 +43,7 @@ metrics::Identity rank_called(const std::string& id, const std::string& pod,
   who.exclusive = true;
   who.cpus = cpus;
   who.mems = "1";
+  who.qos = "Guaranteed";
   return who;
 }
 
