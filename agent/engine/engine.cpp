@@ -32,8 +32,8 @@ void keep_last(std::vector<Entry>& entries) {
 
 // The text that the runtime, and so `kubectl describe pod`, will show.
 std::string refusal_text(const Member& member, const std::string& why) {
-  return "container " + member.name + " of pod " + member.name_space + "/" + member.pod_name +
-         ": " + why;
+  return std::string(kRefusalBegins) + member.name + " of pod " + member.name_space + "/" +
+         member.pod_name + ": " + why;
 }
 
 }  // namespace

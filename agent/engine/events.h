@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -179,6 +180,10 @@ struct CpusetUpdate {
 
   bool operator==(const CpusetUpdate&) const = default;
 };
+
+// So a refusal of a container begins, wherever it is shown: in `kubectl describe pod` and in the
+// message of the container's status, in which the extender looks for it.
+inline constexpr std::string_view kRefusalBegins = "pinion refuses container ";
 
 // The answer to the runtime. `refusal` turns it into an error status, which makes the runtime fail
 // the request with that text; the other members are then not sent.

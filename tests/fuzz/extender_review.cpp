@@ -33,7 +33,8 @@ void check(const admission::Review& review, const jobs::Options& options) {
   const jobs::Mutation second = admission::mutation_of(again, options, on_four_nodes);
   if (second.kind != jobs::Mutation::Kind::kUntouched) std::abort();
   again.object["metadata"]["uid"] = "u";
-  (void)jobs::hostfile_config_map(again.object);
+  const auto cut = jobs::read_cut_job(again.object);
+  if (cut && *cut) (void)jobs::hostfile_config_map(again.object, **cut);
 }
 
 }  // namespace

@@ -133,7 +133,9 @@ void check_gang(const json& after, const Cut& cut) {
 
 void check_hostfile(json after, const Cut& cut) {
   after["metadata"]["uid"] = "u";
-  const auto map = hostfile_config_map(after);
+  const auto again = read_cut_job(after);
+  RC_ASSERT(again && *again);
+  const auto map = hostfile_config_map(after, **again);
   RC_ASSERT(map.has_value());
   RC_ASSERT(map->has_value() == !cut.hostfile.empty());
   if (!*map) return;

@@ -135,12 +135,20 @@ void Desk::leave(const KnownPod& known, std::int64_t now_ms) {
   const JobId id = job->id;
   held_.refuse(id, uid, "the pod is no more");
   scheduler_.leave(uid, now_ms);
-  if (job->members.empty()) scheduler_.end(id, now_ms);
+  if (job->members.empty()) {
+    scheduler_.end(id, now_ms);
+    sizes_.erase(id);
+  }
   heed();
 }
 
 Demand Desk::demand_of(const Pod& pod) const {
-  return cluster::demand_of(pod, defaults_, groups_);
+  Demand demand = cluster::demand_of(pod, defaults_, groups_);
+  if (const auto told = sizes_.find(demand.gang); told != sizes_.end()) {
+    demand.size = told->second;
+    demand.groups = std::min(demand.groups, demand.size);
+  }
+  return demand;
 }
 
 // A member without cores. It is not counted when the scheduler asks about it, but when the API
@@ -152,14 +160,32 @@ void Desk::note_other(const Pod& pod, std::int64_t now_ms) {
 
 void Desk::regroup(const std::string& key, std::int64_t now_ms) {
   freed_ = true;
-  const auto size = groups_.size(key);
   const JobId gang = gang_of_group(key);
-  const Job* job = book().find(gang);
-  if (!size || job == nullptr) return;
-  JobSpec spec = job->spec;
-  spec.size = *size;
+  const auto size = groups_.size(key);
+  if (size && book().find(gang) != nullptr) set_size(gang, *size, now_ms);
+}
+
+// Precondition: the book has the gang.
+void Desk::set_size(const JobId& gang, int size, std::int64_t now_ms) {
+  JobSpec spec = book().find(gang)->spec;
+  spec.size = size;
+  spec.task_groups = std::min(spec.task_groups, size);
   scheduler_.submit(gang, std::move(spec), now_ms);
   heed();
+}
+
+void Desk::resize(const JobId& gang, int members, std::int64_t now_ms) {
+  const Job* job = book().find(gang);
+  if (job == nullptr || members < 1 || members > kMaxGang) return;
+  sizes_[gang] = members;
+  if (job->spec.size == members) return;
+  for (const auto& [uid, member] : job->members) {
+    Demand& demand = roster_.find(uid)->demand;
+    demand.size = members;
+    demand.groups = std::min(demand.groups, members);
+  }
+  set_size(gang, members, now_ms);
+  wake_gang(gang, {});
 }
 
 void Desk::group(const std::string& key, std::int64_t members, std::int64_t now_ms) {

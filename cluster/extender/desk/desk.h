@@ -107,6 +107,10 @@ class Desk {
   // The PodGroup with this key (group_key()) wants so many to start together; and it is deleted.
   void group(const std::string& key, std::int64_t members, std::int64_t now_ms);
   void group_gone(const std::string& key) { groups_.erase(key); }
+  // The owner of the gang (Demand::gang) wants so many members now, whatever its pods say that was
+  // written when it was made. Forgotten with its last pod; not heeded for a gang without pods, and
+  // above kMaxGang.
+  void resize(const JobId& gang, int members, std::int64_t now_ms);
 
   // --- what the agents tell
 
@@ -151,9 +155,10 @@ class Desk {
   KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
   void join(KnownPod& known, std::int64_t now_ms);
   void leave(const KnownPod& known, std::int64_t now_ms);
-  Demand demand_of(const Pod& pod) const;
+  [[nodiscard]] Demand demand_of(const Pod& pod) const;
   void note_other(const Pod& pod, std::int64_t now_ms);
   void regroup(const std::string& key, std::int64_t now_ms);
+  void set_size(const JobId& gang, int size, std::int64_t now_ms);
   [[nodiscard]] FilterAnswer::Text turned_away(const Pod& pod, const Demand& demand) const;
   void filter_single(const KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
                      std::int64_t now_ms, FilterAnswer& answer);
@@ -193,6 +198,7 @@ class Desk {
   HeldBinds held_;
   GangCounters gang_counters_;
   PodGroups groups_;
+  std::map<JobId, int> sizes_;  // of gangs whose owner has told it
   Roster roster_;
   Recent gone_{kGoneKept};  // uids of pods that are no more
   // Uids of pods that were asked about before the API server told of them, and when they were last

@@ -25,14 +25,14 @@ json owner_of(const json& object, const JobObject& job) {
 }
 
 // Slots for the workers that the job has now.
-Result<json> data_of(const json& object, const JobObject& job, const JobWish& wish) {
-  const int count = job.workers.value_or(job.parts);  // where each part has one
+Result<json> data_of(const json& object, const CutJob& cut) {
+  const int count = cut.workers();
   JobShape tasks;
-  tasks.tasks = wish.tasks;
-  tasks.cpus_per_task = wish.cpus_per_task;
+  tasks.tasks = cut.wish.tasks;
+  tasks.cpus_per_task = cut.wish.cpus_per_task;
   const auto workers = split(tasks, count);
   if (!workers) return failure(workers.error());
-  const std::vector<std::string> hosts = hosts_of(object, job, count);
+  const std::vector<std::string> hosts = hosts_of(object, cut.job, count);
   auto text = hostfile(hosts, *workers);
   if (!text) return failure(std::move(text.error()));
   return json{{kHostfileKey, *text}, {kMachinefileKey, machinefile(hosts, *workers)}};
@@ -51,26 +51,21 @@ bool needs_hostfile(const json& object, const JobObject& job, const JobWish& wis
   return !hosts_of(object, job, decision.granularity.workers).empty();
 }
 
-Result<std::optional<json>> hostfile_config_map(const json& object) {
+Result<std::optional<json>> hostfile_config_map(const json& object, const CutJob& cut) {
   using Nothing = std::optional<json>;
   const std::string name = json_text(object, "metadata", "annotations", kHostfile);
-  if (name.empty() || name == "none" || !kind_of(object)) return Nothing();
-  const auto wish = read_wish(object);
-  if (!wish) return failure(wish.error());
-  if (!*wish) return Nothing();
-  const auto job = read_job(object, {}, **wish);
-  if (!job) return failure(job.error());
+  if (name.empty() || name == "none") return Nothing();
   if (json_text(object, "metadata", "uid").empty()) {
     return failure(Errc::kInvalid, "metadata.uid: missing");
   }
-  auto data = data_of(object, *job, **wish);
-  if (!data) return failure(std::move(data.error()).within("hostfile of " + job->name));
+  auto data = data_of(object, cut);
+  if (!data) return failure(std::move(data.error()).within("hostfile of " + cut.job.name));
   return Nothing(json{{"apiVersion", "v1"},
                       {"kind", "ConfigMap"},
                       {"metadata",
-                       {{"name", hostfile_name(*job)},
-                        {"namespace", job->name_space},
-                        {"ownerReferences", json::array({owner_of(object, *job)})}}},
+                       {{"name", hostfile_name(cut.job)},
+                        {"namespace", cut.job.name_space},
+                        {"ownerReferences", json::array({owner_of(object, cut.job)})}}},
                       {"data", std::move(*data)}});
 }
 

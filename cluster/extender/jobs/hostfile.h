@@ -24,10 +24,10 @@ inline constexpr const char* kMachinefileKey = "machinefile";
 [[nodiscard]] bool needs_hostfile(const nlohmann::json& object, const JobObject& job,
                                   const JobWish& wish, const Decision& decision);
 
-// The ConfigMap of a job as the API server has stored it, changed by us: with its uid, so that it
-// goes with the job. Its slots follow Algorithm 2 and the number of workers that the job has now.
-// Nothing for a job that asks for none. Errors: kInvalid for an object that is none of our jobs any
-// more (its annotations or its number of workers were changed by hand).
-Result<std::optional<nlohmann::json>> hostfile_config_map(const nlohmann::json& object);
+// The ConfigMap of a job as the API server has stored it: with its uid, so that it goes with the
+// job. Its slots follow Algorithm 2 and the number of workers that the job has now. Nothing for a
+// job that asks for none. Errors: kInvalid for one that was changed by hand so that there is none.
+Result<std::optional<nlohmann::json>> hostfile_config_map(const nlohmann::json& object,
+                                                          const CutJob& cut);
 
 }  // namespace pinion::cluster::jobs

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/kinds.h"
 #include "cluster/extender/kube/json_read.h"
 
@@ -148,6 +149,19 @@ Result<std::size_t> find_workers(const std::vector<std::string>& names, const st
                      "which of them are the workers? Set annotation pinion.dev/worker-role to "
                      "one of: " +
                          list);
+}
+
+Result<std::optional<CutJob>> read_cut_job(const json& object) {
+  using Nothing = std::optional<CutJob>;
+  if (!kind_of(object) || json_text(object, "metadata", "annotations", kDecided).empty()) {
+    return Nothing();
+  }
+  auto wish = read_wish(object);
+  if (!wish) return failure(std::move(wish.error()));
+  if (!*wish) return Nothing();
+  auto job = read_job(object, {}, **wish);
+  if (!job) return failure(std::move(job.error()));
+  return Nothing({.wish = std::move(**wish), .job = std::move(*job)});
 }
 
 std::string owner_text(const json& object, const JobObject& job) {

@@ -52,6 +52,17 @@ struct JobObject {
 Result<JobObject> read_job(const nlohmann::json& object, const std::string& name_space,
                            const JobWish& wish);
 
+// A job that was cut by us, as it is now.
+struct CutJob {
+  JobWish wish;
+  JobObject job;
+
+  // Pods of the gang.
+  [[nodiscard]] int workers() const { return job.workers.value_or(job.parts); }
+};
+// Nothing for an object that is none. Errors: as read_job(), where it was changed by hand.
+Result<std::optional<CutJob>> read_cut_job(const nlohmann::json& object);
+
 // Sets the number of workers, and what has to follow it. Errors: kInvalid for a number that the
 // object cannot have, or what its user has stated that contradicts it.
 Status write_workers(nlohmann::json& object, const JobObject& job, int workers, int slots);

@@ -110,7 +110,6 @@ void Cutter::mark_worker(const Cut& cut, TemplateEditor& editor) {
 
 void Cutter::give_hostfile(const Cut& cut, TemplateEditor& editor) {
   editor.mark(kHostfile, cut.hostfile);
-  editor.mark(kOwner, owner_text(after_, cut.job));
   editor.mount_hostfile(cut.hostfile);
   // An MPIJob's operator would put its own behind these.
   if (cut.job.kind == JobKind::kMpiJob) return;
@@ -133,6 +132,7 @@ Status Cutter::edit(const Cut& cut, const PodTemplate& one) {
   const std::string job = job_name(cut);
   if (!job.empty()) editor.mark(kJob, job);
   editor.mark(kRole, one.role);
+  if (cut.job.kind != JobKind::kPod) editor.mark(kOwner, owner_text(after_, cut.job));
   if (one.member) mark_worker(cut, editor);
   if (one.starts && !cut.hostfile.empty()) give_hostfile(cut, editor);
   set_scheduler(one, editor);

@@ -100,6 +100,16 @@ Status nominate_pod(Api& api, const PodRef& pod, const std::string& node, const 
                    how);
 }
 
+Status evict_pod(Api& api, const PodRef& pod, const Call& how) {
+  json eviction = {{"apiVersion", "policy/v1"},
+                   {"kind", "Eviction"},
+                   {"metadata", {{"name", pod.name}, {"namespace", pod.name_space}}}};
+  if (!pod.uid.empty()) eviction["deleteOptions"] = {{"preconditions", {{"uid", pod.uid}}}};
+  const auto done = api.create(pod_path(pod.name_space, pod.name, "eviction"), eviction, how);
+  if (!done) return failure(done.error());
+  return {};
+}
+
 Status report_on_pod(Api& api, const Reporter& reporter, const PodRef& pod, const PodEvent& event,
                      const Call& how) {
   const json object = {

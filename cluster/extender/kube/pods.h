@@ -1,4 +1,4 @@
-// What is done to pods: bound to a node, annotated, nominated, told about in events.
+// What is done to pods: bound to a node, annotated, nominated, evicted, told about in events.
 #pragma once
 
 #include <map>
@@ -43,6 +43,10 @@ Status label_pod(Api& api, const PodRef& pod,
 // status.nominatedNodeName: where it will go when there is room; an empty name takes it back.
 // Errors: as api.h.
 Status nominate_pod(Api& api, const PodRef& pod, const std::string& node, const Call& how = {});
+
+// Through the Eviction interface of policy/v1, with the pod's own grace period. Errors: as api.h;
+// kUnavailable also where a disruption budget forbids it now.
+Status evict_pod(Api& api, const PodRef& pod, const Call& how = {});
 
 struct PodEvent {
   bool warning = false;  // else Normal

@@ -70,6 +70,11 @@ std::vector<settings::Setting> settings_of(Config& config) {
                config.keep_time, 2s, 1h),
       duration("confirmTime", "How long a binding counts before the API server tells of it [60s]",
                config.confirm_time, 5s, 1h),
+      duration(
+          "refusedTime",
+          "A pod that its agent refuses is evicted after so long, if a controller makes another; "
+          "0: never [120s]",
+          config.refused_time, 0s, 24h),
       duration("reserveAfter",
                "How long the first job of the queue waits before free CPUs are held for it [60s]",
                config.reserve_after, 0s, 24h),

@@ -31,6 +31,7 @@ struct Config {
   std::chrono::milliseconds hold_time{20'000};        // DeskLimits
   std::chrono::milliseconds keep_time{60'000};        // the same
   std::chrono::milliseconds confirm_time{60'000};     // the same
+  std::chrono::milliseconds refused_time{120'000};    // RefusedPods::Options::after
   std::chrono::milliseconds reserve_after{60'000};    // SchedulerSettings::head_after_ms
   std::chrono::milliseconds reserve_time{1'800'000};  // head_ms
   std::string queue = "priority";                     // order

@@ -26,6 +26,7 @@ using SteadyClock = std::chrono::steady_clock;
 // Agents that are away when we start are not waited for longer.
 constexpr std::chrono::seconds kSettle = 10s;
 constexpr std::chrono::seconds kAgeEvery = 1s;
+constexpr std::chrono::seconds kEvictAgain = 10s;
 
 std::int64_t steady_ms() {
   return SteadyClock::now().time_since_epoch() / 1ms;
@@ -46,6 +47,11 @@ DeskLimits limits_of(const Config& config) {
   limits.scheduler.order = queue_order_of(config.queue).value_or(QueueOrder::kPriority);
   limits.scheduler.placement = placement_of(config.placement).value_or(PlacementPolicy::kHoles);
   return limits;
+}
+
+RefusedPods::Options refused_options(const Config& config) {
+  const std::string own = config.pod_name.empty() ? host_name() : config.pod_name;
+  return {.after = config.refused_time, .retry = kEvictAgain, .reporter = {.instance = own}};
 }
 
 AgentOptions agent_options(const Config& config) {
@@ -103,14 +109,18 @@ Extender::Extender(const Config& config, const engine::Defaults& defaults,
       api_(std::move(api)),
       elects_(config.leader_elect),
       cluster_(*api_, log, [this] { return leading(); }),
-      hostfiles_(*api_, log, [this] { return leading(); }),
+      refused_(
+          *api_, log, [this] { return leading(); }, refused_options(config)),
       placing_(cluster_, defaults, limits_of(config), steady_ms,
                [&log](const engine::Note& note) { log.write(note); }),
+      jobs_(
+          *api_, log, [this] { return leading(); },
+          [this](const std::string& gang, int members) { resize(gang, members); }),
       gate_(placing_, [this] { return closed(); }),
       webhook_(job_options_, jobs::choose_by(fleet_of(placing_)), journal_of(log)),
       agent_feed_(placing_, log),
       agents_(agent_feed_, agent_options(config)),
-      pods_(placing_, hostfiles_, log),
+      pods_(placing_, jobs_, refused_, log),
       nodes_(placing_, log),
       pod_groups_(placing_, log) {}
 
@@ -244,6 +254,13 @@ Status Extender::listen(const Config& config) {
   return {};
 }
 
+void Extender::resize(const std::string& gang, int members) {
+  placing_.tell([&](Desk& desk, std::int64_t now_ms) {
+    desk.resize(gang, members, now_ms);
+    return 0;
+  });
+}
+
 bool Extender::leading() const {
   const kube::Lease* vote = vote_;
   return vote == nullptr ? !elects_ : vote->leading();
@@ -304,6 +321,7 @@ Page Extender::metrics(std::string_view accept) {
   figures.agent_failures = agents_.failures();
   figures.promises_lost = agent_feed_.lost_promises();
   figures.api_failures = cluster_.failed();
+  figures.evicted = refused_.evicted();
   figures.leading = leading();
   figures.ready = closed().empty();
   figures.version = agent::kVersion;

@@ -50,6 +50,7 @@ class Extender : private Pages {
   void watch_all(const Config& config, const kube::Access& access);
   Status elect(const Config& config, const kube::Access& access);
   Status listen(const Config& config);
+  void resize(const std::string& gang, int members);
   [[nodiscard]] bool leading() const;
   [[nodiscard]] std::string unprepared() const;
   [[nodiscard]] std::string uninformed() const;
@@ -82,8 +83,9 @@ class Extender : private Pages {
   std::chrono::steady_clock::time_point aged_{};
 
   KubeCluster cluster_;
-  Hostfiles hostfiles_;
+  RefusedPods refused_;
   Placing placing_;
+  JobFollower jobs_;
   Gate gate_;
   admission::Webhook webhook_;
   AgentFeed agent_feed_;

@@ -40,19 +40,23 @@ void Feed::on_trouble(const Error& error, std::chrono::milliseconds pause) {
 }
 
 void PodFeed::on_object(kube::Change change, const nlohmann::json& object) {
-  if (change == kube::Change::kDeleted) {
-    placing_.tell([uid = json_text(object, "metadata", "uid")](Desk& desk, std::int64_t now) {
+  const bool gone = change == kube::Change::kDeleted;
+  const auto view = reader_.pod(kube::json_dump(object));
+  if (view && change != kube::Change::kModified) jobs_.changed(*view);
+  if (gone) {
+    const std::string uid = json_text(object, "metadata", "uid");
+    refused_.gone(uid);
+    placing_.tell([&uid](Desk& desk, std::int64_t now) {
       desk.gone(uid, now);
       return 0;
     });
     return;
   }
-  const auto view = reader_.pod(kube::json_dump(object));
   if (!view) {
     log().warn("a pod makes no sense", {{"pod", name_of(object)}, {"why", view.error().text}});
     return;
   }
-  hostfiles_.seen(*view);
+  refused_.seen(*view);
   const Pod pod = pod_of(*view);
   const bool room =
       placing_.tell([&](Desk& desk, std::int64_t now) { return desk.seen(pod, now); });

@@ -13,7 +13,8 @@
 #include "agent/log.h"
 #include "cluster/extender/agents/agents.h"
 #include "cluster/extender/kube/watch.h"
-#include "cluster/extender/program/hostfiles.h"
+#include "cluster/extender/program/job_follower.h"
+#include "cluster/extender/program/refused_pods.h"
 #include "cluster/extender/service/placing.h"
 #include "cluster/extender/wire/reader.h"
 
@@ -40,14 +41,15 @@ class Feed : public kube::WatchHandler {
 // Pods: seen and gone.
 class PodFeed : public Feed {
  public:
-  PodFeed(Placing& placing, Hostfiles& hostfiles, agent::Log& log)
-      : Feed("pods", log), placing_(placing), hostfiles_(hostfiles) {}
+  PodFeed(Placing& placing, JobFollower& jobs, RefusedPods& refused, agent::Log& log)
+      : Feed("pods", log), placing_(placing), jobs_(jobs), refused_(refused) {}
 
   void on_object(kube::Change change, const nlohmann::json& object) override;
 
  private:
   Placing& placing_;
-  Hostfiles& hostfiles_;
+  JobFollower& jobs_;
+  RefusedPods& refused_;
   wire::Reader reader_;
 };
 

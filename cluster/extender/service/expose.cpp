@@ -40,6 +40,7 @@ enum Id : std::size_t {
   kWoken,
   kNominated,
   kApiFailures,
+  kEvicted,
   kFilterSeconds,
   kPrioritizeSeconds,
   kHttpCalls,
@@ -138,6 +139,8 @@ const std::vector<Series>& extender_series() {
              "Pods whose planned node the scheduler had not offered."),
       series(Type::kCounter, "pinion_extender_api_failures_total", "calls", "",
              "Wakings and nominations that the API server did not take."),
+      series(Type::kCounter, "pinion_extender_evicted_total", "pods", "",
+             "Pods that were evicted because their agent refused them (refusedTime)."),
       series(Type::kHistogram, "pinion_extender_filter_duration_seconds", "seconds", "",
              "Time to decide a filter, without reading and writing its JSON."),
       series(Type::kHistogram, "pinion_extender_prioritize_duration_seconds", "seconds", "",
@@ -181,6 +184,7 @@ std::string expose(const ExtenderFigures& figures, prometheus::Format format) {
   desk(writer, figures);
   placing(writer, figures.placing);
   single(writer, kApiFailures, figures.api_failures);
+  single(writer, kEvicted, figures.evicted);
   writer.family(extender_series()[kFilterSeconds]);
   writer.histogram({}, figures.placing.filter);
   writer.family(extender_series()[kPrioritizeSeconds]);

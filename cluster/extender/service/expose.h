@@ -32,6 +32,7 @@ struct ExtenderFigures {
   std::uint64_t agent_failures = 0;
   std::uint64_t promises_lost = 0;
   std::uint64_t api_failures = 0;  // of waking and nominating
+  std::uint64_t evicted = 0;       // pods that their agent refused
   bool leading = false;
   bool ready = false;
   std::string version;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "agent/engine/events.h"
 #include "base/quantity.h"
 #include "cluster/extender/wire/read_pod.h"
 
@@ -15,6 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 5> kKeptPrefixes{
     engine::kAnnotationPrefix, "batch.kubernetes.io/", "jobset.sigs.k8s.io/",
     "training.kubeflow.org/", "scheduling.x-k8s.io/"};
+
+constexpr std::size_t kLongestRefusal = 700;  // bytes; an event's note has 1024
 
 // Labels or annotations.
 Status read_kept(std::map<std::string, std::string>& to, ondemand::value& value, const Where& at) {
@@ -179,6 +182,32 @@ Status read_qos(std::optional<engine::Qos>& to, ondemand::value& value, const Wh
   return good;
 }
 
+// A container's status. The kubelet quotes the agent's refusal in the middle of its message.
+Status read_refusal(std::string& to, ondemand::value& value, const Where& at) {
+  std::string_view message;
+  Status good = each_field(value, at, [&](std::string_view key, ondemand::value& state) -> Status {
+    const Where here(at, key);
+    if (!same_key(key, "state")) return {};
+    return each_field(state, here, [&](std::string_view kind, ondemand::value& fields) -> Status {
+      const Where inner(here, kind);
+      if (!same_key(kind, "waiting")) return {};
+      return each_field(fields, inner, [&](std::string_view name, ondemand::value& text) -> Status {
+        return same_key(name, "message") ? read_string(message, text, Where(inner, name))
+                                         : Status();
+      });
+    });
+  });
+  const std::size_t begin = message.find(engine::kRefusalBegins);
+  if (begin != std::string_view::npos && to.empty()) to = message.substr(begin, kLongestRefusal);
+  return good;
+}
+
+Status read_refusals(std::string& to, ondemand::value& value, const Where& at) {
+  return each_item(value, at, [&](ondemand::value& container, const Where& here) {
+    return read_refusal(to, container, here);
+  });
+}
+
 Status check(const PodSpecView& pod, const Where& at) {
   const Where metadata(at, "metadata");
   if (pod.uid.empty()) return Where(metadata, "uid").fail("missing");
@@ -198,6 +227,9 @@ Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
     if (same_key(key, "qosClass")) return read_qos(stated, field, Where(here, key));
     if (same_key(key, "nominatedNodeName")) {
       return read_text(pod.nominated_node, field, Where(here, key));
+    }
+    if (same_key(key, "containerStatuses") || same_key(key, "initContainerStatuses")) {
+      return read_refusals(pod.refused, field, Where(here, key));
     }
     return {};
   };

@@ -60,9 +60,10 @@ struct PodSpecView {
   bool deleting = false;  // has a deletion timestamp
   std::int32_t priority = 0;
   std::string scheduler_name;
-  std::string node_name;                       // empty: not bound
-  std::string phase;                           // "Pending"; empty: not stated
-  std::string nominated_node;                  // of its status
+  std::string node_name;       // empty: not bound
+  std::string phase;           // "Pending"; empty: not stated
+  std::string nominated_node;  // of its status
+  std::string refused;         // what its agent said, where a container waits for cores in vain
   std::vector<ContainerView> containers;       // init containers and sidecars first, in their order
   std::optional<Resources> pod_level;          // spec.resources, which goes before the containers'
   engine::Qos qos = engine::Qos::kBestEffort;  // never kUnknown

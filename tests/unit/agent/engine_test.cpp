@@ -23,6 +23,7 @@ using test_support::two_core_vm;
 using test_support::Unit;
 using test_support::xeon_snc2;
 using testing::HasSubstr;
+using testing::StartsWith;
 using EventKind = ContainerEvent::Kind;
 
 class BothFences : public testing::TestWithParam<FenceKind> {};
@@ -88,7 +89,8 @@ TEST_P(BothFences, ARefusalSaysWhyAndLeavesNothingBehind) {
     const Unit unit{pod, make_container(pod, "main", cpu(1000 * c.cpus))};
     const auto effects = node.create(unit);
     ASSERT_TRUE(effects.reply.refusal);
-    EXPECT_THAT(*effects.reply.refusal, HasSubstr("container main of pod default/p: "));
+    EXPECT_THAT(*effects.reply.refusal,
+                StartsWith("pinion refuses container main of pod default/p: "));
     EXPECT_THAT(*effects.reply.refusal, HasSubstr(c.text));
     EXPECT_FALSE(effects.reply.own);
     EXPECT_TRUE(node.engine.state().members.empty());

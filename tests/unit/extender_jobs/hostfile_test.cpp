@@ -22,8 +22,14 @@ json stored(const std::string& name) {
   return object;
 }
 
+Result<std::optional<json>> config_map_of(const json& object) {
+  const auto cut = read_cut_job(object);
+  if (!cut) return failure(cut.error());
+  return *cut ? hostfile_config_map(object, **cut) : Result<std::optional<json>>(std::nullopt);
+}
+
 std::string hostfile_of(const json& object, const char* key = kHostfileKey) {
-  const auto map = hostfile_config_map(object);
+  const auto map = config_map_of(object);
   EXPECT_TRUE(map) << (map ? "" : map.error().text);
   if (!map || !*map) return "none";
   return (*map)->at("data").at(key).get<std::string>();
@@ -46,7 +52,7 @@ TEST(Hostfile, HasTheHostsOfEachKind) {
 }
 
 TEST(Hostfile, GoesWithItsJob) {
-  const auto map = hostfile_config_map(stored("jobset_scale"));
+  const auto map = config_map_of(stored("jobset_scale"));
   ASSERT_TRUE(map && *map);
   EXPECT_EQ((*map)->at("metadata"),
             json::parse(R"({"name":"j1-pinion","namespace":"js-plain","ownerReferences":[
@@ -64,13 +70,39 @@ TEST(Hostfile, FollowsTheNumberOfWorkers) {
   object["/spec/mpiReplicaSpecs/Worker/replicas"_json_pointer] = 1;
   EXPECT_EQ(hostfile_of(object), "j1-worker-0.j1.mpi-openmpi.svc slots=10\n");
   object["/spec/mpiReplicaSpecs/Worker/replicas"_json_pointer] = 11;
-  EXPECT_FALSE(hostfile_config_map(object));
+  EXPECT_FALSE(config_map_of(object));
+}
+
+TEST(CutJob, HasTheWorkersOfNow) {
+  struct Case {
+    const char* job;
+    const char* field;  // what its user patches
+    int workers;
+  };
+  for (const Case& one :
+       {Case{"mpijob_uneven", "/spec/mpiReplicaSpecs/Worker/replicas", 4},
+        Case{"vcjob_scale", "/spec/tasks/1/replicas", 4},
+        Case{"jobset_scale", "/spec/replicatedJobs/1/template/spec/parallelism", 4},
+        Case{"job_scale", "/spec/parallelism", 2}}) {
+    json object = stored(one.job);
+    auto cut = read_cut_job(object);
+    ASSERT_TRUE(cut && *cut) << one.job;
+    EXPECT_EQ((*cut)->workers(), one.workers) << one.job;
+    const json::json_pointer field(one.field);
+    object[field] = 1;
+    if (field.back() == "parallelism") object[field.parent_pointer() / "completions"] = 1;
+    cut = read_cut_job(object);
+    ASSERT_TRUE(cut && *cut) << one.job;
+    EXPECT_EQ((*cut)->workers(), 1) << one.job;
+  }
+  EXPECT_FALSE(*read_cut_job(captured_object("job_create")));
+  EXPECT_FALSE(*read_cut_job(captured_object("mpijob_worker_pod")));
 }
 
 TEST(Hostfile, NeedsAJobThatIsStored) {
   json object = stored("job_scale");
   object["metadata"].erase("uid");
-  const auto map = hostfile_config_map(object);
+  const auto map = config_map_of(object);
   ASSERT_FALSE(map);
   EXPECT_EQ(map.error().text, "metadata.uid: missing");
 }

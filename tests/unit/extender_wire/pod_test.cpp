@@ -81,6 +81,37 @@ TEST(Pod, HasWhatElseIsRead) {
   EXPECT_EQ(pod->pod_level->limits.cpu_milli, 3000);
 }
 
+std::string waits(const std::string& message) {
+  return R"({"state":{"waiting":{"reason":"CreateContainerError","message":")" + message +
+         R"("}}})";
+}
+
+TEST(Pod, HasWhatItsAgentSaid) {
+  const std::string why = "pinion refuses container c of pod n/p: no room";
+  struct Case {
+    const char* name;
+    std::string status;
+    std::string refused;
+  };
+  const std::vector<Case> cases = {
+      {"of a container", R"({"containerStatuses":[)" + waits("rpc error: " + why) + "]}", why},
+      {"of an init container", R"({"initContainerStatuses":[)" + waits(why) + "]}", why},
+      {"of the second one",
+       R"({"containerStatuses":[)" + waits("image not found") + "," + waits(why) + "]}", why},
+      {"somebody else's", R"({"containerStatuses":[)" + waits("image not found") + "]}", ""},
+      {"one that has run",
+       R"({"containerStatuses":[{"lastState":{"waiting":{"message":")" + why +
+           R"("}},"state":{"running":{"message":")" + why + R"("}}}]})",
+       ""},
+      {"a long one", R"({"containerStatuses":[)" + waits(why + std::string(5000, 'x')) + "]}",
+       (why + std::string(5000, 'x')).substr(0, 700)}};
+  for (const Case& one : cases) {
+    const auto pod = pod_with("null", one.status);
+    ASSERT_TRUE(pod) << one.name << ": " << pod.error().text;
+    EXPECT_EQ(pod->refused, one.refused) << one.name;
+  }
+}
+
 TEST(Pod, HasNothingOfWhatIsNotStated) {
   const auto pod =
       pod_with("null", "null", R"(,"deletionTimestamp":null,"labels":null,"ownerReferences":null)");

@@ -132,6 +132,24 @@ TEST_F(Pods, AreNominated) {
   EXPECT_EQ(server_.seen().at(1).json().at("status"), json({{"nominatedNodeName", nullptr}}));
 }
 
+TEST_F(Pods, AreEvicted) {
+  server_.on(std::string("POST ") + kPath + "/eviction", 201, json::object());
+  ASSERT_TRUE(evict_pod(*api_, pod_));
+  EXPECT_EQ(server_.seen().at(0).json(),
+            json({{"apiVersion", "policy/v1"},
+                  {"kind", "Eviction"},
+                  {"metadata", {{"name", "p"}, {"namespace", "n"}}},
+                  {"deleteOptions", {{"preconditions", {{"uid", "u1"}}}}}}));
+}
+
+TEST_F(Pods, AreNotEvictedAgainstABudget) {
+  server_.on(std::string("POST ") + kPath + "/eviction", 429,
+             status_object(429, "TooManyRequests", "the pod's disruption budget forbids it"));
+  const Status done = evict_pod(*api_, pod_);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::kUnavailable);
+}
+
 TEST_F(Pods, AreReportedAbout) {
   server_.on("POST /apis/events.k8s.io/v1/namespaces/n/events", 201, json::object());
   const std::string note = std::string(1023, 'x') + "\xc3\xa4";  // one byte too many

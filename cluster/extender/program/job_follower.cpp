@@ -1,0 +1,167 @@
+#include "cluster/extender/program/job_follower.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cluster/extender/jobs/annotations.h"
+#include "cluster/extender/jobs/hostfile.h"
+#include "cluster/extender/jobs/job_object.h"
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/path.h"
+#include "cluster/extender/pods/pod_of.h"
+
+namespace pinion::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+// More are not remembered; the next pod of theirs tells of them again.
+constexpr std::size_t kMostJobs = 100'000;
+// Pods come and go in crowds: a job is not looked at more often.
+constexpr std::chrono::milliseconds kLookRest = 1s;
+constexpr std::chrono::milliseconds kFirstLookPause = 1s;
+constexpr std::chrono::milliseconds kLongestLookPause = 1min;
+
+std::string text_of(const wire::PodSpecView& pod, const char* annotation) {
+  const auto found = pod.annotations.find(annotation);
+  return found == pod.annotations.end() ? std::string() : found->second;
+}
+
+std::string owner(const json& map, const char* field) {
+  const json& owners = kube::json_at(map, "metadata", "ownerReferences");
+  return owners.is_array() && !owners.empty() ? kube::json_text(owners.front(), field)
+                                              : std::string();
+}
+
+}  // namespace
+
+JobFollower::JobFollower(kube::Api& api, agent::Log& log, std::function<bool()> may_act,
+                         Sized sized)
+    : api_(api), log_(log), may_act_(std::move(may_act)), sized_(std::move(sized)) {
+  thread_ = std::thread([this] { run(); });
+}
+
+JobFollower::~JobFollower() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  cancel_.cancel();
+  changed_.notify_all();
+  thread_.join();
+}
+
+void JobFollower::changed(const wire::PodSpecView& pod) {
+  const auto path = jobs::owner_path(text_of(pod, jobs::kOwner), pod.name_space);
+  if (!path) return;
+  const Job job{.name_space = pod.name_space,
+                .path = *path,
+                .gang = gang_of(pod_of(pod), text_of(pod, jobs::kJob))};
+  const std::lock_guard lock(mutex_);
+  const auto known = looks_.find(job);
+  if (known != looks_.end()) {
+    known->second.wanted = true;
+    return;
+  }
+  if (looks_.size() >= kMostJobs) return;
+  looks_.emplace(job,
+                 Look{.due = Clock::now(), .backoff = Backoff(kFirstLookPause, kLongestLookPause)});
+  changed_.notify_one();
+}
+
+void JobFollower::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const auto next = std::min_element(
+        looks_.begin(), looks_.end(),
+        [](const auto& one, const auto& other) { return one.second.due < other.second.due; });
+    if (next == looks_.end()) {
+      changed_.wait(lock);
+      continue;
+    }
+    if (Clock::now() < next->second.due) {
+      changed_.wait_until(lock, Clock::time_point(next->second.due));
+      continue;
+    }
+    if (!next->second.wanted) {
+      looks_.erase(next);
+      continue;
+    }
+    if (!may_act_()) {
+      next->second.due = Clock::now() + kLookRest;
+      continue;
+    }
+    next->second.wanted = false;
+    const Job& job = next->first;  // erased by this thread alone
+    lock.unlock();
+    const Status done = look_at(job);
+    lock.lock();
+    if (!stopping_) next->second.due = after(job, done, next->second);
+  }
+}
+
+// When it is looked at again, or forgotten.
+JobFollower::Clock::time_point JobFollower::after(const Job& job, const Status& done, Look& look) {
+  if (done) {
+    look.backoff.reset();
+    return Clock::now() + kLookRest;
+  }
+  const bool again = done.error().code == Errc::kUnavailable;
+  log_.warn("a job's size and hostfile cannot be followed",
+            {{"job", job.path}, {"why", done.error().text}, {"again", again ? "true" : "false"}});
+  look.wanted = look.wanted || again;
+  return Clock::now() + look.backoff.next();
+}
+
+Status JobFollower::look_at(const Job& job) {
+  const auto object = api_.get(job.path, {.cancel = &cancel_, .whole = {}});
+  if (!object && object.error().code == Errc::kNotFound) return {};  // gone, and its pods with it
+  if (!object) return failure(object.error());
+  const auto cut = jobs::read_cut_job(*object);
+  if (!cut) return failure(cut.error());
+  if (!*cut) return {};
+  sized_(job.gang, (*cut)->workers());
+  const auto map = jobs::hostfile_config_map(*object, **cut);
+  if (!map) return failure(map.error());
+  return *map ? make_hostfile(job, **map) : Status();
+}
+
+Status JobFollower::make_hostfile(const Job& job, const json& map) {
+  const std::string maps =
+      "/api/v1/namespaces/" + kube::percent_encoded(job.name_space) + "/configmaps";
+  const std::string name = kube::json_text(map, "metadata", "name");
+  const auto made = api_.create(maps, map, {.cancel = &cancel_, .whole = {}});
+  if (made) {
+    log_.info("a hostfile is made", {{"job", job.path}, {"config_map", name}});
+    return {};
+  }
+  if (made.error().code != Errc::kConflict) return failure(made.error());
+  return look_at_existing(job, maps + "/" + kube::percent_encoded(name), map);
+}
+
+Status JobFollower::look_at_existing(const Job& job, const std::string& path, const json& wanted) {
+  const kube::Call how{.cancel = &cancel_, .whole = {}};
+  const auto there = api_.get(path, how);
+  if (!there) {
+    const bool gone = there.error().code == Errc::kNotFound;
+    return failure(gone ? Errc::kUnavailable : there.error().code, there.error().text);
+  }
+  if (owner(*there, "uid") == owner(wanted, "uid")) {
+    const json& data = kube::json_at(wanted, "data");
+    if (kube::json_at(*there, "data") == data) return {};
+    const auto done = api_.patch(path, kube::PatchKind::kMerge, {{"data", data}}, how);
+    if (!done) return failure(done.error());
+    log_.info("a hostfile follows its job's size", {{"job", job.path}});
+    return {};
+  }
+  const bool of_the_last = owner(*there, "kind") == owner(wanted, "kind") &&
+                           owner(*there, "name") == owner(wanted, "name");
+  if (of_the_last) {
+    return failure(Errc::kUnavailable, path + " of a job of that name that is gone is still there");
+  }
+  return failure(Errc::kExhausted,
+                 path + " is not Pinion's, and the job's pods mount what it holds: rename one");
+}
+
+}  // namespace pinion::cluster

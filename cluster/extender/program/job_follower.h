@@ -1,0 +1,75 @@
+// Looks at the job objects of gangs that the webhook has cut, whenever their pods come or go: how
+// many workers a job has now, which is not what its pods' template said when it was made; and its
+// hostfile, a ConfigMap that is made when the first pod is there, as the job has no uid before, and
+// that follows its size.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <thread>
+
+#include "agent/log.h"
+#include "base/backoff.h"
+#include "cluster/extender/kube/api.h"
+#include "cluster/extender/kube/cancel.h"
+#include "cluster/extender/wire/pod.h"
+
+namespace pinion::cluster {
+
+class JobFollower {
+ public:
+  // A gang (gang_of()) has so many members now.
+  using Sized = std::function<void(const std::string& gang, int members)>;
+
+  // `may_act()`: asked before each look; nothing is read or made while another replica leads. Both
+  // are called on a thread of our own; what is passed must outlive this.
+  JobFollower(kube::Api& api, agent::Log& log, std::function<bool()> may_act, Sized sized);
+  JobFollower(const JobFollower&) = delete;
+  JobFollower& operator=(const JobFollower&) = delete;
+  ~JobFollower();
+
+  // A pod has come, or is gone. Only notes what is to be done.
+  void changed(const wire::PodSpecView& pod);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Job {
+    std::string name_space;
+    std::string path;  // of the job, on the API server
+    std::string gang;
+
+    auto operator<=>(const Job&) const = default;  // NOLINT(modernize-use-nullptr)
+  };
+  struct Look {
+    bool wanted = true;  // else it rests since the last one
+    Clock::time_point due;
+    Backoff backoff;
+  };
+
+  void run();
+  [[nodiscard]] Clock::time_point after(const Job& job, const Status& done, Look& look);
+  // Errors: as kube/api.h, or of the job; kUnavailable while the ConfigMap of a job of the same
+  // name that is gone has not been collected.
+  Status look_at(const Job& job);
+  Status make_hostfile(const Job& job, const nlohmann::json& map);
+  Status look_at_existing(const Job& job, const std::string& path, const nlohmann::json& wanted);
+
+  kube::Api& api_;
+  agent::Log& log_;
+  const std::function<bool()> may_act_;
+  const Sized sized_;
+  kube::Cancel cancel_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<Job, Look> looks_;
+  bool stopping_ = false;
+  std::thread thread_;  // last: it uses all above
+};
+
+}  // namespace pinion::cluster

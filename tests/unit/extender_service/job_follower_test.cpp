@@ -1,0 +1,145 @@
+// What a job's object says of its gang, and the hostfile that follows it.
+#include "cluster/extender/program/job_follower.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tests/unit/kube/fake_api_server.h"
+
+namespace pinion::cluster {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kJob = "GET /apis/batch/v1/namespaces/n/jobs/wind";
+constexpr const char* kMaps = "/api/v1/namespaces/n/configmaps";
+constexpr const char* kMap = "/api/v1/namespaces/n/configmaps/wind-pinion";
+
+// As the webhook has cut it: 8 tasks in so many pods.
+json job(int workers, const std::string& uid = "o") {
+  json object = json::parse(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"wind",
+      "namespace":"n","annotations":{"pinion.dev/tasks":"8","pinion.dev/decided":"8 tasks",
+      "pinion.dev/hostfile":"wind-pinion"}},"spec":{"completionMode":"Indexed",
+      "template":{"spec":{"subdomain":"wind","containers":[{"name":"c"}]}}}})");
+  object["metadata"]["uid"] = uid;
+  object["spec"]["parallelism"] = object["spec"]["completions"] = workers;
+  return object;
+}
+
+json map_of(const std::string& owner, const json& data) {
+  return {
+      {"metadata",
+       {{"ownerReferences", json::array({{{"kind", "Job"}, {"name", "wind"}, {"uid", owner}}})}}},
+      {"data", data}};
+}
+
+wire::PodSpecView member() {
+  wire::PodSpecView pod;
+  pod.uid = "u";
+  pod.name_space = "n";
+  pod.name = "wind-0";
+  pod.controller = wire::Controller{.kind = "Job", .name = "wind", .uid = "o"};
+  pod.annotations = {{"pinion.dev/job", "wind"}, {"pinion.dev/owner", "batch/v1/jobs/wind"}};
+  return pod;
+}
+
+class JobFollowerTest : public testing::Test {
+ protected:
+  void follow() {
+    follower_ = std::make_unique<JobFollower>(
+        *api_, log_,
+        [this] {
+          ++asked_;
+          return leads_.load();
+        },
+        [this](const std::string& gang, int members) {
+          EXPECT_EQ(gang, "n/wind o");
+          members_ = members;
+        });
+  }
+  std::vector<kube::FakeApiServer::Seen> after(std::size_t requests) {
+    return server_.wait_for(requests);
+  }
+
+  kube::FakeApiServer server_;
+  std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
+  agent::Log log_{"error", agent::LogFormat::kText};
+  std::atomic<bool> leads_ = true;
+  std::atomic<int> asked_ = 0;
+  std::atomic<int> members_ = 0;
+  std::unique_ptr<JobFollower> follower_;
+};
+
+TEST_F(JobFollowerTest, TellsTheSizeAndMakesTheHostfile) {
+  server_.on(kJob, 200, job(2));
+  server_.on(std::string("POST ") + kMaps, 201, json::object());
+  follow();
+  follower_->changed(member());
+  const auto seen = after(2);
+  EXPECT_EQ(members_, 2);
+  const json map = seen.at(1).json();
+  EXPECT_EQ(map.at("data").at("hostfile"), "wind-0.wind slots=4\nwind-1.wind slots=4\n");
+  EXPECT_EQ(map.at("metadata").at("ownerReferences").at(0).at("uid"), "o");
+}
+
+TEST_F(JobFollowerTest, FollowsWhatChangesMeanwhile) {
+  server_.on(kJob, 200, job(4));
+  server_.on(kJob, 200, job(2));
+  server_.on(std::string("POST ") + kMaps, 409, kube::status_object(409, "AlreadyExists", "it is"));
+  server_.on(std::string("GET ") + kMap, 200, map_of("o", {{"hostfile", "of before"}}));
+  server_.on(std::string("PATCH ") + kMap, 200, json::object());
+  follow();
+  follower_->changed(member());
+  const auto first = after(4);
+  EXPECT_EQ(members_, 4);
+  EXPECT_EQ(first.at(3).method, "PATCH");
+  EXPECT_EQ(first.at(3).content_type, "application/merge-patch+json");
+  follower_->changed(member());
+  const json second = after(8).at(7).json();
+  EXPECT_EQ(members_, 2);
+  EXPECT_EQ(second.at("data").at("hostfile"), "wind-0.wind slots=4\nwind-1.wind slots=4\n");
+}
+
+TEST_F(JobFollowerTest, WaitsForTheMapOfAnEarlierJobToGo) {
+  server_.on(kJob, 200, job(2));
+  server_.on(std::string("POST ") + kMaps, 409, kube::status_object(409, "AlreadyExists", "it is"));
+  server_.on(std::string("POST ") + kMaps, 201, json::object());
+  server_.on(std::string("GET ") + kMap, 200, map_of("older", json::object()));
+  follow();
+  follower_->changed(member());
+  const auto seen = after(5);
+  EXPECT_EQ(seen.at(2).method, "GET");
+  EXPECT_EQ(seen.at(4).method, "POST");
+}
+
+// One whose object cannot be read delays nobody.
+TEST_F(JobFollowerTest, AStuckJobDelaysNoOther) {
+  server_.on("GET /apis/batch/v1/namespaces/n/jobs/stuck", 500,
+             kube::status_object(500, "InternalError", "no"));
+  server_.on(kJob, 200, job(2));
+  server_.on(std::string("POST ") + kMaps, 201, json::object());
+  follow();
+  wire::PodSpecView stuck = member();
+  stuck.annotations["pinion.dev/owner"] = "batch/v1/jobs/stuck";
+  follower_->changed(stuck);
+  after(1);
+  follower_->changed(member());
+  EXPECT_EQ(after(3).at(2).target, kMaps) << "before the stuck one is tried again";
+}
+
+TEST_F(JobFollowerTest, DoesNothingBeforeItLeads) {
+  leads_ = false;
+  server_.on(kJob, 200, job(2));
+  server_.on(std::string("POST ") + kMaps, 201, json::object());
+  follow();
+  follower_->changed(member());
+  while (asked_ < 2) std::this_thread::yield();
+  EXPECT_TRUE(server_.seen().empty());
+  leads_ = true;
+  after(2);
+  EXPECT_EQ(members_, 2);
+}
+
+}  // namespace
+}  // namespace pinion::cluster
