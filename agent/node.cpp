@@ -67,6 +67,13 @@ engine::Reply Node::handle(engine::Event event) {
       }
     }
   }
+  auto* created = std::get_if<engine::CreateContainer>(&event);
+  if (created != nullptr && files_) {
+    for (const engine::Member* attempt : engine_.doubtful_attempts(*created)) {
+      const auto file = files_->read(attempt->cgroups_path, attempt->pid);
+      if (!file && file.error().code == Errc::kNotFound) created->gone.insert(attempt->id);
+    }
+  }
   engine::Effects effects = engine_.handle(event);
   changed_ = true;
   ++version_;

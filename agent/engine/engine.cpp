@@ -145,13 +145,25 @@ void Engine::forget(const std::string& id) {
   }
 }
 
-// The kubelet has one live attempt of a container; an earlier one of the same name that never ran,
-// as its program is missing, was given up, and nobody will ever stop it.
-void Engine::forget_stale_attempts(const Pod& pod, const Container& container) {
+std::vector<const Member*> Engine::doubtful_attempts(const CreateContainer& event) const {
+  std::vector<const Member*> doubtful;
+  for (const auto& [id, member] : state_.members) {
+    const bool same = member.pod_id == event.pod.id && member.name == event.container.name;
+    if (same && member.started && !member.ran) doubtful.push_back(&member);
+  }
+  return doubtful;
+}
+
+// The kubelet has one live attempt of a container; an earlier one of the same name that never
+// started, or whose start failed, was given up, and nobody will ever stop it.
+void Engine::forget_stale_attempts(const CreateContainer& event) {
+  const Pod& pod = event.pod;
+  const Container& container = event.container;
   std::vector<std::string> stale;
   for (const auto& [id, member] : state_.members) {
     const bool same = member.pod_id == pod.id && member.name == container.name;
-    if (id == container.id || (same && !member.ran)) stale.push_back(id);
+    if (id == container.id || (same && (!member.started || event.gone.contains(id))))
+      stale.push_back(id);
   }
   for (const std::string& id : stale) forget(id);
 }
@@ -288,7 +300,7 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
 }
 
 void Engine::on(const CreateContainer& event, Effects& effects) {
-  forget_stale_attempts(event.pod, event.container);
+  forget_stale_attempts(event);
   state_.past[event.pod.id].stopped.erase(event.container.id);
   Member& member = remember(event.pod, event.container);
   const Wish wish = wish_for(event.pod, member, member.resources);

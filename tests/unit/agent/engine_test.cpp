@@ -184,11 +184,29 @@ TEST_P(BothFences, AnAttemptWhoseStartFailedIsReplaced) {
   const auto first = node.create(unit);
   ASSERT_TRUE(first.reply.own);
   node.obey(node.tell(unit, EventKind::kStart));
+  const std::string before = unit.id();
   unit.container.id = "attempt-2";
-  const auto second = node.create(unit);
+  CreateContainer again{unit.pod, unit.container};
+  const auto doubtful = node.engine.doubtful_attempts(again);
+  ASSERT_EQ(doubtful.size(), 1U);
+  EXPECT_EQ(doubtful[0]->id, before);
+  again.gone.insert(before);
+  const auto second = node.engine.handle(again);
   ASSERT_TRUE(second.reply.own);
   EXPECT_EQ(second.reply.own->cpus, first.reply.own->cpus);
   EXPECT_EQ(node.engine.state().members.size(), 1U);
+}
+
+// Its POST_START was lost, and its group is there.
+TEST_P(BothFences, AnAttemptThatMayRunIsNotReplaced) {
+  Driver node(laptop(), GetParam());
+  Unit unit = rank("r", 2);
+  const auto first = node.create(unit);
+  node.obey(node.tell(unit, EventKind::kStart));
+  unit.container.id = "attempt-2";
+  const auto second = node.create(unit);
+  ASSERT_TRUE(second.reply.own);
+  EXPECT_FALSE(second.reply.own->cpus.intersects(first.reply.own->cpus));
 }
 
 TEST_P(BothFences, AStartedAttemptIsNotReplacedByItsNamesake) {
@@ -200,6 +218,8 @@ TEST_P(BothFences, AStartedAttemptIsNotReplacedByItsNamesake) {
   ASSERT_TRUE(second.reply.own);
   EXPECT_FALSE(second.reply.own->cpus.intersects(first));
   EXPECT_EQ(node.engine.state().members.size(), 2U);
+  const CreateContainer third{unit.pod, unit.container};
+  EXPECT_TRUE(node.engine.doubtful_attempts(third).empty()) << "it is known to have run";
 }
 
 TEST_P(BothFences, TheSameIdCreatedTwiceHoldsOnce) {
