@@ -27,12 +27,12 @@ std::string peer_of(const sockaddr_storage& address) {
   if (address.ss_family != AF_INET6) return "unix";
   sockaddr_in6 v6{};
   std::memcpy(&v6, &address, sizeof(v6));
-  constexpr std::size_t kMappedPrefix = 12;
-  constexpr std::size_t kNetworkPrefix = 8;
+  constexpr std::size_t mapped_prefix = 12;
+  constexpr std::size_t network_prefix = 8;
   if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
-    return text_of(AF_INET, &v6.sin6_addr.s6_addr[kMappedPrefix]);
+    return text_of(AF_INET, &v6.sin6_addr.s6_addr[mapped_prefix]);
   }
-  std::memset(&v6.sin6_addr.s6_addr[kNetworkPrefix], 0, sizeof(in6_addr) - kNetworkPrefix);
+  std::memset(&v6.sin6_addr.s6_addr[network_prefix], 0, sizeof(in6_addr) - network_prefix);
   return text_of(AF_INET6, &v6.sin6_addr) + "/64";
 }
 

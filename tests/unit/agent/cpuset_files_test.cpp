@@ -144,13 +144,13 @@ TEST(CpusetFiles, AnEmptyV2FileSaysThatItIs) {
 TEST(CpusetFiles, ADirectoryThatMayNotBeWrittenMayHoldFilesThatMay) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to give its capabilities up";
   const Tree tree("cg/cgroup.procs =\n");
-  constexpr uid_t kNobody = 65534;
+  constexpr uid_t nobody = 65534;
   const std::filesystem::path group = tree.path() / "cg";
   ASSERT_EQ(::chmod(tree.path().c_str(), 0755), 0);
-  ASSERT_EQ(::chown((group / "cgroup.procs").c_str(), kNobody, kNobody), 0);
+  ASSERT_EQ(::chown((group / "cgroup.procs").c_str(), nobody, nobody), 0);
   ASSERT_EQ(::chmod(group.c_str(), 0555), 0);
   EXPECT_EQ(test_support::in_own_process([&]() -> std::string {
-              if (::setresuid(kNobody, kNobody, kNobody) != 0) return "setresuid";
+              if (::setresuid(nobody, nobody, nobody) != 0) return "setresuid";
               if (::access(group.c_str(), W_OK) == 0) return "the directory can be written";
               if (can_be_written(tree.path())) return "it is no group";
               return can_be_written(group) ? "" : "its file cannot be written";
