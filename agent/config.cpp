@@ -50,6 +50,8 @@ constexpr Flag kFlags[] = {
      "File made once all containers are known; holds the addresses in use [none]"},
     {"--metrics-listen", "metricsListen",
      "ADDR:PORT of /metrics, /livez, /readyz and the page; port 0 picks one [not served]"},
+    {"--probe-listen", "probeListen",
+     "ADDR:PORT of /livez and /readyz alone, for the kubelet's probes [not served]"},
     {"--page-anywhere", "pageAnywhere",
      "true: serve the page on other than loopback addresses too [false]"},
     {"--api-listen", "apiListen",
@@ -193,6 +195,7 @@ std::string to_yaml(const Config& config) {
       << "\nkubeletDir: " << quoted(config.kubelet_dir)
       << "\nauditInterval: " << config.audit_interval.count() << "ms\n";
   out << "metricsListen: " << quoted(config.metrics_listen)
+      << "\nprobeListen: " << quoted(config.probe_listen)
       << "\npageAnywhere: " << (config.page_anywhere ? "true" : "false")
       << "\napiListen: " << quoted(config.api_listen) << "\napiCert: " << quoted(config.api_cert)
       << "\napiKey: " << quoted(config.api_key) << "\napiClientCA: " << quoted(config.api_client_ca)

@@ -63,6 +63,7 @@ struct Config {
   std::chrono::milliseconds audit_interval{10'000};  // 100 ms .. 1 h
   std::string ready_file;                            // empty: none
   std::string metrics_listen;  // "ADDR:PORT" of /metrics, /livez, /readyz; empty: not served
+  std::string probe_listen;    // "ADDR:PORT" of /livez and /readyz alone; empty: not served
   bool page_anywhere = false;  // serve the page and its JSON on other than loopback addresses
   std::string api_listen;      // "unix:PATH", "ADDR:PORT" or "off"; empty: in the state directory
   std::string api_cert;        // PEM files; needed for ADDR:PORT

@@ -194,14 +194,17 @@ Status set_log_level(const std::string& value, Config& config) {
   return {};
 }
 
-Status set_metrics_listen(const std::string& value, Config& config) {
-  if (!value.empty()) {
-    if (const auto address = net::parse_listen_address(value); !address) {
-      return failure(address.error());
+// "ADDR:PORT", or nothing.
+Setter address_into(std::string Config::*member) {
+  return [member](const std::string& value, Config& config) -> Status {
+    if (!value.empty()) {
+      if (const auto address = net::parse_listen_address(value); !address) {
+        return failure(address.error());
+      }
     }
-  }
-  config.metrics_listen = value;
-  return {};
+    config.*member = value;
+    return {};
+  };
 }
 
 Status set_api_listen(const std::string& value, Config& config) {
@@ -287,7 +290,8 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"readyFile", text_into(&Config::ready_file)},
       {"logLevel", set_log_level},
       {"logFormat", word_into(&Config::log_format, kLogFormatWords)},
-      {"metricsListen", set_metrics_listen},
+      {"metricsListen", address_into(&Config::metrics_listen)},
+      {"probeListen", address_into(&Config::probe_listen)},
       {"pageAnywhere", set_page_anywhere},
       {"apiListen", set_api_listen},
       {"apiCert", text_into(&Config::api_cert)},

@@ -6,6 +6,7 @@ namespace pinion::agent {
 namespace {
 
 constexpr std::chrono::seconds kPause{1};
+constexpr std::chrono::milliseconds kReading{10};
 
 }  // namespace
 
@@ -33,13 +34,27 @@ std::string MachineWatch::read_list() const {
 
 std::optional<Result<topology::Topology>> MachineWatch::look(TimePoint now) {
   if (now < next_) return std::nullopt;
+  if (machine_.valid()) {
+    next_ = now + kReading;
+    if (machine_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+      return std::nullopt;
+    auto machine = machine_.get();
+    if (!machine) return machine;
+    seen_ = std::move(reading_);
+    return topology::without_reserved_memory(std::move(*machine), reserved_);
+  }
   next_ = now + kPause;
   std::string list = read_list();
   if (list == seen_ || list.empty()) return std::nullopt;
-  auto machine = topology::discover(source_);
-  if (!machine) return machine;
-  seen_ = std::move(list);
-  return topology::without_reserved_memory(std::move(*machine), reserved_);
+  next_ = now + kReading;
+  reading_ = std::move(list);
+  machine_ =
+      std::async(std::launch::async, [source = source_] { return topology::discover(source); });
+  return std::nullopt;
+}
+
+std::optional<MachineWatch::TimePoint> MachineWatch::deadline() const {
+  return machine_.valid() ? std::optional(next_) : std::nullopt;
 }
 
 }  // namespace pinion::agent

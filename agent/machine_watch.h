@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <future>
 #include <optional>
 #include <string>
 
@@ -20,11 +21,12 @@ class MachineWatch {
   // `online_file`: the kernel's list of online CPUs, of the machine at `source`.
   MachineWatch(topology::Source source, std::string online_file, topology::ReservedMemory reserved);
 
-  // The machine as it is now, without its reserved memory, where the list has changed since the
-  // last look; nothing where it has not, or the last look was less than a second ago. Errors: as
-  // topology::discover; the next look tries again.
+  // The machine as it is now, without its reserved memory, where the list has changed. It is looked
+  // at once a second, and read, which can take long, on another thread: the answer comes with a
+  // later call. Errors: as topology::discover; the next look tries again.
   std::optional<Result<topology::Topology>> look(TimePoint now);
-  [[nodiscard]] TimePoint next_look() const { return next_; }
+  // When to call look() while the machine is read; nothing otherwise.
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
 
  private:
   [[nodiscard]] std::string read_list() const;
@@ -34,6 +36,8 @@ class MachineWatch {
   topology::ReservedMemory reserved_;
   std::string seen_;
   TimePoint next_;
+  std::string reading_;  // the list for which the machine is read
+  std::future<Result<topology::Topology>> machine_;
 };
 
 }  // namespace pinion::agent

@@ -15,6 +15,7 @@
 #include "agent/version.h"
 #include "base/signals.h"
 #include "base/state_lock.h"
+#include "metrics/perf/limits.h"
 #include "nri-plugin/launch.h"
 
 namespace pinion::agent {
@@ -61,6 +62,7 @@ std::optional<noise::KernelNoise> open_noise(const Config& config, const topolog
 Status run(const Config& config) {
   auto signals = take_signals();
   if (!signals) return failure(signals.error());
+  if (auto enough = reserve_descriptors(); !enough) return enough;
   const auto launch = nri::read_launch([](const char* name) { return std::getenv(name); });
   if (!launch) return failure(launch.error());
   if (auto allowed = check_kubelet(config); !allowed) return allowed;
@@ -93,13 +95,18 @@ Status run(const Config& config) {
                        {"reserved", config.reserved.to_string()},
                        {"fence", std::string(engine.fence_name())},
                        {"cgroups", enforcement->why}});
-  metrics::perf::KernelPerf perf;
+  if (!enforcement->denied.empty()) {
+    log.warn("the fence is weaker than this machine allows: the agent lacks rights",
+             {{"fence", std::string(engine.fence_name())}, {"why", enforcement->denied}});
+  }
+  metrics::perf::KernelPerf perf(metrics::perf::kReservedDescriptors);
   metrics::Collector collector(choose_counting(config, enforcement->files.has_value(),
                                                engine.state().topology.online, perf, log));
   Published<NodeView> views;
   Published<metrics::Sample> samples;
   Published<noise::Figures> noise_figures;
-  const auto serving = Serving::start(config, views, samples, noise_figures);
+  Heartbeat heart(std::chrono::steady_clock::now());
+  const auto serving = Serving::start(config, views, samples, noise_figures, heart);
   if (!serving) return failure(serving.error());
   for (const auto& [what, address] : (*serving)->addresses()) {
     log.info("serving", {{"what", what}, {"address", address}});
@@ -115,7 +122,7 @@ Status run(const Config& config) {
   nri::Connection connection = connect(config, *launch, node);
   ViewPublisher publisher(node, views);
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);
-  auto done = run_main_loop(node, connection, publisher, *signals, ready);
+  auto done = run_main_loop(node, connection, publisher, *signals, ready, heart);
   publisher.publish(std::chrono::steady_clock::now(), node, connection);
   log.info("stopped, containers keep their cores");
   return done;

@@ -24,7 +24,7 @@ int wait_time(TimePoint now, std::initializer_list<std::optional<TimePoint>> dea
 }  // namespace
 
 Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& publisher,
-                     const Fd& signals, ReadyFile& ready) {
+                     const Fd& signals, ReadyFile& ready, Heartbeat& heart) {
   bool busy = false;
   connection.tick(Clock::now());
   publisher.consider(Clock::now(), node, connection);
@@ -40,11 +40,12 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     }
     if (fds[0].revents != 0) return {};
     const TimePoint now = Clock::now();
+    heart.beat(now);
     if ((fds[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) connection.on_readable(now);
     if ((fds[1].revents & POLLOUT) != 0) connection.on_writable(now);
     connection.tick(now);
     publisher.consider(now, node, connection);
-    if (publisher.shown_synchronized()) ready.make();
+    if (publisher.shown_synchronized()) ready.make(now);
     busy = node.work(now);
     if (connection.phase() == nri::Phase::kSynchronized && node.take_resync_wish(now)) {
       connection.resync(now, "a container's cpuset can only be mended by the runtime");

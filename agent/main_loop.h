@@ -2,6 +2,7 @@
 // time in between.
 #pragma once
 
+#include "agent/heartbeat.h"
 #include "agent/node.h"
 #include "agent/ready_file.h"
 #include "agent/view_publisher.h"
@@ -10,9 +11,9 @@
 namespace pinion::agent {
 
 // Runs until SIGTERM or SIGINT arrives at `signals` (a signalfd), or until a runtime that launched
-// us closes its socket. `ready` is made after the first Synchronize.
+// us closes its socket. `ready` is made after the first Synchronize; `heart` beats with every turn.
 // Errors: kInternal when poll itself fails.
 Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& publisher,
-                     const Fd& signals, ReadyFile& ready);
+                     const Fd& signals, ReadyFile& ready, Heartbeat& heart);
 
 }  // namespace pinion::agent

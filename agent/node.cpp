@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace pinion::agent {
@@ -64,6 +65,13 @@ engine::Reply Node::handle(engine::Event event) {
       if (auto applied = files_->read(container.cgroups_path, container.pid)) {
         all->files.emplace(container.id, *applied);
       }
+    }
+  }
+  auto* created = std::get_if<engine::CreateContainer>(&event);
+  if (created != nullptr && files_) {
+    for (const engine::Member* attempt : engine_.doubtful_attempts(*created)) {
+      const auto file = files_->read(attempt->cgroups_path, attempt->pid);
+      if (!file && file.error().code == Errc::kNotFound) created->gone.insert(attempt->id);
     }
   }
   engine::Effects effects = engine_.handle(event);
@@ -152,7 +160,9 @@ bool Node::work(TimePoint now) {
 }
 
 std::optional<Node::TimePoint> Node::next_work() const {
-  return files_ ? std::optional(next_audit_) : std::nullopt;
+  const auto machine = machine_ ? machine_->deadline() : std::nullopt;
+  if (!files_) return machine;
+  return std::min(next_audit_, machine.value_or(next_audit_));
 }
 
 bool Node::take_resync_wish(TimePoint now) {

@@ -6,6 +6,8 @@
 
 #include "agent/cgroup/partitions.h"
 #include "agent/cgroup/qos_groups.h"
+#include "base/open_files.h"
+#include "metrics/perf/limits.h"
 
 namespace pinion::agent {
 namespace {
@@ -25,6 +27,10 @@ Status try_partitions(const cgroup::Hierarchy& hierarchy, const topology::CpuSet
   return swept->left > 0 ? Status() : partitions.probe(online);
 }
 
+void note_denied(const Error& error, Enforcement& result) {
+  if (error.code == Errc::kDenied && result.denied.empty()) result.denied = error.text;
+}
+
 // The best fence of a writable hierarchy, or the one that is asked for; `result.why` gains what
 // stands in the way of a better one.
 void try_fences(FenceChoice asked, const cgroup::Hierarchy& hierarchy,
@@ -37,6 +43,7 @@ void try_fences(FenceChoice asked, const cgroup::Hierarchy& hierarchy,
       return;
     }
     result.why += "; no partitions: " + guarding.error().text;
+    note_denied(guarding.error(), result);
   }
   // A partition that an agent before this one has made would never change again.
   if (hierarchy.version == 2) (void)cgroup::Partitions(hierarchy.mount).sweep(true);
@@ -46,6 +53,7 @@ void try_fences(FenceChoice asked, const cgroup::Hierarchy& hierarchy,
       result.fence = FenceKind::kTree;
     } else {
       result.why += "; QoS groups cannot be narrowed: " + narrowing.error().text;
+      note_denied(narrowing.error(), result);
     }
   }
 }
@@ -60,6 +68,16 @@ Result<std::string> kubelet_policy(const std::string& state_file) {
     return failure(Errc::kInvalid, "it has no policyName");
   }
   return policy->get<std::string>();
+}
+
+Status reserve_descriptors() {
+  constexpr std::uint64_t least = metrics::perf::kReservedDescriptors;
+  const auto limit = allow_open_files(least);
+  if (!limit) return failure(limit.error());
+  if (limit->soft >= least) return {};
+  return failure(Errc::kExhausted, "the limit on open files (RLIMIT_NOFILE) is " +
+                                       std::to_string(limit->hard) + ", at least " +
+                                       std::to_string(least) + " are needed");
 }
 
 Status check_kubelet(const Config& config) {
@@ -122,6 +140,9 @@ Result<Enforcement> choose_enforcement(const Config& config, const topology::Cpu
   } else if (auto hierarchy = cgroup::find_hierarchy(config.host_root, "cpuset"); !hierarchy) {
     result.why = hierarchy.error().text;
   } else {
+    if (!hierarchy->writable && config.fence != FenceChoice::kRuntime) {
+      result.denied = "files below " + hierarchy->mount + " cannot be written";
+    }
     hierarchy->writable = hierarchy->writable && config.fence != FenceChoice::kRuntime;
     result.why = "cgroup v" + std::to_string(hierarchy->version) + " at " + hierarchy->mount +
                  (hierarchy->writable ? "" : ", only read");

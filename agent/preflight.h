@@ -17,6 +17,11 @@ Result<std::string> kubelet_policy(const std::string& state_file);
 // file, no kubelet: fine.
 Status check_kubelet(const Config& config);
 
+// Before anything listens or counts: raises the limit on open files so that descriptors are set
+// aside for all that pins, whatever listeners and counters take. Error: kExhausted, with the number
+// that is needed.
+Status reserve_descriptors();
+
 // Errors: kInvalid when a reserved CPU is not one of the machine's, or all of them are reserved
 // under strict reservation; when memory is reserved on a NUMA node that does not exist, or all of
 // it.
@@ -30,6 +35,7 @@ struct Enforcement {
   engine::FenceKind fence = engine::FenceKind::kRuntime;
   std::optional<cgroup::CpusetFiles> files;
   std::string why;
+  std::string denied;  // what the agent lacks the rights for, and has a weaker fence without
 };
 // Errors: kUnavailable when the configuration forces a fence that cannot work here.
 Result<Enforcement> choose_enforcement(const Config& config, const topology::CpuSet& online);

@@ -17,17 +17,26 @@ ReadyFile::~ReadyFile() {
   if (!path_.empty()) unlink(path_.c_str());
 }
 
-void ReadyFile::make() {
-  if (made_ || path_.empty()) return;
-  made_ = true;
+void ReadyFile::make(std::chrono::steady_clock::time_point now) {
+  if (made_ || path_.empty() || now < next_) return;
+  made_ = write();
+  if (made_) return;
+  constexpr std::chrono::seconds pause{1};
+  next_ = now + pause;
+  if (!std::exchange(failed_, true)) {
+    log_.warn("cannot write the ready file, trying again", {{"path", path_}});
+  }
+}
+
+bool ReadyFile::write() const {
   const std::string part = path_ + ".part";
   std::ofstream file(part);
   file << "ready\n";
   for (const auto& [name, address] : addresses_) file << name << "=" << address << "\n";
   file.close();
-  if (!file || std::rename(part.c_str(), path_.c_str()) != 0) {
-    log_.warn("cannot write the ready file", {{"path", path_}});
-  }
+  if (file && std::rename(part.c_str(), path_.c_str()) == 0) return true;
+  unlink(part.c_str());
+  return false;
 }
 
 }  // namespace pinion::agent

@@ -2,6 +2,7 @@
 // probes.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,14 +20,19 @@ class ReadyFile {
   ~ReadyFile();  // removes it
 
   // Makes it, once, and whole: a reader never sees a part of it. Its lines: "ready", then
-  // "NAME=ADDRESS" for each address.
-  void make();
+  // "NAME=ADDRESS" for each address. Where that fails, as on a full disk, the first call a second
+  // later tries again.
+  void make(std::chrono::steady_clock::time_point now);
 
  private:
   std::string path_;
   std::vector<std::pair<std::string, std::string>> addresses_;
   Log& log_;
+  [[nodiscard]] bool write() const;
+
   bool made_ = false;
+  bool failed_ = false;
+  std::chrono::steady_clock::time_point next_;
 };
 
 }  // namespace pinion::agent

@@ -16,7 +16,8 @@ metrics::Identity identity_of(const NodeView& view, const ContainerView& contain
           .profile = std::string(topology::word_of(container.profile, topology::kProfileWords)),
           .exclusive = container.exclusive,
           .cpus = container.decided.cpus.to_string(),
-          .mems = view.topology->nodes_of(container.decided.cpus).to_string()};
+          .mems = view.topology->nodes_of(container.decided.cpus).to_string(),
+          .qos = std::string(engine::to_string(container.qos))};
 }
 
 }  // namespace

@@ -55,7 +55,9 @@ struct NodeView {
   topology::CpuSet pool;    // where shared containers run
   std::string fence;
   bool compares_files = false;
-  bool synchronized = false;              // all containers are known
+  // All containers are known, and will be: the runtime tells them over a connection that is there.
+  bool synchronized = false;
+  bool was_synchronized = false;          // they were known once; what is shown is as of then
   std::vector<ContainerView> containers;  // ascending by id
   std::vector<RefusalView> refusals;
   engine::Counters counters;

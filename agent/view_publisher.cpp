@@ -51,7 +51,8 @@ NodeView make_view(const Node& node, const nri::Connection& connection,
   view.pool = pool - guarded;
   view.fence = engine.fence_name();
   view.compares_files = node.compares_files();
-  view.synchronized = node.synchronized();
+  view.was_synchronized = node.synchronized();
+  view.synchronized = view.was_synchronized && connection.phase() == nri::Phase::kSynchronized;
   view.containers.reserve(state.members.size());
   for (const auto& [id, member] : state.members) {
     view.containers.push_back(view_of(engine, member, pool, guarded));

@@ -79,8 +79,9 @@ struct Identity {
   std::string task_group;
   std::string profile;
   bool exclusive = false;
-  std::string cpus;  // kernel list: what it was given
-  std::string mems;  // NUMA nodes that those CPUs lie in
+  std::string cpus;   // kernel list: what it was given
+  std::string mems;   // NUMA nodes that those CPUs lie in
+  std::string qos{};  // QoS class of its pod, as Kubernetes writes it
 
   bool operator==(const Identity&) const = default;
 };

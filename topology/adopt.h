@@ -7,7 +7,8 @@ namespace pinion::topology {
 
 // The claim of a container that stays on `cpus`, whatever alignment it asked for. Refused, with the
 // reason, when their number is not request.cpus, or one of them is offline (kTopology), reserved
-// (kReserved) or held by another claim, SMT siblings under kOnePerCore included (kCpus). Memory is
+// (kReserved) or held by another claim, SMT siblings under kOnePerCore included (kCpus), or nobody
+// else would have a CPU (kLastShared). Memory is
 // promised even beyond what is left: it is in use already.
 [[nodiscard]] Outcome adopt(const Topology& topology, const Ledger& ledger, const Request& request,
                             const CpuSet& cpus);

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/cut_utf8.h"
+
 namespace pinion::topology {
 namespace {
 
@@ -84,7 +86,7 @@ Result<IdSet<Tag, Capacity>> IdSet<Tag, Capacity>::parse(std::string_view list) 
     const auto run = parse_run(part);
     if (!run) {
       return failure(Errc::kInvalid, "not an id list in the kernel's format ('0-3,8'): '" +
-                                         std::string(part.substr(0, 64)) + "'");
+                                         std::string(cut_utf8(part, 64)) + "'");
     }
     if (run->last >= Capacity) {
       return failure(Errc::kInvalid, "id " + std::to_string(run->last) +

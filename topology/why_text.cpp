@@ -56,7 +56,7 @@ std::string to_string(const Why& why) {
   text += ": " + std::to_string(why.free_before - why.free_after) + " of " +
           std::to_string(why.free_before) + " free " + (why.isolated ? "isolated " : "") +
           "CPUs, best of " + std::to_string(why.domains_fitting) + " fitting";
-  if (why.kept > 0) text += "; " + std::to_string(why.kept) + " it had before";
+  if (why.kept > 0) text += "; " + std::to_string(why.kept) + " as planned or before";
   if (why.group_members > 0)
     text += "; " + std::to_string(why.group_members) + " of its group there";
   if (why.cores_split > 0)

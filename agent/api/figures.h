@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "agent/api/watch_state.h"
+#include "base/net/connection_figures.h"
 
 namespace pinion::agent::api {
 
@@ -21,6 +22,7 @@ struct ApiFigures {
   std::atomic<std::uint64_t> watch_messages = 0;
   std::atomic<std::uint64_t> watchers_refused = 0;  // too many
   std::atomic<std::uint64_t> watchers_cut_off = 0;  // read nothing for too long
+  net::ConnectionFigures connections;
 };
 
 }  // namespace pinion::agent::api

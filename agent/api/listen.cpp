@@ -1,18 +1,19 @@
 #include "agent/api/listen.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <memory>
-
-#include "base/fd.h"
 
 namespace pinion::agent::api {
 namespace {
@@ -57,16 +58,40 @@ std::string percent_encoded(const std::string& path) {
   return encoded;
 }
 
-Status bind_unix(const std::string& path) {
+constexpr int kBacklog = 128;
+
+Result<Fd> listen_unix(const std::string& path) {
+  if (Status clear = clear_stale(path); !clear) return failure(std::move(clear.error()));
   const auto address = address_of(path);
   if (!address) return failure(address.error());
-  const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.valid()) return sys_failure("make a socket");
+  // The file gets the socket's mode, without what the umask takes away.
+  if (::fchmod(socket.get(), 0600) != 0) return sys_failure("change the mode of " + path);
   if (::bind(socket.get(), generic(*address), sizeof(*address)) != 0) return sys_failure("bind");
-  ::unlink(path.c_str());
-  return {};
+  if (::listen(socket.get(), kBacklog) != 0) return sys_failure("listen");
+  return socket;
 }
 
-Status bind_tcp(const Endpoint& endpoint) {
+Result<Fd> bound_to(const addrinfo& to) {
+  Fd socket(::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.valid()) return sys_failure("make a socket");
+  // A port of an agent that has just ended may be taken again; one of a live listener may not.
+  const int on = 1;
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (::bind(socket.get(), to.ai_addr, to.ai_addrlen) != 0) return sys_failure("bind");
+  if (::listen(socket.get(), kBacklog) != 0) return sys_failure("listen");
+  return socket;
+}
+
+template <class Address>
+Address as(const sockaddr_storage& storage) {
+  Address address{};
+  std::memcpy(&address, &storage, sizeof(address));
+  return address;
+}
+
+Result<Fd> listen_tcp(Endpoint& endpoint) {
   std::string host = endpoint.host;
   if (host.front() == '[') host = host.substr(1, host.size() - 2);
   addrinfo hints{};
@@ -76,9 +101,16 @@ Status bind_tcp(const Endpoint& endpoint) {
   const int error = getaddrinfo(host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &list);
   if (error != 0) return failure(Errc::kInvalid, "'" + host + "': " + gai_strerror(error));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(list, freeaddrinfo);
-  const Fd socket(::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::bind(socket.get(), list->ai_addr, list->ai_addrlen) != 0) return sys_failure("bind");
-  return {};
+  auto socket = bound_to(*list);
+  if (!socket) return socket;
+  sockaddr_storage bound{};
+  socklen_t size = sizeof(bound);
+  if (::getsockname(socket->get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
+    return sys_failure("getsockname");
+  }
+  endpoint.port = ntohs(bound.ss_family == AF_INET6 ? as<sockaddr_in6>(bound).sin6_port
+                                                    : as<sockaddr_in>(bound).sin_port);
+  return socket;
 }
 
 }  // namespace
@@ -146,9 +178,41 @@ Status clear_stale(const std::string& path) {
   return {};
 }
 
-std::string why_not(const Endpoint& endpoint) {
-  const Status bound = endpoint.is_unix() ? bind_unix(endpoint.path) : bind_tcp(endpoint);
-  return bound ? "gRPC does not say why" : bound.error().text;
+Result<Fd> listen_at(Endpoint& endpoint) {
+  return endpoint.is_unix() ? listen_unix(endpoint.path) : listen_tcp(endpoint);
+}
+
+std::string peer_text(const sockaddr_storage& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.ss_family == AF_INET) {
+    const auto v4 = as<sockaddr_in>(address);
+    inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+    return "ipv4:" + std::string(text.data()) + ":" + std::to_string(ntohs(v4.sin_port));
+  }
+  if (address.ss_family != AF_INET6) return "unix:";
+  const auto v6 = as<sockaddr_in6>(address);
+  const std::string port = std::to_string(ntohs(v6.sin6_port));
+  constexpr std::size_t mapped = 12;  // bytes before an IPv4 address
+  if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+    inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[mapped], text.data(), text.size());
+    return "ipv4:" + std::string(text.data()) + ":" + port;
+  }
+  inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+  return "ipv6:[" + std::string(text.data()) + "]:" + port;
+}
+
+std::string plain_peer(std::string_view text) {
+  std::string plain(text);
+  for (const auto& [encoded, character] : {std::pair{"%5B", "["}, std::pair{"%5D", "]"}}) {
+    if (const auto at = plain.find(encoded); at != std::string::npos)
+      plain.replace(at, 3, character);
+  }
+  const std::size_t zone = plain.find('%');
+  const std::size_t end = plain.find(']');
+  if (zone != std::string::npos && end != std::string::npos && zone < end) {
+    plain.erase(zone, end - zone);
+  }
+  return plain;
 }
 
 }  // namespace pinion::agent::api

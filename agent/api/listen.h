@@ -1,11 +1,14 @@
 // Where the interface is served: "unix:PATH" or "ADDR:PORT".
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 namespace pinion::agent::api {
 
@@ -31,7 +34,16 @@ Status probe_unix(const std::string& path);
 // does not exist.
 Status clear_stale(const std::string& path);
 
-// Why nobody can listen there, from the system's own answer. Call it after gRPC has failed to.
-std::string why_not(const Endpoint& endpoint);
+// A socket that listens there and does not block; the port that was chosen is put into `endpoint`.
+// A unix socket is its owner's alone from the first moment, and replaces one that a dead agent
+// left. 0.0.0.0 is every IPv4 address, [::] every address. Errors: those of clear_stale(); kInvalid
+// for a name that is not known; kUnavailable and kDenied from the system.
+Result<Fd> listen_at(Endpoint& endpoint);
+
+// An address as gRPC writes it of a caller: "ipv4:10.0.0.7:40123", "ipv6:[fe80::1]:40123", "unix:".
+[[nodiscard]] std::string peer_text(const sockaddr_storage& address);
+// What gRPC has written in that form: without its percent-encoding and the zone of a link-local
+// address.
+[[nodiscard]] std::string plain_peer(std::string_view text);
 
 }  // namespace pinion::agent::api

@@ -1,17 +1,19 @@
 #include "agent/api/server.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/security/tls_credentials_options.h>
-#include <sys/stat.h>
+#include <grpcpp/support/server_interceptor.h>
 
 #include <algorithm>
-#include <array>
+#include <cstdio>
 #include <mutex>
 #include <random>
+#include <vector>
 
 #include "agent/api/listen.h"
 #include "agent/api/service.h"
@@ -31,10 +33,18 @@ constexpr int kPingAnswerMs = 10000;
 constexpr int kLeastPingMs = 5000;  // callers that ping more often are closed
 constexpr int kHandshakeMs = 5000;
 
+// gRPC logs a line to standard error for each failed handshake, so that anybody who connects could
+// fill the log. What a certificate file lacks is worth it.
+void log_of_grpc(gpr_log_func_args* line) {
+  if (std::string_view(line->file).find("certificate_provider") == std::string_view::npos) return;
+  std::fprintf(stderr, "gRPC: %s\n", line->message);
+}
+
 // Settings of gRPC that hold for the whole process.
 void prepare_process() {
   static std::once_flag once;
   std::call_once(once, [] {
+    gpr_set_log_function(log_of_grpc);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });
@@ -54,8 +64,6 @@ void set_limits(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingAnswerMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kLeastPingMs);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
-  // Two agents on one port would each get a part of the callers.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
 Result<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const Endpoint& endpoint,
@@ -81,17 +89,18 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const Endpoint& 
   return grpc::experimental::TlsServerCredentials(tls);
 }
 
-// The umask of the process while this lives, so that a new socket is its owner's alone from the
-// first moment.
-class OwnerOnly {
+// Tells the door of each call, whatever its service.
+class ProofOfCalls final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  OwnerOnly() : before_(::umask(0177)) {}
-  OwnerOnly(const OwnerOnly&) = delete;
-  OwnerOnly& operator=(const OwnerOnly&) = delete;
-  ~OwnerOnly() { ::umask(before_); }
+  explicit ProofOfCalls(Door& door) : door_(door) {}
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* info) override {
+    door_.proved(info->server_context()->peer());
+    return nullptr;  // nothing is intercepted
+  }
 
  private:
-  mode_t before_;
+  Door& door_;
 };
 
 }  // namespace
@@ -115,7 +124,17 @@ struct ApiServer::Parts {
   Pictures pictures;
   WatchHub hub;
   NodeService service;
+  std::unique_ptr<Door> door;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
   std::unique_ptr<grpc::Server> server;
+
+  void let_in() {
+    door->start([this](int socket) {
+      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+      connection.fd = socket;
+      acceptor->HandleNewConnection(&connection);
+    });
+  }
 };
 
 ApiServer::ApiServer(std::unique_ptr<Parts> parts, std::string address)
@@ -137,33 +156,32 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(const ApiOptions& options,
   if (!endpoint) return failure(std::move(endpoint.error()).within("serve gRPC"));
   const auto credentials = credentials_of(*endpoint, options);
   if (!credentials) return failure(credentials.error().within("serve gRPC"));
-  if (endpoint->is_unix()) {
-    if (Status clear = clear_stale(endpoint->path); !clear) {
-      return failure(std::move(clear.error()).within(what));
-    }
-  }
   prepare_process();
   auto parts = std::make_unique<Parts>(options, views, samples);
+  auto door = Door::open(*endpoint, options.door, parts->figures.connections);
+  if (!door) return failure(std::move(door.error()).within(what));
+  parts->door = std::move(*door);
   grpc::ServerBuilder builder;
   set_limits(builder);
-  int port = 0;
-  builder.AddListeningPort(endpoint->grpc_uri(), *credentials, &port);
+  using Experimental = grpc::ServerBuilder::experimental_type;
+  parts->acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      Experimental::ExternalConnectionType::FROM_FD, *credentials);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> proofs;
+  proofs.push_back(std::make_unique<ProofOfCalls>(*parts->door));
+  builder.experimental().SetInterceptorCreators(std::move(proofs));
   builder.RegisterService(&parts->service);
-  {
-    const OwnerOnly mask;
-    parts->server = builder.BuildAndStart();
-  }
-  if (!parts->server) {
-    return failure(
-        Error{.code = Errc::kUnavailable, .sys_errno = 0, .text = why_not(*endpoint)}.within(what));
-  }
+  parts->server = builder.BuildAndStart();
+  if (!parts->server)
+    return failure(Error{Errc::kInternal, 0, "gRPC does not say why"}.within(what));
   parts->server->GetHealthCheckService()->SetServingStatus(v1::Node::service_full_name(), true);
-  if (!endpoint->is_unix()) endpoint->port = static_cast<std::uint16_t>(port);
-  return std::unique_ptr<ApiServer>(new ApiServer(std::move(parts), endpoint->to_string()));
+  parts->let_in();
+  const std::string address = parts->door->endpoint().to_string();
+  return std::unique_ptr<ApiServer>(new ApiServer(std::move(parts), address));
 }
 
 void ApiServer::stop(std::chrono::milliseconds limit) {
   if (!parts_->server) return;
+  parts_->door->close();
   parts_->hub.stop();
   parts_->server->Shutdown(std::chrono::system_clock::now() + limit);
   parts_->server.reset();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/api/convert.h"
+#include "agent/api/door.h"
 #include "agent/api/figures.h"
 #include "agent/api/tls.h"
 #include "agent/published.h"
@@ -22,6 +23,7 @@ struct ApiOptions {
   std::chrono::seconds tls_reload{10};  // how often the files are looked at, at least 1 s
   NodeName name;
   WatchLimits watch;
+  DoorLimits door;
 };
 
 // A random value that tells one life of the agent from another: 16 hexadecimal digits.
@@ -32,7 +34,6 @@ class ApiServer {
   // Listens and serves from its own threads until stop(). The published objects must live longer.
   // Errors: kInvalid (address, TLS files, TCP without them), kNotFound (no directory for the
   // socket), kUnavailable (an agent is there already, address in use), kDenied.
-  // Call it before other threads make files: it sets the process's umask for a moment.
   static Result<std::unique_ptr<ApiServer>> start(const ApiOptions& options,
                                                   Published<NodeView>& views,
                                                   Published<metrics::Sample>& samples);

@@ -166,6 +166,10 @@ Enforced CpusetFiles::enforce(const Enforce& wanted) {
     return result;
   }
   result.found = *now;
+  // Nobody has put other CPUs into an empty file.
+  const auto own = hierarchy_.version == 2 ? read_set<CpuSet>(group->directory.get(), "cpuset.cpus")
+                                           : Result<CpuSet>(now->cpus);
+  result.inherits = own && own->empty();
   if (!hierarchy_.writable) return result;
   if (wanted.qos_group) {
     enforce_qos_group(*group, wanted, result);

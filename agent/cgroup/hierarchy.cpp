@@ -1,5 +1,6 @@
 #include "agent/cgroup/hierarchy.h"
 
+#include <fcntl.h>
 #include <libcgroup.h>
 #include <linux/magic.h>
 #include <sys/statfs.h>
@@ -9,6 +10,8 @@
 #include <array>
 #include <cstdio>
 #include <vector>
+
+#include "base/fd.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -37,6 +40,10 @@ bool lies_under(const std::string& path, const std::string& root) {
 
 }  // namespace
 
+bool can_be_written(const std::string& group) {
+  return Fd(open((group + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC)).valid();
+}
+
 Result<Hierarchy> find_hierarchy(const std::string& host_root, const char* controller) {
   const std::string name = controller;
   const auto mounts = mounts_of(controller);
@@ -48,7 +55,7 @@ Result<Hierarchy> find_hierarchy(const std::string& host_root, const char* contr
     if (statfs(mount.c_str(), &fs) != 0 || statvfs(mount.c_str(), &vfs) != 0) {
       return sys_failure("statfs " + mount);
     }
-    const bool read_only = (vfs.f_flag & ST_RDONLY) != 0 || access(mount.c_str(), W_OK) != 0;
+    const bool read_only = (vfs.f_flag & ST_RDONLY) != 0 || !can_be_written(mount);
     return Hierarchy{.mount = mount,
                      .version = fs.f_type == CGROUP2_SUPER_MAGIC ? 2 : 1,
                      .writable = !read_only};

@@ -15,6 +15,10 @@ struct Hierarchy {
   bool operator==(const Hierarchy&) const = default;
 };
 
+// Whether files of the group at this path may be written, by opening one: access(2) on the
+// directory denies it without CAP_DAC_OVERRIDE, as the root's has mode 0555.
+[[nodiscard]] bool can_be_written(const std::string& group);
+
 // The mount of the controller ("cpuset", "cpu") that lies under `host_root` ("/" for this machine
 // itself). On a hybrid machine that is the v1 mount, where the controller is. Errors: kNotFound
 // where there is none (a bare snapshot of another machine), kUnavailable where libcgroup cannot

@@ -178,15 +178,20 @@ Aftermath Engine::report(const Enforced& result) {
   }
   if (!result.found) return after;
 
-  const bool expected =
-      matches(*result.found, wanted) || (member->applied && *member->applied == *result.found);
+  // What a file of nobody's gets from above changes by itself.
+  const bool nobodys = result.inherits && member->role == Role::kShared;
+  const bool expected = nobodys || matches(*result.found, wanted) ||
+                        (member->applied && *member->applied == *result.found);
   const bool own_change = result.cause == Cause::kFence || result.cause == Cause::kResize;
   if (!expected && (!own_change || member->applied)) {
-    const bool starts = result.cause == Cause::kStart || result.cause == Cause::kPostStart;
-    ++(starts ? counters_.late : counters_.drift);
+    // The runtime writes its own record at a start and at an update.
+    const bool runtimes = result.cause == Cause::kStart || result.cause == Cause::kPostStart ||
+                          result.cause == Cause::kPostUpdate;
+    ++(runtimes ? counters_.late : counters_.drift);
     member->repair_due = true;
-    Note line = note(starts ? Note::Level::kInfo : Note::Level::kWarn,
-                     starts ? "cpuset came late" : "cpuset was changed by somebody else", *member);
+    Note line =
+        note(runtimes ? Note::Level::kInfo : Note::Level::kWarn,
+             runtimes ? "cpuset came late" : "cpuset was changed by somebody else", *member);
     line.fields.emplace_back("at", to_string(result.cause));
     line.fields.emplace_back("found", result.found->cpus.to_string());
     line.fields.emplace_back("wanted", wanted.cpus.to_string());

@@ -13,6 +13,7 @@ namespace {
 using topology::Decision;
 using topology::Refusal;
 
+constexpr std::string_view kRefused = "refused";  // begins a line of the log
 constexpr std::string_view kSystemNamespace = "kube-system";
 
 // One event may decide twice on a container, as when an unknown one is taken in and resized: of
@@ -142,13 +143,25 @@ void Engine::forget(const std::string& id) {
   }
 }
 
+std::vector<const Member*> Engine::doubtful_attempts(const CreateContainer& event) const {
+  std::vector<const Member*> doubtful;
+  for (const auto& [id, member] : state_.members) {
+    const bool same = member.pod_id == event.pod.id && member.name == event.container.name;
+    if (same && member.started && !member.ran) doubtful.push_back(&member);
+  }
+  return doubtful;
+}
+
 // The kubelet has one live attempt of a container; an earlier one of the same name that never
-// started was given up, and nobody will ever stop it.
-void Engine::forget_stale_attempts(const Pod& pod, const Container& container) {
+// started, or whose start failed, was given up, and nobody will ever stop it.
+void Engine::forget_stale_attempts(const CreateContainer& event) {
+  const Pod& pod = event.pod;
+  const Container& container = event.container;
   std::vector<std::string> stale;
   for (const auto& [id, member] : state_.members) {
     const bool same = member.pod_id == pod.id && member.name == container.name;
-    if (id == container.id || (same && !member.started)) stale.push_back(id);
+    if (id == container.id || (same && (!member.started || event.gone.contains(id))))
+      stale.push_back(id);
   }
   for (const std::string& id : stale) forget(id);
 }
@@ -199,7 +212,7 @@ void Engine::take(Member& member, const topology::Request& request, const Decisi
 std::string Engine::count_refusal(const Member& member, std::string_view reason,
                                   const std::string& text, Effects& effects) {
   ++counters_.refused[std::string(reason)];
-  Note line = note(Note::Level::kWarn, "refused", member);
+  Note line = note(Note::Level::kWarn, std::string(kRefused), member);
   line.fields.emplace_back("reason", reason);
   line.fields.emplace_back("why", text);
   effects.notes.push_back(std::move(line));
@@ -269,7 +282,7 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
 }
 
 void Engine::on(const CreateContainer& event, Effects& effects) {
-  forget_stale_attempts(event.pod, event.container);
+  forget_stale_attempts(event);
   state_.past[event.pod.id].stopped.erase(event.container.id);
   Member& member = remember(event.pod, event.container);
   const Wish wish = wish_for(event.pod, member, member.resources);
@@ -343,10 +356,15 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
   const Resources after = merge(member.resources, event.wanted);
   const Wish wish = wish_for(event.pod, member, after);
   if (auto refusal = resize(member, wish, effects)) {
+    if (std::exchange(member.refused_resize, *refusal) == *refusal) {  // tried again every second
+      std::erase_if(effects.notes, [](const Note& line) { return line.text == kRefused; });
+      effects.refused.clear();
+    }
     effects.reply.refusal = refusal_text(member, *refusal);
     return;
   }
   member.resources = after;
+  member.refused_resize.clear();
   member.stuck = false;
   if (member.started)
     effects.now.push_back(fence_->enforce(state_, member, pool(), Cause::kResize));
@@ -408,6 +426,7 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
       if (has_stopped(event.container)) break;
       Member& member = *known(event.pod, event.container, effects);
       member.started = true;
+      member.ran = true;
       member.stuck = false;
       const bool update = event.kind == ContainerEvent::Kind::kPostUpdate;
       effects.now.push_back(

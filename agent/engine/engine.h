@@ -24,6 +24,7 @@ struct Enforced {
   Cause cause = Cause::kAudit;
   std::optional<Applied> found;        // what stood there; nullopt: could not be read
   bool written = false;                // it differed and now is as wanted
+  bool inherits = false;               // its file is empty: `found` is what it gets from above
   bool gone = false;                   // the container has no cgroup (any more)
   std::string error;                   // it differs and could not be written, or could not be read
   std::optional<Partition> partition;  // where one was asked for: what there is now
@@ -86,6 +87,11 @@ class Engine {
   // Call it with "" to begin a round.
   [[nodiscard]] std::optional<Enforce> audit(std::string_view after);
 
+  // Earlier attempts of the container, in the same pod, that were to start and of which nothing was
+  // heard since: their start may have failed, as when the program is missing, or that it did not
+  // was not told.
+  [[nodiscard]] std::vector<const Member*> doubtful_attempts(const CreateContainer& event) const;
+
   [[nodiscard]] bool wants_resync() const { return fence_->wants_resync(state_); }
 
   [[nodiscard]] const State& state() const { return state_; }
@@ -122,7 +128,7 @@ class Engine {
   void take(Member& member, const topology::Request& request, const topology::Decision& decision);
   bool free_cores(Member& member);
   void forget(const std::string& id);
-  void forget_stale_attempts(const Pod& pod, const Container& container);
+  void forget_stale_attempts(const CreateContainer& event);
   [[nodiscard]] bool has_stopped(const Container& container) const;
   Member* known(const Pod& pod, const Container& container, Effects& effects);
   std::optional<std::string> resize(Member& member, const Wish& wish, Effects& effects);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -127,6 +128,7 @@ struct Synchronize {
 struct CreateContainer {
   Pod pod;
   Container container;
+  std::set<std::string> gone{};  // of doubtful_attempts(), those that have no cgroup any more
 };
 
 // An in-place resize. `wanted` is what the container shall have from now on.

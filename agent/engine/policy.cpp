@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/cut_utf8.h"
 #include "topology/words.h"
 
 namespace pinion::engine {
@@ -60,7 +61,7 @@ class Annotations {
     if (const auto known = topology::value_of(*value, words)) return *known;
     if (error_.empty()) {
       error_ = "annotation " + std::string(kAnnotationPrefix) + std::string(name) +
-               ": unknown value '" + value->substr(0, kMaxShown) +
+               ": unknown value '" + std::string(cut_utf8(*value, kMaxShown)) +
                "', use one of: " + topology::list_of(words);
     }
     return otherwise;
@@ -97,7 +98,7 @@ class Annotations {
         return name == k || (name.starts_with(k) && name[k.size()] == '.');
       };
       if (std::none_of(kNames.begin(), kNames.end(), known)) {
-        found.push_back("annotation " + it->first.substr(0, kMaxShown) +
+        found.push_back("annotation " + std::string(cut_utf8(it->first, kMaxShown)) +
                         " is not known and ignored");
       }
     }

@@ -48,6 +48,7 @@ void Engine::drop_unlisted(const Synchronize& event) {
 // What the runtime and the cgroup say of it now.
 void Engine::observe(Member& member, const Container& container, const Synchronize& event) {
   member.started = member.started || has_started(container);
+  member.ran = member.ran || has_started(container);
   member.stuck = false;
   if (const auto file = event.files.find(container.id); file != event.files.end()) {
     member.applied = file->second;

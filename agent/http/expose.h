@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/noise/figures.h"
 #include "agent/view.h"
@@ -27,11 +28,23 @@ struct ProcessFigures {
   std::optional<std::uint64_t> resident_bytes;
 };
 
+// One of the agent's listeners, and what has come to it.
+struct ListenerFigures {
+  std::string name;  // "api", "metrics", "probe"
+  std::uint64_t open = 0;
+  std::uint64_t accepted = 0;
+  std::uint64_t closed_for_room = 0;
+  std::uint64_t closed_as_slow = 0;
+  std::uint64_t closed_as_garbage = 0;
+  std::uint64_t shortages = 0;
+};
+
 // What stands neither in the view nor in the sample.
 struct ExposeExtras {
   std::string version;  // of the agent; empty: left out
   ScrapeCost scrape;
   std::optional<ProcessFigures> process;
+  std::vector<ListenerFigures> listeners;
   std::optional<noise::Figures> noise;  // only where kernel noise is kept off
 };
 

@@ -159,6 +159,7 @@ metrics::Identity identity(const NodeView& view, const Shown& shown) {
   who.exclusive = container.exclusive;
   who.cpus = container.decided.cpus.to_string();
   who.mems = numa_nodes(view, container.decided.cpus);
+  who.qos = engine::to_string(container.qos);
   return who;
 }
 
@@ -176,7 +177,7 @@ void info(Writer& writer, const NodeView& view, const ShownContainers& container
     labels.add({"cpuset", who.exclusive ? who.cpus : ""});
     labels.add({"numa_node", who.exclusive ? who.mems : ""});
     labels.add({"exclusive", who.exclusive ? "true" : "false"});
-    labels.add({"qos", shown.view == nullptr ? "" : engine::to_string(shown.view->qos)});
+    labels.add({"qos", who.qos});
     writer.sample(labels, std::uint64_t{1});
   }
 }

@@ -24,6 +24,23 @@ void collector(Writer& writer, const metrics::Sample& sample) {
   expose_single(writer, Metric::kCollectorErrors, figures.errors);
 }
 
+void listeners(Writer& writer, const std::vector<ListenerFigures>& all) {
+  const auto each = [&](Metric metric, std::uint64_t ListenerFigures::*figure) {
+    writer.family(series(metric));
+    for (const ListenerFigures& one : all) writer.sample({}, {{"listener", one.name}}, one.*figure);
+  };
+  if (all.empty()) return;
+  each(Metric::kListenerConnections, &ListenerFigures::open);
+  each(Metric::kListenerAccepted, &ListenerFigures::accepted);
+  writer.family(series(Metric::kListenerClosed));
+  for (const ListenerFigures& one : all) {
+    writer.sample({}, {{"listener", one.name}, {"why", "room"}}, one.closed_for_room);
+    writer.sample({}, {{"listener", one.name}, {"why", "slow"}}, one.closed_as_slow);
+    writer.sample({}, {{"listener", one.name}, {"why", "garbage"}}, one.closed_as_garbage);
+  }
+  each(Metric::kListenerShortages, &ListenerFigures::shortages);
+}
+
 void process(Writer& writer, const ProcessFigures& figures) {
   expose_single(writer, Metric::kAgentStartTime, figures.start_time_seconds);
   expose_single(writer, Metric::kAgentCpuSeconds, figures.cpu_seconds);
@@ -48,6 +65,7 @@ void expose_self(Writer& writer, const metrics::Sample& sample, const ExposeExtr
     expose_single(writer, Metric::kScrapeSeconds, extras.scrape.seconds);
     expose_single(writer, Metric::kScrapeBytes, extras.scrape.bytes);
   }
+  listeners(writer, extras.listeners);
   if (extras.process) process(writer, *extras.process);
   if (extras.version.empty()) return;
   writer.family(series(Metric::kBuildInfo));

@@ -72,7 +72,7 @@ httplib::Server::HandlerResponse Site::route(const httplib::Request& request,
   if (request.method != "GET" && request.method != "HEAD") {
     response.set_header("Allow", "GET, HEAD");
     complain(response, 405, "only GET and HEAD");
-  } else if (request.path == "/metrics") {
+  } else if (request.path == "/metrics" && handlers_.metrics) {
     metrics(request, response);
   } else if (request.path == "/livez") {
     health(response, handlers_.not_live);
@@ -84,7 +84,9 @@ httplib::Server::HandlerResponse Site::route(const httplib::Request& request,
   } else if (request.path == "/api/v1/node" && handlers_.node_json) {
     page(request, response, handlers_.node_json, "application/json");
   } else {
-    complain(response, 404, "not here; there are /metrics, /livez and /readyz");
+    complain(response, 404,
+             handlers_.metrics ? "not here; there are /metrics, /livez and /readyz"
+                               : "not here; there are /livez and /readyz");
   }
   return HandlerResponse::Handled;
 }
@@ -93,15 +95,9 @@ void Site::metrics(const httplib::Request& request, httplib::Response& response)
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   const auto format = negotiate_format(request.get_header_value("Accept"));
-  ScrapeCost before;
-  {
-    const std::lock_guard lock(mutex_);
-    before = cost_;
-  }
-  std::string text = handlers_.metrics(format, before);
+  std::string text = handlers_.metrics(format, cost_);
   const std::size_t bytes = text.size();
   answer(request, response, std::move(text), prometheus::content_type(format).data());
-  const std::lock_guard lock(mutex_);
   ++cost_.scrapes;
   cost_.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   cost_.bytes = bytes;

@@ -5,16 +5,16 @@
 #include <httplib.h>
 
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "agent/http/expose.h"
 
 namespace pinion::agent {
 
-// Each is called on any of the server's threads, several at once, and must not wait for long.
+// Each is called on the server's thread and must not wait for long.
 struct HttpHandlers {
-  // The text of /metrics; what the scrape before has cost is for the figures in it.
+  // The text of /metrics; what the scrape before has cost is for the figures in it. Without a
+  // function: not there.
   std::function<std::string(prometheus::Format, const ScrapeCost&)> metrics;
   // Why not, in a few words; empty: it is. Without a function: always.
   std::function<std::string()> not_live;
@@ -35,7 +35,7 @@ class Site : private httplib::Server {
 
   Site(HttpHandlers handlers, Pages pages);
 
-  // Reads one request and answers it. False: there was none.
+  // Reads one request and answers it. False: there was none. Not by several threads at once.
   bool serve_one(httplib::Stream& stream);
 
  private:
@@ -47,8 +47,7 @@ class Site : private httplib::Server {
 
   HttpHandlers handlers_;
   Pages pages_;
-  std::mutex mutex_;
-  ScrapeCost cost_;  // under mutex_
+  ScrapeCost cost_;
 };
 
 }  // namespace pinion::agent

@@ -19,6 +19,10 @@ void close_gently(int socket) {
   }
 }
 
+bool short_of_resources() {
+  return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+}
+
 Result<std::unique_ptr<Acceptor>> Acceptor::start(Listener listener,
                                                   std::function<void(Fd)> taken) {
   Fd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -50,9 +54,7 @@ void Acceptor::accept_all() {
 // False: the machine is short of something, so the same would happen at once again.
 bool Acceptor::accept_one() {
   Fd socket(accept4(listener_.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (!socket.valid()) {
-    return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
-  }
+  if (!socket.valid()) return !short_of_resources();
   taken_(std::move(socket));
   return true;
 }

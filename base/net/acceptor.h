@@ -13,6 +13,10 @@ namespace pinion::net {
 // unread would be reset, and the answer lost with it. Does not wait.
 void close_gently(int socket);
 
+// Whether accept(2) has failed (errno) because the machine or the process is short of something, so
+// that the same would happen at once again.
+[[nodiscard]] bool short_of_resources();
+
 class Acceptor {
  public:
   // `taken` is called on the acceptor's thread with each connection, whose socket does not block.

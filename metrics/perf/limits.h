@@ -7,8 +7,9 @@
 
 namespace pinion::metrics::perf {
 
-// Descriptors that the agent may want for all else: sockets, files, the runtime's connection.
-inline constexpr std::uint64_t kReservedDescriptors = 256;
+// Descriptors that the agent may want for all else: listeners and their connections, files, the
+// runtime's connection.
+inline constexpr std::uint64_t kReservedDescriptors = 1024;
 
 // Raises the soft limit to the hard one if `need` descriptors and `reserve` others do not fit
 // otherwise. Error: kExhausted when the hard limit is too small as well; the soft limit is raised

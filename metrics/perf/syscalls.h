@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace pinion::metrics::perf {
@@ -29,15 +30,21 @@ class PerfSyscalls {
   virtual std::optional<int> paranoid() = 0;
 };
 
-// The real one. Has no state.
+// The real one.
 class KernelPerf : public PerfSyscalls {
  public:
+  // Leaves `reserve` descriptors to others: below that open() answers -EMFILE.
+  explicit KernelPerf(std::uint64_t reserve = 0) : reserve_(reserve) {}
+
   int open(const perf_event_attr& attr, pid_t pid, int cpu, int group_fd,
            unsigned long flags) override;
   ssize_t read(int fd, void* buffer, std::size_t size) override;
   int enable(int fd) override;
   void close(int fd) override;
   std::optional<int> paranoid() override;
+
+ private:
+  std::uint64_t reserve_;
 };
 
 }  // namespace pinion::metrics::perf

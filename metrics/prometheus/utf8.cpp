@@ -92,10 +92,4 @@ void append_escaped(std::string& text, std::string_view value) {
   }
 }
 
-std::string_view cut(std::string_view value, std::size_t limit) {
-  if (value.size() <= limit) return value;
-  while (limit > 0 && continues(value, limit)) --limit;
-  return value.substr(0, limit);
-}
-
 }  // namespace pinion::prometheus

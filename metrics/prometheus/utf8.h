@@ -12,7 +12,4 @@ namespace pinion::prometheus {
 // overlong, nothing above U+10FFFF) and for each control character but newline and tab.
 void append_escaped(std::string& text, std::string_view value);
 
-// At most `limit` bytes from the front, no character cut in two.
-[[nodiscard]] std::string_view cut(std::string_view value, std::size_t limit);
-
 }  // namespace pinion::prometheus

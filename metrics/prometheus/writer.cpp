@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/cut_utf8.h"
 #include "metrics/prometheus/utf8.h"
 
 namespace pinion::prometheus {
@@ -66,7 +67,7 @@ bool unit_is_in_name(const Series& series) {
 
 void append_label(std::string& text, const Label& label) {
   text.append(label.name).append("=\"");
-  append_escaped(text, cut(label.value, kMaxLabelValue));
+  append_escaped(text, cut_utf8(label.value, kMaxLabelValue));
   text += '"';
 }
 

@@ -10,7 +10,17 @@ pinion_program(pinion-nri-bench
   LINK topology test_fake_runtime bench_measurements CLI11::CLI11)
 add_dependencies(pinion-nri-bench pinion-agent pinion-nri-floor)
 
+pinion_program(pinion-listeners-bench
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/crowd.cpp ${CMAKE_CURRENT_LIST_DIR}/listeners_bench.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/nri_bench_player.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_process.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/nri_bench_report.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_runtime.cpp
+    ${CMAKE_SOURCE_DIR}/tests/unit/api/certificates.cpp
+  LINK topology net agent_client test_fake_runtime test_support bench_measurements CLI11::CLI11)
+add_dependencies(pinion-listeners-bench pinion-agent)
+
 if(PINION_TESTS)
+  add_test(NAME listeners_bench.quick COMMAND pinion-listeners-bench --connections 600 --standing 20 --lives 24)
+  set_tests_properties(listeners_bench.quick PROPERTIES LABELS integration RESOURCE_LOCK node TIMEOUT 120)
   add_test(NAME nri_bench.quick
     COMMAND pinion-nri-bench --quick --floor $<TARGET_FILE:pinion-nri-floor>)
   set_tests_properties(nri_bench.quick PROPERTIES LABELS integration RESOURCE_LOCK node TIMEOUT 120)

@@ -32,6 +32,7 @@ class PluginProcess {
   PluginProcess& operator=(PluginProcess&&) = delete;
   ~PluginProcess();  // kills it if it still runs
 
+  [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] double cpu_ms() const;  // of all its threads since its start; < 0: not running
   [[nodiscard]] Memory memory() const;
   [[nodiscard]] Writes writes() const;

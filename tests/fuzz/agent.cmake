@@ -4,3 +4,4 @@ pinion_fuzz(agent_cgroup_quota SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_cgroup_qu
 pinion_fuzz(agent_wish SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_wish.cpp LINK engine)
 pinion_fuzz(agent_noise_originals SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_noise_originals.cpp LINK noise_plan)
 pinion_fuzz(agent_noise_mask SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_noise_mask.cpp LINK noise_plan)
+pinion_fuzz(api_client_hello SOURCES ${CMAKE_CURRENT_LIST_DIR}/api_client_hello.cpp LINK base)

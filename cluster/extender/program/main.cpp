@@ -58,7 +58,7 @@ Status run(const Config& config) {
     pollfd signal{.fd = signals->get(), .events = POLLIN, .revents = 0};
     if (poll(&signal, 1, kTickMs) > 0) break;
     (*extender)->tick();
-    if ((*extender)->closed().empty()) ready.make();
+    if ((*extender)->closed().empty()) ready.make(std::chrono::steady_clock::now());
     if ((*extender)->deposed()) {
       return failure(Errc::kUnavailable, "the lead is lost, to be started anew as a follower");
     }

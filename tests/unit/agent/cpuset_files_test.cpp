@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
+#include "agent/cgroup/hierarchy.h"
+#include "tests/support/own_process.h"
 #include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
 
@@ -128,6 +131,31 @@ TEST(CpusetFiles, AnEmptyV2FileReadsAsWhatIsInEffect) {
   const auto done = tree.files(2).enforce(want("/pod/c", "2-3", ""));
   EXPECT_TRUE(done.written);
   EXPECT_EQ(tree.text("cg/pod/c/cpuset.cpus"), "2-3");
+}
+
+TEST(CpusetFiles, AnEmptyV2FileSaysThatItIs) {
+  const Tree tree(kV2);
+  EXPECT_TRUE(tree.files(2, false).enforce(want("/pod/c", "1", "")).inherits);
+  ASSERT_TRUE(tree.files(2).enforce(want("/pod/c", "1", "")).written);
+  EXPECT_FALSE(tree.files(2).enforce(want("/pod/c", "1", "")).inherits);
+}
+
+// As the hierarchy's root without CAP_DAC_OVERRIDE, seen by the owner of its files.
+TEST(CpusetFiles, ADirectoryThatMayNotBeWrittenMayHoldFilesThatMay) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to give its capabilities up";
+  const Tree tree("cg/cgroup.procs =\n");
+  constexpr uid_t nobody = 65534;
+  const std::filesystem::path group = tree.path() / "cg";
+  ASSERT_EQ(::chmod(tree.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chown((group / "cgroup.procs").c_str(), nobody, nobody), 0);
+  ASSERT_EQ(::chmod(group.c_str(), 0555), 0);
+  EXPECT_EQ(test_support::in_own_process([&]() -> std::string {
+              if (::setresuid(nobody, nobody, nobody) != 0) return "setresuid";
+              if (::access(group.c_str(), W_OK) == 0) return "the directory can be written";
+              if (can_be_written(tree.path())) return "it is no group";
+              return can_be_written(group) ? "" : "its file cannot be written";
+            }),
+            "");
 }
 
 TEST(CpusetFiles, GarbageIsAnErrorThatNamesTheFile) {

@@ -177,6 +177,38 @@ TEST_P(BothFences, AnAttemptThatNeverStartedIsReplaced) {
   EXPECT_EQ(node.taken().count(), 4);
 }
 
+// Its program is missing: START was told, POST_START never is, nor a stop.
+TEST_P(BothFences, AnAttemptWhoseStartFailedIsReplaced) {
+  Driver node(laptop(), GetParam());
+  Unit unit = rank("r", 4);
+  const auto first = node.create(unit);
+  ASSERT_TRUE(first.reply.own);
+  node.obey(node.tell(unit, EventKind::kStart));
+  const std::string before = unit.id();
+  unit.container.id = "attempt-2";
+  CreateContainer again{unit.pod, unit.container};
+  const auto doubtful = node.engine.doubtful_attempts(again);
+  ASSERT_EQ(doubtful.size(), 1U);
+  EXPECT_EQ(doubtful[0]->id, before);
+  again.gone.insert(before);
+  const auto second = node.engine.handle(again);
+  ASSERT_TRUE(second.reply.own);
+  EXPECT_EQ(second.reply.own->cpus, first.reply.own->cpus);
+  EXPECT_EQ(node.engine.state().members.size(), 1U);
+}
+
+// Its POST_START was lost, and its group is there.
+TEST_P(BothFences, AnAttemptThatMayRunIsNotReplaced) {
+  Driver node(laptop(), GetParam());
+  Unit unit = rank("r", 2);
+  const auto first = node.create(unit);
+  node.obey(node.tell(unit, EventKind::kStart));
+  unit.container.id = "attempt-2";
+  const auto second = node.create(unit);
+  ASSERT_TRUE(second.reply.own);
+  EXPECT_FALSE(second.reply.own->cpus.intersects(first.reply.own->cpus));
+}
+
 TEST_P(BothFences, AStartedAttemptIsNotReplacedByItsNamesake) {
   Driver node(laptop(), GetParam());
   Unit unit = rank("r", 2);
@@ -186,6 +218,8 @@ TEST_P(BothFences, AStartedAttemptIsNotReplacedByItsNamesake) {
   ASSERT_TRUE(second.reply.own);
   EXPECT_FALSE(second.reply.own->cpus.intersects(first));
   EXPECT_EQ(node.engine.state().members.size(), 2U);
+  const CreateContainer third{unit.pod, unit.container};
+  EXPECT_TRUE(node.engine.doubtful_attempts(third).empty()) << "it is known to have run";
 }
 
 TEST_P(BothFences, TheSameIdCreatedTwiceHoldsOnce) {
@@ -415,6 +449,25 @@ TEST_P(BothFences, ARefusedResizeChangesNothing) {
       unit, {.shares = {}, .quota = {}, .period = {}, .memory = 1 << 20, .cpus = {}, .mems = {}});
   ASSERT_TRUE(memory.reply.own) << "the refused size is not remembered";
   EXPECT_EQ(memory.reply.own->cpus, before);
+}
+
+// The kubelet tries every second.
+TEST_P(BothFences, ARefusedResizeIsSaidOnceAndAlwaysCounted) {
+  Driver node(laptop(), GetParam());
+  const Unit unit = rank("r", 4);
+  node.run(unit);
+  node.run(rank("other", 2));
+  for (int tries = 0; tries < 3; ++tries) {
+    const auto effects = node.update(unit, cpu(8000));
+    ASSERT_TRUE(effects.reply.refusal);
+    EXPECT_EQ(effects.notes.size(), tries == 0 ? 1U : 0U);
+    EXPECT_EQ(effects.refused.size(), tries == 0 ? 1U : 0U);
+  }
+  std::uint64_t refused = 0;
+  for (const auto& [reason, count] : node.engine.counters().refused) refused += count;
+  EXPECT_EQ(refused, 3U);
+  ASSERT_TRUE(node.update(unit, cpu(4000)).reply.own);
+  EXPECT_EQ(node.update(unit, cpu(8000)).notes.size(), 1U) << "news again";
 }
 
 TEST_P(BothFences, ToAFractionAndBack) {

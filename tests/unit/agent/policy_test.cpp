@@ -432,6 +432,34 @@ TEST(Policy, HostileValuesAreRefusedWithAShortText) {
   }
 }
 
+// Half a character would make every message unreadable that has the text in it.
+TEST(Policy, NoCharacterIsCutInTwo) {
+  const std::string umlauts = "\xC3\xA4\xC3\xB6\xC3\xBC";
+  for (std::size_t before = 50; before < 66; ++before) {
+    auto pod = make_pod("p");
+    std::string value(before, 'x');
+    for (int i = 0; i < 8; ++i) value += umlauts;
+    const auto whole = [](const std::string& text) {
+      std::size_t leads = 0;
+      std::size_t rest = 0;
+      for (const char c : text) {
+        leads += c == '\xC3' ? 1U : 0U;
+        rest += c != '\xC3' && (static_cast<unsigned char>(c) & 0x80U) != 0 ? 1U : 0U;
+      }
+      return leads == rest;
+    };
+    pod.annotations["pinion.dev/" + value] = "x";
+    pod.annotations["pinion.dev/align"] = value;
+    const Wish wrong = wish_of(pod, "main", cpu(2000), {});
+    EXPECT_TRUE(whole(wrong.text)) << wrong.text;
+    ASSERT_EQ(wrong.warnings.size(), 1U);
+    EXPECT_TRUE(whole(wrong.warnings[0])) << wrong.warnings[0];
+    pod.annotations.clear();
+    pod.annotations["pinion.dev/planned"] = "main=" + value;
+    EXPECT_TRUE(whole(wish_of(pod, "main", cpu(2000), {}).text));
+  }
+}
+
 TEST(Policy, MemoryWithoutLimitPromisesNothing) {
   Resources resources = cpu(2000);
   for (const std::int64_t memory :

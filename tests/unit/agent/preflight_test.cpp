@@ -3,14 +3,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "agent/log.h"
+#include "agent/serving.h"
+#include "base/open_files.h"
 #include "base/state_lock.h"
+#include "metrics/perf/limits.h"
 #include "tests/support/machine.h"
+#include "tests/support/own_process.h"
 #include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
 
@@ -43,6 +48,26 @@ TEST(Preflight, KubeletPolicy) {
     if (!policy) continue;
     EXPECT_EQ(*policy, c.policy);
   }
+}
+
+TEST(Preflight, SetsDescriptorsAsideBeforeAnythingListens) {
+  const auto with_limit = [](rlim_t soft, rlim_t hard, const std::string& wanted) {
+    return test_support::in_own_process([&]() -> std::string {
+      const rlimit limit{soft, hard};
+      if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return "setrlimit";
+      const Status done = reserve_descriptors();
+      const std::string text = done ? "raised" : done.error().text;
+      if (done && open_files()->soft < metrics::perf::kReservedDescriptors) return "not raised";
+      return text.find(wanted) == std::string::npos ? text : "";
+    });
+  };
+  EXPECT_EQ(with_limit(64, 2048, "raised"), "");
+  EXPECT_EQ(with_limit(64, 256, "RLIMIT_NOFILE) is 256, at least 1024"), "");
+}
+
+// Half of them for listeners at most: the rest is for the runtime's connection and cgroup files.
+TEST(Preflight, ListenersFitIntoWhatIsSetAside) {
+  EXPECT_LE(Serving::descriptors(), metrics::perf::kReservedDescriptors / 2);
 }
 
 TEST(Preflight, RefusesBesideAStaticKubeletAndSaysWhatToChange) {

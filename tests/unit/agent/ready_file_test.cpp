@@ -12,6 +12,8 @@
 namespace pinion::agent {
 namespace {
 
+constexpr std::chrono::steady_clock::time_point kNow{};
+
 std::string text_of(const std::filesystem::path& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
@@ -26,13 +28,35 @@ TEST(ReadyFile, IsThereWhileReadyAndNamesTheAddresses) {
   {
     ReadyFile ready(path.string(), {{"api", "unix:/a"}, {"metrics", "127.0.0.1:1"}}, log);
     EXPECT_FALSE(std::filesystem::exists(path)) << "the old one is gone at once";
-    ready.make();
+    ready.make(kNow);
     EXPECT_EQ(text_of(path), "ready\napi=unix:/a\nmetrics=127.0.0.1:1\n");
     std::filesystem::remove(path);
-    ready.make();
+    ready.make(kNow + std::chrono::hours(1));
     EXPECT_FALSE(std::filesystem::exists(path)) << "made once";
   }
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
+// A folder that is not there stands for a disk that is full.
+TEST(ReadyFile, IsTriedAgainASecondLaterAndTheTroubleSaidOnce) {
+  const test_support::TempDir dir;
+  const std::filesystem::path path = dir.path() / "later" / "ready";
+  testing::internal::CaptureStderr();
+  {
+    Log log("warn", LogFormat::kText);
+    ReadyFile ready(path.string(), {}, log);
+    ready.make(kNow);
+    ready.make(kNow + std::chrono::seconds(1));
+    std::filesystem::create_directory(path.parent_path());
+    ready.make(kNow + std::chrono::milliseconds(1500));
+    EXPECT_FALSE(std::filesystem::exists(path)) << "not with every turn of the loop";
+    ready.make(kNow + std::chrono::seconds(2));
+    EXPECT_EQ(text_of(path), "ready\n");
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string warning = "cannot write the ready file";
+  EXPECT_NE(said.find(warning), std::string::npos);
+  EXPECT_EQ(said.find(warning), said.rfind(warning));
 }
 
 // An empty path must not become a file of the directory that the agent was started in.
@@ -44,7 +68,7 @@ TEST(ReadyFile, WithoutAPathThereIsNone) {
     {
       Log log("warn", LogFormat::kText);
       ReadyFile ready("", {}, log);
-      ready.make();
+      ready.make(kNow);
     }
     const std::string said = testing::internal::GetCapturedStderr();
     return std::filesystem::is_empty(dir.path()) ? said : "it made a file";

@@ -64,6 +64,39 @@ TEST(Report, AFileChangedLaterIsDriftAndRepaired) {
   EXPECT_EQ(node.engine.counters().repairs, 1U);
 }
 
+TEST(Report, AnEmptyFileOfASharedContainerIsNobodysChange) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  node.run(shared("s"));
+  const auto wanted = node.engine.audit("");
+  ASSERT_TRUE(wanted);
+  Enforced inherits = found(*wanted, "3");
+  inherits.inherits = true;
+  EXPECT_TRUE(node.engine.report(inherits).notes.empty());
+  EXPECT_EQ(node.engine.counters().drift, 0U);
+}
+
+TEST(Report, AnEmptiedFileOfARankIsDrift) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  node.run(rank("r", 2));
+  Enforced inherits = found(*node.engine.audit(""), "0-7");
+  inherits.inherits = true;
+  EXPECT_EQ(node.engine.report(inherits).notes.size(), 1U);
+  EXPECT_EQ(node.engine.counters().drift, 1U);
+}
+
+TEST(Report, WhatTheRuntimeWritesAtAResizeIsLateAndNotDrift) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Unit unit = rank("r", 2);
+  node.run(unit);
+  const Enforce wanted = node.tell(unit, EventKind::kPostUpdate).now.back();
+  const auto notes = node.engine.report(found(wanted, "0-7")).notes;
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].level, Note::Level::kInfo);
+  EXPECT_EQ(node.engine.counters().drift, 0U);
+  EXPECT_EQ(node.engine.counters().late, 1U);
+  EXPECT_EQ(node.engine.counters().repairs, 1U);
+}
+
 TEST(Report, DriftThatCannotBeWrittenIsCountedOnceAndMendedLater) {
   Driver node(laptop(), FenceKind::kRuntime);
   node.run(rank("r", 2));

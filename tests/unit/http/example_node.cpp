@@ -43,6 +43,7 @@ metrics::Identity rank_called(const std::string& id, const std::string& pod,
   who.exclusive = true;
   who.cpus = cpus;
   who.mems = "1";
+  who.qos = "Guaranteed";
   return who;
 }
 
@@ -188,6 +189,20 @@ ExposeExtras some_extras() {
   ExposeExtras extras;
   extras.version = "1.2.3";
   extras.scrape = {.scrapes = 4, .seconds = 0.0015, .bytes = 20'000};
+  extras.listeners = {{.name = "api",
+                       .open = 2,
+                       .accepted = 7,
+                       .closed_for_room = 1,
+                       .closed_as_slow = 3,
+                       .closed_as_garbage = 5,
+                       .shortages = 0},
+                      {.name = "metrics",
+                       .open = 1,
+                       .accepted = 900,
+                       .closed_for_room = 0,
+                       .closed_as_slow = 2,
+                       .closed_as_garbage = 0,
+                       .shortages = 4}};
   extras.process = ProcessFigures{
       .start_time_seconds = 1'699'999'000.5, .cpu_seconds = 2.25, .resident_bytes = 16 * kMiB};
   extras.noise = noise::Figures{.irqs_moved = 24, .irqs_kept = 2, .corrections = 3, .errors = 1};

@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <atomic>
 #include <future>
 #include <stdexcept>
 
+#include "tests/support/own_process.h"
 #include "tests/unit/http/example_node.h"
 #include "tests/unit/http/raw_client.h"
 
@@ -35,9 +38,14 @@ HttpHandlers handlers() {
           .node_json = [] { return std::string("{\"generation\": 1}"); }};
 }
 
+net::ConnectionFigures& figures() {  // of all servers here
+  static net::ConnectionFigures all;
+  return all;
+}
+
 std::unique_ptr<HttpServer> serve(HttpHandlers what = handlers(), HttpOptions options = {}) {
   if (options.listen.empty()) options.listen = "127.0.0.1:0";
-  auto server = HttpServer::start(options, std::move(what));
+  auto server = HttpServer::start(options, std::move(what), figures());
   EXPECT_TRUE(server) << (server ? "" : server.error().text);
   return server ? std::move(*server) : nullptr;
 }
@@ -76,7 +84,7 @@ TEST(HttpServer, ListensOnIpv6) {
 
 TEST(HttpServer, NamesTheAddressThatItCannotHave) {
   const auto first = serve();
-  const auto second = HttpServer::start({.listen = first->address()}, handlers());
+  const auto second = HttpServer::start({.listen = first->address()}, handlers(), figures());
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().text, HasSubstr(first->address()));
 }
@@ -141,6 +149,15 @@ TEST(HttpServer, SaysWhyItIsNotLive) {
   what.not_live = [] { return std::string("stuck"); };
   const auto server = serve(what);
   EXPECT_EQ(client(*server).Get("/livez")->status, 503);
+}
+
+TEST(HttpServer, ForProbesAloneThereIsNothingElse) {
+  const auto server = serve(HttpHandlers{});
+  EXPECT_EQ(client(*server).Get("/livez")->status, 200);
+  EXPECT_EQ(client(*server).Get("/readyz")->status, 200);
+  for (const char* path : {"/metrics", "/", "/api/v1/node"}) {
+    EXPECT_EQ(client(*server).Get(path)->status, 404) << path;
+  }
 }
 
 TEST(HttpServer, AHandlerThatThrowsIsAnAnswer) {
@@ -304,7 +321,7 @@ TEST(HttpServerLoad, SilentClientsLoseTheirConnection) {
   HttpOptions options;
   options.limits.read = milliseconds(200);
   const auto server = serve(handlers(), options);
-  std::vector<std::unique_ptr<RawClient>> silent;  // one more than there are threads
+  std::vector<std::unique_ptr<RawClient>> silent;
   for (int i = 0; i < 3; ++i) {
     silent.push_back(std::make_unique<RawClient>(server->address()));
     silent.back()->send("GET /metr");
@@ -317,7 +334,7 @@ TEST(HttpServerLoad, SilentClientsLoseTheirConnection) {
 }
 
 // Each byte begins httplib's own time-out anew; ours it does not.
-TEST(HttpServerLoad, AByteNowAndThenDoesNotHoldAThread) {
+TEST(HttpServerLoad, AByteNowAndThenDoesNotHoldTheConnection) {
   HttpOptions options;
   options.limits.read = milliseconds(300);
   const auto server = serve(handlers(), options);
@@ -351,19 +368,75 @@ TEST(HttpServerLoad, WhoDoesNotReadLosesTheAnswer) {
   }
 }
 
-TEST(HttpServerLoad, TooManyAreTurnedAwayAndStopDoesNotWaitForTheOthers) {
+TEST(HttpServerLoad, TheOldestMakeRoomAndStopDoesNotWaitForTheOthers) {
   HttpOptions options;
   options.limits.read = std::chrono::hours(1);
   auto server = serve(handlers(), options);
+  const std::uint64_t closed = figures().closed_for_room;
   std::vector<std::unique_ptr<RawClient>> silent;
   for (int i = 0; i < 100; ++i) silent.push_back(std::make_unique<RawClient>(server->address()));
-  silent.back()->read_all();
-  EXPECT_TRUE(silent.back()->closed());
+  // Nobody is kept out by who came before.
+  EXPECT_THAT(answer_to(server->address(), kGet), HasSubstr("text 1\n"));
+  silent.front()->read_all();
+  EXPECT_TRUE(silent.front()->closed());
+  EXPECT_EQ(figures().closed_for_room - closed, 101 - options.limits.peers.most_of_peer);
+  EXPECT_LE(figures().open, options.limits.peers.most_of_peer);
   const auto begin = std::chrono::steady_clock::now();
   server.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
-  silent.front()->read_all();
-  EXPECT_TRUE(silent.front()->closed());
+  silent.back()->read_all();
+  EXPECT_TRUE(silent.back()->closed());
+  EXPECT_EQ(figures().open, 0U);
+}
+
+TEST(HttpServerLoad, AnswersThatNobodyReadsTakeOnlySoMuchMemory) {
+  HttpHandlers what = handlers();
+  what.page = [] { return std::string(24 << 20, 'x'); };  // more than sockets hold, and the limit
+  HttpOptions options;
+  options.limits.write = std::chrono::hours(1);
+  const auto server = serve(what, options);
+  std::vector<std::unique_ptr<RawClient>> lazy;
+  for (int i = 0; i < 3; ++i) {
+    lazy.push_back(std::make_unique<RawClient>(server->address()));
+    lazy.back()->send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+  EXPECT_THAT(answer_to(server->address(), kGet), HasSubstr("text 1\n"));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_LT(lazy[static_cast<std::size_t>(i)]->read_all().size(), std::size_t{24} << 20U);
+    EXPECT_TRUE(lazy[static_cast<std::size_t>(i)]->closed()) << i;
+  }
+}
+
+// In a process of its own, whose limit is its own.
+TEST(HttpServerLoad, AnswersWithoutADescriptorLeft) {
+  EXPECT_EQ(test_support::in_own_process([]() -> std::string {
+              const auto server = serve();
+              const RawClient early(server->address());
+              std::vector<Fd> clients;  // their descriptors, before there are none
+              for (int i = 0; i < 4; ++i) {
+                clients.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+              }
+              rlimit limit{};
+              getrlimit(RLIMIT_NOFILE, &limit);
+              limit.rlim_cur = 128;
+              setrlimit(RLIMIT_NOFILE, &limit);
+              std::vector<Fd> all;
+              do {
+                all.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+              } while (all.back().valid());
+              const auto to = net::parse_listen_address(server->address());
+              for (const Fd& client : clients) {
+                const auto* address = reinterpret_cast<const sockaddr*>(&to->address);
+                if (connect(client.get(), address, to->size) != 0) return "connect";
+                const std::string ask = "GET /livez HTTP/1.1\r\n\r\n";
+                if (send(client.get(), ask.data(), ask.size(), 0) < 0) return "send";
+                std::array<char, 16> answer{};
+                if (recv(client.get(), answer.data(), 12, MSG_WAITALL) != 12) return "no answer";
+                if (std::string(answer.data()) != "HTTP/1.1 200") return answer.data();
+              }
+              return figures().shortages > 0 ? "" : "there were descriptors";
+            }),
+            "");
 }
 
 TEST(HttpServerLoad, ItsPortIsFreeAfterTheStop) {
@@ -371,7 +444,7 @@ TEST(HttpServerLoad, ItsPortIsFreeAfterTheStop) {
   const std::string address = server->address();
   EXPECT_THAT(answer_to(address, kGet), HasSubstr("text 1\n"));
   server.reset();
-  const auto again = HttpServer::start({.listen = address}, handlers());
+  const auto again = HttpServer::start({.listen = address}, handlers(), figures());
   ASSERT_TRUE(again) << again.error().text;
 }
 

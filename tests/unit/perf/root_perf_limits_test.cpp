@@ -68,5 +68,24 @@ TEST(Root_Perf_Refusals, WithoutDescriptorsItSaysSo) {
             "");
 }
 
+TEST(Root_Perf_Refusals, EventsLeaveDescriptorsToTheRestOfTheAgent) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  KernelPerf kernel;
+  if (!PerfGroup::open(kernel, {{Event::kTaskClock, {PERF_TYPE_SOFTWARE, 1, 0}}}, Target::self(),
+                       kAnyCpu)) {
+    GTEST_SKIP() << "perf does not work here";
+  }
+  EXPECT_EQ(in_own_process([&]() -> std::string {
+              if (!set_descriptors(128, 128)) return "setrlimit";
+              const Probed enough = probe(kernel, {.hardware = false});
+              if (enough.events.front().availability == Availability::kNoDescriptor) return "128";
+              KernelPerf modest(127);
+              const Probed probed = probe(modest, {.hardware = false});
+              const EventAvailability& first = probed.events.front();
+              return first.availability == Availability::kNoDescriptor ? "" : first.detail;
+            }),
+            "");
+}
+
 }  // namespace
 }  // namespace pinion::metrics::perf

@@ -1,0 +1,84 @@
+// What others see of the node follows the runtime's connection.
+#include "agent/view_publisher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include "tests/support/fake_runtime/runtime_socket.h"
+#include "tests/support/machine.h"
+#include "tests/support/tree.h"
+
+namespace pinion::agent {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class ViewOfANode : public testing::Test {
+ protected:
+  ViewOfANode() {
+    auto listening = test_support::RuntimeSocket::listen(socket_);
+    EXPECT_TRUE(listening);
+    runtime_.emplace(std::move(*listening));
+  }
+
+  // One turn of the main loop, which waits for the other side where that has something to say.
+  void turn(int patience_ms) {
+    const short events = connection_.wants_write() ? POLLIN | POLLOUT : POLLIN;
+    pollfd fd{.fd = connection_.fd(), .events = events, .revents = 0};
+    if (fd.fd >= 0) poll(&fd, 1, patience_ms);
+    if ((fd.revents & (POLLIN | POLLHUP | POLLERR)) != 0) connection_.on_readable(Clock::now());
+    if ((fd.revents & POLLOUT) != 0) connection_.on_writable(Clock::now());
+    connection_.tick(Clock::now());
+  }
+
+  void synchronize() {
+    turn(0);  // connects
+    ASSERT_TRUE(runtime_->accept());
+    turn(0);
+    ASSERT_TRUE(runtime_->wait_for([&] { return runtime_->runtime().registration().has_value(); }));
+    ASSERT_TRUE(runtime_->send(runtime_->runtime().handshake()));
+    for (int i = 0; i < 100 && connection_.phase() != nri::Phase::kSynchronized; ++i) turn(1000);
+  }
+
+  std::shared_ptr<const NodeView> view() {
+    publisher_.publish(Clock::now(), node_, connection_);
+    return views_.get();
+  }
+
+  test_support::TempDir directory_;
+  std::string socket_ = directory_.path() / "nri.sock";
+  std::optional<test_support::RuntimeSocket> runtime_;
+  Log log_{"error", LogFormat::kText};
+  Node node_{engine::Engine(test_support::machine(test_support::MachineSpec{.cores_per_l3 = 4}), {},
+                            engine::FenceKind::kRuntime),
+             std::nullopt, std::nullopt, log_, std::chrono::seconds(10)};
+  nri::Connection connection_{{.socket = socket_, .session = {}}, node_};
+  Published<NodeView> views_;
+  ViewPublisher publisher_{node_, views_};
+};
+
+TEST_F(ViewOfANode, IsReadyWhileTheRuntimeIsThere) {
+  EXPECT_FALSE(view()->synchronized);
+  EXPECT_FALSE(view()->was_synchronized);
+  ASSERT_NO_FATAL_FAILURE(synchronize());
+  EXPECT_TRUE(view()->synchronized);
+  runtime_->close_peer();
+  turn(1000);
+  EXPECT_FALSE(view()->synchronized) << "nobody asks for cores here any more";
+  EXPECT_TRUE(view()->was_synchronized);
+  EXPECT_EQ(view()->phase, "disconnected");
+}
+
+TEST_F(ViewOfANode, IsReadyAgainAfterTheNextSynchronize) {
+  ASSERT_NO_FATAL_FAILURE(synchronize());
+  connection_.resync(Clock::now(), "a test");
+  turn(0);
+  EXPECT_FALSE(view()->synchronized);
+  runtime_->runtime() = test_support::FakeRuntime();
+  ASSERT_NO_FATAL_FAILURE(synchronize());
+  EXPECT_TRUE(view()->synchronized);
+}
+
+}  // namespace
+}  // namespace pinion::agent
