@@ -83,10 +83,17 @@ std::string Bench::name(std::size_t player) const {
 
 Result<Player> Bench::player(const std::string& name, const std::vector<std::string>& program,
                              Role role) {
-  auto runtime = BenchRuntime::listen(place_.file(name + ".sock"));
+  // An agent lets no other one work beside it, which it tells by the socket's folder.
+  const std::string folder = place_.file(name + ".run");
+  std::error_code error;
+  if (!std::filesystem::create_directory(folder, error)) {
+    return failure(Errc::kInternal, "make " + folder + ": " + error.message());
+  }
+  const std::string socket = folder + "/nri.sock";
+  auto runtime = BenchRuntime::listen(socket);
   if (!runtime) return failure(runtime.error());
   auto arguments = program;
-  arguments.insert(arguments.end(), {"--nri-socket", place_.file(name + ".sock")});
+  arguments.insert(arguments.end(), {"--nri-socket", socket});
   auto process = PluginProcess::start(arguments, place_.file(name + ".log"));
   if (!process) return failure(process.error());
   Player player(std::move(*runtime), std::move(*process), role, kCpus);
