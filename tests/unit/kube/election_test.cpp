@@ -13,6 +13,9 @@ using Action = Election::Action;
 using std::chrono::seconds;
 
 constexpr Election::TimePoint kStart{seconds(1000)};
+constexpr LeaseTiming kTiming{.duration = seconds(15),
+                              .renew_deadline = std::chrono::milliseconds(10'000),
+                              .retry = std::chrono::milliseconds(2000)};
 
 LeaseRecord record(const std::string& holder, int duration, const std::string& version,
                    int transitions = 3) {
@@ -34,7 +37,7 @@ struct Decision {
 class Decisions : public testing::TestWithParam<Decision> {};
 
 TEST_P(Decisions, FollowFromTheRecordAndTheLocalTimeSinceItsChange) {
-  Election election("me", {});
+  Election election("me", kTiming);
   election.observe(GetParam().seen, kStart);
   EXPECT_EQ(election.decide(kStart + seconds(GetParam().seconds_later)), GetParam().action);
   EXPECT_FALSE(election.leading(kStart)) << "seeing is not leading";
@@ -55,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) { return tested.param.name; });
 
 TEST(Election, CountsFromTheLastChange) {
-  Election election("me", {});
+  Election election("me", kTiming);
   election.observe(record("you", 15, "1"), kStart);
   election.observe(record("you", 15, "1"), kStart + seconds(10));  // the same
   EXPECT_EQ(election.decide(kStart + seconds(15)), Action::kTake);
@@ -65,7 +68,7 @@ TEST(Election, CountsFromTheLastChange) {
 }
 
 TEST(Election, ProposesWhatClientGoWouldWrite) {
-  Election election("me", {});
+  Election election("me", kTiming);
   election.observe(std::nullopt, kStart);
   LeaseRecord wanted = record("me", 15, "", 0);
   wanted.acquired = wanted.renewed = "T";
@@ -83,7 +86,7 @@ TEST(Election, ProposesWhatClientGoWouldWrite) {
 }
 
 TEST(Election, LeadsForTheDeadlineFromWhenItAsked) {
-  Election election("me", {});
+  Election election("me", kTiming);
   const auto answered = kStart + seconds(4);
   election.confirmed(record("me", 15, "1"), kStart, answered);
   EXPECT_TRUE(election.leading(kStart + seconds(9)));
@@ -93,7 +96,7 @@ TEST(Election, LeadsForTheDeadlineFromWhenItAsked) {
 }
 
 TEST(Election, LeadsNoMoreWhenAnotherHoldsIt) {
-  Election election("me", {});
+  Election election("me", kTiming);
   election.confirmed(record("me", 15, "1"), kStart, kStart);
   election.observe(record("me", 15, "2"), kStart);
   EXPECT_TRUE(election.leading(kStart));
@@ -102,7 +105,7 @@ TEST(Election, LeadsNoMoreWhenAnotherHoldsIt) {
 }
 
 TEST(Election, GivesBackOnlyWhatItHolds) {
-  Election election("me", {});
+  Election election("me", kTiming);
   EXPECT_FALSE(election.resignation("T"));
   election.observe(record("you", 15, "1"), kStart);
   EXPECT_FALSE(election.resignation("T"));
