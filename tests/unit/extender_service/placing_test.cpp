@@ -126,7 +126,8 @@ TEST_F(PlacingTest, AnswersAreThoseOfThePodScheduler) {
   EXPECT_EQ(next.nodes, (std::vector<std::size_t>{0}));
   ASSERT_EQ(next.failed.size(), 1U);
   EXPECT_EQ(next.failed[0].node, 1U);
-  EXPECT_EQ(next.reasons.at(next.failed[0].reason), "needs 5 CPUs on one node; too few CPUs are free");
+  EXPECT_EQ(next.reasons.at(next.failed[0].reason),
+            "needs 5 CPUs on one node; too few CPUs are free");
   const auto never = placing_.filter(ask_of(pod_of("r", 9)));
   EXPECT_EQ(never.unresolvable.size(), 2U);
 }
