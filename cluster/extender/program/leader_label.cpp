@@ -78,7 +78,7 @@ Status LeaderLabel::take_from_others() {
   for (const auto& pod : kube::json_at(*pods, "items")) {
     const std::string name = kube::json_text(pod, "metadata", "name");
     if (name == own_.name) continue;
-    const Status done = kube::label_pod(
+    Status done = kube::label_pod(
         api_, {.name_space = own_.name_space, .name = name, .uid = {}}, {{kLeaderLabel, {}}}, how);
     if (!done && done.error().code != Errc::kNotFound) return done;
   }

@@ -93,7 +93,7 @@ void RefusedPods::run() {
 Status RefusedPods::evict(const Entry& entry) {
   const kube::Call how{.cancel = &cancel_, .whole = kEvictionLimit};
   const std::string name = entry.pod.name_space + "/" + entry.pod.name;
-  const Status done = kube::evict_pod(api_, entry.pod, how);
+  Status done = kube::evict_pod(api_, entry.pod, how);
   if (!done) {
     log_.warn("a refused pod is not evicted", {{"pod", name}, {"why", done.error().text}});
     return done;
