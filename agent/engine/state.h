@@ -29,32 +29,32 @@ struct Member {
   std::string pod_name;
   std::string name_space;
   std::string cgroups_path;
-  std::uint32_t pid = 0;
-  Resources resources;  // as last stated by the runtime, updates merged in
-  Qos qos = Qos::kUnknown;
   std::string qos_group;  // a key of State::qos_groups, or empty
   Labels labels;
-  Role role = Role::kShared;
-  bool system = false;         // may run on reserved CPUs although they are kept from others
-  bool started = false;        // its cgroup exists and its program runs or is about to
-  bool seen_start = false;     // it was started under our eyes, not before we came
-  bool ran = false;            // its program was told to have started, and not only to be about to
-  Cpuset own;                  // kExclusive: what it was given
-  topology::Request request;   // kExclusive: what it was given it for
-  topology::Why why;           // kExclusive: how it was chosen
-  std::optional<Cpuset> told;  // nullopt: nothing yet, or known to be lost
+  Resources resources;             // as last stated by the runtime, updates merged in
+  Cpuset own;                      // kExclusive: what it was given
+  topology::Request request;       // kExclusive: what it was given it for
+  std::optional<Cpuset> told;      // nullopt: nothing yet, or known to be lost
   std::optional<Applied> applied;  // nullopt: never seen
-  bool waiting = false;            // kShared: entitled to cores for `request`, none were free
   std::string trouble;             // why it is not as it should be; empty when it is
-  bool repair_due = false;     // its file was found wrong, not by our doing, and is not mended yet
-  bool stuck = false;          // the last write failed: left alone until the next audit or event
-  std::string refused_resize;  // what was said of the last one, until one is done
-  int missing = 0;             // audits in a row that found no cgroup
-  bool isolate = false;        // kExclusive: its pod asked for an isolated partition
-  bool guarded = false;        // kExclusive: a partition keeps others off `own`, as last seen
-  std::string unguarded_why;   // the last try to make one failed: left alone until the next audit
-  bool unlimited = false;      // its CFS quota was taken away, see quota.h
-  std::string quota_trouble;   // why its quota, or its pod's, is not as wanted; empty when it is
+  std::string refused_resize;      // what was said of the last one, until one is done
+  std::string unguarded_why;  // the last try to make a partition failed: left alone until the audit
+  std::string quota_trouble;  // why its quota, or its pod's, is not as wanted; empty when it is
+  topology::Why why;          // kExclusive: how `own` was chosen
+  std::uint32_t pid = 0;
+  Qos qos = Qos::kUnknown;
+  Role role = Role::kShared;
+  int missing = 0;          // audits in a row that found no cgroup
+  bool system = false;      // may run on reserved CPUs although they are kept from others
+  bool started = false;     // its cgroup exists and its program runs or is about to
+  bool seen_start = false;  // it was started under our eyes, not before we came
+  bool ran = false;         // its program was told to have started, and not only to be about to
+  bool waiting = false;     // kShared: entitled to cores for `request`, none were free
+  bool repair_due = false;  // its file was found wrong, not by our doing, and is not mended yet
+  bool stuck = false;       // the last write failed: left alone until the next audit or event
+  bool isolate = false;     // kExclusive: its pod asked for an isolated partition
+  bool guarded = false;     // kExclusive: a partition keeps others off `own`, as last seen
+  bool unlimited = false;   // its CFS quota was taken away, see quota.h
 };
 
 // A QoS class's group of cgroup v2, whose CPUs bound those of everybody below it (fence `tree`).
