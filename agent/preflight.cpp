@@ -1,6 +1,7 @@
 #include "agent/preflight.h"
 
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -72,7 +73,7 @@ Result<std::string> kubelet_policy(const std::string& state_file) {
 
 Status reserve_descriptors() {
   constexpr std::uint64_t least = metrics::perf::kReservedDescriptors;
-  const auto limit = allow_open_files(least);
+  const auto limit = allow_open_files(std::numeric_limits<std::uint64_t>::max());
   if (!limit) return failure(limit.error());
   if (limit->soft >= least) return {};
   return failure(Errc::kExhausted, "the limit on open files (RLIMIT_NOFILE) is " +

@@ -17,9 +17,9 @@ Result<std::string> kubelet_policy(const std::string& state_file);
 // file, no kubelet: fine.
 Status check_kubelet(const Config& config);
 
-// Before anything listens or counts: raises the limit on open files so that descriptors are set
-// aside for all that pins, whatever listeners and counters take. Error: kExhausted, with the number
-// that is needed.
+// Before anything listens or counts: raises the soft limit on open files to the hard one, as
+// counters take what is left of it beside the descriptors that are set aside for all that pins.
+// Error: kExhausted, with the number that is needed.
 Status reserve_descriptors();
 
 // Errors: kInvalid when a reserved CPU is not one of the machine's, or all of them are reserved

@@ -105,7 +105,7 @@ TEST_P(Guest_Numa, APreferredRankClimbsWhereNoNodeIsLargeEnough) {
   const int cores = largest_node() + 1;
   const auto why = refusal_of("required", cores, {{"strength", "required"}});
   EXPECT_NE(why.find("not enough CPUs in any NUMA node"), std::string::npos) << why;
-  const auto rank = start_rank("preferred", cores, {{"strength", "preferred"}});
+  const auto rank = start_rank("preferred", cores, {{"strength", "preferred"}, {"memory", "bind"}});
   ASSERT_TRUE(ok(rank));
   const CpuSet own = file(rank->running);
   EXPECT_EQ(own.count(), cores * machine().width);
