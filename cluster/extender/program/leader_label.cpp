@@ -78,8 +78,8 @@ Status LeaderLabel::take_from_others() {
   for (const auto& pod : kube::json_at(*pods, "items")) {
     const std::string name = kube::json_text(pod, "metadata", "name");
     if (name == own_.name) continue;
-    Status done = kube::label_pod(
-        api_, {.name_space = own_.name_space, .name = name, .uid = {}}, {{kLeaderLabel, {}}}, how);
+    Status done = kube::label_pod(api_, {.name_space = own_.name_space, .name = name, .uid = {}},
+                                  {{kLeaderLabel, {}}}, how);
     if (!done && done.error().code != Errc::kNotFound) return done;
   }
   return {};

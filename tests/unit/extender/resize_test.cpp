@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(All, UnheededResize,
                                          Unheeded{"none", "default/j", 0},
                                          Unheeded{"too_many", "default/j", kMaxGang + 1},
                                          Unheeded{"another_gang", "default/k", 9}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace pinion::cluster

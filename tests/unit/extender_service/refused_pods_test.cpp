@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(All, RefusedPodsGone,
                                                 pod.refused.clear();
                                                 pods.seen(pod);
                                               }}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 TEST_F(RefusedPodsTest, AreLeftToTheLeader) {
   leads_ = false;
