@@ -11,6 +11,7 @@
 #include "base/net/listen_address.h"
 #include "base/quantity.h"
 #include "base/settings/settings.h"
+#include "base/yaml_documents.h"
 #include "nri-plugin/session.h"
 
 namespace pinion::agent {
@@ -409,13 +410,13 @@ Status apply_setting(std::string_view key, const std::string& value, Config& con
 
 Status apply_yaml(const std::string& text, Config& config) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    const std::vector<YamlDocument> documents = yaml_documents(text);
     if (documents.empty()) return {};
     if (documents.size() > 1) {
-      return failure(Errc::kInvalid,
-                     at_line(documents[1]) + ": a second document, of which nothing would be read");
+      return failure(Errc::kInvalid, "line " + std::to_string(documents[1].line) +
+                                         ": a second document, of which nothing would be read");
     }
-    return apply_document(documents.front(), config);
+    return apply_document(YAML::Load(alone(documents.front())), config);
   } catch (const YAML::Exception& error) {
     return failure(Errc::kInvalid,
                    "line " + std::to_string(error.mark.line + 1) + ": " + error.msg);

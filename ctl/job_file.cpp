@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/yaml_documents.h"
 #include "ctl/yaml_entry.h"
 
 namespace pinion::ctl {
@@ -10,6 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxDepth = 100;
+constexpr std::size_t kMaxDocuments = 1000;
 
 template <class T>
 bool reads_as(const std::string& text, T& value) {
@@ -61,7 +63,12 @@ Result<json> json_of(const YAML::Node& node, int depth) {
 Result<std::vector<json>> parse_objects(const std::string& text) {
   try {
     std::vector<json> objects;
-    for (const YAML::Node& document : YAML::LoadAll(text)) {
+    const std::vector<YamlDocument> documents = yaml_documents(text);
+    if (documents.size() > kMaxDocuments) {
+      return failure(Errc::kInvalid, "more than " + std::to_string(kMaxDocuments) + " documents");
+    }
+    for (const YamlDocument& one : documents) {
+      const YAML::Node document = YAML::Load(alone(one));
       auto object = json_of(document, 0);
       if (!object) return failure(std::move(object.error()));
       if (object->is_null()) continue;

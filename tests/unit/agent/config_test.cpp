@@ -204,7 +204,7 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
   const Mistake mistakes[] = {
       {"unknown key", "fence: leaf\n\nfense: leaf", "line 3: unknown key 'fense'"},
       {"doubled key", "fence: leaf\nlogLevel: info\nfence: auto", "line 3: fence: set twice"},
-      {"two documents", "fence: leaf\n---\nfence: auto", "line 3: a second document"},
+      {"two documents", "fence: leaf\n---\nfence: auto", "line 2: a second document"},
       {"not YAML", "fence: leaf\nlogLevel: [", "line 2"},
       {"a list", "- fence", "expected a map"},
       {"one word", "fence", "expected a map"},
