@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""AccaSim (https://pypi.org/project/accasim) and pinion-sim on the same SWF trace, job by job.
+"""AccaSim (on PyPI) and pinion-sim on the same SWF trace, job by job.
 
   python3 -m venv V && V/bin/pip install accasim
   V/bin/python tests/bench/sim_accasim.py PINION_SIM [PROCESSORS [JOBS [SEED]]]

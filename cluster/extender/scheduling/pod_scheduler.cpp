@@ -1,6 +1,7 @@
 #include "cluster/extender/scheduling/pod_scheduler.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "cluster/core/hole_text.h"
 #include "cluster/core/pod_fit.h"
@@ -304,14 +305,16 @@ void PodScheduler::judge_nodes(const Demand& demand, const std::vector<NodeIndex
                   {.text = "the node's Pinion agent is silent", .hopeless = true}};
   enum : std::uint8_t { kFull = 1, kNoMemory, kSmall, kNoAgent, kSilent };
   const PodFit fits(fleet(), demand.requests);
-  auto cpus_alone = demand.requests;
+  const bool binds = std::any_of(demand.requests.begin(), demand.requests.end(), binds_memory);
+  auto cpus_alone = binds ? demand.requests : std::vector<topology::Request>();
   for (auto& request : cpus_alone) request.memory = 0;
-  const PodFit has_cpus(fleet(), cpus_alone);
+  std::optional<PodFit> has_cpus;
+  if (binds) has_cpus.emplace(fleet(), cpus_alone);
   IdleFit idle(fleet(), demand.requests);
   const auto why_not = [&](NodeIndex node) {
     if (fleet().node(node).stale) return kSilent;
     if (!idle.fit(node)) return kSmall;
-    return has_cpus.fit(node) ? kNoMemory : kFull;
+    return has_cpus && has_cpus->fit(node) ? kNoMemory : kFull;
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i] < 0) {
