@@ -18,6 +18,12 @@ bool set_descriptors(rlim_t soft, rlim_t hard) {
   return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
+bool counts(KernelPerf& kernel) {
+  return PerfGroup::open(kernel, {{Event::kTaskClock, {PERF_TYPE_SOFTWARE, 1, 0}}}, Target::self(),
+                         kAnyCpu)
+      .has_value();
+}
+
 TEST(Perf_Limits, AHardLimitThatIsTooSmallIsNamed) {
   EXPECT_EQ(in_own_process([]() -> std::string {
               if (!set_descriptors(64, 512)) return "setrlimit";
@@ -55,10 +61,7 @@ TEST(Root_Perf_Refusals, WithoutRightsItIsNotPermitted) {
 TEST(Root_Perf_Refusals, WithoutDescriptorsItSaysSo) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   KernelPerf kernel;
-  if (!PerfGroup::open(kernel, {{Event::kTaskClock, {PERF_TYPE_SOFTWARE, 1, 0}}}, Target::self(),
-                       kAnyCpu)) {
-    GTEST_SKIP() << "perf does not work here";
-  }
+  if (!counts(kernel)) GTEST_SKIP() << "perf does not work here";
   EXPECT_EQ(in_own_process([&]() -> std::string {
               if (!set_descriptors(3, 3)) return "setrlimit";
               const Probed probed = probe(kernel, {.hardware = false});
@@ -71,10 +74,7 @@ TEST(Root_Perf_Refusals, WithoutDescriptorsItSaysSo) {
 TEST(Root_Perf_Refusals, EventsLeaveDescriptorsToTheRestOfTheAgent) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   KernelPerf kernel;
-  if (!PerfGroup::open(kernel, {{Event::kTaskClock, {PERF_TYPE_SOFTWARE, 1, 0}}}, Target::self(),
-                       kAnyCpu)) {
-    GTEST_SKIP() << "perf does not work here";
-  }
+  if (!counts(kernel)) GTEST_SKIP() << "perf does not work here";
   EXPECT_EQ(in_own_process([&]() -> std::string {
               if (!set_descriptors(128, 128)) return "setrlimit";
               const Probed enough = probe(kernel, {.hardware = false});
