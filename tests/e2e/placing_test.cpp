@@ -78,7 +78,7 @@ TEST_F(Placing, AGangThatDoesNotFitWaitsAndStartsWholeLater) {
   // Each filler's end makes room for two, so three are one too few. What comes later and fits shows
   // that the scheduler has been round.
   remove({fillers[0], fillers[1], fillers[2]});
-  add(PodShape{.name = "small", .milli_cpus = 2000});
+  add(PodShape{.name = "small", .milli_cpus = 500});
   ASSERT_TRUE(run({"small"}));
   ASSERT_TRUE(wait_in_vain(names(gang)));
   remove({fillers[3]});
