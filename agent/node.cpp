@@ -24,20 +24,27 @@ Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
       next_audit_(std::chrono::steady_clock::now() + audit_interval),
       resync_backoff_(kFirstResyncPause, kLastResyncPause) {}
 
-void Node::enforce(const engine::Enforce& wanted, int depth) {
-  if (!files_) return;
+void Node::do_work() {
+  while (const auto work = engine_.next()) {
+    if (!files_) continue;
+    if (const auto* group = std::get_if<engine::Unguard>(&*work)) {
+      unguard(*group);
+    } else {
+      enforce(std::get<engine::Enforce>(*work));
+    }
+  }
+}
+
+void Node::enforce(const engine::Enforce& wanted) {
   const engine::Enforced result = files_->enforce(wanted);
-  const engine::Aftermath after = engine_.report(result);
-  for (const engine::Note& note : after.notes) log_.write(note);
+  const std::vector<engine::Note> notes = engine_.report(result);
+  for (const engine::Note& note : notes) log_.write(note);
   changed_ = true;
   // An audit that finds all well is no news.
-  if (wanted.cause != engine::Cause::kAudit || result.written || !after.notes.empty()) ++version_;
-  if (depth == 0) return;
-  for (const engine::Enforce& next : after.now) enforce(next, depth - 1);
+  if (wanted.cause != engine::Cause::kAudit || result.written || !notes.empty()) ++version_;
 }
 
 void Node::unguard(const engine::Unguard& group) {
-  if (!files_) return;
   if (const auto done = files_->unguard(group); !done) {
     log_.warn("a partition was not taken away whole: the next one in its way will try again",
               {{"cgroup", group.cgroups_path}, {"why", done.error().text}});
@@ -67,13 +74,6 @@ engine::Reply Node::handle(engine::Event event) {
       }
     }
   }
-  auto* created = std::get_if<engine::CreateContainer>(&event);
-  if (created != nullptr && files_) {
-    for (const engine::Member* attempt : engine_.doubtful_attempts(*created)) {
-      const auto file = files_->read(attempt->cgroups_path, attempt->pid);
-      if (!file && file.error().code == Errc::kNotFound) created->gone.insert(attempt->id);
-    }
-  }
   engine::Effects effects = engine_.handle(event);
   changed_ = true;
   ++version_;
@@ -83,8 +83,7 @@ engine::Reply Node::handle(engine::Event event) {
                {{"what", effects.fatal}});
     std::abort();
   }
-  for (const engine::Unguard& group : effects.unguard) unguard(group);
-  for (const engine::Enforce& wanted : effects.now) enforce(engine_.renewed(wanted));
+  do_work();
   for (const engine::Note& note : effects.notes) log_.write(note);
   synchronized_ = synchronized_ || all != nullptr;
   trim_due_ = trim_due_ || all != nullptr;
@@ -132,6 +131,7 @@ bool Node::work(TimePoint now) {
   if (!files_) return false;
   if (const auto piece = engine_.idle()) {
     enforce(*piece);
+    do_work();
     return true;
   }
   if (widen_due_ && synchronized_) {  // everybody is kept off by this fence's way by now
@@ -156,6 +156,7 @@ bool Node::work(TimePoint now) {
   }
   audit_at_ = piece->id;
   enforce(*piece);
+  do_work();
   return true;
 }
 

@@ -52,8 +52,9 @@ class Node final : public nri::Handler {
   [[nodiscard]] const std::deque<RefusalView>& refusals() const { return refusals_; }
 
  private:
-  // One follows from another at most `depth` times.
-  void enforce(const engine::Enforce& wanted, int depth = 2);
+  // Does what the engine wants done to files now.
+  void do_work();
+  void enforce(const engine::Enforce& wanted);
   void unguard(const engine::Unguard& group);
   bool look_at_machine(TimePoint now);
   void keep(std::vector<engine::Refused> refused);

@@ -14,8 +14,11 @@
 
 namespace pinion::agent {
 
+// A container, or what its pod keeps for one that does not run: then `id` is that of the claim, and
+// `name` is empty for what is kept for containers to come.
 struct ContainerView {
   std::string id;
+  std::string claim;  // what the ledger calls its cores
   std::string name;
   std::string pod;
   std::string name_space;

@@ -1,5 +1,7 @@
 #include "agent/view_publisher.h"
 
+#include <algorithm>
+
 namespace pinion::agent {
 namespace {
 
@@ -10,6 +12,7 @@ ContainerView view_of(const engine::Engine& engine, const engine::Member& member
                       const topology::CpuSet& pool, const topology::CpuSet& guarded) {
   ContainerView view;
   view.id = member.id;
+  view.claim = member.claim;
   view.name = member.name;
   view.pod = member.pod_name;
   view.name_space = member.name_space;
@@ -18,8 +21,8 @@ ContainerView view_of(const engine::Engine& engine, const engine::Member& member
   view.pid = member.pid;
   view.qos = member.qos;
   view.exclusive = member.role == engine::Role::kExclusive;
-  view.started = member.started;
-  view.seen_start = member.seen_start;
+  view.started = member.started();
+  view.seen_start = member.life == engine::Life::kStarted;
   view.decided = engine::target(engine.state(), member, pool);
   view.told = member.told;
   view.applied = member.applied;
@@ -33,6 +36,25 @@ ContainerView view_of(const engine::Engine& engine, const engine::Member& member
   view.profile = member.labels.profile;
   if (view.exclusive) view.why = topology::to_string(member.why);
   view.trouble = member.trouble;
+  return view;
+}
+
+ContainerView view_of(const engine::PodRecord& pod, const std::string& name,
+                      const engine::Kept& kept) {
+  ContainerView view;
+  view.id = view.claim = kept.request.id;
+  view.name = name;
+  view.pod = pod.name;
+  view.name_space = pod.name_space;
+  view.pod_uid = pod.uid;
+  view.qos = engine::Qos::kGuaranteed;
+  view.exclusive = true;
+  view.decided = kept.own;
+  view.job = kept.request.job;
+  view.task_group = kept.request.task_group;
+  view.profile = kept.request.profile;
+  view.why = name.empty() ? "kept for containers of its pod that are to come"
+                          : "kept by its pod until the container comes again";
   return view;
 }
 
@@ -57,6 +79,13 @@ NodeView make_view(const Node& node, const nri::Connection& connection,
   for (const auto& [id, member] : state.members) {
     view.containers.push_back(view_of(engine, member, pool, guarded));
   }
+  for (const auto& [id, record] : state.pods) {
+    for (const auto& [name, kept] : record.kept) {
+      view.containers.push_back(view_of(record, name, kept));
+    }
+  }
+  std::sort(view.containers.begin(), view.containers.end(),
+            [](const ContainerView& a, const ContainerView& b) { return a.id < b.id; });
   view.refusals.assign(node.refusals().begin(), node.refusals().end());
   view.counters = engine.counters();
   view.nri = connection.counters();

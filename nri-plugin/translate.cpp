@@ -105,7 +105,8 @@ engine::Pod to_pod(const wire::PodSandbox& pod) {
                   .name = pod.name(),
                   .name_space = pod.namespace_(),
                   .annotations = {},
-                  .cgroup_parent = pod.linux().cgroup_parent()};
+                  .cgroup_parent = pod.linux().cgroup_parent(),
+                  .resources = to_resources(pod.linux().pod_resources())};
   for (const auto& [key, value] : pod.annotations()) out.annotations.emplace(key, value);
   return out;
 }

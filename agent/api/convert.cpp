@@ -129,7 +129,8 @@ v1::Container live_container(const NodeView& view, const ContainerView& from) {
   container.set_started(from.started);
   container.set_cpus(from.decided.cpus.to_string());
   container.set_mems(from.decided.mems.to_string());
-  if (const topology::Claim* claim = view.ledger.find(from.id)) set_claim(view, *claim, container);
+  if (const topology::Claim* claim = view.ledger.find(from.claim))
+    set_claim(view, *claim, container);
   container.set_job(from.job);
   container.set_task_group(from.task_group);
   container.set_profile(std::string(topology::word_of(from.profile, topology::kProfileWords)));

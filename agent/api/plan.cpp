@@ -83,6 +83,14 @@ v1::PlanResponse::Rejection rejection_of(const Refusal& refusal) {
   return rejection;
 }
 
+// A live container is asked for by its id; its cores have the name of its pod's claim.
+std::string claim_of(const NodeView& view, const std::string& id) {
+  for (const ContainerView& container : view.containers) {
+    if (container.id == id) return container.claim;
+  }
+  return id;
+}
+
 }  // namespace
 
 Result<std::vector<Request>> requests_of(const v1::PlanRequest& plan) {
@@ -105,7 +113,8 @@ Result<std::vector<Request>> requests_of(const v1::PlanRequest& plan) {
 topology::Plan dry_run(const NodeView& view, const std::vector<Request>& requests) {
   topology::Plan plan{.outcomes = {}, .ledger = view.ledger};
   plan.outcomes.reserve(requests.size());
-  for (const Request& request : requests) {
+  for (Request request : requests) {
+    request.id = claim_of(view, request.id);
     topology::Outcome outcome = topology::resize(*view.topology, plan.ledger, request);
     if (const auto* decision = std::get_if<Decision>(&outcome)) {
       plan.ledger.commit(decision->claim);

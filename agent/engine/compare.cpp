@@ -22,7 +22,7 @@ std::optional<Enforce> Engine::audit(std::string_view after) {
     after = {};
   }
   for (auto it = state_.members.upper_bound(after); it != state_.members.end(); ++it) {
-    if (!it->second.started) continue;
+    if (!it->second.started()) continue;
     it->second.stuck = false;
     return fence_->enforce(state_, it->second, pool(), Cause::kAudit);
   }
@@ -30,15 +30,14 @@ std::optional<Enforce> Engine::audit(std::string_view after) {
 }
 
 // Whether a partition holds the member's cores now, and who must do it if none does.
-Aftermath Engine::report_partition(Member& member, const Enforced& result) {
-  Aftermath after;
-  if (!result.partition || member.role != Role::kExclusive) return after;
+void Engine::report_partition(Member& member, const Enforced& result, std::vector<Note>& notes) {
+  if (!result.partition || member.role != Role::kExclusive) return;
   const bool guards = result.partition_error.empty() && result.partition->cpus == member.own.cpus;
   if (guards) {
     if (!member.guarded) ++counters_.guarded;
     member.guarded = true;
     member.unguarded_why.clear();
-    return after;
+    return;
   }
   const bool news = member.unguarded_why != result.partition_error;
   if (member.unguarded_why.empty()) ++counters_.unguarded;
@@ -50,19 +49,21 @@ Aftermath Engine::report_partition(Member& member, const Enforced& result) {
                      "no partition, others are kept off by their own files instead", member);
     line.fields.emplace_back("cpus", member.own.cpus.to_string());
     line.fields.emplace_back("why", member.unguarded_why);
-    after.notes.push_back(std::move(line));
+    notes.push_back(std::move(line));
   }
-  after.now = fence_->unguarded(state_, member.id);
-  return after;
+  fence_->unguarded(state_, member.id);
 }
 
 void Engine::report_quota(Member& member, const Enforced& result, std::vector<Note>& notes) {
-  if (result.pod_quota_before) state_.past[member.pod_id].quota = result.pod_quota_before;
+  const auto pod = state_.pods.find(member.pod_id);
+  if (result.pod_quota_before && pod != state_.pods.end()) {
+    pod->second.quota = result.pod_quota_before;
+  }
   if (!result.quota_seen) return;
   const bool news = member.quota_trouble != result.quota_error;
   member.quota_trouble = result.quota_error;
   if (result.quota_error.empty()) {
-    if (member.role == Role::kShared) member.unlimited = false;
+    if (member.role != Role::kExclusive) member.unlimited = false;
     return;
   }
   ++counters_.write_failures;
@@ -73,56 +74,59 @@ void Engine::report_quota(Member& member, const Enforced& result, std::vector<No
 }
 
 // Until the next Synchronize those below are kept off by their own files.
-Aftermath Engine::lose_group(const std::string& name, QosGroup& group, const std::string& why) {
+void Engine::lose_group(const std::string& name, QosGroup& group, const std::string& why,
+                        std::vector<Note>& notes) {
   group.keeps = false;
   ++counters_.qos_groups_lost;
-  Aftermath after;
-  after.notes.push_back(
+  notes.push_back(
       {.level = Note::Level::kWarn,
        .text = "a QoS group cannot be kept narrow, its containers are by their own files instead",
        .fields = {{"cgroup", name}, {"why", why}}});
-  after.now = fence_->unguarded(state_, {});
-  return after;
+  fence_->unguarded(state_, {});
 }
 
 // What is found and not expected was written by somebody else: once may be a mistake.
-Aftermath Engine::mend_group(const std::string& name, QosGroup& group, const CpuSet& found) {
+void Engine::mend_group(const std::string& name, QosGroup& group, const CpuSet& found,
+                        std::vector<Note>& notes) {
   ++counters_.drift;
   if (group.mended) {
-    return lose_group(name, group,
-                      "somebody else keeps writing its file, as systemd does where the slice has "
-                      "AllowedCPUs and systemd cannot be told");
+    lose_group(name, group,
+               "somebody else keeps writing its file, as systemd does where the slice has "
+               "AllowedCPUs and systemd cannot be told",
+               notes);
+    return;
   }
   group.mended = true;
-  Aftermath after;
-  after.notes.push_back({.level = Note::Level::kWarn,
-                         .text = "a QoS group's cpuset was changed by somebody else",
-                         .fields = {{"cgroup", name}, {"found", found.to_string()}}});
-  return after;
+  notes.push_back({.level = Note::Level::kWarn,
+                   .text = "a QoS group's cpuset was changed by somebody else",
+                   .fields = {{"cgroup", name}, {"found", found.to_string()}}});
 }
 
-Aftermath Engine::report_group(const std::string& name, QosGroup& group, const Enforced& result) {
-  Aftermath after = compare_group(name, group, result);
+void Engine::report_group(const std::string& name, QosGroup& group, const Enforced& result,
+                          std::vector<Note>& notes) {
+  compare_group(name, group, result, notes);
   if (result.found && std::exchange(group.slice_error, result.slice_error) != result.slice_error &&
       !result.slice_error.empty()) {
-    after.notes.push_back(
+    notes.push_back(
         {.level = result.limit ? Note::Level::kWarn : Note::Level::kInfo,
          .text = "systemd cannot be told a slice's CPUs, its cpuset file is written instead",
          .fields = {{"cgroup", name}, {"why", result.slice_error}}});
   }
-  return after;
 }
 
-Aftermath Engine::compare_group(const std::string& name, QosGroup& group, const Enforced& result) {
+void Engine::compare_group(const std::string& name, QosGroup& group, const Enforced& result,
+                           std::vector<Note>& notes) {
   if (result.gone) {
     const auto below = [&](const auto& entry) {
-      return entry.second.started && entry.second.qos_group == name;
+      return entry.second.started() && entry.second.qos_group == name;
     };
     const bool used = std::any_of(state_.members.begin(), state_.members.end(), below);
     group.stuck = true;
     group.applied.reset();
-    if (used && group.keeps) return lose_group(name, group, "it is not where the pods' paths say");
-    return {};
+    if (used && group.keeps) {
+      lose_group(name, group, "it is not where the pods' paths say", notes);
+    }
+    return;
   }
   const bool same_limit = !result.found || std::exchange(group.limit, result.limit) == result.limit;
   const CpuSet wanted = group_target(state_, name, group, pool());
@@ -131,37 +135,41 @@ Aftermath Engine::compare_group(const std::string& name, QosGroup& group, const 
   if (!result.error.empty()) {
     group.stuck = true;
     ++counters_.write_failures;
-    return group.keeps ? lose_group(name, group, result.error) : Aftermath();
+    if (group.keeps) lose_group(name, group, result.error, notes);
+    return;
   }
   group.stuck = false;
   // Under another limit the group was changed by systemd, which from now on changes it for us.
   const bool foreign = same_limit && expected && result.found && result.found->cpus != *expected &&
                        result.found->cpus != wanted;
-  if (!foreign || !group.keeps) return {};
+  if (!foreign || !group.keeps) return;
   if (result.written) ++counters_.repairs;
-  return mend_group(name, group, result.found->cpus);
+  mend_group(name, group, result.found->cpus, notes);
 }
 
-Aftermath Engine::report(const Enforced& result) {
+std::vector<Note> Engine::report(const Enforced& result) {
+  std::vector<Note> notes;
   if (const auto group = state_.qos_groups.find(result.id); group != state_.qos_groups.end()) {
-    return report_group(group->first, group->second, result);
+    report_group(group->first, group->second, result, notes);
+    return notes;
   }
   Member* member = state_.find(result.id);
-  if (member == nullptr) return {};
-  Aftermath after = report_partition(*member, result);
-  std::vector<Note>& notes = after.notes;
+  if (member == nullptr) return notes;
+  report_partition(*member, result, notes);
   const Cpuset wanted = target_of(*member);
 
   if (result.gone) {
     if (result.cause != Cause::kAudit || ++member->missing < kMissingAuditsBeforeGone) {
       member->stuck = true;  // its StopContainer is on the way
-      return after;
+      return notes;
     }
     ++counters_.lost_stops;
     notes.push_back(
         note(Note::Level::kWarn, "container is gone, its stop was never told", *member));
+    const std::string pod_id = member->pod_id;
     forget(result.id);
-    return after;
+    release_if_idle(pod_id);
+    return notes;
   }
   member->missing = 0;
   report_quota(*member, result, notes);
@@ -176,10 +184,10 @@ Aftermath Engine::report(const Enforced& result) {
     }
     member->trouble = result.error;
   }
-  if (!result.found) return after;
+  if (!result.found) return notes;
 
   // What a file of nobody's gets from above changes by itself.
-  const bool nobodys = result.inherits && member->role == Role::kShared;
+  const bool nobodys = result.inherits && member->role != Role::kExclusive;
   const bool expected = nobodys || matches(*result.found, wanted) ||
                         (member->applied && *member->applied == *result.found);
   const bool own_change = result.cause == Cause::kFence || result.cause == Cause::kResize;
@@ -207,9 +215,9 @@ Aftermath Engine::report(const Enforced& result) {
   }
   // One that waits for cores stays in trouble wherever its file puts it.
   const bool mended = result.written || matches(*result.found, wanted);
-  if (mended && result.error.empty() && !member->waiting) member->trouble.clear();
+  if (mended && result.error.empty() && member->role != Role::kWaiting) member->trouble.clear();
   if (result.partition) member->applied->partition = *result.partition;
-  return after;
+  return notes;
 }
 
 }  // namespace pinion::engine

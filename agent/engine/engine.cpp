@@ -59,30 +59,42 @@ Engine::Engine(topology::Topology topology, const Settings& settings, FenceKind 
 
 Effects Engine::handle(const Event& event) {
   Effects effects;
-  effects.may_update = std::holds_alternative<Synchronize>(event) ||
+  const auto* update = std::get_if<UpdateContainer>(&event);
+  effects.may_update = update != nullptr || std::holds_alternative<Synchronize>(event) ||
                        std::holds_alternative<CreateContainer>(event) ||
-                       std::holds_alternative<UpdateContainer>(event) ||
                        std::holds_alternative<StopContainer>(event);
   std::visit([&](const auto& e) { on(e, effects); }, event);
+  if (std::exchange(freed_, false)) {
+    offer_cores(effects);
+    fence_->returned(state_, effects);
+  }
+  if (update != nullptr && effects.reply.own) {
+    std::erase_if(effects.reply.updates,
+                  [&](const CpusetUpdate& entry) { return entry.id == update->container.id; });
+  }
   keep_last(effects.reply.updates);
-  keep_last(effects.now);
-  const CpuSet all = pool();
-  // Later decisions of the same event count.
-  for (Enforce& wanted : effects.now) wanted = renewed(wanted, all);
-  effects.unguard = std::exchange(state_.unguard, {});
   counters_.updates_told += effects.reply.updates.size();
-  if (auto broken = broken_invariant(state_, all, fence_->held(state_))) {
+  if (auto broken = broken_invariant(state_, pool(), fence_->held(state_))) {
     effects.fatal = std::move(*broken);
   }
   return effects;
 }
 
-Enforce Engine::renewed(const Enforce& wanted, const CpuSet& pool) const {
-  if (const auto group = state_.qos_groups.find(wanted.id); group != state_.qos_groups.end()) {
-    return Fence::enforce_group(state_, wanted.id, group->second, pool, wanted.cause);
+std::optional<Work> Engine::next() {
+  if (!state_.unguard.empty()) {
+    Unguard first = std::move(state_.unguard.front());
+    state_.unguard.erase(state_.unguard.begin());
+    return first;
   }
-  const Member* member = state_.find(wanted.id);
-  return member == nullptr ? wanted : fence_->enforce(state_, *member, pool, wanted.cause);
+  while (const auto item = state_.work.pop()) {
+    if (const auto group = state_.qos_groups.find(item->key); group != state_.qos_groups.end()) {
+      return Fence::enforce_group(state_, item->key, group->second, pool(), item->cause);
+    }
+    if (const Member* member = state_.find(item->key)) {
+      return fence_->enforce(state_, *member, pool(), item->cause);
+    }
+  }
+  return std::nullopt;
 }
 
 void Engine::warn(const Wish& wish, const Member& member, Effects& effects) {
@@ -101,9 +113,21 @@ std::string Engine::note_qos_group(const Pod& pod) {
   return name;
 }
 
+PodRecord& Engine::record_of(const Pod& pod) {
+  const auto [at, fresh] = state_.pods.try_emplace(pod.id);
+  if (fresh) {
+    at->second.uid = pod.uid;
+    at->second.name = pod.name;
+    at->second.name_space = pod.name_space;
+  }
+  return at->second;
+}
+
 Member& Engine::remember(const Pod& pod, const Container& container) {
+  record_of(pod);
   Member& member = state_.members[container.id];
   member.id = container.id;
+  member.claim = claim_id(pod.id, container.name);
   member.name = container.name;
   member.pod_id = pod.id;
   member.pod_uid = pod.uid;
@@ -119,56 +143,42 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   return member;
 }
 
-bool Engine::free_cores(Member& member) {
-  if (member.role != Role::kExclusive) return false;
-  State::Past& past = state_.past[member.pod_id];
-  past.cores[member.name] = member.own.cpus;
-  past.released |= member.own.cpus;
-  state_.ledger.release(member.id);
+void Engine::leave_cores(Member& member, Role role) {
   if (member.guarded) {
     state_.unguard.push_back(
         {.cgroups_path = member.cgroups_path, .pid = member.pid, .cpus = member.own.cpus});
   }
-  member.role = Role::kShared;
+  member.role = role;
   member.own = {};
   member.guarded = false;
   member.unguarded_why.clear();
-  return true;
 }
 
+// Its pod keeps what it held.
 void Engine::forget(const std::string& id) {
   if (Member* member = state_.find(id)) {
-    free_cores(*member);
+    leave_to_pod(*member);
     state_.members.erase(id);
   }
 }
 
-std::vector<const Member*> Engine::doubtful_attempts(const CreateContainer& event) const {
-  std::vector<const Member*> doubtful;
-  for (const auto& [id, member] : state_.members) {
+// The kubelet has one live attempt of a container. An earlier one was given up: one that never
+// started will never be stopped either, and one whose start failed is not always told to have
+// ended. What it held is the new one's; should it still run, it does so in the shared set.
+void Engine::replace_namesakes(const CreateContainer& event) {
+  std::vector<std::string> unstarted;
+  for (auto& [id, member] : state_.members) {
     const bool same = member.pod_id == event.pod.id && member.name == event.container.name;
-    if (same && member.started && !member.ran) doubtful.push_back(&member);
+    if (!same && id != event.container.id) continue;
+    leave_to_pod(member);
+    if (id == event.container.id || !member.started()) unstarted.push_back(id);
   }
-  return doubtful;
-}
-
-// The kubelet has one live attempt of a container; an earlier one of the same name that never
-// started, or whose start failed, was given up, and nobody will ever stop it.
-void Engine::forget_stale_attempts(const CreateContainer& event) {
-  const Pod& pod = event.pod;
-  const Container& container = event.container;
-  std::vector<std::string> stale;
-  for (const auto& [id, member] : state_.members) {
-    const bool same = member.pod_id == pod.id && member.name == container.name;
-    if (id == container.id || (same && (!member.started || event.gone.contains(id))))
-      stale.push_back(id);
-  }
-  for (const std::string& id : stale) forget(id);
+  for (const std::string& id : unstarted) state_.members.erase(id);
 }
 
 bool Engine::has_stopped(const Container& container) const {
-  const auto past = state_.past.find(container.pod_id);
-  return past != state_.past.end() && past->second.stopped.contains(container.id);
+  const auto pod = state_.pods.find(container.pod_id);
+  return pod != state_.pods.end() && pod->second.stopped.contains(container.id);
 }
 
 // The member of an event other than its creation; one never heard of before is taken in as if it
@@ -184,9 +194,9 @@ Member* Engine::known(const Pod& pod, const Container& container, Effects& effec
       note(Note::Level::kWarn, "container was never announced, taken in now", member));
   const Wish wish = wish_for(pod, member, member.resources);
   warn(wish, member, effects);
-  if (auto refusal = place(member, wish, past_cores(member), effects)) {
+  if (auto refusal = place(member, wish, pod, effects)) {
     member.trouble = *refusal;
-    member.waiting = wish.kind == Wish::Kind::kExclusive;
+    if (wish.kind == Wish::Kind::kExclusive) member.role = Role::kWaiting;
     ++counters_.unplaced;
   }
   if (member.role == Role::kExclusive) fence_->taken_at_once(state_, effects);
@@ -197,15 +207,20 @@ Member* Engine::known(const Pod& pod, const Container& container, Effects& effec
 // --------------------------------------------------------------------------------------
 
 void Engine::take(Member& member, const topology::Request& request, const Decision& decision) {
-  member.role = Role::kExclusive;
-  member.waiting = false;
-  member.request = request;
-  member.own = {.cpus = decision.cpus, .mems = decision.claim.mems};
-  member.why = decision.why;
-  member.trouble.clear();
-  member.unlimited = member.unlimited || lifts_quota(member);
+  run_on(member, {.request = request,
+                  .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
+                  .why = decision.why});
   state_.ledger.commit(decision.claim);
   if (decision.why.met > decision.why.asked) ++counters_.preferred_not_met;
+}
+
+void Engine::run_on(Member& member, Kept cores) {
+  member.role = Role::kExclusive;
+  member.request = std::move(cores.request);
+  member.own = std::move(cores.own);
+  member.why = std::move(cores.why);
+  member.trouble.clear();
+  member.unlimited = member.unlimited || lifts_quota(member);
 }
 
 // Somebody else always has a CPU left; under strict reservation the reserved ones do not count.
@@ -238,22 +253,15 @@ Wish Engine::wish_for(const Pod& pod, Member& member, const Resources& resources
   return wish;
 }
 
-// What it held before it restarted, or what its pod's init containers left.
-CpuSet Engine::past_cores(const Member& member) const {
-  const auto past = state_.past.find(member.pod_id);
-  if (past == state_.past.end()) return {};
-  const auto own = past->second.cores.find(member.name);
-  return own != past->second.cores.end() ? own->second : past->second.released;
-}
-
-// Gives the member its cores, where possible among `near`, or a place in the shared set. A text
-// means it was refused; it then holds nothing.
-std::optional<std::string> Engine::place(Member& member, const Wish& wish, const CpuSet& near,
+// Gives the member its cores, or a place in the shared set. A text means it was refused; it then
+// holds nothing.
+std::optional<std::string> Engine::place(Member& member, const Wish& wish, const Pod& pod,
                                          Effects& effects) {
   if (wish.kind == Wish::Kind::kRefused) {
     return count_refusal(member, "annotation", wish.text, effects);
   }
   if (wish.kind == Wish::Kind::kShared) {
+    trim_rest(pod);
     ++counters_.shared_placed;
     Note line = note(Note::Level::kInfo, "shared", member);
     line.fields.emplace_back("cpus", target_of(member).cpus.to_string());
@@ -261,17 +269,9 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
     effects.notes.push_back(std::move(line));
     return std::nullopt;
   }
-
-  topology::Request request = wish.request;
-  request.id = member.id;
-  if (!near.empty()) request.preferred = near;  // else what the extender has planned
-  member.request = request;
-  const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
-  if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+  if (const auto refusal = reserve(member, wish, pod)) {
     return count_refusal(member, *refusal, effects);
   }
-  const auto& decision = std::get<Decision>(outcome);
-  take(member, request, decision);
   ++counters_.exclusive_placed;
   Note line = note(Note::Level::kInfo, "exclusive", member);
   line.fields.emplace_back("cpus", member.own.cpus.to_string());
@@ -282,14 +282,14 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
 }
 
 void Engine::on(const CreateContainer& event, Effects& effects) {
-  forget_stale_attempts(event);
-  state_.past[event.pod.id].stopped.erase(event.container.id);
+  replace_namesakes(event);
+  record_of(event.pod).stopped.erase(event.container.id);
   Member& member = remember(event.pod, event.container);
   const Wish wish = wish_for(event.pod, member, member.resources);
   warn(wish, member, effects);
-  if (auto refusal = place(member, wish, past_cores(member), effects)) {
+  if (auto refusal = place(member, wish, event.pod, effects)) {
     effects.reply.refusal = refusal_text(member, *refusal);
-    forget(event.container.id);
+    state_.members.erase(event.container.id);
     return;
   }
   if (member.role == Role::kExclusive) fence_->taken(state_, effects);
@@ -302,23 +302,26 @@ void Engine::on(const CreateContainer& event, Effects& effects) {
 // -------------------------------------------------------------------------------------
 
 // From whatever the member has to what it now is entitled to. A text: refused, nothing has changed.
-std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effects& effects) {
+std::optional<std::string> Engine::resize(Member& member, const Wish& wish, const Pod& pod,
+                                          Effects& effects) {
   if (wish.kind == Wish::Kind::kRefused) {
     return count_refusal(member, "annotation", wish.text, effects);
   }
   if (wish.kind == Wish::Kind::kShared) {
-    if (member.waiting) member.trouble.clear();
-    member.waiting = false;
-    if (!free_cores(member)) return std::nullopt;
+    if (member.role == Role::kWaiting) member.trouble.clear();
+    if (member.role != Role::kExclusive) {
+      member.role = Role::kShared;
+      return std::nullopt;
+    }
+    release_cores(member);
     Note line = note(Note::Level::kInfo, "gave up its exclusive cores", member);
     line.fields.emplace_back("why", wish.text);
     effects.notes.push_back(std::move(line));
-    fence_->returned(state_, effects);
     return std::nullopt;
   }
-  if (member.role == Role::kShared) {
+  if (member.role != Role::kExclusive) {
     const topology::Request before = member.request;
-    if (auto refusal = place(member, wish, past_cores(member), effects)) {
+    if (auto refusal = place(member, wish, pod, effects)) {
       member.request = before;  // one that waits goes on waiting for what it is entitled to
       return refusal;
     }
@@ -326,7 +329,7 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effe
     return std::nullopt;
   }
   topology::Request request = wish.request;
-  request.id = member.id;
+  request.id = member.claim;
   request.preferred = member.own.cpus;
   if (request.cpus == member.request.cpus && request.memory == member.request.memory) {
     return std::nullopt;
@@ -346,7 +349,7 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, Effe
   if (!member.own.cpus.is_subset_of(before)) {
     fence_->taken_at_once(state_, effects);
   } else if (member.own.cpus != before) {
-    fence_->returned(state_, effects);
+    freed_ = true;
   }
   return std::nullopt;
 }
@@ -355,7 +358,7 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
   Member& member = *known(event.pod, event.container, effects);
   const Resources after = merge(member.resources, event.wanted);
   const Wish wish = wish_for(event.pod, member, after);
-  if (auto refusal = resize(member, wish, effects)) {
+  if (auto refusal = resize(member, wish, event.pod, effects)) {
     if (std::exchange(member.refused_resize, *refusal) == *refusal) {  // tried again every second
       std::erase_if(effects.notes, [](const Note& line) { return line.text == kRefused; });
       effects.refused.clear();
@@ -366,9 +369,7 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
   member.resources = after;
   member.refused_resize.clear();
   member.stuck = false;
-  if (member.started)
-    effects.now.push_back(fence_->enforce(state_, member, pool(), Cause::kResize));
-  std::erase_if(effects.reply.updates, [&](const CpusetUpdate& u) { return u.id == member.id; });
+  if (member.started()) state_.work.push(member.id, Cause::kResize);
   effects.reply.own = target_of(member);
   effects.reply.own_quota = told_quota(member);
   member.told = effects.reply.own;
@@ -378,34 +379,28 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
 // ---------------------------------------------------------------
 
 void Engine::on(const StopContainer& event, Effects& effects) {
-  state_.past[event.container.pod_id].stopped.insert(event.container.id);
+  record_of(event.pod).stopped.insert(event.container.id);
   Member* member = state_.find(event.container.id);
   if (member == nullptr) return;
   Note line = note(Note::Level::kInfo, "stopped", *member);
   line.fields.emplace_back("cpus", member->own.cpus.to_string());
   effects.notes.push_back(std::move(line));
-  const bool freed = free_cores(*member);
-  state_.members.erase(event.container.id);
-  if (freed) fence_->returned(state_, effects);
+  forget(event.container.id);
 }
 
-void Engine::on(const PodEvent& event, Effects& effects) {
+void Engine::on(const PodEvent& event, Effects& /*effects*/) {
   if (event.kind == PodEvent::Kind::kRun) {
     note_qos_group(event.pod);
-    fence_->pod_runs(state_, effects);
+    fence_->pod_runs(state_);
     return;
   }
-  bool freed = false;
-  for (auto it = state_.members.begin(); it != state_.members.end();) {
-    if (it->second.pod_id != event.pod.id) {
-      ++it;
-      continue;
-    }
-    freed = free_cores(it->second) || freed;
-    it = state_.members.erase(it);
+  std::vector<std::string> ended;
+  for (const auto& [id, member] : state_.members) {
+    if (member.pod_id == event.pod.id) ended.push_back(id);
   }
-  if (event.kind == PodEvent::Kind::kRemove) state_.past.erase(event.pod.id);
-  if (freed) fence_->returned(state_, effects);
+  for (const std::string& id : ended) forget(id);
+  release_pod(event.pod.id);
+  if (event.kind == PodEvent::Kind::kRemove) state_.pods.erase(event.pod.id);
 }
 
 void Engine::on(const ContainerEvent& event, Effects& effects) {
@@ -415,33 +410,27 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
     case ContainerEvent::Kind::kStart: {
       if (has_stopped(event.container)) break;
       Member& member = *known(event.pod, event.container, effects);
-      member.started = true;
-      member.seen_start = true;
+      member.life = Life::kStarted;
       member.stuck = false;
-      fence_->starting(state_, member, effects);
+      fence_->starting(state_, member);
       break;
     }
     case ContainerEvent::Kind::kPostStart:
     case ContainerEvent::Kind::kPostUpdate: {
       if (has_stopped(event.container)) break;
       Member& member = *known(event.pod, event.container, effects);
-      member.started = true;
-      member.ran = true;
+      if (!member.started()) member.life = Life::kFound;
       member.stuck = false;
       const bool update = event.kind == ContainerEvent::Kind::kPostUpdate;
-      effects.now.push_back(
-          fence_->enforce(state_, member, pool(), update ? Cause::kPostUpdate : Cause::kPostStart));
+      state_.work.push(member.id, update ? Cause::kPostUpdate : Cause::kPostStart);
       break;
     }
     case ContainerEvent::Kind::kRemove: {
-      if (const auto past = state_.past.find(event.container.pod_id); past != state_.past.end()) {
-        past->second.stopped.erase(event.container.id);
+      if (const auto pod = state_.pods.find(event.container.pod_id); pod != state_.pods.end()) {
+        pod->second.stopped.erase(event.container.id);
       }
-      Member* member = state_.find(event.container.id);
-      if (member == nullptr) break;
-      const bool freed = free_cores(*member);
-      state_.members.erase(event.container.id);
-      if (freed) fence_->returned(state_, effects);
+      forget(event.container.id);
+      release_if_idle(event.container.pod_id);
       break;
     }
   }

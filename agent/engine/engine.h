@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <variant>
 
 #include "agent/engine/fence.h"
 #include "agent/engine/state.h"
@@ -36,11 +37,8 @@ struct Enforced {
   std::optional<CpuQuota> pod_quota_before;  // the pod's, where it was taken away now
 };
 
-// What follows from the result of an Enforce.
-struct Aftermath {
-  std::vector<Enforce> now;  // at once: others must be kept off by their files after all
-  std::vector<Note> notes;
-};
+// One thing to be done to the cgroups' files.
+using Work = std::variant<Unguard, Enforce>;
 
 // Events since the start; none ever goes back.
 struct Counters {
@@ -70,27 +68,24 @@ class Engine {
  public:
   Engine(topology::Topology topology, const Settings& settings, FenceKind fence);
 
-  // What to do for one event; the reply in it is for the runtime.
+  // Decides on one event. What next() gives afterwards is to be done before the reply is sent: it
+  // must be in force before the runtime goes on.
   [[nodiscard]] Effects handle(const Event& event);
 
-  // The result of an Enforce that handle(), idle(), audit() or report() itself asked for.
-  [[nodiscard]] Aftermath report(const Enforced& result);
+  // What is to be done now, as it is wanted at this moment; nothing when all is done. The result of
+  // each Enforce goes to report() before the next is asked for.
+  [[nodiscard]] std::optional<Work> next();
+
+  // The result of an Enforce that next(), idle() or audit() asked for; more may be next() then.
+  [[nodiscard]] std::vector<Note> report(const Enforced& result);
 
   // One piece of work for a quiet moment, or nothing.
   [[nodiscard]] std::optional<Enforce> idle() const { return fence_->idle(state_); }
-
-  // `wanted`, one of an earlier event's, as it is wanted now: pieces before it may have failed.
-  [[nodiscard]] Enforce renewed(const Enforce& wanted) const { return renewed(wanted, pool()); }
 
   // The QoS group or container after `id` in order, to be compared with its file; nothing after the
   // last one.
   // Call it with "" to begin a round.
   [[nodiscard]] std::optional<Enforce> audit(std::string_view after);
-
-  // Earlier attempts of the container, in the same pod, that were to start and of which nothing was
-  // heard since: their start may have failed, as when the program is missing, or that it did not
-  // was not told.
-  [[nodiscard]] std::vector<const Member*> doubtful_attempts(const CreateContainer& event) const;
 
   [[nodiscard]] bool wants_resync() const { return fence_->wants_resync(state_); }
 
@@ -119,20 +114,22 @@ class Engine {
   void on(const MachineChanged& event, Effects& effects);
 
   // engine.cpp
-  [[nodiscard]] Enforce renewed(const Enforce& wanted, const CpuSet& pool) const;
   // The key of the pod's group in State::qos_groups, which has it from now on; empty for none.
   std::string note_qos_group(const Pod& pod);
+  PodRecord& record_of(const Pod& pod);
   Member& remember(const Pod& pod, const Container& container);
-  std::optional<std::string> place(Member& member, const Wish& wish, const CpuSet& near,
+  std::optional<std::string> place(Member& member, const Wish& wish, const Pod& pod,
                                    Effects& effects);
   void take(Member& member, const topology::Request& request, const topology::Decision& decision);
-  bool free_cores(Member& member);
+  void run_on(Member& member, Kept cores);
+  // The member runs on cores of its own no longer; the caller sees to its claim.
+  void leave_cores(Member& member, Role role);
   void forget(const std::string& id);
-  void forget_stale_attempts(const CreateContainer& event);
+  void replace_namesakes(const CreateContainer& event);
   [[nodiscard]] bool has_stopped(const Container& container) const;
   Member* known(const Pod& pod, const Container& container, Effects& effects);
-  std::optional<std::string> resize(Member& member, const Wish& wish, Effects& effects);
-  [[nodiscard]] CpuSet past_cores(const Member& member) const;
+  std::optional<std::string> resize(Member& member, const Wish& wish, const Pod& pod,
+                                    Effects& effects);
   [[nodiscard]] Wish wish_for(const Pod& pod, Member& member, const Resources& resources) const;
   static void warn(const Wish& wish, const Member& member, Effects& effects);
   std::string count_refusal(const Member& member, std::string_view reason, const std::string& text,
@@ -140,29 +137,51 @@ class Engine {
   std::string count_refusal(const Member& member, const topology::Refusal& refusal,
                             Effects& effects);
 
+  // pod_cores.cpp
+  void leave_to_pod(Member& member);
+  void release_cores(Member& member);
+  void release_pod(std::string_view pod_id);
+  void release_if_idle(std::string_view pod_id);
+  std::optional<topology::Refusal> reserve(Member& member, const Wish& wish, const Pod& pod);
+  bool regain(Member& member, const topology::Request& request);
+  [[nodiscard]] std::optional<int> unclaimed(const Pod& pod, const Member* except) const;
+  [[nodiscard]] bool runs_on_cores(std::string_view pod_id) const;
+  std::vector<topology::Claim> take_back(const Member& member, int cpus);
+  int put_back(const std::vector<topology::Claim>& claims, PodRecord& pod, const Member& member);
+  std::optional<topology::Refusal> keep_rest(const topology::Request& like, std::string_view pod_id,
+                                             int cpus, const CpuSet& near);
+  void trim_rest(const Pod& pod);
+  bool place_anew(Member& member);
+  void offer_cores(Effects& effects);
+
   // machine_change.cpp
   std::vector<Member*> keep_on_changed_machine();
-  bool place_anew(Member& member);
 
   // synchronize.cpp
   void drop_unlisted(const Synchronize& event);
   void observe(Member& member, const Container& container, const Synchronize& event);
   bool keep(Member& member, const topology::Request& request, const CpuSet& cpus);
-  void settle(Member& member, const Wish& wish, const CpuSet& cpus, Effects& effects);
+  void settle(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus, Effects& effects);
+  void resize_unseen(Member& member, const Pod& pod, Effects& effects);
   void count_wrong_files();
 
   // compare.cpp
-  Aftermath report_group(const std::string& name, QosGroup& group, const Enforced& result);
-  Aftermath compare_group(const std::string& name, QosGroup& group, const Enforced& result);
-  Aftermath mend_group(const std::string& name, QosGroup& group, const CpuSet& found);
-  Aftermath lose_group(const std::string& name, QosGroup& group, const std::string& why);
-  Aftermath report_partition(Member& member, const Enforced& result);
+  void report_group(const std::string& name, QosGroup& group, const Enforced& result,
+                    std::vector<Note>& notes);
+  void compare_group(const std::string& name, QosGroup& group, const Enforced& result,
+                     std::vector<Note>& notes);
+  void mend_group(const std::string& name, QosGroup& group, const CpuSet& found,
+                  std::vector<Note>& notes);
+  void lose_group(const std::string& name, QosGroup& group, const std::string& why,
+                  std::vector<Note>& notes);
+  void report_partition(Member& member, const Enforced& result, std::vector<Note>& notes);
   void report_quota(Member& member, const Enforced& result, std::vector<Note>& notes);
 
   Settings settings_;
   State state_;
   Counters counters_;
   std::unique_ptr<Fence> fence_;
+  bool freed_ = false;  // a claim was given back since cores were last offered
 };
 
 }  // namespace pinion::engine

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -20,18 +19,6 @@ using topology::Bytes;
 using topology::CpuSet;
 using topology::NodeSet;
 
-struct Pod {
-  std::string id;   // the sandbox
-  std::string uid;  // of the Kubernetes object
-  std::string name;
-  std::string name_space;
-  std::map<std::string, std::string> annotations;
-  std::string
-      cgroup_parent;  // "/kubepods/burstable/pod<uid>" or "kubepods-burstable-pod<uid>.slice"
-
-  bool operator==(const Pod&) const = default;
-};
-
 // linux.resources, as far as cores and memory go. The cpu and memory texts are the runtime's.
 struct Resources {
   std::optional<std::uint64_t> shares;  // cpu.shares: 1024 for one CPU
@@ -42,6 +29,19 @@ struct Resources {
   std::string mems;
 
   bool operator==(const Resources&) const = default;
+};
+
+struct Pod {
+  std::string id;   // the sandbox
+  std::string uid;  // of the Kubernetes object
+  std::string name;
+  std::string name_space;
+  std::map<std::string, std::string> annotations;
+  std::string
+      cgroup_parent;  // "/kubepods/burstable/pod<uid>" or "kubepods-burstable-pod<uid>.slice"
+  Resources resources = {};  // of the pod as a whole, when its sandbox was made; may be unstated
+
+  bool operator==(const Pod&) const = default;
 };
 
 enum class ContainerState { kUnknown, kCreated, kPaused, kRunning, kStopped };
@@ -128,7 +128,6 @@ struct Synchronize {
 struct CreateContainer {
   Pod pod;
   Container container;
-  std::set<std::string> gone{};  // of doubtful_attempts(), those that have no cgroup any more
 };
 
 // An in-place resize. `wanted` is what the container shall have from now on.

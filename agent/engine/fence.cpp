@@ -29,7 +29,7 @@ std::vector<CpuSet> files_below(const State& state, std::string_view name, const
   const CpuSet reserved = state.ledger.reserved() & state.topology.online;
   if (state.ledger.strict() && !reserved.empty()) add(reserved);
   for (const auto& [id, member] : state.members) {
-    if (member.started && member.applied && member.qos_group == name) add(member.applied->cpus);
+    if (member.started() && member.applied && member.qos_group == name) add(member.applied->cpus);
   }
   return files;
 }

@@ -1,6 +1,7 @@
 // How everybody else is kept off a container's exclusive cores: one seam, several ways. A fence
-// decides in values which cpusets to enforce by file and which to tell the runtime; the shell does
-// it. To add a way (cgroup v2 partitions, one write for a whole QoS class), implement this.
+// says what each file is to say, whose files are to be looked at (State::work) and what to tell the
+// runtime; the shell does it. To add a way (cgroup v2 partitions, one write for a whole QoS class),
+// implement this.
 #pragma once
 
 #include <memory>
@@ -11,17 +12,6 @@
 #include "agent/engine/state.h"
 
 namespace pinion::engine {
-
-// Why a cpuset file is looked at.
-enum class Cause {
-  kStart,       // the program is about to run
-  kPostStart,   // it runs now
-  kPostUpdate,  // the runtime has applied a resize
-  kFence,       // cores were taken from it or can be given back to it
-  kResize,      // its own cores change
-  kAudit,       // the periodic comparison
-};
-[[nodiscard]] std::string_view to_string(Cause cause);
 
 // Read the container's, or the whole QoS group's, cpuset files and, where they differ and writing
 // is possible, write these.
@@ -56,10 +46,8 @@ struct Refused {
   std::string text;
 };
 
-// What the shell has to do for one event, in the order of the members.
+// What follows from one event, besides the files of Engine::next(), which come first.
 struct Effects {
-  std::vector<Unguard> unguard;  // before `now`
-  std::vector<Enforce> now;      // must be in force before the runtime goes on
   Reply reply;
   std::vector<Note> notes;
   std::vector<Refused> refused;  // of this event; the reply says the same to the runtime
@@ -93,21 +81,18 @@ class Fence {
                                              Cause cause);
 
   // A pod comes into being.
-  virtual void pod_runs(State& /*state*/, Effects& /*effects*/) {}
+  virtual void pod_runs(State& /*state*/) {}
   // Cores were taken by an exclusive container that has not started yet.
   virtual void taken(State& state, Effects& effects) = 0;
   // Cores were taken by an exclusive container that is running: a resize.
   virtual void taken_at_once(State& state, Effects& effects) = 0;
   // The container's program is about to run.
-  virtual void starting(State& state, const Member& member, Effects& effects) = 0;
+  virtual void starting(State& state, const Member& member) = 0;
   // Cores were given back.
   virtual void returned(State& state, Effects& effects) = 0;
   // The kernel does not keep others off as it should, as was seen just now of the partition of
-  // `except`, or of a QoS group: what must be done at once for all but `except`.
-  [[nodiscard]] virtual std::vector<Enforce> unguarded(const State& /*state*/,
-                                                       std::string_view /*except*/) const {
-    return {};
-  }
+  // `except`, or of a QoS group: it must be done at once for all but `except`.
+  virtual void unguarded(State& /*state*/, std::string_view /*except*/) const {}
   // All containers are known anew; their records are what the runtime last reported.
   virtual void synchronized(State& state, Effects& effects) = 0;
   // One piece of work that can wait for a quiet moment, or nothing.

@@ -8,7 +8,7 @@ namespace {
 bool touches_others(const State& state, const Member& member, const CpuSet& held) {
   CpuSet foreign = member.applied->cpus & held;
   if (member.role == Role::kExclusive) {
-    if (const topology::Claim* own = state.ledger.find(member.id)) foreign -= own->cpus;
+    if (const topology::Claim* own = state.ledger.find(member.claim)) foreign -= own->cpus;
   }
   return !foreign.empty();
 }
@@ -19,36 +19,30 @@ CpuSet LeafFence::pool(const State& state) const {
   return state.open_to_all(held(state));
 }
 
-std::vector<Enforce> LeafFence::evict(const State& state, std::string_view except) const {
+void LeafFence::evict(State& state, std::string_view except) const {
   const CpuSet kept_free = held(state);
-  const CpuSet all = pool(state);
-  std::vector<Enforce> now;
   for (const auto& [id, member] : state.members) {
-    if (!member.started || id == except) continue;
+    if (!member.started() || id == except) continue;
     if (state.keeper_of(member) != nullptr) continue;
     if (!member.applied || touches_others(state, member, kept_free)) {
-      now.push_back(enforce(state, member, all, Cause::kFence));
+      state.work.push(id, Cause::kFence);
     }
   }
-  return now;
 }
 
-void LeafFence::taken_at_once(State& state, Effects& effects) {
-  for (Enforce& piece : evict(state, {})) effects.now.push_back(std::move(piece));
+void LeafFence::taken_at_once(State& state, Effects& /*effects*/) {
+  evict(state, {});
 }
 
-void LeafFence::starting(State& state, const Member& member, Effects& effects) {
-  if (member.role == Role::kExclusive) {
-    for (Enforce& piece : evict(state, member.id)) effects.now.push_back(std::move(piece));
-  }
-  effects.now.push_back(
-      enforce(state, member, pool(state), Cause::kStart));  // when its cores are clear
+void LeafFence::starting(State& state, const Member& member) {
+  if (member.role == Role::kExclusive) evict(state, member.id);
+  state.work.push(member.id, Cause::kStart);  // when its cores are clear
 }
 
 std::optional<Enforce> LeafFence::idle(const State& state) const {
   const CpuSet all = pool(state);
   for (const auto& [id, member] : state.members) {
-    if (!member.started || member.stuck) continue;
+    if (!member.started() || member.stuck) continue;
     if (!member.applied || !matches(*member.applied, target(state, member, all))) {
       return enforce(state, member, all, Cause::kFence);
     }

@@ -15,19 +15,16 @@ class LeafFence : public Fence {
 
   void taken(State& /*state*/, Effects& /*effects*/) override {}
   void taken_at_once(State& state, Effects& effects) override;
-  void starting(State& state, const Member& member, Effects& effects) override;
+  void starting(State& state, const Member& member) override;
   void returned(State& /*state*/, Effects& /*effects*/) override {}
-  [[nodiscard]] std::vector<Enforce> unguarded(const State& state,
-                                               std::string_view except) const override {
-    return evict(state, except);
-  }
+  void unguarded(State& state, std::string_view except) const override { evict(state, except); }
   void synchronized(State& /*state*/, Effects& /*effects*/) override {}
   [[nodiscard]] std::optional<Enforce> idle(const State& state) const override;
   [[nodiscard]] bool wants_resync(const State& /*state*/) const override { return false; }
 
  protected:
   // All running members but `except` whose files have what is held for another.
-  [[nodiscard]] std::vector<Enforce> evict(const State& state, std::string_view except) const;
+  void evict(State& state, std::string_view except) const;
 };
 
 }  // namespace pinion::engine

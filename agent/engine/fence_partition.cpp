@@ -35,8 +35,8 @@ class PartitionFence final : public LeafFence {
 
   // The kernel moves the others.
   void taken_at_once(State& /*state*/, Effects& /*effects*/) override {}
-  void starting(State& state, const Member& member, Effects& effects) override {
-    effects.now.push_back(enforce(state, member, pool(state), Cause::kStart));
+  void starting(State& state, const Member& member) override {
+    state.work.push(member.id, Cause::kStart);
   }
 
   void synchronized(State& state, Effects& /*effects*/) override {
@@ -55,7 +55,7 @@ class PartitionFence final : public LeafFence {
   [[nodiscard]] std::optional<Enforce> idle(const State& state) const override {
     for (const auto& [id, member] : state.members) {
       const bool wanting = member.role == Role::kExclusive && !member.guarded;
-      if (wanting && member.started && !member.stuck && member.unguarded_why.empty()) {
+      if (wanting && member.started() && !member.stuck && member.unguarded_why.empty()) {
         return enforce(state, member, pool(state), Cause::kFence);
       }
     }

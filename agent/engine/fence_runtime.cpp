@@ -19,8 +19,8 @@ class RuntimeFence final : public Fence {
   }
   void taken_at_once(State& state, Effects& effects) override { taken(state, effects); }
 
-  void starting(State& state, const Member& member, Effects& effects) override {
-    effects.now.push_back(enforce(state, member, pool_, Cause::kStart));
+  void starting(State& state, const Member& member) override {
+    state.work.push(member.id, Cause::kStart);
   }
 
   void returned(State& state, Effects& effects) override {
@@ -43,7 +43,7 @@ class RuntimeFence final : public Fence {
 
   [[nodiscard]] bool wants_resync(const State& state) const override {
     for (const auto& [id, member] : state.members) {
-      if (member.started && !as_told(member, target(state, member, pool_))) return true;
+      if (member.started() && !as_told(member, target(state, member, pool_))) return true;
     }
     return false;
   }
@@ -69,7 +69,7 @@ class RuntimeFence final : public Fence {
     if (!effects.may_update) return;
     for (auto& [id, member] : state.members) {
       const Cpuset wanted = target(state, member, pool_);
-      if (!member.started || as_told(member, wanted)) continue;
+      if (!member.started() || as_told(member, wanted)) continue;
       effects.reply.updates.push_back({.id = id, .cpuset = wanted});
       member.told = wanted;
       member.applied.reset();  // to be seen anew

@@ -9,20 +9,20 @@ class TreeFence final : public LeafFence {
 
   [[nodiscard]] bool narrows_qos_groups() const override { return true; }
 
-  void pod_runs(State& state, Effects& effects) override { narrow(state, {}, effects); }
+  void pod_runs(State& state) override { narrow(state, {}); }
 
   void taken_at_once(State& state, Effects& effects) override {
-    narrow(state, {}, effects);
+    narrow(state, {});
     LeafFence::taken_at_once(state, effects);
   }
 
-  void synchronized(State& state, Effects& effects) override { narrow(state, {}, effects); }
+  void synchronized(State& state, Effects& /*effects*/) override { narrow(state, {}); }
 
   // Where a slice has CPUs by a property of systemd's, every start below it writes them again: its
   // group is looked at anew.
-  void starting(State& state, const Member& member, Effects& effects) override {
-    narrow(state, member.qos_group, effects);
-    LeafFence::starting(state, member, effects);
+  void starting(State& state, const Member& member) override {
+    narrow(state, member.qos_group);
+    LeafFence::starting(state, member);
   }
 
   [[nodiscard]] std::optional<Enforce> idle(const State& state) const override {
@@ -37,15 +37,13 @@ class TreeFence final : public LeafFence {
 
  private:
   // Every group that may have what is held, `always`, and those that should be wide again.
-  void narrow(const State& state, std::string_view always, Effects& effects) const {
+  void narrow(State& state, std::string_view always) const {
     const CpuSet all = pool(state);
     const CpuSet kept_free = held(state);
     for (const auto& [name, group] : state.qos_groups) {
       const bool unfit = group.keeps ? !group.applied || group.applied->intersects(kept_free)
                                      : group.applied != group_target(state, name, group, all);
-      if (unfit || name == always) {
-        effects.now.push_back(enforce_group(state, name, group, all, Cause::kFence));
-      }
+      if (unfit || name == always) state.work.push(name, Cause::kFence);
     }
   }
 };

@@ -9,33 +9,28 @@
 
 namespace pinion::engine {
 
-// Every rank that can stays exactly where it is; the others are returned.
+// Every rank that can stays exactly where it is; the others are returned. Pods keep what is whole.
 std::vector<Member*> Engine::keep_on_changed_machine() {
   state_.ledger = topology::Ledger(settings_.reserved, settings_.strict_reservation);
+  const auto stays = [this](const topology::Request& request, const CpuSet& cpus) {
+    const topology::Outcome outcome =
+        topology::adopt(state_.topology, state_.ledger, request, cpus);
+    const auto* decision = std::get_if<topology::Decision>(&outcome);
+    if (decision != nullptr) state_.ledger.commit(decision->claim);
+    return decision != nullptr;
+  };
   std::vector<Member*> displaced;
   for (auto& [id, member] : state_.members) {
-    if (member.role != Role::kExclusive) continue;
-    const topology::Outcome outcome =
-        topology::adopt(state_.topology, state_.ledger, member.request, member.own.cpus);
-    const auto* decision = std::get_if<topology::Decision>(&outcome);
-    if (decision != nullptr) {
-      state_.ledger.commit(decision->claim);
-    } else {
+    if (member.role == Role::kExclusive && !stays(member.request, member.own.cpus)) {
       displaced.push_back(&member);
     }
   }
+  for (auto& [id, pod] : state_.pods) {
+    std::erase_if(pod.kept, [&](const auto& entry) {
+      return !stays(entry.second.request, entry.second.own.cpus);
+    });
+  }
   return displaced;
-}
-
-// Other cores for a rank that has none, or has lost some. False: there are none.
-bool Engine::place_anew(Member& member) {
-  topology::Request request = member.request;
-  request.preferred = member.own.cpus & state_.topology.online;
-  const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
-  const auto* decision = std::get_if<topology::Decision>(&outcome);
-  if (decision == nullptr) return false;
-  take(member, request, *decision);
-  return true;
 }
 
 void Engine::on(const MachineChanged& event, Effects& effects) {
@@ -47,36 +42,30 @@ void Engine::on(const MachineChanged& event, Effects& effects) {
        .fields = {{"offline", gone.to_string()}, {"online", back.to_string()}}});
   ++counters_.machine_changes;
   state_.topology = event.topology;
-  std::vector<Member*> homeless = keep_on_changed_machine();
+  freed_ = true;
+  const std::vector<Member*> displaced = keep_on_changed_machine();
   for (auto& [id, member] : state_.members) {
-    if (member.waiting && !back.empty()) homeless.push_back(&member);
     member.applied.reset();  // v1 takes offline CPUs out of every file, and puts none back
     member.stuck = false;
   }
   for (auto& [name, group] : state_.qos_groups) group.applied.reset();
-  for (Member* member : homeless) {
+  for (Member* member : displaced) {
     const CpuSet before = member->own.cpus;
     if (place_anew(*member)) {
       ++counters_.moved;
-    } else if (!member->waiting) {
-      free_cores(*member);
-      member->waiting = true;
+    } else {
+      leave_cores(*member, Role::kWaiting);
       member->trouble = "its CPUs " + (before & gone).to_string() +
                         " went offline and no others are free: it runs in the shared set";
       ++counters_.unplaced;
-    } else {
-      continue;
     }
-    Note line = note(Note::Level::kWarn, "moved, because CPUs went offline or came back", *member);
+    Note line = note(Note::Level::kWarn, "moved, because CPUs went offline", *member);
     line.fields.emplace_back("from", before.to_string());
     line.fields.emplace_back("cpus", target_of(*member).cpus.to_string());
     line.fields.emplace_back("trouble", member->trouble);
     effects.notes.push_back(std::move(line));
-    if (member->started) {
-      effects.now.push_back(fence_->enforce(state_, *member, pool(), Cause::kResize));
-    }
+    if (member->started()) state_.work.push(member->id, Cause::kResize);
   }
-  fence_->returned(state_, effects);
   fence_->taken_at_once(state_, effects);
 }
 

@@ -67,22 +67,30 @@ class Annotations {
     return otherwise;
   }
 
-  // The container's part of "CONTAINER=CPUS CONTAINER=CPUS"; empty when there is none. CPUs that
-  // are none are remembered in error().
-  CpuSet planned() {
+  struct Planned {
+    CpuSet own;
+    CpuSet beside;  // for the pod's other containers
+  };
+  // By "CONTAINER=CPUS CONTAINER=CPUS"; empty where it says nothing. Own CPUs that are none are
+  // remembered in error().
+  Planned planned() {
+    Planned planned;
     const std::string* value = find("planned");
-    if (value == nullptr) return {};
+    if (value == nullptr) return planned;
     for (std::string_view rest = *value; !rest.empty();) {
       const std::string_view part = rest.substr(0, rest.find(' '));
       rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-      if (!part.starts_with(container_) || part.substr(container_.size(), 1) != "=") continue;
-      const auto cpus = CpuSet::parse(std::string(part.substr(container_.size() + 1)));
-      if (cpus) return *cpus;
-      if (error_.empty()) {
+      const auto sign = part.find('=');
+      if (sign == std::string_view::npos) continue;
+      const bool own = part.substr(0, sign) == container_;
+      const auto cpus = CpuSet::parse(std::string(part.substr(sign + 1)));
+      if (cpus) {
+        (own ? planned.own : planned.beside) |= *cpus;
+      } else if (own && error_.empty()) {
         error_ = "annotation " + std::string(kAnnotationPrefix) + "planned: " + cpus.error().text;
       }
     }
-    return {};
+    return planned;
   }
 
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -186,7 +194,6 @@ topology::Request request_of(Annotations& annotations, const Resources& resource
   request.memory_policy = annotations.word("memory", topology::kMemoryPolicyWords,
                                            topology::usual_memory_policy(request));
   request.use_isolated = annotations.word("isolation", topology::kIsolationWords, false);
-  request.preferred = annotations.planned();
   if (resources.memory.value_or(0) > 0) {
     request.memory = static_cast<Bytes>(*resources.memory);
   }
@@ -293,6 +300,9 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
     wish.request = request_of(
         annotations, resources,
         static_cast<int>(std::min<std::int64_t>(*milli / 1000, CpuSet::kCapacity)), defaults);
+    const auto planned = annotations.planned();
+    wish.request.preferred = planned.own;
+    wish.beside = planned.beside;
     wish.text = annotations.error();
     if (wish.text.empty()) wish.text = not_allowed(wish.request, defaults);
     wish.kind = wish.text.empty() ? Wish::Kind::kExclusive : Wish::Kind::kRefused;

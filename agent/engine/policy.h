@@ -65,7 +65,8 @@ struct Wish {
     kRefused,    // its annotations contradict themselves or its QoS class: `text`
   };
   Kind kind = Kind::kShared;
-  topology::Request request;  // with kExclusive; id and preferred are the caller's to fill in
+  topology::Request request;  // with kExclusive; id is the caller's to fill in
+  CpuSet beside;              // with kExclusive: CPUs planned for its pod's other containers
   std::string text;           // with kRefused: one sentence; with kShared: why not exclusive
   std::vector<std::string> warnings;  // annotations under our prefix that are not understood
 };

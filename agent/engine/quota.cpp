@@ -26,9 +26,16 @@ PodQuota pod_target(const State& state, const Member& of) {
   for (const auto& [id, member] : state.members) {
     if (member.pod_id == of.pod_id && lifts_quota(member)) pod.exclusive += member.request.cpus;
   }
-  const auto past = state.past.find(of.pod_id);
-  pod.stated = past != state.past.end() && past->second.quota ? past->second.quota
-                                                              : stated_by_containers(state, of);
+  const auto record = state.pods.find(of.pod_id);
+  if (record == state.pods.end()) {
+    pod.stated = stated_by_containers(state, of);
+    return pod;
+  }
+  for (const auto& [name, kept] : record->second.kept) {
+    if (!name.empty()) pod.exclusive += kept.request.cpus;  // it may come again at any moment
+  }
+  const auto& before = record->second.quota;
+  pod.stated = before ? before : stated_by_containers(state, of);
   return pod;
 }
 

@@ -2,6 +2,12 @@
 
 namespace pinion::engine {
 
+std::string claim_id(std::string_view pod_id, std::string_view name) {
+  std::string id;
+  id.reserve(pod_id.size() + 1 + name.size());
+  return id.append(pod_id).append("/").append(name);
+}
+
 CpuSet State::open_to_all(const CpuSet& held) const {
   CpuSet shared = topology.online - held;
   if (ledger.strict()) shared -= ledger.reserved();
@@ -27,21 +33,33 @@ const Member* State::find(std::string_view id) const {
 
 namespace {
 
-// Claims and exclusive members, both ordered by id, walked side by side.
+std::optional<std::string> broken_claim(const State& state, const std::string& id,
+                                        const CpuSet& cpus) {
+  const topology::Claim* claim = state.ledger.find(id);
+  if (claim == nullptr) return id + " has no claim";
+  if (cpus.empty() || !cpus.is_subset_of(claim->cpus)) {
+    return id + " is for CPUs '" + cpus.to_string() + "' and holds '" + claim->cpus.to_string() +
+           "'";
+  }
+  return std::nullopt;
+}
+
+// Each exclusive member and each thing kept has a claim of its own, and there are no others.
 std::optional<std::string> broken_pairing(const State& state) {
-  auto claim = state.ledger.claims().begin();
+  std::size_t claims = 0;
   for (const auto& [id, member] : state.members) {
     if (member.role != Role::kExclusive) continue;
-    if (claim == state.ledger.claims().end() || claim->first != id) {
-      return "exclusive container " + id + " has no claim of its own, or a claim has no container";
-    }
-    if (member.own.cpus.empty() || !member.own.cpus.is_subset_of(claim->second.cpus)) {
-      return "container " + id + " runs on CPUs '" + member.own.cpus.to_string() + "' and holds '" +
-             claim->second.cpus.to_string() + "'";
-    }
-    ++claim;
+    ++claims;
+    if (auto broken = broken_claim(state, member.claim, member.own.cpus)) return broken;
   }
-  if (claim != state.ledger.claims().end()) return "claim " + claim->first + " has no container";
+  for (const auto& [id, pod] : state.pods) {
+    for (const auto& [name, kept] : pod.kept) {
+      ++claims;
+      if (auto broken = broken_claim(state, claim_id(id, name), kept.own.cpus)) return broken;
+    }
+  }
+  // Two with the same claim count twice here.
+  if (claims != state.ledger.claims().size()) return "claims and their holders do not correspond";
   return std::nullopt;
 }
 

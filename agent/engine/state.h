@@ -10,19 +10,32 @@
 
 #include "agent/engine/events.h"
 #include "agent/engine/policy.h"
+#include "agent/engine/work_queue.h"
 #include "topology/ledger.h"
 
 namespace pinion::engine {
 
 enum class Role {
   kShared,     // runs in the shared set, with everybody else
-  kExclusive,  // holds a claim in the ledger
+  kWaiting,    // the same, though it is entitled to cores for `request`: none were free
+  kExclusive,  // runs on the cores of its claim in the ledger
 };
+
+enum class Life {
+  kCreated,  // its program is not about to run yet
+  kFound,    // it runs, and did when it was first heard of
+  kStarted,  // it was started under our eyes: its program runs or is about to
+};
+
+// What the ledger calls the cores of the pod's container of that name, whichever attempt of it
+// runs. `name` empty: of those that are still to come.
+[[nodiscard]] std::string claim_id(std::string_view pod_id, std::string_view name);
 
 // One live container. Its cpuset is known three times over: decided (target()), told (to the
 // runtime, last) and applied (in the cgroup's own file, when last seen).
 struct Member {
   std::string id;
+  std::string claim;  // claim_id()
   std::string name;
   std::string pod_id;
   std::string pod_uid;  // of the Kubernetes object
@@ -33,7 +46,7 @@ struct Member {
   Labels labels;
   Resources resources;             // as last stated by the runtime, updates merged in
   Cpuset own;                      // kExclusive: what it was given
-  topology::Request request;       // kExclusive: what it was given it for
+  topology::Request request;       // what it was given that for, or waits for
   std::optional<Cpuset> told;      // nullopt: nothing yet, or known to be lost
   std::optional<Applied> applied;  // nullopt: never seen
   std::string trouble;             // why it is not as it should be; empty when it is
@@ -44,17 +57,36 @@ struct Member {
   std::uint32_t pid = 0;
   Qos qos = Qos::kUnknown;
   Role role = Role::kShared;
+  Life life = Life::kCreated;
   int missing = 0;          // audits in a row that found no cgroup
   bool system = false;      // may run on reserved CPUs although they are kept from others
-  bool started = false;     // its cgroup exists and its program runs or is about to
-  bool seen_start = false;  // it was started under our eyes, not before we came
-  bool ran = false;         // its program was told to have started, and not only to be about to
-  bool waiting = false;     // kShared: entitled to cores for `request`, none were free
   bool repair_due = false;  // its file was found wrong, not by our doing, and is not mended yet
   bool stuck = false;       // the last write failed: left alone until the next audit or event
   bool isolate = false;     // kExclusive: its pod asked for an isolated partition
   bool guarded = false;     // kExclusive: a partition keeps others off `own`, as last seen
   bool unlimited = false;   // its CFS quota was taken away, see quota.h
+
+  [[nodiscard]] bool started() const { return life != Life::kCreated; }
+};
+
+// Cores that a pod holds for a container that does not run: one that has ended and may come again,
+// or those to come.
+struct Kept {
+  topology::Request request;
+  Cpuset own;
+  topology::Why why;
+};
+
+// A pod whose sandbox is there, as far as its containers' lives are too short to remember it.
+struct PodRecord {
+  std::string uid;
+  std::string name;
+  std::string name_space;
+  std::map<std::string, Kept, std::less<>> kept;  // by container name; "": for those to come
+  // Ids of containers that were stopped and are not removed yet. A program that ends at once is
+  // told to have stopped before it is told to have started.
+  std::set<std::string, std::less<>> stopped;
+  std::optional<CpuQuota> quota;  // of the pod's group, before it was taken away
 };
 
 // A QoS class's group of cgroup v2, whose CPUs bound those of everybody below it (fence `tree`).
@@ -75,18 +107,10 @@ struct State {
   // By the name that cgroups are told by; those of pods known here. Empty but for the fence `tree`.
   std::map<std::string, QosGroup, std::less<>> qos_groups;
 
-  // What a pod's containers held, for those that come after them: by pod id, then container name.
-  struct Past {
-    std::map<std::string, CpuSet, std::less<>> cores;
-    CpuSet released;  // given back by its finished containers
-    // Ids of those stopped in this session and not yet removed: a program that ends at once is told
-    // to have stopped before it is told to have started.
-    std::set<std::string, std::less<>> stopped;
-    std::optional<CpuQuota> quota = {};  // of the pod's group, before it was taken away
-  };
-  std::map<std::string, Past, std::less<>> past;
+  std::map<std::string, PodRecord, std::less<>> pods;  // by id of the sandbox
 
-  // Partitions whose containers gave their cores back, for the shell to take away.
+  WorkQueue work;  // files to be looked at, see Engine::next()
+  // Partitions whose containers left their cores, to be taken away before that.
   std::vector<Unguard> unguard;
 
   // SHARED: online CPUs that no claim holds, isolated ones left out while others are there, and
@@ -100,10 +124,10 @@ struct State {
   [[nodiscard]] const Member* find(std::string_view id) const;
 };
 
-// The first broken rule of the state as a sentence, or nothing: claims and exclusive members
-// correspond one to one, nobody runs on what another holds, no claim touches a reserved or offline
-// CPU, the shared set and `pool` are not empty and touch no claim; of the claims only `held` count
-// against the pool.
+// The first broken rule of the state as a sentence, or nothing: claims correspond one to one to
+// exclusive members and what pods keep, nobody runs on what another holds, no claim touches a
+// reserved or offline CPU, the shared set and `pool` are not empty and touch no claim; of the
+// claims only `held` count against the pool.
 [[nodiscard]] std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
                                                           const CpuSet& held);
 

@@ -27,28 +27,32 @@ CpuSet runs_on(const Container& container, const std::map<std::string, Applied>&
 
 }  // namespace
 
+// Containers that have ended meanwhile leave their cores to their pods, pods to everybody.
 void Engine::drop_unlisted(const Synchronize& event) {
   std::set<std::string_view> live;
   for (const Container& container : event.containers) {
     if (is_live(container)) live.insert(container.id);
+    const auto pod = state_.pods.find(container.pod_id);
+    if (is_live(container) && pod != state_.pods.end()) pod->second.stopped.erase(container.id);
   }
-  std::vector<std::string> gone;
-  for (const auto& [id, member] : state_.members) {
-    if (!live.contains(id)) gone.push_back(id);
-  }
-  for (const std::string& id : gone) forget(id);
-
   std::set<std::string_view> pods;
   for (const Pod& pod : event.pods) pods.insert(pod.id);
-  std::erase_if(state_.past, [&](const auto& entry) { return !pods.contains(entry.first); });
-  for (auto& [pod, past] : state_.past) past.stopped.clear();
+  std::vector<std::string> gone;
+  for (const auto& [id, member] : state_.members) {
+    if (!live.contains(id) || !pods.contains(member.pod_id)) gone.push_back(id);
+  }
+  for (const std::string& id : gone) forget(id);
+  std::erase_if(state_.pods, [&](const auto& entry) {
+    if (pods.contains(entry.first)) return false;
+    release_pod(entry.first);
+    return true;
+  });
   state_.qos_groups.clear();  // to be seen and tried anew
 }
 
 // What the runtime and the cgroup say of it now.
 void Engine::observe(Member& member, const Container& container, const Synchronize& event) {
-  member.started = member.started || has_started(container);
-  member.ran = member.ran || has_started(container);
+  if (!member.started() && has_started(container)) member.life = Life::kFound;
   member.stuck = false;
   if (const auto file = event.files.find(container.id); file != event.files.end()) {
     member.applied = file->second;
@@ -67,6 +71,8 @@ void Engine::observe(Member& member, const Container& container, const Synchroni
 
 // The member stays on the CPUs it is seen on. False: they are not a set that it can be given.
 bool Engine::keep(Member& member, const topology::Request& request, const CpuSet& cpus) {
+  if (regain(member, request)) return true;
+  if (state_.ledger.find(request.id) != nullptr) return false;
   const topology::Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, cpus);
   const auto* decision = std::get_if<topology::Decision>(&outcome);
   if (decision == nullptr) return false;
@@ -79,11 +85,13 @@ bool Engine::keep(Member& member, const topology::Request& request, const CpuSet
 
 // A running container that is entitled to cores and is on none of its own: it gets some, near where
 // it is. It cannot be refused any more, only left in the shared set and shown.
-void Engine::settle(Member& member, const Wish& wish, const CpuSet& cpus, Effects& effects) {
+void Engine::settle(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus,
+                    Effects& effects) {
   const bool was_pinned = cpus.count() == wish.request.cpus;
-  if (auto refusal = place(member, wish, was_pinned ? cpus : CpuSet(), effects)) {
+  if (was_pinned) wish.request.preferred = cpus;
+  if (auto refusal = place(member, wish, pod, effects)) {
     member.trouble = *refusal;
-    member.waiting = true;
+    member.role = Role::kWaiting;
     ++counters_.unplaced;
   } else if (was_pinned) {
     ++counters_.moved;
@@ -94,12 +102,24 @@ void Engine::settle(Member& member, const Wish& wish, const CpuSet& cpus, Effect
 void Engine::count_wrong_files() {
   const CpuSet held = fence_->held(state_);
   for (auto& [id, member] : state_.members) {
-    if (!member.started || !member.applied || state_.keeper_of(member) != nullptr) continue;
+    if (!member.started() || !member.applied || state_.keeper_of(member) != nullptr) continue;
     const bool wrong = member.role == Role::kExclusive ? !matches(*member.applied, member.own)
                                                        : member.applied->cpus.intersects(held);
     if (!wrong || member.repair_due) continue;
     member.repair_due = true;
     ++counters_.drift;
+  }
+}
+
+// A resize that was done while nobody listened: the runtime's record says another size.
+void Engine::resize_unseen(Member& member, const Pod& pod, Effects& effects) {
+  const Wish wish = wish_for(pod, member, member.resources);
+  const bool same = wish.kind == Wish::Kind::kExclusive && wish.request.cpus == member.request.cpus;
+  if (same) return;
+  if (auto refusal = resize(member, wish, pod, effects)) {
+    member.trouble = *refusal;
+  } else if (member.started()) {
+    state_.work.push(member.id, Cause::kResize);
   }
 }
 
@@ -115,29 +135,34 @@ void Engine::on(const Synchronize& event, Effects& effects) {
 
   struct Candidate {
     Member* member;
+    const Pod* pod;
     Wish wish;
     CpuSet cpus;  // where it is seen
     std::pair<bool, bool> doubt;
   };
   std::vector<Candidate> candidates;
   std::vector<CpuSet> shared;  // where containers run that hold nothing
+  std::set<std::string_view> listed;
   for (const Container& container : event.containers) {
     const auto pod = pods.find(container.pod_id);
-    if (!is_live(container) || pod == pods.end()) continue;
+    if (!is_live(container) || pod == pods.end() || !listed.insert(container.id).second) continue;
     const bool is_new = state_.find(container.id) == nullptr;
     Member& member = remember(*pod->second, container);
     observe(member, container, event);
     if (member.role == Role::kExclusive) {
       ++counters_.kept;
+      resize_unseen(member, *pod->second, effects);
       continue;
     }
     Wish wish = wish_for(*pod->second, member, member.resources);
     if (is_new) warn(wish, member, effects);
     const CpuSet cpus = runs_on(container, event.files);
     if (wish.kind == Wish::Kind::kExclusive) {
-      wish.request.id = member.id;
-      candidates.push_back({&member, std::move(wish), cpus, {}});
+      wish.request.id = member.claim;
+      candidates.push_back({&member, pod->second, std::move(wish), cpus, {}});
     } else {
+      if (member.role == Role::kWaiting) member.trouble.clear();
+      member.role = Role::kShared;
       shared.push_back(cpus);
     }
   }
@@ -147,7 +172,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   for (Candidate& candidate : candidates) {
     const bool among_shared =
         std::find(shared.begin(), shared.end(), candidate.cpus) != shared.end();
-    candidate.doubt = {among_shared, !candidate.member->started};
+    candidate.doubt = {among_shared, !candidate.member->started()};
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });
@@ -158,7 +183,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     }
   }
   for (const Candidate* candidate : unplaced) {
-    settle(*candidate->member, candidate->wish, candidate->cpus, effects);
+    settle(*candidate->member, candidate->wish, *candidate->pod, candidate->cpus, effects);
   }
 
   count_wrong_files();

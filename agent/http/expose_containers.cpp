@@ -183,7 +183,7 @@ void info(Writer& writer, const NodeView& view, const ShownContainers& container
 }
 
 void promised(Writer& writer, const NodeView& view, const Shown& shown) {
-  const topology::Claim* claim = view.ledger.find(shown.view->id);
+  const topology::Claim* claim = view.ledger.find(shown.view->claim);
   if (claim == nullptr || view.topology == nullptr) return;
   for (const topology::Claim::Share& share : claim->memory) {
     const auto index = static_cast<std::size_t>(share.node);

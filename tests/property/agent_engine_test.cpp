@@ -70,6 +70,9 @@ class RandomLife : public testing::TestWithParam<Scene> {
     for (const char* verb : {"create", "start", "stop", "update", "synchronize", "restart clean"}) {
       EXPECT_GT(sim.done().count(verb), 0U) << verb << " never happened";
     }
+    if (GetParam().machine.online.count() > 2 && events > 2'000) {  // else hardly anybody has cores
+      EXPECT_GT(sim.done().count("came back"), 0U);
+    }
   }
 };
 

@@ -40,12 +40,7 @@ Effects Sim::handle(const engine::Event& event, const std::string& what) {
   }
   transcript_ += '\n';
   done_["updates"] += static_cast<int>(effects.reply.updates.size());
-  for (const auto& group : effects.unguard) {
-    for (auto& [id, sim] : containers_) {
-      if (sim.container.cgroups_path == group.cgroups_path) sim.file.partition = {};
-    }
-  }
-  for (const auto& wanted : effects.now) enforce(wanted);
+  do_work();
   // Isolated ones leave it lazily; those of partitions stand in it for ever.
   const CpuSet ordinary = engine_.pool() - machine_.isolated - engine_.state().ledger.exclusive();
   if (!ordinary.is_subset_of(engine_.state().shared())) {
@@ -94,11 +89,26 @@ engine::Enforced Sim::write_group(const engine::Enforce& wanted) {
   return result;
 }
 
-void Sim::enforce(const engine::Enforce& asked) {
-  const engine::Enforce wanted = engine_.renewed(asked);
+void Sim::do_work() {
+  int pieces = 0;
+  while (const auto work = engine_.next()) {
+    if (++pieces > 10'000) return broken("next() spins");
+    if (const auto* wanted = std::get_if<engine::Enforce>(&*work)) {
+      enforce(*wanted);
+      continue;
+    }
+    for (auto& [id, sim] : containers_) {
+      if (sim.container.cgroups_path == std::get<engine::Unguard>(*work).cgroups_path) {
+        sim.file.partition = {};
+      }
+    }
+  }
+}
+
+void Sim::enforce(const engine::Enforce& wanted) {
   if (wanted.cpuset.cpus.empty()) broken("an empty set was to be written");
   if (wanted.qos_group) {
-    for (const auto& next : engine_.report(write_group(wanted)).now) enforce(next);
+    (void)engine_.report(write_group(wanted));
     return;
   }
   Enforced result;
@@ -127,7 +137,7 @@ void Sim::enforce(const engine::Enforce& asked) {
       ++done_[fails ? "no partition" : "partition"];
     }
   }
-  for (const auto& next : engine_.report(result).now) enforce(next);
+  (void)engine_.report(result);
 }
 
 CpuSet Sim::effective(const Id& id) const {
@@ -166,6 +176,7 @@ void Sim::quiet_moment(int pieces) {
     const auto piece = engine_.idle();
     if (!piece) return;
     enforce(*piece);
+    do_work();
   }
 }
 
@@ -188,10 +199,10 @@ void Sim::check_alone(const Id& id) {
     if (sim.phase != Phase::kStarting && sim.phase != Phase::kRunning) continue;
     if (effective(other).intersects(member->own.cpus)) {
       const Member* known = engine_.state().find(other);
-      const std::string seen = known == nullptr  ? "unknown"
-                               : !known->started ? "not started"
-                               : !known->applied ? "unseen"
-                                                 : known->applied->cpus.to_string();
+      const std::string seen = known == nullptr    ? "unknown"
+                               : !known->started() ? "not started"
+                               : !known->applied   ? "unseen"
+                                                   : known->applied->cpus.to_string();
       broken(other + " (" + seen + ") on " + effective(other).to_string() + " touches " + id +
              " on " + member->own.cpus.to_string());
     }
@@ -225,7 +236,10 @@ void Sim::settle_all() {
   for (int round = 0; round < 4; ++round) {
     quiet_moment(10'000);
     if (engine_.idle()) return broken("idle() spins");
-    for (auto piece = engine_.audit(""); piece; piece = engine_.audit(piece->id)) enforce(*piece);
+    for (auto piece = engine_.audit(""); piece; piece = engine_.audit(piece->id)) {
+      enforce(*piece);
+      do_work();
+    }
     if (engine_.wants_resync()) synchronize();
   }
   quiet_moment(10'000);

@@ -57,9 +57,11 @@ class Sim {
 
   // agent_sim_runtime.cpp: what the runtime does
   void create();
+  void create(const engine::Pod& pod, const std::string& name);
   void start(SimContainer& sim);
   void update(SimContainer& sim);
   void stop(SimContainer& sim);
+  void remove(SimContainer& sim);
   void end_pod();
   void appear();  // a container that nobody announced
   void unknown();
@@ -71,6 +73,7 @@ class Sim {
 
   // the agent's shell
   engine::Effects handle(const engine::Event& event, const std::string& what);
+  void do_work();
   void enforce(const engine::Enforce& wanted);
   void apply(const std::vector<engine::CpusetUpdate>& updates);
   void limit_group(const std::string& name, engine::CpuSet& file);
@@ -84,6 +87,7 @@ class Sim {
 
   int roll(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
   SimContainer* pick(Phase phase);
+  [[nodiscard]] bool has_live_namesake(const SimContainer& one) const;
   engine::Resources some_request(engine::Qos qos);
   engine::Pod some_pod();
   engine::Container attempt(const engine::Pod& pod, const std::string& name,
@@ -97,6 +101,7 @@ class Sim {
   std::mt19937 random_;
   engine::Engine engine_;
   std::map<Id, SimContainer> containers_;
+  std::map<std::pair<std::string, std::string>, engine::Resources> requests_;  // by pod and name
   std::map<std::string, engine::CpuSet> groups_;  // of QoS classes, as their files say
   std::map<std::string, engine::CpuSet> limits_;  // AllowedCPUs of their slices
   std::set<std::string> foreign_groups_;          // written behind the agent's back

@@ -50,6 +50,8 @@ engine::Pod Sim::some_pod() {
                                  Qos::kBurstable,  Qos::kBestEffort, Qos::kUnknown};
   engine::Pod pod = make_pod("p" + std::to_string(next_++), kClasses[roll(6)]);
   if (roll(8) == 0) pod.name_space = "kube-system";
+  if (roll(2) == 0)
+    pod.resources = cpu(1000 * (1 + roll(12)));  // not always what its containers ask
   static const std::pair<const char*, const char*> kAnnotations[] = {{"align", "l3"},
                                                                      {"align", "none"},
                                                                      {"align", "socket"},
@@ -81,20 +83,49 @@ engine::Container Sim::attempt(const engine::Pod& pod, const std::string& name,
   return container;
 }
 
+bool Sim::has_live_namesake(const SimContainer& one) const {
+  return std::any_of(containers_.begin(), containers_.end(), [&](const auto& entry) {
+    const SimContainer& other = entry.second;
+    return &other != &one && other.pod.id == one.pod.id && other.phase != Phase::kExited &&
+           other.container.name == one.container.name;
+  });
+}
+
 void Sim::create() {
   if (containers_.size() > 60) return;
   const engine::Pod pod = some_pod();
   // Few names: restarts and second attempts are frequent. Every draw is a statement of its own: the
   // order of a call's arguments is the compiler's, and another order is another life.
-  const std::string name = "c" + std::to_string(roll(2));
-  const engine::Resources request = some_request(engine::qos_of(pod.cgroup_parent));
+  const std::string name = "c" + std::to_string(roll(3));
+  create(pod, name);
+}
+
+void Sim::create(const engine::Pod& pod, const std::string& name) {
+  // Mostly as the attempt before asked.
+  const auto fresh = some_request(engine::qos_of(pod.cgroup_parent));
+  auto& request = requests_.try_emplace({pod.id, name}, fresh).first->second;
+  if (roll(5) == 0) request = fresh;
   engine::Container container = attempt(pod, name, request);
+  // No kubelet starts a second attempt beside one that lives, but somebody may by hand.
+  const bool beside = has_live_namesake({pod, container, Phase::kCreated, "", {}, false});
+  if (beside && roll(20) != 0) return;
+  engine::Kept kept;
+  if (const auto record = engine_.state().pods.find(pod.id);
+      record != engine_.state().pods.end() && record->second.kept.contains(name)) {
+    kept = record->second.kept.at(name);
+  }
   const auto effects = handle(engine::CreateContainer{pod, container}, "create " + container.id);
   if (effects.reply.refusal) {
     if (engine_.state().find(container.id) != nullptr) broken("a refused one is remembered");
     return;
   }
   apply(effects.reply.updates);
+  const Member& member = *engine_.state().find(container.id);
+  if (kept.own.cpus.count() > 0 && member.role == Role::kExclusive &&
+      member.request.cpus == kept.request.cpus && member.request.memory == kept.request.memory) {
+    ++done_["came back"];
+    if (member.own != kept.own) broken(container.id + " did not get what its pod kept for it");
+  }
   container.resources.cpus = effects.reply.own->cpus.to_string();
   container.resources.mems = effects.reply.own->mems.to_string();
   SimContainer sim{pod, container, Phase::kCreated, container.resources.cpus, {}, false};
@@ -166,14 +197,21 @@ void Sim::stop(SimContainer& sim) {
   const std::string id = sim.container.id;
   const int way = roll(20);
   sim.phase = Phase::kExited;
+  if (way > 12) {  // it crashed: the kubelet leaves it lying for a while
+    apply(handle(engine::StopContainer{sim.pod, sim.container}, "stop " + id).reply.updates);
+    return;
+  }
   if (way != 0) {
     apply(handle(engine::StopContainer{sim.pod, sim.container}, "stop " + id).reply.updates);
     if (engine_.state().find(id) != nullptr) broken(id + " is still known after its stop");
   }
-  if (way != 1) {
-    handle(ContainerEvent{Kind::kRemove, sim.pod, sim.container}, "remove " + id);
-    containers_.erase(id);
-  }
+  if (way != 1) remove(sim);
+}
+
+void Sim::remove(SimContainer& sim) {
+  const std::string id = sim.container.id;
+  handle(ContainerEvent{Kind::kRemove, sim.pod, sim.container}, "remove " + id);
+  containers_.erase(id);
 }
 
 void Sim::end_pod() {
@@ -255,7 +293,7 @@ void Sim::restart_agent() {
     if (sim.phase != Phase::kRunning || before.contains(id)) continue;
     // One that found no cores may stand on as many as it wants, all that the ranks have left.
     const Member* member = engine_.state().find(id);
-    clean = clean && (member == nullptr || member->trouble.empty());
+    clean = clean && (member == nullptr || member->trouble.empty()) && !has_live_namesake(sim);
     // A rank whose file somebody changed is taken to be where that says, in force or not.
     const bool holds = member != nullptr && member->role == Role::kExclusive;
     const CpuSet stands = holds ? sim.file.cpus : effective(id);
@@ -328,7 +366,11 @@ void Sim::run() {
     const int what = roll(1000);
     SimContainer* created = pick(Phase::kCreated);
     SimContainer* running = pick(Phase::kRunning);
-    if (what < 300) {
+    SimContainer* exited = pick(Phase::kExited);
+    if (what < 300 && exited != nullptr && roll(3) == 0) {  // the kubelet tries again
+      create(exited->pod, exited->container.name);
+      remove(*exited);
+    } else if (what < 300) {
       create();
     } else if (what < 560) {
       if (created != nullptr) start(*created);
@@ -338,8 +380,10 @@ void Sim::run() {
       if (created != nullptr) update(*created);
     } else if (what < 860) {
       if (running != nullptr) stop(*running);
-    } else if (what < 890) {
+    } else if (what < 880) {
       if (created != nullptr) stop(*created);
+    } else if (what < 890) {
+      if (exited != nullptr) remove(*exited);
     } else if (what < 910) {
       end_pod();
     } else if (what < 925) {

@@ -1,5 +1,7 @@
 #include "cluster/extender/agents/node_report.h"
 
+#include <set>
+
 #include "agent/api/machine.h"
 #include "cluster/extender/scheduling/demand.h"
 
@@ -7,9 +9,10 @@ namespace pinion::cluster {
 
 namespace {
 
-// Whether the container holds cores; and what its claim is called here.
+// Whether the container holds cores; and what its claim is called here. What an agent keeps for
+// containers of a pod that are still to come, nameless, is planned for them by name here.
 bool holds(const v1::Container& container) {
-  return container.exclusive() && !container.finished();
+  return container.exclusive() && !container.finished() && !container.name().empty();
 }
 
 std::string name_of(const v1::Container& container) {
@@ -34,11 +37,14 @@ Result<NodeReport> report_of(const agent::api::Mirror& mirror,
   named.mutable_node()->mutable_sets()->set_reserved(node.sets().reserved());
   named.mutable_node()->set_strict_reservation(node.strict_reservation());
   NodeReport report;
+  std::set<std::string> names;
   for (const auto& [id, container] : mirror.containers()) {
     if (!holds(container)) continue;
     v1::Container& added = *named.add_containers();
     added = container;
     added.set_id(name_of(container));
+    // Two sandboxes of one pod, as somebody may make by hand: each holds what it holds.
+    if (!names.insert(added.id()).second) added.set_id(added.id() + "/" + id);
   }
   const auto ledger = agent::api::ledger_of(named, *machine);
   if (!ledger) return failure(ledger.error());

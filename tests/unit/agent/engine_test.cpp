@@ -10,6 +10,7 @@
 namespace pinion::engine {
 namespace {
 
+using test_support::all_running;
 using test_support::bound_rank;
 using test_support::cpu;
 using test_support::cpus;
@@ -115,7 +116,7 @@ TEST_P(BothFences, PlannedCoresAreTakenWhereTheyAreFree) {
   Driver node(xeon_snc2(), GetParam());
   Unit planned = rank("planned", 2);
   const CpuSet there = node.run(rank("probe", 4));
-  node.stop(rank("probe", 4));
+  node.end(rank("probe", 4));
   const CpuSet& cores = node.engine.state().topology.nodes.back().cpus;
   ASSERT_EQ(there.count_common(cores), 0) << "not what would be taken without a plan";
   const auto core = node.engine.state().topology.cores.back().cpus;
@@ -137,89 +138,221 @@ TEST_P(BothFences, PlannedCoresAreTakenWhereTheyAreFree) {
   EXPECT_EQ(node.engine.state().topology.nodes_of(whole).count(), 1);
 }
 
+// --- the pod owns its cores
+
+// The pod's container of that name, of so many CPUs.
+Unit part(const Pod& pod, const std::string& name, int count) {
+  return {pod, make_container(pod, name, cpu(1000 * count))};
+}
+
+// A pod of which the runtime tells how many CPUs it has as a whole.
+Pod whole_pod(const std::string& name, int count) {
+  Pod pod = make_pod(name);
+  pod.resources = cpu(1000 * count);
+  return pod;
+}
+
 TEST_P(BothFences, ARestartedContainerGetsItsCoresAgain) {
   Driver node(xeon_snc2(), GetParam());
   node.run(rank("a", 4));
   Unit unit = rank("b", 4);
   const CpuSet before = node.run(unit);
-  node.stop(unit);
-  node.tell(unit, EventKind::kRemove);
-  EXPECT_EQ(node.run(rank("c", 2)).count(), 2);
-  node.stop(rank("a", 4));  // a more attractive place is free now
-  unit.container.id = "second-attempt";
-  const CpuSet again = node.run(unit);
-  EXPECT_EQ(again.count_common(before), 4 - before.count_common(node.own(rank("c", 2))));
+  for (int attempt = 2; attempt < 5; ++attempt) {
+    node.stop(unit);
+    node.end(rank("a", 4));  // a more attractive place is free now
+    const Unit other = rank("c" + std::to_string(attempt), 2);
+    EXPECT_FALSE(node.run(other).intersects(before)) << "they are its pod's meanwhile";
+    const Unit ended = unit;
+    unit.container.id = "attempt-" + std::to_string(attempt);
+    EXPECT_EQ(node.run(unit), before);
+    node.tell(ended, EventKind::kRemove);
+    EXPECT_EQ(node.own(unit), before);
+  }
 }
 
-TEST_P(BothFences, InitContainersLeaveTheirCoresToThePod) {
-  Driver node(xeon_snc2(), GetParam());
-  const Pod pod = make_pod("p");
-  const Unit init{pod, make_container(pod, "init", cpu(6000))};
-  const Unit main{pod, make_container(pod, "main", cpu(4000))};
-  const CpuSet first = node.run(init);
-  node.stop(init);
-  EXPECT_TRUE(node.taken().empty());
-  const CpuSet second = node.run(main);
-  EXPECT_EQ(second.count(), 4);
-  EXPECT_TRUE(second.is_subset_of(first)) << second.to_string() << " of " << first.to_string();
+TEST_P(BothFences, APodKeepsItsCoresUntilItsContainersAreRemovedOrItsSandboxStops) {
+  struct Case {
+    const char* name;
+    void (*end)(Driver&, const Unit&);
+  };
+  const Case cases[] = {
+      {"removed", [](Driver& node, const Unit& u) { node.tell(u, EventKind::kRemove); }},
+      {"sandbox stops",
+       [](Driver& node, const Unit& u) { node.pod_event(u, PodEvent::Kind::kStop); }},
+      {"sandbox removed",
+       [](Driver& node, const Unit& u) { node.pod_event(u, PodEvent::Kind::kRemove); }},
+      {"pod not listed", [](Driver& node, const Unit&) { (void)node.handle(Synchronize{}); }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Driver node(laptop(), GetParam());
+    const Unit unit = rank("r", 4);
+    const CpuSet own = node.run(unit);
+    node.stop(unit);
+    EXPECT_TRUE(node.engine.state().members.empty());
+    EXPECT_EQ(node.taken(), own);
+    c.end(node, unit);
+    EXPECT_TRUE(node.taken().empty());
+  }
 }
 
-TEST_P(BothFences, AnAttemptThatNeverStartedIsReplaced) {
+TEST_P(BothFences, AReconnectLeavesPodsWhatTheyKeep) {
   Driver node(laptop(), GetParam());
-  Unit unit = rank("r", 4);
-  const auto first = node.create(unit);
-  ASSERT_TRUE(first.reply.own);
-  unit.container.id = "attempt-2";
-  const auto second = node.create(unit);
-  ASSERT_TRUE(second.reply.own);
-  EXPECT_EQ(second.reply.own->cpus, first.reply.own->cpus);
-  EXPECT_EQ(node.engine.state().members.size(), 1U);
+  const Unit unit = rank("r", 4);
+  const CpuSet own = node.run(unit);
+  Synchronize crashed_meanwhile;
+  crashed_meanwhile.pods = {unit.pod};
+  (void)node.handle(crashed_meanwhile);
+  EXPECT_EQ(node.taken(), own);
+  Unit again = unit;
+  again.container.id = "attempt-2";
+  again.container.resources.cpus = "0-7";
+  (void)node.handle(all_running({again}));
+  EXPECT_EQ(node.own(again), own) << "it started while nobody looked";
+}
+
+TEST_P(BothFences, AnInitContainerHandsItsCoresOver) {
+  for (const bool told : {true, false}) {
+    SCOPED_TRACE(told);
+    Driver node(xeon_snc2(), GetParam());
+    const Pod pod = told ? whole_pod("p", 6) : make_pod("p");
+    const Unit init = part(pod, "init", 6);
+    const CpuSet first = node.run(init);
+    node.stop(init);
+    EXPECT_EQ(node.taken(), first) << "nobody gets between";
+    const Unit main = part(pod, "main", 4);
+    const CpuSet second = node.run(main);
+    EXPECT_EQ(second.count(), 4);
+    EXPECT_TRUE(second.is_subset_of(first)) << second.to_string() << " of " << first.to_string();
+    EXPECT_EQ(node.taken().count(), told ? 6 : 4) << "two may come yet, where that is known";
+    EXPECT_TRUE(node.taken().is_subset_of(first));
+    node.tell(init, EventKind::kRemove);
+    EXPECT_EQ(node.own(main), second);
+    node.end(main);
+    EXPECT_TRUE(node.taken().empty());
+  }
+}
+
+TEST_P(BothFences, APodIsAdmittedWholeOrRefusedAtItsFirstContainer) {
+  Driver node(laptop(), GetParam());  // 8 CPUs
+  node.run(rank("other", 4));
+  const Unit refused = part(whole_pod("large", 5), "one", 2);
+  const auto effects = node.create(refused);
+  ASSERT_TRUE(effects.reply.refusal);
+  EXPECT_THAT(*effects.reply.refusal, HasSubstr("its pod's other containers need 3 CPUs besides"));
+  EXPECT_EQ(node.taken().count(), 4) << "nothing stays behind";
+
+  const Pod pod = whole_pod("p", 3);
+  node.run(part(pod, "one", 1));
+  EXPECT_EQ(node.taken().count(), 7) << "those of the others are held too";
+  EXPECT_TRUE(node.create(rank("late", 1)).reply.refusal);
+  const CpuSet two = node.run(part(pod, "two", 2));
+  EXPECT_EQ(two.count(), 2);
+  EXPECT_EQ(node.taken().count(), 7);
+}
+
+TEST_P(BothFences, WhatIsHeldForOthersIsWhereTheyArePlanned) {
+  Driver node(xeon_snc2(), GetParam());
+  const auto& cores = node.engine.state().topology.cores;
+  Pod pod = whole_pod("p", 4);
+  pod.annotations["pinion.dev/planned"] =
+      "one=" + cores[3].cpus.to_string() + " two=" + cores[7].cpus.to_string();
+  EXPECT_EQ(node.run(part(pod, "one", 2)), cores[3].cpus);
+  EXPECT_EQ(node.taken(), cores[3].cpus | cores[7].cpus);
+  EXPECT_EQ(node.run(part(pod, "two", 2)), cores[7].cpus);
+}
+
+TEST_P(BothFences, NothingIsHeldForAContainerThatTurnsOutToBeShared) {
+  Driver node(laptop(), GetParam());
+  Pod pod = whole_pod("p", 5);
+  pod.annotations["pinion.dev/cpus.side"] = "shared";
+  node.run(part(pod, "one", 2));
+  EXPECT_EQ(node.taken().count(), 5);
+  node.run(part(pod, "side", 1));
+  EXPECT_EQ(node.taken().count(), 4);
+  node.run(part(pod, "two", 2));
   EXPECT_EQ(node.taken().count(), 4);
 }
 
-// Its program is missing: START was told, POST_START never is, nor a stop.
-TEST_P(BothFences, AnAttemptWhoseStartFailedIsReplaced) {
+TEST_P(BothFences, OneThatCrashedKeepsItsCoresWhileANewcomerOfItsPodIsServed) {
   Driver node(laptop(), GetParam());
-  Unit unit = rank("r", 4);
-  const auto first = node.create(unit);
-  ASSERT_TRUE(first.reply.own);
-  node.obey(node.tell(unit, EventKind::kStart));
-  const std::string before = unit.id();
-  unit.container.id = "attempt-2";
-  CreateContainer again{unit.pod, unit.container};
-  const auto doubtful = node.engine.doubtful_attempts(again);
-  ASSERT_EQ(doubtful.size(), 1U);
-  EXPECT_EQ(doubtful[0]->id, before);
-  again.gone.insert(before);
-  const auto second = node.engine.handle(again);
-  ASSERT_TRUE(second.reply.own);
-  EXPECT_EQ(second.reply.own->cpus, first.reply.own->cpus);
-  EXPECT_EQ(node.engine.state().members.size(), 1U);
+  const Pod pod = whole_pod("p", 6);
+  const Unit one = part(pod, "one", 2);
+  const CpuSet own = node.run(one);
+  node.stop(one);
+  EXPECT_FALSE(node.run(part(pod, "two", 4)).intersects(own));
+  Unit again = one;
+  again.container.id = "attempt-2";
+  EXPECT_EQ(node.run(again), own);
 }
 
-// Its POST_START was lost, and its group is there.
-TEST_P(BothFences, AnAttemptThatMayRunIsNotReplaced) {
-  Driver node(laptop(), GetParam());
-  Unit unit = rank("r", 2);
-  const auto first = node.create(unit);
-  node.obey(node.tell(unit, EventKind::kStart));
-  unit.container.id = "attempt-2";
-  const auto second = node.create(unit);
-  ASSERT_TRUE(second.reply.own);
-  EXPECT_FALSE(second.reply.own->cpus.intersects(first.reply.own->cpus));
+TEST_P(BothFences, AnAttemptThatNeverStartedOrWhoseStartFailedIsReplaced) {
+  for (const bool started : {false, true}) {  // START was told, POST_START never is, nor a stop
+    SCOPED_TRACE(started);
+    Driver node(laptop(), GetParam());
+    Unit unit = rank("r", 4);
+    const auto first = node.create(unit);
+    ASSERT_TRUE(first.reply.own);
+    if (started) node.obey(node.tell(unit, EventKind::kStart));
+    unit.container.id = "attempt-2";
+    const auto second = node.create(unit);
+    ASSERT_TRUE(second.reply.own);
+    EXPECT_EQ(second.reply.own->cpus, first.reply.own->cpus);
+    EXPECT_EQ(node.taken().count(), 4);
+  }
 }
 
-TEST_P(BothFences, AStartedAttemptIsNotReplacedByItsNamesake) {
+// No kubelet makes it, but somebody may by hand: two attempts that live.
+TEST_P(BothFences, OfTwoNamesakesTheLaterHasTheCores) {
+  Driver node(laptop(), GetParam());
+  const Unit first = rank("r", 2);
+  const CpuSet own = node.run(first);
+  Unit second = first;
+  second.container.id = "attempt-2";
+  EXPECT_EQ(node.run(second), own);
+  EXPECT_EQ(node.engine.state().find(first.id())->role, Role::kShared);
+  EXPECT_FALSE(node.engine.target_of(*node.engine.state().find(first.id())).cpus.intersects(own));
+  const auto listed = node.handle(all_running({first, second}));
+  EXPECT_EQ(listed.fatal, "");
+  EXPECT_EQ(node.own(second), own);
+}
+
+TEST_P(BothFences, WhoWaitsGetsCoresAsSoonAsSomeAreFree) {
+  Driver node(laptop(), GetParam());
+  const Unit first = rank("first", 6);
+  node.run(first);
+  const Unit late = rank("late", 4);
+  (void)node.handle(all_running({first, late}));
+  const Member* waiting = node.engine.state().find(late.id());
+  EXPECT_EQ(waiting->role, Role::kWaiting);
+  EXPECT_NE(waiting->trouble, "");
+  node.stop(first);
+  EXPECT_EQ(waiting->role, Role::kWaiting) << "they are still the other pod's";
+  const auto effects = node.pod_event(first, PodEvent::Kind::kStop);
+  EXPECT_EQ(waiting->role, Role::kExclusive);
+  EXPECT_EQ(waiting->trouble, "");
+  EXPECT_EQ(node.taken().count(), 4);
+  if (GetParam() == FenceKind::kLeaf) {
+    ASSERT_FALSE(effects.now.empty());
+    EXPECT_EQ(effects.now.back().id, late.id());
+    EXPECT_EQ(effects.now.back().cpuset.cpus, node.own(late));
+  }
+}
+
+TEST_P(BothFences, AResizeThatNobodyToldIsDoneAtTheNextSynchronize) {
   Driver node(laptop(), GetParam());
   Unit unit = rank("r", 2);
-  const CpuSet first = node.run(unit);
-  unit.container.id = "attempt-2";
-  const auto second = node.create(unit);
-  ASSERT_TRUE(second.reply.own);
-  EXPECT_FALSE(second.reply.own->cpus.intersects(first));
-  EXPECT_EQ(node.engine.state().members.size(), 2U);
-  const CreateContainer third{unit.pod, unit.container};
-  EXPECT_TRUE(node.engine.doubtful_attempts(third).empty()) << "it is known to have run";
+  const CpuSet before = node.run(unit);
+  for (const int count : {4, 3}) {
+    unit.container.resources = cpu(1000 * count);
+    (void)node.handle(all_running({unit}));
+    EXPECT_EQ(node.own(unit).count(), count);
+  }
+  EXPECT_EQ(node.engine.counters().resized, 2U);
+  unit.container.resources = cpu(500);
+  (void)node.handle(all_running({unit}));
+  EXPECT_TRUE(node.taken().empty());
+  EXPECT_TRUE(before.is_subset_of(node.engine.state().shared()));
 }
 
 TEST_P(BothFences, TheSameIdCreatedTwiceHoldsOnce) {
@@ -238,13 +371,17 @@ TEST_P(BothFences, EveryEndGivesTheCoresBack) {
     void (*end)(Driver&, const Unit&);
   };
   const Case cases[] = {
-      {"stop", [](Driver& node, const Unit& u) { node.stop(u); }},
+      {"stop and remove",
+       [](Driver& node, const Unit& u) {
+         node.stop(u);
+         node.tell(u, EventKind::kRemove);
+       }},
       {"remove without stop",
        [](Driver& node, const Unit& u) { node.tell(u, EventKind::kRemove); }},
       {"pod stop", [](Driver& node, const Unit& u) { node.pod_event(u, PodEvent::Kind::kStop); }},
       {"pod remove",
        [](Driver& node, const Unit& u) { node.pod_event(u, PodEvent::Kind::kRemove); }},
-      {"not listed", [](Driver& node, const Unit&) { (void)node.engine.handle(Synchronize{}); }},
+      {"not listed", [](Driver& node, const Unit&) { (void)node.handle(Synchronize{}); }},
       {"all of them, twice",
        [](Driver& node, const Unit& u) {
          for (int i = 0; i < 2; ++i) {
@@ -274,9 +411,9 @@ TEST_P(BothFences, NothingIsRememberedOfARemovedPod) {
   const Unit unit = rank("r", 4);
   node.run(unit);
   node.stop(unit);
-  EXPECT_EQ(node.engine.state().past.size(), 1U);
+  EXPECT_EQ(node.engine.state().pods.size(), 1U);
   node.pod_event(unit, PodEvent::Kind::kRemove);
-  EXPECT_TRUE(node.engine.state().past.empty());
+  EXPECT_TRUE(node.engine.state().pods.empty());
 }
 
 TEST_P(BothFences, EventsOfUnknownContainersDoNoHarm) {
@@ -290,7 +427,7 @@ TEST_P(BothFences, EventsOfUnknownContainersDoNoHarm) {
   EXPECT_TRUE(node.engine.state().members.empty());
   Enforced result;
   result.id = "ghost-main";
-  EXPECT_TRUE(node.engine.report(result).notes.empty());
+  EXPECT_TRUE(node.report(result).notes.empty());
 }
 
 TEST_P(BothFences, AContainerFirstHeardOfLaterIsTakenIn) {
@@ -329,14 +466,13 @@ TEST_P(BothFences, AContainerThatHasStoppedIsNotTakenInByALateEvent) {
     EXPECT_EQ(effects.fatal, "");
     EXPECT_TRUE(effects.now.empty());
     EXPECT_EQ(node.engine.state().find(unit.id()), nullptr);
-    EXPECT_TRUE(node.taken().empty());
     EXPECT_EQ(node.engine.counters().adopted, 0U);
     // Removed, or listed by another session, its id means nothing any more.
     node.tell(unit, EventKind::kRemove);
     node.tell(unit, EventKind::kPostStart);
     EXPECT_EQ(node.own(unit).count(), 2);
     node.stop(unit);
-    (void)node.engine.handle(test_support::all_running({unit}));
+    (void)node.handle(test_support::all_running({unit}));
     node.tell(unit, EventKind::kPostStart);
     EXPECT_EQ(node.own(unit).count(), 2);
   }
@@ -350,7 +486,7 @@ TEST_P(BothFences, AnUnknownContainerThatFindsNoCoresIsLeftShared) {
   EXPECT_EQ(effects.fatal, "");
   const Member* member = node.engine.state().find(late.id());
   ASSERT_NE(member, nullptr);
-  EXPECT_EQ(member->role, Role::kShared);
+  EXPECT_EQ(member->role, Role::kWaiting);
   EXPECT_NE(member->trouble, "");
   EXPECT_EQ(node.engine.counters().unplaced, 1U);
   EXPECT_EQ(effects.now.back().cpuset.cpus, node.engine.pool());

@@ -95,6 +95,8 @@ TEST(LeafFence, CoresAreGivenBackOneFileAtATime) {
   node.run(r);
   node.drain();
   EXPECT_THAT(node.stop(r).now, IsEmpty());
+  EXPECT_FALSE(node.engine.idle()) << "they are its pod's";
+  EXPECT_THAT(node.pod_event(r, PodEvent::Kind::kStop).now, IsEmpty());
   const auto piece = node.engine.idle();
   ASSERT_TRUE(piece);
   EXPECT_EQ(piece->cause, Cause::kFence);
@@ -122,7 +124,7 @@ TEST(LeafFence, AMovedRankLeavesTheCoresThatAnotherGets) {
   auto event = all_running({a, b});
   event.files = {{a.id(), {.cpus = cpus("2-3"), .mems = {}}},
                  {b.id(), {.cpus = cpus("4-7"), .mems = {}}}};
-  (void)node.engine.handle(event);  // b has two cores now and its file still says four
+  (void)node.handle(event);  // b has two cores now and its file still says four
   const Unit c = rank("c", 2);
   node.create(c);
   ASSERT_TRUE(node.own(c).intersects(cpus("4-7"))) << node.own(c).to_string();
@@ -170,7 +172,7 @@ TEST(TreeFence, ARankCostsAWriteForEachClassHoweverManyContainersThereAre) {
   EXPECT_EQ(node.engine.target_of(one).cpus, cpus("0-7")) << "its own file is left alone";
   EXPECT_EQ(node.engine.kept_off(one, {}), node.own(r));
 
-  node.stop(r);
+  node.end(r);
   EXPECT_THAT(node.drain(), ElementsAre(kBestEffort, kBurstable, third.id()));
 }
 
@@ -204,14 +206,14 @@ TEST(TreeFence, SystemPodsKeepTheReservedCpusUnderStrictReservation) {
 }
 
 // What a group's file was found to say, or why it could not be written.
-Aftermath report(Driver& node, const std::string& found, const std::string& error = {}) {
+Driver::Aftermath report(Driver& node, const std::string& found, const std::string& error = {}) {
   Enforced result;
   result.id = kBestEffort;
   result.cause = Cause::kAudit;
   result.found = Applied{.cpus = cpus(found), .mems = {}};
   result.written = error.empty();
   result.error = error;
-  return node.engine.report(result);
+  return node.report(result);
 }
 
 TEST(TreeFence, WhereAGroupCannotBeWrittenItsContainersAreFencedOneByOne) {
@@ -227,7 +229,7 @@ TEST(TreeFence, WhereAGroupCannotBeWrittenItsContainersAreFencedOneByOne) {
   node.obey(after.now.at(0));
   EXPECT_FALSE(node.run(shared("t")).intersects(node.own(r))) << "told what its file must say";
 
-  (void)node.engine.handle(all_running({noise, r}));
+  (void)node.handle(all_running({noise, r}));
   EXPECT_TRUE(node.engine.state().qos_groups.at(kBestEffort).keeps) << "tried anew";
 }
 
@@ -249,15 +251,15 @@ TEST(TreeFence, OneForeignWriteIsMendedTheNextGivesTheGroupUp) {
 }
 
 // What a group was found to say, within a limit.
-Aftermath report_limit(Driver& node, const std::string& found, const std::string& limit,
-                       const std::string& slice_error = {}) {
+Driver::Aftermath report_limit(Driver& node, const std::string& found, const std::string& limit,
+                               const std::string& slice_error = {}) {
   Enforced result;
   result.id = kBestEffort;
   result.cause = Cause::kStart;
   result.found = Applied{.cpus = cpus(found), .mems = {}};
   if (!limit.empty()) result.limit = cpus(limit);
   result.slice_error = slice_error;
-  return node.engine.report(result);
+  return node.report(result);
 }
 
 TEST(TreeFence, AGroupHasWhatIsSharedWithinItsLimit) {
@@ -319,7 +321,7 @@ TEST(TreeFence, AGroupThatIsGivenUpIsNoNarrowerThanAFileOfASmallerPoolAllows) {
   }
   const CpuSet small_pool = node.engine.pool();
   const CpuSet back = node.own(large);
-  node.stop(large);
+  node.end(large);
 
   const auto group = node.engine.audit("");
   ASSERT_TRUE(group);
@@ -421,7 +423,7 @@ TEST(PartitionFence, AfterARestartLivePartitionsAreKeptAndLostOnesMadeAnew) {
   };
   event.files[kept.id()] = file(kept, Partition::Kind::kRoot);
   event.files[lost.id()] = file(lost, Partition::Kind::kNone);
-  (void)node.engine.handle(event);
+  (void)node.handle(event);
   EXPECT_EQ(node.engine.guarded(), before.own(kept));
   EXPECT_THAT(node.drain(), testing::Contains(lost.id()));
   EXPECT_EQ(node.engine.guarded(), before.own(kept) | before.own(lost));
@@ -492,14 +494,15 @@ TEST(RuntimeFence, GrowingWaitsUntilLessThanHalfIsUsed) {
   }
   const int small = node.engine.pool().count();
   EXPECT_EQ(small, 256 - 160);
-  std::size_t updates = 0;
+  int growths = 0;
   for (const Unit& unit : ranks) {
-    const auto effects = node.stop(unit);
-    EXPECT_EQ(effects.fatal, "");
-    updates += effects.reply.updates.size();
+    const int before = node.engine.pool().count();
+    EXPECT_EQ(node.end(unit).fatal, "");
+    growths += node.engine.pool().count() > before ? 1 : 0;
     EXPECT_GE(2 * node.engine.pool().count(), node.engine.state().shared().count());
   }
-  EXPECT_EQ(updates, 1U) << "one growth for twenty stops";
+  EXPECT_EQ(growths, 1) << "for twenty ends";
+  EXPECT_TRUE(node.engine.wants_resync()) << "the end of a pod has no answer to tell it in";
 }
 
 TEST(RuntimeFence, NothingIsToldTwice) {
@@ -539,7 +542,7 @@ TEST(RuntimeFence, WantsAResyncWhenAToldSetIsNotApplied) {
   lost.id = noise.id();
   lost.cause = Cause::kAudit;
   lost.found = Applied{.cpus = cpus("0-7"), .mems = {}};
-  (void)node.engine.report(lost);
+  (void)node.report(lost);
   EXPECT_TRUE(node.engine.wants_resync());
   auto event = all_running({noise});
   event.containers[0].resources.cpus = node.engine.pool().to_string();  // the record lies
@@ -547,7 +550,7 @@ TEST(RuntimeFence, WantsAResyncWhenAToldSetIsNotApplied) {
   event.pods.push_back(rank("r", 2).pod);
   event.containers.push_back(rank("r", 2).container);
   event.containers.back().resources.cpus = node.own(rank("r", 2)).to_string();
-  EXPECT_THAT(ids(node.engine.handle(event).reply.updates), ElementsAre(noise.id()));
+  EXPECT_THAT(ids(node.handle(event).reply.updates), ElementsAre(noise.id()));
   EXPECT_FALSE(node.engine.wants_resync());
 }
 

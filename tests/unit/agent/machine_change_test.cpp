@@ -23,8 +23,8 @@ topology::Topology machine_without(const std::string& offline) {
 
 class MachineChange : public testing::TestWithParam<FenceKind> {
  protected:
-  Effects change(const std::string& offline) {
-    auto effects = node_.engine.handle(MachineChanged{machine_without(offline)});
+  Driver::Answer change(const std::string& offline) {
+    auto effects = node_.handle(MachineChanged{machine_without(offline)});
     EXPECT_EQ(effects.fatal, "");
     node_.obey(effects);
     node_.drain();

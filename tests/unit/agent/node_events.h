@@ -88,15 +88,31 @@ class Driver {
          const engine::Settings& settings = {})
       : engine(machine, settings, fence) {}
 
-  engine::Effects create(const Unit& unit) {
-    return engine.handle(engine::CreateContainer{unit.pod, unit.container});
+  // What came of an event, with the files that it wants looked at.
+  struct Answer : engine::Effects {
+    std::vector<engine::Unguard> unguard = {};
+    std::vector<engine::Enforce> now = {};
+  };
+  Answer handle(const engine::Event& event) {
+    Answer answer{engine.handle(event)};
+    while (auto work = engine.next()) {
+      if (auto* group = std::get_if<engine::Unguard>(&*work)) {
+        answer.unguard.push_back(std::move(*group));
+      } else {
+        answer.now.push_back(std::get<engine::Enforce>(std::move(*work)));
+      }
+    }
+    return answer;
   }
-  engine::Effects tell(const Unit& unit, engine::ContainerEvent::Kind kind) {
-    return engine.handle(
+  Answer create(const Unit& unit) {
+    return handle(engine::CreateContainer{unit.pod, unit.container});
+  }
+  Answer tell(const Unit& unit, engine::ContainerEvent::Kind kind) {
+    return handle(
         engine::ContainerEvent{.kind = kind, .pod = unit.pod, .container = unit.container});
   }
   // START and POST_START, with every file found as it was told and written where asked.
-  engine::Effects start(const Unit& unit) {
+  Answer start(const Unit& unit) {
     auto effects = tell(unit, engine::ContainerEvent::Kind::kStart);
     obey(effects);
     obey(tell(unit, engine::ContainerEvent::Kind::kPostStart));
@@ -109,18 +125,33 @@ class Driver {
     start(unit);
     return effects.reply.own->cpus;
   }
-  engine::Effects update(const Unit& unit, const engine::Resources& wanted) {
-    return engine.handle(engine::UpdateContainer{unit.pod, unit.container, wanted});
+  Answer update(const Unit& unit, const engine::Resources& wanted) {
+    return handle(engine::UpdateContainer{unit.pod, unit.container, wanted});
   }
-  engine::Effects stop(const Unit& unit) {
-    return engine.handle(engine::StopContainer{unit.pod, unit.container});
+  Answer stop(const Unit& unit) { return handle(engine::StopContainer{unit.pod, unit.container}); }
+  // Its container and its pod are gone for good.
+  Answer end(const Unit& unit) {
+    stop(unit);
+    return pod_event(unit, engine::PodEvent::Kind::kStop);
   }
-  engine::Effects pod_event(const Unit& unit, engine::PodEvent::Kind kind) {
-    return engine.handle(engine::PodEvent{.kind = kind, .pod = unit.pod});
+  Answer pod_event(const Unit& unit, engine::PodEvent::Kind kind) {
+    return handle(engine::PodEvent{.kind = kind, .pod = unit.pod});
+  }
+  // What a report leads to.
+  struct Aftermath {
+    std::vector<engine::Note> notes;
+    std::vector<engine::Enforce> now = {};
+  };
+  Aftermath report(const engine::Enforced& result) {
+    Aftermath after{engine.report(result)};
+    while (auto work = engine.next()) {
+      after.now.push_back(std::get<engine::Enforce>(std::move(*work)));
+    }
+    return after;
   }
   // Every file that is asked for is found and is then as wanted.
-  void obey(const engine::Effects& effects) {
-    for (const engine::Enforce& wanted : effects.now) obey(wanted);
+  void obey(const Answer& answer) {
+    for (const engine::Enforce& wanted : answer.now) obey(wanted);
   }
   // Gives the ids of those that had to be fenced by file because no partition could be made.
   std::vector<std::string> obey(const engine::Enforce& wanted) {
@@ -134,7 +165,7 @@ class Driver {
       done.partition_error = no_partition;
     }
     std::vector<std::string> fenced;
-    for (const engine::Enforce& next : engine.report(done).now) {
+    for (const engine::Enforce& next : report(done).now) {
       fenced.push_back(next.id);
       obey(next);
     }

@@ -71,7 +71,7 @@ TEST(Quota, OnlyAnExclusiveContainerLosesIt) {
 }
 
 // The file work of the last event for the unit.
-std::optional<QuotaTarget> target(const Effects& effects, const Unit& unit) {
+std::optional<QuotaTarget> target(const Driver::Answer& effects, const Unit& unit) {
   for (const Enforce& piece : effects.now) {
     if (piece.id == unit.id()) return piece.quota;
   }
@@ -113,7 +113,7 @@ TEST(Quota, ItComesBackWhenTheContainerGivesUpItsCores) {
   node.run(unit);
   Enforced seen = looked_at(unit);
   seen.pod_quota_before = CpuQuota{222'000};
-  EXPECT_TRUE(node.engine.report(seen).notes.empty());
+  EXPECT_TRUE(node.report(seen).notes.empty());
 
   const auto part = node.update(unit, cpu(1500));
   EXPECT_EQ(part.reply.own_quota, 150'000);
@@ -133,7 +133,7 @@ TEST(Quota, ItComesBackWhenTheCoresGoOffline) {
   const Unit unit = rank("r", 1);
   node.run(unit);
   const auto smaller = test_support::machine({.cores_per_l3 = 1});
-  const auto effects = node.engine.handle(MachineChanged{smaller});
+  const auto effects = node.handle(MachineChanged{smaller});
   const auto restored = target(effects, unit);
   ASSERT_TRUE(restored);
   EXPECT_EQ(restored->own, CpuQuota{100'000});
@@ -146,8 +146,8 @@ TEST(Quota, ARestartedAgentKnowsThatItWasTakenAway) {
   unit.container.state = ContainerState::kRunning;
   unit.container.resources.quota = -1;
   unit.container.resources.cpus = "0,48";
-  std::ignore = node.engine.handle(
-      Synchronize{.pods = {unit.pod}, .containers = {unit.container}, .files = {}});
+  std::ignore =
+      node.handle(Synchronize{.pods = {unit.pod}, .containers = {unit.container}, .files = {}});
   ASSERT_EQ(node.own(unit), cpus("0,48"));
   const auto audit = node.engine.audit("");
   ASSERT_TRUE(audit && audit->quota);
@@ -161,8 +161,8 @@ TEST(Quota, AFailureIsSaidOnce) {
   node.run(unit);
   Enforced failed = looked_at(unit);
   failed.quota_error = "write cpu.max: EACCES";
-  ASSERT_EQ(node.engine.report(failed).notes.size(), 1U);
-  EXPECT_TRUE(node.engine.report(failed).notes.empty());
+  ASSERT_EQ(node.report(failed).notes.size(), 1U);
+  EXPECT_TRUE(node.report(failed).notes.empty());
   EXPECT_EQ(node.engine.counters().write_failures, 2U);
 }
 

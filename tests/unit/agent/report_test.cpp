@@ -36,8 +36,7 @@ Enforce at_start(Driver& node, const Unit& unit) {
 TEST(Report, AFileAsToldIsNoNews) {
   Driver node(laptop(), FenceKind::kLeaf);
   const Enforce wanted = at_start(node, rank("r", 2));
-  EXPECT_TRUE(
-      node.engine.report(found(wanted, wanted.cpuset.cpus.to_string(), false)).notes.empty());
+  EXPECT_TRUE(node.report(found(wanted, wanted.cpuset.cpus.to_string(), false)).notes.empty());
   EXPECT_EQ(node.engine.counters().late + node.engine.counters().drift, 0U);
   EXPECT_FALSE(node.engine.idle());
 }
@@ -45,7 +44,7 @@ TEST(Report, AFileAsToldIsNoNews) {
 TEST(Report, AWrongFileAtStartIsLateAndRepaired) {
   Driver node(laptop(), FenceKind::kLeaf);
   const Enforce wanted = at_start(node, rank("r", 2));
-  EXPECT_EQ(node.engine.report(found(wanted, "0-7")).notes.size(), 1U);
+  EXPECT_EQ(node.report(found(wanted, "0-7")).notes.size(), 1U);
   EXPECT_EQ(node.engine.counters().late, 1U);
   EXPECT_EQ(node.engine.counters().drift, 0U);
   EXPECT_EQ(node.engine.counters().repairs, 1U);
@@ -57,7 +56,7 @@ TEST(Report, AFileChangedLaterIsDriftAndRepaired) {
   node.run(rank("r", 2));
   const auto wanted = node.engine.audit("");
   ASSERT_TRUE(wanted);
-  const auto notes = node.engine.report(found(*wanted, "0-7")).notes;
+  const auto notes = node.report(found(*wanted, "0-7")).notes;
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].level, Note::Level::kWarn);
   EXPECT_EQ(node.engine.counters().drift, 1U);
@@ -71,7 +70,7 @@ TEST(Report, AnEmptyFileOfASharedContainerIsNobodysChange) {
   ASSERT_TRUE(wanted);
   Enforced inherits = found(*wanted, "3");
   inherits.inherits = true;
-  EXPECT_TRUE(node.engine.report(inherits).notes.empty());
+  EXPECT_TRUE(node.report(inherits).notes.empty());
   EXPECT_EQ(node.engine.counters().drift, 0U);
 }
 
@@ -80,7 +79,7 @@ TEST(Report, AnEmptiedFileOfARankIsDrift) {
   node.run(rank("r", 2));
   Enforced inherits = found(*node.engine.audit(""), "0-7");
   inherits.inherits = true;
-  EXPECT_EQ(node.engine.report(inherits).notes.size(), 1U);
+  EXPECT_EQ(node.report(inherits).notes.size(), 1U);
   EXPECT_EQ(node.engine.counters().drift, 1U);
 }
 
@@ -89,7 +88,7 @@ TEST(Report, WhatTheRuntimeWritesAtAResizeIsLateAndNotDrift) {
   const Unit unit = rank("r", 2);
   node.run(unit);
   const Enforce wanted = node.tell(unit, EventKind::kPostUpdate).now.back();
-  const auto notes = node.engine.report(found(wanted, "0-7")).notes;
+  const auto notes = node.report(found(wanted, "0-7")).notes;
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].level, Note::Level::kInfo);
   EXPECT_EQ(node.engine.counters().drift, 0U);
@@ -101,7 +100,7 @@ TEST(Report, DriftThatCannotBeWrittenIsCountedOnceAndMendedLater) {
   Driver node(laptop(), FenceKind::kRuntime);
   node.run(rank("r", 2));
   for (int round = 0; round < 3; ++round) {
-    EXPECT_EQ(node.engine.report(found(*node.engine.audit(""), "0-7", false)).notes.size(),
+    EXPECT_EQ(node.report(found(*node.engine.audit(""), "0-7", false)).notes.size(),
               round == 0 ? 1U : 0U);
   }
   EXPECT_EQ(node.engine.counters().drift, 1U);
@@ -117,7 +116,7 @@ TEST(Report, TheFencesOwnChangeIsNotDrift) {
   node.create(r);
   const auto piece = node.engine.idle();
   ASSERT_TRUE(piece);
-  EXPECT_TRUE(node.engine.report(found(*piece, "0-7")).notes.empty());
+  EXPECT_TRUE(node.report(found(*piece, "0-7")).notes.empty());
   EXPECT_EQ(node.engine.counters().drift + node.engine.counters().late, 0U);
   EXPECT_EQ(node.engine.counters().repairs, 0U);
 }
@@ -128,7 +127,7 @@ TEST(Report, SomebodyElsesChangeSeenByTheFenceIsDrift) {
   node.create(rank("r", 2));
   const auto piece = node.engine.idle();
   ASSERT_TRUE(piece);
-  EXPECT_EQ(node.engine.report(found(*piece, "3")).notes.size(), 1U);
+  EXPECT_EQ(node.report(found(*piece, "3")).notes.size(), 1U);
   EXPECT_EQ(node.engine.counters().drift, 1U);
 }
 
@@ -140,13 +139,13 @@ TEST(Report, GoneTwiceInAuditsIsALostStop) {
   gone.id = r.id();
   gone.gone = true;
   gone.cause = Cause::kFence;
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(node.engine.report(gone).notes.empty());
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(node.report(gone).notes.empty());
   EXPECT_EQ(node.taken().count(), 2) << "only audits count";
   gone.cause = Cause::kAudit;
-  EXPECT_TRUE(node.engine.report(gone).notes.empty());
-  (void)node.engine.report(found(*node.engine.audit(""), node.own(r).to_string(), false)).notes;
-  EXPECT_TRUE(node.engine.report(gone).notes.empty()) << "it was there in between";
-  EXPECT_EQ(node.engine.report(gone).notes.size(), 1U);
+  EXPECT_TRUE(node.report(gone).notes.empty());
+  (void)node.report(found(*node.engine.audit(""), node.own(r).to_string(), false)).notes;
+  EXPECT_TRUE(node.report(gone).notes.empty()) << "it was there in between";
+  EXPECT_EQ(node.report(gone).notes.size(), 1U);
   EXPECT_EQ(node.engine.counters().lost_stops, 1U);
   EXPECT_TRUE(node.taken().empty());
 }
@@ -160,15 +159,15 @@ TEST(Report, AFailedWriteIsSaidOnceAndDoesNotSpin) {
   ASSERT_TRUE(piece);
   Enforced failed = found(*piece, "0-7", false);
   failed.error = "write: Device or resource busy";
-  EXPECT_EQ(node.engine.report(failed).notes.size(), 1U);
+  EXPECT_EQ(node.report(failed).notes.size(), 1U);
   EXPECT_FALSE(node.engine.idle()) << "left alone until the next audit";
   EXPECT_EQ(node.engine.counters().write_failures, 1U);
   const auto again = node.engine.audit("");
   ASSERT_TRUE(again);
   failed.cause = Cause::kAudit;
-  EXPECT_TRUE(node.engine.report(failed).notes.empty()) << "the same trouble is not news";
+  EXPECT_TRUE(node.report(failed).notes.empty()) << "the same trouble is not news";
   EXPECT_FALSE(node.engine.idle());
-  (void)node.engine.report(found(*node.engine.audit(""), "0-7")).notes;
+  (void)node.report(found(*node.engine.audit(""), "0-7")).notes;
   EXPECT_EQ(node.engine.state().find(noise.id())->trouble, "");
 }
 
@@ -181,7 +180,7 @@ TEST(Report, AFileThatCannotBeReadDoesNotSpin) {
   failed.id = noise.id();
   failed.cause = Cause::kStart;
   failed.error = "open: Permission denied";
-  EXPECT_EQ(node.engine.report(failed).notes.size(), 1U);
+  EXPECT_EQ(node.report(failed).notes.size(), 1U);
   EXPECT_FALSE(node.engine.idle());
 }
 
@@ -192,7 +191,7 @@ TEST(Report, MemsAreComparedWhereTheyAreOurs) {
   ASSERT_FALSE(wanted.cpuset.mems.empty());
   Enforced result = found(wanted, wanted.cpuset.cpus.to_string());
   result.found->mems = mems("0-1");
-  (void)node.engine.report(result).notes;
+  (void)node.report(result).notes;
   EXPECT_EQ(node.engine.counters().late, 1U);
   EXPECT_FALSE(node.engine.idle());
 }

@@ -8,6 +8,7 @@
 #include "tests/support/fake_runtime/runtime_socket.h"
 #include "tests/support/machine.h"
 #include "tests/support/tree.h"
+#include "tests/unit/agent/node_events.h"
 
 namespace pinion::agent {
 namespace {
@@ -78,6 +79,33 @@ TEST_F(ViewOfANode, IsReadyAgainAfterTheNextSynchronize) {
   runtime_->runtime() = test_support::FakeRuntime();
   ASSERT_NO_FATAL_FAILURE(synchronize());
   EXPECT_TRUE(view()->synchronized);
+}
+
+TEST_F(ViewOfANode, ShowsWhatAPodKeepsForContainersThatDoNotRun) {
+  test_support::Unit unit = test_support::rank("r", 1);
+  unit.pod.resources = test_support::cpu(2000);
+  ASSERT_FALSE(node_.handle(engine::CreateContainer{unit.pod, unit.container}).refusal);
+  const auto running = view();
+  ASSERT_EQ(running->containers.size(), 2U);
+  const auto at = [&](const std::string& id) {
+    const auto& all = view()->containers;
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.id == id; });
+    return found == all.end() ? ContainerView() : *found;
+  };
+  const ContainerView rest = at("sandbox-r/");
+  EXPECT_THAT(rest.why, testing::HasSubstr("to come"));
+  EXPECT_EQ(rest.pod, "r");
+  EXPECT_EQ(rest.decided.cpus.count(), 1);
+  const ContainerView own = at(unit.id());
+  EXPECT_EQ(own.claim, "sandbox-r/main");
+  (void)node_.handle(engine::StopContainer{unit.pod, unit.container});
+  const ContainerView kept = at("sandbox-r/main");
+  EXPECT_EQ(kept.decided.cpus, own.decided.cpus);
+  EXPECT_EQ(kept.name, "main");
+  EXPECT_TRUE(kept.exclusive);
+  EXPECT_FALSE(kept.started);
+  EXPECT_EQ(view()->ledger.find(kept.claim)->cpus, own.decided.cpus);
 }
 
 }  // namespace

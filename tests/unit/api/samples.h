@@ -31,7 +31,7 @@ inline NodeView empty_view(topology::Topology machine = test_support::laptop(),
 
 inline ContainerView shared_container(const std::string& id) {
   ContainerView container;
-  container.id = id;
+  container.id = container.claim = id;
   container.name = "c";
   container.pod = "pod-" + id;
   container.name_space = "default";

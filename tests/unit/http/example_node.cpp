@@ -79,7 +79,7 @@ void count_all(metrics::ContainerFigures& figures) {
 ContainerView view_of(const std::string& id, const std::string& name, const std::string& pod,
                       const std::string& name_space) {
   ContainerView view;
-  view.id = id;
+  view.id = view.claim = id;
   view.name = name;
   view.pod = pod;
   view.name_space = name_space;

@@ -1,0 +1,255 @@
+// The pod owns its cores: from its first exclusive container on until its sandbox is gone. A
+// container that ends leaves its claim to its pod, and the next attempt of it goes on there; one of
+// another name, such as the main container after an init container, is served from what no
+// container of the pod runs on.
+//
+// Where the runtime tells the CPUs of the pod as a whole, those of its containers to come are
+// claimed with those of the first, so that it is admitted whole or not at all. That claim is a set
+// of CPUs as close together as can be, not yet split among the containers.
+#include <algorithm>
+#include <utility>
+
+#include "agent/engine/engine.h"
+#include "agent/engine/note.h"
+
+namespace pinion::engine {
+namespace {
+
+using topology::Claim;
+using topology::Decision;
+using topology::Refusal;
+
+constexpr std::string_view kRest;  // the name under which a pod keeps what is for those to come
+
+auto find_kept(PodRecord& pod, std::string_view claim) {
+  return std::find_if(pod.kept.begin(), pod.kept.end(),
+                      [&](const auto& entry) { return entry.second.request.id == claim; });
+}
+
+}  // namespace
+
+void Engine::leave_to_pod(Member& member) {
+  if (member.role != Role::kExclusive) return;
+  state_.pods.find(member.pod_id)->second.kept[member.name] = {
+      .request = member.request, .own = member.own, .why = member.why};
+  leave_cores(member, Role::kShared);
+}
+
+void Engine::release_cores(Member& member) {
+  state_.ledger.release(member.claim);
+  leave_cores(member, Role::kShared);
+  freed_ = true;
+}
+
+void Engine::release_pod(std::string_view pod_id) {
+  const auto pod = state_.pods.find(pod_id);
+  if (pod == state_.pods.end()) return;
+  for (const auto& [name, kept] : std::exchange(pod->second.kept, {})) {
+    state_.ledger.release(claim_id(pod_id, name));
+    freed_ = true;
+  }
+}
+
+// All its containers were removed: none of them will come again.
+void Engine::release_if_idle(std::string_view pod_id) {
+  const auto pod = state_.pods.find(pod_id);
+  if (pod == state_.pods.end() || !pod->second.stopped.empty()) return;
+  const bool used = std::any_of(state_.members.begin(), state_.members.end(),
+                                [&](const auto& entry) { return entry.second.pod_id == pod_id; });
+  if (!used) release_pod(pod_id);
+}
+
+bool Engine::runs_on_cores(std::string_view pod_id) const {
+  return std::any_of(state_.members.begin(), state_.members.end(), [&](const auto& entry) {
+    return entry.second.pod_id == pod_id && entry.second.role == Role::kExclusive;
+  });
+}
+
+// The member goes on where its name left off. False: nothing of that size is kept for it.
+bool Engine::regain(Member& member, const topology::Request& request) {
+  const auto pod = state_.pods.find(member.pod_id);
+  if (pod == state_.pods.end()) return false;
+  const auto kept = pod->second.kept.find(member.name);
+  if (kept == pod->second.kept.end()) return false;
+  const topology::Request& before = kept->second.request;
+  if (before.cpus != request.cpus || before.memory != request.memory) return false;
+  run_on(member, std::move(kept->second));
+  pod->second.kept.erase(kept);
+  return true;
+}
+
+// CPUs of the pod that no container has yet, by what the runtime tells of the pod as a whole; those
+// of `except` count as not had. nullopt: it tells nothing.
+std::optional<int> Engine::unclaimed(const Pod& pod, const Member* except) const {
+  auto milli = milli_cpus(pod.resources);
+  if (!milli) return std::nullopt;
+  for (const auto& [id, member] : state_.members) {
+    if (member.pod_id != pod.id || &member == except) continue;
+    *milli -= member.role == Role::kExclusive ? std::int64_t{1000} * member.request.cpus
+                                              : milli_cpus(member.resources).value_or(0);
+  }
+  for (const auto& [name, kept] : state_.pods.find(pod.id)->second.kept) {
+    *milli -= std::int64_t{1000} * kept.request.cpus;
+  }
+  return static_cast<int>(std::clamp<std::int64_t>(*milli / 1000, 0, CpuSet::kCapacity));
+}
+
+// Claims `cpus` for the pod's containers to come, as the one of request `like` asks for its own.
+std::optional<Refusal> Engine::keep_rest(const topology::Request& like, std::string_view pod_id,
+                                         int cpus, const CpuSet& near) {
+  topology::Request request = like;
+  request.id = claim_id(pod_id, kRest);
+  request.cpus = cpus;
+  request.strength = topology::Strength::kPreferred;
+  if (request.smt == topology::Smt::kFullCore) request.smt = topology::Smt::kPreferFull;
+  request.memory_policy = topology::MemoryPolicy::kAny;
+  request.memory = 0;
+  request.preferred = near;
+  const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
+  if (const auto* refusal = std::get_if<Refusal>(&outcome)) return *refusal;
+  const auto& decision = std::get<Decision>(outcome);
+  state_.ledger.commit(decision.claim);
+  state_.pods.find(pod_id)->second.kept[std::string(kRest)] = {
+      .request = std::move(request),
+      .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
+      .why = decision.why};
+  return std::nullopt;
+}
+
+// No more is kept for containers to come than they can still ask for: one of them is shared.
+void Engine::trim_rest(const Pod& pod) {
+  auto& kept = record_of(pod).kept;
+  const auto rest = kept.find(kRest);
+  if (rest == kept.end()) return;
+  Kept before = std::move(rest->second);
+  kept.erase(rest);
+  const int left = std::min(before.request.cpus, unclaimed(pod, nullptr).value_or(0));
+  if (left == before.request.cpus) {
+    kept.emplace(kRest, std::move(before));
+    return;
+  }
+  state_.ledger.release(before.request.id);
+  freed_ = true;
+  if (left > 0) keep_rest(before.request, pod.id, left, before.own.cpus);
+}
+
+// What of its pod's may serve the member, out of the ledger: what its name held, what is for those
+// to come, and where that is too little all that nobody of the pod runs on.
+std::vector<Claim> Engine::take_back(const Member& member, int cpus) {
+  std::vector<Claim> claims;
+  const auto& kept = state_.pods.find(member.pod_id)->second.kept;
+  const auto take_out = [&](const Kept& one) {
+    claims.push_back(*state_.ledger.find(one.request.id));
+    state_.ledger.release(one.request.id);
+    cpus -= one.request.cpus;
+  };
+  const auto own_or_rest = [&](std::string_view name) {
+    return name == member.name || name == kRest;
+  };
+  for (const auto& [name, one] : kept) {
+    if (own_or_rest(name)) take_out(one);
+  }
+  if (cpus <= 0) return claims;
+  for (const auto& [name, one] : kept) {
+    if (!own_or_rest(name)) take_out(one);
+  }
+  return claims;
+}
+
+// Of what was taken back, the pod keeps for others what is whole, up to as many CPUs as are left of
+// all that; gives how many are still left then.
+int Engine::put_back(const std::vector<Claim>& claims, PodRecord& pod, const Member& member) {
+  int left = -member.request.cpus;
+  for (const Claim& claim : claims) {
+    const auto kept = find_kept(pod, claim.id);
+    left += kept->second.request.cpus;
+  }
+  for (const Claim& claim : claims) {
+    const auto kept = find_kept(pod, claim.id);
+    const int cpus = kept->second.request.cpus;
+    const bool others = kept->first != kRest && kept->first != member.name;
+    if (others && cpus <= left && !claim.cpus.intersects(state_.ledger.exclusive())) {
+      state_.ledger.commit(claim);
+      left -= cpus;
+    } else {
+      pod.kept.erase(kept);
+      freed_ = true;
+    }
+  }
+  return left;
+}
+
+// Cores for the member: what its name left, else near what its pod has besides, else any. With the
+// pod's first goes what its others will ask for. A refusal leaves all as it was.
+std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const Pod& pod) {
+  topology::Request request = wish.request;
+  request.id = member.claim;
+  member.request = request;
+  if (regain(member, request)) return std::nullopt;
+  PodRecord& record = record_of(pod);
+  if (!record.kept.contains(member.name) && state_.ledger.find(request.id) != nullptr) {
+    return Refusal{.reason = topology::Reason::kCpus,
+                   .need = request.cpus,
+                   .text = "another container of its name in its pod runs on its cores"};
+  }
+  const bool first = !member.started() && record.kept.empty() && !runs_on_cores(pod.id);
+  const std::vector<Claim> back = take_back(member, request.cpus);
+  CpuSet near;
+  for (const Claim& claim : back) near |= claim.cpus;
+  const bool planned = !request.preferred.empty() && request.preferred.is_subset_of(near);
+  if (!near.empty() && !planned) request.preferred = near;
+  const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
+  if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+    for (const Claim& claim : back) state_.ledger.commit(claim);
+    return *refusal;
+  }
+  const auto& decision = std::get<Decision>(outcome);
+  state_.ledger.commit(decision.claim);
+  const int left = put_back(back, record, member);
+  int rest = unclaimed(pod, &member).value_or(0) - request.cpus;
+  if (!first) rest = std::min(rest, left);
+  if (rest > 0) {
+    auto refusal = keep_rest(request, pod.id, rest, first ? wish.beside : near);
+    if (refusal && first) {
+      state_.ledger.release(request.id);
+      refusal->text = "its pod's other containers need " + std::to_string(rest) +
+                      " CPUs besides: " + refusal->text;
+      return refusal;
+    }
+  }
+  take(member, request, decision);
+  return std::nullopt;
+}
+
+// Cores for one that has none, or has lost some: of the free ones. False: there are none.
+bool Engine::place_anew(Member& member) {
+  if (state_.ledger.find(member.claim) != nullptr) return false;  // its namesake's
+  topology::Request request = member.request;
+  request.preferred = member.own.cpus & state_.topology.online;
+  const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
+  const auto* decision = std::get_if<Decision>(&outcome);
+  if (decision == nullptr) return false;
+  take(member, request, *decision);
+  return true;
+}
+
+// Claims were given back: those who wait for cores get them, in the order of their ids.
+void Engine::offer_cores(Effects& effects) {
+  std::vector<const Member*> served;
+  for (auto& [id, member] : state_.members) {
+    if (member.role != Role::kWaiting || !place_anew(member)) continue;
+    served.push_back(&member);
+    ++counters_.exclusive_placed;
+    Note line = note(Note::Level::kInfo, "got cores that it was waiting for", member);
+    line.fields.emplace_back("cpus", member.own.cpus.to_string());
+    line.fields.emplace_back("why", topology::to_string(member.why));
+    effects.notes.push_back(std::move(line));
+  }
+  if (served.empty()) return;
+  fence_->taken_at_once(state_, effects);
+  for (const Member* member : served) {
+    if (member->started()) state_.work.push(member->id, Cause::kResize);
+  }
+}
+
+}  // namespace pinion::engine

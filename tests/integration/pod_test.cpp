@@ -1,0 +1,129 @@
+// The pod owns its cores: what crashes comes back to them, and what comes later in the pod has
+// them.
+#include "tests/integration/node.h"
+
+namespace pinion::integration {
+namespace {
+
+using testing::AssertionResult;
+
+class Root_Containerd_Pod : public NodeTest {
+ protected:
+  void SetUp() override {
+    NodeTest::SetUp();
+    if (IsSkipped()) return;
+    ASSERT_TRUE(ok(start_agent()));
+    const auto noise = run_burstable("noise");
+    ASSERT_TRUE(ok(noise));
+    noise_ = *noise;
+  }
+
+  // A pod of ranks with these names, none of them made yet.
+  [[nodiscard]] lab::PodSpec pod_of(const std::string& name,
+                                    const std::vector<std::string>& containers) const {
+    lab::PodSpec spec = rank_spec(name);
+    const lab::ContainerSpec like = spec.containers.front();
+    spec.containers.clear();
+    for (const std::string& container : containers) {
+      spec.containers.push_back(like);
+      spec.containers.back().name = container;
+    }
+    return spec;
+  }
+
+  Result<Running> start(const lab::RunningPod& pod, lab::ContainerSpec container) {
+    auto id = node().start_container(pod, container);
+    if (!id) return failure(id.error());
+    return Running{.pod = pod, .id = *id, .cgroup = lab::ContainerdLab::cgroup_of(pod, *id)};
+  }
+
+  // Every other rank on this machine fits beside the pod, and no more.
+  AssertionResult is_full_with(int more) {
+    std::vector<Running> others;
+    AssertionResult full = testing::AssertionSuccess();
+    for (int i = 0; i <= more; ++i) {
+      auto other = run_rank("other-" + std::to_string(++others_));
+      if (other) others.push_back(*other);
+      if (other && i == more) full = testing::AssertionFailure() << "one too many fits";
+      if (!other && i < more) full = testing::AssertionFailure() << other.error().text;
+    }
+    for (const Running& other : others) {
+      if (!remove(other)) full = testing::AssertionFailure() << "a rank could not be removed";
+    }
+    return full;
+  }
+
+  Running noise_;
+  int others_ = 0;
+};
+
+TEST_P(Root_Containerd_Pod, ACrashLoopComesBackToItsCores) {
+  const auto pod = node().run_pod(pod_of("crashing", {"main"}));
+  ASSERT_TRUE(ok(pod));
+  lab::ContainerSpec main = pod->spec.containers.front();
+  CpuSet own;
+  for (const std::uint32_t attempt : {0U, 2U, 3U}) {
+    SCOPED_TRACE(attempt);
+    main.attempt = attempt;
+    const auto rank = start(*pod, main);
+    ASSERT_TRUE(ok(rank));
+    EXPECT_TRUE(is_pinned(*rank, {noise_}));
+    if (attempt == 0) own = file(*rank);
+    EXPECT_EQ(file(*rank), own);
+    ASSERT_TRUE(ok(node().cri().stop_container(rank->id)));
+    EXPECT_TRUE(is_full_with(machine().ranks - 1)) << "nobody gets between";
+    if (attempt != 0) continue;
+    main.attempt = 1;
+    ASSERT_TRUE(ok(node().create_container(*pod, main))) << "made, and never started";
+  }
+  ASSERT_TRUE(ok(node().remove_pod(*pod)));
+  EXPECT_TRUE(is_full_with(machine().ranks)) << "all is given back with the pod";
+  EXPECT_TRUE(no_drift());
+}
+
+TEST_P(Root_Containerd_Pod, AnInitContainerHandsItsCoresToTheMainOne) {
+  lab::PodSpec spec = pod_of("staged", {"main"});
+  const auto pod = node().run_pod(spec);
+  ASSERT_TRUE(ok(pod));
+  lab::ContainerSpec init = spec.containers.front();
+  init.name = "init";
+  const auto first = start(*pod, init);
+  ASSERT_TRUE(ok(first));
+  const CpuSet own = file(*first);
+  ASSERT_TRUE(ok(node().cri().stop_container(first->id)));
+  EXPECT_TRUE(is_full_with(machine().ranks - 1)) << "nobody gets between";
+  const auto main = start(*pod, spec.containers.front());
+  ASSERT_TRUE(ok(main));
+  EXPECT_EQ(file(*main), own);
+  ASSERT_TRUE(ok(node().cri().remove_container(first->id)));
+  EXPECT_TRUE(is_pinned(*main, {noise_}));
+  EXPECT_TRUE(is_full_with(machine().ranks - 1));
+}
+
+TEST_P(Root_Containerd_Pod, APodIsAdmittedWholeOrNotAtAll) {
+  std::vector<std::string> names;
+  for (int i = 0; i <= machine().ranks; ++i) names.push_back("c" + std::to_string(i));
+  const auto large = node().run_pod(pod_of("large", names));
+  ASSERT_TRUE(ok(large));
+  const auto refused = start(*large, large->spec.containers.front());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("its pod's other containers need"), std::string::npos)
+      << refused.error().text;
+  EXPECT_TRUE(is_full_with(machine().ranks)) << "it holds nothing";
+
+  names.pop_back();
+  const auto fitting = node().run_pod(pod_of("fitting", names));
+  ASSERT_TRUE(ok(fitting));
+  for (const lab::ContainerSpec& container : fitting->spec.containers) {
+    const auto rank = start(*fitting, container);
+    ASSERT_TRUE(ok(rank));
+    EXPECT_TRUE(is_pinned(*rank, {noise_}));
+    EXPECT_TRUE(is_full_with(0)) << "those of the others are held from the first on";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Pod, testing::Values("1.7", "2.1"),
+                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+
+}  // namespace
+}  // namespace pinion::integration

@@ -1,0 +1,39 @@
+#include "agent/engine/work_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pinion::engine {
+namespace {
+
+std::string drained(WorkQueue& queue) {
+  std::string order;
+  while (const auto item = queue.pop()) {
+    order += item->key + (item->cause == Cause::kStart ? "! " : " ");
+  }
+  return order;
+}
+
+TEST(WorkQueue, GivesEachKeyOnceInTheOrderOfTheLastPush) {
+  WorkQueue queue;
+  for (const char* key : {"a", "b", "c", "a"}) queue.push(key, Cause::kFence);
+  queue.push("c", Cause::kStart);
+  EXPECT_EQ(drained(queue), "b a c! ");
+  EXPECT_EQ(drained(queue), "");
+}
+
+TEST(WorkQueue, AKeyThatComesBackAgainAndAgainIsPassedOverUntilTheQueueRanDry) {
+  WorkQueue queue;
+  for (int round = 0; round < 2; ++round) {
+    int turns = 0;
+    queue.push("a", Cause::kFence);
+    while (turns < 100 && queue.pop()) {
+      ++turns;
+      queue.push("a", Cause::kFence);
+    }
+    EXPECT_EQ(turns, WorkQueue::kMostTurns);
+  }
+}
+
+}  // namespace
+}  // namespace pinion::engine
