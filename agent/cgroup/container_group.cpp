@@ -2,10 +2,20 @@
 
 #include <fcntl.h>
 
+#include <string_view>
+
 #include "agent/cgroup/group_files.h"
 #include "agent/cgroup/paths.h"
 
 namespace pinion::cgroup {
+namespace {
+
+// The last component: it has the container's id, wherever the runtime's groups are.
+std::string_view last_of(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
 
 Result<ContainerGroup> open_container_group(const Hierarchy& hierarchy, const char* controller,
                                             const std::string& proc,
@@ -24,8 +34,8 @@ Result<ContainerGroup> open_container_group(const Hierarchy& hierarchy, const ch
                           ? read_file(process.get(), "cgroup")
                           : Result<std::string>(failure(Errc::kNotFound, "no such process"));
     const auto other = text ? path_in_proc(*text, hierarchy.version, controller) : std::nullopt;
-    // The root group is where a process lands whose own group is gone: never a container's.
-    if (other && *other != "/") {
+    // Its number may be another process's by now: a group of another name is not the container's.
+    if (path && other && last_of(*other) == last_of(*path)) {
       if (Fd group = open_at(*other); group.valid()) {
         return ContainerGroup{std::move(group), *other};
       }

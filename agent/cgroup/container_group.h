@@ -15,7 +15,8 @@ struct ContainerGroup {
 };
 
 // In the hierarchy of this controller: by the runtime's path, or else where the process is (0: none
-// known); `proc` is the directory of the host's /proc. Errors: ENOENT where there is no such group.
+// known), if that group has the container's name; `proc` is the directory of the host's /proc.
+// Errors: ENOENT where there is no such group.
 [[nodiscard]] Result<ContainerGroup> open_container_group(const Hierarchy& hierarchy,
                                                           const char* controller,
                                                           const std::string& proc,

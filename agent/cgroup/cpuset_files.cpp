@@ -26,33 +26,41 @@ Result<Set> read_set_or_effective(int directory, const char* name, const char* e
   return read_set<Set>(directory, effective);
 }
 
-// Narrows every group inside this one to `cpus`, the innermost first. What is already inside stays
-// as it is; a group with nothing in common gets all of `cpus`.
-Status narrow_children(int directory, const CpuSet& cpus, int depth) {
+// Brings a v1 group from `now` to `wanted`, and the groups inside it along: one that had all of it
+// has all of it again, another keeps what it has in common, and all of it where that is nothing.
+// The kernel wants groups inside to be subsets at every moment (EBUSY), so the group has both sets
+// while they change.
+Status bring_v1(int group, const CpuSet& now, const CpuSet& wanted, int depth) {
   if (depth > kMaxGroupDepth) return failure(Errc::kInvalid, "groups are nested too deeply");
-  Status done;
-  const auto narrow = [&](const Fd& child, const char* /*name*/) {
-    done = narrow_children(child.get(), cpus, depth + 1);
-    if (!done) return false;
-    const auto now = read_set<CpuSet>(child.get(), "cpuset.cpus");
-    if (!now || now->is_subset_of(cpus)) return true;
-    const CpuSet common = *now & cpus;
-    done = write_file(child.get(), "cpuset.cpus", (common.empty() ? cpus : common).to_string());
+  const auto write = [&](const CpuSet& cpus) {
+    return write_file(group, "cpuset.cpus", cpus.to_string());
+  };
+  Status done = write(wanted);
+  const bool in_the_way = !done && done.error().sys_errno == EBUSY;
+  if (!done && !in_the_way) return done;
+  if (in_the_way && !wanted.is_subset_of(now)) {
+    if (done = write(now | wanted); !done) return done;
+  }
+  done = {};
+  const auto bring = [&](const Fd& child, const char* /*name*/) {
+    const auto has = read_set<CpuSet>(child.get(), "cpuset.cpus");
+    if (!has || has->empty()) return true;
+    const CpuSet common = *has & wanted;
+    const CpuSet& target = *has == now || common.empty() ? wanted : common;
+    if (target != *has) done = bring_v1(child.get(), *has, target, depth + 1);
     if (!done && done.error().sys_errno == ENOENT) done = {};  // removed meanwhile
     return static_cast<bool>(done);
   };
-  if (auto listed = for_each_child(directory, narrow); !listed) return listed;
+  if (auto listed = for_each_child(group, bring); !listed) return listed;
+  if (done && in_the_way) done = write(wanted);
   return done;
 }
 
 Status write_cpuset(int group, const Cpuset& wanted, const Applied& now, int version) {
   if (now.cpus != wanted.cpus) {
     if (wanted.cpus.empty()) return failure(Errc::kInternal, "an empty CPU set is never written");
-    auto done = write_file(group, "cpuset.cpus", wanted.cpus.to_string());
-    if (!done && done.error().sys_errno == EBUSY && version == 1) {
-      if (auto narrowed = narrow_children(group, wanted.cpus, 0); !narrowed) return narrowed;
-      done = write_file(group, "cpuset.cpus", wanted.cpus.to_string());
-    }
+    const Status done = version == 1 ? bring_v1(group, now.cpus, wanted.cpus, 0)
+                                     : write_file(group, "cpuset.cpus", wanted.cpus.to_string());
     if (!done) return done;
   }
   if (!wanted.mems.empty() && now.mems != wanted.mems) {

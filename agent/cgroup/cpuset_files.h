@@ -31,8 +31,8 @@ class CpusetFiles {
                                              std::uint32_t pid) const;
 
   // Brings the container's files to the wanted cpuset: reads, and writes what differs; then makes
-  // it the wanted partition, and brings its and its pod's quota. Narrowing a v1 group narrows the
-  // groups inside it first, which the kernel otherwise refuses (EBUSY).
+  // it the wanted partition, and brings its and its pod's quota. Groups inside a v1 group follow
+  // it: narrower first, which the kernel otherwise refuses (EBUSY), and wider again.
   [[nodiscard]] engine::Enforced enforce(const engine::Enforce& wanted);
 
   // Takes a partition away from a container that lives on without, or is gone.

@@ -188,9 +188,10 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   if (regain(member, request)) return std::nullopt;
   PodRecord& record = record_of(pod);
   if (!record.kept.contains(member.name) && state_.ledger.find(request.id) != nullptr) {
-    return Refusal{.reason = topology::Reason::kCpus,
-                   .need = request.cpus,
-                   .text = "another container of its name in its pod runs on its cores"};
+    Refusal namesake;
+    namesake.need = request.cpus;
+    namesake.text = "another container of its name in its pod runs on its cores";
+    return namesake;
   }
   const bool first = !member.started() && record.kept.empty() && !runs_on_cores(pod.id);
   const std::vector<Claim> back = take_back(member, request.cpus);

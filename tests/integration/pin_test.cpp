@@ -233,6 +233,25 @@ TEST_P(Root_Containerd_Pin, AStopGivesTheCoresBack) {
   }
 }
 
+// As systemd or Docker makes them inside a container.
+TEST_P(Root_Containerd_Pin, GroupsInsideAContainerFollowItAndGrowBack) {
+  lab::CgroupTree tree = node().cgroups();
+  if (tree.unified()) GTEST_SKIP() << "on v2 a group with processes has no cpusets inside";
+  ASSERT_TRUE(ok(start_agent()));
+  const auto noise = run_burstable("noise");
+  ASSERT_TRUE(ok(noise));
+  const CpuSet all = file(*noise);
+  const std::string inner = noise->cgroup + "/inner/innermost";
+  ASSERT_TRUE(ok(tree.create(inner, 0)));
+  const auto rank = run_rank("rank");
+  ASSERT_TRUE(ok(rank));
+  EXPECT_TRUE(is_pinned(*rank, {*noise}));
+  EXPECT_EQ(tree.cpus(inner).value_or(CpuSet()), file(*noise));
+  ASSERT_TRUE(ok(remove(*rank)));
+  EXPECT_TRUE(lab::eventually(kSoon, [&] { return tree.cpus(inner) == all; }));
+  EXPECT_TRUE(ok(tree.remove(noise->cgroup + "/inner")));
+}
+
 // As the kubelet does it: when all containers have ended for good, it stops the sandbox.
 TEST_P(Root_Containerd_Pin, APodWhoseProgramEndsByItselfGivesTheCoresBack) {
   ASSERT_TRUE(ok(start_agent()));

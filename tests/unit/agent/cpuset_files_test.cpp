@@ -55,7 +55,9 @@ Enforce want(const std::string& path, const std::string& cpu_list, const std::st
 constexpr const char* kV1 = R"(
 cg/pod/c/cpuset.cpus = 0-3
 cg/pod/c/cpuset.mems = 0
-proc/42/cgroup = 5:cpuset:/pod/c
+cg/away/cri-c.scope/cpuset.cpus = 0-3
+cg/away/cri-c.scope/cpuset.mems = 0
+proc/42/cgroup = 5:cpuset:/away/cri-c.scope
 proc/43/cgroup = 5:cpuset:/
 )";
 
@@ -118,6 +120,7 @@ TEST(CpusetFiles, FindsTheGroupThroughTheProcess) {
   const auto read = tree.files(1).read("odd.slice:cri:c", 42);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->cpus, cpus("0-3"));
+  EXPECT_FALSE(tree.files(1).read("odd.slice:cri:d", 42)) << "the number of d's process is c's now";
   EXPECT_FALSE(tree.files(1).read("/pod/none", 43)) << "the root group is nobody's";
   EXPECT_FALSE(tree.files(1).read("/pod/none", 44)) << "no such process";
 }
@@ -178,6 +181,26 @@ TEST(CpusetFiles, AFileThatCannotBeWrittenIsAnError) {
   const auto done = tree.files(1).enforce(want("/c", "1", ""));
   EXPECT_FALSE(done.written);
   EXPECT_NE(done.error, "");
+}
+
+TEST(CpusetFiles, OnV1TheGroupsInsideFollow) {
+  const Tree tree(R"(
+cg/c/cpuset.cpus = 0-3
+cg/c/cpuset.mems = 0
+cg/c/all/cpuset.cpus = 0-3
+cg/c/all/deep/cpuset.cpus = 0-3
+cg/c/part/cpuset.cpus = 0-1
+)");
+  const auto inside = [&] {
+    return tree.text("cg/c/all/cpuset.cpus") + " " + tree.text("cg/c/all/deep/cpuset.cpus") + " " +
+           tree.text("cg/c/part/cpuset.cpus");
+  };
+  ASSERT_TRUE(tree.files(1).enforce(want("/c", "0-2", "")).written);
+  EXPECT_EQ(inside(), "0-2 0-2 0-1");
+  ASSERT_TRUE(tree.files(1).enforce(want("/c", "0-7", "")).written);
+  EXPECT_EQ(inside(), "0-7 0-7 0-1") << "what was not all of it stays as it is";
+  ASSERT_TRUE(tree.files(1).enforce(want("/c", "4-5", "")).written);
+  EXPECT_EQ(inside(), "4-5 4-5 4-5");
 }
 
 TEST(CpusetFiles, NoPathLeadsOutOfTheHierarchy) {
