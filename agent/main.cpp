@@ -95,6 +95,12 @@ Status run(const Config& config) {
                        {"reserved", config.reserved.to_string()},
                        {"fence", std::string(engine.fence_name())},
                        {"cgroups", enforcement->why}});
+  if (config.reserved.empty()) {
+    log.warn(
+        "no CPU is reserved: the kubelet, the runtime and system daemons have only what ranks "
+        "leave them",
+        {{"setting", "reservedSystemCPUs"}});
+  }
   if (!enforcement->denied.empty()) {
     log.warn("the fence is weaker than this machine allows: the agent lacks rights",
              {{"fence", std::string(engine.fence_name())}, {"why", enforcement->denied}});

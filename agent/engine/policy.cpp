@@ -162,10 +162,15 @@ std::string not_allowed(const topology::Request& request, const Defaults& defaul
 }
 
 // Why this container cannot have exclusive cores; empty when it can.
-std::string not_entitled(Qos qos, std::optional<std::int64_t> milli) {
+std::string not_entitled(const Pod& pod, std::optional<std::int64_t> milli) {
+  const Qos qos = qos_of(pod.cgroup_parent);
   if (qos != Qos::kGuaranteed)
     return "its pod is " + std::string(to_string(qos)) + ", not Guaranteed";
-  if (!milli) return "it states no CPU limit";
+  if (!milli) {
+    return milli_cpus(pod.resources)
+               ? "it states no CPU limit of its own, only its pod does (spec.resources)"
+               : "it states no CPU limit";
+  }
   if (*milli < 1000 || *milli % 1000 != 0)
     return "it asks for " + milli_text(*milli) + " CPU, not a whole number of CPUs";
   return {};
@@ -280,7 +285,7 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
   wish.warnings = annotations.unknown();
   const Cpus cpus = annotations.word("cpus", kCpus, Cpus::kByQos);
   const auto milli = milli_cpus(resources);
-  const std::string unfit = not_entitled(qos_of(pod.cgroup_parent), milli);
+  const std::string unfit = not_entitled(pod, milli);
   const bool asks = cpus == Cpus::kExclusive || annotations.find("job") != nullptr;
   const std::string obstacle = unfit.empty() ? not_chosen(pod, asks, defaults) : unfit;
   if (!annotations.error().empty()) {

@@ -79,7 +79,7 @@ TEST_F(Placing, AGangThatDoesNotFitWaitsAndStartsWholeLater) {
   // that the scheduler has been round.
   remove({fillers[0], fillers[1], fillers[2]});
   add(PodShape{.name = "small", .milli_cpus = 500});
-  ASSERT_TRUE(run({"small"}));
+  ASSERT_TRUE(pods().wait_for("small", [](const auto& pod) { return !node_of(pod).empty(); }));
   ASSERT_TRUE(wait_in_vain(names(gang)));
   remove({fillers[3]});
   EXPECT_TRUE(run(names(gang)));

@@ -70,26 +70,26 @@ class RandomLife : public testing::TestWithParam<Scene> {
     for (const char* verb : {"create", "start", "stop", "update", "synchronize", "restart clean"}) {
       EXPECT_GT(sim.done().count(verb), 0U) << verb << " never happened";
     }
-    if (GetParam().machine.online.count() > 2 && events > 2'000) {  // else hardly anybody has cores
+    if (GetParam().machine.online.count() > 2 && events >= 5'000) {  // else hardly anybody has cores
       EXPECT_GT(sim.done().count("came back"), 0U);
     }
   }
 };
 
 TEST_P(RandomLife, UnderTheLeafFence) {
-  play(FenceKind::kLeaf, false, 1, 12'000);
-  play(FenceKind::kLeaf, true, 2, 4'000);
+  play(FenceKind::kLeaf, false, 1, 5'000);
+  play(FenceKind::kLeaf, true, 2, 2'000);
   play(FenceKind::kLeaf, false, 3, 2'000);
 }
 
 TEST_P(RandomLife, UnderTheTreeFence) {
-  play(FenceKind::kTree, false, 1, 12'000);
-  play(FenceKind::kTree, true, 2, 4'000);
+  play(FenceKind::kTree, false, 1, 5'000);
+  play(FenceKind::kTree, true, 2, 2'000);
 }
 
 TEST_P(RandomLife, WhereSomeQosGroupsCannotBeWritten) {
-  play(FenceKind::kTree, false, 1, 6'000, 0, 20);
-  play(FenceKind::kTree, true, 2, 4'000, 0, 10);
+  play(FenceKind::kTree, false, 1, 3'000, 0, 20);
+  play(FenceKind::kTree, true, 2, 2'000, 0, 10);
   play(FenceKind::kTree, false, 3, 2'000, 0, 1);
 }
 
@@ -101,7 +101,7 @@ TEST_P(RandomLife, WhereSlicesOfQosGroupsHaveAllowedCpusThatChange) {
     options.tamper = tamper;
     options.limit = 10;
     options.no_group = tamper ? 20 : 0;
-    options.events = 4'000;
+    options.events = 2'500;
     Sim sim(GetParam().machine, options);
     sim.run();
     EXPECT_EQ(sim.fault(), "");
@@ -110,19 +110,19 @@ TEST_P(RandomLife, WhereSlicesOfQosGroupsHaveAllowedCpusThatChange) {
 }
 
 TEST_P(RandomLife, UnderThePartitionFence) {
-  play(FenceKind::kPartition, false, 1, 12'000);
-  play(FenceKind::kPartition, true, 2, 4'000);
+  play(FenceKind::kPartition, false, 1, 5'000);
+  play(FenceKind::kPartition, true, 2, 2'000);
 }
 
 TEST_P(RandomLife, WhereSomePartitionsCannotBeMade) {
-  play(FenceKind::kPartition, false, 1, 6'000, 2);
-  play(FenceKind::kPartition, true, 2, 4'000, 3);
+  play(FenceKind::kPartition, false, 1, 3'000, 2);
+  play(FenceKind::kPartition, true, 2, 2'000, 3);
   play(FenceKind::kPartition, false, 3, 2'000, 1);
 }
 
 TEST_P(RandomLife, UnderTheRuntimeFence) {
-  play(FenceKind::kRuntime, false, 1, 12'000);
-  play(FenceKind::kRuntime, true, 2, 4'000);
+  play(FenceKind::kRuntime, false, 1, 5'000);
+  play(FenceKind::kRuntime, true, 2, 2'000);
   play(FenceKind::kRuntime, false, 3, 2'000);
 }
 

@@ -34,7 +34,7 @@ struct SimOptions {
   // The machine with these CPUs offline; empty: none ever goes.
   std::function<topology::Topology(const engine::CpuSet&)> with_offline;
   unsigned seed = 1;
-  int events = 10'000;
+  int events = 4'000;
 };
 
 // Plays random events; the first broken rule is in fault().

@@ -12,6 +12,7 @@ namespace pinion::engine {
 namespace {
 
 using test_support::cpu;
+using test_support::cpus;
 using test_support::make_pod;
 using testing::HasSubstr;
 using WishKind = Wish::Kind;
@@ -208,6 +209,22 @@ TEST(Policy, WhoGetsCores) {
     EXPECT_TRUE(wish.warnings.empty());
     EXPECT_EQ(wish.request.cpus, c.kind == WishKind::kExclusive ? c.milli / 1000 : 0);
   }
+}
+
+TEST(Policy, APodThatStatesItsCpusAsAWholeSaysWhyItsContainersAreShared) {
+  Pod pod = make_pod("p");
+  pod.resources = cpu(4000);
+  const Wish wish = wish_of(pod, "main", cpu(0), {});
+  EXPECT_EQ(wish.kind, WishKind::kShared);
+  EXPECT_THAT(wish.text, HasSubstr("only its pod does"));
+}
+
+TEST(Policy, WhatIsPlannedForTheOthersOfThePodIsKnown) {
+  Pod pod = make_pod("p");
+  pod.annotations["pinion.dev/planned"] = "one=0-1 main=2-3 two=6 odd nothing= three=x";
+  const Wish wish = wish_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(wish.request.preferred, cpus("2-3"));
+  EXPECT_EQ(wish.beside, cpus("0-1,6")) << "what is nonsense for others is theirs to refuse";
 }
 
 TEST(Policy, AnnotationsSetTheRequest) {
