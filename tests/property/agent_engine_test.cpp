@@ -70,7 +70,8 @@ class RandomLife : public testing::TestWithParam<Scene> {
     for (const char* verb : {"create", "start", "stop", "update", "synchronize", "restart clean"}) {
       EXPECT_GT(sim.done().count(verb), 0U) << verb << " never happened";
     }
-    if (GetParam().machine.online.count() > 2 && events >= 5'000) {  // else hardly anybody has cores
+    if (GetParam().machine.online.count() > 2 &&
+        events >= 5'000) {  // else hardly anybody has cores
       EXPECT_GT(sim.done().count("came back"), 0U);
     }
   }

@@ -9,6 +9,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/pods/pod_of.h"
+#include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster {
 namespace {
