@@ -11,13 +11,14 @@
 #include "agent/engine/engine.h"
 #include "agent/log.h"
 #include "agent/machine_watch.h"
+#include "agent/nri/engine_handler.h"
 #include "agent/view.h"
 #include "base/backoff.h"
 #include "nri-plugin/connection.h"
 
 namespace pinion::agent {
 
-class Node final : public nri::Handler {
+class Node final : public EngineHandler {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
@@ -26,7 +27,7 @@ class Node final : public nri::Handler {
   Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
        std::optional<MachineWatch> machine, Log& log, std::chrono::milliseconds audit_interval);
 
-  // nri::Handler
+  // EngineHandler
   engine::Reply handle(engine::Event event) override;
   void runtime_connected(const nri::RuntimeInfo& info) override;
   void runtime_disconnected(const Error& why) override;

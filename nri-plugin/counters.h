@@ -44,7 +44,7 @@ struct Counters {
   std::array<std::uint64_t, kMethods> calls{};            // by Method
   std::array<std::uint64_t, kMethods> errors{};           // of those, answered with an error status
   std::array<prometheus::Histogram, kMethods> latency{};  // from the whole call to its answer
-  std::uint64_t refusals = 0;          // errors because the engine refused the request
+  std::uint64_t refusals = 0;          // errors because the handler refused the request
   std::uint64_t unknown_methods = 0;   // answered "unimplemented"
   std::uint64_t ignored_messages = 0;  // unknown connection, type, event or stream: skipped
   std::uint64_t updates_out = 0;       // entries of update[] sent

@@ -140,15 +140,22 @@ const Message* Service::parse(std::string_view payload) {
   return parsed ? message : nullptr;
 }
 
-void Service::count(UpdateCount updates) {
-  counters_.updates_out += updates.sent;
-  counters_.updates_dropped += updates.dropped;
-}
-
-Answer Service::refuse(const engine::Reply& reply) {
+Answer Service::answer(const Outcome& outcome, const google::protobuf::MessageLite& response) {
+  counters_.updates_out += outcome.updates.sent;
+  counters_.updates_dropped += outcome.updates.dropped;
+  switch (outcome.kind) {
+    case Outcome::Kind::kAnswered:
+      return succeeded(response);
+    case Outcome::Kind::kIgnored:
+      ++counters_.ignored_messages;
+      return Answer{};
+    case Outcome::Kind::kInvalid:
+      return failed(StatusCode::kInvalidArgument, outcome.text);
+    case Outcome::Kind::kRefused:
+      break;
+  }
   ++counters_.refusals;
-  count(UpdateCount{.sent = 0, .dropped = reply.updates.size()});
-  return failed(StatusCode::kFailedPrecondition, *reply.refusal);
+  return failed(StatusCode::kFailedPrecondition, outcome.text);
 }
 
 Answer Service::configure(std::string_view payload) {
@@ -163,12 +170,12 @@ Answer Service::configure(std::string_view payload) {
       .request_timeout = std::chrono::milliseconds(request->request_timeout())};
   handler_.runtime_connected(*runtime_);
   wire::ConfigureResponse response;
-  response.set_events(subscribed_events());
+  response.set_events(handler_.events());
   return succeeded(response);
 }
 
-// Adds the pods and containers of one SynchronizeRequest to the parts, decoding one at a time in
-// the same memory. Gives its `more`; nothing when it cannot be decoded.
+// Lists the pods and containers of one SynchronizeRequest, decoding one at a time in the same
+// memory. Gives its `more`; nothing when it cannot be decoded.
 std::optional<bool> Service::take_part(std::string_view payload) {
   bool more = false;
   FieldReader reader(payload);
@@ -177,11 +184,11 @@ std::optional<bool> Service::take_part(std::string_view payload) {
     if (field->number == wire::SynchronizeRequest::kPodsFieldNumber && message) {
       const auto* pod = parse<wire::PodSandbox>(field->bytes);
       if (pod == nullptr) return std::nullopt;
-      parts_.pods.push_back(to_pod(*pod));
+      handler_.list_pod(*pod);
     } else if (field->number == wire::SynchronizeRequest::kContainersFieldNumber && message) {
       const auto* container = parse<wire::Container>(field->bytes);
       if (container == nullptr) return std::nullopt;
-      parts_.containers.push_back(to_container(*container));
+      handler_.list_container(*container);
     } else if (field->number == wire::SynchronizeRequest::kMoreFieldNumber) {
       more = field->value != 0;
     }
@@ -192,7 +199,8 @@ std::optional<bool> Service::take_part(std::string_view payload) {
 }
 
 Answer Service::synchronize(std::string_view payload) {
-  parts_bytes_ += payload.size() + 1;  // an empty part counts too
+  if (parts_bytes_ == 0) handler_.forget_listed();  // of a session that broke off
+  parts_bytes_ += payload.size() + 1;               // an empty part counts too
   const bool too_large = parts_bytes_ > max_synchronize_bytes_;
   const auto more = too_large ? std::nullopt : take_part(payload);
   wire::SynchronizeResponse response;
@@ -201,19 +209,19 @@ Answer Service::synchronize(std::string_view payload) {
     return succeeded(response);
   }
   parts_bytes_ = 0;
-  engine::Synchronize all = std::exchange(parts_, {});
+  if (too_large || !more) handler_.forget_listed();
   if (too_large) {
     return failed(
         StatusCode::kResourceExhausted,
         "pods and containers of more than " + std::to_string(max_synchronize_bytes_) + " bytes");
   }
   if (!more) return undecodable();
-  const engine::Reply reply = handler_.handle(std::move(all));
-  if (reply.refusal) return refuse(reply);
-  if (!synchronized_) ++counters_.synchronized;
-  synchronized_ = true;
-  count(fill(reply, response));
-  return succeeded(response);
+  const Outcome outcome = handler_.synchronize(response);
+  if (outcome.kind == Outcome::Kind::kAnswered) {
+    if (!synchronized_) ++counters_.synchronized;
+    synchronized_ = true;
+  }
+  return answer(outcome, response);
 }
 
 Answer Service::shutdown(std::string_view payload) {
@@ -224,28 +232,24 @@ Answer Service::shutdown(std::string_view payload) {
 
 // Decodes, asks the handler, encodes: what the calls about one container have in common.
 template <class Request, class Response>
-Answer Service::request(std::string_view payload) {
+Answer Service::request(std::string_view payload,
+                        Outcome (Handler::*method)(const Request& request, Response& response)) {
   const auto* request = parse<Request>(payload);
   if (request == nullptr) return undecodable();
-  auto event = to_event(*request);
-  if (!event) return failed(StatusCode::kInvalidArgument, event.error().text);
-  const engine::Reply reply = handler_.handle(*std::move(event));
-  if (reply.refusal) return refuse(reply);
   auto* response = google::protobuf::Arena::CreateMessage<Response>(&arena_);
-  count(fill(reply, request->container().id(), *response));
-  return succeeded(*response);
+  return answer((handler_.*method)(*request, *response), *response);
 }
 
 Answer Service::create_container(std::string_view payload) {
-  return request<wire::CreateContainerRequest, wire::CreateContainerResponse>(payload);
+  return request(payload, &Handler::create_container);
 }
 
 Answer Service::update_container(std::string_view payload) {
-  return request<wire::UpdateContainerRequest, wire::UpdateContainerResponse>(payload);
+  return request(payload, &Handler::update_container);
 }
 
 Answer Service::stop_container(std::string_view payload) {
-  return request<wire::StopContainerRequest, wire::StopContainerResponse>(payload);
+  return request(payload, &Handler::stop_container);
 }
 
 Answer Service::state_change(std::string_view payload) {
@@ -263,16 +267,7 @@ Answer Service::event(wire::Event event, std::string_view payload) {
 // All these answers are messages without fields: nothing but a refusal can go back.
 Answer Service::deliver(wire::Event event, const wire::PodSandbox& pod,
                         const wire::Container& container) {
-  auto translated = to_event(event, pod, container);
-  if (!translated) return failed(StatusCode::kInvalidArgument, translated.error().text);
-  if (!*translated) {
-    ++counters_.ignored_messages;
-    return Answer{};
-  }
-  const engine::Reply reply = handler_.handle(**std::move(translated));
-  if (reply.refusal) return refuse(reply);
-  count(UpdateCount{.sent = 0, .dropped = reply.updates.size()});
-  return Answer{};
+  return answer(handler_.tell(event, pod, container), wire::Empty());
 }
 
 }  // namespace pinion::nri

@@ -12,7 +12,6 @@
 
 #include "nri-plugin/counters.h"
 #include "nri-plugin/handler.h"
-#include "nri-plugin/translate.h"
 
 namespace pinion::nri {
 
@@ -21,7 +20,7 @@ enum class StatusCode : std::int32_t {
   kOk = 0,
   kInvalidArgument = 3,     // what the runtime sent cannot be read
   kResourceExhausted = 8,   // a limit of the protocol or of ours
-  kFailedPrecondition = 9,  // the engine refuses the request
+  kFailedPrecondition = 9,  // the handler refuses the request
   kUnimplemented = 12,
 };
 
@@ -45,7 +44,7 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   // Answers one call: kUnimplemented for an unknown service or method, kInvalidArgument for a
-  // payload that cannot be decoded, kFailedPrecondition with the engine's words for a refusal,
+  // payload that cannot be decoded, kFailedPrecondition with the handler's words for a refusal,
   // kResourceExhausted for a Synchronize that is too large.
   Answer call(std::string_view service, std::string_view method, std::string_view payload);
 
@@ -71,9 +70,9 @@ class Service {
   template <class Message>
   const Message* parse(std::string_view payload);
   template <class Request, class Response>
-  Answer request(std::string_view payload);
-  Answer refuse(const engine::Reply& reply);
-  void count(UpdateCount updates);
+  Answer request(std::string_view payload,
+                 Outcome (Handler::*method)(const Request& request, Response& response));
+  Answer answer(const Outcome& outcome, const google::protobuf::MessageLite& response);
 
   std::string name_;
   std::size_t max_synchronize_bytes_;
@@ -82,8 +81,7 @@ class Service {
 
   std::optional<RuntimeInfo> runtime_;
   bool synchronized_ = false;
-  engine::Synchronize parts_;  // of a Synchronize that is not complete
-  std::size_t parts_bytes_ = 0;
+  std::size_t parts_bytes_ = 0;  // of a Synchronize that is not complete
 
   std::vector<char> arena_block_;  // first block of the arena, so that most calls allocate none
   google::protobuf::Arena arena_;  // messages of the call being answered

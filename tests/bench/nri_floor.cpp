@@ -14,9 +14,32 @@ namespace {
 using pinion::nri::Connection;
 using Clock = std::chrono::steady_clock;
 
+namespace wire = pinion::nri::wire;
+using pinion::nri::Outcome;
+
 class Nothing : public pinion::nri::Handler {
  public:
-  pinion::engine::Reply handle(pinion::engine::Event /*event*/) override { return {}; }
+  [[nodiscard]] std::int32_t events() const override { return 0x7ff; }  // what the agent hears of
+  void list_pod(const wire::PodSandbox& /*pod*/) override {}
+  void list_container(const wire::Container& /*container*/) override {}
+  void forget_listed() override {}
+  Outcome synchronize(wire::SynchronizeResponse& /*response*/) override { return {}; }
+  Outcome create_container(const wire::CreateContainerRequest& /*request*/,
+                           wire::CreateContainerResponse& /*response*/) override {
+    return {};
+  }
+  Outcome update_container(const wire::UpdateContainerRequest& /*request*/,
+                           wire::UpdateContainerResponse& /*response*/) override {
+    return {};
+  }
+  Outcome stop_container(const wire::StopContainerRequest& /*request*/,
+                         wire::StopContainerResponse& /*response*/) override {
+    return {};
+  }
+  Outcome tell(wire::Event /*event*/, const wire::PodSandbox& /*pod*/,
+               const wire::Container& /*container*/) override {
+    return {};
+  }
 };
 
 int milliseconds_until(const Connection& connection) {

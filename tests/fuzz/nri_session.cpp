@@ -1,6 +1,7 @@
-// A session fed with any bytes. Whatever they are: it must not crash, what it sends must be
-// readable for a runtime, every answer must belong to a call, and an error must be the end of it.
-// The first byte is the length of the pieces, the second says what the engine replies.
+// A session, with the agent's translation behind it, fed with any bytes. Whatever they are: it must
+// not crash, what it sends must be readable for a runtime, every answer must belong to a call, and
+// an error must be the end of it. The first byte is the length of the pieces, the second says what
+// the engine replies.
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "agent/nri/engine_handler.h"
 #include "nri-plugin/session.h"
 #include "tests/support/fake_runtime/fake_runtime.h"
 
@@ -18,7 +20,7 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-class FuzzHandler : public Handler {
+class FuzzHandler : public agent::EngineHandler {
  public:
   explicit FuzzHandler(unsigned mood) : mood_(mood) {}
   engine::Reply handle(engine::Event event) override {

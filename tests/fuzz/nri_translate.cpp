@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "nri-plugin/translate.h"
+#include "agent/nri/translate.h"
 
-namespace pinion::nri {
+namespace pinion::agent {
 namespace {
 
 void require(bool condition) {
@@ -44,7 +44,7 @@ void round_trip(std::string_view text) {
   if (!event) return;
   const engine::Reply reply = echo(std::get<Event>(*event).container);
   Response response;
-  const UpdateCount count = fill(reply, request.container().id(), response);
+  const nri::UpdateCount count = fill(reply, request.container().id(), response);
   require(count.sent == static_cast<std::size_t>(response.update_size()));
   check_updates(response.update());
 }
@@ -74,10 +74,10 @@ void run(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace pinion::nri
+}  // namespace pinion::agent
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   [[maybe_unused]] static auto* const silence = google::protobuf::SetLogHandler(nullptr);
-  pinion::nri::run({reinterpret_cast<const char*>(data), size});
+  pinion::agent::run({reinterpret_cast<const char*>(data), size});
   return 0;
 }

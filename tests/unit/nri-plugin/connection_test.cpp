@@ -103,7 +103,7 @@ TEST(Connection, HandshakeAndACall) {
   EXPECT_FALSE(rig.connection.wants_write());
   EXPECT_EQ(rig.connection.runtime()->name, "containerd");
 
-  rig.handler.reply = [](const engine::Event&) { return own_cpus({1}, {0}); };
+  rig.handler.reply = {.cpus = "1", .mems = "0"};
   wire::CreateContainerRequest request;
   *request.mutable_container() = make_container({});
   rig.send(rig.fake().call("CreateContainer", request));
@@ -204,7 +204,7 @@ TEST(Connection, SlowReaderIsGivenUpAndAnswersWaitUntilThen) {
   ConnectionRig rig(options);
   rig.listen();
   rig.handshake();
-  rig.handler.reply = [](const engine::Event&) { return many_updates(12000); };  // 1 MB
+  rig.handler.reply = {.updates = 12000};  // 1 MB
   wire::CreateContainerRequest request;
   *request.mutable_container() = make_container({});
   int calls = 0;
@@ -222,7 +222,7 @@ TEST(Connection, PendingAnswersArriveWholeWhenTheReaderWakesUp) {
   ConnectionRig rig;
   rig.listen();
   rig.handshake();
-  rig.handler.reply = [](const engine::Event&) { return many_updates(12000); };
+  rig.handler.reply = {.updates = 12000};
   wire::CreateContainerRequest request;
   *request.mutable_container() = make_container({});
   for (int i = 0; i < 5; ++i) rig.send(rig.fake().call("CreateContainer", request));
@@ -252,7 +252,7 @@ TEST(Connection, ResyncReconnectsAtOnceAndSynchronizesAnew) {
   rig.handshake();
   ASSERT_TRUE(rig.connection.resync(rig.now, "a pool was drained"));
   EXPECT_LE(rig.connection.deadline(), rig.now);
-  rig.handler.reply = [](const engine::Event&) { return many_updates(2); };
+  rig.handler.reply = {.updates = 2};
   rig.handshake();
   wire::SynchronizeResponse response;
   ASSERT_TRUE(response.ParseFromString(rig.fake().result()->payload));
@@ -266,10 +266,7 @@ TEST(Connection, ResyncFromWithinACallWaitsForItsAnswer) {
   ConnectionRig rig;
   rig.listen();
   rig.handshake();
-  rig.handler.reply = [&rig](const engine::Event&) {
-    EXPECT_TRUE(rig.connection.resync(rig.now, "drift"));
-    return engine::Reply{};
-  };
+  rig.handler.within_call = [&rig] { EXPECT_TRUE(rig.connection.resync(rig.now, "drift")); };
   wire::StopContainerRequest request;
   *request.mutable_container() = make_container({});
   ASSERT_TRUE(rig.runtime->send(rig.fake().call("StopContainer", request)));

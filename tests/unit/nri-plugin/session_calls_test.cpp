@@ -30,7 +30,7 @@ wire::EventRequest event_request() {
 struct Synchronized : Rig {
   Synchronized() {
     EXPECT_TRUE(handshake());
-    handler.events.clear();
+    handler.told.clear();
     runtime.forget_results();
     runtime.reader().take_frame_sizes();
   }
@@ -49,14 +49,15 @@ struct Synchronized : Rig {
 
 TEST(SessionCalls, CreateContainer) {
   Synchronized rig;
-  rig.handler.reply = [](const engine::Event&) { return own_cpus({2, 3}, {0}); };
+  rig.handler.reply = {.cpus = "2-3", .mems = "0"};
   const auto request = create_request();
   const auto response = rig.call<wire::CreateContainerResponse>("CreateContainer", request);
-  ASSERT_EQ(rig.handler.events.size(), 1U);
-  const auto& event = std::get<engine::CreateContainer>(rig.handler.events[0]);
-  EXPECT_EQ(event.pod, to_pod(request.pod()));
-  EXPECT_EQ(event.pod.annotations.at("pinion.dev/align"), "l3");
-  EXPECT_EQ(event.container, to_container(request.container()));
+  ASSERT_EQ(rig.handler.told.size(), 1U);
+  const Told& told = rig.handler.told[0];
+  EXPECT_EQ(told.method, "CreateContainer");
+  EXPECT_EQ(told.pods[0].uid(), request.pod().uid());
+  EXPECT_EQ(told.pods[0].annotations().at("pinion.dev/align"), "l3");
+  EXPECT_EQ(told.containers[0].SerializeAsString(), request.container().SerializeAsString());
   EXPECT_EQ(response.adjust().linux().resources().cpu().cpus(), "2-3");
   EXPECT_EQ(response.adjust().linux().resources().cpu().mems(), "0");
   EXPECT_EQ(rig.counters.calls_of(Method::kCreateContainer), 1U);
@@ -71,35 +72,32 @@ TEST(SessionCalls, ReplyWithNothingIsAnEmptyAnswer) {
 
 TEST(SessionCalls, UpdateContainer) {
   Synchronized rig;
-  rig.handler.reply = [](const engine::Event&) { return own_cpus({1}, {}); };
+  rig.handler.reply = {.updates = 1};
   wire::UpdateContainerRequest request;
   *request.mutable_pod() = make_pod({.annotations = {}});
   *request.mutable_container() = make_container({});
   request.mutable_linux_resources()->mutable_cpu()->mutable_quota()->set_value(200000);
   const auto response = rig.call<wire::UpdateContainerResponse>("UpdateContainer", request);
-  const auto& event = std::get<engine::UpdateContainer>(rig.handler.events.at(0));
-  EXPECT_EQ(event.wanted.quota, 200000);
-  EXPECT_EQ(event.wanted.shares, std::nullopt);
+  const Told& told = rig.handler.told.at(0);
+  EXPECT_EQ(told.method, "UpdateContainer");
+  EXPECT_EQ(told.wanted.cpu().quota().value(), 200000);
+  EXPECT_FALSE(told.wanted.cpu().has_shares());
   ASSERT_EQ(response.update_size(), 1);
-  EXPECT_EQ(response.update(0).container_id(), request.container().id());
-  EXPECT_EQ(response.update(0).linux().resources().cpu().cpus(), "1");
-  EXPECT_FALSE(response.update(0).linux().resources().cpu().has_quota());
+  EXPECT_EQ(response.update(0).linux().resources().cpu().cpus(), "0");
 }
 
 TEST(SessionCalls, StopContainer) {
   Synchronized rig;
-  rig.handler.reply = [](const engine::Event&) { return many_updates(2); };
+  rig.handler.reply = {.updates = 2};
   wire::StopContainerRequest request;
   *request.mutable_container() = make_container({});
   const auto response = rig.call<wire::StopContainerResponse>("StopContainer", request);
   EXPECT_EQ(response.update_size(), 2);
-  EXPECT_EQ(std::get<engine::StopContainer>(rig.handler.events.at(0)).container,
-            to_container(request.container()));
+  EXPECT_EQ(rig.handler.told.at(0).method, "StopContainer");
+  EXPECT_EQ(rig.handler.told.at(0).containers[0].id(), request.container().id());
 }
 
 TEST(SessionCalls, EventsOfOlderRuntimesAndOfNewerOnes) {
-  using engine::ContainerEvent;
-  using engine::PodEvent;
   struct Case {
     const char* method;
     wire::Event number;
@@ -122,39 +120,35 @@ TEST(SessionCalls, EventsOfOlderRuntimesAndOfNewerOnes) {
     *change.mutable_pod() = request.pod();
     *change.mutable_container() = request.container();
     rig.call<wire::Empty>("StateChange", change);
-    ASSERT_EQ(rig.handler.events.size(), 2U);
-    for (const engine::Event& event : rig.handler.events) {
-      if (c.number <= wire::REMOVE_POD_SANDBOX) {
-        EXPECT_EQ(static_cast<int>(std::get<PodEvent>(event).kind), c.number - 1);
-      } else {
-        EXPECT_EQ(std::get<ContainerEvent>(event).container, to_container(request.container()));
-      }
+    ASSERT_EQ(rig.handler.told.size(), 2U);
+    for (const Told& told : rig.handler.told) {
+      EXPECT_EQ(told.event, c.number);
+      EXPECT_EQ(told.pods[0].id(), request.pod().id());
+      EXPECT_EQ(told.containers[0].id(), request.container().id());
+      EXPECT_EQ(told.containers[0].pid(), 99U);
     }
-    EXPECT_EQ(rig.handler.events[0].index(), rig.handler.events[1].index());
     EXPECT_EQ(rig.counters.calls_of(Method::kStateChange), 1U);
     EXPECT_EQ(rig.counters.calls_of(*to_method(c.method)), 1U);
   }
 }
 
-TEST(SessionCalls, UnsubscribedAndUnknownEventsAreIgnored) {
+TEST(SessionCalls, EventsThatTheHandlerDoesNotKnowAreIgnored) {
   Synchronized rig;
+  rig.handler.reply = {.kind = Outcome::Kind::kIgnored};
   for (const int number : {0, 4, 12, 14, 77}) {
     wire::StateChangeEvent change;
     change.set_event(static_cast<wire::Event>(number));
     *change.mutable_container() = make_container({});
     rig.call<wire::Empty>("StateChange", change);
   }
-  EXPECT_THAT(rig.handler.events, IsEmpty());
   EXPECT_EQ(rig.counters.ignored_messages, 5U);
 }
 
-TEST(SessionCalls, RefusalIsAnErrorStatusWithTheEnginesWords) {
+TEST(SessionCalls, RefusalIsAnErrorStatusWithTheHandlersWords) {
   Synchronized rig;
-  rig.handler.reply = [](const engine::Event&) {
-    auto reply = refusal("not enough free CPUs in any NUMA node: need 6, largest free 4");
-    reply.updates = many_updates(3).updates;
-    return reply;
-  };
+  rig.handler.reply = {.kind = Outcome::Kind::kRefused,
+                       .text = "not enough free CPUs in any NUMA node: need 6, largest free 4",
+                       .updates = 3};
   wire::StateChangeEvent change;
   change.set_event(wire::START_CONTAINER);
   *change.mutable_container() = make_container({});
@@ -198,20 +192,20 @@ TEST(SessionCalls, RefusalsTextIsAlwaysValidUtf8AndShort) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(to_utf8(c.text), c.want);
     Synchronized rig;
-    rig.handler.reply = [&c](const engine::Event&) { return refusal(c.text); };
+    rig.handler.reply = {.kind = Outcome::Kind::kRefused, .text = c.text};
     ASSERT_TRUE(rig.feed(rig.runtime.call("CreateContainer", create_request())));
     ASSERT_NE(rig.runtime.result(), nullptr);
     EXPECT_EQ(rig.runtime.result()->text, "pinion: " + c.want);
   }
   Synchronized rig;
-  rig.handler.reply = [](const engine::Event&) { return refusal(std::string(9000000, 'x')); };
+  rig.handler.reply = {.kind = Outcome::Kind::kRefused, .text = std::string(9000000, 'x')};
   ASSERT_TRUE(rig.feed(rig.runtime.call("CreateContainer", create_request())));
   EXPECT_EQ(rig.runtime.result()->text.size(), 4096U + 8U);
 }
 
 TEST(SessionCalls, UpdatesInAnAnswerThatCannotCarryThemAreCounted) {
   Synchronized rig;
-  rig.handler.reply = [](const engine::Event&) { return many_updates(4); };
+  rig.handler.reply = {.updates = 4};
   rig.call<wire::Empty>("StartContainer", event_request());
   EXPECT_EQ(rig.counters.updates_dropped, 4U);
 }
@@ -231,7 +225,7 @@ TEST(SessionAnswers, LargeOnesAreExactlyTwoFrames) {
   for (const Case& c : {Case{1, 1}, Case{48, 1}, Case{60, 2}, Case{1000, 2}, Case{20000, 2}}) {
     SCOPED_TRACE(c.updates);
     Synchronized rig;
-    rig.handler.reply = [&c](const engine::Event&) { return many_updates(c.updates); };
+    rig.handler.reply = {.updates = c.updates};
     const auto response =
         rig.call<wire::CreateContainerResponse>("CreateContainer", create_request());
     EXPECT_EQ(response.update_size(), c.updates);
@@ -248,14 +242,14 @@ TEST(SessionAnswers, LargeOnesAreExactlyTwoFrames) {
 
 TEST(SessionAnswers, AboveFourMegabytesIsAnErrorNotABrokenFrame) {
   Synchronized rig;
-  rig.handler.reply = [](const engine::Event&) { return many_updates(60000); };
+  rig.handler.reply = {.updates = 60000};
   ASSERT_TRUE(rig.feed(rig.runtime.call("CreateContainer", create_request())));
   ASSERT_NE(rig.runtime.result(), nullptr);
   EXPECT_EQ(rig.runtime.broken(), "");
   EXPECT_EQ(rig.runtime.result()->code, 8);
   EXPECT_THAT(rig.runtime.result()->text, HasSubstr("above the protocol's limit"));
   EXPECT_THAT(rig.handler.warnings, ElementsAre(HasSubstr("above the protocol's limit")));
-  rig.handler.reply = nullptr;
+  rig.handler.reply = {};
   rig.call<wire::CreateContainerResponse>("CreateContainer", create_request());
 }
 
@@ -265,7 +259,7 @@ TEST(SessionAnswers, SeveralCallsInOneReadAreAnsweredInOrder) {
   for (int i = 0; i < 50; ++i) bytes += rig.runtime.call("StartContainer", event_request());
   ASSERT_TRUE(rig.feed(bytes));
   EXPECT_EQ(rig.runtime.results(), 50U);
-  EXPECT_EQ(rig.handler.events.size(), 50U);
+  EXPECT_EQ(rig.handler.told.size(), 50U);
   EXPECT_EQ(rig.counters.frames_out, 3U + 50U);  // RegisterPlugin and the handshake's two answers
 }
 
@@ -281,7 +275,7 @@ TEST(SessionAnswers, OneFrameWithSeveralMessagesAndOneMessageOverManyFrames) {
     messages += body;
   }
   ASSERT_TRUE(rig.feed(test_support::frame(1, messages)));
-  EXPECT_EQ(rig.handler.events.size(), 3U);
+  EXPECT_EQ(rig.handler.told.size(), 3U);
   messages[7] = 107;  // the stream ids of the second round
   messages[10 + body.size() + 7] = 109;
   messages[2 * (10 + body.size()) + 7] = 111;
@@ -290,7 +284,7 @@ TEST(SessionAnswers, OneFrameWithSeveralMessagesAndOneMessageOverManyFrames) {
     crumbs += test_support::frame(1, {&byte, 1}) + test_support::frame(9, "between");
   }
   ASSERT_TRUE(rig.feed(crumbs, 11));
-  EXPECT_EQ(rig.handler.events.size(), 6U);
+  EXPECT_EQ(rig.handler.told.size(), 6U);
   EXPECT_EQ(rig.runtime.results(), 6U);
   for (const std::uint32_t stream : {101U, 103U, 105U, 107U, 109U, 111U}) {
     ASSERT_NE(rig.runtime.result(stream), nullptr);

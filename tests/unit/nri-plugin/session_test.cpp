@@ -61,13 +61,13 @@ TEST(SessionHandshake, InTheUsualOrder) {
   ASSERT_TRUE(rig.feed(rig.runtime.synchronize(population(1, 4, false))));
   EXPECT_EQ(rig.session.phase(), Phase::kSynchronized);
   EXPECT_FALSE(response<wire::SynchronizeResponse>(rig).more());
-  ASSERT_EQ(rig.handler.events.size(), 1U);
-  const auto& event = std::get<engine::Synchronize>(rig.handler.events[0]);
-  EXPECT_EQ(event.pods.size(), 3U);
-  EXPECT_EQ(event.containers.size(), 3U);
-  EXPECT_TRUE(event.files.empty());
-  EXPECT_EQ(event.pods[2], to_pod(make_pod({.number = 3, .annotations = {}})));
-  EXPECT_EQ(event.containers[2], to_container(make_container({.pod = 3})));
+  ASSERT_EQ(rig.handler.told.size(), 1U);
+  const Told& all = rig.handler.told[0];
+  EXPECT_EQ(all.method, "Synchronize");
+  ASSERT_EQ(all.pods.size(), 3U);
+  ASSERT_EQ(all.containers.size(), 3U);
+  EXPECT_EQ(all.pods[2].uid(), make_pod({.number = 3, .annotations = {}}).uid());
+  EXPECT_EQ(all.containers[2].id(), make_container({.pod = 3}).id());
 
   EXPECT_TRUE(rig.session.tick(rig.now));
   EXPECT_EQ(rig.session.deadline(), std::nullopt);
@@ -137,19 +137,19 @@ TEST(SessionSynchronize, TwoThousandContainersInPartsAreOneEvent) {
     EXPECT_GT(bytes.size(), 1000000U);
     ASSERT_TRUE(rig.feed(bytes, 65536));
     EXPECT_EQ(response<wire::SynchronizeResponse>(rig).more(), more);
-    EXPECT_EQ(rig.handler.events.size(), more ? 0U : 1U);
+    EXPECT_EQ(rig.handler.told.size(), more ? 0U : 1U);
     EXPECT_EQ(rig.session.phase(), more ? Phase::kConfigured : Phase::kSynchronized);
   }
-  const auto& event = std::get<engine::Synchronize>(rig.handler.events.at(0));
-  ASSERT_EQ(event.containers.size(), 2000U);
-  EXPECT_EQ(event.pods.size(), 2000U);
-  EXPECT_EQ(event.containers[1999], to_container(make_container({.pod = 1999})));
+  const Told& all = rig.handler.told.at(0);
+  ASSERT_EQ(all.containers.size(), 2000U);
+  EXPECT_EQ(all.pods.size(), 2000U);
+  EXPECT_EQ(all.containers[1999].id(), make_container({.pod = 1999}).id());
   EXPECT_TRUE(rig.session.tick(rig.now));
 }
 
 TEST(SessionSynchronize, UpdatesGoOnlyIntoTheLastAnswer) {
   Rig rig;
-  rig.handler.reply = [](const engine::Event&) { return many_updates(3); };
+  rig.handler.reply = {.updates = 3};
   ASSERT_TRUE(rig.begin());
   ASSERT_TRUE(rig.feed(rig.runtime.synchronize(population(0, 2, true))));
   EXPECT_EQ(response<wire::SynchronizeResponse>(rig).update_size(), 0);
@@ -169,7 +169,7 @@ TEST(SessionSynchronize, TotalOfAllPartsIsBounded) {
   ASSERT_NE(rig.runtime.result(), nullptr);
   EXPECT_EQ(rig.runtime.result()->code, 8);
   EXPECT_THAT(rig.runtime.result()->text, HasSubstr("more than 100000 bytes"));
-  EXPECT_THAT(rig.handler.events, IsEmpty());
+  EXPECT_THAT(rig.handler.told, IsEmpty());
   EXPECT_EQ(rig.session.phase(), Phase::kConfigured);
 }
 

@@ -1,17 +1,16 @@
 // Between the runtime's messages and the engine's values. No state, no I/O.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string_view>
 
 #include "agent/engine/events.h"
 #include "base/error.h"
-#include "proto/nri.pb.h"
+#include "nri-plugin/handler.h"
 
-namespace pinion::nri {
+namespace pinion::agent {
 
-namespace wire = ::nri::pkg::api::v1alpha1;
+namespace wire = pinion::nri::wire;
 
 // --- the runtime's messages
 
@@ -35,25 +34,21 @@ Result<std::optional<engine::Event>> to_event(wire::Event event, const wire::Pod
 
 // --- the engine's replies
 
-// How many entries of Reply::updates went into a message, and how many did not: empty ones (to the
-// runtime an empty cpuset reads "no change"), further ones for the same container, and ones for a
-// container that is being created. The last two make the runtime fail the whole request.
-struct UpdateCount {
-  std::size_t sent = 0;
-  std::size_t dropped = 0;
-};
+// Each gives how many entries of Reply::updates went into the message, and how many did not: empty
+// ones (to the runtime an empty cpuset reads "no change"), further ones for the same container, and
+// ones for a container that is being created. The last two make the runtime fail the whole request.
 
 // The `id` is the container that the request was about. Only cpus and mems are set, and the quota
 // of the container itself where the engine says so, so the runtime keeps the shares and memory
 // limit that were asked for.
-UpdateCount fill(const engine::Reply& reply, std::string_view id,
-                 wire::CreateContainerResponse& response);
+nri::UpdateCount fill(const engine::Reply& reply, std::string_view id,
+                      wire::CreateContainerResponse& response);
 // The container's own cpuset becomes an entry of update[], which the runtime merges over the
 // requested resources.
-UpdateCount fill(const engine::Reply& reply, std::string_view id,
-                 wire::UpdateContainerResponse& response);
-UpdateCount fill(const engine::Reply& reply, std::string_view id,
-                 wire::StopContainerResponse& response);
-UpdateCount fill(const engine::Reply& reply, wire::SynchronizeResponse& response);
+nri::UpdateCount fill(const engine::Reply& reply, std::string_view id,
+                      wire::UpdateContainerResponse& response);
+nri::UpdateCount fill(const engine::Reply& reply, std::string_view id,
+                      wire::StopContainerResponse& response);
+nri::UpdateCount fill(const engine::Reply& reply, wire::SynchronizeResponse& response);
 
-}  // namespace pinion::nri
+}  // namespace pinion::agent

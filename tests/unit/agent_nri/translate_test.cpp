@@ -1,4 +1,4 @@
-#include "nri-plugin/translate.h"
+#include "agent/nri/translate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "tests/support/fake_runtime/samples.h"
 
-namespace pinion::nri {
+namespace pinion::agent {
 namespace {
 
 using engine::Cpuset;
@@ -261,4 +261,4 @@ TEST(Fill, UpdateContainerWithoutOwnMayNameItselfAmongTheUpdates) {
 }
 
 }  // namespace
-}  // namespace pinion::nri
+}  // namespace pinion::agent

@@ -1,11 +1,11 @@
-#include "nri-plugin/translate.h"
+#include "agent/nri/translate.h"
 
 #include <array>
 #include <set>
 #include <string>
 #include <utility>
 
-namespace pinion::nri {
+namespace pinion::agent {
 namespace {
 
 using engine::ContainerEvent;
@@ -70,8 +70,9 @@ wire::ContainerUpdate* add_update(std::string_view id, const engine::Cpuset& cpu
 
 // All entries but those for `except`.
 template <class Response>
-UpdateCount add_updates(const engine::Reply& reply, std::string_view except, Response& response) {
-  UpdateCount count;
+nri::UpdateCount add_updates(const engine::Reply& reply, std::string_view except,
+                             Response& response) {
+  nri::UpdateCount count;
   std::set<std::string_view> told;
   for (const engine::CpusetUpdate& update : reply.updates) {
     const bool usable = !update.id.empty() && update.id != except && !is_empty(update.cpuset);
@@ -164,8 +165,8 @@ std::int32_t subscribed_events() {
   return static_cast<std::int32_t>(mask);
 }
 
-UpdateCount fill(const engine::Reply& reply, std::string_view id,
-                 wire::CreateContainerResponse& response) {
+nri::UpdateCount fill(const engine::Reply& reply, std::string_view id,
+                      wire::CreateContainerResponse& response) {
   if (reply.own && !is_empty(*reply.own)) {
     wire::LinuxResources* resources =
         response.mutable_adjust()->mutable_linux()->mutable_resources();
@@ -175,25 +176,25 @@ UpdateCount fill(const engine::Reply& reply, std::string_view id,
   return add_updates(reply, id, response);
 }
 
-UpdateCount fill(const engine::Reply& reply, std::string_view id,
-                 wire::UpdateContainerResponse& response) {
+nri::UpdateCount fill(const engine::Reply& reply, std::string_view id,
+                      wire::UpdateContainerResponse& response) {
   const bool own = reply.own && !is_empty(*reply.own);
   if (own) {
     wire::ContainerUpdate* update = add_update(id, *reply.own, response);
     fill_quota(reply, *update->mutable_linux()->mutable_resources()->mutable_cpu());
   }
-  UpdateCount count = add_updates(reply, own ? id : std::string_view(), response);
+  nri::UpdateCount count = add_updates(reply, own ? id : std::string_view(), response);
   if (own) ++count.sent;
   return count;
 }
 
-UpdateCount fill(const engine::Reply& reply, std::string_view id,
-                 wire::StopContainerResponse& response) {
+nri::UpdateCount fill(const engine::Reply& reply, std::string_view id,
+                      wire::StopContainerResponse& response) {
   return add_updates(reply, id, response);
 }
 
-UpdateCount fill(const engine::Reply& reply, wire::SynchronizeResponse& response) {
+nri::UpdateCount fill(const engine::Reply& reply, wire::SynchronizeResponse& response) {
   return add_updates(reply, {}, response);
 }
 
-}  // namespace pinion::nri
+}  // namespace pinion::agent
