@@ -5,13 +5,11 @@
 #include <sstream>
 
 #include "agent/config_file.h"
-#include "agent/version.h"
+#include "base/version.h"
 #include "base/whole_file.h"
 
 namespace pinion::agent {
 namespace {
-
-using topology::word_of;
 
 struct Flag {
   const char* name;
@@ -88,7 +86,7 @@ std::string quoted(const std::string& text) {
 }
 
 template <class T, std::size_t N>
-std::string words_of(const std::set<T>& values, const std::array<topology::Word<T>, N>& table) {
+std::string words_of(const std::set<T>& values, const std::array<Word<T>, N>& table) {
   std::string words;
   for (const T value : values) {
     words.append(words.empty() ? "" : ",").append(word_of(value, table));

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "agent/engine/engine.h"
-#include "agent/log.h"
 #include "agent/noise/knob.h"
+#include "base/log/log.h"
 #include "topology/discover/discover.h"
 #include "topology/reserved_memory.h"
 #include "topology/words.h"
@@ -28,23 +28,22 @@ enum class SharedCounters {
   kFull,   // as exclusive ones: an event on each CPU of the shared set for each container
 };
 
-inline constexpr std::array kFenceWords{
-    topology::Word<FenceChoice>{"auto", FenceChoice::kAuto},
-    topology::Word<FenceChoice>{"partition", FenceChoice::kPartition},
-    topology::Word<FenceChoice>{"tree", FenceChoice::kTree},
-    topology::Word<FenceChoice>{"leaf", FenceChoice::kLeaf},
-    topology::Word<FenceChoice>{"runtime", FenceChoice::kRuntime}};
+inline constexpr std::array kFenceWords{Word<FenceChoice>{"auto", FenceChoice::kAuto},
+                                        Word<FenceChoice>{"partition", FenceChoice::kPartition},
+                                        Word<FenceChoice>{"tree", FenceChoice::kTree},
+                                        Word<FenceChoice>{"leaf", FenceChoice::kLeaf},
+                                        Word<FenceChoice>{"runtime", FenceChoice::kRuntime}};
 inline constexpr std::array kPartitionWords{
-    topology::Word<engine::PartitionKinds>{"root", engine::PartitionKinds::kRoot},
-    topology::Word<engine::PartitionKinds>{"asked", engine::PartitionKinds::kAsked},
-    topology::Word<engine::PartitionKinds>{"isolated", engine::PartitionKinds::kIsolated}};
+    Word<engine::PartitionKinds>{"root", engine::PartitionKinds::kRoot},
+    Word<engine::PartitionKinds>{"asked", engine::PartitionKinds::kAsked},
+    Word<engine::PartitionKinds>{"isolated", engine::PartitionKinds::kIsolated}};
 inline constexpr std::array kCountersWords{
-    topology::Word<CountersChoice>{"all", CountersChoice::kAll},
-    topology::Word<CountersChoice>{"software", CountersChoice::kSoftware},
-    topology::Word<CountersChoice>{"off", CountersChoice::kOff}};
+    Word<CountersChoice>{"all", CountersChoice::kAll},
+    Word<CountersChoice>{"software", CountersChoice::kSoftware},
+    Word<CountersChoice>{"off", CountersChoice::kOff}};
 inline constexpr std::array kSharedCountersWords{
-    topology::Word<SharedCounters>{"light", SharedCounters::kLight},
-    topology::Word<SharedCounters>{"full", SharedCounters::kFull}};
+    Word<SharedCounters>{"light", SharedCounters::kLight},
+    Word<SharedCounters>{"full", SharedCounters::kFull}};
 
 struct Config {
   std::string nri_socket = "/var/run/nri/nri.sock";

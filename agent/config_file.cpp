@@ -61,10 +61,10 @@ Status set_topology(const std::string& value, Config& config) {
 
 // A setting that is one of a few words.
 template <class T, std::size_t N>
-Setter word_into(T Config::*member, const std::array<topology::Word<T>, N>& words) {
+Setter word_into(T Config::*member, const std::array<Word<T>, N>& words) {
   return [member, &words](const std::string& value, Config& config) -> Status {
-    const auto known = topology::value_of(value, words);
-    if (!known) return unknown_value(value, topology::list_of(words));
+    const auto known = value_of(value, words);
+    if (!known) return unknown_value(value, list_of(words));
     config.*member = *known;
     return {};
   };
@@ -97,12 +97,11 @@ std::vector<std::string> parts_of(std::string_view list, char separator) {
 
 // "irq, workqueue"; empty: none.
 template <class T, std::size_t N>
-Result<std::set<T>> set_of(const std::string& value,
-                           const std::array<topology::Word<T>, N>& words) {
+Result<std::set<T>> set_of(const std::string& value, const std::array<Word<T>, N>& words) {
   std::set<T> values;
   for (const std::string& word : parts_of(value, ',')) {
-    const auto known = topology::value_of(word, words);
-    if (!known) return failure(unknown_value(word, topology::list_of(words)).error());
+    const auto known = value_of(word, words);
+    if (!known) return failure(unknown_value(word, list_of(words)).error());
     values.insert(*known);
   }
   return values;
@@ -123,8 +122,8 @@ Status set_allowed_wishes(const std::string& value, Config& config) {
 }
 
 Status set_exclusive_pods(const std::string& value, Config& config) {
-  const auto pods = topology::value_of(value, engine::kExclusivePodsWords);
-  if (!pods) return unknown_value(value, topology::list_of(engine::kExclusivePodsWords));
+  const auto pods = value_of(value, engine::kExclusivePodsWords);
+  if (!pods) return unknown_value(value, list_of(engine::kExclusivePodsWords));
   config.defaults.pods = *pods;
   return {};
 }

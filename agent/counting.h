@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "agent/config.h"
-#include "agent/log.h"
+#include "base/log/log.h"
 #include "metrics/collect/collector.h"
 
 namespace pinion::agent {

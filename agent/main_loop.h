@@ -4,9 +4,9 @@
 
 #include "agent/heartbeat.h"
 #include "agent/node.h"
-#include "agent/ready_file.h"
 #include "agent/view_publisher.h"
 #include "base/fd.h"
+#include "base/log/ready_file.h"
 
 namespace pinion::agent {
 

@@ -37,8 +37,8 @@ void Node::do_work() {
 
 void Node::enforce(const engine::Enforce& wanted) {
   const engine::Enforced result = files_->enforce(wanted);
-  const std::vector<engine::Note> notes = engine_.report(result);
-  for (const engine::Note& note : notes) log_.write(note);
+  const std::vector<Note> notes = engine_.report(result);
+  for (const Note& note : notes) log_.write(note);
   changed_ = true;
   // An audit that finds all well is no news.
   if (wanted.cause != engine::Cause::kAudit || result.written || !notes.empty()) ++version_;
@@ -84,7 +84,7 @@ engine::Reply Node::handle(engine::Event event) {
     std::abort();
   }
   do_work();
-  for (const engine::Note& note : effects.notes) log_.write(note);
+  for (const Note& note : effects.notes) log_.write(note);
   synchronized_ = synchronized_ || all != nullptr;
   trim_due_ = trim_due_ || all != nullptr;
   return std::move(effects.reply);

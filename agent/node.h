@@ -9,11 +9,11 @@
 
 #include "agent/cgroup/cpuset_files.h"
 #include "agent/engine/engine.h"
-#include "agent/log.h"
 #include "agent/machine_watch.h"
 #include "agent/nri/engine_handler.h"
 #include "agent/view.h"
 #include "base/backoff.h"
+#include "base/log/log.h"
 #include "nri-plugin/connection.h"
 
 namespace pinion::agent {

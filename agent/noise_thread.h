@@ -9,10 +9,10 @@
 #include <string>
 #include <thread>
 
-#include "agent/log.h"
 #include "agent/noise/kernel_noise.h"
 #include "agent/published.h"
 #include "agent/view.h"
+#include "base/log/log.h"
 
 namespace pinion::agent {
 

@@ -154,9 +154,8 @@ Result<Enforcement> choose_enforcement(const Config& config, const topology::Cpu
   }
   if ((config.fence == FenceChoice::kPartition && result.fence != FenceKind::kPartition) ||
       (config.fence == FenceChoice::kTree && result.fence != FenceKind::kTree)) {
-    return failure(Errc::kUnavailable,
-                   "fence '" + std::string(topology::word_of(config.fence, kFenceWords)) +
-                       "' cannot work here: " + result.why);
+    return failure(Errc::kUnavailable, "fence '" + std::string(word_of(config.fence, kFenceWords)) +
+                                           "' cannot work here: " + result.why);
   }
   if (config.fence == FenceChoice::kLeaf && result.fence != FenceKind::kLeaf) {
     return failure(Errc::kUnavailable,

@@ -8,7 +8,7 @@
 
 #include "agent/http/process_figures.h"
 #include "agent/page.h"
-#include "agent/version.h"
+#include "base/version.h"
 
 namespace pinion::agent {
 namespace {

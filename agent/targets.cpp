@@ -13,7 +13,7 @@ metrics::Identity identity_of(const NodeView& view, const ContainerView& contain
           .container = container.name,
           .job = container.job,
           .task_group = container.task_group,
-          .profile = std::string(topology::word_of(container.profile, topology::kProfileWords)),
+          .profile = std::string(word_of(container.profile, topology::kProfileWords)),
           .exclusive = container.exclusive,
           .cpus = container.decided.cpus.to_string(),
           .mems = view.topology->nodes_of(container.decided.cpus).to_string(),

@@ -9,8 +9,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kKeys{
     "name", "count", "topology", "reserved-cpus", "strict-cpu-reservation", "used"};
-constexpr std::array kTruths{topology::Word<bool>{"true", true},
-                             topology::Word<bool>{"false", false}};
+constexpr std::array kTruths{Word<bool>{"true", true}, Word<bool>{"false", false}};
 
 topology::CpuSet cpus_of(YamlEntry& entry, const YAML::Node& node, const std::string& what) {
   const auto cpus = topology::CpuSet::parse(node.IsScalar() ? node.Scalar() : "x");

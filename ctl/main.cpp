@@ -4,7 +4,7 @@
 #include <CLI/Formatter.hpp>
 #include <csignal>
 
-#include "agent/version.h"
+#include "base/version.h"
 #include "ctl/compare_command.h"
 #include "ctl/node_command.h"
 #include "ctl/output.h"
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is seen as EPIPE by print()
   int exit_code = pinion::ctl::kExitOk;
   CLI::App app("Looks at nodes and machines and plans on them", "pinionctl");
-  app.set_version_flag("--version", pinion::agent::kVersion);
+  app.set_version_flag("--version", pinion::kVersion);
   app.require_subcommand(1);
   pinion::ctl::add_topology_command(app, exit_code);
   pinion::ctl::add_plan_command(app, exit_code);

@@ -34,12 +34,12 @@ class YamlEntry {
   int number(const char* key, int otherwise, int most);
 
   template <class T, std::size_t N>
-  T word(const char* key, const std::array<topology::Word<T>, N>& words, T otherwise) {
+  T word(const char* key, const std::array<Word<T>, N>& words, T otherwise) {
     if (!has(key)) return otherwise;
     const std::string value = text(key);
-    if (const auto known = topology::value_of(value, words)) return *known;
+    if (const auto known = value_of(value, words)) return *known;
     fail(node_[key], std::string(key) + ": unknown value " + yaml_shown(value) +
-                         ", use one of: " + topology::list_of(words));
+                         ", use one of: " + list_of(words));
     return otherwise;
   }
 

@@ -3,19 +3,11 @@
 #pragma once
 
 #include <array>
-#include <optional>
-#include <string>
-#include <string_view>
 
+#include "base/words.h"
 #include "topology/allocate.h"
 
 namespace pinion::topology {
-
-template <class T>
-struct Word {
-  std::string_view word;
-  T value;
-};
 
 inline constexpr std::array kAlignWords{
     Word<Align>{"l3", Align::kL3}, Word<Align>{"numa", Align::kNuma},
@@ -35,32 +27,5 @@ inline constexpr std::array kProfileWords{Word<Profile>{"cpu", Profile::kCpu},
 // Whether isolated CPUs are asked for.
 inline constexpr std::array kIsolationWords{Word<bool>{"none", false},
                                             Word<bool>{"isolated", true}};
-
-// What the word stands for; nothing for an unknown one.
-template <class T, std::size_t N>
-[[nodiscard]] std::optional<T> value_of(std::string_view word,
-                                        const std::array<Word<T>, N>& words) {
-  for (const auto& [known, value] : words) {
-    if (word == known) return value;
-  }
-  return std::nullopt;
-}
-
-// The word for the value; empty for one that has none (Profile::kNone).
-template <class T, std::size_t N>
-[[nodiscard]] std::string_view word_of(T value, const std::array<Word<T>, N>& words) {
-  for (const auto& entry : words) {
-    if (entry.value == value) return entry.word;
-  }
-  return {};
-}
-
-// All words of the table: "required, preferred".
-template <class T, std::size_t N>
-[[nodiscard]] std::string list_of(const std::array<Word<T>, N>& words) {
-  std::string list;
-  for (const auto& entry : words) list.append(list.empty() ? "" : ", ").append(entry.word);
-  return list;
-}
 
 }  // namespace pinion::topology

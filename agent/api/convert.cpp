@@ -133,7 +133,7 @@ v1::Container live_container(const NodeView& view, const ContainerView& from) {
     set_claim(view, *claim, container);
   container.set_job(from.job);
   container.set_task_group(from.task_group);
-  container.set_profile(std::string(topology::word_of(from.profile, topology::kProfileWords)));
+  container.set_profile(std::string(word_of(from.profile, topology::kProfileWords)));
   container.set_why(from.why);
   if (from.told) container.set_told(from.told->cpus.to_string());
   if (from.applied) container.set_applied(from.applied->cpus.to_string());

@@ -95,8 +95,8 @@ Result<topology::Claim> claim_of(const v1::Container& container, const Topology&
   }
   claim.job = container.job();
   claim.task_group = container.task_group();
-  claim.profile = topology::value_of(container.profile(), topology::kProfileWords)
-                      .value_or(topology::Profile::kNone);
+  claim.profile =
+      value_of(container.profile(), topology::kProfileWords).value_or(topology::Profile::kNone);
   return claim;
 }
 

@@ -52,11 +52,11 @@ class Reader {
 
  private:
   template <class T, std::size_t N>
-  T word(const char* field, const std::string& text, const std::array<topology::Word<T>, N>& words,
+  T word(const char* field, const std::string& text, const std::array<Word<T>, N>& words,
          T otherwise) {
     if (text.empty()) return otherwise;
-    if (const auto value = topology::value_of(text, words)) return *value;
-    fail(field, "'" + text + "' is unknown, use one of: " + topology::list_of(words));
+    if (const auto value = value_of(text, words)) return *value;
+    fail(field, "'" + text + "' is unknown, use one of: " + list_of(words));
     return otherwise;
   }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/engine/state.h"
+#include "base/log/note.h"
 
 namespace pinion::engine {
 
@@ -27,14 +28,6 @@ struct Enforce {
   std::vector<CpuSet> below = {};  // of a QoS group: for within()
 
   bool operator==(const Enforce&) const = default;
-};
-
-// A log line as data. Fields are in the order in which they are to be shown.
-struct Note {
-  enum class Level { kDebug, kInfo, kWarn, kError };
-  Level level = Level::kInfo;
-  std::string text;
-  std::vector<std::pair<std::string, std::string>> fields;
 };
 
 // A container that did not get what it asked for.

@@ -13,7 +13,6 @@ using topology::Align;
 using topology::MemoryPolicy;
 using topology::Profile;
 using topology::Strength;
-using topology::Word;
 
 constexpr std::uint64_t kSharesPerCpu = 1024;
 constexpr std::uint64_t kMaxShares = 262144;  // the kernel's, and the kubelet's, upper bound
@@ -58,11 +57,11 @@ class Annotations {
   T word(std::string_view name, const std::array<Word<T>, N>& words, T otherwise) {
     const std::string* value = find(name);
     if (value == nullptr) return otherwise;
-    if (const auto known = topology::value_of(*value, words)) return *known;
+    if (const auto known = value_of(*value, words)) return *known;
     if (error_.empty()) {
       error_ = "annotation " + std::string(kAnnotationPrefix) + std::string(name) +
                ": unknown value '" + std::string(cut_utf8(*value, kMaxShown)) +
-               "', use one of: " + topology::list_of(words);
+               "', use one of: " + list_of(words);
     }
     return otherwise;
   }
@@ -145,7 +144,7 @@ std::string not_allowed(const topology::Request& request, const Defaults& defaul
   const auto text = [](std::string_view annotation, Privilege privilege, std::string_view why) {
     return "annotation " + std::string(kAnnotationPrefix) + std::string(annotation) + ": " +
            std::string(why) + "; this node's allowedWishes does not have '" +
-           std::string(topology::word_of(privilege, kPrivilegeWords)) + "'";
+           std::string(word_of(privilege, kPrivilegeWords)) + "'";
   };
   if (lacks(request.smt == topology::Smt::kOnePerCore, Privilege::kOnePerCore)) {
     return text("smt", Privilege::kOnePerCore,

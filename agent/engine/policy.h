@@ -72,12 +72,11 @@ struct Wish {
 };
 
 inline constexpr std::array kExclusivePodsWords{
-    topology::Word<ExclusivePods>{"guaranteed", ExclusivePods::kGuaranteed},
-    topology::Word<ExclusivePods>{"annotated", ExclusivePods::kAnnotated}};
-inline constexpr std::array kPrivilegeWords{
-    topology::Word<Privilege>{"one-per-core", Privilege::kOnePerCore},
-    topology::Word<Privilege>{"isolated", Privilege::kIsolated},
-    topology::Word<Privilege>{"near-device", Privilege::kNearDevice}};
+    Word<ExclusivePods>{"guaranteed", ExclusivePods::kGuaranteed},
+    Word<ExclusivePods>{"annotated", ExclusivePods::kAnnotated}};
+inline constexpr std::array kPrivilegeWords{Word<Privilege>{"one-per-core", Privilege::kOnePerCore},
+                                            Word<Privilege>{"isolated", Privilege::kIsolated},
+                                            Word<Privilege>{"near-device", Privilege::kNearDevice}};
 
 // Guaranteed and a whole number of CPUs gives exclusive cores unless "cpus: shared" opts out.
 // "cpus: exclusive" on any other container, or a wish without the privilege for it, is refused with

@@ -155,7 +155,7 @@ metrics::Identity identity(const NodeView& view, const Shown& shown) {
   metrics::Identity who;
   who.job = container.job;
   who.task_group = container.task_group;
-  who.profile = topology::word_of(container.profile, topology::kProfileWords);
+  who.profile = word_of(container.profile, topology::kProfileWords);
   who.exclusive = container.exclusive;
   who.cpus = container.decided.cpus.to_string();
   who.mems = numa_nodes(view, container.decided.cpus);

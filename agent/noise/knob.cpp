@@ -41,7 +41,7 @@ std::optional<Knob> make_knob(Kind kind, std::string_view name) {
 }
 
 std::string to_string(const Knob& knob) {
-  return std::string(topology::word_of(knob.kind, kKindWords)) + ' ' + knob.name;
+  return std::string(word_of(knob.kind, kKindWords)) + ' ' + knob.name;
 }
 
 }  // namespace pinion::noise

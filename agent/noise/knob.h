@@ -16,9 +16,9 @@ enum class Kind {
   kWorkqueue,  // the kernel's unbound work
   kRcu,        // threads that run RCU's callbacks for CPUs of rcu_nocbs
 };
-inline constexpr std::array kKindWords{topology::Word<Kind>{"irq", Kind::kIrq},
-                                       topology::Word<Kind>{"workqueue", Kind::kWorkqueue},
-                                       topology::Word<Kind>{"rcu", Kind::kRcu}};
+inline constexpr std::array kKindWords{Word<Kind>{"irq", Kind::kIrq},
+                                       Word<Kind>{"workqueue", Kind::kWorkqueue},
+                                       Word<Kind>{"rcu", Kind::kRcu}};
 
 inline constexpr std::string_view kDefaultIrq = "default";
 inline constexpr std::string_view kUnbound = "unbound";

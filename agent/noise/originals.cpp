@@ -43,7 +43,7 @@ std::optional<std::string_view> boot_in(std::string_view line) {
 }
 
 Status take_entry(std::string_view line, std::map<Knob, CpuSet>& entries) {
-  const auto kind = topology::value_of(take_word(line), kKindWords);
+  const auto kind = value_of(take_word(line), kKindWords);
   if (!kind) return failure(Errc::kInvalid, "unknown kind");
   const auto knob = make_knob(*kind, take_word(line));
   if (!knob) return failure(Errc::kInvalid, "no name of that kind");

@@ -11,8 +11,6 @@
 namespace pinion::cluster {
 namespace {
 
-using topology::Word;
-
 constexpr std::array kPolicyWords{Word<ElasticPolicy>{"min", ElasticPolicy::kMin},
                                   Word<ElasticPolicy>{"max", ElasticPolicy::kMax},
                                   Word<ElasticPolicy>{"moldable", ElasticPolicy::kMoldable},
@@ -26,7 +24,7 @@ constexpr std::int64_t kLeastGap = 1000;  // ms, where a rescale costs nothing
 }  // namespace
 
 std::optional<ElasticPolicy> elastic_policy_of(std::string_view word) {
-  return topology::value_of(word, kPolicyWords);
+  return value_of(word, kPolicyWords);
 }
 
 double expected_cost_s(std::span<const double> seen, double declared) {

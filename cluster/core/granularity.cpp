@@ -8,8 +8,6 @@
 namespace pinion::cluster {
 namespace {
 
-using topology::Word;
-
 constexpr std::array kPolicyWords{
     Word<Policy>{"none", Policy::kNone}, Word<Policy>{"scale", Policy::kScale},
     Word<Policy>{"granularity", Policy::kGranularity}, Word<Policy>{"auto", Policy::kAuto}};
@@ -65,11 +63,11 @@ std::string text_of(Cause cause) {
 }  // namespace
 
 std::string_view to_string(Policy policy) {
-  return topology::word_of(policy, kPolicyWords);
+  return word_of(policy, kPolicyWords);
 }
 
 std::optional<Policy> policy_of(std::string_view word) {
-  return topology::value_of(word, kPolicyWords);
+  return value_of(word, kPolicyWords);
 }
 
 std::string to_string(const Granularity& granularity) {

@@ -42,10 +42,9 @@ constexpr std::array kElasticKeys{"min",      "max",     "change",
                                   "times",    "serial",  "launcher",
                                   "gap",      "restart", "restart-per-worker",
                                   "rebalance"};
-constexpr std::array kChangeWords{
-    topology::Word<cluster::Change>{"rigid", cluster::Change::kRigid},
-    topology::Word<cluster::Change>{"moldable", cluster::Change::kMoldable},
-    topology::Word<cluster::Change>{"malleable", cluster::Change::kMalleable}};
+constexpr std::array kChangeWords{Word<cluster::Change>{"rigid", cluster::Change::kRigid},
+                                  Word<cluster::Change>{"moldable", cluster::Change::kMoldable},
+                                  Word<cluster::Change>{"malleable", cluster::Change::kMalleable}};
 constexpr double kMostSeconds = 1e9;
 constexpr int kMostCpus = 4096;  // of a task
 constexpr std::size_t kMostName = 100;

@@ -12,7 +12,6 @@ namespace pinion::sim {
 namespace {
 
 using cluster::PlacementPolicy;
-using topology::Word;
 
 constexpr std::array kQueueWords{
     Word<QueueRule>{"fcfs", QueueRule::kFcfs}, Word<QueueRule>{"easy", QueueRule::kEasy},
@@ -91,9 +90,7 @@ void add_policies(CLI::App& command, RunOptions& options) {
   command
       .add_option_function<std::string>(
           "--queue",
-          [&options](const std::string& word) {
-            options.queue = *topology::value_of(word, kQueueWords);
-          },
+          [&options](const std::string& word) { options.queue = *value_of(word, kQueueWords); },
           "Who is next. fcfs: by submission, nobody goes past. easy: the same with EASY "
           "backfilling. priority, fair: higher priority first, or of equal ones whose user has "
           "fewest CPUs; nobody goes past. ours (default): as the extender does, by priority with "
@@ -180,7 +177,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
 }
 
 std::optional<cluster::PlacementPolicy> node_placement(const std::string& word) {
-  return topology::value_of(word, kPlacementWords);
+  return value_of(word, kPlacementWords);
 }
 
 }  // namespace pinion::sim

@@ -19,9 +19,9 @@ void read_kinds(YamlEntry& entry, FitData& data) {
   }
   for (const auto& kind : entry["kinds"]) {
     const std::string word = kind.second.IsScalar() ? kind.second.Scalar() : "";
-    const auto profile = topology::value_of(word, topology::kProfileWords);
+    const auto profile = value_of(word, topology::kProfileWords);
     if (!profile || !kind.first.IsScalar()) {
-      entry.fail(kind.second, "a profile is one of: " + topology::list_of(topology::kProfileWords));
+      entry.fail(kind.second, "a profile is one of: " + list_of(topology::kProfileWords));
       return;
     }
     data.kinds.insert_or_assign(kind.first.Scalar(), *profile);

@@ -49,7 +49,7 @@ class Service {
   explicit Service(int steps)
       : placing_(
             cluster_, engine::Defaults(), limits_of(steps), [this] { return now_ms_; },
-            [](const engine::Note&) {}) {
+            [](const Note&) {}) {
     bench::report_busy_nodes(kNodes, 1, kNodes, [&](NodeReport report) {
       placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
         if (!scheduler.report(std::move(report), now)) std::abort();

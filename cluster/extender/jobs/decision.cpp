@@ -17,10 +17,10 @@ tl::unexpected<Error> contradiction(const std::string& text) {
 Result<topology::Smt> smt_of(const JobRequest& request, const Options& options) {
   const auto stated = request.for_workers.find(kSmt);
   if (stated == request.for_workers.end()) return options.defaults.smt;
-  const auto smt = topology::value_of(stated->second, topology::kSmtWords);
+  const auto smt = value_of(stated->second, topology::kSmtWords);
   if (smt) return *smt;
   return contradiction("annotation " + std::string(kSmt) +
-                       ": unknown value, use one of: " + topology::list_of(topology::kSmtWords));
+                       ": unknown value, use one of: " + list_of(topology::kSmtWords));
 }
 
 Policy policy_for(const JobObject& object, const JobRequest& request, const Options& options) {

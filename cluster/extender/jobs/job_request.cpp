@@ -90,14 +90,13 @@ class Annotations {
 };
 
 void read_choices(Annotations& annotations, JobRequest& request) {
-  request.profile = annotations
-                        .word<Profile>(
-                            kProfile,
-                            [](const std::string& word) {
-                              return topology::value_of(word, topology::kProfileWords);
-                            },
-                            topology::list_of(topology::kProfileWords))
-                        .value_or(Profile::kNone);
+  request.profile =
+      annotations
+          .word<Profile>(
+              kProfile,
+              [](const std::string& word) { return value_of(word, topology::kProfileWords); },
+              list_of(topology::kProfileWords))
+          .value_or(Profile::kNone);
   request.policy = annotations.word<Policy>(
       kPolicy, [](const std::string& word) { return policy_of(word); },
       "none, scale, granularity, auto");
@@ -135,7 +134,7 @@ Result<std::optional<JobRequest>> read_job_request(const json& object) {
 std::string words_of(const JobRequest& request) {
   std::string text = counted(request.tasks, "task") + " x " + counted(request.cpus_per_task, "CPU");
   if (request.memory_per_task) text += ", " + quantity_text(*request.memory_per_task) + " each";
-  const std::string_view profile = topology::word_of(request.profile, topology::kProfileWords);
+  const std::string_view profile = word_of(request.profile, topology::kProfileWords);
   if (!profile.empty()) text += ", profile " + std::string(profile);
   if (request.policy) text += ", policy " + std::string(to_string(*request.policy));
   if (request.nodes > 0) text += ", at most " + counted(request.nodes, "node");

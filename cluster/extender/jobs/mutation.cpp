@@ -97,7 +97,7 @@ void Cutter::mark_worker(const Cut& cut, TemplateEditor& editor) {
   if (cut.request.memory_per_task) memory = worker.memory;
   editor.set_resources(worker.cpus, memory);
   for (const auto& [name, value] : cut.request.for_workers) editor.suggest(name, value);
-  const std::string_view profile = topology::word_of(cut.request.profile, topology::kProfileWords);
+  const std::string_view profile = word_of(cut.request.profile, topology::kProfileWords);
   if (!profile.empty()) editor.mark(kProfile, std::string(profile));
   // A Pod by itself is not told how many others there are.
   if (cut.job.kind == JobKind::kPod) return;

@@ -114,8 +114,7 @@ std::vector<settings::Setting> settings_of(Config& config) {
                      "the scheduler asks about those alone [none]",
                      config.managed_resource));
   all.push_back(settings::word("logLevel", "trace | debug | info | warn | error [info]",
-                               config.log_level,
-                               {agent::kLogLevels.begin(), agent::kLogLevels.end()}));
+                               config.log_level, {kLogLevels.begin(), kLogLevels.end()}));
   all.push_back(
       settings::word("logFormat", "text | json [text]", config.log_format, {"text", "json"}));
   return all;

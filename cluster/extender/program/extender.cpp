@@ -7,7 +7,7 @@
 
 #include "agent/api/tls.h"
 #include "agent/http/negotiate.h"
-#include "agent/version.h"
+#include "base/version.h"
 #include "cluster/extender/admission/dry_plan.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
@@ -82,7 +82,7 @@ jobs::LookAtFleet fleet_of(const Placing& placing) {
 }
 
 // What became of each job, with why.
-admission::Webhook::Seen journal_of(agent::Log& log) {
+admission::Webhook::Seen journal_of(Log& log) {
   return [&log](const admission::Review& review, const jobs::Mutation& mutation) {
     std::vector<std::pair<std::string, std::string>> fields{
         {"kind", kube::json_text(review.object, "kind")},
@@ -102,7 +102,7 @@ admission::Webhook::Seen journal_of(agent::Log& log) {
 }  // namespace
 
 Extender::Extender(const Config& config, const engine::Defaults& defaults,
-                   std::unique_ptr<kube::Api> api, agent::Log& log)
+                   std::unique_ptr<kube::Api> api, Log& log)
     : log_(log),
       job_options_(job_options(config, defaults)),
       silence_(config.agent_silence),
@@ -112,7 +112,7 @@ Extender::Extender(const Config& config, const engine::Defaults& defaults,
       refused_(
           *api_, log, [this] { return leading(); }, refused_options(config)),
       placing_(cluster_, defaults, limits_of(config), steady_ms,
-               [&log](const engine::Note& note) { log.write(note); }),
+               [&log](const Note& note) { log.write(note); }),
       jobs_(
           *api_, log, [this] { return leading(); },
           [this](const std::string& gang, int members) { resize(gang, members); }),
@@ -124,7 +124,7 @@ Extender::Extender(const Config& config, const engine::Defaults& defaults,
       nodes_(placing_, log),
       pod_groups_(placing_, log) {}
 
-Result<std::unique_ptr<Extender>> Extender::start(const Config& config, agent::Log& log) {
+Result<std::unique_ptr<Extender>> Extender::start(const Config& config, Log& log) {
   const auto defaults = agent_defaults(config);
   if (!defaults) return failure(defaults.error().within("agentConfig"));
   const auto access = access_of(config);
@@ -325,7 +325,7 @@ Page Extender::metrics(std::string_view accept) {
   figures.evicted = refused_.evicted();
   figures.leading = leading();
   figures.ready = closed().empty();
-  figures.version = agent::kVersion;
+  figures.version = kVersion;
   return {.status = 200,
           .type = std::string(prometheus::content_type(format)),
           .body = expose(figures, format)};

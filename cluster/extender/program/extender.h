@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/log.h"
+#include "base/log/log.h"
 #include "cluster/extender/admission/webhook.h"
 #include "cluster/extender/agents/agents.h"
 #include "cluster/extender/http/server.h"
@@ -27,7 +27,7 @@ class Extender : private Pages {
  public:
   // Connects, listens, and answers once it knows the cluster and leads. Errors: of the
   // configuration and of listening, naming the setting; an API server that is away is none.
-  static Result<std::unique_ptr<Extender>> start(const Config& config, agent::Log& log);
+  static Result<std::unique_ptr<Extender>> start(const Config& config, Log& log);
   Extender(const Extender&) = delete;
   Extender& operator=(const Extender&) = delete;
   // Held binds are refused; the lead is given back.
@@ -43,7 +43,7 @@ class Extender : private Pages {
 
  private:
   Extender(const Config& config, const engine::Defaults& defaults, std::unique_ptr<kube::Api> api,
-           agent::Log& log);
+           Log& log);
 
   Status follow_agents(const Config& config);
   void follow(const std::vector<AgentAddress>& agents);
@@ -66,7 +66,7 @@ class Extender : private Pages {
   Page home() override;
   Page plan(std::string_view job) override;
 
-  agent::Log& log_;
+  Log& log_;
   const jobs::Options job_options_;
   const std::chrono::milliseconds silence_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "agent/log.h"
+#include "base/log/log.h"
 #include "cluster/extender/agents/agents.h"
 #include "cluster/extender/kube/watch.h"
 #include "cluster/extender/program/job_follower.h"
@@ -23,25 +23,25 @@ namespace pinion::cluster {
 // A watch's trouble, and the first complete picture.
 class Feed : public kube::WatchHandler {
  public:
-  Feed(std::string what, agent::Log& log) : what_(std::move(what)), log_(log) {}
+  Feed(std::string what, Log& log) : what_(std::move(what)), log_(log) {}
 
   void on_synced(std::uint64_t generation) override;
   void on_trouble(const Error& error, std::chrono::milliseconds pause) override;
   [[nodiscard]] bool synced() const { return synced_; }
 
  protected:
-  agent::Log& log() { return log_; }
+  Log& log() { return log_; }
 
  private:
   const std::string what_;
-  agent::Log& log_;
+  Log& log_;
   std::atomic<bool> synced_ = false;
 };
 
 // Pods: seen and gone.
 class PodFeed : public Feed {
  public:
-  PodFeed(Placing& placing, JobFollower& jobs, RefusedPods& refused, agent::Log& log)
+  PodFeed(Placing& placing, JobFollower& jobs, RefusedPods& refused, Log& log)
       : Feed("pods", log), placing_(placing), jobs_(jobs), refused_(refused) {}
 
   void on_object(kube::Change change, const nlohmann::json& object) override;
@@ -56,7 +56,7 @@ class PodFeed : public Feed {
 // Nodes that are deleted.
 class NodeFeed : public Feed {
  public:
-  NodeFeed(Placing& placing, agent::Log& log) : Feed("nodes", log), placing_(placing) {}
+  NodeFeed(Placing& placing, Log& log) : Feed("nodes", log), placing_(placing) {}
 
   void on_object(kube::Change change, const nlohmann::json& object) override;
 
@@ -67,7 +67,7 @@ class NodeFeed : public Feed {
 // PodGroups of scheduling.x-k8s.io, where the API server has them.
 class PodGroupFeed : public Feed {
  public:
-  PodGroupFeed(Placing& placing, agent::Log& log) : Feed("PodGroups", log), placing_(placing) {}
+  PodGroupFeed(Placing& placing, Log& log) : Feed("PodGroups", log), placing_(placing) {}
 
   void on_object(kube::Change change, const nlohmann::json& object) override;
   void on_synced(std::uint64_t generation) override;
@@ -95,7 +95,7 @@ class AgentPodFeed : public Feed {
   };
 
   // `found` is called with all that are known, from when the list is complete, with each change.
-  AgentPodFeed(Interface interface, Found found, agent::Log& log)
+  AgentPodFeed(Interface interface, Found found, Log& log)
       : Feed("agents", log), interface_(std::move(interface)), found_(std::move(found)) {}
 
   void on_object(kube::Change change, const nlohmann::json& object) override;
@@ -120,7 +120,7 @@ class AgentPodFeed : public Feed {
 // What the agents' streams say.
 class AgentFeed : public AgentSink {
  public:
-  AgentFeed(Placing& placing, agent::Log& log) : placing_(placing), log_(log) {}
+  AgentFeed(Placing& placing, Log& log) : placing_(placing), log_(log) {}
 
   void reported(const std::string& node, NodeReport report) override;
   bool measured(const std::string& node, MissRates rates) override;
@@ -132,7 +132,7 @@ class AgentFeed : public AgentSink {
 
  private:
   Placing& placing_;
-  agent::Log& log_;
+  Log& log_;
   std::atomic<std::uint64_t> lost_promises_ = 0;
 };
 

@@ -37,8 +37,7 @@ std::string owner(const json& map, const char* field) {
 
 }  // namespace
 
-JobFollower::JobFollower(kube::Api& api, agent::Log& log, std::function<bool()> may_act,
-                         Sized sized)
+JobFollower::JobFollower(kube::Api& api, Log& log, std::function<bool()> may_act, Sized sized)
     : api_(api), log_(log), may_act_(std::move(may_act)), sized_(std::move(sized)) {
   thread_ = std::thread([this] { run(); });
 }

@@ -13,8 +13,8 @@
 #include <string>
 #include <thread>
 
-#include "agent/log.h"
 #include "base/backoff.h"
+#include "base/log/log.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/wire/pod.h"
@@ -28,7 +28,7 @@ class JobFollower {
 
   // `may_act()`: asked before each look; nothing is read or made while another replica leads. Both
   // are called on a thread of our own; what is passed must outlive this.
-  JobFollower(kube::Api& api, agent::Log& log, std::function<bool()> may_act, Sized sized);
+  JobFollower(kube::Api& api, Log& log, std::function<bool()> may_act, Sized sized);
   JobFollower(const JobFollower&) = delete;
   JobFollower& operator=(const JobFollower&) = delete;
   ~JobFollower();
@@ -61,7 +61,7 @@ class JobFollower {
   Status look_at_existing(const Job& job, const std::string& path, const nlohmann::json& wanted);
 
   kube::Api& api_;
-  agent::Log& log_;
+  Log& log_;
   const std::function<bool()> may_act_;
   const Sized sized_;
   kube::Cancel cancel_;

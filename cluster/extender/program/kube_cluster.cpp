@@ -21,7 +21,7 @@ kube::PodRef named(const PodRef& pod) {
 
 }  // namespace
 
-KubeCluster::KubeCluster(kube::Api& api, agent::Log& log, std::function<bool()> may_act)
+KubeCluster::KubeCluster(kube::Api& api, Log& log, std::function<bool()> may_act)
     : api_(api), log_(log), may_act_(std::move(may_act)) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
 }

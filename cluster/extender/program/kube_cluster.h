@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "agent/log.h"
+#include "base/log/log.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/service/cluster.h"
 
@@ -20,7 +20,7 @@ class KubeCluster : public Cluster {
  public:
   // `may_act()`: asked before each binding; we may have ceased to lead. What is passed must outlive
   // it.
-  KubeCluster(kube::Api& api, agent::Log& log, std::function<bool()> may_act);
+  KubeCluster(kube::Api& api, Log& log, std::function<bool()> may_act);
   KubeCluster(const KubeCluster&) = delete;
   KubeCluster& operator=(const KubeCluster&) = delete;
   ~KubeCluster() override;  // what is noted and not done yet is dropped
@@ -44,7 +44,7 @@ class KubeCluster : public Cluster {
   void carry_out(const Note& note);
 
   kube::Api& api_;
-  agent::Log& log_;
+  Log& log_;
   const std::function<bool()> may_act_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -20,8 +20,7 @@ constexpr std::chrono::milliseconds kLabelLimit{4s};
 
 }  // namespace
 
-LeaderLabel::LeaderLabel(kube::Api& api, kube::PodRef own, std::function<bool()> leading,
-                         agent::Log& log)
+LeaderLabel::LeaderLabel(kube::Api& api, kube::PodRef own, std::function<bool()> leading, Log& log)
     : api_(api), own_(std::move(own)), leading_(std::move(leading)), log_(log) {
   thread_ = std::thread([this] { run(); });
 }

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "agent/log.h"
+#include "base/log/log.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/pods.h"
 
@@ -20,7 +20,7 @@ class LeaderLabel {
   // `own`: our pod, its namespace that of all replicas. `leading` is asked on a thread of our own;
   // what is passed must outlive this. The label is set and taken away within a second or two, and
   // looked after every half minute; what the API server refuses is tried again and logged once.
-  LeaderLabel(kube::Api& api, kube::PodRef own, std::function<bool()> leading, agent::Log& log);
+  LeaderLabel(kube::Api& api, kube::PodRef own, std::function<bool()> leading, Log& log);
   LeaderLabel(const LeaderLabel&) = delete;
   LeaderLabel& operator=(const LeaderLabel&) = delete;
   ~LeaderLabel();  // leaves the label as it is: a pod that ends is no endpoint any more
@@ -33,7 +33,7 @@ class LeaderLabel {
   kube::Api& api_;
   const kube::PodRef own_;
   const std::function<bool()> leading_;
-  agent::Log& log_;
+  Log& log_;
   kube::Cancel cancel_;
   std::mutex mutex_;
   std::condition_variable changed_;

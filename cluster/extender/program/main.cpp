@@ -8,10 +8,10 @@
 #include <limits>
 #include <string_view>
 
-#include "agent/ready_file.h"
-#include "agent/version.h"
+#include "base/log/ready_file.h"
 #include "base/open_files.h"
 #include "base/signals.h"
+#include "base/version.h"
 #include "cluster/extender/program/extender.h"
 
 namespace pinion::cluster {
@@ -29,7 +29,7 @@ constexpr const char* kAbout =
 
 // Each agent's stream is an open file, and so is each connection of the scheduler; systemd and many
 // container runtimes allow 1024 unless asked for more.
-void raise_open_files(agent::Log& log) {
+void raise_open_files(Log& log) {
   if (const auto limit = allow_open_files(std::numeric_limits<std::uint64_t>::max())) {
     log.info("open files", {{"limit", std::to_string(limit->soft)}});
   } else {
@@ -47,13 +47,12 @@ void write_if_fatal(gpr_log_func_args* line) {
 Status run(const Config& config) {
   const auto signals = take_signals();
   if (!signals) return failure(signals.error());
-  agent::Log log(config.log_level,
-                 config.log_format == "json" ? agent::LogFormat::kJson : agent::LogFormat::kText);
+  Log log(config.log_level, config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
   raise_open_files(log);
   const auto extender = Extender::start(config, log);
   if (!extender) return failure(extender.error());
-  log.info("started", {{"version", agent::kVersion}, {"listen", (*extender)->address()}});
-  agent::ReadyFile ready(config.ready_file, {{"http", (*extender)->address()}}, log);
+  log.info("started", {{"version", kVersion}, {"listen", (*extender)->address()}});
+  ReadyFile ready(config.ready_file, {{"http", (*extender)->address()}}, log);
   while (true) {
     pollfd signal{.fd = signals->get(), .events = POLLIN, .revents = 0};
     if (poll(&signal, 1, kTickMs) > 0) break;
@@ -75,7 +74,7 @@ int main(int argc, char** argv) {
   cluster::Config config;
   const auto settings = cluster::settings_of(config);
   const auto invocation = settings::read(
-      argc, argv, {.name = "pinion-extender", .about = cluster::kAbout, .version = agent::kVersion},
+      argc, argv, {.name = "pinion-extender", .about = cluster::kAbout, .version = kVersion},
       settings);
   if (!invocation) {
     std::cerr << "pinion-extender: " << invocation.error().text << "\n";

@@ -18,8 +18,7 @@ bool comes_back_elsewhere(const wire::PodSpecView& pod) {
 
 }  // namespace
 
-RefusedPods::RefusedPods(kube::Api& api, agent::Log& log, std::function<bool()> may_act,
-                         Options options)
+RefusedPods::RefusedPods(kube::Api& api, Log& log, std::function<bool()> may_act, Options options)
     : api_(api), log_(log), may_act_(std::move(may_act)), options_(std::move(options)) {
   thread_ = std::thread([this] { run(); });
 }

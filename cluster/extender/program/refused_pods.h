@@ -12,8 +12,8 @@
 #include <string>
 #include <thread>
 
-#include "agent/log.h"
 #include "base/backoff.h"
+#include "base/log/log.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/pods.h"
 #include "cluster/extender/wire/pod.h"
@@ -32,7 +32,7 @@ class RefusedPods {
 
   // `may_act()`: asked before each eviction, under a lock: it must be quick; nothing is done while
   // another replica leads. What is passed must outlive it.
-  RefusedPods(kube::Api& api, agent::Log& log, std::function<bool()> may_act, Options options);
+  RefusedPods(kube::Api& api, Log& log, std::function<bool()> may_act, Options options);
   RefusedPods(const RefusedPods&) = delete;
   RefusedPods& operator=(const RefusedPods&) = delete;
   ~RefusedPods();
@@ -59,7 +59,7 @@ class RefusedPods {
   Status evict(const Entry& entry);
 
   kube::Api& api_;
-  agent::Log& log_;
+  Log& log_;
   const std::function<bool()> may_act_;
   const Options options_;
   kube::Cancel cancel_;

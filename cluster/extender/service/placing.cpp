@@ -29,20 +29,20 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-using Level = engine::Note::Level;
+using Level = Note::Level;
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-engine::Note note_of(Level level, std::string text, const PodRef& pod, Fields fields) {
+Note note_of(Level level, std::string text, const PodRef& pod, Fields fields) {
   fields.insert(fields.begin(), {"pod", pod.name_space + "/" + pod.name});
   return {.level = level, .text = std::move(text), .fields = std::move(fields)};
 }
 
-engine::Note note_of(const GangNews& news) {
-  engine::Note note{.level = Level::kInfo,
-                    .text = "a gang is planned",
-                    .fields = {{"gang", called(news.gang)},
-                               {"places", std::to_string(news.places)},
-                               {"nodes", std::to_string(news.nodes)}}};
+Note note_of(const GangNews& news) {
+  Note note{.level = Level::kInfo,
+            .text = "a gang is planned",
+            .fields = {{"gang", called(news.gang)},
+                       {"places", std::to_string(news.places)},
+                       {"nodes", std::to_string(news.nodes)}}};
   if (news.kind == GangNews::Kind::kLetGo) note.text = "a gang is whole and starts";
   if (news.kind == GangNews::Kind::kGivenUp) {
     note.text = "a gang's plan is given up";

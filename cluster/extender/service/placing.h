@@ -35,7 +35,7 @@ class Placing : public Callbacks {
  public:
   using Clock = std::function<std::int64_t()>;  // milliseconds that never go back
   // Is told each decision with its reason, on many threads at once; must not block.
-  using Journal = std::function<void(const engine::Note&)>;
+  using Journal = std::function<void(const Note&)>;
 
   // `cluster` must outlive it.
   Placing(Cluster& cluster, const engine::Defaults& defaults, const PodSchedulerLimits& limits,

@@ -139,7 +139,7 @@ class Driver {
   }
   // What a report leads to.
   struct Aftermath {
-    std::vector<engine::Note> notes;
+    std::vector<Note> notes;
     std::vector<engine::Enforce> now = {};
   };
   Aftermath report(const engine::Enforced& result) {

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "agent/log.h"
 #include "agent/serving.h"
+#include "base/log/log.h"
 #include "base/open_files.h"
 #include "base/state_lock.h"
 #include "metrics/perf/limits.h"
@@ -152,9 +152,9 @@ TEST(Log, NoValueForgesALine) {
                                 "\xe2\x80\xa8line"};
   for (const std::string& value : values) {
     SCOPED_TRACE(testing::PrintToString(value));
-    const engine::Note note{.level = engine::Note::Level::kInfo,
-                            .text = "exclusive",
-                            .fields = {{"pod", value}, {"cpus", "1-2"}}};
+    const Note note{.level = Note::Level::kInfo,
+                    .text = "exclusive",
+                    .fields = {{"pod", value}, {"cpus", "1-2"}}};
     const std::string line = text_line(note);
     for (const char c : line) EXPECT_TRUE(c >= ' ' && c < 0x7f);
     EXPECT_TRUE(line.ends_with(" cpus=1-2"));
@@ -167,17 +167,16 @@ TEST(Log, NoValueForgesALine) {
 }
 
 TEST(Log, NoTextForgesALine) {
-  const engine::Note note{.level = engine::Note::Level::kWarn,
-                          .text = "annotation pinion.dev/a\nERROR forged is not known",
-                          .fields = {}};
+  const Note note{.level = Note::Level::kWarn,
+                  .text = "annotation pinion.dev/a\nERROR forged is not known",
+                  .fields = {}};
   EXPECT_EQ(text_line(note), "\"annotation pinion.dev/a\\nERROR forged is not known\"");
 }
 
 TEST(Log, LongTextsAreCut) {
   const std::string huge(4'000'000, 'x');
-  const engine::Note note{.level = engine::Note::Level::kWarn,
-                          .text = huge,
-                          .fields = {{"why", huge}, {"cpus", "1-2"}}};
+  const Note note{
+      .level = Note::Level::kWarn, .text = huge, .fields = {{"why", huge}, {"cpus", "1-2"}}};
   for (const std::string& line : {text_line(note), json_members(note)}) {
     EXPECT_LT(line.size(), 9000U);
     EXPECT_THAT(line, HasSubstr("xxx... (cut)\""));
@@ -186,9 +185,9 @@ TEST(Log, LongTextsAreCut) {
 }
 
 TEST(Log, TextLine) {
-  const engine::Note note{.level = engine::Note::Level::kInfo,
-                          .text = "exclusive",
-                          .fields = {{"pod", "ns/p"}, {"why", "best of 3"}, {"none", ""}}};
+  const Note note{.level = Note::Level::kInfo,
+                  .text = "exclusive",
+                  .fields = {{"pod", "ns/p"}, {"why", "best of 3"}, {"none", ""}}};
   EXPECT_EQ(text_line(note), "exclusive pod=ns/p why=\"best of 3\" none=\"\"");
 }
 

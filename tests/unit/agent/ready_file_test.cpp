@@ -1,4 +1,4 @@
-#include "agent/ready_file.h"
+#include "base/log/ready_file.h"
 
 #include <gtest/gtest.h>
 

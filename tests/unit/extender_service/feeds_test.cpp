@@ -53,7 +53,7 @@ class AgentPods : public testing::Test {
 
   void see(Change change, const json& pod) { feed_.on_object(change, pod); }
 
-  agent::Log log_{"error", agent::LogFormat::kText};
+  Log log_{"error", LogFormat::kText};
   std::vector<Agents> told_;
   AgentPodFeed feed_{{.port = 9465, .server_name = ""},
                      [this](const Agents& agents) { told_.push_back(agents); },

@@ -38,7 +38,7 @@ class LeaderLabelTest : public testing::Test {
 
   kube::FakeApiServer server_;
   std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
-  agent::Log log_{"error", agent::LogFormat::kText};
+  Log log_{"error", LogFormat::kText};
   std::atomic<bool> leads_ = false;
 };
 

@@ -112,7 +112,7 @@ class PlacingTest : public testing::Test {
                    engine::Defaults(),
                    {.hold_ms = 1000, .scheduler = {.keep_ms = 5000, .confirm_ms = 9000}},
                    [this] { return now_.load(); },
-                   [](const engine::Note&) {}};
+                   [](const Note&) {}};
 };
 
 TEST_F(PlacingTest, AnswersAreThoseOfThePodScheduler) {

@@ -1,11 +1,11 @@
-#include "agent/ready_file.h"
+#include "base/log/ready_file.h"
 
 #include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 
-namespace pinion::agent {
+namespace pinion {
 
 ReadyFile::ReadyFile(std::string path, std::vector<std::pair<std::string, std::string>> addresses,
                      Log& log)
@@ -39,4 +39,4 @@ bool ReadyFile::write() const {
   return false;
 }
 
-}  // namespace pinion::agent
+}  // namespace pinion

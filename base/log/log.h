@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "agent/engine/fence.h"
-#include "topology/words.h"
+#include "base/log/note.h"
+#include "base/words.h"
 
-namespace pinion::agent {
+namespace pinion {
 
 enum class LogFormat { kText, kJson };
-inline constexpr std::array kLogFormatWords{topology::Word<LogFormat>{"text", LogFormat::kText},
-                                            topology::Word<LogFormat>{"json", LogFormat::kJson}};
+inline constexpr std::array kLogFormatWords{Word<LogFormat>{"text", LogFormat::kText},
+                                            Word<LogFormat>{"json", LogFormat::kJson}};
 inline constexpr std::array<std::string_view, 5> kLogLevels{"trace", "debug", "info", "warn",
                                                             "error"};
 
@@ -32,13 +32,13 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  void write(const engine::Note& note);
+  void write(const Note& note);
   void info(std::string text, std::vector<std::pair<std::string, std::string>> fields = {});
   void warn(std::string text, std::vector<std::pair<std::string, std::string>> fields = {});
   void error(std::string text, std::vector<std::pair<std::string, std::string>> fields = {});
 
  private:
-  void put(const engine::Note& note);
+  void put(const Note& note);
   void tell_dropped();
 
   LogFormat format_;
@@ -48,8 +48,8 @@ class Log {
 
 // `text key=value key="value with blanks"`; control characters are escaped, so that a pod's name or
 // annotation cannot forge a line, and of a text or value of more than 4 KiB the rest is left out.
-[[nodiscard]] std::string text_line(const engine::Note& note);
+[[nodiscard]] std::string text_line(const Note& note);
 // The members of a JSON object, without the braces: "msg":"text","key":"value".
-[[nodiscard]] std::string json_members(const engine::Note& note);
+[[nodiscard]] std::string json_members(const Note& note);
 
-}  // namespace pinion::agent
+}  // namespace pinion

@@ -1,4 +1,4 @@
-#include "agent/log.h"
+#include "base/log/log.h"
 
 #include <poll.h>
 #include <spdlog/async.h>
@@ -13,7 +13,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-namespace pinion::agent {
+namespace pinion {
 namespace {
 
 constexpr std::size_t kQueuedLines = 1024;
@@ -41,15 +41,15 @@ bool is_plain(const std::string& value) {
          std::all_of(value.begin(), value.end(), plain);
 }
 
-spdlog::level::level_enum level_of(engine::Note::Level level) {
+spdlog::level::level_enum level_of(Note::Level level) {
   switch (level) {
-    case engine::Note::Level::kDebug:
+    case Note::Level::kDebug:
       return spdlog::level::debug;
-    case engine::Note::Level::kInfo:
+    case Note::Level::kInfo:
       return spdlog::level::info;
-    case engine::Note::Level::kWarn:
+    case Note::Level::kWarn:
       return spdlog::level::warn;
-    case engine::Note::Level::kError:
+    case Note::Level::kError:
       break;
   }
   return spdlog::level::err;
@@ -98,7 +98,7 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
   std::atomic<Clock::duration> deadline_{Clock::duration(0)};  // 0: none
 };
 
-std::string text_line(const engine::Note& note) {
+std::string text_line(const Note& note) {
   std::string line = is_one_line(note.text) ? note.text : quoted(note.text);
   for (const auto& [key, value] : note.fields) {
     line += ' ' + key + '=' + (is_plain(value) ? value : quoted(value));
@@ -106,7 +106,7 @@ std::string text_line(const engine::Note& note) {
   return line;
 }
 
-std::string json_members(const engine::Note& note) {
+std::string json_members(const Note& note) {
   std::string members = "\"msg\":" + quoted(note.text);
   for (const auto& [key, value] : note.fields) members += ',' + quoted(key) + ':' + quoted(value);
   return members;
@@ -135,35 +135,32 @@ void Log::tell_dropped() {
   const std::size_t dropped = spdlog::thread_pool()->overrun_counter();
   const std::size_t said = dropped_.exchange(dropped);
   if (dropped <= said) return;
-  put({.level = engine::Note::Level::kWarn,
+  put({.level = Note::Level::kWarn,
        .text = "lines of the log were dropped: nobody reads them fast enough",
        .fields = {{"dropped", std::to_string(dropped - said)}}});
 }
 
-void Log::write(const engine::Note& note) {
+void Log::write(const Note& note) {
   tell_dropped();
   put(note);
 }
 
-void Log::put(const engine::Note& note) {
+void Log::put(const Note& note) {
   const auto level = level_of(note.level);
   if (!spdlog::should_log(level)) return;
   spdlog::log(level, "{}", format_ == LogFormat::kJson ? json_members(note) : text_line(note));
 }
 
 void Log::info(std::string text, std::vector<std::pair<std::string, std::string>> fields) {
-  write(
-      {.level = engine::Note::Level::kInfo, .text = std::move(text), .fields = std::move(fields)});
+  write({.level = Note::Level::kInfo, .text = std::move(text), .fields = std::move(fields)});
 }
 
 void Log::warn(std::string text, std::vector<std::pair<std::string, std::string>> fields) {
-  write(
-      {.level = engine::Note::Level::kWarn, .text = std::move(text), .fields = std::move(fields)});
+  write({.level = Note::Level::kWarn, .text = std::move(text), .fields = std::move(fields)});
 }
 
 void Log::error(std::string text, std::vector<std::pair<std::string, std::string>> fields) {
-  write(
-      {.level = engine::Note::Level::kError, .text = std::move(text), .fields = std::move(fields)});
+  write({.level = Note::Level::kError, .text = std::move(text), .fields = std::move(fields)});
 }
 
-}  // namespace pinion::agent
+}  // namespace pinion

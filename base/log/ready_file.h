@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "agent/log.h"
+#include "base/log/log.h"
 
-namespace pinion::agent {
+namespace pinion {
 
 class ReadyFile {
  public:
@@ -35,4 +35,4 @@ class ReadyFile {
   std::chrono::steady_clock::time_point next_;
 };
 
-}  // namespace pinion::agent
+}  // namespace pinion
