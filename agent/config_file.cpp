@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "agent/api/listen.h"
+#include "agent/client/endpoint.h"
 #include "base/net/listen_address.h"
 #include "base/quantity.h"
 #include "base/settings/settings.h"

@@ -13,4 +13,4 @@ pinion_library(ctl_compare
 pinion_library(ctl_node
   SOURCES source_options.cpp value_options.cpp message_json.cpp node_command.cpp
     top_command.cpp record_command.cpp compare_command.cpp plan_command.cpp
-  LINK ctl ctl_plan ctl_requests ctl_snapshot ctl_compare agent_client agent_convert)
+  LINK ctl ctl_plan ctl_requests ctl_snapshot ctl_compare agent_client)

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "agent/api/machine.h"
+#include "agent/client/machine.h"
 #include "ctl/container_rows.h"
 #include "ctl/draw_node.h"
 #include "ctl/message_json.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "agent/api/client.h"
+#include "agent/client/client.h"
 #include "ctl/node_source.h"
 
 namespace pinion::ctl {

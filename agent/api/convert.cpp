@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/api/machine.h"
+#include "agent/client/machine.h"
 #include "topology/words.h"
 
 namespace pinion::agent::api {

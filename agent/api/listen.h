@@ -1,33 +1,16 @@
-// Where the interface is served: "unix:PATH" or "ADDR:PORT".
+// Listening where the interface is served.
 #pragma once
 
 #include <sys/socket.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "agent/client/endpoint.h"
 #include "base/error.h"
 #include "base/fd.h"
 
 namespace pinion::agent::api {
-
-struct Endpoint {
-  std::string path;  // of a unix socket; empty: TCP
-  std::string host;  // name, IPv4 address or IPv6 address in brackets
-  std::uint16_t port = 0;
-
-  [[nodiscard]] bool is_unix() const { return !path.empty(); }
-  [[nodiscard]] std::string to_string() const;  // the form that parse() reads
-  [[nodiscard]] std::string grpc_uri() const;   // as gRPC wants it, for servers and clients
-
-  // Error: kInvalid, naming both forms.
-  static Result<Endpoint> parse(std::string_view text);
-};
-
-// Whether somebody answers at the unix socket. Errors: kNotFound (no such file), kUnavailable
-// (nobody listens there any more), kDenied, kInvalid (no socket, or a path that is too long).
-Status probe_unix(const std::string& path);
 
 // Makes room for a new socket: removes the one that a dead agent left there. Errors: kUnavailable
 // when an agent lives there, kInvalid for a file that is no socket, kNotFound for a directory that

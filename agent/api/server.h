@@ -9,7 +9,7 @@
 #include "agent/api/convert.h"
 #include "agent/api/door.h"
 #include "agent/api/figures.h"
-#include "agent/api/tls.h"
+#include "agent/client/tls.h"
 #include "agent/published.h"
 #include "base/error.h"
 

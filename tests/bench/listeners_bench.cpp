@@ -12,7 +12,7 @@
 #include <map>
 #include <optional>
 
-#include "agent/api/client.h"
+#include "agent/client/client.h"
 #include "base/net/listen_address.h"
 #include "base/open_files.h"
 #include "tests/bench/crowd.h"

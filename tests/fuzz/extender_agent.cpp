@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "agent/api/mirror.h"
+#include "agent/client/mirror.h"
 #include "cluster/core/fleet.h"
 #include "cluster/extender/agents/machines.h"
 #include "cluster/extender/agents/node_report.h"

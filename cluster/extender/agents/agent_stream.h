@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string>
 
-#include "agent/api/mirror.h"
+#include "agent/client/mirror.h"
 #include "base/error.h"
 #include "cluster/extender/agents/agent_sink.h"
 #include "cluster/extender/agents/machines.h"

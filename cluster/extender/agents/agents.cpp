@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "agent/api/channel.h"
+#include "agent/client/channel.h"
 #include "base/backoff.h"
 #include "cluster/extender/agents/agent_stream.h"
 #include "cluster/extender/agents/machines.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/tls.h"
+#include "agent/client/tls.h"
 #include "base/error.h"
 #include "cluster/extender/agents/agent_sink.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/api/machine.h"
+#include "agent/client/machine.h"
 
 namespace pinion::cluster {
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "agent/api/machine.h"
+#include "agent/client/machine.h"
 #include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "agent/api/mirror.h"
+#include "agent/client/mirror.h"
 #include "base/error.h"
 #include "cluster/core/fleet.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <climits>
 
-#include "agent/api/tls.h"
+#include "agent/client/tls.h"
 #include "agent/http/negotiate.h"
 #include "base/version.h"
 #include "cluster/extender/admission/dry_plan.h"

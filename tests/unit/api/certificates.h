@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "agent/api/tls.h"
+#include "agent/client/tls.h"
 
 namespace pinion::agent::api {
 

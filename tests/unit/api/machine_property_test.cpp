@@ -3,7 +3,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "agent/api/convert.h"
-#include "agent/api/machine.h"
+#include "agent/client/machine.h"
 #include "tests/property/topology_gen.h"
 #include "tests/unit/api/samples.h"
 

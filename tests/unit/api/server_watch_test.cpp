@@ -6,7 +6,7 @@
 #include <fstream>
 #include <latch>
 
-#include "agent/api/mirror.h"
+#include "agent/client/mirror.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
 #include "tests/unit/api/serving.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "agent/api/client.h"
 #include "agent/api/server.h"
+#include "agent/client/client.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/samples.h"
 

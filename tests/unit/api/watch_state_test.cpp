@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/api/mirror.h"
+#include "agent/client/mirror.h"
 #include "tests/unit/api/samples.h"
 
 namespace pinion::agent::api {

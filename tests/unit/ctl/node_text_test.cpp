@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/machine.h"
+#include "agent/client/machine.h"
 #include "ctl/container_rows.h"
 #include "ctl/draw_node.h"
 #include "tests/unit/ctl/golden.h"

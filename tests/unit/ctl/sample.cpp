@@ -1,6 +1,6 @@
 #include "tests/unit/ctl/sample.h"
 
-#include "agent/api/machine.h"
+#include "agent/client/machine.h"
 #include "tests/support/machine.h"
 
 namespace pinion::ctl {

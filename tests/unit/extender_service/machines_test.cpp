@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/api/machine.h"
+#include "agent/client/machine.h"
 #include "tests/support/machine.h"
 
 namespace pinion::cluster {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/api/tls.h"
+#include "agent/client/tls.h"
 #include "base/error.h"
 #include "proto/pinion/v1/node.pb.h"
 

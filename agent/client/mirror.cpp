@@ -1,4 +1,4 @@
-#include "agent/api/mirror.h"
+#include "agent/client/mirror.h"
 
 namespace pinion::agent::api {
 

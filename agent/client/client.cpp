@@ -1,8 +1,8 @@
-#include "agent/api/client.h"
+#include "agent/client/client.h"
 
 #include <grpcpp/grpcpp.h>
 
-#include "agent/api/channel.h"
+#include "agent/client/channel.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
 
 namespace pinion::agent::api {

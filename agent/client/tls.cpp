@@ -1,4 +1,4 @@
-#include "agent/api/tls.h"
+#include "agent/client/tls.h"
 
 #include <fcntl.h>
 #include <openssl/err.h>

@@ -1,4 +1,4 @@
-#include "agent/api/channel.h"
+#include "agent/client/channel.h"
 
 namespace pinion::agent::api {
 namespace {

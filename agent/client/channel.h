@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "agent/api/listen.h"
-#include "agent/api/tls.h"
+#include "agent/client/endpoint.h"
+#include "agent/client/tls.h"
 #include "base/error.h"
 
 namespace pinion::agent::api {

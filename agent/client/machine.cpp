@@ -1,4 +1,4 @@
-#include "agent/api/machine.h"
+#include "agent/client/machine.h"
 
 #include "topology/words.h"
 
