@@ -182,10 +182,10 @@ std::string to_yaml(const Config& config) {
       << "\n  align-by-socket: " << yes_no(config.defaults.align == topology::Align::kSocket)
       << "\n  prefer-align-cpus-by-uncorecache: "
       << yes_no(config.defaults.align == topology::Align::kL3)
-      << "\nexclusivePods: " << word_of(config.defaults.pods, engine::kExclusivePodsWords)
+      << "\nexclusivePods: " << word_of(config.defaults.pods, policy::kExclusivePodsWords)
       << "\nexclusiveNamespaces: " << quoted(joined(config.defaults.namespaces))
       << "\nallowedWishes: "
-      << quoted(words_of(config.defaults.privileges, engine::kPrivilegeWords))
+      << quoted(words_of(config.defaults.privileges, policy::kPrivilegeWords))
       << "\nfence: " << word_of(config.fence, kFenceWords)
       << "\npartition: " << word_of(config.partition, kPartitionWords)
       << "\nkernelNoise: " << quoted(words_of(config.kernel_noise, noise::kKindWords))

@@ -52,7 +52,7 @@ struct Config {
   std::optional<std::string> topology;  // as Source::parse; unset: the machine at host_root
   topology::CpuSet reserved;            // reservedSystemCPUs
   bool strict_reservation = false;      // strict-cpu-reservation
-  engine::Defaults defaults;
+  policy::Defaults defaults;
   std::optional<topology::ReservedMemory> reserved_memory;  // unset: usual_reserved_memory()
   FenceChoice fence = FenceChoice::kAuto;
   engine::PartitionKinds partition = engine::PartitionKinds::kRoot;

@@ -115,15 +115,15 @@ Status set_kernel_noise(const std::string& value, Config& config) {
 }
 
 Status set_allowed_wishes(const std::string& value, Config& config) {
-  auto privileges = set_of(value, engine::kPrivilegeWords);
+  auto privileges = set_of(value, policy::kPrivilegeWords);
   if (!privileges) return failure(privileges.error());
   config.defaults.privileges = std::move(*privileges);
   return {};
 }
 
 Status set_exclusive_pods(const std::string& value, Config& config) {
-  const auto pods = value_of(value, engine::kExclusivePodsWords);
-  if (!pods) return unknown_value(value, list_of(engine::kExclusivePodsWords));
+  const auto pods = value_of(value, policy::kExclusivePodsWords);
+  if (!pods) return unknown_value(value, list_of(policy::kExclusivePodsWords));
   config.defaults.pods = *pods;
   return {};
 }

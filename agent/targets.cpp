@@ -17,7 +17,7 @@ metrics::Identity identity_of(const NodeView& view, const ContainerView& contain
           .exclusive = container.exclusive,
           .cpus = container.decided.cpus.to_string(),
           .mems = view.topology->nodes_of(container.decided.cpus).to_string(),
-          .qos = std::string(engine::to_string(container.qos))};
+          .qos = std::string(policy::to_string(container.qos))};
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ Result<MakePlan> planner_on_file(const PlanJobOptions& options) {
   cluster::jobs::Options webhook;
   webhook.scheduler = options.scheduler;
   // What the operator of such a fleet lets jobs ask is not known here.
-  for (const auto& [word, request] : engine::kPrivilegeWords)
+  for (const auto& [word, request] : policy::kPrivilegeWords)
     webhook.defaults.privileges.insert(request);
   return MakePlan([fleet, webhook](const json& object) {
     return cluster::jobs::plan_job(object, webhook, [&](const auto& see) { see(*fleet); });

@@ -124,7 +124,7 @@ v1::Container live_container(const NodeView& view, const ContainerView& from) {
   container.set_pod(from.pod);
   container.set_name(from.name);
   container.set_pod_uid(from.pod_uid);
-  container.set_qos(std::string(engine::to_string(from.qos)));
+  container.set_qos(std::string(policy::to_string(from.qos)));
   container.set_exclusive(from.exclusive);
   container.set_started(from.started);
   container.set_cpus(from.decided.cpus.to_string());

@@ -108,7 +108,7 @@ void Engine::warn(const Wish& wish, const Member& member, Effects& effects) {
 
 std::string Engine::note_qos_group(const Pod& pod) {
   if (!fence_->narrows_qos_groups()) return {};
-  std::string name = qos_group_of(pod.cgroup_parent);
+  std::string name = policy::qos_group_of(pod.cgroup_parent);
   if (!name.empty()) state_.qos_groups.try_emplace(name);
   return name;
 }
@@ -136,7 +136,7 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   member.cgroups_path = container.cgroups_path;
   if (container.pid != 0) member.pid = container.pid;
   member.resources = merge(member.resources, container.resources);
-  member.qos = qos_of(pod.cgroup_parent);
+  member.qos = policy::qos_of(pod.cgroup_parent);
   member.qos_group = note_qos_group(pod);
   member.labels = labels_of(pod, container.name);
   member.system = pod.name_space == kSystemNamespace;

@@ -7,42 +7,20 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "policy/pod.h"
 #include "topology/allocate.h"
 
 namespace pinion::engine {
 
+using policy::kRefusalBegins;
+using policy::Pod;
+using policy::Resources;
 using topology::Bytes;
 using topology::CpuSet;
 using topology::NodeSet;
-
-// linux.resources, as far as cores and memory go. The cpu and memory texts are the runtime's.
-struct Resources {
-  std::optional<std::uint64_t> shares;  // cpu.shares: 1024 for one CPU
-  std::optional<std::int64_t> quota;    // microseconds of CPU time in each period; <= 0: no limit
-  std::optional<std::uint64_t> period;  // microseconds
-  std::optional<std::int64_t> memory;   // bytes; <= 0: no limit
-  std::string cpus;                     // kernel list; empty: not set
-  std::string mems;
-
-  bool operator==(const Resources&) const = default;
-};
-
-struct Pod {
-  std::string id;   // the sandbox
-  std::string uid;  // of the Kubernetes object
-  std::string name;
-  std::string name_space;
-  std::map<std::string, std::string> annotations;
-  std::string
-      cgroup_parent;  // "/kubepods/burstable/pod<uid>" or "kubepods-burstable-pod<uid>.slice"
-  Resources resources = {};  // of the pod as a whole, when its sandbox was made; may be unstated
-
-  bool operator==(const Pod&) const = default;
-};
 
 enum class ContainerState { kUnknown, kCreated, kPaused, kRunning, kStopped };
 
@@ -181,10 +159,6 @@ struct CpusetUpdate {
 
   bool operator==(const CpusetUpdate&) const = default;
 };
-
-// So a refusal of a container begins, wherever it is shown: in `kubectl describe pod` and in the
-// message of the container's status, in which the extender looks for it.
-inline constexpr std::string_view kRefusalBegins = "pinion refuses container ";
 
 // The answer to the runtime. `refusal` turns it into an error status, which makes the runtime fail
 // the request with that text; the other members are then not sent.

@@ -9,11 +9,17 @@
 #include <vector>
 
 #include "agent/engine/events.h"
-#include "agent/engine/policy.h"
 #include "agent/engine/work_queue.h"
+#include "policy/policy.h"
 #include "topology/ledger.h"
 
 namespace pinion::engine {
+
+using policy::Defaults;
+using policy::Labels;
+using policy::Privilege;
+using policy::Qos;
+using policy::Wish;
 
 enum class Role {
   kShared,     // runs in the shared set, with everybody else

@@ -159,7 +159,7 @@ metrics::Identity identity(const NodeView& view, const Shown& shown) {
   who.exclusive = container.exclusive;
   who.cpus = container.decided.cpus.to_string();
   who.mems = numa_nodes(view, container.decided.cpus);
-  who.qos = engine::to_string(container.qos);
+  who.qos = policy::to_string(container.qos);
   return who;
 }
 

@@ -48,7 +48,7 @@ class Service {
  public:
   explicit Service(int steps)
       : placing_(
-            cluster_, engine::Defaults(), limits_of(steps), [this] { return now_ms_; },
+            cluster_, policy::Defaults(), limits_of(steps), [this] { return now_ms_; },
             [](const Note&) {}) {
     bench::report_busy_nodes(kNodes, 1, kNodes, [&](NodeReport report) {
       placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {

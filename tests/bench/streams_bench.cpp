@@ -82,7 +82,7 @@ class Listener : public cluster::AgentSink {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  cluster::PodScheduler pod_scheduler_{engine::Defaults(), cluster::PodSchedulerLimits()};
+  cluster::PodScheduler pod_scheduler_{policy::Defaults(), cluster::PodSchedulerLimits()};
   std::set<std::string> reported_;
   std::atomic<std::uint64_t> measured_ = 0;
   std::atomic<std::uint64_t> heard_ = 0;
@@ -96,7 +96,7 @@ bool tell_pods(const Load& load, Listener& listener, kube::KnownObjects& known) 
     pod.uid = "7870bd56-ea79-4ce5-b63e-" + std::to_string(100'000'000'000 + i);
     pod.name_space = "default";
     pod.name = "solver-worker-" + std::to_string(i);
-    pod.qos = engine::Qos::kGuaranteed;
+    pod.qos = policy::Qos::kGuaranteed;
     pod.node = "node-" + std::to_string(i % load.played.agents);
     pod.containers = {{.name = "rank", .milli_cpus = 4000, .memory = 1 << 20}};
     known.seen({{"metadata",

@@ -14,15 +14,15 @@ using nlohmann::json;
 
 namespace {
 
-engine::Qos qos_of(const json& pod) {
+policy::Qos qos_of(const json& pod) {
   const std::string word = kube::json_text(pod, "status", "qosClass");
-  if (word == "Guaranteed") return engine::Qos::kGuaranteed;
-  if (word == "Burstable") return engine::Qos::kBurstable;
-  return engine::Qos::kBestEffort;
+  if (word == "Guaranteed") return policy::Qos::kGuaranteed;
+  if (word == "Burstable") return policy::Qos::kBurstable;
+  return policy::Qos::kBestEffort;
 }
 
 // What the kubelet tells the runtime of a container's limits and requests.
-engine::Resources resources_of(const json& container) {
+policy::Resources resources_of(const json& container) {
   const auto amount = [&](const char* kind, const char* name) {
     return kube::json_text(container, "resources", kind, name);
   };
@@ -30,13 +30,13 @@ engine::Resources resources_of(const json& container) {
   const auto memory = whole_quantity(amount("limits", "memory"));
   if (milli) return test_support::cpu(*milli, memory.value_or(0));
   const auto asked = milli_quantity(amount("requests", "cpu"));
-  engine::Resources resources = test_support::cpu(asked.value_or(0), memory.value_or(0));
+  policy::Resources resources = test_support::cpu(asked.value_or(0), memory.value_or(0));
   resources.quota = -1;
   return resources;
 }
 
-engine::Pod engine_pod(const json& pod) {
-  engine::Pod made = test_support::make_pod(kube::json_text(pod, "metadata", "name"), qos_of(pod));
+policy::Pod engine_pod(const json& pod) {
+  policy::Pod made = test_support::make_pod(kube::json_text(pod, "metadata", "name"), qos_of(pod));
   const std::string uid = kube::json_text(pod, "metadata", "uid");
   made.cgroup_parent.resize(made.cgroup_parent.rfind("pod"));
   made.cgroup_parent += "pod" + uid;
@@ -196,7 +196,7 @@ void FakeNodes::begin(const std::string& uid, const json& pod, FakeAgent& agent)
   PodRun& run = pods_[uid];
   run.node = agent.node();
   run.name = kube::json_text(pod, "metadata", "name");
-  const engine::Pod seen = engine_pod(pod);
+  const policy::Pod seen = engine_pod(pod);
   for (const json& container : kube::json_at(pod, "spec", "containers")) {
     FakeAgent::Unit unit{.pod = seen,
                          .container = test_support::make_container(

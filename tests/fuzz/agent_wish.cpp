@@ -5,25 +5,25 @@
 #include <string>
 #include <string_view>
 
-#include "agent/engine/policy.h"
+#include "policy/policy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using pinion::engine::Wish;
+  using pinion::policy::Wish;
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  pinion::engine::Pod pod;
+  pinion::policy::Pod pod;
   pod.cgroup_parent = "/kubepods/pod1";
   while (!text.empty()) {
     const auto end = text.find('\n');
     const std::string line(text.substr(0, end));
     const auto sign = line.find('=');
-    pod.annotations[std::string(pinion::engine::kAnnotationPrefix) + line.substr(0, sign)] =
+    pod.annotations[std::string(pinion::policy::kAnnotationPrefix) + line.substr(0, sign)] =
         sign == std::string::npos ? "" : line.substr(sign + 1);
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
-  pinion::engine::Resources resources;
+  pinion::policy::Resources resources;
   resources.quota = 200'000;
-  const Wish wish = pinion::engine::wish_of(pod, "main", resources, {});
+  const Wish wish = pinion::policy::wish_of(pod, "main", resources, {});
   if (wish.kind == Wish::Kind::kExclusive && wish.request.cpus != 2) std::abort();
   if (wish.kind == Wish::Kind::kRefused && (wish.text.empty() || wish.text.size() > 300)) {
     std::abort();

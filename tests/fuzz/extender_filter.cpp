@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (ask.error().text.empty() || ask.error().text.size() > 1000) std::abort();
     return 0;
   }
-  if (ask->pod.uid.empty() || ask->pod.qos == pinion::engine::Qos::kUnknown) std::abort();
+  if (ask->pod.uid.empty() || ask->pod.qos == pinion::policy::Qos::kUnknown) std::abort();
   const bool whole = ask->form == wire::NodeForm::kObjects;
   if (ask->objects.size() != (whole ? ask->names.size() : 0)) std::abort();
   for (const auto name : ask->names) {

@@ -117,12 +117,12 @@ class SchedulingWorld {
     pod.uid = "u" + std::to_string(created_++);
     pod.name_space = "n";
     pod.name = pod.uid;
-    pod.qos = engine::Qos::kGuaranteed;
+    pod.qos = policy::Qos::kGuaranteed;
     // Gangs of one size each, so that they fit in any order of arrival.
     pod.containers = {{.name = "c", .milli_cpus = 1000 * (1 + job % 4), .memory = 0}};
     if (job == 4) {
       pod.group = "g";
-      if (one_in(4)) pod.qos = engine::Qos::kBurstable;
+      if (one_in(4)) pod.qos = policy::Qos::kBurstable;
     }
     if (job < 3) {
       const std::string name = "j" + std::to_string(job);
@@ -398,7 +398,7 @@ class SchedulingWorld {
 
   std::shared_ptr<const topology::Topology> machine_ = std::make_shared<const topology::Topology>(
       test_support::machine({.cores_per_l3 = kCpus, .memory_per_node = 64 * test_support::kGiB}));
-  PodScheduler pod_scheduler_{engine::Defaults(), kLimits};
+  PodScheduler pod_scheduler_{policy::Defaults(), kLimits};
   std::int64_t now_ = 1;
   std::map<std::string, topology::Ledger> agents_;
   std::map<std::string, SimPod> pods_;

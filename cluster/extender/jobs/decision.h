@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "agent/engine/policy.h"
 #include "cluster/core/fleet.h"
 #include "cluster/core/granularity.h"
 #include "cluster/core/split.h"
 #include "cluster/extender/jobs/job_object.h"
+#include "policy/policy.h"
 
 namespace pinion::cluster::jobs {
 
@@ -20,7 +20,7 @@ struct Options {
   // `scheduler` are. Empty: none.
   std::string managed_resource = {};
   Policy policy = Policy::kNone;  // of jobs that state neither a policy nor a number of workers
-  engine::Defaults defaults;      // of the nodes' agents
+  policy::Defaults defaults;      // of the nodes' agents
 };
 
 // Asks a policy; `nodes` is how many nodes the job may use at most, 0: all. Errors: kInvalid as

@@ -78,16 +78,16 @@ std::string why_not_guaranteed(const wire::PodSpecView& view) {
 
 }  // namespace
 
-Demand demand_of_template(const json& pod, const engine::Defaults& defaults) {
+Demand demand_of_template(const json& pod, const policy::Defaults& defaults) {
   return demand_of(pod_of(view_of(pod)), defaults);
 }
 
-std::string why_not_entitled(const json& pod, const engine::Defaults& defaults) {
+std::string why_not_entitled(const json& pod, const policy::Defaults& defaults) {
   const Demand demand = demand_of_template(pod, defaults);
   if (demand.kind == Demand::Kind::kRefused) return demand.text;
   if (demand.kind != Demand::Kind::kNone) return {};
   const wire::PodSpecView view = view_of(pod);
-  return view.qos == engine::Qos::kGuaranteed ? "its annotations ask for shared CPUs"
+  return view.qos == policy::Qos::kGuaranteed ? "its annotations ask for shared CPUs"
                                               : why_not_guaranteed(view);
 }
 

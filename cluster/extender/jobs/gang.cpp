@@ -19,7 +19,7 @@ const PodTemplate& template_of(const JobObject& job, int index) {
 
 }  // namespace
 
-Gang gang_of(const json& object, const Cut& cut, const engine::Defaults& defaults) {
+Gang gang_of(const json& object, const Cut& cut, const policy::Defaults& defaults) {
   Gang gang;
   const Granularity& chosen = cut.decision.granularity;
   for (int i = 0; i < chosen.workers; ++i) {

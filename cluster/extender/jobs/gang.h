@@ -11,6 +11,6 @@ namespace pinion::cluster::jobs {
 // One for each worker, in their order, with "JOB/worker-INDEX" as id and their task group.
 // `object`: the job after its patch. Precondition: `cut` is of that job.
 [[nodiscard]] Gang gang_of(const nlohmann::json& object, const Cut& cut,
-                           const engine::Defaults& defaults);
+                           const policy::Defaults& defaults);
 
 }  // namespace pinion::cluster::jobs

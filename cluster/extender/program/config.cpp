@@ -120,7 +120,7 @@ std::vector<settings::Setting> settings_of(Config& config) {
   return all;
 }
 
-Result<engine::Defaults> agent_defaults(const Config& config) {
+Result<policy::Defaults> agent_defaults(const Config& config) {
   agent::Config agents;
   if (config.agent_config.empty()) return agents.defaults;
   const auto text = read_file(config.agent_config, 1);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/engine/policy.h"
 #include "base/settings/settings.h"
+#include "policy/policy.h"
 
 namespace pinion::cluster {
 
@@ -53,6 +53,6 @@ struct Config {
 
 // How the agents place, from the file `agent_config`; without one: their defaults. Errors: of
 // reading it, naming the file.
-Result<engine::Defaults> agent_defaults(const Config& config);
+Result<policy::Defaults> agent_defaults(const Config& config);
 
 }  // namespace pinion::cluster

@@ -67,7 +67,7 @@ Result<kube::Access> access_of(const Config& config) {
   return access;
 }
 
-jobs::Options job_options(const Config& config, const engine::Defaults& defaults) {
+jobs::Options job_options(const Config& config, const policy::Defaults& defaults) {
   return {.scheduler = config.scheduler_name,
           .managed_resource = config.managed_resource,
           .policy = policy_of(config.policy).value_or(Policy::kNone),
@@ -101,7 +101,7 @@ admission::Webhook::Seen journal_of(Log& log) {
 
 }  // namespace
 
-Extender::Extender(const Config& config, const engine::Defaults& defaults,
+Extender::Extender(const Config& config, const policy::Defaults& defaults,
                    std::unique_ptr<kube::Api> api, Log& log)
     : log_(log),
       job_options_(job_options(config, defaults)),

@@ -42,7 +42,7 @@ class Extender : private Pages {
   void tick();
 
  private:
-  Extender(const Config& config, const engine::Defaults& defaults, std::unique_ptr<kube::Api> api,
+  Extender(const Config& config, const policy::Defaults& defaults, std::unique_ptr<kube::Api> api,
            Log& log);
 
   Status follow_agents(const Config& config);

@@ -14,8 +14,8 @@ constexpr std::string_view kPlacement = "pinion.dev/placement";
 constexpr std::string_view kTaskGroups = "pinion.dev/task-groups";
 
 // As the kubelet will tell the runtime, from which the agent reads its wish.
-engine::Resources resources_of(const PodContainer& container) {
-  engine::Resources resources;
+policy::Resources resources_of(const PodContainer& container) {
+  policy::Resources resources;
   if (container.milli_cpus) {
     resources.quota = std::min(*container.milli_cpus, kMostMilli) * (kPeriod / 1000);
     resources.period = kPeriod;
@@ -27,13 +27,13 @@ engine::Resources resources_of(const PodContainer& container) {
 // The cgroup under which the kubelet puts pods of this class: what the agent tells the class by.
 std::string parent_of(const Pod& pod) {
   switch (pod.qos) {
-    case engine::Qos::kGuaranteed:
+    case policy::Qos::kGuaranteed:
       return "/kubepods/pod" + pod.uid;
-    case engine::Qos::kBurstable:
+    case policy::Qos::kBurstable:
       return "/kubepods/burstable/pod" + pod.uid;
-    case engine::Qos::kBestEffort:
+    case policy::Qos::kBestEffort:
       return "/kubepods/besteffort/pod" + pod.uid;
-    case engine::Qos::kUnknown:
+    case policy::Qos::kUnknown:
       break;
   }
   return {};
@@ -190,8 +190,8 @@ std::string gang_of_group(const std::string& group_key) {
   return "podgroup:" + group_key;
 }
 
-Demand demand_of(const Pod& pod, const engine::Defaults& defaults, const PodGroups& groups) {
-  engine::Pod as_seen;
+Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGroups& groups) {
+  policy::Pod as_seen;
   as_seen.uid = pod.uid;
   as_seen.name = pod.name;
   as_seen.name_space = pod.name_space;
@@ -199,11 +199,11 @@ Demand demand_of(const Pod& pod, const engine::Defaults& defaults, const PodGrou
   as_seen.cgroup_parent = parent_of(pod);
   Gatherer gathered;
   for (const PodContainer& container : pod.containers) {
-    engine::Wish wish = engine::wish_of(as_seen, container.name, resources_of(container), defaults);
-    if (wish.kind == engine::Wish::Kind::kRefused) {
+    policy::Wish wish = policy::wish_of(as_seen, container.name, resources_of(container), defaults);
+    if (wish.kind == policy::Wish::Kind::kRefused) {
       return refused("container " + container.name + ": " + wish.text);
     }
-    if (wish.kind != engine::Wish::Kind::kExclusive) continue;
+    if (wish.kind != policy::Wish::Kind::kExclusive) continue;
     wish.request.id = claim_id(pod.uid, container.name);
     gathered.add(container.kind, std::move(wish.request));
   }

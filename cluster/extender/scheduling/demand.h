@@ -60,7 +60,7 @@ inline constexpr int kMaxGang = 1000;
 // A gang is a job (pinion.dev/job) whose pods say how many they are: pinion.dev/gang-size. Into how
 // many task groups it is cut, they may say too: pinion.dev/task-groups. Of pods that do not say how
 // many they are, their PodGroup does, where `groups` knows of such.
-[[nodiscard]] Demand demand_of(const Pod& pod, const engine::Defaults& defaults,
+[[nodiscard]] Demand demand_of(const Pod& pod, const policy::Defaults& defaults,
                                const PodGroups& groups = {});
 
 }  // namespace pinion::cluster

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/engine/policy.h"
+#include "policy/policy.h"
 #include "topology/topology.h"
 
 namespace pinion::cluster {
@@ -28,7 +28,7 @@ struct Pod {
   std::string uid;
   std::string name_space;
   std::string name;
-  engine::Qos qos = engine::Qos::kUnknown;
+  policy::Qos qos = policy::Qos::kUnknown;
   std::map<std::string, std::string> annotations;  // at least those under pinion.dev/
   std::string owner;  // uid of whoever made it with the others of its job; empty: not known
   std::string group;  // the PodGroup that its label names; empty: none

@@ -63,7 +63,7 @@ struct FilterAnswer {
 
 class PodScheduler {
  public:
-  PodScheduler(const engine::Defaults& defaults, const PodSchedulerLimits& limits)
+  PodScheduler(const policy::Defaults& defaults, const PodSchedulerLimits& limits)
       : defaults_(defaults),
         limits_(limits),
         scheduler_(limits.scheduler),
@@ -192,7 +192,7 @@ class PodScheduler {
   void wake_gang(const std::string& gang, const std::string& uid);
   void wake_early(bool reported, std::int64_t now_ms);
 
-  engine::Defaults defaults_;
+  policy::Defaults defaults_;
   PodSchedulerLimits limits_;
   Scheduler scheduler_;
   HeldBinds held_;

@@ -53,7 +53,7 @@ Note note_of(const GangNews& news) {
 
 }  // namespace
 
-Placing::Placing(Cluster& cluster, const engine::Defaults& defaults,
+Placing::Placing(Cluster& cluster, const policy::Defaults& defaults,
                  const PodSchedulerLimits& limits, Clock clock, Journal journal)
     : cluster_(cluster),
       clock_(std::move(clock)),

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/engine/fence.h"
+#include "base/log/note.h"
 #include "cluster/extender/http/callbacks.h"
 #include "cluster/extender/scheduling/pod_scheduler.h"
 #include "cluster/extender/service/cluster.h"
@@ -38,7 +38,7 @@ class Placing : public Callbacks {
   using Journal = std::function<void(const Note&)>;
 
   // `cluster` must outlive it.
-  Placing(Cluster& cluster, const engine::Defaults& defaults, const PodSchedulerLimits& limits,
+  Placing(Cluster& cluster, const policy::Defaults& defaults, const PodSchedulerLimits& limits,
           Clock clock, Journal journal);
 
   wire::FilterAnswer filter(const wire::FilterAsk& ask) override;

@@ -6,15 +6,15 @@
 #include <limits>
 #include <utility>
 
-#include "agent/engine/events.h"
 #include "base/quantity.h"
 #include "cluster/extender/wire/read_pod.h"
+#include "policy/pod.h"
 
 namespace pinion::cluster::wire {
 namespace {
 
 constexpr std::array<std::string_view, 5> kKeptPrefixes{
-    engine::kAnnotationPrefix, "batch.kubernetes.io/", "jobset.sigs.k8s.io/",
+    policy::kAnnotationPrefix, "batch.kubernetes.io/", "jobset.sigs.k8s.io/",
     "training.kubeflow.org/", "scheduling.x-k8s.io/"};
 
 constexpr std::size_t kLongestRefusal = 700;  // bytes; an event's note has 1024
@@ -171,13 +171,13 @@ Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
 }
 
 // The class as the API server has written it down, for it never changes.
-Status read_qos(std::optional<engine::Qos>& to, ondemand::value& value, const Where& at) {
+Status read_qos(std::optional<policy::Qos>& to, ondemand::value& value, const Where& at) {
   std::string_view name;
   Status good = read_string(name, value, at);
   to.reset();
   for (const auto qos :
-       {engine::Qos::kGuaranteed, engine::Qos::kBurstable, engine::Qos::kBestEffort}) {
-    if (name == engine::to_string(qos)) to = qos;
+       {policy::Qos::kGuaranteed, policy::Qos::kBurstable, policy::Qos::kBestEffort}) {
+    if (name == policy::to_string(qos)) to = qos;
   }
   return good;
 }
@@ -197,7 +197,7 @@ Status read_refusal(std::string& to, ondemand::value& value, const Where& at) {
       });
     });
   });
-  const std::size_t begin = message.find(engine::kRefusalBegins);
+  const std::size_t begin = message.find(policy::kRefusalBegins);
   if (begin != std::string_view::npos && to.empty()) to = message.substr(begin, kLongestRefusal);
   return good;
 }
@@ -220,7 +220,7 @@ Status check(const PodSpecView& pod, const Where& at) {
 template <class Json>
 Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
   pod = {};
-  std::optional<engine::Qos> stated;
+  std::optional<policy::Qos> stated;
   const auto read_status = [&](std::string_view key, ondemand::value& field,
                                const Where& here) -> Status {
     if (same_key(key, "phase")) return read_text(pod.phase, field, Where(here, key));

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/engine/policy.h"
+#include "policy/policy.h"
 
 namespace pinion::cluster::wire {
 
@@ -66,7 +66,7 @@ struct PodSpecView {
   std::string refused;         // what its agent said, where a container waits for cores in vain
   std::vector<ContainerView> containers;       // init containers and sidecars first, in their order
   std::optional<Resources> pod_level;          // spec.resources, which goes before the containers'
-  engine::Qos qos = engine::Qos::kBestEffort;  // never kUnknown
+  policy::Qos qos = policy::Qos::kBestEffort;  // never kUnknown
 
   bool operator==(const PodSpecView&) const = default;
 };
@@ -79,6 +79,6 @@ struct PodSpecView {
 // The class by the rules of k8s.io/kubernetes/pkg/apis/core/v1/helper/qos: from spec.resources
 // where there are any, else from all containers, init containers and sidecars included; an amount
 // of 0 counts as not stated.
-[[nodiscard]] engine::Qos qos_by_resources(const PodSpecView& pod);
+[[nodiscard]] policy::Qos qos_by_resources(const PodSpecView& pod);
 
 }  // namespace pinion::cluster::wire

@@ -27,7 +27,7 @@ bool both(const Amounts& amounts) {
 
 }  // namespace
 
-engine::Qos qos_by_resources(const PodSpecView& pod) {
+policy::Qos qos_by_resources(const PodSpecView& pod) {
   Sums requests{};
   Sums limits{};
   bool limited = true;  // everybody in CPUs and memory
@@ -41,8 +41,8 @@ engine::Qos qos_by_resources(const PodSpecView& pod) {
   } else {
     for (const ContainerView& container : pod.containers) count(container.resources);
   }
-  if (requests == Sums{} && limits == Sums{}) return engine::Qos::kBestEffort;
-  return limited && requests == limits ? engine::Qos::kGuaranteed : engine::Qos::kBurstable;
+  if (requests == Sums{} && limits == Sums{}) return policy::Qos::kBestEffort;
+  return limited && requests == limits ? policy::Qos::kGuaranteed : policy::Qos::kBurstable;
 }
 
 }  // namespace pinion::cluster::wire

@@ -46,7 +46,7 @@ JobPlan plan_on(const json& job, const char* fleet_text) {
   const Status good = fill_fleet(*nodes, fleet);
   EXPECT_TRUE(good) << (good ? "" : good.error().text);
   cluster::jobs::Options options;
-  options.defaults.privileges = {engine::Privilege::kOnePerCore};
+  options.defaults.privileges = {policy::Privilege::kOnePerCore};
   return cluster::jobs::plan_job(job, options, [&](const auto& see) { see(fleet); });
 }
 

@@ -151,7 +151,7 @@ TEST(PlanAtExtender, GoesBesideTheScheduler) {
       ask.pod.uid = "u" + std::to_string(i % 50);
       ask.pod.name_space = "n";
       ask.pod.name = "p";
-      ask.pod.qos = engine::Qos::kGuaranteed;
+      ask.pod.qos = policy::Qos::kGuaranteed;
       ask.pod.containers = {{.name = "c",
                              .kind = cluster::wire::ContainerView::Kind::kMain,
                              .resources = {.requests = {.cpu_milli = 1000, .memory_bytes = 1},

@@ -14,7 +14,7 @@ struct DemandCase {
 
 TEST(Demand, OfAPod) {
   Pod burstable = pod_of("p", 2);
-  burstable.qos = engine::Qos::kBurstable;
+  burstable.qos = policy::Qos::kBurstable;
   Pod insists = burstable;
   insists.annotations["pinion.dev/cpus"] = "exclusive";
   Pod part = pod_of("p", 1);
@@ -49,7 +49,7 @@ TEST(Demand, OfAPod) {
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
-    const Demand demand = demand_of(test.pod, engine::Defaults());
+    const Demand demand = demand_of(test.pod, policy::Defaults());
     EXPECT_EQ(demand.kind, test.kind);
     EXPECT_NE(demand.text.find(test.text), std::string::npos) << demand.text;
     if (demand.kind == Demand::Kind::kMember) {
@@ -67,7 +67,7 @@ TEST(Demand, OfAPod) {
 
 TEST(DemandTest, AJobNamesItsPlacement) {
   const Pod pod = pod_of("p", 2, {{"placement", "least-loaded"}});
-  EXPECT_EQ(demand_of(pod, engine::Defaults()).placement, PlacementPolicy::kLeastLoaded);
+  EXPECT_EQ(demand_of(pod, policy::Defaults()).placement, PlacementPolicy::kLeastLoaded);
 }
 
 }  // namespace

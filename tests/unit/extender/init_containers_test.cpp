@@ -38,7 +38,7 @@ TEST(InitContainers, WhatAPodAsksFor) {
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
-    const Demand demand = demand_of(test.pod, engine::Defaults());
+    const Demand demand = demand_of(test.pod, policy::Defaults());
     std::vector<std::string> requests;
     for (const auto& request : demand.requests) {
       requests.push_back(request.id + " " + std::to_string(request.cpus));

@@ -60,7 +60,7 @@ TEST_F(LateMembersTest, AfterAStartOfTheExtenderABoundMemberTellsThatItsGangHadS
   for (const auto& test : {RestartCase{"by us", true, Kind::kGo},
                            RestartCase{"by somebody else", false, Kind::kHold}}) {
     SCOPED_TRACE(test.name);
-    PodScheduler scheduler(engine::Defaults(), {});
+    PodScheduler scheduler(policy::Defaults(), {});
     for (const char* node : {"a", "b"}) ASSERT_TRUE(scheduler.report(report_of(node, machine_), 0));
     Pod bound = member_of("j", 0, 3, 1);
     bound.node = "a";

@@ -45,7 +45,7 @@ class GroupTest : public PodSchedulerTest {
   }
   static Pod launcher() {
     Pod pod = grouped("launcher", 1);
-    pod.qos = engine::Qos::kBurstable;
+    pod.qos = policy::Qos::kBurstable;
     return pod;
   }
   void there(const std::vector<std::string>& uids, int cpus) {

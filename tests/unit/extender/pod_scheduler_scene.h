@@ -20,7 +20,7 @@ inline Pod pod_of(const std::string& uid, int cpus,
   pod.uid = uid;
   pod.name_space = "default";
   pod.name = "pod-" + uid;
-  pod.qos = engine::Qos::kGuaranteed;
+  pod.qos = policy::Qos::kGuaranteed;
   for (auto& [name, value] : annotations) pod.annotations["pinion.dev/" + name] = value;
   pod.containers = {{.name = "main", .milli_cpus = 1000 * cpus, .memory = kGiB}};
   return pod;
@@ -77,7 +77,7 @@ class PodSchedulerTest : public testing::Test {
 
   const MachinePtr machine_ = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
   PodScheduler pod_scheduler_{
-      engine::Defaults(), {.hold_ms = 1000, .scheduler = {.keep_ms = 5000, .confirm_ms = 9000}}};
+      policy::Defaults(), {.hold_ms = 1000, .scheduler = {.keep_ms = 5000, .confirm_ms = 9000}}};
   FilterAnswer answer_;
   std::int64_t now_ = 100;
   std::uint64_t generation_ = 1;

@@ -10,7 +10,7 @@ namespace {
 
 TEST_F(PodSchedulerTest, APodWithoutWholeCpusIsNotOurs) {
   Pod pod = pod_of("p", 1);
-  pod.qos = engine::Qos::kBurstable;
+  pod.qos = policy::Qos::kBurstable;
   EXPECT_EQ(filtered(pod), "ab");
   EXPECT_FALSE(answer_.ours);
   EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kUnknown);
@@ -92,8 +92,8 @@ TEST(PodSchedulerRandomTest, SeveralContainersPassWhereTheAllocatorGrantsAllOfTh
                                          .threads_per_core = 2,
                                          .memory_per_node = 16 * kGiB,
                                          .siblings = test_support::Siblings::kAdjacent});
-  engine::Defaults defaults;
-  defaults.privileges = {engine::Privilege::kOnePerCore};
+  policy::Defaults defaults;
+  defaults.privileges = {policy::Privilege::kOnePerCore};
   int passed = 0;
   constexpr int kRounds = 3000;
   for (int round = 0; round < kRounds; ++round) {
@@ -300,7 +300,7 @@ TEST_F(PodSchedulerTest, MembersOfTwoSizesKnownBeforeArePlannedTogether) {
 }
 
 TEST_F(PodSchedulerTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
-  PodScheduler scheduler(engine::Defaults(), {.held = 5});
+  PodScheduler scheduler(policy::Defaults(), {.held = 5});
   ASSERT_TRUE(scheduler.report(report_of("a", machine_), 0));
   for (int i = 0; i < 3; ++i) {
     for (const char* job : {"j", "k"}) scheduler.seen(member_of(job, i, 3, 1), now_);
@@ -320,7 +320,7 @@ TEST_F(PodSchedulerTest, AGangHoldsItsCallsOnlyWhereThereIsRoomForAllOfThem) {
 }
 
 TEST_F(PodSchedulerTest, AGangThatWasGivenUpMakesRoomForTheCallsOfAnother) {
-  PodScheduler scheduler(engine::Defaults(), {.hold_ms = 1000, .held = 5});
+  PodScheduler scheduler(policy::Defaults(), {.hold_ms = 1000, .held = 5});
   ASSERT_TRUE(scheduler.report(report_of("a", machine_), 0));
   for (int i = 0; i < 3; ++i) {
     for (const char* job : {"j", "k"}) scheduler.seen(member_of(job, i, 3, 1), now_);
@@ -373,7 +373,7 @@ TEST_F(PodSchedulerTest, ABindingTellsTheAgentWhichCpusArePromised) {
   EXPECT_EQ(pod_scheduler_.told_with_binding("second"),
             (Told{{"pinion.dev/planned", "main=4-5 side=6"}}));
   // An extender that begins anew promises the same, in whatever order it hears of them.
-  PodScheduler anew{engine::Defaults(), {}};
+  PodScheduler anew{policy::Defaults(), {}};
   ASSERT_TRUE(anew.report(report_of("a", machine_), now_));
   for (Pod pod : {second, first}) {
     pod.annotations.merge(pod_scheduler_.told_with_binding(pod.uid));

@@ -120,7 +120,7 @@ TEST_F(PreemptionTest, EvictionHelpsOnlyWhereItFreesEnough) {
   ASSERT_EQ(kept.size(), 1U);
   EXPECT_EQ(kept[0].node, "b");
   Pod other = pod_of("q", 4);
-  other.qos = engine::Qos::kBurstable;
+  other.qos = policy::Qos::kBurstable;
   EXPECT_EQ(pod_scheduler_.preempt(other, proposals, now_).size(), 2U);
 }
 

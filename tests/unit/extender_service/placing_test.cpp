@@ -58,7 +58,7 @@ class PlacingTest : public testing::Test {
     pod.uid = uid;
     pod.name_space = "default";
     pod.name = "pod-" + uid;
-    pod.qos = engine::Qos::kGuaranteed;
+    pod.qos = policy::Qos::kGuaranteed;
     wire::ContainerView container;
     container.name = "main";
     container.resources.limits.cpu_milli = 1000 * cpus;
@@ -109,7 +109,7 @@ class PlacingTest : public testing::Test {
   FakeCluster cluster_;
   std::atomic<std::int64_t> now_{100};
   Placing placing_{cluster_,
-                   engine::Defaults(),
+                   policy::Defaults(),
                    {.hold_ms = 1000, .scheduler = {.keep_ms = 5000, .confirm_ms = 9000}},
                    [this] { return now_.load(); },
                    [](const Note&) {}};

@@ -17,7 +17,7 @@ Pod pod_of(const std::string& name, int cpus) {
   pod.uid = "uid-" + name;
   pod.name_space = "hpc";
   pod.name = name;
-  pod.qos = engine::Qos::kGuaranteed;
+  pod.qos = policy::Qos::kGuaranteed;
   pod.containers = {{.name = "main", .milli_cpus = 1000 * cpus, .memory = 2 * kGiB}};
   return pod;
 }
@@ -40,7 +40,7 @@ class ViewsTest : public testing::Test {
 
   void ask(const Pod& pod) { pod_scheduler_.filter(pod, {"a", "b"}, 2000); }
 
-  PodScheduler pod_scheduler_{engine::Defaults(), {}};
+  PodScheduler pod_scheduler_{policy::Defaults(), {}};
 };
 
 TEST_F(ViewsTest, NodesShowTheirHoles) {

@@ -9,7 +9,7 @@
 namespace pinion::cluster::wire {
 namespace {
 
-using engine::Qos;
+using policy::Qos;
 using Kind = ContainerView::Kind;
 using testing::ElementsAre;
 using testing::Field;

@@ -34,7 +34,7 @@ TEST(Captured, FilterWithNames) {
   pod.name = "t1";
   pod.scheduler_name = "default-scheduler";
   pod.phase = "Pending";
-  pod.qos = engine::Qos::kGuaranteed;
+  pod.qos = policy::Qos::kGuaranteed;
   const Amounts amounts{.cpu_milli = 1000, .memory_bytes = 64 << 20};
   pod.containers = {
       {.name = "c", .kind = ContainerView::Kind::kMain, .resources = {amounts, amounts}}};

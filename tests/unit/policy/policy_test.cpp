@@ -1,5 +1,5 @@
 // What a container is entitled to: QoS class, CPU request, annotations.
-#include "agent/engine/policy.h"
+#include "policy/policy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,11 @@
 
 #include "tests/unit/agent/node_events.h"
 
-namespace pinion::engine {
+namespace pinion::policy {
 namespace {
 
 using test_support::cpu;
+using topology::CpuSet;
 using test_support::cpus;
 using test_support::make_pod;
 using testing::HasSubstr;
@@ -487,4 +488,4 @@ TEST(Policy, MemoryWithoutLimitPromisesNothing) {
 }
 
 }  // namespace
-}  // namespace pinion::engine
+}  // namespace pinion::policy

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/engine/events.h"
+#include "policy/pod.h"
 #include "topology/words.h"
 
-namespace pinion::engine {
+namespace pinion::policy {
 
 enum class Qos { kGuaranteed, kBurstable, kBestEffort, kUnknown };
 
@@ -66,7 +66,7 @@ struct Wish {
   };
   Kind kind = Kind::kShared;
   topology::Request request;  // with kExclusive; id is the caller's to fill in
-  CpuSet beside;              // with kExclusive: CPUs planned for its pod's other containers
+  topology::CpuSet beside;    // with kExclusive: CPUs planned for its pod's other containers
   std::string text;           // with kRefused: one sentence; with kShared: why not exclusive
   std::vector<std::string> warnings;  // annotations under our prefix that are not understood
 };
@@ -97,4 +97,4 @@ struct Labels {
 
 inline constexpr std::string_view kAnnotationPrefix = "pinion.dev/";
 
-}  // namespace pinion::engine
+}  // namespace pinion::policy

@@ -1,4 +1,4 @@
-#include "agent/engine/policy.h"
+#include "policy/policy.h"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,12 @@
 #include "base/cut_utf8.h"
 #include "topology/words.h"
 
-namespace pinion::engine {
+namespace pinion::policy {
 namespace {
 
 using topology::Align;
+using topology::Bytes;
+using topology::CpuSet;
 using topology::MemoryPolicy;
 using topology::Profile;
 using topology::Strength;
@@ -314,4 +316,4 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
   return wish;
 }
 
-}  // namespace pinion::engine
+}  // namespace pinion::policy
