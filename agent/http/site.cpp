@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "agent/http/gzip.h"
-#include "agent/http/negotiate.h"
+#include "metrics/prometheus/negotiate.h"
 
 namespace pinion::agent {
 namespace {
@@ -42,7 +42,7 @@ void complain(httplib::Response& response, int status, const std::string& text) 
 // one header; and it prefers brotli at its slowest to gzip, and packs no OpenMetrics.
 void prepare(httplib::Request& request) {
   request.ranges.clear();
-  const bool gzip = wants_gzip(request.get_header_value("Accept-Encoding"));
+  const bool gzip = prometheus::wants_gzip(request.get_header_value("Accept-Encoding"));
   request.headers.erase("Accept-Encoding");
   if (gzip) request.headers.emplace(kGzipWanted, "");
 }
@@ -94,7 +94,7 @@ httplib::Server::HandlerResponse Site::route(const httplib::Request& request,
 void Site::metrics(const httplib::Request& request, httplib::Response& response) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
-  const auto format = negotiate_format(request.get_header_value("Accept"));
+  const auto format = prometheus::negotiate_format(request.get_header_value("Accept"));
   std::string text = handlers_.metrics(format, cost_);
   const std::size_t bytes = text.size();
   answer(request, response, std::move(text), prometheus::content_type(format).data());
@@ -116,7 +116,8 @@ void Site::page(const httplib::Request& request, httplib::Response& response,
                 const std::function<std::string()>& content, const char* type) const {
   if (pages_ == Pages::kNobody) {
     complain(response, 403, "served on loopback addresses only, unless the configuration says so");
-  } else if (pages_ == Pages::kThisMachine && !host_is_plain(request.get_header_value("Host"))) {
+  } else if (pages_ == Pages::kThisMachine &&
+             !prometheus::host_is_plain(request.get_header_value("Host"))) {
     complain(response, 403, "ask for localhost or an address");
   } else {
     answer(request, response, content(), type);

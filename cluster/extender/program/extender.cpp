@@ -6,7 +6,6 @@
 #include <climits>
 
 #include "agent/client/tls.h"
-#include "agent/http/negotiate.h"
 #include "base/version.h"
 #include "cluster/extender/admission/dry_plan.h"
 #include "cluster/extender/kube/json_read.h"
@@ -16,6 +15,7 @@
 #include "cluster/extender/service/expose.h"
 #include "cluster/extender/service/views.h"
 #include "extender/page.h"
+#include "metrics/prometheus/negotiate.h"
 
 namespace pinion::cluster {
 namespace {
@@ -313,7 +313,7 @@ void Extender::tick() {
 }
 
 Page Extender::metrics(std::string_view accept) {
-  const auto format = agent::negotiate_format(accept);
+  const auto format = prometheus::negotiate_format(accept);
   ExtenderFigures figures;
   figures.scheduler = placing_.look(scheduling_figures);
   figures.placing = placing_.figures();

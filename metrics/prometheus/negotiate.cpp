@@ -1,11 +1,11 @@
-#include "agent/http/negotiate.h"
+#include "metrics/prometheus/negotiate.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
 
-namespace pinion::agent {
+namespace pinion::prometheus {
 namespace {
 
 constexpr std::string_view kBlank = " \t";
@@ -72,7 +72,7 @@ Entry entry_of(std::string_view text) {
 
 }  // namespace
 
-prometheus::Format negotiate_format(std::string_view accept) {
+Format negotiate_format(std::string_view accept) {
   int open_metrics = 0;
   int text = 0;
   while (!accept.empty()) {
@@ -85,8 +85,7 @@ prometheus::Format negotiate_format(std::string_view accept) {
       text = std::max(text, entry.weight);
     }
   }
-  return open_metrics > 0 && open_metrics >= text ? prometheus::Format::kOpenMetrics
-                                                  : prometheus::Format::kText;
+  return open_metrics > 0 && open_metrics >= text ? Format::kOpenMetrics : Format::kText;
 }
 
 bool wants_gzip(std::string_view accept_encoding) {
@@ -107,4 +106,4 @@ bool host_is_plain(std::string_view host) {
   return same(host, "localhost") || host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-}  // namespace pinion::agent
+}  // namespace pinion::prometheus

@@ -1,13 +1,11 @@
-#include "agent/http/negotiate.h"
+#include "metrics/prometheus/negotiate.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace pinion::agent {
+namespace pinion::prometheus {
 namespace {
-
-using prometheus::Format;
 
 struct AcceptCase {
   const char* name;
@@ -98,4 +96,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return one.param.name; });
 
 }  // namespace
-}  // namespace pinion::agent
+}  // namespace pinion::prometheus
