@@ -4,20 +4,20 @@
 #include <CLI/Formatter.hpp>
 #include <csignal>
 
+#include "base/cli/output.h"
 #include "base/version.h"
-#include "ctl/compare_command.h"
-#include "ctl/node_command.h"
-#include "ctl/output.h"
-#include "ctl/plan_command.h"
-#include "ctl/plan_job_command.h"
-#include "ctl/record_command.h"
-#include "ctl/release_command.h"
-#include "ctl/top_command.h"
-#include "ctl/topology_command.h"
+#include "ctl/compare/compare_command.h"
+#include "ctl/compare/record_command.h"
+#include "ctl/job/plan_job_command.h"
+#include "ctl/machine/topology_command.h"
+#include "ctl/node/node_command.h"
+#include "ctl/node/release_command.h"
+#include "ctl/plan/plan_command.h"
+#include "ctl/top/top_command.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is seen as EPIPE by print()
-  int exit_code = pinion::ctl::kExitOk;
+  int exit_code = pinion::kExitOk;
   CLI::App app("Looks at nodes and machines and plans on them", "pinionctl");
   app.set_version_flag("--version", pinion::kVersion);
   app.require_subcommand(1);
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? pinion::ctl::kExitOk : pinion::ctl::kExitUsage;
+    return app.exit(error) == 0 ? pinion::kExitOk : pinion::kExitUsage;
   }
   return exit_code;
 }

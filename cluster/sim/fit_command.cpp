@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/cli/input.h"
+#include "base/cli/output.h"
+#include "base/cli/table.h"
 #include "cluster/sim/model_file.h"
 #include "cluster/sim/output_file.h"
 #include "cluster/sim/runs_file.h"
-#include "ctl/input.h"
-#include "ctl/output.h"
-#include "ctl/table.h"
 
 namespace pinion::sim {
 namespace {
@@ -29,24 +29,24 @@ std::string fixed(double value, int digits = 0) {
 }
 
 std::string errors_text(const Fit& fit) {
-  std::vector<ctl::Row> rows{{"EXPERIMENT", "KIND", "SEEN", "FITTED", "LEFT OUT"}};
+  std::vector<Row> rows{{"EXPERIMENT", "KIND", "SEEN", "FITTED", "LEFT OUT"}};
   for (const FitError& error : fit.by_kind) {
-    rows.push_back({ctl::plain(error.experiment), ctl::plain(error.kind), fixed(error.seen, 1),
+    rows.push_back({plain(error.experiment), plain(error.kind), fixed(error.seen, 1),
                     fixed(error.fitted, 1), fixed(error.predicted, 1)});
   }
-  return ctl::table(rows, {2, 3, 4}) + "\nmean error of a run: " + fixed(100 * fit.error, 1) +
+  return table(rows, {2, 3, 4}) + "\nmean error of a run: " + fixed(100 * fit.error, 1) +
          " %; of a run that the fit had not seen (leave-one-out): " +
          fixed(100 * fit.cross_error, 1) + " %\n";
 }
 
 Status run(const FitOptions& options) {
-  const auto text = ctl::read_text(options.runs);
+  const auto text = read_text(options.runs);
   if (!text) return failure(text.error());
   const auto data = parse_runs_file(*text);
   if (!data) return failure(data.error().within(options.runs));
   Model base;
   if (!options.base.empty()) {
-    const auto known = ctl::read_text(options.base);
+    const auto known = read_text(options.base);
     if (!known) return failure(known.error());
     auto model = parse_model_file(*known);
     if (!model) return failure(std::move(model.error()).within(options.base));
@@ -59,9 +59,9 @@ Status run(const FitOptions& options) {
     base.kinds[name] = kind;
     base.kinds[name].traffic = traffic;
   }
-  if (options.out.empty()) return ctl::print(to_yaml(base) + "\n" + errors_text(fitted));
+  if (options.out.empty()) return print(to_yaml(base) + "\n" + errors_text(fitted));
   if (Status good = write_file(options.out, to_yaml(base)); !good) return good;
-  return ctl::print(errors_text(fitted));
+  return print(errors_text(fitted));
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ void add_fit_command(CLI::App& app, int& exit_code) {
     const Status done = run(*options);
     if (done) return;
     std::fprintf(stderr, "pinion-sim: %s\n", done.error().text.c_str());
-    exit_code = ctl::kExitFailure;
+    exit_code = kExitFailure;
   });
 }
 

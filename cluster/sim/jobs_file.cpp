@@ -6,11 +6,10 @@
 #include "base/quantity.h"
 #include "cluster/sim/swf.h"
 #include "cluster/sim/yaml_number.h"
+#include "topology/words.h"
 
 namespace pinion::sim {
 namespace {
-
-using ctl::YamlEntry;
 
 constexpr std::array<std::string_view, 26> kJobKeys{"name",
                                                     "count",
@@ -150,7 +149,7 @@ struct Entry {
 };
 
 Result<Entry> read_entry(const YAML::Node& node) {
-  if (!node.IsMap()) return ctl::yaml_error(node, "an entry must be a map with a run time");
+  if (!node.IsMap()) return yaml_error(node, "an entry must be a map with a run time");
   YamlEntry entry(node, kJobKeys);
   Entry result;
   Job& job = result.job;
@@ -194,14 +193,14 @@ Result<Entry> read_entry(const YAML::Node& node) {
 Result<std::vector<Job>> parse_jobs_file(const std::string& text) {
   try {
     const YAML::Node root = YAML::Load(text);
-    if (!root.IsSequence()) return ctl::yaml_error(root, "the file must be a list of jobs");
+    if (!root.IsSequence()) return yaml_error(root, "the file must be a list of jobs");
     std::vector<Job> jobs;
     for (const YAML::Node& one : root) {
       auto entry = read_entry(one);
       if (!entry) return failure(std::move(entry.error()));
       const int count = std::max(entry->count, 1);
       if (std::ssize(jobs) + count > kMaxFileJobs) {
-        return ctl::yaml_error(one, "more than " + std::to_string(kMaxFileJobs) + " jobs");
+        return yaml_error(one, "more than " + std::to_string(kMaxFileJobs) + " jobs");
       }
       for (int i = 0; i < count; ++i) {
         Job job = entry->job;
@@ -215,7 +214,7 @@ Result<std::vector<Job>> parse_jobs_file(const std::string& text) {
                      [](const Job& a, const Job& b) { return a.submit < b.submit; });
     return jobs;
   } catch (const YAML::Exception& error) {
-    return failure(Errc::kInvalid, ctl::yaml_line(error.mark) + error.msg);
+    return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
   }
 }
 

@@ -4,13 +4,13 @@
 #include <CLI/Formatter.hpp>
 #include <csignal>
 
+#include "base/cli/output.h"
 #include "cluster/sim/fit_command.h"
 #include "cluster/sim/run_command.h"
-#include "ctl/output.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is seen as EPIPE by print()
-  int exit_code = pinion::ctl::kExitOk;
+  int exit_code = pinion::kExitOk;
   CLI::App app("Shows what scheduling policies would do, on a virtual clock", "pinion-sim");
   app.require_subcommand(1);
   pinion::sim::add_run_command(app, exit_code);
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? pinion::ctl::kExitOk : pinion::ctl::kExitUsage;
+    return app.exit(error) == 0 ? pinion::kExitOk : pinion::kExitUsage;
   }
   return exit_code;
 }

@@ -8,15 +8,13 @@
 namespace pinion::sim {
 namespace {
 
-using ctl::YamlEntry;
-
 constexpr std::array<std::string_view, 5> kModelKeys{"bandwidth", "nic", "start", "release",
                                                      "kinds"};
 constexpr std::array<std::string_view, 4> kKindKeys{"seconds", "memory", "loose", "traffic"};
 constexpr std::size_t kMostKinds = 1000;
 
 Result<KindModel> read_kind(const YAML::Node& node) {
-  if (!node.IsMap()) return ctl::yaml_error(node, "a kind must be a map");
+  if (!node.IsMap()) return yaml_error(node, "a kind must be a map");
   YamlEntry entry(node, kKindKeys);
   const KindModel kind{.seconds = yaml_number(entry, "seconds", 0, 0, 1e9),
                        .memory = yaml_number(entry, "memory", 0, 0, 1),
@@ -37,7 +35,7 @@ std::string number(double value) {
 Result<Model> parse_model_file(const std::string& text) {
   try {
     const YAML::Node root = YAML::Load(text);
-    if (!root.IsMap()) return ctl::yaml_error(root, "the file must be a map");
+    if (!root.IsMap()) return yaml_error(root, "the file must be a map");
     YamlEntry entry(root, kModelKeys);
     Model model;
     model.bandwidth = yaml_number(entry, "bandwidth", 0, 0, 1);
@@ -46,17 +44,17 @@ Result<Model> parse_model_file(const std::string& text) {
     model.release = yaml_number(entry, "release", 0, 0, 1e6);
     if (entry.error()) return failure(*entry.error());
     if (!entry.has("kinds")) return model;
-    if (!entry["kinds"].IsMap()) return ctl::yaml_error(entry["kinds"], "kinds must be a map");
+    if (!entry["kinds"].IsMap()) return yaml_error(entry["kinds"], "kinds must be a map");
     for (const auto& named : entry["kinds"]) {
       auto kind = read_kind(named.second);
       if (!kind) return failure(std::move(kind.error()));
       const bool good = named.first.IsScalar() && model.kinds.size() < kMostKinds;
-      if (!good) return ctl::yaml_error(named.first, "a kind's name, of at most 1000 kinds");
+      if (!good) return yaml_error(named.first, "a kind's name, of at most 1000 kinds");
       model.kinds.insert_or_assign(named.first.Scalar(), *kind);
     }
     return model;
   } catch (const YAML::Exception& error) {
-    return failure(Errc::kInvalid, ctl::yaml_line(error.mark) + error.msg);
+    return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <set>
 
-#include "ctl/table.h"
+#include "base/cli/table.h"
 
 namespace pinion::sim {
 namespace {
@@ -35,14 +35,14 @@ std::string seconds_text(Ms ms) {
 }
 
 std::string to_table(const Figures& figures) {
-  std::vector<ctl::Row> times{{"SECONDS", "MEAN", "P95", "P99", "BY PRIORITY"}};
+  std::vector<Row> times{{"SECONDS", "MEAN", "P95", "P99", "BY PRIORITY"}};
   const auto add = [&](const char* name, const Spread& spread) {
     times.push_back({name, seconds(spread.mean), seconds(spread.p95), seconds(spread.p99),
                      seconds(spread.weighted_mean)});
   };
   add("wait", figures.wait);
   add("response", figures.response);
-  std::vector<ctl::Row> rest{{"jobs", std::to_string(figures.jobs)}};
+  std::vector<Row> rest{{"jobs", std::to_string(figures.jobs)}};
   if (figures.refused > 0) rest.push_back({"too large, left out", std::to_string(figures.refused)});
   if (figures.skipped > 0) rest.push_back({"never ran, left out", std::to_string(figures.skipped)});
   rest.push_back({"makespan", seconds(figures.makespan) + " s"});
@@ -53,7 +53,7 @@ std::string to_table(const Figures& figures) {
     rest.push_back({"rescales", std::to_string(figures.rescales) + ", " +
                                     seconds(figures.rescaling) + " s of all jobs"});
   }
-  return ctl::table(rest) + "\n" + ctl::table(times, {1, 2, 3, 4});
+  return table(rest) + "\n" + table(times, {1, 2, 3, 4});
 }
 
 nlohmann::ordered_json to_json(const Figures& figures) {

@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/cli/input.h"
+#include "base/cli/output.h"
+#include "cluster/files/fleet_file.h"
 #include "cluster/sim/elastic_pool.h"
 #include "cluster/sim/jobs_file.h"
 #include "cluster/sim/lublin.h"
@@ -20,9 +23,6 @@
 #include "cluster/sim/run_options.h"
 #include "cluster/sim/simulation.h"
 #include "cluster/sim/swf_source.h"
-#include "ctl/fleet_file.h"
-#include "ctl/input.h"
-#include "ctl/output.h"
 
 namespace pinion::sim {
 namespace {
@@ -36,9 +36,9 @@ struct World {
 
 Result<std::unique_ptr<NodeMachine>> make_nodes(const RunOptions& options,
                                                 cluster::PlacementPolicy placement) {
-  const auto text = ctl::read_text(options.fleet);
+  const auto text = read_text(options.fleet);
   if (!text) return failure(text.error());
-  const auto entries = ctl::parse_fleet_file(*text);
+  const auto entries = cluster::parse_fleet_file(*text);
   if (!entries) return failure(entries.error().within(options.fleet));
   NodeRules rules;
   rules.queue = options.queue;
@@ -51,7 +51,7 @@ Result<std::unique_ptr<NodeMachine>> make_nodes(const RunOptions& options,
   rules.depth = options.depth;
   rules.seed = options.seed;
   auto nodes = std::make_unique<NodeMachine>(rules);
-  const Status good = ctl::report_fleet(
+  const Status good = cluster::report_fleet(
       *entries, [&](cluster::NodeReport report) { return nodes->add(std::move(report)); });
   if (!good) return failure(good.error().within(options.fleet));
   return nodes;
@@ -102,7 +102,7 @@ Result<World> make_world(const RunOptions& options) {
 
 Result<Model> read_model(const RunOptions& options) {
   if (options.model.empty()) return Model();
-  const auto text = ctl::read_text(options.model);
+  const auto text = read_text(options.model);
   if (!text) return failure(text.error());
   auto model = parse_model_file(*text);
   if (!model) return failure(std::move(model.error()).within(options.model));
@@ -110,7 +110,7 @@ Result<Model> read_model(const RunOptions& options) {
 }
 
 Result<std::unique_ptr<JobSource>> read_jobs(const RunOptions& options, const Model& model) {
-  const auto text = ctl::read_text(options.jobs);
+  const auto text = read_text(options.jobs);
   if (!text) return failure(text.error());
   auto jobs = parse_jobs_file(*text);
   if (!jobs) return failure(std::move(jobs.error()).within(options.jobs));
@@ -215,7 +215,7 @@ Status run(const RunOptions& options) {
   if (!options.json.empty() && options.json != "-") {
     if (Status good = write_file(options.json, json); !good) return good;
   }
-  return ctl::print(options.json == "-" ? json : to_table(*figures));
+  return print(options.json == "-" ? json : to_table(*figures));
 }
 
 }  // namespace
@@ -234,7 +234,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
     const Status done = run(*options);
     if (done) return;
     std::fprintf(stderr, "pinion-sim: %s\n", done.error().text.c_str());
-    exit_code = ctl::kExitFailure;
+    exit_code = kExitFailure;
   });
 }
 

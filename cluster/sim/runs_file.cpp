@@ -3,11 +3,10 @@
 #include <array>
 
 #include "cluster/sim/yaml_number.h"
+#include "topology/words.h"
 
 namespace pinion::sim {
 namespace {
-
-using ctl::YamlEntry;
 
 constexpr std::array<std::string_view, 4> kRunsKeys{"tasks", "nodes", "kinds", "experiments"};
 constexpr std::array<std::string_view, 3> kExperimentKeys{"name", "pinned", "runs"};
@@ -38,21 +37,21 @@ void read_run(YamlEntry& entry, const YAML::Node& node, const FitData& data, See
   run.start = number_of(entry, node[1], "start", 0, 1e9);
   run.run = number_of(entry, node[2], "run", 0.001, 1e9);
   if (!data.kinds.contains(run.kind)) {
-    entry.fail(node, "kinds does not name " + ctl::yaml_shown(run.kind));
+    entry.fail(node, "kinds does not name " + yaml_shown(run.kind));
   }
   into.runs.push_back(std::move(run));
 }
 
 Result<SeenRuns> read_experiment(const YAML::Node& node, const FitData& data) {
-  if (!node.IsMap()) return ctl::yaml_error(node, "an experiment must be a map");
+  if (!node.IsMap()) return yaml_error(node, "an experiment must be a map");
   YamlEntry entry(node, kExperimentKeys);
   SeenRuns experiment;
   experiment.name = entry.text("name");
   experiment.pinned = entry.text("pinned", "false") == "true";
   if (!entry.has("runs") || !entry["runs"].IsSequence()) {
-    return ctl::yaml_error(node, "an experiment has a list of runs");
+    return yaml_error(node, "an experiment has a list of runs");
   }
-  if (entry["runs"].size() > kMostSeenRuns) return ctl::yaml_error(node, "more than 500 runs");
+  if (entry["runs"].size() > kMostSeenRuns) return yaml_error(node, "more than 500 runs");
   for (const YAML::Node& run : entry["runs"]) read_run(entry, run, data, experiment);
   if (entry.error()) return failure(*entry.error());
   return experiment;
@@ -63,32 +62,31 @@ Result<SeenRuns> read_experiment(const YAML::Node& node, const FitData& data) {
 Result<FitData> parse_runs_file(const std::string& text) {
   try {
     const YAML::Node root = YAML::Load(text);
-    if (!root.IsMap()) return ctl::yaml_error(root, "the file must be a map");
+    if (!root.IsMap()) return yaml_error(root, "the file must be a map");
     YamlEntry entry(root, kRunsKeys);
     FitData data;
     data.tasks = entry.number("tasks", 1, 10'000);
     data.nodes = entry.number("nodes", 1, 10'000);
     for (const char* key : {"kinds", "experiments"}) {
-      if (!entry.has(key))
-        return ctl::yaml_error(root, "the key '" + std::string(key) + "' is missing");
+      if (!entry.has(key)) return yaml_error(root, "the key '" + std::string(key) + "' is missing");
     }
     read_kinds(entry, data);
     if (entry.error()) return failure(*entry.error());
     if (!entry["experiments"].IsSequence()) {
-      return ctl::yaml_error(entry["experiments"], "experiments must be a list");
+      return yaml_error(entry["experiments"], "experiments must be a list");
     }
     std::size_t runs = 0;
     for (const YAML::Node& node : entry["experiments"]) {
       auto experiment = read_experiment(node, data);
       if (!experiment) return failure(std::move(experiment.error()));
       runs += experiment->runs.size();
-      if (runs > kMostSeenRuns) return ctl::yaml_error(node, "more than 500 runs");
+      if (runs > kMostSeenRuns) return yaml_error(node, "more than 500 runs");
       data.experiments.push_back(std::move(*experiment));
     }
-    if (runs == 0) return ctl::yaml_error(root, "no runs");
+    if (runs == 0) return yaml_error(root, "no runs");
     return data;
   } catch (const YAML::Exception& error) {
-    return failure(Errc::kInvalid, ctl::yaml_line(error.mark) + error.msg);
+    return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
   }
 }
 

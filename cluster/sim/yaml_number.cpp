@@ -16,8 +16,8 @@ std::string shown(double value) {
 
 }  // namespace
 
-double number_of(ctl::YamlEntry& entry, const YAML::Node& node, const std::string& what,
-                 double least, double most) {
+double number_of(YamlEntry& entry, const YAML::Node& node, const std::string& what, double least,
+                 double most) {
   const std::string text = node.IsScalar() ? node.Scalar() : "";
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -27,8 +27,7 @@ double number_of(ctl::YamlEntry& entry, const YAML::Node& node, const std::strin
   return least;
 }
 
-double yaml_number(ctl::YamlEntry& entry, const char* key, double otherwise, double least,
-                   double most) {
+double yaml_number(YamlEntry& entry, const char* key, double otherwise, double least, double most) {
   return entry.has(key) ? number_of(entry, entry[key], key, least, most) : otherwise;
 }
 

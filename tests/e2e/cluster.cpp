@@ -13,7 +13,7 @@
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/http.h"
-#include "ctl/job_file.h"
+#include "cluster/files/job_file.h"
 #include "tests/lab/files.h"
 #include "tests/lab/made.h"
 
@@ -283,7 +283,7 @@ Status Cluster::grant_rights_of_extender() {
   for (auto at = text->find(theirs); at != std::string::npos; at = text->find(theirs)) {
     text->replace(at, theirs.size(), "kube-system");
   }
-  const auto objects = ctl::parse_objects(*text);
+  const auto objects = cluster::parse_objects(*text);
   if (!objects) return failure(objects.error());
   const auto api = kube::Api::create(access());
   if (!api) return failure(api.error());

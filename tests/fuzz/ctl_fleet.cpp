@@ -6,18 +6,18 @@
 #include <cstdlib>
 #include <string>
 
-#include "ctl/fleet_file.h"
+#include "cluster/files/fleet_file.h"
 
 namespace {
 
-using pinion::ctl::FleetFileNode;
+using pinion::cluster::FleetFileNode;
 
 constexpr int kMostAlike = 3;  // of each entry, as all are alike
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  auto nodes = pinion::ctl::parse_fleet_file({reinterpret_cast<const char*>(data), size});
+  auto nodes = pinion::cluster::parse_fleet_file({reinterpret_cast<const char*>(data), size});
   if (!nodes) {
     if (nodes.error().text.empty() || nodes.error().text.size() > 10'000) std::abort();
     return 0;

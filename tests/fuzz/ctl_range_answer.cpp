@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "ctl/prometheus_query.h"
+#include "ctl/compare/prometheus_query.h"
 
 namespace {
 

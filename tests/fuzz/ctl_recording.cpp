@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "ctl/recording.h"
+#include "ctl/source/recording.h"
 
 namespace {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "ctl/draw_topology.h"
-#include "ctl/topology_json.h"
+#include "ctl/machine/draw_topology.h"
+#include "ctl/machine/topology_json.h"
 #include "tests/support/tree.h"
 #include "topology/discover/discover.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ctl/comparison.h"
+#include "ctl/compare/comparison.h"
 #include "tests/lab/mpi_rounds.h"
 
 namespace pinion::lab {

@@ -1,5 +1,5 @@
 // The chances are counted by hand: so many of all ways to deal the ranks are as uneven.
-#include "ctl/comparison.h"
+#include "ctl/compare/comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "ctl/draw_plan.h"
+#include "ctl/plan/draw_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ctl/requests_file.h"
+#include "ctl/plan/requests_file.h"
 #include "tests/support/machine.h"
 
 namespace pinion::ctl {

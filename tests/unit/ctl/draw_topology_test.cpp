@@ -1,5 +1,5 @@
 // The whole pictures are in tests/golden; here are the parts that no golden machine shows.
-#include "ctl/draw_topology.h"
+#include "ctl/machine/draw_topology.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "ctl/duration.h"
+#include "ctl/common/duration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "ctl/interval_figures.h"
+#include "ctl/compare/interval_figures.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

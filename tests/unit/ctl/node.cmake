@@ -13,14 +13,14 @@ pinion_test(unit_ctl_node
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/top_view_test.cpp ${CMAKE_CURRENT_LIST_DIR}/node_text_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/recording_test.cpp ${CMAKE_CURRENT_LIST_DIR}/interval_figures_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/duration_test.cpp ${CMAKE_CURRENT_LIST_DIR}/prometheus_test.cpp
-  LINK ctl_compare ctl_golden ctl_sample
+  LINK ctl_compare ctl_node_text ctl_top ctl_golden ctl_sample
   LABELS unit)
 
 # Talks to a gRPC server, which Debian does not build for sanitizers: with the integration tests, in release only.
 if(PINION_LAB AND PINION_TESTS)
   pinion_test(unit_ctl_node_commands
     SOURCES ${CMAKE_CURRENT_LIST_DIR}/node_commands_test.cpp
-    LINK ctl_snapshot ctl_sample util
+    LINK ctl_source ctl_sample util
     LABELS integration)
   target_compile_definitions(unit_ctl_node_commands PRIVATE PINIONCTL="$<TARGET_FILE:pinionctl>")
   add_dependencies(unit_ctl_node_commands pinionctl)

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "ctl/recording.h"
+#include "ctl/source/recording.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
 #include "tests/support/tree.h"
 #include "tests/unit/ctl/sample.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "agent/client/machine.h"
-#include "ctl/container_rows.h"
-#include "ctl/draw_node.h"
+#include "ctl/node/container_rows.h"
+#include "ctl/node/draw_node.h"
 #include "tests/unit/ctl/golden.h"
 #include "tests/unit/ctl/sample.h"
 

@@ -4,7 +4,7 @@ pinion_test(ctl_plan_test
   LABELS unit)
 pinion_test(ctl_plan_job_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_job_test.cpp ${CMAKE_CURRENT_LIST_DIR}/plan_job_picture_test.cpp
-  LINK ctl_plan_job ctl_golden
+  LINK ctl_job ctl_golden
   LABELS unit)
 if(TARGET ctl_plan_job_test)
   target_compile_definitions(ctl_plan_job_test PRIVATE PINION_JOBS_PAGE="${CMAKE_SOURCE_DIR}/docs/jobs.md")
@@ -13,5 +13,5 @@ endif()
 # A server and its caller.
 pinion_test(ctl_plan_live_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_live_test.cpp ${CMAKE_CURRENT_LIST_DIR}/../api/certificates.cpp
-  LINK ctl_plan_job extender_admission extender_service test_support
+  LINK ctl_job extender_admission extender_service test_support
   LABELS unit threads)

@@ -4,8 +4,8 @@
 
 #include <sstream>
 
-#include "ctl/draw_job_plan.h"
-#include "ctl/fleet_file.h"
+#include "cluster/files/fleet_file.h"
+#include "ctl/job/draw_job_plan.h"
 #include "tests/unit/ctl/golden.h"
 
 namespace pinion::ctl {
@@ -41,9 +41,9 @@ json job_of(int workers, int cpus, int groups, json annotations = json::object()
 
 JobPlan plan_on(const json& job, const char* fleet_text) {
   Fleet fleet;
-  const auto nodes = parse_fleet_file(fleet_text);
+  const auto nodes = cluster::parse_fleet_file(fleet_text);
   EXPECT_TRUE(nodes) << (nodes ? "" : nodes.error().text);
-  const Status good = fill_fleet(*nodes, fleet);
+  const Status good = cluster::fill_fleet(*nodes, fleet);
   EXPECT_TRUE(good) << (good ? "" : good.error().text);
   cluster::jobs::Options options;
   options.defaults.privileges = {policy::Privilege::kOnePerCore};

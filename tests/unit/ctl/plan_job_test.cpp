@@ -5,9 +5,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "ctl/draw_job_plan.h"
-#include "ctl/fleet_file.h"
-#include "ctl/job_file.h"
+#include "cluster/files/fleet_file.h"
+#include "cluster/files/job_file.h"
+#include "ctl/job/draw_job_plan.h"
 
 namespace pinion::ctl {
 namespace {
@@ -41,9 +41,9 @@ JobPlan plan_on(const json& object, const Fleet& fleet) {
 
 void fill_from_page(Fleet& fleet) {
   std::size_t start = 0;
-  const auto nodes = parse_fleet_file(next_block(page(), start, "<<'END'\n", "\nEND\n"));
+  const auto nodes = cluster::parse_fleet_file(next_block(page(), start, "<<'END'\n", "\nEND\n"));
   ASSERT_TRUE(nodes) << nodes.error().text;
-  const Status good = fill_fleet(*nodes, fleet);
+  const Status good = cluster::fill_fleet(*nodes, fleet);
   ASSERT_TRUE(good) << good.error().text;
 }
 
@@ -55,7 +55,7 @@ TEST(JobsPage, ItsJobsAreCutAndFindRoom) {
   std::vector<std::string> kinds;
   for (std::string yaml = next_block(text, start, "```yaml\n", "```\n"); !yaml.empty();
        yaml = next_block(text, start, "```yaml\n", "```\n")) {
-    const auto objects = parse_objects(yaml);
+    const auto objects = cluster::parse_objects(yaml);
     ASSERT_TRUE(objects) << objects.error().text;
     for (const json& object : *objects) {
       if (object.at("kind") == "MutatingWebhookConfiguration") continue;
@@ -75,7 +75,7 @@ TEST(JobsPage, ShowsWhatTheCommandPrints) {
   fill_from_page(fleet);
   const std::string text = page();
   std::size_t start = 0;
-  const auto objects = parse_objects(next_block(text, start, "```yaml\n", "```\n"));
+  const auto objects = cluster::parse_objects(next_block(text, start, "```yaml\n", "```\n"));
   ASSERT_TRUE(objects && !objects->empty());
   const JobPlan plan = plan_on(objects->front(), fleet);
   const std::string drawn = draw_job_plan(plan) + "\n" + draw_job_picture(plan, {});
@@ -84,9 +84,9 @@ TEST(JobsPage, ShowsWhatTheCommandPrints) {
 
 TEST(JobPlan, SaysWhyAGangWouldWait) {
   Fleet fleet;
-  const auto nodes =
-      parse_fleet_file("[{name: a, topology: 'synthetic:numa:1 core:4 pu:1', reserved-cpus: '0'}]");
-  ASSERT_TRUE(nodes && fill_fleet(*nodes, fleet));
+  const auto nodes = cluster::parse_fleet_file(
+      "[{name: a, topology: 'synthetic:numa:1 core:4 pu:1', reserved-cpus: '0'}]");
+  ASSERT_TRUE(nodes && cluster::fill_fleet(*nodes, fleet));
   json job =
       json::parse(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","annotations":
     {"pinion.dev/tasks":"4","pinion.dev/memory-per-task":"1Mi"}},"spec":{"completionMode":"Indexed",
@@ -116,7 +116,7 @@ TEST(JobPlan, SaysWhyAJobIsRefused) {
 }
 
 TEST(JobFile, HasTheTypesThatKubectlSends) {
-  const auto objects = parse_objects(R"(
+  const auto objects = cluster::parse_objects(R"(
 a: 1
 b: "1"
 c: true
@@ -143,7 +143,7 @@ k:
 
 TEST(JobFile, SaysWhereItIsWrong) {
   const auto error_of = [](const std::string& text) {
-    const auto objects = parse_objects(text);
+    const auto objects = cluster::parse_objects(text);
     return objects ? std::string("none") : objects.error().text;
   };
   EXPECT_THAT(error_of("a: 1\nb: [\n"), HasSubstr("line "));
@@ -161,10 +161,10 @@ struct FleetCase {
 class FleetFile : public testing::TestWithParam<FleetCase> {};
 
 TEST_P(FleetFile, SaysWhatIsWrong) {
-  const auto nodes = parse_fleet_file(GetParam().text);
+  const auto nodes = cluster::parse_fleet_file(GetParam().text);
   Fleet fleet;
   const std::string error = !nodes ? nodes.error().text : [&] {
-    const Status good = fill_fleet(*nodes, fleet);
+    const Status good = cluster::fill_fleet(*nodes, fleet);
     return good ? std::string("nothing") : good.error().text;
   }();
   EXPECT_THAT(error, HasSubstr(GetParam().says));

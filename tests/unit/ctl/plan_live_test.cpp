@@ -8,8 +8,8 @@
 #include "cluster/extender/admission/dry_plan.h"
 #include "cluster/extender/http/server.h"
 #include "cluster/extender/service/placing.h"
-#include "ctl/extender_client.h"
-#include "ctl/fleet_file.h"
+#include "cluster/files/fleet_file.h"
+#include "ctl/job/extender_client.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/certificates.h"
 
@@ -45,8 +45,8 @@ class NoCluster : public cluster::Cluster {
 };
 
 void read_fleet(Fleet& fleet) {
-  const auto nodes = parse_fleet_file(kFleet);
-  ASSERT_TRUE(nodes && fill_fleet(*nodes, fleet));
+  const auto nodes = cluster::parse_fleet_file(kFleet);
+  ASSERT_TRUE(nodes && cluster::fill_fleet(*nodes, fleet));
 }
 
 // The pod scheduler and its pages, as the extender has them.

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "ctl/compare_sources.h"
-#include "ctl/prometheus_client.h"
-#include "ctl/prometheus_query.h"
+#include "ctl/compare/compare_sources.h"
+#include "ctl/compare/prometheus_client.h"
+#include "ctl/compare/prometheus_query.h"
 
 namespace pinion::ctl {
 namespace {

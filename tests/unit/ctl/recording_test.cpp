@@ -1,4 +1,4 @@
-#include "ctl/recording.h"
+#include "ctl/source/recording.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ctl/compare_sources.h"
+#include "ctl/compare/compare_sources.h"
 #include "tests/support/tree.h"
 #include "tests/unit/ctl/sample.h"
 

@@ -1,4 +1,4 @@
-#include "ctl/requests_file.h"
+#include "ctl/plan/requests_file.h"
 
 #include <gtest/gtest.h>
 

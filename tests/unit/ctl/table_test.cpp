@@ -1,4 +1,4 @@
-#include "ctl/table.h"
+#include "base/cli/table.h"
 
 #include <gtest/gtest.h>
 

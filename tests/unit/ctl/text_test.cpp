@@ -1,4 +1,4 @@
-#include "ctl/text.h"
+#include "ctl/common/text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The whole pages are files in golden/; here is what must hold for every page.
-#include "ctl/top_view.h"
+#include "ctl/top/top_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ctl/core_bar.h"
+#include "ctl/node/core_bar.h"
 #include "tests/support/machine.h"
 #include "tests/unit/ctl/golden.h"
 #include "tests/unit/ctl/sample.h"

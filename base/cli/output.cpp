@@ -1,0 +1,22 @@
+#include "base/cli/output.h"
+
+#include <cerrno>
+#include <cstdio>
+
+namespace pinion {
+
+Result<bool> print_to_reader(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (written && std::fflush(stdout) == 0) return true;
+  const int cause = errno;
+  if (cause == EPIPE) return false;
+  return sys_failure("write to standard output", cause);
+}
+
+Status print(std::string_view text) {
+  const auto printed = print_to_reader(text);
+  if (!printed) return failure(printed.error());
+  return {};
+}
+
+}  // namespace pinion

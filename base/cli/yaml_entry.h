@@ -1,0 +1,54 @@
+// One map of a YAML or JSON file that a human wrote, read key by key: errors name the line.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/words.h"
+
+namespace pinion {
+
+// "line 3: "; empty where it is not known.
+[[nodiscard]] std::string yaml_line(const YAML::Mark& mark);
+[[nodiscard]] tl::unexpected<Error> yaml_error(const YAML::Node& node, const std::string& text);
+// In quotes, the beginning of what is long.
+[[nodiscard]] std::string yaml_shown(const std::string& text);
+
+// The first error is kept; what is read after it does not count.
+class YamlEntry {
+ public:
+  // A key that is not among `keys`, or given twice, is an error. Precondition: `node` is a map.
+  YamlEntry(const YAML::Node& node, std::span<const std::string_view> keys);
+
+  [[nodiscard]] bool has(const char* key) const { return static_cast<bool>(node_[key]); }
+  [[nodiscard]] YAML::Node operator[](const char* key) const { return node_[key]; }
+
+  std::string text(const char* key, std::string otherwise = "");
+  // A whole number from 1 to `most`.
+  int number(const char* key, int otherwise, int most);
+
+  template <class T, std::size_t N>
+  T word(const char* key, const std::array<Word<T>, N>& words, T otherwise) {
+    if (!has(key)) return otherwise;
+    const std::string value = text(key);
+    if (const auto known = value_of(value, words)) return *known;
+    fail(node_[key], std::string(key) + ": unknown value " + yaml_shown(value) +
+                         ", use one of: " + list_of(words));
+    return otherwise;
+  }
+
+  void fail(const YAML::Node& where, const std::string& text);
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  YAML::Node node_;
+  std::optional<Error> error_;
+};
+
+}  // namespace pinion

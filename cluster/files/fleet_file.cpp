@@ -1,0 +1,120 @@
+#include "cluster/files/fleet_file.h"
+
+#include <memory>
+
+#include "base/cli/yaml_entry.h"
+
+namespace pinion::cluster {
+namespace {
+
+constexpr std::array<std::string_view, 6> kKeys{
+    "name", "count", "topology", "reserved-cpus", "strict-cpu-reservation", "used"};
+constexpr std::array kTruths{Word<bool>{"true", true}, Word<bool>{"false", false}};
+
+topology::CpuSet cpus_of(YamlEntry& entry, const YAML::Node& node, const std::string& what) {
+  const auto cpus = topology::CpuSet::parse(node.IsScalar() ? node.Scalar() : "x");
+  if (cpus) return *cpus;
+  entry.fail(node, what + " must be a list of CPUs as 0-3,8");
+  return {};
+}
+
+std::vector<topology::CpuSet> used_of(YamlEntry& entry) {
+  std::vector<topology::CpuSet> used;
+  if (!entry.has("used")) return used;
+  if (!entry["used"].IsSequence()) {
+    entry.fail(entry["used"], "used must be a list, one item for each container");
+    return used;
+  }
+  for (const YAML::Node& node : entry["used"]) used.push_back(cpus_of(entry, node, "used"));
+  return used;
+}
+
+Result<FleetFileNode> read_node(const YAML::Node& node) {
+  if (!node.IsMap()) return yaml_error(node, "an entry must be a map with a name and a topology");
+  YamlEntry entry(node, kKeys);
+  FleetFileNode result;
+  result.name = entry.text("name");
+  result.count = entry.number("count", 0, kMaxFleetNodes);
+  for (const char* key : {"name", "topology"}) {
+    if (!entry.has(key)) entry.fail(node, "the key '" + std::string(key) + "' is missing");
+  }
+  const auto source = topology::Source::parse(entry.text("topology"));
+  if (source) {
+    result.source = *source;
+  } else {
+    entry.fail(entry["topology"], "topology: " + source.error().text);
+  }
+  if (entry.has("reserved-cpus")) {
+    result.reserved = cpus_of(entry, entry["reserved-cpus"], "reserved-cpus");
+  }
+  result.strict_reservation = entry.word("strict-cpu-reservation", kTruths, false);
+  result.used = used_of(entry);
+  if (entry.error()) return failure(*entry.error());
+  return result;
+}
+
+NodeReport report_of(const FleetFileNode& node, std::string name,
+                     std::shared_ptr<const topology::Topology> machine) {
+  NodeReport report;
+  report.topology = std::move(machine);
+  report.reserved = node.reserved;
+  report.strict_reservation = node.strict_reservation;
+  report.instance = "file";
+  for (std::size_t i = 0; i < node.used.size(); ++i) {
+    topology::Claim claim;
+    claim.id = name + "/" + std::to_string(i);
+    claim.cpus = node.used[i];
+    report.claims.push_back(std::move(claim));
+  }
+  report.name = std::move(name);
+  return report;
+}
+
+}  // namespace
+
+Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text) {
+  try {
+    const YAML::Node root = YAML::Load(text);
+    if (!root.IsSequence()) return yaml_error(root, "the file must be a list of nodes");
+    std::vector<FleetFileNode> nodes;
+    int all = 0;
+    for (const YAML::Node& one : root) {
+      auto node = read_node(one);
+      if (!node) return failure(std::move(node.error()));
+      all += std::max(node->count, 1);
+      if (all > kMaxFleetNodes) {
+        return yaml_error(one, "more than " + std::to_string(kMaxFleetNodes) + " nodes");
+      }
+      nodes.push_back(std::move(*node));
+    }
+    return nodes;
+  } catch (const YAML::Exception& error) {
+    return failure(Errc::kInvalid, yaml_line(error.mark) + error.msg);
+  }
+}
+
+Status report_fleet(const std::vector<FleetFileNode>& nodes,
+                    const std::function<Status(NodeReport)>& take) {
+  for (const FleetFileNode& node : nodes) {
+    auto read = topology::discover(node.source);
+    if (!read) return failure(std::move(read.error()).within("node " + node.name));
+    const auto machine = std::make_shared<const topology::Topology>(std::move(*read));
+    for (int i = 0; i < std::max(node.count, 1); ++i) {
+      const std::string name = node.count > 0 ? node.name + "-" + std::to_string(i) : node.name;
+      Status good = take(report_of(node, name, machine));
+      if (!good) return failure(std::move(good.error()).within("node " + name));
+    }
+  }
+  return {};
+}
+
+Status fill_fleet(const std::vector<FleetFileNode>& nodes, Fleet& fleet) {
+  return report_fleet(nodes, [&](NodeReport report) -> Status {
+    if (fleet.find(report.name) >= 0) return failure(Errc::kInvalid, "given twice");
+    const auto lost = fleet.report(std::move(report), 0);
+    if (!lost) return failure(lost.error());
+    return {};
+  });
+}
+
+}  // namespace pinion::cluster

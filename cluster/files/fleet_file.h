@@ -1,0 +1,44 @@
+// The fleet file of `pinionctl plan-job` and `pinion-sim run`: a YAML or JSON list of nodes.
+//
+//   - name: node               # the one key besides topology that must be there
+//     count: 4                 # so many of them, named node-0 .. node-3
+//     topology: "synthetic:package:2 [numa(memory=64GB)] l3:1 core:16 pu:1"  # as --topology
+//     reserved-cpus: 0,16
+//     strict-cpu-reservation: true  # they are for the system alone
+//     used: [1-8, 17-20]       # CPUs that containers have there already, one list for each
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cluster/core/fleet.h"
+#include "topology/discover/discover.h"
+
+namespace pinion::cluster {
+
+inline constexpr int kMaxFleetNodes = 10'000;  // all counts together
+
+struct FleetFileNode {
+  std::string name;
+  int count = 0;  // 0: one, of that very name
+  topology::Source source;
+  topology::CpuSet reserved;
+  bool strict_reservation = false;
+  std::vector<topology::CpuSet> used;
+};
+
+// Errors: kInvalid with "line N: ..." for bad YAML, an unknown key, or a value that is none.
+Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text);
+
+// Reads the machines, each entry's once, and calls `take` with what the agent of each node would
+// report. Errors: those of discover() and of `take`, naming the node.
+Status report_fleet(const std::vector<FleetFileNode>& nodes,
+                    const std::function<Status(NodeReport)>& take);
+
+// The same into a fleet. Errors, besides: those of Fleet::report(); kInvalid for a name that is
+// there twice.
+Status fill_fleet(const std::vector<FleetFileNode>& nodes, Fleet& fleet);
+
+}  // namespace pinion::cluster
