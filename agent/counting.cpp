@@ -92,7 +92,7 @@ metrics::CollectorOptions choose_counting(const Config& config, bool own_machine
   options.root = config.host_root;
   options.events = all_off("the topology is another machine's");
   if (!own_machine) return options;
-  auto mounts = metrics::read_cgroup_mounts(config.host_root);
+  auto mounts = cgroup::find_mounts(config.host_root);
   if (!mounts) {
     options.events = all_off("no cgroup file system is mounted");
     log.warn("containers are not measured", {{"why", mounts.error().text}});

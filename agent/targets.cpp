@@ -1,6 +1,6 @@
 #include "agent/targets.h"
 
-#include "agent/cgroup/paths.h"
+#include "base/cgroup/paths.h"
 #include "topology/words.h"
 
 namespace pinion::agent {

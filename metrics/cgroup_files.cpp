@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "metrics/cgroup_path.h"
+#include "base/cgroup/group_files.h"
+#include "base/cgroup/paths.h"
 #include "metrics/cgroup_text.h"
 #include "metrics/small_file.h"
 #include "metrics/text.h"
@@ -35,7 +36,8 @@ class GroupReading {
   GroupReading(CgroupReader& reader, SmallFile& scratch) : reader_(reader), scratch_(scratch) {}
 
   // The text of `name` in this hierarchy's group, or nothing.
-  std::optional<std::string_view> read(GroupFile slot, const CgroupMount& mount, const char* name) {
+  std::optional<std::string_view> read(GroupFile slot, const cgroup::Mount& mount,
+                                       const char* name) {
     Fd& file = reader_.files_[static_cast<std::size_t>(slot)];
     if (!file.valid()) open(file, mount, name);
     if (!file.valid()) return std::nullopt;
@@ -48,13 +50,14 @@ class GroupReading {
 
   // The value of a parsed text, or nothing and the trouble noted.
   template <class Value>
-  std::optional<Value> accept(Result<Value> parsed, const CgroupMount& mount, const char* name) {
+  std::optional<Value> accept(Result<Value> parsed, const cgroup::Mount& mount, const char* name) {
     if (parsed) return std::move(*parsed);
     note(parsed.error().within("read " + place(mount, name)));
     return std::nullopt;
   }
 
-  std::optional<std::uint64_t> number(GroupFile slot, const CgroupMount& mount, const char* name) {
+  std::optional<std::uint64_t> number(GroupFile slot, const cgroup::Mount& mount,
+                                      const char* name) {
     const auto text = read(slot, mount, name);
     if (!text) return std::nullopt;
     return accept(parse_single_number(*text, name), mount, name);
@@ -63,7 +66,7 @@ class GroupReading {
   [[nodiscard]] const std::optional<Error>& trouble() const { return trouble_; }
 
  private:
-  void open(Fd& file, const CgroupMount& mount, const char* name) {
+  void open(Fd& file, const cgroup::Mount& mount, const char* name) {
     const int dir = directory(mount);
     if (dir < 0) return;
     file = Fd(::openat(dir, name, O_RDONLY | O_CLOEXEC));
@@ -71,21 +74,21 @@ class GroupReading {
   }
 
   // The group's directory, opened once as long as the hierarchy stays the same. -1: not there.
-  int directory(const CgroupMount& mount) {
+  int directory(const cgroup::Mount& mount) {
     if (!mount.found()) return -1;
     if (directory_of_ == mount.directory) return directory_.get();
     directory_of_ = mount.directory;
-    directory_ = open_directory(mount.directory + reader_.path_);
+    directory_ = cgroup::open_directory(AT_FDCWD, (mount.directory + reader_.path_).c_str());
     if (!directory_.valid()) note_error("open ", errno, mount, nullptr);
     return directory_.get();
   }
 
-  [[nodiscard]] std::string place(const CgroupMount& mount, const char* name) const {
+  [[nodiscard]] std::string place(const cgroup::Mount& mount, const char* name) const {
     const std::string group = mount.directory + reader_.path_;
     return name == nullptr ? group : group + "/" + name;
   }
 
-  void note_error(const char* what, int error, const CgroupMount& mount, const char* name) {
+  void note_error(const char* what, int error, const cgroup::Mount& mount, const char* name) {
     if (!means_absent(error)) note(sys_failure(what + place(mount, name), error).value());
   }
 
@@ -102,7 +105,7 @@ class GroupReading {
 
 namespace {
 
-void read_cpu_stat(const CgroupMount& mount, GroupReading& group, CgroupFigures& figures) {
+void read_cpu_stat(const cgroup::Mount& mount, GroupReading& group, CgroupFigures& figures) {
   const auto text = group.read(GroupFile::kCpuStat, mount, "cpu.stat");
   if (!text) return;
   const auto stat = group.accept(parse_cpu_stat(*text), mount, "cpu.stat");
@@ -117,7 +120,7 @@ void read_cpu_stat(const CgroupMount& mount, GroupReading& group, CgroupFigures&
 }
 
 // Kernels before 4.7 have no usage_user and usage_sys.
-void read_cpuacct_ticks(const CgroupMount& mount, GroupReading& group, CgroupFigures& figures) {
+void read_cpuacct_ticks(const cgroup::Mount& mount, GroupReading& group, CgroupFigures& figures) {
   const auto text = group.read(GroupFile::kCpuacctStat, mount, "cpuacct.stat");
   if (!text) return;
   const auto stat = group.accept(parse_cpuacct_stat(*text), mount, "cpuacct.stat");
@@ -127,7 +130,7 @@ void read_cpuacct_ticks(const CgroupMount& mount, GroupReading& group, CgroupFig
   figures.cpu_system_ns = text::times(stat->system_ticks, tick_ns);
 }
 
-void read_cpuacct(const CgroupMount& mount, GroupReading& group, CgroupFigures& figures) {
+void read_cpuacct(const cgroup::Mount& mount, GroupReading& group, CgroupFigures& figures) {
   if (mount.version != 1) return;
   figures.cpu_ns = group.number(GroupFile::kUsage, mount, "cpuacct.usage");
   figures.cpu_user_ns = group.number(GroupFile::kUsageUser, mount, "cpuacct.usage_user");
@@ -140,7 +143,7 @@ void read_cpuacct(const CgroupMount& mount, GroupReading& group, CgroupFigures& 
   }
 }
 
-void read_memory(const CgroupMount& mount, GroupReading& group, CgroupFigures& figures) {
+void read_memory(const cgroup::Mount& mount, GroupReading& group, CgroupFigures& figures) {
   constexpr const char* name = "memory.numa_stat";
   static const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const auto text = group.read(GroupFile::kNumaStat, mount, name);
@@ -151,14 +154,14 @@ void read_memory(const CgroupMount& mount, GroupReading& group, CgroupFigures& f
   if (nodes) figures.memory = std::move(*nodes);
 }
 
-std::optional<Pressure> read_pressure(GroupFile slot, const CgroupMount& mount, GroupReading& group,
-                                      const char* name) {
+std::optional<Pressure> read_pressure(GroupFile slot, const cgroup::Mount& mount,
+                                      GroupReading& group, const char* name) {
   const auto text = group.read(slot, mount, name);
   if (!text) return std::nullopt;
   return group.accept(parse_pressure(*text), mount, name);
 }
 
-void read_pressures(const CgroupMount& mount, GroupReading& group, CgroupFigures& figures) {
+void read_pressures(const cgroup::Mount& mount, GroupReading& group, CgroupFigures& figures) {
   if (const auto memory =
           read_pressure(GroupFile::kMemoryPressure, mount, group, "memory.pressure")) {
     figures.memory_pressure_some_ns = memory->some_ns;
@@ -174,8 +177,8 @@ bool has_any(const CgroupFigures& figures) {
          figures.memory_pressure_some_ns || figures.cpu_pressure_some_ns || figures.tasks;
 }
 
-bool group_is_there(const CgroupMounts& mounts, const std::string& path) {
-  for (const CgroupMount* mount :
+bool group_is_there(const cgroup::Mounts& mounts, const std::string& path) {
+  for (const cgroup::Mount* mount :
        {&mounts.cpu, &mounts.cpuacct, &mounts.memory, &mounts.pids, &mounts.unified}) {
     if (mount->found() && ::access((mount->directory + path).c_str(), F_OK) == 0) return true;
   }
@@ -185,7 +188,7 @@ bool group_is_there(const CgroupMounts& mounts, const std::string& path) {
 }  // namespace
 
 Result<CgroupFigures> CgroupReader::read(SmallFile& scratch) {
-  if (Status valid = check_group_path(path_); !valid) return failure(valid.error());
+  if (Status valid = cgroup::check_path(path_); !valid) return failure(valid.error());
   GroupReading group(*this, scratch);
   CgroupFigures figures;
   // In this order one directory after the other is opened, once each.
@@ -205,7 +208,7 @@ Result<CgroupFigures> CgroupReader::read(SmallFile& scratch) {
 
 Result<std::vector<std::uint64_t>> CgroupReader::read_usage_percpu(SmallFile& scratch) {
   constexpr const char* name = "cpuacct.usage_percpu";
-  if (Status valid = check_group_path(path_); !valid) return failure(valid.error());
+  if (Status valid = cgroup::check_path(path_); !valid) return failure(valid.error());
   if (mounts_->cpuacct.version != 1) {
     return failure(Errc::kUnavailable, std::string("no ") + name + ": not cgroup v1");
   }
@@ -236,16 +239,7 @@ Result<std::vector<CpuTimes>> read_cpu_times(const std::string& root) {
   return parse_cpu_times(text.text());
 }
 
-Result<CgroupMounts> read_cgroup_mounts(const std::string& host_root,
-                                        const std::string& mounts_file) {
-  SmallFile text;
-  if (const int error = text.read(AT_FDCWD, mounts_file.c_str()); error != 0) {
-    return sys_failure("read " + mounts_file, error);
-  }
-  return parse_cgroup_mounts(text.text(), host_root);
-}
-
-std::string perf_directory(const CgroupMounts& mounts, const std::string& path) {
+std::string perf_directory(const cgroup::Mounts& mounts, const std::string& path) {
   return mounts.perf.found() ? mounts.perf.directory + path : std::string();
 }
 

@@ -2,7 +2,7 @@
 // moment: kNotFound is then the ordinary answer.
 //
 // `path` is a group's path below each hierarchy's root, with a slash at its beginning:
-// "/kubepods/pod1/id" (for a container's linux.cgroups_path: agent/cgroup/paths.h).
+// "/kubepods/pod1/id" (for a container's linux.cgroups_path: base/cgroup/paths.h).
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/cgroup/mounts.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "metrics/cgroup_mounts.h"
 #include "metrics/figures.h"
 #include "metrics/machine_text.h"
 #include "metrics/small_file.h"
@@ -52,7 +52,7 @@ class CgroupReader {
   static constexpr std::size_t kMaxDescriptors = 10;
 
   // `mounts` must outlive the reader.
-  CgroupReader(const CgroupMounts& mounts, std::string path)
+  CgroupReader(const cgroup::Mounts& mounts, std::string path)
       : mounts_(&mounts), path_(std::move(path)) {}
 
   // `scratch` is any buffer; one for all readers of a thread will do. Errors: kNotFound where no
@@ -71,7 +71,7 @@ class CgroupReader {
  private:
   friend class GroupReading;
   std::array<Fd, kMaxDescriptors> files_;
-  const CgroupMounts* mounts_;
+  const cgroup::Mounts* mounts_;
   std::string path_;
 };
 
@@ -79,13 +79,8 @@ class CgroupReader {
 // this machine). Errors: as the system says, or as parse_cpu_times.
 Result<std::vector<CpuTimes>> read_cpu_times(const std::string& root);
 
-// This process's view of the mounts, of those below `host_root` ("/" for all). Errors: as
-// parse_cgroup_mounts. `mounts_file` is another one in tests.
-Result<CgroupMounts> read_cgroup_mounts(const std::string& host_root,
-                                        const std::string& mounts_file = "/proc/self/mounts");
-
 // The group's directory in the hierarchy that perf counts by, "/sys/fs/cgroup/kubepods/pod1/id".
 // Empty where there is no such hierarchy.
-std::string perf_directory(const CgroupMounts& mounts, const std::string& path);
+std::string perf_directory(const cgroup::Mounts& mounts, const std::string& path);
 
 }  // namespace pinion::metrics

@@ -1,50 +1,18 @@
 #include "metrics/cgroup_tasks.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <deque>
-#include <memory>
 
-#include "metrics/cgroup_path.h"
+#include "base/cgroup/group_files.h"
+#include "base/cgroup/paths.h"
 #include "metrics/machine_text.h"
 #include "metrics/small_file.h"
 
 namespace pinion::metrics {
 namespace {
-
-bool is_directory(int parent, const dirent& entry) {
-  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
-  struct stat info = {};
-  return ::fstatat(parent, &entry.d_name[0], &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISDIR(info.st_mode);
-}
-
-// The names of the groups inside a group, ascending.
-std::vector<std::string> groups_inside(int group) {
-  // A directory without sub-directories has two links, on cgroup file systems as on most others;
-  // that spares nearly every container a walk over its files.
-  struct stat info = {};
-  if (::fstat(group, &info) != 0 || info.st_nlink == 2) return {};
-  const int fd = ::openat(group, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return {};
-  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(fd), ::closedir);
-  if (!dir) {
-    ::close(fd);
-    return {};
-  }
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(dir.get())) {
-    const std::string_view name = static_cast<const char*>(entry->d_name);
-    if (name == "." || name == ".." || !is_directory(fd, *entry)) continue;
-    names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 // The hierarchy to ask, and the group's directory in it.
 struct Start {
@@ -52,12 +20,12 @@ struct Start {
   int version = 0;
 };
 
-Result<Start> find_group(const CgroupMounts& mounts, const std::string& path) {
+Result<Start> find_group(const cgroup::Mounts& mounts, const std::string& path) {
   int error = ENOENT;
-  for (const CgroupMount* mount :
+  for (const cgroup::Mount* mount :
        {&mounts.cpuacct, &mounts.cpu, &mounts.memory, &mounts.pids, &mounts.unified}) {
     if (!mount->found()) continue;
-    Fd group = open_directory(mount->directory + path);
+    Fd group = cgroup::open_directory(AT_FDCWD, (mount->directory + path).c_str());
     if (group.valid()) return Start{.group = std::move(group), .version = mount->version};
     if (errno != ENOENT) error = errno;
   }
@@ -78,12 +46,14 @@ class TaskWalk {
     while (!groups.empty()) {
       const Fd group = std::move(groups.front());
       groups.pop_front();
-      for (const std::string& name : groups_inside(group.get())) {
+      const auto children = cgroup::child_groups(group.get());
+      if (!children) continue;
+      for (const std::string& name : *children) {
         if (seen == kMaxGroups) {
           tasks_.complete = false;
           break;
         }
-        Fd inside(::openat(group.get(), name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        Fd inside = cgroup::open_directory(group.get(), name.c_str());
         if (!inside.valid()) continue;
         ++seen;
         if (!read_group(inside.get())) continue;
@@ -116,8 +86,8 @@ class TaskWalk {
 
 }  // namespace
 
-Result<CgroupTasks> list_cgroup_tasks(const CgroupMounts& mounts, const std::string& path) {
-  if (Status valid = check_group_path(path); !valid) return failure(valid.error());
+Result<CgroupTasks> list_cgroup_tasks(const cgroup::Mounts& mounts, const std::string& path) {
+  if (Status valid = cgroup::check_path(path); !valid) return failure(valid.error());
   auto start = find_group(mounts, path);
   if (!start) return failure(start.error());
   auto tasks = TaskWalk(start->version).run(std::move(start->group));

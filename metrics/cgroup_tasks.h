@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/cgroup/mounts.h"
 #include "base/error.h"
-#include "metrics/cgroup_mounts.h"
 
 namespace pinion::metrics {
 
@@ -24,6 +24,6 @@ struct CgroupTasks {
 // or by cgroup.threads in the unified one. They are gone or new as soon as they are listed.
 // Errors: kNotFound where no hierarchy has such a group, kInvalid where `path` is no such path,
 // others as the system says.
-Result<CgroupTasks> list_cgroup_tasks(const CgroupMounts& mounts, const std::string& path);
+Result<CgroupTasks> list_cgroup_tasks(const cgroup::Mounts& mounts, const std::string& path);
 
 }  // namespace pinion::metrics

@@ -58,8 +58,4 @@ bool means_absent(int sys_errno) {
          sys_errno == EOPNOTSUPP;
 }
 
-Fd open_directory(const std::string& path) {
-  return Fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-}
-
 }  // namespace pinion::metrics

@@ -37,7 +37,4 @@ class SmallFile {
 // the kernel has the feature switched off (EOPNOTSUPP: PSI)? Then its figures are simply not known.
 [[nodiscard]] bool means_absent(int sys_errno);
 
-// A directory, to open files below it: O_PATH.
-[[nodiscard]] Fd open_directory(const std::string& path);
-
 }  // namespace pinion::metrics

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "base/cgroup/group_files.h"
 #include "metrics/cgroup_tasks.h"
 #include "metrics/machine_text.h"
 
@@ -9,12 +10,12 @@ namespace pinion::metrics {
 
 Result<TaskScanner> TaskScanner::open(const std::string& root) {
   const std::string path = root + "/proc";
-  Fd proc = open_directory(path);
+  Fd proc = cgroup::open_directory(AT_FDCWD, path.c_str());
   if (!proc.valid()) return sys_failure("open " + path);
   return TaskScanner(std::move(proc));
 }
 
-Status TaskScanner::scan(const CgroupMounts& mounts, const std::string& path, bool migrations,
+Status TaskScanner::scan(const cgroup::Mounts& mounts, const std::string& path, bool migrations,
                          TaskTotals& totals) {
   const auto tasks = list_cgroup_tasks(mounts, path);
   if (!tasks) return failure(tasks.error());

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "base/cgroup/mounts.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "metrics/cgroup_mounts.h"
 #include "metrics/small_file.h"
 #include "metrics/task_totals.h"
 
@@ -22,7 +22,7 @@ class TaskScanner {
   // `migrations` /proc/TID/sched is read where the kernel has it, in place of /proc/TID/status.
   // A thread that ends meanwhile is ordinary. Errors: as list_cgroup_tasks; `totals` then keeps
   // what it had.
-  Status scan(const CgroupMounts& mounts, const std::string& path, bool migrations,
+  Status scan(const cgroup::Mounts& mounts, const std::string& path, bool migrations,
               TaskTotals& totals);
 
   // One thread's counters now. nullopt: it is gone, or nothing of it is readable.

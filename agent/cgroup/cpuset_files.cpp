@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "agent/cgroup/group_files.h"
 #include "agent/cgroup/partitions.h"
-#include "agent/cgroup/paths.h"
 #include "agent/cgroup/quota_files.h"
+#include "base/cgroup/group_files.h"
+#include "base/cgroup/paths.h"
 
 namespace pinion::cgroup {
 namespace {

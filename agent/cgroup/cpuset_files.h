@@ -5,11 +5,11 @@
 
 #include <string>
 
-#include "agent/cgroup/container_group.h"
-#include "agent/cgroup/hierarchy.h"
 #include "agent/cgroup/qos_groups.h"
 #include "agent/cgroup/qos_writer.h"
 #include "agent/engine/engine.h"
+#include "base/cgroup/container_group.h"
+#include "base/cgroup/hierarchy.h"
 #include "base/fd.h"
 
 namespace pinion::cgroup {

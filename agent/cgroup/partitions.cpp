@@ -7,8 +7,8 @@
 
 #include <string_view>
 
-#include "agent/cgroup/group_files.h"
-#include "agent/cgroup/probe_groups.h"
+#include "base/cgroup/group_files.h"
+#include "base/cgroup/probe_groups.h"
 
 namespace pinion::cgroup {
 namespace {

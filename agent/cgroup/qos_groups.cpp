@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <sys/xattr.h>
 
-#include "agent/cgroup/group_files.h"
-#include "agent/cgroup/probe_groups.h"
 #include "agent/cgroup/qos_writer.h"
+#include "base/cgroup/group_files.h"
+#include "base/cgroup/probe_groups.h"
 
 namespace pinion::cgroup {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/cgroup/hierarchy.h"
 #include "agent/engine/events.h"
+#include "base/cgroup/hierarchy.h"
 #include "base/error.h"
 
 namespace pinion::cgroup {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "agent/cgroup/group_files.h"
 #include "agent/cgroup/qos_groups.h"
 #include "agent/cgroup/slice_record.h"
+#include "base/cgroup/group_files.h"
 
 namespace pinion::cgroup {
 namespace {

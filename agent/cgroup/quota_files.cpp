@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string>
 
-#include "agent/cgroup/group_files.h"
+#include "base/cgroup/group_files.h"
 
 namespace pinion::cgroup {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-#include "agent/cgroup/group_files.h"
 #include "agent/cgroup/partitions.h"
 #include "agent/cgroup/qos_groups.h"
+#include "base/cgroup/group_files.h"
 
 namespace pinion::cgroup {
 namespace {

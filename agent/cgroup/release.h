@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/cgroup/hierarchy.h"
 #include "agent/cgroup/qos_writer.h"
+#include "base/cgroup/hierarchy.h"
 
 namespace pinion::cgroup {
 

@@ -55,7 +55,7 @@ std::uint64_t Spliced::update(int source, std::uint64_t raw) {
   return last_;
 }
 
-Tracked::Tracked(const Target& target, std::uint64_t number, const CgroupMounts& mounts)
+Tracked::Tracked(const Target& target, std::uint64_t number, const cgroup::Mounts& mounts)
     : target_(target), number_(number), files_(mounts, target.cgroup), totals_(target.fresh) {
   figures_.who = target.who;
 }

@@ -27,7 +27,7 @@ struct Target {
 
 // What all containers of one collector are read with.
 struct Readers {
-  CgroupMounts mounts;
+  cgroup::Mounts mounts;
   perf::PerfSyscalls* perf = nullptr;  // nullptr: perf is off
   perf::EventSet events;               // that this machine counts
   bool count_shared = false;           // perf for shared containers too
@@ -70,7 +70,7 @@ class Spliced {
 class Tracked {
  public:
   // `number` spreads the containers over passes. `mounts` must outlive it.
-  Tracked(const Target& target, std::uint64_t number, const CgroupMounts& mounts);
+  Tracked(const Target& target, std::uint64_t number, const cgroup::Mounts& mounts);
 
   // What has changed about it.
   void retarget(const Target& target);

@@ -23,7 +23,7 @@ namespace pinion::metrics::perf {
 class ContainerCounters {
  public:
   // `cgroup_dir`: the container's own directory in the hierarchy that perf counts by
-  // (CgroupMounts::perf of metrics/cgroup_mounts.h; one of another gives ENOENT), opened for
+  // (cgroup::Mounts::perf of base/cgroup/mounts.h; one of another gives ENOENT), opened for
   // reading. Opens no event yet. `syscalls` outlives the object.
   ContainerCounters(PerfSyscalls& syscalls, EventSet events, Fd cgroup_dir);
 

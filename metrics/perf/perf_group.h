@@ -18,7 +18,7 @@ struct Target {
 
   // All tasks of the cgroup whose directory `fd` is, and of the groups below it, while they run on
   // the CPU. The directory must be of the hierarchy that the kernel binds perf_event to:
-  // CgroupMounts::perf of metrics/cgroup_mounts.h.
+  // cgroup::Mounts::perf of base/cgroup/mounts.h.
   static Target cgroup_directory(int fd) { return {fd, true}; }
   // The calling thread.
   static Target self() { return {0, false}; }

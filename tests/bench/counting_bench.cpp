@@ -49,10 +49,10 @@ double resident_mb() {
 // Real cgroups in every hierarchy that is read, each with a process that sleeps.
 class Containers {
  public:
-  Containers(const CgroupMounts& mounts, int count)
+  Containers(const cgroup::Mounts& mounts, int count)
       : root_("/pinion-bench-" + std::to_string(getpid())) {
-    for (const CgroupMount* mount : {&mounts.cpu, &mounts.cpuacct, &mounts.memory, &mounts.pids,
-                                     &mounts.perf, &mounts.unified}) {
+    for (const cgroup::Mount* mount : {&mounts.cpu, &mounts.cpuacct, &mounts.memory, &mounts.pids,
+                                       &mounts.perf, &mounts.unified}) {
       if (mount->found()) mounts_.insert(mount->directory);
     }
     for (const std::string& mount : mounts_) mkdir((mount + root_).c_str(), 0755);
@@ -120,7 +120,7 @@ std::vector<Target> targets_of(const Containers& containers, const topology::Cpu
 }
 
 Cost cost_of_collector(const Containers& containers, const topology::CpuSet& online,
-                       const CgroupMounts& mounts, const perf::Probed& probed) {
+                       const cgroup::Mounts& mounts, const perf::Probed& probed) {
   perf::KernelPerf kernel;
   CollectorOptions options;
   options.readers.mounts = mounts;
@@ -141,7 +141,7 @@ Cost cost_of_collector(const Containers& containers, const topology::CpuSet& onl
 // One group of one event, for every event, CPU and container; and the same cgroup and task figures
 // for every container in every period, files opened anew each time.
 Cost cost_of_baseline(const Containers& containers, const topology::CpuSet& online,
-                      const CgroupMounts& mounts, const perf::Probed& probed) {
+                      const cgroup::Mounts& mounts, const perf::Probed& probed) {
   perf::KernelPerf kernel;
   const double memory = resident_mb();
   std::vector<perf::PerfGroup> groups;
@@ -212,7 +212,7 @@ void add(bench::Measurements& measured, const std::string& who, int count, const
 }
 
 int run(const std::vector<int>& counts, const std::string& json) {
-  const auto mounts = read_cgroup_mounts("/");
+  const auto mounts = cgroup::find_mounts("/");
   if (!mounts || geteuid() != 0) {
     std::fprintf(stderr, "counting_bench: needs root and cgroups\n");
     return 1;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "agent/cgroup/paths.h"
+#include "base/cgroup/paths.h"
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <csignal>
 #include <fstream>
 
-#include "agent/cgroup/group_files.h"
-#include "agent/cgroup/hierarchy.h"
 #include "agent/engine/events.h"
+#include "base/cgroup/group_files.h"
+#include "base/cgroup/hierarchy.h"
 
 namespace pinion::cgroup {
 

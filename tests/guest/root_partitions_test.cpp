@@ -10,9 +10,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "agent/cgroup/group_files.h"
-#include "agent/cgroup/hierarchy.h"
 #include "agent/cgroup/partitions.h"
+#include "base/cgroup/group_files.h"
+#include "base/cgroup/hierarchy.h"
 #include "tests/guest/root_groups.h"
 
 namespace pinion::cgroup {

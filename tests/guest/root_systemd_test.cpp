@@ -21,8 +21,8 @@
 #include <functional>
 
 #include "agent/cgroup/cpuset_files.h"
-#include "agent/cgroup/group_files.h"
 #include "agent/cgroup/release.h"
+#include "base/cgroup/group_files.h"
 
 namespace pinion::cgroup {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-#include "agent/cgroup/hierarchy.h"
+#include "base/cgroup/hierarchy.h"
 #include "tests/support/own_process.h"
 #include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"

@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "agent/cgroup/group_files.h"
+#include "base/cgroup/group_files.h"
 #include "tests/support/tree.h"
 
 namespace pinion::cgroup {

@@ -22,7 +22,7 @@ class CollectorPass : public testing::Test {
   Collector make(bool perf = true, std::int64_t linger_ns = 1'000'000'000'000) {
     CollectorOptions options;
     options.root = dir_.path().string();
-    const CgroupMount mount{.directory = (dir_.path() / "cg").string(), .version = 2};
+    const cgroup::Mount mount{.directory = (dir_.path() / "cg").string(), .version = 2};
     options.readers.mounts = {.cpu = mount,
                               .cpuacct = mount,
                               .memory = mount,

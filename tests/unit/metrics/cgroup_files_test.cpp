@@ -23,12 +23,12 @@ namespace fs = std::filesystem;
 constexpr const char* kPath = "/kubepods/pod1/id";
 
 // A reader's first reading.
-Result<CgroupFigures> read_once(const CgroupMounts& mounts, const std::string& path) {
+Result<CgroupFigures> read_once(const cgroup::Mounts& mounts, const std::string& path) {
   SmallFile scratch;
   return CgroupReader(mounts, path).read(scratch);
 }
 
-Result<std::vector<std::uint64_t>> read_percpu_once(const CgroupMounts& mounts,
+Result<std::vector<std::uint64_t>> read_percpu_once(const cgroup::Mounts& mounts,
                                                     const std::string& path) {
   SmallFile scratch;
   return CgroupReader(mounts, path).read_usage_percpu(scratch);
@@ -44,10 +44,10 @@ class CgroupTree : public testing::Test {
     return (dir_.path() / name).string();
   }
   // A hierarchy below the tree: "cpu" ...
-  [[nodiscard]] CgroupMount mount(const std::string& name, int version) const {
+  [[nodiscard]] cgroup::Mount mount(const std::string& name, int version) const {
     return {.directory = at(name), .version = version};
   }
-  [[nodiscard]] CgroupMounts hybrid() const {
+  [[nodiscard]] cgroup::Mounts hybrid() const {
     return {.cpu = mount("cpu", 1),
             .cpuacct = mount("cpuacct", 1),
             .memory = mount("memory", 1),
@@ -55,8 +55,8 @@ class CgroupTree : public testing::Test {
             .perf = mount("unified", 2),
             .unified = mount("unified", 2)};
   }
-  [[nodiscard]] CgroupMounts unified_alone() const {
-    const CgroupMount all = mount("cg", 2);
+  [[nodiscard]] cgroup::Mounts unified_alone() const {
+    const cgroup::Mount all = mount("cg", 2);
     return {.cpu = all, .cpuacct = all, .memory = all, .pids = all, .perf = all, .unified = all};
   }
 
@@ -187,7 +187,7 @@ TEST_F(CgroupTree, OneBrokenFileSpoilsNoOther) {
 
 TEST_F(CgroupTree, AGroupThatNoHierarchyHasIsNotFound) {
   write(kHybridTree);
-  for (const CgroupMounts& mounts : {hybrid(), unified_alone(), CgroupMounts{}}) {
+  for (const cgroup::Mounts& mounts : {hybrid(), unified_alone(), cgroup::Mounts{}}) {
     const auto figures = read_once(mounts, "/kubepods/pod1/other");
     ASSERT_FALSE(figures);
     EXPECT_EQ(figures.error().code, Errc::kNotFound);
@@ -250,7 +250,7 @@ TEST_F(CgroupTree, AGroupThatVanishesMeanwhileIsOrdinary) {
 
 TEST_F(CgroupTree, AReaderKeepsItsFilesOpenAndReadsThemAnew) {
   write(kHybridTree);
-  const CgroupMounts mounts = hybrid();
+  const cgroup::Mounts mounts = hybrid();
   CgroupReader reader(mounts, kPath);
   SmallFile scratch;
   EXPECT_EQ(reader.descriptors(), 0U);
@@ -281,12 +281,6 @@ TEST_F(CgroupTree, ATextLongerThanTheBufferIsReadWhole) {
   ASSERT_EQ(scratch.read_record(fd.get()), 0);
   EXPECT_EQ(scratch.text().size(), 50000U);
   EXPECT_EQ(scratch.read_record(-1), EBADF);
-}
-
-TEST_F(CgroupTree, ReadsTheMountsFileThatItIsGiven) {
-  write("mounts = cgroup2 /h/cg cgroup2 rw 0 0\n");
-  EXPECT_EQ(read_cgroup_mounts("/h", at("mounts")).value().unified.directory, "/h/cg");
-  EXPECT_EQ(read_cgroup_mounts("/h", at("none")).error().code, Errc::kNotFound);
 }
 
 TEST_F(CgroupTree, ReadsTheTimesOfCpus) {
@@ -322,7 +316,7 @@ TEST(MeansAbsent, SaysWhichErrorsAreOrdinary) {
 // PSI that is off reads as EOPNOTSUPP. The kernel gives the same errno for cgroup.procs of a
 // threaded group, so that file stands in for memory.pressure, behind a symbolic link.
 TEST_F(CgroupTree, PressureThatIsOffIsNotSetNeedsRootAndCgroup2) {
-  const auto machine = read_cgroup_mounts("/");
+  const auto machine = cgroup::find_mounts("/");
   if (!machine || !machine->unified.found()) GTEST_SKIP() << "no cgroup v2 hierarchy is mounted";
   const fs::path parent =
       fs::path(machine->unified.directory) / ("pinion-unit-test-" + std::to_string(::getpid()));
@@ -349,9 +343,9 @@ TEST_F(CgroupTree, PressureThatIsOffIsNotSetNeedsRootAndCgroup2) {
 
 // The kernel's own files, open while their group is removed and made again.
 TEST(CgroupLive, AReaderSurvivesTheEndOfItsGroupNeedsRootAndCgroups) {
-  const auto mounts = read_cgroup_mounts("/");
+  const auto mounts = cgroup::find_mounts("/");
   if (!mounts) GTEST_SKIP() << mounts.error().text;
-  const CgroupMount& pids = mounts->pids.found() ? mounts->pids : mounts->unified;
+  const cgroup::Mount& pids = mounts->pids.found() ? mounts->pids : mounts->unified;
   const std::string path = "/pinion-unit-test-" + std::to_string(::getpid());
   const std::string group = pids.directory + path;
   std::error_code error;
@@ -383,7 +377,7 @@ TEST(CgroupLive, ReadsTheTimesOfThisMachine) {
 }
 
 TEST(CgroupLive, ReadsTheRootGroupNeedsCgroups) {
-  const auto mounts = read_cgroup_mounts("/");
+  const auto mounts = cgroup::find_mounts("/");
   if (!mounts) GTEST_SKIP() << mounts.error().text;
   const auto figures = read_once(*mounts, "/");
   ASSERT_TRUE(figures) << figures.error().text;

@@ -22,10 +22,10 @@ class CgroupTaskTree : public testing::Test {
     const Status written = test_support::write_tree(text, dir_.path());
     ASSERT_TRUE(written) << written.error().text;
   }
-  [[nodiscard]] CgroupMount mount(const std::string& name, int version) const {
+  [[nodiscard]] cgroup::Mount mount(const std::string& name, int version) const {
     return {.directory = (dir_.path() / name).string(), .version = version};
   }
-  [[nodiscard]] CgroupMounts v1() const {
+  [[nodiscard]] cgroup::Mounts v1() const {
     return {.cpu = mount("cpu", 1),
             .cpuacct = mount("cpuacct", 1),
             .memory = {},
@@ -33,8 +33,8 @@ class CgroupTaskTree : public testing::Test {
             .perf = {},
             .unified = {}};
   }
-  [[nodiscard]] CgroupMounts v2() const {
-    const CgroupMount all = mount("cg", 2);
+  [[nodiscard]] cgroup::Mounts v2() const {
+    const cgroup::Mount all = mount("cg", 2);
     return {.cpu = all, .cpuacct = all, .memory = all, .pids = all, .perf = all, .unified = all};
   }
 

@@ -22,8 +22,8 @@ class TaskScanTree : public testing::Test {
     const Status written = test_support::write_tree(text, dir_.path());
     ASSERT_TRUE(written) << written.error().text;
   }
-  [[nodiscard]] CgroupMounts mounts() const {
-    const CgroupMount all{.directory = (dir_.path() / "cg").string(), .version = 2};
+  [[nodiscard]] cgroup::Mounts mounts() const {
+    const cgroup::Mount all{.directory = (dir_.path() / "cg").string(), .version = 2};
     return {.cpu = all, .cpuacct = all, .memory = all, .pids = all, .perf = all, .unified = all};
   }
   TaskScanner scanner() {

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "base/cgroup/mounts.h"
 #include "base/fd.h"
-#include "metrics/cgroup_mounts.h"
 #include "topology/cpuset.h"
 
 namespace pinion::metrics::perf::test {
@@ -77,7 +77,7 @@ inline bool pin(pid_t pid, int cpu) {
 class OwnCgroup {
  public:
   OwnCgroup() {
-    const auto mounts = parse_cgroup_mounts(read_text("/proc/self/mounts"), "/");
+    const auto mounts = cgroup::find_mounts("/");
     if (!mounts || !mounts->perf.found()) {
       trouble_ = "no cgroup hierarchy for perf is mounted";
       return;

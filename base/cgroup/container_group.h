@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "agent/cgroup/hierarchy.h"
+#include "base/cgroup/hierarchy.h"
 #include "base/fd.h"
 
 namespace pinion::cgroup {

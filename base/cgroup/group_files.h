@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -32,8 +33,12 @@ Result<Set> read_set(int directory, const char* name) {
   return *set;
 }
 
-// Calls visit(child's descriptor, its name) for each group directly inside; false ends it.
-// Groups that vanish meanwhile are passed over. Errors: the group cannot be listed.
+// The names of the groups directly inside, ascending. Errors: the group cannot be listed.
+Result<std::vector<std::string>> child_groups(int directory);
+
+// Calls visit(child's descriptor, its name) for each group directly inside, in the order of
+// their names; false ends it. Groups that vanish meanwhile are passed over. Errors: the group
+// cannot be listed.
 Status for_each_child(int directory, const std::function<bool(const Fd&, const char*)>& visit);
 
 }  // namespace pinion::cgroup

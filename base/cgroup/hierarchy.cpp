@@ -1,4 +1,4 @@
-#include "agent/cgroup/hierarchy.h"
+#include "base/cgroup/hierarchy.h"
 
 #include <fcntl.h>
 #include <libcgroup.h>
@@ -62,6 +62,16 @@ Result<Hierarchy> find_hierarchy(const std::string& host_root, const char* contr
   }
   return failure(Errc::kNotFound,
                  "no " + name + " cgroup hierarchy is mounted under '" + host_root + "'");
+}
+
+std::string find_bare_unified(const std::string& host_root) {
+  const std::string root = host_root == "/" ? "" : host_root;
+  for (const char* place : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+    struct statfs fs = {};
+    const std::string path = root + place;
+    if (statfs(path.c_str(), &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC) return path;
+  }
+  return {};
 }
 
 }  // namespace pinion::cgroup

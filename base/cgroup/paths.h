@@ -22,4 +22,8 @@ Result<std::string> path_of(std::string_view cgroups_path);
 std::optional<std::string> path_in_proc(std::string_view proc_cgroup, int version,
                                         std::string_view controller = "cpuset");
 
+// Whether a text is a path below a mount, such as "/kubepods/pod1/id"; "/" is the root group.
+// Errors: kInvalid for one that does not begin with a slash, leads upwards, or holds a zero byte.
+Status check_path(std::string_view path);
+
 }  // namespace pinion::cgroup

@@ -25,4 +25,9 @@ struct Hierarchy {
 // read the mounts.
 Result<Hierarchy> find_hierarchy(const std::string& host_root, const char* controller);
 
+// Where v2 is mounted, with controllers or, as on a hybrid machine, without any: libcgroup, which
+// finds mounts by their controllers, does not tell of such a one. Looked for at the two places that
+// systemd uses. Empty: nowhere.
+[[nodiscard]] std::string find_bare_unified(const std::string& host_root);
+
 }  // namespace pinion::cgroup

@@ -1,5 +1,5 @@
 // Names of cgroups, from the runtime's path and from /proc/PID/cgroup.
-#include "agent/cgroup/paths.h"
+#include "base/cgroup/paths.h"
 
 #include <gtest/gtest.h>
 
@@ -79,6 +79,17 @@ TEST(Paths, PathInProc) {
     const auto path = path_in_proc(c.text, c.version);
     ASSERT_EQ(path.has_value(), c.path != nullptr);
     EXPECT_EQ(path.value_or(""), c.path == nullptr ? "" : c.path);
+  }
+}
+
+TEST(CgroupPaths, CheckPath) {
+  for (const std::string_view good : {"/", "/kubepods/pod1/id", "/a..b/..c"}) {
+    EXPECT_TRUE(check_path(good)) << good;
+  }
+  using namespace std::string_view_literals;
+  for (const std::string_view bad :
+       {""sv, "kubepods"sv, "/.."sv, "/a/../b"sv, "/a/.."sv, "/a\0b"sv}) {
+    EXPECT_EQ(check_path(bad).error().code, Errc::kInvalid) << bad;
   }
 }
 

@@ -1,11 +1,11 @@
-#include "agent/cgroup/container_group.h"
+#include "base/cgroup/container_group.h"
 
 #include <fcntl.h>
 
 #include <string_view>
 
-#include "agent/cgroup/group_files.h"
-#include "agent/cgroup/paths.h"
+#include "base/cgroup/group_files.h"
+#include "base/cgroup/paths.h"
 
 namespace pinion::cgroup {
 namespace {

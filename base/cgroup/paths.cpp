@@ -1,4 +1,4 @@
-#include "agent/cgroup/paths.h"
+#include "base/cgroup/paths.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -83,6 +83,16 @@ std::optional<std::string> path_in_proc(std::string_view proc_cgroup, int versio
     proc_cgroup.remove_prefix(end + 1);
   }
   return std::nullopt;
+}
+
+Status check_path(std::string_view path) {
+  constexpr std::size_t shown = 64;
+  if (path.empty() || path.front() != '/' || path.find('\0') != std::string_view::npos ||
+      has_parent_component(path)) {
+    return failure(Errc::kInvalid,
+                   "no path of a cgroup: '" + std::string(path.substr(0, shown)) + "'");
+  }
+  return {};
 }
 
 }  // namespace pinion::cgroup

@@ -1,10 +1,10 @@
-#include "agent/cgroup/probe_groups.h"
+#include "base/cgroup/probe_groups.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/cgroup/group_files.h"
+#include "base/cgroup/group_files.h"
 
 namespace pinion::cgroup {
 namespace {
