@@ -1,10 +1,10 @@
 #include "nri-plugin/service.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
 
+#include "base/utf8.h"
 #include "nri-plugin/codec/fields.h"
 
 namespace pinion::nri {
@@ -22,7 +22,7 @@ google::protobuf::ArenaOptions arena_options(std::vector<char>& block) {
 }
 
 Answer failed(StatusCode code, std::string_view text) {
-  return Answer{.code = code, .text = to_utf8(text.substr(0, kMaxText)), .payload = {}};
+  return Answer{.code = code, .text = clean_text(cut_utf8(text, kMaxText)), .payload = {}};
 }
 
 Answer undecodable() {
@@ -33,38 +33,7 @@ Answer succeeded(const google::protobuf::MessageLite& response) {
   return Answer{.code = StatusCode::kOk, .text = {}, .payload = response.SerializeAsString()};
 }
 
-// Length of the valid UTF-8 sequence at the front, 0 when there is none.
-std::size_t sequence_length(std::string_view text) {
-  const auto at = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = at(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (length == 0 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((at(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (first == 0xe0 && at(1) < 0xa0) || (first == 0xf0 && at(1) < 0x90);
-  const bool surrogate = first == 0xed && at(1) >= 0xa0;
-  const bool too_large = first == 0xf4 && at(1) >= 0x90;
-  return overlong || surrogate || too_large ? 0 : length;
-}
-
 }  // namespace
-
-std::string to_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    if (length == 0) {
-      out += '?';
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
-}
 
 Service::Service(std::string name, std::size_t max_synchronize_bytes, Handler& handler,
                  Counters& counters)

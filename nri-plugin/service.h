@@ -30,10 +30,6 @@ struct Answer {
   std::string payload;  // the encoded response message; empty unless kOk
 };
 
-// The text with every byte that is not part of valid UTF-8 replaced by '?'. A runtime cannot read a
-// status whose text is not UTF-8, and would go on without the refusal.
-[[nodiscard]] std::string to_utf8(std::string_view text);
-
 class Service {
  public:
   // The name begins the text of every error status, so that a user sees who refused. The handler

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/cut_utf8.h"
+#include "base/utf8.h"
 #include "topology/words.h"
 
 namespace pinion::policy {

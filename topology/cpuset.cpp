@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "base/cut_utf8.h"
+#include "base/utf8.h"
 
 namespace pinion::topology {
 namespace {

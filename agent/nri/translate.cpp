@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace pinion::agent {
 namespace {
 
@@ -103,19 +105,21 @@ engine::Resources to_resources(const wire::LinuxResources& resources) {
 engine::Pod to_pod(const wire::PodSandbox& pod) {
   engine::Pod out{.id = pod.id(),
                   .uid = pod.uid(),
-                  .name = pod.name(),
-                  .name_space = pod.namespace_(),
+                  .name = clean_text(pod.name()),
+                  .name_space = clean_text(pod.namespace_()),
                   .annotations = {},
                   .cgroup_parent = pod.linux().cgroup_parent(),
                   .resources = to_resources(pod.linux().pod_resources())};
-  for (const auto& [key, value] : pod.annotations()) out.annotations.emplace(key, value);
+  for (const auto& [key, value] : pod.annotations()) {
+    out.annotations.emplace(clean_text(key), clean_text(value));
+  }
   return out;
 }
 
 engine::Container to_container(const wire::Container& container) {
   return engine::Container{.id = container.id(),
                            .pod_id = container.pod_sandbox_id(),
-                           .name = container.name(),
+                           .name = clean_text(container.name()),
                            .state = to_state(container.state()),
                            .resources = to_resources(container.linux().resources()),
                            .cgroups_path = container.linux().cgroups_path(),

@@ -12,7 +12,7 @@ namespace pinion::agent {
 
 namespace wire = pinion::nri::wire;
 
-// --- the runtime's messages
+// --- the runtime's messages. Names and annotations, which anybody may write, are cleaned here.
 
 [[nodiscard]] engine::Pod to_pod(const wire::PodSandbox& pod);
 [[nodiscard]] engine::Container to_container(const wire::Container& container);

@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "base/cut_utf8.h"
-#include "metrics/prometheus/utf8.h"
+#include "base/utf8.h"
+#include "metrics/prometheus/escape.h"
 
 namespace pinion::prometheus {
 namespace {

@@ -260,5 +260,20 @@ TEST(Fill, UpdateContainerWithoutOwnMayNameItselfAmongTheUpdates) {
   EXPECT_EQ(response.update(0).linux().resources().cpu().cpus(), "7");
 }
 
+TEST(Translate, NamesAndAnnotationsAreCleaned) {
+  const std::string bad = "\xEF\xBF\xBD";
+  wire::PodSandbox pod;
+  pod.set_name("a\nb");
+  pod.set_namespace_("n\x1B[2J");
+  (*pod.mutable_annotations())["pinion.dev/job\n"] = "gr\xC3";
+  const engine::Pod cleaned = to_pod(pod);
+  EXPECT_EQ(cleaned.name, "a" + bad + "b");
+  EXPECT_EQ(cleaned.name_space, "n" + bad + "[2J");
+  EXPECT_EQ(cleaned.annotations.at("pinion.dev/job" + bad), "gr" + bad);
+  wire::Container container;
+  container.set_name("main\x7F");
+  EXPECT_EQ(to_container(container).name, "main" + bad);
+}
+
 }  // namespace
 }  // namespace pinion::agent

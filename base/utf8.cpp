@@ -1,0 +1,72 @@
+#include "base/utf8.h"
+
+namespace pinion {
+namespace {
+
+unsigned char at(std::string_view text, std::size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+bool continues(std::string_view text, std::size_t i) {
+  return i < text.size() && (at(text, i) & 0xC0U) == 0x80U;
+}
+
+// Bytes of the character that begins with this byte by its own word; 0: none begins so.
+std::size_t length_by_lead(unsigned char lead) {
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return 2;
+  if (lead >= 0xE0 && lead <= 0xEF) return 3;
+  if (lead >= 0xF0 && lead <= 0xF4) return 4;
+  return 0;
+}
+
+// The second byte's range is narrower after four lead bytes (RFC 3629, section 4).
+bool second_is_legal(unsigned char lead, unsigned char second) {
+  switch (lead) {
+    case 0xE0:
+      return second >= 0xA0;
+    case 0xED:
+      return second <= 0x9F;
+    case 0xF0:
+      return second >= 0x90;
+    case 0xF4:
+      return second <= 0x8F;
+    default:
+      return true;
+  }
+}
+
+bool control(unsigned char c) {
+  return c < 0x20 || c == 0x7F;
+}
+
+}  // namespace
+
+std::size_t utf8_length(std::string_view text, std::size_t i) {
+  const unsigned char lead = at(text, i);
+  const std::size_t length = length_by_lead(lead);
+  if (length < 2) return length;
+  for (std::size_t k = 1; k < length; ++k) {
+    if (!continues(text, i + k)) return 0;
+  }
+  return second_is_legal(lead, at(text, i + 1)) ? length : 0;
+}
+
+std::string clean_text(std::string_view text) {
+  std::string clean;
+  clean.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = control(at(text, i)) ? 0 : utf8_length(text, i);
+    clean += length == 0 ? kReplacement : text.substr(i, length);
+    i += length == 0 ? 1 : length;
+  }
+  return clean;
+}
+
+std::string_view cut_utf8(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  while (limit > 0 && continues(text, limit)) --limit;
+  return text.substr(0, limit);
+}
+
+}  // namespace pinion
