@@ -51,7 +51,7 @@ void Node::unguard(const engine::Unguard& group) {
   }
 }
 
-void Node::keep(std::vector<engine::Refused> refused) {
+void Node::record(std::vector<engine::Refused> refused) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   for (engine::Refused& one : refused) {
     refusals_.push_back(
@@ -77,7 +77,7 @@ engine::Reply Node::handle(engine::Event event) {
   engine::Effects effects = engine_.handle(event);
   changed_ = true;
   ++version_;
-  keep(std::move(effects.refused));
+  record(std::move(effects.refused));
   if (!effects.fatal.empty()) {
     log_.error("broken invariant, stopping: a restart rebuilds the state",
                {{"what", effects.fatal}});

@@ -58,7 +58,7 @@ class Node final : public EngineHandler {
   void enforce(const engine::Enforce& wanted);
   void unguard(const engine::Unguard& group);
   bool look_at_machine(TimePoint now);
-  void keep(std::vector<engine::Refused> refused);
+  void record(std::vector<engine::Refused> refused);
 
   engine::Engine engine_;
   std::optional<cgroup::CpusetFiles> files_;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/pod.h"
+#include "policy/runtime_pod.h"
 #include "topology/words.h"
 
 namespace pinion::policy {

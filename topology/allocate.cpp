@@ -33,8 +33,8 @@
 
 #include <algorithm>
 
+#include "topology/decide.h"
 #include "topology/refusal.h"
-#include "topology/settle.h"
 
 namespace pinion::topology {
 namespace {
@@ -100,7 +100,7 @@ std::optional<Decision> attempt(const Wishes& wishes, const Space& space, Align 
     auto cores = usable_cores(with.topology, from, place.align, place.domain);
     return taking_order(with, from, std::move(cores), units);
   };
-  auto decision = settle(wishes, place, take(wishes, space, place, n, order));
+  auto decision = decide(wishes, place, choose_cpus(wishes, space, place, n, order));
   if (decision) decision->why.domains_fitting = choice.fitting;
   return decision;
 }

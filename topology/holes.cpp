@@ -152,7 +152,7 @@ int rooms(const Holes& holes, const Request& request) {
                                         [&](const Hole& hole) { return has_room(hole, request); }));
 }
 
-int take(Holes& holes, const Request& request, int wanted) {
+int reserve_in(Holes& holes, const Request& request, int wanted) {
   if (request.cpus < 1 || request.cpus > CpuSet::kCapacity) return 0;
   if (!whole_cores(holes, request)) return 0;
   const Align widest = request.strength == Strength::kRequired ? request.align : Align::kNone;

@@ -56,10 +56,10 @@ struct Holes {
 // How many domains of the asked alignment have its CPUs and its memory now.
 [[nodiscard]] int rooms(const Holes& holes, const Request& request);
 
-// Takes up to `wanted` containers like this one out of the holes of the asked alignment, tightest
+// Reserves up to `wanted` containers like this one in the holes of the asked alignment, tightest
 // hole first, and returns how many. Exact for required alignments to an L3 domain or a NUMA node
 // where would_grant() is in no doubt about the last of them, else an upper bound. Domains of other
 // kinds stay as they were, so that all calls on one value must ask for the same alignment.
-[[nodiscard]] int take(Holes& holes, const Request& request, int wanted);
+[[nodiscard]] int reserve_in(Holes& holes, const Request& request, int wanted);
 
 }  // namespace pinion::topology

@@ -204,7 +204,8 @@ std::vector<Index> usable_cores(const Topology& topology, const Space& space, Al
   return cores;
 }
 
-CpuSet take(const Wishes& wishes, const Space& space, Place place, int n, const Order& order) {
+CpuSet choose_cpus(const Wishes& wishes, const Space& space, Place place, int n,
+                   const Order& order) {
   if (space.smt != Smt::kPreferFull) {
     CpuSet held;
     for (const auto& [core, cpus] : take_in_order(wishes, space, order(wishes, space, n), n)) {

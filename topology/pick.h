@@ -28,8 +28,8 @@ using Order = std::function<std::vector<Index>(const Wishes&, const Space&, int 
 // The CPUs to hold for n >= 1 units of the domain, in this order: whole cores; under kPack free
 // CPUs, in part from the last core alone; under kPreferFull whole free cores first, as far as they
 // go into n, then free CPUs of the others. Empty when the domain's cores cannot make up n.
-[[nodiscard]] CpuSet take(const Wishes& wishes, const Space& space, Place place, int n,
-                          const Order& order);
+[[nodiscard]] CpuSet choose_cpus(const Wishes& wishes, const Space& space, Place place, int n,
+                                 const Order& order);
 
 // What the container runs on when it holds these CPUs: all of them, or under kOnePerCore one of
 // each core, the lowest that it ran on before or else the lowest.

@@ -8,8 +8,8 @@
 // so that what is given back is in as large pieces as possible.
 #include <algorithm>
 
+#include "topology/decide.h"
 #include "topology/refusal.h"
-#include "topology/settle.h"
 
 namespace pinion::topology {
 namespace {
@@ -33,7 +33,7 @@ int units_of(const Topology& topology, const CpuSet& held, Smt smt) {
 // The pages of a running container are on the nodes it was bound to: taking one away would move
 // them all.
 std::optional<Decision> settle_in_place(const Wishes& wishes, Place place, const CpuSet& held) {
-  auto decision = settle(wishes, place, held);
+  auto decision = decide(wishes, place, held);
   if (decision && !decision->claim.mems.empty()) decision->claim.mems |= wishes.own->mems;
   return decision;
 }
@@ -48,7 +48,7 @@ CpuSet shrunk(const Wishes& wishes) {
   // A claim taken over from somebody else may hold broken cores; then any of them may go.
   for (const Smt smt : {request.smt, Smt::kPack}) {
     const Space space = survey(wishes.topology, held, free_cpus(wishes), request.preferred, smt);
-    CpuSet kept = take(wishes, space, {}, request.cpus, by_rank);
+    CpuSet kept = choose_cpus(wishes, space, {}, request.cpus, by_rank);
     if (!kept.empty()) return kept;
     const Space bare = survey(wishes.topology, wishes.topology.online, {}, {}, request.smt);
     if (!fits(wishes.topology, bare, Align::kNone, 0, request.cpus)) break;
@@ -94,7 +94,7 @@ std::optional<Decision> grown(const Wishes& wishes, Place place, int more) {
   const Order order = [place](const Wishes& with, const Space& from, int units) {
     return growing_order(with, from, place, units);
   };
-  const CpuSet added = take(wishes, space, place, more, order);
+  const CpuSet added = choose_cpus(wishes, space, place, more, order);
   if (added.empty()) return std::nullopt;
   return settle_in_place(wishes, place, held | added);
 }

@@ -66,7 +66,7 @@ Effects Engine::handle(const Event& event) {
   std::visit([&](const auto& e) { on(e, effects); }, event);
   if (std::exchange(freed_, false)) {
     offer_cores(effects);
-    fence_->returned(state_, effects);
+    fence_->released(state_, effects);
   }
   if (update != nullptr && effects.reply.own) {
     std::erase_if(effects.reply.updates,
@@ -199,14 +199,14 @@ Member* Engine::known(const Pod& pod, const Container& container, Effects& effec
     if (wish.kind == Wish::Kind::kExclusive) member.role = Role::kWaiting;
     ++counters_.unplaced;
   }
-  if (member.role == Role::kExclusive) fence_->taken_at_once(state_, effects);
+  if (member.role == Role::kExclusive) fence_->allocated_running(state_, effects);
   return &member;
 }
 
 // --- placing
 // --------------------------------------------------------------------------------------
 
-void Engine::take(Member& member, const topology::Request& request, const Decision& decision) {
+void Engine::assign(Member& member, const topology::Request& request, const Decision& decision) {
   run_on(member, {.request = request,
                   .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
                   .why = decision.why});
@@ -292,7 +292,7 @@ void Engine::on(const CreateContainer& event, Effects& effects) {
     state_.members.erase(event.container.id);
     return;
   }
-  if (member.role == Role::kExclusive) fence_->taken(state_, effects);
+  if (member.role == Role::kExclusive) fence_->allocated(state_, effects);
   effects.reply.own = target_of(member);
   effects.reply.own_quota = told_quota(member);
   member.told = effects.reply.own;
@@ -325,7 +325,7 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, cons
       member.request = before;  // one that waits goes on waiting for what it is entitled to
       return refusal;
     }
-    fence_->taken_at_once(state_, effects);
+    fence_->allocated_running(state_, effects);
     return std::nullopt;
   }
   topology::Request request = wish.request;
@@ -340,14 +340,14 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, cons
   }
   const auto& decision = std::get<Decision>(outcome);
   const CpuSet before = member.own.cpus;
-  take(member, request, decision);
+  assign(member, request, decision);
   ++counters_.resized;
   Note line = note(Note::Level::kInfo, "resized", member);
   line.fields.emplace_back("from", before.to_string());
   line.fields.emplace_back("cpus", member.own.cpus.to_string());
   effects.notes.push_back(std::move(line));
   if (!member.own.cpus.is_subset_of(before)) {
-    fence_->taken_at_once(state_, effects);
+    fence_->allocated_running(state_, effects);
   } else if (member.own.cpus != before) {
     freed_ = true;
   }

@@ -120,7 +120,7 @@ class Engine {
   Member& remember(const Pod& pod, const Container& container);
   std::optional<std::string> place(Member& member, const Wish& wish, const Pod& pod,
                                    Effects& effects);
-  void take(Member& member, const topology::Request& request, const topology::Decision& decision);
+  void assign(Member& member, const topology::Request& request, const topology::Decision& decision);
   void run_on(Member& member, Kept cores);
   // The member runs on cores of its own no longer; the caller sees to its claim.
   void leave_cores(Member& member, Role role);
@@ -146,22 +146,24 @@ class Engine {
   bool regain(Member& member, const topology::Request& request);
   [[nodiscard]] std::optional<int> unclaimed(const Pod& pod, const Member* except) const;
   [[nodiscard]] bool runs_on_cores(std::string_view pod_id) const;
-  std::vector<topology::Claim> take_back(const Member& member, int cpus);
+  std::vector<topology::Claim> withdraw(const Member& member, int cpus);
   int put_back(const std::vector<topology::Claim>& claims, PodRecord& pod, const Member& member);
-  std::optional<topology::Refusal> keep_rest(const topology::Request& like, std::string_view pod_id,
-                                             int cpus, const CpuSet& near);
+  std::optional<topology::Refusal> reserve_rest(const topology::Request& like,
+                                                std::string_view pod_id, int cpus,
+                                                const CpuSet& near);
   void trim_rest(const Pod& pod);
   bool place_anew(Member& member);
   void offer_cores(Effects& effects);
 
   // machine_change.cpp
-  std::vector<Member*> keep_on_changed_machine();
+  std::vector<Member*> adopt_on_changed_machine();
 
   // synchronize.cpp
   void drop_unlisted(const Synchronize& event);
   void observe(Member& member, const Container& container, const Synchronize& event);
-  bool keep(Member& member, const topology::Request& request, const CpuSet& cpus);
-  void settle(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus, Effects& effects);
+  bool adopt(Member& member, const topology::Request& request, const CpuSet& cpus);
+  void place_running(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus,
+                     Effects& effects);
   void resize_unseen(Member& member, const Pod& pod, Effects& effects);
   void count_wrong_files();
 

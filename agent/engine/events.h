@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "policy/pod.h"
+#include "policy/runtime_pod.h"
 #include "topology/allocate.h"
 
 namespace pinion::engine {

@@ -75,14 +75,14 @@ class Fence {
 
   // A pod comes into being.
   virtual void pod_runs(State& /*state*/) {}
-  // Cores were taken by an exclusive container that has not started yet.
-  virtual void taken(State& state, Effects& effects) = 0;
-  // Cores were taken by an exclusive container that is running: a resize.
-  virtual void taken_at_once(State& state, Effects& effects) = 0;
+  // Cores were allocated to an exclusive container that has not started yet.
+  virtual void allocated(State& state, Effects& effects) = 0;
+  // Cores were allocated to an exclusive container that is running: a resize.
+  virtual void allocated_running(State& state, Effects& effects) = 0;
   // The container's program is about to run.
   virtual void starting(State& state, const Member& member) = 0;
-  // Cores were given back.
-  virtual void returned(State& state, Effects& effects) = 0;
+  // Cores were released.
+  virtual void released(State& state, Effects& effects) = 0;
   // The kernel does not keep others off as it should, as was seen just now of the partition of
   // `except`, or of a QoS group: it must be done at once for all but `except`.
   virtual void unguarded(State& /*state*/, std::string_view /*except*/) const {}

@@ -30,7 +30,7 @@ void LeafFence::evict(State& state, std::string_view except) const {
   }
 }
 
-void LeafFence::taken_at_once(State& state, Effects& /*effects*/) {
+void LeafFence::allocated_running(State& state, Effects& /*effects*/) {
   evict(state, {});
 }
 

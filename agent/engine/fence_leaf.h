@@ -13,10 +13,10 @@ class LeafFence : public Fence {
   [[nodiscard]] std::string_view name() const override { return "leaf"; }
   [[nodiscard]] CpuSet pool(const State& state) const override;
 
-  void taken(State& /*state*/, Effects& /*effects*/) override {}
-  void taken_at_once(State& state, Effects& effects) override;
+  void allocated(State& /*state*/, Effects& /*effects*/) override {}
+  void allocated_running(State& state, Effects& effects) override;
   void starting(State& state, const Member& member) override;
-  void returned(State& /*state*/, Effects& /*effects*/) override {}
+  void released(State& /*state*/, Effects& /*effects*/) override {}
   void unguarded(State& state, std::string_view except) const override { evict(state, except); }
   void synchronized(State& /*state*/, Effects& /*effects*/) override {}
   [[nodiscard]] std::optional<Enforce> idle(const State& state) const override;

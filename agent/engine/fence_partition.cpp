@@ -34,7 +34,7 @@ class PartitionFence final : public LeafFence {
   }
 
   // The kernel moves the others.
-  void taken_at_once(State& /*state*/, Effects& /*effects*/) override {}
+  void allocated_running(State& /*state*/, Effects& /*effects*/) override {}
   void starting(State& state, const Member& member) override {
     state.work.push(member.id, Cause::kStart);
   }

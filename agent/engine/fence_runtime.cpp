@@ -13,17 +13,17 @@ class RuntimeFence final : public Fence {
   [[nodiscard]] std::string_view name() const override { return "runtime"; }
   [[nodiscard]] CpuSet pool(const State& /*state*/) const override { return pool_; }
 
-  void taken(State& state, Effects& effects) override {
+  void allocated(State& state, Effects& effects) override {
     if (pool_.intersects(state.ledger.exclusive())) pool_ = shrunk(state);
     tell(state, effects);
   }
-  void taken_at_once(State& state, Effects& effects) override { taken(state, effects); }
+  void allocated_running(State& state, Effects& effects) override { allocated(state, effects); }
 
   void starting(State& state, const Member& member) override {
     state.work.push(member.id, Cause::kStart);
   }
 
-  void returned(State& state, Effects& effects) override {
+  void released(State& state, Effects& effects) override {
     const CpuSet shared = state.shared();
     pool_ &= shared;  // isolated CPUs that stood in leave it again
     if (2 * pool_.count() < shared.count()) pool_ = shared;

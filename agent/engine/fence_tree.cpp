@@ -11,9 +11,9 @@ class TreeFence final : public LeafFence {
 
   void pod_runs(State& state) override { narrow(state, {}); }
 
-  void taken_at_once(State& state, Effects& effects) override {
+  void allocated_running(State& state, Effects& effects) override {
     narrow(state, {});
-    LeafFence::taken_at_once(state, effects);
+    LeafFence::allocated_running(state, effects);
   }
 
   void synchronized(State& state, Effects& /*effects*/) override { narrow(state, {}); }

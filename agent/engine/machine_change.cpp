@@ -10,7 +10,7 @@
 namespace pinion::engine {
 
 // Every rank that can stays exactly where it is; the others are returned. Pods keep what is whole.
-std::vector<Member*> Engine::keep_on_changed_machine() {
+std::vector<Member*> Engine::adopt_on_changed_machine() {
   state_.ledger = topology::Ledger(settings_.reserved, settings_.strict_reservation);
   const auto stays = [this](const topology::Request& request, const CpuSet& cpus) {
     const topology::Outcome outcome =
@@ -43,7 +43,7 @@ void Engine::on(const MachineChanged& event, Effects& effects) {
   ++counters_.machine_changes;
   state_.topology = event.topology;
   freed_ = true;
-  const std::vector<Member*> displaced = keep_on_changed_machine();
+  const std::vector<Member*> displaced = adopt_on_changed_machine();
   for (auto& [id, member] : state_.members) {
     member.applied.reset();  // v1 takes offline CPUs out of every file, and puts none back
     member.stuck = false;
@@ -66,7 +66,7 @@ void Engine::on(const MachineChanged& event, Effects& effects) {
     effects.notes.push_back(std::move(line));
     if (member->started()) state_.work.push(member->id, Cause::kResize);
   }
-  fence_->taken_at_once(state_, effects);
+  fence_->allocated_running(state_, effects);
 }
 
 }  // namespace pinion::engine

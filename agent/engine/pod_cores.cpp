@@ -95,8 +95,8 @@ std::optional<int> Engine::unclaimed(const Pod& pod, const Member* except) const
 }
 
 // Claims `cpus` for the pod's containers to come, as the one of request `like` asks for its own.
-std::optional<Refusal> Engine::keep_rest(const topology::Request& like, std::string_view pod_id,
-                                         int cpus, const CpuSet& near) {
+std::optional<Refusal> Engine::reserve_rest(const topology::Request& like, std::string_view pod_id,
+                                            int cpus, const CpuSet& near) {
   topology::Request request = like;
   request.id = claim_id(pod_id, kRest);
   request.cpus = cpus;
@@ -130,12 +130,12 @@ void Engine::trim_rest(const Pod& pod) {
   }
   state_.ledger.release(before.request.id);
   freed_ = true;
-  if (left > 0) keep_rest(before.request, pod.id, left, before.own.cpus);
+  if (left > 0) reserve_rest(before.request, pod.id, left, before.own.cpus);
 }
 
 // What of its pod's may serve the member, out of the ledger: what its name held, what is for those
 // to come, and where that is too little all that nobody of the pod runs on.
-std::vector<Claim> Engine::take_back(const Member& member, int cpus) {
+std::vector<Claim> Engine::withdraw(const Member& member, int cpus) {
   std::vector<Claim> claims;
   const auto& kept = state_.pods.find(member.pod_id)->second.kept;
   const auto take_out = [&](const Kept& one) {
@@ -156,7 +156,7 @@ std::vector<Claim> Engine::take_back(const Member& member, int cpus) {
   return claims;
 }
 
-// Of what was taken back, the pod keeps for others what is whole, up to as many CPUs as are left of
+// Of what was withdrawn, the pod keeps for others what is whole, up to as many CPUs as are left of
 // all that; gives how many are still left then.
 int Engine::put_back(const std::vector<Claim>& claims, PodRecord& pod, const Member& member) {
   int left = -member.request.cpus;
@@ -194,7 +194,7 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
     return namesake;
   }
   const bool first = !member.started() && record.kept.empty() && !runs_on_cores(pod.id);
-  const std::vector<Claim> back = take_back(member, request.cpus);
+  const std::vector<Claim> back = withdraw(member, request.cpus);
   CpuSet near;
   for (const Claim& claim : back) near |= claim.cpus;
   const bool planned = !request.preferred.empty() && request.preferred.is_subset_of(near);
@@ -210,7 +210,7 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   int rest = unclaimed(pod, &member).value_or(0) - request.cpus;
   if (!first) rest = std::min(rest, left);
   if (rest > 0) {
-    auto refusal = keep_rest(request, pod.id, rest, first ? wish.beside : near);
+    auto refusal = reserve_rest(request, pod.id, rest, first ? wish.beside : near);
     if (refusal && first) {
       state_.ledger.release(request.id);
       refusal->text = "its pod's other containers need " + std::to_string(rest) +
@@ -218,7 +218,7 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
       return refusal;
     }
   }
-  take(member, request, decision);
+  assign(member, request, decision);
   return std::nullopt;
 }
 
@@ -230,7 +230,7 @@ bool Engine::place_anew(Member& member) {
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   const auto* decision = std::get_if<Decision>(&outcome);
   if (decision == nullptr) return false;
-  take(member, request, *decision);
+  assign(member, request, *decision);
   return true;
 }
 
@@ -247,7 +247,7 @@ void Engine::offer_cores(Effects& effects) {
     effects.notes.push_back(std::move(line));
   }
   if (served.empty()) return;
-  fence_->taken_at_once(state_, effects);
+  fence_->allocated_running(state_, effects);
   for (const Member* member : served) {
     if (member->started()) state_.work.push(member->id, Cause::kResize);
   }

@@ -70,14 +70,14 @@ void Engine::observe(Member& member, const Container& container, const Synchroni
 }
 
 // The member stays on the CPUs it is seen on. False: they are not a set that it can be given.
-bool Engine::keep(Member& member, const topology::Request& request, const CpuSet& cpus) {
+bool Engine::adopt(Member& member, const topology::Request& request, const CpuSet& cpus) {
   if (regain(member, request)) return true;
   if (state_.ledger.find(request.id) != nullptr) return false;
   const topology::Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, cpus);
   const auto* decision = std::get_if<topology::Decision>(&outcome);
   if (decision == nullptr) return false;
   const std::uint64_t not_met = counters_.preferred_not_met;
-  take(member, request, *decision);
+  assign(member, request, *decision);
   counters_.preferred_not_met = not_met;  // was counted when it was placed
   ++counters_.kept;
   return true;
@@ -85,8 +85,8 @@ bool Engine::keep(Member& member, const topology::Request& request, const CpuSet
 
 // A running container that is entitled to cores and is on none of its own: it gets some, near where
 // it is. It cannot be refused any more, only left in the shared set and shown.
-void Engine::settle(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus,
-                    Effects& effects) {
+void Engine::place_running(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus,
+                           Effects& effects) {
   const bool was_pinned = cpus.count() == wish.request.cpus;
   if (was_pinned) wish.request.preferred = cpus;
   if (auto refusal = place(member, wish, pod, effects)) {
@@ -178,12 +178,12 @@ void Engine::on(const Synchronize& event, Effects& effects) {
                    [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });
   std::vector<const Candidate*> unplaced;
   for (const Candidate& candidate : candidates) {
-    if (!keep(*candidate.member, candidate.wish.request, candidate.cpus)) {
+    if (!adopt(*candidate.member, candidate.wish.request, candidate.cpus)) {
       unplaced.push_back(&candidate);
     }
   }
   for (const Candidate* candidate : unplaced) {
-    settle(*candidate->member, candidate->wish, *candidate->pod, candidate->cpus, effects);
+    place_running(*candidate->member, candidate->wish, *candidate->pod, candidate->cpus, effects);
   }
 
   count_wrong_files();

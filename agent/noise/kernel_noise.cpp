@@ -130,8 +130,8 @@ bool KernelNoise::write(const Knob& knob, Entry& entry, const Plan& plan, Pass& 
   return true;
 }
 
-bool KernelNoise::settle(const Knob& knob, Entry& entry, const CpuSet& exclusive,
-                         const CpuSet& online, Pass& pass) {
+bool KernelNoise::reconcile(const Knob& knob, Entry& entry, const CpuSet& exclusive,
+                            const CpuSet& online, Pass& pass) {
   const auto current = files_.read(knob);
   if (!current) {
     if (vanished(current.error())) return true;
@@ -160,10 +160,10 @@ bool KernelNoise::settle(const Knob& knob, Entry& entry, const CpuSet& exclusive
   return false;
 }
 
-void KernelNoise::settle_all(const CpuSet& exclusive, const CpuSet& online, Pass& pass) {
+void KernelNoise::reconcile_all(const CpuSet& exclusive, const CpuSet& online, Pass& pass) {
   for (auto at = entries_.begin(); at != entries_.end();) {
     const bool wanted = options_.kinds.contains(at->first.kind);
-    if (settle(at->first, at->second, wanted ? exclusive : CpuSet(), online, pass)) {
+    if (reconcile(at->first, at->second, wanted ? exclusive : CpuSet(), online, pass)) {
       at = entries_.erase(at);
       unsaved_ = true;
     } else {
@@ -179,7 +179,7 @@ Pass KernelNoise::apply(const CpuSet& exclusive) {
   find(exclusive, pass);
   if (save(pass) && holds()) {
     if (const auto online = files_.online()) {
-      settle_all(exclusive, *online, pass);
+      reconcile_all(exclusive, *online, pass);
       (void)save(pass);  // without what is as before; a failure is told, and tried again
     } else {
       fail(pass, online.error().text);

@@ -59,10 +59,10 @@ class KernelNoise {
   // Takes in what is new and drops what has vanished.
   void find(const CpuSet& exclusive, Pass& pass);
   void adopt(const std::set<Knob>& found, const CpuSet& exclusive, Pass& pass);
-  void settle_all(const CpuSet& exclusive, const CpuSet& online, Pass& pass);
+  void reconcile_all(const CpuSet& exclusive, const CpuSet& online, Pass& pass);
   // True when the entry is of no use any more: everything is as before.
-  bool settle(const Knob& knob, Entry& entry, const CpuSet& exclusive, const CpuSet& online,
-              Pass& pass);
+  bool reconcile(const Knob& knob, Entry& entry, const CpuSet& exclusive, const CpuSet& online,
+                 Pass& pass);
   bool write(const Knob& knob, Entry& entry, const Plan& plan, Pass& pass);
   // Makes the saved file say what entries_ does; false where that cannot be.
   bool save(Pass& pass);

@@ -28,9 +28,9 @@ struct Way {
 
 int room_in(Holes holes, const Way& way) {
   Holes again = holes;
-  const int large = topology::take(holes, way.large, way.workers);
+  const int large = topology::reserve_in(holes, way.large, way.workers);
   if (way.small.cpus == way.large.cpus) return large;
-  return std::min(large, topology::take(again, way.small, way.workers));
+  return std::min(large, topology::reserve_in(again, way.small, way.workers));
 }
 
 // Nodes by their holes, of which many may be alike.

@@ -27,7 +27,7 @@ std::int64_t value_of(const Holes& holes) {
   return value;
 }
 
-// The same for holes out of which take() has taken: it keeps count of one kind of domain only.
+// The same for holes in which reserve_in() has reserved: it keeps count of one kind of domain only.
 std::int64_t estimated_loss(const Holes& before, const Holes& after, const Request& request) {
   std::int64_t loss = 0;
   int taken = 0;
@@ -109,7 +109,7 @@ void Draft::find_shapes() {
 // to have room, until it is asked.
 int Draft::at_once(const Request& request, int wanted) {
   if (request.use_isolated && scratch_.isolated) return wanted;
-  return topology::take(scratch_, request, wanted);
+  return topology::reserve_in(scratch_, request, wanted);
 }
 
 void Draft::find_groups() {

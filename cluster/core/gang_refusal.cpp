@@ -55,7 +55,7 @@ Survey look(const Fleet& fleet, const Draft& draft, const Request& request, int 
     Holes holes = fleet.node(node).holes;
     if (fleet.fits(node, request)) {
       ++survey.nodes;
-      survey.room += std::max(1, topology::take(holes, request, need));
+      survey.room += std::max(1, topology::reserve_in(holes, request, need));
       continue;
     }
     const int largest = holes.largest(widest_align(request), request.smt);

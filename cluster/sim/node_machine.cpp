@@ -87,7 +87,7 @@ bool NodeMachine::ever_fits(const Cut& cut) {
     std::int64_t room = 0;
     for (cluster::NodeIndex node = 0; node < fleet().size(); ++node) {
       topology::Holes idle = fleet().node(node).kind->idle;
-      room += topology::take(idle, request, std::numeric_limits<int>::max());
+      room += topology::reserve_in(idle, request, std::numeric_limits<int>::max());
     }
     known = room_.emplace(key, room).first;
   }

@@ -39,7 +39,7 @@ RC_GTEST_PROP(Holes, TheyAreSureAboutRegularMachines, ()) {
   }
 }
 
-// As many as take() says fit one after another, and not one more.
+// As many as reserve_in() says fit one after another, and not one more.
 RC_GTEST_PROP(Holes, TakeCountsWhatAllocateGrants, ()) {
   const Topology machine = random_machine();
   Ledger ledger = used(machine);
@@ -51,7 +51,7 @@ RC_GTEST_PROP(Holes, TakeCountsWhatAllocateGrants, ()) {
   Holes holes = holes_of(machine, ledger);
   const Holes before = holes;
   const int wanted = 1 + pick_below(20);
-  const int taken = take(holes, request, wanted);
+  const int taken = reserve_in(holes, request, wanted);
   RC_ASSERT(taken <= wanted);
 
   int granted = 0;

@@ -8,7 +8,7 @@
 
 #include "base/quantity.h"
 #include "cluster/extender/wire/read_pod.h"
-#include "policy/pod.h"
+#include "policy/runtime_pod.h"
 
 namespace pinion::cluster::wire {
 namespace {

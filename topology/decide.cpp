@@ -1,4 +1,4 @@
-#include "topology/settle.h"
+#include "topology/decide.h"
 
 #include "topology/refusal.h"
 
@@ -48,7 +48,7 @@ Why why_of(const Wishes& wishes, Place place, const CpuSet& held) {
 
 }  // namespace
 
-std::optional<Decision> settle(const Wishes& wishes, Place place, const CpuSet& held) {
+std::optional<Decision> decide(const Wishes& wishes, Place place, const CpuSet& held) {
   const bool grows = wishes.own == nullptr || !held.is_subset_of(wishes.own->cpus);
   const std::optional<CpuSet> shared = shared_cpus(wishes.topology, wishes.ledger);
   if (grows && shared && shared->is_subset_of(held)) return std::nullopt;

@@ -10,6 +10,6 @@ namespace pinion::topology {
 
 // The decision to hold exactly these CPUs, which lie in `place`; nullopt where their memory does
 // not cover a bound limit or everybody else would be left without a CPU.
-[[nodiscard]] std::optional<Decision> settle(const Wishes& wishes, Place place, const CpuSet& held);
+[[nodiscard]] std::optional<Decision> decide(const Wishes& wishes, Place place, const CpuSet& held);
 
 }  // namespace pinion::topology
