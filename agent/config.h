@@ -91,7 +91,11 @@ struct Invocation {
 // file, line and key.
 Result<Invocation> read_command_line(int argc, const char* const* argv);
 
+// Sets in `config` what the YAML text sets. Errors: kInvalid with the line, for text that is not
+// YAML, an unknown or doubled key, or a value out of range.
+Status apply_yaml(const std::string& text, Config& config);
+
 // The configuration as the YAML that would give it.
-[[nodiscard]] std::string to_yaml(const Config& config);
+[[nodiscard]] std::string to_yaml(Config config);
 
 }  // namespace pinion::agent

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <set>
 #include <utility>
 
+#include "base/utf8.h"
 #include "base/whole_file.h"
+#include "base/yaml_documents.h"
 
 namespace pinion::settings {
 namespace {
@@ -26,61 +27,110 @@ std::string flag_of(const std::string& key) {
   return flag;
 }
 
-// YAML's single quotes: nothing in them but the quote itself has a meaning.
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
-  return result + "'";
+constexpr std::size_t kMostShown = 64;  // bytes of a key or value in an error
+
+std::string flag_of(const Setting& setting) {
+  return setting.flag.empty() ? flag_of(setting.key) : setting.flag;
 }
 
-const Setting* find(const std::vector<Setting>& settings, const std::string& key) {
-  const auto found = std::find_if(settings.begin(), settings.end(),
-                                  [&](const Setting& one) { return one.key == key; });
-  return found == settings.end() ? nullptr : &*found;
+bool is_key(const std::vector<Setting>& settings, const std::string& key) {
+  return !key.empty() && std::any_of(settings.begin(), settings.end(),
+                                     [&](const Setting& one) { return one.key == key; });
 }
 
-Status apply_entry(const YAML::Node& name, const YAML::Node& value,
-                   const std::vector<Setting>& settings) {
-  const std::string& key = name.Scalar();
-  const Setting* setting = find(settings, key);
-  if (setting == nullptr) return failure(Errc::kInvalid, "unknown key '" + key + "'");
-  if (!value.IsScalar()) return failure(Errc::kInvalid, key + ": expected a single value");
-  Status done = setting->set(value.Scalar());
-  return done ? done : failure(done.error().within(key));
+Status apply_value(const Setting& setting, const YAML::Node& value) {
+  if (value.IsScalar()) return setting.set(value.Scalar());
+  if (setting.set_tree && (value.IsMap() || value.IsSequence())) return setting.set_tree(value);
+  return failure(Errc::kInvalid, "expected a single value");
 }
 
-std::string at_line(const YAML::Node& node) {
-  return "line " + std::to_string(node.Mark().line + 1);
-}
+struct Entry {
+  YAML::Node name;
+  YAML::Node value;
+};
 
-Status apply_document(const YAML::Node& document, const std::vector<Setting>& settings) {
-  if (document.IsNull()) return {};
+// What stands in the file, by its keys.
+Result<std::map<std::string, Entry>> entries_of(const YAML::Node& document,
+                                                const std::vector<Setting>& settings,
+                                                OtherKeys others) {
+  std::map<std::string, Entry> entries;
+  if (document.IsNull()) return entries;
   if (!document.IsMap()) return failure(Errc::kInvalid, "expected a map of settings");
-  std::set<std::string> seen;
   for (const auto& entry : document) {
-    Status done =
-        entry.first.IsScalar() ? Status() : Status(failure(Errc::kInvalid, "a key is not a word"));
-    if (done && !seen.insert(entry.first.Scalar()).second) {
-      done = failure(Errc::kInvalid, entry.first.Scalar() + ": set twice");
+    const std::string line = at_line(entry.first) + ": ";
+    if (!entry.first.IsScalar()) return failure(Errc::kInvalid, line + "a key is not a word");
+    const std::string& key = entry.first.Scalar();
+    const std::string shown(cut_utf8(key, kMostShown));
+    if (!is_key(settings, key)) {
+      if (others == OtherKeys::kPassOver) continue;
+      return failure(Errc::kInvalid, line + "unknown key '" + shown + "'");
     }
-    if (done) done = apply_entry(entry.first, entry.second, settings);
-    if (!done) return failure(done.error().within(at_line(entry.first)));
+    if (!entries.emplace(key, Entry{entry.first, entry.second}).second) {
+      return failure(Errc::kInvalid, line + shown + ": set twice");
+    }
+  }
+  return entries;
+}
+
+Status apply_document(const YAML::Node& document, const std::vector<Setting>& settings,
+                      OtherKeys others) {
+  const auto entries = entries_of(document, settings, others);
+  if (!entries) return failure(entries.error());
+  for (const Setting& setting : settings) {
+    const auto entry = entries->find(setting.key);
+    if (entry == entries->end()) continue;
+    Status done = apply_value(setting, entry->second.value);
+    if (!done) {
+      return failure(done.error().within(setting.key).within(at_line(entry->second.name)));
+    }
   }
   return {};
 }
 
 Status apply_file(const std::string& path, const std::vector<Setting>& settings) {
   const auto text = read_file(path, 1);
-  if (!text) return failure(text.error());
+  if (!text) return failure(text.error().within("configuration"));
   Status done = read_yaml(*text, settings);
   return done ? done : failure(done.error().within(path));
 }
 
 }  // namespace
 
-Status read_yaml(const std::string& text, const std::vector<Setting>& settings) {
+std::string at_line(const YAML::Node& node) {
+  return "line " + std::to_string(node.Mark().line + 1);
+}
+
+std::string yaml_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
+  return result + "'";
+}
+
+std::vector<std::string> parts_of(std::string_view list, char separator) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    auto part = list.substr(0, list.find(separator));
+    list.remove_prefix(std::min(part.size() + 1, list.size()));
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    parts.emplace_back(part);
+  }
+  return parts;
+}
+
+tl::unexpected<Error> unknown_value(std::string_view value, std::string_view known) {
+  return failure(Errc::kInvalid, "unknown value '" + std::string(cut_utf8(value, kMostShown)) +
+                                     "', use one of: " + std::string(known));
+}
+
+Status read_yaml(const std::string& text, const std::vector<Setting>& settings, OtherKeys others) {
   try {
-    return apply_document(YAML::Load(text), settings);
+    const std::vector<YamlDocument> documents = yaml_documents(text);
+    if (documents.empty()) return {};
+    if (documents.size() > 1) {
+      return failure(Errc::kInvalid, "line " + std::to_string(documents[1].line) +
+                                         ": a second document, of which nothing would be read");
+    }
+    return apply_document(YAML::Load(alone(documents.front())), settings, others);
   } catch (const YAML::Exception& error) {
     return failure(Errc::kInvalid,
                    "line " + std::to_string(error.mark.line + 1) + ": " + error.msg);
@@ -96,11 +146,17 @@ Result<Invocation> read(int argc, const char* const* argv, const Program& progra
   app.add_flag("--check-config", invocation.check_only,
                "Print the resulting configuration and exit");
   app.set_version_flag("--version", program.version);
-  std::map<std::string, std::string> given;
+  std::map<const Setting*, std::string> given;
   for (const Setting& setting : settings) {
+    if (setting.help.empty()) continue;
+    if (setting.key.empty()) {  // a switch
+      app.add_flag_callback(
+          setting.flag, [&given, &setting] { given[&setting] = "true"; }, setting.help);
+      continue;
+    }
     app.add_option_function<std::string>(
-        flag_of(setting.key),
-        [&given, &setting](const std::string& value) { given[setting.key] = value; }, setting.help);
+        flag_of(setting), [&given, &setting](const std::string& value) { given[&setting] = value; },
+        setting.help);
   }
   try {
     app.parse(argc, argv);
@@ -111,9 +167,11 @@ Result<Invocation> read(int argc, const char* const* argv, const Program& progra
   if (!file.empty()) {
     if (Status done = apply_file(file, settings); !done) return failure(done.error());
   }
-  for (const auto& [key, value] : given) {
-    if (Status done = find(settings, key)->set(value); !done) {
-      return failure(done.error().within(flag_of(key)));
+  for (const Setting& setting : settings) {
+    const auto value = given.find(&setting);
+    if (value == given.end()) continue;
+    if (Status done = setting.set(value->second); !done) {
+      return failure(done.error().within(flag_of(setting)));
     }
   }
   return invocation;
@@ -122,7 +180,11 @@ Result<Invocation> read(int argc, const char* const* argv, const Program& progra
 std::string to_yaml(const std::vector<Setting>& settings) {
   std::string text;
   for (const Setting& setting : settings) {
-    text += setting.key + ": " + quoted(setting.show()) + "\n";
+    if (setting.show_lines) {
+      text += setting.show_lines();
+    } else if (!setting.key.empty()) {
+      text += setting.key + ": " + yaml_quoted(setting.show()) + "\n";
+    }
   }
   return text;
 }
@@ -149,6 +211,7 @@ namespace {
 
 std::string duration_text(std::chrono::milliseconds value) {
   const auto count = value.count();
+  if (count % 60'000 == 0 && count != 0) return std::to_string(count / 60'000) + "m";
   return count % 1000 == 0 ? std::to_string(count / 1000) + "s" : std::to_string(count) + "ms";
 }
 
@@ -227,7 +290,7 @@ Setting word(std::string key, std::string help, std::string& value,
             }
             std::string all;
             for (const auto& one : words) all.append(all.empty() ? "" : ", ").append(one);
-            return failure(Errc::kInvalid, "unknown value '" + given + "', use one of: " + all);
+            return unknown_value(given, all);
           },
           .show = [&value] { return value; }};
 }

@@ -65,9 +65,9 @@ TEST_F(Program, CheckConfigPrintsWhatWouldHold) {
   const Ended checked =
       run({"--config", path("config.yaml"), "--nri-index", "42", "--check-config"});
   EXPECT_EQ(checked.status, 0) << checked.output;
-  EXPECT_NE(checked.output.find("reservedSystemCPUs: \"0\""), std::string::npos) << checked.output;
-  EXPECT_NE(checked.output.find("nriIndex: \"42\""), std::string::npos) << checked.output;
-  EXPECT_NE(checked.output.find("logFormat: json"), std::string::npos) << checked.output;
+  EXPECT_NE(checked.output.find("reservedSystemCPUs: '0'"), std::string::npos) << checked.output;
+  EXPECT_NE(checked.output.find("nriIndex: '42'"), std::string::npos) << checked.output;
+  EXPECT_NE(checked.output.find("logFormat: 'json'"), std::string::npos) << checked.output;
 }
 
 TEST_F(Program, AnUnknownKeyIsRefusedWithItsLine) {

@@ -1,9 +1,9 @@
 #include "cluster/extender/program/config.h"
 
-#include "agent/config.h"
-#include "agent/config_file.h"
+#include "base/log/log.h"
 #include "base/whole_file.h"
 #include "cluster/extender/program/server_name.h"
+#include "policy/settings.h"
 
 namespace pinion::cluster {
 namespace {
@@ -121,14 +121,15 @@ std::vector<settings::Setting> settings_of(Config& config) {
 }
 
 Result<policy::Defaults> agent_defaults(const Config& config) {
-  agent::Config agents;
-  if (config.agent_config.empty()) return agents.defaults;
+  policy::Defaults defaults;
+  if (config.agent_config.empty()) return defaults;
   const auto text = read_file(config.agent_config, 1);
   if (!text) return failure(text.error());
-  if (Status done = agent::apply_yaml(*text, agents); !done) {
-    return failure(done.error().within(config.agent_config));
-  }
-  return agents.defaults;
+  bool strict_reservation = false;  // their reports tell it
+  const Status done = settings::read_yaml(*text, policy::settings_of(defaults, strict_reservation),
+                                          settings::OtherKeys::kPassOver);
+  if (!done) return failure(done.error().within(config.agent_config));
+  return defaults;
 }
 
 }  // namespace pinion::cluster

@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"no_time", "waitTime: 5\n",
             "line 1: waitTime: '5' is not a duration such as 500ms, 10s or 5m"},
         Bad{"time_too_long", "waitTime: 5m\n",
-            "line 1: waitTime: '5m' is not between 100ms and 120s"},
+            "line 1: waitTime: '5m' is not between 100ms and 2m"},
         Bad{"port", "port: 0\n", "line 1: port: '0' is not a number from 1 to 65535"},
         Bad{"no_number", "port: 80a\n", "line 1: port: '80a' is not a number from 1 to 65535"},
         Bad{"switch", "on: yes\n", "line 1: on: 'yes' is neither true nor false"}),
