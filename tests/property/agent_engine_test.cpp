@@ -163,6 +163,7 @@ TEST(RandomHotplug, UnderEveryFence) {
       options.fence = fence;
       options.with_offline = machine;
       options.seed = seed++;
+      options.events = 10'000;
       Sim sim(machine({}), options);
       sim.run();
       EXPECT_EQ(sim.fault(), "");
