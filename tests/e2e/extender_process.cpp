@@ -15,6 +15,12 @@ namespace {
 constexpr const char* kName = "pinion-extender";
 constexpr Milliseconds kReadyLimit{30'000};
 
+// Of a line of the ready file.
+std::string value_of(const std::string& file, const std::string& key) {
+  const auto from = file.find(key) + key.size();
+  return file.substr(from, file.find('\n', from) - from);
+}
+
 }  // namespace
 
 Status ExtenderProcess::prepare(Cluster& cluster, const std::string& name,
@@ -38,7 +44,7 @@ Result<ExtenderProcess> ExtenderProcess::start(Cluster& cluster, const std::stri
   ExtenderProcess extender;
   Status done = extender.prepare(cluster, kName, agents_file, more);
   extender.flags_.insert(extender.flags_.end(), {"--leader-elect", "false"});
-  if (done) done = extender.run("127.0.0.1:0");
+  if (done) done = extender.run();
   if (!done) return failure(done.error());
   if (!extender.wait_ready()) {
     return failure(Errc::kUnavailable,
@@ -46,8 +52,8 @@ Result<ExtenderProcess> ExtenderProcess::start(Cluster& cluster, const std::stri
   }
   const auto ready = lab::read_file(extender.ready_file_);
   if (!ready) return failure(ready.error());
-  const auto from = ready->find("http=") + 5;
-  extender.address_ = ready->substr(from, ready->find('\n', from) - from);
+  extender.address_ = value_of(*ready, "scheduler=");
+  extender.web_address_ = value_of(*ready, "http=");
   return extender;
 }
 
@@ -56,9 +62,11 @@ Result<ExtenderProcess> ExtenderProcess::start_replica(Cluster& cluster,
                                                        const std::string& name,
                                                        const std::vector<std::string>& more) {
   ExtenderProcess extender;
-  extender.address_ = "127.0.0.1:" + std::to_string(free_port());
+  for (std::string* address : {&extender.address_, &extender.web_address_}) {
+    *address = "127.0.0.1:" + std::to_string(free_port());
+  }
   Status done = extender.prepare(cluster, name, agents_file, more);
-  if (done) done = extender.run(extender.address_);
+  if (done) done = extender.run();
   if (!done) return failure(done.error());
   const bool listens = lab::eventually(kReadyLimit, [&] {
     return !extender.process_.running() || extender.page("/v1/fleet").has_value();
@@ -68,11 +76,16 @@ Result<ExtenderProcess> ExtenderProcess::start_replica(Cluster& cluster,
                  name + " does not listen:\n" + lab::tail_of(extender.log_, 20));
 }
 
-Status ExtenderProcess::run(const std::string& listen) {
+Status ExtenderProcess::run() {
   std::error_code ignored;
   std::filesystem::remove(ready_file_, ignored);
-  std::vector<std::string> argv = {lab::program_folder() + "/pinion-extender", "--listen", listen,
-                                   "--ready-file", ready_file_};
+  std::vector<std::string> argv = {lab::program_folder() + "/pinion-extender",
+                                   "--listen",
+                                   address_,
+                                   "--web-listen",
+                                   web_address_,
+                                   "--ready-file",
+                                   ready_file_};
   argv.insert(argv.end(), flags_.begin(), flags_.end());
   auto process = start_mortal(std::move(argv), log_);
   if (!process) return failure(process.error());
@@ -88,13 +101,13 @@ bool ExtenderProcess::wait_ready() {
 }
 
 Status ExtenderProcess::restart(bool wait) {
-  if (Status started = run(address_); !started) return started;
+  if (Status started = run(); !started) return started;
   if (!wait || wait_ready()) return {};
   return failure(Errc::kUnavailable, "pinion-extender is not ready again");
 }
 
 Result<kube::Access> ExtenderProcess::access() const {
-  const auto endpoint = kube::parse_endpoint(url());
+  const auto endpoint = kube::parse_endpoint(web_url());
   if (!endpoint) return failure(endpoint.error());
   kube::Access access;
   access.endpoint = *endpoint;

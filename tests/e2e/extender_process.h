@@ -36,10 +36,11 @@ class ExtenderProcess {
   Status restart(bool wait = true);
   bool wait_ready();
 
+  // Where it takes the scheduler's calls, and all others.
   [[nodiscard]] const std::string& address() const { return address_; }
-  [[nodiscard]] std::string url() const {
-    return (tls_.ca.empty() ? "http://" : "https://") + address_;
-  }
+  [[nodiscard]] const std::string& web_address() const { return web_address_; }
+  [[nodiscard]] std::string url() const { return scheme() + address_; }
+  [[nodiscard]] std::string web_url() const { return scheme() + web_address_; }
   // It was started with TLS: so pages are asked for.
   void speak_tls(TlsClient client) { tls_ = std::move(client); }
   // "/v1/fleet", "/v1/jobs".
@@ -50,13 +51,15 @@ class ExtenderProcess {
  private:
   Status prepare(Cluster& cluster, const std::string& name, const std::string& agents_file,
                  const std::vector<std::string>& more);
-  Status run(const std::string& listen);
+  Status run();
+  [[nodiscard]] std::string scheme() const { return tls_.ca.empty() ? "http://" : "https://"; }
   [[nodiscard]] Result<kube::Access> access() const;
 
   std::vector<std::string> flags_;
   std::string ready_file_;
   std::string log_;
-  std::string address_;
+  std::string address_ = "127.0.0.1:0";
+  std::string web_address_ = "127.0.0.1:0";
   TlsClient tls_;  // without a CA: plain
   lab::Process process_;
 };

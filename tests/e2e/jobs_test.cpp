@@ -186,14 +186,16 @@ class Jobs : public Scene {
     ASSERT_TRUE(agent::api::make_certificates(cluster().folder(), "hook"));
     const auto tls = agent::api::files_of(cluster().folder(), "hook", "server");
     start_nodes(4);
-    start_extender({"--tls-cert", tls.certificate, "--tls-key", tls.key});
+    start_extender(
+        {"--tls-cert", tls.certificate, "--tls-key", tls.key, "--tls-client-ca", tls.ca});
     if (HasFailure()) return;
-    const TlsClient client{.ca = tls.ca, .certificate = {}, .key = {}};
+    const auto own = agent::api::files_of(cluster().folder(), "hook", "client");
+    const TlsClient client{.ca = tls.ca, .certificate = own.certificate, .key = own.key};
     extender().speak_tls(client);
     start_scheduler({.extender = ExtenderCall{.url = extender().url(), .tls = client}});
     const auto ca = lab::read_file(tls.ca);
     ASSERT_TRUE(ok(ca));
-    ASSERT_TRUE(ok(register_webhook(admin().api(), extender().url(), *ca)));
+    ASSERT_TRUE(ok(register_webhook(admin().api(), extender().web_url(), *ca)));
   }
 
   // The job as it is stored.

@@ -39,8 +39,11 @@ class Replicas : public Scene {
       replicas_.push_back(*std::move(replica));
       ASSERT_TRUE(leader().wait_ready());
     }
-    service_ = std::make_unique<Service>(
-        std::vector<std::string>{leader().address(), follower().address()});
+    const auto place = [](const ExtenderProcess& replica) {
+      return Service::Place{.probes = replica.web_address(), .scheduler = replica.address()};
+    };
+    service_ =
+        std::make_unique<Service>(std::vector<Service::Place>{place(leader()), place(follower())});
     auto proxy = Proxy::start([this] { return service_->ready(); });
     ASSERT_TRUE(ok(proxy));
     proxy_ = *std::move(proxy);
@@ -105,25 +108,27 @@ TEST_F(Replicas, ALeaderThatStandsStillForTooLongEnds) {
 TEST(ServiceTest, FindsTwoThatAreReadyAtOnce) {
   std::array<httplib::Server, 2> servers;
   std::array<std::atomic<bool>, 2> ready{true, false};
-  std::vector<std::string> addresses;
+  std::vector<Service::Place> places;
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < servers.size(); ++i) {
     servers[i].Get("/leadz", [&ready, i](const auto&, auto& response) {
       response.status = ready[i] ? 200 : 503;
     });
-    addresses.push_back("127.0.0.1:" + std::to_string(servers[i].bind_to_any_port("127.0.0.1")));
+    const int port = servers[i].bind_to_any_port("127.0.0.1");
+    places.push_back({.probes = "127.0.0.1:" + std::to_string(port),
+                      .scheduler = "replica-" + std::to_string(i)});
     threads.emplace_back([&server = servers[i]] { server.listen_after_bind(); });
   }
   {
-    Service service(addresses);
+    Service service(places);
     const auto soon = [&](const std::string& address) {
       return lab::eventually(kPatience, [&] { return service.ready() == address; });
     };
-    EXPECT_TRUE(soon(addresses[0]));
+    EXPECT_TRUE(soon("replica-0"));
     ready[0] = false;
     EXPECT_TRUE(soon(""));
     ready[1] = true;
-    EXPECT_TRUE(soon(addresses[1]));
+    EXPECT_TRUE(soon("replica-1"));
     EXPECT_FALSE(service.two_at_once());
     ready[0] = true;
     EXPECT_TRUE(lab::eventually(kPatience, [&] { return service.two_at_once(); }));

@@ -15,8 +15,8 @@ constexpr auto kLongest = 300ms;  // for an answer; who takes longer is not read
 
 }  // namespace
 
-Service::Service(std::vector<std::string> addresses) {
-  for (std::string& address : addresses) replicas_.push_back({.address = std::move(address)});
+Service::Service(std::vector<Place> replicas) {
+  for (Place& place : replicas) replicas_.push_back({.place = std::move(place)});
   for (Replica& replica : replicas_) {
     threads_.emplace_back([this, &replica] {
       while (!ending_) {
@@ -33,7 +33,7 @@ Service::~Service() {
 }
 
 void Service::ask(Replica& replica) {
-  httplib::Client client("http://" + replica.address);
+  httplib::Client client("http://" + replica.place.probes);
   client.set_connection_timeout(kLongest);
   client.set_read_timeout(kLongest);
   Said said{.from = Clock::now(), .until = {}};
@@ -52,7 +52,7 @@ std::string Service::ready() const {
     if (!replica.answers) continue;
     if (last == nullptr || last->said.back().until < replica.said.back().until) last = &replica;
   }
-  return last == nullptr ? "" : last->address;
+  return last == nullptr ? "" : last->place.scheduler;
 }
 
 // It was before and after, and nothing else between: who has lost the lead does not get it again.

@@ -14,12 +14,17 @@ namespace pinion::e2e {
 
 class Service {
  public:
-  explicit Service(std::vector<std::string> addresses);
+  struct Place {
+    std::string probes;     // an address that answers /leadz
+    std::string scheduler;  // where that replica takes the scheduler's calls
+  };
+  explicit Service(std::vector<Place> replicas);
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
   ~Service();
 
-  // Of the one that said last that it is ready, and has not taken it back; "": none.
+  // Where the scheduler's calls go: to the one that said last that it is ready, and has not taken
+  // it back; "": none.
   [[nodiscard]] std::string ready() const;
   // Two said that they are ready, and at one moment both were.
   [[nodiscard]] bool two_at_once() const;
@@ -33,7 +38,7 @@ class Service {
     bool ready = false;
   };
   struct Replica {
-    std::string address;
+    Place place;
     std::vector<Said> said = {};  // in order; nothing where no answer came
     bool answers = false;         // the last time
   };

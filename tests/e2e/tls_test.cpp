@@ -65,7 +65,7 @@ TEST_F(Tls, OnlyASchedulerWithACertificateOfTheRightAuthorityIsAnswered) {
   nobody.certificate.clear();
   start_scheduler_as(nobody);
   add(PodShape{.name = "nobody", .milli_cpus = 4000});
-  EXPECT_TRUE(told("nobody", "code 403"));
+  EXPECT_TRUE(told("nobody", "tls: certificate required"));
   EXPECT_EQ(bound({"stranger", "nobody"}), 0);
   start_scheduler_as(client_of("one"));
   EXPECT_TRUE(run({"stranger", "nobody"}));

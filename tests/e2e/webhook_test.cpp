@@ -58,12 +58,14 @@ class Webhook : public ClusterTest<Webhook> {
     fleet() = *std::move(nodes);
     ASSERT_TRUE(agent::api::make_certificates(cluster().folder(), "hook"));
     const auto tls = agent::api::files_of(cluster().folder(), "hook", "server");
-    auto started = ExtenderProcess::start(cluster(), fleet()->agents_file(),
-                                          {"--tls-cert", tls.certificate, "--tls-key", tls.key});
+    auto started = ExtenderProcess::start(
+        cluster(), fleet()->agents_file(),
+        {"--tls-cert", tls.certificate, "--tls-key", tls.key, "--tls-client-ca", tls.ca});
     ASSERT_TRUE(ok(started));
     extender() = *std::move(started);
-    extender().speak_tls({.ca = tls.ca, .certificate = {}, .key = {}});
-    ASSERT_TRUE(ok(register_webhook(api(), extender().url(), text_of(tls.ca))));
+    const auto own = agent::api::files_of(cluster().folder(), "hook", "client");
+    extender().speak_tls({.ca = tls.ca, .certificate = own.certificate, .key = own.key});
+    ASSERT_TRUE(ok(register_webhook(api(), extender().web_url(), text_of(tls.ca))));
   }
 
   json create(const std::string& path, const json& object) {

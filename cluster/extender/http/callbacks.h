@@ -25,9 +25,6 @@ class Callbacks {
   virtual wire::BindAnswer bind(const wire::BindAsk& ask) = 0;
   virtual wire::PreemptAnswer preempt(const wire::PreemptAsk& ask) = 0;
 
-  // A call that was answered with an HTTP error, and why: for the log.
-  virtual void refused(std::string_view /*why*/) {}
-
   // The server ends: calls that are held return soon after this, and no later one is held.
   virtual void stopping() = 0;
 };

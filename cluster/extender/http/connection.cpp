@@ -92,7 +92,8 @@ Connection::Connection(net::DeadlineStream& stream, ConnectionContext& context,
 
 void Connection::serve() {
   bool more = true;
-  while (more && !context_.stopping && stream_.next_request(context_.limits.idle)) {
+  while (more && !context_.stopping &&
+         stream_.next_request(admitted_ ? context_.limits.idle : context_.limits.first)) {
     busy_ = true;
     more = serve_one();
     busy_ = false;
@@ -120,12 +121,13 @@ void Connection::keep_reader() {
 // Before httplib looks at them. It would pack answers, for a client next door, and serve ranges.
 void Connection::look_at(httplib::Request& request) {
   looked_ = true;
+  if (!admitted_) admitted_ = manner_.admitted();
   request.ranges.clear();
   request.headers.erase("Accept-Encoding");
   if (request.method == "POST") look_at_call(request);
   // A body that is not read would be taken for the next request.
   const bool unread = has_body(request) && (request.method != "POST" || call_.refusal);
-  last_ = unread || manner_.turn_away || context_.stopping;
+  last_ = unread || !*admitted_ || context_.stopping;
   if (!last_) return;
   request.headers.erase("Connection");
   request.headers.emplace("Connection", "close");
@@ -137,17 +139,14 @@ void Connection::look_at_call(const httplib::Request& request) {
   };
   call_.verb = context_.verb_of(request.path);
   if (!call_.verb) {
-    return refuse_with(404, "no such call; there are " + context_.prefix +
-                                "/filter, /prioritize, /bind, /preempt" +
-                                (context_.admission != nullptr ? ", /mutate" : "") + " and " +
-                                std::string(kPlanPath));
+    return refuse_with(404, "no such call; there are " + context_.calls());
   }
   // The API server shows webhooks no certificate unless it is set up to; and what it asks changes
   // nothing.
   if (call_.verb != Verb::kMutate && !trusted()) {
     return refuse_with(403, "this needs a client certificate");
   }
-  if (manner_.turn_away) {
+  if (!*admitted_) {
     return refuse_with(
         503, "too many connections: " + std::to_string(context_.limits.connections) + " are open");
   }
@@ -192,7 +191,10 @@ void Connection::route(const httplib::Request& request, httplib::Response& respo
 }
 
 void Connection::get(const httplib::Request& request, httplib::Response& response) {
-  Pages& pages = context_.pages;
+  if (context_.served.pages == nullptr) {
+    return complain(response, 404, "not here: this is for the scheduler's calls alone");
+  }
+  Pages& pages = *context_.served.pages;
   if (request.path == "/livez") return health(response, pages.not_live());
   if (request.path == "/readyz") return health(response, pages.not_ready());
   if (request.path == "/leadz") return health(response, pages.not_leading());
@@ -234,7 +236,7 @@ void Connection::plan(const std::string& body, httplib::Response& response) {
                   ConnectionContext::Outcome::kRefused);
   }
   const Running running(context_.now[static_cast<std::size_t>(Verb::kPlan)]);
-  const Page page = context_.pages.plan(body);
+  const Page page = context_.served.pages->plan(body);
   show(response, page);
   const auto bad = page.status == 503 ? ConnectionContext::Outcome::kRefused
                                       : ConnectionContext::Outcome::kMalformed;
@@ -258,27 +260,29 @@ Result<std::string> Connection::read_body() {
 }
 
 Result<std::string> Connection::answer(std::string body) {
-  Callbacks& callbacks = context_.callbacks;
+  const Served& served = context_.served;
   const Verb verb = *call_.verb;
   std::atomic<std::size_t>& now = context_.now[static_cast<std::size_t>(verb)];
   switch (verb) {
     case Verb::kFilter:
       return answered(reader_.filter(std::move(body)), now, [&](const wire::FilterAsk& ask) {
-        return to_json(callbacks.filter(ask), ask);
+        return to_json(served.scheduler->filter(ask), ask);
       });
     case Verb::kPrioritize:
       return answered(reader_.filter(std::move(body)), now, [&](const wire::FilterAsk& ask) {
-        return to_json(callbacks.prioritize(ask), ask);
+        return to_json(served.scheduler->prioritize(ask), ask);
       });
     case Verb::kBind:
-      return answered(reader_.bind(std::move(body)), now,
-                      [&](const wire::BindAsk& ask) { return to_json(callbacks.bind(ask)); });
+      return answered(reader_.bind(std::move(body)), now, [&](const wire::BindAsk& ask) {
+        return to_json(served.scheduler->bind(ask));
+      });
     case Verb::kPreempt:
-      return answered(reader_.preempt(std::move(body)), now,
-                      [&](const wire::PreemptAsk& ask) { return to_json(callbacks.preempt(ask)); });
+      return answered(reader_.preempt(std::move(body)), now, [&](const wire::PreemptAsk& ask) {
+        return to_json(served.scheduler->preempt(ask));
+      });
     case Verb::kMutate: {
       const Running running(now);
-      return context_.admission->answer(body);
+      return served.admission->answer(body);
     }
     case Verb::kPlan:
       break;  // answered by plan()
@@ -296,7 +300,7 @@ void Connection::refuse(httplib::Response& response, int status, const std::stri
     context_.count(*call_.verb, outcome);
   }
   shown += text;
-  context_.callbacks.refused(shown);
+  if (context_.served.refused) context_.served.refused(shown);
   complain(response, status, shown);
 }
 

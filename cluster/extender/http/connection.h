@@ -19,7 +19,9 @@ namespace pinion::cluster {
 class Connection : private httplib::Server {
  public:
   struct Manner {
-    bool turn_away = false;  // there are too many: says so and ends
+    // Asked with the first request; false: there are too many, which is said instead of an answer,
+    // and the connection ends. Probes are answered all the same.
+    std::function<bool()> admitted;
     // Whether this client may ask for more than probes and metrics; asked after the first bytes
     // have come. Without a function: everybody may.
     std::function<bool()> trusted;
@@ -69,8 +71,9 @@ class Connection : private httplib::Server {
   wire::Reader reader_;
   std::optional<Allowance> kept_;  // of what all readers may keep
   Call call_;
-  bool looked_ = false;  // this request's headers were sound
-  bool last_ = false;    // the connection ends with this answer
+  std::optional<bool> admitted_;  // nothing before the first request
+  bool looked_ = false;           // this request's headers were sound
+  bool last_ = false;             // the connection ends with this answer
 };
 
 }  // namespace pinion::cluster

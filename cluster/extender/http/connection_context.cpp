@@ -28,17 +28,40 @@ Allowance::~Allowance() {
 }
 
 std::optional<Verb> ConnectionContext::verb_of(std::string_view path) const {
-  if (path == kPlanPath) return Verb::kPlan;
-  if (!path.starts_with(prefix) || !path.substr(prefix.size()).starts_with('/')) {
-    return std::nullopt;
-  }
-  const std::string_view name = path.substr(prefix.size() + 1);
   for (std::size_t i = 0; i < kVerbs; ++i) {
     const auto verb = static_cast<Verb>(i);
-    const bool answered = verb != Verb::kPlan && (verb != Verb::kMutate || admission != nullptr);
-    if (answered && name == kVerbNames[i]) return verb;
+    if (answers(verb) && path == path_of(verb)) return verb;
   }
   return std::nullopt;
+}
+
+bool ConnectionContext::answers(Verb verb) const {
+  switch (verb) {
+    case Verb::kMutate:
+      return served.admission != nullptr;
+    case Verb::kPlan:
+      return served.pages != nullptr;
+    case Verb::kFilter:
+    case Verb::kPrioritize:
+    case Verb::kBind:
+    case Verb::kPreempt:
+      break;
+  }
+  return served.scheduler != nullptr;
+}
+
+std::string ConnectionContext::path_of(Verb verb) const {
+  if (verb == Verb::kPlan) return std::string(kPlanPath);
+  return prefix + "/" + std::string(kVerbNames[static_cast<std::size_t>(verb)]);
+}
+
+std::string ConnectionContext::calls() const {
+  std::string all;
+  for (std::size_t i = 0; i < kVerbs; ++i) {
+    const auto verb = static_cast<Verb>(i);
+    if (answers(verb)) all += (all.empty() ? "" : ", ") + path_of(verb);
+  }
+  return all;
 }
 
 std::size_t ConnectionContext::body_limit(Verb verb) const {

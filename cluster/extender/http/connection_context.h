@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,8 +19,20 @@ namespace pinion::cluster {
 
 inline constexpr std::string_view kPlanPath = "/v1/plan";
 
+// What a listener answers. Whoever it points to outlives the server; null: those calls are none of
+// its own.
+struct Served {
+  Callbacks* scheduler = nullptr;  // filter, prioritize, bind, preempt
+  Pages* pages = nullptr;          // probes, metrics, the page and /v1
+  Admission* admission = nullptr;  // /mutate
+  // Is told why a call was answered with an HTTP error, on many threads at once.
+  std::function<void(std::string_view why)> refused = {};
+};
+
 struct Limits {
-  // Open at once. Held binds take one each, so a gang of 1,000 needs as many.
+  // Open at once. Held binds take one each, so a gang of 1,000 needs as many. Those that have not
+  // sent a request yet, or shown the certificate that is asked for, are counted by themselves: as
+  // many of them, the oldest of the address with most of them is closed when another one comes.
   std::size_t connections = 1200;
   // Of them, those that no bind may take, so that filter always finds one.
   std::size_t kept_from_binds = 64;
@@ -30,6 +43,7 @@ struct Limits {
   std::size_t plan_body_bytes = 4U << 20U;     // of one job to plan: the API server takes 3 MB
   std::size_t all_bodies_bytes = 128U << 20U;  // at one time; parsing takes some six times as much
   std::size_t all_kept_bytes = 64U << 20U;     // between the requests of connections
+  std::chrono::milliseconds first{10'000};     // until the first byte of a connection
   std::chrono::milliseconds headers{5000};  // from the first byte of a request to the last header
   std::chrono::milliseconds body{20'000};   // then to the end of the body
   std::chrono::milliseconds answer{20'000};
@@ -60,11 +74,11 @@ class Allowance {
 
 class ConnectionContext {
  public:
-  ConnectionContext(Callbacks& whom, Pages& what, Admission* hook, const Limits& bounds,
-                    std::string path)
-      : callbacks(whom), pages(what), admission(hook), limits(bounds), prefix(std::move(path)) {}
+  ConnectionContext(Served what, const Limits& bounds, std::string path)
+      : served(std::move(what)), limits(bounds), prefix(std::move(path)) {}
 
-  // By the path after the prefix; nothing for a call that nobody here answers.
+  // By the path, which for the scheduler's calls and /mutate begins with the prefix; nothing for a
+  // call that nobody here answers.
   [[nodiscard]] std::optional<Verb> verb_of(std::string_view path) const;
   [[nodiscard]] std::size_t body_limit(Verb verb) const;
   [[nodiscard]] Allowance take_body(std::size_t bytes);
@@ -76,12 +90,12 @@ class ConnectionContext {
 
   enum class Outcome { kAnswered, kMalformed, kRefused, kFailed };
   void count(Verb verb, Outcome outcome);
+  // The calls that there are, for who has asked for another one.
+  [[nodiscard]] std::string calls() const;
   // The counters of verbs.
   [[nodiscard]] std::array<VerbFigures, kVerbs> figures() const;
 
-  Callbacks& callbacks;
-  Pages& pages;
-  Admission* const admission;  // null: no webhook
+  const Served served;
   const Limits limits;
   const std::string prefix;
   std::array<std::atomic<std::size_t>, kVerbs> now{};  // in callbacks
@@ -89,6 +103,9 @@ class ConnectionContext {
 
  private:
   static constexpr std::size_t kOutcomes = 4;
+
+  [[nodiscard]] bool answers(Verb verb) const;
+  [[nodiscard]] std::string path_of(Verb verb) const;
 
   std::array<std::array<std::atomic<std::uint64_t>, kOutcomes>, kVerbs> counted_{};
   std::atomic<std::size_t> body_bytes_ = 0;

@@ -26,6 +26,9 @@ struct ServerFigures {
   std::uint64_t connections = 0;            // open now
   std::uint64_t turned_away = 0;            // connections beyond the limit
   std::string tls_error;  // why a changed certificate is not used; empty: nothing is wrong
+
+  // Of another listener.
+  ServerFigures& operator+=(const ServerFigures& other);
 };
 
 }  // namespace pinion::cluster

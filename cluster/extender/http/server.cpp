@@ -34,20 +34,22 @@ Result<std::unique_ptr<TlsContext>> tls_of(const TlsFiles& files) {
     if (files.key.empty() && files.client_ca.empty()) return std::unique_ptr<TlsContext>();
     return failure(Errc::kInvalid, "a key or a CA of clients is given, and no certificate");
   }
+  if (files.clients_only && files.client_ca.empty()) {
+    return failure(Errc::kInvalid, "only clients may connect, and no CA of them is given");
+  }
   return TlsContext::load(files);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Callbacks& callbacks,
-                                              Pages& pages, Admission* admission) {
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Served served) {
   if (Status good = check(options); !good) return failure(std::move(good.error()));
   auto tls = tls_of(options.tls);
   if (!tls) return failure(std::move(tls.error()));
   auto listener = net::listen_on(options.listen);
   if (!listener) return failure(std::move(listener.error()));
   std::unique_ptr<Server> server(
-      new Server(std::move(options), std::move(*tls), callbacks, pages, admission));
+      new Server(std::move(options), std::move(*tls), std::move(served)));
   auto acceptor = net::Acceptor::start(
       std::move(*listener), [to = server.get()](Fd socket) { to->take(std::move(socket)); });
   if (!acceptor) return failure(std::move(acceptor.error()));
@@ -55,16 +57,18 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Callbacks& 
   return server;
 }
 
-Server::Server(ServerOptions options, std::unique_ptr<TlsContext> tls, Callbacks& callbacks,
-               Pages& pages, Admission* admission)
-    : context_(callbacks, pages, admission, options.limits, std::move(options.prefix)),
+Server::Server(ServerOptions options, std::unique_ptr<TlsContext> tls, Served served)
+    : context_(std::move(served), options.limits, std::move(options.prefix)),
       tls_(std::move(tls)),
-      threads_(options.limits.connections + kTurningAway, options.limits.stack_bytes) {}
+      peers_({.most = options.limits.connections,
+              .most_of_peer = options.limits.connections,
+              .most_proved = options.limits.connections}),
+      threads_(2 * options.limits.connections + kTurningAway, options.limits.stack_bytes) {}
 
 Server::~Server() {
   context_.stopping = true;
   acceptor_.reset();
-  context_.callbacks.stopping();
+  if (context_.served.scheduler != nullptr) context_.served.scheduler->stopping();
   cut(/*busy_ones_too=*/false);
   if (!threads_.wait_idle(context_.limits.stop)) cut(/*busy_ones_too=*/true);
 }
@@ -75,36 +79,53 @@ void Server::take(Fd socket) {
   // acknowledgement of the first.
   const int on = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  if (getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return;
   OpenList::iterator open;
   {
     const std::lock_guard lock(mutex_);
     open = open_.emplace(open_.end());
     open->socket = std::move(socket);
-    open->turn_away = open_.size() > context_.limits.connections;
+    const auto out = peers_.add(open->socket.get(), net::peer_of(address));
+    if (out) {
+      ++turned_away_;
+      shutdown(*out, SHUT_RDWR);  // its thread ends
+    }
   }
-  if (open->turn_away) ++turned_away_;
-  if (threads_.run([this, open] { serve(open); })) return;
-  const std::lock_guard lock(mutex_);
-  open_.erase(open);
+  if (!threads_.run([this, open] { serve(open); })) forget(open);
 }
 
 void Server::serve(OpenList::iterator open) {
   talk(*open);
   net::close_gently(open->socket.get());
+  forget(open);
+}
+
+void Server::forget(OpenList::iterator open) {
   const std::lock_guard lock(mutex_);
+  peers_.remove(open->socket.get());
   open_.erase(open);
+}
+
+// It has sent a request and, where one is asked for, shown a certificate.
+bool Server::admit(const Open& open) {
+  const std::lock_guard lock(mutex_);
+  if (peers_.prove(open.socket.get())) return true;
+  ++turned_away_;
+  return false;
 }
 
 void Server::talk(Open& open) {
   const net::StreamLimits limits{
       .read = context_.limits.headers, .write = context_.limits.answer, .request_bytes = 32768};
+  Connection::Manner manner{.admitted = [&] { return admit(open); }, .trusted = {}};
   if (!tls_) {
     net::DeadlineStream stream(open.socket.get(), limits);
-    Connection(stream, context_, open.busy, {.turn_away = open.turn_away, .trusted = {}}).serve();
+    Connection(stream, context_, open.busy, std::move(manner)).serve();
     return;
   }
   TlsStream stream(open.socket.get(), limits, tls_->current());
-  Connection::Manner manner{.turn_away = open.turn_away, .trusted = {}};
   if (tls_->asks_for_clients()) manner.trusted = [&] { return stream.client_is_known(); };
   Connection(stream, context_, open.busy, std::move(manner)).serve();
 }

@@ -1,5 +1,6 @@
-// The extender's HTTP or HTTPS server: kube-scheduler's calls, probes, metrics and pages. A thread
-// for each connection, so that calls which are held keep nobody else waiting.
+// An HTTP or HTTPS listener of the extender: for kube-scheduler's calls, or for the webhook,
+// probes, metrics and pages. A thread for each connection, so that calls which are held keep nobody
+// else waiting.
 #pragma once
 
 #include <atomic>
@@ -10,8 +11,7 @@
 
 #include "base/fd.h"
 #include "base/net/acceptor.h"
-#include "cluster/extender/http/admission.h"
-#include "cluster/extender/http/callbacks.h"
+#include "base/net/peer_table.h"
 #include "cluster/extender/http/connection_context.h"
 #include "cluster/extender/http/thread_set.h"
 #include "cluster/extender/http/tls_context.h"
@@ -27,11 +27,9 @@ struct ServerOptions {
 
 class Server {
  public:
-  // Listens and answers from now on; `callbacks`, `pages` and `admission` stay the caller's and
-  // outlive it. Without `admission` there is no /mutate.
-  // Errors: as net::listen_on() and TlsContext::load(); kInvalid for the prefix and the limits.
-  static Result<std::unique_ptr<Server>> start(ServerOptions options, Callbacks& callbacks,
-                                               Pages& pages, Admission* admission = nullptr);
+  // Listens and answers from now on. Errors: as net::listen_on() and TlsContext::load(); kInvalid
+  // for the prefix and the limits.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options, Served served);
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -47,23 +45,24 @@ class Server {
   struct Open {
     Fd socket;
     std::atomic<bool> busy = false;
-    bool turn_away = false;
   };
   using OpenList = std::list<Open>;
 
-  Server(ServerOptions options, std::unique_ptr<TlsContext> tls, Callbacks& callbacks, Pages& pages,
-         Admission* admission);
+  Server(ServerOptions options, std::unique_ptr<TlsContext> tls, Served served);
 
   void take(Fd socket);
   void serve(OpenList::iterator open);
+  void forget(OpenList::iterator open);
   void talk(Open& open);
+  bool admit(const Open& open);
   void cut(bool busy_ones_too);
 
   ConnectionContext context_;
   std::unique_ptr<TlsContext> tls_;  // null: plain
   std::atomic<std::uint64_t> turned_away_ = 0;
   mutable std::mutex mutex_;
-  OpenList open_;  // under mutex_
+  OpenList open_;  // these two under mutex_
+  net::PeerTable peers_;
   ThreadSet threads_;
   std::unique_ptr<net::Acceptor> acceptor_;
 };

@@ -28,14 +28,15 @@ int no_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*data*
   return -1;
 }
 
-// Without a certificate a client may still ask for what probes need; which paths those are is not
-// decided here.
-Status ask_for_clients(SSL_CTX* context, const std::string& ca) {
+// Unless all need one, a client without a certificate may still ask for what probes need; which
+// paths those are is not decided here.
+Status ask_for_clients(SSL_CTX* context, const std::string& ca, bool clients_only) {
   if (SSL_CTX_load_verify_locations(context, ca.c_str(), nullptr) != 1) {
     return unusable("CA of clients in", ca);
   }
   SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(ca.c_str()));
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_verify(
+      context, SSL_VERIFY_PEER | (clients_only ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nullptr);
   return {};
 }
 
@@ -58,7 +59,9 @@ Result<Context> read_files(const TlsFiles& files) {
     return unusable("key in", files.key);
   }
   if (!files.client_ca.empty()) {
-    if (Status good = ask_for_clients(raw, files.client_ca); !good) return failure(good.error());
+    if (Status good = ask_for_clients(raw, files.client_ca, files.clients_only); !good) {
+      return failure(good.error());
+    }
   }
   return context;
 }

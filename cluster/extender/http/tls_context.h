@@ -16,9 +16,10 @@ namespace pinion::cluster {
 
 // Files in PEM.
 struct TlsFiles {
-  std::string certificate;  // the server's, with its chain; empty: no TLS
-  std::string key;          // of it, without a passphrase
-  std::string client_ca;    // whose certificates clients must have; empty: anybody
+  std::string certificate;    // the server's, with its chain; empty: no TLS
+  std::string key;            // of it, without a passphrase
+  std::string client_ca;      // whose certificates clients may show; empty: none is asked for
+  bool clients_only = false;  // there is no connection without such a certificate
 };
 
 class TlsContext {

@@ -29,17 +29,20 @@ std::vector<settings::Setting> settings_of(Config& config) {
   using settings::duration;
   using settings::text;
   std::vector<settings::Setting> all{
-      text("listen",
-           "ADDR:PORT for kube-scheduler, probes and metrics; port 0 picks one "
-           "[127.0.0.1:10270]",
+      text("listen", "ADDR:PORT for kube-scheduler's calls; port 0 picks one [127.0.0.1:10270]",
            config.listen),
+      text("webListen",
+           "ADDR:PORT for the webhook, probes, metrics, the page and dry plans [127.0.0.1:10271]",
+           config.web_listen),
       text("pathPrefix", "Before /filter and the others, as in the scheduler's urlPrefix [none]",
            config.path_prefix),
       text("tlsCert",
            "PEM file of the server's certificate, read again when it changes [plain HTTP]",
            config.tls_cert),
       text("tlsKey", "PEM file of its key", config.tls_key),
-      text("tlsClientCA", "PEM file: callers need a certificate signed by it [anybody may call]",
+      text("tlsClientCA",
+           "PEM file, needed with tlsCert: the scheduler, the page and plans ask for a certificate "
+           "signed by it; webhook, probes and metrics do not",
            config.tls_client_ca),
       text("kubeconfig", "File that says how the API server is reached [the pod's service account]",
            config.kubeconfig),
@@ -118,6 +121,15 @@ std::vector<settings::Setting> settings_of(Config& config) {
   all.push_back(
       settings::word("logFormat", "text | json [text]", config.log_format, {"text", "json"}));
   return all;
+}
+
+Status check(const Config& config) {
+  if (!config.tls_cert.empty() && config.tls_client_ca.empty()) {
+    return failure(Errc::kInvalid,
+                   "tlsClientCA: missing; with tlsCert the scheduler's calls are taken only from "
+                   "who has a certificate of that CA");
+  }
+  return {};
 }
 
 Result<policy::Defaults> agent_defaults(const Config& config) {

@@ -11,11 +11,12 @@
 namespace pinion::cluster {
 
 struct Config {
-  std::string listen = "127.0.0.1:10270";
-  std::string path_prefix;  // before /filter and the others
-  std::string tls_cert;     // PEM files; none: plain HTTP
+  std::string listen = "127.0.0.1:10270";      // kube-scheduler's calls
+  std::string web_listen = "127.0.0.1:10271";  // all else
+  std::string path_prefix;                     // before /filter and the others
+  std::string tls_cert;                        // PEM files; none: plain HTTP
   std::string tls_key;
-  std::string tls_client_ca;  // set: callers need a certificate signed by it
+  std::string tls_client_ca;  // of the scheduler's and people's certificates; wanted with TLS
   std::string kubeconfig;     // empty: the pod's service account
   std::string kube_context;
   std::string agents;  // file of a fixed list; empty: the agents' pods are looked for
@@ -50,6 +51,9 @@ struct Config {
 
 // The table of them all; `config` must outlive it.
 [[nodiscard]] std::vector<settings::Setting> settings_of(Config& config);
+
+// What single settings cannot say. Errors: kInvalid, naming the setting.
+Status check(const Config& config);
 
 // How the agents place, from the file `agent_config`; without one: their defaults. Errors: of
 // reading it, naming the file.

@@ -144,6 +144,7 @@ Result<std::unique_ptr<Extender>> Extender::start(const Config& config, Log& log
 
 Extender::~Extender() {
   server_.reset();
+  web_.reset();
   label_.reset();
   watches_.clear();
   agents_.stop();
@@ -243,14 +244,25 @@ Status Extender::elect(const Config& config, const kube::Access& access) {
 }
 
 Status Extender::listen(const Config& config) {
-  auto server = Server::start({.listen = config.listen,
-                               .prefix = config.path_prefix,
-                               .tls = {.certificate = config.tls_cert,
-                                       .key = config.tls_key,
-                                       .client_ca = config.tls_client_ca}},
-                              gate_, *this, &webhook_);
+  const auto options = [&](const std::string& address, bool clients_only) {
+    return ServerOptions{.listen = address,
+                         .prefix = config.path_prefix,
+                         .tls = {.certificate = config.tls_cert,
+                                 .key = config.tls_key,
+                                 .client_ca = config.tls_client_ca,
+                                 .clients_only = clients_only && !config.tls_cert.empty()}};
+  };
+  const auto refused = [this](std::string_view why) {
+    log_.info("a call is refused", {{"why", std::string(why)}});
+  };
+  auto server =
+      Server::start(options(config.listen, true), {.scheduler = &gate_, .refused = refused});
   if (!server) return failure(server.error().within("listen"));
+  auto web = Server::start(options(config.web_listen, false),
+                           {.pages = this, .admission = &webhook_, .refused = refused});
+  if (!web) return failure(web.error().within("webListen"));
   server_ = *std::move(server);
+  web_ = *std::move(web);
   return {};
 }
 
@@ -318,6 +330,7 @@ Page Extender::metrics(std::string_view accept) {
   figures.scheduler = placing_.look(scheduling_figures);
   figures.placing = placing_.figures();
   if (server_) figures.server = server_->figures();
+  if (web_) figures.server += web_->figures();
   figures.agents_connected = agents_.connected();
   figures.agent_failures = agents_.failures();
   figures.promises_lost = agent_feed_.lost_promises();

@@ -33,7 +33,9 @@ class Extender : private Pages {
   // Held binds are refused; the lead is given back.
   ~Extender() override;
 
+  // Where kube-scheduler's calls are taken, and all others.
   [[nodiscard]] std::string address() const { return server_->address(); }
+  [[nodiscard]] std::string web_address() const { return web_->address(); }
   // Why questions are not answered now; empty: they are.
   [[nodiscard]] std::string closed() const;
   // It led and does not any more: the process should end, and begin anew as a follower.
@@ -96,7 +98,8 @@ class Extender : private Pages {
   std::unique_ptr<AgentPodFeed> agent_pods_;  // null: a fixed list
   std::vector<std::unique_ptr<kube::Watch>> watches_;
   std::unique_ptr<LeaderLabel> label_;  // null: the pod is not known, or there is one replica
-  std::unique_ptr<Server> server_;
+  std::unique_ptr<Server> server_;      // these two last: they use all above
+  std::unique_ptr<Server> web_;
 };
 
 }  // namespace pinion::cluster

@@ -51,8 +51,10 @@ Status run(const Config& config) {
   raise_open_files(log);
   const auto extender = Extender::start(config, log);
   if (!extender) return failure(extender.error());
-  log.info("started", {{"version", kVersion}, {"listen", (*extender)->address()}});
-  ReadyFile ready(config.ready_file, {{"http", (*extender)->address()}}, log);
+  const std::string listen = (*extender)->address();
+  const std::string web = (*extender)->web_address();
+  log.info("started", {{"version", kVersion}, {"listen", listen}, {"webListen", web}});
+  ReadyFile ready(config.ready_file, {{"scheduler", listen}, {"http", web}}, log);
   while (true) {
     pollfd signal{.fd = signals->get(), .events = POLLIN, .revents = 0};
     if (poll(&signal, 1, kTickMs) > 0) break;
@@ -81,6 +83,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (invocation->exit_code) return *invocation->exit_code;
+  if (const pinion::Status good = cluster::check(config); !good) {
+    std::cerr << "pinion-extender: " << good.error().text << "\n";
+    return 2;
+  }
   if (invocation->check_only) {
     std::cout << settings::to_yaml(settings);
     return 0;

@@ -151,7 +151,7 @@ const std::vector<Series>& extender_series() {
              "Calls that have no answer yet; of bind: held for their gang."),
       series(Type::kGauge, "pinion_extender_http_connections", "connections", "", "Open now."),
       series(Type::kCounter, "pinion_extender_http_turned_away_total", "connections", "",
-             "Connections beyond the limit."),
+             "Connections beyond the limit, or closed to make room."),
   };
   return all;
 }

@@ -32,7 +32,6 @@ class Gate : public Callbacks {
   wire::PreemptAnswer preempt(const wire::PreemptAsk& ask) override {
     return closed_().empty() ? inner_.preempt(ask) : wire::PreemptAnswer();
   }
-  void refused(std::string_view why) override { inner_.refused(why); }
   void stopping() override { inner_.stopping(); }
 
  private:

@@ -74,7 +74,7 @@ class Live : public cluster::Pages {
   std::string start(cluster::TlsFiles tls = {}) {
     const bool secure = !tls.certificate.empty();
     auto started = cluster::Server::start(
-        {.listen = "127.0.0.1:0", .prefix = "/pinion", .tls = std::move(tls)}, placing_, *this);
+        {.listen = "127.0.0.1:0", .prefix = "/pinion", .tls = std::move(tls)}, {.pages = this});
     EXPECT_TRUE(started) << (started ? "" : started.error().text);
     if (!started) return {};
     server_ = *std::move(started);

@@ -31,14 +31,14 @@ wire::PreemptAnswer PlayedCallbacks::preempt(const wire::PreemptAsk& ask) {
   return {ask.nodes};
 }
 
-void PlayedCallbacks::refused(std::string_view why) {
+void Refusals::add(std::string_view why) {
   const std::lock_guard lock(mutex_);
-  refusals_.emplace_back(why);
+  texts_.emplace_back(why);
 }
 
-std::vector<std::string> PlayedCallbacks::refusals() {
+std::vector<std::string> Refusals::all() {
   const std::lock_guard lock(mutex_);
-  return refusals_;
+  return texts_;
 }
 
 void PlayedCallbacks::stopping() {
@@ -86,7 +86,11 @@ Result<std::string> PlayedAdmission::answer(std::string_view body) {
 
 Playing::Playing(ServerOptions options) {
   if (options.listen.empty()) options.listen = "127.0.0.1:0";
-  auto started = Server::start(std::move(options), callbacks, pages, &admission);
+  auto started = Server::start(std::move(options),
+                               {.scheduler = &callbacks,
+                                .pages = &pages,
+                                .admission = &admission,
+                                .refused = [this](std::string_view why) { refusals.add(why); }});
   EXPECT_TRUE(started) << (started ? "" : started.error().text);
   if (started) server = std::move(*started);
 }

@@ -20,10 +20,8 @@ class PlayedCallbacks : public Callbacks {
   wire::PrioritizeAnswer prioritize(const wire::FilterAsk& ask) override;
   wire::BindAnswer bind(const wire::BindAsk& ask) override;
   wire::PreemptAnswer preempt(const wire::PreemptAsk& ask) override;
-  void refused(std::string_view why) override;
   void stopping() override;
 
-  std::vector<std::string> refusals();
   void hold(bool held);
   // Waits until so many binds are held; false after 30 s.
   bool wait_for_held(std::size_t count);
@@ -34,7 +32,6 @@ class PlayedCallbacks : public Callbacks {
   bool hold_ = false;
   bool stopping_ = false;
   std::size_t held_ = 0;
-  std::vector<std::string> refusals_;
 };
 
 class PlayedPages : public Pages {
@@ -68,11 +65,23 @@ class PlayedAdmission : public Admission {
   Result<std::string> answer(std::string_view body) override;
 };
 
+// Why calls were refused.
+class Refusals {
+ public:
+  void add(std::string_view why);
+  std::vector<std::string> all();
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
 struct Playing {
   PlayedCallbacks callbacks;
   PlayedPages pages;
   PlayedAdmission admission;
-  std::unique_ptr<Server> server;
+  Refusals refusals;
+  std::unique_ptr<Server> server;  // of all of them, on one port
 
   explicit Playing(ServerOptions options = {});
 };

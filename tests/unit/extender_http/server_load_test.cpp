@@ -112,6 +112,21 @@ TEST(ServerLoad, TooManyConnectionsAreToldSoAndProbesAreAnswered) {
   EXPECT_GE(playing.server->figures().turned_away, 2U);
 }
 
+// Nobody who only connects keeps the scheduler out: the oldest of them goes.
+TEST(ServerLoad, SilentConnectionsMakeRoom) {
+  const Playing playing(few_connections());
+  std::deque<RawClient> silent;
+  for (int i = 0; i < 8; ++i) silent.emplace_back(playing.server->address());
+  RawClient scheduler(playing.server->address());
+  for (int i = 0; i < 20; ++i) {
+    silent.emplace_back(playing.server->address());
+    EXPECT_EQ(ask(scheduler, post("/filter", filter_body())).status, 200);
+  }
+  EXPECT_EQ(silent.front().read_all(), "");
+  EXPECT_TRUE(silent.front().closed());
+  EXPECT_GE(playing.server->figures().turned_away, 20U);
+}
+
 TEST(ServerLoad, BodiesShareOneLimit) {
   ServerOptions options;
   options.limits.all_bodies_bytes = 1000;

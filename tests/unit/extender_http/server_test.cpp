@@ -78,7 +78,7 @@ TEST(Server, SaysWhatIsWrongWithABodyAndGoesOn) {
   EXPECT_EQ(answer.body, "pinion-extender: filter: NodeNames[1]: not a string\n");
   EXPECT_EQ(ask(client, post("/bind", "")).status, 400);
   EXPECT_EQ(ask(client, post("/filter", filter_body())).status, 200);
-  EXPECT_THAT(playing.callbacks.refusals(),
+  EXPECT_THAT(playing.refusals.all(),
               testing::ElementsAre(HasSubstr("NodeNames[1]"), HasSubstr("bind")));
   EXPECT_EQ(playing.server->figures().verbs[0].malformed, 1U);
   EXPECT_EQ(playing.server->figures().verbs[2].malformed, 1U);
@@ -120,15 +120,35 @@ TEST(Server, MakesOnePlanAtATime) {
   EXPECT_EQ(ask(second, post("/v1/plan", "3")).body, R"({"planned":3})");
 }
 
-TEST(Server, WithoutAWebhookThereIsNoSuchCall) {
+// As the extender listens: the scheduler's calls on one port, all else on another.
+TEST(Server, AnswersOnlyWhatItServes) {
   PlayedCallbacks callbacks;
   PlayedPages pages;
-  const auto server = Server::start({.listen = "127.0.0.1:0"}, callbacks, pages);
-  ASSERT_TRUE(server) << server.error().text;
-  RawClient client((*server)->address());
-  const Answer answer = ask(client, post("/mutate", "{}"));
-  EXPECT_EQ(answer.status, 404);
-  EXPECT_THAT(answer.body, Not(HasSubstr("/mutate")));
+  PlayedAdmission admission;
+  const std::string probe = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n";
+  const auto start = [](const Served& served) {
+    auto server = Server::start({.listen = "127.0.0.1:0"}, served);
+    EXPECT_TRUE(server) << (server ? "" : server.error().text);
+    return server ? *std::move(server) : nullptr;
+  };
+  const auto calls = start({.scheduler = &callbacks});
+  ASSERT_NE(calls, nullptr);
+  RawClient scheduler(calls->address());
+  EXPECT_EQ(ask(scheduler, post("/filter", filter_body())).status, 200);
+  EXPECT_EQ(ask(scheduler, probe).status, 404);
+  const Answer none = ask(scheduler, post("/mutate", "{}"));
+  EXPECT_EQ(none.status, 404);
+  EXPECT_THAT(none.body, HasSubstr("there are /filter, /prioritize, /bind, /preempt\n"));
+
+  const auto others = start({.pages = &pages, .admission = &admission});
+  ASSERT_NE(others, nullptr);
+  RawClient client(others->address());
+  EXPECT_EQ(ask(client, probe).status, 200);
+  EXPECT_EQ(ask(client, post("/mutate", "{}")).status, 200);
+  RawClient lost(others->address());
+  const Answer no_call = ask(lost, post("/filter", filter_body()));
+  EXPECT_EQ(no_call.status, 404);
+  EXPECT_THAT(no_call.body, HasSubstr("there are /mutate, /v1/plan\n"));
 }
 
 TEST(Server, ACallbackThatThrowsIsAnAnswer) {
@@ -214,7 +234,7 @@ TEST(Server, RefusesOptionsThatMakeNoSense) {
   PlayedCallbacks callbacks;
   PlayedPages pages;
   const auto error = [&](const ServerOptions& options) {
-    const auto server = Server::start(options, callbacks, pages);
+    const auto server = Server::start(options, {.scheduler = &callbacks, .pages = &pages});
     return server ? "" : server.error().text;
   };
   EXPECT_THAT(error({.listen = "127.0.0.1:0", .prefix = "pinion"}), HasSubstr("prefix 'pinion'"));
@@ -226,6 +246,8 @@ TEST(Server, RefusesOptionsThatMakeNoSense) {
   ServerOptions half{.listen = "127.0.0.1:0"};
   half.tls.key = "key.pem";
   EXPECT_THAT(error(half), HasSubstr("no certificate"));
+  half.tls = {.certificate = "tls.crt", .key = "tls.key", .client_ca = "", .clients_only = true};
+  EXPECT_THAT(error(half), HasSubstr("no CA of them"));
 }
 
 }  // namespace

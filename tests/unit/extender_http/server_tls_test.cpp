@@ -128,10 +128,19 @@ TEST_F(ServerTls, CallsNeedACertificateOfTheClientsCaAndProbesDoNot) {
   EXPECT_EQ(probe.Post("/mutate", "{}", "application/json")->status, 200);
 }
 
+TEST_F(ServerTls, WhereAllNeedACertificateThereIsNoConnectionWithout) {
+  TlsFiles only = files(/*client_ca=*/"one");
+  only.clients_only = true;
+  const Playing playing({.listen = {}, .prefix = {}, .tls = only});
+  EXPECT_EQ(call(playing, "one"), 0);
+  EXPECT_EQ(call_as(playing, "two"), 0);
+  EXPECT_EQ(call_as(playing, "one"), 200);
+}
+
 TEST_F(ServerTls, PlainRequestsAndSilentClientsEnd) {
   ServerOptions options{.listen = {}, .prefix = {}, .tls = files()};
   options.limits.headers = std::chrono::seconds(2);
-  options.limits.idle = std::chrono::seconds(2);
+  options.limits.first = std::chrono::seconds(2);
   const Playing playing(options);
   agent::RawClient plain(playing.server->address());
   plain.send(post("/filter", filter_body()));
@@ -148,8 +157,8 @@ TEST_F(ServerTls, NamesTheFileThatIsWrongAtTheStart) {
   PlayedPages pages;
   TlsFiles wrong = files();
   wrong.key = folder_.path() / "none.key";
-  const auto server =
-      Server::start({.listen = "127.0.0.1:0", .prefix = {}, .tls = wrong}, callbacks, pages);
+  const auto server = Server::start({.listen = "127.0.0.1:0", .prefix = {}, .tls = wrong},
+                                    {.scheduler = &callbacks, .pages = &pages});
   ASSERT_FALSE(server);
   EXPECT_THAT(server.error().text, HasSubstr("none.key"));
 }
