@@ -143,7 +143,7 @@ void Sim::enforce(const engine::Enforce& wanted) {
 CpuSet Sim::effective(const Id& id) const {
   const SimContainer& one = containers_.at(id);
   CpuSet cpus = one.file.cpus;
-  const auto group = groups_.find(engine::qos_group_of(one.pod.cgroup_parent));
+  const auto group = groups_.find(policy::qos_group_of(one.pod.cgroup_parent));
   if (group != groups_.end()) {
     cpus = cpus.intersects(group->second) ? cpus & group->second : group->second;
   }
@@ -192,7 +192,7 @@ void Sim::check_alone(const Id& id) {
            own.file.cpus.to_string());
   for (const auto& [other, sim] : containers_) {
     if (other == id || sim.tampered) continue;
-    const std::string group = engine::qos_group_of(sim.pod.cgroup_parent);
+    const std::string group = policy::qos_group_of(sim.pod.cgroup_parent);
     // A file that has nothing in common with its group's is of no effect.
     const bool moot = stale_groups_.contains(group) && !sim.file.cpus.intersects(groups_[group]);
     if (foreign_groups_.contains(group) || moot) continue;

@@ -102,7 +102,7 @@ void Sim::create() {
 
 void Sim::create(const engine::Pod& pod, const std::string& name) {
   // Mostly as the attempt before asked.
-  const auto fresh = some_request(engine::qos_of(pod.cgroup_parent));
+  const auto fresh = some_request(policy::qos_of(pod.cgroup_parent));
   auto& request = requests_.try_emplace({pod.id, name}, fresh).first->second;
   if (roll(5) == 0) request = fresh;
   engine::Container container = attempt(pod, name, request);
@@ -159,7 +159,7 @@ void Sim::update(SimContainer& sim) {
     wanted.shares = 0;
     wanted.quota = 0;
   } else {
-    wanted = some_request(engine::qos_of(sim.pod.cgroup_parent));
+    wanted = some_request(policy::qos_of(sim.pod.cgroup_parent));
   }
   const std::string id = sim.container.id;
   const Member* before = engine_.state().find(id);
@@ -176,7 +176,7 @@ void Sim::update(SimContainer& sim) {
     return;
   }
   if (!effects.reply.own) return broken("an update was not answered with own CPUs");
-  sim.container.resources = engine::merge(sim.container.resources, wanted);
+  sim.container.resources = policy::merge(sim.container.resources, wanted);
   sim.container.resources.cpus = effects.reply.own->cpus.to_string();
   if (!effects.reply.own->mems.empty()) {
     sim.container.resources.mems = effects.reply.own->mems.to_string();
@@ -229,7 +229,7 @@ void Sim::appear() {
   if (containers_.size() > 60) return;
   const engine::Pod pod = some_pod();
   const engine::Container container =
-      attempt(pod, "lost", some_request(engine::qos_of(pod.cgroup_parent)));
+      attempt(pod, "lost", some_request(policy::qos_of(pod.cgroup_parent)));
   SimContainer sim{pod, container, Phase::kCreated, "", {}, false};
   SimContainer& here = containers_.emplace(container.id, sim).first->second;
   if (roll(2) == 0) return start(here);

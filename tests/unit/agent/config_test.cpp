@@ -47,7 +47,7 @@ const ConfigCase kGood[] = {
     {"no reservedMemory", "reservedMemory: []",
      [](const Config& c) { return c.reserved_memory == topology::ReservedMemory{}; }},
     {"exclusivePods", "exclusivePods: annotated",
-     [](const Config& c) { return c.defaults.pods == engine::ExclusivePods::kAnnotated; }},
+     [](const Config& c) { return c.defaults.pods == policy::ExclusivePods::kAnnotated; }},
     {"exclusiveNamespaces", "exclusiveNamespaces: 'hpc, hpc-2'",
      [](const Config& c) {
        return c.defaults.namespaces == std::set<std::string>{"hpc", "hpc-2"};

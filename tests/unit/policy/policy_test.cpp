@@ -12,10 +12,11 @@ namespace pinion::policy {
 namespace {
 
 using test_support::cpu;
-using topology::CpuSet;
 using test_support::cpus;
 using test_support::make_pod;
 using testing::HasSubstr;
+using topology::Bytes;
+using topology::CpuSet;
 using WishKind = Wish::Kind;
 
 TEST(Policy, QosOf) {
