@@ -1,6 +1,5 @@
 #include "cluster/extender/program/job_follower.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cluster/extender/jobs/annotations.h"
@@ -38,80 +37,35 @@ std::string owner(const json& map, const char* field) {
 }  // namespace
 
 JobFollower::JobFollower(kube::Api& api, Log& log, std::function<bool()> may_act, Sized sized)
-    : api_(api), log_(log), may_act_(std::move(may_act)), sized_(std::move(sized)) {
-  thread_ = std::thread([this] { run(); });
-}
+    : api_(api),
+      log_(log),
+      sized_(std::move(sized)),
+      queue_({.most = kMostJobs,
+              .rest = kLookRest,
+              .first_pause = kFirstLookPause,
+              .longest_pause = kLongestLookPause},
+             std::move(may_act), [this](const Job& job, const Nothing&) { return follow(job); }) {}
 
 JobFollower::~JobFollower() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
   cancel_.cancel();
-  changed_.notify_all();
-  thread_.join();
 }
 
 void JobFollower::changed(const wire::PodSpecView& pod) {
   const auto path = jobs::owner_path(text_of(pod, jobs::kOwner), pod.name_space);
   if (!path) return;
-  const Job job{.name_space = pod.name_space,
-                .path = *path,
-                .gang = gang_of(pod_of(pod), text_of(pod, jobs::kJob))};
-  const std::lock_guard lock(mutex_);
-  const auto known = looks_.find(job);
-  if (known != looks_.end()) {
-    known->second.wanted = true;
-    return;
-  }
-  if (looks_.size() >= kMostJobs) return;
-  looks_.emplace(job,
-                 Look{.due = Clock::now(), .backoff = Backoff(kFirstLookPause, kLongestLookPause)});
-  changed_.notify_one();
+  queue_.add({.name_space = pod.name_space,
+              .path = *path,
+              .gang = gang_of(pod_of(pod), text_of(pod, jobs::kJob))},
+             Nothing());
 }
 
-void JobFollower::run() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    const auto next = std::min_element(
-        looks_.begin(), looks_.end(),
-        [](const auto& one, const auto& other) { return one.second.due < other.second.due; });
-    if (next == looks_.end()) {
-      changed_.wait(lock);
-      continue;
-    }
-    if (Clock::now() < next->second.due) {
-      changed_.wait_until(lock, Clock::time_point(next->second.due));
-      continue;
-    }
-    if (!next->second.wanted) {
-      looks_.erase(next);
-      continue;
-    }
-    if (!may_act_()) {
-      next->second.due = Clock::now() + kLookRest;
-      continue;
-    }
-    next->second.wanted = false;
-    const Job& job = next->first;  // erased by this thread alone
-    lock.unlock();
-    const Status done = look_at(job);
-    lock.lock();
-    if (!stopping_) next->second.due = after(job, done, next->second);
-  }
-}
-
-// When it is looked at again, or forgotten.
-JobFollower::Clock::time_point JobFollower::after(const Job& job, const Status& done, Look& look) {
-  if (done) {
-    look.backoff.reset();
-    return Clock::now() + kLookRest;
-  }
+Worked JobFollower::follow(const Job& job) {
+  const Status done = look_at(job);
+  if (done) return Worked::kDone;
   const bool again = done.error().code == Errc::kUnavailable;
   log_.warn("a job's size and hostfile cannot be followed",
             {{"job", job.path}, {"why", done.error().text}, {"again", again ? "true" : "false"}});
-  look.wanted = look.wanted || again;
-  return Clock::now() + look.backoff.next();
+  return again ? Worked::kAgain : Worked::kFailed;
 }
 
 Status JobFollower::look_at(const Job& job) {

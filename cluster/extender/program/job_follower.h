@@ -4,19 +4,14 @@
 // that follows its size.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <thread>
 
-#include "base/backoff.h"
 #include "base/log/log.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
+#include "cluster/extender/program/keyed_queue.h"
 #include "cluster/extender/wire/pod.h"
 
 namespace pinion::cluster {
@@ -37,8 +32,6 @@ class JobFollower {
   void changed(const wire::PodSpecView& pod);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   struct Job {
     std::string name_space;
     std::string path;  // of the job, on the API server
@@ -46,14 +39,9 @@ class JobFollower {
 
     auto operator<=>(const Job&) const = default;  // NOLINT(modernize-use-nullptr)
   };
-  struct Look {
-    bool wanted = true;  // else it rests since the last one
-    Clock::time_point due;
-    Backoff backoff;
-  };
+  struct Nothing {};
 
-  void run();
-  [[nodiscard]] Clock::time_point after(const Job& job, const Status& done, Look& look);
+  Worked follow(const Job& job);
   // Errors: as kube/api.h, or of the job; kUnavailable while the ConfigMap of a job of the same
   // name that is gone has not been collected.
   Status look_at(const Job& job);
@@ -62,14 +50,9 @@ class JobFollower {
 
   kube::Api& api_;
   Log& log_;
-  const std::function<bool()> may_act_;
   const Sized sized_;
   kube::Cancel cancel_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<Job, Look> looks_;
-  bool stopping_ = false;
-  std::thread thread_;  // last: it uses all above
+  KeyedQueue<Job, Nothing> queue_;  // last: it uses all above
 };
 
 }  // namespace pinion::cluster

@@ -21,19 +21,14 @@ kube::PodRef named(const PodRef& pod) {
 
 }  // namespace
 
+// Whether we lead is asked by carry_out(): a note that is late is worth nothing to the next leader.
 KubeCluster::KubeCluster(kube::Api& api, Log& log, std::function<bool()> may_act)
-    : api_(api), log_(log), may_act_(std::move(may_act)) {
-  for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
-}
-
-KubeCluster::~KubeCluster() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-}
+    : api_(api),
+      log_(log),
+      may_act_(std::move(may_act)),
+      notes_(
+          {.most = kMostNotes, .threads = kThreads}, [] { return true; },
+          [this](const std::string& /*uid*/, const Note& note) { return carry_out(note); }) {}
 
 Status KubeCluster::bind(const PodRef& pod, const std::string& node,
                          const std::map<std::string, std::string>& annotations) {
@@ -55,39 +50,12 @@ void KubeCluster::nominate(const PodRef& pod, const std::string& node) {
   add({.pod = pod, .node = node});
 }
 
-std::uint64_t KubeCluster::failed() const {
-  const std::lock_guard lock(mutex_);
-  return failed_;
+void KubeCluster::add(const Note& note) {
+  if (!notes_.add(note.pod.uid, note)) ++failed_;  // the pod scheduler notes it again
 }
 
-void KubeCluster::add(Note note) {
-  const std::lock_guard lock(mutex_);
-  const std::string uid = note.pod.uid;
-  if (notes_.size() >= kMostNotes && !notes_.contains(uid)) {
-    ++failed_;  // the pod scheduler notes it again
-    return;
-  }
-  if (notes_.insert_or_assign(uid, std::move(note)).second) order_.push_back(uid);
-  changed_.notify_one();
-}
-
-void KubeCluster::run() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return stopping_ || !order_.empty(); });
-    if (stopping_) return;
-    const auto next = notes_.find(order_.front());
-    order_.pop_front();
-    const Note note = std::move(next->second);
-    notes_.erase(next);
-    lock.unlock();
-    carry_out(note);
-    lock.lock();
-  }
-}
-
-void KubeCluster::carry_out(const Note& note) {
-  if (!may_act_()) return;
+Worked KubeCluster::carry_out(const Note& note) {
+  if (!may_act_()) return Worked::kDone;
   const kube::Call how{.cancel = nullptr, .whole = kCallLimit};
   const Status done =
       note.node.empty()
@@ -95,13 +63,13 @@ void KubeCluster::carry_out(const Note& note) {
                                {{kWoken, kube::micro_time(std::chrono::system_clock::now())}}, how)
           : kube::nominate_pod(api_, named(note.pod), note.node, how);
   // Gone meanwhile, or another pod of its name.
-  if (done || done.error().code == Errc::kNotFound || done.error().code == Errc::kConflict) return;
-  {
-    const std::lock_guard lock(mutex_);
-    ++failed_;
+  if (done || done.error().code == Errc::kNotFound || done.error().code == Errc::kConflict) {
+    return Worked::kDone;
   }
+  ++failed_;
   log_.warn(note.node.empty() ? "cannot wake a pod" : "cannot nominate a pod",
             {{"pod", note.pod.name_space + "/" + note.pod.name}, {"why", done.error().text}});
+  return Worked::kDone;  // the pod scheduler notes it again
 }
 
 }  // namespace pinion::cluster

@@ -1,17 +1,15 @@
 // What the pod scheduler wants done, done at the API server.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "base/log/log.h"
 #include "cluster/extender/kube/api.h"
+#include "cluster/extender/program/keyed_queue.h"
 #include "cluster/extender/service/cluster.h"
 
 namespace pinion::cluster {
@@ -23,7 +21,7 @@ class KubeCluster : public Cluster {
   KubeCluster(kube::Api& api, Log& log, std::function<bool()> may_act);
   KubeCluster(const KubeCluster&) = delete;
   KubeCluster& operator=(const KubeCluster&) = delete;
-  ~KubeCluster() override;  // what is noted and not done yet is dropped
+  ~KubeCluster() override = default;  // what is noted and not done yet is dropped
 
   Status bind(const PodRef& pod, const std::string& node,
               const std::map<std::string, std::string>& annotations) override;
@@ -31,7 +29,7 @@ class KubeCluster : public Cluster {
   void nominate(const PodRef& pod, const std::string& node) override;
 
   // Notes that were dropped because too many waited, and that the API server refused.
-  [[nodiscard]] std::uint64_t failed() const;
+  [[nodiscard]] std::uint64_t failed() const { return failed_; }
 
  private:
   struct Note {
@@ -39,20 +37,14 @@ class KubeCluster : public Cluster {
     std::string node;  // to nominate; empty: to be woken
   };
 
-  void add(Note note);
-  void run();
-  void carry_out(const Note& note);
+  void add(const Note& note);
+  Worked carry_out(const Note& note);
 
   kube::Api& api_;
   Log& log_;
   const std::function<bool()> may_act_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, Note> notes_;  // by uid: the last one counts
-  std::deque<std::string> order_;      // of notes_
-  std::uint64_t failed_ = 0;
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;  // last: they use all above
+  std::atomic<std::uint64_t> failed_ = 0;
+  KeyedQueue<std::string, Note> notes_;  // by uid: the last one counts; last: it uses all above
 };
 
 }  // namespace pinion::cluster

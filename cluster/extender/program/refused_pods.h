@@ -3,19 +3,16 @@
 // another node. Through the Eviction interface, so disruption budgets count.
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <string>
-#include <thread>
 
-#include "base/backoff.h"
 #include "base/log/log.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/pods.h"
+#include "cluster/extender/program/keyed_queue.h"
 #include "cluster/extender/wire/pod.h"
 
 namespace pinion::cluster {
@@ -42,33 +39,22 @@ class RefusedPods {
   void seen(const wire::PodSpecView& pod);
   void gone(const std::string& uid);
 
-  [[nodiscard]] std::uint64_t evicted() const;
+  [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  struct Entry {
+  struct Refused {
     kube::PodRef pod;
     std::string why;
-    Clock::time_point due;
-    Backoff backoff;
   };
 
-  void run();
-  // Error kNotFound or kConflict: there is no such pod any more.
-  Status evict(const Entry& entry);
+  Worked evict(const Refused& refused);
 
   kube::Api& api_;
   Log& log_;
-  const std::function<bool()> may_act_;
   const Options options_;
   kube::Cancel cancel_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, Entry> entries_;  // by uid
-  std::uint64_t evicted_ = 0;
-  bool stopping_ = false;
-  std::thread thread_;  // last: it uses all above
+  std::atomic<std::uint64_t> evicted_ = 0;
+  KeyedQueue<std::string, Refused> queue_;  // by uid; last: it uses all above
 };
 
 }  // namespace pinion::cluster

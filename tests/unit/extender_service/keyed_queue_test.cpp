@@ -1,0 +1,152 @@
+#include "cluster/extender/program/keyed_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+
+namespace pinion::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using Queue = KeyedQueue<std::string, int>;
+
+// What was worked on, in order; the first piece of work can be held up.
+class Worker {
+ public:
+  Worked work(const std::string& key, int value) {
+    std::unique_lock lock(mutex_);
+    done_.push_back(key + std::to_string(value));
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !held_; });
+    return answer ? answer(done_.size()) : Worked::kDone;
+  }
+  std::vector<std::string> wait_for(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, 10s, [&] { return done_.size() >= count; }));
+    return done_;
+  }
+  void hold(bool on) {
+    const std::lock_guard lock(mutex_);
+    held_ = on;
+    changed_.notify_all();
+  }
+  std::function<Worked(const std::string&, const int&)> function() {
+    return [this](const std::string& key, int value) { return work(key, value); };
+  }
+
+  std::function<Worked(std::size_t count)> answer;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> done_;
+  bool held_ = false;
+};
+
+bool always() {
+  return true;
+}
+
+TEST(KeyedQueue, WorksOnAKeyOnceWithItsNewestValue) {
+  Worker worker;
+  worker.hold(true);
+  Queue queue({.most = 10}, always, worker.function());
+  queue.add("a", 1);
+  worker.wait_for(1);
+  queue.add("b", 1);
+  queue.add("c", 1);
+  queue.add("b", 2);
+  EXPECT_TRUE(queue.update("b", 3));
+  EXPECT_FALSE(queue.update("d", 1));
+  worker.hold(false);
+  EXPECT_THAT(worker.wait_for(3), ElementsAre("a1", "b3", "c1"));
+}
+
+TEST(KeyedQueue, WhatIsNotedDuringItsWorkIsWorkedOnAgain) {
+  Worker worker;
+  worker.hold(true);
+  Queue queue({.most = 10}, always, worker.function());
+  queue.add("a", 1);
+  worker.wait_for(1);
+  queue.add("a", 2);
+  worker.hold(false);
+  EXPECT_THAT(worker.wait_for(2), ElementsAre("a1", "a2"));
+}
+
+TEST(KeyedQueue, TriesAgainAfterAFailureUnlessItIsForGood) {
+  Worker worker;
+  worker.answer = [](std::size_t count) {
+    if (count < 3) return Worked::kAgain;
+    return count == 3 ? Worked::kFailed : Worked::kDone;
+  };
+  Queue queue({.most = 10, .first_pause = 1ms, .longest_pause = 1ms}, always, worker.function());
+  queue.add("a", 1);
+  EXPECT_THAT(worker.wait_for(3), ElementsAre("a1", "a1", "a1"));
+  queue.add("b", 1, 5ms);
+  EXPECT_THAT(worker.wait_for(4), ElementsAre("a1", "a1", "a1", "b1"));
+}
+
+TEST(KeyedQueue, DoesNothingWhileAnotherReplicaLeads) {
+  Worker worker;
+  std::atomic<bool> leads = false;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int asked = 0;
+  Queue queue(
+      {.most = 10, .first_pause = 1ms},
+      [&] {
+        const std::lock_guard lock(mutex);
+        ++asked;
+        changed.notify_all();
+        return leads.load();
+      },
+      worker.function());
+  queue.add("a", 1);
+  {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(changed.wait_for(lock, 10s, [&] { return asked >= 3; }));
+  }
+  EXPECT_THAT(worker.wait_for(0), ElementsAre());
+  leads = true;
+  EXPECT_THAT(worker.wait_for(1), ElementsAre("a1"));
+}
+
+TEST(KeyedQueue, RestsAfterEachPieceOfWorkOnAKey) {
+  Worker worker;
+  Queue queue({.most = 10, .rest = 1h}, always, worker.function());
+  queue.add("a", 1);
+  worker.wait_for(1);
+  queue.add("a", 2);
+  queue.add("b", 1);
+  EXPECT_THAT(worker.wait_for(2), ElementsAre("a1", "b1"));
+}
+
+TEST(KeyedQueue, ForgetsWhatIsErasedAndTakesNoMoreThanItMay) {
+  Worker worker;
+  Queue queue({.most = 1}, always, worker.function());
+  EXPECT_TRUE(queue.add("a", 1, 1h));
+  EXPECT_FALSE(queue.add("b", 1));
+  EXPECT_TRUE(queue.add("a", 2));
+  queue.erase("a");
+  queue.erase("a");
+  EXPECT_TRUE(queue.add("b", 2));
+  EXPECT_THAT(worker.wait_for(1), ElementsAre("b2"));
+}
+
+TEST(KeyedQueue, ErasedAndNotedAnewDuringItsWorkItIsWorkedOnAgain) {
+  Worker worker;
+  worker.hold(true);
+  Queue queue({.most = 10}, always, worker.function());
+  queue.add("a", 1);
+  worker.wait_for(1);
+  queue.erase("a");
+  queue.add("a", 2);
+  worker.hold(false);
+  EXPECT_THAT(worker.wait_for(2), ElementsAre("a1", "a2"));
+}
+
+}  // namespace
+}  // namespace pinion::cluster
