@@ -19,7 +19,7 @@ KnownPod& PodCache::add(KnownPod pod) {
   return pods_.emplace(std::move(uid), std::move(pod)).first->second;
 }
 
-void PodCache::move(KnownPod& pod, const std::string& node) {
+void PodCache::set_node(KnownPod& pod, const std::string& node) {
   if (pod.node == node) return;
   if (const auto there = residents_.find(pod.node); there != residents_.end()) {
     placed_ -= there->second.erase(pod.pod.uid);
@@ -38,7 +38,7 @@ void PodCache::move(KnownPod& pod, const std::string& node) {
 
 void PodCache::erase(const std::string& uid) {
   const auto found = pods_.find(uid);
-  move(found->second, {});
+  set_node(found->second, {});
   pods_.erase(found);
 }
 

@@ -40,7 +40,7 @@ class PodCache {
   // Precondition: its uid is not known, and it is on no node yet.
   KnownPod& add(KnownPod pod);
   // Empty: on none.
-  void move(KnownPod& pod, const std::string& node);
+  void set_node(KnownPod& pod, const std::string& node);
   // Precondition: known.
   void erase(const std::string& uid);
 

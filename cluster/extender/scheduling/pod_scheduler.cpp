@@ -503,7 +503,7 @@ bool PodScheduler::let_go_if_whole(const JobId& gang, Ticket own, std::int64_t n
 
 void PodScheduler::start(KnownPod& known, std::int64_t now_ms) {
   scheduler_.start(known.pod.uid, now_ms);
-  cache_.move(known, book().member(known.pod.uid)->node);
+  cache_.set_node(known, book().member(known.pod.uid)->node);
 }
 
 std::map<std::string, std::string> PodScheduler::told_with_binding(const std::string& uid) const {
@@ -538,7 +538,7 @@ void PodScheduler::bound(const std::string& uid, bool done, std::int64_t now_ms)
   if (known == nullptr || known->bound) return;
   scheduler_.started(uid, done, now_ms);
   if (!done) {
-    cache_.move(*known, {});
+    cache_.set_node(*known, {});
     // The scheduler begins anew with it.
     if (!is_gang(job_of(*known))) scheduler_.withdraw(job_of(*known), "not bound", now_ms);
   }
@@ -590,7 +590,7 @@ bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
   preemption_.forget(pod.uid);
   known->bound = true;
   known->by_us = pod.annotations.contains(kPlanned);
-  cache_.move(*known, pod.node);
+  cache_.set_node(*known, pod.node);
   if (book().member(pod.uid) == nullptr) return true;  // what it asks for is not known
   const JobId job = job_of(*known);
   held_.refuse(job, pod.uid, "the pod is bound already");
@@ -788,7 +788,7 @@ void PodScheduler::unbind(const JobId& id) {
   const Job* job = book().find(id);
   if (job == nullptr) return;
   for (const auto& [uid, member] : job->members) {
-    if (!member.fixed()) cache_.move(*cache_.find(uid), {});
+    if (!member.fixed()) cache_.set_node(*cache_.find(uid), {});
   }
 }
 
