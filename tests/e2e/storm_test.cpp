@@ -15,7 +15,8 @@ class Storm : public Scene {
 
   // How many small pods came before the large job ran; as many as come at all: it never did.
   int arrivals_before_the_large_job(const std::string& reserve_after) {
-    start(2, {.max_backoff = std::chrono::seconds(1)}, {"--reserve-after", reserve_after});
+    start(2, {.extender = {}, .max_backoff = std::chrono::seconds(1)},
+          {"--reserve-after", reserve_after});
     for (std::size_t i = 0; i < 2 * kAtOnce; ++i) add_small();
     EXPECT_TRUE(nodes().wait([&] { return running().size() == kAtOnce; }));
     add(large_);
