@@ -552,18 +552,37 @@ void Scheduler::run(std::int64_t now_ms) {
     jobs.push_back(job);
     return static_cast<int>(jobs.size()) < settings_.depth;
   });
+  if (try_again(jobs, now_ms, [] { return true; })) changed_ = true;
+}
+
+bool Scheduler::run_some(std::vector<JobId> jobs, std::int64_t now_ms,
+                         const std::function<bool()>& go_on) {
+  std::erase_if(jobs, [&](const JobId& id) { return !queue_.contains(id); });
+  const auto depth = std::min(jobs.size(), static_cast<std::size_t>(settings_.depth));
+  std::partial_sort(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(depth), jobs.end(),
+                    [&](const JobId& a, const JobId& b) { return queue_.before(a, b); });
+  jobs.resize(depth);
+  return try_again(jobs, now_ms, go_on);
+}
+
+// In this order. Whether one of them has its turn later.
+bool Scheduler::try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
+                          const std::function<bool()>& go_on) {
+  bool later = false;
   for (const JobId& id : jobs) {
     // A reservation that was withdrawn for another is not tried before the next time.
     if (!queue_.contains(id)) continue;
+    if (!go_on()) return true;
     const Job& job = *book_.find(id);
     if (is_refused_again(job, now_ms)) {
       ++counters_.refused;
     } else if (now_ms >= job.again_ms || id == jobs.front()) {
       place(id, nullptr, now_ms);
     } else {
-      changed_ = true;  // it has its turn later
+      later = true;
     }
   }
+  return later;
 }
 
 // Nothing that was given back helps it, and it is not to get the room that is kept for the head.

@@ -102,6 +102,9 @@ class Scheduler {
   [[nodiscard]] bool would_place(const JobId& job, std::int64_t now_ms);
   // Tries the jobs of the queue in its order, if anything has changed since it last did.
   void run(std::int64_t now_ms);
+  // The same with those of these jobs that are in the queue, whatever has changed, and while
+  // `go_on()`, which is asked before each. Returns whether one of them has its turn later.
+  bool run_some(std::vector<JobId> jobs, std::int64_t now_ms, const std::function<bool()>& go_on);
   // For who does not call run(): whether somebody may fit since the last call who did not.
   bool take_changed() { return std::exchange(changed_, false); }
   // Reserves this member's CPUs on this node. Precondition: it waits.
@@ -157,6 +160,8 @@ class Scheduler {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
+  bool try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
+                 const std::function<bool()>& go_on);
   PlaceAnswer place_all(Job& job, const std::vector<Member*>& members,
                         const std::vector<NodeIndex>* among, std::int64_t now_ms);
   std::optional<GangRefusal> attempt(Job& job, const std::vector<Member*>& members,

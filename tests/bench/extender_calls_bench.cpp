@@ -35,6 +35,8 @@ class NoCluster : public Cluster {
   }
   void wake(const PodRef&) override {}
   void nominate(const PodRef&, const std::string&) override {}
+  void open(const PodRef&, const std::string&) override {}
+  void explain(const PodRef&, const std::string&) override {}
 };
 
 PodSchedulerLimits limits_of(int steps) {

@@ -53,7 +53,10 @@ json pod_object(const PodShape& shape) {
   if (!shape.labels.empty()) pod["metadata"]["labels"] = shape.labels;
   if (!shape.priority_class.empty()) pod["spec"]["priorityClassName"] = shape.priority_class;
   if (!shape.scheduler.empty()) pod["spec"]["schedulerName"] = shape.scheduler;
-  if (shape.gated) pod["spec"]["schedulingGates"] = json::array({{{"name", "example.com/wait"}}});
+  json gates = json::array();
+  if (shape.gated) gates.push_back({{"name", "example.com/wait"}});
+  if (shape.gang_gate) gates.push_back({{"name", "pinion.dev/gang"}});
+  if (!gates.empty()) pod["spec"]["schedulingGates"] = std::move(gates);
   return pod;
 }
 

@@ -31,6 +31,7 @@ struct PodShape {
   std::string priority_class = {};  // empty: none
   std::string scheduler = {};       // empty: the default one
   bool gated = false;               // the scheduler does not look at it before open_pod()
+  bool gang_gate = false;           // nor before the extender opens it
 };
 
 nlohmann::json node_object(const std::string& name);

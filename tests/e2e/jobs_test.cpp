@@ -271,6 +271,8 @@ class Jobs : public Scene {
     EXPECT_EQ(annotation(pod, "pinion.dev/task-groups"), std::to_string(asked.groups));
     EXPECT_EQ(annotation(pod, "pinion.dev/role"), "worker");
     EXPECT_EQ(annotation(pod, "pinion.dev/task-group"), "") << "it differs from pod to pod";
+    EXPECT_EQ(json_at(pod, "spec", "schedulingGates"),
+              json::array({{{"name", "pinion.dev/gang"}}}));
     const json amounts = {{"cpu", std::to_string(asked.cpus)}, {"memory", asked.memory}};
     const json wanted = {{"limits", amounts}, {"requests", amounts}};
     EXPECT_EQ(json_at(first_container(pod), "resources"), wanted);
@@ -372,9 +374,7 @@ TEST_P(JobsOfKind, StartWholeOrNotAtAll) {
   make_workers(kind, job);
   const auto all = workers(kind, kScale);
   ASSERT_TRUE(wait_in_vain(all));
-  EXPECT_TRUE(pods().wait_for(all.front(), [](const auto& pod) {
-    return why_unscheduled(pod).find("needs 4 x 4 CPUs") != std::string::npos;
-  }));
+  EXPECT_TRUE(told(all, "needs 4 x 4 CPUs"));
   remove(fillers);
   ASSERT_TRUE(run(all));
   expect_workers(kind, kScale);
@@ -452,7 +452,7 @@ TEST_F(Jobs, AnMpiJobWhoseLauncherWorksWaitsForIt) {
   make(workers_of(stored));
   std::vector<std::string> names = pods_called("joint-worker-", 3);
   ASSERT_TRUE(wait_in_vain(names));
-  EXPECT_THAT(why_unscheduled(pods().now().at(names.front())), HasSubstr("of 4 pods of its gang"));
+  EXPECT_TRUE(told(names, "3 of 4 pods of its gang exist"));
   make(launchers_of(stored));
   names.insert(names.begin(), pods_called("joint-launcher-", 1).at(0));
   ASSERT_TRUE(run(names));

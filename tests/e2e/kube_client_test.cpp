@@ -212,6 +212,24 @@ TEST_F(KubeClient, APodIsBoundOnceAndOnlyTheOneMeant) {
   EXPECT_EQ(late.error().code, Errc::kNotFound) << late.error().text;
 }
 
+TEST_F(KubeClient, OneGateOfAPodIsTakenOff) {
+  const auto pod = admin().add_pod({.name = "gated", .gated = true, .gang_gate = true});
+  ASSERT_TRUE(ok(pod));
+  for (const char* time : {"once", "again"}) {
+    ASSERT_TRUE(ok(kube::ungate_pod(api(), *pod, "pinion.dev/gang"))) << time;
+    EXPECT_EQ(kube::json_at(*admin().pod("gated"), "spec", "schedulingGates"),
+              json::array({{{"name", "example.com/wait"}}}))
+        << time;
+  }
+  ASSERT_TRUE(ok(kube::ungate_pod(api(), *pod, "example.com/wait")));
+  ASSERT_TRUE(ok(kube::ungate_pod(api(), *pod, "example.com/wait"))) << "the last is off already";
+  kube::PodRef other = *pod;
+  other.uid = "00000000-0000-0000-0000-000000000000";
+  const Status wrong = kube::ungate_pod(api(), other, "pinion.dev/gang");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Errc::kConflict) << wrong.error().text;
+}
+
 TEST_F(KubeClient, APodIsAnnotatedNominatedAndToldAbout) {
   const auto pod = admin().add_pod({.name = "noted", .annotations = {{"theirs", "stays"}}});
   ASSERT_TRUE(ok(pod));

@@ -7,6 +7,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/crd.h"
 #include "tests/e2e/scene.h"
+#include "tests/lab/files.h"
 
 namespace pinion::e2e {
 namespace {
@@ -132,6 +133,102 @@ TEST_F(Placing, APodGroupStartsTogetherAndMoreOfItLater) {
   ASSERT_TRUE(run(workers));
   add(of_group({.name = "worker-3", .milli_cpus = 4000}));
   EXPECT_TRUE(run({"worker-3"})) << "one more than the group needs";
+}
+
+// Gangs whose pods wait at the extender's gate.
+class Gates : public Placing {
+ protected:
+  // Questions to which the answer was no node.
+  double refused() {
+    return extender().figure(R"(pinion_extender_filters_total{result="refused"})");
+  }
+};
+
+TEST_F(Gates, AreTakenOffWhenAllAreThereAndHaveTheirPlaces) {
+  start(4);
+  const Gang gang{.job = "gang", .size = 6, .cpus = 12, .groups = 2, .gates = true};
+  for (int i = 0; i + 1 < gang.size; ++i) add(member(gang, i));
+  ASSERT_TRUE(told(names(gang), "5 of 6 pods of its gang exist"));
+  EXPECT_EQ(bound(names(gang)), 0);
+  add(member(gang, gang.size - 1));
+  ASSERT_TRUE(run(names(gang)));
+  EXPECT_EQ(refused(), 0) << "nobody was asked about before it could start";
+}
+
+TEST_F(Gates, OfTwoGangsThatEachCouldTakeHalfOnesAreTakenOff) {
+  start(4);  // eight holes of 16
+  const Gang a{.job = "a", .size = 6, .cpus = 12, .gates = true};
+  const Gang b{.job = "b", .size = 6, .cpus = 12, .gates = true};
+  for (int i = 0; i < a.size; ++i) {
+    add(member(a, i));
+    add(member(b, i));
+  }
+  ASSERT_TRUE(nodes().wait([&] { return nodes().held().size() >= 6; }));
+  const Gang& first = bound(names(a)) > 0 ? a : b;
+  const Gang& second = bound(names(a)) > 0 ? b : a;
+  ASSERT_TRUE(run(names(first)));
+  ASSERT_TRUE(told(names(second), "needs 6 x 12 CPUs"));
+  EXPECT_EQ(bound(names(second)), 0);
+  remove(names(first));
+  EXPECT_TRUE(run(names(second)));
+  EXPECT_EQ(refused(), 0);
+}
+
+// What is on the pods is all that the next one knows.
+TEST_F(Gates, ThatAreOffInPartWhenTheExtenderIsKilledGoOn) {
+  start(4);
+  const Gang gang{.job = "gang", .size = 8, .cpus = 12, .gates = true};
+  for (int i = 0; i < 2; ++i) {
+    PodShape open = member(gang, i);
+    open.gang_gate = false;
+    add(open);
+  }
+  ASSERT_TRUE(wait_in_vain({"gang-0", "gang-1"}));
+  extender().kill();
+  for (int i = 2; i < gang.size; ++i) add(member(gang, i));
+  ASSERT_TRUE(ok(extender().restart()));
+  ASSERT_TRUE(run(names(gang)));
+  remove(names(gang));
+
+  const Gang next{.job = "next", .size = 8, .cpus = 12, .gates = true};
+  add(next);
+  ASSERT_TRUE(pods().wait([](const Collection::Objects& all) {
+    return std::any_of(all.begin(), all.end(), [](const auto& entry) {
+      return entry.first.starts_with("next-") &&
+             kube::json_at(entry.second, "spec", "schedulingGates").is_null();
+    });
+  }));
+  extender().kill();
+  ASSERT_TRUE(ok(extender().restart()));
+  EXPECT_TRUE(run(names(next)));
+}
+
+// The extender does not know of it.
+TEST_F(Gates, OfAGangThatIsPlannedOnACordonedNodeAreOffWhenItGoesElsewhere) {
+  start(2);
+  ASSERT_TRUE(ok(admin().api().patch("/api/v1/nodes/node-0", kube::PatchKind::kMerge,
+                                     {{"spec", {{"unschedulable", true}}}})));
+  const Gang gang{.job = "gang", .size = 2, .cpus = 12, .gates = true};
+  add(gang);
+  ASSERT_TRUE(run(names(gang)));
+  EXPECT_EQ(node_of_pod("gang-0") + node_of_pod("gang-1"), "node-1node-1");
+}
+
+// The scheduler evicts only for those that it is asked to place.
+TEST_F(Gates, AreNoObstacleToEvictions) {
+  start(1);
+  const Gang gang{.job = "gang", .size = 2, .cpus = 12, .gates = true};
+  add(gang);
+  ASSERT_TRUE(run(names(gang)));
+  ASSERT_TRUE(ok(admin().add_priority_class("urgent", 1000)));
+  for (int i = 0; i < 2; ++i) {
+    PodShape urgent = member({.job = "urgent", .size = 2, .cpus = 14, .gates = true}, i);
+    urgent.priority_class = "urgent";
+    // Admission knows a new class a moment later.
+    ASSERT_TRUE(lab::eventually(lab::Milliseconds(kPatience),
+                                [&] { return admin().add_pod(urgent).has_value(); }));
+  }
+  EXPECT_TRUE(run({"urgent-0", "urgent-1"}));
 }
 
 }  // namespace

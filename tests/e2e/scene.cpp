@@ -94,7 +94,8 @@ PodShape Scene::member(const Gang& gang, int index) {
           .milli_cpus = gang.cpus * 1000,
           .annotations = {{"pinion.dev/job", gang.job},
                           {"pinion.dev/gang-size", std::to_string(gang.size)},
-                          {"pinion.dev/task-group", std::to_string(index % gang.groups)}}};
+                          {"pinion.dev/task-group", std::to_string(index % gang.groups)}},
+          .gang_gate = gang.gates};
 }
 
 void Scene::add(const Gang& gang) {
@@ -156,6 +157,22 @@ testing::AssertionResult Scene::wait_in_vain(const std::vector<std::string>& nam
     return testing::AssertionFailure() << some << " are bound";
   }
   return testing::AssertionSuccess();
+}
+
+testing::AssertionResult Scene::told(const std::vector<std::string>& names,
+                                     const std::string& why) {
+  Collection events(admin_->api(), "/apis/events.k8s.io/v1/namespaces/default/events");
+  const bool told = events.wait([&](const Collection::Objects& all) {
+    return std::any_of(all.begin(), all.end(), [&](const auto& entry) {
+      const json& event = entry.second;
+      return kube::json_text(event, "reason") == "GangWaits" &&
+             kube::json_text(event, "note").find(why) != std::string::npos &&
+             std::count(names.begin(), names.end(), kube::json_text(event, "regarding", "name")) >
+                 0;
+    });
+  });
+  if (told) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no event says: " << why;
 }
 
 std::int64_t Scene::held(const Gang& gang) {

@@ -22,8 +22,9 @@ namespace pinion::e2e {
 struct Gang {
   std::string job;
   int size = 1;
-  int cpus = 1;    // of each member
-  int groups = 1;  // members go to them in turn
+  int cpus = 1;        // of each member
+  int groups = 1;      // members go to them in turn
+  bool gates = false;  // they wait at the extender's gate
 };
 
 // Skips where Kubernetes is not built. Shows all logs with a failure.
@@ -70,6 +71,8 @@ class Scene : public testing::Test {
   // As soon as all of these are bound, and run; or are refused by the scheduler.
   testing::AssertionResult run(const std::vector<std::string>& names);
   testing::AssertionResult wait_in_vain(const std::vector<std::string>& names);
+  // As soon as the extender has told in an event why the gang of one of these waits.
+  testing::AssertionResult told(const std::vector<std::string>& names, const std::string& why);
   // Binds of the gang that the extender holds; -1 when it does not say.
   std::int64_t held(const Gang& gang);
   [[nodiscard]] int bound(const std::vector<std::string>& names) const;

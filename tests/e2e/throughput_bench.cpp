@@ -1,8 +1,11 @@
 // How many pods a second a real kube-scheduler places with pinion-extender and without: a new
 // cluster for each, all pods made before the scheduler starts, timed until the last one is bound.
+// With --gang the pods are gangs for the extender, with its scheduling gates and without.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 
@@ -20,6 +23,7 @@ struct Load {
   int nodes = 100;
   int pods = 500;
   int cpus = 2;        // of each pod
+  int gang = 0;        // pods of each gang; 0: they are no gangs
   int percentage = 0;  // of nodes that the scheduler scores; 0: its own choice
   int limit_s = 600;
 };
@@ -34,8 +38,23 @@ std::vector<std::string> node_names(int count) {
   return names;
 }
 
+enum class With { kNothing, kExtender, kGates };
+constexpr std::array kWithTexts = {"without pinion-extender", "with it", "with it and gates"};
+
+PodShape shape_of(const Load& load, With with, int index) {
+  PodShape pod{.name = "pod-" + std::to_string(index), .milli_cpus = load.cpus * 1000};
+  if (load.gang == 0 || with == With::kNothing) return pod;
+  const int gang = index / load.gang;
+  const int size = std::min(load.gang, load.pods - gang * load.gang);
+  pod.annotations = {{"pinion.dev/job", "gang-" + std::to_string(gang)},
+                     {"pinion.dev/gang-size", std::to_string(size)}};
+  pod.gang_gate = with == With::kGates;
+  return pod;
+}
+
 // Pods a second.
-Result<double> measure(const Load& load, bool with_extender) {
+Result<double> measure(const Load& load, With with) {
+  const bool with_extender = with != With::kNothing;
   auto cluster = Cluster::start();
   if (!cluster) return failure(cluster.error());
   const auto begun = Clock::now();
@@ -46,8 +65,7 @@ Result<double> measure(const Load& load, bool with_extender) {
   std::printf("  %d nodes after %.1f s\n", load.nodes, since(begun));
   Admin admin((*cluster)->access());
   for (int i = 0; i < load.pods; ++i) {
-    const auto pod =
-        admin.add_pod({.name = "pod-" + std::to_string(i), .milli_cpus = load.cpus * 1000});
+    const auto pod = admin.add_pod(shape_of(load, with, i));
     if (!pod) return failure(pod.error());
   }
   SchedulerOptions scheduler;
@@ -83,17 +101,19 @@ Result<double> measure(const Load& load, bool with_extender) {
 }
 
 int compare(const Load& load) {
-  std::array<double, 2> rates{};
-  for (const bool with : {false, true}) {
-    std::printf("%s pinion-extender\n", with ? "with" : "without");
+  std::string rates;
+  for (const With with : {With::kNothing, With::kExtender, With::kGates}) {
+    if (with == With::kGates && load.gang == 0) continue;
+    const char* text = kWithTexts.at(static_cast<std::size_t>(with));
+    std::printf("%s\n", text);
     const auto rate = measure(load, with);
     if (!rate) {
       std::fprintf(stderr, "%s\n", rate.error().text.c_str());
       return 1;
     }
-    rates[with ? 1 : 0] = *rate;
+    rates += (rates.empty() ? "" : ", ") + std::to_string(std::lround(*rate)) + " " + text;
   }
-  std::printf("pods a second: %.0f without, %.0f with\n", rates[0], rates[1]);
+  std::printf("pods a second: %s\n", rates.c_str());
   return 0;
 }
 
@@ -106,6 +126,7 @@ int main(int argc, char** argv) {
   app.add_option("--nodes", load.nodes, "nodes of 2 x 16 cores [100]");
   app.add_option("--pods", load.pods, "Guaranteed pods [500]");
   app.add_option("--cpus", load.cpus, "of each [2]");
+  app.add_option("--gang", load.gang, "pods of each gang [none are]");
   app.add_option("--percentage", load.percentage, "percentageOfNodesToScore [the scheduler's own]");
   app.add_option("--limit", load.limit_s, "seconds until it gives up [600]");
   CLI11_PARSE(app, argc, argv);

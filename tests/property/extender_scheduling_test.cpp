@@ -1,6 +1,7 @@
 // The scheduler, the API server, the agents and the owners of pods play against the pod scheduler
 // in random order: calls time out, bindings fail or land late, pods vanish, told of or not, nodes
-// go. A deterministic schedule of events, chosen by rapidcheck.
+// go, gates are taken off or the patch is lost. A deterministic schedule of events, chosen by
+// rapidcheck.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -26,10 +27,11 @@ class SchedulingWorld {
   SchedulingWorld() {
     for (const char* node : {"a", "b", "c"}) come(node);
     pod_scheduler_.serve_groups(true);
+    pod_scheduler_.complete_gangs(now_);
   }
 
   void step() {
-    switch (pick_below(14)) {
+    switch (pick_below(16)) {
       case 0:
         create();
         break;
@@ -59,6 +61,12 @@ class SchedulingWorld {
       case 11:
         restart();
         break;
+      case 12:
+        land();
+        break;
+      case 13:
+        tell_of_a_pod();
+        break;
       default:
         now_ += pick_below(400);
         pod_scheduler_.tick(now_);
@@ -81,10 +89,12 @@ class SchedulingWorld {
     RC_ASSERT(pod_scheduler_.gangs().empty());
     RC_ASSERT(pod_scheduler_.pods() == 0U);
     RC_ASSERT(pod_scheduler_.waiting().empty());
+    RC_ASSERT(pod_scheduler_.gated() == 0U);
     RC_ASSERT(pod_scheduler_.fleet().promises() == 0U);
   }
 
   [[nodiscard]] int bindings() const { return bindings_; }
+  [[nodiscard]] int opened() const { return opened_; }
   [[nodiscard]] int whole() const { return static_cast<int>(pod_scheduler_.gang_counters().whole); }
 
  private:
@@ -135,7 +145,11 @@ class SchedulingWorld {
       pod.annotations = {{"pinion.dev/job", name},
                          {"pinion.dev/gang-size", std::to_string(2 + job)}};
       if (alive > job && !one_in(4)) return;
+      pod.gang_gate = one_in(2);
+      pod.other_gates = one_in(8);
     }
+    // One that is to be opened all the same: it is of no gang.
+    if (job == 3) pod.gang_gate = one_in(4);
     pods_[pod.uid].pod = pod;
   }
 
@@ -149,6 +163,7 @@ class SchedulingWorld {
   void ask() {
     std::vector<SimPod*> open;
     for (auto& [uid, each] : pods_) {
+      if (each.pod.gang_gate || each.pod.other_gates) continue;
       if (!each.bound && (!each.in_call || one_in(20))) open.push_back(&each);
     }
     if (open.empty()) return;
@@ -249,9 +264,43 @@ class SchedulingWorld {
       held_.erase(held);
     }
     for (const auto& pod : effects.wake) RC_ASSERT(exists_for_the_scheduler(pod.uid));
+    for (const auto& opening : effects.openings) take_opening(opening);
+    for (const auto& explanation : effects.explanations) {
+      RC_ASSERT(exists_for_the_scheduler(explanation.pod.uid));
+      RC_ASSERT(!explanation.why.empty());
+    }
     for (const auto& nomination : effects.nominations) {
       RC_ASSERT(exists_for_the_scheduler(nomination.pod.uid));
     }
+  }
+
+  // A gate is taken off for a place that is kept, or without one where the scheduler is to look.
+  void take_opening(const Opening& opening) {
+    RC_ASSERT(exists_for_the_scheduler(opening.pod.uid));
+    const Member* member = pod_scheduler_.book().member(opening.pod.uid);
+    if (!opening.node.empty()) {
+      RC_ASSERT(member != nullptr);
+      RC_ASSERT(member->state == Member::State::kReserved);
+      RC_ASSERT(member->node == opening.node);
+    }
+    if (!one_in(4)) openings_.push_back(opening);  // else it is lost
+  }
+
+  // The patches of a gate land, or some gate of somebody else's goes.
+  void land() {
+    if (openings_.empty()) {
+      SimPod* pod = some_pod();
+      if (pod != nullptr) pod->pod.other_gates = false;
+      return;
+    }
+    const auto at = openings_.begin() + pick_below(static_cast<int>(openings_.size()));
+    const auto pod = pods_.find(at->pod.uid);
+    if (pod != pods_.end()) {
+      if (!at->node.empty()) pod->second.pod.nominated = at->node;
+      opened_ += pod->second.pod.gang_gate ? 1 : 0;
+      if (!one_in(6)) pod->second.pod.gang_gate = false;  // else it is nominated only
+    }
+    openings_.erase(at);
   }
 
   [[nodiscard]] bool exists_for_the_scheduler(const std::string& uid) const {
@@ -405,6 +454,8 @@ class SchedulingWorld {
   std::set<std::string> vanished_;  // uids
   std::map<Ticket, HeldCall> held_;
   std::vector<ApiCall> api_;
+  std::vector<Opening> openings_;  // on their way
+  int opened_ = 0;
   Ticket tickets_ = 0;
   int created_ = 0;
   int instances_ = 0;
@@ -420,6 +471,7 @@ RC_GTEST_PROP(PodScheduler, SurvivesAnyInterleaving, ()) {
   for (int i = 0; i < steps; ++i) world.step();
   RC_CLASSIFY(world.bindings() > 0, "something was bound");
   RC_CLASSIFY(world.whole() > 0, "a gang was let go");
+  RC_CLASSIFY(world.opened() > 0, "a gate was taken off");
   world.end();
 }
 

@@ -7,6 +7,7 @@
 #include "cluster/extender/jobs/rows.h"
 #include "cluster/extender/jobs/template_editor.h"
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/wire/pod.h"
 #include "topology/words.h"
 
 namespace pinion::cluster::jobs {
@@ -36,21 +37,31 @@ Mutation changed(const json& before, const json& after) {
   return mutation;
 }
 
+// Whether the extender is asked about pods with this scheduler's name.
+bool asks_us(const std::string& scheduler, const Options& options) {
+  return scheduler.empty() || scheduler == "default-scheduler" || scheduler == options.scheduler;
+}
+
 // Who needs no cores has no need of the extender, and does not wait where that is away. The kubelet
 // leaves out what its node does not have; it counts for no QoS class.
 void mark_managed(json& pod, const Options& options) {
   const json::json_pointer at("/spec/containers/0");
   if (options.managed_resource.empty() || !pod.contains(at) || !pod.at(at).is_object()) return;
   // Another scheduler would look for a node that has it.
-  const std::string scheduler = json_text(pod, "spec", "schedulerName");
-  if (!scheduler.empty() && scheduler != "default-scheduler" && scheduler != options.scheduler) {
-    return;
-  }
+  if (!asks_us(json_text(pod, "spec", "schedulerName"), options)) return;
   if (demand_of_template(pod, options.defaults).kind == Demand::Kind::kNone) return;
   json& resources = pod.at(at)["resources"];
   for (const char* amounts : {"limits", "requests"}) {
     resources[amounts][options.managed_resource] = "1";
   }
+}
+
+// As JobSet's own webhook has it, on all of the set or on one list of its Jobs.
+bool is_exclusive(const json& set, const PodTemplate& one) {
+  constexpr const char* key = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+  const json& job = set.at(one.at.parent_pointer().parent_pointer());
+  return !json_text(set, "metadata", "annotations", key).empty() ||
+         !json_text(job, "metadata", "annotations", key).empty();
 }
 
 // Cuts one job.
@@ -68,6 +79,7 @@ class Cutter {
   void mark_worker(const Cut& cut, TemplateEditor& editor);
   void give_hostfile(const Cut& cut, TemplateEditor& editor);
   void set_scheduler(const PodTemplate& one, TemplateEditor& editor);
+  [[nodiscard]] bool is_gated(const Cut& cut, const PodTemplate& one) const;
   void mark_job(const Cut& cut);
 
   json after_;
@@ -127,6 +139,23 @@ void Cutter::set_scheduler(const PodTemplate& one, TemplateEditor& editor) {
                       ", so nobody plans their cores");
 }
 
+// Nobody would take the gate off for a scheduler that does not ask us; a pod that states its node
+// may have none; and one worker waits for nobody. JobSet makes the followers of an exclusive
+// placement only after their leader is bound, so all of them never wait at their gates.
+bool Cutter::is_gated(const Cut& cut, const PodTemplate& one) const {
+  if (!options_.gates || cut.job.kind == JobKind::kPod) return false;
+  if (cut.decision.granularity.workers < 2) return false;
+  const json& pod = after_.at(one.at);
+  if (!json_text(pod, "spec", "nodeName").empty()) return false;
+  if (cut.job.kind == JobKind::kJobSet && is_exclusive(after_, one)) return false;
+  std::string scheduler = json_text(pod, "spec", "schedulerName");
+  if (scheduler.empty() && cut.job.kind == JobKind::kVolcanoJob) {
+    scheduler = json_text(after_, "spec", "schedulerName");
+    if (scheduler.empty()) scheduler = "volcano";
+  }
+  return asks_us(scheduler, options_);
+}
+
 Status Cutter::edit(const Cut& cut, const PodTemplate& one) {
   TemplateEditor editor(after_[one.at], one.at);
   const std::string job = job_name(cut);
@@ -136,6 +165,7 @@ Status Cutter::edit(const Cut& cut, const PodTemplate& one) {
   if (one.member) mark_worker(cut, editor);
   if (one.starts && !cut.hostfile.empty()) give_hostfile(cut, editor);
   set_scheduler(one, editor);
+  if (one.member && is_gated(cut, one)) editor.gate(std::string(wire::kGangGate));
   if (editor.error()) return failure(*editor.error());
   if (!one.member) return {};
   const std::string why = why_not_entitled(after_[one.at], options_.defaults);

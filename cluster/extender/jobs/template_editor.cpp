@@ -113,6 +113,13 @@ bool TemplateEditor::set_scheduler(const std::string& name) {
   return true;
 }
 
+void TemplateEditor::gate(const std::string& name) {
+  json* spec = keep(member(pod_, "spec", json::value_t::object, at_));
+  if (spec == nullptr) return;
+  json* gates = keep(member(*spec, "schedulingGates", json::value_t::array, at_ / "spec"));
+  if (gates != nullptr && named(*gates, name) == nullptr) gates->push_back({{"name", name}});
+}
+
 void TemplateEditor::mount_hostfile(const std::string& config_map) {
   json* container = first_container();
   if (container == nullptr) return;

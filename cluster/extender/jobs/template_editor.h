@@ -23,6 +23,8 @@ class TemplateEditor {
   void set_resources(int cpus, std::optional<Bytes> memory);
   // Instead of none or the default one. False: the user has chosen another.
   bool set_scheduler(const std::string& name);
+  // A scheduling gate, beside others that are there.
+  void gate(const std::string& name);
   // The ConfigMap as a volume, mounted in the first container.
   void mount_hostfile(const std::string& config_map);
   // A variable of the first container, unless it is stated.

@@ -22,9 +22,8 @@ json metadata_of(const PodRef& pod) {
 }
 
 Status patch_pod(Api& api, const PodRef& pod, const char* subresource, const json& patch,
-                 const Call& how) {
-  const auto done =
-      api.patch(pod_path(pod.name_space, pod.name, subresource), PatchKind::kMerge, patch, how);
+                 const Call& how, PatchKind kind = PatchKind::kMerge) {
+  const auto done = api.patch(pod_path(pod.name_space, pod.name, subresource), kind, patch, how);
   if (done) return {};
   if (done.error().code != Errc::kInvalid || pod.uid.empty()) return failure(done.error());
   // Is it the uid that is wrong, or the patch?
@@ -98,6 +97,14 @@ Status nominate_pod(Api& api, const PodRef& pod, const std::string& node, const 
   return patch_pod(api, pod, "status",
                    {{"metadata", metadata_of(pod)}, {"status", {{"nominatedNodeName", name}}}},
                    how);
+}
+
+Status ungate_pod(Api& api, const PodRef& pod, std::string_view gate, const Call& how) {
+  const json off = {{"$patch", "delete"}, {"name", gate}};
+  return patch_pod(
+      api, pod, "",
+      {{"metadata", metadata_of(pod)}, {"spec", {{"schedulingGates", json::array({off})}}}}, how,
+      PatchKind::kStrategic);
 }
 
 Status evict_pod(Api& api, const PodRef& pod, const Call& how) {

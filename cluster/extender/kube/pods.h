@@ -1,9 +1,11 @@
-// What is done to pods: bound to a node, annotated, nominated, evicted, told about in events.
+// What is done to pods: bound to a node, annotated, nominated, let through a scheduling gate,
+// evicted, told about in events.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "cluster/extender/kube/api.h"
@@ -43,6 +45,10 @@ Status label_pod(Api& api, const PodRef& pod,
 // status.nominatedNodeName: where it will go when there is room; an empty name takes it back.
 // Errors: as api.h.
 Status nominate_pod(Api& api, const PodRef& pod, const std::string& node, const Call& how = {});
+
+// Takes this scheduling gate off, others stay; one that is off already is no error. Errors: as
+// api.h.
+Status ungate_pod(Api& api, const PodRef& pod, std::string_view gate, const Call& how = {});
 
 // Through the Eviction interface of policy/v1, with the pod's own grace period. Errors: as api.h;
 // kUnavailable also where a disruption budget forbids it now.

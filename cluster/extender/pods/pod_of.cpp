@@ -42,6 +42,8 @@ Pod pod_of(const wire::PodSpecView& view) {
   if (group != view.labels.end()) pod.group = group->second;
   pod.node = view.node_name;
   pod.nominated = view.nominated_node;
+  pod.gang_gate = view.gang_gate;
+  pod.other_gates = view.other_gates;
   pod.priority = view.priority;
   pod.over = view.deleting || view.phase == "Succeeded" || view.phase == "Failed";
   for (const wire::ContainerView& container : view.containers) {

@@ -116,6 +116,11 @@ std::vector<settings::Setting> settings_of(Config& config) {
                      "Extended resource that the webhook gives to pods with whole CPUs, so that "
                      "the scheduler asks about those alone [none]",
                      config.managed_resource));
+  all.push_back(settings::yes_no(
+      "schedulingGates",
+      "The webhook puts a scheduling gate on the pods of gangs, which is taken off when all of the "
+      "gang exist and have their places: the scheduler asks about none before [true]",
+      config.scheduling_gates));
   all.push_back(settings::word("logLevel", "trace | debug | info | warn | error [info]",
                                config.log_level, {kLogLevels.begin(), kLogLevels.end()}));
   all.push_back(

@@ -49,9 +49,8 @@ PodSchedulerLimits limits_of(const Config& config) {
   return limits;
 }
 
-RefusedPods::Options refused_options(const Config& config) {
-  const std::string own = config.pod_name.empty() ? host_name() : config.pod_name;
-  return {.after = config.refused_time, .retry = kEvictAgain, .reporter = {.instance = own}};
+kube::Reporter reporter_of(const Config& config) {
+  return {.instance = config.pod_name.empty() ? host_name() : config.pod_name};
 }
 
 AgentOptions agent_options(const Config& config) {
@@ -70,6 +69,7 @@ Result<kube::Access> access_of(const Config& config) {
 jobs::Options job_options(const Config& config, const policy::Defaults& defaults) {
   return {.scheduler = config.scheduler_name,
           .managed_resource = config.managed_resource,
+          .gates = config.scheduling_gates,
           .policy = policy_of(config.policy).value_or(Policy::kNone),
           .defaults = defaults};
 }
@@ -108,9 +108,11 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
       silence_(config.agent_silence),
       api_(std::move(api)),
       elects_(config.leader_elect),
-      cluster_(*api_, log, [this] { return leading(); }),
+      cluster_(
+          *api_, log, [this] { return leading(); }, reporter_of(config)),
       refused_(
-          *api_, log, [this] { return leading(); }, refused_options(config)),
+          *api_, log, [this] { return leading(); },
+          {.after = config.refused_time, .retry = kEvictAgain, .reporter = reporter_of(config)}),
       placing_(cluster_, defaults, limits_of(config), steady_ms,
                [&log](const Note& note) { log.write(note); }),
       jobs_(

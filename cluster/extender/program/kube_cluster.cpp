@@ -1,7 +1,9 @@
 #include "cluster/extender/program/kube_cluster.h"
 
+#include <array>
+
 #include "cluster/extender/kube/micro_time.h"
-#include "cluster/extender/kube/pods.h"
+#include "cluster/extender/wire/pod.h"
 
 namespace pinion::cluster {
 namespace {
@@ -22,10 +24,12 @@ kube::PodRef named(const PodRef& pod) {
 }  // namespace
 
 // Whether we lead is asked by carry_out(): a note that is late is worth nothing to the next leader.
-KubeCluster::KubeCluster(kube::Api& api, Log& log, std::function<bool()> may_act)
+KubeCluster::KubeCluster(kube::Api& api, Log& log, std::function<bool()> may_act,
+                         kube::Reporter reporter)
     : api_(api),
       log_(log),
       may_act_(std::move(may_act)),
+      reporter_(std::move(reporter)),
       notes_(
           {.most = kMostNotes, .threads = kThreads}, [] { return true; },
           [this](const std::string& /*uid*/, const Note& note) { return carry_out(note); }) {}
@@ -43,31 +47,59 @@ Status KubeCluster::bind(const PodRef& pod, const std::string& node,
 }
 
 void KubeCluster::wake(const PodRef& pod) {
-  add({.pod = pod, .node = {}});
+  add({.kind = Note::Kind::kWake, .pod = pod, .text = {}});
 }
 
 void KubeCluster::nominate(const PodRef& pod, const std::string& node) {
-  add({.pod = pod, .node = node});
+  add({.kind = Note::Kind::kNominate, .pod = pod, .text = node});
+}
+
+void KubeCluster::open(const PodRef& pod, const std::string& node) {
+  add({.kind = Note::Kind::kOpen, .pod = pod, .text = node});
+}
+
+void KubeCluster::explain(const PodRef& pod, const std::string& why) {
+  add({.kind = Note::Kind::kExplain, .pod = pod, .text = why});
 }
 
 void KubeCluster::add(const Note& note) {
   if (!notes_.add(note.pod.uid, note)) ++failed_;  // the pod scheduler notes it again
 }
 
+Status KubeCluster::done(const Note& note) {
+  const kube::Call how{.cancel = nullptr, .whole = kCallLimit};
+  const kube::PodRef pod = named(note.pod);
+  switch (note.kind) {
+    case Note::Kind::kWake:
+      return kube::annotate_pod(
+          api_, pod, {{kWoken, kube::micro_time(std::chrono::system_clock::now())}}, how);
+    case Note::Kind::kNominate:
+      return kube::nominate_pod(api_, pod, note.text, how);
+    case Note::Kind::kOpen: {
+      // Before the scheduler looks at it.
+      Status nominated =
+          note.text.empty() ? Status() : kube::nominate_pod(api_, pod, note.text, how);
+      return nominated ? kube::ungate_pod(api_, pod, wire::kGangGate, how) : nominated;
+    }
+    case Note::Kind::kExplain:
+      return kube::report_on_pod(
+          api_, reporter_, pod,
+          {.warning = true, .reason = "GangWaits", .action = "Planning", .note = note.text}, how);
+  }
+  return {};
+}
+
 Worked KubeCluster::carry_out(const Note& note) {
   if (!may_act_()) return Worked::kDone;
-  const kube::Call how{.cancel = nullptr, .whole = kCallLimit};
-  const Status done =
-      note.node.empty()
-          ? kube::annotate_pod(api_, named(note.pod),
-                               {{kWoken, kube::micro_time(std::chrono::system_clock::now())}}, how)
-          : kube::nominate_pod(api_, named(note.pod), note.node, how);
+  const Status done = this->done(note);
   // Gone meanwhile, or another pod of its name.
   if (done || done.error().code == Errc::kNotFound || done.error().code == Errc::kConflict) {
     return Worked::kDone;
   }
   ++failed_;
-  log_.warn(note.node.empty() ? "cannot wake a pod" : "cannot nominate a pod",
+  constexpr std::array kTexts = {"cannot wake a pod", "cannot nominate a pod",
+                                 "cannot take a pod's gate off", "cannot tell why a pod waits"};
+  log_.warn(kTexts.at(static_cast<std::size_t>(note.kind)),
             {{"pod", note.pod.name_space + "/" + note.pod.name}, {"why", done.error().text}});
   return Worked::kDone;  // the pod scheduler notes it again
 }

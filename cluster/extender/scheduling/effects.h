@@ -32,6 +32,18 @@ struct Nomination {
   const char* why = "";
 };
 
+// Pinion's scheduling gate is to be taken off.
+struct Opening {
+  PodRef pod;
+  std::string node;  // to be nominated before that; empty: none
+};
+
+// Why its gang waits though nobody asks about it: for the pod's user.
+struct Explanation {
+  PodRef pod;
+  std::string why;
+};
+
 // What has become of a gang, for the log.
 struct GangNews {
   enum class Kind { kPlanned, kGivenUp, kLetGo };
@@ -45,8 +57,10 @@ struct GangNews {
 struct Effects {
   std::vector<Answered> answered;
   std::vector<Nomination> nominations;
+  std::vector<Opening> openings;
   // Pods to be touched, so that the scheduler asks for them again: they would fit now.
   std::vector<PodRef> wake;
+  std::vector<Explanation> explanations;
   std::vector<GangNews> news;
 };
 

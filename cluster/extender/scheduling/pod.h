@@ -33,8 +33,10 @@ struct Pod {
   std::string owner;  // uid of whoever made it with the others of its job; empty: not known
   std::string group;  // the PodGroup that its label names; empty: none
   std::vector<PodContainer> containers;
-  std::string node;       // empty: not bound
-  std::string nominated;  // the node that its status names, or empty
+  std::string node;          // empty: not bound
+  std::string nominated;     // the node that its status names, or empty
+  bool gang_gate = false;    // has Pinion's scheduling gate
+  bool other_gates = false;  // has others
   std::int32_t priority = 0;
   bool over = false;  // has finished, or is being deleted
 };

@@ -245,6 +245,7 @@ FilterAnswer PodScheduler::filter(const Pod& pod, const std::vector<std::string_
     asked(pod, std::move(demand), now_ms);
     return answer;
   }
+  gates_.erase(pod.uid);  // or the scheduler would not ask
   const bool was_known = cache_.find(pod.uid) != nullptr;
   KnownPod& known = asked(pod, std::move(demand), now_ms);
   std::vector<NodeIndex> indices;
@@ -333,7 +334,7 @@ void PodScheduler::filter_member(const Pod& pod, KnownPod& known,
   // Whether the scheduler would still take it there is known of the one who asks.
   const NodeIndex nominated = known.nominated.empty() ? -1 : fleet().find(known.nominated);
   scheduler_.prefer(pod.uid, contains(nodes, nominated) ? known.nominated : std::string());
-  const Offer offer = this->offer(known, nodes, sight, now_ms);
+  const Offer offer = this->offer(pod, known, nodes, sight, now_ms);
   if (offer.node.empty()) {
     refuse_all(answer, offer.text, offer.never);
     if (offer.never) return;
@@ -359,8 +360,9 @@ void PodScheduler::filter_member(const Pod& pod, KnownPod& known,
 }
 
 // Where the member may go, of the nodes that the scheduler would take it to.
-PodScheduler::Offer PodScheduler::offer(KnownPod& known, const std::vector<NodeIndex>& nodes,
-                                        Sight sight, std::int64_t now_ms) {
+PodScheduler::Offer PodScheduler::offer(const Pod& pod, KnownPod& known,
+                                        const std::vector<NodeIndex>& nodes, Sight sight,
+                                        std::int64_t now_ms) {
   const std::string& uid = known.pod.uid;
   const JobId gang = known.demand.gang;
   const Job& job = *book().find(gang);
@@ -392,12 +394,14 @@ PodScheduler::Offer PodScheduler::offer(KnownPod& known, const std::vector<NodeI
   }
   // Another node than the nominated one is asked about next, in the same cycle.
   if (sight == Sight::kNominated) return {.node = node, .text = {}};
-  if (sight == Sight::kSample && known.missed != node) {
+  // It is nominated there, and the scheduler goes on looking: it does not take it.
+  const bool not_taken = pod.nominated == node;
+  if (sight == Sight::kSample && known.missed != node && !not_taken) {
     known.missed = node;
     known.missed_ms = now_ms;
     return {.node = node, .text = {}, .nominate = true};
   }
-  if (sight == Sight::kSample && now_ms - known.missed_ms < kNominationMs) {
+  if (sight == Sight::kSample && now_ms - known.missed_ms < kNominationMs && !not_taken) {
     return {.node = node, .text = {}};
   }
   return offer_elsewhere(known, among, now_ms);
@@ -421,6 +425,7 @@ PodScheduler::Offer PodScheduler::offer_elsewhere(KnownPod& known,
       now_ms);
   heed();
   if (!answer.placed) {
+    follow_plan(job.id);  // nobody has a place any more, also where nobody else had one
     ++gang_counters_.refused;
     return {.node = {}, .text = answer.why, .never = answer.never};
   }
@@ -567,9 +572,10 @@ bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
   if (demand.kind == Demand::Kind::kNone) note_other(pod, now_ms);
   const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
   if (late_group) demand = cluster::demand_of(pod, defaults_);
-  if (demand.requests.empty() && demand.kind != Demand::Kind::kWaiting) return true;
+  const bool asks = !demand.requests.empty() || demand.kind == Demand::Kind::kWaiting;
   const bool was_known = cache_.find(pod.uid) != nullptr;
-  KnownPod* known = know(pod, std::move(demand), now_ms);
+  KnownPod* known = asks ? know(pod, std::move(demand), now_ms) : nullptr;
+  note_gates(pod, known);
   if (known == nullptr) return true;
   known->told = true;
   if (late_group && known->demand.kind == Demand::Kind::kSingle) {
@@ -584,6 +590,7 @@ bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
       if (!was_known) wake_gang(known->demand.gang, {});
     }
     if (!pod.nominated.empty()) preemption_.nominated(pod.uid, pod.nominated);
+    if (gates_.on(pod.uid)) plan_if_ready(*known, now_ms);
     return true;
   }
   waiting_.erase(pod.uid);
@@ -598,6 +605,29 @@ bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
   if (held_.count(job) > 0) let_go_if_whole(job, 0, now_ms);
   heed();
   return room || fleet().find(pod.node) < 0;
+}
+
+// Of a pod that is no member of a gang the scheduler asks, and tells its user what is wrong with
+// it.
+void PodScheduler::note_gates(const Pod& pod, const KnownPod* known) {
+  if (!pod.gang_gate || !pod.node.empty()) return gates_.erase(pod.uid);
+  const Member* member = book().member(pod.uid);
+  const bool of_gang = member != nullptr && known->demand.kind == Demand::Kind::kMember;
+  gates_.seen(pod, of_gang ? known->demand.gang : JobId());
+  if (!of_gang) {
+    gates_.open(pod.uid, {});
+  } else if (member->state == Member::State::kReserved) {
+    gates_.open(pod.uid, member->node);
+  }
+}
+
+// A member that waits at its gate is there, or no other gate keeps it any more.
+void PodScheduler::plan_if_ready(const KnownPod& known, std::int64_t now_ms) {
+  const Gates::Gang* gates = gates_.find(known.demand.gang);
+  if (gates == nullptr || !gates->others.empty()) return;
+  if (!book().find(known.demand.gang)->complete()) return;
+  plan_ = true;
+  plan_gated(now_ms);
 }
 
 // What is there and the report does not name is reserved before anybody else is given its room. Of
@@ -664,6 +694,7 @@ void PodScheduler::forget(const std::string& uid, std::int64_t now_ms) {
   waiting_.erase(uid);
   preemption_.forget(uid);
   groups_.gone(uid);
+  gates_.erase(uid);
   const KnownPod* known = cache_.find(uid);
   if (known == nullptr) return;
   if (const auto late = groupless_.find(known->late_group); late != groupless_.end()) {
@@ -716,11 +747,99 @@ void PodScheduler::complete_gangs(std::int64_t now_ms) {
   }
   for (const JobId& id : partly) scheduler_.place(id, nullptr, now_ms);
   heed();
+  acts_ = plan_ = true;
 }
 
 void PodScheduler::refuse_held(const std::string& why, std::int64_t now_ms) {
   for (const JobId& gang : held_.gangs()) scheduler_.withdraw(gang, why, now_ms);
   heed();
+}
+
+// The gangs that nothing but their gates keeps, in the queue's order; as many at a time as the
+// scheduler may have bindings under way.
+void PodScheduler::plan_gated(std::int64_t now_ms) {
+  if (!acts_) return;
+  if (std::exchange(plan_, false)) {
+    const std::uint64_t before = scheduler_.counters().refused;
+    plan_ = scheduler_.run_some(gates_.ready(), now_ms, [&] {
+      heed();
+      return gates_.opening() < limits_.held;
+    });
+    heed();
+    gang_counters_.refused += scheduler_.counters().refused - before;
+    ask_for_evictions(now_ms);
+  }
+  gates_.due(now_ms, effects_.openings);
+}
+
+// kube-scheduler evicts only for pods that it asks about: a gang that could start if less urgent
+// pods were gone is let through without a plan.
+void PodScheduler::ask_for_evictions(std::int64_t now_ms) {
+  for (const JobId& id : gates_.ready()) {
+    Gates::Gang& gates = *gates_.find(id);
+    const Job& job = *book().find(id);
+    if (gates.asked || !job.refused || !job.complete() || !gates.ask.over(now_ms)) continue;
+    const KnownPod& known = *cache_.find(*gates.ours.begin());
+    if (!cache_.any_below(known.priority)) continue;
+    gates.ask.begin(now_ms);
+    Pod pod;
+    pod.uid = known.pod.uid;
+    pod.priority = known.priority;
+    if (!preemption_.could_start(pod, known.demand, now_ms)) continue;
+    gates.asked = true;
+    follow_plan(id);
+  }
+}
+
+// The gates of those are taken off that have their places now. Others of the gang that have none,
+// be it that the extender has ended when some were off, were refused before, and are asked about
+// again.
+void PodScheduler::follow_plan(const JobId& gang) {
+  const Gates::Gang* gates = gates_.find(gang);
+  const Job* job = book().find(gang);
+  if (gates == nullptr || job == nullptr) return;
+  for (const auto& [uid, member] : job->members) {
+    const bool reserved = member.state == Member::State::kReserved;
+    if (!gates_.on(uid)) {
+      const KnownPod& known = *cache_.find(uid);
+      const bool refused = known.asked_ms == 0 || waiting_.all().contains(uid);
+      if (reserved && refused) effects_.wake.push_back(known.pod);
+      continue;
+    }
+    if (reserved || gates->asked) {
+      gates_.open(uid, member.node);
+    } else {
+      gates_.keep(uid);
+    }
+  }
+}
+
+std::string PodScheduler::why_gated(const Job& job) const {
+  const Gates::Gang* gates = gates_.find(job.id);
+  if (gates == nullptr) return {};
+  if (!job.complete()) {
+    return of(static_cast<int>(job.members.size()), job.spec.size) + " pods of its gang exist";
+  }
+  if (!gates->others.empty()) {
+    return of(static_cast<int>(gates->others.size()), static_cast<int>(job.members.size())) +
+           " pods of its gang wait at other scheduling gates";
+  }
+  return job.why;
+}
+
+// Nobody asks about those that wait at their gates, so their user is told here: each reason once.
+void PodScheduler::explain(std::int64_t now_ms) {
+  if (!acts_ || now_ms - looked_ms_ < 1000) return;
+  looked_ms_ = now_ms;
+  for (auto& [id, gates] : gates_.gangs()) {
+    const Job& job = *book().find(id);
+    if (!job.complete() && now_ms - job.touched_ms < kComplainMs) continue;
+    std::string why = why_gated(job);
+    if (why.empty() || why == gates.told || !gates.tell.over(now_ms)) continue;
+    gates.tell.begin(now_ms);
+    effects_.explanations.push_back({.pod = cache_.find(*gates.ours.begin())->pod, .why = why});
+    gates.told = std::move(why);
+  }
 }
 
 // Of the refused, those that would fit now. All members of a gang have one answer.
@@ -769,7 +888,9 @@ void PodScheduler::tick(std::int64_t now_ms) {
   forget_untold(now_ms);
   heed();
   wake_early(false, now_ms);
-  if (scheduler_.take_changed()) freed_ = true;
+  if (scheduler_.take_changed()) freed_ = plan_ = true;
+  plan_gated(now_ms);
+  explain(now_ms);
   if (freed_ && !waiting_.all().empty()) wake(now_ms);
 }
 
@@ -779,6 +900,7 @@ void PodScheduler::heed() {
     if (news.kind == JobNews::Kind::kWithdrawn) unbind(news.job);
     if (!is_gang(news.job)) continue;
     if (news.kind == JobNews::Kind::kWithdrawn) held_.refuse(news.job, news.why);
+    follow_plan(news.job);
     tell(news);
   }
 }

@@ -1,8 +1,10 @@
 // kube-scheduler's questions answered by the core: which nodes a pod may go to, which is best,
 // whether its binding may be made. The pods that the API server tells of become members of jobs
 // (core/scheduler.h), which decides; here is what only the protocol needs: bind calls that are held
-// until a gang's last one has come, nominations, pods to be touched. Takes one event at a time and
-// says what is to be done outside (effects.h). No clock, no thread, no network.
+// until a gang's last one has come, nominations, pods to be touched. A gang whose pods have
+// Pinion's scheduling gate is planned before anybody asks about it, and its gates are taken off
+// then. Takes one event at a time and says what is to be done outside (effects.h). No clock, no
+// thread, no network.
 //
 // Nothing waits for anything without a limit: held calls end when the gang is whole, when `hold_ms`
 // have passed since the first, or when a member is gone.
@@ -20,6 +22,7 @@
 #include "cluster/core/scheduler.h"
 #include "cluster/extender/scheduling/demand.h"
 #include "cluster/extender/scheduling/effects.h"
+#include "cluster/extender/scheduling/gates.h"
 #include "cluster/extender/scheduling/held_binds.h"
 #include "cluster/extender/scheduling/pod_cache.h"
 #include "cluster/extender/scheduling/preemption.h"
@@ -123,11 +126,11 @@ class PodScheduler {
   int age(std::int64_t now_ms, std::int64_t silent_ms);
 
   // To be called when all that exists has been told after a start, before the first question: gangs
-  // that are bound in part come before all others.
+  // that are bound in part come before all others. No gate is taken off before.
   void complete_gangs(std::int64_t now_ms);
 
-  // To be called a few times a second: ends what has lasted too long, and finds the refused pods
-  // that would fit now.
+  // To be called a few times a second: ends what has lasted too long, plans the gangs that wait at
+  // their gates, and finds the refused pods that would fit now.
   void tick(std::int64_t now_ms);
   // All held binds are refused, for instance because the extender stops.
   void refuse_held(const std::string& why, std::int64_t now_ms);
@@ -141,6 +144,9 @@ class PodScheduler {
   [[nodiscard]] std::vector<const Job*> gangs() const;  // by id
   [[nodiscard]] const GangCounters& gang_counters() const { return gang_counters_; }
   [[nodiscard]] int held(const JobId& gang) const { return held_.count(gang); }
+  // Why the gang waits at its gates; empty: it does not.
+  [[nodiscard]] std::string why_gated(const Job& gang) const;
+  [[nodiscard]] std::size_t gated() const { return gates_.pods(); }  // pods
   // By uid.
   [[nodiscard]] const std::map<std::string, Waiting>& waiting() const { return waiting_.all(); }
   [[nodiscard]] std::size_t pods() const { return cache_.size(); }
@@ -150,6 +156,8 @@ class PodScheduler {
   // A question about a pod may be on its way while the pod is deleted, for as long as the
   // scheduler's time-out and longer where the network is slow.
   static constexpr std::size_t kGoneKept = 20'000;
+  // Pods of a gang come one after another: before that their user is told nothing.
+  static constexpr std::int64_t kComplainMs = 5000;
 
   KnownPod* know(const Pod& pod, Demand demand, std::int64_t now_ms);
   KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
@@ -172,7 +180,7 @@ class PodScheduler {
     bool never = false;     // and evicting others would not help
     bool nominate = false;  // the node is to be looked at, it was not among those offered
   };
-  Offer offer(KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
+  Offer offer(const Pod& pod, KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
               std::int64_t now_ms);
   Offer offer_elsewhere(KnownPod& known, const std::vector<NodeIndex>& nodes, std::int64_t now_ms);
   BindAnswer bind_single(KnownPod& known, const std::string& node, std::int64_t now_ms);
@@ -188,6 +196,12 @@ class PodScheduler {
   void forget_untold(std::int64_t now_ms);
   void still_there(const std::string& node, bool fresh, std::int64_t now_ms);
   void drop_lent(NodeReport& report) const;
+  void note_gates(const Pod& pod, const KnownPod* known);
+  void plan_if_ready(const KnownPod& known, std::int64_t now_ms);
+  void plan_gated(std::int64_t now_ms);
+  void ask_for_evictions(std::int64_t now_ms);
+  void follow_plan(const JobId& gang);
+  void explain(std::int64_t now_ms);
   void wake(std::int64_t now_ms);
   void wake_gang(const std::string& gang, const std::string& uid);
   void wake_early(bool reported, std::int64_t now_ms);
@@ -207,7 +221,11 @@ class PodScheduler {
   WaitingPods waiting_;                                     // all of them are in cache_
   std::map<std::string, std::set<std::string>> groupless_;  // uids by KnownPod::late_group
   Preemption preemption_;
-  bool freed_ = false;  // something may fit that did not
+  Gates gates_;
+  bool acts_ = false;           // see complete_gangs()
+  bool plan_ = false;           // a gang that waits at its gates may be planned that was not
+  std::int64_t looked_ms_ = 0;  // at the reasons of those gangs
+  bool freed_ = false;          // something may fit that did not
   Effects effects_;
 };
 

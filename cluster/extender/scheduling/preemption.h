@@ -40,6 +40,9 @@ class Preemption {
   // again. `nodes`: those that the scheduler would take. Preconditions as judge().
   NodeIndex reserve(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
                     std::int64_t now_ms);
+  // Whether the whole gang of this member would find room if all pods of a lower priority were
+  // gone. Precondition: as judge().
+  [[nodiscard]] bool could_start(const Pod& pod, const Demand& demand, std::int64_t now_ms);
   // Its status names the node, as the scheduler has chosen among the kept proposals.
   void nominated(const std::string& uid, const std::string& node);
   // It is bound, or no more.
@@ -74,7 +77,6 @@ class Preemption {
 
   [[nodiscard]] bool fits_with(const Demand& demand, const Ledgers& ledgers) const;
   [[nodiscard]] bool gang_fits_with(const Demand& demand, const Ledgers& ledgers) const;
-  [[nodiscard]] bool could_start(const Pod& pod, const Demand& demand, std::int64_t now_ms);
   [[nodiscard]] std::string nominated_to(const std::string& uid, const std::string& told,
                                          std::int64_t now_ms) const;
   [[nodiscard]] std::map<std::string, Requests> reserved(const Pod& pod, const Demand& demand,

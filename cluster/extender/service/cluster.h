@@ -21,11 +21,15 @@ class Cluster {
   // for 2.5 s at most. Error kUnavailable: it may have been made.
   virtual Status bind(const PodRef& pod, const std::string& node,
                       const std::map<std::string, std::string>& annotations) = 0;
-  // These two only note what is to be done.
+  // These only note what is to be done.
   // The scheduler asks about the pod again.
   virtual void wake(const PodRef& pod) = 0;
   // The scheduler offers this node first.
   virtual void nominate(const PodRef& pod, const std::string& node) = 0;
+  // The same (empty: no node), and then Pinion's scheduling gate is taken off.
+  virtual void open(const PodRef& pod, const std::string& node) = 0;
+  // The pod's user is told why its gang waits.
+  virtual void explain(const PodRef& pod, const std::string& why) = 0;
 };
 
 }  // namespace pinion::cluster

@@ -39,6 +39,7 @@ enum Id : std::size_t {
   kBinds,
   kWoken,
   kNominated,
+  kOpened,
   kApiFailures,
   kEvicted,
   kFilterSeconds,
@@ -71,7 +72,8 @@ void scheduler(Writer& writer, const ExtenderFigures& all) {
   single(writer, kFreeCpus, figures.free_cpus);
   single(writer, kPromises, figures.promises);
   single(writer, kPromisesLost, all.promises_lost);
-  parts(writer, kPods, "state", {{"waiting", figures.waiting}, {"placed", figures.placed}});
+  parts(writer, kPods, "state",
+        {{"waiting", figures.waiting}, {"gated", figures.gated}, {"placed", figures.placed}});
   single(writer, kGangs, figures.gangs);
   parts(writer, kPlans, "result",
         {{"planned", figures.plans.planned},
@@ -86,6 +88,7 @@ void placing(Writer& writer, const PlacingFigures& figures) {
   parts(writer, kBinds, "result", {{"bound", figures.bound}, {"refused", figures.not_bound}});
   single(writer, kWoken, figures.woken);
   single(writer, kNominated, figures.nominated);
+  single(writer, kOpened, figures.opened);
 }
 
 void server(Writer& writer, const ServerFigures& figures) {
@@ -125,8 +128,10 @@ const std::vector<Series>& extender_series() {
              "Containers whose cores are promised and not reported by their agent yet."),
       series(Type::kCounter, "pinion_extender_promises_lost_total", "promises", "",
              "Promises for which an agent's report left no room."),
-      series(Type::kGauge, "pinion_extender_pods", "pods", "state",
-             "Pods with whole CPUs; waiting: refused and not placed since."),
+      series(
+          Type::kGauge, "pinion_extender_pods", "pods", "state",
+          "Pods with whole CPUs; waiting: refused and not placed since; gated: their gang has no "
+          "plan yet."),
       series(Type::kGauge, "pinion_extender_gangs", "gangs", "", "Gangs that have pods."),
       series(Type::kCounter, "pinion_extender_gang_plans_total", "plans", "result",
              "Plans for gangs; whole: all members were bound together."),
@@ -137,8 +142,11 @@ const std::vector<Series>& extender_series() {
              "Refused pods for which the scheduler was asked to try again."),
       series(Type::kCounter, "pinion_extender_nominated_total", "pods", "",
              "Pods whose planned node the scheduler had not offered."),
-      series(Type::kCounter, "pinion_extender_api_failures_total", "calls", "",
-             "Wakings and nominations that the API server did not take."),
+      series(Type::kCounter, "pinion_extender_opened_total", "pods", "",
+             "Pods of gangs whose scheduling gate was to be taken off."),
+      series(
+          Type::kCounter, "pinion_extender_api_failures_total", "calls", "",
+          "Wakings, nominations, openings of gates and events that the API server did not take."),
       series(Type::kCounter, "pinion_extender_evicted_total", "pods", "",
              "Pods that were evicted because their agent refused them (refusedTime)."),
       series(Type::kHistogram, "pinion_extender_filter_duration_seconds", "seconds", "",
@@ -167,6 +175,7 @@ SchedulingFigures scheduling_figures(const PodScheduler& scheduler) {
   }
   figures.placed = scheduler.placed();
   figures.waiting = scheduler.waiting().size();
+  figures.gated = scheduler.gated();
   figures.gangs = scheduler.gangs().size();
   figures.promises = fleet.promises();
   figures.plans = scheduler.gang_counters();

@@ -18,6 +18,7 @@ struct SchedulingFigures {
   std::uint64_t free_cpus = 0;  // on those that are not stale
   std::uint64_t placed = 0;     // pods with whole CPUs that are bound, or about to be
   std::uint64_t waiting = 0;    // such pods that were refused
+  std::uint64_t gated = 0;      // and that wait at Pinion's scheduling gate
   std::uint64_t gangs = 0;
   std::uint64_t promises = 0;
   GangCounters plans;
@@ -31,7 +32,7 @@ struct ExtenderFigures {
   std::uint64_t agents_connected = 0;
   std::uint64_t agent_failures = 0;
   std::uint64_t promises_lost = 0;
-  std::uint64_t api_failures = 0;  // of waking and nominating
+  std::uint64_t api_failures = 0;  // of waking, nominating, opening and explaining
   std::uint64_t evicted = 0;       // pods that their agent refused
   bool leading = false;
   bool ready = false;

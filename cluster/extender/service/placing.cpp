@@ -69,6 +69,7 @@ void Placing::settle(std::unique_lock<std::mutex>& lock) {
     held->second.answered.notify_one();
   }
   figures_.nominated += effects.nominations.size();
+  figures_.opened += effects.openings.size();
   figures_.woken += effects.wake.size();
   lock.unlock();
   for (const Nomination& nomination : effects.nominations) {
@@ -77,9 +78,17 @@ void Placing::settle(std::unique_lock<std::mutex>& lock) {
                      {{"node", nomination.node}, {"why", nomination.why}}));
   }
   for (const GangNews& news : effects.news) journal_(note_of(news));
+  for (const Opening& opening : effects.openings) {
+    cluster_.open(opening.pod, opening.node);
+    journal_(note_of(Level::kInfo, "its gate is taken off", opening.pod, {{"node", opening.node}}));
+  }
   for (const PodRef& pod : effects.wake) {
     cluster_.wake(pod);
     journal_(note_of(Level::kInfo, "woken, as it would fit now", pod, {}));
+  }
+  for (const Explanation& explanation : effects.explanations) {
+    cluster_.explain(explanation.pod, explanation.why);
+    journal_(note_of(Level::kInfo, "its gang waits", explanation.pod, {{"why", explanation.why}}));
   }
 }
 

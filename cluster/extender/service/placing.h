@@ -27,6 +27,7 @@ struct PlacingFigures {
   std::uint64_t not_bound = 0;  // binds that were refused, or that the API server did not take
   std::uint64_t woken = 0;
   std::uint64_t nominated = 0;
+  std::uint64_t opened = 0;          // gates were taken off
   prometheus::Histogram filter;      // seconds, with waiting for the lock
   prometheus::Histogram prioritize;  // the same
 };

@@ -64,6 +64,8 @@ std::vector<JobRow> job_rows(const PodScheduler& scheduler) {
   std::map<std::string, JobRow*> by_member;
   for (const Job* gang : scheduler.gangs()) {
     JobRow& row = rows[gang->id] = job_row(*gang, scheduler.held(gang->id));
+    row.why = scheduler.why_gated(*gang);
+    if (!row.why.empty()) row.since_ms = gang->submitted_ms;
     for (const auto& [uid, member] : gang->members) by_member[uid] = &row;
   }
   for (const auto& [uid, waiting] : scheduler.waiting()) {

@@ -150,6 +150,19 @@ Status read_priority(std::int32_t& to, ondemand::value& value, const Where& at) 
   return {};
 }
 
+Status read_gates(PodSpecView& pod, ondemand::value& value, const Where& at) {
+  pod.gang_gate = pod.other_gates = false;
+  return each_item(value, at, [&](ondemand::value& gate, const Where& here) {
+    return each_field(gate, here, [&](std::string_view key, ondemand::value& field) -> Status {
+      if (!same_key(key, "name")) return {};
+      std::string_view name;
+      Status good = read_string(name, field, Where(here, key));
+      (name == kGangGate ? pod.gang_gate : pod.other_gates) = true;
+      return good;
+    });
+  });
+}
+
 Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
   using Kind = ContainerView::Kind;
   pod.containers.clear();
@@ -164,6 +177,7 @@ Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
     if (same_key(key, "priority")) return read_priority(pod.priority, field, here);
     if (same_key(key, "schedulerName")) return read_text(pod.scheduler_name, field, here);
     if (same_key(key, "nodeName")) return read_text(pod.node_name, field, here);
+    if (same_key(key, "schedulingGates")) return read_gates(pod, field, here);
     return {};
   });
   std::move(mains.begin(), mains.end(), std::back_inserter(pod.containers));

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/policy.h"
@@ -50,6 +51,9 @@ struct Controller {
   bool operator==(const Controller&) const = default;
 };
 
+// The scheduling gate that keeps the pods of a gang from kube-scheduler until they have a plan.
+inline constexpr std::string_view kGangGate = "pinion.dev/gang";
+
 struct PodSpecView {
   std::string uid;  // never empty, as the two below
   std::string name_space;
@@ -57,7 +61,9 @@ struct PodSpecView {
   std::map<std::string, std::string> labels;       // those that kept_key() keeps
   std::map<std::string, std::string> annotations;  // the same
   std::optional<Controller> controller;
-  bool deleting = false;  // has a deletion timestamp
+  bool deleting = false;     // has a deletion timestamp
+  bool gang_gate = false;    // has the scheduling gate kGangGate
+  bool other_gates = false;  // has others
   std::int32_t priority = 0;
   std::string scheduler_name;
   std::string node_name;       // empty: not bound

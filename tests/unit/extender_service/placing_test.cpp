@@ -7,6 +7,7 @@
 #include <future>
 #include <thread>
 
+#include "cluster/extender/pods/pod_of.h"
 #include "tests/unit/extender/scene.h"
 
 namespace pinion::cluster {
@@ -31,12 +32,22 @@ class FakeCluster : public Cluster {
     const std::lock_guard lock(mutex_);
     nominated[pod.uid] = node;
   }
+  void open(const PodRef& pod, const std::string& node) override {
+    const std::lock_guard lock(mutex_);
+    opened[pod.uid] = node;
+  }
+  void explain(const PodRef& pod, const std::string& why) override {
+    const std::lock_guard lock(mutex_);
+    explained[pod.uid] = why;
+  }
 
   std::set<std::string> refuse;  // set before the threads begin
   std::set<std::string> lose;    // the same: whether it is made is not told, once
   std::map<std::string, std::string> bound;
   std::set<std::string> woken;
   std::map<std::string, std::string> nominated;
+  std::map<std::string, std::string> opened;
+  std::map<std::string, std::string> explained;
 
  private:
   std::mutex mutex_;
@@ -253,6 +264,33 @@ TEST_F(PlacingTest, ABindingWhoseAnswerIsLostIsMadeAgainOnTheSameNode) {
   now_ += 9000;
   placing_.tick();
   EXPECT_EQ(filtered(pod), "ab") << "the API server has not told of it";
+}
+
+TEST_F(PlacingTest, AGangAtItsGatesIsOpenedOrItsUserIsTold) {
+  const auto see = [&](const std::string& uid, int cpus) {
+    Pod pod = cluster::pod_of(pod_of(uid, cpus, 2));
+    pod.gang_gate = true;
+    placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+      scheduler.complete_gangs(now);
+      return scheduler.seen(pod, now);
+    });
+  };
+  for (const char* uid : {"m0", "m1"}) see(uid, 7);
+  EXPECT_EQ(cluster_.opened, (std::map<std::string, std::string>{{"m0", "a"}, {"m1", "b"}}));
+  EXPECT_EQ(placing_.figures().opened, 2U);
+  for (const char* uid : {"m0", "m1"}) {
+    placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+      scheduler.gone(uid, now);
+      return 0;
+    });
+  }
+  for (const char* uid : {"n0", "n1"}) see(uid, 8);
+  now_ += 1000;
+  placing_.tick();
+  EXPECT_EQ(cluster_.opened.size(), 2U);
+  EXPECT_EQ(cluster_.explained,
+            (std::map<std::string, std::string>{
+                {"n0", "needs 8 CPUs in one NUMA node; no node could ever give that"}}));
 }
 
 }  // namespace

@@ -67,6 +67,20 @@ TEST_F(ViewsTest, NodesShowTheirHoles) {
   EXPECT_EQ(seen.at("nodes")[1].at("stale"), false);
 }
 
+TEST_F(ViewsTest, GangsThatWaitAtTheirGatesShowWhy) {
+  for (const char* name : {"m0", "m1"}) {
+    Pod pod = member_of(name, 4);
+    pod.gang_gate = true;
+    pod_scheduler_.seen(pod, 2000);
+  }
+  const json seen = json::parse(jobs_json(job_rows(pod_scheduler_), 5000));
+  const json gang = {{"name", "hpc/job"}, {"size", 3},
+                     {"members", 2},      {"kept", 0},
+                     {"held", 0},         {"bound", 0},
+                     {"waitingMs", 3000}, {"why", "2 of 3 pods of its gang exist"}};
+  EXPECT_EQ(seen.at("jobs"), json::array({gang}));
+}
+
 TEST_F(ViewsTest, JobsShowHowFarTheyAreAndWhyTheyWait) {
   for (const char* name : {"m0", "m1"}) ask(member_of(name, 4));
   ask(pod_of("single", 3));

@@ -62,6 +62,28 @@ TEST(Pod, AmountsMayBeNumbers) {
   EXPECT_EQ(pod->containers.at(0).resources.requests, expected);
 }
 
+TEST(Pod, HasItsSchedulingGates) {
+  struct Case {
+    const char* name;
+    const char* gates;
+    bool ours;
+    bool others;
+  };
+  for (const Case& one :
+       {Case{"none", "", false, false}, Case{"null", R"("schedulingGates":null,)", false, false},
+        Case{"empty", R"("schedulingGates":[],)", false, false},
+        Case{"ours", R"("schedulingGates":[{"name":"pinion.dev/gang"}],)", true, false},
+        Case{"another", R"("schedulingGates":[{"name":"example.com/g"}],)", false, true},
+        Case{"both", R"("schedulingGates":[{"name":"example.com/g"},{"name":"pinion.dev/gang"}],)",
+             true, true}}) {
+    const auto pod = pod_with(std::string("{") + one.gates + R"("containers":[]})");
+    ASSERT_TRUE(pod) << one.name << ": " << pod.error().text;
+    EXPECT_EQ(pod->gang_gate, one.ours) << one.name;
+    EXPECT_EQ(pod->other_gates, one.others) << one.name;
+  }
+  EXPECT_FALSE(pod_with(R"({"schedulingGates":[{"name":7}]})"));
+}
+
 TEST(Pod, HasWhatElseIsRead) {
   const auto pod = pod_with(
       R"({"priority":-7,"schedulerName":"s","nodeName":"node-1","resources":{"limits":{"cpu":"3"}}})",

@@ -132,6 +132,16 @@ TEST_F(Pods, AreNominated) {
   EXPECT_EQ(server_.seen().at(1).json().at("status"), json({{"nominatedNodeName", nullptr}}));
 }
 
+TEST_F(Pods, AreLetThroughAGate) {
+  server_.on(std::string("PATCH ") + kPath, 200, json::object());
+  ASSERT_TRUE(ungate_pod(*api_, pod_, "pinion.dev/gang"));
+  EXPECT_EQ(server_.seen().at(0).content_type, "application/strategic-merge-patch+json");
+  const json off = {{"$patch", "delete"}, {"name", "pinion.dev/gang"}};
+  EXPECT_EQ(
+      server_.seen().at(0).json(),
+      json({{"metadata", {{"uid", "u1"}}}, {"spec", {{"schedulingGates", json::array({off})}}}}));
+}
+
 TEST_F(Pods, AreEvicted) {
   server_.on(std::string("POST ") + kPath + "/eviction", 201, json::object());
   ASSERT_TRUE(evict_pod(*api_, pod_));

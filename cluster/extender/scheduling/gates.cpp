@@ -1,0 +1,72 @@
+#include "cluster/extender/scheduling/gates.h"
+
+#include <utility>
+
+namespace pinion::cluster {
+
+void Gates::seen(const Pod& pod, const JobId& gang) {
+  const auto known = pods_.find(pod.uid);
+  if (!pod.gang_gate || (known != pods_.end() && known->second.gang != gang)) erase(pod.uid);
+  if (!pod.gang_gate) return;
+  pods_.try_emplace(pod.uid, Gated{.pod = ref_of(pod), .gang = gang});
+  if (gang.empty()) return;
+  Gang& all = gangs_[gang];
+  all.ours.insert(pod.uid);
+  if (pod.other_gates) {
+    all.others.insert(pod.uid);
+  } else {
+    all.others.erase(pod.uid);
+  }
+}
+
+void Gates::erase(const std::string& uid) {
+  const auto known = pods_.find(uid);
+  if (known == pods_.end()) return;
+  opening_.erase(uid);
+  if (const auto gang = gangs_.find(known->second.gang); gang != gangs_.end()) {
+    gang->second.others.erase(uid);
+    gang->second.ours.erase(uid);
+    if (gang->second.ours.empty()) gangs_.erase(gang);
+  }
+  pods_.erase(known);
+}
+
+void Gates::open(const std::string& uid, const std::string& node) {
+  const auto wanted = opening_.find(uid);
+  if (wanted != opening_.end() && wanted->second.node == node) return;
+  opening_.insert_or_assign(uid, Wanted{.node = node, .number = ++opened_, .pause = {}});
+}
+
+void Gates::keep(const std::string& uid) {
+  opening_.erase(uid);
+}
+
+void Gates::due(std::int64_t now_ms, std::vector<Opening>& openings) {
+  std::map<std::uint64_t, Opening> due;
+  for (auto& [uid, wanted] : opening_) {
+    if (!wanted.pause.over(now_ms)) continue;
+    wanted.pause.begin(now_ms);
+    due[wanted.number] = {.pod = pods_.at(uid).pod, .node = wanted.node};
+  }
+  for (auto& [number, opening] : due) openings.push_back(std::move(opening));
+}
+
+Gates::Gang* Gates::find(const JobId& gang) {
+  const auto found = gangs_.find(gang);
+  return found == gangs_.end() ? nullptr : &found->second;
+}
+
+const Gates::Gang* Gates::find(const JobId& gang) const {
+  const auto found = gangs_.find(gang);
+  return found == gangs_.end() ? nullptr : &found->second;
+}
+
+std::vector<JobId> Gates::ready() const {
+  std::vector<JobId> ready;
+  for (const auto& [id, gang] : gangs_) {
+    if (gang.others.empty()) ready.push_back(id);
+  }
+  return ready;
+}
+
+}  // namespace pinion::cluster
