@@ -30,8 +30,9 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
   publisher.consider(Clock::now(), node, connection);
   while (!connection.finished()) {
     const short events = connection.wants_write() ? POLLIN | POLLOUT : POLLIN;
-    std::array<pollfd, 2> fds = {{{.fd = signals.get(), .events = POLLIN, .revents = 0},
-                                  {.fd = connection.fd(), .events = events, .revents = 0}}};
+    std::array<pollfd, 3> fds = {{{.fd = signals.get(), .events = POLLIN, .revents = 0},
+                                  {.fd = connection.fd(), .events = events, .revents = 0},
+                                  {.fd = node.news_fd(), .events = POLLIN, .revents = 0}}};
     const int timeout = busy ? 0
                              : wait_time(Clock::now(), {connection.deadline(), node.next_work(),
                                                         publisher.deadline()});
@@ -43,6 +44,7 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     heart.beat(now);
     if ((fds[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) connection.on_readable(now);
     if ((fds[1].revents & POLLOUT) != 0) connection.on_writable(now);
+    if (fds[2].revents != 0) node.hear_news();
     connection.tick(now);
     publisher.consider(now, node, connection);
     if (publisher.shown_synchronized()) ready.make(now);

@@ -51,6 +51,23 @@ void Node::unguard(const engine::Unguard& group) {
   }
 }
 
+void Node::tell(const cgroup::Widened& widened) {
+  for (const std::string& group : widened.groups) {
+    log_.info("QoS group may use all CPUs again", {{"cgroup", group}});
+  }
+  for (const std::string& why : widened.failed) {
+    log_.warn("a QoS group is not as before: pinionctl release tries again", {{"why", why}});
+  }
+}
+
+void Node::hear_news() {
+  if (!files_) return;
+  const cgroup::QosWriter::News news = files_->take_news();
+  if (news.widened) tell(*news.widened);
+  for (const std::string& group : news.groups) engine_.look_again(group);
+  do_work();
+}
+
 void Node::record(std::vector<engine::Refused> refused) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   for (engine::Refused& one : refused) {
@@ -136,12 +153,8 @@ bool Node::work(TimePoint now) {
   }
   if (widen_due_ && synchronized_) {  // everybody is kept off by this fence's way by now
     widen_due_ = false;
-    const cgroup::Widened widened = files_->widen_narrowed();
-    for (const std::string& group : widened.groups) {
-      log_.info("QoS group may use all CPUs again", {{"cgroup", group}});
-    }
-    for (const std::string& why : widened.failed) {
-      log_.warn("a QoS group is not as before: pinionctl release tries again", {{"why", why}});
+    if (const auto begun = files_->widen_narrowed(); !begun) {
+      tell({.groups = {}, .failed = {begun.error().text}});
     }
   }
   if (!audit_at_) {

@@ -38,6 +38,14 @@ class Node final : public EngineHandler {
   bool work(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_work() const;
 
+  // Readable when hear_news() has something to do; -1 while it cannot have.
+  [[nodiscard]] int news_fd() const { return files_ ? files_->news_fd() : -1; }
+  // Takes in what a thread that may wait has done meanwhile.
+  void hear_news();
+
+  // These hold from now on.
+  void use(const engine::Defaults& defaults, std::chrono::milliseconds audit_interval);
+
   // A container is wrong in a way that only the answer to a new Synchronize can mend. True at most
   // once in a while, so that a repair that does not help cannot spin.
   [[nodiscard]] bool take_resync_wish(TimePoint now);
@@ -57,6 +65,7 @@ class Node final : public EngineHandler {
   void do_work();
   void enforce(const engine::Enforce& wanted);
   void unguard(const engine::Unguard& group);
+  void tell(const cgroup::Widened& widened);
   bool look_at_machine(TimePoint now);
   void record(std::vector<engine::Refused> refused);
 

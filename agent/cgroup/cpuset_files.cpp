@@ -108,9 +108,9 @@ Status CpusetFiles::unguard(const engine::Unguard& group) const {
   return Partitions(hierarchy_.mount).remove(*path, group.cpus);
 }
 
-Widened CpusetFiles::widen_narrowed() {
+Status CpusetFiles::widen_narrowed() {
   if (hierarchy_.version != 2 || !hierarchy_.writable) return {};
-  return cgroup::widen_narrowed(hierarchy_, qos_groups_);
+  return qos_groups_.widen_narrowed(hierarchy_);
 }
 
 void CpusetFiles::enforce_qos_group(const ContainerGroup& group, const Enforce& wanted,

@@ -38,8 +38,14 @@ class CpusetFiles {
   // Takes a partition away from a container that lives on without, or is gone.
   [[nodiscard]] Status unguard(const engine::Unguard& group) const;
 
-  // See qos_groups.h. Nothing where the hierarchy is only read.
-  [[nodiscard]] Widened widen_narrowed();
+  // See qos_groups.h; what comes of it is news. Nothing where the hierarchy is only read. Errors:
+  // of the system, nothing was begun then.
+  [[nodiscard]] Status widen_narrowed();
+
+  // What systemd has answered meanwhile, see qos_writer.h.
+  [[nodiscard]] int news_fd() const { return qos_groups_.news_fd(); }
+  [[nodiscard]] QosWriter::News take_news() { return qos_groups_.take_news(); }
+  [[nodiscard]] bool quiet() const { return qos_groups_.quiet(); }
 
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
 

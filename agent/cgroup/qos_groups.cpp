@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/xattr.h>
 
-#include "agent/cgroup/qos_writer.h"
+#include "agent/cgroup/slice_properties.h"
 #include "base/cgroup/group_files.h"
 #include "base/cgroup/probe_groups.h"
 
@@ -16,8 +16,8 @@ constexpr const char* kNarrowedMark = "user.pinion.narrowed";  // needs no capab
 constexpr int kMaxKubepodsDepth = 8;                           // of "kubepods" below a cgroup root
 
 // Where systemd cannot be told, the file: that holds until the next start below the slice.
-Status widen(int group, int parent, const std::string& path, QosWriter& writer) {
-  const auto restored = writer.restore(group, path);
+Status widen(int group, int parent, const std::string& path, SliceProperties& slices) {
+  const auto restored = slices.restore(group, path);
   if (restored && *restored) return {};
   const auto all = read_set<CpuSet>(parent, "cpuset.cpus.effective");
   if (!all) return failure(all.error());
@@ -25,14 +25,14 @@ Status widen(int group, int parent, const std::string& path, QosWriter& writer) 
   return restored ? Status() : Status(failure(restored.error()));
 }
 
-void widen_below(const Fd& group, const std::string& path, int depth, QosWriter& writer,
+void widen_below(const Fd& group, const std::string& path, int depth, SliceProperties& slices,
                  Widened& widened) {
   if (depth > kMaxKubepodsDepth) return;
   (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
     const std::string child_path = path + "/" + name;
     if (fgetxattr(child.get(), kNarrowedMark, nullptr, 0) < 0) {
-      widen_below(child, child_path, depth + 1, writer, widened);
-    } else if (const auto done = widen(child.get(), group.get(), child_path, writer); done) {
+      widen_below(child, child_path, depth + 1, slices, widened);
+    } else if (const auto done = widen(child.get(), group.get(), child_path, slices); done) {
       unmark_narrowed(child.get());
       widened.groups.push_back(child_path);
     } else {
@@ -70,10 +70,10 @@ void unmark_narrowed(int group) {
   (void)fremovexattr(group, kNarrowedMark);
 }
 
-Widened widen_narrowed(const Hierarchy& hierarchy, QosWriter& writer) {
+Widened widen_narrowed(const Hierarchy& hierarchy, SliceProperties& slices) {
   Widened widened;
   const Fd root = open_directory(AT_FDCWD, hierarchy.mount.c_str());
-  if (root.valid()) widen_below(root, "", 0, writer, widened);
+  if (root.valid()) widen_below(root, "", 0, slices, widened);
   return widened;
 }
 

@@ -13,7 +13,7 @@
 
 namespace pinion::cgroup {
 
-class QosWriter;
+class SliceProperties;
 
 // Whether a group's CPUs bound those of the groups below it, also where these say more: tried with
 // groups of its own, nobody is moved. Errors: kUnavailable on cgroup v1 or where they do not, and
@@ -31,6 +31,6 @@ struct Widened {
 
 // The marked groups may use all CPUs that those above them have; a slice's AllowedCPUs, where it
 // was changed here, is again what it was.
-Widened widen_narrowed(const Hierarchy& hierarchy, QosWriter& writer);
+Widened widen_narrowed(const Hierarchy& hierarchy, SliceProperties& slices);
 
 }  // namespace pinion::cgroup

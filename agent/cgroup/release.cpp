@@ -19,8 +19,8 @@ struct Names {
 
 class Release {
  public:
-  Release(int version, QosWriter& qos_groups)
-      : qos_groups_(qos_groups),
+  Release(int version, SliceProperties& slices)
+      : slices_(slices),
         source_(version == 2 ? Names{"cpuset.cpus.effective", "cpuset.mems.effective"}
                              : Names{"cpuset.cpus", "cpuset.mems"}) {}
 
@@ -54,7 +54,7 @@ class Release {
   }
 
   void widen(const Fd& group, const Fd& parent, const std::string& path) {
-    const auto restored = qos_groups_.restore(group.get(), path);
+    const auto restored = slices_.restore(group.get(), path);
     if (!restored) released.failed.push_back(path + ": " + restored.error().text);
     const bool as_before = restored && *restored;
     const bool cpus = as_before || follow(group, parent, "cpuset.cpus", source_.cpus, path);
@@ -75,18 +75,18 @@ class Release {
     return static_cast<bool>(done);
   }
 
-  QosWriter& qos_groups_;
+  SliceProperties& slices_;
   Names source_;
 };
 
 }  // namespace
 
-Result<Released> release(const Hierarchy& hierarchy, QosWriter& qos_groups) {
+Result<Released> release(const Hierarchy& hierarchy, SliceProperties& slices) {
   if (!hierarchy.writable) {
     return failure(Errc::kDenied, "the cpuset hierarchy at " + hierarchy.mount +
                                       " can only be read: run this as root on the node itself");
   }
-  Release walk(hierarchy.version, qos_groups);
+  Release walk(hierarchy.version, slices);
   if (hierarchy.version == 2) {
     auto swept = Partitions(hierarchy.mount).sweep(true);
     if (!swept) return failure(swept.error());

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/cgroup/qos_writer.h"
+#include "agent/cgroup/slice_properties.h"
 #include "base/cgroup/hierarchy.h"
 
 namespace pinion::cgroup {
@@ -20,6 +20,6 @@ struct Released {
 // the agent has changed it, is again what it was. Containers go on running, anywhere. Precondition:
 // no agent runs here. Errors: kDenied where the hierarchy is read-only, or the partitions cannot be
 // listed; a group that cannot be written is in `failed`.
-Result<Released> release(const Hierarchy& hierarchy, QosWriter& qos_groups);
+Result<Released> release(const Hierarchy& hierarchy, SliceProperties& slices);
 
 }  // namespace pinion::cgroup

@@ -140,8 +140,8 @@ void Engine::compare_group(const std::string& name, QosGroup& group, const Enfor
   }
   group.stuck = false;
   // Under another limit the group was changed by systemd, which from now on changes it for us.
-  const bool foreign = same_limit && expected && result.found && result.found->cpus != *expected &&
-                       result.found->cpus != wanted;
+  const bool foreign = same_limit && !result.systemd_writes && expected && result.found &&
+                       result.found->cpus != *expected && result.found->cpus != wanted;
   if (!foreign || !group.keeps) return;
   if (result.written) ++counters_.repairs;
   mend_group(name, group, result.found->cpus, notes);

@@ -32,6 +32,7 @@ struct Enforced {
   std::string partition_error;         // where it is not the one asked for: why
   std::optional<CpuSet> limit;         // of a QoS group: all that systemd's setting leaves it
   std::string slice_error;  // of a QoS group: why systemd could not be told, its file was written
+  bool systemd_writes = false;  // of a QoS group: systemd was at work on it since it was last seen
   bool quota_seen = false;  // its quota files were looked at, and are as wanted without an error
   std::string quota_error;
   std::optional<CpuQuota> pod_quota_before;  // the pod's, where it was taken away now
@@ -78,6 +79,9 @@ class Engine {
 
   // The result of an Enforce that next(), idle() or audit() asked for; more may be next() then.
   [[nodiscard]] std::vector<Note> report(const Enforced& result);
+
+  // More has become known of this QoS group: it is next() to be looked at.
+  void look_again(std::string_view group) { state_.work.push(group, Cause::kFence); }
 
   // One piece of work for a quiet moment, or nothing.
   [[nodiscard]] std::optional<Enforce> idle() const { return fence_->idle(state_); }

@@ -25,8 +25,8 @@ struct Address {
 [[nodiscard]] std::vector<Address> manager_addresses(const std::string& host_root);
 
 struct Timing {
-  // For one call with all that it needs, a new connection too. The caller is the thread that
-  // answers the runtime, which waits 2 s: two groups, each asked and told, must fit in well.
+  // For one call with all that it needs, a new connection too. The agent's end waits for the one
+  // that is under way.
   std::chrono::milliseconds limit{250};
   // After a time-out every call fails at once for so long: one that hangs costs one limit.
   std::chrono::milliseconds pause{5000};

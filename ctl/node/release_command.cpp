@@ -27,9 +27,9 @@ std::string list(const char* word, const std::vector<std::string>& paths) {
 Result<cgroup::Released> release_cgroups() {
   const auto hierarchy = cgroup::find_hierarchy("/", "cpuset");
   if (!hierarchy) return failure(hierarchy.error());
-  cgroup::QosWriter qos_groups(systemd::manager_addresses("/"),
-                               {.limit = std::chrono::seconds(10)});  // nobody waits for us here
-  return cgroup::release(*hierarchy, qos_groups);
+  cgroup::SliceProperties slices(systemd::manager_addresses("/"),
+                                 {.limit = std::chrono::seconds(10)});  // nobody waits for us here
+  return cgroup::release(*hierarchy, slices);
 }
 
 int run(const ReleaseOptions& options) {

@@ -62,7 +62,7 @@ TEST_F(Root_QosGroups, OnlyNarrowedOnesAreWidenedLater) {
   const std::string all = online().to_string();
   EXPECT_TRUE(narrow(pod_a(), "0-1").written);
   write(pod_b(), "cpuset.cpus", "2-3");
-  QosWriter no_systemd({});
+  SliceProperties no_systemd({});
   EXPECT_THAT(widen_narrowed(hierarchy(), no_systemd).groups, ElementsAre(pod_a()));
   EXPECT_EQ(read(pod_a(), "cpuset.cpus.effective"), all);
   EXPECT_EQ(read(pod_b(), "cpuset.cpus.effective"), "2-3") << "somebody else's";

@@ -23,6 +23,7 @@
 #include "agent/cgroup/cpuset_files.h"
 #include "agent/cgroup/release.h"
 #include "base/cgroup/group_files.h"
+#include "tests/support/fake_systemd/settled.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -119,16 +120,19 @@ class Root_Systemd : public testing::Test {
     }
   }
 
-  static QosWriter writer() {
-    return QosWriter({{.text = "unix:path=/run/systemd/private", .through_bus = false}}, kPatient);
+  static std::vector<systemd::Address> addresses() {
+    return {{.text = "unix:path=/run/systemd/private", .through_bus = false}};
   }
-  [[nodiscard]] CpusetFiles agent() const { return {hierarchy_, "/proc", writer()}; }
+  [[nodiscard]] CpusetFiles agent() const {
+    return {hierarchy_, "/proc", QosWriter(addresses(), kPatient)};
+  }
   static Enforced bring(CpusetFiles& files, const char* cpus, Cause cause = Cause::kStart) {
-    return files.enforce({.id = kSlice,
-                          .cgroups_path = kSlice,
-                          .cpuset = {.cpus = *CpuSet::parse(cpus), .mems = {}},
-                          .cause = cause,
-                          .qos_group = true});
+    return test_support::enforce_until_quiet(files,
+                                             {.id = kSlice,
+                                              .cgroups_path = kSlice,
+                                              .cpuset = {.cpus = *CpuSet::parse(cpus), .mems = {}},
+                                              .cause = cause,
+                                              .qos_group = true});
   }
   [[nodiscard]] Fd group() const {
     return open_directory(AT_FDCWD, (hierarchy_.mount + kPath).c_str());
@@ -171,7 +175,7 @@ void Root_Systemd::narrow_and_give_back() const {
   EXPECT_EQ(file(), "0-3");
 
   EXPECT_TRUE(bring(next, "0-2").written);
-  auto released = writer();
+  SliceProperties released(addresses(), kPatient);
   const auto widened = widen_narrowed(hierarchy_, released);
   EXPECT_THAT(widened.groups, ElementsAre(kPath));
   EXPECT_THAT(widened.failed, IsEmpty());

@@ -73,6 +73,7 @@ FakeSystemd::FakeSystemd(const std::filesystem::path& socket)
 }
 
 FakeSystemd::~FakeSystemd() {
+  let_go();
   const std::uint64_t one = 1;
   if (::write(stop_.get(), &one, sizeof one) != sizeof one) std::abort();
   thread_.join();
@@ -150,6 +151,7 @@ int FakeSystemd::answer(sd_bus_message* call) {
   if (sd_bus_message_is_method_call(call, nullptr, nullptr) <= 0) return 0;
   ++calls_;
   if (silent_) return 1;
+  held_.wait(true);
   const std::lock_guard lock(mutex_);
   if (!refusal_.empty()) {
     return sd_bus_reply_method_errorf(call, refusal_.c_str(), "the test says no");

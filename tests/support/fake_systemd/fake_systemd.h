@@ -42,6 +42,12 @@ class FakeSystemd {
 
   // From now on it takes calls and answers none.
   void fall_silent() { silent_ = true; }
+  // From now on it takes calls and answers none before it is let go.
+  void hold() { held_ = true; }
+  void let_go() {
+    held_ = false;
+    held_.notify_all();
+  }
   // From now on it answers each call with this D-Bus error.
   void refuse(const std::string& error);
   // From now on it takes properties and writes no files.
@@ -70,6 +76,7 @@ class FakeSystemd {
   std::atomic<int> sets_ = 0;
   std::atomic<int> calls_ = 0;
   std::atomic<bool> silent_ = false;
+  std::atomic<bool> held_ = false;
   std::atomic<bool> writes_ = true;
   Fd stop_;
   Fd listening_;

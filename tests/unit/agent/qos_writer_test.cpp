@@ -14,6 +14,8 @@
 #include "base/cgroup/group_files.h"
 #include "tests/support/fake_systemd/fake_systemd.h"
 #include "tests/support/fake_systemd/private_bus.h"
+#include "tests/support/fake_systemd/settled.h"
+#include "tests/support/machine.h"
 #include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
 
@@ -31,6 +33,7 @@ using test_support::PrivateBus;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr const char* kSlice = "kubepods-burstable.slice";
 constexpr const char* kPath = "/kubepods.slice/kubepods-burstable.slice";
@@ -79,6 +82,15 @@ kubepods/burstable/cpuset.mems = 0
             .cause = cause,
             .qos_group = true};
   }
+  static Enforced bring(CpusetFiles& files, const Enforce& wanted) {
+    return test_support::enforce_until_quiet(files, wanted);
+  }
+  static Enforced bring(CpusetFiles&& files, const Enforce& wanted) { return bring(files, wanted); }
+  static Widened widen(CpusetFiles files) {
+    EXPECT_TRUE(files.widen_narrowed());
+    EXPECT_TRUE(test_support::wait_for_news(files));
+    return files.take_news().widened.value_or(Widened());
+  }
   [[nodiscard]] std::string file() const {
     const auto read = read_set<CpuSet>(open_group().get(), "cpuset.cpus");
     return read ? read->to_string() : read.error().text;
@@ -94,9 +106,9 @@ kubepods/burstable/cpuset.mems = 0
 
 TEST_F(QosWriterTest, WithoutThePropertyTheFileIsWritten) {
   property("");
-  const Enforced done = agent().enforce(want("0-1,4-7"));
+  const Enforced done = bring(agent(), want("0-1,4-7"));
   EXPECT_TRUE(done.written);
-  EXPECT_EQ(done.limit, std::nullopt);
+  EXPECT_EQ(done.limit, std::nullopt) << "systemd has said that there is none";
   EXPECT_EQ(done.slice_error, "");
   EXPECT_EQ(file(), "0-1,4-7");
   EXPECT_EQ(fake_->sets(), 0);
@@ -104,7 +116,7 @@ TEST_F(QosWriterTest, WithoutThePropertyTheFileIsWritten) {
 }
 
 TEST_F(QosWriterTest, AGroupOfTheCgroupfsDriverIsNoneOfSystemds) {
-  const Enforced done = agent().enforce(want("0-1,4-7", Cause::kAudit, "/kubepods/burstable"));
+  const Enforced done = bring(agent(), want("0-1,4-7", Cause::kAudit, "/kubepods/burstable"));
   EXPECT_TRUE(done.written);
   EXPECT_EQ(done.slice_error, "");
   EXPECT_EQ(fake_->calls(), 0);
@@ -113,7 +125,7 @@ TEST_F(QosWriterTest, AGroupOfTheCgroupfsDriverIsNoneOfSystemds) {
 TEST_F(QosWriterTest, WithThePropertySystemdIsToldAndWritesIt) {
   property("0-7");
   CpusetFiles files = agent();
-  const Enforced done = files.enforce(want("0-1,4-7"));
+  const Enforced done = bring(files, want("0-1,4-7"));
   EXPECT_TRUE(done.written);
   EXPECT_EQ(done.error, "");
   EXPECT_EQ(done.slice_error, "");
@@ -122,7 +134,7 @@ TEST_F(QosWriterTest, WithThePropertySystemdIsToldAndWritesIt) {
   EXPECT_EQ(file(), "0-1,4-7");
   fake_->start_below(kSlice);
   const int calls = fake_->calls();
-  const Enforced again = files.enforce(want("0-1,4-7", Cause::kStart));
+  const Enforced again = bring(files, want("0-1,4-7", Cause::kStart));
   EXPECT_FALSE(again.written);
   EXPECT_EQ(again.found->cpus, cpus("0-1,4-7"));
   EXPECT_EQ(fake_->calls(), calls) << "nobody is asked while nothing has changed";
@@ -140,11 +152,11 @@ TEST_F(QosWriterTest, WhatThePropertySaidIsALimitUnlessNothingWouldBeLeft) {
     SCOPED_TRACE(std::string(one.property) + ", wanted " + one.wanted);
     property(one.property);
     CpusetFiles files = agent();
-    const Enforced done = files.enforce(want(one.wanted));
+    const Enforced done = bring(files, want(one.wanted));
     EXPECT_EQ(done.limit, cpus(one.property));
     EXPECT_EQ(property(), one.becomes);
     EXPECT_EQ(file(), one.becomes);
-    (void)files.enforce(want("0-7"));
+    (void)bring(files, want("0-7"));
     EXPECT_EQ(property(), one.property);
   }
 }
@@ -154,10 +166,10 @@ TEST_F(QosWriterTest, ALimitThatFilesBelowHaveNothingOfIsNotKept) {
   CpusetFiles files = agent();
   Enforce wide = want("0-7");
   wide.below = {cpus("3-7"), cpus("0")};
-  (void)files.enforce(wide);
+  (void)bring(files, wide);
   EXPECT_EQ(property(), "0-3");
   wide.below = {cpus("4-7")};
-  (void)files.enforce(wide);
+  (void)bring(files, wide);
   EXPECT_EQ(property(), "0-7");
   EXPECT_TRUE(remembered());
 }
@@ -165,9 +177,9 @@ TEST_F(QosWriterTest, ALimitThatFilesBelowHaveNothingOfIsNotKept) {
 TEST_F(QosWriterTest, WideAgainThePropertyIsAsItWasAndNothingIsLeft) {
   property("0-5");
   CpusetFiles files = agent();
-  (void)files.enforce(want("0-1"));
+  (void)bring(files, want("0-1"));
   EXPECT_TRUE(remembered());
-  EXPECT_TRUE(files.enforce(want("0-7")).written);
+  EXPECT_TRUE(bring(files, want("0-7")).written);
   EXPECT_EQ(property(), "0-5");
   EXPECT_EQ(file(), "0-5");
   EXPECT_FALSE(remembered());
@@ -175,9 +187,9 @@ TEST_F(QosWriterTest, WideAgainThePropertyIsAsItWasAndNothingIsLeft) {
 
 TEST_F(QosWriterTest, TheNextAgentKnowsWhatThePropertyWas) {
   property("0-5");
-  (void)agent().enforce(want("0-1"));
+  (void)bring(agent(), want("0-1"));
   CpusetFiles next = agent();
-  const Enforced done = next.enforce(want("2-7"));
+  const Enforced done = bring(next, want("2-7"));
   EXPECT_EQ(done.limit, cpus("0-5"));
   EXPECT_EQ(property(), "2-5");
 }
@@ -189,7 +201,7 @@ TEST_F(QosWriterTest, AnAgentKilledBeforeItsChangeOrAfterItLeavesTheOriginalKnow
     ASSERT_TRUE(
         write_slice_record(open_group().get(),
                            {.original = cpus("0-5"), .before = cpus("0-1"), .after = cpus("2-3")}));
-    EXPECT_EQ(agent().enforce(want("0-7")).limit, cpus("0-5"));
+    EXPECT_EQ(bring(agent(), want("0-7")).limit, cpus("0-5"));
     EXPECT_EQ(property(), "0-5");
   }
 }
@@ -197,22 +209,22 @@ TEST_F(QosWriterTest, AnAgentKilledBeforeItsChangeOrAfterItLeavesTheOriginalKnow
 TEST_F(QosWriterTest, WhatSomebodyElseSetsMeanwhileIsTheLimitFromThenOn) {
   property("0-7");
   CpusetFiles files = agent();
-  (void)files.enforce(want("0-3"));
+  (void)bring(files, want("0-3"));
   property("2-6");
-  const Enforced done = files.enforce(want("0-3", Cause::kStart));
+  const Enforced done = bring(files, want("0-3", Cause::kStart));
   EXPECT_EQ(done.found->cpus, cpus("2-6"));
   EXPECT_EQ(done.limit, cpus("2-6"));
   EXPECT_EQ(file(), "2-3");
-  (void)files.enforce(want("0-7"));
+  (void)bring(files, want("0-7"));
   EXPECT_EQ(property(), "2-6");
 }
 
 TEST_F(QosWriterTest, APropertyThatAppearsLaterIsSeenByWhatItDoesToTheFile) {
   property("");
   CpusetFiles files = agent();
-  (void)files.enforce(want("0-3"));
+  (void)bring(files, want("0-3"));
   property("0-5");
-  const Enforced done = files.enforce(want("0-3", Cause::kStart));
+  const Enforced done = bring(files, want("0-3", Cause::kStart));
   EXPECT_EQ(done.limit, cpus("0-5"));
   EXPECT_EQ(property(), "0-3");
 }
@@ -220,9 +232,9 @@ TEST_F(QosWriterTest, APropertyThatAppearsLaterIsSeenByWhatItDoesToTheFile) {
 TEST_F(QosWriterTest, APropertyThatIsTakenAwayIsSeenByTheAudit) {
   property("0-5");
   CpusetFiles files = agent();
-  (void)files.enforce(want("0-3"));
+  (void)bring(files, want("0-3"));
   property("");
-  const Enforced done = files.enforce(want("0-3", Cause::kAudit));
+  const Enforced done = bring(files, want("0-3", Cause::kAudit));
   EXPECT_EQ(done.limit, std::nullopt);
   EXPECT_EQ(done.slice_error, "");
   EXPECT_FALSE(remembered());
@@ -231,37 +243,124 @@ TEST_F(QosWriterTest, APropertyThatIsTakenAwayIsSeenByTheAudit) {
 TEST_F(QosWriterTest, ARefusalIsSaidAndTheFileIsWritten) {
   property("0-7");
   CpusetFiles files = agent();
-  (void)files.enforce(want("0-7"));
+  (void)bring(files, want("0-7"));
   fake_->refuse("org.freedesktop.DBus.Error.AccessDenied");
-  const Enforced done = files.enforce(want("0-1,4-7"));
+  const Enforced done = bring(files, want("0-1,4-7"));
   EXPECT_TRUE(done.written);
   EXPECT_EQ(done.error, "");
   EXPECT_THAT(done.slice_error, HasSubstr("the test says no"));
   EXPECT_EQ(file(), "0-1,4-7");
   EXPECT_EQ(property(), "0-7");
   fake_->refuse("");
-  const Enforced later = files.enforce(want("0-1,4-7", Cause::kAudit));
+  const Enforced later = bring(files, want("0-1,4-7", Cause::kAudit));
   EXPECT_EQ(later.slice_error, "");
   EXPECT_EQ(property(), "0-1,4-7") << "told as soon as it is possible";
 }
 
-TEST_F(QosWriterTest, ASilentSystemdCostsOneLimitAndTheFileIsWritten) {
+TEST_F(QosWriterTest, ASilentSystemdIsWaitedForByNobodyAndTheFileIsWritten) {
+  property("0-7");
+  fake_->fall_silent();
+  CpusetFiles files = agent();
+  EXPECT_TRUE(files.enforce(want("0-1,4-7")).written);
+  EXPECT_EQ(file(), "0-1,4-7") << "while systemd has half a minute left to answer";
+  EXPECT_TRUE(files.enforce(want("0-1,4-5")).written);
+  EXPECT_EQ(file(), "0-1,4-5");
+  EXPECT_FALSE(files.quiet());
+  bus_.stop();  // so that the test ends
+  EXPECT_THAT(bring(files, want("0-1")).slice_error, Not(IsEmpty()));
+}
+
+TEST_F(QosWriterTest, ASystemdThatNeverAnswersCostsOneLimitAndThatIsSaid) {
   property("0-7");
   fake_->fall_silent();
   CpusetFiles files = agent(kHasty);
-  const Enforced done = files.enforce(want("0-1,4-7"));
+  const Enforced done = bring(files, want("0-1,4-7"));
   EXPECT_TRUE(done.written);
   EXPECT_THAT(done.slice_error, HasSubstr("no answer within 50 ms"));
-  EXPECT_EQ(files.enforce(want("0-1,4-7")).slice_error, done.slice_error) << "to be said once";
+  EXPECT_EQ(bring(files, want("0-1,4-7")).slice_error, done.slice_error) << "to be said once";
   EXPECT_EQ(file(), "0-1,4-7");
+}
+
+TEST_F(QosWriterTest, BeforeSystemdHasSaidTheLimitAGroupIsOnlyNarrowed) {
+  property("0-3");
+  CpusetFiles files = agent();
+  const Enforced first = files.enforce(want("0-1,4-7"));
+  EXPECT_EQ(file(), "0-1");
+  EXPECT_EQ(first.limit, cpus("0-3")) << "what it has, for now";
+  EXPECT_EQ(bring(files, want("4-7")).limit, cpus("0-3"));
+  EXPECT_EQ(file(), "4-7") << "nothing of the limit is left";
+  EXPECT_EQ(property(), "4-7");
+}
+
+TEST_F(QosWriterTest, OfSeveralWishesTheLastIsBroughtAbout) {
+  property("0-7");
+  fake_->hold();
+  CpusetFiles files = agent();
+  for (const char* list : {"0-6", "0-5", "0-4", "0-3"}) (void)files.enforce(want(list));
+  fake_->let_go();
+  EXPECT_EQ(bring(files, want("0-3")).slice_error, "");
+  EXPECT_EQ(property(), "0-3");
+  EXPECT_EQ(file(), "0-3");
+  EXPECT_LE(fake_->sets(), 2) << "the one under way, and the last";
+}
+
+TEST_F(QosWriterTest, WhatSystemdWritesLateIsNobodyElses) {
+  property("0-7");
+  CpusetFiles files = agent();
+  (void)bring(files, want("0-5"));
+  fake_->hold();
+  (void)files.enforce(want("0-4"));
+  const Enforced during = files.enforce(want("0-3"));
+  EXPECT_TRUE(during.systemd_writes);
+  EXPECT_EQ(file(), "0-3");
+  fake_->let_go();
+  (void)bring(files, want("0-3"));
+  EXPECT_EQ(file(), "0-3");
+  EXPECT_FALSE(bring(files, want("0-3")).systemd_writes);
+}
+
+// What Node does between an event and its answer.
+void do_work(engine::Engine& engine, CpusetFiles& files) {
+  while (const auto work = engine.next()) {
+    (void)engine.report(files.enforce(std::get<Enforce>(*work)));
+  }
+}
+
+TEST_F(QosWriterTest, ARanksStartDoesNotWaitForSystemdWhichIsToldAllTheSame) {
+  property("0-7");
+  fake_->hold();
+  CpusetFiles files = agent();
+  engine::Engine engine(test_support::machine({.cores_per_l3 = 8}), {}, engine::FenceKind::kTree);
+  engine::Pod burstable = test_support::make_pod("b", engine::Qos::kBurstable);
+  burstable.cgroup_parent = "kubepods-burstable-podb.slice";
+  (void)engine.handle(engine::PodEvent{.kind = engine::PodEvent::Kind::kRun, .pod = burstable});
+  do_work(engine, files);
+  const test_support::Unit rank = test_support::rank("r", 2);
+  (void)engine.handle(engine::CreateContainer{rank.pod, rank.container});
+  do_work(engine, files);
+  (void)engine.handle(engine::ContainerEvent{
+      .kind = engine::ContainerEvent::Kind::kStart, .pod = rank.pod, .container = rank.container});
+  do_work(engine, files);
+  EXPECT_EQ(file(), "2-7") << "before its program starts, and systemd has answered nothing";
+  EXPECT_EQ(property(), "0-7");
+  fake_->let_go();
+  while (test_support::wait_for_news(files)) {
+    for (const std::string& group : files.take_news().groups) engine.look_again(group);
+    do_work(engine, files);
+  }
+  EXPECT_EQ(property(), "2-7");
+  EXPECT_EQ(file(), "2-7");
+  EXPECT_EQ(engine.counters().drift, 0U);
+  EXPECT_EQ(engine.counters().qos_groups_lost, 0U);
+  EXPECT_EQ(engine.state().qos_groups.at(kSlice).limit, cpus("0-7"));
 }
 
 TEST_F(QosWriterTest, WithoutABusTheRecordStillLimits) {
   property("0-5");
-  (void)agent().enforce(want("0-1"));
+  (void)bring(agent(), want("0-1"));
   fake_.reset();
   bus_.stop();
-  const Enforced done = agent().enforce(want("2-7"));
+  const Enforced done = bring(agent(), want("2-7"));
   EXPECT_TRUE(done.written);
   EXPECT_THAT(done.slice_error, HasSubstr("connect to unix:path="));
   EXPECT_EQ(done.limit, cpus("0-5"));
@@ -271,63 +370,61 @@ TEST_F(QosWriterTest, WithoutABusTheRecordStillLimits) {
 TEST_F(QosWriterTest, AGroupThatSystemdDoesNotWriteIsWritten) {
   property("0-7");
   fake_->leave_groups_alone();
-  const Enforced done = agent().enforce(want("0-1,4-7"));
-  EXPECT_TRUE(done.written);
-  EXPECT_THAT(done.slice_error, HasSubstr("the group has CPUs 0-7"));
+  EXPECT_TRUE(bring(agent(), want("0-1,4-7")).written);
   EXPECT_EQ(file(), "0-1,4-7");
 }
 
 TEST_F(QosWriterTest, AnAgentOfAnotherFencePutsThePropertyBack) {
   property("0-5");
-  (void)agent().enforce(want("0-1"));
-  const Widened widened = agent().widen_narrowed();
+  (void)bring(agent(), want("0-1"));
+  const Widened widened = widen(agent());
   EXPECT_THAT(widened.groups, ElementsAre(kPath));
   EXPECT_THAT(widened.failed, IsEmpty());
   EXPECT_EQ(property(), "0-5");
   EXPECT_EQ(file(), "0-5");
   EXPECT_FALSE(remembered());
-  EXPECT_THAT(agent().widen_narrowed().groups, IsEmpty());
+  EXPECT_THAT(widen(agent()).groups, IsEmpty());
 }
 
 TEST_F(QosWriterTest, WhatSomebodyElseHasSetSinceIsNotPutBack) {
   property("0-5");
-  (void)agent().enforce(want("0-1"));
+  (void)bring(agent(), want("0-1"));
   property("3-4");
-  EXPECT_THAT(agent().widen_narrowed().groups, ElementsAre(kPath));
+  EXPECT_THAT(widen(agent()).groups, ElementsAre(kPath));
   EXPECT_EQ(property(), "3-4");
 }
 
 TEST_F(QosWriterTest, AFileWrittenPastSystemdIsPutBackToo) {
   property("0-5");
   CpusetFiles files = agent();
-  (void)files.enforce(want("0-5"));
+  (void)bring(files, want("0-5"));
   fake_->refuse("org.freedesktop.DBus.Error.AccessDenied");
-  (void)files.enforce(want("0-1"));
+  (void)bring(files, want("0-1"));
   fake_->refuse("");
   EXPECT_EQ(file(), "0-1");
-  EXPECT_THAT(agent().widen_narrowed().groups, ElementsAre(kPath));
+  EXPECT_THAT(widen(agent()).groups, ElementsAre(kPath));
   EXPECT_EQ(file(), "0-5");
 }
 
 TEST_F(QosWriterTest, WhatCannotBePutBackIsSaidAndKeptForTheNext) {
   property("0-5");
-  (void)agent().enforce(want("0-1"));
+  (void)bring(agent(), want("0-1"));
   fake_->refuse("org.freedesktop.DBus.Error.AccessDenied");
-  const Widened widened = agent().widen_narrowed();
+  const Widened widened = widen(agent());
   EXPECT_THAT(widened.groups, IsEmpty());
   EXPECT_THAT(widened.failed, ElementsAre(HasSubstr("the test says no")));
   EXPECT_EQ(file(), "0-7");
   EXPECT_TRUE(remembered());
   fake_->refuse("");
-  EXPECT_THAT(agent().widen_narrowed().groups, ElementsAre(kPath));
+  EXPECT_THAT(widen(agent()).groups, ElementsAre(kPath));
   EXPECT_EQ(property(), "0-5");
 }
 
 TEST_F(QosWriterTest, ReleasePutsItBack) {
   property("0-5");
-  (void)agent().enforce(want("0-1"));
-  QosWriter writer(bus_.addresses(), kPatient);
-  const auto released = release(hierarchy(), writer);
+  (void)bring(agent(), want("0-1"));
+  SliceProperties slices(bus_.addresses(), kPatient);
+  const auto released = release(hierarchy(), slices);
   ASSERT_TRUE(released) << released.error().text;
   EXPECT_THAT(released->widened, ElementsAre(kPath));
   EXPECT_THAT(released->failed, IsEmpty());

@@ -20,7 +20,7 @@ class Release : public testing::Test {
  protected:
   void write(const char* text) { ASSERT_TRUE(test_support::write_tree(text, dir_.path())); }
   [[nodiscard]] Released release(int version) const {
-    QosWriter no_systemd({});
+    SliceProperties no_systemd({});
     const auto done = cgroup::release(
         {.mount = dir_.path().string(), .version = version, .writable = true}, no_systemd);
     EXPECT_TRUE(done);
@@ -82,7 +82,7 @@ kubelet/kubepods.slice/kubepods-pod1.slice/cpuset.mems = 0
 }
 
 TEST_F(Release, AReadOnlyTreeIsAnError) {
-  QosWriter no_systemd({});
+  SliceProperties no_systemd({});
   const auto done = cgroup::release({.mount = "/", .version = 1, .writable = false}, no_systemd);
   EXPECT_EQ(done.error().code, Errc::kDenied);
 }
