@@ -59,8 +59,15 @@ std::optional<noise::KernelNoise> open_noise(const Config& config, const topolog
   return std::nullopt;
 }
 
-Status run(const Config& config) {
-  auto signals = take_signals();
+// Devices are of this machine, whatever the topology is.
+DeviceNodes find_device_nodes(const Config& config, const topology::Source& source) {
+  using Kind = topology::Source::Kind;
+  const bool here = source.kind == Kind::kLive || source.kind == Kind::kRoot;
+  return here ? DeviceNodes(config.host_root) : DeviceNodes();
+}
+
+Status run(Config config, const std::function<Result<Config>()>& read_again) {
+  auto signals = take_signals({SIGTERM, SIGINT, SIGHUP});
   if (!signals) return failure(signals.error());
   if (auto enough = reserve_descriptors(); !enough) return enough;
   const auto launch = nri::read_launch([](const char* name) { return std::getenv(name); });
@@ -124,7 +131,8 @@ Status run(const Config& config) {
   if (kernel_noise) keeping_off.emplace(*kernel_noise, views, noise_figures, log, kNoiseLook);
 
   Node node(std::move(engine), std::move(enforcement->files),
-            MachineWatch::of(*source, reserved_memory), log, config.audit_interval);
+            MachineWatch::of(*source, reserved_memory), log, config.audit_interval,
+            find_device_nodes(config, *source));
   nri::Connection connection = connect(config, *launch, node);
   ViewPublisher publisher(node, views);
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);

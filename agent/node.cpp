@@ -14,12 +14,14 @@ constexpr std::chrono::milliseconds kLastResyncPause{60'000};
 }  // namespace
 
 Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
-           std::optional<MachineWatch> machine, Log& log, std::chrono::milliseconds audit_interval)
+           std::optional<MachineWatch> machine, Log& log, std::chrono::milliseconds audit_interval,
+           DeviceNodes devices)
     : engine_(std::move(engine)),
       files_(std::move(files)),
       machine_(std::move(machine)),
       log_(log),
       audit_interval_(audit_interval),
+      devices_(std::move(devices)),
       widen_due_(!engine_.narrows_qos_groups()),
       next_audit_(std::chrono::steady_clock::now() + audit_interval),
       resync_backoff_(kFirstResyncPause, kLastResyncPause) {}
@@ -82,14 +84,22 @@ void Node::record(std::vector<engine::Refused> refused) {
   }
 }
 
+// Adds what the node's files say.
+void Node::complete(engine::Synchronize& all) {
+  for (engine::Container& container : all.containers) {
+    container.near_nodes = devices_.of(container.devices);
+    if (!files_) continue;
+    if (auto applied = files_->read(container.cgroups_path, container.pid)) {
+      all.files.emplace(container.id, *applied);
+    }
+  }
+}
+
 engine::Reply Node::handle(engine::Event event) {
   auto* all = std::get_if<engine::Synchronize>(&event);
-  if (all != nullptr && files_) {
-    for (const engine::Container& container : all->containers) {
-      if (auto applied = files_->read(container.cgroups_path, container.pid)) {
-        all->files.emplace(container.id, *applied);
-      }
-    }
+  if (all != nullptr) complete(*all);
+  if (auto* create = std::get_if<engine::CreateContainer>(&event)) {
+    create->container.near_nodes = devices_.of(create->container.devices);
   }
   engine::Effects effects = engine_.handle(event);
   changed_ = true;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "agent/cgroup/cpuset_files.h"
+#include "agent/device_nodes.h"
 #include "agent/engine/engine.h"
 #include "agent/machine_watch.h"
 #include "agent/nri/engine_handler.h"
@@ -25,7 +26,8 @@ class Node final : public EngineHandler {
   // The log must outlive the node. Without `files` nothing is compared; without `machine` its CPUs
   // never change.
   Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
-       std::optional<MachineWatch> machine, Log& log, std::chrono::milliseconds audit_interval);
+       std::optional<MachineWatch> machine, Log& log, std::chrono::milliseconds audit_interval,
+       DeviceNodes devices = {});
 
   // EngineHandler
   engine::Reply handle(engine::Event event) override;
@@ -68,12 +70,14 @@ class Node final : public EngineHandler {
   void tell(const cgroup::Widened& widened);
   bool look_at_machine(TimePoint now);
   void record(std::vector<engine::Refused> refused);
+  void complete(engine::Synchronize& all);
 
   engine::Engine engine_;
   std::optional<cgroup::CpusetFiles> files_;
   std::optional<MachineWatch> machine_;
   Log& log_;
   std::chrono::milliseconds audit_interval_;
+  DeviceNodes devices_;
   bool synchronized_ = false;
   std::uint64_t version_ = 0;
   std::deque<RefusalView> refusals_;

@@ -8,7 +8,7 @@
 //    asks for each wider alignment in turn when no domain fits: l3, numa, socket, none.
 // 3. What it had. If the CPUs it had before are enough by themselves, it gets them again.
 // 4. Which domain is best. The first difference in this list decides:
-//      near the device that it names;
+//      near the device that it names, else near those that it has;
 //      near the CPUs it already has;
 //      enough unpromised memory (kPreferred; in domains of several nodes also the single node);
 //      fewest CPUs on cores that it would not have whole (kPreferFull);

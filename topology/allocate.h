@@ -58,6 +58,7 @@ struct Request {
   MemoryPolicy memory_policy = MemoryPolicy::kBind;
   Bytes memory = 0;         // its limit; 0: none, nothing is promised
   std::string near_device;  // name or PCI address; its NUMA node comes first. Empty: no wish
+  NodeSet near_nodes;       // where there is none: these come first, those of its own devices
   std::string job;
   std::string task_group;
   Profile profile = Profile::kNone;

@@ -17,6 +17,32 @@ Index node_of_device(const Topology& topology, const std::string& name) {
   return kNoIndex;
 }
 
+// The device that it names; those that it has only where that says nothing.
+std::vector<Index> device_nodes(const Topology& topology, const Request& request) {
+  const Index named = node_of_device(topology, request.near_device);
+  if (named != kNoIndex) return {named};
+  std::vector<Index> nodes;
+  for (const NodeId id : request.near_nodes) {
+    const Index node = topology.node_index(id);
+    if (node != kNoIndex) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+// Between the domain and each device's node, summed up.
+int from_devices(const Wishes& wishes, Align align, Index domain) {
+  int away = 0;
+  for (const Index device : wishes.devices) {
+    int nearest = kFar;
+    for_each_node(wishes.topology, align, domain, [&](Index node) {
+      nearest = std::min(nearest, closeness(wishes.topology, node, device));
+    });
+    if (nearest == kFar) return kFar;
+    away += nearest;
+  }
+  return away;
+}
+
 bool same_group(const Claim& claim, const Request& request) {
   return !request.task_group.empty() && claim.task_group == request.task_group &&
          claim.job == request.job && claim.id != request.id;
@@ -121,7 +147,7 @@ int cores_split(const Space& space, const DomainSpace& domain, int n, int not_wh
 Wishes wishes_of(const Topology& topology, const Ledger& ledger, const Request& request,
                  const Claim* own) {
   Wishes wishes{.topology = topology, .ledger = ledger, .request = request, .own = own};
-  wishes.device = node_of_device(topology, request.near_device);
+  wishes.devices = device_nodes(topology, request);
   if (request.memory_policy != MemoryPolicy::kAny && request.memory > 0) {
     wishes.left = memory_left(topology, ledger, own);
   }
@@ -151,17 +177,14 @@ Rank rank(const Wishes& wishes, const Space& space, Align align, Index domain, i
   const Topology& topology = wishes.topology;
   const Request& request = wishes.request;
   Rank rank;
-  const bool by_node = wishes.device != kNoIndex || !wishes.beside.empty() ||
-                       !wishes.controllers.empty() || !wishes.group_away.empty();
+  rank.from_devices = from_devices(wishes, align, domain);
+  const bool by_node =
+      !wishes.beside.empty() || !wishes.controllers.empty() || !wishes.group_away.empty();
   if (by_node) {
-    rank.from_device = wishes.device == kNoIndex ? 0 : kFar;
     rank.from_own = wishes.beside.empty() ? 0 : kFar;
     rank.from_group = wishes.group_away.empty() ? 0 : kFar;
     for_each_node(topology, align, domain, [&](Index node) {
       const auto at = static_cast<std::size_t>(node);
-      if (wishes.device != kNoIndex) {
-        rank.from_device = std::min(rank.from_device, closeness(topology, node, wishes.device));
-      }
       for (const Index own : wishes.beside) {
         rank.from_own = std::min(rank.from_own, closeness(topology, node, own));
       }

@@ -18,7 +18,7 @@ struct Wishes {
   const Request& request;
   const Claim* own = nullptr;      // being resized: its promise counts as free
   MemoryLeft left{};               // unpromised bytes by node; empty: no memory is asked for
-  Index device = kNoIndex;         // node that it shall be near
+  std::vector<Index> devices{};    // nodes that it shall be near
   std::vector<Index> beside{};     // nodes of CPUs that the container already has or gets
   std::vector<int> controllers{};  // by node: memory-bound containers there; empty: no such wish
   std::vector<int> group_away{};   // by node: closeness to the group, summed up; empty: no group
@@ -33,8 +33,8 @@ struct Wishes {
 
 // Compared member by member, in this order; the smaller is the better one.
 struct Rank {
-  int from_device = 0;  // closeness of its nearest node to the device's
-  int from_own = 0;     // closeness to the CPUs that the container already has
+  int from_devices = 0;  // closeness of its nearest node to each device's, summed up
+  int from_own = 0;      // closeness to the CPUs that the container already has
   bool short_of_memory = false;
   int not_whole = 0;      // CPUs on cores that it would not have whole (kPreferFull)
   int controllers = 0;    // memory-bound containers on its nodes

@@ -136,6 +136,7 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   member.cgroups_path = container.cgroups_path;
   if (container.pid != 0) member.pid = container.pid;
   member.resources = merge(member.resources, container.resources);
+  if (!container.near_nodes.empty()) member.near_nodes = container.near_nodes;
   member.qos = policy::qos_of(pod.cgroup_parent);
   member.qos_group = note_qos_group(pod);
   member.labels = labels_of(pod, container.name);
@@ -246,6 +247,7 @@ std::string Engine::count_refusal(const Member& member, const Refusal& refusal, 
 Wish Engine::wish_for(const Pod& pod, Member& member, const Resources& resources) const {
   Wish wish = wish_of(pod, member.name, resources, settings_.defaults);
   member.isolate = wish.request.use_isolated;
+  wish.request.near_nodes = member.near_nodes;
   // Where no CPU is isolated from the boot on, a partition isolates.
   const bool by_partition = settings_.partition_kinds != PartitionKinds::kRoot &&
                             state_.topology.isolated.empty() && fence_->makes_partitions();
@@ -277,6 +279,9 @@ std::optional<std::string> Engine::place(Member& member, const Wish& wish, const
   line.fields.emplace_back("cpus", member.own.cpus.to_string());
   line.fields.emplace_back("mems", member.own.mems.to_string());
   line.fields.emplace_back("why", topology::to_string(member.why));
+  if (!member.near_nodes.empty()) {
+    line.fields.emplace_back("devices_on_nodes", member.near_nodes.to_string());
+  }
   effects.notes.push_back(std::move(line));
   return std::nullopt;
 }

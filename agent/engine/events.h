@@ -22,6 +22,16 @@ using topology::Bytes;
 using topology::CpuSet;
 using topology::NodeSet;
 
+// How the kernel names a device.
+struct DeviceNumber {
+  enum class Kind { kChar, kBlock };
+  Kind kind = Kind::kChar;
+  std::uint32_t major = 0;
+  std::uint32_t minor = 0;
+
+  bool operator==(const DeviceNumber&) const = default;
+};
+
 enum class ContainerState { kUnknown, kCreated, kPaused, kRunning, kStopped };
 
 struct Container {
@@ -32,6 +42,9 @@ struct Container {
   Resources resources;       // the runtime's record: often stale, see docs/node.md
   std::string cgroups_path;  // "/kubepods/pod<uid>/<id>" or "slice:cri-containerd:<id>"
   std::uint32_t pid = 0;     // 0 until its process exists
+  std::vector<DeviceNumber> devices = {};  // that were allocated to it; see agent/nri/translate.h
+  // NUMA nodes beside its devices: the NRI plugin leaves them out and the shell fills them in.
+  NodeSet near_nodes = {};
 
   bool operator==(const Container&) const = default;
 };

@@ -51,6 +51,7 @@ struct Member {
   std::string qos_group;  // a key of State::qos_groups, or empty
   Labels labels;
   Resources resources;             // as last stated by the runtime, updates merged in
+  NodeSet near_nodes;              // beside its devices
   Cpuset own;                      // kExclusive: what it was given
   topology::Request request;       // what it was given that for, or waits for
   std::optional<Cpuset> told;      // nullopt: nothing yet, or known to be lost

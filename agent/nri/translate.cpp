@@ -1,6 +1,7 @@
 #include "agent/nri/translate.h"
 
 #include <array>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -88,6 +89,28 @@ nri::UpdateCount add_updates(const engine::Reply& reply, std::string_view except
   return count;
 }
 
+// Of a device's type and numbers; nothing for what is none, as a pipe.
+std::optional<engine::DeviceNumber> to_device(const wire::LinuxDevice& device) {
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  const bool block = device.type() == "b";
+  if (!block && device.type() != "c" && device.type() != "u") return std::nullopt;
+  if (device.major() < 0 || device.major() > most) return std::nullopt;
+  if (device.minor() < 0 || device.minor() > most) return std::nullopt;
+  using Kind = engine::DeviceNumber::Kind;
+  return engine::DeviceNumber{.kind = block ? Kind::kBlock : Kind::kChar,
+                              .major = static_cast<std::uint32_t>(device.major()),
+                              .minor = static_cast<std::uint32_t>(device.minor())};
+}
+
+std::vector<engine::DeviceNumber> to_devices(const wire::LinuxContainer& container) {
+  std::vector<engine::DeviceNumber> devices;
+  if (container.devices_size() > kMostDevices) return devices;
+  for (const wire::LinuxDevice& device : container.devices()) {
+    if (const auto number = to_device(device)) devices.push_back(*number);
+  }
+  return devices;
+}
+
 }  // namespace
 
 engine::Resources to_resources(const wire::LinuxResources& resources) {
@@ -123,7 +146,8 @@ engine::Container to_container(const wire::Container& container) {
                            .state = to_state(container.state()),
                            .resources = to_resources(container.linux().resources()),
                            .cgroups_path = container.linux().cgroups_path(),
-                           .pid = container.pid()};
+                           .pid = container.pid(),
+                           .devices = to_devices(container.linux())};
 }
 
 Result<engine::Event> to_event(const wire::CreateContainerRequest& request) {

@@ -14,6 +14,10 @@ namespace wire = pinion::nri::wire;
 
 // --- the runtime's messages. Names and annotations, which anybody may write, are cleaned here.
 
+// A container with more devices than this has all of the host's (it is privileged), which says
+// nothing of where it should be: none is told.
+inline constexpr int kMostDevices = 64;
+
 [[nodiscard]] engine::Pod to_pod(const wire::PodSandbox& pod);
 [[nodiscard]] engine::Container to_container(const wire::Container& container);
 [[nodiscard]] engine::Resources to_resources(const wire::LinuxResources& resources);

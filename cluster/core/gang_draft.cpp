@@ -58,7 +58,7 @@ Request anonymous(Request request) {
 bool same_shape(const Request& a, const Request& b) {
   const auto key = [](const Request& r) {
     return std::tie(r.cpus, r.align, r.strength, r.smt, r.memory_policy, r.memory, r.near_device,
-                    r.job, r.profile, r.use_isolated, r.preferred);
+                    r.near_nodes, r.job, r.profile, r.use_isolated, r.preferred);
   };
   return key(a) == key(b);
 }

@@ -51,6 +51,27 @@ TEST_P(BothFences, AWholeGuaranteedContainerGetsCoresInOneNode) {
   EXPECT_EQ(node.engine.counters().exclusive_placed, 1U);
 }
 
+TEST_P(BothFences, WhoHasADeviceGetsCoresBesideIt) {
+  Driver node(xeon_snc2(), GetParam());
+  Unit unit = rank("r", 4);
+  unit.container.near_nodes.add(2);
+  ASSERT_TRUE(node.create(unit).reply.own);
+  const topology::Topology& machine = node.engine.state().topology;
+  EXPECT_EQ(machine.nodes_of(node.own(unit)).to_string(), "2");
+  node.start(unit);
+  node.update(unit, cpu(6000));
+  EXPECT_EQ(node.own(unit).count(), 6);
+  EXPECT_EQ(machine.nodes_of(node.own(unit)).to_string(), "2");
+}
+
+TEST_P(BothFences, WhoWaitedGetsCoresBesideItsDeviceToo) {
+  Driver node(xeon_snc2(), GetParam());
+  Unit late = rank("late", 4);
+  late.container.near_nodes.add(3);
+  node.handle(all_running({late}));
+  EXPECT_EQ(node.engine.state().topology.nodes_of(node.own(late)).to_string(), "3");
+}
+
 TEST_P(BothFences, ASharedContainerGetsThePool) {
   Driver node(xeon_snc2(), GetParam());
   node.run(rank("r", 4));

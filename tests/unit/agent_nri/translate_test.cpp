@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include "tests/support/fake_runtime/samples.h"

@@ -102,6 +102,57 @@ TEST(Domain, NearTheDevice) {
   });
 }
 
+TEST(Domain, NearTheDevicesThatItHas) {
+  MachineSpec spec = {.packages = 2, .nodes_per_package = 2, .cores_per_l3 = 2};
+  spec.devices = {{.kind = DeviceKind::kNetwork, .name = "ib0", .pci = "", .node = 2},
+                  {.kind = DeviceKind::kGpu, .name = "card0", .pci = "", .node = -1}};
+  const auto near = [](int cpus, std::initializer_list<int> nodes, const char* device = "") {
+    Request request = ask(cpus);
+    for (const int node : nodes) request.near_nodes.add(node);
+    request.near_device = device;
+    return request;
+  };
+  check({
+      {"its node", machine(spec), "", {}, near(1, {3}), "6", "3"},
+      {"the nearest when that is full", machine(spec), "", {{"a", "6-7"}}, near(1, {3}), "4", "2"},
+      {"of two nodes the lower", machine(spec), "", {}, near(1, {1, 2}), "2", "1"},
+      {"near two rather than one", machine(spec), "", {}, near(1, {0, 2, 3}), "4", "2"},
+      {"a node that is none", machine(spec), "", {}, near(1, {9}), "0", "0"},
+      {"before the group",
+       machine(spec),
+       "",
+       {{"a", "0", "g"}},
+       with_group(near(1, {3}), "g"),
+       "6",
+       "3"},
+      {"the device that it names comes first",
+       machine(spec),
+       "",
+       {},
+       near(1, {0}, "ib0"),
+       "4",
+       "2"},
+      {"a named one without a node says nothing",
+       machine(spec),
+       "",
+       {},
+       near(1, {3}, "card0"),
+       "6",
+       "3"},
+      {"one of several nodes, where it fits in none alone",
+       machine(spec),
+       "",
+       {},
+       [&] {
+         Request wide = near(3, {3});
+         wide.align = Align::kSocket;
+         return wide;
+       }(),
+       "4,6-7",
+       "2-3"},
+  });
+}
+
 TEST(Domain, NearTheDeviceThatHasNoMemoryLeft) {
   MachineSpec spec = {.packages = 2, .nodes_per_package = 2, .cores_per_l3 = 2};
   spec.devices = {{.kind = DeviceKind::kNetwork, .name = "ib0", .pci = "", .node = 3}};
