@@ -125,8 +125,27 @@ std::string milli_text(std::int64_t milli) {
   return text;
 }
 
-// Why the operator gives exclusive cores to others only; empty when not.
+bool handler_fits(std::string_view handler, std::string_view pattern) {
+  if (!pattern.ends_with('*')) return handler == pattern;
+  return handler.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+// Its containers' threads are those of a guest, which no cpuset file of this machine places.
+bool in_virtual_machine(const Pod& pod, const Defaults& defaults) {
+  const auto is_its = [&](const std::string& pattern) {
+    return handler_fits(pod.runtime_handler, pattern);
+  };
+  return !pod.runtime_handler.empty() &&
+         std::any_of(defaults.vm_handlers.begin(), defaults.vm_handlers.end(), is_its);
+}
+
+// Why exclusive cores are for others only; empty when not.
 std::string not_chosen(const Pod& pod, bool asks, const Defaults& defaults) {
+  if (in_virtual_machine(pod, defaults)) {
+    return "its pod runs in a virtual machine (runtime handler '" +
+           std::string(cut_utf8(pod.runtime_handler, kMaxShown)) +
+           "', see vmRuntimeHandlers), where the agent places no threads";
+  }
   if (!defaults.namespaces.empty() && defaults.namespaces.count(pod.name_space) == 0) {
     return "its namespace is not one of this node's exclusiveNamespaces";
   }

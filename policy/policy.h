@@ -56,6 +56,8 @@ struct Defaults {
   ExclusivePods pods = ExclusivePods::kGuaranteed;
   std::set<std::string> namespaces = {};  // of pods that get exclusive CPUs; empty: all
   std::set<Privilege> privileges = {Privilege::kNearDevice};
+  // Runtime handlers that run pods in virtual machines; a "*" at the end stands for any rest.
+  std::vector<std::string> vm_handlers = {"kata*"};
 };
 
 struct Wish {
@@ -78,9 +80,9 @@ inline constexpr std::array kPrivilegeWords{Word<Privilege>{"one-per-core", Priv
                                             Word<Privilege>{"isolated", Privilege::kIsolated},
                                             Word<Privilege>{"near-device", Privilege::kNearDevice}};
 
-// Guaranteed and a whole number of CPUs gives exclusive cores unless "cpus: shared" opts out.
-// "cpus: exclusive" on any other container, or a wish without the privilege for it, is refused with
-// the reason.
+// Guaranteed and a whole number of CPUs gives exclusive cores unless "cpus: shared" opts out, or
+// the pod is in a virtual machine. "cpus: exclusive" on any other container, or a wish without the
+// privilege for it, is refused with the reason.
 [[nodiscard]] Wish wish_of(const Pod& pod, const std::string& container_name,
                            const Resources& resources, const Defaults& defaults);
 

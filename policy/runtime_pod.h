@@ -30,7 +30,8 @@ struct Pod {
   std::map<std::string, std::string> annotations;
   std::string
       cgroup_parent;  // "/kubepods/burstable/pod<uid>" or "kubepods-burstable-pod<uid>.slice"
-  Resources resources = {};  // of the pod as a whole, when its sandbox was made; may be unstated
+  std::string runtime_handler = {};  // of its RuntimeClass; empty: the runtime's default
+  Resources resources = {};          // of the pod as a whole, when its sandbox was made; may be unstated
 
   bool operator==(const Pod&) const = default;
 };

@@ -39,6 +39,38 @@ Setting exclusive_namespaces(std::set<std::string>& namespaces) {
               }};
 }
 
+Status set_vm_handlers(const std::string& value, std::vector<std::string>& handlers) {
+  std::vector<std::string> names = settings::parts_of(value, ',');
+  for (const std::string& name : names) {
+    constexpr auto known = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+    const auto end = name.find_first_not_of(known);
+    const bool open = end == name.size() - 1 && name.back() == '*';
+    if (name.empty() || name.size() > 63 || (end != std::string::npos && !open)) {
+      return failure(Errc::kInvalid, "'" + name.substr(0, 64) +
+                                         "' is no name of a runtime handler, nor the beginning of "
+                                         "one and a '*'");
+    }
+  }
+  handlers = std::move(names);
+  return {};
+}
+
+Setting vm_handlers(std::vector<std::string>& handlers) {
+  return {.key = "vmRuntimeHandlers",
+          .help = "Runtime handlers whose pods are virtual machines, with commas; they get no CPUs "
+                  "of their own [kata*]",
+          .set = [&handlers](
+                     const std::string& value) { return set_vm_handlers(value, handlers); },
+          .show =
+              [&handlers] {
+                std::string list;
+                for (const std::string& name : handlers) {
+                  list.append(list.empty() ? "" : ",").append(name);
+                }
+                return list;
+              }};
+}
+
 Setting cpu_manager() {
   return {.key = "cpuManagerPolicy",
           .help = {},
@@ -158,6 +190,7 @@ std::vector<Setting> settings_of(Defaults& defaults, bool& strict_reservation) {
                           "What annotations may ask: some of one-per-core,isolated,near-device "
                           "[near-device]",
                           defaults.privileges, kPrivilegeWords),
+          vm_handlers(defaults.vm_handlers),
           cpu_manager(),
           // The options refine what the topology manager's policy says, so they come after it.
           topology_manager(defaults), options(defaults, strict_reservation),

@@ -132,6 +132,7 @@ engine::Pod to_pod(const wire::PodSandbox& pod) {
                   .name_space = clean_text(pod.namespace_()),
                   .annotations = {},
                   .cgroup_parent = pod.linux().cgroup_parent(),
+                  .runtime_handler = clean_text(pod.runtime_handler()),
                   .resources = to_resources(pod.linux().pod_resources())};
   for (const auto& [key, value] : pod.annotations()) {
     out.annotations.emplace(clean_text(key), clean_text(value));

@@ -38,6 +38,7 @@ Pod pod_of(const wire::PodSpecView& view) {
   pod.qos = view.qos;
   pod.annotations = view.annotations;
   pod.owner = owner_of(view);
+  pod.runtime_class = view.runtime_class;
   const auto group = view.labels.find(std::string(kPodGroupLabel));
   if (group != view.labels.end()) pod.group = group->second;
   pod.node = view.node_name;

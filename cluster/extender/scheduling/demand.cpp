@@ -197,6 +197,7 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
   as_seen.name_space = pod.name_space;
   as_seen.annotations = pod.annotations;
   as_seen.cgroup_parent = parent_of(pod);
+  as_seen.runtime_handler = pod.runtime_class;  // of the same name by custom
   Gatherer gathered;
   for (const PodContainer& container : pod.containers) {
     policy::Wish wish = policy::wish_of(as_seen, container.name, resources_of(container), defaults);

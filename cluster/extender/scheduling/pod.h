@@ -30,8 +30,9 @@ struct Pod {
   std::string name;
   policy::Qos qos = policy::Qos::kUnknown;
   std::map<std::string, std::string> annotations;  // at least those under pinion.dev/
-  std::string owner;  // uid of whoever made it with the others of its job; empty: not known
-  std::string group;  // the PodGroup that its label names; empty: none
+  std::string owner;          // uid of whoever made it with the others of its job; empty: not known
+  std::string runtime_class;  // empty: the default
+  std::string group;          // the PodGroup that its label names; empty: none
   std::vector<PodContainer> containers;
   std::string node;          // empty: not bound
   std::string nominated;     // the node that its status names, or empty

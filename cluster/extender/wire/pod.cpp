@@ -176,6 +176,7 @@ Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
     if (same_key(key, "resources")) return read_pod_level(pod.pod_level, field, here);
     if (same_key(key, "priority")) return read_priority(pod.priority, field, here);
     if (same_key(key, "schedulerName")) return read_text(pod.scheduler_name, field, here);
+    if (same_key(key, "runtimeClassName")) return read_text(pod.runtime_class, field, here);
     if (same_key(key, "nodeName")) return read_text(pod.node_name, field, here);
     if (same_key(key, "schedulingGates")) return read_gates(pod, field, here);
     return {};

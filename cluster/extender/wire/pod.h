@@ -66,6 +66,7 @@ struct PodSpecView {
   bool other_gates = false;  // has others
   std::int32_t priority = 0;
   std::string scheduler_name;
+  std::string runtime_class;   // spec.runtimeClassName; empty: the default
   std::string node_name;       // empty: not bound
   std::string phase;           // "Pending"; empty: not stated
   std::string nominated_node;  // of its status

@@ -59,6 +59,12 @@ const ConfigCase kGood[] = {
      }},
     {"no allowedWishes", "allowedWishes: ''",
      [](const Config& c) { return c.defaults.privileges.empty(); }},
+    {"vmRuntimeHandlers", "vmRuntimeHandlers: 'kata*, vm-1.x'",
+     [](const Config& c) {
+       return c.defaults.vm_handlers == std::vector<std::string>{"kata*", "vm-1.x"};
+     }},
+    {"no vmRuntimeHandlers", "vmRuntimeHandlers: ''",
+     [](const Config& c) { return c.defaults.vm_handlers.empty(); }},
     {"cpuManagerPolicy", "cpuManagerPolicy: static",
      [](const Config& c) { return c.reserved.empty(); }},
     {"single-numa-node", "topologyManagerPolicy: single-numa-node",
@@ -227,6 +233,10 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
        "line 3: memory"},
       {"unknown pods", "exclusivePods: some", "guaranteed, annotated"},
       {"no namespace", "exclusiveNamespaces: 'hpc,,x'", "'' is no name of a namespace"},
+      {"no handler", "vmRuntimeHandlers: 'kata,,x'", "'' is no name of a runtime handler"},
+      {"a star within", "vmRuntimeHandlers: 'k*ta'", "'k*ta' is no name of a runtime handler"},
+      {"two stars", "vmRuntimeHandlers: 'kata**'", "'kata**' is no name of a runtime handler"},
+      {"a capital", "vmRuntimeHandlers: Kata", "'Kata' is no name of a runtime handler"},
       {"no port", "metricsListen: 127.0.0.1:99999999", "line 1: metricsListen: listen address"},
       {"no port of the probes", "probeListen: 127.0.0.1", "line 1: probeListen: listen address"},
       {"no port of the API", "apiListen: 127.0.0.1:99999999",

@@ -61,6 +61,58 @@ TEST(Translate, CreateContainerOfARealKubelet) {
   EXPECT_EQ(container.resources, want);
 }
 
+TEST(Translate, Devices) {
+  struct Case {
+    const char* name;
+    const char* type;
+    std::int64_t major;
+    std::int64_t minor;
+    std::vector<engine::DeviceNumber> devices;
+  };
+  using Kind = engine::DeviceNumber::Kind;
+  const Case cases[] = {
+      {"a character device", "c", 231, 192, {{Kind::kChar, 231, 192}}},
+      {"by its other name", "u", 1, 0, {{Kind::kChar, 1, 0}}},
+      {"a block device", "b", 259, 4294967295, {{Kind::kBlock, 259, 4294967295}}},
+      {"a pipe", "p", 1, 1, {}},
+      {"no type", "", 1, 1, {}},
+      {"a long type", "char", 1, 1, {}},
+      {"a number below 0", "c", -1, 0, {}},
+      {"another", "c", 0, -1, {}},
+      {"too large a number", "c", 4294967296, 0, {}},
+      {"another", "b", 1, std::numeric_limits<std::int64_t>::max(), {}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    wire::Container message = make_container({});
+    wire::LinuxDevice* device = message.mutable_linux()->add_devices();
+    device->set_type(c.type);
+    device->set_major(c.major);
+    device->set_minor(c.minor);
+    EXPECT_EQ(to_container(message).devices, c.devices);
+  }
+}
+
+TEST(Translate, WhoHasAllDevicesHasNone) {
+  wire::Container message = make_container({});
+  const auto add = [&] {
+    wire::LinuxDevice* device = message.mutable_linux()->add_devices();
+    device->set_type("c");
+    device->set_major(1);
+  };
+  for (int i = 0; i < kMostDevices; ++i) add();
+  EXPECT_EQ(to_container(message).devices.size(), static_cast<std::size_t>(kMostDevices));
+  add();
+  EXPECT_TRUE(to_container(message).devices.empty());
+}
+
+TEST(Translate, RuntimeHandler) {
+  wire::PodSandbox message = make_pod({.bulk = false});
+  EXPECT_EQ(to_pod(message).runtime_handler, "");
+  message.set_runtime_handler("kata-qemu");
+  EXPECT_EQ(to_pod(message).runtime_handler, "kata-qemu");
+}
+
 TEST(Translate, AbsentIsNotZero) {
   wire::LinuxResources resources;
   EXPECT_EQ(to_resources(resources), engine::Resources{});

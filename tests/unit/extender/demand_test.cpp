@@ -26,7 +26,10 @@ TEST(Demand, OfAPod) {
   two.containers[1].name = "other";
   Pod beside = member_of("j", 0, 2, 2);
   beside.containers.push_back({.name = "sidecar", .milli_cpus = 500, .memory = 0});
+  Pod guest = pod_of("p", 2);
+  guest.runtime_class = "kata-qemu";
   const std::vector<DemandCase> cases{
+      {"in a virtual machine", guest, Demand::Kind::kNone, ""},
       {"guaranteed, whole", pod_of("p", 2), Demand::Kind::kSingle, ""},
       {"burstable", burstable, Demand::Kind::kNone, ""},
       {"burstable, insists", insists, Demand::Kind::kRefused, "Guaranteed"},

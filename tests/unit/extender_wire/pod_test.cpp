@@ -86,7 +86,7 @@ TEST(Pod, HasItsSchedulingGates) {
 
 TEST(Pod, HasWhatElseIsRead) {
   const auto pod = pod_with(
-      R"({"priority":-7,"schedulerName":"s","nodeName":"node-1","resources":{"limits":{"cpu":"3"}}})",
+      R"({"priority":-7,"schedulerName":"s","runtimeClassName":"kata","nodeName":"node-1","resources":{"limits":{"cpu":"3"}}})",
       R"({"phase":"Running"})",
       R"(,"deletionTimestamp":"2026-01-01T00:00:00Z","ownerReferences":[)"
       R"({"kind":"Other","name":"o","uid":"1"},{"kind":"Job","name":"j","uid":"2","controller":true}])");
@@ -96,6 +96,7 @@ TEST(Pod, HasWhatElseIsRead) {
   EXPECT_EQ(pod->name, "p");
   EXPECT_EQ(pod->priority, -7);
   EXPECT_EQ(pod->scheduler_name, "s");
+  EXPECT_EQ(pod->runtime_class, "kata");
   EXPECT_EQ(pod->node_name, "node-1");
   EXPECT_EQ(pod->phase, "Running");
   EXPECT_TRUE(pod->deleting);

@@ -376,6 +376,38 @@ TEST(Policy, TheOperatorChoosesThePods) {
   }
 }
 
+TEST(Policy, APodInAVirtualMachineIsShared) {
+  struct Case {
+    std::string handler;
+    std::vector<std::string> patterns;
+    bool in_vm;
+  };
+  const Case cases[] = {
+      {"", {"kata*", "*"}, false},   {"runc", {"kata*"}, false},
+      {"kata", {"kata*"}, true},     {"kata-qemu", {"kata*"}, true},
+      {"my-kata", {"kata*"}, false}, {"kata-qemu", {"kata"}, false},
+      {"vm", {"kata*", "vm"}, true}, {"vm", {}, false},
+      {"anything", {"*"}, true},     {std::string(1 << 20, 'x'), {"*"}, true},
+  };
+  for (const Case& c : cases) {
+    Pod pod = make_pod("p");
+    pod.runtime_handler = c.handler;
+    SCOPED_TRACE(pod.runtime_handler.substr(0, 16));
+    Defaults defaults;
+    defaults.vm_handlers = c.patterns;
+    const Wish wish = wish_of(pod, "main", cpu(2000), defaults);
+    EXPECT_EQ(wish.kind, c.in_vm ? WishKind::kShared : WishKind::kExclusive);
+    if (!c.in_vm) continue;
+    EXPECT_THAT(wish.text, HasSubstr("runs in a virtual machine"));
+    EXPECT_LT(wish.text.size(), 300U);
+    pod.annotations["pinion.dev/cpus"] = "exclusive";
+    const Wish insists = wish_of(pod, "main", cpu(2000), defaults);
+    EXPECT_EQ(insists.kind, WishKind::kRefused);
+    EXPECT_EQ(insists.text, wish.text);
+  }
+  EXPECT_EQ(Defaults().vm_handlers, std::vector<std::string>{"kata*"});
+}
+
 TEST(Policy, DefaultsAreTheNodes) {
   const Wish plain = wish_of(make_pod("p"), "main", cpu(2000), {});
   EXPECT_EQ(plain.request.align, topology::Align::kNuma);
