@@ -1,6 +1,8 @@
 // pinion-agent: composes everything. Nothing is decided here.
 #include <google/protobuf/stubs/logging.h>
+#include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 
 #include "agent/collector_thread.h"
@@ -9,6 +11,7 @@
 #include "agent/main_loop.h"
 #include "agent/noise_thread.h"
 #include "agent/preflight.h"
+#include "agent/reload.h"
 #include "agent/serving.h"
 #include "base/log/log.h"
 #include "base/log/ready_file.h"
@@ -136,7 +139,10 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   nri::Connection connection = connect(config, *launch, node);
   ViewPublisher publisher(node, views);
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);
-  auto done = run_main_loop(node, connection, publisher, *signals, ready, heart);
+  const auto again = [&] {
+    if (reload(config, read_again, log)) node.use(config.defaults, config.audit_interval);
+  };
+  auto done = run_main_loop(node, connection, publisher, *signals, again, ready, heart);
   publisher.publish(std::chrono::steady_clock::now(), node, connection);
   log.info("stopped, containers keep their cores");
   return done;
@@ -159,7 +165,12 @@ int main(int argc, char** argv) {
   }
   // Else protobuf writes to standard error by itself when a message holds broken text.
   google::protobuf::SetLogHandler(nullptr);
-  if (const auto done = run(invocation->config); !done) {
+  const auto read_again = [&]() -> pinion::Result<Config> {
+    const auto again = read_command_line(argc, argv);
+    if (!again) return pinion::failure(again.error());
+    return again->config;
+  };
+  if (const auto done = run(invocation->config, read_again); !done) {
     std::cerr << "pinion-agent: " << done.error().text << "\n";
     return 1;
   }

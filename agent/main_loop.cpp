@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/signals.h"
+
 namespace pinion::agent {
 namespace {
 
@@ -24,7 +26,8 @@ int wait_time(TimePoint now, std::initializer_list<std::optional<TimePoint>> dea
 }  // namespace
 
 Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& publisher,
-                     const Fd& signals, ReadyFile& ready, Heartbeat& heart) {
+                     const Fd& signals, const std::function<void()>& reload, ReadyFile& ready,
+                     Heartbeat& heart) {
   bool busy = false;
   connection.tick(Clock::now());
   publisher.consider(Clock::now(), node, connection);
@@ -39,7 +42,11 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     if (poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) {
       return failure(Errc::kInternal, std::string("poll: ") + std::strerror(errno));
     }
-    if (fds[0].revents != 0) return {};
+    if (const int signal = fds[0].revents != 0 ? read_signal(signals) : 0; signal == SIGHUP) {
+      reload();
+    } else if (signal != 0) {
+      return {};
+    }
     const TimePoint now = Clock::now();
     heart.beat(now);
     if ((fds[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) connection.on_readable(now);

@@ -2,6 +2,8 @@
 // time in between.
 #pragma once
 
+#include <functional>
+
 #include "agent/heartbeat.h"
 #include "agent/node.h"
 #include "agent/view_publisher.h"
@@ -11,9 +13,10 @@
 namespace pinion::agent {
 
 // Runs until SIGTERM or SIGINT arrives at `signals` (a signalfd), or until a runtime that launched
-// us closes its socket. `ready` is made after the first Synchronize; `heart` beats with every turn.
-// Errors: kInternal when poll itself fails.
+// us closes its socket. `reload` is called for SIGHUP; `ready` is made after the first Synchronize;
+// `heart` beats with every turn. Errors: kInternal when poll itself fails.
 Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& publisher,
-                     const Fd& signals, ReadyFile& ready, Heartbeat& heart);
+                     const Fd& signals, const std::function<void()>& reload, ReadyFile& ready,
+                     Heartbeat& heart);
 
 }  // namespace pinion::agent

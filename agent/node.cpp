@@ -117,6 +117,12 @@ engine::Reply Node::handle(engine::Event event) {
   return std::move(effects.reply);
 }
 
+void Node::use(const engine::Defaults& defaults, std::chrono::milliseconds audit_interval) {
+  engine_.use(defaults);
+  audit_interval_ = audit_interval;
+  next_audit_ = std::min(next_audit_, std::chrono::steady_clock::now() + audit_interval);
+}
+
 void Node::runtime_connected(const nri::RuntimeInfo& info) {
   last_disconnect_.clear();
   log_.info("connected", {{"runtime", info.name},

@@ -1,27 +1,34 @@
-// The signals that end a daemon, as a descriptor to poll.
+// The signals that a daemon obeys, as a descriptor to poll.
 #pragma once
 
 #include <pthread.h>
 #include <sys/signalfd.h>
 
 #include <csignal>
+#include <initializer_list>
 
 #include "base/error.h"
 #include "base/fd.h"
 
 namespace pinion {
 
-// SIGTERM and SIGINT. Before any thread is started, so that all of them leave these signals to the
-// descriptor. Errors: of the system.
-inline Result<Fd> take_signals() {
+// These. Before any thread is started, so that all of them leave these signals to the descriptor.
+// Errors: of the system.
+inline Result<Fd> take_signals(std::initializer_list<int> taken = {SIGTERM, SIGINT}) {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
+  for (const int signal : taken) sigaddset(&signals, signal);
   if (pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return sys_failure("block signals");
   Fd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return sys_failure("signalfd");
   return fd;
+}
+
+// The one that has come, of those that were taken; 0: none.
+inline int read_signal(const Fd& signals) {
+  signalfd_siginfo came{};
+  return read(signals.get(), &came, sizeof came) == sizeof came ? static_cast<int>(came.ssi_signo)
+                                                                : 0;
 }
 
 }  // namespace pinion

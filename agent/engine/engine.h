@@ -73,6 +73,9 @@ class Engine {
   // must be in force before the runtime goes on.
   [[nodiscard]] Effects handle(const Event& event);
 
+  // What holds for decisions from now on; those that were made stay.
+  void use(const Defaults& defaults) { settings_.defaults = defaults; }
+
   // What is to be done now, as it is wanted at this moment; nothing when all is done. The result of
   // each Enforce goes to report() before the next is asked for.
   [[nodiscard]] std::optional<Work> next();

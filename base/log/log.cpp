@@ -140,6 +140,10 @@ void Log::tell_dropped() {
        .fields = {{"dropped", std::to_string(dropped - said)}}});
 }
 
+void Log::set_level(const std::string& level) {
+  spdlog::set_level(spdlog::level::from_str(level));
+}
+
 void Log::write(const Note& note) {
   tell_dropped();
   put(note);

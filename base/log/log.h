@@ -32,6 +32,8 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
+  void set_level(const std::string& level);
+
   void write(const Note& note);
   void info(std::string text, std::vector<std::pair<std::string, std::string>> fields = {});
   void warn(std::string text, std::vector<std::pair<std::string, std::string>> fields = {});

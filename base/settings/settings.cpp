@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "base/utf8.h"
@@ -187,6 +188,38 @@ std::string to_yaml(const std::vector<Setting>& settings) {
     }
   }
   return text;
+}
+
+namespace {
+
+// What each key says, entries of a map by themselves.
+std::map<std::string, std::string> values_of(const std::string& yaml) {
+  std::map<std::string, std::string> values;
+  std::string key;
+  std::istringstream lines(yaml);
+  for (std::string line; std::getline(lines, line);) {
+    const auto begin = line.find_first_not_of(' ');
+    const auto colon = line.find(':');
+    const bool entry = begin == 2 && line[begin] != '-' && colon != std::string::npos;
+    if (begin == 0 && colon != std::string::npos) key = line.substr(0, colon);
+    const std::string name = entry ? key + ": " + line.substr(2, colon - 2) : key;
+    values[name] += line + "\n";
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> changed_keys(const std::string& before, const std::string& after) {
+  const auto old_values = values_of(before);
+  auto values = values_of(after);
+  for (const auto& [key, value] : old_values) values.try_emplace(key);
+  std::vector<std::string> changed;
+  for (const auto& [key, value] : values) {
+    const auto was = old_values.find(key);
+    if (was == old_values.end() || was->second != value) changed.push_back(key);
+  }
+  return changed;
 }
 
 Result<bool> parse_bool(const std::string& text) {

@@ -61,6 +61,11 @@ Status read_yaml(const std::string& text, const std::vector<Setting>& settings,
 // All settings as the file that would give them.
 [[nodiscard]] std::string to_yaml(const std::vector<Setting>& settings);
 
+// The keys whose values differ between two such texts, each once, in order; entries of a map as
+// "key: entry".
+[[nodiscard]] std::vector<std::string> changed_keys(const std::string& before,
+                                                    const std::string& after);
+
 // "true" or "false". Error: kInvalid.
 Result<bool> parse_bool(const std::string& text);
 // "500ms", "10s", "5m". Error: kInvalid.

@@ -163,5 +163,31 @@ TEST_F(Program, EndsSoonThoughNobodyReadsItsLog) {
   EXPECT_TRUE(ended && WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+TEST_F(Program, ReadsItsFileAgainOnSighup) {
+  const auto configure = [&](const std::string& text) {
+    ASSERT_TRUE(lab::write_file(path("config.yaml"), text));
+  };
+  const auto says = [&](const char* text) {
+    return lab::eventually(kLimit, [&] { return log().find(text) != std::string::npos; });
+  };
+  configure("auditInterval: 10s\n");
+  auto agent =
+      start({"--config", path("config.yaml"), "--topology", "synthetic:package:1 core:2 pu:1",
+             "--state-dir", path("state"), "--nri-socket", path("none.sock"), "--nri-index", "42"});
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE(says("trying again")) << log();
+  configure("auditInterval: 5s\nallowedWishes: isolated\nfence: leaf\nnriIndex: \"11\"\n");
+  agent->signal(SIGHUP);
+  EXPECT_TRUE(says("changed=\"allowedWishes, auditInterval\"")) << log();
+  EXPECT_TRUE(says("settings=fence")) << log() << "; a flag wins over the file as at the start";
+  configure("auditInterval: soon\n");
+  agent->signal(SIGHUP);
+  EXPECT_TRUE(says("the configuration is wrong, all stays as it was")) << log();
+  EXPECT_TRUE(agent->running());
+  const auto status = agent->stop(kLimit);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(*status, 0) << log();
+}
+
 }  // namespace
 }  // namespace pinion::integration

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <vector>
 
+#include "agent/reload.h"
 #include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
 
@@ -268,6 +269,54 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
     EXPECT_EQ(done.error().code, Errc::kInvalid);
     EXPECT_THAT(done.error().text, HasSubstr(m.text));
   }
+}
+
+TEST(Reload, TakesWhatCanChangeWhileTheAgentRuns) {
+  struct Case {
+    const char* yaml;
+    std::vector<std::string> taken;
+    std::vector<std::string> restart;
+  };
+  const Case cases[] = {
+      {"", {}, {}},
+      {"logLevel: warn\nauditInterval: 5s", {"auditInterval", "logLevel"}, {}},
+      {"exclusivePods: annotated\nexclusiveNamespaces: hpc\nallowedWishes: isolated\n"
+       "vmRuntimeHandlers: vm",
+       {"allowedWishes", "exclusiveNamespaces", "exclusivePods", "vmRuntimeHandlers"},
+       {}},
+      {"topologyManagerPolicy: single-numa-node\ncpuManagerPolicyOptions:\n"
+       "  full-pcpus-only: \"true\"\n  align-by-socket: \"true\"\n  strict-cpu-reservation: "
+       "\"true\"",
+       {"cpuManagerPolicyOptions: align-by-socket", "cpuManagerPolicyOptions: full-pcpus-only",
+        "topologyManagerPolicy"},
+       {"cpuManagerPolicyOptions: strict-cpu-reservation"}},
+      {"reservedSystemCPUs: \"0\"\nfence: leaf\nlogFormat: json\nlogLevel: debug",
+       {"logLevel"},
+       {"fence", "logFormat", "reservedSystemCPUs"}},
+      {"reservedMemory: '0:memory=1Gi'\nnriSocket: /x\napiListen: 'off'",
+       {},
+       {"apiListen", "nriSocket", "reservedMemory"}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.yaml);
+    Config config;
+    Config next;
+    ASSERT_TRUE(apply_yaml(c.yaml, next));
+    const Reloaded reloaded = take_over(config, next);
+    EXPECT_EQ(reloaded.taken, c.taken);
+    EXPECT_EQ(reloaded.restart, c.restart);
+    EXPECT_TRUE(take_over(config, next).taken.empty()) << "they are in `config` now";
+  }
+}
+
+TEST(Reload, AWrongFileChangesNothing) {
+  Log log("error", LogFormat::kText);
+  Config config;
+  config.log_level = "error";
+  const std::string before = to_yaml(config);
+  EXPECT_FALSE(reload(
+      config, [] { return Result<Config>(failure(Errc::kInvalid, "no")); }, log));
+  EXPECT_EQ(to_yaml(config), before);
 }
 
 }  // namespace

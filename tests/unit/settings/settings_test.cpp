@@ -64,6 +64,34 @@ TEST(Settings, WhatIsShownIsReadBackAsItWas) {
   EXPECT_EQ(to_yaml(table(again)), text);
 }
 
+TEST(Settings, WhichKeysHaveChanged) {
+  struct Case {
+    const char* name;
+    const char* before;
+    const char* after;
+    std::vector<std::string> keys;
+  };
+  const Case cases[] = {
+      {"nothing", "a: 1\nb: 2\n", "a: 1\nb: 2\n", {}},
+      {"a value", "a: 1\nb: 2\n", "a: 1\nb: 3\n", {"b"}},
+      {"one more", "a: 1\n", "a: 1\nb: 2\n", {"b"}},
+      {"one less", "a: 1\nb: 2\n", "b: 2\n", {"a"}},
+      {"another order", "a: 1\nb: 2\n", "b: 2\na: 1\n", {}},
+      {"an entry of a map", "m:\n  x: 1\n  y: 2\n", "m:\n  x: 1\n  y: 3\n", {"m: y"}},
+      {"a list in it",
+       "m:\n  - n: 0\n    l:\n      k: 1\n",
+       "m:\n  - n: 0\n    l:\n      k: 2\n",
+       {"m"}},
+      {"a key with the other's beginning", "ab: 1\n", "a: 1\n", {"a", "ab"}},
+      {"all", "", "a: 1\n", {"a"}},
+      {"no YAML", "a\n: \n  \n", "", {""}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(changed_keys(c.before, c.after), c.keys);
+  }
+}
+
 struct Bad {
   const char* name;
   const char* text;
