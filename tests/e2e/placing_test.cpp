@@ -231,5 +231,29 @@ TEST_F(Gates, AreNoObstacleToEvictions) {
   EXPECT_TRUE(run({"urgent-0", "urgent-1"}));
 }
 
+TEST_F(Placing, ANodeLosesItsStartupTaintOnceItsAgentIsReady) {
+  start_nodes(2);
+  ASSERT_TRUE(ok(admin().add_node("lonely", {})));
+  const json ours = {{"key", "pinion.dev/agent-not-ready"}, {"effect", "NoSchedule"}};
+  const json other = {{"key", "example.com/other"}, {"effect", "PreferNoSchedule"}};
+  const json tainted = {{"spec", {{"taints", json::array({other, ours})}}}};
+  for (const char* node : {"node-0", "node-1", "lonely"}) {
+    ASSERT_TRUE(ok(admin().api().patch(std::string("/api/v1/nodes/") + node,
+                                       kube::PatchKind::kMerge, tainted)));
+  }
+  start_extender({"--startup-taint", "true"});
+  start_scheduler({});
+  const std::vector<std::string> names{"one", "two", "three"};  // more than one node holds
+  for (const std::string& name : names) add(PodShape{.name = name, .milli_cpus = 16'000});
+  ASSERT_TRUE(run(names));
+  const auto taints = [&](const char* node) {
+    const auto now = admin().api().get(std::string("/api/v1/nodes/") + node);
+    return now ? kube::json_at(*now, "spec", "taints") : json(now.error().text);
+  };
+  EXPECT_EQ(taints("node-0"), json::array({other}));
+  EXPECT_EQ(taints("node-1"), json::array({other}));
+  EXPECT_EQ(taints("lonely").size(), 2U) << "it has no agent";
+}
+
 }  // namespace
 }  // namespace pinion::e2e

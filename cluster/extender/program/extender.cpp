@@ -121,7 +121,11 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
       gate_(placing_, [this] { return closed(); }),
       webhook_(job_options_, jobs::choose_by(fleet_of(placing_)), journal_of(log)),
       agent_feed_(placing_, log),
-      agents_(agent_feed_, agent_options(config)),
+      taint_(config.startup_taint
+                 ? std::make_unique<StartupTaint>(*api_, log, [this] { return leading(); })
+                 : nullptr),
+      ready_agents_(agent_feed_, taint_.get()),
+      agents_(ready_agents_, agent_options(config)),
       pods_(placing_, jobs_, refused_, log),
       nodes_(placing_, log),
       pod_groups_(placing_, log) {}
@@ -200,7 +204,9 @@ void Extender::watch_all(const Config& config, const kube::Access& access) {
          .label_selector = {},
          .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
         pods_);
-  watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}}, nodes_);
+  kube::WatchHandler& nodes =
+      tainted_nodes_ ? static_cast<kube::WatchHandler&>(*tainted_nodes_) : nodes_;
+  watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}}, nodes);
   watch({.path = "/apis/scheduling.x-k8s.io/v1alpha1/podgroups",
          .label_selector = {},
          .field_selector = {}},

@@ -91,9 +91,12 @@ class Extender : private Pages {
   Gate gate_;
   admission::Webhook webhook_;
   AgentFeed agent_feed_;
+  std::unique_ptr<StartupTaint> taint_;  // null: nodes are left as they are
+  ReadyAgents ready_agents_;
   Agents agents_;
   PodFeed pods_;
   NodeFeed nodes_;
+  std::unique_ptr<TaintedNodes> tainted_nodes_;  // with `taint_`
   PodGroupFeed pod_groups_;
   std::unique_ptr<AgentPodFeed> agent_pods_;  // null: a fixed list
   std::vector<std::unique_ptr<kube::Watch>> watches_;

@@ -1,0 +1,115 @@
+// Nodes that join with the taint pinion.dev/agent-not-ready get no pods before their agent is
+// there: it is taken away once the agent's stream is up, which says that the runtime has told the
+// agent all containers. It is not put back later: a node whose agent is lost gets no pods with
+// whole CPUs anyway, and others need no agent.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "agent/log.h"
+#include "cluster/extender/agents/agent_sink.h"
+#include "cluster/extender/kube/api.h"
+#include "cluster/extender/kube/cancel.h"
+#include "cluster/extender/kube/watch.h"
+
+namespace pinion::cluster {
+
+constexpr const char* kStartupTaint = "pinion.dev/agent-not-ready";
+
+// The JSON patch that takes the taint, whatever its effect, from a v1 Node as it is here, and fails
+// where the taints are others by now. Nothing: it has none.
+[[nodiscard]] std::optional<nlohmann::json> without_startup_taint(const nlohmann::json& node);
+
+class StartupTaint {
+ public:
+  struct Options {
+    std::chrono::milliseconds retry{5'000};  // after a try that failed, or while another leads
+  };
+
+  // `may_act()`: asked before each patch; nothing is done while another replica leads. What is
+  // passed must outlive it.
+  StartupTaint(kube::Api& api, agent::Log& log, std::function<bool()> may_act, Options options);
+  StartupTaint(kube::Api& api, agent::Log& log, std::function<bool()> may_act)
+      : StartupTaint(api, log, std::move(may_act), Options()) {}
+  StartupTaint(const StartupTaint&) = delete;
+  StartupTaint& operator=(const StartupTaint&) = delete;
+  ~StartupTaint();
+
+  // A node as it is now, and one that is deleted. These only note what is to be done.
+  void seen(const nlohmann::json& node);
+  void gone(const std::string& node);
+  // Its agent's stream is up, or is not any more.
+  void ready(const std::string& node, bool is_ready);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void run();
+  // Of a node that has the taint and a ready agent, and was not tried lately; "" where there is
+  // none.
+  [[nodiscard]] std::string due() const;
+  void take_from(const std::string& node, const nlohmann::json& patch);
+
+  kube::Api& api_;
+  agent::Log& log_;
+  const std::function<bool()> may_act_;
+  const Options options_;
+  kube::Cancel cancel_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  struct Tainted {
+    nlohmann::json patch;
+    Clock::time_point next_try{};
+  };
+  std::map<std::string, Tainted> tainted_;  // by node
+  std::set<std::string> ready_;
+  bool stopping_ = false;
+  std::thread thread_;  // last: it uses all above
+};
+
+// Stands before the feed of nodes, and tells both.
+class TaintedNodes : public kube::WatchHandler {
+ public:
+  TaintedNodes(kube::WatchHandler& next, StartupTaint& taint) : next_(next), taint_(taint) {}
+
+  void on_object(kube::Change change, const nlohmann::json& object) override;
+  void on_synced(std::uint64_t generation) override { next_.on_synced(generation); }
+  void on_trouble(const Error& error, std::chrono::milliseconds pause) override {
+    next_.on_trouble(error, pause);
+  }
+
+ private:
+  kube::WatchHandler& next_;
+  StartupTaint& taint_;
+};
+
+// Stands before the feed of agents, and tells both.
+class ReadyAgents : public AgentSink {
+ public:
+  // Without a taint only the feed is told.
+  ReadyAgents(AgentSink& next, StartupTaint* taint) : next_(next), taint_(taint) {}
+
+  void reported(const std::string& node, NodeReport report) override {
+    next_.reported(node, std::move(report));
+  }
+  bool measured(const std::string& node, MissRates rates) override {
+    return next_.measured(node, std::move(rates));
+  }
+  bool heard(const std::string& node) override { return next_.heard(node); }
+  void connected(const std::string& node) override;
+  void lost(const std::string& node, const Error& why) override;
+
+ private:
+  AgentSink& next_;
+  StartupTaint* const taint_;
+};
+
+}  // namespace pinion::cluster
