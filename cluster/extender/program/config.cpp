@@ -93,6 +93,14 @@ std::vector<settings::Setting> settings_of(Config& config) {
           "[holes]",
           config.placement,
           {"holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded"}),
+      settings::yes_no("nodeResourceTopology",
+                       "true: write a NodeResourceTopology of each node, for other schedulers "
+                       "[false]",
+                       config.node_resource_topology),
+      settings::yes_no("startupTaint",
+                       "true: take the taint pinion.dev/agent-not-ready from a node once its agent "
+                       "is ready [false]",
+                       config.startup_taint),
       settings::yes_no("leaderElect", "false: this is the only replica [true]",
                        config.leader_elect),
       text("leaseName", "Of the lease by which replicas choose a leader [pinion-extender]",

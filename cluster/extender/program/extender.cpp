@@ -13,6 +13,7 @@
 #include "cluster/extender/program/agents_file.h"
 #include "cluster/extender/program/server_name.h"
 #include "cluster/extender/service/expose.h"
+#include "cluster/extender/service/node_topology.h"
 #include "cluster/extender/service/views.h"
 #include "extender/page.h"
 #include "metrics/prometheus/negotiate.h"
@@ -81,6 +82,19 @@ jobs::LookAtFleet fleet_of(const Placing& placing) {
   };
 }
 
+// Of the nodes whose agents are heard.
+std::vector<nlohmann::json> topologies_of(const Placing& placing,
+                                          const engine::Defaults& defaults) {
+  return placing.look([&](const PodScheduler& scheduler) {
+    std::vector<nlohmann::json> objects;
+    for (const auto& [name, index] : scheduler.fleet().by_name()) {
+      const FleetNode& node = scheduler.fleet().node(index);
+      if (!node.stale) objects.push_back(node_topology(node, defaults));
+    }
+    return objects;
+  });
+}
+
 // What became of each job, with why.
 admission::Webhook::Seen journal_of(Log& log) {
   return [&log](const admission::Review& review, const jobs::Mutation& mutation) {
@@ -128,7 +142,13 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
       agents_(ready_agents_, agent_options(config)),
       pods_(placing_, jobs_, refused_, log),
       nodes_(placing_, log),
-      pod_groups_(placing_, log) {}
+      tainted_nodes_(taint_ ? std::make_unique<TaintedNodes>(nodes_, *taint_) : nullptr),
+      pod_groups_(placing_, log),
+      topologies_(config.node_resource_topology
+                      ? std::make_unique<NodeTopologies>(
+                            *api_, log, [this] { return leading(); },
+                            [this, defaults] { return topologies_of(placing_, defaults); })
+                      : nullptr) {}
 
 Result<std::unique_ptr<Extender>> Extender::start(const Config& config, Log& log) {
   const auto defaults = agent_defaults(config);
@@ -151,6 +171,7 @@ Result<std::unique_ptr<Extender>> Extender::start(const Config& config, Log& log
 Extender::~Extender() {
   server_.reset();
   web_.reset();
+  topologies_.reset();
   label_.reset();
   watches_.clear();
   agents_.stop();

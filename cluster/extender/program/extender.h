@@ -18,6 +18,8 @@
 #include "cluster/extender/program/feeds.h"
 #include "cluster/extender/program/kube_cluster.h"
 #include "cluster/extender/program/leader_label.h"
+#include "cluster/extender/program/node_topologies.h"
+#include "cluster/extender/program/startup_taint.h"
 #include "cluster/extender/service/gate.h"
 #include "cluster/extender/service/placing.h"
 
@@ -98,6 +100,7 @@ class Extender : private Pages {
   NodeFeed nodes_;
   std::unique_ptr<TaintedNodes> tainted_nodes_;  // with `taint_`
   PodGroupFeed pod_groups_;
+  std::unique_ptr<NodeTopologies> topologies_;  // null: none are written
   std::unique_ptr<AgentPodFeed> agent_pods_;  // null: a fixed list
   std::vector<std::unique_ptr<kube::Watch>> watches_;
   std::unique_ptr<LeaderLabel> label_;  // null: the pod is not known, or there is one replica

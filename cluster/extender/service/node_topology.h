@@ -1,0 +1,20 @@
+// What other schedulers may see of a node: a NodeResourceTopology of topology.node.k8s.io/v1alpha2,
+// in the form that NodeResourceTopologyMatch of scheduler-plugins reads: zones of type "Node"
+// called "node-N" by the kernel's number, and the attributes of a topology manager.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "agent/engine/policy.h"
+#include "cluster/core/fleet.h"
+
+namespace pinion::cluster {
+
+// Of each NUMA node with CPUs or memory its CPUs (allocatable: without reserved ones; available:
+// that no container holds and nobody was promised) and memory in bytes (available: not promised to
+// bound containers; what runs unbound does not count), and its distances to the others. A plugin
+// takes a resource that no zone names for one that no NUMA node has, so memory is always there.
+// `defaults`: how agents place pods that do not say so themselves.
+[[nodiscard]] nlohmann::json node_topology(const FleetNode& node, const engine::Defaults& defaults);
+
+}  // namespace pinion::cluster
