@@ -8,6 +8,7 @@
 #   scripts/runtime.sh --print    the same, and print the folder on stdout:
 #       1.7/{containerd,ctr,containerd-shim-runc-v2}  2.1/...  runc  busybox  versions
 #   scripts/runtime.sh --where    print where the folder is, or would be, and do nothing
+#   scripts/runtime.sh --v24      fetch if needed, and build the current containerd beside them, 2.4: a few minutes, once
 set -euo pipefail
 
 action=report
@@ -15,7 +16,8 @@ for argument in "$@"; do
   case $argument in
     --print) action=print ;;
     --where) action=where ;;
-    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --v24) action=v24 ;;
+    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "runtime: unknown option '$argument' (see --help)" >&2; exit 2 ;;
   esac
 done
@@ -47,6 +49,21 @@ make_containerd() {
   build_module "$work" "$work/out" "v$version" "-X $module/version.Version=$version" "${programs[@]/#/$module/cmd/}" ||
     die "containerd $version cannot be built; $(what_to_do "$part")"
   echo "containerd $version (from its Go module)" >"$work/out/what"
+}
+
+# make_newest WORK: containerd-2.4, which no Debian has.
+make_newest() {
+  local suite package version series
+  pinned containerd-2.4
+  say "building containerd $version from its Go module (a few minutes, once)"
+  build_module "$1" "$1/out" "v$version" "-X ${package%/cmd}/version.Version=$version" \
+    "$package/containerd" "$package/ctr" "$package/containerd-shim-runc-v2" || die "containerd $version cannot be built"
+}
+
+# add_newest WORK: links it into the folder.
+add_newest() {
+  mkdir "$1/out"
+  ln "${programs[@]/#/$cache/containerd-2.4-$version/}" "$1/out/"
 }
 
 # make_program PART PATH WORK: one program of a package.
@@ -93,6 +110,12 @@ if [ ! -d "$cache/$folder" ]; then
   in_cache "${names[2]}" make_program runc usr/sbin/runc
   in_cache "${names[3]}" make_program busybox bin/busybox
   in_cache "$folder" make_folder
+fi
+if [ $action = v24 ]; then
+  pinned containerd-2.4
+  in_cache "containerd-2.4-$version" make_newest
+  in_cache "$folder/2.4" add_newest
+  say "containerd $version in $cache/$folder/2.4"
 fi
 if [ $action = print ]; then
   echo "$cache/$folder"

@@ -8,7 +8,7 @@
 #   scripts/test.sh STEP...    these alone
 #
 # Steps: format unit runtime smoke (the quick checks), then integration e2e guest bench tsan tidy fuzz; and by name alone:
-# cluster, which builds most of Kubernetes once
+# runtime24, which builds the current containerd once, and cluster, which builds most of Kubernetes once
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/ctest.sh
@@ -23,7 +23,7 @@ case "${1:-} $#" in
   *) steps=("$@") ;;
 esac
 for name in "${steps[@]}"; do
-  declare -F "run_$name" >/dev/null || [[ " ${quick[*]} ${others[*]} cluster " == *" $name "* ]] ||
+  declare -F "run_$name" >/dev/null || [[ " ${quick[*]} ${others[*]} runtime24 cluster " == *" $name "* ]] ||
     { echo "test.sh: no step '$name' (see --help)" >&2; exit 2; }
 done
 
@@ -40,7 +40,7 @@ run_unit() {
 run_runtime() {
   scripts/runtime.sh
   scripts/build.sh asan-ubsan
-  run_ctest asan-ubsan -L integration -E '/v17$' -j "$(nproc)"
+  run_ctest asan-ubsan -L integration -E '/v(17|24)$' -j "$(nproc)"
 }
 
 run_smoke() {
@@ -53,7 +53,14 @@ run_smoke() {
 run_integration() {
   scripts/runtime.sh
   scripts/build.sh release release_programs
-  run_ctest release -L integration -E '/v21$' -j "$(nproc)"
+  run_ctest release -L integration -E '/v2[14]$' -j "$(nproc)"
+}
+
+# The current containerd, which has to be built.
+run_runtime24() {
+  scripts/runtime.sh --v24
+  scripts/build.sh release release_programs
+  run_ctest release -L integration -R '/v24$' -j "$(nproc)"
 }
 
 run_e2e() {

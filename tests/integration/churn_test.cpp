@@ -142,8 +142,7 @@ TEST_P(Root_Containerd_Churn, NobodyEverRunsOnARanksCore) {
   EXPECT_EQ(status->containers.size(), standing_.size()) << "the agent remembers the dead";
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Churn, testing::Values("1.7", "2.1"),
-                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Churn, every_containerd(), version_name);
 
 }  // namespace
 }  // namespace pinion::integration

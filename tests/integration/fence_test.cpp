@@ -72,8 +72,7 @@ TEST_P(Root_Containerd_Fence, TheRuntimeMayLaunchTheAgentItself) {
   ASSERT_TRUE(ok(node().start_containerd()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Fence, testing::Values("1.7", "2.1"),
-                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Fence, every_containerd(), version_name);
 
 }  // namespace
 }  // namespace pinion::integration

@@ -222,8 +222,7 @@ TEST_P(Root_Containerd_Hostile, AGroupThatIsGoneIsNoError) {
   })) << "it is remembered for ever";
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Hostile, testing::Values("1.7", "2.1"),
-                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Hostile, every_containerd(), version_name);
 
 }  // namespace
 }  // namespace pinion::integration

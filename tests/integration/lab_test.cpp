@@ -143,8 +143,7 @@ TEST_P(Root_Containerd_Lab, AKilledProgramLeavesNothing) {
   const std::string notes = testing::TempDir() + "killed-" + std::to_string(::getpid());
   lab::Command command{
       .argv = {fs::read_symlink("/proc/self/exe"), "--gtest_also_run_disabled_tests",
-               "--gtest_filter=*DISABLED_HangWithALab*/" +
-                   std::string(GetParam() == "1.7" ? "v17" : "v21")},
+               "--gtest_filter=*DISABLED_HangWithALab*/" + version_word(GetParam())},
       .env = {{"PINION_LAB_NOTES", notes}},
       .log = notes + ".log"};
   auto program = lab::Process::start(command);
@@ -177,8 +176,7 @@ TEST_P(Root_Containerd_Lab, DISABLED_HangWithALab) {
   for (;;) ::pause();
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Lab, testing::Values("1.7", "2.1"),
-                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Lab, every_containerd(), version_name);
 
 }  // namespace
 }  // namespace pinion::integration

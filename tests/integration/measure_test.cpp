@@ -256,8 +256,7 @@ TEST_P(Root_Containerd_Measure, HealthFollowsTheRuntime) {
   EXPECT_NE(page->find("<html"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Measure, testing::Values("1.7", "2.1"),
-                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Measure, every_containerd(), version_name);
 
 }  // namespace
 }  // namespace pinion::integration

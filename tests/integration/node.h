@@ -44,6 +44,19 @@ struct Machine {
 };
 Result<Machine> this_machine();
 
+// The containerds that cases run against: folders of scripts/runtime.sh, the last by its --v24.
+inline auto every_containerd() {
+  return testing::Values("1.7", "2.1", "2.4");
+}
+// "v21" of "2.1".
+inline std::string version_word(std::string version) {
+  std::erase(version, '.');
+  return "v" + version;
+}
+inline std::string version_name(const testing::TestParamInfo<std::string>& param) {
+  return version_word(param.param);
+}
+
 // Every case runs against each containerd, each time a new one unless open_lab() says otherwise.
 // Skips, with the reason, where no lab can run.
 class NodeTest : public testing::TestWithParam<std::string> {

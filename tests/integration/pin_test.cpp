@@ -312,8 +312,7 @@ TEST_P(Root_Containerd_Pin, AForeignWriteToTheFileIsRepairedAndCounted) {
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Pin, testing::Values("1.7", "2.1"),
-                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Pin, every_containerd(), version_name);
 
 }  // namespace
 }  // namespace pinion::integration

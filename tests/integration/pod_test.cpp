@@ -122,8 +122,7 @@ TEST_P(Root_Containerd_Pod, APodIsAdmittedWholeOrNotAtAll) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Pod, testing::Values("1.7", "2.1"),
-                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Pod, every_containerd(), version_name);
 
 }  // namespace
 }  // namespace pinion::integration

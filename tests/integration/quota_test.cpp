@@ -146,8 +146,7 @@ TEST_P(Root_Containerd_Quota, APodKeepsItsOwnWhereOneOfItsContainersIsShared) {
   EXPECT_EQ(quota(rank->pod.cgroup), whole() + kCpu / 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Quota, testing::Values("1.7", "2.1"),
-                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Quota, every_containerd(), version_name);
 
 }  // namespace
 }  // namespace pinion::integration

@@ -209,8 +209,7 @@ TEST_P(Root_Containerd_Restart, AKubeletWithTheStaticPolicyIsRefused) {
   EXPECT_TRUE(ok(start_agent({.more = {"--kubelet-dir", node().dir()}})));
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Restart, testing::Values("1.7", "2.1"),
-                         [](const auto& param) { return param.param == "1.7" ? "v17" : "v21"; });
+INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Restart, every_containerd(), version_name);
 
 }  // namespace
 }  // namespace pinion::integration

@@ -48,7 +48,8 @@ std::string why_no_lab(const LabOptions& options) {
   if (!runtime) return runtime.error().text;
   const std::string containerd = *runtime + "/" + options.containerd + "/containerd";
   if (::access(containerd.c_str(), X_OK) != 0) {
-    return "no " + containerd + ": run scripts/runtime.sh";
+    return "no " + containerd + ": run scripts/runtime.sh" +
+           (options.containerd == "2.4" ? " --v24" : "");
   }
   if (const auto tree = CgroupTree::discover(); !tree) return tree.error().text;
   return {};
