@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Shows that the tests bite: breaks the product in one place at a time (tests/mutants), builds it, runs the quick tests
 # (unit, property, golden, fuzz corpora) and says which test noticed. Works in a copy below build/mutate; nothing of the
-# checkout is touched. Ends with 1 when a mutant survived, with 2 when the check itself could not be made.
-# Usage: scripts/mutate.sh [NAME...] | --sample N [--seed S] | --list   (default: all mutants)
+# checkout is touched, but that --record writes who noticed into docs/mutants.md. Ends with 1 when a mutant survived, with 2
+# when the check itself could not be made.
+# Usage: scripts/mutate.sh [--record] [NAME...] | [--record] --sample N [--seed S] | --list   (default: all mutants)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,6 +11,7 @@ work=build/mutate
 tree=$work/tree
 build=$work/build
 log=$work/last.log
+document=docs/mutants.md
 case_limit=120   # seconds for one test case; one that takes longer counts as a kill, by time-out
 whole_limit=1200 # seconds for all tests of one mutant
 export RC_PARAMS="seed=1"  # property tests draw the same cases in each run
@@ -128,7 +130,24 @@ try_mutant() {
   try_programs "${others[@]}"
 }
 
-count= seed=1 names=()
+# Its row in the document, by name; a time-out says nothing about the tests where the machine is busy, and is not written
+# down. Rows of mutants that are no more go.
+record() {
+  local kept
+  [[ $noticed != *"(time-out)" ]] || return 0
+  kept=$(mktemp)
+  {
+    printf '| `%s` | %s | %s | %s |\n' "$name" "$(field "$name" breaks)" "${noticed:+\`$noticed\`}" "$commit"
+    sed -n '/^| `/p' "$document" | grep -vF "| \`$name\` |" || true
+  } | while IFS= read -r line; do
+    known=${line#'| `'}
+    [ -f "$(patch_of "${known%%'`'*}")" ] && echo "$line"
+  done | LC_ALL=C sort >"$kept"
+  sed -i -e '/^| `/d' -e "/^|---/r $kept" "$document"
+  rm "$kept"
+}
+
+count= seed=1 names=() recording=
 while [ $# -gt 0 ]; do
   case $1 in
     --list)
@@ -137,6 +156,7 @@ while [ $# -gt 0 ]; do
       ;;
     --sample) count=${2:?} && shift ;;
     --seed) seed=${2:?} && shift ;;
+    --record) recording=yes ;;
     -*) die "unknown option $1; see the head of this script" ;;
     *) names+=("$1") ;;
   esac
@@ -158,6 +178,8 @@ for program in $(for name in "${names[@]}"; do field "$name" tests; done); do
   grep -qxF "$program" <<<"$known" || die "a mutant names the test program '$program', which is none"
 done
 
+commit=$(git rev-parse --short HEAD)
+git diff --quiet HEAD || commit+=+  # and changes that are not committed
 row='%-26s %-11s %7s  %s\n'
 killed=0 survivors=()
 printf "$row" MUTANT AREA SECONDS 'KILLED BY'
@@ -166,6 +188,7 @@ for name in "${names[@]}"; do
   try_mutant
   if [ -n "$noticed" ]; then killed=$((killed + 1)); else survivors+=("$name"); fi
   printf "$row" "$name" "$(field "$name" area)" $((SECONDS - began)) "${noticed:-SURVIVED}"
+  [ -z "$recording" ] || record
 done
 
 for name in "${survivors[@]}"; do echo "survived: $name: $(field "$name" breaks)"; done
