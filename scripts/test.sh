@@ -31,6 +31,23 @@ run_format() {
   git ls-files --cached --others --exclude-standard -- '*.h' '*.cpp' | xargs clang-format-14 --dry-run --Werror
 }
 
+# What a later step fetches and builds in Go, from what the steps before it leave of the machine. That step runs the same
+# again: it waits for this one, and says what went wrong.
+prepare() {
+  local name
+  for name in "${steps[@]}"; do
+    case $name in
+      smoke) set -- scripts/kube.sh ;;
+      e2e) set -- scripts/kube.sh --all ;;
+      *) continue ;;
+    esac
+    setsid nice -n 19 "$@" >/dev/null 2>&1 &
+    # shellcheck disable=SC2064 # the number of now
+    trap "kill -- -$! 2>/dev/null || true" EXIT
+    return
+  done
+}
+
 # clang with the sanitizers: everything is compiled for it once, for all of the quick checks and for fuzzing.
 run_unit() {
   scripts/build.sh asan-ubsan
@@ -100,6 +117,7 @@ run_tidy() { scripts/tidy.sh --share 4; }
 run_fuzz() { scripts/fuzz.sh 5; }
 
 scripts/deps.sh test demo
+prepare
 for name in "${steps[@]}"; do
   printf '\n== %s (%ss)\n' "$name" "$SECONDS"
   "run_$name"

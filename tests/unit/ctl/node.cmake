@@ -16,7 +16,7 @@ pinion_test(unit_ctl_node
   LINK ctl_compare ctl_node_text ctl_top ctl_golden ctl_sample
   LABELS unit)
 
-# Talks to a gRPC server, which Debian does not build for sanitizers: with the integration tests, in release only.
+# The program itself beside a server, one after another: with the integration tests.
 if(PINION_LAB AND PINION_TESTS)
   pinion_test(unit_ctl_node_commands
     SOURCES ${CMAKE_CURRENT_LIST_DIR}/node_commands_test.cpp
