@@ -53,7 +53,7 @@ void Node::unguard(const engine::Unguard& group) {
   }
 }
 
-void Node::tell(const cgroup::Widened& widened) {
+void Node::log_widened(const cgroup::Widened& widened) {
   for (const std::string& group : widened.groups) {
     log_.info("QoS group may use all CPUs again", {{"cgroup", group}});
   }
@@ -65,7 +65,7 @@ void Node::tell(const cgroup::Widened& widened) {
 void Node::hear_news() {
   if (!files_) return;
   const cgroup::QosWriter::News news = files_->take_news();
-  if (news.widened) tell(*news.widened);
+  if (news.widened) log_widened(*news.widened);
   for (const std::string& group : news.groups) engine_.look_again(group);
   do_work();
 }
@@ -117,7 +117,7 @@ engine::Reply Node::handle(engine::Event event) {
   return std::move(effects.reply);
 }
 
-void Node::use(const engine::Defaults& defaults, std::chrono::milliseconds audit_interval) {
+void Node::use(const policy::Defaults& defaults, std::chrono::milliseconds audit_interval) {
   engine_.use(defaults);
   audit_interval_ = audit_interval;
   next_audit_ = std::min(next_audit_, std::chrono::steady_clock::now() + audit_interval);
@@ -170,7 +170,7 @@ bool Node::work(TimePoint now) {
   if (widen_due_ && synchronized_) {  // everybody is kept off by this fence's way by now
     widen_due_ = false;
     if (const auto begun = files_->widen_narrowed(); !begun) {
-      tell({.groups = {}, .failed = {begun.error().text}});
+      log_widened({.groups = {}, .failed = {begun.error().text}});
     }
   }
   if (!audit_at_) {

@@ -46,7 +46,7 @@ class Node final : public EngineHandler {
   void hear_news();
 
   // These hold from now on.
-  void use(const engine::Defaults& defaults, std::chrono::milliseconds audit_interval);
+  void use(const policy::Defaults& defaults, std::chrono::milliseconds audit_interval);
 
   // A container is wrong in a way that only the answer to a new Synchronize can mend. True at most
   // once in a while, so that a repair that does not help cannot spin.
@@ -67,7 +67,7 @@ class Node final : public EngineHandler {
   void do_work();
   void enforce(const engine::Enforce& wanted);
   void unguard(const engine::Unguard& group);
-  void tell(const cgroup::Widened& widened);
+  void log_widened(const cgroup::Widened& widened);
   bool look_at_machine(TimePoint now);
   void record(std::vector<engine::Refused> refused);
   void complete(engine::Synchronize& all);

@@ -31,7 +31,7 @@ struct Pod {
   std::string
       cgroup_parent;  // "/kubepods/burstable/pod<uid>" or "kubepods-burstable-pod<uid>.slice"
   std::string runtime_handler = {};  // of its RuntimeClass; empty: the runtime's default
-  Resources resources = {};          // of the pod as a whole, when its sandbox was made; may be unstated
+  Resources resources = {};  // of the pod as a whole, when its sandbox was made; may be unstated
 
   bool operator==(const Pod&) const = default;
 };

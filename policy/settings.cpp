@@ -57,10 +57,10 @@ Status set_vm_handlers(const std::string& value, std::vector<std::string>& handl
 
 Setting vm_handlers(std::vector<std::string>& handlers) {
   return {.key = "vmRuntimeHandlers",
-          .help = "Runtime handlers whose pods are virtual machines, with commas; they get no CPUs "
-                  "of their own [kata*]",
-          .set = [&handlers](
-                     const std::string& value) { return set_vm_handlers(value, handlers); },
+          .help =
+              "Runtime handlers whose pods are virtual machines, with commas; they get no CPUs "
+              "of their own [kata*]",
+          .set = [&handlers](const std::string& value) { return set_vm_handlers(value, handlers); },
           .show =
               [&handlers] {
                 std::string list;
@@ -190,8 +190,7 @@ std::vector<Setting> settings_of(Defaults& defaults, bool& strict_reservation) {
                           "What annotations may ask: some of one-per-core,isolated,near-device "
                           "[near-device]",
                           defaults.privileges, kPrivilegeWords),
-          vm_handlers(defaults.vm_handlers),
-          cpu_manager(),
+          vm_handlers(defaults.vm_handlers), cpu_manager(),
           // The options refine what the topology manager's policy says, so they come after it.
           topology_manager(defaults), options(defaults, strict_reservation),
           Setting{.key = {},

@@ -42,7 +42,7 @@ struct Config {
   bool scheduling_gates = true;  // the webhook gives pods of gangs the gate wire::kGangGate
   std::string policy = "none";   // of jobs that state neither a policy nor a number of workers
   bool node_resource_topology = false;  // write an object of each node, for other schedulers
-  bool startup_taint = false;    // take pinion.dev/agent-not-ready from nodes whose agent is ready
+  bool startup_taint = false;  // take pinion.dev/agent-not-ready from nodes whose agent is ready
   bool leader_elect = true;
   std::string lease_name = "pinion-extender";
   std::string lease_namespace;  // empty: the kubeconfig's or the pod's own

@@ -84,7 +84,7 @@ jobs::LookAtFleet fleet_of(const Placing& placing) {
 
 // Of the nodes whose agents are heard.
 std::vector<nlohmann::json> topologies_of(const Placing& placing,
-                                          const engine::Defaults& defaults) {
+                                          const policy::Defaults& defaults) {
   return placing.look([&](const PodScheduler& scheduler) {
     std::vector<nlohmann::json> objects;
     for (const auto& [name, index] : scheduler.fleet().by_name()) {

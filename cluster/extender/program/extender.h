@@ -101,7 +101,7 @@ class Extender : private Pages {
   std::unique_ptr<TaintedNodes> tainted_nodes_;  // with `taint_`
   PodGroupFeed pod_groups_;
   std::unique_ptr<NodeTopologies> topologies_;  // null: none are written
-  std::unique_ptr<AgentPodFeed> agent_pods_;  // null: a fixed list
+  std::unique_ptr<AgentPodFeed> agent_pods_;    // null: a fixed list
   std::vector<std::unique_ptr<kube::Watch>> watches_;
   std::unique_ptr<LeaderLabel> label_;  // null: the pod is not known, or there is one replica
   std::unique_ptr<Server> server_;      // these two last: they use all above

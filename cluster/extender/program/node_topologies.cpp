@@ -16,8 +16,8 @@ constexpr const char* kTopologies = "/apis/topology.node.k8s.io/v1alpha2/noderes
 
 }  // namespace
 
-NodeTopologies::NodeTopologies(kube::Api& api, agent::Log& log, std::function<bool()> may_act,
-                               Look look, Options options)
+NodeTopologies::NodeTopologies(kube::Api& api, Log& log, std::function<bool()> may_act, Look look,
+                               Options options)
     : api_(api),
       log_(log),
       may_act_(std::move(may_act)),

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "agent/log.h"
+#include "base/log/log.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 
@@ -31,9 +31,9 @@ class NodeTopologies {
   // `may_act()`: asked before each round; nothing is written while another replica leads. What is
   // passed must outlive it. What has not changed is not written; of more than `most` that have,
   // those that wait longest come first.
-  NodeTopologies(kube::Api& api, agent::Log& log, std::function<bool()> may_act, Look look,
+  NodeTopologies(kube::Api& api, Log& log, std::function<bool()> may_act, Look look,
                  Options options);
-  NodeTopologies(kube::Api& api, agent::Log& log, std::function<bool()> may_act, Look look)
+  NodeTopologies(kube::Api& api, Log& log, std::function<bool()> may_act, Look look)
       : NodeTopologies(api, log, std::move(may_act), std::move(look), Options()) {}
   NodeTopologies(const NodeTopologies&) = delete;
   NodeTopologies& operator=(const NodeTopologies&) = delete;
@@ -52,7 +52,7 @@ class NodeTopologies {
   bool stopping();
 
   kube::Api& api_;
-  agent::Log& log_;
+  Log& log_;
   const std::function<bool()> may_act_;
   const Look look_;
   const Options options_;

@@ -1,5 +1,6 @@
 #include "cluster/extender/program/startup_taint.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "cluster/extender/kube/json_read.h"
@@ -12,6 +13,8 @@ using kube::json_text;
 using nlohmann::json;
 
 constexpr std::chrono::milliseconds kTaintLimit{4000};
+constexpr std::chrono::milliseconds kLongestTaintPause{60'000};
+constexpr std::size_t kMostTainted = 20'000;
 
 }  // namespace
 
@@ -28,20 +31,19 @@ std::optional<json> without_startup_taint(const json& node) {
   return patch.empty() ? std::nullopt : std::optional(std::move(patch));
 }
 
-StartupTaint::StartupTaint(kube::Api& api, agent::Log& log, std::function<bool()> may_act,
-                           Options options)
-    : api_(api), log_(log), may_act_(std::move(may_act)), options_(options) {
-  thread_ = std::thread([this] { run(); });
-}
+StartupTaint::StartupTaint(kube::Api& api, Log& log, std::function<bool()> may_act,
+                           const Options& options)
+    : api_(api),
+      log_(log),
+      queue_({.most = kMostTainted,
+              .first_pause = options.retry,
+              .longest_pause = std::max(options.retry, kLongestTaintPause)},
+             std::move(may_act), [this](const std::string& node, const json& patch) {
+               return take_from(node, patch);
+             }) {}
 
 StartupTaint::~StartupTaint() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
   cancel_.cancel();
-  changed_.notify_all();
-  thread_.join();
 }
 
 void StartupTaint::seen(const json& node) {
@@ -49,67 +51,43 @@ void StartupTaint::seen(const json& node) {
   const std::string name = json_text(node, "metadata", "name");
   if (!patch) return gone(name);
   const std::lock_guard lock(mutex_);
-  Tainted& tainted = tainted_[name];
-  if (tainted.patch == *patch) return;
-  tainted = {.patch = *std::move(patch)};
-  changed_.notify_one();
+  json& known = tainted_[name];
+  if (known == *patch) return;
+  known = *std::move(patch);
+  if (ready_.contains(name)) queue_.add(name, known);
 }
 
 void StartupTaint::gone(const std::string& node) {
   const std::lock_guard lock(mutex_);
   tainted_.erase(node);
+  queue_.erase(node);
 }
 
 void StartupTaint::ready(const std::string& node, bool is_ready) {
   const std::lock_guard lock(mutex_);
   if (!is_ready) {
     ready_.erase(node);
+    queue_.erase(node);
     return;
   }
   ready_.insert(node);
-  changed_.notify_one();
-}
-
-std::string StartupTaint::due() const {
-  const auto now = Clock::now();
-  for (const auto& [node, tainted] : tainted_) {
-    if (tainted.next_try <= now && ready_.contains(node)) return node;
-  }
-  return {};
-}
-
-void StartupTaint::run() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    const std::string node = due();
-    if (node.empty()) {
-      if (tainted_.empty()) {
-        changed_.wait(lock);
-      } else {
-        changed_.wait_for(lock, options_.retry);
-      }
-      continue;
-    }
-    Tainted& tainted = tainted_[node];
-    tainted.next_try = Clock::now() + options_.retry;
-    const json patch = tainted.patch;
-    lock.unlock();
-    if (may_act_()) take_from(node, patch);
-    lock.lock();
-  }
+  const auto tainted = tainted_.find(node);
+  if (tainted != tainted_.end()) queue_.add(node, tainted->second);
 }
 
 // When it is done the watch tells of a node without the taint.
-void StartupTaint::take_from(const std::string& node, const json& patch) {
+Worked StartupTaint::take_from(const std::string& node, const json& patch) {
   const auto done =
       api_.patch("/api/v1/nodes/" + kube::percent_encoded(node), kube::PatchKind::kJson, patch,
                  {.cancel = &cancel_, .whole = kTaintLimit});
   if (done) {
     log_.info("a node's agent is ready, its start-up taint is taken away", {{"node", node}});
-  } else if (done.error().code != Errc::kNotFound) {
-    log_.warn("a node's start-up taint cannot be taken away, trying again",
-              {{"node", node}, {"why", done.error().text}});
+    return Worked::kDone;
   }
+  if (done.error().code == Errc::kNotFound) return Worked::kDone;
+  log_.warn("a node's start-up taint cannot be taken away, trying again",
+            {{"node", node}, {"why", done.error().text}});
+  return Worked::kAgain;
 }
 
 void TaintedNodes::on_object(kube::Change change, const json& object) {

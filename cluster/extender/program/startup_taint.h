@@ -4,7 +4,7 @@
 // whole CPUs anyway, and others need no agent.
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -12,13 +12,14 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
+#include <utility>
 
-#include "agent/log.h"
+#include "base/log/log.h"
 #include "cluster/extender/agents/agent_sink.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/watch.h"
+#include "cluster/extender/program/keyed_queue.h"
 
 namespace pinion::cluster {
 
@@ -31,13 +32,14 @@ constexpr const char* kStartupTaint = "pinion.dev/agent-not-ready";
 class StartupTaint {
  public:
   struct Options {
-    std::chrono::milliseconds retry{5'000};  // after a try that failed, or while another leads
+    // After a try that failed, or while another leads; after several failures up to a minute.
+    std::chrono::milliseconds retry{5'000};
   };
 
-  // `may_act()`: asked before each patch; nothing is done while another replica leads. What is
-  // passed must outlive it.
-  StartupTaint(kube::Api& api, agent::Log& log, std::function<bool()> may_act, Options options);
-  StartupTaint(kube::Api& api, agent::Log& log, std::function<bool()> may_act)
+  // `may_act()`: asked before each patch, under a lock: it must be quick; nothing is done while
+  // another replica leads. What is passed must outlive it.
+  StartupTaint(kube::Api& api, Log& log, std::function<bool()> may_act, const Options& options);
+  StartupTaint(kube::Api& api, Log& log, std::function<bool()> may_act)
       : StartupTaint(api, log, std::move(may_act), Options()) {}
   StartupTaint(const StartupTaint&) = delete;
   StartupTaint& operator=(const StartupTaint&) = delete;
@@ -50,29 +52,15 @@ class StartupTaint {
   void ready(const std::string& node, bool is_ready);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  void run();
-  // Of a node that has the taint and a ready agent, and was not tried lately; "" where there is
-  // none.
-  [[nodiscard]] std::string due() const;
-  void take_from(const std::string& node, const nlohmann::json& patch);
+  Worked take_from(const std::string& node, const nlohmann::json& patch);
 
   kube::Api& api_;
-  agent::Log& log_;
-  const std::function<bool()> may_act_;
-  const Options options_;
+  Log& log_;
   kube::Cancel cancel_;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  struct Tainted {
-    nlohmann::json patch;
-    Clock::time_point next_try{};
-  };
-  std::map<std::string, Tainted> tainted_;  // by node
+  std::map<std::string, nlohmann::json> tainted_;  // the patch, by node
   std::set<std::string> ready_;
-  bool stopping_ = false;
-  std::thread thread_;  // last: it uses all above
+  KeyedQueue<std::string, nlohmann::json> queue_;  // by node; last: it uses all above
 };
 
 // Stands before the feed of nodes, and tells both.

@@ -55,7 +55,7 @@ struct Manager {
   const char* level;   // the older field's
 };
 
-Manager manager_of(const engine::Defaults& defaults) {
+Manager manager_of(const policy::Defaults& defaults) {
   if (defaults.align == topology::Align::kNone || defaults.align == topology::Align::kSocket) {
     return {.policy = "none", .level = "None"};
   }
@@ -67,7 +67,7 @@ Manager manager_of(const engine::Defaults& defaults) {
 
 }  // namespace
 
-json node_topology(const FleetNode& node, const engine::Defaults& defaults) {
+json node_topology(const FleetNode& node, const policy::Defaults& defaults) {
   json zones = json::array();
   const topology::Topology& machine = node.topology();
   for (std::size_t at = 0; at < machine.nodes.size(); ++at) {

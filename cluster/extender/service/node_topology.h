@@ -5,8 +5,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "agent/engine/policy.h"
 #include "cluster/core/fleet.h"
+#include "policy/policy.h"
 
 namespace pinion::cluster {
 
@@ -15,6 +15,6 @@ namespace pinion::cluster {
 // bound containers; what runs unbound does not count), and its distances to the others. A plugin
 // takes a resource that no zone names for one that no NUMA node has, so memory is always there.
 // `defaults`: how agents place pods that do not say so themselves.
-[[nodiscard]] nlohmann::json node_topology(const FleetNode& node, const engine::Defaults& defaults);
+[[nodiscard]] nlohmann::json node_topology(const FleetNode& node, const policy::Defaults& defaults);
 
 }  // namespace pinion::cluster

@@ -47,7 +47,7 @@ class NodeTopologiesTest : public testing::Test {
 
   kube::FakeApiServer server_;
   std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
-  agent::Log log_{"error", agent::LogFormat::kText};
+  Log log_{"error", LogFormat::kText};
   std::atomic<bool> leads_ = true;
   std::atomic<int> looks_ = 0;
   std::mutex mutex_;

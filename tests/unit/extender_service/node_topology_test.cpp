@@ -36,7 +36,7 @@ TEST(NodeTopology, HasAZoneForEachNumaNode) {
   topology::Claim claim = claim_of("a", "4-6");
   claim.memory = {{.node = 1, .bytes = 2 * kGiB}};
   node.ledger.commit(claim);
-  const json object = node_topology(node, engine::Defaults());
+  const json object = node_topology(node, policy::Defaults());
   EXPECT_EQ(object.at("apiVersion"), "topology.node.k8s.io/v1alpha2");
   EXPECT_EQ(object.at("kind"), "NodeResourceTopology");
   EXPECT_EQ(object.at("metadata").at("name"), "n");
@@ -59,7 +59,7 @@ TEST(NodeTopology, HasAZoneForEachNumaNode) {
 
 TEST(NodeTopology, CallsNodesByTheKernelsNumberAndLeavesEmptyOnesOut) {
   FleetNode node = node_of({.cores_per_l3 = 2, .memory_only_nodes = 1});
-  const json object = node_topology(node, engine::Defaults());
+  const json object = node_topology(node, policy::Defaults());
   ASSERT_EQ(object.at("zones").size(), 2U);
   EXPECT_EQ(object.at("zones")[1].at("name"), "node-1");
   EXPECT_EQ(object.at("zones")[1].at("resources")[0], amounts("cpu", "0", "0", "0"))
@@ -86,7 +86,7 @@ TEST(NodeTopology, SaysHowTheAgentsPlace) {
   };
   for (const PolicyCase& c : cases) {
     SCOPED_TRACE(c.policy);
-    engine::Defaults defaults;
+    policy::Defaults defaults;
     defaults.align = c.align;
     defaults.strength = c.strength;
     const json object = node_topology(node_of({}), defaults);
