@@ -155,7 +155,7 @@ TEST_F(GatesTest, AnotherGateIsWaitedForAndStays) {
 // The extender was killed when one gate of three was off: another one goes on with what is on the
 // pods.
 TEST_F(GatesTest, WhatIsOpenedInPartIsOpenedWholeWithTheNodesThatAreNominated) {
-  PodScheduler next{engine::Defaults(), PodSchedulerLimits()};
+  PodScheduler next{policy::Defaults(), PodSchedulerLimits()};
   for (const char* name : {"a", "b"}) ASSERT_TRUE(next.report(report_of(name, machine_), 0));
   Pod open = member_of("j", 1, 3, 3);
   open.nominated = "b";
@@ -232,7 +232,7 @@ TEST_F(GatesTest, APodThatIsOfNoGangIsOpenedAtOnce) {
                   {"shared", pod_of("p1", 2)},
                   {"wrong", pod_of("p2", 2, {{"align", "moon"}})},
                   {"unnamed", pod_of("p3", 2, {{"gang-size", "2"}})}};
-  cases[1].pod.qos = engine::Qos::kBurstable;
+  cases[1].pod.qos = policy::Qos::kBurstable;
   for (const Case& one : cases) {
     pod_scheduler_.seen(gated(one.pod), now_);
     tick(0);
@@ -272,7 +272,7 @@ TEST_F(GatesTest, AGangThatCouldStartIfLessUrgentPodsWereGoneIsOpenedWithoutAPla
 TEST_F(GatesTest, NoMoreAreOpenedAtATimeThanMayBeHeld) {
   PodSchedulerLimits limits;
   limits.held = 2;
-  PodScheduler scheduler{engine::Defaults(), limits};
+  PodScheduler scheduler{policy::Defaults(), limits};
   for (const char* name : {"a", "b"}) ASSERT_TRUE(scheduler.report(report_of(name, machine_), 0));
   for (const char* job : {"j", "k"}) {
     for (int i = 0; i < 2; ++i) scheduler.seen(gated_member(job, i, 2, 2), now_);
