@@ -2,6 +2,7 @@ pinion_fuzz(kube_watch SOURCES ${CMAKE_CURRENT_LIST_DIR}/kube_watch.cpp LINK ext
 pinion_fuzz(kube_config SOURCES ${CMAKE_CURRENT_LIST_DIR}/kube_config.cpp LINK extender_kube)
 pinion_fuzz(kube_objects SOURCES ${CMAKE_CURRENT_LIST_DIR}/kube_objects.cpp LINK extender_kube extender_pods)
 pinion_fuzz(kube_http SOURCES ${CMAKE_CURRENT_LIST_DIR}/kube_http.cpp LINK extender_kube)
+pinion_fuzz(ccs_answer SOURCES ${CMAKE_CURRENT_LIST_DIR}/ccs_answer.cpp LINK extender_ccs)
 find_package(nlohmann_json REQUIRED)
 
 foreach(body filter bind preempt)

@@ -1,0 +1,16 @@
+// Answers of a program over CCS.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "cluster/extender/ccs/codec.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace pinion::cluster::ccs;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto answer = answer_in(bytes);
+  if (!answer || !*answer) return 0;
+  const auto pes = pes_in(**answer);
+  if (pes && (*pes < 0 || *pes > kMostPes)) std::abort();
+  return 0;
+}

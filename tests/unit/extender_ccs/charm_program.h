@@ -1,0 +1,58 @@
+// What stands for an elastic Charm++ program: a CCS server on a port of 127.0.0.1 that keeps to the
+// wire, and misbehaves on request.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+#include "cluster/extender/ccs/client.h"
+
+namespace pinion::test_support {
+
+struct CharmManners {
+  int looks_before_step = 0;      // so many ccs_getinfo until it acts on a request
+  int looks_while_restart = 0;    // so many connections are closed at once after that
+  bool acts = true;               // false: it answers, and never changes
+  bool answers = true;            // false: connections stay open and silent
+  int ends_with = 0;              // PEs that it restarts with instead of those wanted; 0: as wanted
+  const char* garbage = nullptr;  // sent instead of each answer
+};
+
+class CharmProgram {
+ public:
+  explicit CharmProgram(int pes, const CharmManners& manners = {});
+  CharmProgram(const CharmProgram&) = delete;
+  CharmProgram& operator=(const CharmProgram&) = delete;
+  ~CharmProgram();
+
+  [[nodiscard]] cluster::ccs::Address address() const {
+    return {.host = "127.0.0.1", .port = port_};
+  }
+  // The data of each set_bitmap.
+  [[nodiscard]] std::vector<std::string> asked() const;
+  [[nodiscard]] int pes() const { return pes_; }
+
+ private:
+  void run();
+  void serve(int connection);
+
+  const CharmManners manners_;
+  std::atomic<int> pes_;
+  int wanted_ = 0;  // 0: nothing is asked
+  int looks_ = 0;   // since it was asked
+  int restart_ = 0;
+  std::vector<Fd> silent_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> asked_;
+  Fd listener_;
+  Fd stop_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace pinion::test_support
