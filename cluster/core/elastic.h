@@ -57,7 +57,7 @@ enum class ElasticPolicy {
   kOurs,         // elastic_ours.cpp
 };
 
-inline constexpr double kUnknown = -1;
+inline constexpr double kNotStated = -1;
 
 struct ElasticJob {
   std::uint64_t id = 0;
@@ -78,9 +78,9 @@ struct ElasticJob {
 
   // Only kOurs looks at these.
   SpeedUp speed_up;
-  double rest = kUnknown;  // expected units of work that are left, of speed_up's; kUnknown: an hour
-  double shrink_cost_s = kUnknown;  // seconds in which it does not work; expected_cost_s()
-  double expand_cost_s = kUnknown;
+  double rest = kNotStated;  // expected units of work left, of speed_up's; kNotStated: an hour
+  double shrink_cost_s = kNotStated;  // seconds in which it does not work; expected_cost_s()
+  double expand_cost_s = kNotStated;
 
   [[nodiscard]] std::int64_t slots(int with_workers) const {
     return with_workers == 0 ? 0 : with_workers * slots_per_worker + other_slots;
@@ -125,7 +125,7 @@ struct ElasticKnobs {
                                      const ElasticKnobs& knobs = {});
 
 // The mean of the last ones seen, else what is declared, else a default.
-[[nodiscard]] double expected_cost_s(std::span<const double> seen, double declared = kUnknown);
+[[nodiscard]] double expected_cost_s(std::span<const double> seen, double declared = kNotStated);
 
 // kOurs: the least time between two changes of the job, >= gap_ms: so long that what a shrink and
 // an expand cost stays within the share. So it changes at most 3,600,000 / effective_gap_ms() + 1

@@ -87,7 +87,7 @@ void ElasticPool::look(Part& part, Ms now) const {
   part.seen.rest = std::max(0.0, part.request - part.done);
   const bool known = rules_.told && part.elastic != nullptr;
   const auto declared = [&](int workers) {
-    return known ? seconds(part.elastic->rescale_takes(workers)) : cluster::kUnknown;
+    return known ? seconds(part.elastic->rescale_takes(workers)) : cluster::kNotStated;
   };
   part.seen.shrink_cost_s = cluster::expected_cost_s(part.shrinks, declared(part.seen.min_workers));
   part.seen.expand_cost_s = cluster::expected_cost_s(part.expands, declared(part.seen.max_workers));

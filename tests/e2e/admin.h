@@ -49,6 +49,7 @@ class Admin {
   // In the namespace "default".
   Result<kube::PodRef> add_pod(const PodShape& shape);
   Status open_pod(const std::string& name);
+  Status say_ready(const std::string& name);  // its phase is Running, and it is Ready
   Status add_priority_class(const std::string& name, int value);
   // With no time to end: it is gone when this returns, unless a finalizer keeps it.
   Status remove_pod(const std::string& name);

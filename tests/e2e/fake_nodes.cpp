@@ -172,6 +172,7 @@ Status FakeNodes::serve_at(const std::string& node, AgentPlace place) {
 void FakeNodes::on_object(kube::Change change, const json& pod) {
   const std::string uid = kube::json_text(pod, "metadata", "uid");
   bool over = false;
+  bool begun = false;
   {
     const std::lock_guard lock(mutex_);
     const auto agent = agents_.find(node_of(pod));
@@ -180,11 +181,14 @@ void FakeNodes::on_object(kube::Change change, const json& pod) {
       end(uid);
     } else if (agent != agents_.end() && !pods_.contains(uid)) {
       begin(uid, pod, *agent->second);
+      begun = true;
     }
     over = change != kube::Change::kDeleted && ending && agent != agents_.end();
     changed_.notify_all();
   }
-  if (over) (void)admin_.remove_pod(kube::json_text(pod, "metadata", "name"));
+  const std::string name = kube::json_text(pod, "metadata", "name");
+  if (over) (void)admin_.remove_pod(name);
+  if (begun && tells_ready_) (void)admin_.say_ready(name);
 }
 
 void FakeNodes::on_synced(std::uint64_t /*generation*/) {

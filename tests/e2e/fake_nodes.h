@@ -2,6 +2,7 @@
 // watch over the bound pods stands for all kubelets: it runs and ends containers at the agents.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -69,6 +70,9 @@ class FakeNodes : private kube::WatchHandler {
   Status serve(const std::string& node);
   Status serve_at(const std::string& node, AgentPlace place);
 
+  // From now on the API server is told, too, that a pod runs and is ready.
+  void tell_ready() { tells_ready_ = true; }
+
  private:
   struct PodRun {
     std::string node;
@@ -90,6 +94,7 @@ class FakeNodes : private kube::WatchHandler {
   std::map<std::string, PodRun> pods_;                        // by uid
   std::vector<Bounced> bounced_;
   std::unique_ptr<kube::Watch> watch_;  // the last: it uses all the others
+  std::atomic<bool> tells_ready_ = false;
 };
 
 }  // namespace pinion::e2e

@@ -170,9 +170,9 @@ cluster::ElasticJob random_seen(std::uint64_t id, std::int64_t& slots, std::int6
   job.change = *rc::gen::element(Change::kMoldable, Change::kMalleable);
   job.gap_ms = *rc::gen::element(0, 1000, 100'000);
   job.speed_up = cluster::SpeedUp(*rc::gen::element(0.0, 0.1, 1.0));
-  job.rest = *rc::gen::element(cluster::kUnknown, 0.0, 10.0, 5000.0);
-  job.shrink_cost_s = *rc::gen::element(cluster::kUnknown, 0.0, 2.0);
-  job.expand_cost_s = *rc::gen::element(cluster::kUnknown, 0.0, 2.0);
+  job.rest = *rc::gen::element(cluster::kNotStated, 0.0, 10.0, 5000.0);
+  job.shrink_cost_s = *rc::gen::element(cluster::kNotStated, 0.0, 2.0);
+  job.expand_cost_s = *rc::gen::element(cluster::kNotStated, 0.0, 2.0);
   job.is_new = *rc::gen::element(true, false);
   const int workers = *rc::gen::inRange(job.min_workers, job.max_workers + 1);
   if (*rc::gen::element(true, false) && job.slots(workers) <= slots) {

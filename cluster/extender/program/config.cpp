@@ -93,6 +93,10 @@ std::vector<settings::Setting> settings_of(Config& config) {
           "[holes]",
           config.placement,
           {"holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded"}),
+      settings::word("elastic",
+                     "How jobs with the label pinion.dev/elastic are sized: off | min | max | "
+                     "moldable | elastic | ours, see docs/elastic.md [off]",
+                     config.elastic, {"off", "min", "max", "moldable", "elastic", "ours"}),
       settings::yes_no("nodeResourceTopology",
                        "true: write a NodeResourceTopology of each node, for other schedulers "
                        "[false]",

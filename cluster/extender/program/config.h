@@ -36,6 +36,7 @@ struct Config {
   std::chrono::milliseconds reserve_after{60'000};    // SchedulerSettings::head_after_ms
   std::chrono::milliseconds reserve_time{1'800'000};  // head_ms
   std::string queue = "priority";                     // order
+  std::string elastic = "off";                        // how elastic jobs are sized
   std::string placement = "holes";                    // placement
   std::string scheduler_name;    // of the pods of jobs that are cut; empty: theirs is left
   std::string managed_resource;  // that the webhook gives to pods with whole CPUs; empty: none

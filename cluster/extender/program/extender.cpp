@@ -160,6 +160,7 @@ Result<std::unique_ptr<Extender>> Extender::start(const Config& config, Log& log
   log.info("the API server", {{"from", access->source}});
   std::unique_ptr<Extender> extender(new Extender(config, *defaults, *std::move(api), log));
   Status done = extender->follow_agents(config);
+  extender->size_jobs(config);  // before the server's threads ask about them
   // Before anything is asked of the cluster, so that a port that is taken changes nothing.
   if (done) done = extender->listen(config);
   if (done) done = extender->elect(config, *access);
@@ -174,6 +175,7 @@ Extender::~Extender() {
   topologies_.reset();
   label_.reset();
   watches_.clear();
+  elastic_.reset();
   agents_.stop();
   if (lease_) lease_->stop();
 }
@@ -205,6 +207,17 @@ Status Extender::follow_agents(const Config& config) {
   return {};
 }
 
+void Extender::size_jobs(const Config& config) {
+  const auto policy = elastic_policy_of(config.elastic);
+  if (!policy) return;
+  const auto free = [this] {
+    return static_cast<std::int64_t>(placing_.look(scheduling_figures).free_cpus);
+  };
+  elastic_ = std::make_unique<ElasticJobs>(
+      *api_, log_, *policy, job_options_.defaults,
+      ElasticJobs::Asks{.may_act = [this] { return closed().empty(); }, .free = free});
+}
+
 void Extender::follow(const std::vector<AgentAddress>& agents) {
   if (Status done = agents_.follow(agents); !done) {
     log_.warn("the agents cannot be followed", {{"why", done.error().text}});
@@ -228,6 +241,12 @@ void Extender::watch_all(const Config& config, const kube::Access& access) {
   kube::WatchHandler& nodes =
       tainted_nodes_ ? static_cast<kube::WatchHandler&>(*tainted_nodes_) : nodes_;
   watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}}, nodes);
+  for (std::size_t i = 0; elastic_ && i < elastic::kCollections.size(); ++i) {
+    watch({.path = elastic::kCollections[i].path,
+           .label_selector = elastic::kElastic,
+           .field_selector = {}},
+          elastic_->feed(i));
+  }
   watch({.path = "/apis/scheduling.x-k8s.io/v1alpha1/podgroups",
          .label_selector = {},
          .field_selector = {}},
@@ -365,6 +384,7 @@ Page Extender::metrics(std::string_view accept) {
   figures.promises_lost = agent_feed_.lost_promises();
   figures.api_failures = cluster_.failed();
   figures.evicted = refused_.evicted();
+  if (elastic_) figures.elastic_steps = elastic_->done();
   figures.leading = leading();
   figures.ready = closed().empty();
   figures.version = kVersion;
@@ -378,7 +398,8 @@ Page Extender::fleet() {
 }
 
 Page Extender::jobs() {
-  return {.body = jobs_json(placing_.look(job_rows), steady_ms())};
+  return {.body = jobs_json(placing_.look(job_rows), steady_ms(),
+                            elastic_ ? elastic_->rows() : std::vector<ElasticRow>())};
 }
 
 // Only who leads knows what is promised.

@@ -15,6 +15,7 @@
 #include "cluster/extender/kube/lease.h"
 #include "cluster/extender/kube/watch.h"
 #include "cluster/extender/program/config.h"
+#include "cluster/extender/program/elastic_jobs.h"
 #include "cluster/extender/program/feeds.h"
 #include "cluster/extender/program/kube_cluster.h"
 #include "cluster/extender/program/leader_label.h"
@@ -51,6 +52,7 @@ class Extender : private Pages {
 
   Status follow_agents(const Config& config);
   void follow(const std::vector<AgentAddress>& agents);
+  void size_jobs(const Config& config);
   void watch_all(const Config& config, const kube::Access& access);
   Status elect(const Config& config, const kube::Access& access);
   Status listen(const Config& config);
@@ -102,6 +104,7 @@ class Extender : private Pages {
   PodGroupFeed pod_groups_;
   std::unique_ptr<NodeTopologies> topologies_;  // null: none are written
   std::unique_ptr<AgentPodFeed> agent_pods_;    // null: a fixed list
+  std::unique_ptr<ElasticJobs> elastic_;        // null: they are left alone
   std::vector<std::unique_ptr<kube::Watch>> watches_;
   std::unique_ptr<LeaderLabel> label_;  // null: the pod is not known, or there is one replica
   std::unique_ptr<Server> server_;      // these two last: they use all above

@@ -6,8 +6,8 @@
 #include "cluster/extender/jobs/hostfile.h"
 #include "cluster/extender/jobs/job_object.h"
 #include "cluster/extender/kube/json_read.h"
-#include "cluster/extender/kube/path.h"
 #include "cluster/extender/pods/pod_of.h"
+#include "cluster/extender/program/owned_map.h"
 #include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster {
@@ -26,12 +26,6 @@ constexpr std::chrono::milliseconds kLongestLookPause = 1min;
 std::string text_of(const wire::PodSpecView& pod, const char* annotation) {
   const auto found = pod.annotations.find(annotation);
   return found == pod.annotations.end() ? std::string() : found->second;
-}
-
-std::string owner(const json& map, const char* field) {
-  const json& owners = kube::json_at(map, "metadata", "ownerReferences");
-  return owners.is_array() && !owners.empty() ? kube::json_text(owners.front(), field)
-                                              : std::string();
 }
 
 }  // namespace
@@ -78,44 +72,19 @@ Status JobFollower::look_at(const Job& job) {
   sized_(job.gang, (*cut)->workers());
   const auto map = jobs::hostfile_config_map(*object, **cut);
   if (!map) return failure(map.error());
-  return *map ? make_hostfile(job, **map) : Status();
+  return *map ? keep_hostfile(job, **map) : Status();
 }
 
-Status JobFollower::make_hostfile(const Job& job, const json& map) {
-  const std::string maps =
-      "/api/v1/namespaces/" + kube::percent_encoded(job.name_space) + "/configmaps";
-  const std::string name = kube::json_text(map, "metadata", "name");
-  const auto made = api_.create(maps, map, {.cancel = &cancel_, .whole = {}});
-  if (made) {
-    log_.info("a hostfile is made", {{"job", job.path}, {"config_map", name}});
-    return {};
-  }
-  if (made.error().code != Errc::kConflict) return failure(made.error());
-  return look_at_existing(job, maps + "/" + kube::percent_encoded(name), map);
-}
-
-Status JobFollower::look_at_existing(const Job& job, const std::string& path, const json& wanted) {
-  const kube::Call how{.cancel = &cancel_, .whole = {}};
-  const auto there = api_.get(path, how);
-  if (!there) {
-    const bool gone = there.error().code == Errc::kNotFound;
-    return failure(gone ? Errc::kUnavailable : there.error().code, there.error().text);
-  }
-  if (owner(*there, "uid") == owner(wanted, "uid")) {
-    const json& data = kube::json_at(wanted, "data");
-    if (kube::json_at(*there, "data") == data) return {};
-    const auto done = api_.patch(path, kube::PatchKind::kMerge, {{"data", data}}, how);
-    if (!done) return failure(done.error());
+Status JobFollower::keep_hostfile(const Job& job, const json& map) {
+  const auto kept = keep_owned_map(api_, map, {.cancel = &cancel_, .whole = {}});
+  if (!kept) return failure(kept.error());
+  if (*kept == Kept::kMade) {
+    log_.info("a hostfile is made",
+              {{"job", job.path}, {"config_map", kube::json_text(map, "metadata", "name")}});
+  } else if (*kept == Kept::kChanged) {
     log_.info("a hostfile follows its job's size", {{"job", job.path}});
-    return {};
   }
-  const bool of_the_last = owner(*there, "kind") == owner(wanted, "kind") &&
-                           owner(*there, "name") == owner(wanted, "name");
-  if (of_the_last) {
-    return failure(Errc::kUnavailable, path + " of a job of that name that is gone is still there");
-  }
-  return failure(Errc::kExhausted,
-                 path + " is not Pinion's, and the job's pods mount what it holds: rename one");
+  return {};
 }
 
 }  // namespace pinion::cluster

@@ -45,8 +45,7 @@ class JobFollower {
   // Errors: as kube/api.h, or of the job; kUnavailable while the ConfigMap of a job of the same
   // name that is gone has not been collected.
   Status look_at(const Job& job);
-  Status make_hostfile(const Job& job, const nlohmann::json& map);
-  Status look_at_existing(const Job& job, const std::string& path, const nlohmann::json& wanted);
+  Status keep_hostfile(const Job& job, const nlohmann::json& map);
 
   kube::Api& api_;
   Log& log_;

@@ -42,6 +42,7 @@ enum Id : std::size_t {
   kOpened,
   kApiFailures,
   kEvicted,
+  kElasticSteps,
   kFilterSeconds,
   kPrioritizeSeconds,
   kHttpCalls,
@@ -149,6 +150,8 @@ const std::vector<Series>& extender_series() {
           "Wakings, nominations, openings of gates and events that the API server did not take."),
       series(Type::kCounter, "pinion_extender_evicted_total", "pods", "",
              "Pods that were evicted because their agent refused them (refusedTime)."),
+      series(Type::kCounter, "pinion_extender_elastic_steps_total", "steps", "step",
+             "Steps of elastic jobs: start, shrink, expand, resize, done, declined."),
       series(Type::kHistogram, "pinion_extender_filter_duration_seconds", "seconds", "",
              "Time to decide a filter, without reading and writing its JSON."),
       series(Type::kHistogram, "pinion_extender_prioritize_duration_seconds", "seconds", "",
@@ -194,6 +197,10 @@ std::string expose(const ExtenderFigures& figures, prometheus::Format format) {
   placing(writer, figures.placing);
   single(writer, kApiFailures, figures.api_failures);
   single(writer, kEvicted, figures.evicted);
+  writer.family(extender_series()[kElasticSteps]);
+  for (const auto& [step, count] : figures.elastic_steps) {
+    writer.sample({}, {{"step", step}}, count);
+  }
   writer.family(extender_series()[kFilterSeconds]);
   writer.histogram({}, figures.placing.filter);
   writer.family(extender_series()[kPrioritizeSeconds]);

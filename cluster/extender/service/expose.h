@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct ExtenderFigures {
   std::uint64_t promises_lost = 0;
   std::uint64_t api_failures = 0;  // of waking, nominating, opening and explaining
   std::uint64_t evicted = 0;       // pods that their agent refused
+  std::map<std::string, std::uint64_t> elastic_steps;  // of elastic jobs, by what they were
   bool leading = false;
   bool ready = false;
   std::string version;

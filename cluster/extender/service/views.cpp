@@ -108,7 +108,8 @@ std::string fleet_json(const std::vector<NodeRow>& rows, std::int64_t now_ms) {
   return dumped({{"nodes", std::move(nodes)}});
 }
 
-std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms) {
+std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
+                      const std::vector<ElasticRow>& elastic) {
   json jobs = json::array();
   for (const JobRow& row : rows) {
     json job = {{"name", row.name}, {"size", row.size}, {"members", row.members},
@@ -119,7 +120,17 @@ std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms) {
     }
     jobs.push_back(std::move(job));
   }
-  return dumped({{"jobs", std::move(jobs)}});
+  json sizes = json::array();
+  for (const ElasticRow& row : elastic) {
+    json job = {{"name", row.name},        {"kind", row.kind},       {"change", row.change},
+                {"state", row.state},      {"workers", row.workers}, {"readyWorkers", row.ready},
+                {"minWorkers", row.least}, {"maxWorkers", row.most}};
+    if (row.wanted) job["wantedWorkers"] = *row.wanted;
+    if (row.requested) job["requestedWorkers"] = *row.requested;
+    if (!row.why.empty()) job["why"] = row.why;
+    sizes.push_back(std::move(job));
+  }
+  return dumped({{"jobs", std::move(jobs)}, {"elastic", std::move(sizes)}});
 }
 
 }  // namespace pinion::cluster

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,25 @@ struct JobRow {
 // Gangs, and pods by themselves that wait; by name.
 [[nodiscard]] std::vector<JobRow> job_rows(const PodScheduler& scheduler);
 
+struct ElasticRow {
+  std::string name;  // NAMESPACE/JOB
+  std::string kind;  // "Job", "MPIJob"
+  std::string change;
+  std::string state;  // "waits", "starts", "runs", "shrinks", "expands", "ends"
+  int workers = 0;    // that its spec has now; 0: it is suspended
+  int ready = 0;
+  int least = 1;
+  int most = 1;
+  std::optional<int> wanted;     // a rescale is under way
+  std::optional<int> requested;  // its user wishes so many
+  std::string why;               // of the last step
+
+  bool operator==(const ElasticRow&) const = default;
+};
+
 // `now_ms`: the pod scheduler's clock at the moment of the rows.
 [[nodiscard]] std::string fleet_json(const std::vector<NodeRow>& rows, std::int64_t now_ms);
-[[nodiscard]] std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms);
+[[nodiscard]] std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
+                                    const std::vector<ElasticRow>& elastic = {});
 
 }  // namespace pinion::cluster

@@ -86,6 +86,7 @@ TEST_F(ViewsTest, JobsShowHowFarTheyAreAndWhyTheyWait) {
   ask(pod_of("single", 3));
   ask(pod_of("large", 9));
   const json seen = json::parse(jobs_json(job_rows(pod_scheduler_), 5000));
+  EXPECT_EQ(seen["elastic"], json::array());
   const json gang = {{"name", "hpc/job"},
                      {"size", 3},
                      {"members", 2},

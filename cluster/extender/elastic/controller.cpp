@@ -1,0 +1,243 @@
+#include "cluster/extender/elastic/controller.h"
+
+#include <algorithm>
+
+#include "cluster/extender/elastic/actuator.h"
+#include "cluster/extender/elastic/telling.h"
+
+namespace pinion::cluster::elastic {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kLeastRestMs = 60'000;  // of a job whose rescale came to nothing
+constexpr std::int64_t kMostSkewMs = 60'000;   // between the clocks of replicas
+
+// The step's annotations, null for those that go.
+Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, std::string why) {
+  annotations[kWhy] = why;
+  return {.kind = kind,
+          .uid = job.uid,
+          .patch = {{"metadata",
+                     {{"resourceVersion", job.version}, {"annotations", std::move(annotations)}}}},
+          .why = std::move(why)};
+}
+
+// The number of pods goes along.
+void set_size(Action& action, const ElasticObject& job, int workers) {
+  action.patch["spec"].merge_patch(resized(job, workers));
+}
+
+std::string from_to(int before, int workers) {
+  return "from " + std::to_string(before) + " to " + std::to_string(workers) + " workers";
+}
+
+Action begun(const ElasticObject& job, int workers, std::string why, std::int64_t now_ms) {
+  const int before = job.workers();
+  const auto kind = before == 0        ? Action::Kind::kStart
+                    : workers < before ? Action::Kind::kShrink
+                                       : Action::Kind::kExpand;
+  Action action = action_of(job, kind,
+                            {{kWanted, std::to_string(workers)},
+                             {kBefore, std::to_string(before)},
+                             {kRescaledAt, std::to_string(now_ms)},
+                             {kAcknowledged, nullptr},
+                             {kSent, nullptr}},
+                            std::move(why));
+  const bool asks_first = kind == Action::Kind::kShrink && job.channel.kind != Channel::Kind::kNone;
+  if (!asks_first) set_size(action, job, workers);
+  if (kind == Action::Kind::kStart) action.patch["spec"].merge_patch(suspended(job, false));
+  return action;
+}
+
+json ended() {
+  return {{kWanted, nullptr}, {kBefore, nullptr}, {kAcknowledged, nullptr}, {kSent, nullptr}};
+}
+
+// What was wanted did not come about; it is left alone for its gap, or kLeastRestMs.
+Action declined(const ElasticObject& job, std::string why, std::int64_t now_ms) {
+  json annotations = ended();
+  annotations[kDeclinedUntil] = std::to_string(now_ms + std::max(job.gap_ms, kLeastRestMs));
+  return action_of(job, Action::Kind::kDeclined, std::move(annotations), std::move(why));
+}
+
+// Its new workers are of no use.
+Action taken_back(const ElasticObject& job, const std::string& why, std::int64_t now_ms) {
+  Action action = declined(job, why + ", it goes back " + from_to(*job.wanted, job.before), now_ms);
+  if (job.before == 0) {
+    action.patch["spec"].merge_patch(suspended(job, true));
+  } else {
+    set_size(action, job, job.before);
+  }
+  return action;
+}
+
+ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id) {
+  ElasticJob seen;
+  seen.id = id;
+  seen.priority = job.priority;
+  seen.submitted_ms = job.submitted_ms;
+  seen.workers = job.workers();
+  // A size that somebody has set by hand counts as allowed.
+  seen.min_workers = seen.workers > 0 ? std::min(job.min_workers, seen.workers) : job.min_workers;
+  seen.max_workers = std::max(job.max_workers, seen.workers);
+  if (job.requested) {
+    seen.max_workers = std::max(*job.requested, seen.workers);
+    seen.min_workers = seen.workers > 0 ? std::min(*job.requested, seen.workers) : *job.requested;
+  }
+  seen.slots_per_worker = job.cpus;
+  seen.other_slots = job.other_cpus;
+  seen.change = job.change;
+  seen.gap_ms = job.gap_ms;
+  // One whose first workers have succeeded is at its end: what they had is not made anew.
+  seen.changing = job.wanted.has_value() || job.succeeded > 0;
+  seen.changed_ms = job.rescaled_ms;
+  seen.declined_until_ms = job.declined_until_ms;
+  return seen;
+}
+
+// The paper's policies know two moments: somebody ends, somebody arrives. Who leads now may have
+// missed any of them, so each look is both: what is free goes by priority to all, and then whoever
+// still waits is looked at as if it came now, and may make others shrink.
+std::vector<ElasticStep> steps_for(ElasticPolicy policy, std::vector<ElasticJob> jobs,
+                                   std::int64_t slots, std::int64_t now_ms) {
+  ElasticView view{.jobs = jobs, .slots = slots, .now_ms = now_ms, .freed = true};
+  std::vector<ElasticStep> steps = decide(policy, view).steps;
+  if (policy == ElasticPolicy::kOurs) return steps;
+  for (ElasticJob& job : jobs) {
+    for (const ElasticStep& step : steps) {
+      if (step.job != job.id) continue;
+      job.workers = step.workers;
+      job.changing = true;
+    }
+    job.is_new = job.workers == 0;
+  }
+  view.freed = false;
+  for (const ElasticStep& step : decide(policy, view).steps) steps.push_back(step);
+  return steps;
+}
+
+// Since it was begun; for ever where that is said to lie in the future.
+std::int64_t waited_ms(const ElasticObject& job, std::int64_t now_ms) {
+  return job.rescaled_ms > now_ms + kMostSkewMs ? now_ms : now_ms - job.rescaled_ms;
+}
+
+}  // namespace
+
+std::string_view to_string(Action::Kind kind) {
+  switch (kind) {
+    case Action::Kind::kStart:
+      return "start";
+    case Action::Kind::kShrink:
+      return "shrink";
+    case Action::Kind::kExpand:
+      return "expand";
+    case Action::Kind::kResize:
+      return "resize";
+    case Action::Kind::kDone:
+      return "done";
+    case Action::Kind::kDeclined:
+      break;
+  }
+  return "declined";
+}
+
+// The next step of what is under way; nothing while it has to be waited for.
+std::optional<Action> Controller::carry_on(const ElasticObject& job, std::int64_t now_ms) const {
+  const int wanted = *job.wanted;
+  if (job.suspended) return declined(job, "somebody has suspended it meanwhile", now_ms);
+  if (job.stated != wanted && job.stated != job.before) {
+    return declined(job, "somebody has resized it meanwhile", now_ms);
+  }
+  if (job.grows()) return carry_on_growing(job, now_ms);
+  const std::string step = from_to(job.before, wanted);
+  if (job.stated == wanted) {
+    const bool gone = job.active <= wanted && job.terminating == 0;
+    if (!gone) return std::nullopt;
+    return action_of(job, Action::Kind::kDone, ended(), "it went " + step);
+  }
+  if (job.acknowledged == wanted || job.channel.kind == Channel::Kind::kNone) {
+    Action action = action_of(job, Action::Kind::kResize, json::object(),
+                              "its application is ready to go " + step);
+    set_size(action, job, wanted);
+    return action;
+  }
+  if (job.acknowledged == job.before) {
+    return declined(job, "its application declined to go " + step, now_ms);
+  }
+  if (waited_ms(job, now_ms) < limits_.acknowledge_ms) return std::nullopt;
+  return declined(job, "its application did not acknowledge to go " + step, now_ms);
+}
+
+std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
+                                                   std::int64_t now_ms) const {
+  const std::int64_t waited = waited_ms(job, now_ms);
+  if (job.stated != *job.wanted) return declined(job, "somebody has resized it meanwhile", now_ms);
+  if (!job.is_whole()) {
+    if (waited < limits_.ready_ms) return std::nullopt;
+    return taken_back(job, "its new workers were not ready in time", now_ms);
+  }
+  if (is_to_be_asked(job)) {
+    if (waited < limits_.ready_ms + limits_.acknowledge_ms) return std::nullopt;
+    return taken_back(job, "its application did not take its new workers", now_ms);
+  }
+  if (job.is_asked() && job.acknowledged == job.before) {
+    return taken_back(job, "its application declined its new workers", now_ms);
+  }
+  return action_of(job, Action::Kind::kDone, ended(),
+                   "it went " + from_to(job.before, *job.wanted));
+}
+
+// A running job that its user wants to be smaller.
+bool Controller::is_to_shrink(const ElasticObject& job, std::int64_t now_ms) {
+  return job.requested && *job.requested < job.workers() && !job.wanted &&
+         job.change == Change::kMalleable && job.succeeded == 0 && now_ms >= job.declined_until_ms;
+}
+
+std::vector<Action> Controller::step(const std::map<std::string, ElasticObject>& jobs,
+                                     std::int64_t free, std::int64_t now_ms) const {
+  std::vector<Action> actions;
+  std::vector<ElasticJob> seen;
+  std::vector<const ElasticObject*> objects;
+  std::int64_t held = 0;     // by pods that run
+  std::int64_t decided = 0;  // for what is decided already
+  std::int64_t owed = 0;     // of that, to pods that do not run yet, whoever has made them
+  for (const auto& [uid, job] : jobs) {
+    if (job.over) continue;
+    if (job.wanted) {
+      if (auto action = carry_on(job, now_ms)) actions.push_back(*std::move(action));
+    } else if (is_to_shrink(job, now_ms)) {
+      const std::string why = from_to(job.workers(), *job.requested) + ", as its user wishes";
+      actions.push_back(begun(job, *job.requested, why, now_ms));
+    }
+    objects.push_back(&job);
+    seen.push_back(seen_by_policy(job, objects.size()));
+    const bool runs = job.active + job.succeeded > 0;
+    held += job.ready * job.cpus + (runs ? job.other_cpus : 0);
+    owed += std::max(0, job.workers() - job.ready - job.succeeded) * job.cpus;
+    if (!runs && job.workers() > 0) owed += job.other_cpus;
+    decided += seen.back().slots(seen.back().workers);
+    if (is_to_shrink(job, now_ms)) seen.back().changing = true;
+  }
+  const std::int64_t slots = std::max(free + held, decided);
+  // Neither one that would not even fit alone nor one that has just failed to start waits in
+  // anybody's way.
+  std::erase_if(seen, [&](const ElasticJob& job) {
+    return job.workers == 0 &&
+           (job.slots(job.min_workers) > slots || job.declined_until_ms > now_ms);
+  });
+  free -= owed;
+  for (const ElasticStep& step : steps_for(policy_, std::move(seen), slots, now_ms)) {
+    const ElasticObject& job = *objects[step.job - 1];
+    const std::int64_t more =
+        (step.workers - step.from) * job.cpus + (step.from == 0 ? job.other_cpus : 0);
+    if (more > 0 && more > free) continue;  // when others have made room
+    if (more > 0) free -= more;
+    std::string why = from_to(step.from, step.workers);
+    if (step.for_job != 0) why += ", to make room for " + objects[step.for_job - 1]->name;
+    actions.push_back(begun(job, step.workers, std::move(why), now_ms));
+  }
+  return actions;
+}
+
+}  // namespace pinion::cluster::elastic

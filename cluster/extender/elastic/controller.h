@@ -1,0 +1,61 @@
+// What is to be done about elastic jobs now: begins starts, shrinks and expands as the policy says,
+// and takes each of them on to its end. Pure: no clock, no thread, no memory; what is under way
+// stands in the jobs.
+//
+// A rescale: kWanted and kBefore are set (asked); a shrink of an application that acknowledges
+// waits for kAcknowledged; the job's size becomes what is wanted; when its pods are as many and
+// ready, an application that is asked has acknowledged an expand, and those that had to go are
+// gone, kWanted goes (done). Until then nobody else is given the CPUs: what is free is what the
+// agents report as free, less what is owed to workers that are not ready yet. (Those that run and
+// are not ready count twice, until they are.)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cluster/extender/elastic/elastic_job.h"
+
+namespace pinion::cluster::elastic {
+
+struct ControllerLimits {
+  // An application that says nothing for so long declines: long enough for a ConfigMap to reach its
+  // pods, and for a program that acts at its next load balancing step.
+  std::int64_t acknowledge_ms = 180'000;
+  std::int64_t ready_ms = 120'000;  // new workers that are not ready then are taken back
+};
+
+// A merge patch for a job of this version, all of a step in one; and what to say of it.
+struct Action {
+  enum class Kind { kStart, kShrink, kExpand, kResize, kDone, kDeclined };
+  Kind kind = Kind::kStart;
+  std::string uid;
+  nlohmann::json patch;
+  std::string why;
+};
+[[nodiscard]] std::string_view to_string(Action::Kind kind);
+
+class Controller {
+ public:
+  explicit Controller(ElasticPolicy policy, ControllerLimits limits = {})
+      : policy_(policy), limits_(limits) {}
+
+  // `free`: CPUs that no pod holds and none is promised. Of each job at most one action; the caller
+  // carries them out in any order, shows what came of them by the next call's `jobs`, and may leave
+  // any of them: it is then decided anew.
+  [[nodiscard]] std::vector<Action> step(const std::map<std::string, ElasticObject>& jobs,
+                                         std::int64_t free, std::int64_t now_ms) const;
+
+ private:
+  [[nodiscard]] std::optional<Action> carry_on(const ElasticObject& job, std::int64_t now_ms) const;
+  [[nodiscard]] std::optional<Action> carry_on_growing(const ElasticObject& job,
+                                                       std::int64_t now_ms) const;
+  [[nodiscard]] static bool is_to_shrink(const ElasticObject& job, std::int64_t now_ms);
+
+  ElasticPolicy policy_;
+  ControllerLimits limits_;
+};
+
+}  // namespace pinion::cluster::elastic

@@ -1,0 +1,213 @@
+#include "cluster/extender/elastic/elastic_job.h"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+
+#include "cluster/extender/elastic/actuator.h"
+#include "cluster/extender/elastic/telling.h"
+#include "cluster/extender/jobs/annotations.h"
+#include "cluster/extender/jobs/entitlement.h"
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/scheduling/demand.h"
+
+namespace pinion::cluster::elastic {
+namespace {
+
+using kube::json_at;
+using kube::json_integer;
+using kube::json_text;
+using nlohmann::json;
+
+constexpr std::int64_t kMostWorkers = kMaxGang;
+
+// The annotations' numbers; the first that is none is kept.
+class Numbers {
+ public:
+  explicit Numbers(const json& job) : at_(json_at(job, "metadata", "annotations")) {}
+
+  std::optional<std::int64_t> find(const char* name, std::int64_t least, std::int64_t most) {
+    const std::string text = json_text(at_, name);
+    if (text.empty()) return std::nullopt;
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, value);
+    if (read.ec == std::errc() && read.ptr == end && value >= least && value <= most) return value;
+    if (error_.empty()) {
+      error_ = std::string("annotation ") + name + ": not a number from " + std::to_string(least) +
+               " to " + std::to_string(most);
+    }
+    return std::nullopt;
+  }
+  std::optional<int> workers(const char* name) {
+    const auto value = find(name, 0, kMostWorkers);
+    return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+  }
+
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+ private:
+  const json& at_;
+  std::string error_;
+};
+
+std::optional<Change> change_of(const std::string& word) {
+  for (const Change change : {Change::kRigid, Change::kMoldable, Change::kMalleable}) {
+    if (word == to_string(change)) return change;
+  }
+  return std::nullopt;
+}
+
+// "2026-11-24T15:21:31Z"; 0 for anything else.
+std::int64_t unix_ms(const std::string& time) {
+  std::tm parts{};
+  const char* end = strptime(time.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return end == nullptr || *end != '\0' ? 0 : std::int64_t{1000} * timegm(&parts);
+}
+
+// Of the pods of one template.
+std::int64_t cpus_of(const json& pod, const policy::Defaults& defaults) {
+  std::int64_t cpus = 0;
+  for (const topology::Request& request : jobs::demand_of_template(pod, defaults).requests) {
+    cpus += request.cpus;
+  }
+  return cpus;
+}
+
+// Where a list of tasks says how many pods of a template there are, else one.
+std::int64_t pods_of(const json& object, const jobs::PodTemplate& one) {
+  const json& part = object.at(one.at.parent_pointer());
+  return part.contains("replicas") ? json_integer(part, "replicas") : 1;
+}
+
+Status read_pods(const json& object, const jobs::JobObject& job, const policy::Defaults& defaults,
+                 ElasticObject& elastic) {
+  for (const jobs::PodTemplate& one : job.templates) {
+    const json& pod = object.at(one.at);
+    elastic.is_told = elastic.is_told || mounts_size(pod, elastic.name);
+    if (!one.member) {
+      elastic.other_cpus += pods_of(object, one) * cpus_of(pod, defaults);
+      continue;
+    }
+    elastic.cpus = cpus_of(pod, defaults);
+    if (elastic.cpus == 0) {
+      return failure(Errc::kInvalid, "its workers get no cores of their own: " +
+                                         jobs::why_not_entitled(pod, defaults));
+    }
+  }
+  return {};
+}
+
+// What its user and its application have written on it.
+Status read_wishes(const json& object, ElasticObject& elastic) {
+  constexpr std::int64_t most_ms = std::int64_t{1} << 53;
+  constexpr std::int64_t week = 604'800;
+  Numbers numbers(object);
+  elastic.min_workers = numbers.workers(kMinWorkers).value_or(elastic.stated);
+  elastic.max_workers = numbers.workers(kMaxWorkers).value_or(elastic.stated);
+  if (elastic.change == Change::kRigid) elastic.min_workers = elastic.max_workers = elastic.stated;
+  elastic.priority =
+      static_cast<std::int32_t>(numbers.find(kPriority, -1'000'000'000, 1'000'000'000).value_or(0));
+  elastic.gap_ms = 1000 * numbers.find(kRescaleGap, 0, week).value_or(180);
+  elastic.pes_per_worker =
+      static_cast<int>(numbers.find(kPesPerWorker, 1, 200).value_or(elastic.cpus));
+  elastic.requested = numbers.workers(kRequested);
+  elastic.wanted = numbers.workers(kWanted);
+  elastic.before = numbers.workers(kBefore).value_or(0);
+  elastic.acknowledged = numbers.workers(kAcknowledged);
+  elastic.sent = !json_text(object, "metadata", "annotations", kSent).empty();
+  elastic.rescaled_ms = numbers.find(kRescaledAt, 0, most_ms).value_or(0);
+  elastic.declined_until_ms = numbers.find(kDeclinedUntil, 0, most_ms).value_or(0);
+  elastic.why = json_text(object, "metadata", "annotations", kWhy);
+  if (!numbers.error().empty()) return failure(Errc::kInvalid, numbers.error());
+  if (elastic.min_workers < 1 || elastic.min_workers > elastic.max_workers) {
+    return failure(Errc::kInvalid, std::string(kMinWorkers) + " is to be from 1 to " + kMaxWorkers +
+                                       ", and is " + std::to_string(elastic.min_workers) + " of " +
+                                       std::to_string(elastic.max_workers));
+  }
+  if (elastic.requested) {
+    elastic.requested = std::clamp(*elastic.requested, elastic.min_workers, elastic.max_workers);
+  }
+  const auto channel = read_channel(json_text(object, "metadata", "annotations", kAcknowledge));
+  if (!channel) {
+    return failure(Errc::kInvalid, std::string("annotation ") + kAcknowledge +
+                                       ": use annotation, http:PORT or ccs:PORT");
+  }
+  elastic.channel = *channel;
+  return {};
+}
+
+}  // namespace
+
+std::optional<Channel> read_channel(std::string_view word) {
+  if (word.empty()) return Channel();
+  if (word == "annotation") return Channel{.kind = Channel::Kind::kAnnotation, .port = 0};
+  const auto colon = word.find(':');
+  const std::string_view kind = word.substr(0, colon);
+  if (colon == std::string_view::npos || (kind != "http" && kind != "ccs")) return std::nullopt;
+  const std::string_view digits = word.substr(colon + 1);
+  int port = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || port < 1 ||
+      port > 65535) {
+    return std::nullopt;
+  }
+  return Channel{.kind = kind == "http" ? Channel::Kind::kHttp : Channel::Kind::kCcs, .port = port};
+}
+
+std::string_view to_string(Change change) {
+  switch (change) {
+    case Change::kRigid:
+      return "rigid";
+    case Change::kMoldable:
+      return "moldable";
+    case Change::kMalleable:
+      break;
+  }
+  return "malleable";
+}
+
+std::string_view state_of(const ElasticObject& job) {
+  if (job.wanted) return job.before == 0 ? "starts" : job.grows() ? "expands" : "shrinks";
+  if (job.suspended) return "waits";
+  return job.succeeded > 0 ? "ends" : "runs";
+}
+
+Result<ElasticObject> read_elastic(const json& object, const policy::Defaults& defaults) {
+  ElasticObject elastic;
+  elastic.name = json_text(object, "metadata", "name");
+  elastic.name_space = json_text(object, "metadata", "namespace");
+  const auto invalid = [&](const std::string& why) {
+    return failure(Errc::kInvalid, elastic.name_space + "/" + elastic.name + ": " + why);
+  };
+  const auto change = change_of(json_text(object, "metadata", "labels", kElastic));
+  if (!change) {
+    return invalid(std::string("label ") + kElastic + ": use malleable, moldable or rigid");
+  }
+  if (!jobs::kind_of(object)) return invalid("of a kind that is not known");
+  jobs::JobRequest request;
+  request.worker_role = json_text(object, "metadata", "annotations", jobs::kWorkerRole);
+  const auto job = jobs::read_job(object, {}, request);
+  if (!job) return invalid(job.error().text);
+  elastic.kind = job->kind;
+  elastic.change = *change;
+  elastic.uid = json_text(object, "metadata", "uid");
+  elastic.version = json_text(object, "metadata", "resourceVersion");
+  elastic.submitted_ms = unix_ms(json_text(object, "metadata", "creationTimestamp"));
+  elastic.owner = {{"apiVersion", json_text(object, "apiVersion")},
+                   {"kind", json_text(object, "kind")},
+                   {"name", elastic.name},
+                   {"uid", elastic.uid}};
+  if (Status good = read_size(object, *job, elastic); !good) return invalid(good.error().text);
+  const auto path = jobs::owner_path(jobs::owner_text(object, *job), elastic.name_space);
+  if (!path) return invalid("its name or version makes no path");
+  elastic.path = *path;
+  if (!json_text(object, "metadata", "deletionTimestamp").empty()) elastic.over = true;
+  Status good = read_pods(object, *job, defaults, elastic);
+  if (good) good = read_wishes(object, elastic);
+  if (!good) return invalid(good.error().text);
+  if (elastic.is_told) elastic.hosts = jobs::hosts_of(object, *job, elastic.max_workers);
+  return elastic;
+}
+
+}  // namespace pinion::cluster::elastic

@@ -1,0 +1,126 @@
+// An elastic job as the API server has it: what its user lets it do, and what of a rescale is under
+// way. All that is known of a rescale stands in the job's annotations, so whoever leads goes on.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "cluster/core/elastic.h"
+#include "cluster/extender/jobs/job_object.h"
+#include "policy/policy.h"
+
+namespace pinion::cluster::elastic {
+
+// A label of the job: "malleable", "moldable" or "rigid".
+inline constexpr const char* kElastic = "pinion.dev/elastic";
+
+// --- annotations, by its user or its application
+
+inline constexpr const char* kMinWorkers = "pinion.dev/min-workers";  // default: what is stated
+inline constexpr const char* kMaxWorkers = "pinion.dev/max-workers";  // default: what is stated
+// So many and no other number, as long as it stands there.
+inline constexpr const char* kRequested = "pinion.dev/requested-workers";
+inline constexpr const char* kPriority = "pinion.dev/priority";  // higher goes first; 0
+// Seconds, at least, between its start, shrinks and expands; default 180.
+inline constexpr const char* kRescaleGap = "pinion.dev/rescale-gap-seconds";
+inline constexpr const char* kAcknowledge = "pinion.dev/acknowledge";  // read_channel()
+// What is wanted: it is ready for that. What was before: it declines.
+inline constexpr const char* kAcknowledged = "pinion.dev/acknowledged-workers";
+// PEs that a Charm++ program has in each worker; default: the worker's CPUs.
+inline constexpr const char* kPesPerWorker = "pinion.dev/pes-per-worker";
+
+// --- annotations, ours
+
+inline constexpr const char* kWanted = "pinion.dev/wanted-workers";  // while a rescale is under way
+inline constexpr const char* kBefore = "pinion.dev/previous-workers";  // the same; 0: it starts
+inline constexpr const char* kRescaledAt = "pinion.dev/rescaled-at";   // ms since 1970
+inline constexpr const char* kDeclinedUntil = "pinion.dev/declined-until";  // ms since 1970
+inline constexpr const char* kWhy = "pinion.dev/rescale-why";               // of the last step
+// A Charm++ program is sent its wish only once; set before.
+inline constexpr const char* kSent = "pinion.dev/rescale-sent";
+
+// How the application says that it is ready for another size.
+struct Channel {
+  enum class Kind {
+    kNone,        // it is not asked
+    kAnnotation,  // "annotation": it sets kAcknowledged, before a shrink
+    kHttp,        // "http:PORT": it is asked by HTTP, before a shrink and after an expand
+    kCcs,         // "ccs:PORT": the same, of a Charm++ program
+  };
+  Kind kind = Kind::kNone;
+  int port = 0;
+
+  bool operator==(const Channel&) const = default;
+};
+[[nodiscard]] std::optional<Channel> read_channel(std::string_view word);
+
+struct ElasticObject {
+  jobs::JobKind kind = jobs::JobKind::kIndexedJob;
+  std::string uid;
+  std::string name;
+  std::string name_space;
+  std::string version;   // metadata.resourceVersion
+  std::string path;      // on the API server, percent-encoded
+  nlohmann::json owner;  // a reference to it
+
+  Change change = Change::kRigid;
+  int min_workers = 1;
+  int max_workers = 1;
+  std::optional<int> requested;  // within these
+  std::int32_t priority = 0;
+  std::int64_t gap_ms = 180'000;
+  std::int64_t cpus = 0;        // exclusive ones of a worker
+  std::int64_t other_cpus = 0;  // of its other pods: its launcher
+  Channel channel;
+  int pes_per_worker = 1;
+  std::string head;  // label selector of the pod that listens
+  // It mounts the ConfigMap that tells its size (telling.h); then the hosts of max_workers workers,
+  // where they are known.
+  bool is_told = false;
+  std::vector<std::string> hosts;
+  std::int64_t submitted_ms = 0;  // since 1970
+
+  bool over = false;       // finished, or being deleted
+  bool suspended = false;  // it waits for its start
+  int stated = 0;          // its workers, as its spec says
+  int active = 0;          // of its workers, those that are not over
+  int ready = 0;
+  int succeeded = 0;
+  int terminating = 0;          // where its kind counts them
+  nlohmann::json spec_part;     // of its spec, what has to follow another size (actuator.h)
+  std::size_t worker_task = 0;  // Volcano: the workers' place in spec.tasks
+
+  std::optional<int> wanted;
+  int before = 0;
+  std::optional<int> acknowledged;
+  bool sent = false;
+  std::int64_t rescaled_ms = 0;
+  std::int64_t declined_until_ms = 0;
+  std::string why;
+
+  // Workers that it has, or will have when what is under way ends.
+  [[nodiscard]] int workers() const { return wanted.value_or(suspended ? 0 : stated); }
+  [[nodiscard]] bool grows() const { return wanted && *wanted > before; }
+  // All that are stated are there.
+  [[nodiscard]] bool is_whole() const { return ready + succeeded >= stated; }
+  // The application is asked by us, and before an expand counts too.
+  [[nodiscard]] bool is_asked() const {
+    return channel.kind == Channel::Kind::kHttp || channel.kind == Channel::Kind::kCcs;
+  }
+};
+
+[[nodiscard]] std::string_view to_string(Change change);
+// For people: "waits", "starts", "runs", "shrinks", "expands", "ends".
+[[nodiscard]] std::string_view state_of(const ElasticObject& job);
+
+// Errors: kInvalid, naming the field, for a kind that
+// cannot change its size, a number that is none, a minimum above the maximum, or pods that get no
+// cores of their own.
+Result<ElasticObject> read_elastic(const nlohmann::json& job, const policy::Defaults& defaults);
+
+}  // namespace pinion::cluster::elastic

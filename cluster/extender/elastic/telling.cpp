@@ -1,0 +1,81 @@
+#include "cluster/extender/elastic/telling.h"
+
+#include <algorithm>
+
+#include "cluster/extender/kube/json_read.h"
+
+namespace pinion::cluster::elastic {
+namespace {
+
+using kube::json_at;
+using kube::json_text;
+using nlohmann::json;
+
+json annotated(const ElasticObject& job, const char* name, const std::string& value) {
+  return {{"metadata", {{"resourceVersion", job.version}, {"annotations", {{name, value}}}}}};
+}
+
+}  // namespace
+
+std::string size_map_name(const std::string& job) {
+  return job + "-elastic";
+}
+
+bool mounts_size(const json& pod, const std::string& job) {
+  const std::string name = size_map_name(job);
+  const json& volumes = json_at(pod, "spec", "volumes");
+  return volumes.is_array() && std::any_of(volumes.begin(), volumes.end(), [&](const json& one) {
+           return json_text(one, "configMap", "name") == name;
+         });
+}
+
+int size_to_tell(const ElasticObject& job) {
+  if (!job.wanted) return job.stated;
+  const bool arrived = job.stated == *job.wanted && job.is_whole();
+  return !job.grows() || job.before == 0 || arrived ? *job.wanted : job.before;
+}
+
+json size_map(const ElasticObject& job) {
+  const auto told = static_cast<std::size_t>(size_to_tell(job));
+  json data = {{kWantedFile, std::to_string(told) + "\n"}};
+  if (!job.hosts.empty()) {
+    std::string hosts;
+    std::string nodelist = "group main\n";
+    for (std::size_t i = 0; i < job.hosts.size(); ++i) {
+      if (i < told) hosts += job.hosts[i] + "\n";
+      nodelist += "host " + job.hosts[i] + " ++cpus " + std::to_string(job.pes_per_worker) + "\n";
+    }
+    data[kHostsFile] = hosts;
+    data[kNodelistFile] = nodelist;
+  }
+  return {{"apiVersion", "v1"},
+          {"kind", "ConfigMap"},
+          {"metadata",
+           {{"name", size_map_name(job.name)},
+            {"namespace", job.name_space},
+            {"ownerReferences", json::array({job.owner})}}},
+          {"data", data}};
+}
+
+bool is_to_be_asked(const ElasticObject& job) {
+  if (!job.is_asked() || !job.wanted || job.before == 0 || job.suspended || job.over) return false;
+  if (job.acknowledged == job.wanted || job.acknowledged == job.before) return false;
+  return job.grows() ? job.stated == *job.wanted && job.is_whole() : job.stated == job.before;
+}
+
+json question(const ElasticObject& job) {
+  return {{"namespace", job.name_space},
+          {"job", job.name},
+          {"workers", job.before},
+          {"wantedWorkers", *job.wanted}};
+}
+
+json acknowledged(const ElasticObject& job, int workers) {
+  return annotated(job, kAcknowledged, std::to_string(workers));
+}
+
+json about_to_send(const ElasticObject& job) {
+  return annotated(job, kSent, "true");
+}
+
+}  // namespace pinion::cluster::elastic

@@ -1,0 +1,40 @@
+// What the application of an elastic job is told, and asked.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "cluster/extender/elastic/elastic_job.h"
+
+namespace pinion::cluster::elastic {
+
+// The ConfigMap JOB-elastic, which the job's pods mount to be told. Its files:
+inline constexpr const char* kWantedFile = "wanted-workers";  // size_to_tell(), and a newline
+// Hosts of as many workers, one on a line; absent where they have no names that are known.
+inline constexpr const char* kHostsFile = "hosts";
+// Charm++'s: the hosts of max_workers workers, so that it needs no change before an expand.
+inline constexpr const char* kNodelistFile = "nodelist";
+
+[[nodiscard]] std::string size_map_name(const std::string& job);
+// Whether pods of this template mount it.
+[[nodiscard]] bool mounts_size(const nlohmann::json& pod, const std::string& job);
+
+// With how many workers the application is to run: fewer as soon as that is decided, more once the
+// new ones are there.
+[[nodiscard]] int size_to_tell(const ElasticObject& job);
+// Precondition: job.is_told.
+[[nodiscard]] nlohmann::json size_map(const ElasticObject& job);
+
+// Whether the application is to be asked now, over HTTP or CCS.
+[[nodiscard]] bool is_to_be_asked(const ElasticObject& job);
+// What it is asked by HTTP: a POST of this to kQuestionPath. 200: it is ready; 202: not yet;
+// 409: it declines.
+inline constexpr const char* kQuestionPath = "/pinion/workers";
+[[nodiscard]] nlohmann::json question(const ElasticObject& job);
+
+// Merge patches for the version that was seen: the application is ready for so many workers; its
+// wish is about to be sent.
+[[nodiscard]] nlohmann::json acknowledged(const ElasticObject& job, int workers);
+[[nodiscard]] nlohmann::json about_to_send(const ElasticObject& job);
+
+}  // namespace pinion::cluster::elastic

@@ -1,0 +1,63 @@
+// Asks the applications of elastic jobs whether they are ready for another size, over HTTP or CCS,
+// and writes down on their jobs what they answer. A job that is not answered is asked again when it
+// is passed again.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log/log.h"
+#include "cluster/extender/elastic/controller.h"
+#include "cluster/extender/elastic/elastic_job.h"
+#include "cluster/extender/kube/api.h"
+#include "cluster/extender/kube/cancel.h"
+
+namespace pinion::cluster {
+
+class ElasticAsks {
+ public:
+  // What is passed must outlive this.
+  ElasticAsks(kube::Api& api, Log& log, const policy::Defaults& defaults,
+              elastic::ControllerLimits limits);
+  ElasticAsks(const ElasticAsks&) = delete;
+  ElasticAsks& operator=(const ElasticAsks&) = delete;
+  ~ElasticAsks();
+
+  // Precondition: elastic::is_to_be_asked(). Nothing where it is being asked, or was a moment ago.
+  void ask(const elastic::ElasticObject& job);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void run();
+  void answer(const elastic::ElasticObject& job);
+  // The number that it acknowledges; nothing while it is not decided.
+  Result<std::optional<int>> answer_by_http(const elastic::ElasticObject& job);
+  Result<std::optional<int>> answer_by_ccs(const elastic::ElasticObject& job);
+  Result<std::string> find_head(const elastic::ElasticObject& job);
+  // Of the job as it is now, if the same is under way there; tried again where somebody was first.
+  Status write_down(const elastic::ElasticObject& job,
+                    nlohmann::json (*patch)(const elastic::ElasticObject&, int), int workers);
+
+  kube::Api& api_;
+  Log& log_;
+  const policy::Defaults& defaults_;
+  const elastic::ControllerLimits limits_;
+  kube::Cancel cancel_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<elastic::ElasticObject> waiting_;
+  std::map<std::string, Clock::time_point> busy_;  // by uid: until then it is not asked again
+  std::map<std::string, std::string> troubles_;    // by uid: why it gave no answer the last time
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;  // last: they use all above
+};
+
+}  // namespace pinion::cluster

@@ -1,0 +1,97 @@
+// Follows elastic jobs and carries out what their controller says, while this replica leads.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log/log.h"
+#include "cluster/extender/elastic/actuator.h"
+#include "cluster/extender/elastic/controller.h"
+#include "cluster/extender/kube/api.h"
+#include "cluster/extender/kube/cancel.h"
+#include "cluster/extender/program/elastic_asks.h"
+#include "cluster/extender/program/feeds.h"
+#include "cluster/extender/service/views.h"
+
+namespace pinion::cluster {
+
+class ElasticJobs {
+ public:
+  struct Asks {
+    std::function<bool()> may_act;       // while another replica leads nothing is done
+    std::function<std::int64_t()> free;  // CPUs that no pod holds and none is promised
+  };
+
+  // Both are asked on a thread of its own; what is passed must outlive this.
+  ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy, const policy::Defaults& defaults,
+              Asks asks);
+  ElasticJobs(const ElasticJobs&) = delete;
+  ElasticJobs& operator=(const ElasticJobs&) = delete;
+  ~ElasticJobs();
+
+  // Of each of elastic::kCollections, in that order.
+  kube::WatchHandler& feed(std::size_t collection) { return *feeds_[collection]; }
+
+  // Steps that were carried out, by what they were: "start", "shrink", ...
+  [[nodiscard]] std::map<std::string, std::uint64_t> done() const;
+  // By name.
+  [[nodiscard]] std::vector<ElasticRow> rows() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // One collection's jobs. A kind that the cluster does not have, or does not show to us, is none.
+  class KindFeed : public Feed {
+   public:
+    KindFeed(ElasticJobs& jobs, const elastic::Collection& collection, Log& log)
+        : Feed(std::string("elastic jobs of ") + collection.api_version, log),
+          jobs_(jobs),
+          collection_(collection) {}
+
+    void on_object(kube::Change change, const nlohmann::json& object) override;
+    void on_trouble(const Error& error, std::chrono::milliseconds pause) override;
+    [[nodiscard]] bool settled() const { return absent_ || synced(); }
+
+   private:
+    ElasticJobs& jobs_;
+    const elastic::Collection& collection_;
+    std::atomic<bool> absent_ = false;
+  };
+
+  void changed(const nlohmann::json& object);
+  void gone(const std::string& uid);
+  void run();
+  void look();
+  void carry_out(const elastic::Action& action);
+  void tell(const elastic::ElasticObject& job);
+
+  kube::Api& api_;
+  Log& log_;
+  const policy::Defaults& defaults_;
+  const Asks asks_;
+  kube::Cancel cancel_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<KindFeed>> feeds_;
+  std::map<std::string, elastic::ElasticObject> jobs_;  // by uid
+  std::map<std::string, std::string> refused_;          // by uid: why it is left alone
+  std::map<std::string, Clock::time_point> rests_;      // by uid: a patch of it failed
+  std::map<std::string, std::uint64_t> done_;
+  bool stopping_ = false;
+  elastic::Controller controller_;                 // the thread's alone
+  std::map<std::string, nlohmann::json> told_;     // the same: by uid, its ConfigMap's data
+  std::map<std::string, Clock::time_point> mute_;  // the same: by uid, it could not be told
+  ElasticAsks applications_;
+  std::thread thread_;  // last: it uses all above
+};
+
+}  // namespace pinion::cluster

@@ -1,0 +1,55 @@
+#include "cluster/extender/program/owned_map.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/path.h"
+
+namespace pinion::cluster {
+namespace {
+
+using nlohmann::json;
+
+std::string owner(const json& map, const char* field) {
+  const json& owners = kube::json_at(map, "metadata", "ownerReferences");
+  return owners.is_array() && !owners.empty() ? kube::json_text(owners.front(), field)
+                                              : std::string();
+}
+
+Result<Kept> look_at_existing(kube::Api& api, const std::string& path, const json& wanted,
+                              const kube::Call& how) {
+  const auto there = api.get(path, how);
+  if (!there) {
+    const bool gone = there.error().code == Errc::kNotFound;
+    return failure(gone ? Errc::kUnavailable : there.error().code, there.error().text);
+  }
+  if (owner(*there, "uid") == owner(wanted, "uid")) {
+    const json& data = kube::json_at(wanted, "data");
+    if (kube::json_at(*there, "data") == data) return Kept::kSame;
+    const auto done = api.patch(path, kube::PatchKind::kMerge, {{"data", data}}, how);
+    if (!done) return failure(done.error());
+    return Kept::kChanged;
+  }
+  const bool of_the_last = owner(*there, "kind") == owner(wanted, "kind") &&
+                           owner(*there, "name") == owner(wanted, "name");
+  if (of_the_last) {
+    return failure(Errc::kUnavailable, path + " of a job of that name that is gone is still there");
+  }
+  return failure(Errc::kExhausted,
+                 path + " is not Pinion's, and the job's pods mount what it holds: rename one");
+}
+
+}  // namespace
+
+Result<Kept> keep_owned_map(kube::Api& api, const json& map, const kube::Call& how) {
+  const std::string maps = "/api/v1/namespaces/" +
+                           kube::percent_encoded(kube::json_text(map, "metadata", "namespace")) +
+                           "/configmaps";
+  const auto made = api.create(maps, map, how);
+  if (made) return Kept::kMade;
+  if (made.error().code != Errc::kConflict) return failure(made.error());
+  const std::string name = kube::json_text(map, "metadata", "name");
+  return look_at_existing(api, maps + "/" + kube::percent_encoded(name), map, how);
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,485 @@
+// Rescales step by step: each case is played by applying the patches to a Job and by what its
+// controller would make of that.
+#include "cluster/extender/elastic/controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/unit/extender_elastic/sample_job.h"
+
+namespace pinion::cluster::elastic {
+namespace {
+
+using nlohmann::json;
+using test_support::JobShape;
+using test_support::make_job;
+using testing::HasSubstr;
+using Kind = Action::Kind;
+
+// A cluster of so many CPUs, with its Jobs, whose pods come and go when they are told to.
+class Cluster {
+ public:
+  explicit Cluster(std::int64_t cpus, ElasticPolicy policy = ElasticPolicy::kElastic)
+      : cpus_(cpus), policy_(policy), controller_(policy) {}
+
+  json& add(const JobShape& shape) {
+    cpus_of_worker_["uid-" + shape.name] = shape.cpus;
+    return jobs_["uid-" + shape.name] = make_job(shape);
+  }
+  json& at(const std::string& name) { return jobs_.at("uid-" + name); }
+  void remove(const std::string& name) { jobs_.erase("uid-" + name); }
+
+  // What the controller does now; all of it is carried out but what `lost` says.
+  std::vector<Action> step(const std::function<bool(const Action&)>& lost = {}) {
+    std::map<std::string, ElasticObject> seen;
+    for (const auto& [uid, job] : jobs_) seen.emplace(uid, *read_elastic(job, {}));
+    auto actions = controller_.step(seen, free(), now_ms_);
+    for (const Action& action : actions) {
+      if (lost && lost(action)) continue;
+      json& job = jobs_.at(action.uid);
+      EXPECT_EQ(action.patch["metadata"]["resourceVersion"], job["metadata"]["resourceVersion"]);
+      job.merge_patch(action.patch);
+      ++version_;
+      job["metadata"]["resourceVersion"] = std::to_string(version_);
+    }
+    return actions;
+  }
+  // Another replica leads from now on.
+  void take_over() { controller_ = Controller(policy_); }
+
+  // The Job controller and the kubelets: pods that are too many begin to end, those that are too
+  // few are made; then pods are as they are to be.
+  void make_pods(const std::string& name) {
+    json& job = at(name);
+    const int wanted = job["spec"]["suspend"] == true ? 0 : job["spec"]["parallelism"].get<int>();
+    const int active = count(job, "active");
+    job["status"]["terminating"] = count(job, "terminating") + std::max(0, active - wanted);
+    job["status"]["active"] = wanted;
+    job["status"]["ready"] = std::min(count(job, "ready"), wanted);
+  }
+  void settle(const std::string& name) {
+    make_pods(name);
+    at(name)["status"]["ready"] = at(name)["status"]["active"];
+    at(name)["status"]["terminating"] = 0;
+  }
+  void settle_all() {
+    for (const auto& [uid, job] : jobs_) settle(uid.substr(4));
+  }
+
+  // Applications that agree to what they are asked.
+  void acknowledge_all() {
+    for (auto& [uid, job] : jobs_) {
+      json& annotations = job["metadata"]["annotations"];
+      if (annotations.contains(kWanted)) annotations[kAcknowledged] = annotations[kWanted];
+    }
+  }
+
+  [[nodiscard]] static int count(const json& job, const char* what) {
+    return job["status"].value(what, 0);
+  }
+  [[nodiscard]] std::int64_t held() const {
+    std::int64_t held = 0;
+    for (const auto& [uid, job] : jobs_) {
+      held += cpus_of_worker_.at(uid) * (count(job, "active") + count(job, "terminating"));
+    }
+    return held;
+  }
+  [[nodiscard]] std::int64_t free() const { return std::max<std::int64_t>(0, cpus_ - held()); }
+  [[nodiscard]] std::int64_t cpus() const { return cpus_; }
+  int workers(const std::string& name) { return at(name)["spec"]["parallelism"]; }
+  std::string annotation(const std::string& name, const char* key) {
+    return at(name)["metadata"]["annotations"].value(key, "");
+  }
+  void wait(std::int64_t ms) { now_ms_ += ms; }
+
+ private:
+  std::int64_t cpus_;
+  ElasticPolicy policy_;
+  Controller controller_;
+  std::map<std::string, json> jobs_;
+  std::map<std::string, std::int64_t> cpus_of_worker_;  // by uid
+  std::int64_t now_ms_ = 1'795'532'400'000;
+  int version_ = 100;
+};
+
+std::vector<Kind> kinds(const std::vector<Action>& actions) {
+  std::vector<Kind> kinds;
+  for (const Action& action : actions) kinds.push_back(action.kind);
+  return kinds;
+}
+
+TEST(ElasticController, AJobStartsAsLargeAsThereIsRoom) {
+  Cluster cluster(24);
+  cluster.add({.suspended = true});
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kStart));
+  EXPECT_EQ(cluster.workers("wave"), 6);
+  EXPECT_EQ(cluster.at("wave")["spec"]["suspend"], false);
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "its pods are not there";
+  cluster.settle("wave");
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kDone));
+  EXPECT_EQ(cluster.annotation("wave", kWanted), "");
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+}
+
+TEST(ElasticController, OneOfHigherPriorityGetsRoomWhenPodsAreGone) {
+  Cluster cluster(32);
+  cluster.add({.name = "low", .suspended = true});
+  cluster.step();
+  cluster.settle("low");
+  cluster.step();
+  EXPECT_EQ(cluster.workers("low"), 8);
+  cluster.wait(200'000);
+  cluster.add({.name = "high",
+               .suspended = true,
+               .annotations = {{kMinWorkers, "4"}, {kMaxWorkers, "4"}, {kPriority, "5"}}});
+  const auto shrinks = cluster.step();
+  ASSERT_THAT(kinds(shrinks), testing::ElementsAre(Kind::kShrink));
+  EXPECT_THAT(shrinks[0].why, HasSubstr("to make room for high"));
+  EXPECT_EQ(cluster.workers("low"), 4);
+  cluster.make_pods("low");
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "its pods are still ending";
+  EXPECT_EQ(cluster.at("high")["spec"]["suspend"], true);
+  cluster.settle("low");
+  EXPECT_THAT(kinds(cluster.step()), testing::UnorderedElementsAre(Kind::kDone, Kind::kStart));
+  cluster.settle("high");
+  cluster.step();
+  EXPECT_EQ(cluster.free(), 0);
+}
+
+TEST(ElasticController, WhatBecomesFreeGoesToThoseThatRun) {
+  Cluster cluster(32);
+  cluster.add({.name = "one",
+               .suspended = true,
+               .annotations = {{kMinWorkers, "2"}, {kMaxWorkers, "8"}, {kRescaleGap, "0"}}});
+  cluster.add({.name = "two",
+               .workers = 4,
+               .suspended = false,
+               .annotations = {{kMinWorkers, "4"}, {kMaxWorkers, "4"}}});
+  cluster.settle("two");
+  cluster.step();
+  cluster.settle("one");
+  cluster.step();
+  EXPECT_EQ(cluster.workers("one"), 4);
+  cluster.remove("two");
+  cluster.wait(1000);
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kExpand));
+  EXPECT_EQ(cluster.workers("one"), 8);
+}
+
+// Low shrinks for high, and says first that it can.
+class Acknowledged : public testing::Test {
+ protected:
+  Acknowledged() {
+    auto annotations = JobShape().annotations;
+    annotations[kAcknowledge] = "annotation";
+    cluster_.add({.name = "low", .workers = 8, .annotations = annotations});
+    cluster_.settle("low");
+    cluster_.step();
+    cluster_.add({.name = "high",
+                  .suspended = true,
+                  .annotations = {{kMinWorkers, "4"}, {kMaxWorkers, "4"}, {kPriority, "5"}}});
+    EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kShrink));
+    EXPECT_EQ(cluster_.workers("low"), 8) << "it is only asked";
+    EXPECT_EQ(cluster_.annotation("low", kWanted), "4");
+  }
+
+  Cluster cluster_{32};
+};
+
+TEST_F(Acknowledged, ItGoesOnWhenTheApplicationHasSaidSo) {
+  cluster_.wait(1000);
+  EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty());
+  cluster_.at("low")["metadata"]["annotations"][kAcknowledged] = "3";
+  EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty()) << "that was another question";
+  cluster_.at("low")["metadata"]["annotations"][kAcknowledged] = "4";
+  EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kResize));
+  EXPECT_EQ(cluster_.workers("low"), 4);
+  cluster_.settle("low");
+  EXPECT_THAT(kinds(cluster_.step()), testing::UnorderedElementsAre(Kind::kDone, Kind::kStart));
+  EXPECT_EQ(cluster_.annotation("low", kAcknowledged), "");
+}
+
+TEST_F(Acknowledged, SilenceDeclines) {
+  cluster_.wait(ControllerLimits().acknowledge_ms);
+  const auto actions = cluster_.step();
+  ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kDeclined));
+  EXPECT_THAT(actions[0].why, HasSubstr("did not acknowledge"));
+  EXPECT_EQ(cluster_.workers("low"), 8);
+  EXPECT_EQ(cluster_.annotation("low", kWanted), "");
+  EXPECT_NE(cluster_.annotation("low", kDeclinedUntil), "");
+  cluster_.wait(1000);
+  EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty()) << "not asked again at once";
+}
+
+TEST_F(Acknowledged, ItDeclinesWithTheNumberOfBefore) {
+  cluster_.at("low")["metadata"]["annotations"][kAcknowledged] = "8";
+  const auto actions = cluster_.step();
+  ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kDeclined));
+  EXPECT_THAT(actions[0].why, HasSubstr("its application declined"));
+  EXPECT_EQ(cluster_.workers("low"), 8);
+  EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty()) << "not asked again at once";
+}
+
+TEST_F(Acknowledged, ABeginInTheFutureIsNotWaitedFor) {
+  cluster_.at("low")["metadata"]["annotations"][kRescaledAt] = "9000000000000000";
+  EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kDeclined));
+}
+
+TEST_F(Acknowledged, SomebodyElsesResizeEndsOurs) {
+  cluster_.at("low")["spec"]["parallelism"] = 5;
+  cluster_.at("low")["spec"]["completions"] = 5;
+  EXPECT_THAT(kinds(cluster_.step()), testing::Contains(Kind::kDeclined));
+  EXPECT_EQ(cluster_.workers("low"), 5);
+}
+
+TEST(ElasticController, WorkersThatDoNotComeAreTakenBack) {
+  for (const bool starts : {true, false}) {
+    SCOPED_TRACE(starts);
+    Cluster cluster(32);
+    cluster.add({.workers = 4, .suspended = starts});
+    if (!starts) cluster.settle("wave");
+    EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(starts ? Kind::kStart : Kind::kExpand));
+    EXPECT_EQ(cluster.workers("wave"), 8);
+    cluster.make_pods("wave");
+    cluster.wait(ControllerLimits().ready_ms - 1);
+    EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+    cluster.wait(1);
+    EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kDeclined));
+    EXPECT_EQ(cluster.at("wave")["spec"]["suspend"], starts);
+    EXPECT_EQ(cluster.workers("wave"), starts ? 8 : 4);
+    cluster.settle("wave");
+    EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "not tried again at once";
+  }
+}
+
+// Its pods have ended one after the other: nobody owes them CPUs, and it is not made larger.
+TEST(ElasticController, AJobAtItsEndIsLeftAlone) {
+  Cluster cluster(32);
+  cluster.add({.name = "ends", .workers = 4});
+  cluster.at("ends")["status"] = {{"active", 1}, {"ready", 1}, {"succeeded", 3}};
+  cluster.add(
+      {.name = "next", .suspended = true, .annotations = {{kMinWorkers, "4"}, {kMaxWorkers, "4"}}});
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kStart));
+  EXPECT_EQ(cluster.workers("ends"), 4);
+  EXPECT_EQ(cluster.workers("next"), 4);
+}
+
+// One that is asked over HTTP or CCS, and is to grow from 4 to 8.
+class AskedToGrow : public testing::Test {
+ protected:
+  AskedToGrow() {
+    auto annotations = JobShape().annotations;
+    annotations[kAcknowledge] = "ccs:1234";
+    cluster_.add({.workers = 4, .annotations = annotations});
+    cluster_.settle("wave");
+    EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kExpand));
+    cluster_.settle("wave");
+    EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty()) << "it is asked";
+  }
+  void acknowledge(const char* workers) {
+    cluster_.at("wave")["metadata"]["annotations"][kAcknowledged] = workers;
+  }
+
+  Cluster cluster_{32};
+};
+
+TEST_F(AskedToGrow, ItIsDoneWhenItHasTakenThem) {
+  acknowledge("8");
+  EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kDone));
+  EXPECT_EQ(cluster_.workers("wave"), 8);
+}
+
+TEST_F(AskedToGrow, WhatItDeclinesIsTakenBack) {
+  acknowledge("4");
+  EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kDeclined));
+  EXPECT_EQ(cluster_.workers("wave"), 4);
+}
+
+TEST_F(AskedToGrow, SilenceIsTakenForNo) {
+  const ControllerLimits limits;
+  cluster_.wait(limits.ready_ms + limits.acknowledge_ms - 1);
+  EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty());
+  cluster_.wait(1);
+  EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kDeclined));
+  EXPECT_EQ(cluster_.workers("wave"), 4);
+  EXPECT_EQ(cluster_.annotation("wave", kSent), "");
+}
+
+TEST(ElasticController, WhatItsUserWishesComesFirst) {
+  Cluster cluster(32);
+  cluster.add({.workers = 6});
+  cluster.settle("wave");
+  cluster.at("wave")["metadata"]["annotations"][kRequested] = "3";
+  const auto actions = cluster.step();
+  ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kShrink));
+  EXPECT_THAT(actions[0].why, HasSubstr("as its user wishes"));
+  EXPECT_EQ(cluster.workers("wave"), 3);
+  cluster.settle("wave");
+  cluster.step();
+  cluster.wait(1'000'000);
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "it stays there";
+  cluster.at("wave")["metadata"]["annotations"][kRequested] = "5";
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kExpand));
+  EXPECT_EQ(cluster.workers("wave"), 5);
+  cluster.settle("wave");
+  cluster.step();
+  cluster.at("wave")["metadata"]["annotations"].erase(kRequested);
+  cluster.wait(1'000'000);
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kExpand));
+  EXPECT_EQ(cluster.workers("wave"), 8) << "as the policy says again";
+}
+
+TEST(ElasticController, ALaunchersCpusCountToo) {
+  auto seen = *read_elastic(make_job({.suspended = true}), {});
+  seen.other_cpus = 2;
+  Controller controller(ElasticPolicy::kElastic);
+  const auto actions = controller.step({{"u", seen}}, 12, 1'795'532'400'000);
+  ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kStart));
+  EXPECT_EQ(actions[0].patch["spec"]["parallelism"], 2) << "2 x 4, and 2";
+}
+
+// An extender that is killed after any of its actions, carried out or not, leaves a cluster in
+// which the next one comes to the same end.
+class Killed : public testing::TestWithParam<const char*> {
+ protected:
+  // low makes room for high, which ends, and grows back. After so many actions another replica
+  // leads; whether the last of them was carried out, nobody knows.
+  std::string play(int dies_after, bool last_is_lost) {
+    Cluster cluster(32);
+    auto annotations = JobShape().annotations;
+    annotations[kRescaleGap] = "0";
+    if (*GetParam() != '\0') annotations[kAcknowledge] = GetParam();
+    cluster.add({.name = "low", .suspended = true, .annotations = annotations});
+    actions_ = 0;
+    settle(cluster, dies_after, last_is_lost);
+    cluster.add({.name = "high",
+                 .suspended = true,
+                 .annotations = {{kMinWorkers, "4"}, {kMaxWorkers, "4"}, {kPriority, "5"}}});
+    settle(cluster, dies_after, last_is_lost);
+    std::string ends = state(cluster, "low") + "; " + state(cluster, "high");
+    cluster.remove("high");
+    settle(cluster, dies_after, last_is_lost);
+    return ends + "; " + state(cluster, "low");
+  }
+
+  // Until nothing happens any more.
+  void settle(Cluster& cluster, int dies_after, bool last_is_lost) {
+    for (int quiet = 0; quiet < 3;) {
+      const int before = actions_;
+      cluster.step([&](const Action&) {
+        ++actions_;
+        return actions_ == dies_after ? last_is_lost : before < dies_after && actions_ > dies_after;
+      });
+      if (before < dies_after && dies_after <= actions_) cluster.take_over();
+      quiet = actions_ == before ? quiet + 1 : 0;
+      cluster.settle_all();
+      cluster.acknowledge_all();
+      cluster.wait(1000);
+      ASSERT_LE(cluster.held(), cluster.cpus());
+      ASSERT_LT(actions_, 100);
+    }
+  }
+  static std::string state(Cluster& cluster, const std::string& name) {
+    return name + " " + std::to_string(cluster.workers(name)) +
+           (cluster.at(name)["spec"]["suspend"] == true ? " waits" : "") +
+           (cluster.annotation(name, kWanted).empty() ? "" : " in the middle");
+  }
+
+  int actions_ = 0;
+};
+
+TEST_P(Killed, AtAnyMomentTheNextOneComesToTheSameEnd) {
+  const std::string whole = play(-1, false);
+  EXPECT_EQ(whole, "low 4; high 4; low 8");
+  const int actions = actions_;
+  EXPECT_GE(actions, 8);
+  for (int after = 1; after <= actions; ++after) {
+    for (const bool lost : {false, true}) {
+      EXPECT_EQ(play(after, lost), whole)
+          << "killed after action " << after << (lost ? ", which was lost" : "");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Elastic, Killed, testing::Values("", "annotation", "http:80", "ccs:1234"),
+                         [](const auto& one) {
+                           const std::string word = one.param;
+                           return word.empty() ? "unasked" : word.substr(0, word.find(':'));
+                         });
+
+TEST(ElasticController, OneThatCouldNeverStartIsInNobodysWay) {
+  Cluster cluster(16);
+  cluster.add({.name = "huge",
+               .suspended = true,
+               .annotations = {{kMinWorkers, "100"}, {kMaxWorkers, "100"}, {kPriority, "9"}}});
+  cluster.add({.name = "small", .suspended = true});
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kStart));
+  EXPECT_EQ(cluster.at("huge")["spec"]["suspend"], true);
+}
+
+// Random lives: patches are lost, pods are slow, replicas take over, Jobs come and go. Nobody ever
+// has less than the minimum or more than the maximum, and no two are given the same CPUs.
+TEST(ElasticController, RandomLivesKeepToWhatThereIs) {
+  int done = 0;
+  for (const ElasticPolicy policy : {ElasticPolicy::kElastic, ElasticPolicy::kOurs,
+                                     ElasticPolicy::kMoldable, ElasticPolicy::kMin}) {
+    std::mt19937 random(static_cast<unsigned>(policy));
+    const auto roll = [&](unsigned below) { return static_cast<int>(random() % below); };
+    Cluster cluster(64, policy);
+    std::vector<std::string> names;
+    for (int i = 0; i < 300; ++i) {
+      cluster.wait(roll(20'000));
+      const int what = roll(100);
+      if (what < 8 && names.size() < 10) {
+        names.push_back("job" + std::to_string(i));
+        const int least = 1 + roll(4);
+        std::map<std::string, std::string> annotations = {
+            {kMinWorkers, std::to_string(least)},
+            {kMaxWorkers, std::to_string(least + roll(6))},
+            {kPriority, std::to_string(roll(3))}};
+        if (const int how = roll(3); how > 0) {
+          annotations[kAcknowledge] = how == 1 ? "annotation" : "http:80";
+        }
+        cluster.add({.name = names.back(),
+                     .change = roll(3) == 0 ? "moldable" : "malleable",
+                     .cpus = 1 + roll(4),
+                     .workers = least,
+                     .suspended = true,
+                     .annotations = annotations});
+      } else if (what < 12 && !names.empty()) {
+        const auto at = names.begin() + roll(static_cast<unsigned>(names.size()));
+        cluster.remove(*at);
+        names.erase(at);
+      } else if (what < 60) {
+        for (const std::string& name : names) {
+          if (roll(2) == 0) cluster.make_pods(name);
+          if (roll(2) == 0) cluster.settle(name);
+          const std::string wanted = cluster.annotation(name, kWanted);
+          if (roll(3) == 0 && !wanted.empty()) {
+            cluster.at(name)["metadata"]["annotations"][kAcknowledged] =
+                roll(4) == 0 ? cluster.annotation(name, kBefore) : wanted;
+          }
+        }
+      } else {
+        if (roll(10) == 0) cluster.take_over();
+        const auto actions = cluster.step([&](const Action&) { return roll(5) == 0; });
+        for (const Action& action : actions) done += action.kind == Kind::kDone ? 1 : 0;
+      }
+      ASSERT_LE(cluster.held(), cluster.cpus()) << "event " << i;
+      if (i % 5 != 0) continue;
+      for (const std::string& name : names) {
+        const auto job = read_elastic(cluster.at(name), {});
+        ASSERT_TRUE(job) << job.error().text;
+        if (job->suspended) continue;
+        ASSERT_GE(job->stated, job->min_workers) << name << ", event " << i;
+        ASSERT_LE(job->stated, job->max_workers) << name << ", event " << i;
+      }
+    }
+  }
+  EXPECT_GT(done, 30);
+}
+
+}  // namespace
+}  // namespace pinion::cluster::elastic

@@ -1,0 +1,174 @@
+// Applications are asked, and what they answer is written down.
+#include "cluster/extender/program/elastic_asks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster/extender/ccs/codec.h"
+#include "cluster/extender/program/unix_time.h"
+#include "tests/unit/extender_ccs/charm_program.h"
+#include "tests/unit/extender_elastic/sample_job.h"
+#include "tests/unit/kube/fake_api_server.h"
+
+namespace pinion::cluster {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr const char* kWave = "/apis/batch/v1/namespaces/default/jobs/wave";
+constexpr const char* kHeads = "GET /api/v1/namespaces/default/pods";
+constexpr const char* kAsked = "POST /pinion/workers";
+
+// In the middle of a shrink from 8 to 4.
+json shrinking(const std::string& channel) {
+  return test_support::make_job(
+      {.cpus = 1,
+       .workers = 8,
+       .annotations = {{elastic::kMinWorkers, "2"},
+                       {elastic::kMaxWorkers, "8"},
+                       {elastic::kAcknowledge, channel},
+                       {elastic::kWanted, "4"},
+                       {elastic::kBefore, "8"},
+                       {elastic::kRescaledAt, std::to_string(unix_ms())}}});
+}
+
+class ElasticAsksTest : public testing::Test {
+ protected:
+  ElasticAsksTest() {
+    server_.on(kHeads, 200, json::parse(R"({"items":[{"status":{"phase":"Pending"}},
+                   {"status":{"phase":"Running","podIP":"127.0.0.1"}}]})"));
+  }
+
+  void is_patched(int status = 200) {
+    server_.on(std::string("PATCH ") + kWave, status,
+               kube::status_object(status, "Conflict", "somebody was first"));
+  }
+  void is(const json& job) { server_.on(std::string("GET ") + kWave, 200, job); }
+  [[nodiscard]] std::string http() const {
+    return "http:" + std::to_string(application_.access().endpoint.port);
+  }
+  static elastic::ElasticObject read(const json& job) {
+    const auto read = elastic::read_elastic(job, {});
+    EXPECT_TRUE(read) << read.error().text;
+    return *read;
+  }
+  // Until so many patches have come.
+  std::vector<json> patches(std::size_t count) {
+    std::vector<json> patches;
+    for (std::size_t requests = 1; patches.size() < count; ++requests) {
+      const auto seen = server_.wait_for(requests);
+      if (seen.size() < requests) break;
+      if (seen[requests - 1].method == "PATCH") patches.push_back(seen[requests - 1].json());
+    }
+    return patches;
+  }
+  static std::string annotation(const json& patch, const char* name) {
+    return patch.at("metadata").at("annotations").value(name, "");
+  }
+
+  kube::FakeApiServer server_;
+  kube::FakeApiServer application_;
+  std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
+  Log log_{"error", LogFormat::kText};
+  policy::Defaults defaults_;
+};
+
+class ElasticAnswers : public ElasticAsksTest,
+                       public testing::WithParamInterface<std::pair<int, const char*>> {};
+
+TEST_P(ElasticAnswers, AreWrittenDown) {
+  application_.on(kAsked, GetParam().first, json::object());
+  const json wave = shrinking(http());
+  is(wave);
+  is_patched();
+  ElasticAsks asks(*api_, log_, defaults_, {});
+  asks.ask(read(wave));
+  EXPECT_EQ(annotation(patches(1).at(0), elastic::kAcknowledged), GetParam().second);
+  EXPECT_EQ(application_.seen().at(0).json(),
+            json::parse(R"({"job":"wave","namespace":"default","workers":8,"wantedWorkers":4})"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Status, ElasticAnswers,
+                         testing::Values(std::pair{200, "4"}, std::pair{409, "8"}),
+                         [](const auto& one) { return std::to_string(one.param.first); });
+
+TEST_F(ElasticAsksTest, AnythingElseIsNoAnswerAndAskedAgain) {
+  struct Case {
+    const char* name;
+    kube::FakeApiServer::Handler handler;
+  };
+  const Case cases[] = {
+      {"not yet", [](const auto&, auto& response) { response.status = 202; }},
+      {"broken", [](const auto&, auto& response) { response.status = 500; }},
+      {"elsewhere",
+       [](const auto&, auto& response) { response.set_redirect("/pinion/workers", 307); }},
+      {"endless",
+       [](const auto&, auto& response) {
+         response.set_content(std::string(std::size_t{1} << 20, 'x'), "text/plain");
+       }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    kube::FakeApiServer application;
+    application.on(kAsked, c.handler);
+    const json wave = shrinking("http:" + std::to_string(application.access().endpoint.port));
+    is(wave);
+    ElasticAsks asks(*api_, log_, defaults_, {});
+    while (application.seen().size() < 2) {
+      asks.ask(read(wave));
+      std::this_thread::yield();
+    }
+    for (const auto& seen : server_.seen()) EXPECT_NE(seen.method, "PATCH");
+  }
+}
+
+TEST_F(ElasticAsksTest, IsTriedAgainWhereSomebodyWasFirst) {
+  application_.on(kAsked, 200, json::object());
+  const json wave = shrinking(http());
+  json later = wave;
+  later["metadata"]["resourceVersion"] = "8";
+  is(wave);
+  is(later);
+  is_patched(409);
+  is_patched();
+  ElasticAsks asks(*api_, log_, defaults_, {});
+  asks.ask(read(wave));
+  const auto both = patches(2);
+  EXPECT_EQ(both.at(0)["metadata"]["resourceVersion"], "7");
+  EXPECT_EQ(both.at(1)["metadata"]["resourceVersion"], "8");
+}
+
+TEST_F(ElasticAsksTest, ACharmProgramIsSentItsWishAfterThatIsWrittenDown) {
+  test_support::CharmProgram program(8);
+  const json wave = shrinking("ccs:" + std::to_string(program.address().port));
+  is(wave);
+  is_patched();
+  ElasticAsks asks(*api_, log_, defaults_, {});
+  asks.ask(read(wave));
+  const auto both = patches(2);
+  EXPECT_EQ(annotation(both.at(0), elastic::kSent), "true");
+  EXPECT_EQ(annotation(both.at(1), elastic::kAcknowledged), "4");
+  EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4)));
+}
+
+TEST_F(ElasticAsksTest, NothingIsSentForAJobThatIsNotAskedAnyMore) {
+  test_support::CharmProgram program(8);
+  const json wave = shrinking("ccs:" + std::to_string(program.address().port));
+  json over = wave;
+  over["metadata"]["annotations"].erase(elastic::kWanted);
+  is(over);
+  ElasticAsks asks(*api_, log_, defaults_, {});
+  std::size_t looks = 0;
+  while (looks < 2) {
+    asks.ask(read(wave));
+    looks = 0;
+    for (const auto& seen : server_.seen()) looks += seen.target == kWave ? 1U : 0U;
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(program.asked(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace pinion::cluster
