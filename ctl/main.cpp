@@ -8,7 +8,9 @@
 #include "base/version.h"
 #include "ctl/compare/compare_command.h"
 #include "ctl/compare/record_command.h"
+#include "ctl/job/jobs_command.h"
 #include "ctl/job/plan_job_command.h"
+#include "ctl/job/scale_command.h"
 #include "ctl/machine/topology_command.h"
 #include "ctl/node/node_command.h"
 #include "ctl/node/release_command.h"
@@ -29,6 +31,8 @@ int main(int argc, char** argv) {
   pinion::ctl::add_top_command(app, exit_code);
   pinion::ctl::add_record_command(app, exit_code);
   pinion::ctl::add_compare_command(app, exit_code);
+  pinion::ctl::add_jobs_command(app, exit_code);
+  pinion::ctl::add_scale_command(app, exit_code);
   pinion::ctl::add_release_command(app, exit_code);
   try {
     app.parse(argc, argv);

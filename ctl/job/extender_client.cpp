@@ -2,6 +2,9 @@
 
 #include <httplib.h>
 
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
 #include "base/cli/table.h"
 #include "cluster/extender/kube/json_read.h"
 #include "ctl/common/http_address.h"
@@ -48,7 +51,13 @@ Status check(const ExtenderOptions& options, const HttpAddress& address) {
   return {};
 }
 
-Result<Answer> post(const ExtenderOptions& options, const HttpAddress& address, std::string body) {
+struct Question {
+  std::string method;
+  std::string path;  // behind that of the address
+  std::string body;
+};
+
+Result<Answer> send(const ExtenderOptions& options, const HttpAddress& address, Question question) {
   httplib::Client http(address.origin, options.certificate, options.key);
   if (!http.is_valid()) {
     return failure(Errc::kInvalid, "the address or the TLS files cannot be used");
@@ -58,10 +67,12 @@ Result<Answer> post(const ExtenderOptions& options, const HttpAddress& address, 
   if (!options.ca.empty()) http.set_ca_cert_path(options.ca);
   Answer answer;
   httplib::Request request;
-  request.method = "POST";
-  request.path = address.path + "/v1/plan";
-  request.headers.emplace("Content-Type", "application/json");
-  request.body = std::move(body);
+  request.method = question.method;
+  request.path = address.path + question.path;
+  if (!question.body.empty()) {
+    request.headers.emplace("Content-Type", "application/json");
+    request.body = std::move(question.body);
+  }
   request.content_receiver = [&](const char* data, std::size_t length, std::uint64_t /*offset*/,
                                  std::uint64_t /*total*/) {
     if (answer.body.size() + length > kMaxAnswer) return false;
@@ -74,7 +85,7 @@ Result<Answer> post(const ExtenderOptions& options, const HttpAddress& address, 
   return answer;
 }
 
-Result<JobPlan> plan_of(const Answer& answer) {
+Result<nlohmann::json> document_of(const Answer& answer) {
   if (answer.status != 200) {
     std::string text = answer.body.substr(0, kMaxComplaint);
     while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -82,25 +93,52 @@ Result<JobPlan> plan_of(const Answer& answer) {
     return failure(wrong ? Errc::kInvalid : Errc::kUnavailable,
                    "HTTP status " + std::to_string(answer.status) + ": " + plain(text));
   }
-  const auto document = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+  auto document = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) return failure(Errc::kUnavailable, "the answer is no JSON");
-  auto plan = cluster::jobs::read_job_plan(document);
-  if (!plan) return failure(plan.error().within("the answer is no plan"));
-  return plan;
+  return document;
 }
 
-}  // namespace
-
-Result<JobPlan> plan_at_extender(const ExtenderOptions& options, const nlohmann::json& job) {
+// Errors name the URL.
+Result<nlohmann::json> ask(const ExtenderOptions& options, Question question) {
   const auto address = parse_http_address(options.url);
   if (!address) return failure(address.error());
   const Status good = check(options, *address);
   if (!good) return failure(good.error().within(options.url));
-  const auto answer = post(options, *address, kube::json_dump(job));
+  const auto answer = send(options, *address, std::move(question));
   if (!answer) return failure(answer.error().within(options.url));
-  auto plan = plan_of(*answer);
-  if (!plan) return failure(std::move(plan.error()).within(options.url));
+  auto document = document_of(*answer);
+  if (!document) return failure(std::move(document.error()).within(options.url));
+  return document;
+}
+
+}  // namespace
+
+CLI::Option* add_extender_options(CLI::App& command, ExtenderOptions& options) {
+  CLI::Option* url = command
+                         .add_option("--extender", options.url,
+                                     "A running extender, http://HOST:PORT or https://HOST:PORT")
+                         ->type_name("URL");
+  command.add_option("--ca", options.ca, "Who must have signed its certificate, PEM")
+      ->type_name("FILE")
+      ->needs(url);
+  command.add_option("--cert", options.certificate, "Our certificate, where it wants one, PEM")
+      ->type_name("FILE")
+      ->needs(url);
+  command.add_option("--key", options.key, "Its key, PEM")->type_name("FILE")->needs(url);
+  return url;
+}
+
+Result<JobPlan> plan_at_extender(const ExtenderOptions& options, const nlohmann::json& job) {
+  const auto document =
+      ask(options, {.method = "POST", .path = "/v1/plan", .body = kube::json_dump(job)});
+  if (!document) return failure(document.error());
+  auto plan = cluster::jobs::read_job_plan(*document);
+  if (!plan) return failure(plan.error().within("the answer is no plan").within(options.url));
   return plan;
+}
+
+Result<nlohmann::json> jobs_at_extender(const ExtenderOptions& options) {
+  return ask(options, {.method = "GET", .path = "/v1/jobs", .body = {}});
 }
 
 }  // namespace pinion::ctl

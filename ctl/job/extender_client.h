@@ -1,6 +1,7 @@
-// Asks a running extender what it would make of a job.
+// Asks a running extender: what it would make of a job, and which jobs it knows.
 #pragma once
 
+#include <CLI/App.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -16,10 +17,16 @@ struct ExtenderOptions {
   std::string key;          // of it
 };
 
+// --extender, which is returned, and --ca, --cert and --key, which need it.
+CLI::Option* add_extender_options(CLI::App& command, ExtenderOptions& options);
+
 // Connects, asks once and ends. Errors: kInvalid for the options and for a job that the extender
 // cannot read, kUnavailable (nobody there, no answer in 30 s, one above 64 MiB, or the extender
 // says that it cannot now), all with its words.
 Result<cluster::jobs::JobPlan> plan_at_extender(const ExtenderOptions& options,
                                                 const nlohmann::json& job);
+
+// Its /v1/jobs: a JSON object. Errors: as above.
+Result<nlohmann::json> jobs_at_extender(const ExtenderOptions& options);
 
 }  // namespace pinion::ctl

@@ -126,19 +126,9 @@ void add_fleet_options(CLI::App& command, PlanJobOptions& options) {
   auto* from = command.add_option_group("fleet", "Where the workers would go");
   from->add_option("--fleet", options.fleet, "YAML or JSON list of nodes (docs/jobs.md)")
       ->type_name("FILE");
-  auto* live = from->add_option("--extender", options.extender.url,
-                                "A running extender, http://HOST:PORT or https://HOST:PORT")
-                   ->type_name("URL");
+  CLI::Option* live = add_extender_options(command, options.extender);
+  from->add_option(live);
   from->require_option(1);
-  command.add_option("--ca", options.extender.ca, "Who must have signed its certificate, PEM")
-      ->type_name("FILE")
-      ->needs(live);
-  command
-      .add_option("--cert", options.extender.certificate,
-                  "Our certificate, where it wants one, PEM")
-      ->type_name("FILE")
-      ->needs(live);
-  command.add_option("--key", options.extender.key, "Its key, PEM")->type_name("FILE")->needs(live);
   command
       .add_option("--scheduler", options.scheduler,
                   "The webhook's scheduler-name: put into the pods; an extender has its own")

@@ -4,6 +4,7 @@ pinion_test(ctl_plan_test
   LABELS unit)
 pinion_test(ctl_plan_job_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_job_test.cpp ${CMAKE_CURRENT_LIST_DIR}/plan_job_picture_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/jobs_test.cpp
   LINK ctl_job ctl_golden
   LABELS unit)
 if(TARGET ctl_plan_job_test)

@@ -1,0 +1,41 @@
+#include "ctl/job/draw_elastic.h"
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/cli/table.h"
+#include "cluster/extender/kube/json_read.h"
+
+namespace pinion::ctl {
+namespace {
+
+using kube::json_at;
+using kube::json_text;
+using nlohmann::json;
+
+std::string text(const json& job, const char* name) {
+  const std::string value = plain(json_text(job, name));
+  return value.empty() ? "-" : value;
+}
+
+std::string number(const json& job, const char* name) {
+  const json& value = json_at(job, name);
+  return value.is_number_integer() ? std::to_string(value.get<std::int64_t>()) : "-";
+}
+
+}  // namespace
+
+std::string draw_elastic(const json& document) {
+  std::vector<Row> rows = {{"JOB", "KIND", "CHANGE", "STATE", "WORKERS", "READY", "MIN", "MAX",
+                            "WANTED", "ASKED", "WHY"}};
+  for (const json& job : json_at(document, "elastic")) {
+    rows.push_back({text(job, "name"), text(job, "kind"), text(job, "change"), text(job, "state"),
+                    number(job, "workers"), number(job, "readyWorkers"), number(job, "minWorkers"),
+                    number(job, "maxWorkers"), number(job, "wantedWorkers"),
+                    number(job, "requestedWorkers"), text(job, "why")});
+  }
+  if (rows.size() == 1) return "no elastic jobs\n";
+  return table(rows, {4, 5, 6, 7, 8, 9});
+}
+
+}  // namespace pinion::ctl

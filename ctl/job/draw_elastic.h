@@ -1,0 +1,12 @@
+// The elastic jobs of an extender's /v1/jobs as a table.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace pinion::ctl {
+
+// One line for each, by name; what is missing in the document is "-". `document`: from outside.
+[[nodiscard]] std::string draw_elastic(const nlohmann::json& document);
+
+}  // namespace pinion::ctl

@@ -1,0 +1,10 @@
+// `pinionctl jobs`: elastic jobs, with their sizes and why.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace pinion::ctl {
+
+void add_jobs_command(CLI::App& app, int& exit_code);
+
+}  // namespace pinion::ctl

@@ -1,0 +1,49 @@
+// Elastic jobs: what is shown of them, and how another size is asked for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ctl/job/draw_elastic.h"
+#include "ctl/job/scale_command.h"
+
+namespace pinion::ctl {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+
+TEST(DrawElastic, HasALineForEachJob) {
+  const json document = json::parse(R"({"jobs":[],"elastic":[
+      {"name":"hpc/wave","kind":"Job","change":"malleable","state":"shrinks","workers":8,
+       "readyWorkers":8,"minWorkers":2,"maxWorkers":8,"wantedWorkers":4,
+       "why":"from 8 to 4 workers, to make room for wind"},
+      {"name":"hpc/wind","kind":"MPIJob","change":"moldable","state":"waits","workers":0,
+       "readyWorkers":0,"minWorkers":4,"maxWorkers":4,"requestedWorkers":4}]})");
+  EXPECT_EQ(draw_elastic(document),
+            "JOB       KIND    CHANGE     STATE    WORKERS  READY  MIN  MAX  WANTED  ASKED  WHY\n"
+            "hpc/wave  Job     malleable  shrinks        8      8    2    8       4      -  "
+            "from 8 to 4 workers, to make room for wind\n"
+            "hpc/wind  MPIJob  moldable   waits          0      0    4    4       -      4  -\n");
+}
+
+TEST(DrawElastic, IsNotHurtByWhatAServerSays) {
+  EXPECT_EQ(draw_elastic(json::parse(R"({"elastic":7})")), "no elastic jobs\n");
+  EXPECT_EQ(draw_elastic(json::parse("[]")), "no elastic jobs\n");
+  const std::string text =
+      draw_elastic(json::parse(R"({"elastic":[{"name":"a\u001b[2J","min":[]}]})"));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(Scale, AnnotatesThroughKubectl) {
+  EXPECT_THAT(scale_arguments({.job = "wave", .workers = "4", .kind = "job", .name_space = {}}),
+              ElementsAre("kubectl", "annotate", "--overwrite", "job", "wave",
+                          "pinion.dev/requested-workers=4"));
+  EXPECT_THAT(
+      scale_arguments({.job = "wave", .workers = "auto", .kind = "mpijob", .name_space = "hpc"}),
+      ElementsAre("kubectl", "annotate", "--namespace=hpc", "mpijob", "wave",
+                  "pinion.dev/requested-workers-"));
+}
+
+}  // namespace
+}  // namespace pinion::ctl
