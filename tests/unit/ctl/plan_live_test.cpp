@@ -42,6 +42,8 @@ class NoCluster : public cluster::Cluster {
   }
   void wake(const cluster::PodRef& /*pod*/) override {}
   void nominate(const cluster::PodRef& /*pod*/, const std::string& /*node*/) override {}
+  void open(const cluster::PodRef& /*pod*/, const std::string& /*node*/) override {}
+  void explain(const cluster::PodRef& /*pod*/, const std::string& /*why*/) override {}
 };
 
 void read_fleet(Fleet& fleet) {
