@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "ctl/compare/compare_command.h"
 #include "ctl/compare/record_command.h"
+#include "ctl/doctor/doctor_command.h"
 #include "ctl/job/jobs_command.h"
 #include "ctl/job/plan_job_command.h"
 #include "ctl/job/scale_command.h"
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
   pinion::ctl::add_jobs_command(app, exit_code);
   pinion::ctl::add_scale_command(app, exit_code);
   pinion::ctl::add_release_command(app, exit_code);
+  pinion::ctl::add_doctor_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,259 @@
+// What files and processes say, as text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+
+#include "ctl/doctor/certificates.h"
+#include "ctl/doctor/containerd_config.h"
+#include "ctl/doctor/kubelet_config.h"
+#include "ctl/doctor/processes.h"
+#include "ctl/doctor/program_settings.h"
+#include "tests/unit/ctl/doctor/cases.h"
+
+namespace pinion::ctl::doctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+TEST(KubeletConfig, IsRead) {
+  KubeletSettings settings;
+  ASSERT_TRUE(
+      apply_kubelet_config("apiVersion: kubelet.config.k8s.io/v1beta1\n"
+                           "kind: KubeletConfiguration\n"
+                           "cpuManagerPolicy: static\n"
+                           "memoryManagerPolicy: Static\n"
+                           "cgroupDriver: systemd\n"
+                           "reservedSystemCPUs: 0-1,8\n"
+                           "systemReserved: {cpu: 500m, memory: 1Gi}\n"
+                           "kubeReserved: {cpu: '1.5'}\n",
+                           settings));
+  EXPECT_EQ(settings, (KubeletSettings{.cpu_manager_policy = "static",
+                                       .memory_manager_policy = "Static",
+                                       .cgroup_driver = "systemd",
+                                       .reserved_cpus = cpus("0-1,8"),
+                                       .reserved_milli = 2000}));
+}
+
+TEST(KubeletConfig, LaterFilesAndFlagsWin) {
+  KubeletSettings settings;
+  ASSERT_TRUE(
+      apply_kubelet_config("cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n", settings));
+  ASSERT_TRUE(apply_kubelet_config("{\"cpuManagerPolicy\": \"none\"}", settings));
+  EXPECT_EQ(settings.cpu_manager_policy, "none");
+  EXPECT_EQ(settings.reserved_cpus, cpus("0"));
+  ASSERT_TRUE(apply_kubelet_flags({"--cpu-manager-policy=static", "--cgroup-driver", "cgroupfs",
+                                   "--reserved-cpus=2-3", "--memory-manager-policy=Static"},
+                                  settings));
+  EXPECT_EQ(settings, (KubeletSettings{.cpu_manager_policy = "static",
+                                       .memory_manager_policy = "Static",
+                                       .cgroup_driver = "cgroupfs",
+                                       .reserved_cpus = cpus("2-3"),
+                                       .reserved_milli = 0}));
+}
+
+TEST(KubeletConfig, AnEmptyOneStatesNothing) {
+  for (const char* text :
+       {"", "---\n", "# nothing\n", "evictionHard: {}\n", "cgroupDriver: []\n"}) {
+    SCOPED_TRACE(text);
+    KubeletSettings settings;
+    ASSERT_TRUE(apply_kubelet_config(text, settings));
+    EXPECT_EQ(settings, KubeletSettings());
+  }
+}
+
+TEST(KubeletConfig, WhatIsWrongIsNamed) {
+  struct Case {
+    const char* text;
+    const char* error;
+  };
+  for (const Case& one :
+       {Case{"[1]", "not a map"}, Case{"a: [", ""},
+        Case{"reservedSystemCPUs: 3-1", "reservedSystemCPUs"},
+        Case{"kubeReserved: {cpu: many}", "kubeReserved"},
+        Case{"kubeReserved: {cpu: 9e15}\nsystemReserved: {cpu: 9e15}", "too much CPU"}}) {
+    SCOPED_TRACE(one.text);
+    KubeletSettings settings;
+    const Status done = apply_kubelet_config(one.text, settings);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::kInvalid);
+    EXPECT_THAT(done.error().text, HasSubstr(one.error));
+  }
+  KubeletSettings settings;
+  EXPECT_FALSE(apply_kubelet_flags({"--reserved-cpus=x"}, settings));
+}
+
+TEST(KubeletState, SaysItsPolicy) {
+  EXPECT_EQ(policy_of_state(R"({"policyName":"static","defaultCpuSet":"0-7","checksum":1})"),
+            "static");
+  for (const char* text : {"", "[]", "{}", R"({"policyName":1})"}) {
+    SCOPED_TRACE(text);
+    EXPECT_FALSE(policy_of_state(text));
+  }
+}
+
+TEST(ContainerdConfig, OfVersion2IsRead) {
+  ContainerdSettings settings;
+  ASSERT_TRUE(apply_containerd_config(R"(version = 2
+imports = ["/etc/containerd/conf.d/*.toml", "more.toml"]
+[plugins."io.containerd.nri.v1.nri"]
+  disable = true
+  disable_connections = false
+  socket_path = "/run/nri.sock"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+  SystemdCgroup = true
+)",
+                                      settings));
+  EXPECT_EQ(settings,
+            (ContainerdSettings{.version = 2,
+                                .nri_disabled = true,
+                                .connections_disabled = false,
+                                .nri_socket = "/run/nri.sock",
+                                .systemd_cgroup = true,
+                                .imports = {"/etc/containerd/conf.d/*.toml", "more.toml"}}));
+}
+
+TEST(ContainerdConfig, OfVersion3IsReadAndImportsWin) {
+  ContainerdSettings settings;
+  ASSERT_TRUE(apply_containerd_config(
+      "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]\n"
+      "SystemdCgroup = true\n",
+      settings));
+  EXPECT_EQ(settings.version, 3);
+  EXPECT_EQ(settings.systemd_cgroup, true);
+  EXPECT_EQ(settings.nri_disabled, std::nullopt);
+  ASSERT_TRUE(apply_containerd_config(
+      "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]\n"
+      "SystemdCgroup = false\n[plugins.'io.containerd.nri.v1.nri']\ndisable = false\n",
+      settings));
+  EXPECT_EQ(settings.systemd_cgroup, false);
+  EXPECT_EQ(settings.nri_disabled, false);
+}
+
+TEST(ContainerdConfig, OtherTypesAreNotTaken) {
+  ContainerdSettings settings;
+  ASSERT_TRUE(
+      apply_containerd_config("version = \"two\"\nimports = \"x\"\nplugins = 1\n", settings));
+  EXPECT_EQ(settings, ContainerdSettings());
+}
+
+TEST(ContainerdConfig, BrokenTextIsNamedByItsLine) {
+  ContainerdSettings settings;
+  const Status done = apply_containerd_config("version = 2\n[plugins\n", settings);
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().text, HasSubstr("line 2"));
+}
+
+TEST(FlagValue, IsFoundInBothForms) {
+  const std::vector<std::string> arguments = {"--config",     "/a", "-v=2", "--config=/b",
+                                              "--config-dir", "/d", "word", "--last"};
+  EXPECT_EQ(flag_value(arguments, "config"), "/b");
+  EXPECT_EQ(flag_value(arguments, "config-dir"), "/d");
+  EXPECT_EQ(flag_value(arguments, "v"), "2");
+  EXPECT_EQ(flag_value(arguments, "last"), std::nullopt);
+  EXPECT_EQ(flag_value(arguments, "word"), std::nullopt);
+}
+
+TEST(ProgramSettings, FlagsWinOverTheFile) {
+  const std::vector<ProgramKey> keys = {{"apiListen", "api-listen"}, {"apiCert", "api-cert"}};
+  const auto settings =
+      program_settings("apiListen: 'off'\napiCert: /a\nother: 1\n", {"--api-listen=unix:/x"}, keys);
+  ASSERT_TRUE(settings);
+  EXPECT_THAT(*settings, ElementsAre(Pair("apiCert", "/a"), Pair("apiListen", "unix:/x")));
+  EXPECT_EQ(value_of(*settings, "apiCert", "none"), "/a");
+  EXPECT_EQ(value_of(*settings, "apiKey", "none"), "none");
+  EXPECT_THAT(program_settings(std::nullopt, {}, keys).value(), IsEmpty());
+  EXPECT_THAT(program_settings("", {}, keys).value(), IsEmpty());
+  EXPECT_FALSE(program_settings("- a\n", {}, keys));
+  EXPECT_FALSE(program_settings("a: [", {}, keys));
+}
+
+TEST(HostUnit, IsWhereSystemdHasPutIt) {
+  EXPECT_EQ(host_unit("0::/system.slice/ssh.service\n"), "/system.slice/ssh.service");
+  EXPECT_EQ(host_unit("2:cpuset:/\n1:name=systemd:/system.slice/a.service\n"),
+            "/system.slice/a.service");
+  EXPECT_EQ(host_unit("2:cpuset:/other\n0::/\n"), "/other");
+  EXPECT_EQ(host_unit("0::/\n"), "/");
+  EXPECT_EQ(host_unit(""), "/");
+}
+
+TEST(HostUnit, IsNoneInAPod) {
+  for (const char* text :
+       {"0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-a.scope\n",
+        "3:cpuset:/kubepods/burstable/pod1/a\n1:name=systemd:/x\n", "0::/lab-1/kubepods/pod1/a\n",
+        "0::/kubelet-kubepods.slice/a\n", "0::/kubepods\n"}) {
+    SCOPED_TRACE(text);
+    EXPECT_EQ(host_unit(text), std::nullopt);
+  }
+  EXPECT_EQ(host_unit("0::/mykubepods/a\n"), "/mykubepods/a");
+  EXPECT_EQ(host_unit("0::/kubepodsalike/a\n"), "/kubepodsalike/a");
+}
+
+TEST(Capabilities, AreReadAsBits) {
+  EXPECT_EQ(effective_capabilities("Name:\tx\nCapPrm:\t1\nCapEff:\t0000004000200000\n"),
+            0x4000200000U);
+  EXPECT_EQ(effective_capabilities("CapEff:\tnone\n"), std::nullopt);
+  EXPECT_EQ(effective_capabilities("Name:\tx\n"), std::nullopt);
+}
+
+// A certificate for the given names, valid for these seconds of 1970.
+std::string made_certificate(const char* common_name, const char* names, long from, long to) {
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"),
+                                                                &EVP_PKEY_free);
+  const std::unique_ptr<X509, decltype(&X509_free)> one(X509_new(), &X509_free);
+  X509_set_version(one.get(), 2);
+  ASN1_INTEGER_set(X509_get_serialNumber(one.get()), 1);
+  ASN1_TIME_set(X509_getm_notBefore(one.get()), from);
+  ASN1_TIME_set(X509_getm_notAfter(one.get()), to);
+  X509_NAME_add_entry_by_txt(X509_get_subject_name(one.get()), "CN", MBSTRING_ASC,
+                             reinterpret_cast<const unsigned char*>(common_name), -1, -1, 0);
+  if (names != nullptr) {
+    X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, names);
+    X509_add_ext(one.get(), extension, -1);
+    X509_EXTENSION_free(extension);
+  }
+  X509_set_pubkey(one.get(), key.get());
+  X509_sign(one.get(), key.get(), EVP_sha256());
+  const std::unique_ptr<BIO, decltype(&BIO_free)> out(BIO_new(BIO_s_mem()), &BIO_free);
+  PEM_write_bio_X509(out.get(), one.get());
+  char* bytes = nullptr;
+  const long length = BIO_get_mem_data(out.get(), &bytes);
+  return {bytes, static_cast<std::size_t>(length)};
+}
+
+TEST(Certificates, OfABundleAreAllRead) {
+  const std::string text = made_certificate("agent", nullptr, 1000, 2000) +
+                           "-----BEGIN OTHER-----\nAAAA\n-----END OTHER-----\n" +
+                           made_certificate("ca\x1b", nullptr, 500, 5'000'000'000);
+  const auto found = read_certificates(text);
+  ASSERT_TRUE(found) << found.error().text;
+  EXPECT_THAT(
+      *found,
+      ElementsAre(
+          Certificate{.subject = "/CN=agent", .not_before = 1000, .not_after = 2000},
+          Certificate{.subject = "/CN=ca\\x1B", .not_before = 500, .not_after = 5'000'000'000}));
+}
+
+TEST(Certificates, WhatIsNoneIsSaid) {
+  EXPECT_FALSE(read_certificates(""));
+  EXPECT_FALSE(read_certificates("text"));
+  EXPECT_FALSE(read_certificates(made_certificate("a", nullptr, 1, 2) +
+                                 "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"));
+}
+
+TEST(Certificates, SayTheirFirstDnsName) {
+  EXPECT_EQ(dns_name(made_certificate("a", "IP:10.0.0.1,DNS:pinion-agent,DNS:b", 1, 2)),
+            "pinion-agent");
+  EXPECT_EQ(dns_name(made_certificate("a", "IP:10.0.0.1", 1, 2)), "");
+  EXPECT_EQ(dns_name(made_certificate("a", nullptr, 1, 2)), "");
+  EXPECT_EQ(dns_name("text"), "");
+}
+
+}  // namespace
+}  // namespace pinion::ctl::doctor
