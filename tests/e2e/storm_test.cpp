@@ -65,7 +65,7 @@ class Storm : public Scene {
     std::erase(small_, run.front());
   }
 
-  const Gang large_{.job = "large", .size = 2, .cpus = 16};
+  const Gang large_{.job = "large", .size = 2, .cpus = 16, .gates = true};
   std::deque<std::string> small_;  // that exist, oldest first
   int next_ = 0;
 };
