@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "cluster/core/split.h"
 
@@ -26,23 +29,33 @@ struct Way {
   topology::Request small{};  // what the others ask; the same in an even split
 };
 
-int room_in(Holes holes, const Way& way) {
+Share share_of(const topology::Request& request) {
+  return {.milli_cpus = std::int64_t{1000} * request.cpus,
+          .memory = static_cast<std::int64_t>(
+              std::min<topology::Bytes>(request.memory, std::numeric_limits<std::int64_t>::max())),
+          .members = 1};
+}
+
+int room_in(Holes holes, const Share& share, const Way& way) {
   Holes again = holes;
-  const int large = topology::reserve_in(holes, way.large, way.workers);
+  const int most = times(share, share_of(way.large), way.workers);
+  const int large = topology::reserve_in(holes, way.large, most);
   if (way.small.cpus == way.large.cpus) return large;
-  return std::min(large, topology::reserve_in(again, way.small, way.workers));
+  return std::min(large, topology::reserve_in(again, way.small, most));
 }
 
 // Nodes by their holes, of which many may be alike.
 class Supply {
  public:
-  void add(const Holes& holes, int nodes) { alike_.push_back({&holes, nodes}); }
+  void add(const Holes& holes, const Share& share, int nodes) {
+    alike_.push_back({&holes, share, nodes});
+  }
 
   [[nodiscard]] Room room(const Way& way) const {
     Room room;
     if (way.large.cpus > largest(way.align, way.large.smt)) return room;
-    for (const auto& [holes, nodes] : alike_) {
-      const int here = room_in(*holes, way);
+    for (const auto& [holes, share, nodes] : alike_) {
+      const int here = room_in(*holes, share, way);
       if (here > 0) room.insert(room.end(), static_cast<std::size_t>(nodes), here);
     }
     std::sort(room.begin(), room.end(), std::greater<>());
@@ -55,7 +68,7 @@ class Supply {
     auto& known = largest_.at(static_cast<std::size_t>(align));
     if (!known) {
       known = 0;
-      for (const auto& [holes, nodes] : alike_)
+      for (const auto& [holes, share, nodes] : alike_)
         known = std::max(*known, holes->largest(align, smt));
     }
     return *known;
@@ -63,6 +76,7 @@ class Supply {
 
   struct Alike {
     const Holes* holes;
+    Share share;
     int nodes;
   };
   std::vector<Alike> alike_;
@@ -72,15 +86,27 @@ class Supply {
 
 Supply supply_now(const std::vector<FreeNode>& fleet) {
   Supply supply;
-  for (const FreeNode& node : fleet) supply.add(node.holes, 1);
+  for (const FreeNode& node : fleet) supply.add(node.holes, node.spare, 1);
   return supply;
 }
 
 Supply supply_idle(const std::vector<FreeNode>& fleet) {
-  std::map<const MachineKind*, int> nodes;
-  for (const FreeNode& node : fleet) ++nodes[node.kind.get()];
+  const auto amounts = [](const Share& share) {
+    return std::tuple(share.milli_cpus, share.memory, share.members);
+  };
+  using Key = std::pair<const MachineKind*, decltype(amounts(Share()))>;
+  struct Alike {
+    Share share;
+    int nodes = 0;
+  };
+  std::map<Key, Alike> alike;
+  for (const FreeNode& node : fleet) {
+    Alike& it = alike[{node.kind.get(), amounts(node.capacity)}];
+    it.share = node.capacity;
+    ++it.nodes;
+  }
   Supply supply;
-  for (const auto& [kind, count] : nodes) supply.add(kind->idle, count);
+  for (const auto& [key, it] : alike) supply.add(key.first->idle, it.share, it.nodes);
   return supply;
 }
 
@@ -255,12 +281,14 @@ topology::Request request_of(const JobShape& job, int cpus, Bytes memory, Align 
   return request;
 }
 
-std::vector<FreeNode> free_nodes(const Fleet& fleet) {
+std::vector<FreeNode> free_nodes(const Fleet& fleet, const MemberTerms& terms) {
   std::vector<FreeNode> nodes;
   nodes.reserve(fleet.by_name().size());
   for (const auto& [name, index] : fleet.by_name()) {
     const FleetNode& node = fleet.node(index);
-    if (!node.stale) nodes.push_back({.holes = node.holes, .kind = node.kind});
+    if (node.stale || !fleet.may_use(index, terms)) continue;
+    nodes.push_back(
+        {.holes = node.holes, .kind = node.kind, .spare = node.spare, .capacity = node.capacity});
   }
   return nodes;
 }

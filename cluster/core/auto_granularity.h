@@ -27,9 +27,11 @@ inline constexpr std::size_t kMaxTried =
 struct FreeNode {
   topology::Holes holes;                    // now
   std::shared_ptr<const MachineKind> kind;  // never null
+  Share spare = kPlenty;                    // of what it shares out, now
+  Share capacity = kPlenty;                 // when nobody is there
 };
-// Of all nodes that are not stale, ascending by name.
-[[nodiscard]] std::vector<FreeNode> free_nodes(const Fleet& fleet);
+// Of all nodes that members of these terms may use and that are not stale, ascending by name.
+[[nodiscard]] std::vector<FreeNode> free_nodes(const Fleet& fleet, const MemberTerms& terms = {});
 
 // `nodes` is the number that the job may use, `most_workers` the number that can start together,
 // both >= 1. The answer for a job without a profile is the user's default. Where no split could

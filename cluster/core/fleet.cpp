@@ -157,6 +157,16 @@ void Fleet::measured(NodeIndex node, MissRates rates) {
       pressure_level(it.topology(), memory_pressure(it.topology(), it.ledger, it.rates));
 }
 
+void Fleet::set_terms(NodeIndex node, const NodeTerms& terms, const Share& taken) {
+  FleetNode& it = at(node);
+  it.open = terms.open;
+  it.capacity = terms.capacity;
+  it.room = terms.capacity;
+  it.room -= terms.others;
+  it.spare = it.room;
+  it.spare -= taken;
+}
+
 void Fleet::remove(std::string_view name) {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return;
@@ -275,10 +285,10 @@ bool Fleet::any_may_fit(const Request& request) const {
   });
 }
 
-NodeIndex Fleet::best_node(const Request& request) const {
+NodeIndex Fleet::best_node(const Request& request, const MemberTerms& terms) const {
   if (request.use_isolated) {  // the index knows ordinary CPUs only
     for (const auto& [name, node] : by_name_) {
-      if (this->node(node).holes.isolated && fits(node, request)) return node;
+      if (this->node(node).holes.isolated && takes(node, terms) && fits(node, request)) return node;
     }
   }
   const bool climbs = request.strength == topology::Strength::kPreferred;
@@ -287,7 +297,7 @@ NodeIndex Fleet::best_node(const Request& request) const {
     const Request wanted = only(request, align);
     int refusals = 0;
     const NodeIndex best = index_.tightest(wanted, align, [&](NodeIndex node) {
-      if (fits(node, wanted)) return HoleIndex::Answer::kYes;
+      if (takes(node, terms) && fits(node, wanted)) return HoleIndex::Answer::kYes;
       // So many nodes with the CPUs and not the memory: worth a look at whether any has both.
       const bool hopeless = ++refusals == kManyRefusals && !any_may_fit(wanted);
       return hopeless ? HoleIndex::Answer::kStop : HoleIndex::Answer::kNo;

@@ -19,6 +19,7 @@
 #include "cluster/core/memory_pressure.h"
 #include "cluster/core/name_table.h"
 #include "cluster/core/node_digest.h"
+#include "cluster/core/node_terms.h"
 #include "topology/holes.h"
 
 namespace pinion::cluster {
@@ -48,6 +49,10 @@ struct FleetNode {
   std::uint64_t generation = 0;
   std::int64_t heard_ms = 0;  // when the agent was last heard
   bool stale = false;         // silent for too long: nothing is placed there
+  bool open = true;           // for members that name no nodes of their own
+  Share capacity = kPlenty;   // when nobody is there
+  Share room = kPlenty;       // when no member is there
+  Share spare = kPlenty;      // now
 
   [[nodiscard]] const topology::Topology& topology() const { return *kind->topology; }
 };
@@ -93,6 +98,8 @@ class Fleet {
   void heard(NodeIndex node, std::int64_t now_ms);
   // What its containers measured since.
   void measured(NodeIndex node, MissRates rates);
+  // `taken`: by members. Precondition: the node exists.
+  void set_terms(NodeIndex node, const NodeTerms& terms, const Share& taken);
   // The node is gone, with all promises there.
   void remove(std::string_view name);
   // Marks as stale the nodes not heard for `silent_ms`. Returns how many are stale.
@@ -152,11 +159,23 @@ class Fleet {
   [[nodiscard]] bool surely_fits(NodeIndex node, const topology::Request& request) const {
     return would_grant(digests_[static_cast<std::size_t>(node)], request).value_or(false);
   }
+  // Whether a member of these terms may go there at all; whether what the node shares out suffices
+  // for it, too, now and when nobody else is there. CPUs and silence aside.
+  [[nodiscard]] bool may_use(NodeIndex node, const MemberTerms& terms) const {
+    return terms.nodes == nullptr ? this->node(node).open : terms.nodes->contains(node);
+  }
+  [[nodiscard]] bool takes(NodeIndex node, const MemberTerms& terms) const {
+    return may_use(node, terms) && has(this->node(node).spare, terms.share);
+  }
+  [[nodiscard]] bool takes_idle(NodeIndex node, const MemberTerms& terms) const {
+    return may_use(node, terms) && has(this->node(node).capacity, terms.share);
+  }
   // Whether it would, if nothing ran there.
   [[nodiscard]] bool fits_idle(NodeIndex node, const topology::Request& request) const;
   // The node with the tightest hole that takes it, the first by name of equal ones; -1: none.
   // With Strength::kPreferred a wider alignment is tried where no node has the narrower one.
-  [[nodiscard]] NodeIndex best_node(const topology::Request& request) const;
+  [[nodiscard]] NodeIndex best_node(const topology::Request& request,
+                                    const MemberTerms& terms = {}) const;
   // How well it would use the node's best hole, 0 .. 10 (node_digest.h).
   [[nodiscard]] int hole_score(NodeIndex node, const topology::Request& request) const {
     return cluster::hole_score(digests_[static_cast<std::size_t>(node)], request);

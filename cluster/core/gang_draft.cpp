@@ -46,11 +46,15 @@ bool is_memory_bound(const Gang& gang) {
   return !gang.empty() && gang.front().profile == topology::Profile::kMemory;
 }
 
-// The request without what makes it one container's.
-Request anonymous(Request request) {
-  request.id.clear();
-  request.task_group.clear();
-  return request;
+// The member without what makes it one.
+GangMember anonymous(GangMember member) {
+  member.id.clear();
+  member.task_group.clear();
+  for (Request& request : member.beside) {
+    request.id.clear();
+    request.task_group.clear();
+  }
+  return member;
 }
 
 }  // namespace
@@ -61,6 +65,12 @@ bool same_shape(const Request& a, const Request& b) {
                     r.near_nodes, r.job, r.profile, r.use_isolated, r.preferred);
   };
   return key(a) == key(b);
+}
+
+bool same_shape(const GangMember& a, const GangMember& b) {
+  const auto alike = [](const Request& x, const Request& y) { return same_shape(x, y); };
+  return alike(a, b) && a.terms == b.terms &&
+         std::equal(a.beside.begin(), a.beside.end(), b.beside.begin(), b.beside.end(), alike);
 }
 
 Draft::Draft(const Fleet& fleet, const Gang& gang, const std::vector<NodeIndex>* among)
@@ -97,19 +107,49 @@ void Draft::find_shapes() {
     const auto wanted = static_cast<int>(shape.members.size());
     int most = 0;
     for (const NodeIndex node : allowed_) {
-      if (!fleet_.may_fit(node, shape.request)) continue;
+      if (!may_take(node, shape.request)) continue;
       scratch_ = fleet_.node(node).holes;
-      most = std::max(most, at_once(shape.request, wanted));
+      Share spare = fleet_.node(node).spare;
+      most = std::max(most, at_once(node, spare, shape.request, wanted));
     }
     most_at_once_.push_back(most);
   }
 }
 
-// Takes them out of the scratch holes. Isolated CPUs are not among the holes: such a node is taken
-// to have room, until it is asked.
-int Draft::at_once(const Request& request, int wanted) {
-  if (request.use_isolated && scratch_.isolated) return wanted;
-  return topology::reserve_in(scratch_, request, wanted);
+// Whether a first look does not rule it out.
+bool Draft::may_take(NodeIndex node, const GangMember& member) const {
+  return fleet_.takes(node, member.terms) && fleet_.may_fit(node, member) &&
+         std::all_of(member.beside.begin(), member.beside.end(),
+                     [&](const Request& request) { return fleet_.may_fit(node, request); });
+}
+
+// Takes them out of the scratch holes and of what the node has to spare. Isolated CPUs are not
+// among the holes: such a node is taken to have room, until it is asked.
+int Draft::at_once(NodeIndex node, Share& spare, const GangMember& member, int wanted) {
+  if (!fleet_.may_use(node, member.terms)) return 0;
+  const Share& each = member.terms.share;
+  wanted = times(spare, each, wanted);
+  if (!(member.use_isolated && scratch_.isolated)) {
+    wanted = member.beside.empty() ? topology::reserve_in(scratch_, member, wanted)
+                                   : together_at_once(member, wanted);
+  }
+  spare.milli_cpus -= each.milli_cpus * wanted;
+  spare.memory -= each.memory * wanted;
+  spare.members -= each.members * wanted;
+  return wanted;
+}
+
+// No less than the members of several containers that fit: each kind of container is looked at by
+// itself.
+int Draft::together_at_once(const GangMember& member, int wanted) {
+  wanted = std::min(wanted, scratch_.free / member.all_cpus());
+  const auto cap = [&](const Request& request) {
+    Holes holes = scratch_;
+    wanted = std::min(wanted, topology::reserve_in(holes, request, wanted));
+  };
+  cap(member);
+  for (const Request& request : member.beside) cap(request);
+  return topology::reserve_in(scratch_, member, wanted);
 }
 
 void Draft::find_groups() {
@@ -119,12 +159,13 @@ void Draft::find_groups() {
     group_of_.push_back(number);
     groups.resize(std::max(groups.size(), static_cast<std::size_t>(number) + 1));
     groups[static_cast<std::size_t>(number)].members.push_back(member);
-    groups[static_cast<std::size_t>(number)].cpus += gang_[member].cpus;
+    groups[static_cast<std::size_t>(number)].cpus += gang_[member].all_cpus();
   }
   for (const std::size_t group : placing_order(groups)) {
     Members members = std::move(groups[group].members);
-    std::stable_sort(members.begin(), members.end(),
-                     [&](std::size_t a, std::size_t b) { return gang_[a].cpus > gang_[b].cpus; });
+    std::stable_sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
+      return gang_[a].all_cpus() > gang_[b].all_cpus();
+    });
     groups_.push_back(std::move(members));
   }
 }
@@ -145,11 +186,13 @@ Draft::Count Draft::capped(Count count) const {
   return count;
 }
 
-Draft::Candidate Draft::candidate(NodeIndex node, const Holes& holes, const Count& count) {
+Draft::Candidate Draft::candidate(NodeIndex node, const Holes& holes, const Share& spare,
+                                  const Count& count) {
   Candidate candidate{.fit = 0, .pressure = 0, .loss = 0, .node = node};
   scratch_ = holes;
+  Share left = spare;
   for (const auto& [shape, number] : count) {
-    candidate.fit += at_once(shapes_[shape].request, number);
+    candidate.fit += at_once(node, left, shapes_[shape].request, number);
   }
   if (candidate.fit == 0) return candidate;
   if (is_memory_bound(gang_)) candidate.pressure = fleet_.node(node).pressure_level;
@@ -163,10 +206,10 @@ const std::vector<Draft::Candidate>& Draft::candidates(const Count& count) {
   std::vector<Candidate> all;
   for (const NodeIndex node : allowed_) {
     const bool hopeless = std::none_of(count.begin(), count.end(), [&](const auto& entry) {
-      return fleet_.may_fit(node, shapes_[entry.first].request);
+      return may_take(node, shapes_[entry.first].request);
     });
     if (hopeless) continue;
-    const Candidate it = candidate(node, fleet_.node(node).holes, count);
+    const Candidate it = candidate(node, fleet_.node(node).holes, fleet_.node(node).spare, count);
     if (it.fit > 0) all.push_back(it);
   }
   // Allowed nodes are in the order of their names, and equal ones stay so.
@@ -205,7 +248,8 @@ std::optional<Draft::Choice> Draft::choose(const Members& members, int group) {
       if (used.refused.find(entry.first) == used.refused.end()) left.push_back(entry);
     }
     if (left.empty()) continue;
-    Choice choice{.other_groups = others, .candidate = candidate(node, used.holes, left)};
+    Choice choice{.other_groups = others,
+                  .candidate = candidate(node, used.holes, used.spare, left)};
     if (choice.candidate.fit == 0) continue;
     choice.score =
         node_score({.members = here, .other_groups = others, .still_fit = choice.candidate.fit});
@@ -219,7 +263,7 @@ Draft::Used& Draft::use(NodeIndex node) {
   const auto known = used_.find(node);
   if (known != used_.end()) return known->second;
   const FleetNode& fleet_node = fleet_.node(node);
-  Used used{.ledger = fleet_node.ledger, .holes = fleet_node.holes};
+  Used used{.ledger = fleet_node.ledger, .holes = fleet_node.holes, .spare = fleet_node.spare};
   for (const auto& [id, claim] : fleet_node.ledger.claims()) {
     if (claim.job == gang_.front().job && !claim.job.empty()) {
       ++used.groups[group_number(claim.task_group)];
@@ -256,18 +300,29 @@ Draft::Members Draft::fill(NodeIndex node, const Members& members, int most) {
 }
 
 bool Draft::grant(Used& used, NodeIndex node, std::size_t member) {
-  ++decisions_;
-  Outcome outcome = topology::allocate(fleet_.node(node).topology(), used.ledger, gang_[member]);
-  auto* decision = std::get_if<topology::Decision>(&outcome);
-  if (decision == nullptr) {
+  const GangMember& its = gang_[member];
+  std::vector<topology::Decision> decisions;
+  const auto take = [&](const Request& request) {
+    ++decisions_;
+    Outcome outcome = topology::allocate(fleet_.node(node).topology(), used.ledger, request);
+    auto* decision = std::get_if<topology::Decision>(&outcome);
+    if (decision == nullptr) return false;
+    used.ledger.commit(decision->claim);
+    decisions.push_back(std::move(*decision));
+    return true;
+  };
+  const bool all = fleet_.may_use(node, its.terms) && has(used.spare, its.terms.share) &&
+                   take(its) && std::all_of(its.beside.begin(), its.beside.end(), take);
+  if (!all) {
+    for (const topology::Decision& decision : decisions) used.ledger.release(decision.claim.id);
     used.refused.insert(shape_of_[member]);
     return false;
   }
   remember(member);
-  used.ledger.commit(decision->claim);
+  used.spare -= its.terms.share;
   used.sequence.push_back(member);
   ++used.groups[group_of_[member]];
-  placed_[member] = {.node = node, .decision = std::move(*decision)};
+  placed_[member] = {.node = node, .decisions = std::move(decisions)};
   return true;
 }
 

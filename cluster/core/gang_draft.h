@@ -10,16 +10,10 @@
 #include <vector>
 
 #include "cluster/core/fleet.h"
+#include "cluster/core/gang.h"
 #include "cluster/core/task_groups.h"
 
 namespace pinion::cluster {
-
-// Workers of one job: ids as the fleet will know them, all different; those whose requests name the
-// same task group belong together.
-using Gang = std::vector<topology::Request>;
-
-// Whether they ask for the same, whoever and of whatever task group they are.
-[[nodiscard]] bool same_shape(const topology::Request& a, const topology::Request& b);
 
 // How good a plan is, member by member in this order; less is better.
 struct Quality {
@@ -57,8 +51,9 @@ class Draft {
   [[nodiscard]] Quality quality() const;
   [[nodiscard]] int decisions() const { return decisions_; }  // asked of the allocator so far
   [[nodiscard]] NodeIndex node_of(std::size_t member) const { return placed_[member].node; }
-  [[nodiscard]] const topology::Decision& decision_of(std::size_t member) const {
-    return placed_[member].decision;
+  // One for each of its containers.
+  [[nodiscard]] const std::vector<topology::Decision>& decisions_of(std::size_t member) const {
+    return placed_[member].decisions;
   }
   // Members by node, in the order of their decisions.
   [[nodiscard]] std::map<NodeIndex, Members> by_node() const;
@@ -67,7 +62,7 @@ class Draft {
 
   // Members that are alike but for their names.
   struct Shape {
-    topology::Request request;  // of the first of them
+    GangMember request;  // of the first of them
     Members members;
   };
   [[nodiscard]] const std::vector<Shape>& shapes() const { return shapes_; }
@@ -87,13 +82,14 @@ class Draft {
   struct Used {
     topology::Ledger ledger;
     topology::Holes holes;
+    Share spare{};
     Members sequence{};               // its members, in the order of their decisions
     std::map<int, int> groups{};      // containers of the job there, by group
     std::set<std::size_t> refused{};  // shapes that did not fit against the estimate
   };
   struct Placed {
     NodeIndex node = -1;
-    topology::Decision decision{};
+    std::vector<topology::Decision> decisions{};
   };
   struct Choice {
     int score = 0;
@@ -108,8 +104,11 @@ class Draft {
   // The count without what no node could take at once anyway, so that few different ones remain.
   Count capped(Count count) const;
   const std::vector<Candidate>& candidates(const Count& count);
-  Candidate candidate(NodeIndex node, const topology::Holes& holes, const Count& count);
-  int at_once(const topology::Request& request, int wanted);
+  Candidate candidate(NodeIndex node, const topology::Holes& holes, const Share& spare,
+                      const Count& count);
+  int at_once(NodeIndex node, Share& spare, const GangMember& member, int wanted);
+  int together_at_once(const GangMember& member, int wanted);
+  [[nodiscard]] bool may_take(NodeIndex node, const GangMember& member) const;
   std::optional<Choice> choose(const Members& members, int group);
   bool is_better(const Choice& a, const Choice& b) const;
   Used& use(NodeIndex node);

@@ -12,9 +12,11 @@ GangPlan plan_of(const Gang& gang, const Draft& draft) {
   GangPlan plan;
   plan.placements.reserve(gang.size());
   for (std::size_t member = 0; member < gang.size(); ++member) {
+    const auto& decisions = draft.decisions_of(member);
     plan.placements.push_back({.id = gang[member].id,
                                .node = draft.node_of(member),
-                               .decision = draft.decision_of(member)});
+                               .decision = decisions.front(),
+                               .beside = {decisions.begin() + 1, decisions.end()}});
   }
   for (const auto& [node, members] : draft.by_node()) {
     plan.order.insert(plan.order.end(), members.begin(), members.end());
@@ -58,12 +60,17 @@ GangOutcome plan_gang(const Fleet& fleet, const Gang& gang, const PlanLimits& li
 }
 
 bool promise_gang(Fleet& fleet, const Gang& gang, const GangPlan& plan, std::int64_t expires_ms) {
-  for (std::size_t done = 0; done < plan.order.size(); ++done) {
-    const std::size_t member = plan.order[done];
-    const auto outcome = fleet.promise(plan.placements[member].node, gang[member], expires_ms);
-    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) continue;
-    for (std::size_t i = 0; i < done; ++i) fleet.release(gang[plan.order[i]].id);
-    return false;
+  std::vector<std::string> done;
+  for (const std::size_t member : plan.order) {
+    for (const auto& request : gang[member].requests()) {
+      const auto outcome = fleet.promise(plan.placements[member].node, request, expires_ms);
+      if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
+        done.push_back(request.id);
+        continue;
+      }
+      for (const std::string& id : done) fleet.release(id);
+      return false;
+    }
   }
   return true;
 }

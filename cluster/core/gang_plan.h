@@ -16,14 +16,11 @@
 
 namespace pinion::cluster {
 
-// Workers of one job: ids as the fleet will know them, all different; those whose requests name the
-// same task group belong together.
-using Gang = std::vector<topology::Request>;
-
 struct Placement {
   std::string id;
   NodeIndex node = -1;
-  topology::Decision decision;  // on what the members before it left
+  topology::Decision decision;               // on what the members before it left
+  std::vector<topology::Decision> beside{};  // of its other containers, in their order
 
   bool operator==(const Placement&) const = default;
 };
@@ -52,12 +49,15 @@ enum class GangReason {
 
 struct GangRefusal {
   GangReason reason = GangReason::kNoHole;
-  topology::Request shape;  // the kind of member that is in the way
+  topology::Request shape;  // the kind of member that is in the way: its first container
+  int beside = 0;           // its other containers
   int need = 0;             // members of this kind
   int nodes = 0;            // nodes that have a hole for one
   int room = 0;             // of these members the fleet could take
   int largest = 0;          // most CPUs of one hole on the other nodes
   bool memory = false;      // other nodes have the CPUs, but not the memory beside them
+  bool share = false;  // other nodes have both, but others take too much of what they share out
+  int closed = 0;      // nodes that the members may not use
   // One sentence without names of nodes, so that equal causes have equal texts:
   // "needs 4 x 8 CPUs in one NUMA node; 3 nodes have such a hole, largest elsewhere 6"
   std::string text;
@@ -69,7 +69,7 @@ struct PlanLimits {
   // Decisions of the allocator, some 15 us each, that the search may take; 0: none. So many leave a
   // gang of 256 below 50 ms with its promises (docs/scheduling.md).
   int steps = 500;
-  // Only these nodes (the scheduler's own filters have passed them); null: all that are not stale.
+  // Only these nodes; null: all. Never stale ones, nor those that a member may not use.
   const std::vector<NodeIndex>* among = nullptr;
 };
 

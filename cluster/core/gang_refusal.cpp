@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cluster/core/hole_text.h"
+#include "cluster/core/pod_fit.h"
 
 namespace pinion::cluster {
 namespace {
@@ -15,13 +16,24 @@ std::string count_of_nodes(int nodes) {
   return std::to_string(nodes) + (nodes == 1 ? " node has" : " nodes have");
 }
 
+// "2 nodes are closed to it; "
+std::string closed_text(int closed) {
+  if (closed == 0) return {};
+  return std::to_string(closed) + (closed == 1 ? " node is" : " nodes are") + " closed to it; ";
+}
+
 std::string text_of(const GangRefusal& refusal) {
   // "4 x 8 CPUs and 16 GiB in one NUMA node"
   const std::string needs =
-      "needs " + std::to_string(refusal.need) + " x " + hole_text(refusal.shape) + "; ";
+      "needs " + std::to_string(refusal.need) + " x " + hole_text(refusal.shape) +
+      (refusal.beside > 0 ? " and CPUs of " + std::to_string(refusal.beside) + " more beside it"
+                          : "") +
+      "; " + closed_text(refusal.closed);
   const std::string most = std::to_string(refusal.largest);
-  const std::string elsewhere =
-      refusal.memory ? "others lack the memory beside the CPUs" : "largest elsewhere " + most;
+  const std::string elsewhere = refusal.memory ? "others lack the memory beside the CPUs"
+                                : refusal.share
+                                    ? "on others too much is requested beside the free CPUs"
+                                    : "largest elsewhere " + most;
   const std::string have = count_of_nodes(refusal.nodes) + " such a hole, ";
   switch (refusal.reason) {
     case GangReason::kEmpty:
@@ -32,7 +44,9 @@ std::string text_of(const GangRefusal& refusal) {
       return needs + "no node could give that even with nothing running, largest " + most;
     case GangReason::kNoHole:
       return needs + "no node has such a hole, " +
-             (refusal.memory ? "some lack only the memory" : "largest " + most);
+             (refusal.memory  ? "some lack only the memory"
+              : refusal.share ? "where the CPUs are free too much else is requested"
+                              : "largest " + most);
     case GangReason::kTooFew:
       return needs + have + "room for " + std::to_string(refusal.room) + ", " + elsewhere;
     case GangReason::kFragmented:
@@ -46,16 +60,27 @@ struct Survey {
   int room = 0;
   int largest = 0;
   bool memory = false;
+  bool share = false;
+  int closed = 0;
 };
 
 // What the allowed nodes have for members of this shape.
-Survey look(const Fleet& fleet, const Draft& draft, const Request& request, int need) {
+Survey look(const Fleet& fleet, const Draft& draft, const GangMember& request, int need) {
   Survey survey;
+  const std::vector<Request> requests = request.requests();
+  const PodFit together(fleet, requests);
   for (const NodeIndex node : draft.allowed()) {
+    if (!fleet.may_use(node, request.terms)) {
+      ++survey.closed;
+      continue;
+    }
     Holes holes = fleet.node(node).holes;
-    if (fleet.fits(node, request)) {
+    if (together.fit(node)) {
+      const int most = times(fleet.node(node).spare, request.terms.share, need);
+      survey.share = survey.share || most == 0;
+      if (most == 0) continue;
       ++survey.nodes;
-      survey.room += std::max(1, topology::reserve_in(holes, request, need));
+      survey.room += std::clamp(topology::reserve_in(holes, request, need), 1, most);
       continue;
     }
     const int largest = holes.largest(widest_align(request), request.smt);
@@ -67,13 +92,16 @@ Survey look(const Fleet& fleet, const Draft& draft, const Request& request, int 
   return survey;
 }
 
-GangReason reason_of(const Fleet& fleet, const Draft& draft, const GangRefusal& refusal) {
+GangReason reason_of(const Fleet& fleet, const Draft& draft, const GangMember& shape,
+                     const GangRefusal& refusal) {
   if (refusal.nodes > 0) {
     return refusal.room < refusal.need ? GangReason::kTooFew : GangReason::kFragmented;
   }
   const auto& allowed = draft.allowed();
+  const std::vector<Request> requests = shape.requests();
+  IdleFit idle(fleet, requests);
   const bool ever = std::any_of(allowed.begin(), allowed.end(), [&](NodeIndex node) {
-    return fleet.fits_idle(node, refusal.shape);
+    return fleet.takes_idle(node, shape.terms) && idle.fit(node);
   });
   return ever ? GangReason::kNoHole : GangReason::kNever;
 }
@@ -83,8 +111,11 @@ GangReason reason_of(const Fleet& fleet, const Draft& draft, const GangRefusal& 
 std::optional<GangReason> senseless(const Fleet& fleet, const Gang& gang) {
   if (gang.empty()) return GangReason::kEmpty;
   std::set<std::string_view> ids;
-  const bool twice = std::any_of(gang.begin(), gang.end(), [&](const Request& request) {
+  const auto known = [&](const Request& request) {
     return fleet.knows(request.id) || !ids.insert(request.id).second;
+  };
+  const bool twice = std::any_of(gang.begin(), gang.end(), [&](const GangMember& member) {
+    return known(member) || std::any_of(member.beside.begin(), member.beside.end(), known);
   });
   return twice ? std::optional(GangReason::kTwice) : std::nullopt;
 }
@@ -99,23 +130,31 @@ GangRefusal refuse_as(GangReason reason) {
 GangRefusal refuse(const Fleet& fleet, const Draft& draft) {
   GangRefusal refusal;
   // The largest kind of member that has no node.
+  const GangMember* largest = nullptr;
   for (const Draft::Shape& shape : draft.shapes()) {
     const bool homeless =
         std::any_of(shape.members.begin(), shape.members.end(),
                     [&](std::size_t member) { return draft.node_of(member) < 0; });
-    if (!homeless || shape.request.cpus <= refusal.shape.cpus) continue;
+    if (!homeless || (largest != nullptr && shape.request.all_cpus() <= largest->all_cpus())) {
+      continue;
+    }
+    largest = &shape.request;
     refusal.shape = shape.request;
+    refusal.beside = static_cast<int>(shape.request.beside.size());
     refusal.need = static_cast<int>(shape.members.size());
   }
-  const Survey survey = look(fleet, draft, refusal.shape, refusal.need);
+  const Survey survey = look(fleet, draft, *largest, refusal.need);
   refusal.nodes = survey.nodes;
   refusal.room = survey.room;
   refusal.largest = survey.largest;
   refusal.memory = survey.memory;
-  refusal.reason = reason_of(fleet, draft, refusal);
+  refusal.share = survey.share;
+  refusal.closed = survey.closed;
+  refusal.reason = reason_of(fleet, draft, *largest, refusal);
   if (refusal.reason == GangReason::kNever) {
     refusal.largest = 0;
     for (const NodeIndex node : draft.allowed()) {
+      if (!fleet.may_use(node, largest->terms)) continue;
       const Holes& idle = fleet.node(node).kind->idle;
       refusal.largest =
           std::max(refusal.largest, idle.largest(widest_align(refusal.shape), refusal.shape.smt));

@@ -80,8 +80,9 @@ class Later {
     return !fleet_.node(node).stale && (among_all_ || among_.contains(node));
   }
   [[nodiscard]] bool some_fits(NodeIndex node) const {
-    return std::any_of(gang_.begin(), gang_.end(),
-                       [&](const auto& request) { return fleet_.may_fit(node, request); });
+    return std::any_of(gang_.begin(), gang_.end(), [&](const auto& member) {
+      return fleet_.takes_idle(node, member.terms) && fleet_.may_fit(node, member);
+    });
   }
 
   topology::CpuSet fill(NodeIndex index, const std::vector<const Ending*>& over, Gang& rest) const {
@@ -89,10 +90,12 @@ class Later {
     topology::Ledger ledger = node.ledger;
     for (const Ending* ending : over) ledger.release(ending->id);
     topology::CpuSet cpus;
-    std::optional<topology::Request> refused;
-    std::erase_if(rest, [&](const topology::Request& request) {
+    std::optional<GangMember> refused;
+    Share spare = node.room;  // when members give theirs back is not counted
+    std::erase_if(rest, [&](const GangMember& request) {
       if (refused && same_shape(*refused, request)) return false;
-      if (!may_take(node.topology(), ledger, request)) {
+      const bool taken = fleet_.may_use(index, request.terms) && has(spare, request.terms.share);
+      if (!taken || !may_take(node.topology(), ledger, request)) {
         refused = request;
         return false;
       }
@@ -102,6 +105,7 @@ class Later {
         refused = request;
         return false;
       }
+      spare -= request.terms.share;
       cpus |= decision->claim.cpus;
       ledger.commit(std::move(decision->claim));
       return true;

@@ -50,6 +50,7 @@ struct Member {
   };
   MemberId id;
   std::vector<topology::Request> requests;  // one for each container with CPUs, not empty
+  MemberTerms terms{};
   State state = State::kWaiting;
   std::string node;           // empty while it waits
   std::string prefers;        // a node; empty: any
@@ -68,12 +69,14 @@ struct Job {
   bool started = false;             // `size` of its members have begun together
   std::int64_t touched_ms = 0;      // somebody has asked for it or changed it
   std::string why;                  // it waits: why; empty: it has what it wants
+  bool hopeless = false;            // that it never fits has been told, since it last changed
   bool refused = false;             // for lack of room, since it last changed
   std::int64_t again_ms = 0;        // when it is to be tried again
   std::int64_t passed_over_ms = 0;  // until then no room is held for it
   // Its members that are to be placed next, by what they ask for.
   struct Shape {
     topology::Request like;
+    MemberTerms terms;
     int members = 0;
   };
   std::vector<Shape> shapes;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/core/gang_refusal.h"
+#include "cluster/core/pod_fit.h"
 #include "cluster/core/task_groups.h"
 
 namespace pinion::cluster {
@@ -57,26 +58,39 @@ class Trial {
     const auto found = ledgers_.find(node);
     return found == ledgers_.end() ? fleet_.node(node).ledger : found->second;
   }
-  [[nodiscard]] bool fits(NodeIndex node, const topology::Request& request) const {
+  [[nodiscard]] bool fits(NodeIndex node, const GangMember& member) const {
+    if (!fleet_.may_use(node, member.terms) || !has(spare(node), member.terms.share)) return false;
     const auto found = ledgers_.find(node);
-    if (found == ledgers_.end()) return fleet_.fits(node, request);
-    if (!fleet_.may_fit(node, request)) return false;
-    return std::holds_alternative<topology::Decision>(
-        topology::allocate(fleet_.node(node).topology(), found->second, request));
+    if (found == ledgers_.end() && member.beside.empty()) return fleet_.fits(node, member);
+    if (!fleet_.may_fit(node, member)) return false;
+    return grants_all(fleet_.node(node), ledger(node), member.requests());
   }
   // Precondition: it fits.
-  topology::Decision put(NodeIndex node, const topology::Request& request) {
-    const auto ledger = ledgers_.try_emplace(node, fleet_.node(node).ledger).first;
-    auto decision = std::get<topology::Decision>(
-        topology::allocate(fleet_.node(node).topology(), ledger->second, request));
-    ledger->second.commit(decision.claim);
-    ++groups_[node][request.task_group];
-    return decision;
+  Placement put(NodeIndex node, const GangMember& member) {
+    topology::Ledger& ledger = ledgers_.try_emplace(node, fleet_.node(node).ledger).first->second;
+    spare_.try_emplace(node, fleet_.node(node).spare).first->second -= member.terms.share;
+    Placement placement{.id = member.id, .node = node, .decision = {}};
+    for (const auto& request : member.requests()) {
+      auto decision = std::get<topology::Decision>(
+          topology::allocate(fleet_.node(node).topology(), ledger, request));
+      ledger.commit(decision.claim);
+      placement.beside.push_back(std::move(decision));
+    }
+    placement.decision = std::move(placement.beside.front());
+    placement.beside.erase(placement.beside.begin());
+    ++groups_[node][member.task_group];
+    return placement;
   }
 
  private:
+  [[nodiscard]] const Share& spare(NodeIndex node) const {
+    const auto found = spare_.find(node);
+    return found == spare_.end() ? fleet_.node(node).spare : found->second;
+  }
+
   const Fleet& fleet_;
   std::vector<NodeIndex> allowed_;  // ascending by name
+  std::map<NodeIndex, Share> spare_;
   std::map<NodeIndex, topology::Ledger> ledgers_;
   std::map<NodeIndex, std::map<std::string, int>> groups_;
 };
@@ -97,7 +111,7 @@ int group_score(const Trial& trial, NodeIndex node, const std::string& group, in
 }
 
 // Precondition: some node fits.
-using Chooser = std::function<NodeIndex(const std::vector<NodeIndex>&, const topology::Request&)>;
+using Chooser = std::function<NodeIndex(const std::vector<NodeIndex>&, const GangMember&)>;
 
 Chooser chooser_of(PlacementPolicy placement, const Fleet& fleet, const Gang& gang,
                    const Trial& trial, std::mt19937_64& random) {
@@ -192,9 +206,7 @@ GangOutcome place_gang(PlacementPolicy placement, const Fleet& fleet, const Gang
     }
     // The words count the room of the fleet as it is.
     if (nodes.empty()) return refuse(fleet, Draft(fleet, gang, limits.among));
-    const NodeIndex node = choose(nodes, gang[member]);
-    plan.placements[member] = {
-        .id = gang[member].id, .node = node, .decision = trial.put(node, gang[member])};
+    plan.placements[member] = trial.put(choose(nodes, gang[member]), gang[member]);
   }
   return plan;
 }

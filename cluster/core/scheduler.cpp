@@ -42,10 +42,10 @@ std::vector<Job::Shape> shapes_of(const std::vector<const Member*>& members) {
   for (const Member* member : members) {
     for (const auto& request : member->requests) {
       const auto known = std::find_if(shapes.begin(), shapes.end(), [&](const Job::Shape& shape) {
-        return same_shape(shape.like, request);
+        return same_shape(shape.like, request) && shape.terms == member->terms;
       });
       if (known == shapes.end()) {
-        shapes.push_back({.like = request, .members = 1});
+        shapes.push_back({.like = request, .terms = member->terms, .members = 1});
       } else {
         ++known->members;
       }
@@ -90,14 +90,17 @@ void Scheduler::submit(const JobId& id, JobSpec spec, std::int64_t now_ms) {
 }
 
 bool Scheduler::join(const JobId& id, const MemberId& member,
-                     std::vector<topology::Request> requests, std::int64_t now_ms) {
+                     std::vector<topology::Request> requests, std::int64_t now_ms,
+                     MemberTerms terms) {
   if (book_.member(member) != nullptr) return false;
   Job& job = *book_.find(id);
   for (auto& request : requests) {
     if (request.job.empty()) request.job = id;
     member_of_claim_[request.id] = member;
   }
-  book_.join(job, member, std::move(requests)).since_ms = now_ms;
+  Member& joined = book_.join(job, member, std::move(requests));
+  joined.since_ms = now_ms;
+  joined.terms = std::move(terms);
   job.touched_ms = now_ms;
   requeue(job);
   return true;
@@ -139,6 +142,7 @@ void Scheduler::requeue(Job& job) {
   const auto members = job.complete() ? next_members(job) : std::vector<const Member*>();
   hopeless_.erase(job.id);
   job.refused = false;
+  job.hopeless = false;
   job.again_ms = 0;
   job.shapes = shapes_of(members);
   if (!members.empty()) {
@@ -166,9 +170,7 @@ void Scheduler::unqueue(const JobId& job) {
 
 Gang Scheduler::gang_of(const Job& job, const std::vector<Member*>& members) const {
   Gang gang;
-  for (const Member* member : members) {
-    gang.insert(gang.end(), member->requests.begin(), member->requests.end());
-  }
+  for (const Member* member : members) gang.emplace_back(member->requests, member->terms);
   if (job.spec.task_groups > 0) {
     std::map<std::string, int> cpus;
     for (const auto& [id, member] : job.members) {
@@ -249,12 +251,14 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
   bool fits = false;
   if (members.size() == 1) {
     const auto& requests = members.front()->requests;
+    const MemberTerms& terms = members.front()->terms;
     const std::vector<NodeIndex> nodes =
         requests.size() == 1 ? std::vector<NodeIndex>() : all_of(fleet_);
     const PodFit together(fleet_, requests);
-    fits = requests.size() == 1 ? fleet_.best_node(requests.front()) >= 0
-                                : std::any_of(nodes.begin(), nodes.end(),
-                                              [&](NodeIndex node) { return together.fit(node); });
+    fits = requests.size() == 1 ? fleet_.best_node(requests.front(), terms) >= 0
+                                : std::any_of(nodes.begin(), nodes.end(), [&](NodeIndex node) {
+                                    return fleet_.takes(node, terms) && together.fit(node);
+                                  });
   } else {
     fits = std::holds_alternative<GangPlan>(
         place_gang(policy_of(job), fleet_, gang_of(job, members), {.steps = 0}, seed_of(job.id)));
@@ -278,10 +282,15 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
     }
     for (const auto& [member, node] : lifted) {
       for (const auto& request : member->requests) fleet_.release(request.id);
+      put_back_share(member->node, member->terms.share);
     }
     if (!lifted.empty()) refusal = attempt(job, members, among, now_ms);
     std::set<JobId> lost;
     for (const auto& [member, node] : lifted) {
+      if (node < 0 || !has(fleet_.node(node).spare, member->terms.share)) {
+        lost.insert(book_.job_of(member->id)->id);
+      }
+      take_share(member->node, member->terms.share);
       for (const auto& request : member->requests) {
         const auto again = fleet_.promise(node, request, kNoExpiry);
         if (!again || !std::holds_alternative<topology::Decision>(*again)) {
@@ -304,6 +313,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   job.refused = true;
   job.again_ms = now_ms + settings_.retry_ms;
   const bool never = refusal->reason == GangReason::kNever;
+  if (never) tell_if_hopeless(job, members);
   if (!never) {
     keep_head_room(job, gang_of(job, members), among, now_ms);
   } else if (among == nullptr) {
@@ -311,6 +321,19 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
     hopeless_.insert(job.id);
   }
   return {.never = never, .why = job.why};
+}
+
+// What was refused may be hopeless on the nodes that were offered alone.
+void Scheduler::tell_if_hopeless(Job& job, const std::vector<Member*>& members) {
+  if (job.hopeless || fleet_.by_name().empty()) return;
+  const bool fits = std::all_of(members.begin(), members.end(), [&](const Member* member) {
+    const bool looked_at = member != members.front() && member->terms == members.front()->terms &&
+                           member->cpus() <= members.front()->cpus();
+    return looked_at || fits_when_idle(member->requests, member->terms);
+  });
+  if (fits) return;
+  job.hopeless = true;
+  tell(JobNews::Kind::kHopeless, job, job.why, static_cast<int>(members.size()));
 }
 
 // Whether a glance tells that there is no room: of its members that start together, or of a job
@@ -345,11 +368,13 @@ std::int64_t Scheduler::held_room_at_most(const topology::Request& request) cons
 }
 
 // Whether some node would take them with nothing running.
-bool Scheduler::fits_when_idle(const std::vector<topology::Request>& requests) const {
+bool Scheduler::fits_when_idle(const std::vector<topology::Request>& requests,
+                               const MemberTerms& terms) const {
   const auto& nodes = fleet_.by_name();
   IdleFit idle(fleet_, requests);
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [&](const auto& entry) { return idle.fit(entry.second); });
+  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+    return fleet_.takes_idle(entry.second, terms) && idle.fit(entry.second);
+  });
 }
 
 // One member, wherever its hole is the tightest.
@@ -357,15 +382,17 @@ std::optional<GangRefusal> Scheduler::attempt_one(Job& job, Member& member,
                                                   const std::vector<NodeIndex>* among,
                                                   std::int64_t now_ms) {
   if (among == nullptr && member.requests.size() == 1) {
-    const NodeIndex node = fleet_.best_node(member.requests.front());
+    const NodeIndex node = fleet_.best_node(member.requests.front(), member.terms);
     if (node >= 0 && reserve(job, member, node, now_ms)) return std::nullopt;
   }
   const std::vector<NodeIndex> nodes = among != nullptr ? *among : all_of(fleet_);
   const PodFit together(fleet_, member.requests);
   for (const NodeIndex node : nodes) {
-    if (together.fit(node) && reserve(job, member, node, now_ms)) return std::nullopt;
+    if (fleet_.takes(node, member.terms) && together.fit(node) &&
+        reserve(job, member, node, now_ms))
+      return std::nullopt;
   }
-  const bool ever = fits_when_idle(member.requests);
+  const bool ever = fits_when_idle(member.requests, member.terms);
   std::string text = "needs " + hole_text(member.requests.front());
   if (member.requests.size() > 1) {
     text += " and CPUs of " + std::to_string(member.requests.size() - 1) + " more beside it";
@@ -387,7 +414,7 @@ std::optional<GangRefusal> Scheduler::attempt(Job& job, const std::vector<Member
                       book_.find(queue_.first())->called() + " is before it in the queue");
   }
   if (const Job::Shape* shape = hindered(job, now_ms)) {
-    if (!job.refused && !fits_when_idle({shape->like})) {
+    if (!job.refused && !fits_when_idle({shape->like}, shape->terms)) {
       return refusal_of(GangReason::kNever,
                         "needs " + hole_text(shape->like) + "; no node could ever give that");
     }
@@ -413,18 +440,14 @@ std::optional<GangRefusal> Scheduler::attempt_here(Job& job, const std::vector<M
                                                    const std::vector<NodeIndex>* among,
                                                    std::int64_t now_ms) {
   Gang gang = gang_of(job, members);
-  const bool by_index =
-      gang.size() == 1 && policy_of(job) == PlacementPolicy::kHoles && among == nullptr;
-  if (by_index || gang.size() > members.size()) {
-    if (members.size() == 1) return attempt_one(job, *members.front(), among, now_ms);
-    return refusal_of(GangReason::kNever,
-                      "one of its members has several containers with whole CPUs, which only a "
-                      "job of one member may have");
+  const bool by_index = policy_of(job) == PlacementPolicy::kHoles && among == nullptr;
+  if (gang.size() == 1 && (by_index || !gang.front().beside.empty())) {
+    return attempt_one(job, *members.front(), among, now_ms);
   }
   std::vector<NodeIndex> nodes;
   if (auto refusal = reserve_gang(job, members, gang, among, nodes)) return refusal;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    members[i]->requests.front() = gang[i];
+    for (auto& request : members[i]->requests) request.task_group = gang[i].task_group;
     reserve(job, *members[i], nodes[i], now_ms);
   }
   return std::nullopt;
@@ -438,20 +461,25 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
                                                    std::vector<NodeIndex>& nodes) {
   nodes.assign(gang.size(), -1);
   std::vector<std::size_t> rest;
+  // For the look at the others; reserve() takes them for good.
+  std::vector<std::pair<std::string, Share>> taken;
+  const auto put_back = [&] {
+    for (const auto& [node, share] : std::exchange(taken, {})) put_back_share(node, share);
+  };
   for (std::size_t i = 0; i < gang.size(); ++i) {
     const NodeIndex node = members[i]->prefers.empty() ? -1 : fleet_.find(members[i]->prefers);
-    const bool there = node >= 0 && !fleet_.node(node).stale;
-    const auto outcome = there ? fleet_.promise(node, gang[i], kNoExpiry)
-                               : failure(Errc::kNotFound, "it prefers no node");
-    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
+    const bool there = node >= 0 && !fleet_.node(node).stale && fleet_.takes(node, gang[i].terms);
+    if (there && promise(*members[i], node, kNoExpiry)) {
       nodes[i] = node;
+      taken.emplace_back(members[i]->prefers, gang[i].terms.share);
+      take_share(members[i]->prefers, gang[i].terms.share);
     } else {
       rest.push_back(i);
     }
   }
-  if (rest.empty()) return std::nullopt;
   const PlanLimits limits{.steps = settings_.plan_steps, .among = among};
   for (;;) {
+    if (rest.empty()) break;
     Gang others;
     for (const std::size_t i : rest) others.push_back(gang[i]);
     const auto outcome = place_gang(policy_of(job), fleet_, others, limits, seed_of(job.id));
@@ -459,16 +487,21 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
       // One owner: the fleet is as it was planned on.
       if (!promise_gang(fleet_, others, *plan, kNoExpiry)) std::abort();
       for (std::size_t i = 0; i < rest.size(); ++i) nodes[rest[i]] = plan->placements[i].node;
-      return std::nullopt;
+      break;
     }
     if (rest.size() == gang.size()) return std::get<GangRefusal>(outcome);
+    put_back();
     rest.clear();
     for (std::size_t i = 0; i < gang.size(); ++i) {
-      if (nodes[i] >= 0) fleet_.release(gang[i].id);
+      for (const auto& request : gang[i].requests()) {
+        if (nodes[i] >= 0) fleet_.release(request.id);
+      }
       nodes[i] = -1;
       rest.push_back(i);
     }
   }
+  put_back();
+  return std::nullopt;
 }
 
 // It has ended when the head of the queue can start.
@@ -524,7 +557,9 @@ void Scheduler::keep_head_room(const Job& job, const Gang& gang,
                                const std::vector<NodeIndex>* among, std::int64_t now_ms) {
   if (!settings_.backfill || !queue_.contains(job.id)) return;
   // Of several containers it is not told which CPUs of one node they will get.
-  if (job.members.begin()->second.requests.size() > 1) return;
+  if (std::any_of(gang.begin(), gang.end(), [](const auto& it) { return !it.beside.empty(); })) {
+    return;
+  }
   if (now_ms - job.submitted_ms < settings_.head_after_ms || now_ms < job.passed_over_ms) return;
   if (head_) {
     const bool same = head_->job == job.id;
@@ -635,6 +670,7 @@ bool Scheduler::reserve(Job& job, Member& member, NodeIndex node, std::int64_t n
   member.since_ms = now_ms;
   reserved_.insert(job.id);
   queue_.charge(job.spec.owner.name_space, member.cpus());
+  take_share(member.node, member.terms.share);
   note_end(job, member, now_ms);
   return true;
 }
@@ -647,6 +683,7 @@ void Scheduler::give_back(Job& job, Member& member) {
   if (node >= 0) hold_head_room_at(node);
   forget_end(member);
   queue_.charge(job.spec.owner.name_space, -member.cpus());
+  put_back_share(member.node, member.terms.share);
   member.state = State::kWaiting;
   member.node.clear();
   if (job.spec.task_groups > 0) {
@@ -752,7 +789,10 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
   if (room) fleet_.drop_hold(node, kHeadClaim);  // who runs is there, whatever waits
   if (member.state == State::kWaiting) {
     room = room && reserve(job, member, node, now_ms);
-    if (!room) queue_.charge(job.spec.owner.name_space, member.cpus());
+    if (!room) {
+      queue_.charge(job.spec.owner.name_space, member.cpus());
+      take_share(name, member.terms.share);
+    }
     member.node = name;
   } else {
     room = room && promise(member, node, kNoExpiry);
@@ -793,15 +833,62 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
   }
   const std::string name = report.name;
   const bool other_machine = report.topology != nullptr;
+  const bool fresh = fleet_.find(name) < 0;
   auto lost = fleet_.report(std::move(report), now_ms);
   if (!lost) return lost;
+  if (fresh) set_terms(fleet_.find(name), name);
   changed_ = true;
   if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
   hold_head_room_at(fleet_.find(name));
-  if (other_machine) {
-    for (const JobId& id : std::exchange(hopeless_, {})) requeue(*book_.find(id));
-  }
+  if (other_machine) requeue_hopeless();
   return lost;
+}
+
+void Scheduler::requeue_hopeless() {
+  for (const JobId& id : std::exchange(hopeless_, {})) requeue(*book_.find(id));
+}
+
+void Scheduler::terms(const std::string& node, const NodeTerms& terms, std::int64_t now_ms) {
+  Site& site = sites_[node];
+  const NodeTerms before = std::exchange(site.terms, terms);
+  if (before == terms) return;
+  set_terms(fleet_.find(node), node);
+  const bool more = before.others.milli_cpus > terms.others.milli_cpus ||
+                    before.others.memory > terms.others.memory ||
+                    before.others.members > terms.others.members;
+  const bool other = before.open != terms.open || before.capacity != terms.capacity;
+  changed_ = changed_ || more || other;
+  const bool nothing_said = terms == NodeTerms() && site.taken == Share();
+  if (nothing_said) sites_.erase(node);
+  if (other) requeue_hopeless();
+  if (before.open && !terms.open) withdraw_fallen("a node of its plan is closed", now_ms);
+}
+
+void Scheduler::nodes_changed(std::int64_t now_ms) {
+  changed_ = true;
+  requeue_hopeless();
+  withdraw_fallen("a node of its plan is closed to it", now_ms);
+}
+
+void Scheduler::set_terms(NodeIndex node, const std::string& name) {
+  const auto site = sites_.find(name);
+  if (node >= 0 && site != sites_.end()) {
+    fleet_.set_terms(node, site->second.terms, site->second.taken);
+  }
+}
+
+void Scheduler::take_share(const std::string& node, const Share& share) {
+  if (share == Share()) return;
+  sites_[node].taken += share;
+  set_terms(fleet_.find(node), node);
+}
+
+void Scheduler::put_back_share(const std::string& node, const Share& share) {
+  const auto site = sites_.find(node);
+  if (share == Share() || site == sites_.end()) return;
+  site->second.taken -= share;
+  set_terms(fleet_.find(node), node);
+  if (site->second.taken == Share() && site->second.terms == NodeTerms()) sites_.erase(site);
 }
 
 bool Scheduler::heard(std::string_view node, std::int64_t now_ms) {
@@ -829,8 +916,9 @@ void Scheduler::withdraw_fallen(const std::string& why, std::int64_t now_ms) {
   std::set<JobId> fallen;
   for (const JobId& id : reserved_) {
     const auto members = members_in(*book_.find(id), State::kReserved);
-    if (!std::all_of(members.begin(), members.end(),
-                     [&](const Member* member) { return stands(*member); })) {
+    if (!std::all_of(members.begin(), members.end(), [&](const Member* member) {
+          return stands(*member) && fleet_.may_use(fleet_.find(member->node), member->terms);
+        })) {
       fallen.insert(id);
     }
   }
@@ -844,6 +932,10 @@ int Scheduler::age(std::int64_t now_ms, std::int64_t silent_ms) {
 }
 
 void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
+  if (const auto site = sites_.find(name); site != sites_.end()) {
+    site->second.terms = {};
+    if (site->second.taken == Share()) sites_.erase(site);
+  }
   const NodeIndex node = fleet_.find(name);
   if (node < 0) return;
   std::erase_if(endings_, [&](const Ending& ending) {

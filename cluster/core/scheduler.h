@@ -54,10 +54,11 @@ struct JobNews {
     kReserved,   // its members' CPUs are reserved: start them
     kStarted,    // all that start together have begun
     kWithdrawn,  // the reservation is given back: do not start those that have not begun
+    kHopeless,   // one of its members fits on no node, even with nothing running
   };
   Kind kind = Kind::kReserved;
   JobId job;
-  std::string why;  // kWithdrawn
+  std::string why;  // kWithdrawn, kHopeless
   int members = 0;  // that this is about
 };
 
@@ -76,7 +77,7 @@ class Scheduler {
   // that name none, of this one. False: it does already, and is as it was. Precondition: the job is
   // known.
   bool join(const JobId& job, const MemberId& member, std::vector<topology::Request> requests,
-            std::int64_t now_ms);
+            std::int64_t now_ms, MemberTerms terms = {});
   // A member is no more, or has finished: its CPUs are free. False: it is not known.
   bool leave(const MemberId& member, std::int64_t now_ms);
   // The job is no more, with all of its members.
@@ -138,6 +139,11 @@ class Scheduler {
   bool heard(std::string_view node, std::int64_t now_ms);  // false: the node is not known
   void measured(std::string_view node, MissRates rates);
   void lost(std::string_view node, std::int64_t now_ms);  // the node is no more
+  // What decides there beside CPUs, whether its agent has spoken yet or not. What is reserved there
+  // for members that may not use it any more is withdrawn.
+  void terms(const std::string& node, const NodeTerms& terms, std::int64_t now_ms);
+  // Sets of nodes that members may use have changed.
+  void nodes_changed(std::int64_t now_ms);
   // Nodes silent for `silent_ms` get nobody; what is reserved there is withdrawn. Returns how many
   // those are.
   int age(std::int64_t now_ms, std::int64_t silent_ms);
@@ -175,7 +181,13 @@ class Scheduler {
   }
   [[nodiscard]] bool must_wait_its_turn(const Job& job) const;
   [[nodiscard]] std::int64_t held_room_at_most(const topology::Request& request) const;
-  [[nodiscard]] bool fits_when_idle(const std::vector<topology::Request>& requests) const;
+  [[nodiscard]] bool fits_when_idle(const std::vector<topology::Request>& requests,
+                                    const MemberTerms& terms) const;
+  void take_share(const std::string& node, const Share& share);
+  void put_back_share(const std::string& node, const Share& share);
+  void tell_if_hopeless(Job& job, const std::vector<Member*>& members);
+  void set_terms(NodeIndex node, const std::string& name);
+  void requeue_hopeless();
   [[nodiscard]] const Job::Shape* hindered(const Job& job, std::int64_t now_ms) const;
   std::optional<GangRefusal> reserve_gang(const Job& job, const std::vector<Member*>& members,
                                           Gang& gang, const std::vector<NodeIndex>* among,
@@ -211,6 +223,12 @@ class Scheduler {
   std::map<std::string, MemberId, std::less<>> member_of_claim_;  // of all members
   std::set<Ending> endings_;
   std::map<std::string, Ending, std::less<>> ending_of_;  // by claim id
+  // What is said of nodes, and what members take there; also before their agents speak.
+  struct Site {
+    NodeTerms terms{};
+    Share taken{};
+  };
+  std::map<std::string, Site, std::less<>> sites_;
   std::uint64_t begun_ = 0;
   std::optional<HeadRoom> head_;  // what is free of it is held on the fleet
   bool changed_ = false;          // since the last run(): somebody may fit who did not

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/allocate.h"
+#include "cluster/core/gang.h"
 
 namespace pinion::cluster {
 
@@ -16,7 +16,7 @@ namespace pinion::cluster {
 // requests already, beside these workers. Fewer workers than groups leave the last ones empty.
 // Precondition: groups >= 1.
 void join_groups(const std::string& name, int groups, std::map<std::string, int> cpus,
-                 std::vector<topology::Request>& workers);
+                 Gang& workers);
 
 struct TaskGroup {
   std::vector<std::size_t> members;  // positions of the workers, ascending

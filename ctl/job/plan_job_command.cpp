@@ -62,7 +62,8 @@ Result<MakePlan> planner_on_file(const PlanJobOptions& options) {
   for (const auto& [word, request] : policy::kPrivilegeWords)
     webhook.defaults.privileges.insert(request);
   return MakePlan([fleet, webhook](const json& object) {
-    return cluster::jobs::plan_job(object, webhook, [&](const auto& see) { see(*fleet); });
+    return cluster::jobs::plan_job(object, webhook,
+                                   [&](const auto& see) { see({.fleet = *fleet}); });
   });
 }
 

@@ -37,6 +37,7 @@ class NoCluster : public Cluster {
   void nominate(const PodRef&, const std::string&) override {}
   void open(const PodRef&, const std::string&) override {}
   void explain(const PodRef&, const std::string&) override {}
+  void warn(const PodRef&, const std::string&) override {}
 };
 
 PodSchedulerLimits limits_of(int steps) {

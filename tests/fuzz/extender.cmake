@@ -12,6 +12,6 @@ endforeach()
 pinion_fuzz(extender_pod SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_pod.cpp
   LINK extender_scheduling extender_pods nlohmann_json::nlohmann_json test_support)
 pinion_fuzz(extender_agent SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_agent.cpp LINK extender_node_report)
-pinion_fuzz(extender_review SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_review.cpp LINK extender_admission)
+pinion_fuzz(extender_review SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_review.cpp LINK extender_admission test_support)
 pinion_fuzz(extender_plan SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_plan.cpp LINK extender_admission test_support)
 pinion_fuzz(extender_settings SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_settings.cpp LINK extender_settings)

@@ -53,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   Fleet fleet;
   fill(fleet);
-  const auto answer = admission::dry_plan(text, {}, [&](const auto& see) { see(fleet); });
+  const auto answer =
+      admission::dry_plan(text, {}, [&](const auto& see) { see({.fleet = fleet}); });
   if (!answer) {
     if (answer.error().text.empty() || answer.error().text.size() > 1000) std::abort();
     return 0;

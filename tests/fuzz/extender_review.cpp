@@ -3,10 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "cluster/extender/admission/webhook.h"
 #include "cluster/extender/jobs/hostfile.h"
+#include "tests/support/machine.h"
 
 namespace {
 
@@ -14,12 +17,20 @@ namespace jobs = pinion::cluster::jobs;
 namespace admission = pinion::cluster::admission;
 using nlohmann::json;
 
-pinion::Result<pinion::cluster::Granularity> on_four_nodes(const pinion::cluster::JobShape& job,
-                                                           pinion::cluster::Policy policy,
-                                                           int /*nodes*/) {
-  using pinion::cluster::Policy;
-  const Policy known = policy == Policy::kAuto ? Policy::kGranularity : policy;
-  return pinion::cluster::choose_granularity(job, known, 4);
+void on_four_nodes(const std::function<void(const jobs::FleetSight&)>& see) {
+  static pinion::cluster::Fleet fleet;
+  if (fleet.size() == 0) {
+    const auto machine = std::make_shared<const pinion::topology::Topology>(
+        pinion::test_support::machine({.packages = 2, .cores_per_l3 = 8, .threads_per_core = 2}));
+    for (const char* name : {"a", "b", "c", "d"}) {
+      pinion::cluster::NodeReport report;
+      report.name = name;
+      report.topology = machine;
+      report.instance = "fuzz";
+      if (!fleet.report(std::move(report), 0)) std::abort();
+    }
+  }
+  see({.fleet = fleet});
 }
 
 void check(const admission::Review& review, const jobs::Options& options) {

@@ -24,8 +24,11 @@ inline constexpr const char* kHostfile = "pinion.dev/hostfile";       // "none",
 
 inline constexpr const char* kDecided = "pinion.dev/decided";     // on the job: for what, and what
 inline constexpr const char* kGangSize = "pinion.dev/gang-size";  // on templates of workers
-inline constexpr const char* kRole = "pinion.dev/role";           // on all templates
-inline constexpr const char* kOwner = "pinion.dev/owner";         // the same: the job object
+// JobSet's exclusive placement, and how it does without making pods one after another.
+inline constexpr const char* kExclusiveTopology = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+inline constexpr const char* kNodeSelectorStrategy = "alpha.jobset.sigs.k8s.io/node-selector";
+inline constexpr const char* kRole = "pinion.dev/role";             // on all templates
+inline constexpr const char* kOwner = "pinion.dev/owner";           // the same: the job object
 inline constexpr const char* kTaskGroup = "pinion.dev/task-group";  // on pods: the group's name
 inline constexpr const char* kAlign = "pinion.dev/align";
 inline constexpr const char* kSmt = "pinion.dev/smt";

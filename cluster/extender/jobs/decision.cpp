@@ -74,9 +74,9 @@ Status agree(const JobObject& object, const JobRequest& request, const Decision&
 }
 
 Result<Granularity> granularity_of(const JobShape& job, const JobRequest& request, Policy policy,
-                                   const Choose& choose) {
+                                   const NodeDemand& where, const Choose& choose) {
   if (policy != Policy::kNone && job.profile != Profile::kNone) {
-    return choose(job, policy, request.nodes);
+    return choose(job, policy, request.nodes, where);
   }
   JobShape with_groups = job;
   with_groups.groups = request.groups;
@@ -84,27 +84,19 @@ Result<Granularity> granularity_of(const JobShape& job, const JobRequest& reques
   return choose_granularity(with_groups, policy == Policy::kAuto ? Policy::kScale : policy, 1);
 }
 
-int not_stale(const Fleet& fleet) {
-  int nodes = 0;
-  for (const auto& [name, index] : fleet.by_name()) nodes += fleet.node(index).stale ? 0 : 1;
-  return nodes;
-}
-
 }  // namespace
 
 Choose choose_by(LookAtFleet look) {
-  return [look = std::move(look)](const JobShape& job, Policy policy,
-                                  int nodes) -> Result<Granularity> {
+  return [look = std::move(look)](const JobShape& job, Policy policy, int nodes,
+                                  const NodeDemand& where) -> Result<Granularity> {
     const bool by_holes = policy == Policy::kAuto;
     std::vector<FreeNode> holes;
-    int there = 0;
-    look([&](const Fleet& fleet) {
-      if (by_holes) holes = free_nodes(fleet);
-      there = by_holes ? static_cast<int>(holes.size()) : not_stale(fleet);
-    });
+    look([&](const FleetSight& sight) { holes = free_nodes(sight.fleet, sight.terms(where)); });
+    const auto there = static_cast<int>(holes.size());
     if (there == 0) {
       return failure(Errc::kUnavailable,
-                     "no node is known yet, so policy " + std::string(to_string(policy)) +
+                     "no node that it may use is known now, so policy " +
+                         std::string(to_string(policy)) +
                          " cannot choose: try again later, or state the number of workers");
     }
     const int used = nodes > 0 ? std::min(nodes, there) : there;
@@ -114,7 +106,7 @@ Choose choose_by(LookAtFleet look) {
 }
 
 Result<Decision> decide(const JobObject& object, const JobRequest& request, const Options& options,
-                        const Choose& choose) {
+                        const NodeDemand& where, const Choose& choose) {
   Decision decision;
   decision.policy = policy_for(object, request, options);
   if (object.kind == JobKind::kPod && decision.policy != Policy::kNone) {
@@ -124,7 +116,7 @@ Result<Decision> decide(const JobObject& object, const JobRequest& request, cons
   auto job = job_of(object, request, options);
   if (!job) return failure(std::move(job.error()));
   decision.job = *job;
-  auto chosen = granularity_of(*job, request, decision.policy, choose);
+  auto chosen = granularity_of(*job, request, decision.policy, where, choose);
   if (!chosen) return failure(std::move(chosen.error()));
   decision.granularity = std::move(*chosen);
   auto workers = split(*job, decision.granularity.workers);

@@ -9,6 +9,7 @@
 #include "cluster/core/granularity.h"
 #include "cluster/core/split.h"
 #include "cluster/extender/jobs/job_object.h"
+#include "cluster/extender/scheduling/node_demand.h"
 #include "policy/policy.h"
 
 namespace pinion::cluster::jobs {
@@ -24,12 +25,25 @@ struct Options {
   policy::Defaults defaults;      // of the nodes' agents
 };
 
-// Asks a policy; `nodes` is how many nodes the job may use at most, 0: all. Errors: kInvalid as
-// choose_granularity(), kUnavailable when no node is known yet.
-using Choose = std::function<Result<Granularity>(const JobShape& job, Policy policy, int nodes)>;
+// Asks a policy; `nodes` is how many nodes the job may use at most, 0: all; `where` says which.
+// Errors: kInvalid as choose_granularity(), kUnavailable when there is no such node now.
+using Choose = std::function<Result<Granularity>(const JobShape& job, Policy policy, int nodes,
+                                                 const NodeDemand& where)>;
+
+// The fleet, and which nodes of it pods of a demand may use (NodeFacts::allowed()).
+struct FleetSight {
+  const Fleet& fleet;
+  std::function<std::shared_ptr<const NodeSet>(const NodeDemand&)> allowed = [](const NodeDemand&) {
+    return nullptr;
+  };
+
+  [[nodiscard]] MemberTerms terms(const NodeDemand& where, const Share& share = {}) const {
+    return {.share = share, .nodes = allowed(where)};
+  }
+};
 
 // Lets somebody see the fleet, in the call and not afterwards; the fleet may change between two.
-using LookAtFleet = std::function<void(const std::function<void(const Fleet&)>& see)>;
+using LookAtFleet = std::function<void(const std::function<void(const FleetSight&)>& see)>;
 
 // By the fleet as it is when asked. It looks only as long as it takes to copy what it needs.
 [[nodiscard]] Choose choose_by(LookAtFleet look);
@@ -44,9 +58,10 @@ struct Decision {
   [[nodiscard]] bool even() const { return workers.front() == workers.back(); }
 };
 
-// Errors: kInvalid where what is stated contradicts itself, or what the policy chose; as `choose`.
+// `where`: which nodes its workers may use. Errors: kInvalid where what is stated contradicts
+// itself, or what the policy chose; as `choose`.
 Result<Decision> decide(const JobObject& object, const JobRequest& request, const Options& options,
-                        const Choose& choose);
+                        const NodeDemand& where, const Choose& choose);
 
 // The task group of the worker at `index` of `workers` equal ones in so many groups.
 [[nodiscard]] constexpr int group_of(int index, int groups) {

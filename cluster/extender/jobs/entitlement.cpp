@@ -4,6 +4,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/wire/pod.h"
+#include "cluster/extender/wire/reader.h"
 
 namespace pinion::cluster::jobs {
 namespace {
@@ -47,8 +48,22 @@ void add_containers(const json& list, bool init, wire::PodSpecView& view) {
   }
 }
 
+// Where it may go is read as of any pod.
+void add_nodes(const json& spec, wire::PodSpecView& view) {
+  json whole{{"metadata", {{"name", "t"}, {"namespace", "t"}, {"uid", "t"}}}};
+  for (const char* field : {"nodeSelector", "affinity", "tolerations", "overhead"}) {
+    if (const json& value = json_at(spec, field); !value.is_null()) whole["spec"][field] = value;
+  }
+  if (!whole.contains("spec")) return;
+  auto read = wire::Reader().pod(kube::json_dump(whole));
+  if (!read) return;  // the API server will refuse its pods
+  view.nodes = std::move(read->nodes);
+  view.overhead = read->overhead;
+}
+
 wire::PodSpecView view_of(const json& pod) {
   wire::PodSpecView view;
+  add_nodes(json_at(pod, "spec"), view);
   add_containers(json_at(pod, "spec", "initContainers"), true, view);
   add_containers(json_at(pod, "spec", "containers"), false, view);
   view.qos = wire::qos_by_resources(view);
@@ -78,8 +93,12 @@ std::string why_not_guaranteed(const wire::PodSpecView& view) {
 
 }  // namespace
 
+Pod pod_of_template(const json& pod) {
+  return pod_of(view_of(pod));
+}
+
 Demand demand_of_template(const json& pod, const policy::Defaults& defaults) {
-  return demand_of(pod_of(view_of(pod)), defaults);
+  return demand_of(pod_of_template(pod), defaults);
 }
 
 std::string why_not_entitled(const json& pod, const policy::Defaults& defaults) {

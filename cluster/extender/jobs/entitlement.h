@@ -10,7 +10,10 @@
 
 namespace pinion::cluster::jobs {
 
-// What a pod of it asks of the pod scheduler. `pod`: a pod template or a pod.
+// What the pod scheduler would see of a pod of it, but for what a template cannot tell. `pod`: a
+// pod template or a pod.
+[[nodiscard]] Pod pod_of_template(const json& pod);
+// What that asks of the pod scheduler.
 [[nodiscard]] Demand demand_of_template(const json& pod, const policy::Defaults& defaults);
 
 // Why not; empty: they would.

@@ -9,8 +9,13 @@
 namespace pinion::cluster::jobs {
 
 // One for each worker, in their order, with "JOB/worker-INDEX" as id and their task group.
-// `object`: the job after its patch. Precondition: `cut` is of that job.
+// `object`: the job after its patch; `sight`: for the nodes that they may use. Precondition: `cut`
+// is of that job.
 [[nodiscard]] Gang gang_of(const nlohmann::json& object, const Cut& cut,
-                           const policy::Defaults& defaults);
+                           const policy::Defaults& defaults, const FleetSight& sight);
+
+// Why these members could not start together on the fleet even with nothing running; empty: they
+// could, as far as a look at each kind of them by itself tells, or no node is known yet.
+[[nodiscard]] std::string why_never(const Fleet& fleet, const Gang& gang);
 
 }  // namespace pinion::cluster::jobs

@@ -86,8 +86,8 @@ Result<JobObject> read_job(const json& object, const std::string& name_space,
   if (job.name_space.empty()) job.name_space = name_space;
   if (job.name.empty() && job.kind != JobKind::kPod) {
     return failure(Errc::kInvalid,
-                   "metadata.name: missing; the job's gang and its hosts are named after it, so "
-                   "generateName will not do");
+                   "metadata.name: missing, and generateName; the job's gang and its hosts are "
+                   "named after it");
   }
   if (Status good = read_kind(object, request, job); !good) return failure(std::move(good.error()));
   if (job.workers && *job.workers < 1) {

@@ -37,6 +37,8 @@ struct JobObject {
   std::string workers_field;   // where: "spec.tasks[1].replicas"
   std::optional<int> slots;    // tasks of each worker, as stated
   bool launcher_works = false;
+  // Some of its pods are made only when others have been scheduled.
+  bool follows_leader = false;
   int parts = 1;  // the workers are split evenly among so many Jobs (a JobSet's replicas)
 };
 

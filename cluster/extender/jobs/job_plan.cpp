@@ -41,6 +41,10 @@ class Places {
     worker.node = node.name;
     worker.runs = placement.decision.cpus;
     worker.held = placement.decision.claim.cpus;
+    for (const topology::Decision& other : placement.beside) {
+      worker.runs |= other.cpus;
+      worker.held |= other.claim.cpus;
+    }
     if (!seen_.insert(placement.node).second) return;
     plan_.nodes.push_back(
         {.name = node.name, .machine = machine(node), .taken = node.ledger.exclusive()});
@@ -66,7 +70,7 @@ std::vector<PlanWorker> workers_of(const json& after, const Cut& cut, const Gang
   for (std::size_t i = 0; i < gang.size(); ++i) {
     workers.push_back({.host = std::move(hosts[i]),
                        .tasks = cut.decision.workers[i].tasks,
-                       .cpus = gang[i].cpus,
+                       .cpus = gang[i].all_cpus(),
                        .group = gang[i].task_group,
                        .node = {},
                        .runs = {},
@@ -105,9 +109,11 @@ JobPlan plan_job(const json& object, const Options& options, const LookAtFleet& 
   if (!mutation.cut) return plan;
   plan.decided = mutation.cut->rows;
   const json after = object.patch(mutation.patch);
-  const Gang gang = gang_of(after, *mutation.cut, options.defaults);
-  plan.workers = workers_of(after, *mutation.cut, gang);
-  look([&](const Fleet& fleet) { place(fleet, gang, plan); });
+  look([&](const FleetSight& sight) {
+    const Gang gang = gang_of(after, *mutation.cut, options.defaults, sight);
+    plan.workers = workers_of(after, *mutation.cut, gang);
+    place(sight.fleet, gang, plan);
+  });
   return plan;
 }
 

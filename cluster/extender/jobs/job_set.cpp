@@ -1,6 +1,8 @@
 // JobSet: a list of replicatedJobs, each of which becomes `replicas` Indexed Jobs. All its sizes
 // can be set at creation alone.
+#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/kinds.h"
+#include "cluster/extender/kube/json_read.h"
 
 namespace pinion::cluster::jobs {
 namespace {
@@ -37,6 +39,18 @@ Status read_counts(const json& object, std::size_t index, JobObject& job) {
   return {};
 }
 
+// Exclusive placement of its workers' Jobs, as the JobSet or that part of it asks for.
+bool is_exclusive(const json& object, std::size_t index) {
+  const json& part = object[kJobsAt][index]["template"];
+  const auto says = [](const json& it, const char* name) -> const json& {
+    return kube::json_at(it, "metadata", "annotations", name);
+  };
+  const bool asked =
+      !says(object, kExclusiveTopology).is_null() || !says(part, kExclusiveTopology).is_null();
+  return asked && says(object, kNodeSelectorStrategy) != "true" &&
+         says(part, kNodeSelectorStrategy) != "true";
+}
+
 }  // namespace
 
 Status read_job_set(const json& object, const JobRequest& request, JobObject& job) {
@@ -54,6 +68,7 @@ Status read_job_set(const json& object, const JobRequest& request, JobObject& jo
         {.at = at, .role = member ? "worker" : (*names)[i], .member = member, .starts = true});
   }
   job.worker_name = (*names)[*workers];
+  job.follows_leader = is_exclusive(object, *workers);
   return read_counts(object, *workers, job);
 }
 

@@ -1,5 +1,7 @@
 #include "cluster/extender/jobs/mutation.h"
 
+#include <algorithm>
+
 #include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/child_pod.h"
 #include "cluster/extender/jobs/entitlement.h"
@@ -181,6 +183,15 @@ void Cutter::mark_job(const Cut& cut) {
 
 Status Cutter::cut(Cut& cut) {
   const Decision& decision = cut.decision;
+  if (cut.job.follows_leader && decision.granularity.workers > 1) {
+    return failure(
+        Errc::kInvalid,
+        std::string("annotation ") + kExclusiveTopology +
+            ": JobSet makes the other pods of a group when the first one is scheduled, "
+            "and the job's pods start together, so it would wait for ever. Leave it out, "
+            "or set " +
+            kNodeSelectorStrategy + " to \"true\" beside it");
+  }
   if (Status good =
           write_workers(after_, cut.job, decision.granularity.workers, decision.largest().tasks);
       !good) {
@@ -205,8 +216,34 @@ Mutation cut_before(const JobRequest& request, const std::string& decided) {
                           "'. Create the job from its source, without what was filled in"});
 }
 
-Mutation cut_job(const json& object, const std::string& name_space, const Options& options,
-                 const Choose& choose) {
+// As the API server makes a name: the base cut to 58 bytes, and five letters or digits that make no
+// words.
+std::string generated_name(const std::string& base, const std::string& seed) {
+  constexpr std::string_view letters = "bcdfghjklmnpqrstvwxz2456789";
+  constexpr std::size_t longest = 58;
+  std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
+  for (const char byte : base + seed) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 1'099'511'628'211U;
+  }
+  hash ^= hash >> 32;
+  std::string name = base.substr(0, longest);
+  for (int i = 0; i < 5; ++i, hash /= letters.size()) name += letters[hash % letters.size()];
+  return name;
+}
+
+json with_name(const json& object, const std::string& seed) {
+  json named = object;
+  const std::string base = json_text(object, "metadata", "generateName");
+  const bool needs_one = json_text(object, "metadata", "name").empty() && !base.empty();
+  if (needs_one && kind_of(object) != JobKind::kPod) {
+    named["metadata"]["name"] = generated_name(base, seed);
+  }
+  return named;
+}
+
+Mutation cut_job(const json& original, const std::string& name_space, const Options& options,
+                 const Choose& choose, const std::string& seed) {
+  const json object = with_name(original, seed);
   auto request = read_job_request(object);
   if (!request) return refused(request.error());
   if (!*request) return untouched("it has no annotation pinion.dev/tasks");
@@ -214,7 +251,11 @@ Mutation cut_job(const json& object, const std::string& name_space, const Option
   if (!decided.empty()) return cut_before(**request, decided);
   auto job = read_job(object, name_space, **request);
   if (!job) return refused(job.error());
-  auto decision = decide(*job, **request, options, choose);
+  const auto worker = std::find_if(job->templates.begin(), job->templates.end(),
+                                   [](const PodTemplate& one) { return one.member; });
+  const NodeDemand where =
+      worker == job->templates.end() ? NodeDemand() : pod_of_template(object.at(worker->at)).nodes;
+  auto decision = decide(*job, **request, options, where, choose);
   if (!decision) return refused(decision.error());
   Cut cut{.job = std::move(*job),
           .request = std::move(**request),
@@ -223,7 +264,7 @@ Mutation cut_job(const json& object, const std::string& name_space, const Option
           .rows = {}};
   Cutter cutter(object, options);
   if (Status good = cutter.cut(cut); !good) return refused(good.error());
-  Mutation mutation = changed(object, cutter.after());
+  Mutation mutation = changed(original, cutter.after());
   mutation.warnings = cutter.take_warnings();
   mutation.cut = std::move(cut);
   return mutation;
@@ -253,11 +294,11 @@ Mutation direct_pod(const json& object, const Options& options) {
 }  // namespace
 
 Mutation mutate(const json& object, const std::string& name_space, const Options& options,
-                const Choose& choose) {
+                const Choose& choose, const std::string& seed) {
   const auto kind = kind_of(object);
   if (!kind) return untouched("it is no kind of job that is known here");
   if (is_child(object)) return mutate_child(object, *kind, options);
-  Mutation mutation = cut_job(object, name_space, options, choose);
+  Mutation mutation = cut_job(object, name_space, options, choose, seed);
   const bool without_tasks = kube::json_at(object, "metadata", "annotations", kTasks).is_null();
   if (mutation.kind == Mutation::Kind::kUntouched && *kind == JobKind::kPod && without_tasks) {
     return direct_pod(object, options);

@@ -44,8 +44,11 @@ struct Mutation {
 
 // An object that is being created. Jobs of the kinds of job_object.h with pinion.dev/tasks are cut;
 // the pods of their controllers are told their task group, and an MPIJob's launcher its hostfile;
-// everything else is left alone. `name_space`: as the request says.
+// everything else is left alone. `name_space`: as the request says. A job that leaves its name to
+// the API server (generateName) is given one here, as its gang and its hosts are named after it:
+// by `seed`, which is another one in each request.
 [[nodiscard]] Mutation mutate(const nlohmann::json& object, const std::string& name_space,
-                              const Options& options, const Choose& choose);
+                              const Options& options, const Choose& choose,
+                              const std::string& seed = {});
 
 }  // namespace pinion::cluster::jobs

@@ -1,11 +1,13 @@
 #include "cluster/extender/pods/pod_of.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace pinion::cluster {
 namespace {
 
 // The Jobs of a JobSet are one job.
 constexpr std::string_view kJobSetUid = "jobset.sigs.k8s.io/jobset-uid";
-// An MPIJob owns its workers, and a Job of its own the launcher, which may be a worker too.
 constexpr std::string_view kMpiJobName = "training.kubeflow.org/job-name";
 constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
 
@@ -21,14 +23,61 @@ PodContainer::Kind kind_of(wire::ContainerView::Kind kind) {
   return PodContainer::Kind::kMain;
 }
 
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return a > std::numeric_limits<std::int64_t>::max() / 4 - b
+             ? std::numeric_limits<std::int64_t>::max() / 4
+             : a + b;
+}
+
+// What the containers request at most at one time: those that stay together, or an init container
+// beside the sidecars that started before it.
+std::int64_t most_of(const wire::PodSpecView& view,
+                     std::optional<std::int64_t> wire::Amounts::*amount) {
+  const auto of = [&](const wire::Resources& resources) {
+    const auto& stated = resources.requests.*amount;
+    return stated ? *stated : (resources.limits.*amount).value_or(0);
+  };
+  if (view.pod_level && (view.pod_level->requests.*amount || view.pod_level->limits.*amount)) {
+    return sum(of(*view.pod_level), (view.overhead.*amount).value_or(0));
+  }
+  std::int64_t stay = 0;
+  std::int64_t most = 0;
+  for (const wire::ContainerView& container : view.containers) {
+    const std::int64_t one = of(container.resources);
+    if (container.kind == wire::ContainerView::Kind::kInit) {
+      most = std::max(most, sum(stay, one));
+    } else {
+      stay = sum(stay, one);
+    }
+  }
+  return sum(std::max(most, stay), (view.overhead.*amount).value_or(0));
+}
+
+Share requests_of(const wire::PodSpecView& view) {
+  if (view.phase == "Succeeded" || view.phase == "Failed") return {};
+  return {.milli_cpus = most_of(view, &wire::Amounts::cpu_milli),
+          .memory = most_of(view, &wire::Amounts::memory_bytes),
+          .members = 1};
+}
+
 std::string owner_of(const wire::PodSpecView& view) {
-  if (view.labels.contains(std::string(kMpiJobName))) return {};
+  if (view.labels.contains(std::string(kMpiJobName))) {
+    // The MPIJob owns its workers, and a Job of its own the launcher, which may be a worker, too.
+    if (view.controller && view.controller->kind == "MPIJob") return view.controller->uid;
+    const auto told = view.annotations.find(kOwnerUid);
+    return told == view.annotations.end() ? std::string() : told->second;
+  }
   const auto job_set = view.labels.find(std::string(kJobSetUid));
   if (job_set != view.labels.end()) return job_set->second;
   return view.controller ? view.controller->uid : std::string();
 }
 
 }  // namespace
+
+bool owner_is_unknown(const wire::PodSpecView& view) {
+  return view.labels.contains(std::string(kMpiJobName)) && owner_of(view).empty() &&
+         view.controller && view.controller->kind == "Job";
+}
 
 Pod pod_of(const wire::PodSpecView& view) {
   Pod pod;
@@ -41,6 +90,8 @@ Pod pod_of(const wire::PodSpecView& view) {
   pod.runtime_class = view.runtime_class;
   const auto group = view.labels.find(std::string(kPodGroupLabel));
   if (group != view.labels.end()) pod.group = group->second;
+  pod.nodes = view.nodes;
+  pod.requests = requests_of(view);
   pod.node = view.node_name;
   pod.nominated = view.nominated_node;
   pod.gang_gate = view.gang_gate;

@@ -77,8 +77,11 @@ jobs::Options job_options(const Config& config, const policy::Defaults& defaults
 
 // Under the lock that the scheduler's calls take as well.
 jobs::LookAtFleet fleet_of(const Placing& placing) {
-  return [&placing](const std::function<void(const Fleet&)>& see) {
-    placing.look([&](const PodScheduler& scheduler) { see(scheduler.fleet()); });
+  return [&placing](const std::function<void(const jobs::FleetSight&)>& see) {
+    placing.look([&](const PodScheduler& scheduler) {
+      see({.fleet = scheduler.fleet(),
+           .allowed = [&](const NodeDemand& where) { return scheduler.nodes().allowed(where); }});
+    });
   };
 }
 
@@ -133,7 +136,7 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
           *api_, log, [this] { return leading(); },
           [this](const std::string& gang, int members) { resize(gang, members); }),
       gate_(placing_, [this] { return closed(); }),
-      webhook_(job_options_, jobs::choose_by(fleet_of(placing_)), journal_of(log)),
+      webhook_(job_options_, fleet_of(placing_), journal_of(log)),
       agent_feed_(placing_, log),
       taint_(config.startup_taint
                  ? std::make_unique<StartupTaint>(*api_, log, [this] { return leading(); })

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/pods/node_of.h"
 #include "cluster/extender/pods/pod_group.h"
 #include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/program/server_name.h"
@@ -67,7 +68,14 @@ void PodFeed::on_object(kube::Change change, const nlohmann::json& object) {
 }
 
 void NodeFeed::on_object(kube::Change change, const nlohmann::json& object) {
-  if (change != kube::Change::kDeleted) return;
+  if (change != kube::Change::kDeleted) {
+    const NodeView view = node_of(object);
+    placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+      scheduler.node(view, now);
+      return 0;
+    });
+    return;
+  }
   const std::string node = json_text(object, "metadata", "name");
   log().info("a node is deleted", {{"node", node}});
   placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {

@@ -53,7 +53,7 @@ class PodFeed : public Feed {
   wire::Reader reader_;
 };
 
-// Nodes that are deleted.
+// Nodes: what decides there beside CPUs.
 class NodeFeed : public Feed {
  public:
   NodeFeed(Placing& placing, Log& log) : Feed("nodes", log), placing_(placing) {}

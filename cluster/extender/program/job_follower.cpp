@@ -6,6 +6,8 @@
 #include "cluster/extender/jobs/hostfile.h"
 #include "cluster/extender/jobs/job_object.h"
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/path.h"
+#include "cluster/extender/kube/pods.h"
 #include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/program/owned_map.h"
 #include "cluster/extender/scheduling/demand.h"
@@ -45,11 +47,20 @@ JobFollower::~JobFollower() {
 }
 
 void JobFollower::changed(const wire::PodSpecView& pod) {
+  const std::string name = text_of(pod, jobs::kJob);
+  if (!name.empty() && owner_is_unknown(pod)) {
+    queue_.add({.name_space = pod.name_space,
+                .path = "/apis/batch/v1/namespaces/" + kube::percent_encoded(pod.name_space) +
+                        "/jobs/" + kube::percent_encoded(pod.controller->name),
+                .gang = {},
+                .pod = pod.name,
+                .pod_uid = pod.uid,
+                .uid = pod.controller->uid},
+               Nothing());
+  }
   const auto path = jobs::owner_path(text_of(pod, jobs::kOwner), pod.name_space);
   if (!path) return;
-  queue_.add({.name_space = pod.name_space,
-              .path = *path,
-              .gang = gang_of(pod_of(pod), text_of(pod, jobs::kJob))},
+  queue_.add({.name_space = pod.name_space, .path = *path, .gang = gang_of(pod_of(pod), name)},
              Nothing());
 }
 
@@ -62,7 +73,25 @@ Worked JobFollower::follow(const Job& job) {
   return again ? Worked::kAgain : Worked::kFailed;
 }
 
+// The pod is told of which job it is, by the owner of the object that has made it.
+Status JobFollower::tell_owner(const Job& job) {
+  const kube::Call how{.cancel = &cancel_, .whole = {}};
+  const auto object = api_.get(job.path, how);
+  const bool other = object && kube::json_text(*object, "metadata", "uid") != job.uid;
+  if (other || (!object && object.error().code == Errc::kNotFound)) return {};  // the pod goes, too
+  if (!object) return failure(object.error());
+  const std::string uid = owner(*object, "uid");
+  if (uid.empty()) return failure(Errc::kInvalid, "nobody owns it");
+  const Status told =
+      kube::annotate_pod(api_, {.name_space = job.name_space, .name = job.pod, .uid = job.pod_uid},
+                         {{kOwnerUid, uid}}, how);
+  const bool gone =
+      !told && (told.error().code == Errc::kNotFound || told.error().code == Errc::kConflict);
+  return gone ? Status() : told;
+}
+
 Status JobFollower::look_at(const Job& job) {
+  if (!job.pod.empty()) return tell_owner(job);
   const auto object = api_.get(job.path, {.cancel = &cancel_, .whole = {}});
   if (!object && object.error().code == Errc::kNotFound) return {};  // gone, and its pods with it
   if (!object) return failure(object.error());

@@ -1,7 +1,8 @@
 // Looks at the job objects of gangs that the webhook has cut, whenever their pods come or go: how
 // many workers a job has now, which is not what its pods' template said when it was made; and its
 // hostfile, a ConfigMap that is made when the first pod is there, as the job has no uid before, and
-// that follows its size.
+// that follows its size. Besides, of which MPIJob a launcher is, that its operator owns through a
+// batch Job: the pod is told (kOwnerUid), so that everybody can read it there.
 #pragma once
 
 #include <functional>
@@ -36,6 +37,10 @@ class JobFollower {
     std::string name_space;
     std::string path;  // of the job, on the API server
     std::string gang;
+    // Of a pod whose job this one's owner is: its name and uid, and the uid of this one.
+    std::string pod{};
+    std::string pod_uid{};
+    std::string uid{};
 
     auto operator<=>(const Job&) const = default;  // NOLINT(modernize-use-nullptr)
   };
@@ -46,6 +51,7 @@ class JobFollower {
   // name that is gone has not been collected.
   Status look_at(const Job& job);
   Status keep_hostfile(const Job& job, const nlohmann::json& map);
+  Status tell_owner(const Job& job);
 
   kube::Api& api_;
   Log& log_;

@@ -62,8 +62,16 @@ void KubeCluster::explain(const PodRef& pod, const std::string& why) {
   add({.kind = Note::Kind::kExplain, .pod = pod, .text = why});
 }
 
+void KubeCluster::warn(const PodRef& pod, const std::string& why) {
+  add({.kind = Note::Kind::kWarn, .pod = pod, .text = why});
+}
+
 void KubeCluster::add(const Note& note) {
-  if (!notes_.add(note.pod.uid, note)) ++failed_;  // the pod scheduler notes it again
+  // Events stand beside what else is to be done to the pod.
+  std::string key = note.pod.uid;
+  if (note.kind == Note::Kind::kExplain) key += "/explain";
+  if (note.kind == Note::Kind::kWarn) key += "/warn";
+  if (!notes_.add(key, note)) ++failed_;  // the pod scheduler notes it again
 }
 
 Status KubeCluster::done(const Note& note) {
@@ -85,6 +93,10 @@ Status KubeCluster::done(const Note& note) {
       return kube::report_on_pod(
           api_, reporter_, pod,
           {.warning = true, .reason = "GangWaits", .action = "Planning", .note = note.text}, how);
+    case Note::Kind::kWarn:
+      return kube::report_on_pod(
+          api_, reporter_, pod,
+          {.warning = true, .reason = "NeverFits", .action = "Placing", .note = note.text}, how);
   }
   return {};
 }
@@ -98,7 +110,8 @@ Worked KubeCluster::carry_out(const Note& note) {
   }
   ++failed_;
   constexpr std::array kTexts = {"cannot wake a pod", "cannot nominate a pod",
-                                 "cannot take a pod's gate off", "cannot tell why a pod waits"};
+                                 "cannot take a pod's gate off", "cannot tell why a pod waits",
+                                 "cannot tell that a pod fits nowhere"};
   log_.warn(kTexts.at(static_cast<std::size_t>(note.kind)),
             {{"pod", note.pod.name_space + "/" + note.pod.name}, {"why", done.error().text}});
   return Worked::kDone;  // the pod scheduler notes it again

@@ -30,13 +30,14 @@ class KubeCluster : public Cluster {
   void nominate(const PodRef& pod, const std::string& node) override;
   void open(const PodRef& pod, const std::string& node) override;
   void explain(const PodRef& pod, const std::string& why) override;
+  void warn(const PodRef& pod, const std::string& why) override;  // by an Event
 
   // Notes that were dropped because too many waited, and that the API server refused.
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
 
  private:
   struct Note {
-    enum class Kind { kWake, kNominate, kOpen, kExplain };
+    enum class Kind { kWake, kNominate, kOpen, kExplain, kWarn };
     Kind kind = Kind::kWake;
     PodRef pod;
     std::string text;  // the node to nominate, or why
@@ -51,7 +52,8 @@ class KubeCluster : public Cluster {
   const std::function<bool()> may_act_;
   const kube::Reporter reporter_;
   std::atomic<std::uint64_t> failed_ = 0;
-  KeyedQueue<std::string, Note> notes_;  // by uid: the last one counts; last: it uses all above
+  // By uid, warnings by themselves: the last one counts. Last: it uses all above.
+  KeyedQueue<std::string, Note> notes_;
 };
 
 }  // namespace pinion::cluster

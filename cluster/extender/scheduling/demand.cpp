@@ -69,12 +69,8 @@ Result<std::optional<PlacementPolicy>> placement_of(const Pod& pod) {
                      "most-loaded");
 }
 
-// One of `size`; what is wrong about it, in the pod's own words, where it cannot be.
+// One of `size`; what is wrong about it, where it cannot be.
 Demand as_member(const Pod& pod, Demand demand, std::string gang, int size) {
-  if (demand.requests.size() > 1) {
-    return refused("a pod of a gang may have one container with whole CPUs, this one has " +
-                   std::to_string(demand.requests.size()));
-  }
   const auto groups = number_of(pod, kTaskGroups, size);
   if (!groups) return refused(groups.error().text);
   demand.kind = Demand::Kind::kMember;

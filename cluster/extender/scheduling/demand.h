@@ -21,8 +21,7 @@ struct Demand {
     kWaiting,  // its PodGroup is not there yet: `text`
   };
   Kind kind = Kind::kNone;
-  // One for each container that stays and gets cores, with claim_id() as its id; exactly one with
-  // kMember.
+  // One for each container that stays and gets cores, with claim_id() as its id.
   std::vector<topology::Request> requests;
   // Of init containers that get cores: they run one at a time, on CPUs of requests[host], which is
   // as large as the largest of them; where only they get cores, it is that one itself.

@@ -44,6 +44,12 @@ struct Explanation {
   std::string why;
 };
 
+// The pod's job can start on no node, whatever ends: to be told to its owner.
+struct Hopeless {
+  PodRef pod;
+  std::string why;
+};
+
 // What has become of a gang, for the log.
 struct GangNews {
   enum class Kind { kPlanned, kGivenUp, kLetGo };
@@ -62,6 +68,7 @@ struct Effects {
   std::vector<PodRef> wake;
   std::vector<Explanation> explanations;
   std::vector<GangNews> news;
+  std::vector<Hopeless> hopeless;
 };
 
 // What becomes of a bind call.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/extender/scheduling/node_demand.h"
 #include "policy/policy.h"
 #include "topology/topology.h"
 
@@ -34,6 +35,8 @@ struct Pod {
   std::string runtime_class;  // empty: the default
   std::string group;          // the PodGroup that its label names; empty: none
   std::vector<PodContainer> containers;
+  NodeDemand nodes;
+  Share requests;            // as the scheduler counts them; nothing when it has finished
   std::string node;          // empty: not bound
   std::string nominated;     // the node that its status names, or empty
   bool gang_gate = false;    // has Pinion's scheduling gate

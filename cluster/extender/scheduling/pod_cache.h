@@ -15,6 +15,7 @@ namespace pinion::cluster {
 struct KnownPod {
   PodRef pod;
   Demand demand;
+  MemberTerms terms;
   std::int32_t priority = 0;
   std::string node;       // where it is bound, or is being bound; empty: nowhere
   std::string nominated;  // the node that its status names, or empty

@@ -98,6 +98,7 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
     KnownPod fresh;
     fresh.pod = ref_of(pod);
     fresh.demand = std::move(demand);
+    fresh.terms = nodes_.terms(pod.nodes, pod.requests);
     fresh.priority = pod.priority;
     known = &cache_.add(std::move(fresh));
     join(*known, now_ms);
@@ -108,7 +109,9 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
   if (!known->node.empty() || demand.kind == Demand::Kind::kWaiting) return known;
   if (job_of(*known) != job_of(pod.uid, demand)) leave(*known, now_ms);
   known->demand = std::move(demand);
-  if (book().member(pod.uid) == nullptr) join(*known, now_ms);
+  if (book().member(pod.uid) != nullptr) return known;
+  join(*known, now_ms);
+  if (is_gang(job_of(*known))) wake_gang(job_of(*known), {});
   return known;
 }
 
@@ -126,7 +129,7 @@ void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
   if (demand.requests.empty() || demand.kind == Demand::Kind::kWaiting) return;
   const JobId job = job_of(known);
   if (book().find(job) == nullptr) scheduler_.submit(job, spec_of(known), now_ms);
-  scheduler_.join(job, known.pod.uid, demand.requests, now_ms);
+  scheduler_.join(job, known.pod.uid, demand.requests, now_ms, known.terms);
 }
 
 void PodScheduler::leave(const KnownPod& known, std::int64_t now_ms) {
@@ -200,7 +203,6 @@ void PodScheduler::group(const std::string& key, std::int64_t members, std::int6
   for (const std::string& uid : uids) {
     KnownPod& known = *cache_.find(uid);  // all of them exist, see forget()
     known.late_group.clear();
-    if (known.demand.requests.size() != 1) continue;
     leave(known, now_ms);
     known.demand.kind = Demand::Kind::kMember;
     known.demand.gang = gang_of_group(key);
@@ -564,6 +566,17 @@ std::vector<Eviction> PodScheduler::preempt(const Pod& pod, std::vector<Eviction
 }
 
 bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
+  const bool room = take_in(pod, now_ms);
+  // The core counts what its members request.
+  if (pod.node.empty() || book().member(pod.uid) != nullptr) {
+    nodes_.vacated(pod.uid, now_ms);
+  } else {
+    nodes_.occupied(pod.uid, pod.node, pod.requests, now_ms);
+  }
+  return room;
+}
+
+bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   if (pod.over) {
     gone(pod.uid, now_ms);
     return true;
@@ -662,6 +675,7 @@ void PodScheduler::drop_lent(NodeReport& report) const {
 
 void PodScheduler::gone(const std::string& uid, std::int64_t now_ms) {
   gone_.add(uid);
+  nodes_.vacated(uid, now_ms);
   const KnownPod* known = cache_.find(uid);
   const std::string node = known == nullptr ? "" : known->node;
   forget(uid, now_ms);
@@ -711,6 +725,7 @@ Result<std::vector<LostPromise>> PodScheduler::report(NodeReport report, std::in
   drop_lent(report);
   auto lost = scheduler_.report(std::move(report), now_ms);
   if (lost) {
+    if (fresh) nodes_.known(node, now_ms);
     preemption_.reported(node);
     still_there(node, fresh, now_ms);
   }
@@ -729,6 +744,7 @@ void PodScheduler::measured(std::string_view node, MissRates rates) {
 
 void PodScheduler::lost(std::string_view node, std::int64_t now_ms) {
   scheduler_.lost(node, now_ms);
+  nodes_.gone(std::string(node), now_ms);
   preemption_.reported(std::string(node));
   heed();
 }
@@ -897,6 +913,13 @@ void PodScheduler::tick(std::int64_t now_ms) {
 // What the core has done meanwhile: held calls of a plan that is withdrawn are refused.
 void PodScheduler::heed() {
   for (const JobNews& news : scheduler_.take_news()) {
+    if (news.kind == JobNews::Kind::kHopeless) {
+      const Job* job = book().find(news.job);
+      if (job == nullptr || job->members.empty()) continue;
+      const KnownPod& first = *cache_.find(job->members.begin()->first);
+      effects_.hopeless.push_back({.pod = first.pod, .why = news.why});
+      continue;
+    }
     if (news.kind == JobNews::Kind::kWithdrawn) unbind(news.job);
     if (!is_gang(news.job)) continue;
     if (news.kind == JobNews::Kind::kWithdrawn) held_.refuse(news.job, news.why);
@@ -930,6 +953,8 @@ void PodScheduler::tell(const JobNews& news) {
       gang.kind = GangNews::Kind::kGivenUp;
       ++gang_counters_.given_up;
       break;
+    case JobNews::Kind::kHopeless:
+      return;
   }
   std::set<std::string_view> nodes;
   if (const Job* job = book().find(news.job); job != nullptr) {

@@ -24,6 +24,7 @@
 #include "cluster/extender/scheduling/effects.h"
 #include "cluster/extender/scheduling/gates.h"
 #include "cluster/extender/scheduling/held_binds.h"
+#include "cluster/extender/scheduling/node_facts.h"
 #include "cluster/extender/scheduling/pod_cache.h"
 #include "cluster/extender/scheduling/preemption.h"
 #include "cluster/extender/scheduling/recent.h"
@@ -70,6 +71,7 @@ class PodScheduler {
       : defaults_(defaults),
         limits_(limits),
         scheduler_(limits.scheduler),
+        nodes_(scheduler_),
         held_(limits.held),
         preemption_(scheduler_, cache_) {}
   PodScheduler(const PodScheduler&) = delete;
@@ -103,8 +105,13 @@ class PodScheduler {
   // more (a container that is started again, an agent that has forgotten), it is promised with the
   // next report that has room for it.
   bool seen(const Pod& pod, std::int64_t now_ms);
-  // It is deleted.
+  // It is deleted: until then what it requests counts on its node, whether it wants cores or not.
   void gone(const std::string& uid, std::int64_t now_ms);
+  // A node, as it is now; lost() ends it.
+  void node(const NodeView& node, std::int64_t now_ms) {
+    nodes_.told(node, now_ms);
+    heed();
+  }
   // Whether the API server has PodGroups at all; before it is said, it has not.
   void serve_groups(bool served) { groups_.serve(served); }
   // The PodGroup with this key (group_key()) wants so many to start together; and it is deleted.
@@ -139,6 +146,7 @@ class PodScheduler {
   Effects take_effects();
 
   [[nodiscard]] const Fleet& fleet() const { return scheduler_.fleet(); }
+  [[nodiscard]] const NodeFacts& nodes() const { return nodes_; }
   // Of a pod that is no member of a gang there is a job of its own.
   [[nodiscard]] const JobBook& book() const { return scheduler_.book(); }
   [[nodiscard]] std::vector<const Job*> gangs() const;  // by id
@@ -159,6 +167,7 @@ class PodScheduler {
   // Pods of a gang come one after another: before that their user is told nothing.
   static constexpr std::int64_t kComplainMs = 5000;
 
+  bool take_in(const Pod& pod, std::int64_t now_ms);
   KnownPod* know(const Pod& pod, Demand demand, std::int64_t now_ms);
   KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
   void join(KnownPod& known, std::int64_t now_ms);
@@ -209,6 +218,7 @@ class PodScheduler {
   policy::Defaults defaults_;
   PodSchedulerLimits limits_;
   Scheduler scheduler_;
+  NodeFacts nodes_;
   HeldBinds held_;
   GangCounters gang_counters_;
   PodGroups groups_;

@@ -114,9 +114,10 @@ bool Preemption::gang_fits_with(const Demand& demand, const Ledgers& ledgers) co
   if (!job.complete()) return false;
   Gang rest;
   if (job.started) {
-    rest = demand.requests;
+    rest.emplace_back(demand.requests, MemberTerms());
   } else {
-    for (const Member* member : next_members(job)) rest.push_back(member->requests.front());
+    for (const Member* member : next_members(job))
+      rest.emplace_back(member->requests, MemberTerms());
   }
   for (NodeIndex node = 0; node < fleet_.size() && !rest.empty(); ++node) {
     const FleetNode& there = fleet_.node(node);
@@ -124,11 +125,14 @@ bool Preemption::gang_fits_with(const Demand& demand, const Ledgers& ledgers) co
     const auto freed = ledgers.find(node);
     if (freed == ledgers.end() && !fleet_.may_fit(node, rest.front())) continue;
     topology::Ledger ledger = freed == ledgers.end() ? there.ledger : freed->second;
-    std::erase_if(rest, [&](const topology::Request& request) {
-      auto outcome = topology::allocate(there.topology(), ledger, request);
-      auto* decision = std::get_if<topology::Decision>(&outcome);
-      if (decision != nullptr) ledger.commit(std::move(decision->claim));
-      return decision != nullptr;
+    std::erase_if(rest, [&](const GangMember& member) {
+      auto plan = topology::plan(there.topology(), ledger, member.requests());
+      const bool all = std::all_of(plan.outcomes.begin(), plan.outcomes.end(),
+                                   [](const topology::Outcome& outcome) {
+                                     return std::holds_alternative<topology::Decision>(outcome);
+                                   });
+      if (all) ledger = std::move(plan.ledger);
+      return all;
     });
   }
   return rest.empty();
@@ -151,7 +155,9 @@ std::map<std::string, Preemption::Requests> Preemption::reserved(const Pod& pod,
   if (gang == nullptr) return reserved;
   for (const auto& [uid, member] : gang->members) {
     const std::string node = nominated_to(uid, cache_.find(uid)->nominated, now_ms);
-    if (uid != pod.uid && !node.empty()) reserved[node].push_back(member.requests.front());
+    if (uid == pod.uid || node.empty()) continue;
+    auto& there = reserved[node];
+    there.insert(there.end(), member.requests.begin(), member.requests.end());
   }
   return reserved;
 }
@@ -170,7 +176,7 @@ bool Preemption::has_its_place(const Pod& pod, const Demand& demand, std::int64_
     ended.insert(ended.end(), victims.begin(), victims.end());
   }
   Requests requests = reserved(pod, demand, now_ms)[pod.nominated];
-  requests.push_back(demand.requests.front());
+  requests.insert(requests.end(), demand.requests.begin(), demand.requests.end());
   return grants_all(fleet_.node(node), without(fleet_.node(node).ledger, ended), requests);
 }
 
@@ -200,13 +206,14 @@ NodeIndex Preemption::reserve(const Pod& pod, const Demand& demand,
     }
     const FleetNode& node = fleet_.node(index);
     Requests& requests = others[node.name];
-    requests.push_back(demand.requests.front());
+    const std::size_t before = requests.size();
+    requests.insert(requests.end(), demand.requests.begin(), demand.requests.end());
     if (grants_all(node, node.ledger, requests)) {
       asked.reserved = node.name;
       asked.reserved_ms = now_ms;
       return index;
     }
-    requests.pop_back();
+    requests.resize(before);
   }
   early_[pod.uid] = now_ms;
   return -1;

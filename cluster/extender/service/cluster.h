@@ -30,6 +30,8 @@ class Cluster {
   virtual void open(const PodRef& pod, const std::string& node) = 0;
   // The pod's user is told why its gang waits.
   virtual void explain(const PodRef& pod, const std::string& why) = 0;
+  // The pod's owner is told why it cannot start.
+  virtual void warn(const PodRef& pod, const std::string& why) = 0;
 };
 
 }  // namespace pinion::cluster

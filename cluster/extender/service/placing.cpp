@@ -82,6 +82,11 @@ void Placing::settle(std::unique_lock<std::mutex>& lock) {
     cluster_.open(opening.pod, opening.node);
     journal_(note_of(Level::kInfo, "its gate is taken off", opening.pod, {{"node", opening.node}}));
   }
+  for (const Hopeless& hopeless : effects.hopeless) {
+    cluster_.warn(hopeless.pod, hopeless.why);
+    journal_(note_of(Level::kInfo, "cannot start on these nodes", hopeless.pod,
+                     {{"why", hopeless.why}}));
+  }
   for (const PodRef& pod : effects.wake) {
     cluster_.wake(pod);
     journal_(note_of(Level::kInfo, "woken, as it would fit now", pod, {}));

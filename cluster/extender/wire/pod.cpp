@@ -163,6 +163,94 @@ Status read_gates(PodSpecView& pod, ondemand::value& value, const Where& at) {
   });
 }
 
+Status read_texts(std::vector<std::string>& to, ondemand::value& value, const Where& at) {
+  to.clear();
+  return each_item(value, at, [&](ondemand::value& text, const Where& here) {
+    return read_text(to.emplace_back(), text, here);
+  });
+}
+
+Status read_requirements(std::vector<NodeRequirement>& to, ondemand::value& value,
+                         const Where& at) {
+  to.clear();
+  return each_item(value, at, [&](ondemand::value& item, const Where& here) {
+    NodeRequirement& it = to.emplace_back();
+    return each_field(item, here, [&](std::string_view key, ondemand::value& field) -> Status {
+      const Where inner(here, key);
+      if (same_key(key, "key")) return read_text(it.key, field, inner);
+      if (same_key(key, "operator")) return read_text(it.op, field, inner);
+      if (same_key(key, "values")) return read_texts(it.values, field, inner);
+      return {};
+    });
+  });
+}
+
+Status read_node_terms(std::optional<std::vector<NodeTerm>>& to, ondemand::value& value,
+                       const Where& at) {
+  to.reset();
+  if (is_null(value)) return {};
+  auto& terms = to.emplace();
+  return each_item(value, at, [&](ondemand::value& item, const Where& here) {
+    NodeTerm& term = terms.emplace_back();
+    return each_field(item, here, [&](std::string_view key, ondemand::value& field) -> Status {
+      const Where inner(here, key);
+      if (same_key(key, "matchExpressions")) return read_requirements(term.labels, field, inner);
+      if (same_key(key, "matchFields")) return read_requirements(term.fields, field, inner);
+      return {};
+    });
+  });
+}
+
+// spec.affinity, of which what is only preferred plays no part.
+Status read_affinity(NodeDemand& to, ondemand::value& value, const Where& at) {
+  return each_field(value, at, [&](std::string_view kind, ondemand::value& of) -> Status {
+    const Where node(at, kind);
+    if (!same_key(kind, "nodeAffinity")) return {};
+    return each_field(of, node, [&](std::string_view when, ondemand::value& field) -> Status {
+      const Where required(node, when);
+      if (!same_key(when, "requiredDuringSchedulingIgnoredDuringExecution")) return {};
+      return each_field(field, required, [&](std::string_view key, ondemand::value& terms) {
+        return same_key(key, "nodeSelectorTerms")
+                   ? read_node_terms(to.affinity, terms, Where(required, key))
+                   : Status();
+      });
+    });
+  });
+}
+
+// The admission plugin DefaultTolerationSeconds gives all pods two: for a node that fails under
+// them.
+bool is_for_failing_nodes(const Toleration& one) {
+  return one.effect == "NoExecute" &&
+         (one.key == "node.kubernetes.io/not-ready" || one.key == "node.kubernetes.io/unreachable");
+}
+
+Status read_tolerations(std::vector<Toleration>& to, ondemand::value& value, const Where& at) {
+  to.clear();
+  return each_item(value, at, [&](ondemand::value& item, const Where& here) -> Status {
+    Toleration it;
+    Status good =
+        each_field(item, here, [&](std::string_view key, ondemand::value& field) -> Status {
+          const Where inner(here, key);
+          if (same_key(key, "key")) return read_text(it.key, field, inner);
+          if (same_key(key, "operator")) return read_text(it.op, field, inner);
+          if (same_key(key, "value")) return read_text(it.value, field, inner);
+          if (same_key(key, "effect")) return read_text(it.effect, field, inner);
+          return {};
+        });
+    if (good && !is_for_failing_nodes(it)) to.push_back(std::move(it));
+    return good;
+  });
+}
+
+Status read_selector(std::map<std::string, std::string>& to, ondemand::value& value,
+                     const Where& at) {
+  to.clear();
+  return each_field(value, at, [&](std::string_view key, ondemand::value& text) {
+    return read_text(to[std::string(key)], text, Where::entry(at, key));
+  });
+}
+
 Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
   using Kind = ContainerView::Kind;
   pod.containers.clear();
@@ -174,6 +262,10 @@ Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
     }
     if (same_key(key, "containers")) return read_containers(mains, Kind::kMain, field, here);
     if (same_key(key, "resources")) return read_pod_level(pod.pod_level, field, here);
+    if (same_key(key, "overhead")) return read_amounts(pod.overhead, field, here);
+    if (same_key(key, "nodeSelector")) return read_selector(pod.nodes.selector, field, here);
+    if (same_key(key, "affinity")) return read_affinity(pod.nodes, field, here);
+    if (same_key(key, "tolerations")) return read_tolerations(pod.nodes.tolerations, field, here);
     if (same_key(key, "priority")) return read_priority(pod.priority, field, here);
     if (same_key(key, "schedulerName")) return read_text(pod.scheduler_name, field, here);
     if (same_key(key, "runtimeClassName")) return read_text(pod.runtime_class, field, here);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/extender/scheduling/node_demand.h"
 #include "policy/policy.h"
 
 namespace pinion::cluster::wire {
@@ -71,8 +72,10 @@ struct PodSpecView {
   std::string phase;           // "Pending"; empty: not stated
   std::string nominated_node;  // of its status
   std::string refused;         // what its agent said, where a container waits for cores in vain
-  std::vector<ContainerView> containers;       // init containers and sidecars first, in their order
-  std::optional<Resources> pod_level;          // spec.resources, which goes before the containers'
+  std::vector<ContainerView> containers;  // init containers and sidecars first, in their order
+  std::optional<Resources> pod_level;     // spec.resources, which goes before the containers'
+  Amounts overhead;                       // beside those of the containers
+  NodeDemand nodes;
   policy::Qos qos = policy::Qos::kBestEffort;  // never kUnknown
 
   bool operator==(const PodSpecView&) const = default;

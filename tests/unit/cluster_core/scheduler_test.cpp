@@ -70,6 +70,9 @@ class SchedulerTest : public testing::Test {
           break;
         case JobNews::Kind::kWithdrawn:
           texts.push_back(each.job + ": " + each.why);
+          break;
+        case JobNews::Kind::kHopeless:
+          texts.push_back(each.job + " never");
       }
     }
     return texts;
@@ -456,6 +459,91 @@ TEST_F(SchedulerTest, RoomIsHeldForTheHeadAfterAWhileAndNotForEver) {
   EXPECT_TRUE(core.place("waits", nullptr, 662'000).placed);
   EXPECT_FALSE(core.place("large", nullptr, 1'260'000).placed);
   EXPECT_TRUE(core.head_room()) << "its turn again";
+}
+
+TEST_F(SchedulerTest, AJobWaitsForANodeToOpenAndLeavesOneThatCloses) {
+  core_.terms("a", {.open = false}, now_);
+  core_.terms("b", {.open = false}, now_);
+  job("j", {.size = 2, .cpus = 3});
+  EXPECT_THAT(run(), ElementsAre("j never")) << "for good, as far as is known";
+  core_.terms("b", {.open = true}, now_);
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  EXPECT_EQ(node_of("j-0"), "b");
+  core_.terms("a", {.open = true}, now_);
+  core_.terms("b", {.open = false}, now_);
+  EXPECT_THAT(news(), ElementsAre("j: a node of its plan is closed"));
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  EXPECT_EQ(node_of("j-0"), "a");
+  start("j");
+  core_.terms("a", {.open = false}, now_);
+  EXPECT_THAT(news(), IsEmpty()) << "who has started stays";
+}
+
+TEST_F(SchedulerTest, SharesAreTakenFromThePlanToTheEnd) {
+  const Share capacity{.milli_cpus = 5000, .memory = 100, .members = 10};
+  for (const char* node : {"a", "b"}) core_.terms(node, {.capacity = capacity}, now_);
+  const auto spare = [&](const char* node) {
+    return core_.fleet().node(core_.fleet().find(node)).spare;
+  };
+  const auto sharing = [&](const JobId& id, int size, const Share& each) {
+    submit(id, {.size = size});
+    for (int i = 0; i < size; ++i) {
+      const MemberId member = id + "-" + std::to_string(i);
+      EXPECT_TRUE(core_.join(id, member, {request_of(member + "/main", 1)}, now_,
+                             {.share = each, .nodes = nullptr}));
+    }
+  };
+  const Share half{.milli_cpus = 2500, .memory = 50, .members = 1};
+  sharing("j", 3, half);
+  EXPECT_THAT(run(), ElementsAre("j 3"));
+  sharing("k", 2, half);
+  EXPECT_THAT(run(), IsEmpty()) << "one place is left";
+  sharing("l", 1, half);
+  EXPECT_THAT(run(), ElementsAre("l 1"));
+  EXPECT_EQ(spare("a"), (Share{.milli_cpus = 0, .memory = 0, .members = 8}));
+  EXPECT_EQ(spare("b"), spare("a"));
+  core_.lost("a", now_);
+  add_node("a");
+  core_.terms("a", {.capacity = capacity}, now_);
+  news();
+  end("l");
+  end("j");
+  end("k");
+  EXPECT_EQ(spare("a"), capacity);
+  EXPECT_EQ(spare("b"), capacity);
+}
+
+TEST_F(SchedulerTest, AMoreUrgentJobTakesTheShareOfWhatIsMerelyReserved) {
+  const Share capacity{.milli_cpus = 4000, .memory = 100, .members = 10};
+  core_.terms("a", {.capacity = capacity}, now_);
+  core_.terms("b", {.open = false}, now_);
+  const auto one = [&](const JobId& id, std::int32_t priority) {
+    submit(id, {.priority = priority});
+    core_.join(id, id + "-0", {request_of(id + "-0/main", 1)}, now_,
+               {.share = {.milli_cpus = 3000, .memory = 1, .members = 1}, .nodes = nullptr});
+  };
+  one("low", 0);
+  EXPECT_THAT(run(), ElementsAre("low 1"));
+  one("high", 5);
+  EXPECT_THAT(run(), ElementsAre("low: a more urgent job needs its room", "high 1"));
+  EXPECT_EQ(core_.fleet().node(core_.fleet().find("a")).spare.milli_cpus, 1000);
+}
+
+TEST_F(SchedulerTest, MembersOfSeveralContainersStartTogether) {
+  submit("j", {.size = 2, .groups = 2});
+  for (int i = 0; i < 2; ++i) {
+    const MemberId member = "j-" + std::to_string(i);
+    core_.join("j", member, {request_of(member + "/x", 3), request_of(member + "/y", 3)}, now_);
+  }
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  EXPECT_NE(node_of("j-0"), node_of("j-1"));
+  EXPECT_EQ(core_.fleet().promises(), 4U);
+  for (const auto& request : core_.book().member("j-1")->requests) {
+    EXPECT_EQ(request.task_group, "j-1");
+  }
+  start("j");
+  EXPECT_TRUE(core_.leave("j-0", now_));
+  EXPECT_EQ(core_.fleet().promises(), 2U);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ JobPlan plan_on(const json& job, const char* fleet_text) {
   EXPECT_TRUE(good) << (good ? "" : good.error().text);
   cluster::jobs::Options options;
   options.defaults.privileges = {policy::Privilege::kOnePerCore};
-  return cluster::jobs::plan_job(job, options, [&](const auto& see) { see(fleet); });
+  return cluster::jobs::plan_job(job, options, [&](const auto& see) { see({.fleet = fleet}); });
 }
 
 JobPlan small_plan() {

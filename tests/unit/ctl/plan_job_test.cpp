@@ -36,7 +36,7 @@ std::string next_block(const std::string& text, std::size_t& start, const std::s
 }
 
 JobPlan plan_on(const json& object, const Fleet& fleet) {
-  return cluster::jobs::plan_job(object, {}, [&](const auto& see) { see(fleet); });
+  return cluster::jobs::plan_job(object, {}, [&](const auto& see) { see({.fleet = fleet}); });
 }
 
 void fill_from_page(Fleet& fleet) {

@@ -44,6 +44,7 @@ class NoCluster : public cluster::Cluster {
   void nominate(const cluster::PodRef& /*pod*/, const std::string& /*node*/) override {}
   void open(const cluster::PodRef& /*pod*/, const std::string& /*node*/) override {}
   void explain(const cluster::PodRef& /*pod*/, const std::string& /*why*/) override {}
+  void warn(const cluster::PodRef& /*pod*/, const std::string& /*why*/) override {}
 };
 
 void read_fleet(Fleet& fleet) {
@@ -123,7 +124,8 @@ TEST(PlanAtExtender, IsThatOfTheSameFleetInAFile) {
   read_fleet(fleet);
   const ExtenderOptions options{.url = live.start() + "/", .ca = {}, .certificate = {}, .key = {}};
   for (const json& job : {job_of(6), job_of(60), json{{"kind", "Pod"}}}) {
-    const auto here = cluster::jobs::plan_job(job, {}, [&](const auto& see) { see(fleet); });
+    const auto here =
+        cluster::jobs::plan_job(job, {}, [&](const auto& see) { see({.fleet = fleet}); });
     const auto there = plan_at_extender(options, job);
     ASSERT_TRUE(there) << there.error().text;
     EXPECT_EQ(*there, here);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster/core/placement.h"
+
 #include "tests/unit/extender/scene.h"
 
 namespace pinion::cluster {
@@ -279,6 +281,115 @@ TEST(GangPlan, AWorkerThatHasCpusAlreadyIsNotPlacedAgain) {
   EXPECT_EQ(plan_text(fleet, gang), text);
   gang[0].id = gang[1].id;
   EXPECT_EQ(plan_text(fleet, gang), text);
+}
+
+// Terms beside CPUs: which nodes, and what those share out.
+
+MemberTerms only(const Fleet& fleet, const std::vector<const char*>& names) {
+  auto nodes = std::make_shared<NodeSet>();
+  for (const char* name : names) nodes->set(fleet.find(name), true);
+  return {.share = {}, .nodes = std::move(nodes)};
+}
+
+TEST(GangPlan, ClosedNodesAreForThoseThatNameThem) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  for (const char* name : {"node-0", "node-2"}) {
+    fleet.set_terms(fleet.find(name), {.open = false}, {});
+  }
+  Gang gang = gang_of("j", times(4, 8), 2);
+  EXPECT_EQ(plan_text(fleet, gang), "node-1: j-0 j-2; node-3: j-1 j-3");
+  const MemberTerms closed = only(fleet, {"node-0", "node-2"});
+  for (GangMember& member : gang) member.terms = closed;
+  EXPECT_EQ(plan_text(fleet, gang), "node-0: j-0 j-2; node-2: j-1 j-3");
+  gang[0].terms = {};
+  EXPECT_NE(plan_text(fleet, gang).find("node-1: j-0"), std::string::npos)
+      << "members of one gang may have different nodes";
+  const MemberTerms none = only(fleet, {});
+  for (GangMember& member : gang) member.terms = none;
+  EXPECT_EQ(plan_text(fleet, gang),
+            "needs 4 x 8 CPUs in one NUMA node; 4 nodes are closed to it; no node could give that "
+            "even with nothing running, largest 0");
+}
+
+TEST(GangPlan, WhatOthersTakeBesideTheirCpusIsNotPlannedOver) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  Gang gang = gang_of("j", times(8, 8), 1);
+  for (GangMember& member : gang)
+    member.terms.share = {.milli_cpus = 8000, .memory = 10, .members = 1};
+  const Share all{.milli_cpus = 32'000, .memory = 35, .members = 4};
+  // Two on the first for their CPUs, three on the second for their memory, one on the third for its
+  // places, and two of four on the last.
+  const std::vector<Share> others{{.milli_cpus = 10'000, .memory = 0, .members = 0},
+                                  {.milli_cpus = 0, .memory = 1, .members = 0},
+                                  {.milli_cpus = 0, .memory = 0, .members = 3}};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    fleet.set_terms(static_cast<NodeIndex>(i), {.capacity = all, .others = others[i]}, {});
+  }
+  fleet.set_terms(3, {.capacity = all}, {.milli_cpus = 8000, .memory = 15, .members = 1});
+  for (const auto policy : {PlacementPolicy::kHoles, PlacementPolicy::kFirstFit,
+                            PlacementPolicy::kTaskGroup, PlacementPolicy::kLeastLoaded}) {
+    SCOPED_TRACE(to_string(policy));
+    const GangOutcome outcome = place_gang(policy, fleet, gang);
+    ASSERT_TRUE(std::holds_alternative<GangPlan>(outcome)) << std::get<GangRefusal>(outcome).text;
+    std::vector<int> there(4);
+    for (const Placement& placement : std::get<GangPlan>(outcome).placements) {
+      ++there[static_cast<std::size_t>(placement.node)];
+    }
+    EXPECT_EQ(there, (std::vector<int>{2, 3, 1, 2}));
+  }
+  gang.push_back(gang.back());
+  gang.back().id = "j-8";
+  EXPECT_EQ(plan_text(fleet, gang),
+            "needs 9 x 8 CPUs in one NUMA node; 4 nodes have such a hole, room for 8, largest "
+            "elsewhere 0");
+  for (GangMember& member : gang) member.terms.share.memory = 36;
+  EXPECT_EQ(plan_text(fleet, gang),
+            "needs 9 x 8 CPUs in one NUMA node; no node could give that even with nothing running, "
+            "largest 16");
+  for (GangMember& member : gang) member.terms.share.memory = 35;
+  EXPECT_EQ(
+      plan_text(fleet, gang),
+      "needs 9 x 8 CPUs in one NUMA node; 2 nodes have such a hole, room for 2, on others too "
+      "much is requested beside the free CPUs");
+}
+
+TEST(GangPlan, ContainersOfOneMemberGoOntoOneNode) {
+  Fleet fleet;
+  add_node(fleet, "a", {10, 4});
+  add_node(fleet, "b", {9, 3});
+  Gang gang;
+  for (int i = 0; i < 2; ++i) {
+    const std::string id = "j-" + std::to_string(i);
+    gang.emplace_back(
+        std::vector<topology::Request>{request_of(id + "/large", 9), request_of(id + "/small", 3)},
+        MemberTerms());
+  }
+  for (const auto policy : {PlacementPolicy::kHoles, PlacementPolicy::kFirstFit}) {
+    Fleet same;
+    add_node(same, "a", {10, 4});
+    add_node(same, "b", {9, 3});
+    const GangOutcome outcome = place_gang(policy, same, gang);
+    ASSERT_TRUE(std::holds_alternative<GangPlan>(outcome)) << std::get<GangRefusal>(outcome).text;
+    const GangPlan& plan = std::get<GangPlan>(outcome);
+    EXPECT_EQ(plan.placements[0].beside.size(), 1U);
+    EXPECT_NE(plan.placements[0].node, plan.placements[1].node);
+    EXPECT_TRUE(promise_gang(same, gang, plan, kNoExpiry));
+    EXPECT_EQ(same.promises(), 4U);
+  }
+  gang.push_back(gang.back());
+  gang.back().id = "j-2/large";
+  gang.back().beside[0].id = "j-2/small";
+  EXPECT_EQ(plan_text(fleet, gang),
+            "needs 3 x 9 CPUs in one NUMA node and CPUs of 1 more beside it; 2 nodes have such a "
+            "hole, room for 2, largest elsewhere 0");
+  gang.resize(1);
+  gang[0].beside[0].cpus = 5;
+  EXPECT_NE(plan_text(fleet, gang).find("no node has such a hole"), std::string::npos)
+      << "each fits on both nodes, and not both of them";
+  gang[0].beside[0].cpus = 17;
+  EXPECT_NE(plan_text(fleet, gang).find("even with nothing running"), std::string::npos);
 }
 
 }  // namespace

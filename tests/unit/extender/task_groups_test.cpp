@@ -5,14 +5,13 @@
 namespace pinion::cluster {
 namespace {
 
-std::vector<topology::Request> workers_of(const std::vector<int>& cpus) {
-  std::vector<topology::Request> workers(cpus.size());
+Gang workers_of(const std::vector<int>& cpus) {
+  Gang workers(cpus.size());
   for (std::size_t i = 0; i < cpus.size(); ++i) workers[i].cpus = cpus[i];
   return workers;
 }
 
-std::string groups_of(std::vector<topology::Request> workers, int groups,
-                      const std::map<std::string, int>& taken = {}) {
+std::string groups_of(Gang workers, int groups, const std::map<std::string, int>& taken = {}) {
   join_groups("j", groups, taken, workers);
   std::string text;
   for (const auto& worker : workers) text += (text.empty() ? "" : " ") + worker.task_group;

@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Group, IsThatOfAlgorithmThree) {
   for (int groups = 1; groups <= 5; ++groups) {
-    std::vector<topology::Request> workers(13);
+    Gang workers(13);
     for (auto& worker : workers) worker.cpus = 4;
     join_groups("j", groups, {}, workers);
     for (int member = 0; member < 13; ++member) {

@@ -37,7 +37,7 @@ json applied(const json& object, const Mutation& mutation) {
 }
 
 Choose nodes_there(int count) {
-  return [count](const JobShape& job, Policy policy, int nodes) {
+  return [count](const JobShape& job, Policy policy, int nodes, const NodeDemand& /*where*/) {
     const int used = nodes > 0 ? std::min(nodes, count) : count;
     return choose_granularity(job, policy == Policy::kAuto ? Policy::kGranularity : policy, used);
   };

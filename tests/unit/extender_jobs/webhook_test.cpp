@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/extender/kube/base64.h"
+#include "tests/unit/extender/scene.h"
 #include "tests/unit/extender_jobs/reviews.h"
 
 namespace pinion::cluster::admission {
@@ -12,7 +13,6 @@ namespace {
 
 using jobs::captured_text;
 using jobs::json;
-using jobs::nodes_there;
 using testing::HasSubstr;
 
 json review_with(const std::string& captured, const std::string& merge_patch) {
@@ -24,10 +24,19 @@ json review_with(const std::string& captured, const std::string& merge_patch) {
 constexpr const char* kTasksOnJob =
     R"({"request":{"object":{"metadata":{"annotations":{"pinion.dev/tasks":"16"}}}}})";
 
-json answer_to(const json& review, Webhook::Seen seen = {}) {
+// Four nodes of 2 x 16 CPUs that jobs may have; `closed`: the first of them are for nobody.
+void look_at_four_nodes(const std::function<void(const jobs::FleetSight&)>& see, int closed = 0) {
+  Fleet fleet;
+  add_paper_nodes(fleet);
+  for (int i = 0; i < closed; ++i) fleet.set_terms(i, {.open = false}, {});
+  see({.fleet = fleet});
+}
+
+json answer_to(const json& review, Webhook::Seen seen = {}, int closed = 0) {
   jobs::Options options;
   options.scheduler = "pinion";
-  Webhook webhook(options, nodes_there(4), std::move(seen));
+  Webhook webhook(
+      options, [closed](const auto& see) { look_at_four_nodes(see, closed); }, std::move(seen));
   const auto body = webhook.answer(review.dump());
   EXPECT_TRUE(body) << (body ? "" : body.error().text);
   const json answer = json::parse(body.value_or("{}"));
@@ -71,6 +80,96 @@ TEST(Webhook, ADryRunIsAnsweredAlike) {
   EXPECT_EQ(response, answer_to(review));
 }
 
+// 16 tasks of so many CPUs in 4 workers.
+json large_job(int cpus_per_task) {
+  json review = review_with("job_create", kTasksOnJob);
+  json& object = review["request"]["object"];
+  object["metadata"]["annotations"]["pinion.dev/cpus-per-task"] = std::to_string(cpus_per_task);
+  object["metadata"]["annotations"]["pinion.dev/memory-per-task"] = "1Gi";
+  object["metadata"]["annotations"]["pinion.dev/strength"] = "required";
+  object["spec"]["template"]["spec"]["containers"][0].erase("resources");
+  return review;
+}
+
+TEST(Webhook, WarnsOfAJobThatFitsNotEvenTheIdleFleet) {
+  EXPECT_FALSE(answer_to(large_job(4)).contains("warnings")) << "16 CPUs each, 8 such NUMA nodes";
+  const json never = answer_to(large_job(5));
+  EXPECT_EQ(never.at("allowed"), true);
+  EXPECT_THAT(never.at("warnings").at(0).get<std::string>(),
+              HasSubstr("it cannot start on these nodes: needs 4 x 20 CPUs"));
+  EXPECT_THAT(never.at("warnings").at(0).get<std::string>(), HasSubstr("have room for 0"));
+  const json few = answer_to(large_job(4), {}, 3);
+  EXPECT_THAT(few.at("warnings").at(0).get<std::string>(),
+              HasSubstr("with nothing running the nodes that it may use have room for 2"));
+}
+
+// Templates that say no job's name.
+json without_stated_jobs(json value) {
+  if (!value.is_structured()) return value;
+  if (value.is_object()) value.erase("pinion.dev/job");
+  for (json& inner : value) inner = without_stated_jobs(inner);
+  return value;
+}
+
+TEST(Webhook, NamesAJobThatLeavesItsNameToTheApiServer) {
+  struct Case {
+    const char* captured;
+    const char* job;  // where a template says the job's name
+  };
+  for (const Case& one :
+       {Case{"job_create", "/spec/template/metadata/annotations/pinion.dev~1job"},
+        Case{"mpijob_create",
+             "/spec/mpiReplicaSpecs/Worker/template/metadata/annotations/pinion.dev~1job"},
+        Case{"vcjob_create", "/spec/tasks/1/template/metadata/annotations/pinion.dev~1job"}}) {
+    SCOPED_TRACE(one.captured);
+    json review = review_with(one.captured, kTasksOnJob);
+    review = without_stated_jobs(review);
+    review["request"]["object"]["metadata"].erase("name");
+    review["request"]["object"]["metadata"]["generateName"] = "wind-";
+    const json response = answer_to(review);
+    ASSERT_EQ(response.at("allowed"), true) << response;
+    const json after = patched(review, response);
+    const std::string name = after.at("metadata").at("name");
+    EXPECT_THAT(name, testing::MatchesRegex("wind-[b-df-hj-np-tv-z2-9]{5}"));
+    EXPECT_EQ(after.at(json::json_pointer(one.job)), name);
+    EXPECT_EQ(answer_to(review), response) << "the same request, the same name";
+    json again = review;
+    again["request"]["uid"] = "another";
+    EXPECT_NE(patched(again, answer_to(again)).at("metadata").at("name"), name);
+    json long_name = review;
+    long_name["request"]["object"]["metadata"]["generateName"] = std::string(80, 'x');
+    EXPECT_EQ(patched(long_name, answer_to(long_name))
+                  .at("metadata")
+                  .at("name")
+                  .get<std::string>()
+                  .size(),
+              63U);
+  }
+}
+
+TEST(Webhook, JobSetsExclusivePlacementIsRefusedForAGang) {
+  constexpr const char* kExclusive = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+  json review = review_with("jobset_create", R"({"request":{"object":{"metadata":{"annotations":
+      {"pinion.dev/tasks":"16","pinion.dev/worker-role":"workers"}}}}})");
+  ASSERT_EQ(answer_to(review).at("allowed"), true) << answer_to(review);
+  const auto refused = [](const json& asked) {
+    const json response = answer_to(asked);
+    return response.at("allowed") == false ? response.at("status").at("message").get<std::string>()
+                                           : std::string();
+  };
+  json on_all = review;
+  on_all["request"]["object"]["metadata"]["annotations"][kExclusive] = "rack";
+  EXPECT_THAT(refused(on_all), HasSubstr("it would wait for ever"));
+  json& annotations = on_all["request"]["object"]["metadata"]["annotations"];
+  annotations["alpha.jobset.sigs.k8s.io/node-selector"] = "true";
+  EXPECT_EQ(refused(on_all), "") << "all pods are made at once";
+  json on_part = review;
+  for (json& part : on_part["request"]["object"]["spec"]["replicatedJobs"]) {
+    part["template"]["metadata"]["annotations"][kExclusive] = "rack";
+  }
+  EXPECT_THAT(refused(on_part), HasSubstr(kExclusive));
+}
+
 TEST(Webhook, RefusesWithTheReason) {
   const json review = review_with(
       "job_create",
@@ -100,7 +199,7 @@ json managed(const std::string& merge_patch) {
   review["request"]["object"].merge_patch(json::parse(merge_patch));
   jobs::Options options;
   options.managed_resource = "pinion.dev/managed";
-  Webhook webhook(options, nodes_there(4), {});
+  Webhook webhook(options, [](const auto& see) { look_at_four_nodes(see); }, {});
   const json response = json::parse(webhook.answer(review.dump()).value_or("{}")).at("response");
   EXPECT_EQ(response.at("allowed"), true);
   return response.contains("patch") ? patched(review, response) : review.at("request").at("object");

@@ -6,6 +6,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "cluster/extender/pods/node_of.h"
+#include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/program/config.h"
 #include "cluster/extender/program/server_name.h"
 
@@ -221,6 +223,127 @@ TEST(ServerName, IsCheckedWithTheSettings) {
   EXPECT_TRUE(settings::read_yaml("agentServerName: '{node}.test'\n", table));
   EXPECT_EQ(config.agent_server_name, "{node}.test");
   EXPECT_FALSE(settings::read_yaml("agentServerName: '{host}.test'\n", table));
+}
+
+TEST(NodeOf, KeepsWhatDecidesWhoMayGoThere) {
+  const NodeView view = node_of(json::parse(R"({"metadata":{"name":"n1","labels":{"zone":"z1"}},
+      "spec":{"unschedulable":true,"taints":[
+        {"key":"gpu","value":"a","effect":"NoSchedule"},
+        {"key":"soft","effect":"PreferNoSchedule"},
+        {"key":"out","effect":"NoExecute"}]},
+      "status":{"allocatable":{"cpu":"7500m","memory":"60Gi","pods":"110"}}})"));
+  EXPECT_EQ(view.name, "n1");
+  EXPECT_THAT(view.taints, ElementsAre(Taint{.key = "gpu", .value = "a", .effect = "NoSchedule"},
+                                       Taint{.key = "out", .value = "", .effect = "NoExecute"},
+                                       Taint{.key = "node.kubernetes.io/unschedulable",
+                                             .value = "",
+                                             .effect = "NoSchedule"}));
+  EXPECT_EQ(view.labels.at("zone"), "z1");
+  EXPECT_EQ(view.allocatable,
+            (Share{.milli_cpus = 7500, .memory = std::int64_t{60} << 30, .members = 110}));
+}
+
+TEST(NodeOf, WhatIsMissingLimitsNothing) {
+  const NodeView view = node_of(json::parse(R"({"metadata":{"name":"n1","labels":3},
+      "spec":{"taints":"x"},"status":{"allocatable":{"cpu":"many","memory":-1}}})"));
+  EXPECT_THAT(view.taints, IsEmpty());
+  EXPECT_EQ(view.allocatable, kPlenty);
+}
+
+struct RequestsCase {
+  const char* name;
+  const char* spec;
+  std::int64_t milli_cpus;
+  std::int64_t memory;
+};
+const RequestsCase kRequests[] = {
+    {"containers together",
+     R"({"containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"10"}}},
+                       {"name":"b","resources":{"requests":{"cpu":"500m","memory":"5"}}}]})",
+     1500, 15},
+    {"limits where no requests are stated",
+     R"({"containers":[{"name":"a","resources":{"limits":{"cpu":"2","memory":"7"}}}]})", 2000, 7},
+    {"a large init container",
+     R"({"initContainers":[{"name":"i","resources":{"requests":{"cpu":"4"}}}],
+         "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]})",
+     4000, 0},
+    {"an init container beside the sidecar before it",
+     R"({"initContainers":[
+           {"name":"s","restartPolicy":"Always","resources":{"requests":{"cpu":"2"}}},
+           {"name":"i","resources":{"requests":{"cpu":"4"}}}],
+         "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]})",
+     6000, 0},
+    {"overhead",
+     R"({"overhead":{"cpu":"250m","memory":"3"},
+         "containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"1"}}}]})",
+     1250, 4},
+    {"the pod's own amounts",
+     R"({"resources":{"requests":{"cpu":"3"}},
+         "containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"1"}}}]})",
+     3000, 1},
+    {"nothing", R"({"containers":[{"name":"a"}]})", 0, 0},
+};
+
+Pod pod_with(const std::string& spec, const std::string& phase = "Running") {
+  auto view = wire::Reader().pod(R"({"metadata":{"name":"p","namespace":"n","uid":"u"},"spec":)" +
+                                 spec + R"(,"status":{"phase":")" + phase + R"("}})");
+  EXPECT_TRUE(view) << view.error().text;
+  return pod_of(*view);
+}
+
+TEST(PodOf, RequestsAsTheSchedulerCountsThem) {
+  for (const RequestsCase& one : kRequests) {
+    EXPECT_EQ(pod_with(one.spec).requests,
+              (Share{.milli_cpus = one.milli_cpus, .memory = one.memory, .members = 1}))
+        << one.name;
+    EXPECT_EQ(pod_with(one.spec, "Succeeded").requests, Share()) << one.name;
+  }
+}
+
+TEST(PodOf, SaysWhichNodesItMayUse) {
+  const Pod pod = pod_with(R"({"nodeSelector":{"zone":"z1"},
+      "affinity":{"podAffinity":{},"nodeAffinity":{
+        "preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1}],
+        "requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+          {"matchExpressions":[{"key":"rack","operator":"In","values":["r1","r2"]}],
+           "matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},
+          {"matchExpressions":[{"key":"gpu","operator":"Exists"}]}]}}},
+      "tolerations":[{"key":"gpu","operator":"Exists","effect":"NoSchedule"},
+        {"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute",
+         "tolerationSeconds":300},
+        {"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute",
+         "tolerationSeconds":300}]})");
+  EXPECT_EQ(pod.nodes.selector.at("zone"), "z1");
+  ASSERT_TRUE(pod.nodes.affinity);
+  EXPECT_THAT(
+      *pod.nodes.affinity,
+      ElementsAre(
+          NodeTerm{.labels = {{.key = "rack", .op = "In", .values = {"r1", "r2"}}},
+                   .fields = {{.key = "metadata.name", .op = "In", .values = {"n1"}}}},
+          NodeTerm{.labels = {{.key = "gpu", .op = "Exists", .values = {}}}, .fields = {}}));
+  EXPECT_THAT(
+      pod.nodes.tolerations,
+      ElementsAre(Toleration{.key = "gpu", .op = "Exists", .value = "", .effect = "NoSchedule"}));
+  EXPECT_TRUE(
+      pod_with(R"({"affinity":null,"nodeSelector":null,"tolerations":null})").nodes.empty());
+}
+
+TEST(PodOf, AnMpiJobIsToldApartByItsUid) {
+  wire::PodSpecView worker;
+  worker.labels = {{"training.kubeflow.org/job-name", "wind"}};
+  worker.controller = wire::Controller{.kind = "MPIJob", .name = "wind", .uid = "mpi"};
+  EXPECT_EQ(pod_of(worker).owner, "mpi");
+  EXPECT_FALSE(owner_is_unknown(worker));
+  wire::PodSpecView launcher = worker;
+  launcher.controller = wire::Controller{.kind = "Job", .name = "wind-launcher", .uid = "j"};
+  EXPECT_EQ(pod_of(launcher).owner, "");
+  EXPECT_TRUE(owner_is_unknown(launcher));
+  launcher.annotations["pinion.dev/owner-uid"] = "mpi";
+  EXPECT_EQ(pod_of(launcher).owner, "mpi");
+  EXPECT_FALSE(owner_is_unknown(launcher));
+  wire::PodSpecView other;
+  other.controller = wire::Controller{.kind = "Job", .name = "j", .uid = "j"};
+  EXPECT_FALSE(owner_is_unknown(other));
 }
 
 }  // namespace

@@ -141,5 +141,54 @@ TEST_F(JobFollowerTest, DoesNothingBeforeItLeads) {
   EXPECT_EQ(members_, 2);
 }
 
+// An MPIJob's launcher, which the operator owns by a batch Job.
+wire::PodSpecView launcher() {
+  wire::PodSpecView pod;
+  pod.uid = "l";
+  pod.name_space = "n";
+  pod.name = "wind-launcher-x";
+  pod.labels = {{"training.kubeflow.org/job-name", "wind"}};
+  pod.controller = wire::Controller{.kind = "Job", .name = "wind-launcher", .uid = "j"};
+  pod.annotations = {{"pinion.dev/job", "wind"}};
+  return pod;
+}
+
+constexpr const char* kLauncherJob = "GET /apis/batch/v1/namespaces/n/jobs/wind-launcher";
+constexpr const char* kLauncherPod = "/api/v1/namespaces/n/pods/wind-launcher-x";
+
+json launcher_job(const std::string& uid) {
+  return {{"metadata",
+           {{"name", "wind-launcher"},
+            {"uid", uid},
+            {"ownerReferences",
+             json::array({{{"kind", "MPIJob"}, {"name", "wind"}, {"uid", "mpi"}}})}}}};
+}
+
+TEST_F(JobFollowerTest, TellsALauncherOfWhichJobItIs) {
+  server_.on(kLauncherJob, 200, launcher_job("j"));
+  server_.on(std::string("PATCH ") + kLauncherPod, 200, json::object());
+  follow();
+  follower_->changed(launcher());
+  const json patch = after(2).at(1).json();
+  EXPECT_EQ(patch.at("metadata").at("annotations").at("pinion.dev/owner-uid"), "mpi");
+  EXPECT_EQ(patch.at("metadata").at("uid"), "l") << "that pod and no other";
+  wire::PodSpecView told = launcher();
+  told.annotations["pinion.dev/owner-uid"] = "mpi";
+  follower_->changed(told);
+  server_.on(kJob, 200, json::object());
+  follower_->changed(member());
+  EXPECT_EQ(after(3).at(2).target, "/apis/batch/v1/namespaces/n/jobs/wind") << "it is told already";
+}
+
+TEST_F(JobFollowerTest, ALauncherOfAJobThatIsGoneIsLeftAlone) {
+  server_.on(kLauncherJob, 200, launcher_job("another"));
+  server_.on(kJob, 200, json::object());
+  follow();
+  follower_->changed(launcher());
+  after(1);
+  follower_->changed(member());
+  EXPECT_EQ(after(2).at(1).target, "/apis/batch/v1/namespaces/n/jobs/wind");
+}
+
 }  // namespace
 }  // namespace pinion::cluster

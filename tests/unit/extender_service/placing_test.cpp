@@ -28,6 +28,10 @@ class FakeCluster : public Cluster {
     const std::lock_guard lock(mutex_);
     woken.insert(pod.uid);
   }
+  void warn(const PodRef& pod, const std::string& why) override {
+    const std::lock_guard lock(mutex_);
+    warned[pod.uid] = why;
+  }
   void nominate(const PodRef& pod, const std::string& node) override {
     const std::lock_guard lock(mutex_);
     nominated[pod.uid] = node;
@@ -48,6 +52,7 @@ class FakeCluster : public Cluster {
   std::map<std::string, std::string> nominated;
   std::map<std::string, std::string> opened;
   std::map<std::string, std::string> explained;
+  std::map<std::string, std::string> warned;
 
  private:
   std::mutex mutex_;

@@ -1,0 +1,90 @@
+// What decides beside its CPUs whether a node takes a member: what whoever runs the nodes says of
+// them. The core does not know why.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "cluster/core/hole_index.h"
+
+namespace pinion::cluster {
+
+// Amounts that a node shares out by number, whichever CPUs those are. Of one who takes nothing of
+// them all are 0.
+struct Share {
+  std::int64_t milli_cpus = 0;
+  std::int64_t memory = 0;   // bytes
+  std::int64_t members = 0;  // places for members
+
+  bool operator==(const Share&) const = default;
+  Share& operator+=(const Share& other) {
+    milli_cpus += other.milli_cpus;
+    memory += other.memory;
+    members += other.members;
+    return *this;
+  }
+  Share& operator-=(const Share& other) {
+    milli_cpus -= other.milli_cpus;
+    memory -= other.memory;
+    members -= other.members;
+    return *this;
+  }
+};
+
+// Nobody has said how much there is: enough.
+inline constexpr Share kPlenty{.milli_cpus = std::numeric_limits<std::int64_t>::max() / 2,
+                               .memory = std::numeric_limits<std::int64_t>::max() / 2,
+                               .members = std::numeric_limits<std::int64_t>::max() / 2};
+
+// How many of these can be taken of it, at most `wanted`. What one does not take may be overdrawn.
+[[nodiscard]] inline int times(const Share& of, const Share& one, int wanted) {
+  const auto fit = [&](std::int64_t there, std::int64_t each) {
+    return each <= 0 ? std::int64_t{wanted} : std::max<std::int64_t>(there, 0) / each;
+  };
+  return static_cast<int>(std::min({std::int64_t{wanted}, fit(of.milli_cpus, one.milli_cpus),
+                                    fit(of.memory, one.memory), fit(of.members, one.members)}));
+}
+[[nodiscard]] inline bool has(const Share& of, const Share& one) {
+  return times(of, one, 1) == 1;
+}
+
+// Nodes by their index in the fleet.
+class NodeSet {
+ public:
+  [[nodiscard]] bool contains(NodeIndex node) const {
+    const auto at = static_cast<std::size_t>(node);
+    return at < nodes_.size() && nodes_[at];
+  }
+  void set(NodeIndex node, bool in) {
+    const auto at = static_cast<std::size_t>(node);
+    if (at >= nodes_.size()) nodes_.resize(at + 1);
+    nodes_[at] = in;
+  }
+
+ private:
+  std::vector<bool> nodes_;
+};
+
+struct NodeTerms {
+  bool open = true;          // for new members that name no nodes of their own
+  Share capacity = kPlenty;  // for all members
+  Share others{};            // what those take of it that are no members of a job here
+
+  bool operator==(const NodeTerms&) const = default;
+};
+
+// What a member asks of a node beside its CPUs.
+struct MemberTerms {
+  Share share{};
+  // The nodes that it may use, open or not; null: all that are open. Its owner may change the set
+  // (Scheduler::nodes_changed()).
+  std::shared_ptr<const NodeSet> nodes{};
+
+  bool operator==(const MemberTerms&) const = default;
+};
+
+}  // namespace pinion::cluster

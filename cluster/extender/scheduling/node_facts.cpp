@@ -1,0 +1,114 @@
+#include "cluster/extender/scheduling/node_facts.h"
+
+#include <utility>
+
+namespace pinion::cluster {
+
+void NodeFacts::told(const NodeView& view, std::int64_t now_ms) {
+  Node& node = nodes_[view.name];
+  node.told = true;
+  node.terms.open = view.taints.empty();
+  node.terms.capacity = view.allocatable;
+  scheduler_.terms(view.name, node.terms, now_ms);
+  Labels labels(view.labels);
+  if (node.taints == view.taints && node.labels == labels) return;
+  node.taints = view.taints;
+  node.labels = std::move(labels);
+  if (refresh_sets(view.name)) scheduler_.nodes_changed(now_ms);
+}
+
+void NodeFacts::gone(const std::string& name, std::int64_t now_ms) {
+  const auto node = nodes_.find(name);
+  if (node == nodes_.end()) return;
+  if (node->second.pods == 0) {
+    nodes_.erase(node);
+    return;
+  }
+  // The API server tells of their end later.
+  const Share others = node->second.terms.others;
+  node->second = Node{.taints = {},
+                      .labels = {},
+                      .terms = {.others = others},
+                      .told = false,
+                      .pods = node->second.pods};
+  scheduler_.terms(name, node->second.terms, now_ms);
+}
+
+void NodeFacts::known(const std::string& node, std::int64_t now_ms) {
+  if (refresh_sets(node)) scheduler_.nodes_changed(now_ms);
+}
+
+void NodeFacts::occupied(const std::string& uid, const std::string& name, const Share& requests,
+                         std::int64_t now_ms) {
+  const auto known = occupants_.find(uid);
+  if (known != occupants_.end()) {
+    if (known->second.node->first == name && known->second.requests == requests) return;
+    leave(known->second, now_ms);
+    occupants_.erase(known);
+  }
+  const auto node = nodes_.try_emplace(name).first;
+  ++node->second.pods;
+  node->second.terms.others += requests;
+  occupants_.emplace(uid, Occupant{.node = node, .requests = requests});
+  scheduler_.terms(name, node->second.terms, now_ms);
+}
+
+void NodeFacts::vacated(const std::string& uid, std::int64_t now_ms) {
+  const auto known = occupants_.find(uid);
+  if (known == occupants_.end()) return;
+  leave(known->second, now_ms);
+  occupants_.erase(known);
+}
+
+void NodeFacts::leave(const Occupant& occupant, std::int64_t now_ms) {
+  Node& node = occupant.node->second;
+  node.terms.others -= occupant.requests;
+  scheduler_.terms(occupant.node->first, node.terms, now_ms);
+  if (--node.pods == 0 && !node.told) nodes_.erase(occupant.node);
+}
+
+MemberTerms NodeFacts::terms(const NodeDemand& demand, const Share& requests) {
+  if (demand.empty()) return {.share = requests, .nodes = nullptr};
+  const auto known = sets_.find(demand);
+  if (known != sets_.end()) return {.share = requests, .nodes = known->second};
+  std::erase_if(sets_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  auto nodes = std::make_shared<NodeSet>();
+  for (const auto& [name, index] : scheduler_.fleet().by_name()) {
+    nodes->set(index, allows(name, demand));
+  }
+  sets_.emplace(demand, nodes);
+  return {.share = requests, .nodes = std::move(nodes)};
+}
+
+std::shared_ptr<const NodeSet> NodeFacts::allowed(const NodeDemand& demand) const {
+  if (demand.empty()) return nullptr;
+  const auto known = sets_.find(demand);
+  if (known != sets_.end()) return std::make_shared<const NodeSet>(*known->second);
+  auto nodes = std::make_shared<NodeSet>();
+  for (const auto& [name, index] : scheduler_.fleet().by_name()) {
+    nodes->set(index, allows(name, demand));
+  }
+  return nodes;
+}
+
+// Of which nothing is told rules nobody out.
+bool NodeFacts::allows(const std::string& name, const NodeDemand& demand) const {
+  const auto node = nodes_.find(name);
+  if (node == nodes_.end() || !node->second.told) return true;
+  return tolerates(demand, node->second.taints) && selects(demand, name, node->second.labels);
+}
+
+// Whether any has changed.
+bool NodeFacts::refresh_sets(const std::string& name) {
+  const NodeIndex index = scheduler_.fleet().find(name);
+  if (index < 0) return false;
+  bool changed = false;
+  for (auto& [demand, nodes] : sets_) {
+    const bool in = allows(name, demand);
+    changed = changed || nodes->contains(index) != in;
+    nodes->set(index, in);
+  }
+  return changed;
+}
+
+}  // namespace pinion::cluster
