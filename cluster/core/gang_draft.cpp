@@ -46,12 +46,12 @@ bool is_memory_bound(const Gang& gang) {
   return !gang.empty() && gang.front().profile == topology::Profile::kMemory;
 }
 
-// The member without what makes it one.
+// The member without what makes it one; its containers still differ, as one id twice is a resize.
 GangMember anonymous(GangMember member) {
   member.id.clear();
   member.task_group.clear();
   for (Request& request : member.beside) {
-    request.id.clear();
+    request.id = std::to_string(&request - member.beside.data() + 1);
     request.task_group.clear();
   }
   return member;

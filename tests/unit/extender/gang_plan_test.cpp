@@ -358,7 +358,7 @@ TEST(GangPlan, WhatOthersTakeBesideTheirCpusIsNotPlannedOver) {
 TEST(GangPlan, ContainersOfOneMemberGoOntoOneNode) {
   Fleet fleet;
   add_node(fleet, "a", {10, 4});
-  add_node(fleet, "b", {9, 3});
+  add_node(fleet, "b", {9, 4});  // nothing is reserved: one CPU stays for the others
   Gang gang;
   for (int i = 0; i < 2; ++i) {
     const std::string id = "j-" + std::to_string(i);
@@ -369,7 +369,7 @@ TEST(GangPlan, ContainersOfOneMemberGoOntoOneNode) {
   for (const auto policy : {PlacementPolicy::kHoles, PlacementPolicy::kFirstFit}) {
     Fleet same;
     add_node(same, "a", {10, 4});
-    add_node(same, "b", {9, 3});
+    add_node(same, "b", {9, 4});
     const GangOutcome outcome = place_gang(policy, same, gang);
     ASSERT_TRUE(std::holds_alternative<GangPlan>(outcome)) << std::get<GangRefusal>(outcome).text;
     const GangPlan& plan = std::get<GangPlan>(outcome);
