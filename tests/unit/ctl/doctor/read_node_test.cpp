@@ -66,7 +66,6 @@ etc/kubelet.yaml = reservedSystemCPUs: "0"
 etc/kubelet.d/20-b.conf = cgroupDriver: systemd
 etc/kubelet.d/10-a.conf = cgroupDriver: cgroupfs
 etc/kubelet.d/readme.txt = cgroupDriver: other
-var/lib/kubelet/cpu_manager_state = {"policyName":"none","defaultCpuSet":"","checksum":1}
 etc/containerd/config.toml = version = 2
 etc/containerd/config.toml = imports = ["conf.d/*.toml"]
 etc/containerd/conf.d/nri.toml = [plugins."io.containerd.nri.v1.nri"]
@@ -76,7 +75,10 @@ etc/containerd/conf.d/nri.toml = disable = true
 class DoctorReads : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(test_support::write_tree(kNode, dir_.path()));
+    const Status written = test_support::write_tree(kNode, dir_.path());
+    ASSERT_TRUE(written) << written.error().text;
+    write("var/lib/kubelet/cpu_manager_state",
+          R"({"policyName":"none","defaultCpuSet":"","checksum":1})");
     cmdline(50,
             {"/usr/bin/kubelet", "--config", "/etc/kubelet.yaml", "--config-dir=/etc/kubelet.d"});
     cmdline(60, {"/usr/bin/pinion-agent", "--config", "/etc/pinion/agent.yaml"});
