@@ -203,7 +203,7 @@ TEST_F(Gates, ThatAreOffInPartWhenTheExtenderIsKilledGoOn) {
   EXPECT_TRUE(run(names(next)));
 }
 
-// The extender does not know of it.
+// Wherever it is planned first.
 TEST_F(Gates, OfAGangThatIsPlannedOnACordonedNodeAreOffWhenItGoesElsewhere) {
   start(2);
   ASSERT_TRUE(ok(admin().api().patch("/api/v1/nodes/node-0", kube::PatchKind::kMerge,
