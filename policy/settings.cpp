@@ -44,7 +44,7 @@ Status set_vm_handlers(const std::string& value, std::vector<std::string>& handl
   for (const std::string& name : names) {
     constexpr auto known = "abcdefghijklmnopqrstuvwxyz0123456789-.";
     const auto end = name.find_first_not_of(known);
-    const bool open = end == name.size() - 1 && name.back() == '*';
+    const bool open = !name.empty() && end == name.size() - 1 && name.back() == '*';
     if (name.empty() || name.size() > 63 || (end != std::string::npos && !open)) {
       return failure(Errc::kInvalid, "'" + name.substr(0, 64) +
                                          "' is no name of a runtime handler, nor the beginning of "

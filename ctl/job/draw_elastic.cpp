@@ -13,6 +13,8 @@ using kube::json_at;
 using kube::json_text;
 using nlohmann::json;
 
+constexpr const char* kNone = "no elastic jobs\n";
+
 std::string text(const json& job, const char* name) {
   const std::string value = plain(json_text(job, name));
   return value.empty() ? "-" : value;
@@ -28,13 +30,15 @@ std::string number(const json& job, const char* name) {
 std::string draw_elastic(const json& document) {
   std::vector<Row> rows = {{"JOB", "KIND", "CHANGE", "STATE", "WORKERS", "READY", "MIN", "MAX",
                             "WANTED", "ASKED", "WHY"}};
-  for (const json& job : json_at(document, "elastic")) {
+  const json& jobs = json_at(document, "elastic");
+  if (!jobs.is_array()) return kNone;
+  for (const json& job : jobs) {
     rows.push_back({text(job, "name"), text(job, "kind"), text(job, "change"), text(job, "state"),
                     number(job, "workers"), number(job, "readyWorkers"), number(job, "minWorkers"),
                     number(job, "maxWorkers"), number(job, "wantedWorkers"),
                     number(job, "requestedWorkers"), text(job, "why")});
   }
-  if (rows.size() == 1) return "no elastic jobs\n";
+  if (rows.size() == 1) return kNone;
   return table(rows, {4, 5, 6, 7, 8, 9});
 }
 

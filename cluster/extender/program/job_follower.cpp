@@ -80,7 +80,7 @@ Status JobFollower::tell_owner(const Job& job) {
   const bool other = object && kube::json_text(*object, "metadata", "uid") != job.uid;
   if (other || (!object && object.error().code == Errc::kNotFound)) return {};  // the pod goes, too
   if (!object) return failure(object.error());
-  const std::string uid = owner(*object, "uid");
+  const std::string uid = owner_of(*object, "uid");
   if (uid.empty()) return failure(Errc::kInvalid, "nobody owns it");
   const Status told =
       kube::annotate_pod(api_, {.name_space = job.name_space, .name = job.pod, .uid = job.pod_uid},

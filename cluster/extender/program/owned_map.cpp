@@ -10,12 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string owner(const json& map, const char* field) {
-  const json& owners = kube::json_at(map, "metadata", "ownerReferences");
-  return owners.is_array() && !owners.empty() ? kube::json_text(owners.front(), field)
-                                              : std::string();
-}
-
 Result<Kept> look_at_existing(kube::Api& api, const std::string& path, const json& wanted,
                               const kube::Call& how) {
   const auto there = api.get(path, how);
@@ -23,15 +17,15 @@ Result<Kept> look_at_existing(kube::Api& api, const std::string& path, const jso
     const bool gone = there.error().code == Errc::kNotFound;
     return failure(gone ? Errc::kUnavailable : there.error().code, there.error().text);
   }
-  if (owner(*there, "uid") == owner(wanted, "uid")) {
+  if (owner_of(*there, "uid") == owner_of(wanted, "uid")) {
     const json& data = kube::json_at(wanted, "data");
     if (kube::json_at(*there, "data") == data) return Kept::kSame;
     const auto done = api.patch(path, kube::PatchKind::kMerge, {{"data", data}}, how);
     if (!done) return failure(done.error());
     return Kept::kChanged;
   }
-  const bool of_the_last = owner(*there, "kind") == owner(wanted, "kind") &&
-                           owner(*there, "name") == owner(wanted, "name");
+  const bool of_the_last = owner_of(*there, "kind") == owner_of(wanted, "kind") &&
+                           owner_of(*there, "name") == owner_of(wanted, "name");
   if (of_the_last) {
     return failure(Errc::kUnavailable, path + " of a job of that name that is gone is still there");
   }
@@ -40,6 +34,12 @@ Result<Kept> look_at_existing(kube::Api& api, const std::string& path, const jso
 }
 
 }  // namespace
+
+std::string owner_of(const json& object, const char* field) {
+  const json& owners = kube::json_at(object, "metadata", "ownerReferences");
+  return owners.is_array() && !owners.empty() ? kube::json_text(owners.front(), field)
+                                              : std::string();
+}
 
 Result<Kept> keep_owned_map(kube::Api& api, const json& map, const kube::Call& how) {
   const std::string maps = "/api/v1/namespaces/" +

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "base/error.h"
 #include "cluster/extender/kube/api.h"
 
 namespace pinion::cluster {
+
+// A field ("uid", "kind", "name") of the object's first owner; empty: it has none.
+[[nodiscard]] std::string owner_of(const nlohmann::json& object, const char* field);
 
 enum class Kept { kSame, kMade, kChanged };
 

@@ -198,8 +198,10 @@ std::string expose(const ExtenderFigures& figures, prometheus::Format format) {
   single(writer, kApiFailures, figures.api_failures);
   single(writer, kEvicted, figures.evicted);
   writer.family(extender_series()[kElasticSteps]);
-  for (const auto& [step, count] : figures.elastic_steps) {
-    writer.sample({}, {{"step", step}}, count);
+  for (const char* step : {"start", "shrink", "expand", "resize", "done", "declined"}) {
+    const auto counted = figures.elastic_steps.find(step);
+    writer.sample({}, {{"step", step}},
+                  counted == figures.elastic_steps.end() ? 0 : counted->second);
   }
   writer.family(extender_series()[kFilterSeconds]);
   writer.histogram({}, figures.placing.filter);

@@ -100,7 +100,9 @@ class Live : public cluster::Pages {
   Page plan(std::string_view job) override {
     if (closed_) return {.status = 503, .type = "text/plain", .body = "cannot plan now"};
     auto document = cluster::admission::dry_plan(job, {}, [this](const auto& see) {
-      placing_.look([&](const cluster::PodScheduler& scheduler) { see(scheduler.fleet()); });
+      placing_.look([&](const cluster::PodScheduler& scheduler) {
+        see(cluster::jobs::FleetSight{.fleet = scheduler.fleet()});
+      });
     });
     if (document) return {.body = *std::move(document)};
     return {.status = 400, .type = "text/plain", .body = document.error().text + "\n"};
