@@ -101,7 +101,8 @@ json any_job() {
   return job;
 }
 
-Result<Granularity> on_four_nodes(const JobShape& job, Policy policy, int /*nodes*/) {
+Result<Granularity> on_four_nodes(const JobShape& job, Policy policy, int /*nodes*/,
+                                  const NodeDemand& /*where*/) {
   return choose_granularity(job, policy == Policy::kAuto ? Policy::kGranularity : policy, 4);
 }
 
@@ -123,7 +124,8 @@ void check_gang(const json& after, const Cut& cut) {
   const auto again = read_job(after, "ns", cut.request);
   RC_ASSERT(again.has_value());
   RC_ASSERT(again->workers.value_or(again->parts) == workers);
-  const Gang gang = gang_of(after, cut, {});
+  const Fleet fleet;
+  const Gang gang = gang_of(after, cut, {}, FleetSight{.fleet = fleet});
   RC_ASSERT(gang.size() == static_cast<std::size_t>(workers));
   for (const topology::Request& request : gang) {
     RC_ASSERT(request.cpus == cut.decision.largest().tasks * cut.request.cpus_per_task);
