@@ -58,14 +58,6 @@ void mark_managed(json& pod, const Options& options) {
   }
 }
 
-// As JobSet's own webhook has it, on all of the set or on one list of its Jobs.
-bool is_exclusive(const json& set, const PodTemplate& one) {
-  constexpr const char* key = "alpha.jobset.sigs.k8s.io/exclusive-topology";
-  const json& job = set.at(one.at.parent_pointer().parent_pointer());
-  return !json_text(set, "metadata", "annotations", key).empty() ||
-         !json_text(job, "metadata", "annotations", key).empty();
-}
-
 // Cuts one job.
 class Cutter {
  public:
@@ -142,14 +134,12 @@ void Cutter::set_scheduler(const PodTemplate& one, TemplateEditor& editor) {
 }
 
 // Nobody would take the gate off for a scheduler that does not ask us; a pod that states its node
-// may have none; and one worker waits for nobody. JobSet makes the followers of an exclusive
-// placement only after their leader is bound, so all of them never wait at their gates.
+// may have none; and one worker waits for nobody.
 bool Cutter::is_gated(const Cut& cut, const PodTemplate& one) const {
   if (!options_.gates || cut.job.kind == JobKind::kPod) return false;
   if (cut.decision.granularity.workers < 2) return false;
   const json& pod = after_.at(one.at);
   if (!json_text(pod, "spec", "nodeName").empty()) return false;
-  if (cut.job.kind == JobKind::kJobSet && is_exclusive(after_, one)) return false;
   std::string scheduler = json_text(pod, "spec", "schedulerName");
   if (scheduler.empty() && cut.job.kind == JobKind::kVolcanoJob) {
     scheduler = json_text(after_, "spec", "schedulerName");
