@@ -59,8 +59,8 @@ Status bring_v1(int group, const CpuSet& now, const CpuSet& wanted, int depth) {
 Status write_cpuset(int group, const Cpuset& wanted, const Applied& now, int version) {
   if (now.cpus != wanted.cpus) {
     if (wanted.cpus.empty()) return failure(Errc::kInternal, "an empty CPU set is never written");
-    const Status done = version == 1 ? bring_v1(group, now.cpus, wanted.cpus, 0)
-                                     : write_file(group, "cpuset.cpus", wanted.cpus.to_string());
+    Status done = version == 1 ? bring_v1(group, now.cpus, wanted.cpus, 0)
+                               : write_file(group, "cpuset.cpus", wanted.cpus.to_string());
     if (!done) return done;
   }
   if (!wanted.mems.empty() && now.mems != wanted.mems) {

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/words.h"
 
-namespace YAML {
+namespace YAML {  // NOLINT(readability-identifier-naming): yaml-cpp's
 class Node;
 }
 
@@ -89,8 +89,9 @@ Setting number(std::string key, std::string help, int& value, int least, int mos
 Setting word(std::string key, std::string help, std::string& value,
              std::vector<std::string_view> words);
 
-// The same of an enum; `words` must outlive it.
+// The same of an enum; `words` must outlive it. (clang-tidy sees no move in a template.)
 template <class T, std::size_t N>
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 Setting word(std::string key, std::string help, T& value, const std::array<Word<T>, N>& words) {
   return {.key = std::move(key),
           .help = std::move(help),
@@ -105,6 +106,7 @@ Setting word(std::string key, std::string help, T& value, const std::array<Word<
 
 // Some of a few words, with commas; empty: none.
 template <class T, std::size_t N>
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 Setting words(std::string key, std::string help, std::set<T>& values,
               const std::array<Word<T>, N>& table) {
   return {.key = std::move(key),

@@ -36,7 +36,8 @@ std::optional<std::string_view> status_line(std::string_view status, std::string
 
 Result<std::vector<int>> pids(const std::string& root) {
   const std::string path = root + "/proc";
-  const std::unique_ptr<DIR, decltype(&closedir)> folder(opendir(path.c_str()), &closedir);
+  const auto close = [](DIR* open) { closedir(open); };
+  const std::unique_ptr<DIR, decltype(close)> folder(opendir(path.c_str()), close);
   if (!folder) return sys_failure("read " + path);
   std::vector<int> found;
   while (const dirent* entry = readdir(folder.get())) {
