@@ -219,7 +219,7 @@ void Engine::run_on(Member& member, Kept cores) {
   member.role = Role::kExclusive;
   member.request = std::move(cores.request);
   member.own = std::move(cores.own);
-  member.why = std::move(cores.why);
+  member.why = cores.why;
   member.trouble.clear();
   member.unlimited = member.unlimited || lifts_quota(member);
 }

@@ -68,7 +68,7 @@ std::string find_bare_unified(const std::string& host_root) {
   const std::string root = host_root == "/" ? "" : host_root;
   for (const char* place : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     struct statfs fs = {};
-    const std::string path = root + place;
+    std::string path = root + place;
     if (statfs(path.c_str(), &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC) return path;
   }
   return {};

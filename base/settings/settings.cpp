@@ -64,7 +64,7 @@ Result<std::map<std::string, Entry>> entries_of(const YAML::Node& document,
     const std::string shown(cut_utf8(key, kMostShown));
     if (!is_key(settings, key)) {
       if (others == OtherKeys::kPassOver) continue;
-      return failure(Errc::kInvalid, line + "unknown key '" + shown + "'");
+      return failure(Errc::kInvalid, std::string(line).append("unknown key '" + shown + "'"));
     }
     if (!entries.emplace(key, Entry{entry.first, entry.second}).second) {
       return failure(Errc::kInvalid, line + shown + ": set twice");

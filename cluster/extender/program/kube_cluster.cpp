@@ -109,10 +109,10 @@ Worked KubeCluster::carry_out(const Note& note) {
     return Worked::kDone;
   }
   ++failed_;
-  constexpr std::array kTexts = {"cannot wake a pod", "cannot nominate a pod",
-                                 "cannot take a pod's gate off", "cannot tell why a pod waits",
-                                 "cannot tell that a pod fits nowhere"};
-  log_.warn(kTexts.at(static_cast<std::size_t>(note.kind)),
+  constexpr std::array texts = {"cannot wake a pod", "cannot nominate a pod",
+                                "cannot take a pod's gate off", "cannot tell why a pod waits",
+                                "cannot tell that a pod fits nowhere"};
+  log_.warn(texts.at(static_cast<std::size_t>(note.kind)),
             {{"pod", note.pod.name_space + "/" + note.pod.name}, {"why", done.error().text}});
   return Worked::kDone;  // the pod scheduler notes it again
 }

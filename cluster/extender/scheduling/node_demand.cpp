@@ -46,7 +46,7 @@ bool tolerates(const Toleration& one, const Taint& taint) {
 }  // namespace
 
 Labels::Labels(const std::map<std::string, std::string>& labels) {
-  for (const auto& [key, value] : labels) text_ += key + "=" + value + "\n";
+  for (const auto& [key, value] : labels) text_.append(key).append("=").append(value).append("\n");
   text_.shrink_to_fit();
 }
 
