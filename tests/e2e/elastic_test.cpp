@@ -59,40 +59,40 @@ std::map<std::string, std::string> sizes(int least, int most, int priority = 0) 
 }
 
 TEST_F(Elastic, AJobStartsWideMakesRoomAndGrowsBack) {
-  start_elastic(1);  // 32 CPUs
-  add_job({.name = "low", .cpus = 4, .workers = 2, .suspended = true, .annotations = sizes(2, 8)});
-  ASSERT_TRUE(runs_with("low", 8)) << job("low");
+  start_elastic(2);  // four NUMA nodes of 16 CPUs
+  add_job({.name = "low", .cpus = 15, .workers = 1, .suspended = true, .annotations = sizes(1, 4)});
+  ASSERT_TRUE(runs_with("low", 4)) << job("low");
   add_job(
-      {.name = "high", .cpus = 4, .workers = 4, .suspended = true, .annotations = sizes(4, 4, 9)});
-  EXPECT_TRUE(runs_with("high", 4)) << job("high");
-  EXPECT_TRUE(runs_with("low", 4)) << job("low");
+      {.name = "high", .cpus = 15, .workers = 2, .suspended = true, .annotations = sizes(2, 2, 9)});
+  EXPECT_TRUE(runs_with("high", 2)) << job("high");
+  EXPECT_TRUE(runs_with("low", 2)) << job("low");
   ASSERT_TRUE(ok(admin().remove(std::string(kJobs) + "/high")));
-  EXPECT_TRUE(runs_with("low", 8)) << job("low");
+  EXPECT_TRUE(runs_with("low", 4)) << job("low");
   EXPECT_GT(extender().figure("pinion_extender_elastic_steps_total{step=\"expand\"}"), 0);
   ASSERT_TRUE(ok(admin().remove(std::string(kJobs) + "/low")));
 }
 
 TEST_F(Elastic, AKilledExtenderGoesOnInTheMiddleOfARescale) {
-  start_elastic(1);
-  auto annotations = sizes(2, 8);
+  start_elastic(2);
+  auto annotations = sizes(1, 4);
   annotations["pinion.dev/acknowledge"] = "annotation";
-  add_job({.name = "low", .cpus = 4, .workers = 2, .suspended = true, .annotations = annotations});
-  ASSERT_TRUE(runs_with("low", 8)) << job("low");
+  add_job({.name = "low", .cpus = 15, .workers = 1, .suspended = true, .annotations = annotations});
+  ASSERT_TRUE(runs_with("low", 4)) << job("low");
   add_job(
-      {.name = "high", .cpus = 4, .workers = 4, .suspended = true, .annotations = sizes(4, 4, 9)});
+      {.name = "high", .cpus = 15, .workers = 2, .suspended = true, .annotations = sizes(2, 2, 9)});
   // Asked, and not answered yet.
   ASSERT_TRUE(lab::eventually(lab::Milliseconds(kPatience), [&] {
     return kube::json_text(job("low"), "metadata", "annotations", "pinion.dev/wanted-workers") ==
-           "4";
+           "2";
   })) << job("low");
   extender().kill();
   ASSERT_TRUE(ok(admin().api().patch(
       std::string(kJobs) + "/low", kube::PatchKind::kMerge,
-      {{"metadata", {{"annotations", {{"pinion.dev/acknowledged-workers", "4"}}}}}})));
-  EXPECT_EQ(kube::json_integer(job("low"), "spec", "parallelism"), 8) << "nobody is there to act";
+      {{"metadata", {{"annotations", {{"pinion.dev/acknowledged-workers", "2"}}}}}})));
+  EXPECT_EQ(kube::json_integer(job("low"), "spec", "parallelism"), 4) << "nobody is there to act";
   ASSERT_TRUE(ok(extender().restart()));
-  EXPECT_TRUE(runs_with("low", 4)) << job("low");
-  EXPECT_TRUE(runs_with("high", 4)) << job("high");
+  EXPECT_TRUE(runs_with("low", 2)) << job("low");
+  EXPECT_TRUE(runs_with("high", 2)) << job("high");
   for (const char* name : {"/low", "/high"}) {
     ASSERT_TRUE(ok(admin().remove(std::string(kJobs) + name)));
   }
