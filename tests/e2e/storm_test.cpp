@@ -79,7 +79,7 @@ TEST_F(Storm, TheLargeJobStartsOnceRoomIsKeptForIt) {
 
 // So the test above says something.
 TEST_F(Storm, WithoutThatItStarves) {
-  arrivals_before_the_large_job("24h");
+  arrivals_before_the_large_job("1440m");
   EXPECT_FALSE(large_runs());
   end_all();
 }
