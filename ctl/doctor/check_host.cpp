@@ -45,7 +45,8 @@ std::string keep_off(const std::set<std::string>& slices, const std::string& cpu
   std::string advice;
   for (const std::string& slice : slices) {
     if (!slice.ends_with(".slice") && !slice.ends_with(".scope")) continue;
-    advice += "systemctl set-property " + slice + " AllowedCPUs=" + cpus + "; ";
+    advice.append("systemctl set-property ").append(slice);
+    advice.append(" AllowedCPUs=").append(cpus).append("; ");
   }
   if (advice.empty()) advice = "taskset -a -p -c " + cpus + " PID for each; ";
   return advice + "or let the kernel keep all of them off: the fence partition (docs/node.md)";

@@ -53,7 +53,7 @@ std::string waiting_reason(const json& pod) {
   const json& containers = at(pod, {"status", "containerStatuses"});
   if (!containers.is_array()) return "";
   for (const json& each : containers) {
-    const std::string reason = text_at(each, {"state", "waiting", "reason"});
+    std::string reason = text_at(each, {"state", "waiting", "reason"});
     if (!reason.empty()) return reason;
   }
   return "";

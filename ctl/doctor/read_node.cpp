@@ -227,9 +227,9 @@ std::optional<ContainerdSettings> read_containerd(const std::string& root, const
   if (!add(root + path)) return std::nullopt;
   const std::vector<std::string> imports = std::exchange(settings.imports, {});
   for (const std::string& pattern : imports) {
-    const std::string folder = path.substr(0, path.rfind('/') + 1);  // of relative ones
-    for (const std::string& file :
-         files_of(root + (pattern.starts_with('/') ? pattern : folder + pattern))) {
+    std::string where = root;
+    if (!pattern.starts_with('/')) where.append(path, 0, path.rfind('/') + 1);
+    for (const std::string& file : files_of(where.append(pattern))) {
       if (!add(file)) return std::nullopt;
     }
   }

@@ -25,6 +25,7 @@ int run(const ScaleOptions& options) {
     return print_and_exit_code(line + "\n");
   }
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
