@@ -253,7 +253,7 @@ TEST_F(Placing, ANodeLosesItsStartupTaintOnceItsAgentIsReady) {
   start_extender({"--startup-taint", "true"});
   start_scheduler({});
   const std::vector<std::string> names{"one", "two", "three"};  // more than one node holds
-  for (const std::string& name : names) add(PodShape{.name = name, .milli_cpus = 16'000});
+  for (const std::string& name : names) add(PodShape{.name = name, .milli_cpus = 15'000});
   ASSERT_TRUE(run(names));
   const auto taints = [&](const char* node) {
     const auto now = admin().api().get(std::string("/api/v1/nodes/") + node);
