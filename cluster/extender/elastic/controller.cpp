@@ -54,10 +54,14 @@ json ended() {
   return {{kWanted, nullptr}, {kBefore, nullptr}, {kAcknowledged, nullptr}, {kSent, nullptr}};
 }
 
+std::string rests_until(const ElasticObject& job, std::int64_t now_ms) {
+  return std::to_string(now_ms + std::max(job.gap_ms, kLeastRestMs));
+}
+
 // What was wanted did not come about; it is left alone for its gap, or kLeastRestMs.
 Action declined(const ElasticObject& job, std::string why, std::int64_t now_ms) {
   json annotations = ended();
-  annotations[kDeclinedUntil] = std::to_string(now_ms + std::max(job.gap_ms, kLeastRestMs));
+  annotations[kDeclinedUntil] = rests_until(job, now_ms);
   return action_of(job, Action::Kind::kDeclined, std::move(annotations), std::move(why));
 }
 
@@ -69,6 +73,20 @@ Action taken_back(const ElasticObject& job, const std::string& why, std::int64_t
   } else {
     set_size(action, job, job.before);
   }
+  return action;
+}
+
+// The policy counts CPUs, and no node has a hole for the last ones: it goes on with those that
+// came.
+Action settled(const ElasticObject& job, int there, std::int64_t now_ms) {
+  Action action =
+      action_of(job, Action::Kind::kResize,
+                {{kWanted, std::to_string(there)},
+                 {kRescaledAt, std::to_string(now_ms)},
+                 {kDeclinedUntil, rests_until(job, now_ms)}},
+                "of its " + std::to_string(*job.wanted) + " workers only " + std::to_string(there) +
+                    " were ready in time, it goes on with these");
+  set_size(action, job, there);
   return action;
 }
 
@@ -175,6 +193,8 @@ std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
   if (job.stated != *job.wanted) return declined(job, "somebody has resized it meanwhile", now_ms);
   if (!job.is_whole()) {
     if (waited < limits_.ready_ms) return std::nullopt;
+    const int there = job.ready + job.succeeded;
+    if (there > job.before && there >= job.min_workers) return settled(job, there, now_ms);
     return taken_back(job, "its new workers were not ready in time", now_ms);
   }
   if (is_to_be_asked(job)) {

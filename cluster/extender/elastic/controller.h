@@ -24,7 +24,7 @@ struct ControllerLimits {
   // An application that says nothing for so long declines: long enough for a ConfigMap to reach its
   // pods, and for a program that acts at its next load balancing step.
   std::int64_t acknowledge_ms = 180'000;
-  std::int64_t ready_ms = 120'000;  // new workers that are not ready then are taken back
+  std::int64_t ready_ms = 120'000;  // new workers that are not ready then are given up
 };
 
 // A merge patch for a job of this version, all of a step in one; and what to say of it.

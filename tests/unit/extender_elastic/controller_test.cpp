@@ -254,6 +254,28 @@ TEST(ElasticController, WorkersThatDoNotComeAreTakenBack) {
   }
 }
 
+// CPUs that are free, but on no node enough of them: what came is what it runs with.
+TEST(ElasticController, AJobGoesOnWithTheWorkersThatCame) {
+  for (const bool starts : {true, false}) {
+    SCOPED_TRACE(starts);
+    Cluster cluster(32);
+    cluster.add({.workers = 4, .suspended = starts});
+    if (!starts) cluster.settle("wave");
+    cluster.step();
+    cluster.make_pods("wave");
+    cluster.at("wave")["status"]["ready"] = 7;
+    cluster.wait(ControllerLimits().ready_ms);
+    const auto actions = cluster.step();
+    ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kResize));
+    EXPECT_THAT(actions[0].why, HasSubstr("of its 8 workers only 7"));
+    EXPECT_EQ(cluster.workers("wave"), 7);
+    EXPECT_EQ(cluster.at("wave")["spec"]["suspend"], false);
+    cluster.settle("wave");
+    EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kDone));
+    EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "not tried again at once";
+  }
+}
+
 // Its pods have ended one after the other: nobody owes them CPUs, and it is not made larger.
 TEST(ElasticController, AJobAtItsEndIsLeftAlone) {
   Cluster cluster(32);
