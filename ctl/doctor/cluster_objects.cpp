@@ -1,59 +1,35 @@
 #include "ctl/doctor/cluster_objects.h"
 
-#include <openssl/evp.h>
-
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "cluster/extender/kube/base64.h"
+#include "cluster/extender/kube/json_read.h"
 #include "ctl/common/duration.h"
 
 namespace pinion::ctl::doctor {
 namespace {
 
+using kube::has_condition;
+using kube::json_at;
+using kube::json_text;
 using nlohmann::json;
-
-// The value at these keys, or null.
-const json& at(const json& object, std::initializer_list<const char*> keys) {
-  static const json nothing;
-  const json* value = &object;
-  for (const char* key : keys) {
-    const auto found = value->is_object() ? value->find(key) : value->end();
-    if (!value->is_object() || found == value->end()) return nothing;
-    value = &*found;
-  }
-  return *value;
-}
-
-std::string text_at(const json& object, std::initializer_list<const char*> keys) {
-  const json& value = at(object, keys);
-  return value.is_string() ? value.get<std::string>() : "";
-}
 
 Result<json> items_of(const std::string& text) {
   auto document = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!at(document, {"items"}).is_array()) {
+  if (!json_at(document, "items").is_array()) {
     return failure(Errc::kInvalid, "the answer is no list of objects");
   }
   return json(std::move(document["items"]));
 }
 
-// Whether the condition of that type is "True".
-bool condition(const json& object, const char* type) {
-  const json& conditions = at(object, {"status", "conditions"});
-  if (!conditions.is_array()) return false;
-  for (const json& each : conditions) {
-    if (text_at(each, {"type"}) == type) return text_at(each, {"status"}) == "True";
-  }
-  return false;
-}
-
 std::string waiting_reason(const json& pod) {
-  const json& containers = at(pod, {"status", "containerStatuses"});
+  const json& containers = json_at(pod, "status", "containerStatuses");
   if (!containers.is_array()) return "";
   for (const json& each : containers) {
-    std::string reason = text_at(each, {"state", "waiting", "reason"});
+    std::string reason = json_text(each, "state", "waiting", "reason");
     if (!reason.empty()) return reason;
   }
   return "";
@@ -62,29 +38,17 @@ std::string waiting_reason(const json& pod) {
 // The port of that name, or the extender's default.
 int web_port(const json& pod) {
   constexpr int usual = 10271;
-  const json& containers = at(pod, {"spec", "containers"});
+  const json& containers = json_at(pod, "spec", "containers");
   if (!containers.is_array()) return usual;
   for (const json& container : containers) {
-    const json& ports = at(container, {"ports"});
+    const json& ports = json_at(container, "ports");
     if (!ports.is_array()) continue;
     for (const json& port : ports) {
-      const json& number = at(port, {"containerPort"});
-      if (text_at(port, {"name"}) == "web" && number.is_number_integer()) return number.get<int>();
+      const json& number = json_at(port, "containerPort");
+      if (json_text(port, "name") == "web" && number.is_number_integer()) return number.get<int>();
     }
   }
   return usual;
-}
-
-// Base64, as the API server writes bytes; empty for what is none.
-std::string decoded(const std::string& text) {
-  std::string bytes(text.size() / 4 * 3, '\0');
-  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-  if (length < 0) return "";
-  bytes.resize(static_cast<std::size_t>(length));
-  while (!bytes.empty() && bytes.back() == '\0') bytes.pop_back();  // of the padding
-  return bytes;
 }
 
 }  // namespace
@@ -94,10 +58,10 @@ Result<std::vector<ClusterNode>> read_nodes(const std::string& text) {
   if (!items) return failure(items.error());
   std::vector<ClusterNode> nodes;
   for (const json& each : *items) {
-    const std::string os = text_at(each, {"metadata", "labels", "kubernetes.io/os"});
-    nodes.push_back({.name = text_at(each, {"metadata", "name"}),
+    const std::string os = json_text(each, "metadata", "labels", "kubernetes.io/os");
+    nodes.push_back({.name = json_text(each, "metadata", "name"),
                      .linux = os.empty() || os == "linux",
-                     .ready = condition(each, "Ready")});
+                     .ready = has_condition(each, "Ready")});
   }
   return nodes;
 }
@@ -107,13 +71,13 @@ Result<std::vector<ClusterPod>> read_pods(const std::string& text) {
   if (!items) return failure(items.error());
   std::vector<ClusterPod> pods;
   for (const json& each : *items) {
-    if (!text_at(each, {"metadata", "deletionTimestamp"}).empty()) continue;
-    pods.push_back({.name_space = text_at(each, {"metadata", "namespace"}),
-                    .name = text_at(each, {"metadata", "name"}),
-                    .program = text_at(each, {"metadata", "labels", "app.kubernetes.io/name"}),
-                    .node = text_at(each, {"spec", "nodeName"}),
-                    .ready = condition(each, "Ready"),
-                    .leads = text_at(each, {"metadata", "labels", "pinion.dev/leader"}) == "true",
+    if (!json_text(each, "metadata", "deletionTimestamp").empty()) continue;
+    pods.push_back({.name_space = json_text(each, "metadata", "namespace"),
+                    .name = json_text(each, "metadata", "name"),
+                    .program = json_text(each, "metadata", "labels", "app.kubernetes.io/name"),
+                    .node = json_text(each, "spec", "nodeName"),
+                    .ready = has_condition(each, "Ready"),
+                    .leads = json_text(each, "metadata", "labels", "pinion.dev/leader") == "true",
                     .web_port = web_port(each),
                     .waiting = waiting_reason(each)});
   }
@@ -125,12 +89,14 @@ Result<std::vector<Webhook>> read_webhooks(const std::string& text) {
   if (!items) return failure(items.error());
   std::vector<Webhook> found;
   for (const json& configuration : *items) {
-    const json& webhooks = at(configuration, {"webhooks"});
+    const json& webhooks = json_at(configuration, "webhooks");
     if (!webhooks.is_array()) continue;
     for (const json& each : webhooks) {
-      found.push_back({.name = text_at(each, {"name"}),
-                       .ca_bundle = decoded(text_at(each, {"clientConfig", "caBundle"})),
-                       .failure_policy = text_at(each, {"failurePolicy"})});
+      found.push_back(
+          {.name = json_text(each, "name"),
+           .ca_bundle =
+               kube::decode_base64(json_text(each, "clientConfig", "caBundle")).value_or(""),
+           .failure_policy = json_text(each, "failurePolicy")});
     }
   }
   return found;
@@ -141,8 +107,8 @@ Result<std::map<std::string, std::int64_t>> read_renewals(const std::string& tex
   if (!items) return failure(items.error());
   std::map<std::string, std::int64_t> renewals;
   for (const json& each : *items) {
-    const auto time = parse_time(text_at(each, {"spec", "renewTime"}));
-    if (time) renewals[text_at(each, {"metadata", "name"})] = static_cast<std::int64_t>(*time);
+    const auto time = parse_time(json_text(each, "spec", "renewTime"));
+    if (time) renewals[json_text(each, "metadata", "name")] = static_cast<std::int64_t>(*time);
   }
   return renewals;
 }

@@ -8,6 +8,7 @@ namespace pinion::cluster::elastic {
 namespace {
 
 using jobs::JobKind;
+using kube::has_condition;
 using kube::json_at;
 using kube::json_integer;
 using kube::json_text;
@@ -19,15 +20,6 @@ tl::unexpected<Error> wrong(const std::string& what) {
 
 int count(const json& counts, const char* name) {
   return static_cast<int>(json_integer(counts, name));
-}
-
-bool has_condition(const json& job, const char* type) {
-  for (const json& condition : json_at(job, "status", "conditions")) {
-    if (json_text(condition, "type") == type && json_text(condition, "status") == "True") {
-      return true;
-    }
-  }
-  return false;
 }
 
 Status read_indexed(const json& object, ElasticObject& elastic) {

@@ -2,6 +2,7 @@
 // exception.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -32,6 +33,14 @@ template <class... Names>
 std::int64_t json_integer(const nlohmann::json& object, const Names&... names) {
   const nlohmann::json& value = json_at(object, names...);
   return value.is_number_integer() ? value.get<std::int64_t>() : 0;
+}
+
+// Whether the object's condition of this type is "True".
+inline bool has_condition(const nlohmann::json& object, const char* type) {
+  const nlohmann::json& conditions = json_at(object, "status", "conditions");
+  return std::any_of(conditions.begin(), conditions.end(), [&](const nlohmann::json& condition) {
+    return json_text(condition, "type") == type && json_text(condition, "status") == "True";
+  });
 }
 
 // For sending: text that is no UTF-8 gets replacement characters.

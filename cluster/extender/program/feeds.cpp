@@ -21,10 +21,7 @@ std::string name_of(const nlohmann::json& pod) {
 bool is_ready(const nlohmann::json& pod) {
   if (!json_text(pod, "metadata", "deletionTimestamp").empty()) return false;
   if (json_text(pod, "status", "phase") != "Running") return false;
-  const nlohmann::json& conditions = kube::json_at(pod, "status", "conditions");
-  return std::any_of(conditions.begin(), conditions.end(), [](const nlohmann::json& condition) {
-    return json_text(condition, "type") == "Ready" && json_text(condition, "status") == "True";
-  });
+  return kube::has_condition(pod, "Ready");
 }
 
 }  // namespace

@@ -40,6 +40,15 @@ struct Spoiled {
   friend std::ostream& operator<<(std::ostream& out, const Spoiled& one) { return out << one.name; }
 };
 
+// What a check finds once the facts, good before, are spoiled: that alone.
+template <class Facts, class Check>
+void expect_found(const Spoiled<Facts>& one, Facts facts, const Check& check) {
+  one.spoil(facts);
+  Findings bad = check(facts);
+  std::erase_if(bad, [](const Finding& each) { return each.severity == Severity::kGood; });
+  EXPECT_THAT(bad, testing::ElementsAre(finding(one.severity, one.id, one.what, one.advice)));
+}
+
 // The ids in docs/doctor.md between "<!-- checks of WHAT: begin -->" and its end.
 inline std::set<std::string> documented_ids(const std::string& what) {
   std::ifstream file(std::string(PINION_SOURCE_DIR) + "/docs/doctor.md");
