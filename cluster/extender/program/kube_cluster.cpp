@@ -77,6 +77,11 @@ void KubeCluster::add(const Note& note) {
 Status KubeCluster::done(const Note& note) {
   const kube::Call how{.cancel = nullptr, .whole = kCallLimit};
   const kube::PodRef pod = named(note.pod);
+  const auto report = [&](const char* reason, const char* action) {
+    return kube::report_on_pod(
+        api_, reporter_, pod,
+        {.warning = true, .reason = reason, .action = action, .note = note.text}, how);
+  };
   switch (note.kind) {
     case Note::Kind::kWake:
       return kube::annotate_pod(
@@ -90,13 +95,9 @@ Status KubeCluster::done(const Note& note) {
       return nominated ? kube::ungate_pod(api_, pod, wire::kGangGate, how) : nominated;
     }
     case Note::Kind::kExplain:
-      return kube::report_on_pod(
-          api_, reporter_, pod,
-          {.warning = true, .reason = "GangWaits", .action = "Planning", .note = note.text}, how);
+      return report("GangWaits", "Planning");
     case Note::Kind::kWarn:
-      return kube::report_on_pod(
-          api_, reporter_, pod,
-          {.warning = true, .reason = "NeverFits", .action = "Placing", .note = note.text}, how);
+      return report("NeverFits", "Placing");
   }
   return {};
 }

@@ -38,14 +38,8 @@ struct Opening {
   std::string node;  // to be nominated before that; empty: none
 };
 
-// Why its gang waits though nobody asks about it: for the pod's user.
+// For the pod's user.
 struct Explanation {
-  PodRef pod;
-  std::string why;
-};
-
-// The pod's job can start on no node, whatever ends: to be told to its owner.
-struct Hopeless {
   PodRef pod;
   std::string why;
 };
@@ -66,9 +60,9 @@ struct Effects {
   std::vector<Opening> openings;
   // Pods to be touched, so that the scheduler asks for them again: they would fit now.
   std::vector<PodRef> wake;
-  std::vector<Explanation> explanations;
+  std::vector<Explanation> explanations;  // why its gang waits though nobody asks about it
   std::vector<GangNews> news;
-  std::vector<Hopeless> hopeless;
+  std::vector<Explanation> hopeless;  // its job can start on no node, whatever ends
 };
 
 // What becomes of a bind call.

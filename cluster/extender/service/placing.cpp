@@ -82,7 +82,7 @@ void Placing::settle(std::unique_lock<std::mutex>& lock) {
     cluster_.open(opening.pod, opening.node);
     journal_(note_of(Level::kInfo, "its gate is taken off", opening.pod, {{"node", opening.node}}));
   }
-  for (const Hopeless& hopeless : effects.hopeless) {
+  for (const Explanation& hopeless : effects.hopeless) {
     cluster_.warn(hopeless.pod, hopeless.why);
     journal_(note_of(Level::kInfo, "cannot start on these nodes", hopeless.pod,
                      {{"why", hopeless.why}}));
