@@ -42,22 +42,26 @@ ElasticJobs::ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy,
       log_(log),
       defaults_(defaults),
       asks_(std::move(asks)),
+      feeds_(make_feeds()),
       controller_(policy),
-      applications_(api, log, defaults, {}) {
-  for (const elastic::Collection& one : elastic::kCollections) {
-    feeds_.push_back(std::make_unique<KindFeed>(*this, one, log));
-  }
-  thread_ = std::thread([this] { run(); });
-}
+      applications_(api, log, defaults, {}),
+      rounds_([this] {
+        look_if_settled();
+        return kLook;
+      }) {}
 
 ElasticJobs::~ElasticJobs() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
+  rounds_.stop();
   cancel_.cancel();
-  changed_.notify_all();
-  thread_.join();
+}
+
+std::vector<std::unique_ptr<ElasticJobs::KindFeed>> ElasticJobs::make_feeds() {
+  std::vector<std::unique_ptr<KindFeed>> feeds;
+  feeds.reserve(elastic::kCollections.size());
+  for (const elastic::Collection& one : elastic::kCollections) {
+    feeds.push_back(std::make_unique<KindFeed>(*this, one, log_));
+  }
+  return feeds;
 }
 
 void ElasticJobs::changed(const json& object) {
@@ -75,7 +79,7 @@ void ElasticJobs::changed(const json& object) {
   refused_.erase(uid);
   if (jobs_.size() >= kMostElasticJobs && !jobs_.contains(uid)) return;
   jobs_.insert_or_assign(uid, *std::move(job));
-  changed_.notify_all();
+  rounds_.hurry();
 }
 
 void ElasticJobs::gone(const std::string& uid) {
@@ -112,16 +116,9 @@ std::vector<ElasticRow> ElasticJobs::rows() const {
   return rows;
 }
 
-void ElasticJobs::run() {
+void ElasticJobs::look_if_settled() {
   const auto settled = [](const auto& feed) { return feed->settled(); };
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    changed_.wait_for(lock, kLook);
-    if (stopping_) break;
-    lock.unlock();
-    if (std::all_of(feeds_.begin(), feeds_.end(), settled) && asks_.may_act()) look();
-    lock.lock();
-  }
+  if (std::all_of(feeds_.begin(), feeds_.end(), settled) && asks_.may_act()) look();
 }
 
 void ElasticJobs::look() {
@@ -164,7 +161,7 @@ void ElasticJobs::carry_out(const elastic::Action& action) {
   {
     const std::lock_guard lock(mutex_);
     const auto job = jobs_.find(action.uid);
-    if (job == jobs_.end() || stopping_ || rests_.contains(action.uid)) return;
+    if (job == jobs_.end() || rounds_.stopping() || rests_.contains(action.uid)) return;
     path = job->second.path;
   }
   const auto now =

@@ -3,14 +3,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/log/log.h"
@@ -20,6 +18,7 @@
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/program/elastic_asks.h"
 #include "cluster/extender/program/feeds.h"
+#include "cluster/extender/program/rounds.h"
 #include "cluster/extender/service/views.h"
 
 namespace pinion::cluster {
@@ -69,7 +68,8 @@ class ElasticJobs {
 
   void changed(const nlohmann::json& object);
   void gone(const std::string& uid);
-  void run();
+  std::vector<std::unique_ptr<KindFeed>> make_feeds();
+  void look_if_settled();
   void look();
   void carry_out(const elastic::Action& action);
   void tell(const elastic::ElasticObject& job);
@@ -80,18 +80,16 @@ class ElasticJobs {
   const Asks asks_;
   kube::Cancel cancel_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::unique_ptr<KindFeed>> feeds_;
+  const std::vector<std::unique_ptr<KindFeed>> feeds_;
   std::map<std::string, elastic::ElasticObject> jobs_;  // by uid
   std::map<std::string, std::string> refused_;          // by uid: why it is left alone
   std::map<std::string, Clock::time_point> rests_;      // by uid: a patch of it failed
   std::map<std::string, std::uint64_t> done_;
-  bool stopping_ = false;
-  elastic::Controller controller_;                 // the thread's alone
+  elastic::Controller controller_;                 // the rounds' alone
   std::map<std::string, nlohmann::json> told_;     // the same: by uid, its ConfigMap's data
   std::map<std::string, Clock::time_point> mute_;  // the same: by uid, it could not be told
   ElasticAsks applications_;
-  std::thread thread_;  // last: it uses all above
+  Rounds rounds_;  // last: it uses all above
 };
 
 }  // namespace pinion::cluster

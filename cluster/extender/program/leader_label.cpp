@@ -1,6 +1,5 @@
 #include "cluster/extender/program/leader_label.h"
 
-#include <chrono>
 #include <optional>
 
 #include "cluster/extender/kube/json_read.h"
@@ -21,40 +20,24 @@ constexpr std::chrono::milliseconds kLabelLimit{4s};
 }  // namespace
 
 LeaderLabel::LeaderLabel(kube::Api& api, kube::PodRef own, std::function<bool()> leading, Log& log)
-    : api_(api), own_(std::move(own)), leading_(std::move(leading)), log_(log) {
-  thread_ = std::thread([this] { run(); });
-}
+    : api_(api), own_(std::move(own)), leading_(std::move(leading)), log_(log) {}
 
 LeaderLabel::~LeaderLabel() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
+  rounds_.stop();
   cancel_.cancel();
-  changed_.notify_all();
-  thread_.join();
 }
 
-void LeaderLabel::run() {
-  bool told = false;
-  SteadyClock::time_point due{};  // at once: an earlier process of this pod may have left a label
-  bool trouble = false;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    lock.unlock();
-    const bool leads = leading_();
-    const auto now = SteadyClock::now();
-    if (leads != told || now >= due) {
-      const Status done = tell(leads);
-      if (!done && !trouble) log_.warn("the leader's label", {{"why", done.error().text}});
-      trouble = !done;
-      told = leads;
-      due = done ? SteadyClock::now() + kLabelAgain : now;
-    }
-    lock.lock();
-    changed_.wait_for(lock, trouble ? std::chrono::milliseconds(kLabelRetry) : kLabelLook,
-                      [this] { return stopping_; });
+std::chrono::milliseconds LeaderLabel::look() {
+  const bool leads = leading_();
+  const auto now = SteadyClock::now();
+  if (leads != told_ || now >= due_) {
+    const Status done = tell(leads);
+    if (!done && !trouble_) log_.warn("the leader's label", {{"why", done.error().text}});
+    trouble_ = !done;
+    told_ = leads;
+    due_ = done ? SteadyClock::now() + kLabelAgain : now;
   }
+  return trouble_ ? std::chrono::milliseconds(kLabelRetry) : kLabelLook;
 }
 
 Status LeaderLabel::tell(bool leads) {

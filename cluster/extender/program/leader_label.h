@@ -2,14 +2,13 @@
 // only whether a replica does its part, and a rollout does not wait for each to lead.
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <functional>
-#include <mutex>
-#include <thread>
 
 #include "base/log/log.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/pods.h"
+#include "cluster/extender/program/rounds.h"
 
 namespace pinion::cluster {
 
@@ -26,7 +25,7 @@ class LeaderLabel {
   ~LeaderLabel();  // leaves the label as it is: a pod that ends is no endpoint any more
 
  private:
-  void run();
+  std::chrono::milliseconds look();
   Status tell(bool leads);
   Status take_from_others();
 
@@ -35,10 +34,12 @@ class LeaderLabel {
   const std::function<bool()> leading_;
   Log& log_;
   kube::Cancel cancel_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::thread thread_;  // last: it uses all above
+  // These three are the rounds' alone.
+  bool told_ = false;
+  bool trouble_ = false;
+  // At once: an earlier process of this pod may have left a label.
+  std::chrono::steady_clock::time_point due_{};
+  Rounds rounds_{[this] { return look(); }};  // last: it uses all above
 };
 
 }  // namespace pinion::cluster

@@ -22,34 +22,22 @@ NodeTopologies::NodeTopologies(kube::Api& api, Log& log, std::function<bool()> m
       log_(log),
       may_act_(std::move(may_act)),
       look_(std::move(look)),
-      options_(options) {
-  thread_ = std::thread([this] { run(); });
-}
+      options_(options),
+      rounds_([this] {
+        round();
+        return options_.every;
+      }) {}
 
 NodeTopologies::~NodeTopologies() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
+  rounds_.stop();
   cancel_.cancel();
-  changed_.notify_all();
-  thread_.join();
 }
 
-bool NodeTopologies::stopping() {
-  const std::lock_guard lock(mutex_);
-  return stopping_;
-}
-
-void NodeTopologies::run() {
-  while (!stopping()) {
-    if (may_act_()) {
-      write_changed();
-    } else {
-      written_.clear();  // whoever leads meanwhile may write others
-    }
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, options_.every, [this] { return stopping_; });
+void NodeTopologies::round() {
+  if (may_act_()) {
+    write_changed();
+  } else {
+    written_.clear();  // whoever leads meanwhile may write others
   }
 }
 
@@ -72,7 +60,7 @@ void NodeTopologies::write_changed() {
                    [&](const json& a, const json& b) { return when(a) < when(b); });
   due.resize(std::min(due.size(), static_cast<std::size_t>(options_.most)));
   for (const json& object : due) {
-    if (stopping()) return;
+    if (rounds_.stopping()) return;
     Written& written = written_[kube::json_text(object, "metadata", "name")];
     written.when = Clock::now();
     const Status done = write(object);

@@ -3,18 +3,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/log/log.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
+#include "cluster/extender/program/rounds.h"
 
 namespace pinion::cluster {
 
@@ -46,10 +44,9 @@ class NodeTopologies {
     Clock::time_point when{};  // tried last
   };
 
-  void run();
+  void round();
   void write_changed();
   Status write(const nlohmann::json& object);
-  bool stopping();
 
   kube::Api& api_;
   Log& log_;
@@ -57,12 +54,9 @@ class NodeTopologies {
   const Look look_;
   const Options options_;
   kube::Cancel cancel_;
-  std::map<std::string, Written> written_;  // by node; of the thread
+  std::map<std::string, Written> written_;  // by node; these two are the rounds' alone
   std::string told_trouble_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::thread thread_;  // last: it uses all above
+  Rounds rounds_;  // last: it uses all above
 };
 
 }  // namespace pinion::cluster
