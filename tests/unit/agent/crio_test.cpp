@@ -5,12 +5,12 @@
 // one that runs is told as both too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 
 #include <fstream>
 
 #include "agent/node.h"
 #include "tests/support/fake_runtime/runtime_socket.h"
+#include "tests/support/fake_runtime/turn.h"
 #include "tests/support/machine.h"
 #include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
@@ -34,14 +34,7 @@ class Crio : public testing::Test {
     ASSERT_TRUE(test_support::write_tree("cg/cpuset.cpus.effective = 0-3", directory_.path()));
   }
 
-  void turn(int patience_ms) {
-    const short events = connection_.wants_write() ? POLLIN | POLLOUT : POLLIN;
-    pollfd fd{.fd = connection_.fd(), .events = events, .revents = 0};
-    if (fd.fd >= 0) poll(&fd, 1, patience_ms);
-    if ((fd.revents & (POLLIN | POLLHUP | POLLERR)) != 0) connection_.on_readable(Clock::now());
-    if ((fd.revents & POLLOUT) != 0) connection_.on_writable(Clock::now());
-    connection_.tick(Clock::now());
-  }
+  void turn(int patience_ms) { test_support::turn(connection_, patience_ms); }
 
   // Ours and the runtime's side in one thread: the agent takes its turns until it has answered.
   test_support::CallResult answer() {

@@ -3,9 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 
 #include "tests/support/fake_runtime/runtime_socket.h"
+#include "tests/support/fake_runtime/turn.h"
 #include "tests/support/machine.h"
 #include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
@@ -23,15 +23,7 @@ class ViewOfANode : public testing::Test {
     runtime_.emplace(std::move(*listening));
   }
 
-  // One turn of the main loop, which waits for the other side where that has something to say.
-  void turn(int patience_ms) {
-    const short events = connection_.wants_write() ? POLLIN | POLLOUT : POLLIN;
-    pollfd fd{.fd = connection_.fd(), .events = events, .revents = 0};
-    if (fd.fd >= 0) poll(&fd, 1, patience_ms);
-    if ((fd.revents & (POLLIN | POLLHUP | POLLERR)) != 0) connection_.on_readable(Clock::now());
-    if ((fd.revents & POLLOUT) != 0) connection_.on_writable(Clock::now());
-    connection_.tick(Clock::now());
-  }
+  void turn(int patience_ms) { test_support::turn(connection_, patience_ms); }
 
   void synchronize() {
     turn(0);  // connects
