@@ -1,0 +1,142 @@
+// What is told of nodes.
+#include "cluster/core/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/core/scheduler_parts.h"
+
+namespace pinion::cluster {
+namespace {
+
+using State = Member::State;
+
+}  // namespace
+
+Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64_t now_ms) {
+  for (topology::Claim& claim : report.claims) {
+    // Jobs are told apart by their ids, not by the names that agents know.
+    claim.job.clear();
+    const auto member = member_of_claim_.find(claim.id);
+    if (member != member_of_claim_.end()) {
+      claim.job = book_.member(member->second)->requests.front().job;
+    }
+  }
+  const std::string name = report.name;
+  const bool other_machine = report.topology != nullptr;
+  const bool fresh = fleet_.find(name) < 0;
+  auto lost = fleet_.report(std::move(report), now_ms);
+  if (!lost) return lost;
+  if (fresh) set_terms(fleet_.find(name), name);
+  changed_ = true;
+  if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
+  hold_head_room_at(fleet_.find(name));
+  if (other_machine) requeue_hopeless();
+  return lost;
+}
+
+void Scheduler::requeue_hopeless() {
+  for (const JobId& id : std::exchange(hopeless_, {})) requeue(*book_.find(id));
+}
+
+void Scheduler::terms(const std::string& node, const NodeTerms& terms, std::int64_t now_ms) {
+  Site& site = sites_[node];
+  const NodeTerms before = std::exchange(site.terms, terms);
+  if (before == terms) return;
+  set_terms(fleet_.find(node), node);
+  const bool more = before.others.milli_cpus > terms.others.milli_cpus ||
+                    before.others.memory > terms.others.memory ||
+                    before.others.members > terms.others.members;
+  const bool other = before.open != terms.open || before.capacity != terms.capacity;
+  changed_ = changed_ || more || other;
+  const bool nothing_said = terms == NodeTerms() && site.taken == Share();
+  if (nothing_said) sites_.erase(node);
+  if (other) requeue_hopeless();
+  if (before.open && !terms.open) withdraw_fallen("a node of its plan is closed", now_ms);
+}
+
+void Scheduler::nodes_changed(std::int64_t now_ms) {
+  changed_ = true;
+  requeue_hopeless();
+  withdraw_fallen("a node of its plan is closed to it", now_ms);
+}
+
+void Scheduler::set_terms(NodeIndex node, const std::string& name) {
+  const auto site = sites_.find(name);
+  if (node >= 0 && site != sites_.end()) {
+    fleet_.set_terms(node, site->second.terms, site->second.taken);
+  }
+}
+
+void Scheduler::take_share(const std::string& node, const Share& share) {
+  if (share == Share()) return;
+  sites_[node].taken += share;
+  set_terms(fleet_.find(node), node);
+}
+
+void Scheduler::put_back_share(const std::string& node, const Share& share) {
+  const auto site = sites_.find(node);
+  if (share == Share() || site == sites_.end()) return;
+  site->second.taken -= share;
+  set_terms(fleet_.find(node), node);
+  if (site->second.taken == Share() && site->second.terms == NodeTerms()) sites_.erase(site);
+}
+
+bool Scheduler::heard(std::string_view node, std::int64_t now_ms) {
+  const NodeIndex index = fleet_.find(node);
+  if (index < 0) return false;
+  changed_ = changed_ || fleet_.node(index).stale;
+  fleet_.heard(index, now_ms);
+  return true;
+}
+
+void Scheduler::measured(std::string_view node, MissRates rates) {
+  const NodeIndex index = fleet_.find(node);
+  if (index >= 0) fleet_.measured(index, std::move(rates));
+}
+
+// What is reserved for the member is there: its node, and its agent has left room for it.
+bool Scheduler::stands(const Member& member) const {
+  const NodeIndex node = fleet_.find(member.node);
+  return node >= 0 && !fleet_.node(node).stale &&
+         std::all_of(member.requests.begin(), member.requests.end(),
+                     [&](const topology::Request& request) { return fleet_.knows(request.id); });
+}
+
+void Scheduler::withdraw_fallen(const std::string& why, std::int64_t now_ms) {
+  std::set<JobId> fallen;
+  for (const JobId& id : reserved_) {
+    const auto members = members_in(*book_.find(id), State::kReserved);
+    if (!std::all_of(members.begin(), members.end(), [&](const Member* member) {
+          return stands(*member) && fleet_.may_use(fleet_.find(member->node), member->terms);
+        })) {
+      fallen.insert(id);
+    }
+  }
+  for (const JobId& id : fallen) withdraw(id, why, now_ms);
+}
+
+int Scheduler::age(std::int64_t now_ms, std::int64_t silent_ms) {
+  const int silent = fleet_.age(now_ms, silent_ms);
+  if (silent > 0) withdraw_fallen("a node of its plan is silent", now_ms);
+  return silent;
+}
+
+void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
+  if (const auto site = sites_.find(name); site != sites_.end()) {
+    site->second.terms = {};
+    if (site->second.taken == Share()) sites_.erase(site);
+  }
+  const NodeIndex node = fleet_.find(name);
+  if (node < 0) return;
+  std::erase_if(endings_, [&](const Ending& ending) {
+    if (ending.node != node) return false;
+    ending_of_.erase(ending.id);
+    return true;
+  });
+  if (head_ && head_->cpus.contains(node)) drop_head_room();
+  fleet_.remove(name);
+  withdraw_fallen("a node of its plan is gone", now_ms);
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,79 @@
+// The CPUs that are held for the first of the queue.
+#include "cluster/core/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/core/scheduler_parts.h"
+
+namespace pinion::cluster {
+
+// It has ended when the head of the queue can start.
+bool Scheduler::over_by_then(const Job& job, std::int64_t now_ms) const {
+  return job.spec.run_ms > 0 && head_->from_ms != kUnknownTime &&
+         now_ms + job.spec.run_ms <= head_->from_ms;
+}
+
+bool Scheduler::may_take_head_room(const Job& job, std::int64_t now_ms) const {
+  if (!head_) return false;
+  if (head_->job == job.id || over_by_then(job, now_ms)) return true;
+  return queue_.contains(job.id) && queue_.before(job.id, head_->job);
+}
+
+void Scheduler::hold_head_room_at(NodeIndex node) {
+  if (!head_) return;
+  const auto room = head_->cpus.find(node);
+  if (room == head_->cpus.end()) return;
+  fleet_.drop_hold(node, kHeadClaim);
+  const auto free = room->second - fleet_.node(node).ledger.exclusive();
+  if (!free.empty()) fleet_.hold(node, kHeadClaim, free);
+}
+
+void Scheduler::hold_head_room() {
+  if (!head_) return;
+  for (const auto& [node, cpus] : head_->cpus) hold_head_room_at(node);
+}
+
+void Scheduler::lift_head_room() {
+  if (!head_) return;
+  for (const auto& [node, cpus] : head_->cpus) fleet_.drop_hold(node, kHeadClaim);
+}
+
+void Scheduler::drop_head_room() {
+  lift_head_room();
+  head_.reset();
+}
+
+// Whether all of the head's CPUs are free or will be given back by then.
+bool Scheduler::head_room_comes() const {
+  return std::all_of(head_->cpus.begin(), head_->cpus.end(), [&](const auto& room) {
+    const auto& claims = fleet_.node(room.first).ledger.claims();
+    return std::all_of(claims.begin(), claims.end(), [&](const auto& entry) {
+      if (entry.first == kHeadClaim || !entry.second.cpus.intersects(room.second)) return true;
+      const auto ending = ending_of_.find(entry.first);
+      return ending != ending_of_.end() && ending->second.at_ms <= head_->from_ms;
+    });
+  });
+}
+
+// Room is kept for the first of those that were refused.
+void Scheduler::keep_head_room(const Job& job, const Gang& gang,
+                               const std::vector<NodeIndex>* among, std::int64_t now_ms) {
+  if (!settings_.backfill || !queue_.contains(job.id)) return;
+  // Of several containers it is not told which CPUs of one node they will get.
+  if (std::any_of(gang.begin(), gang.end(), [](const auto& it) { return !it.beside.empty(); })) {
+    return;
+  }
+  if (now_ms - job.submitted_ms < settings_.head_after_ms || now_ms < job.passed_over_ms) return;
+  if (head_) {
+    const bool same = head_->job == job.id;
+    if (same ? head_room_comes() : !queue_.before(job.id, head_->job)) return;
+  }
+  const std::int64_t since = head_ && head_->job == job.id ? head_->since_ms : now_ms;
+  drop_head_room();
+  head_ = find_head_room(fleet_, job.id, gang, endings_, among);
+  if (head_) head_->since_ms = since;
+  hold_head_room();
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,463 @@
+// Which CPUs a job gets: its plan, what is reserved of it, and what is given back.
+#include "cluster/core/scheduler.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "cluster/core/gang_refusal.h"
+#include "cluster/core/hole_text.h"
+#include "cluster/core/pod_fit.h"
+#include "cluster/core/scheduler_parts.h"
+#include "cluster/core/task_groups.h"
+
+namespace pinion::cluster {
+namespace {
+
+using State = Member::State;
+
+GangRefusal refusal_of(GangReason reason, std::string text) {
+  GangRefusal refusal;
+  refusal.reason = reason;
+  refusal.text = std::move(text);
+  return refusal;
+}
+
+std::vector<Member*> next_of(Job& job) {
+  std::vector<Member*> members;
+  for (const Member* member : next_members(job)) members.push_back(&job.members.at(member->id));
+  return members;
+}
+
+std::vector<NodeIndex> all_of(const Fleet& fleet) {
+  std::vector<NodeIndex> nodes;
+  for (const auto& [name, node] : fleet.by_name()) nodes.push_back(node);
+  return nodes;
+}
+
+std::string why_incomplete(const Job& job) {
+  return std::to_string(job.members.size()) + " of the " + std::to_string(job.spec.size) +
+         " that start together exist";
+}
+
+// Different for different jobs, the same for the same.
+std::uint64_t seed_of(const JobId& job) {
+  std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
+  for (const char byte : job) hash = (hash ^ static_cast<unsigned char>(byte)) * 1'099'511'628'211U;
+  return hash;
+}
+
+}  // namespace
+
+Gang Scheduler::gang_of(const Job& job, const std::vector<Member*>& members) const {
+  Gang gang;
+  for (const Member* member : members) gang.emplace_back(member->requests, member->terms);
+  if (job.spec.task_groups > 0) {
+    std::map<std::string, int> cpus;
+    for (const auto& [id, member] : job.members) {
+      if (member.state == State::kWaiting) continue;
+      for (const auto& request : member.requests) cpus[request.task_group] += request.cpus;
+    }
+    join_groups(job.spec.owner.name, job.spec.task_groups, std::move(cpus), gang);
+  }
+  return gang;
+}
+
+PlaceAnswer Scheduler::place(const JobId& id, const std::vector<NodeIndex>* among,
+                             std::int64_t now_ms) {
+  Job& job = *book_.find(id);
+  job.touched_ms = now_ms;
+  if (!job.complete()) return {.never = true, .why = job.why = why_incomplete(job)};
+  const std::vector<Member*> waiting = next_of(job);
+  if (waiting.empty()) return {.placed = true};
+  if (!job.started) return place_all(job, waiting, among, now_ms);
+  PlaceAnswer answer{.placed = true};
+  for (Member* member : waiting) {
+    auto one = place_all(job, {member}, among, now_ms);
+    if (!one.placed) answer = std::move(one);
+  }
+  return answer;
+}
+
+PlaceAnswer Scheduler::place_member(const MemberId& id, const std::vector<NodeIndex>* among,
+                                    std::int64_t now_ms) {
+  Job& job = *book_.job_of(id);
+  Member& member = job.members.at(id);
+  if (!job.started) {
+    auto answer = place(job.id, among, now_ms);
+    if (answer.placed && member.state == State::kWaiting) {
+      return {.never = true,
+              .why = "its job has all of the " + std::to_string(job.spec.size) +
+                     " that start together"};
+    }
+    return answer;
+  }
+  job.touched_ms = now_ms;
+  if (member.state != State::kWaiting) return {.placed = true};
+  return place_all(job, {&member}, among, now_ms);
+}
+
+PlaceAnswer Scheduler::place_anew(const std::vector<MemberId>& members,
+                                  const std::vector<NodeIndex>* among, const std::string& why,
+                                  std::int64_t now_ms) {
+  Job& job = *book_.job_of(members.front());
+  job.touched_ms = now_ms;
+  std::vector<Member*> moved;
+  for (const MemberId& id : members) {
+    Member& member = job.members.at(id);
+    if (member.state != State::kReserved) continue;
+    give_back(job, member);
+    moved.push_back(&member);
+  }
+  if (moved.empty()) return {.placed = true};
+  requeue(job);
+  auto answer = place_all(job, moved, among, now_ms);
+  if (!answer.placed) withdraw(job.id, why, now_ms);
+  return answer;
+}
+
+void Scheduler::prefer(const MemberId& id, const std::string& node) {
+  book_.member(id)->prefers = node;
+}
+
+bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
+  Job& job = *book_.find(id);
+  if (!job.complete()) return false;
+  std::vector<Member*> members = next_of(job);
+  if (members.empty()) return true;
+  if (job.started) members.resize(1);
+  if (must_wait_its_turn(job) || hindered(job, now_ms) != nullptr) return false;
+  const bool lift = may_take_head_room(job, now_ms);
+  if (lift) lift_head_room();
+  bool fits = false;
+  if (members.size() == 1) {
+    const auto& requests = members.front()->requests;
+    const MemberTerms& terms = members.front()->terms;
+    const std::vector<NodeIndex> nodes =
+        requests.size() == 1 ? std::vector<NodeIndex>() : all_of(fleet_);
+    const PodFit together(fleet_, requests);
+    fits = requests.size() == 1 ? fleet_.best_node(requests.front(), terms) >= 0
+                                : std::any_of(nodes.begin(), nodes.end(), [&](NodeIndex node) {
+                                    return fleet_.takes(node, terms) && together.fit(node);
+                                  });
+  } else {
+    fits = std::holds_alternative<GangPlan>(
+        place_gang(policy_of(job), fleet_, gang_of(job, members), {.steps = 0}, seed_of(job.id)));
+  }
+  if (lift) hold_head_room();
+  return fits;
+}
+
+PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
+                                 const std::vector<NodeIndex>* among, std::int64_t now_ms) {
+  auto refusal = attempt(job, members, among, now_ms);
+  if (refusal && refusal->reason != GangReason::kNever) {
+    // What less urgent jobs merely keep goes before anything that runs.
+    std::vector<std::pair<Member*, NodeIndex>> lifted;
+    for (const JobId& id : reserved_) {
+      Job& other = *book_.find(id);
+      if (other.spec.priority >= job.spec.priority) continue;
+      for (Member* member : members_in(other, State::kReserved)) {
+        lifted.emplace_back(member, fleet_.find(member->node));
+      }
+    }
+    for (const auto& [member, node] : lifted) {
+      for (const auto& request : member->requests) fleet_.release(request.id);
+      put_back_share(member->node, member->terms.share);
+    }
+    if (!lifted.empty()) refusal = attempt(job, members, among, now_ms);
+    std::set<JobId> lost;
+    for (const auto& [member, node] : lifted) {
+      if (node < 0 || !has(fleet_.node(node).spare, member->terms.share)) {
+        lost.insert(book_.job_of(member->id)->id);
+      }
+      take_share(member->node, member->terms.share);
+      for (const auto& request : member->requests) {
+        const auto again = fleet_.promise(node, request, kNoExpiry);
+        if (!again || !std::holds_alternative<topology::Decision>(*again)) {
+          lost.insert(book_.job_of(member->id)->id);
+        }
+      }
+    }
+    for (const JobId& id : lost) withdraw(id, "a more urgent job needs its room", now_ms);
+    if (!lifted.empty()) hold_head_room();
+  }
+  if (!refusal) {
+    ++counters_.placed;
+    job.why.clear();
+    tell(JobNews::Kind::kReserved, job, {}, static_cast<int>(members.size()));
+    requeue(job);
+    return {.placed = true};
+  }
+  ++counters_.refused;
+  job.why = refusal->text;
+  job.refused = true;
+  job.again_ms = now_ms + settings_.retry_ms;
+  const bool never = refusal->reason == GangReason::kNever;
+  if (never) tell_if_hopeless(job, members);
+  if (!never) {
+    keep_head_room(job, gang_of(job, members), among, now_ms);
+  } else if (among == nullptr) {
+    unqueue(job.id);
+    hopeless_.insert(job.id);
+  }
+  return {.never = never, .why = job.why};
+}
+
+// What was refused may be hopeless on the nodes that were offered alone.
+void Scheduler::tell_if_hopeless(Job& job, const std::vector<Member*>& members) {
+  if (job.hopeless || fleet_.by_name().empty()) return;
+  const bool fits = std::all_of(members.begin(), members.end(), [&](const Member* member) {
+    const bool looked_at = member != members.front() && member->terms == members.front()->terms &&
+                           member->cpus() <= members.front()->cpus();
+    return looked_at || fits_when_idle(member->requests, member->terms);
+  });
+  if (fits) return;
+  job.hopeless = true;
+  tell(JobNews::Kind::kHopeless, job, job.why, static_cast<int>(members.size()));
+}
+
+// Whether a glance tells that there is no room: of its members that start together, or of a job
+// that has started for any of them.
+const Job::Shape* Scheduler::hindered(const Job& job, std::int64_t now_ms) const {
+  const bool takes_held = may_take_head_room(job, now_ms);
+  const auto hinders = [&](const Job::Shape& shape) {
+    const int members = job.started ? 1 : shape.members;
+    const std::int64_t room = fleet_.room_at_most(shape.like);
+    return members > room && (!takes_held || members > room + held_room_at_most(shape.like));
+  };
+  const auto& shapes = job.shapes;
+  const auto found = std::find_if(shapes.begin(), shapes.end(), hinders);
+  if (found == shapes.end()) return nullptr;
+  return !job.started || std::all_of(shapes.begin(), shapes.end(), hinders) ? &*found : nullptr;
+}
+
+// No less than the containers like this one for which there would be room beside the others if
+// nothing were held for the head: a domain of which a part is held has room for one more at most
+// than for those that the held part alone would take.
+std::int64_t Scheduler::held_room_at_most(const topology::Request& request) const {
+  std::int64_t room = 0;
+  for (const auto& [index, cpus] : head_->cpus) {
+    const FleetNode& node = fleet_.node(index);
+    const topology::Claim* held = node.ledger.find(kHeadClaim);
+    const int count = held == nullptr ? 0 : held->cpus.count();
+    if (count == 0 || node.holes.free + count < request.cpus) continue;
+    const auto domains = static_cast<int>(node.holes.of(request.align).size());
+    room += count / request.cpus + std::min(domains, count);
+  }
+  return room;
+}
+
+// Whether some node would take them with nothing running.
+bool Scheduler::fits_when_idle(const std::vector<topology::Request>& requests,
+                               const MemberTerms& terms) const {
+  const auto& nodes = fleet_.by_name();
+  IdleFit idle(fleet_, requests);
+  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+    return fleet_.takes_idle(entry.second, terms) && idle.fit(entry.second);
+  });
+}
+
+// One member, wherever its hole is the tightest.
+std::optional<GangRefusal> Scheduler::attempt_one(Job& job, Member& member,
+                                                  const std::vector<NodeIndex>* among,
+                                                  std::int64_t now_ms) {
+  if (among == nullptr && member.requests.size() == 1) {
+    const NodeIndex node = fleet_.best_node(member.requests.front(), member.terms);
+    if (node >= 0 && reserve(job, member, node, now_ms)) return std::nullopt;
+  }
+  const std::vector<NodeIndex> nodes = among != nullptr ? *among : all_of(fleet_);
+  const PodFit together(fleet_, member.requests);
+  for (const NodeIndex node : nodes) {
+    if (fleet_.takes(node, member.terms) && together.fit(node) &&
+        reserve(job, member, node, now_ms))
+      return std::nullopt;
+  }
+  const bool ever = fits_when_idle(member.requests, member.terms);
+  std::string text = "needs " + hole_text(member.requests.front());
+  if (member.requests.size() > 1) {
+    text += " and CPUs of " + std::to_string(member.requests.size() - 1) + " more beside it";
+  }
+  return refusal_of(ever ? GangReason::kNoHole : GangReason::kNever,
+                    text + (ever ? "; no node has that now" : "; no node could ever give that"));
+}
+
+bool Scheduler::must_wait_its_turn(const Job& job) const {
+  return !settings_.backfill && queue_.contains(job.id) && queue_.first() != job.id;
+}
+
+// Reserves for all of them, or says why not.
+std::optional<GangRefusal> Scheduler::attempt(Job& job, const std::vector<Member*>& members,
+                                              const std::vector<NodeIndex>* among,
+                                              std::int64_t now_ms) {
+  if (must_wait_its_turn(job)) {
+    return refusal_of(GangReason::kTooFew,
+                      book_.find(queue_.first())->called() + " is before it in the queue");
+  }
+  if (const Job::Shape* shape = hindered(job, now_ms)) {
+    if (!job.refused && !fits_when_idle({shape->like}, shape->terms)) {
+      return refusal_of(GangReason::kNever,
+                        "needs " + hole_text(shape->like) + "; no node could ever give that");
+    }
+    if (among != nullptr && members.size() > 1) {  // somebody asks, and is told all
+      if (may_take_head_room(job, now_ms)) lift_head_room();
+      auto refusal = refuse(fleet_, Draft(fleet_, gang_of(job, members), among));
+      hold_head_room();
+      return refusal;
+    }
+    return refusal_of(GangReason::kTooFew, "needs " + std::to_string(shape->members) + " x " +
+                                               hole_text(shape->like) + "; there is room for " +
+                                               std::to_string(fleet_.room_at_most(shape->like)) +
+                                               " at most");
+  }
+  const bool lift = may_take_head_room(job, now_ms);
+  if (lift) lift_head_room();
+  auto refusal = attempt_here(job, members, among, now_ms);
+  if (lift) hold_head_room();
+  return refusal;
+}
+
+std::optional<GangRefusal> Scheduler::attempt_here(Job& job, const std::vector<Member*>& members,
+                                                   const std::vector<NodeIndex>* among,
+                                                   std::int64_t now_ms) {
+  Gang gang = gang_of(job, members);
+  const bool by_index = policy_of(job) == PlacementPolicy::kHoles && among == nullptr;
+  if (gang.size() == 1 && (by_index || !gang.front().beside.empty())) {
+    return attempt_one(job, *members.front(), among, now_ms);
+  }
+  std::vector<NodeIndex> nodes;
+  if (auto refusal = reserve_gang(job, members, gang, among, nodes)) return refusal;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    for (auto& request : members[i]->requests) request.task_group = gang[i].task_group;
+    reserve(job, *members[i], nodes[i], now_ms);
+  }
+  return std::nullopt;
+}
+
+// Promises all of them: where they prefer to be, if the rest then find their places among those
+// nodes; else all among them. Says where.
+std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
+                                                   const std::vector<Member*>& members, Gang& gang,
+                                                   const std::vector<NodeIndex>* among,
+                                                   std::vector<NodeIndex>& nodes) {
+  nodes.assign(gang.size(), -1);
+  std::vector<std::size_t> rest;
+  // For the look at the others; reserve() takes them for good.
+  std::vector<std::pair<std::string, Share>> taken;
+  const auto put_back = [&] {
+    for (const auto& [node, share] : std::exchange(taken, {})) put_back_share(node, share);
+  };
+  for (std::size_t i = 0; i < gang.size(); ++i) {
+    const NodeIndex node = members[i]->prefers.empty() ? -1 : fleet_.find(members[i]->prefers);
+    const bool there = node >= 0 && !fleet_.node(node).stale && fleet_.takes(node, gang[i].terms);
+    if (there && promise(*members[i], node, kNoExpiry)) {
+      nodes[i] = node;
+      taken.emplace_back(members[i]->prefers, gang[i].terms.share);
+      take_share(members[i]->prefers, gang[i].terms.share);
+    } else {
+      rest.push_back(i);
+    }
+  }
+  const PlanLimits limits{.steps = settings_.plan_steps, .among = among};
+  for (;;) {
+    if (rest.empty()) break;
+    Gang others;
+    for (const std::size_t i : rest) others.push_back(gang[i]);
+    const auto outcome = place_gang(policy_of(job), fleet_, others, limits, seed_of(job.id));
+    if (const auto* plan = std::get_if<GangPlan>(&outcome)) {
+      // One owner: the fleet is as it was planned on.
+      if (!promise_gang(fleet_, others, *plan, kNoExpiry)) std::abort();
+      for (std::size_t i = 0; i < rest.size(); ++i) nodes[rest[i]] = plan->placements[i].node;
+      break;
+    }
+    if (rest.size() == gang.size()) return std::get<GangRefusal>(outcome);
+    put_back();
+    rest.clear();
+    for (std::size_t i = 0; i < gang.size(); ++i) {
+      for (const auto& request : gang[i].requests()) {
+        if (nodes[i] >= 0) fleet_.release(request.id);
+      }
+      nodes[i] = -1;
+      rest.push_back(i);
+    }
+  }
+  put_back();
+  return std::nullopt;
+}
+
+PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std::int64_t now_ms) {
+  Job& job = *book_.job_of(id);
+  Member& member = job.members.at(id);
+  job.touched_ms = now_ms;
+  const NodeIndex node = fleet_.find(name);
+  if (node < 0) return {.why = "no agent speaks for the node"};
+  bool done = false;
+  see_as(id, now_ms, [&] { done = reserve(job, member, node, now_ms); });
+  if (!done) return {.why = "needs " + hole_text(member.requests.front()) + ", taken meanwhile"};
+  ++counters_.placed;
+  job.why.clear();
+  requeue(job);
+  return {.placed = true};
+}
+
+// Those of its containers that have no CPUs yet get them there, or none does.
+bool Scheduler::promise(const Member& member, NodeIndex node, std::int64_t expires_ms) {
+  std::vector<std::string_view> done;
+  for (const auto& request : member.requests) {
+    if (fleet_.knows(request.id)) continue;
+    const auto outcome = fleet_.promise(node, request, expires_ms);
+    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
+      done.push_back(request.id);
+      continue;
+    }
+    for (const auto id : done) fleet_.release(id);
+    return false;
+  }
+  return true;
+}
+
+bool Scheduler::reserve(Job& job, Member& member, NodeIndex node, std::int64_t now_ms) {
+  if (!promise(member, node, kNoExpiry)) return false;
+  member.state = State::kReserved;
+  member.node = fleet_.node(node).name;
+  member.since_ms = now_ms;
+  reserved_.insert(job.id);
+  queue_.charge(job.spec.owner.name_space, member.cpus());
+  take_share(member.node, member.terms.share);
+  note_end(job, member, now_ms);
+  return true;
+}
+
+// What it has is free, as far as its agent does not say otherwise.
+void Scheduler::give_back(Job& job, Member& member) {
+  if (member.state == State::kWaiting) return;
+  for (const auto& request : member.requests) fleet_.release(request.id);
+  const NodeIndex node = fleet_.find(member.node);
+  if (node >= 0) hold_head_room_at(node);
+  forget_end(member);
+  queue_.charge(job.spec.owner.name_space, -member.cpus());
+  put_back_share(member.node, member.terms.share);
+  member.state = State::kWaiting;
+  member.node.clear();
+  if (job.spec.task_groups > 0) {
+    for (auto& request : member.requests) request.task_group.clear();
+  }
+  if (job.count(State::kReserved) == 0) reserved_.erase(job.id);
+  changed_ = true;
+}
+
+void Scheduler::withdraw(const JobId& id, const std::string& why, std::int64_t now_ms) {
+  Job& job = *book_.find(id);
+  const auto members = members_in(job, State::kReserved);
+  if (members.empty()) return;
+  for (Member* member : members) {
+    give_back(job, *member);
+    member->since_ms = now_ms;
+  }
+  ++counters_.withdrawn;
+  job.why = why;
+  tell(JobNews::Kind::kWithdrawn, job, why, static_cast<int>(members.size()));
+  requeue(job);
+}
+
+}  // namespace pinion::cluster
