@@ -1,0 +1,120 @@
+// Gangs whose pods wait at Pinion's scheduling gate.
+#include "cluster/extender/scheduling/pod_scheduler.h"
+
+#include <utility>
+
+#include "cluster/extender/scheduling/pod_scheduler_parts.h"
+
+namespace pinion::cluster {
+
+// Of a pod that is no member of a gang the scheduler asks, and tells its user what is wrong with
+// it.
+void PodScheduler::note_gates(const Pod& pod, const KnownPod* known) {
+  if (!pod.gang_gate || !pod.node.empty()) return gates_.erase(pod.uid);
+  const Member* member = book().member(pod.uid);
+  const bool of_gang = member != nullptr && known->demand.kind == Demand::Kind::kMember;
+  gates_.seen(pod, of_gang ? known->demand.gang : JobId());
+  if (!of_gang) {
+    gates_.open(pod.uid, {});
+  } else if (member->state == Member::State::kReserved) {
+    gates_.open(pod.uid, member->node);
+  }
+}
+
+// A member that waits at its gate is there, or no other gate keeps it any more.
+void PodScheduler::plan_if_ready(const KnownPod& known, std::int64_t now_ms) {
+  const Gates::Gang* gates = gates_.find(known.demand.gang);
+  if (gates == nullptr || !gates->others.empty()) return;
+  if (!book().find(known.demand.gang)->complete()) return;
+  plan_ = true;
+  plan_gated(now_ms);
+}
+
+// The gangs that nothing but their gates keeps, in the queue's order; as many at a time as the
+// scheduler may have bindings under way.
+void PodScheduler::plan_gated(std::int64_t now_ms) {
+  if (!acts_) return;
+  if (std::exchange(plan_, false)) {
+    const std::uint64_t before = scheduler_.counters().refused;
+    plan_ = scheduler_.run_some(gates_.ready(), now_ms, [&] {
+      heed();
+      return gates_.opening() < limits_.held;
+    });
+    heed();
+    gang_counters_.refused += scheduler_.counters().refused - before;
+    ask_for_evictions(now_ms);
+  }
+  gates_.due(now_ms, effects_.openings);
+}
+
+// kube-scheduler evicts only for pods that it asks about: a gang that could start if less urgent
+// pods were gone is let through without a plan.
+void PodScheduler::ask_for_evictions(std::int64_t now_ms) {
+  for (const JobId& id : gates_.ready()) {
+    Gates::Gang& gates = *gates_.find(id);
+    const Job& job = *book().find(id);
+    if (gates.asked || !job.refused || !job.complete() || !gates.ask.over(now_ms)) continue;
+    const KnownPod& known = *cache_.find(*gates.ours.begin());
+    if (!cache_.any_below(known.priority)) continue;
+    gates.ask.begin(now_ms);
+    Pod pod;
+    pod.uid = known.pod.uid;
+    pod.priority = known.priority;
+    if (!preemption_.could_start(pod, known.demand, now_ms)) continue;
+    gates.asked = true;
+    follow_plan(id);
+  }
+}
+
+// The gates of those are taken off that have their places now. Others of the gang that have none,
+// be it that the extender has ended when some were off, were refused before, and are asked about
+// again.
+void PodScheduler::follow_plan(const JobId& gang) {
+  const Gates::Gang* gates = gates_.find(gang);
+  const Job* job = book().find(gang);
+  if (gates == nullptr || job == nullptr) return;
+  for (const auto& [uid, member] : job->members) {
+    const bool reserved = member.state == Member::State::kReserved;
+    if (!gates_.on(uid)) {
+      const KnownPod& known = *cache_.find(uid);
+      const bool refused = known.asked_ms == 0 || waiting_.all().contains(uid);
+      if (reserved && refused) effects_.wake.push_back(known.pod);
+      continue;
+    }
+    if (reserved || gates->asked) {
+      gates_.open(uid, member.node);
+    } else {
+      gates_.keep(uid);
+    }
+  }
+}
+
+std::string PodScheduler::why_gated(const Job& job) const {
+  const Gates::Gang* gates = gates_.find(job.id);
+  if (gates == nullptr) return {};
+  if (!job.complete()) {
+    return of(static_cast<int>(job.members.size()), job.spec.size) + " pods of its gang exist";
+  }
+  if (!gates->others.empty()) {
+    return of(static_cast<int>(gates->others.size()), static_cast<int>(job.members.size())) +
+           " pods of its gang wait at other scheduling gates";
+  }
+  return job.why;
+}
+
+// Nobody asks about those that wait at their gates, so their user is told here: each reason once.
+void PodScheduler::explain(std::int64_t now_ms) {
+  if (!acts_ || now_ms - looked_ms_ < 1000) return;
+  looked_ms_ = now_ms;
+  for (auto& [id, gates] : gates_.gangs()) {
+    const Job& job = *book().find(id);
+    if (!job.complete() && now_ms - job.touched_ms < kComplainMs) continue;
+    std::string why = why_gated(job);
+    if (why.empty() || why == gates.told || !gates.tell.over(now_ms)) continue;
+    gates.tell.begin(now_ms);
+    effects_.explanations.push_back({.pod = cache_.find(*gates.ours.begin())->pod, .why = why});
+    gates.told = std::move(why);
+  }
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,52 @@
+// What the files of PodScheduler share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cluster/core/job_book.h"
+#include "cluster/extender/scheduling/demand.h"
+#include "cluster/extender/scheduling/pod_cache.h"
+
+namespace pinion::cluster {
+
+// What a pod is told with its binding.
+inline constexpr const char* kPlanned = "pinion.dev/planned";
+// No gang's id begins so: no namespace has a colon.
+inline constexpr std::string_view kLone = "pod:";
+
+// Of which job of the core a pod is: of its gang, or of one of its own.
+inline JobId job_of(const std::string& uid, const Demand& demand) {
+  return demand.kind == Demand::Kind::kMember ? demand.gang : std::string(kLone) + uid;
+}
+
+inline JobId job_of(const KnownPod& known) {
+  return job_of(known.pod.uid, known.demand);
+}
+
+inline bool is_gang(const JobId& job) {
+  return !job.starts_with(kLone);
+}
+
+// As the core is to know it.
+inline JobSpec spec_of(const KnownPod& known) {
+  const Demand& demand = known.demand;
+  JobSpec spec;
+  spec.owner = {.name_space = known.pod.name_space, .kind = "Pod", .name = known.pod.name};
+  spec.priority = known.priority;
+  spec.placement = demand.placement;
+  if (demand.kind == Demand::Kind::kMember) {
+    spec.owner.kind.clear();
+    spec.owner.name = job_of_gang(demand.gang);
+    spec.size = demand.size;
+    spec.task_groups = demand.groups;
+  }
+  return spec;
+}
+
+// "3 of 4".
+inline std::string of(int some, int all) {
+  return std::to_string(some) + " of " + std::to_string(all);
+}
+
+}  // namespace pinion::cluster

@@ -1,0 +1,312 @@
+// What the API server and the agents tell.
+#include "cluster/extender/scheduling/pod_scheduler.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "cluster/extender/scheduling/pod_scheduler_parts.h"
+
+namespace pinion::cluster {
+
+KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms) {
+  KnownPod* known = cache_.find(pod.uid);
+  if (known == nullptr) {
+    if (cache_.size() >= limits_.pods) return nullptr;
+    KnownPod fresh;
+    fresh.pod = ref_of(pod);
+    fresh.demand = std::move(demand);
+    fresh.terms = nodes_.terms(pod.nodes, pod.requests);
+    fresh.priority = pod.priority;
+    known = &cache_.add(std::move(fresh));
+    join(*known, now_ms);
+    return known;
+  }
+  // Its requests do not change while it waits; its gang's size may, and the gang itself. Of one
+  // whose PodGroup is away it stays a member.
+  if (!known->node.empty() || demand.kind == Demand::Kind::kWaiting) return known;
+  if (job_of(*known) != job_of(pod.uid, demand)) leave(*known, now_ms);
+  known->demand = std::move(demand);
+  if (book().member(pod.uid) != nullptr) return known;
+  join(*known, now_ms);
+  if (is_gang(job_of(*known))) wake_gang(job_of(*known), {});
+  return known;
+}
+
+// Known by a question. Precondition: it is not turned away.
+KnownPod& PodScheduler::asked(const Pod& pod, Demand demand, std::int64_t now_ms) {
+  KnownPod& known = *know(pod, std::move(demand), now_ms);
+  if (known.asked_ms == 0 && !known.told) untold_.emplace_back(pod.uid, now_ms);
+  known.asked_ms = now_ms;
+  return known;
+}
+
+// The pod becomes a member of its job, where it is known what it asks for.
+void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
+  const Demand& demand = known.demand;
+  if (demand.requests.empty() || demand.kind == Demand::Kind::kWaiting) return;
+  const JobId job = job_of(known);
+  if (book().find(job) == nullptr) scheduler_.submit(job, spec_of(known), now_ms);
+  scheduler_.join(job, known.pod.uid, demand.requests, now_ms, known.terms);
+}
+
+void PodScheduler::leave(const KnownPod& known, std::int64_t now_ms) {
+  const std::string& uid = known.pod.uid;
+  const Job* job = book().job_of(uid);
+  if (job == nullptr) return;
+  const JobId id = job->id;
+  held_.refuse(id, uid, "the pod is no more");
+  scheduler_.leave(uid, now_ms);
+  if (job->members.empty()) {
+    scheduler_.end(id, now_ms);
+    sizes_.erase(id);
+  }
+  heed();
+}
+
+Demand PodScheduler::demand_of(const Pod& pod) const {
+  Demand demand = cluster::demand_of(pod, defaults_, groups_);
+  if (const auto told = sizes_.find(demand.gang); told != sizes_.end()) {
+    demand.size = told->second;
+    demand.groups = std::min(demand.groups, demand.size);
+  }
+  return demand;
+}
+
+// A member without cores. It is not counted when the scheduler asks about it, but when the API
+// server tells of it, which tells of its end, too.
+void PodScheduler::note_other(const Pod& pod, std::int64_t now_ms) {
+  if (pod.group.empty()) return;
+  if (groups_.other(group_key(pod), pod.uid)) regroup(group_key(pod), now_ms);
+}
+
+void PodScheduler::regroup(const std::string& key, std::int64_t now_ms) {
+  freed_ = true;
+  const JobId gang = gang_of_group(key);
+  const auto size = groups_.size(key);
+  if (size && book().find(gang) != nullptr) set_size(gang, *size, now_ms);
+}
+
+// Precondition: the book has the gang.
+void PodScheduler::set_size(const JobId& gang, int size, std::int64_t now_ms) {
+  JobSpec spec = book().find(gang)->spec;
+  spec.size = size;
+  spec.task_groups = std::min(spec.task_groups, size);
+  scheduler_.submit(gang, std::move(spec), now_ms);
+  heed();
+}
+
+void PodScheduler::resize(const JobId& gang, int members, std::int64_t now_ms) {
+  const Job* job = book().find(gang);
+  if (job == nullptr || members < 1 || members > kMaxGang) return;
+  sizes_[gang] = members;
+  if (job->spec.size == members) return;
+  for (const auto& [uid, member] : job->members) {
+    Demand& demand = cache_.find(uid)->demand;
+    demand.size = members;
+    demand.groups = std::min(demand.groups, members);
+  }
+  set_size(gang, members, now_ms);
+  wake_gang(gang, {});
+}
+
+void PodScheduler::group(const std::string& key, std::int64_t members, std::int64_t now_ms) {
+  groups_.set(key, members);
+  regroup(key, now_ms);
+  for (PodRef& pod : waiting_.of_group(key)) effects_.wake.push_back(std::move(pod));
+  const auto bound = groupless_.find(key);
+  if (bound == groupless_.end()) return;
+  const auto uids = std::move(bound->second);
+  groupless_.erase(bound);
+  for (const std::string& uid : uids) {
+    KnownPod& known = *cache_.find(uid);  // all of them exist, see forget()
+    known.late_group.clear();
+    leave(known, now_ms);
+    known.demand.kind = Demand::Kind::kMember;
+    known.demand.gang = gang_of_group(key);
+    known.demand.size = *groups_.size(key);
+    for (auto& request : known.demand.requests) request.job = known.demand.gang;
+    join(known, now_ms);
+    scheduler_.runs(uid, known.node, now_ms, known.by_us);
+    heed();
+  }
+}
+
+bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
+  const bool room = take_in(pod, now_ms);
+  // The core counts what its members request.
+  if (pod.node.empty() || book().member(pod.uid) != nullptr) {
+    nodes_.vacated(pod.uid, now_ms);
+  } else {
+    nodes_.occupied(pod.uid, pod.node, pod.requests, now_ms);
+  }
+  return room;
+}
+
+bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
+  if (pod.over) {
+    gone(pod.uid, now_ms);
+    return true;
+  }
+  Demand demand = demand_of(pod);
+  if (demand.kind == Demand::Kind::kNone) note_other(pod, now_ms);
+  const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
+  if (late_group) demand = cluster::demand_of(pod, defaults_);
+  const bool asks = !demand.requests.empty() || demand.kind == Demand::Kind::kWaiting;
+  const bool was_known = cache_.find(pod.uid) != nullptr;
+  KnownPod* known = asks ? know(pod, std::move(demand), now_ms) : nullptr;
+  note_gates(pod, known);
+  if (known == nullptr) return true;
+  known->told = true;
+  if (late_group && known->demand.kind == Demand::Kind::kSingle) {
+    known->late_group = group_key(pod);
+    groupless_[known->late_group].insert(pod.uid);
+  }
+  const bool member = known->demand.kind == Demand::Kind::kMember;
+  if (pod.node.empty()) {
+    known->nominated = pod.nominated;
+    if (member) {
+      scheduler_.prefer(pod.uid, pod.nominated);
+      if (!was_known) wake_gang(known->demand.gang, {});
+    }
+    if (!pod.nominated.empty()) preemption_.nominated(pod.uid, pod.nominated);
+    if (gates_.on(pod.uid)) plan_if_ready(*known, now_ms);
+    return true;
+  }
+  waiting_.erase(pod.uid);
+  preemption_.forget(pod.uid);
+  known->bound = true;
+  known->by_us = pod.annotations.contains(kPlanned);
+  cache_.set_node(*known, pod.node);
+  if (book().member(pod.uid) == nullptr) return true;  // what it asks for is not known
+  const JobId job = job_of(*known);
+  held_.refuse(job, pod.uid, "the pod is bound already");
+  const bool room = scheduler_.runs(pod.uid, pod.node, now_ms, known->by_us);
+  if (held_.count(job) > 0) let_go_if_whole(job, 0, now_ms);
+  heed();
+  return room || fleet().find(pod.node) < 0;
+}
+
+// What is there and the report does not name is reserved before anybody else is given its room. Of
+// who is not told of, only when the node comes: such a pod may have ended.
+void PodScheduler::still_there(const std::string& node, bool fresh, std::int64_t now_ms) {
+  const auto there = cache_.residents().find(node);
+  if (there == cache_.residents().end()) return;
+  for (const std::string& uid : there->second) {
+    const KnownPod& known = *cache_.find(uid);
+    if ((!known.told && !fresh) || book().member(uid) == nullptr) continue;
+    scheduler_.still_runs(uid, known.told ? kNoExpiry : now_ms + limits_.scheduler.confirm_ms);
+  }
+}
+
+// An init container runs on CPUs that are promised to its pod for those that come after it: the
+// promise stays and speaks for both.
+void PodScheduler::drop_lent(NodeReport& report) const {
+  const NodeIndex node = fleet().find(report.name);
+  if (node < 0) return;
+  std::erase_if(report.claims, [&](const topology::Claim& claim) {
+    const KnownPod* pod = cache_.find(pod_of_claim(claim.id));
+    if (pod == nullptr) return false;
+    const Demand& demand = pod->demand;
+    const auto& inits = demand.inits;
+    if (std::find(inits.begin(), inits.end(), claim.id) == inits.end()) return false;
+    const std::string& host = demand.requests[demand.host].id;
+    if (host == claim.id || !fleet().promised(host)) return false;
+    const topology::Claim* promised = fleet().node(node).ledger.find(host);
+    return promised != nullptr && claim.cpus.is_subset_of(promised->cpus);
+  });
+}
+
+void PodScheduler::gone(const std::string& uid, std::int64_t now_ms) {
+  gone_.add(uid);
+  nodes_.vacated(uid, now_ms);
+  const KnownPod* known = cache_.find(uid);
+  const std::string node = known == nullptr ? "" : known->node;
+  forget(uid, now_ms);
+  preemption_.deleted(uid, node);
+}
+
+// Bound, and its agent names it, or may do so at any moment.
+bool PodScheduler::may_run(const KnownPod& known) const {
+  const Member* member = book().member(known.pod.uid);
+  return member != nullptr && member->fixed() && fleet().knows(member->requests.front().id);
+}
+
+// A pod that came and went while the watch was away is never told of: it is known by the question
+// about it alone, and by its agent while it runs.
+void PodScheduler::forget_untold(std::int64_t now_ms) {
+  const std::int64_t confirm_ms = limits_.scheduler.confirm_ms;
+  for (; !untold_.empty() && now_ms - untold_.front().second >= confirm_ms; untold_.pop_front()) {
+    const std::string& uid = untold_.front().first;
+    const KnownPod* known = cache_.find(uid);
+    if (known == nullptr || known->told) continue;
+    if (now_ms - known->asked_ms < confirm_ms || may_run(*known)) {
+      untold_.emplace_back(uid, now_ms);
+    } else {
+      forget(uid, now_ms);
+    }
+  }
+}
+
+void PodScheduler::forget(const std::string& uid, std::int64_t now_ms) {
+  waiting_.erase(uid);
+  preemption_.forget(uid);
+  groups_.gone(uid);
+  gates_.erase(uid);
+  const KnownPod* known = cache_.find(uid);
+  if (known == nullptr) return;
+  if (const auto late = groupless_.find(known->late_group); late != groupless_.end()) {
+    late->second.erase(uid);
+    if (late->second.empty()) groupless_.erase(late);
+  }
+  leave(*known, now_ms);
+  cache_.erase(uid);
+}
+
+Result<std::vector<LostPromise>> PodScheduler::report(NodeReport report, std::int64_t now_ms) {
+  const std::string node = report.name;
+  const bool fresh = fleet().find(node) < 0;
+  drop_lent(report);
+  auto lost = scheduler_.report(std::move(report), now_ms);
+  if (lost) {
+    if (fresh) nodes_.known(node, now_ms);
+    preemption_.reported(node);
+    still_there(node, fresh, now_ms);
+  }
+  heed();
+  wake_early(true, now_ms);
+  return lost;
+}
+
+bool PodScheduler::heard(std::string_view node, std::int64_t now_ms) {
+  return scheduler_.heard(node, now_ms);
+}
+
+void PodScheduler::measured(std::string_view node, MissRates rates) {
+  scheduler_.measured(node, std::move(rates));
+}
+
+void PodScheduler::lost(std::string_view node, std::int64_t now_ms) {
+  scheduler_.lost(node, now_ms);
+  nodes_.gone(std::string(node), now_ms);
+  preemption_.reported(std::string(node));
+  heed();
+}
+
+int PodScheduler::age(std::int64_t now_ms, std::int64_t silent_ms) {
+  const int silent = scheduler_.age(now_ms, silent_ms);
+  heed();
+  return silent;
+}
+
+// Gangs that are bound in part.
+void PodScheduler::complete_gangs(std::int64_t now_ms) {
+  std::vector<JobId> partly;
+  for (const auto& [id, job] : book().jobs()) {
+    if (job.fixed() > 0 && job.complete() && !next_members(job).empty()) partly.push_back(id);
+  }
+  for (const JobId& id : partly) scheduler_.place(id, nullptr, now_ms);
+  heed();
+  acts_ = plan_ = true;
+}
+
+}  // namespace pinion::cluster
