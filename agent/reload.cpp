@@ -1,17 +1,9 @@
 #include "agent/reload.h"
 
 #include "base/settings/settings.h"
+#include "base/words.h"
 
 namespace pinion::agent {
-namespace {
-
-std::string list_of_keys(const std::vector<std::string>& keys) {
-  std::string list;
-  for (const std::string& key : keys) list.append(list.empty() ? "" : ", ").append(key);
-  return list;
-}
-
-}  // namespace
 
 Reloaded take_over(Config& config, const Config& next) {
   Config live = config;
@@ -33,10 +25,10 @@ bool reload(Config& config, const std::function<Result<Config>()>& read, Log& lo
   }
   const Reloaded reloaded = take_over(config, *next);
   log.set_level(config.log_level);
-  log.info("configuration read again", {{"changed", list_of_keys(reloaded.taken)}});
+  log.info("configuration read again", {{"changed", joined(reloaded.taken, ", ")}});
   if (!reloaded.restart.empty()) {
     log.warn("settings have changed that hold after a restart only",
-             {{"settings", list_of_keys(reloaded.restart)}});
+             {{"settings", joined(reloaded.restart, ", ")}});
   }
   return true;
 }

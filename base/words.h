@@ -33,6 +33,14 @@ template <class T, std::size_t N>
   return {};
 }
 
+// "a, b, c", with ", " between them.
+template <class Texts>
+[[nodiscard]] std::string joined(const Texts& texts, std::string_view between) {
+  std::string list;
+  for (const auto& text : texts) list.append(list.empty() ? "" : between).append(text);
+  return list;
+}
+
 // All words of the table: "required, preferred".
 template <class T, std::size_t N>
 [[nodiscard]] std::string list_of(const std::array<Word<T>, N>& words) {

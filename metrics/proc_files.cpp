@@ -34,6 +34,21 @@ Result<std::string> read_task_file(const std::string& root, int pid, int tid, co
   }
 }
 
+// The entries of a directory that are numbers, ascending.
+Result<std::vector<int>> list_numbers(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(path.c_str()), ::closedir);
+  if (!dir) return sys_failure("open " + path);
+  std::vector<int> numbers;
+  while (const dirent* entry = ::readdir(dir.get())) {
+    const std::string_view name = static_cast<const char*>(entry->d_name);
+    int number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error == std::errc() && end == name.data() + name.size()) numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
 }  // namespace
 
 Result<TaskStat> read_task_stat(const std::string& root, int pid, int tid) {
@@ -55,18 +70,11 @@ std::optional<std::uint64_t> read_migrations(const std::string& root, int pid, i
 }
 
 Result<std::vector<int>> list_threads(const std::string& root, int pid) {
-  const std::string path = task_dir(root, pid);
-  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(path.c_str()), ::closedir);
-  if (!dir) return sys_failure("open " + path);
-  std::vector<int> threads;
-  while (const dirent* entry = ::readdir(dir.get())) {
-    const std::string_view name = static_cast<const char*>(entry->d_name);
-    int tid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
-    if (error == std::errc() && end == name.data() + name.size()) threads.push_back(tid);
-  }
-  std::sort(threads.begin(), threads.end());
-  return threads;
+  return list_numbers(task_dir(root, pid));
+}
+
+Result<std::vector<int>> list_processes(const std::string& root) {
+  return list_numbers(root + "/proc");
 }
 
 }  // namespace pinion::metrics

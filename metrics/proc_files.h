@@ -21,4 +21,7 @@ std::optional<std::uint64_t> read_migrations(const std::string& root, int pid, i
 // The thread ids of a process, ascending. Error: kNotFound when it is gone.
 Result<std::vector<int>> list_threads(const std::string& root, int pid);
 
+// The process ids of the machine, ascending. Errors: of the system.
+Result<std::vector<int>> list_processes(const std::string& root);
+
 }  // namespace pinion::metrics

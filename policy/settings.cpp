@@ -29,14 +29,7 @@ Setting exclusive_namespaces(std::set<std::string>& namespaces) {
             namespaces = std::move(names);
             return {};
           },
-          .show =
-              [&namespaces] {
-                std::string list;
-                for (const std::string& name : namespaces) {
-                  list.append(list.empty() ? "" : ",").append(name);
-                }
-                return list;
-              }};
+          .show = [&namespaces] { return joined(namespaces, ","); }};
 }
 
 Status set_vm_handlers(const std::string& value, std::vector<std::string>& handlers) {
@@ -61,14 +54,7 @@ Setting vm_handlers(std::vector<std::string>& handlers) {
               "Runtime handlers whose pods are virtual machines, with commas; they get no CPUs "
               "of their own [kata*]",
           .set = [&handlers](const std::string& value) { return set_vm_handlers(value, handlers); },
-          .show =
-              [&handlers] {
-                std::string list;
-                for (const std::string& name : handlers) {
-                  list.append(list.empty() ? "" : ",").append(name);
-                }
-                return list;
-              }};
+          .show = [&handlers] { return joined(handlers, ","); }};
 }
 
 Setting cpu_manager() {

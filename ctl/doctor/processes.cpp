@@ -1,12 +1,10 @@
 #include "ctl/doctor/processes.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
 
 #include "ctl/doctor/text_file.h"
 #include "metrics/proc_files.h"
@@ -32,22 +30,6 @@ std::optional<std::string_view> status_line(std::string_view status, std::string
     return line;
   }
   return std::nullopt;
-}
-
-Result<std::vector<int>> pids(const std::string& root) {
-  const std::string path = root + "/proc";
-  const auto close = [](DIR* open) { closedir(open); };
-  const std::unique_ptr<DIR, decltype(close)> folder(opendir(path.c_str()), close);
-  if (!folder) return sys_failure("read " + path);
-  std::vector<int> found;
-  while (const dirent* entry = readdir(folder.get())) {
-    const std::string_view name = entry->d_name;
-    int pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc() && end == name.data() + name.size()) found.push_back(pid);
-  }
-  std::sort(found.begin(), found.end());
-  return found;
 }
 
 std::string folder_of(const std::string& root, int pid) {
@@ -125,7 +107,7 @@ std::optional<std::string> flag_value(const std::vector<std::string>& arguments,
 }
 
 std::optional<Process> find_process(const std::string& root, std::string_view name) {
-  const auto all = pids(root);
+  const auto all = metrics::list_processes(root);
   struct stat proc = {};
   if (!all || stat((root + "/proc").c_str(), &proc) != 0) return std::nullopt;
   for (const int pid : *all) {
@@ -144,7 +126,7 @@ std::optional<Process> find_process(const std::string& root, std::string_view na
 }
 
 Result<std::vector<HostProcess>> host_processes(const std::string& root) {
-  const auto all = pids(root);
+  const auto all = metrics::list_processes(root);
   if (!all) return failure(all.error());
   std::vector<HostProcess> found;
   for (const int pid : *all) {

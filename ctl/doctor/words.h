@@ -1,10 +1,13 @@
 // Texts of several checks.
 #pragma once
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "ctl/doctor/finding.h"
 
 namespace pinion::ctl::doctor {
@@ -42,10 +45,7 @@ inline Findings with_unread(Findings findings, const std::string& id,
 
 // "a, b, c and 4 more".
 inline std::string some_of(const std::vector<std::string>& words, std::size_t shown = 5) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size() && i < shown; ++i) {
-    text += (i == 0 ? "" : ", ") + words[i];
-  }
+  std::string text = joined(std::span(words).first(std::min(shown, words.size())), ", ");
   if (words.size() > shown) text += " and " + std::to_string(words.size() - shown) + " more";
   return text;
 }

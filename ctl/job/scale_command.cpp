@@ -9,6 +9,7 @@
 #include <memory>
 #include <system_error>
 
+#include "base/words.h"
 #include "ctl/common/report.h"
 
 namespace pinion::ctl {
@@ -20,9 +21,7 @@ constexpr int kMostWorkers = 1000;
 int run(const ScaleOptions& options) {
   const std::vector<std::string> words = scale_arguments(options);
   if (options.dry_run) {
-    std::string line;
-    for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-    return print_and_exit_code(line + "\n");
+    return print_and_exit_code(joined(words, " ") + "\n");
   }
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
