@@ -5,17 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/words.h"
+
 namespace pinion::agent {
-namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append(text.empty() ? "" : ",").append(name);
-  return text;
-}
-
-}  // namespace
-
 NoiseThread::NoiseThread(noise::KernelNoise& noise, Published<NodeView>& views,
                          Published<noise::Figures>& figures, Log& log,
                          std::chrono::milliseconds interval)
@@ -91,12 +83,12 @@ void NoiseThread::tell(const noise::Pass& pass, const topology::CpuSet& exclusiv
     log_.info("kernel noise is kept off exclusive CPUs",
               {{"cpus", exclusive.to_string()},
                {"irqs_moved", std::to_string(pass.figures.irqs_moved)},
-               {"irqs_kept_by_kernel", joined(pass.kept)}});
+               {"irqs_kept_by_kernel", joined(pass.kept, ",")}});
   }
   if (exclusive.empty()) tell_restored(pass, log_);
   if (pass.figures.corrections > corrections_ && corrections_ == 0) {
     log_.warn("somebody else has put kernel noise back on exclusive CPUs, corrected",
-              {{"what", joined(pass.written)}});
+              {{"what", joined(pass.written, ",")}});
   }
   corrections_ = pass.figures.corrections;
   std::string failure = pass.failed.empty() ? "" : pass.failed.front();

@@ -28,9 +28,7 @@ YamlEntry::YamlEntry(const YAML::Node& node, std::span<const std::string_view> k
   for (const auto& pair : node_) {
     const std::string key = pair.first.IsScalar() ? pair.first.Scalar() : "";
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      std::string known;
-      for (const std::string_view name : keys) known.append(known.empty() ? "" : ", ").append(name);
-      fail(pair.first, "unknown key " + yaml_shown(key) + "; known are: " + known);
+      fail(pair.first, "unknown key " + yaml_shown(key) + "; known are: " + joined(keys, ", "));
     } else if (!seen.insert(key).second) {
       fail(pair.first, "key " + yaml_shown(key) + " is given twice");
     }

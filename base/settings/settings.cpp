@@ -321,9 +321,7 @@ Setting word(std::string key, std::string help, std::string& value,
               value = given;
               return {};
             }
-            std::string all;
-            for (const auto& one : words) all.append(all.empty() ? "" : ", ").append(one);
-            return unknown_value(given, all);
+            return unknown_value(given, joined(words, ", "));
           },
           .show = [&value] { return value; }};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/words.h"
 #include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/kinds.h"
 #include "cluster/extender/kube/json_read.h"
@@ -136,8 +137,7 @@ Result<std::size_t> find_workers(const std::vector<std::string>& names, const st
   };
   const auto named = std::find(names.begin(), names.end(), wanted);
   if (named != names.end()) return position(named);
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  const std::string list = joined(names, ", ");
   if (!wanted.empty()) {
     return wrong_field(at, "none is called '" + wanted + "'; there are: " + list);
   }
