@@ -7,6 +7,7 @@
 #include "agent/client/endpoint.h"
 #include "base/net/listen_address.h"
 #include "base/quantity.h"
+#include "base/utf8.h"
 #include "nri-plugin/session.h"
 #include "policy/settings.h"
 
@@ -62,8 +63,8 @@ Setting topology_source(std::optional<std::string>& topology) {
 Status reserve(topology::NodeId node, const std::string& resource, const std::string& amount,
                topology::ReservedMemory& reserved) {
   if (resource != "memory" && !resource.starts_with("hugepages-")) {
-    return failure(Errc::kInvalid, "unknown resource '" + resource.substr(0, 64) +
-                                       "', use memory (hugepages-SIZE is passed over)");
+    return failure(Errc::kInvalid, "unknown resource " + quoted_value(resource) +
+                                       ", use memory (hugepages-SIZE is passed over)");
   }
   const auto bytes = byte_quantity(amount);
   if (!bytes) return failure(bytes.error().within(resource));
@@ -76,7 +77,7 @@ Status reserve(topology::NodeId node, const std::string& resource, const std::st
 Result<topology::NodeId> node_number(const std::string& text) {
   const auto node = topology::NodeSet::parse(text);
   if (!node || node->count() != 1) {
-    return failure(Errc::kInvalid, "'" + text.substr(0, 64) + "' is no number of a NUMA node");
+    return failure(Errc::kInvalid, quoted_value(text) + " is no number of a NUMA node");
   }
   return node->first();
 }
@@ -89,8 +90,7 @@ Result<topology::ReservedMemory> reserved_memory_of(const std::string& value) {
     const auto node = node_number(part.substr(0, colon));
     if (!node) return failure(node.error());
     if (colon == std::string::npos) {
-      return failure(Errc::kInvalid,
-                     "expected NODE:memory=AMOUNT, not '" + part.substr(0, 64) + "'");
+      return failure(Errc::kInvalid, "expected NODE:memory=AMOUNT, not " + quoted_value(part));
     }
     const auto limits = std::string_view(part).substr(colon + 1);
     for (const std::string& limit : settings::parts_of(limits, ',')) {

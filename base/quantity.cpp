@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "base/utf8.h"
+
 namespace pinion {
 namespace {
 
@@ -14,7 +16,6 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr std::size_t kMaxDigits = 19;  // the most that always fit into 64 bits
 constexpr std::size_t kMaxText = 256;
-constexpr std::size_t kMaxShown = 40;    // of a wrong text, in the error
 constexpr int kMaxExponent = 1'000'000;  // far beyond anything that is not 0, tiny or too large
 
 struct Scale {
@@ -44,8 +45,7 @@ bool is_digit(char c) {
 }
 
 tl::unexpected<Error> wrong(std::string_view text, const char* why) {
-  return failure(Errc::kInvalid,
-                 "quantity '" + std::string(text.substr(0, kMaxShown)) + "': " + why);
+  return failure(Errc::kInvalid, "quantity " + quoted_value(text) + ": " + why);
 }
 
 std::string_view take_digits(std::string_view& text) {

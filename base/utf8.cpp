@@ -69,4 +69,11 @@ std::string_view cut_utf8(std::string_view text, std::size_t limit) {
   return text.substr(0, limit);
 }
 
+std::string quoted_value(std::string_view text) {
+  constexpr std::size_t most = 64;
+  std::string quoted = "'";
+  quoted += clean_text(cut_utf8(text, most));
+  return quoted += '\'';
+}
+
 }  // namespace pinion

@@ -21,4 +21,7 @@ inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 // At most `limit` bytes from the front, no character cut in two: what begins as valid text ends so.
 [[nodiscard]] std::string_view cut_utf8(std::string_view text, std::size_t limit);
 
+// A value from outside as a message shows it: clean, cut to 64 bytes, between single quotes.
+[[nodiscard]] std::string quoted_value(std::string_view text);
+
 }  // namespace pinion

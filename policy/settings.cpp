@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace pinion::policy {
 namespace {
 
@@ -21,8 +23,7 @@ Setting exclusive_namespaces(std::set<std::string>& namespaces) {
               constexpr auto known = "abcdefghijklmnopqrstuvwxyz0123456789-";
               if (name.empty() || name.size() > 63 ||
                   name.find_first_not_of(known) != std::string::npos) {
-                return failure(Errc::kInvalid,
-                               "'" + name.substr(0, 64) + "' is no name of a namespace");
+                return failure(Errc::kInvalid, quoted_value(name) + " is no name of a namespace");
               }
               names.insert(std::move(name));
             }
@@ -39,8 +40,8 @@ Status set_vm_handlers(const std::string& value, std::vector<std::string>& handl
     const auto end = name.find_first_not_of(known);
     const bool open = !name.empty() && end == name.size() - 1 && name.back() == '*';
     if (name.empty() || name.size() > 63 || (end != std::string::npos && !open)) {
-      return failure(Errc::kInvalid, "'" + name.substr(0, 64) +
-                                         "' is no name of a runtime handler, nor the beginning of "
+      return failure(Errc::kInvalid, quoted_value(name) +
+                                         " is no name of a runtime handler, nor the beginning of "
                                          "one and a '*'");
     }
   }
@@ -118,8 +119,8 @@ Status set_option(const std::string& name, const std::string& value, Defaults& d
     if (*on) defaults.align = Align::kL3;
   } else {
     return failure(Errc::kInvalid,
-                   "policy option '" + name.substr(0, 64) +
-                       "' is not supported, use one of: full-pcpus-only, strict-cpu-reservation, "
+                   "policy option " + quoted_value(name) +
+                       " is not supported, use one of: full-pcpus-only, strict-cpu-reservation, "
                        "align-by-socket, prefer-align-cpus-by-uncorecache");
   }
   return {};

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/cgroup/group_files.h"
+#include "base/utf8.h"
 
 namespace pinion::cgroup {
 namespace {
@@ -16,7 +17,7 @@ Result<T> number(std::string_view text) {
   T value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return failure(Errc::kInvalid, "not a number: '" + std::string(text.substr(0, 32)) + "'");
+    return failure(Errc::kInvalid, "not a number: " + quoted_value(text));
   }
   return value;
 }
@@ -69,8 +70,7 @@ bool same(const CpuQuota& a, const CpuQuota& b) {
 Result<CpuQuota> parse_cpu_max(std::string_view text) {
   const auto blank = text.find(' ');
   if (blank == std::string_view::npos) {
-    return failure(Errc::kInvalid,
-                   "cpu.max has no period: '" + std::string(text.substr(0, 32)) + "'");
+    return failure(Errc::kInvalid, "cpu.max has no period: " + quoted_value(text));
   }
   CpuQuota quota;
   if (text.substr(0, blank) != "max") {

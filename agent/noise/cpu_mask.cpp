@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/utf8.h"
+
 namespace pinion::noise {
 namespace {
 
@@ -61,8 +63,8 @@ Result<CpuSet> parse_mask(std::string_view mask) {
     const auto comma = rest.rfind(',');
     const auto word = parse_word(comma == std::string_view::npos ? rest : rest.substr(comma + 1));
     if (!word || first > CpuSet::kCapacity || !add_word(cpus, *word, first)) {
-      return failure(Errc::kInvalid, "not a CPU mask in the kernel's format ('0000000f'): '" +
-                                         std::string(mask.substr(0, 64)) + "'");
+      return failure(Errc::kInvalid,
+                     "not a CPU mask in the kernel's format ('0000000f'): " + quoted_value(mask));
     }
     if (comma == std::string_view::npos) return cpus;
     rest = rest.substr(0, comma);

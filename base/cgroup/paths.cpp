@@ -1,5 +1,7 @@
 #include "base/cgroup/paths.h"
 
+#include "base/utf8.h"
+
 namespace pinion::cgroup {
 namespace {
 
@@ -86,11 +88,9 @@ std::optional<std::string> path_in_proc(std::string_view proc_cgroup, int versio
 }
 
 Status check_path(std::string_view path) {
-  constexpr std::size_t shown = 64;
   if (path.empty() || path.front() != '/' || path.find('\0') != std::string_view::npos ||
       has_parent_component(path)) {
-    return failure(Errc::kInvalid,
-                   "no path of a cgroup: '" + std::string(path.substr(0, shown)) + "'");
+    return failure(Errc::kInvalid, "no path of a cgroup: " + quoted_value(path));
   }
   return {};
 }

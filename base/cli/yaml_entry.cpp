@@ -4,12 +4,9 @@
 #include <charconv>
 #include <set>
 
+#include "base/utf8.h"
+
 namespace pinion {
-namespace {
-
-constexpr std::size_t kMaxShown = 64;
-
-}  // namespace
 
 std::string yaml_line(const YAML::Mark& mark) {
   return mark.is_null() ? "" : "line " + std::to_string(mark.line + 1) + ": ";
@@ -19,18 +16,14 @@ tl::unexpected<Error> yaml_error(const YAML::Node& node, const std::string& text
   return failure(Errc::kInvalid, yaml_line(node.Mark()) + text);
 }
 
-std::string yaml_shown(const std::string& text) {
-  return "'" + text.substr(0, kMaxShown) + "'";
-}
-
 YamlEntry::YamlEntry(const YAML::Node& node, std::span<const std::string_view> keys) : node_(node) {
   std::set<std::string> seen;
   for (const auto& pair : node_) {
     const std::string key = pair.first.IsScalar() ? pair.first.Scalar() : "";
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      fail(pair.first, "unknown key " + yaml_shown(key) + "; known are: " + joined(keys, ", "));
+      fail(pair.first, "unknown key " + quoted_value(key) + "; known are: " + joined(keys, ", "));
     } else if (!seen.insert(key).second) {
-      fail(pair.first, "key " + yaml_shown(key) + " is given twice");
+      fail(pair.first, "key " + quoted_value(key) + " is given twice");
     }
   }
 }

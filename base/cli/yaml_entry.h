@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "base/words.h"
 
 namespace pinion {
@@ -17,8 +18,6 @@ namespace pinion {
 // "line 3: "; empty where it is not known.
 [[nodiscard]] std::string yaml_line(const YAML::Mark& mark);
 [[nodiscard]] tl::unexpected<Error> yaml_error(const YAML::Node& node, const std::string& text);
-// In quotes, the beginning of what is long.
-[[nodiscard]] std::string yaml_shown(const std::string& text);
 
 // The first error is kept; what is read after it does not count.
 class YamlEntry {
@@ -38,7 +37,7 @@ class YamlEntry {
     if (!has(key)) return otherwise;
     const std::string value = text(key);
     if (const auto known = value_of(value, words)) return *known;
-    fail(node_[key], std::string(key) + ": unknown value " + yaml_shown(value) +
+    fail(node_[key], std::string(key) + ": unknown value " + quoted_value(value) +
                          ", use one of: " + list_of(words));
     return otherwise;
   }

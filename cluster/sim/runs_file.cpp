@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/utf8.h"
 #include "cluster/sim/yaml_number.h"
 #include "topology/words.h"
 
@@ -37,7 +38,7 @@ void read_run(YamlEntry& entry, const YAML::Node& node, const FitData& data, See
   run.start = number_of(entry, node[1], "start", 0, 1e9);
   run.run = number_of(entry, node[2], "run", 0.001, 1e9);
   if (!data.kinds.contains(run.kind)) {
-    entry.fail(node, "kinds does not name " + yaml_shown(run.kind));
+    entry.fail(node, "kinds does not name " + quoted_value(run.kind));
   }
   into.runs.push_back(std::move(run));
 }

@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "base/cli/table.h"
+#include "base/utf8.h"
 #include "cluster/extender/kube/json_read.h"
 #include "ctl/common/http_address.h"
 
@@ -87,7 +88,7 @@ Result<Answer> send(const ExtenderOptions& options, const HttpAddress& address, 
 
 Result<nlohmann::json> document_of(const Answer& answer) {
   if (answer.status != 200) {
-    std::string text = answer.body.substr(0, kMaxComplaint);
+    std::string text(cut_utf8(answer.body, kMaxComplaint));
     while (!text.empty() && text.back() == '\n') text.pop_back();
     const bool wrong = answer.status == 400 || answer.status == 413;
     return failure(wrong ? Errc::kInvalid : Errc::kUnavailable,

@@ -7,6 +7,7 @@
 
 #include "base/cli/yaml_entry.h"
 #include "base/quantity.h"
+#include "base/utf8.h"
 #include "topology/words.h"
 
 namespace pinion::ctl {
@@ -69,7 +70,7 @@ class Reader {
     for (int i = 0; i < count; ++i) {
       request.id = entry.has("count") ? id + "-" + std::to_string(i) : id;
       if (!ids_.insert(request.id).second) {
-        return yaml_error(node, "the id " + yaml_shown(request.id) + " is given twice");
+        return yaml_error(node, "the id " + quoted_value(request.id) + " is given twice");
       }
       requests.push_back(request);
     }

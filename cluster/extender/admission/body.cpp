@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/utf8.h"
+
 namespace pinion::cluster::admission {
 namespace {
 
@@ -24,7 +26,7 @@ Result<json> parse_body(std::string_view body) {
     return value;
   } catch (const json::exception& error) {
     return failure(Errc::kInvalid,
-                   "body: no JSON: " + std::string(error.what()).substr(0, kMaxError));
+                   "body: no JSON: " + std::string(cut_utf8(error.what(), kMaxError)));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "cluster/extender/admission/review.h"
 
+#include "base/utf8.h"
 #include "cluster/extender/admission/body.h"
 #include "cluster/extender/kube/base64.h"
 #include "cluster/extender/kube/json_read.h"
@@ -69,7 +70,7 @@ std::string to_json(const std::string& uid, const Verdict& verdict) {
     response["patch"] = kube::encode_base64(kube::json_dump(verdict.patch));
   }
   for (const std::string& warning : verdict.warnings) {
-    response["warnings"].push_back(warning.substr(0, kMaxWarning));
+    response["warnings"].push_back(cut_utf8(warning, kMaxWarning));
   }
   return kube::json_dump({{"apiVersion", "admission.k8s.io/v1"},
                           {"kind", "AdmissionReview"},

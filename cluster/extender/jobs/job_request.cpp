@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/quantity.h"
+#include "base/utf8.h"
 #include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/kube/json_read.h"
 #include "topology/words.h"
@@ -14,7 +15,6 @@ namespace {
 using kube::json_at;
 using nlohmann::json;
 
-constexpr std::size_t kMaxValueShown = 64;
 constexpr int kMaxNodes = 1'000'000;
 
 // Those that mean nothing without a number of tasks.
@@ -30,8 +30,8 @@ constexpr std::array kForWorkers{kAlign,
 
 tl::unexpected<Error> wrong(const std::string& name, const std::string& value,
                             const std::string& expected) {
-  return failure(Errc::kInvalid, "annotation " + name + ": '" + value.substr(0, kMaxValueShown) +
-                                     "' is not " + expected);
+  return failure(Errc::kInvalid,
+                 "annotation " + name + ": " + quoted_value(value) + " is not " + expected);
 }
 
 // Reads the annotations one by one; the first error is kept.

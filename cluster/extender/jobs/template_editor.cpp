@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/quantity.h"
+#include "base/utf8.h"
 #include "cluster/extender/kube/json_read.h"
 
 namespace pinion::cluster::jobs {
 namespace {
 
 constexpr const char* kVolume = "pinion-hostfile";
-constexpr std::size_t kMaxStatedShown = 64;
 
 std::string value_text(const json& value) {
   return value.is_string() ? value.get<std::string>()
@@ -66,8 +66,8 @@ void TemplateEditor::mark(const std::string& name, const std::string& value) {
   if (stated.is_null()) stated = value;
   if (stated == value) return;
   fail(wrong_field(at_ / "metadata" / "annotations",
-                   name + " is stated as '" + value_text(stated).substr(0, kMaxStatedShown) +
-                       "', and the job makes it '" + value + "'. Leave it out")
+                   name + " is stated as " + quoted_value(value_text(stated)) +
+                       ", and the job makes it '" + value + "'. Leave it out")
            .value());
 }
 
@@ -81,8 +81,8 @@ void TemplateEditor::set_amount(json& amounts, const std::string& name, const st
   json& stated = amounts[name];
   if (stated.is_null()) stated = value;
   if (same_amount(value_text(stated), value)) return;
-  fail(wrong_field(at / name, "'" + value_text(stated).substr(0, kMaxStatedShown) +
-                                  "' is stated, and a worker of this job needs " + value +
+  fail(wrong_field(at / name, quoted_value(value_text(stated)) +
+                                  " is stated, and a worker of this job needs " + value +
                                   ". Leave it out, or make the annotations of the job say the same")
            .value());
 }

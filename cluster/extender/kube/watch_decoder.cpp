@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.h"
 #include "cluster/extender/kube/json_read.h"
 
 namespace pinion::kube {
@@ -31,7 +32,7 @@ std::optional<WatchEvent::Kind> kind_of(const std::string& word) {
 
 tl::unexpected<Error> no_event(std::string_view line, const std::string& why) {
   return failure(Errc::kInvalid,
-                 "no event of a watch (" + why + "): " + std::string(line.substr(0, kShown)));
+                 "no event of a watch (" + why + "): " + std::string(cut_utf8(line, kShown)));
 }
 
 }  // namespace

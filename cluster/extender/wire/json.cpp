@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace pinion::cluster::wire {
 namespace {
 
@@ -22,7 +24,7 @@ Status unless_null(ondemand::value& value, simdjson::error_code code, const Wher
 
 void Where::append_to(std::string& path) const {
   if (up_ != nullptr) up_->append_to(path);
-  const std::string_view key = key_.substr(0, kMaxKeyShown);
+  const std::string_view key = cut_utf8(key_, kMaxKeyShown);
   switch (kind_) {
     case Kind::kRoot:
       return;

@@ -44,5 +44,10 @@ TEST(Utf8, CutsBetweenCharacters) {
   EXPECT_EQ(cut_utf8("€", 0), "");
 }
 
+TEST(Utf8, QuotedValueIsCleanAndCutBetweenCharacters) {
+  EXPECT_EQ(quoted_value("a\nb"), "'a" + std::string(kReplacement) + "b'");
+  EXPECT_EQ(quoted_value(std::string(63, 'x') + "ä"), "'" + std::string(63, 'x') + "'");
+}
+
 }  // namespace
 }  // namespace pinion
