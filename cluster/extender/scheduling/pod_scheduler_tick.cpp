@@ -74,6 +74,7 @@ void PodScheduler::heed() {
       if (job == nullptr || job->members.empty()) continue;
       const KnownPod& first = *cache_.find(job->members.begin()->first);
       effects_.hopeless.push_back({.pod = first.pod, .why = news.why});
+      if (Gates::Gang* gates = gates_.find(news.job); gates != nullptr) gates->told = news.why;
       continue;
     }
     if (news.kind == JobNews::Kind::kWithdrawn) unbind(news.job);

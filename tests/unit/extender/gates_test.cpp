@@ -122,6 +122,18 @@ TEST_F(GatesTest, WithoutRoomNobodyIsOpenedUntilThereIsSome) {
   EXPECT_EQ(why("j"), "");
 }
 
+TEST_F(GatesTest, WhatNeverFitsIsToldAsThatAlone) {
+  exist_gated("j", 2, 9, 0, 1);
+  tick(1000);
+  EXPECT_EQ(opened(), "");
+  ASSERT_EQ(effects_.hopeless.size(), 1U);
+  EXPECT_EQ(effects_.hopeless[0].why, why("j"));
+  EXPECT_TRUE(effects_.explanations.empty());
+  tick(60'000);
+  opened();
+  EXPECT_TRUE(effects_.hopeless.empty() && effects_.explanations.empty());
+}
+
 TEST_F(GatesTest, WhoIsFirstInTheQueueIsPlannedFirst) {
   report("a", {{"x/main", 7}});
   report("b", {{"y/main", 7}});
