@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstResyncPause{1000};
 constexpr std::chrono::milliseconds kLastResyncPause{60'000};
+constexpr std::chrono::milliseconds kGrowthPause{60'000};
 
 }  // namespace
 
@@ -191,17 +192,30 @@ bool Node::work(TimePoint now) {
 
 std::optional<Node::TimePoint> Node::next_work() const {
   const auto machine = machine_ ? machine_->deadline() : std::nullopt;
-  if (!files_) return machine;
-  return std::min(next_audit_, machine.value_or(next_audit_));
+  std::optional<TimePoint> next = machine;
+  if (files_) next = std::min(next_audit_, machine.value_or(next_audit_));
+  if (could_grow_) next = std::min(*could_grow_ + kGrowthPause, next.value_or(TimePoint::max()));
+  return next;
+}
+
+// Where no answer comes that could say so, shared containers get what is free again by a resync.
+bool Node::grows_by_resync(TimePoint now) {
+  if (!engine_.could_grow()) {
+    could_grow_.reset();
+    return false;
+  }
+  if (!could_grow_) could_grow_ = now;
+  return now >= *could_grow_ + kGrowthPause;
 }
 
 bool Node::take_resync_wish(TimePoint now) {
   if (now < next_resync_ || !changed_) return false;
-  if (!engine_.wants_resync()) {
-    changed_ = false;
+  if (!engine_.wants_resync() && !grows_by_resync(now)) {
+    changed_ = could_grow_.has_value();
     if (now >= next_resync_ + kLastResyncPause) resync_backoff_.reset();
     return false;
   }
+  could_grow_.reset();
   next_resync_ = now + resync_backoff_.next();
   return true;
 }

@@ -69,6 +69,7 @@ class Node final : public EngineHandler {
   void unguard(const engine::Unguard& group);
   void log_widened(const cgroup::Widened& widened);
   bool look_at_machine(TimePoint now);
+  bool grows_by_resync(TimePoint now);
   void record(std::vector<engine::Refused> refused);
   void complete(engine::Synchronize& all);
 
@@ -87,6 +88,7 @@ class Node final : public EngineHandler {
   TimePoint next_audit_;
   bool changed_ = false;  // since the engine was last asked whether it wants a resync
   TimePoint next_resync_;
+  std::optional<TimePoint> could_grow_;  // since when shared containers could have more CPUs
   Backoff resync_backoff_;
   std::string last_disconnect_;
 };

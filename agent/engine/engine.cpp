@@ -67,6 +67,8 @@ Effects Engine::handle(const Event& event) {
   if (std::exchange(freed_, false)) {
     offer_cores(effects);
     fence_->released(state_, effects);
+  } else if (effects.may_update) {
+    fence_->answering(state_, effects);
   }
   if (update != nullptr && effects.reply.own) {
     std::erase_if(effects.reply.updates,

@@ -95,6 +95,7 @@ class Engine {
   [[nodiscard]] std::optional<Enforce> audit(std::string_view after);
 
   [[nodiscard]] bool wants_resync() const { return fence_->wants_resync(state_); }
+  [[nodiscard]] bool could_grow() const { return fence_->could_grow(state_); }
 
   [[nodiscard]] const State& state() const { return state_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }

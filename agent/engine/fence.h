@@ -86,12 +86,17 @@ class Fence {
   // The kernel does not keep others off as it should, as was seen just now of the partition of
   // `except`, or of a QoS group: it must be done at once for all but `except`.
   virtual void unguarded(State& /*state*/, std::string_view /*except*/) const {}
+  // The answer to this event can carry updates, and no cores were released by it.
+  virtual void answering(State& /*state*/, Effects& /*effects*/) {}
   // All containers are known anew; their records are what the runtime last reported.
   virtual void synchronized(State& state, Effects& effects) = 0;
   // One piece of work that can wait for a quiet moment, or nothing.
   [[nodiscard]] virtual std::optional<Enforce> idle(const State& state) const = 0;
   // A container is not as told and only a new Synchronize can mend it.
   [[nodiscard]] virtual bool wants_resync(const State& state) const = 0;
+  // Shared containers could have more CPUs, and are told so in the next answer that carries
+  // updates.
+  [[nodiscard]] virtual bool could_grow(const State& /*state*/) const { return false; }
 };
 
 // `leaf`: every shared container's own file is written. Needs a writable cgroup tree.

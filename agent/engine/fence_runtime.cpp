@@ -5,7 +5,7 @@ namespace {
 
 // The pool is remembered: it changes only when it must. Shrinking takes the whole L3 domain of the
 // cores taken, so that the next container there costs no update; growing waits until the pool has
-// less than half of what is free.
+// less than half of what is free, and for an answer that can say so, which a pod's end has none.
 class RuntimeFence final : public Fence {
  public:
   explicit RuntimeFence(const CpuSet& pool) : pool_(pool) {}
@@ -26,16 +26,15 @@ class RuntimeFence final : public Fence {
   void released(State& state, Effects& effects) override {
     const CpuSet shared = state.shared();
     pool_ &= shared;  // isolated CPUs that stood in leave it again
-    if (2 * pool_.count() < shared.count()) pool_ = shared;
+    if (pool_.empty() || (effects.may_update && could_grow(state))) pool_ = shared;
     tell(state, effects);
   }
 
-  void synchronized(State& state, Effects& effects) override {
-    const CpuSet shared = state.shared();
-    pool_ &= shared;
-    if (2 * pool_.count() < shared.count()) pool_ = shared;
-    tell(state, effects);
+  void answering(State& state, Effects& effects) override {
+    if (could_grow(state)) released(state, effects);
   }
+
+  void synchronized(State& state, Effects& effects) override { released(state, effects); }
 
   [[nodiscard]] std::optional<Enforce> idle(const State& /*state*/) const override {
     return std::nullopt;
@@ -46,6 +45,10 @@ class RuntimeFence final : public Fence {
       if (member.started() && !as_told(member, target(state, member, pool_))) return true;
     }
     return false;
+  }
+
+  [[nodiscard]] bool could_grow(const State& state) const override {
+    return 2 * pool_.count() < state.shared().count();
   }
 
  private:

@@ -21,8 +21,9 @@ bool holds(const NodeRequirement& wanted, const std::optional<std::string_view>&
   if (wanted.op == "Exists") return value.has_value();
   if (wanted.op == "DoesNotExist") return !value.has_value();
   if (wanted.op != "Gt" && wanted.op != "Lt") return true;
-  const auto has = value ? integer_in(*value) : std::nullopt;
-  const auto bound = values.size() == 1 ? integer_in(values.front()) : std::nullopt;
+  if (!value || values.size() != 1) return false;
+  const auto has = integer_in(*value);
+  const auto bound = integer_in(values.front());
   if (!has || !bound) return false;
   return wanted.op == "Gt" ? *has > *bound : *has < *bound;
 }

@@ -498,11 +498,26 @@ TEST(RuntimeFence, GrowingWaitsUntilLessThanHalfIsUsed) {
   for (const Unit& unit : ranks) {
     const int before = node.engine.pool().count();
     EXPECT_EQ(node.end(unit).fatal, "");
-    growths += node.engine.pool().count() > before ? 1 : 0;
-    EXPECT_GE(2 * node.engine.pool().count(), node.engine.state().shared().count());
+    EXPECT_FALSE(node.engine.wants_resync());
+    const auto answer = node.create(shared("after-" + unit.pod.name));
+    const bool grown = node.engine.pool().count() > before;
+    growths += grown ? 1 : 0;
+    EXPECT_EQ(answer.reply.updates.size(), grown ? 1U : 0U) << "the next answer tells it";
+    EXPECT_FALSE(node.engine.could_grow());
   }
   EXPECT_EQ(growths, 1) << "for twenty ends";
-  EXPECT_TRUE(node.engine.wants_resync()) << "the end of a pod has no answer to tell it in";
+}
+
+TEST(RuntimeFence, TheEndOfAPodHasNoAnswerToGrowIn) {
+  Driver node(laptop(), FenceKind::kRuntime);
+  node.run(shared("s"));
+  const Unit r = rank("r", 5);
+  node.run(r);
+  const int small = node.engine.pool().count();
+  EXPECT_EQ(node.end(r).fatal, "");
+  EXPECT_EQ(node.engine.pool().count(), small);
+  EXPECT_TRUE(node.engine.could_grow());
+  EXPECT_FALSE(node.engine.wants_resync());
 }
 
 TEST(RuntimeFence, NothingIsToldTwice) {

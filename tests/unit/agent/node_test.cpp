@@ -1,0 +1,64 @@
+#include "agent/node.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/machine.h"
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using engine::ContainerEvent;
+using test_support::Unit;
+
+// Where nothing but the runtime's answers changes a container.
+class NodeWithoutFiles : public testing::Test {
+ protected:
+  void run(const Unit& unit) {
+    node_.handle(engine::CreateContainer{unit.pod, unit.container});
+    for (const auto kind : {ContainerEvent::Kind::kStart, ContainerEvent::Kind::kPostStart}) {
+      node_.handle(ContainerEvent{.kind = kind, .pod = unit.pod, .container = unit.container});
+    }
+  }
+  void end(const Unit& unit) {
+    node_.handle(engine::StopContainer{unit.pod, unit.container});
+    node_.handle(engine::PodEvent{.kind = engine::PodEvent::Kind::kStop, .pod = unit.pod});
+  }
+
+  Log log_{"error", LogFormat::kText};
+  Node node_{engine::Engine(test_support::laptop(), {}, engine::FenceKind::kRuntime), std::nullopt,
+             std::nullopt, log_, 10s};
+  Clock::time_point now_ = Clock::now();
+};
+
+TEST_F(NodeWithoutFiles, WhereNoAnswerComesWhatIsFreeAgainIsToldByAResyncAfterAMinute) {
+  const Unit rank = test_support::rank("r", 5);
+  run(test_support::shared("s"));
+  run(rank);
+  EXPECT_FALSE(node_.take_resync_wish(now_));
+  EXPECT_FALSE(node_.next_work().has_value());
+  end(rank);
+  EXPECT_FALSE(node_.take_resync_wish(now_)) << "an answer may come that can tell it";
+  EXPECT_EQ(node_.next_work(), now_ + 60s);
+  EXPECT_FALSE(node_.take_resync_wish(now_ + 59s));
+  EXPECT_TRUE(node_.take_resync_wish(now_ + 60s));
+  EXPECT_FALSE(node_.take_resync_wish(now_ + 60s));
+}
+
+TEST_F(NodeWithoutFiles, AnAnswerThatTellsItComesBeforeAResync) {
+  const Unit rank = test_support::rank("r", 5);
+  run(test_support::shared("s"));
+  run(rank);
+  end(rank);
+  EXPECT_FALSE(node_.take_resync_wish(now_));
+  const Unit next = test_support::shared("t");
+  const auto reply = node_.handle(engine::CreateContainer{next.pod, next.container});
+  EXPECT_EQ(reply.updates.size(), 1U);
+  EXPECT_FALSE(node_.take_resync_wish(now_ + 60s));
+  EXPECT_FALSE(node_.next_work().has_value());
+}
+
+}  // namespace
+}  // namespace pinion::agent
