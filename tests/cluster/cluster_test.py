@@ -202,7 +202,7 @@ class Cluster(unittest.TestCase):
         self.assertIn(fence, ("leaf", "tree", "partition"))
         self.assertIn("context-switches", events)
         fence, events = agent_with(["PERFMON"])
-        self.assertEqual(fence, "runtime")
+        self.assertEqual(fence, "leaf")
         self.assertIn("context-switches", events)
         fence, events = agent_with(["DAC_OVERRIDE"])
         self.assertIn(fence, ("leaf", "tree", "partition"))
