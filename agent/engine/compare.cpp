@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "agent/engine/engine.h"
+#include "agent/engine/loans.h"
 #include "agent/engine/note.h"
+#include "agent/engine/quota.h"
 
 namespace pinion::engine {
 namespace {
@@ -31,7 +33,7 @@ std::optional<Enforce> Engine::audit(std::string_view after) {
 
 // Whether a partition holds the member's cores now, and who must do it if none does.
 void Engine::report_partition(Member& member, const Enforced& result, std::vector<Note>& notes) {
-  if (!result.partition || member.role != Role::kExclusive) return;
+  if (!result.partition || member.role != Role::kExclusive || is_lent(state_, member)) return;
   const bool guards = result.partition_error.empty() && result.partition->cpus == member.own.cpus;
   if (guards) {
     if (!member.guarded) ++counters_.guarded;
@@ -63,7 +65,7 @@ void Engine::report_quota(Member& member, const Enforced& result, std::vector<No
   const bool news = member.quota_trouble != result.quota_error;
   member.quota_trouble = result.quota_error;
   if (result.quota_error.empty()) {
-    if (member.role != Role::kExclusive) member.unlimited = false;
+    if (!lifts_quota(state_, member) && member.role != Role::kExclusive) member.unlimited = false;
     return;
   }
   ++counters_.write_failures;
@@ -167,8 +169,10 @@ std::vector<Note> Engine::report(const Enforced& result) {
     notes.push_back(
         note(Note::Level::kWarn, "container is gone, its stop was never told", *member));
     const std::string pod_id = member->pod_id;
+    const Loans before = loans_of(state_);
     forget(result.id);
     release_if_idle(pod_id);
+    follow_loans(before, {}, notes);
     return notes;
   }
   member->missing = 0;
