@@ -192,13 +192,14 @@ std::vector<Note> Engine::report(const Enforced& result) {
 
   // What a file of nobody's gets from above changes by itself.
   const bool nobodys = result.inherits && member->role != Role::kExclusive;
-  const bool expected = nobodys || matches(*result.found, wanted) ||
+  // The runtime writes its own record at a start and at an update; a lender's says its own cores.
+  const bool runtimes = result.cause == Cause::kStart || result.cause == Cause::kPostStart ||
+                        result.cause == Cause::kPostUpdate;
+  const bool to_leave = runtimes && is_lent(state_, *member) && matches(*result.found, member->own);
+  const bool expected = nobodys || to_leave || matches(*result.found, wanted) ||
                         (member->applied && *member->applied == *result.found);
   const bool own_change = result.cause == Cause::kFence || result.cause == Cause::kResize;
   if (!expected && (!own_change || member->applied)) {
-    // The runtime writes its own record at a start and at an update.
-    const bool runtimes = result.cause == Cause::kStart || result.cause == Cause::kPostStart ||
-                          result.cause == Cause::kPostUpdate;
     ++(runtimes ? counters_.late : counters_.drift);
     member->repair_due = true;
     Note line =
