@@ -76,16 +76,17 @@ engine::Pod Sim::some_pod() {
 
 // Names are few, so that several are meant now and then; some agree, and some are not fit.
 void Sim::lend_or_borrow(engine::Pod& pod) {
-  static const char* kPods[] = {"vc-1", "vc-2", "vc-1*", "vc-*", "vc-3", "none"};
   const int what = roll(8);
   if (what < 3) {
-    const std::string to = kPods[roll(6)];
+    const std::string digit = roll(8) == 0 ? "" : std::to_string(roll(7));
+    const std::string to = "vc-" + digit + (roll(4) == 0 || digit.empty() ? "*" : "");
     pod.annotations["pinion.dev/lend-to"] = to + "/c" + std::to_string(roll(3));
+    if (roll(9) != 0) pod.cgroup_parent = make_pod(pod.uid).cgroup_parent;
   } else if (what < 5) {
-    pod.name = "vc-" + std::to_string(1 + roll(3));
-    if (roll(6) != 0) pod.annotations["pinion.dev/borrow"] = "true";
-    if (roll(6) != 0) pod.annotations["pinion.dev/cpus"] = "shared";
-    if (roll(6) != 0) pod.cgroup_parent = make_pod(pod.uid).cgroup_parent;
+    pod.name = "vc-" + std::to_string(roll(6));
+    if (roll(9) != 0) pod.annotations["pinion.dev/borrow"] = "true";
+    if (roll(9) != 0) pod.annotations["pinion.dev/cpus"] = "shared";
+    if (roll(9) != 0) pod.cgroup_parent = make_pod(pod.uid).cgroup_parent;
   }
 }
 
