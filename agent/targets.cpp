@@ -6,7 +6,9 @@
 namespace pinion::agent {
 namespace {
 
+// By its cores, also while they are lent.
 metrics::Identity identity_of(const NodeView& view, const ContainerView& container) {
+  const topology::CpuSet& cpus = container.lent.empty() ? container.decided.cpus : container.lent;
   return {.id = container.id,
           .name_space = container.name_space,
           .pod = container.pod,
@@ -14,9 +16,9 @@ metrics::Identity identity_of(const NodeView& view, const ContainerView& contain
           .job = container.job,
           .task_group = container.task_group,
           .profile = std::string(word_of(container.profile, topology::kProfileWords)),
-          .exclusive = container.exclusive,
-          .cpus = container.decided.cpus.to_string(),
-          .mems = view.topology->nodes_of(container.decided.cpus).to_string(),
+          .exclusive = container.exclusive && container.lent.empty(),
+          .cpus = cpus.to_string(),
+          .mems = view.topology->nodes_of(cpus).to_string(),
           .qos = std::string(policy::to_string(container.qos))};
 }
 
@@ -40,7 +42,7 @@ const std::vector<metrics::Target>& Targets::update(const NodeView& view) {
     targets_.push_back({.who = std::move(who),
                         .cgroup = std::move(*path),
                         .cpus = container.decided.cpus,
-                        .exclusive = container.exclusive,
+                        .exclusive = container.exclusive && container.lent.empty(),
                         .fresh = container.seen_start});
   }
   identities_ = std::move(identities);

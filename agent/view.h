@@ -35,8 +35,12 @@ struct ContainerView {
   std::string job;  // these three: of its annotations
   std::string task_group;
   topology::Profile profile = topology::Profile::kNone;
-  std::string why;      // of exclusive containers
-  std::string trouble;  // empty when all is well
+  topology::CpuSet lent;      // an exclusive one's own cores, while another runs there
+  std::string lent_to;        // the pod's and the container's name of that other, with a slash
+  topology::CpuSet borrowed;  // what of `decided` is lent to it
+  engine::NoLoan not_lent = engine::NoLoan::kNone;  // why it does not lend what it would
+  std::string why;                                  // of exclusive containers
+  std::string trouble;                              // empty when all is well
 };
 
 // The last refusals, newest last.

@@ -26,6 +26,13 @@ ContainerView view_of(const engine::Engine& engine, const engine::Member& member
   view.decided = engine::target(engine.state(), member, pool);
   view.told = member.told;
   view.applied = member.applied;
+  const engine::Loan loan = engine::loan_of(engine.state(), member);
+  view.not_lent = loan.why;
+  if (loan.borrower != nullptr) {
+    view.lent = member.own.cpus;
+    view.lent_to = loan.borrower->pod_name + "/" + loan.borrower->name;
+  }
+  view.borrowed = engine::borrowed(engine.state(), member);
   if (!view.exclusive) {
     const topology::CpuSet kept_off = engine.kept_off(member, guarded);
     view.decided.cpus -= kept_off;

@@ -24,13 +24,15 @@ constexpr std::size_t kMaxShown = 64;  // of a hostile annotation's value in an 
 enum class Cpus { kByQos, kExclusive, kShared };
 constexpr std::array kCpus{Word<Cpus>{"exclusive", Cpus::kExclusive},
                            Word<Cpus>{"shared", Cpus::kShared}};
+constexpr std::array kYesNo{Word<bool>{"true", true}, Word<bool>{"false", false}};
 
 // Those from "gang-size" on are for the extender and its webhook.
-constexpr std::array<std::string_view, 23> kNames{
-    "cpus",    "align",     "strength",    "smt",     "memory", "job",           "task-group",
-    "profile", "isolation", "near-device", "planned", "woken",  "gang-size",     "task-groups",
-    "role",    "hostfile",  "owner",       "decided", "tasks",  "cpus-per-task", "memory-per-task",
-    "policy",  "nodes"};
+constexpr std::array<std::string_view, 25> kNames{
+    "cpus",        "align",         "strength",        "smt",       "memory",
+    "job",         "task-group",    "profile",         "isolation", "near-device",
+    "lend-to",     "borrow",        "planned",         "woken",     "gang-size",
+    "task-groups", "role",          "hostfile",        "owner",     "decided",
+    "tasks",       "cpus-per-task", "memory-per-task", "policy",    "nodes"};
 
 // The annotations of one pod as one container sees them: "NAME.CONTAINER" before "NAME".
 class Annotations {
@@ -66,6 +68,19 @@ class Annotations {
                "', use one of: " + list_of(words);
     }
     return otherwise;
+  }
+
+  // nullopt where it says nothing; what cannot be read is remembered in error().
+  std::optional<LendTo> lend_to() {
+    const std::string* value = find("lend-to");
+    if (value == nullptr) return std::nullopt;
+    auto to = parse_lend_to(*value);
+    if (!to && error_.empty()) {
+      error_ = "annotation " + std::string(kAnnotationPrefix) + "lend-to: '" +
+               std::string(cut_utf8(*value, kMaxShown)) +
+               "' is not POD/CONTAINER, where POD may end in '*'";
+    }
+    return to;
   }
 
   struct Planned {
@@ -202,6 +217,10 @@ Labels labels_of(Annotations& annotations) {
           .profile = annotations.word("profile", topology::kProfileWords, Profile::kNone)};
 }
 
+Lending lending_of(Annotations& annotations) {
+  return {.lend_to = annotations.lend_to(), .borrows = annotations.word("borrow", kYesNo, false)};
+}
+
 topology::Request request_of(Annotations& annotations, const Resources& resources, int cpus,
                              const Defaults& defaults) {
   topology::Request request;
@@ -298,12 +317,18 @@ Labels labels_of(const Pod& pod, const std::string& container_name) {
   return labels_of(annotations);
 }
 
+Lending lending_of(const Pod& pod, const std::string& container_name) {
+  Annotations annotations(pod, container_name);
+  return lending_of(annotations);
+}
+
 Wish wish_of(const Pod& pod, const std::string& container_name, const Resources& resources,
              const Defaults& defaults) {
   Annotations annotations(pod, container_name);
   Wish wish;
   wish.warnings = annotations.unknown();
   const Cpus cpus = annotations.word("cpus", kCpus, Cpus::kByQos);
+  lending_of(annotations);  // for its error
   const auto milli = milli_cpus(resources);
   const std::string unfit = not_entitled(pod, milli);
   const bool asks = cpus == Cpus::kExclusive || annotations.find("job") != nullptr;

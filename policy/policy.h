@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/lending.h"
 #include "policy/runtime_pod.h"
 #include "topology/words.h"
 
@@ -96,6 +97,16 @@ struct Labels {
 };
 // An unknown profile counts as none here; wish_of refuses it.
 [[nodiscard]] Labels labels_of(const Pod& pod, const std::string& container_name);
+
+// What any container says of lent cores.
+struct Lending {
+  std::optional<LendTo> lend_to;  // whom its own are lent to
+  bool borrows = false;           // it takes lent ones
+
+  bool operator==(const Lending&) const = default;
+};
+// What cannot be read counts as absent here; wish_of refuses it.
+[[nodiscard]] Lending lending_of(const Pod& pod, const std::string& container_name);
 
 inline constexpr std::string_view kAnnotationPrefix = "pinion.dev/";
 

@@ -49,7 +49,8 @@ Status write_quota(int group, int version, const CpuQuota& quota) {
 // What the pod's group is to say; nullopt: what it says.
 std::optional<CpuQuota> pod_quota(const CpuQuota& now, const engine::PodQuota& wanted) {
   const auto within = [&](const CpuQuota& quota) {
-    return quota.limit <= std::int64_t{wanted.exclusive} * static_cast<std::int64_t>(quota.period);
+    return wanted.borrows ||
+           quota.limit <= std::int64_t{wanted.exclusive} * static_cast<std::int64_t>(quota.period);
   };
   if (now.limit != CpuQuota::kNone) {
     return within(now) ? std::optional(CpuQuota{.limit = CpuQuota::kNone, .period = now.period})

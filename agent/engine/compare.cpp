@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "agent/engine/engine.h"
+#include "agent/engine/loans.h"
 #include "agent/engine/note.h"
+#include "agent/engine/quota.h"
 
 namespace pinion::engine {
 namespace {
@@ -31,7 +33,7 @@ std::optional<Enforce> Engine::audit(std::string_view after) {
 
 // Whether a partition holds the member's cores now, and who must do it if none does.
 void Engine::report_partition(Member& member, const Enforced& result, std::vector<Note>& notes) {
-  if (!result.partition || member.role != Role::kExclusive) return;
+  if (!result.partition || member.role != Role::kExclusive || is_lent(state_, member)) return;
   const bool guards = result.partition_error.empty() && result.partition->cpus == member.own.cpus;
   if (guards) {
     if (!member.guarded) ++counters_.guarded;
@@ -63,7 +65,7 @@ void Engine::report_quota(Member& member, const Enforced& result, std::vector<No
   const bool news = member.quota_trouble != result.quota_error;
   member.quota_trouble = result.quota_error;
   if (result.quota_error.empty()) {
-    if (member.role != Role::kExclusive) member.unlimited = false;
+    if (!lifts_quota(state_, member) && member.role != Role::kExclusive) member.unlimited = false;
     return;
   }
   ++counters_.write_failures;
@@ -167,8 +169,10 @@ std::vector<Note> Engine::report(const Enforced& result) {
     notes.push_back(
         note(Note::Level::kWarn, "container is gone, its stop was never told", *member));
     const std::string pod_id = member->pod_id;
+    const Loans before = loans_of(state_);
     forget(result.id);
     release_if_idle(pod_id);
+    follow_loans(before, {}, notes);
     return notes;
   }
   member->missing = 0;
@@ -188,13 +192,14 @@ std::vector<Note> Engine::report(const Enforced& result) {
 
   // What a file of nobody's gets from above changes by itself.
   const bool nobodys = result.inherits && member->role != Role::kExclusive;
-  const bool expected = nobodys || matches(*result.found, wanted) ||
+  // The runtime writes its own record at a start and at an update; a lender's says its own cores.
+  const bool runtimes = result.cause == Cause::kStart || result.cause == Cause::kPostStart ||
+                        result.cause == Cause::kPostUpdate;
+  const bool to_leave = runtimes && is_lent(state_, *member) && matches(*result.found, member->own);
+  const bool expected = nobodys || to_leave || matches(*result.found, wanted) ||
                         (member->applied && *member->applied == *result.found);
   const bool own_change = result.cause == Cause::kFence || result.cause == Cause::kResize;
   if (!expected && (!own_change || member->applied)) {
-    // The runtime writes its own record at a start and at an update.
-    const bool runtimes = result.cause == Cause::kStart || result.cause == Cause::kPostStart ||
-                          result.cause == Cause::kPostUpdate;
     ++(runtimes ? counters_.late : counters_.drift);
     member->repair_due = true;
     Note line =

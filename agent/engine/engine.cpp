@@ -29,6 +29,13 @@ void keep_last(std::vector<Entry>& entries) {
   entries.assign(last.rbegin(), last.rend());
 }
 
+// The container whose program is about to run; empty for other events.
+std::string_view starting(const Event& event) {
+  const auto* container = std::get_if<ContainerEvent>(&event);
+  const bool starts = container != nullptr && container->kind == ContainerEvent::Kind::kStart;
+  return starts ? container->container.id : std::string_view();
+}
+
 // The text that the runtime, and so `kubectl describe pod`, will show.
 std::string refusal_text(const Member& member, const std::string& why) {
   return std::string(kRefusalBegins) + member.name + " of pod " + member.name_space + "/" +
@@ -55,6 +62,7 @@ Engine::Engine(topology::Topology topology, const Settings& settings, FenceKind 
       fence_ = make_runtime_fence(state_);
       break;
   }
+  state_.lends = fence_->lends();
 }
 
 Effects Engine::handle(const Event& event) {
@@ -63,6 +71,7 @@ Effects Engine::handle(const Event& event) {
   effects.may_update = update != nullptr || std::holds_alternative<Synchronize>(event) ||
                        std::holds_alternative<CreateContainer>(event) ||
                        std::holds_alternative<StopContainer>(event);
+  const Loans before = loans_of(state_);
   std::visit([&](const auto& e) { on(e, effects); }, event);
   if (std::exchange(freed_, false)) {
     offer_cores(effects);
@@ -70,6 +79,7 @@ Effects Engine::handle(const Event& event) {
   } else if (effects.may_update) {
     fence_->answering(state_, effects);
   }
+  follow_loans(before, starting(event), effects.notes);
   if (update != nullptr && effects.reply.own) {
     std::erase_if(effects.reply.updates,
                   [&](const CpusetUpdate& entry) { return entry.id == update->container.id; });
@@ -142,6 +152,7 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   member.qos = policy::qos_of(pod.cgroup_parent);
   member.qos_group = note_qos_group(pod);
   member.labels = labels_of(pod, container.name);
+  member.lending = lending_of(pod, container.name);
   member.system = pod.name_space == kSystemNamespace;
   return member;
 }
@@ -377,7 +388,9 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
   member.refused_resize.clear();
   member.stuck = false;
   if (member.started()) state_.work.push(member.id, Cause::kResize);
-  effects.reply.own = target_of(member);
+  // The record of a lender says its own cores also while they are lent: by it they are found again
+  // after a restart. Its file is put right at POST_UPDATE, and its program only sleeps.
+  effects.reply.own = member.role == Role::kExclusive ? member.own : target_of(member);
   effects.reply.own_quota = told_quota(member);
   member.told = effects.reply.own;
 }

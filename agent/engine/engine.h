@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "agent/engine/fence.h"
+#include "agent/engine/loans.h"
 #include "agent/engine/state.h"
 
 namespace pinion::engine {
@@ -163,12 +164,17 @@ class Engine {
   bool place_anew(Member& member);
   void offer_cores(Effects& effects);
 
+  // follow_loans.cpp
+  void follow_loans(const Loans& before, std::string_view starting, std::vector<Note>& notes);
+  void say_loans(const Loans& ended, const Loans& begun, std::vector<Note>& notes);
+
   // machine_change.cpp
   std::vector<Member*> adopt_on_changed_machine();
 
   // synchronize.cpp
   void drop_unlisted(const Synchronize& event);
   void observe(Member& member, const Container& container, const Synchronize& event);
+  [[nodiscard]] bool seems_lent(const CpuSet& record, const CpuSet& file) const;
   bool adopt(Member& member, const topology::Request& request, const CpuSet& cpus);
   void place_running(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus,
                      Effects& effects);

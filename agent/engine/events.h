@@ -80,11 +80,12 @@ struct CpuQuota {
   bool operator==(const CpuQuota&) const = default;
 };
 
-// The quota of a pod's group: none where its containers hold `exclusive` CPUs and it may use no
-// more; else `stated`, where it had been taken away.
+// The quota of a pod's group: none where one of its containers `borrows` cores, or they hold
+// `exclusive` CPUs and it may use no more; else `stated`, where it had been taken away.
 struct PodQuota {
   int exclusive = 0;
   std::optional<CpuQuota> stated = {};  // nullopt: not known, left as it is
+  bool borrows = false;
 
   bool operator==(const PodQuota&) const = default;
 };

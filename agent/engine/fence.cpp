@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "agent/engine/loans.h"
 #include "agent/engine/quota.h"
 
 namespace pinion::engine {
@@ -55,11 +56,13 @@ std::string_view to_string(Cause cause) {
 }
 
 Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
-  if (member.role == Role::kExclusive) return member.own;
+  if (member.role == Role::kExclusive && !is_lent(state, member)) return member.own;
   const CpuSet reserved = state.ledger.reserved() & state.topology.online;
   const bool on_reserved = state.ledger.strict() && member.system && !reserved.empty();
-  if (on_reserved) return {.cpus = reserved, .mems = {}};
-  return {.cpus = state.keeper_of(member) != nullptr ? state.open_to_all({}) : pool, .mems = {}};
+  const CpuSet open = state.keeper_of(member) != nullptr ? state.open_to_all({}) : pool;
+  // Shared ones are bound to no memory; a lender stays bound, and leaves it to the borrower.
+  return {.cpus = (on_reserved ? reserved : open) | borrowed(state, member),
+          .mems = member.own.mems};
 }
 
 CpuSet group_target(const State& state, std::string_view name, const QosGroup& group,

@@ -55,6 +55,8 @@ class Fence {
   [[nodiscard]] virtual std::string_view name() const = 0;
 
   [[nodiscard]] virtual bool makes_partitions() const { return false; }
+  // Whether one container's cores can be lent to another.
+  [[nodiscard]] virtual bool lends() const { return true; }
   // Whether Burstable and BestEffort containers are kept off by the groups of their classes.
   [[nodiscard]] virtual bool narrows_qos_groups() const { return false; }
   // The claims that others are kept off by their own files or answers, and not by the kernel.
@@ -123,8 +125,9 @@ std::unique_ptr<Fence> make_partition_fence(PartitionKinds kinds);
 // back late.
 std::unique_ptr<Fence> make_runtime_fence(const State& state);
 
-// What the member's file is to say: its own, or the pool (the reserved CPUs for a system container
-// under strict reservation; all that are open to anybody for one that a QoS group keeps off).
+// What the member's file is to say: its own unless that is lent, or the pool and what is lent to it
+// (the reserved CPUs for a system container under strict reservation; all that are open to anybody
+// for one that a QoS group keeps off).
 [[nodiscard]] Cpuset target(const State& state, const Member& member, const CpuSet& pool);
 
 // What the file of a QoS group is to say: all CPUs where it does not keep anybody off, because a

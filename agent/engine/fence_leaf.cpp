@@ -1,16 +1,15 @@
 #include "agent/engine/fence_leaf.h"
 
+#include "agent/engine/loans.h"
+
 namespace pinion::engine {
 namespace {
 
 // Its file has cores that are held for another. That happens to exclusive ones too: one that was
 // moved after a restart runs on its old cores until its file is written.
 bool touches_others(const State& state, const Member& member, const CpuSet& held) {
-  CpuSet foreign = member.applied->cpus & held;
-  if (member.role == Role::kExclusive) {
-    if (const topology::Claim* own = state.ledger.find(member.claim)) foreign -= own->cpus;
-  }
-  return !foreign.empty();
+  const CpuSet foreign = member.applied->cpus & held;
+  return !foreign.empty() && !foreign.is_subset_of(rightful(state, member));
 }
 
 }  // namespace

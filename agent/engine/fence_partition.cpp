@@ -1,11 +1,12 @@
 #include "agent/engine/fence_leaf.h"
+#include "agent/engine/loans.h"
 
 namespace pinion::engine {
 namespace {
 
 // Files of shared containers say every CPU that is open to anybody; what a partition holds is not
-// in effect there, by the kernel's doing. Only what should be a partition and is not is held as by
-// the leaf fence.
+// in effect there, by the kernel's doing. Only what should be a partition and is not, and what is
+// lent and so cannot be one of the lender's, is held as by the leaf fence.
 class PartitionFence final : public LeafFence {
  public:
   explicit PartitionFence(PartitionKinds kinds) : kinds_(kinds) {}
@@ -15,7 +16,7 @@ class PartitionFence final : public LeafFence {
   [[nodiscard]] bool makes_partitions() const override { return true; }
 
   [[nodiscard]] CpuSet held(const State& state) const override {
-    CpuSet held;
+    CpuSet held = lent_cpus(state);
     for (const auto& [id, member] : state.members) {
       if (member.role == Role::kExclusive && !member.unguarded_why.empty()) {
         held |= member.own.cpus;
@@ -27,7 +28,7 @@ class PartitionFence final : public LeafFence {
   [[nodiscard]] Enforce enforce(const State& state, const Member& member, const CpuSet& pool,
                                 Cause cause) const override {
     Enforce piece = Fence::enforce(state, member, pool, cause);
-    if (member.role == Role::kExclusive) {
+    if (is_partition(state, member)) {
       piece.partition = Partition{.kind = kind_for(member), .cpus = member.own.cpus};
     }
     return piece;
@@ -36,6 +37,7 @@ class PartitionFence final : public LeafFence {
   // The kernel moves the others.
   void allocated_running(State& /*state*/, Effects& /*effects*/) override {}
   void starting(State& state, const Member& member) override {
+    if (is_lent(state, member)) evict(state, member.id);
     state.work.push(member.id, Cause::kStart);
   }
 
@@ -43,9 +45,10 @@ class PartitionFence final : public LeafFence {
     for (auto& [id, member] : state.members) {
       if (!member.applied) continue;
       const Partition& found = member.applied->partition;
-      if (member.role == Role::kExclusive) {
+      if (is_partition(state, member)) {
         member.guarded = found == Partition{.kind = kind_for(member), .cpus = member.own.cpus};
       } else if (found.kind != Partition::Kind::kNone) {
+        member.guarded = false;
         state.unguard.push_back(
             {.cgroups_path = member.cgroups_path, .pid = member.pid, .cpus = found.cpus});
       }
@@ -54,7 +57,7 @@ class PartitionFence final : public LeafFence {
 
   [[nodiscard]] std::optional<Enforce> idle(const State& state) const override {
     for (const auto& [id, member] : state.members) {
-      const bool wanting = member.role == Role::kExclusive && !member.guarded;
+      const bool wanting = is_partition(state, member) && !member.guarded;
       if (wanting && member.started() && !member.stuck && member.unguarded_why.empty()) {
         return enforce(state, member, pool(state), Cause::kFence);
       }
@@ -63,6 +66,10 @@ class PartitionFence final : public LeafFence {
   }
 
  private:
+  [[nodiscard]] static bool is_partition(const State& state, const Member& member) {
+    return member.role == Role::kExclusive && !is_lent(state, member);
+  }
+
   [[nodiscard]] Partition::Kind kind_for(const Member& member) const {
     const bool isolated =
         kinds_ == PartitionKinds::kIsolated || (kinds_ == PartitionKinds::kAsked && member.isolate);

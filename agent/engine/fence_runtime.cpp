@@ -11,6 +11,8 @@ class RuntimeFence final : public Fence {
   explicit RuntimeFence(const CpuSet& pool) : pool_(pool) {}
 
   [[nodiscard]] std::string_view name() const override { return "runtime"; }
+  // The borrower's pod keeps its CPU quota, which no answer reaches: lent cores would stand idle.
+  [[nodiscard]] bool lends() const override { return false; }
   [[nodiscard]] CpuSet pool(const State& /*state*/) const override { return pool_; }
 
   void allocated(State& state, Effects& effects) override {

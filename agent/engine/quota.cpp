@@ -1,5 +1,7 @@
 #include "agent/engine/quota.h"
 
+#include "agent/engine/loans.h"
+
 namespace pinion::engine {
 namespace {
 
@@ -24,7 +26,9 @@ std::optional<CpuQuota> stated_by_containers(const State& state, const Member& o
 PodQuota pod_target(const State& state, const Member& of) {
   PodQuota pod;
   for (const auto& [id, member] : state.members) {
-    if (member.pod_id == of.pod_id && lifts_quota(member)) pod.exclusive += member.request.cpus;
+    if (member.pod_id != of.pod_id) continue;
+    if (lifts_quota(member)) pod.exclusive += member.request.cpus;
+    pod.borrows = pod.borrows || !borrowed(state, member).empty();
   }
   const auto record = state.pods.find(of.pod_id);
   if (record == state.pods.end()) {
@@ -61,8 +65,13 @@ bool lifts_quota(const Member& member) {
          milli_by_shares(member.resources) == std::int64_t{1000} * member.request.cpus;
 }
 
+bool lifts_quota(const State& state, const Member& member) {
+  if (lifts_quota(member)) return true;
+  return member.resources.quota.value_or(0) > 0 && !borrowed(state, member).empty();
+}
+
 std::optional<QuotaTarget> quota_target(const State& state, const Member& member) {
-  if (lifts_quota(member)) return QuotaTarget{.own = {}, .pod = pod_target(state, member)};
+  if (lifts_quota(state, member)) return QuotaTarget{.own = {}, .pod = pod_target(state, member)};
   const auto stated = stated_quota(member.resources);
   if (!member.unlimited || !stated) return std::nullopt;
   return QuotaTarget{.own = *stated, .pod = pod_target(state, member)};

@@ -1,5 +1,7 @@
 #include "agent/engine/state.h"
 
+#include "agent/engine/loans.h"
+
 namespace pinion::engine {
 
 std::string claim_id(std::string_view pod_id, std::string_view name) {
@@ -77,7 +79,7 @@ std::optional<std::string> broken_invariant(const State& state, const CpuSet& po
   if (state.shared().empty()) return "the shared set is empty";
   if (pool.empty()) return "the fence's pool is empty";
   if (pool.intersects(held)) return "the fence's pool touches a claim";
-  return std::nullopt;
+  return broken_loan(state, pool, held);
 }
 
 }  // namespace pinion::engine

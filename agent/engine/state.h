@@ -17,6 +17,7 @@ namespace pinion::engine {
 
 using policy::Defaults;
 using policy::Labels;
+using policy::Lending;
 using policy::Privilege;
 using policy::Qos;
 using policy::Wish;
@@ -31,6 +32,21 @@ enum class Life {
   kCreated,  // its program is not about to run yet
   kFound,    // it runs, and did when it was first heard of
   kStarted,  // it was started under our eyes: its program runs or is about to
+};
+
+// Why the cores of a container that would lend them are not lent.
+enum class NoLoan {
+  kNone,
+  kFence,         // it is one that cannot lend
+  kNotExclusive,  // the lender has no cores of its own
+  kNotStarted,    // neither has the lender
+  kNoPod,         // of that name and namespace, with a live container
+  kNoContainer,   // of that name in it
+  kSeveral,       // containers are meant
+  kNotRunning,    // the borrower is not started
+  kDoesNotBorrow,
+  kNotGuaranteed,  // the borrower's pod: a group above it keeps it off all exclusive cores
+  kNotShared,      // the borrower has exclusive cores, or waits for some
 };
 
 // What the ledger calls the cores of the pod's container of that name, whichever attempt of it
@@ -50,6 +66,7 @@ struct Member {
   std::string cgroups_path;
   std::string qos_group;  // a key of State::qos_groups, or empty
   Labels labels;
+  Lending lending;
   Resources resources;             // as last stated by the runtime, updates merged in
   NodeSet near_nodes;              // beside its devices
   Cpuset own;                      // kExclusive: what it was given
@@ -61,6 +78,7 @@ struct Member {
   std::string unguarded_why;  // the last try to make a partition failed: left alone until the audit
   std::string quota_trouble;  // why its quota, or its pod's, is not as wanted; empty when it is
   topology::Why why;          // kExclusive: how `own` was chosen
+  NoLoan unlent = NoLoan::kNone;  // why it does not lend, as last said in the log
   std::uint32_t pid = 0;
   Qos qos = Qos::kUnknown;
   Role role = Role::kShared;
@@ -71,7 +89,7 @@ struct Member {
   bool stuck = false;       // the last write failed: left alone until the next audit or event
   bool isolate = false;     // kExclusive: its pod asked for an isolated partition
   bool guarded = false;     // kExclusive: a partition keeps others off `own`, as last seen
-  bool unlimited = false;   // its CFS quota was taken away, see quota.h
+  bool unlimited = false;   // its CFS quota was taken away, or may have been; see quota.h
 
   [[nodiscard]] bool started() const { return life != Life::kCreated; }
 };
@@ -115,6 +133,8 @@ struct State {
   std::map<std::string, QosGroup, std::less<>> qos_groups;
 
   std::map<std::string, PodRecord, std::less<>> pods;  // by id of the sandbox
+
+  bool lends = true;  // whether the fence can, see loans.h
 
   WorkQueue work;  // files to be looked at, see Engine::next()
   // Partitions whose containers left their cores, to be taken away before that.

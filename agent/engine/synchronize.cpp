@@ -18,11 +18,16 @@ bool has_started(const Container& container) {
   return container.state == ContainerState::kRunning || container.state == ContainerState::kPaused;
 }
 
+// What the runtime's record says of a container's CPUs.
+CpuSet recorded(const Container& container) {
+  const auto record = CpuSet::parse(container.resources.cpus);
+  return record ? *record : CpuSet();
+}
+
 // Where the container runs now, by its file or else by the runtime's record.
 CpuSet runs_on(const Container& container, const std::map<std::string, Applied>& files) {
   if (const auto file = files.find(container.id); file != files.end()) return file->second.cpus;
-  const auto record = CpuSet::parse(container.resources.cpus);
-  return record ? *record : CpuSet();
+  return recorded(container);
 }
 
 }  // namespace
@@ -59,7 +64,9 @@ void Engine::observe(Member& member, const Container& container, const Synchroni
   }
   // Only we take the quota of a Guaranteed container away: before a restart of the agent.
   const bool lifted = member.qos == Qos::kGuaranteed && container.resources.quota.value_or(0) < 0;
-  member.unlimited = member.unlimited || lifted;
+  // And of one that borrows, whose loan may have ended meanwhile.
+  const bool borrowing = member.qos == Qos::kGuaranteed && member.lending.borrows;
+  member.unlimited = member.unlimited || lifted || borrowing;
   const auto record = CpuSet::parse(container.resources.cpus);
   if (record && !record->empty()) {
     const auto mems = NodeSet::parse(container.resources.mems);
@@ -67,6 +74,16 @@ void Engine::observe(Member& member, const Container& container, const Synchroni
   } else {
     member.told.reset();
   }
+}
+
+// Whether a lender's cores by its record are with a borrower, by that one's file, and not by the
+// lender's own.
+bool Engine::seems_lent(const CpuSet& record, const CpuSet& file) const {
+  if (record.empty() || record.intersects(file)) return false;
+  return std::any_of(state_.members.begin(), state_.members.end(), [&](const auto& entry) {
+    const Member& member = entry.second;
+    return member.lending.borrows && member.applied && record.is_subset_of(member.applied->cpus);
+  });
 }
 
 // The member stays on the CPUs it is seen on. False: they are not a set that it can be given.
@@ -103,8 +120,9 @@ void Engine::count_wrong_files() {
   const CpuSet held = fence_->held(state_);
   for (auto& [id, member] : state_.members) {
     if (!member.started() || !member.applied || state_.keeper_of(member) != nullptr) continue;
-    const bool wrong = member.role == Role::kExclusive ? !matches(*member.applied, member.own)
-                                                       : member.applied->cpus.intersects(held);
+    const CpuSet foreign = (member.applied->cpus & held) - rightful(state_, member);
+    const bool on_own = member.role == Role::kExclusive && !is_lent(state_, member);
+    const bool wrong = on_own ? !matches(*member.applied, member.own) : !foreign.empty();
     if (!wrong || member.repair_due) continue;
     member.repair_due = true;
     ++counters_.drift;
@@ -137,8 +155,9 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     Member* member;
     const Pod* pod;
     Wish wish;
-    CpuSet cpus;  // where it is seen
-    std::pair<bool, bool> doubt;
+    CpuSet cpus;    // where it is seen
+    CpuSet record;  // where the runtime's record has it
+    std::pair<bool, bool> doubt = {};
   };
   std::vector<Candidate> candidates;
   std::vector<CpuSet> shared;  // where containers run that hold nothing
@@ -159,7 +178,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     const CpuSet cpus = runs_on(container, event.files);
     if (wish.kind == Wish::Kind::kExclusive) {
       wish.request.id = member.claim;
-      candidates.push_back({&member, pod->second, std::move(wish), cpus, {}});
+      candidates.push_back({&member, pod->second, std::move(wish), cpus, recorded(container)});
     } else {
       if (member.role == Role::kWaiting) member.trouble.clear();
       member.role = Role::kShared;
@@ -173,6 +192,9 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     const bool among_shared =
         std::find(shared.begin(), shared.end(), candidate.cpus) != shared.end();
     candidate.doubt = {among_shared, !candidate.member->started()};
+    if (!candidate.member->lending.lend_to) continue;
+    const bool own = candidate.cpus.count() == candidate.wish.request.cpus && !among_shared;
+    if (!own || seems_lent(candidate.record, candidate.cpus)) candidate.cpus = candidate.record;
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });

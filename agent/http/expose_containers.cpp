@@ -157,8 +157,9 @@ metrics::Identity identity(const NodeView& view, const Shown& shown) {
   who.task_group = container.task_group;
   who.profile = word_of(container.profile, topology::kProfileWords);
   who.exclusive = container.exclusive;
-  who.cpus = container.decided.cpus.to_string();
-  who.mems = numa_nodes(view, container.decided.cpus);
+  const topology::CpuSet& cpus = container.lent.empty() ? container.decided.cpus : container.lent;
+  who.cpus = cpus.to_string();
+  who.mems = numa_nodes(view, cpus);
   who.qos = policy::to_string(container.qos);
   return who;
 }
@@ -197,8 +198,13 @@ void placement(Writer& writer, const NodeView& view, const ShownContainers& cont
   info(writer, view, containers);
   writer.family(series(Metric::kContainerExclusiveCpus));
   for (const auto& [text, shown] : containers) {
-    if (shown.view == nullptr || !shown.view->exclusive) continue;
+    if (shown.view == nullptr || !shown.view->exclusive || !shown.view->lent.empty()) continue;
     writer.sample(shown.labels, static_cast<std::uint64_t>(shown.view->decided.cpus.count()));
+  }
+  writer.family(series(Metric::kContainerBorrowedCpus));
+  for (const auto& [text, shown] : containers) {
+    if (shown.view == nullptr || shown.view->borrowed.empty()) continue;
+    writer.sample(shown.labels, static_cast<std::uint64_t>(shown.view->borrowed.count()));
   }
   writer.family(series(Metric::kContainerMisplaced));
   for (const auto& [text, shown] : containers) {

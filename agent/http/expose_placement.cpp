@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "agent/http/expose_parts.h"
 
@@ -28,6 +29,18 @@ void kinds(Writer& writer, Metric metric, std::uint64_t exclusive, std::uint64_t
   writer.family(series(metric));
   writer.sample({}, {{"kind", "exclusive"}}, exclusive);
   writer.sample({}, {{"kind", "shared"}}, shared);
+}
+
+// Only reasons that there are: most nodes lend nothing.
+void not_lent(Writer& writer, const NodeView& view) {
+  std::map<std::string_view, std::uint64_t> by_reason;
+  for (const ContainerView& one : view.containers) {
+    if (one.not_lent != engine::NoLoan::kNone) {
+      ++by_reason[word_of(one.not_lent, engine::kNoLoanWords)];
+    }
+  }
+  writer.family(series(Metric::kContainersNotLent));
+  for (const auto& [reason, count] : by_reason) writer.sample({}, {{"reason", reason}}, count);
 }
 
 struct Count {
@@ -65,6 +78,7 @@ void expose_placement(Writer& writer, const NodeView& view) {
   kinds(writer, Metric::kContainers, static_cast<std::uint64_t>(exclusive),
         view.containers.size() - static_cast<std::uint64_t>(exclusive));
   expose_single(writer, Metric::kContainersMisplaced, static_cast<std::uint64_t>(misplaced));
+  not_lent(writer, view);
   kinds(writer, Metric::kPlaced, view.counters.exclusive_placed, view.counters.shared_placed);
   refusals(writer, view);
   for (const Count& count : kCounts) {

@@ -60,6 +60,7 @@ bool before(std::string_view a, std::string_view b) {
 std::string trouble_of(const Container& container) {
   if (container.finished()) return "finished";
   if (!container.trouble().empty()) return plain(container.trouble());
+  if (!container.not_lent().empty()) return "not lent: " + plain(container.not_lent_why());
   return container.started() ? "" : "not started";
 }
 
@@ -78,6 +79,18 @@ std::string numa_of(const v1::NodeState& node, const std::string& list) {
 
 std::string shown(const std::string& text) {
   return text.empty() ? "-" : plain(text);
+}
+
+// The CPUs, and with whom it shares them.
+std::string cpus_text(const Container& container) {
+  if (!container.lent_to().empty()) {
+    return shown(container.claim()) + " (lent to " + plain(container.lent_to()) + ")";
+  }
+  const std::string cpus = shown(container.cpus());
+  if (container.exclusive()) return cpus;
+  return cpus + (container.borrowed().empty()
+                     ? " (shared)"
+                     : " (shared, borrowed " + plain(container.borrowed()) + ")");
 }
 
 }  // namespace
@@ -177,11 +190,10 @@ std::string containers_table(const v1::Snapshot& snapshot, bool with_finished) {
   std::vector<Row> rows = {{"CONTAINER", "QOS", "JOB", "GROUP", "CPUS", "NUMA", "CPU", "TROUBLE"}};
   for (const Container* container : containers) {
     const auto cpu = value_of(*container, SortKey::kCpu);
-    const std::string cpus = shown(container->cpus());
+    const std::string& cpus = container->lent_to().empty() ? container->cpus() : container->claim();
     rows.push_back({full_name(*container), shown(container->qos()), shown(container->job()),
-                    shown(container->task_group()),
-                    container->exclusive() ? cpus : cpus + " (shared)",
-                    numa_of(snapshot.node(), container->cpus()), cpu ? figure_text(*cpu) : "-",
+                    shown(container->task_group()), cpus_text(*container),
+                    numa_of(snapshot.node(), cpus), cpu ? figure_text(*cpu) : "-",
                     trouble_of(*container)});
   }
   return table(rows, {6});

@@ -180,7 +180,8 @@ class Page {
 
   [[nodiscard]] static std::string cores_text(const Container& container) {
     if (!container.exclusive()) return "shared";
-    return container.cpus().empty() ? "-" : plain(container.cpus());
+    const std::string& cpus = container.lent_to().empty() ? container.cpus() : container.claim();
+    return cpus.empty() ? "-" : plain(cpus);
   }
 
   [[nodiscard]] std::string title_line() const {

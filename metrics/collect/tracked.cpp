@@ -161,7 +161,8 @@ void Tracked::take_intrusion(const CpuClocks& busy, const CpuClocks& own) {
     const auto at = busy.find(cpu);
     if (at != busy.end()) cores[cpu] = {.busy_ns = at->second, .own_ns = time};
   }
-  if (cores.empty()) return;
+  // Without cores for a while, as when they are lent, whoever runs there meanwhile is no intruder.
+  if (cores.empty() && (target_.exclusive || !figures_.intrusion_ns)) return;
   intrusion_.update(cores);
   figures_.intrusion_ns = intrusion_.total_ns();
 }

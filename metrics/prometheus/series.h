@@ -31,6 +31,7 @@ enum class Metric {
   // Containers.
   kContainerInfo,
   kContainerExclusiveCpus,
+  kContainerBorrowedCpus,
   kContainerMisplaced,
   kCpuSeconds,
   kTaskClockSeconds,
@@ -72,6 +73,7 @@ enum class Metric {
   // Placement.
   kContainers,
   kContainersMisplaced,
+  kContainersNotLent,
   kPlaced,
   kRefusals,
   kPreferredNotMet,

@@ -127,6 +127,29 @@ TEST_P(RandomLife, UnderTheRuntimeFence) {
   play(FenceKind::kRuntime, false, 3, 2'000);
 }
 
+// Lent cores are always in exactly one container's set, and come back whatever ends.
+TEST_P(RandomLife, WithLendersAndBorrowers) {
+  for (const FenceKind fence :
+       {FenceKind::kLeaf, FenceKind::kTree, FenceKind::kPartition, FenceKind::kRuntime}) {
+    SimOptions options;
+    options.fence = fence;
+    options.settings = GetParam().settings;
+    options.lend = true;
+    options.no_partition = 10;
+    options.events = 2'500;
+    Sim sim(GetParam().machine, options);
+    sim.run();
+    SCOPED_TRACE("fence " + std::to_string(static_cast<int>(fence)));
+    EXPECT_EQ(sim.fault(), "");
+    if (fence == FenceKind::kRuntime) {
+      EXPECT_EQ(sim.done().count("loans"), 0U);
+    } else if (GetParam().machine.online.count() > 64) {  // else hardly anybody has cores
+      EXPECT_GT(sim.done().at("loans"), 10);
+      EXPECT_GT(sim.done().count("loans over a restart"), 0U);
+    }
+  }
+}
+
 TEST_P(RandomLife, EqualRunsGiveEqualReplies) {
   for (const FenceKind fence :
        {FenceKind::kPartition, FenceKind::kTree, FenceKind::kLeaf, FenceKind::kRuntime}) {

@@ -46,6 +46,7 @@ Effects Sim::handle(const engine::Event& event, const std::string& what) {
   if (!ordinary.is_subset_of(engine_.state().shared())) {
     broken("the pool is not a part of the shared set");
   }
+  check_loans();
   return effects;
 }
 
@@ -182,30 +183,106 @@ void Sim::quiet_moment(int pieces) {
 
 // --- the rules
 
-// Nobody's file but the container's own touches its cores.
+// Nobody's file but the container's own, or its borrower's, touches its cores.
 void Sim::check_alone(const Id& id) {
   const Member* member = engine_.state().find(id);
-  if (!writes() || member == nullptr || member->role != Role::kExclusive) return;
+  if (!writes() || member == nullptr) return;
+  if (member->role != Role::kExclusive) {
+    for (const auto& [lender, loan] : loans_) {
+      if (loan.borrower == id) check_others(lender, loan.cpus, id);
+    }
+    return;
+  }
   const SimContainer& own = containers_.at(id);
-  if (own.file.cpus != member->own.cpus)
-    broken(id + " does not start on its cores " + member->own.cpus.to_string() + " but on " +
+  const CpuSet wanted = engine_.target_of(*member).cpus;
+  if (own.file.cpus != wanted)
+    broken(id + " does not start on its cores " + wanted.to_string() + " but on " +
            own.file.cpus.to_string());
+  const auto loan = loans_.find(id);
+  check_others(id, member->own.cpus, loan == loans_.end() ? Id() : loan->second.borrower);
+}
+
+void Sim::check_others(const Id& id, const CpuSet& cores, const Id& borrower) {
   for (const auto& [other, sim] : containers_) {
-    if (other == id || sim.tampered) continue;
+    if (other == borrower || sim.tampered) continue;
+    if (other == id && borrower.empty()) continue;
     const std::string group = policy::qos_group_of(sim.pod.cgroup_parent);
     // A file that has nothing in common with its group's is of no effect.
     const bool moot = stale_groups_.contains(group) && !sim.file.cpus.intersects(groups_[group]);
     if (foreign_groups_.contains(group) || moot) continue;
     if (sim.phase != Phase::kStarting && sim.phase != Phase::kRunning) continue;
-    if (effective(other).intersects(member->own.cpus)) {
+    if (effective(other).intersects(cores)) {
       const Member* known = engine_.state().find(other);
       const std::string seen = known == nullptr    ? "unknown"
                                : !known->started() ? "not started"
                                : !known->applied   ? "unseen"
                                                    : known->applied->cpus.to_string();
       broken(other + " (" + seen + ") on " + effective(other).to_string() + " touches " + id +
-             " on " + member->own.cpus.to_string());
+             " on " + cores.to_string());
     }
+  }
+  if (borrower.empty()) return;
+  const SimContainer& own = containers_.at(borrower);
+  const bool settled = own.phase == Phase::kRunning && !own.tampered;
+  if (settled && !cores.is_subset_of(effective(borrower))) {
+    broken(borrower + " on " + effective(borrower).to_string() + " has not what " + id + " lends");
+  }
+}
+
+// Whom the lender's pod means, by what the pods of all live containers say.
+Sim::Id Sim::borrower_of(const Member& lender) const {
+  const SimContainer& from = containers_.at(lender.id);
+  const auto said = from.pod.annotations.find("pinion.dev/lend-to");
+  if (said == from.pod.annotations.end() || lender.role != Role::kExclusive || !lender.started()) {
+    return {};
+  }
+  const auto slash = said->second.find('/');
+  std::string name = said->second.substr(0, slash);
+  const bool any_rest = name.back() == '*';
+  if (any_rest) name.pop_back();
+  std::set<std::string> pods;
+  std::vector<const Member*> running;
+  for (const auto& [id, one] : engine_.state().members) {
+    if (id == lender.id || one.name_space != lender.name_space) continue;
+    if (one.name != said->second.substr(slash + 1)) continue;
+    if (any_rest ? one.pod_name.rfind(name, 0) != 0 : one.pod_name != name) continue;
+    pods.insert(one.pod_id);
+    if (one.started()) running.push_back(&one);
+  }
+  if (pods.size() != 1 || running.size() != 1) return {};
+  const Member& meant = *running.front();
+  const bool agrees = containers_.at(meant.id).pod.annotations.count("pinion.dev/borrow") != 0;
+  const bool fits = meant.role == Role::kShared && meant.qos == engine::Qos::kGuaranteed;
+  return agrees && fits ? meant.id : Id();
+}
+
+// After every event: loans are as the pods say, and what is lent is to be in one set alone.
+void Sim::check_loans() {
+  if (!options_.lend) return;
+  const engine::Loans before = std::exchange(loans_, loans_of(engine_.state()));
+  for (const auto& [lender, loan] : loans_) {
+    if (!before.contains(lender)) ++done_["loans"];
+  }
+  const bool lends = options_.fence != engine::FenceKind::kRuntime;
+  for (const auto& [id, member] : engine_.state().members) {
+    if (!containers_.contains(id)) continue;  // of a pod that ended this moment
+    const auto loan = loans_.find(id);
+    const Id wanted = lends ? borrower_of(member) : Id();
+    if (wanted != (loan == loans_.end() ? Id() : loan->second.borrower)) {
+      broken(id + " is to lend to '" + wanted + "'");
+    }
+    if (member.role == Role::kExclusive && wanted.empty() &&
+        engine_.target_of(member) != member.own) {
+      broken(id + " does not have back what it lent");
+    }
+    CpuSet due;
+    CpuSet lent;
+    for (const auto& [lender, other] : loans_) {
+      lent |= other.cpus;
+      if (other.borrower == id) due |= other.cpus;
+    }
+    if (engine_.state().keeper_of(member) != nullptr) continue;
+    if ((engine_.target_of(member).cpus & lent) != due) broken(id + " has what is lent to another");
   }
 }
 

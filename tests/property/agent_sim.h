@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/engine/loans.h"
 #include "tests/unit/agent/node_events.h"
 
 namespace pinion::test_support {
@@ -28,6 +29,7 @@ struct SimOptions {
   engine::FenceKind fence = engine::FenceKind::kLeaf;
   engine::Settings settings;
   bool tamper = false;   // somebody else writes files
+  bool lend = false;     // some pods lend their cores, and some borrow
   int no_partition = 0;  // one in so many partitions cannot be made; 0: all can
   int no_group = 0;      // one in so many writes to a QoS group fails
   int limit = 0;         // one in so many looks at a QoS group finds another AllowedCPUs
@@ -83,6 +85,9 @@ class Sim {
   // the rules
   void broken(const std::string& rule);
   void check_alone(const Id& id);
+  void check_others(const Id& id, const engine::CpuSet& cores, const Id& borrower);
+  void check_loans();
+  [[nodiscard]] Id borrower_of(const engine::Member& lender) const;
   void check_all_files();
 
   int roll(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
@@ -90,6 +95,7 @@ class Sim {
   [[nodiscard]] bool has_live_namesake(const SimContainer& one) const;
   engine::Resources some_request(engine::Qos qos);
   engine::Pod some_pod();
+  void lend_or_borrow(engine::Pod& pod);
   engine::Container attempt(const engine::Pod& pod, const std::string& name,
                             const engine::Resources& request);
   [[nodiscard]] bool writes() const { return options_.fence != engine::FenceKind::kRuntime; }
@@ -106,6 +112,7 @@ class Sim {
   std::map<std::string, engine::CpuSet> limits_;  // AllowedCPUs of their slices
   std::set<std::string> foreign_groups_;          // written behind the agent's back
   std::set<std::string> stale_groups_;            // the last write failed
+  engine::Loans loans_;
   int next_ = 0;
   std::string fault_;
   std::string last_;

@@ -69,8 +69,25 @@ engine::Pod Sim::some_pod() {
     const auto& [name, value] = kAnnotations[roll(13)];
     pod.annotations[std::string("pinion.dev/") + name] = value;
   }
+  if (options_.lend) lend_or_borrow(pod);
   handle(engine::PodEvent{engine::PodEvent::Kind::kRun, pod}, "podrun " + pod.name);
   return pod;
+}
+
+// Names are few, so that several are meant now and then; some agree, and some are not fit.
+void Sim::lend_or_borrow(engine::Pod& pod) {
+  const int what = roll(8);
+  if (what < 3) {
+    const std::string digit = roll(8) == 0 ? "" : std::to_string(roll(7));
+    const std::string to = "vc-" + digit + (roll(4) == 0 || digit.empty() ? "*" : "");
+    pod.annotations["pinion.dev/lend-to"] = to + "/c" + std::to_string(roll(3));
+    if (roll(9) != 0) pod.cgroup_parent = make_pod(pod.uid).cgroup_parent;
+  } else if (what < 5) {
+    pod.name = "vc-" + std::to_string(roll(6));
+    if (roll(9) != 0) pod.annotations["pinion.dev/borrow"] = "true";
+    if (roll(9) != 0) pod.annotations["pinion.dev/cpus"] = "shared";
+    if (roll(9) != 0) pod.cgroup_parent = make_pod(pod.uid).cgroup_parent;
+  }
 }
 
 // Attempts of one name differ in their ids, and so in their cgroups.
@@ -287,6 +304,17 @@ void Sim::restart_agent() {
         sim.file.cpus == member->own.cpus) {
       before[id] = member->own.cpus;
     }
+    // A lender's are in its record and in the borrower's file.
+    const auto loan = loans_.find(id);
+    if (loan == loans_.end() || sim.phase != Phase::kRunning || sim.tampered) continue;
+    const SimContainer& borrower = containers_.at(loan->second.borrower);
+    const bool known = parsed(sim.container.resources.cpus, {}) == loan->second.cpus;
+    if (known && borrower.phase == Phase::kRunning && !borrower.tampered &&
+        loan->second.cpus.is_subset_of(borrower.file.cpus) &&
+        !loan->second.cpus.intersects(sim.file.cpus)) {
+      before[id] = loan->second.cpus;
+      ++done_["loans over a restart"];
+    }
   }
   bool clean = true;  // no other file can be taken for a rank's
   for (const auto& [id, sim] : containers_) {
@@ -296,7 +324,8 @@ void Sim::restart_agent() {
     clean = clean && (member == nullptr || member->trouble.empty()) && !has_live_namesake(sim);
     // A rank whose file somebody changed is taken to be where that says, in force or not.
     const bool holds = member != nullptr && member->role == Role::kExclusive;
-    const CpuSet stands = holds ? sim.file.cpus : effective(id);
+    const CpuSet due = member == nullptr ? CpuSet() : borrowed(engine_.state(), *member);
+    const CpuSet stands = holds ? sim.file.cpus : effective(id) - due;
     for (const auto& [rank, cores] : before) clean = clean && !stands.intersects(cores);
   }
   engine_ = engine::Engine(machine_, options_.settings, options_.fence);

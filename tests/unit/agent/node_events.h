@@ -81,6 +81,19 @@ inline Unit shared(const std::string& name) {
   return {pod, make_container(pod, "main", cpu(0))};
 }
 
+// A placeholder that lends its cores, and a container that takes them.
+inline Unit lender(const std::string& name, int cpus, const std::string& to = "vc-*/main") {
+  Unit unit = rank(name, cpus);
+  unit.pod.annotations["pinion.dev/lend-to"] = to;
+  return unit;
+}
+inline Unit borrower(const std::string& name) {
+  const auto pod = make_pod(name);
+  Unit unit{pod, make_container(pod, "main", cpu(500))};
+  unit.pod.annotations["pinion.dev/borrow"] = "true";
+  return unit;
+}
+
 // An engine and the few steps by which tests drive it.
 class Driver {
  public:

@@ -150,6 +150,32 @@ TEST(ContainersOnTheWire, SayAllThatIsKnownOfThem) {
   EXPECT_FALSE(container.has_rates());
 }
 
+TEST(ContainersOnTheWire, SayWhoRunsOnLentCores) {
+  NodeView view = two_nodes();
+  topology::Request wish = request("a", 2);
+  wish.preferred = {4, 5};
+  ASSERT_TRUE(place(view, wish));
+  ContainerView& lender = view.containers[0];
+  lender.lent = lender.decided.cpus;
+  lender.decided.cpus = {0, 1};
+  lender.lent_to = "vc-0/slurm";
+  ContainerView borrower = shared_container("b");
+  borrower.borrowed = {4, 5};
+  add(view, borrower);
+  ContainerView idle = shared_container("c");
+  idle.not_lent = engine::NoLoan::kSeveral;
+  add(view, idle);
+  const auto containers = containers_of(view, nullptr);
+  ASSERT_EQ(containers.size(), 3U);
+  EXPECT_EQ(containers[0].cpus(), "0-1");
+  EXPECT_EQ(containers[0].claim(), "4-5") << "by which others know that they are not free";
+  EXPECT_EQ(containers[0].lent_to(), "vc-0/slurm");
+  EXPECT_EQ(containers[0].not_lent(), "");
+  EXPECT_EQ(containers[1].borrowed(), "4-5");
+  EXPECT_EQ(containers[2].not_lent(), "several");
+  EXPECT_EQ(containers[2].not_lent_why(), "several containers on this node have that name");
+}
+
 TEST(ContainersOnTheWire, CarryFiguresAndRates) {
   NodeView view = two_nodes();
   add(view, shared_container("a"));

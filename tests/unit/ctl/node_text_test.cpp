@@ -55,6 +55,25 @@ TEST(ContainersTable, ShowsTheFinishedWhenAsked) {
   EXPECT_EQ(containers_table({}, false), "no containers\n");
 }
 
+TEST(ContainersTable, SaysWhoRunsOnLentCores) {
+  v1::Snapshot snapshot = small_sample();
+  v1::Container& lender = *snapshot.mutable_containers(0);
+  lender.set_exclusive(true);
+  lender.set_claim("1");
+  lender.set_cpus("0");
+  lender.set_lent_to("vc-0/slurm");
+  EXPECT_THAT(containers_table(snapshot, true), HasSubstr("  1 (lent to vc-0/slurm)  "));
+  lender.clear_lent_to();
+  lender.set_not_lent("several");
+  lender.set_not_lent_why("several have that name");
+  EXPECT_THAT(containers_table(snapshot, true), HasSubstr("  not lent: several have that name\n"));
+  lender.clear_not_lent();
+  lender.set_exclusive(false);
+  lender.set_borrowed("1");
+  lender.set_cpus("0-1");
+  EXPECT_THAT(containers_table(snapshot, true), HasSubstr("  0-1 (shared, borrowed 1)  "));
+}
+
 TEST(ContainersTable, LetsNoTextWriteToTheTerminal) {
   v1::Snapshot snapshot = small_sample();
   for (v1::Container& container : *snapshot.mutable_containers()) {

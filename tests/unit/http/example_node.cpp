@@ -102,10 +102,12 @@ std::vector<ContainerView> small_containers() {
   ContainerView shared = view_of("c2", "sidecar", "web-1", "default");
   shared.qos = engine::Qos::kBurstable;
   shared.decided = {.cpus = {0, 1, 3}, .mems = {0, 1}};
+  shared.borrowed = {3};
   ContainerView young = view_of("c3", "new", "web-2", "default");
   young.qos = engine::Qos::kBestEffort;
   young.decided = shared.decided;
   young.trouble = "its cpuset file could not be written";
+  young.not_lent = engine::NoLoan::kNotExclusive;
   return {small_rank(), shared, young};
 }
 

@@ -69,9 +69,8 @@ TEST(Expose, NothingMeasuredIsAbsentAndNotZero) {
   node.sample = {};
   for (const auto& [series, value] : samples_of(text_of(node))) {
     if (!series.starts_with("pinion_container_")) continue;
-    EXPECT_THAT(series,
-                testing::ContainsRegex(
-                    "^pinion_container_(info|exclusive_cpus|misplaced|memory_promised_bytes)"));
+    EXPECT_THAT(series, testing::ContainsRegex("^pinion_container_(info|exclusive_cpus|borrowed_"
+                                               "cpus|misplaced|memory_promised_bytes)"));
   }
   EXPECT_EQ(text_of(node).find("pinion_collector_last_pass"), std::string::npos);
 }

@@ -511,6 +511,70 @@ TEST(Policy, NoCharacterIsCutInTwo) {
   }
 }
 
+TEST(Policy, LendTo) {
+  struct Case {
+    const char* text;
+    std::optional<LendTo> to;
+  };
+  const Case cases[] = {
+      {"vc-0/slurm", LendTo{"vc-0", false, "slurm"}},
+      {"vc-*/slurm", LendTo{"vc-", true, "slurm"}},
+      {"", {}},
+      {"/", {}},
+      {"vc-0", {}},
+      {"vc-0/", {}},
+      {"/slurm", {}},
+      {"*/slurm", {}},  // any pod at all
+      {"v*c/slurm", {}},
+      {"vc**/slurm", {}},
+      {"vc-0/*", {}},
+      {"a/b/c", {}},
+      {"a/b,c/d", {}},
+      {"vc-0/slurm ", {}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.text);
+    const auto to = parse_lend_to(c.text);
+    EXPECT_EQ(to, c.to);
+    if (to) EXPECT_EQ(to->to_string(), c.text);
+    auto pod = make_pod("p");
+    pod.annotations["pinion.dev/lend-to"] = c.text;
+    const Wish wish = wish_of(pod, "main", cpu(2000), {});
+    EXPECT_EQ(wish.kind, c.to ? WishKind::kExclusive : WishKind::kRefused);
+    if (!c.to) EXPECT_THAT(wish.text, HasSubstr("lend-to"));
+    EXPECT_EQ(lending_of(pod, "main").lend_to, c.to);
+  }
+}
+
+TEST(Policy, WhoBorrows) {
+  struct Case {
+    const char* name;
+    std::map<std::string, std::string> annotations;
+    bool borrows;
+    WishKind kind;
+  };
+  const Case cases[] = {
+      {"nothing said", {}, false, WishKind::kShared},
+      {"the pod", {{"pinion.dev/borrow", "true"}}, true, WishKind::kShared},
+      {"the container alone", {{"pinion.dev/borrow.main", "true"}}, true, WishKind::kShared},
+      {"another container", {{"pinion.dev/borrow.side", "true"}}, false, WishKind::kShared},
+      {"all but this one",
+       {{"pinion.dev/borrow", "true"}, {"pinion.dev/borrow.main", "false"}},
+       false,
+       WishKind::kShared},
+      {"another word", {{"pinion.dev/borrow", "yes"}}, false, WishKind::kRefused},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    auto pod = make_pod("p");
+    pod.annotations = c.annotations;
+    EXPECT_EQ(lending_of(pod, "main").borrows, c.borrows);
+    const Wish wish = wish_of(pod, "main", cpu(500), {});
+    EXPECT_EQ(wish.kind, c.kind);
+    EXPECT_TRUE(wish.warnings.empty());
+  }
+}
+
 TEST(Policy, MemoryWithoutLimitPromisesNothing) {
   Resources resources = cpu(2000);
   for (const std::int64_t memory :
