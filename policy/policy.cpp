@@ -27,12 +27,13 @@ constexpr std::array kCpus{Word<Cpus>{"exclusive", Cpus::kExclusive},
 constexpr std::array kYesNo{Word<bool>{"true", true}, Word<bool>{"false", false}};
 
 // Those from "gang-size" on are for the extender and its webhook.
-constexpr std::array<std::string_view, 25> kNames{
+constexpr std::array<std::string_view, 27> kNames{
     "cpus",        "align",         "strength",        "smt",       "memory",
     "job",         "task-group",    "profile",         "isolation", "near-device",
     "lend-to",     "borrow",        "planned",         "woken",     "gang-size",
     "task-groups", "role",          "hostfile",        "owner",     "decided",
-    "tasks",       "cpus-per-task", "memory-per-task", "policy",    "nodes"};
+    "tasks",       "cpus-per-task", "memory-per-task", "policy",    "nodes",
+    "placement",   "owner-uid"};
 
 // The annotations of one pod as one container sees them: "NAME.CONTAINER" before "NAME".
 class Annotations {

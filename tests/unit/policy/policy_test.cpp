@@ -442,7 +442,8 @@ TEST(Policy, OneContainersAnnotationWinsOverThePods) {
 TEST(Policy, AnnotationsOfTheExtenderAreKnown) {
   Pod pod = make_pod("p");
   for (const char* name : {"gang-size", "task-groups", "role", "hostfile", "owner", "decided",
-                           "tasks", "cpus-per-task", "memory-per-task", "policy", "nodes"}) {
+                           "tasks", "cpus-per-task", "memory-per-task", "policy", "nodes",
+                           "planned", "woken", "placement", "owner-uid"}) {
     pod.annotations["pinion.dev/" + std::string(name)] = "1";
   }
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
