@@ -201,11 +201,13 @@ class PodScheduler {
   void unbind(const JobId& job);
   void tell(const JobNews& news);
   void forget(const std::string& uid, std::int64_t now_ms);
+  void drop(const std::string& uid, std::int64_t now_ms);
+  void leave_late_group(const KnownPod& known);
   [[nodiscard]] bool may_run(const KnownPod& known) const;
   void forget_untold(std::int64_t now_ms);
   void still_there(const std::string& node, bool fresh, std::int64_t now_ms);
   void drop_lent(NodeReport& report) const;
-  void note_gates(const Pod& pod, const KnownPod* known);
+  void note_gates(const Pod& pod);
   void plan_if_ready(const KnownPod& known, std::int64_t now_ms);
   void plan_gated(std::int64_t now_ms);
   void ask_for_evictions(std::int64_t now_ms);

@@ -256,6 +256,50 @@ TEST_F(GatesTest, APodThatIsOfNoGangIsOpenedAtOnce) {
   EXPECT_EQ(pod_scheduler_.gated(), 0U);
 }
 
+// Its annotations change while it waits: the scheduler asks about it, and its user is told why.
+TEST_F(GatesTest, AMemberThatAsksForNoCoresAnyMoreIsOpenedAndNoMember) {
+  struct Case {
+    const char* name;
+    const char* annotation;
+    const char* value;
+    bool planned;  // with another one
+  };
+  const Case cases[] = {{"wrong", "pinion.dev/gang-size", "junk", false},
+                        {"shared", "pinion.dev/cpus", "shared", false},
+                        {"wrong, planned", "pinion.dev/gang-size", "junk", true},
+                        {"shared, planned", "pinion.dev/cpus", "shared", true}};
+  for (const Case& one : cases) {
+    const std::size_t others = one.planned ? 1 : 0;
+    exist_gated("j", 2, 3, 0, one.planned ? 1 : 0);
+    EXPECT_EQ(opened(), one.planned ? "j0@a j1@a" : "") << one.name;
+    Pod changed = gated_member("j", 0, 2, 3);
+    changed.annotations[one.annotation] = one.value;
+    pod_scheduler_.seen(changed, now_);
+    tick(0);
+    EXPECT_EQ(opened(), "j0@") << one.name;
+    EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U) << one.name;
+    EXPECT_EQ(pod_scheduler_.gangs().size(), others) << one.name;
+    EXPECT_EQ(pod_scheduler_.pods(), others) << one.name;
+    for (const char* uid : {"j0", "j1"}) pod_scheduler_.gone(uid, now_);
+    EXPECT_EQ(pod_scheduler_.gated(), 0U) << one.name;
+  }
+}
+
+// The watch is late: what it tells of was so before the scheduler asked.
+TEST_F(GatesTest, AMemberThatIsBeingBoundStaysOneWhateverItsGateAndItsAnnotationsWere) {
+  exist_gated("j", 2, 3, 0, 1);
+  EXPECT_EQ(opened(), "j0@a j1@a");
+  EXPECT_EQ(asked_and_bound("j0", 2, 3, "a", 1), Kind::kHold);
+  EXPECT_EQ(asked_and_bound("j1", 2, 3, "a", 2), Kind::kGo);
+  Pod before = gated_member("j", 0, 2, 3);
+  before.annotations["pinion.dev/gang-size"] = "junk";
+  pod_scheduler_.seen(before, now_);
+  tick(0);
+  EXPECT_EQ(opened(), "");
+  ASSERT_EQ(pod_scheduler_.gangs().size(), 1U);
+  EXPECT_EQ(pod_scheduler_.gangs()[0]->fixed(), 2);
+}
+
 // As kube-scheduler evicts for those alone that it asks about.
 TEST_F(GatesTest, AGangThatCouldStartIfLessUrgentPodsWereGoneIsOpenedWithoutAPlan) {
   for (const auto& [uid, node] : {std::pair("x", "a"), std::pair("y", "b")}) {
