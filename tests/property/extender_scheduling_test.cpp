@@ -406,6 +406,8 @@ class SchedulingWorld {
     SimPod* pod = some_pod();
     if (pod == nullptr || pod->bound) return;
     const std::string& uid = pod->pod.uid;
+    pod->pod.nodes.tolerations = {
+        {.key = std::to_string(pick_below(3)), .op = "Exists", .value = {}, .effect = {}}};
     const bool on_its_way =
         std::any_of(api_.begin(), api_.end(), [&](const ApiCall& call) { return call.uid == uid; });
     if (!on_its_way && one_in(2)) {

@@ -49,6 +49,17 @@ void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
   scheduler_.join(job, known.pod.uid, demand.requests, now_ms, known.terms);
 }
 
+// Which nodes it may use changes while it waits: whoever takes another gate off may say where the
+// pod is to go, and tolerations may be added at any time.
+void PodScheduler::heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_ms) {
+  const Member* member = book().member(pod.uid);
+  if (member != nullptr && member->fixed()) return;
+  known.terms = nodes_.terms(pod.nodes, pod.requests);
+  if (member == nullptr || member->terms == known.terms) return;
+  scheduler_.change_terms(pod.uid, known.terms, now_ms);
+  heed();
+}
+
 void PodScheduler::leave(const KnownPod& known, std::int64_t now_ms) {
   const std::string& uid = known.pod.uid;
   const Job* job = book().job_of(uid);
@@ -168,6 +179,7 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   const bool member = known->demand.kind == Demand::Kind::kMember;
   if (pod.node.empty()) {
     known->nominated = pod.nominated;
+    heed_nodes(*known, pod, now_ms);
     if (member) {
       scheduler_.prefer(pod.uid, pod.nominated);
       if (!was_known) wake_gang(known->demand.gang, {});

@@ -55,6 +55,13 @@ class GatesTest : public PodSchedulerTest {
     return "no such gang";
   }
 
+  // Each is in a zone of its own name.
+  void label_nodes() {
+    for (const char* name : {"a", "b"}) {
+      pod_scheduler_.node({.name = name, .taints = {}, .labels = {{"zone", name}}}, now_);
+    }
+  }
+
   Effects effects_;
 };
 
@@ -162,6 +169,34 @@ TEST_F(GatesTest, AnotherGateIsWaitedForAndStays) {
   second.other_gates = false;
   pod_scheduler_.seen(second, now_);
   EXPECT_EQ(opened(), "j0@a j1@a");
+}
+
+// As a queue does that takes its own gate off.
+TEST_F(GatesTest, WhereItMayGoIsReadAgainWhenAnotherGateGoes) {
+  label_nodes();
+  for (const bool queued : {true, false}) {
+    for (int i = 0; i < 2; ++i) {
+      Pod pod = gated_member("j", i, 2, 3);
+      pod.other_gates = queued;
+      if (!queued) pod.nodes.selector["zone"] = "b";
+      pod_scheduler_.seen(pod, now_);
+    }
+    EXPECT_EQ(opened(), queued ? "" : "j0@b j1@b");
+  }
+}
+
+TEST_F(GatesTest, APlanGoesWhenAMemberMayNotUseItsNodeAnyMore) {
+  label_nodes();
+  exist_gated("j", 2, 3, 0, 1);
+  EXPECT_EQ(opened(), "j0@a j1@a");
+  Pod narrowed = gated_member("j", 0, 2, 3);
+  narrowed.nodes.selector["zone"] = "b";
+  pod_scheduler_.seen(narrowed, now_);
+  tick(1000);
+  EXPECT_EQ(opened().substr(0, 4), "j0@b");
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 2U);
+  pod_scheduler_.seen(narrowed, now_);
+  EXPECT_EQ(pod_scheduler_.gang_counters().given_up, 1U) << "nothing has changed since";
 }
 
 // The extender was killed when one gate of three was off: another one goes on with what is on the
