@@ -59,6 +59,16 @@ bool Scheduler::join(const JobId& id, const MemberId& member,
   return true;
 }
 
+void Scheduler::change_terms(const MemberId& id, MemberTerms terms, std::int64_t now_ms) {
+  Job& job = *book_.job_of(id);
+  Member& member = job.members.at(id);
+  if (member.state == State::kReserved) {
+    withdraw(job.id, "a member of the job may use other nodes", now_ms);
+  }
+  member.terms = std::move(terms);
+  requeue(job);
+}
+
 bool Scheduler::leave(const MemberId& id, std::int64_t now_ms) {
   Job* job = book_.job_of(id);
   if (job == nullptr) return false;

@@ -78,6 +78,9 @@ class Scheduler {
   // known.
   bool join(const JobId& job, const MemberId& member, std::vector<topology::Request> requests,
             std::int64_t now_ms, MemberTerms terms = {});
+  // The member asks something else of its node. What is reserved for its job is given back.
+  // Preconditions: it is known, and not fixed.
+  void change_terms(const MemberId& member, MemberTerms terms, std::int64_t now_ms);
   // A member is no more, or has finished: its CPUs are free. False: it is not known.
   bool leave(const MemberId& member, std::int64_t now_ms);
   // The job is no more, with all of its members.

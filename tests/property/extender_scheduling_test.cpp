@@ -1,7 +1,7 @@
 // The scheduler, the API server, the agents and the owners of pods play against the pod scheduler
 // in random order: calls time out, bindings fail or land late, pods vanish, told of or not, nodes
-// go, gates are taken off or the patch is lost. A deterministic schedule of events, chosen by
-// rapidcheck.
+// go, pods change while they wait, gates are taken off or the patch is lost. A deterministic
+// schedule of events, chosen by rapidcheck.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -65,6 +65,7 @@ class SchedulingWorld {
         land();
         break;
       case 13:
+        if (one_in(4)) change_a_pod();
         tell_of_a_pod();
         break;
       default:
@@ -395,6 +396,24 @@ class SchedulingWorld {
   void tell_of_a_pod() {
     SimPod* pod = some_pod();
     if (pod == nullptr) return;
+    pod_scheduler_.seen(pod->pod, now_);
+    pod->told = true;
+  }
+
+  // Its owner changes what may be changed while it waits: where it may go, and whether it is to
+  // have cores of its own.
+  void change_a_pod() {
+    SimPod* pod = some_pod();
+    if (pod == nullptr || pod->bound) return;
+    const std::string& uid = pod->pod.uid;
+    pod->pod.nodes.tolerations = {
+        {.key = std::to_string(pick_below(3)), .op = "Exists", .value = {}, .effect = {}}};
+    const bool on_its_way =
+        std::any_of(api_.begin(), api_.end(), [&](const ApiCall& call) { return call.uid == uid; });
+    if (!on_its_way && one_in(2)) {
+      auto& annotations = pod->pod.annotations;
+      if (annotations.erase("pinion.dev/cpus") == 0) annotations["pinion.dev/cpus"] = "shared";
+    }
     pod_scheduler_.seen(pod->pod, now_);
     pod->told = true;
   }

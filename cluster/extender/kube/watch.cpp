@@ -50,7 +50,7 @@ class Watch::Loop {
   Status watch();
   void take(const WatchEvent& event);
   void tell(const json& object);
-  void pause(const Error& error);
+  void pause(const Error& error, bool listing);
 
   [[nodiscard]] std::string list_path(const std::string& token) const;
   [[nodiscard]] std::string watch_path();
@@ -85,13 +85,14 @@ void Watch::Loop::run() {
     if (code == Errc::kGone || code == Errc::kInvalid || failures_ >= kFailuresBeforeList) {
       version_.clear();
     }
-    pause(done.error());
+    pause(done.error(), listing);
   }
 }
 
-void Watch::Loop::pause(const Error& error) {
+void Watch::Loop::pause(const Error& error, bool listing) {
   const auto pause = jittered(backoff_.next(), options_.random());
   handler_.on_trouble(error, pause);
+  if (listing) handler_.on_list_failed(error);
   (void)cancel_.wait_for(pause);
 }
 

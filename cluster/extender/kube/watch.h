@@ -31,6 +31,9 @@ class WatchHandler {
     (void)error;
     (void)pause;
   }
+  // After that, where it was a list: it is not known any more what there is. on_synced() comes when
+  // one is complete.
+  virtual void on_list_failed(const Error& error) { (void)error; }
 };
 
 struct WatchOptions {

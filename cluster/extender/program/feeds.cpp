@@ -98,11 +98,15 @@ void PodGroupFeed::on_synced(std::uint64_t generation) {
   serve(true);
 }
 
-// A cluster without PodGroups, or one that does not show them to us, is none that cannot be worked
-// for; the watch tries again, and notices when they come.
 void PodGroupFeed::on_trouble(const Error& error, std::chrono::milliseconds pause) {
+  if (error.code != Errc::kNotFound) Feed::on_trouble(error, pause);
+}
+
+// A cluster without PodGroups, or one that does not show them to us, is none that cannot be worked
+// for; the watch tries again, and notices when they come. A watch that is refused says nothing: it
+// goes on where it was, and lists again if that lasts.
+void PodGroupFeed::on_list_failed(const Error& error) {
   const bool absent = error.code == Errc::kNotFound;
-  if (!absent) Feed::on_trouble(error, pause);
   if (!absent && error.code != Errc::kDenied) return;
   if (absent && !settled_) log().info("the API server has no PodGroups of scheduling.x-k8s.io", {});
   serve(false);

@@ -72,6 +72,7 @@ class PodGroupFeed : public Feed {
   void on_object(kube::Change change, const nlohmann::json& object) override;
   void on_synced(std::uint64_t generation) override;
   void on_trouble(const Error& error, std::chrono::milliseconds pause) override;
+  void on_list_failed(const Error& error) override;
   // All are known, or there are none to be had.
   [[nodiscard]] bool settled() const { return settled_; }
 

@@ -73,6 +73,7 @@ class TaintedNodes : public kube::WatchHandler {
   void on_trouble(const Error& error, std::chrono::milliseconds pause) override {
     next_.on_trouble(error, pause);
   }
+  void on_list_failed(const Error& error) override { next_.on_list_failed(error); }
 
  private:
   kube::WatchHandler& next_;

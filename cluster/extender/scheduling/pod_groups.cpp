@@ -1,15 +1,13 @@
 #include "cluster/extender/scheduling/pod_groups.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "cluster/extender/scheduling/demand.h"
 
 namespace pinion::cluster {
 
 void PodGroups::set(const std::string& key, std::int64_t members) {
-  members_[key] = static_cast<int>(
-      std::clamp(members, std::int64_t{1}, std::int64_t{std::numeric_limits<int>::max()}));
+  members_[key] = static_cast<int>(std::clamp(members, std::int64_t{1}, std::int64_t{kMost}));
 }
 
 void PodGroups::erase(const std::string& key) {

@@ -16,8 +16,11 @@ class PodGroups {
   void serve(bool served) { served_ = served; }
   [[nodiscard]] bool served() const { return served_; }
 
-  // `members`: its minMember, taken as 1 where it is below. Keys are
-  // "NAMESPACE/NAME".
+  // Far above what may start together, and sums of a few such do not overflow.
+  static constexpr int kMost = 1'000'000;
+
+  // `members`: its minMember, taken as 1 where it is below, and as kMost where it is above. Keys
+  // are "NAMESPACE/NAME".
   void set(const std::string& key, std::int64_t members);
   void erase(const std::string& key);
   // A pod of the group that gets no cores, and so starts when the scheduler likes: the rest of the

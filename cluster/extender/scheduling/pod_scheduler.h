@@ -171,6 +171,7 @@ class PodScheduler {
   KnownPod* know(const Pod& pod, Demand demand, std::int64_t now_ms);
   KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
   void join(KnownPod& known, std::int64_t now_ms);
+  void heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_ms);
   void leave(const KnownPod& known, std::int64_t now_ms);
   [[nodiscard]] Demand demand_of(const Pod& pod) const;
   void note_other(const Pod& pod, std::int64_t now_ms);
@@ -201,11 +202,13 @@ class PodScheduler {
   void unbind(const JobId& job);
   void tell(const JobNews& news);
   void forget(const std::string& uid, std::int64_t now_ms);
+  void drop(const std::string& uid, std::int64_t now_ms);
+  void leave_late_group(const KnownPod& known);
   [[nodiscard]] bool may_run(const KnownPod& known) const;
   void forget_untold(std::int64_t now_ms);
   void still_there(const std::string& node, bool fresh, std::int64_t now_ms);
   void drop_lent(NodeReport& report) const;
-  void note_gates(const Pod& pod, const KnownPod* known);
+  void note_gates(const Pod& pod);
   void plan_if_ready(const KnownPod& known, std::int64_t now_ms);
   void plan_gated(std::int64_t now_ms);
   void ask_for_evictions(std::int64_t now_ms);

@@ -9,16 +9,17 @@ namespace pinion::cluster {
 
 // Of a pod that is no member of a gang the scheduler asks, and tells its user what is wrong with
 // it.
-void PodScheduler::note_gates(const Pod& pod, const KnownPod* known) {
+void PodScheduler::note_gates(const Pod& pod) {
   if (!pod.gang_gate || !pod.node.empty()) return gates_.erase(pod.uid);
-  const Member* member = book().member(pod.uid);
-  const bool of_gang = member != nullptr && known->demand.kind == Demand::Kind::kMember;
-  gates_.seen(pod, of_gang ? known->demand.gang : JobId());
-  if (!of_gang) {
+  const Job* job = book().job_of(pod.uid);
+  if (job == nullptr || !is_gang(job->id)) {
+    gates_.seen(pod, {});
     gates_.open(pod.uid, {});
-  } else if (member->state == Member::State::kReserved) {
-    gates_.open(pod.uid, member->node);
+    return;
   }
+  gates_.seen(pod, job->id);
+  const Member& member = job->members.at(pod.uid);
+  if (member.state == Member::State::kReserved) gates_.open(pod.uid, member.node);
 }
 
 // A member that waits at its gate is there, or no other gate keeps it any more.

@@ -49,6 +49,17 @@ void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
   scheduler_.join(job, known.pod.uid, demand.requests, now_ms, known.terms);
 }
 
+// Which nodes it may use changes while it waits: whoever takes another gate off may say where the
+// pod is to go, and tolerations may be added at any time.
+void PodScheduler::heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_ms) {
+  const Member* member = book().member(pod.uid);
+  if (member != nullptr && member->fixed()) return;
+  known.terms = nodes_.terms(pod.nodes, pod.requests);
+  if (member == nullptr || member->terms == known.terms) return;
+  scheduler_.change_terms(pod.uid, known.terms, now_ms);
+  heed();
+}
+
 void PodScheduler::leave(const KnownPod& known, std::int64_t now_ms) {
   const std::string& uid = known.pod.uid;
   const Job* job = book().job_of(uid);
@@ -148,22 +159,27 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
     return true;
   }
   Demand demand = demand_of(pod);
+  const bool asks = !demand.requests.empty() || demand.kind == Demand::Kind::kWaiting;
+  const KnownPod* before = cache_.find(pod.uid);
+  const bool was_known = before != nullptr;
+  // Its annotations, or its PodGroup, have changed while it waits.
+  if (!asks && was_known && before->node.empty()) drop(pod.uid, now_ms);
   if (demand.kind == Demand::Kind::kNone) note_other(pod, now_ms);
   const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
   if (late_group) demand = cluster::demand_of(pod, defaults_);
-  const bool asks = !demand.requests.empty() || demand.kind == Demand::Kind::kWaiting;
-  const bool was_known = cache_.find(pod.uid) != nullptr;
   KnownPod* known = asks ? know(pod, std::move(demand), now_ms) : nullptr;
-  note_gates(pod, known);
+  note_gates(pod);
   if (known == nullptr) return true;
   known->told = true;
   if (late_group && known->demand.kind == Demand::Kind::kSingle) {
+    leave_late_group(*known);  // its label may be another one
     known->late_group = group_key(pod);
     groupless_[known->late_group].insert(pod.uid);
   }
   const bool member = known->demand.kind == Demand::Kind::kMember;
   if (pod.node.empty()) {
     known->nominated = pod.nominated;
+    heed_nodes(*known, pod, now_ms);
     if (member) {
       scheduler_.prefer(pod.uid, pod.nominated);
       if (!was_known) wake_gang(known->demand.gang, {});
@@ -248,18 +264,27 @@ void PodScheduler::forget_untold(std::int64_t now_ms) {
 }
 
 void PodScheduler::forget(const std::string& uid, std::int64_t now_ms) {
+  groups_.gone(uid);
+  drop(uid, now_ms);
+}
+
+// The pod may exist, but is not one that wants cores.
+void PodScheduler::drop(const std::string& uid, std::int64_t now_ms) {
   waiting_.erase(uid);
   preemption_.forget(uid);
-  groups_.gone(uid);
   gates_.erase(uid);
   const KnownPod* known = cache_.find(uid);
   if (known == nullptr) return;
-  if (const auto late = groupless_.find(known->late_group); late != groupless_.end()) {
-    late->second.erase(uid);
-    if (late->second.empty()) groupless_.erase(late);
-  }
+  leave_late_group(*known);
   leave(*known, now_ms);
   cache_.erase(uid);
+}
+
+void PodScheduler::leave_late_group(const KnownPod& known) {
+  const auto late = groupless_.find(known.late_group);
+  if (late == groupless_.end()) return;
+  late->second.erase(known.pod.uid);
+  if (late->second.empty()) groupless_.erase(late);
 }
 
 Result<std::vector<LostPromise>> PodScheduler::report(NodeReport report, std::int64_t now_ms) {

@@ -513,6 +513,29 @@ TEST_F(SchedulerTest, SharesAreTakenFromThePlanToTheEnd) {
   EXPECT_EQ(spare("b"), capacity);
 }
 
+TEST_F(SchedulerTest, AJobIsPlannedAnewWhenAMemberAsksSomethingElseOfItsNode) {
+  const Share capacity{.milli_cpus = 5000, .memory = 100, .members = 10};
+  for (const char* node : {"a", "b"}) core_.terms(node, {.capacity = capacity}, now_);
+  job("j", {.size = 2, .cpus = 1});
+  const auto ask = [&](const std::vector<std::string>& nodes, std::int64_t memory) {
+    auto set = std::make_shared<NodeSet>();
+    for (const std::string& node : nodes) set->set(core_.fleet().find(node), true);
+    core_.change_terms("j-0", {.share = {.memory = memory}, .nodes = std::move(set)}, now_);
+  };
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  EXPECT_EQ(node_of("j-0"), "a");
+  ask({}, 60);
+  EXPECT_THAT(run(), ElementsAre("j: a member of the job may use other nodes", "j never"));
+  ask({"b"}, 60);
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  EXPECT_EQ(node_of("j-0"), "b");
+  ask({"b"}, 30);
+  EXPECT_THAT(run(), ElementsAre("j: a member of the job may use other nodes", "j 2"));
+  EXPECT_EQ(core_.fleet().node(core_.fleet().find("b")).spare.memory, 70);
+  end("j");
+  EXPECT_EQ(core_.fleet().node(core_.fleet().find("b")).spare, capacity);
+}
+
 TEST_F(SchedulerTest, AMoreUrgentJobTakesTheShareOfWhatIsMerelyReserved) {
   const Share capacity{.milli_cpus = 4000, .memory = 100, .members = 10};
   core_.terms("a", {.capacity = capacity}, now_);

@@ -55,6 +55,13 @@ class GatesTest : public PodSchedulerTest {
     return "no such gang";
   }
 
+  // Each is in a zone of its own name.
+  void label_nodes() {
+    for (const char* name : {"a", "b"}) {
+      pod_scheduler_.node({.name = name, .taints = {}, .labels = {{"zone", name}}}, now_);
+    }
+  }
+
   Effects effects_;
 };
 
@@ -164,6 +171,34 @@ TEST_F(GatesTest, AnotherGateIsWaitedForAndStays) {
   EXPECT_EQ(opened(), "j0@a j1@a");
 }
 
+// As a queue does that takes its own gate off.
+TEST_F(GatesTest, WhereItMayGoIsReadAgainWhenAnotherGateGoes) {
+  label_nodes();
+  for (const bool queued : {true, false}) {
+    for (int i = 0; i < 2; ++i) {
+      Pod pod = gated_member("j", i, 2, 3);
+      pod.other_gates = queued;
+      if (!queued) pod.nodes.selector["zone"] = "b";
+      pod_scheduler_.seen(pod, now_);
+    }
+    EXPECT_EQ(opened(), queued ? "" : "j0@b j1@b");
+  }
+}
+
+TEST_F(GatesTest, APlanGoesWhenAMemberMayNotUseItsNodeAnyMore) {
+  label_nodes();
+  exist_gated("j", 2, 3, 0, 1);
+  EXPECT_EQ(opened(), "j0@a j1@a");
+  Pod narrowed = gated_member("j", 0, 2, 3);
+  narrowed.nodes.selector["zone"] = "b";
+  pod_scheduler_.seen(narrowed, now_);
+  tick(1000);
+  EXPECT_EQ(opened().substr(0, 4), "j0@b");
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 2U);
+  pod_scheduler_.seen(narrowed, now_);
+  EXPECT_EQ(pod_scheduler_.gang_counters().given_up, 1U) << "nothing has changed since";
+}
+
 // The extender was killed when one gate of three was off: another one goes on with what is on the
 // pods.
 TEST_F(GatesTest, WhatIsOpenedInPartIsOpenedWholeWithTheNodesThatAreNominated) {
@@ -254,6 +289,50 @@ TEST_F(GatesTest, APodThatIsOfNoGangIsOpenedAtOnce) {
     EXPECT_EQ(opened(), "") << one.name;
   }
   EXPECT_EQ(pod_scheduler_.gated(), 0U);
+}
+
+// Its annotations change while it waits: the scheduler asks about it, and its user is told why.
+TEST_F(GatesTest, AMemberThatAsksForNoCoresAnyMoreIsOpenedAndNoMember) {
+  struct Case {
+    const char* name;
+    const char* annotation;
+    const char* value;
+    bool planned;  // with another one
+  };
+  const Case cases[] = {{"wrong", "pinion.dev/gang-size", "junk", false},
+                        {"shared", "pinion.dev/cpus", "shared", false},
+                        {"wrong, planned", "pinion.dev/gang-size", "junk", true},
+                        {"shared, planned", "pinion.dev/cpus", "shared", true}};
+  for (const Case& one : cases) {
+    const std::size_t others = one.planned ? 1 : 0;
+    exist_gated("j", 2, 3, 0, one.planned ? 1 : 0);
+    EXPECT_EQ(opened(), one.planned ? "j0@a j1@a" : "") << one.name;
+    Pod changed = gated_member("j", 0, 2, 3);
+    changed.annotations[one.annotation] = one.value;
+    pod_scheduler_.seen(changed, now_);
+    tick(0);
+    EXPECT_EQ(opened(), "j0@") << one.name;
+    EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U) << one.name;
+    EXPECT_EQ(pod_scheduler_.gangs().size(), others) << one.name;
+    EXPECT_EQ(pod_scheduler_.pods(), others) << one.name;
+    for (const char* uid : {"j0", "j1"}) pod_scheduler_.gone(uid, now_);
+    EXPECT_EQ(pod_scheduler_.gated(), 0U) << one.name;
+  }
+}
+
+// The watch is late: what it tells of was so before the scheduler asked.
+TEST_F(GatesTest, AMemberThatIsBeingBoundStaysOneWhateverItsGateAndItsAnnotationsWere) {
+  exist_gated("j", 2, 3, 0, 1);
+  EXPECT_EQ(opened(), "j0@a j1@a");
+  EXPECT_EQ(asked_and_bound("j0", 2, 3, "a", 1), Kind::kHold);
+  EXPECT_EQ(asked_and_bound("j1", 2, 3, "a", 2), Kind::kGo);
+  Pod before = gated_member("j", 0, 2, 3);
+  before.annotations["pinion.dev/gang-size"] = "junk";
+  pod_scheduler_.seen(before, now_);
+  tick(0);
+  EXPECT_EQ(opened(), "");
+  ASSERT_EQ(pod_scheduler_.gangs().size(), 1U);
+  EXPECT_EQ(pod_scheduler_.gangs()[0]->fixed(), 2);
 }
 
 // As kube-scheduler evicts for those alone that it asks about.

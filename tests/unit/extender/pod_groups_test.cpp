@@ -16,7 +16,7 @@ TEST(PodGroups, SizesAreFromOneOn) {
     int beside_five;  // with five pods that get no cores
   };
   constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-  constexpr int most = std::numeric_limits<int>::max();
+  constexpr int most = 1'000'000;
   const Case cases[] = {
       {-huge, 1, 1}, {0, 1, 1}, {1, 1, 1},          {5, 5, 1},
       {6, 6, 1},     {7, 7, 2}, {5000, 5000, 4995}, {huge, most, most - 5},
@@ -236,6 +236,58 @@ TEST_F(GroupTest, WhoWasBoundBeforeTheGroupWasKnownCounts) {
   pod_scheduler_.group("default/g", 2, now_);
   EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U);
   expect_goes(grouped("p", 4));
+}
+
+TEST_F(GroupTest, WhoIsBoundAndThenOfAnotherGroupIsOfThatOneAlone) {
+  Pod bound = grouped("bound", 3);
+  bound.node = "a";
+  EXPECT_TRUE(pod_scheduler_.seen(bound, now_));
+  bound.group = "h";
+  EXPECT_TRUE(pod_scheduler_.seen(bound, now_));
+  pod_scheduler_.group("default/g", 2, now_);
+  EXPECT_EQ(pod_scheduler_.book().find("podgroup:default/g"), nullptr);
+  pod_scheduler_.group("default/h", 2, now_);
+  ASSERT_NE(pod_scheduler_.book().find("podgroup:default/h"), nullptr);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U);
+}
+
+TEST_F(GroupTest, WhoWasBoundAndThenOfAnotherGroupIsForgottenWithIt) {
+  Pod bound = grouped("bound", 3);
+  bound.node = "a";
+  EXPECT_TRUE(pod_scheduler_.seen(bound, now_));
+  bound.group = "h";
+  EXPECT_TRUE(pod_scheduler_.seen(bound, now_));
+  pod_scheduler_.gone("bound", now_);
+  for (const char* key : {"default/g", "default/h"}) pod_scheduler_.group(key, 1, now_);
+  EXPECT_TRUE(pod_scheduler_.gangs().empty());
+}
+
+// Its group has fewer pods now than the task groups that they are to be cut into.
+TEST_F(GroupTest, WhoseGroupDoesNotSuitItAnyMoreIsNoMember) {
+  pod_scheduler_.group("default/g", 3, now_);
+  Pod pod = grouped("p", 3);
+  pod.annotations["pinion.dev/task-groups"] = "2";
+  pod.gang_gate = true;
+  EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
+  EXPECT_EQ(pod_scheduler_.gangs().size(), 1U);
+  pod_scheduler_.group("default/g", 1, now_);
+  EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
+  EXPECT_TRUE(pod_scheduler_.gangs().empty());
+  EXPECT_EQ(pod_scheduler_.pods(), 0U);
+}
+
+// Looked at together with others that wait.
+TEST_F(GroupTest, AnAbsurdSizeIsOneThatIsTooLarge) {
+  EXPECT_EQ(filtered(pod_of("large", 9)), "");
+  pod_scheduler_.group("default/g", 2, now_);
+  EXPECT_EQ(filtered(grouped("p", 3)), "");
+  pod_scheduler_.group("default/g", std::numeric_limits<int>::max(), now_);
+  woken();
+  now_ += 1000;
+  pod_scheduler_.tick(now_);
+  EXPECT_TRUE(woken().empty());
+  EXPECT_EQ(filtered(grouped("p", 3)), "");
+  EXPECT_EQ(answer_.why, "its PodGroup g wants 1000000 pods to start together, more than 1000");
 }
 
 }  // namespace

@@ -199,6 +199,78 @@ TEST_F(AgentPods, HaveTheNodeAndThePodInTheNameOfTheirCertificates) {
   EXPECT_THAT(told_.back(), ElementsAre(AgentAddress{"a", "192.0.2.1:1", "agent-1.a.test"}));
 }
 
+// Nothing is done outside.
+class NoCluster : public Cluster {
+ public:
+  Status bind(const PodRef&, const std::string&,
+              const std::map<std::string, std::string>&) override {
+    return {};
+  }
+  void wake(const PodRef&) override {}
+  void warn(const PodRef&, const std::string&) override {}
+  void nominate(const PodRef&, const std::string&) override {}
+  void open(const PodRef&, const std::string&) override {}
+  void explain(const PodRef&, const std::string&) override {}
+};
+
+class PodGroupsOfTheServer : public testing::Test {
+ protected:
+  // The PodGroup default/g of two.
+  void exists() {
+    feed_.on_object(Change::kAdded, {{"metadata", {{"name", "g"}, {"namespace", "default"}}},
+                                     {"spec", {{"minMember", 2}}}});
+  }
+  void refused(Errc code) {
+    feed_.on_trouble(Error{.code = code, .text = "no"}, std::chrono::milliseconds(1));
+  }
+  // Whether the group's label means something: then a pod of it does not go alone.
+  bool served() {
+    Pod pod;
+    pod.uid = "p" + std::to_string(++pods_);
+    pod.name_space = "default";
+    pod.group = "g";
+    pod.qos = policy::Qos::kGuaranteed;
+    pod.containers = {{.name = "main", .milli_cpus = 1000, .memory = 1}};
+    const std::string why = placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+      const auto answer = scheduler.filter(pod, {"a"}, now);
+      scheduler.gone(pod.uid, now);
+      return answer.why;
+    });
+    if (why == "no Pinion agent speaks for the node") return false;
+    EXPECT_EQ(why, "1 of 2 pods of its gang exist");
+    return true;
+  }
+
+  Log log_{"error", LogFormat::kText};
+  NoCluster cluster_;
+  Placing placing_{cluster_, {}, {}, [] { return 0; }, [](const Note&) {}};
+  PodGroupFeed feed_{placing_, log_};
+  int pods_ = 0;
+};
+
+TEST_F(PodGroupsOfTheServer, StayWhenAWatchIsRefused) {
+  feed_.on_synced(1);
+  exists();
+  for (const Errc code : {Errc::kDenied, Errc::kNotFound, Errc::kUnavailable}) {
+    refused(code);
+    EXPECT_TRUE(served());
+  }
+}
+
+TEST_F(PodGroupsOfTheServer, AreNoneFromAListThatIsRefusedUntilOneIsNot) {
+  exists();
+  EXPECT_FALSE(feed_.settled());
+  for (const Errc code : {Errc::kDenied, Errc::kNotFound}) {
+    feed_.on_list_failed({.code = code, .text = "no"});
+    EXPECT_TRUE(feed_.settled());
+    EXPECT_FALSE(served());
+    feed_.on_synced(1);
+    EXPECT_TRUE(served());
+  }
+  feed_.on_list_failed({.code = Errc::kUnavailable, .text = "no answer"});
+  EXPECT_TRUE(served());
+}
+
 TEST(ServerName, HasNodeAndPodInPlaceOfTheirWords) {
   EXPECT_EQ(server_name("{node}.pinion-agent", "a.b", ""), "a.b.pinion-agent");
   EXPECT_EQ(server_name("{pod}.{node}.{node}", "a", "p"), "p.a.a");

@@ -48,6 +48,11 @@ class Diary : public WatchHandler {
     trouble_.push_back(error.text);
     changed_.notify_all();
   }
+  void on_list_failed(const Error& error) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(trouble_.back(), error.text);
+    ++failed_lists_;
+  }
 
   std::vector<std::string> wait_for(std::size_t lines) {
     std::unique_lock lock(mutex_);
@@ -58,6 +63,10 @@ class Diary : public WatchHandler {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, kWatchPatience, [&] { return trouble_.size() >= times; }));
     return trouble_;
+  }
+  int failed_lists() {
+    const std::lock_guard lock(mutex_);
+    return failed_lists_;
   }
 
  private:
@@ -71,6 +80,7 @@ class Diary : public WatchHandler {
   std::condition_variable changed_;
   std::vector<std::string> lines_;
   std::vector<std::string> trouble_;
+  int failed_lists_ = 0;
 };
 
 class Watches : public testing::Test {
@@ -135,6 +145,7 @@ TEST_F(Watches, BeginTheListAnewWhenItsTokenIsTooOld) {
   start();
   EXPECT_THAT(target(3), HasSubstr("resourceVersion=7"));
   EXPECT_THAT(diary_.wait_for(3), ElementsAre("+a@1", "+b@6", "synced 1"));
+  EXPECT_EQ(diary_.failed_lists(), 1);
   EXPECT_THAT(target(2), Not(HasSubstr("continue")));
 }
 
@@ -276,6 +287,7 @@ TEST_F(Watches, ThatAreForbiddenDoNotListEachTime) {
     EXPECT_EQ(requests[i].target.find("watch=true") == std::string::npos, i % 6 == 0) << i;
   }
   EXPECT_THAT(diary_.wait_for_trouble(1)[0], HasSubstr("no watch for you"));
+  EXPECT_EQ(diary_.failed_lists(), 0) << "it may be listed";
 }
 
 TEST_F(Watches, ConnectAgainWhenNothingArrives) {
