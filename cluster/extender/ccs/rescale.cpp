@@ -24,11 +24,10 @@ std::string too_late(const Result<int>& pes, bool sent) {
 }  // namespace
 
 Status rescale(const Address& program, const Wish& wish, Deadline deadline,
-               const kube::Cancel& cancel, const std::function<Status()>& about_to_send,
+               const kube::Cancel& cancel, const std::function<Status()>& about_to_send, Fd& kept,
                const Pace& pace) {
   bool sent = wish.sent;
   Result<int> last = failure(Errc::kUnavailable, "no answer in time");
-  Fd kept;  // its answer comes here, before the restart; whoever sends it must find us
   while (true) {
     const auto now = Clock::now();
     const auto pes = look(program, std::min(deadline, now + pace.call), cancel);

@@ -27,9 +27,11 @@ struct Pace {
 // Until the program runs with `wanted` PEs. `about_to_send` is called before the request is sent,
 // which it is only once; when it fails, nothing is sent. Errors: its own; kInvalid for a program
 // that runs with neither of the two numbers, or answers with something else; kUnavailable when the
-// deadline has passed or it was cancelled, with what was seen last.
+// deadline has passed or it was cancelled, with what was seen last. `kept`: the connection of the
+// request, once it is sent; the program's answer comes there before it restarts, and it must find
+// us until then.
 Status rescale(const Address& program, const Wish& wish, Deadline deadline,
-               const kube::Cancel& cancel, const std::function<Status()>& about_to_send,
+               const kube::Cancel& cancel, const std::function<Status()>& about_to_send, Fd& kept,
                const Pace& pace = {});
 
 }  // namespace pinion::cluster::ccs

@@ -135,9 +135,14 @@ std::vector<ElasticStep> steps_for(ElasticPolicy policy, std::vector<ElasticJob>
   return steps;
 }
 
-// Since it was begun; for ever where that is said to lie in the future.
+// For ever where the moment is said to lie in the future.
+std::int64_t since_ms(std::int64_t moment_ms, std::int64_t now_ms) {
+  return moment_ms > now_ms + kMostSkewMs ? now_ms : now_ms - moment_ms;
+}
+
+// Since it was begun.
 std::int64_t waited_ms(const ElasticObject& job, std::int64_t now_ms) {
-  return job.rescaled_ms > now_ms + kMostSkewMs ? now_ms : now_ms - job.rescaled_ms;
+  return since_ms(job.rescaled_ms, now_ms);
 }
 
 }  // namespace
@@ -214,12 +219,19 @@ bool Controller::is_to_shrink(const ElasticObject& job, std::int64_t now_ms) {
          job.change == Change::kMalleable && job.succeeded == 0 && now_ms >= job.declined_until_ms;
 }
 
+// Those of its workers that are not ready yet: for good, where nothing is under way, they would
+// hold up everybody.
+bool Controller::is_waited_for(const ElasticObject& job, std::int64_t now_ms) const {
+  return job.wanted ||
+         std::min(since_ms(job.submitted_ms, now_ms), waited_ms(job, now_ms)) < limits_.ready_ms;
+}
+
 std::vector<Action> Controller::step(const std::map<std::string, ElasticObject>& jobs,
                                      std::int64_t free, std::int64_t now_ms) const {
   std::vector<Action> actions;
   std::vector<ElasticJob> seen;
   std::vector<const ElasticObject*> objects;
-  std::int64_t held = 0;     // by pods that run
+  std::int64_t held = 0;     // by pods that run, or ought to long since
   std::int64_t decided = 0;  // for what is decided already
   std::int64_t owed = 0;     // of that, to pods that do not run yet, whoever has made them
   for (const auto& [uid, job] : jobs) {
@@ -234,8 +246,10 @@ std::vector<Action> Controller::step(const std::map<std::string, ElasticObject>&
     seen.push_back(seen_by_policy(job, objects.size()));
     const bool runs = job.active + job.succeeded > 0;
     held += job.ready * job.cpus + (runs ? job.other_cpus : 0);
-    owed += std::max(0, job.workers() - job.ready - job.succeeded) * job.cpus;
-    if (!runs && job.workers() > 0) owed += job.other_cpus;
+    std::int64_t missing = std::max(0, job.workers() - job.ready - job.succeeded) * job.cpus;
+    if (!runs && job.workers() > 0) missing += job.other_cpus;
+    // Given up: what is free is free, and what they have been promised is not.
+    (is_waited_for(job, now_ms) ? owed : held) += missing;
     decided += seen.back().slots(seen.back().workers);
     if (is_to_shrink(job, now_ms)) seen.back().changing = true;
   }

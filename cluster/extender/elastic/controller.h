@@ -7,7 +7,8 @@
 // ready, an application that is asked has acknowledged an expand, and those that had to go are
 // gone, kWanted goes (done). Until then nobody else is given the CPUs: what is free is what the
 // agents report as free, less what is owed to workers that are not ready yet. (Those that run and
-// are not ready count twice, until they are.)
+// are not ready count twice, until they are.) Workers without a rescale are owed nothing any more
+// once they have had the time in which new ones must be ready.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,7 @@ class Controller {
   [[nodiscard]] std::optional<Action> carry_on(const ElasticObject& job, std::int64_t now_ms) const;
   [[nodiscard]] std::optional<Action> carry_on_growing(const ElasticObject& job,
                                                        std::int64_t now_ms) const;
+  [[nodiscard]] bool is_waited_for(const ElasticObject& job, std::int64_t now_ms) const;
   [[nodiscard]] static bool is_to_shrink(const ElasticObject& job, std::int64_t now_ms);
 
   ElasticPolicy policy_;

@@ -8,7 +8,6 @@
 #include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
-#include "cluster/extender/program/unix_time.h"
 
 namespace pinion::cluster {
 namespace {
@@ -18,8 +17,10 @@ using elastic::Channel;
 using elastic::ElasticObject;
 using nlohmann::json;
 
-// A Charm++ program keeps one until it has rescaled.
 constexpr int kAskThreads = 8;
+// So long a Charm++ program keeps one, if it has not rescaled before. Whether its time is up is for
+// the controller to say, which has it asked no more.
+constexpr std::chrono::milliseconds kHold = 2s;
 constexpr std::chrono::milliseconds kAskRest = 1s;  // of a job that was asked
 constexpr std::size_t kMostTroubles = 10'000;       // remembered, so that each is told once
 constexpr int kTries = 5;                           // where somebody else has changed the job
@@ -30,7 +31,12 @@ constexpr int kReady = 200;
 constexpr int kNotYet = 202;
 constexpr int kDeclines = 409;
 
-json sent_patch(const ElasticObject& job, int /*workers*/) {
+Result<json> acknowledged_patch(const ElasticObject& job, int workers) {
+  return elastic::acknowledged(job, workers);
+}
+
+Result<json> sent_patch(const ElasticObject& job, int /*workers*/) {
+  if (job.sent) return failure(Errc::kConflict, "it was sent its wish by another leader");
   return elastic::about_to_send(job);
 }
 
@@ -81,7 +87,7 @@ void ElasticAsks::answer(const ElasticObject& job) {
   const auto workers =
       job.channel.kind == Channel::Kind::kHttp ? answer_by_http(job) : answer_by_ccs(job);
   Status done = workers ? Status() : Status(failure(workers.error()));
-  if (workers && *workers) done = write_down(job, elastic::acknowledged, **workers);
+  if (workers && *workers) done = write_down(job, acknowledged_patch, **workers);
   const std::lock_guard lock(mutex_);
   std::string& why = troubles_[job.uid];
   if (std::exchange(why, done ? "" : done.error().text) != why && !why.empty()) {
@@ -127,21 +133,35 @@ Result<std::optional<int>> ElasticAsks::answer_by_http(const ElasticObject& job)
 Result<std::optional<int>> ElasticAsks::answer_by_ccs(const ElasticObject& job) {
   const auto host = find_head(job);
   if (!host) return failure(host.error());
-  const std::int64_t until =
-      job.rescaled_ms + limits_.acknowledge_ms + (job.grows() ? limits_.ready_ms : 0);
-  const std::chrono::milliseconds left(until - unix_ms());
-  const Status done =
-      ccs::rescale({.host = *host, .port = job.channel.port},
-                   {.before = job.before * job.pes_per_worker,
-                    .wanted = *job.wanted * job.pes_per_worker,
-                    .sent = job.sent},
-                   Clock::now() + left, cancel_, [&] { return write_down(job, sent_patch, 0); });
+  Sent sent = take_sent(job);
+  const bool before = sent.connection.valid();
+  const Status done = ccs::rescale(
+      {.host = *host, .port = job.channel.port},
+      {.before = job.before * job.pes_per_worker,
+       .wanted = *job.wanted * job.pes_per_worker,
+       .sent = job.sent || before},
+      Clock::now() + kHold, cancel_, [&] { return write_down(job, sent_patch, 0); },
+      sent.connection);
+  if (!done && sent.connection.valid()) {
+    const std::lock_guard lock(mutex_);
+    sent_.insert_or_assign(job.uid, std::move(sent));
+  }
   if (!done) return failure(done.error());
   return job.wanted;
 }
 
-Status ElasticAsks::write_down(const ElasticObject& job, json (*patch)(const ElasticObject&, int),
-                               int workers) {
+ElasticAsks::Sent ElasticAsks::take_sent(const ElasticObject& job) {
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  std::erase_if(sent_, [&](const auto& one) { return one.second.until <= now; });
+  auto known = sent_.extract(job.uid);
+  if (known && known.mapped().rescaled_ms == job.rescaled_ms) return std::move(known.mapped());
+  const std::chrono::milliseconds whole(limits_.acknowledge_ms + limits_.ready_ms);
+  return {.rescaled_ms = job.rescaled_ms, .connection = Fd(), .until = now + whole};
+}
+
+Status ElasticAsks::write_down(const ElasticObject& job,
+                               Result<json> (*patch)(const ElasticObject&, int), int workers) {
   const kube::Call how{.cancel = &cancel_, .whole = {}};
   for (int tries = 1;; ++tries) {
     const auto object = api_.get(job.path, how);
@@ -152,7 +172,9 @@ Status ElasticAsks::write_down(const ElasticObject& job, json (*patch)(const Ela
         now->rescaled_ms != job.rescaled_ms) {
       return failure(Errc::kConflict, "it is not asked any more");
     }
-    const auto done = api_.patch(job.path, kube::PatchKind::kMerge, patch(*now, workers), how);
+    const auto what = patch(*now, workers);
+    if (!what) return failure(what.error());
+    const auto done = api_.patch(job.path, kube::PatchKind::kMerge, *what, how);
     if (done) return {};
     if (done.error().code != Errc::kConflict || tries == kTries) return failure(done.error());
   }

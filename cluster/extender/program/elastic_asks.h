@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/log/log.h"
 #include "cluster/extender/elastic/controller.h"
 #include "cluster/extender/elastic/elastic_job.h"
@@ -35,16 +36,24 @@ class ElasticAsks {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // What a Charm++ program was sent: its connection is kept until it has acted (ccs/rescale.h).
+  struct Sent {
+    std::int64_t rescaled_ms = 0;  // which rescale it was
+    Fd connection;
+    Clock::time_point until;  // then its time is up
+  };
 
   void run();
   void answer(const elastic::ElasticObject& job);
   // The number that it acknowledges; nothing while it is not decided.
   Result<std::optional<int>> answer_by_http(const elastic::ElasticObject& job);
   Result<std::optional<int>> answer_by_ccs(const elastic::ElasticObject& job);
+  Sent take_sent(const elastic::ElasticObject& job);
   Result<std::string> find_head(const elastic::ElasticObject& job);
   // Of the job as it is now, if the same is under way there; tried again where somebody was first.
   Status write_down(const elastic::ElasticObject& job,
-                    nlohmann::json (*patch)(const elastic::ElasticObject&, int), int workers);
+                    Result<nlohmann::json> (*patch)(const elastic::ElasticObject&, int),
+                    int workers);
 
   kube::Api& api_;
   Log& log_;
@@ -55,6 +64,7 @@ class ElasticAsks {
   std::condition_variable changed_;
   std::deque<elastic::ElasticObject> waiting_;
   std::map<std::string, Clock::time_point> busy_;  // by uid: until then it is not asked again
+  std::map<std::string, Sent> sent_;               // by uid
   std::map<std::string, std::string> troubles_;    // by uid: why it gave no answer the last time
   bool stopping_ = false;
   std::vector<std::thread> threads_;  // last: they use all above

@@ -5,6 +5,7 @@
 
 #include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/program/call_limit.h"
 #include "cluster/extender/program/owned_map.h"
 #include "cluster/extender/program/unix_time.h"
 
@@ -15,9 +16,9 @@ using namespace std::chrono_literals;
 using elastic::ElasticObject;
 using nlohmann::json;
 
-constexpr std::chrono::milliseconds kLook = 1s;       // also when nothing has changed
-constexpr std::chrono::milliseconds kPatchRest = 5s;  // of a job whose patch has failed
-constexpr std::size_t kMostElasticJobs = 10'000;      // more are left as they are
+constexpr std::chrono::milliseconds kMuteRest = 5s;  // of a job whose ConfigMap was not kept
+constexpr std::size_t kMostAgain = 20;               // ConfigMaps looked at again in one round
+constexpr std::size_t kMostElasticJobs = 10'000;     // more are left as they are
 
 }  // namespace
 
@@ -37,17 +38,18 @@ void ElasticJobs::KindFeed::on_trouble(const Error& error, std::chrono::millisec
 }
 
 ElasticJobs::ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy,
-                         const policy::Defaults& defaults, Asks asks)
+                         const policy::Defaults& defaults, Asks asks, const Pace& pace)
     : api_(api),
       log_(log),
       defaults_(defaults),
       asks_(std::move(asks)),
+      pace_(pace),
       feeds_(make_feeds()),
       controller_(policy),
       applications_(api, log, defaults, {}),
       rounds_([this] {
         look_if_settled();
-        return kLook;
+        return pace_.look;
       }) {}
 
 ElasticJobs::~ElasticJobs() {
@@ -68,6 +70,10 @@ void ElasticJobs::changed(const json& object) {
   const std::string uid = kube::json_text(object, "metadata", "uid");
   auto job = elastic::read_elastic(object, defaults_);
   const std::lock_guard lock(mutex_);
+  take_in(uid, std::move(job));
+}
+
+void ElasticJobs::take_in(const std::string& uid, Result<ElasticObject> job) {
   if (!job) {
     jobs_.erase(uid);
     std::string& why = refused_[uid];
@@ -78,12 +84,19 @@ void ElasticJobs::changed(const json& object) {
   }
   refused_.erase(uid);
   if (jobs_.size() >= kMostElasticJobs && !jobs_.contains(uid)) return;
+  if (const auto rest = rests_.find(uid); rest != rests_.end()) {
+    job->declined_until_ms = std::max(job->declined_until_ms, rest->second.until_ms);
+  }
   jobs_.insert_or_assign(uid, *std::move(job));
   rounds_.hurry();
 }
 
 void ElasticJobs::gone(const std::string& uid) {
   const std::lock_guard lock(mutex_);
+  forget(uid);
+}
+
+void ElasticJobs::forget(const std::string& uid) {
   jobs_.erase(uid);
   refused_.erase(uid);
   rests_.erase(uid);
@@ -127,7 +140,6 @@ void ElasticJobs::look() {
   std::vector<ElasticObject> told;
   {
     const std::lock_guard lock(mutex_);
-    std::erase_if(rests_, [](const auto& rest) { return rest.second <= Clock::now(); });
     std::erase_if(told_, [this](const auto& one) { return !jobs_.contains(one.first); });
     actions = controller_.step(jobs_, free, unix_ms());
     for (const auto& [uid, job] : jobs_) {
@@ -135,51 +147,94 @@ void ElasticJobs::look() {
       if (job.is_told && !job.over) told.push_back(job);
     }
   }
-  for (const ElasticObject& job : told) tell(job);
-  for (const elastic::Action& action : actions) carry_out(action);
+  // We may have ceased to lead meanwhile.
+  std::size_t again = 0;
+  for (const ElasticObject& job : told) {
+    if (!asks_.may_act()) return;
+    tell(job, again);
+  }
+  for (const elastic::Action& action : actions) {
+    if (!asks_.may_act()) return;
+    carry_out(action);
+  }
 }
 
-// Its ConfigMap, which is looked at only when something else is to stand there.
-void ElasticJobs::tell(const ElasticObject& job) {
+// Its ConfigMap, which is looked at when something else is to stand there, and from time to time.
+void ElasticJobs::tell(const ElasticObject& job, std::size_t& again) {
   const json map = elastic::size_map(job);
   const auto known = told_.find(job.uid);
-  if (known != told_.end() && known->second == map["data"]) return;
-  std::erase_if(mute_, [](const auto& one) { return one.second <= Clock::now(); });
+  const auto now = Clock::now();
+  if (known != told_.end() && known->second.data == map["data"]) {
+    if (now < known->second.again || again == kMostAgain) return;
+    ++again;
+  }
+  std::erase_if(mute_, [&](const auto& one) { return one.second <= now; });
   if (mute_.contains(job.uid)) return;
-  const auto kept = keep_owned_map(api_, map, {.cancel = &cancel_, .whole = {}});
+  const auto kept =
+      keep_owned_map(api_, map, asks_.may_act, {.cancel = &cancel_, .whole = kLeadersCallLimit});
   if (!kept) {
-    mute_[job.uid] = Clock::now() + kPatchRest;
+    mute_[job.uid] = Clock::now() + kMuteRest;
     log_.warn("an elastic job's ConfigMap is not as it should be, trying again",
               {{"job", job.path}, {"why", kept.error().text}});
     return;
   }
-  told_[job.uid] = map["data"];
+  told_[job.uid] = {.data = map["data"], .again = Clock::now() + pace_.tell_again};
 }
 
 void ElasticJobs::carry_out(const elastic::Action& action) {
-  std::string path;
+  std::optional<ElasticObject> was;
   {
     const std::lock_guard lock(mutex_);
     const auto job = jobs_.find(action.uid);
-    if (job == jobs_.end() || rounds_.stopping() || rests_.contains(action.uid)) return;
-    path = job->second.path;
+    if (job == jobs_.end() || rounds_.stopping()) return;
+    const auto rest = rests_.find(action.uid);
+    if (rest != rests_.end() && rest->second.until_ms > unix_ms()) return;
+    // Else the watch has brought another one meanwhile, for which it is decided anew.
+    if (action.patch.at("metadata").at("resourceVersion") != job->second.version) return;
+    was = job->second;
   }
-  const auto now =
-      api_.patch(path, kube::PatchKind::kMerge, action.patch, {.cancel = &cancel_, .whole = {}});
+  const auto now = api_.patch(was->path, kube::PatchKind::kMerge, action.patch,
+                              {.cancel = &cancel_, .whole = kLeadersCallLimit});
   const std::string what(to_string(action.kind));
   if (!now) {
-    // Of another version: the watch brings it, and what is to be done is decided anew.
-    const bool late = now.error().code == Errc::kConflict;
-    const std::lock_guard lock(mutex_);
-    if (!late) rests_[action.uid] = Clock::now() + kPatchRest;
     log_.warn("an elastic job was not changed, trying again",
-              {{"job", path}, {"step", what}, {"why", now.error().text}});
-    return;
+              {{"job", was->path}, {"step", what}, {"why", now.error().text}});
+    return refused(*was, now.error());
   }
-  log_.info("an elastic job", {{"job", path}, {"step", what}, {"why", action.why}});
-  changed(*now);
+  log_.info("an elastic job", {{"job", was->path}, {"step", what}, {"why", action.why}});
+  answered(*was, now);
   const std::lock_guard lock(mutex_);
+  rests_.erase(was->uid);
   ++done_[what];
+}
+
+// What is there now, unless the watch has brought something newer meanwhile.
+void ElasticJobs::answered(const ElasticObject& was, const Result<json>& now) {
+  if (!now && now.error().code != Errc::kNotFound) return;
+  const bool same = now && kube::json_text(*now, "metadata", "uid") == was.uid;
+  auto job = same ? elastic::read_elastic(*now, defaults_)
+                  : Result<ElasticObject>(failure(Errc::kNotFound, "it is gone"));
+  const std::lock_guard lock(mutex_);
+  const auto known = jobs_.find(was.uid);
+  if (known == jobs_.end() || known->second.version != was.version) return;
+  if (same) {
+    take_in(was.uid, std::move(job));
+  } else {
+    forget(was.uid);
+  }
+}
+
+void ElasticJobs::refused(const ElasticObject& was, const Error& why) {
+  const kube::Call how{.cancel = &cancel_, .whole = kLeadersCallLimit};
+  if (why.code == Errc::kNotFound) return answered(was, failure(why));
+  // Of another version: what is to be done is decided anew.
+  if (why.code == Errc::kConflict) answered(was, api_.get(was.path, how));
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(was.uid);
+  if (job == jobs_.end() || job->second.version != was.version) return;
+  Rest& rest = rests_[was.uid];
+  rest.until_ms = unix_ms() + rest.pause.next().count();
+  job->second.declined_until_ms = std::max(job->second.declined_until_ms, rest.until_ms);
 }
 
 }  // namespace pinion::cluster

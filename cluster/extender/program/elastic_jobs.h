@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/log/log.h"
 #include "cluster/extender/elastic/actuator.h"
 #include "cluster/extender/elastic/controller.h"
@@ -26,13 +27,19 @@ namespace pinion::cluster {
 class ElasticJobs {
  public:
   struct Asks {
-    std::function<bool()> may_act;       // while another replica leads nothing is done
+    // While another replica leads nothing is done: asked before each call.
+    std::function<bool()> may_act;
     std::function<std::int64_t()> free;  // CPUs that no pod holds and none is promised
+  };
+
+  struct Pace {
+    std::chrono::milliseconds look{1'000};         // between two looks, when nothing has changed
+    std::chrono::milliseconds tell_again{60'000};  // a ConfigMap so long ago is looked at again
   };
 
   // Both are asked on a thread of its own; what is passed must outlive this.
   ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy, const policy::Defaults& defaults,
-              Asks asks);
+              Asks asks, const Pace& pace);
   ElasticJobs(const ElasticJobs&) = delete;
   ElasticJobs& operator=(const ElasticJobs&) = delete;
   ~ElasticJobs();
@@ -66,27 +73,43 @@ class ElasticJobs {
     std::atomic<bool> absent_ = false;
   };
 
+  // A job whose patch failed: nothing is done to it, and the others get what it would have had.
+  struct Rest {
+    Backoff pause{std::chrono::seconds(5), std::chrono::minutes(5)};
+    std::int64_t until_ms = 0;  // since 1970
+  };
+  struct Told {
+    nlohmann::json data;
+    Clock::time_point again;  // somebody may have changed or deleted it by then
+  };
+
   void changed(const nlohmann::json& object);
+  void take_in(const std::string& uid, Result<elastic::ElasticObject> job);  // under mutex_
   void gone(const std::string& uid);
+  void forget(const std::string& uid);  // under mutex_
   std::vector<std::unique_ptr<KindFeed>> make_feeds();
   void look_if_settled();
   void look();
   void carry_out(const elastic::Action& action);
-  void tell(const elastic::ElasticObject& job);
+  void answered(const elastic::ElasticObject& was, const Result<nlohmann::json>& now);
+  void refused(const elastic::ElasticObject& was, const Error& why);
+  // `again`: maps that were looked at again in this round.
+  void tell(const elastic::ElasticObject& job, std::size_t& again);
 
   kube::Api& api_;
   Log& log_;
   const policy::Defaults& defaults_;
   const Asks asks_;
+  const Pace pace_;
   kube::Cancel cancel_;
   mutable std::mutex mutex_;
   const std::vector<std::unique_ptr<KindFeed>> feeds_;
   std::map<std::string, elastic::ElasticObject> jobs_;  // by uid
   std::map<std::string, std::string> refused_;          // by uid: why it is left alone
-  std::map<std::string, Clock::time_point> rests_;      // by uid: a patch of it failed
+  std::map<std::string, Rest> rests_;                   // by uid
   std::map<std::string, std::uint64_t> done_;
   elastic::Controller controller_;                 // the rounds' alone
-  std::map<std::string, nlohmann::json> told_;     // the same: by uid, its ConfigMap's data
+  std::map<std::string, Told> told_;               // the same: by uid, its ConfigMap
   std::map<std::string, Clock::time_point> mute_;  // the same: by uid, it could not be told
   ElasticAsks applications_;
   Rounds rounds_;  // last: it uses all above

@@ -218,7 +218,8 @@ void Extender::size_jobs(const Config& config) {
   };
   elastic_ = std::make_unique<ElasticJobs>(
       *api_, log_, *policy, job_options_.defaults,
-      ElasticJobs::Asks{.may_act = [this] { return closed().empty(); }, .free = free});
+      ElasticJobs::Asks{.may_act = [this] { return closed().empty(); }, .free = free},
+      ElasticJobs::Pace());
 }
 
 void Extender::follow(const std::vector<AgentAddress>& agents) {

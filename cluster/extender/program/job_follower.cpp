@@ -35,12 +35,13 @@ std::string text_of(const wire::PodSpecView& pod, const char* annotation) {
 JobFollower::JobFollower(kube::Api& api, Log& log, std::function<bool()> may_act, Sized sized)
     : api_(api),
       log_(log),
+      may_act_(std::move(may_act)),
       sized_(std::move(sized)),
       queue_({.most = kMostJobs,
               .rest = kLookRest,
               .first_pause = kFirstLookPause,
               .longest_pause = kLongestLookPause},
-             std::move(may_act), [this](const Job& job, const Nothing&) { return follow(job); }) {}
+             may_act_, [this](const Job& job, const Nothing&) { return follow(job); }) {}
 
 JobFollower::~JobFollower() {
   cancel_.cancel();
@@ -105,7 +106,7 @@ Status JobFollower::look_at(const Job& job) {
 }
 
 Status JobFollower::keep_hostfile(const Job& job, const json& map) {
-  const auto kept = keep_owned_map(api_, map, {.cancel = &cancel_, .whole = {}});
+  const auto kept = keep_owned_map(api_, map, may_act_, {.cancel = &cancel_, .whole = {}});
   if (!kept) return failure(kept.error());
   if (*kept == Kept::kMade) {
     log_.info("a hostfile is made",

@@ -22,8 +22,8 @@ class JobFollower {
   // A gang (gang_of()) has so many members now.
   using Sized = std::function<void(const std::string& gang, int members)>;
 
-  // `may_act()`: asked before each look; nothing is read or made while another replica leads. Both
-  // are called on a thread of our own; what is passed must outlive this.
+  // `may_act()`: asked before each look and change; nothing is read or made while another replica
+  // leads. Both are called on a thread of our own; what is passed must outlive this.
   JobFollower(kube::Api& api, Log& log, std::function<bool()> may_act, Sized sized);
   JobFollower(const JobFollower&) = delete;
   JobFollower& operator=(const JobFollower&) = delete;
@@ -55,6 +55,7 @@ class JobFollower {
 
   kube::Api& api_;
   Log& log_;
+  const std::function<bool()> may_act_;
   const Sized sized_;
   kube::Cancel cancel_;
   KeyedQueue<Job, Nothing> queue_;  // last: it uses all above

@@ -3,19 +3,20 @@
 #include <array>
 
 #include "cluster/extender/kube/micro_time.h"
+#include "cluster/extender/program/call_limit.h"
 #include "cluster/extender/wire/pod.h"
 
 namespace pinion::cluster {
 namespace {
 
-using namespace std::chrono_literals;
-
-// Below the time that a lost lead leaves until another one may begin (kube/election.h: 3 s).
-constexpr std::chrono::milliseconds kCallLimit{2500ms};
 constexpr std::size_t kMostNotes = 20'000;
 constexpr int kThreads = 2;
 // Its change brings the pod back into the scheduler's queue.
 constexpr const char* kWoken = "pinion.dev/woken";
+
+Status another_leads() {
+  return failure(Errc::kConflict, "another replica leads by now");
+}
 
 kube::PodRef named(const PodRef& pod) {
   return {.name_space = pod.name_space, .name = pod.name, .uid = pod.uid};
@@ -36,9 +37,9 @@ KubeCluster::KubeCluster(kube::Api& api, Log& log, std::function<bool()> may_act
 
 Status KubeCluster::bind(const PodRef& pod, const std::string& node,
                          const std::map<std::string, std::string>& annotations) {
-  if (!may_act_()) return failure(Errc::kConflict, "another replica leads by now");
-  const auto bound =
-      kube::bind_pod(api_, named(pod), node, annotations, {.cancel = nullptr, .whole = kCallLimit});
+  if (!may_act_()) return another_leads();
+  const auto bound = kube::bind_pod(api_, named(pod), node, annotations,
+                                    {.cancel = nullptr, .whole = kLeadersCallLimit});
   if (!bound) return failure(bound.error());
   if (bound->node != node) {
     return failure(Errc::kConflict, "it was bound to node " + bound->node + " meanwhile");
@@ -75,7 +76,7 @@ void KubeCluster::add(const Note& note) {
 }
 
 Status KubeCluster::done(const Note& note) {
-  const kube::Call how{.cancel = nullptr, .whole = kCallLimit};
+  const kube::Call how{.cancel = nullptr, .whole = kLeadersCallLimit};
   const kube::PodRef pod = named(note.pod);
   const auto report = [&](const char* reason, const char* action) {
     return kube::report_on_pod(
@@ -92,7 +93,9 @@ Status KubeCluster::done(const Note& note) {
       // Before the scheduler looks at it.
       Status nominated =
           note.text.empty() ? Status() : kube::nominate_pod(api_, pod, note.text, how);
-      return nominated ? kube::ungate_pod(api_, pod, wire::kGangGate, how) : nominated;
+      if (!nominated) return nominated;
+      if (!may_act_()) return another_leads();
+      return kube::ungate_pod(api_, pod, wire::kGangGate, how);
     }
     case Note::Kind::kExplain:
       return report("GangWaits", "Planning");

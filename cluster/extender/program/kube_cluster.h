@@ -17,7 +17,7 @@ namespace pinion::cluster {
 
 class KubeCluster : public Cluster {
  public:
-  // `may_act()`: asked before each binding; we may have ceased to lead. `reporter`: of the events.
+  // `may_act()`: asked before each call; we may have ceased to lead. `reporter`: of the events.
   // What is passed must outlive it.
   KubeCluster(kube::Api& api, Log& log, std::function<bool()> may_act, kube::Reporter reporter);
   KubeCluster(const KubeCluster&) = delete;

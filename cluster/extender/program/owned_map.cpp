@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 Result<Kept> look_at_existing(kube::Api& api, const std::string& path, const json& wanted,
-                              const kube::Call& how) {
+                              const std::function<bool()>& may_act, const kube::Call& how) {
   const auto there = api.get(path, how);
   if (!there) {
     const bool gone = there.error().code == Errc::kNotFound;
@@ -20,9 +20,15 @@ Result<Kept> look_at_existing(kube::Api& api, const std::string& path, const jso
   if (owner_of(*there, "uid") == owner_of(wanted, "uid")) {
     const json& data = kube::json_at(wanted, "data");
     if (kube::json_at(*there, "data") == data) return Kept::kSame;
-    const auto done = api.patch(path, kube::PatchKind::kMerge, {{"data", data}}, how);
-    if (!done) return failure(done.error());
-    return Kept::kChanged;
+    if (!may_act()) return failure(Errc::kUnavailable, "another replica leads by now");
+    // Of this version: another leader may have been first.
+    const json patch = {
+        {"metadata", {{"resourceVersion", kube::json_text(*there, "metadata", "resourceVersion")}}},
+        {"data", data}};
+    const auto done = api.patch(path, kube::PatchKind::kMerge, patch, how);
+    if (done) return Kept::kChanged;
+    const bool late = done.error().code == Errc::kConflict;
+    return failure(late ? Errc::kUnavailable : done.error().code, done.error().text);
   }
   const bool of_the_last = owner_of(*there, "kind") == owner_of(wanted, "kind") &&
                            owner_of(*there, "name") == owner_of(wanted, "name");
@@ -41,7 +47,8 @@ std::string owner_of(const json& object, const char* field) {
                                               : std::string();
 }
 
-Result<Kept> keep_owned_map(kube::Api& api, const json& map, const kube::Call& how) {
+Result<Kept> keep_owned_map(kube::Api& api, const json& map, const std::function<bool()>& may_act,
+                            const kube::Call& how) {
   const std::string maps = "/api/v1/namespaces/" +
                            kube::percent_encoded(kube::json_text(map, "metadata", "namespace")) +
                            "/configmaps";
@@ -49,7 +56,7 @@ Result<Kept> keep_owned_map(kube::Api& api, const json& map, const kube::Call& h
   if (made) return Kept::kMade;
   if (made.error().code != Errc::kConflict) return failure(made.error());
   const std::string name = kube::json_text(map, "metadata", "name");
-  return look_at_existing(api, maps + "/" + kube::percent_encoded(name), map, how);
+  return look_at_existing(api, maps + "/" + kube::percent_encoded(name), map, may_act, how);
 }
 
 }  // namespace pinion::cluster

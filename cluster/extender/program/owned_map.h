@@ -1,6 +1,7 @@
 // A ConfigMap that belongs to a job, kept as it is to be.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -14,9 +15,11 @@ namespace pinion::cluster {
 
 enum class Kept { kSame, kMade, kChanged };
 
-// `map`: whole, with its owner. Errors: as kube/api.h; kUnavailable while that of a job of the same
-// name that is gone has not been collected; kExhausted for a ConfigMap of that name that is not
-// the job's.
-Result<Kept> keep_owned_map(kube::Api& api, const nlohmann::json& map, const kube::Call& how);
+// `map`: whole, with its owner. `may_act`: asked before a map that is there is changed, as we may
+// have ceased to lead meanwhile. Errors: as kube/api.h; kUnavailable while that of a job of the
+// same name that is gone has not been collected, and where somebody was first; kExhausted for a
+// ConfigMap of that name that is not the job's.
+Result<Kept> keep_owned_map(kube::Api& api, const nlohmann::json& map,
+                            const std::function<bool()>& may_act, const kube::Call& how);
 
 }  // namespace pinion::cluster

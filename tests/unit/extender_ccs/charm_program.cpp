@@ -6,7 +6,9 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace pinion::test_support {
 namespace {
@@ -74,11 +76,24 @@ void CharmProgram::run() {
       silent_.push_back(std::move(connection));
       continue;
     }
-    serve(connection.get());
+    serve(std::move(connection));
   }
 }
 
-void CharmProgram::serve(int connection) {
+void CharmProgram::act() {
+  if (asker_.valid()) {
+    char none = 0;
+    found_asker_ = recv(asker_.get(), &none, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+    answer(asker_.get(), number(0));
+    asker_.reset();
+  }
+  pes_ = manners_.ends_with > 0 ? manners_.ends_with : wanted_;
+  wanted_ = 0;
+  restart_ = manners_.looks_while_restart;
+}
+
+void CharmProgram::serve(Fd from) {
+  const int connection = from.get();
   std::array<char, kHead> head{};
   if (!receive(connection, head.data(), head.size())) return;
   std::uint32_t size = 0;
@@ -95,13 +110,14 @@ void CharmProgram::serve(int connection) {
     }
     if (manners_.acts) wanted_ = wanted;
     looks_ = 0;
+    if (manners_.answers_at_step) {
+      asker_ = std::move(from);
+      return;
+    }
     return answer(connection, number(0));
   }
   if (wanted_ > 0 && looks_++ >= manners_.looks_before_step) {
-    pes_ = manners_.ends_with > 0 ? manners_.ends_with : wanted_;
-    wanted_ = 0;
-    restart_ = manners_.looks_while_restart;
-    return;
+    return act();
   }
   std::string info = number(static_cast<std::uint32_t>(pes_));
   for (int i = 0; i < pes_; ++i) info += number(1);

@@ -19,6 +19,7 @@ struct CharmManners {
   int looks_while_restart = 0;    // so many connections are closed at once after that
   bool acts = true;               // false: it answers, and never changes
   bool answers = true;            // false: connections stay open and silent
+  bool answers_at_step = false;   // a request, and not at once
   int ends_with = 0;              // PEs that it restarts with instead of those wanted; 0: as wanted
   const char* garbage = nullptr;  // sent instead of each answer
 };
@@ -36,17 +37,22 @@ class CharmProgram {
   // The data of each set_bitmap.
   [[nodiscard]] std::vector<std::string> asked() const;
   [[nodiscard]] int pes() const { return pes_; }
+  // With answers_at_step: whoever had sent the request was still there.
+  [[nodiscard]] bool found_asker() const { return found_asker_; }
 
  private:
   void run();
-  void serve(int connection);
+  void serve(Fd from);
+  void act();
 
   const CharmManners manners_;
   std::atomic<int> pes_;
+  std::atomic<bool> found_asker_ = false;
   int wanted_ = 0;  // 0: nothing is asked
   int looks_ = 0;   // since it was asked
   int restart_ = 0;
   std::vector<Fd> silent_;
+  Fd asker_;
   mutable std::mutex mutex_;
   std::vector<std::string> asked_;
   Fd listener_;

@@ -28,10 +28,11 @@ class Rescale : public testing::Test {
                      ++sent_;
                      return may_send_;
                    },
-                   {.look = 1ms, .call = patience});
+                   kept_, {.look = 1ms, .call = patience});
   }
 
   kube::Cancel cancel_;
+  Fd kept_;
   int sent_ = 0;
   Status may_send_;
 };
@@ -105,11 +106,13 @@ TEST_F(Rescale, RefusesWhatIsNoCcs) {
   const Status done = ask(web, {.before = 8, .wanted = 4});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::kInvalid);
-  EXPECT_EQ(rescale({.host = "not.an.address", .port = 1}, {.before = 8, .wanted = 4},
-                    std::chrono::steady_clock::now() + kPatience, cancel_, [] { return Status(); })
-                .error()
-                .code,
-            Errc::kInvalid);
+  EXPECT_EQ(
+      rescale(
+          {.host = "not.an.address", .port = 1}, {.before = 8, .wanted = 4},
+          std::chrono::steady_clock::now() + kPatience, cancel_, [] { return Status(); }, kept_)
+          .error()
+          .code,
+      Errc::kInvalid);
 }
 
 TEST_F(Rescale, SendsNothingThatIsNotWrittenDownBefore) {

@@ -288,6 +288,30 @@ TEST(ElasticController, AJobAtItsEndIsLeftAlone) {
   EXPECT_EQ(cluster.workers("next"), 4);
 }
 
+// Pods that hang (an image that nobody has), whose CPUs are promised, or of which there are too
+// many for the cluster.
+TEST(ElasticController, AJobWhoseWorkersNeverComeHoldsUpNobody) {
+  const ControllerLimits limits;
+  auto hangs = *read_elastic(make_job({.name = "hangs", .workers = 20}), {});
+  hangs.max_workers = 20;
+  hangs.active = 20;
+  const auto waits = *read_elastic(make_job({.name = "waits", .suspended = true}), {});
+  const Controller controller(ElasticPolicy::kElastic);
+  for (const int workers : {20, 1000}) {
+    SCOPED_TRACE(workers);
+    hangs.stated = workers;
+    const auto later = [&](std::int64_t ms) {
+      return kinds(controller.step({{"h", hangs}, {"w", waits}}, 80, hangs.submitted_ms + ms));
+    };
+    hangs.rescaled_ms = 0;
+    EXPECT_THAT(later(limits.ready_ms - 1), testing::IsEmpty()) << "they may still come";
+    EXPECT_THAT(later(limits.ready_ms), testing::ElementsAre(Kind::kStart));
+    hangs.rescaled_ms = hangs.submitted_ms + limits.ready_ms;
+    EXPECT_THAT(later(2 * limits.ready_ms - 1), testing::IsEmpty());
+    EXPECT_THAT(later(2 * limits.ready_ms), testing::ElementsAre(Kind::kStart));
+  }
+}
+
 // One that is asked over HTTP or CCS, and is to grow from 4 to 8.
 class AskedToGrow : public testing::Test {
  protected:

@@ -22,16 +22,18 @@ constexpr const char* kHeads = "GET /api/v1/namespaces/default/pods";
 constexpr const char* kAsked = "POST /pinion/workers";
 
 // In the middle of a shrink from 8 to 4.
-json shrinking(const std::string& channel) {
+json shrinking(const std::string& channel, const std::string& name = "wave",
+               std::int64_t since_ms = unix_ms()) {
   return test_support::make_job(
-      {.cpus = 1,
+      {.name = name,
+       .cpus = 1,
        .workers = 8,
        .annotations = {{elastic::kMinWorkers, "2"},
                        {elastic::kMaxWorkers, "8"},
                        {elastic::kAcknowledge, channel},
                        {elastic::kWanted, "4"},
                        {elastic::kBefore, "8"},
-                       {elastic::kRescaledAt, std::to_string(unix_ms())}}});
+                       {elastic::kRescaledAt, std::to_string(since_ms)}}});
 }
 
 class ElasticAsksTest : public testing::Test {
@@ -167,6 +169,75 @@ TEST_F(ElasticAsksTest, NothingIsSentForAJobThatIsNotAskedAnyMore) {
     for (const auto& seen : server_.seen()) looks += seen.target == kWave ? 1U : 0U;
     std::this_thread::yield();
   }
+  EXPECT_THAT(program.asked(), IsEmpty());
+}
+
+// Programs that say nothing, or never act, and whose rescale is said to have begun just now or in a
+// future that their users have written.
+TEST_F(ElasticAsksTest, ProgramsThatDoNotActKeepNobodyFromBeingAsked) {
+  constexpr std::int64_t kFiftyYears = 50LL * 365 * 86'400'000;
+  struct Case {
+    const char* name;
+    std::int64_t since_ms;
+    bool answers;
+  };
+  for (const Case& c :
+       {Case{"silent", unix_ms(), false}, Case{"in 50 years", unix_ms() + kFiftyYears, true},
+        Case{"never", std::int64_t{1} << 53, false}}) {
+    SCOPED_TRACE(c.name);
+    test_support::CharmProgram program(8, {.acts = false, .answers = c.answers});
+    kube::FakeApiServer application;
+    application.on(kAsked, 202, json::object());
+    ElasticAsks asks(*api_, log_, defaults_, {});
+    for (int i = 0; i < 8; ++i) {
+      const std::string name = "slow" + std::to_string(i);
+      const json job = shrinking("ccs:" + std::to_string(program.address().port), name, c.since_ms);
+      server_.on("GET /apis/batch/v1/namespaces/default/jobs/" + name, 200, job);
+      server_.on("PATCH /apis/batch/v1/namespaces/default/jobs/" + name, 200, job);
+      asks.ask(read(job));
+    }
+    asks.ask(read(shrinking("http:" + std::to_string(application.access().endpoint.port))));
+    ASSERT_FALSE(application.wait_for(1).empty());
+  }
+}
+
+// It answers on the connection of the request, before it restarts.
+TEST_F(ElasticAsksTest, ACharmProgramThatActsLateFindsWhoHasAskedIt) {
+  test_support::CharmProgram program(8, {.looks_before_step = 6, .answers_at_step = true});
+  const json wave = shrinking("ccs:" + std::to_string(program.address().port));
+  is(wave);
+  is_patched();
+  ElasticAsks asks(*api_, log_, defaults_, {});
+  std::size_t patched = 0;
+  while (patched < 2) {
+    asks.ask(read(wave));  // as the watch had it before: the wish is not sent a second time
+    patched = 0;
+    for (const auto& seen : server_.seen()) patched += seen.method == "PATCH" ? 1U : 0U;
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(program.found_asker());
+  EXPECT_EQ(annotation(patches(2).at(1), elastic::kAcknowledged), "4");
+  EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4)));
+}
+
+TEST_F(ElasticAsksTest, WhatAnotherLeaderHasSentIsNotSentAgain) {
+  test_support::CharmProgram program(8);
+  const json wave = shrinking("ccs:" + std::to_string(program.address().port));
+  json sent = wave;
+  sent["metadata"]["annotations"][elastic::kSent] = "true";
+  is(sent);
+  is_patched();
+  ElasticAsks asks(*api_, log_, defaults_, {});
+  std::size_t looks = 0;
+  while (looks < 2) {
+    asks.ask(read(wave));
+    looks = 0;
+    for (const auto& seen : server_.seen()) {
+      looks += seen.method == "GET" && seen.target == kWave ? 1U : 0U;
+    }
+    std::this_thread::yield();
+  }
+  for (const auto& seen : server_.seen()) EXPECT_NE(seen.method, "PATCH");
   EXPECT_THAT(program.asked(), IsEmpty());
 }
 

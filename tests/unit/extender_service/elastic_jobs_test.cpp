@@ -1,0 +1,181 @@
+// What the controller of elastic jobs says is carried out, and what comes of it is seen.
+#include "cluster/extender/program/elastic_jobs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tests/unit/extender_elastic/sample_job.h"
+#include "tests/unit/kube/fake_api_server.h"
+
+namespace pinion::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using test_support::make_job;
+using testing::IsEmpty;
+
+constexpr const char* kMapsOfJobs = "/api/v1/namespaces/default/configmaps";
+
+std::string path_of(const std::string& job) {
+  return "/apis/batch/v1/namespaces/default/jobs/" + job;
+}
+
+json refusal(int status) {
+  return kube::status_object(status, "No", "not like this");
+}
+
+// Its pods mount the ConfigMap that tells its size.
+json told(json job) {
+  job["spec"]["template"]["spec"]["volumes"] = {
+      {{"name", "size"}, {"configMap", {{"name", "wave-elastic"}}}}};
+  return job;
+}
+
+json waits(const std::string& name = "wave") {
+  return make_job({.name = name, .suspended = true});
+}
+
+// All its pods are ready after this patch.
+json runs_after(const json& patch) {
+  json job = waits();
+  job.merge_patch(patch);
+  job["metadata"]["resourceVersion"] = "9";
+  job["status"] = {{"active", 8}, {"ready", 8}};
+  return job;
+}
+
+class ElasticJobsTest : public testing::Test {
+ protected:
+  // These jobs are all that there are; 32 CPUs are free.
+  void start(const std::vector<json>& jobs) {
+    elastic_ = std::make_unique<ElasticJobs>(*api_, log_, ElasticPolicy::kElastic, defaults_,
+                                             ElasticJobs::Asks{.may_act =
+                                                                   [this] {
+                                                                     ++asked_;
+                                                                     return leads_.load();
+                                                                   },
+                                                               .free = [] { return 32; }},
+                                             ElasticJobs::Pace{.look = 1ms, .tell_again = 1ms});
+    for (const json& job : jobs) sees(kube::Change::kAdded, job);
+    for (std::size_t i = 0; i < elastic::kCollections.size(); ++i) elastic_->feed(i).on_synced(1);
+  }
+  void sees(kube::Change change, const json& job) { elastic_->feed(0).on_object(change, job); }
+  void is_patched(const std::string& job, kube::FakeApiServer::Handler handler) {
+    server_.on("PATCH " + path_of(job), std::move(handler));
+  }
+  // As the API server answers, with the next version.
+  static void answer_with(const json& job, const httplib::Request& request,
+                          httplib::Response& response) {
+    json now = job;
+    now.merge_patch(json::parse(request.body));
+    now["metadata"]["resourceVersion"] = "8";
+    response.set_content(now.dump(), "application/json");
+  }
+  // Until there is one more for the target than `known`; the last of them.
+  json patch_of(const std::string& job, std::size_t known = 0) {
+    for (std::size_t requests = 1;; ++requests) {
+      const auto seen = server_.wait_for(requests);
+      if (seen.size() < requests) return json::object();
+      const auto& last = seen[requests - 1];
+      if (last.method != "PATCH" || last.target != path_of(job)) continue;
+      if (known-- == 0) return last.json();
+    }
+  }
+  void wait_until_done(const std::string& step) {
+    while (elastic_->done()[step] == 0) std::this_thread::yield();
+  }
+
+  kube::FakeApiServer server_;
+  std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
+  Log log_{"error", LogFormat::kText};
+  policy::Defaults defaults_;
+  std::atomic<bool> leads_ = true;
+  std::atomic<int> asked_ = 0;            // whether it leads
+  std::unique_ptr<ElasticJobs> elastic_;  // after what handlers use
+};
+
+TEST_F(ElasticJobsTest, AJobThatMayNotBeChangedIsInNobodysWay) {
+  server_.on("PATCH " + path_of("a"), 422, refusal(422));
+  server_.on("PATCH " + path_of("b"), 200, waits("b"));
+  start({waits("a"), waits("b")});
+  patch_of("a");
+  asked_ = 0;
+  while (asked_ < 5) std::this_thread::yield();  // the next round is over
+  const auto seen = server_.seen();
+  ASSERT_GE(seen.size(), 2U) << "a was decided for";
+  EXPECT_EQ(seen[1].target, path_of("b"));
+  EXPECT_EQ(seen[1].json()["spec"]["suspend"], false);
+}
+
+TEST_F(ElasticJobsTest, AConfigMapThatSomebodyDeletesIsMadeAgain) {
+  server_.on(std::string("POST ") + kMapsOfJobs, 201, json::object());
+  start({told(make_job({.change = "rigid"}))});
+  const auto seen = server_.wait_for(2);
+  for (const auto& one : seen) {
+    EXPECT_EQ(one.method, "POST");
+    EXPECT_EQ(one.json()["data"]["wanted-workers"], "4\n");
+  }
+}
+
+TEST_F(ElasticJobsTest, AnAnswerDoesNotBringBackAJobThatIsGone) {
+  is_patched("wave", [this](const auto& request, auto& response) {
+    sees(kube::Change::kDeleted, waits());
+    answer_with(waits(), request, response);
+  });
+  start({waits()});
+  wait_until_done("start");
+  EXPECT_THAT(elastic_->rows(), IsEmpty());
+}
+
+TEST_F(ElasticJobsTest, AnAnswerDoesNotTakeThePlaceOfWhatIsNewer) {
+  is_patched("wave", [this](const auto& request, auto& response) {
+    sees(kube::Change::kModified, runs_after(json::parse(request.body)));
+    answer_with(waits(), request, response);
+  });
+  server_.on("PATCH " + path_of("wave"), 200, waits());
+  start({waits()});
+  EXPECT_EQ(patch_of("wave", 0)["metadata"]["resourceVersion"], "7");
+  EXPECT_EQ(patch_of("wave", 1)["metadata"]["resourceVersion"], "9") << "its pods are ready";
+}
+
+TEST_F(ElasticJobsTest, WhatHasAnotherVersionIsReadAgain) {
+  server_.on("PATCH " + path_of("wave"), 409, refusal(409));
+  json newer = waits();
+  newer["metadata"]["resourceVersion"] = "9";
+  server_.on("GET " + path_of("wave"), 200, newer);
+  start({waits()});
+  std::string version;
+  for (std::size_t patches = 0; version != "9" && patches < 20; ++patches) {
+    version = patch_of("wave", patches)["metadata"]["resourceVersion"];
+  }
+  EXPECT_EQ(version, "9");
+}
+
+TEST_F(ElasticJobsTest, AJobThatIsNotThereIsForgotten) {
+  server_.on("PATCH " + path_of("wave"), 404, refusal(404));
+  start({waits()});
+  patch_of("wave");
+  while (!elastic_->rows().empty()) std::this_thread::yield();
+}
+
+TEST_F(ElasticJobsTest, NothingIsDoneAfterTheLeadIsLost) {
+  server_.on(std::string("POST ") + kMapsOfJobs, [this](const auto&, auto& response) {
+    leads_ = false;
+    asked_ = 0;
+    response.status = 409;
+    response.set_content(refusal(409).dump(), "application/json");
+  });
+  const json wave = told(waits());
+  json map = {{"metadata", {{"ownerReferences", {{{"uid", "uid-wave"}}}}}}, {"data", {{"k", "v"}}}};
+  server_.on(std::string("GET ") + kMapsOfJobs + "/wave-elastic", 200, map);
+  start({wave, waits("other")});
+  server_.wait_for(1);
+  while (leads_ || asked_ < 5) std::this_thread::yield();  // that round is over
+  for (const auto& seen : server_.seen()) EXPECT_NE(seen.method, "PATCH") << seen.target;
+}
+
+}  // namespace
+}  // namespace pinion::cluster
