@@ -49,26 +49,32 @@ class Decision {
     if (!mark || job.state == Job::State::kOver || !job.elements.empty()) return;
     if (job.element) ++elements_[job.array];
     if (job.state != Job::State::kPending) return;
-    ++told_apart_;
+    if (may_be_placed(job, *mark) && shape_of(job, rules_.shape)) ++told_apart_;
     if (pods_.contains(attempt_of(job, *mark))) ++waiting_;
   }
 
   void look_at(const Job& job, const Mark& mark) {
     if (job.state == Job::State::kPending) return pending(job, mark);
-    if (job.state == Job::State::kRunning) return running(job, mark);
+    if (job.state == Job::State::kRunning && !job.on.empty()) return running(job, mark);
+    if (job.state != Job::State::kOver) keep_all(job);
+  }
+
+  // Its processes may still be there, after a requeue those of its former submission.
+  void keep_all(const Job& job) {
+    for (const auto& [attempt, pods] : pods_) {
+      if (pods.front()->job == job.id) kept_.insert(attempt);
+    }
   }
 
   void pending(const Job& job, Mark mark) {
     if (mark.user_held && has_word(job.comment, kReleased)) mark.user_held = false;
+    // Slurm takes no order for some elements of an array: each is told apart first.
+    if (!job.elements.empty()) return may_be_placed(job, mark) ? split(job, mark) : void();
     if (!may_be_placed(job, mark)) return keep_held(job, mark);
     const auto shape = shape_of(job, rules_.shape);
     if (!shape) {
       keep_held(job, mark);
       return say(job, shape.error().text);
-    }
-    if (!job.elements.empty()) {
-      keep_held(job, mark);
-      return split(job, mark);
     }
     const std::string attempt = attempt_of(job, mark);
     const auto found = pods_.find(attempt);
@@ -220,8 +226,8 @@ class Decision {
   }
 
   void split(const Job& job, const Mark& mark) {
-    int room = rules_.most_waiting - told_apart_;
     int& there = elements_[job.array];
+    int room = rules_.most_waiting - std::max(told_apart_, there);
     if (job.most_elements > 0) room = std::min(room, job.most_elements - there);
     if (room <= 0) return;
     for (const int element : first_tasks(job.elements, static_cast<std::size_t>(room))) {
@@ -249,7 +255,7 @@ class Decision {
   std::map<std::string, Pods> pods_;       // by attempt
   std::set<std::string> kept_;             // attempts whose placeholders stay
   std::map<std::uint32_t, int> elements_;  // by array
-  int told_apart_ = 0;                     // pending jobs
+  int told_apart_ = 0;                     // pending jobs that could be placed
   int waiting_ = 0;                        // of them, that have placeholders
   std::vector<Action> actions_;
 };

@@ -9,7 +9,12 @@
 namespace pinion::slurm {
 
 struct Job {
-  enum class State { kPending, kRunning, kOver };  // suspended is running: it keeps its cores
+  enum class State {
+    kPending,
+    kRunning,  // or suspended: it keeps its cores
+    kEnding,   // or in a state that is not known: it keeps what it has
+    kOver
+  };
 
   std::uint32_t id = 0;
   std::int64_t submit_s = 0;  // since 1970; a requeue is a new submission

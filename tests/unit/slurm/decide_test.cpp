@@ -259,8 +259,17 @@ TEST(Decide, AnArraysElementsAreToldApartAsTheyMayRun) {
   View view{.jobs = {rest, first}, .placeholders = {}, .placeholders_current = true, .now_s = kNow};
   EXPECT_THAT(texts(decide({}, view)),
               ElementsAre("split 12_1", "split 12_3", HasSubstr("create"), HasSubstr("create")));
-  view.jobs[0].held = false;
-  EXPECT_EQ(to_text(decide({}, view).front()), "hold 12");
+  view.jobs[0].dependent = true;
+  EXPECT_THAT(texts(decide({}, view)), ElementsAre(HasSubstr("create"), HasSubstr("create")));
+}
+
+TEST(Decide, WhoEndsKeepsWhatItHas) {
+  Job job = held_job();
+  job.held = false;
+  job.state = Job::State::kEnding;
+  EXPECT_THAT(actions(job, running()), IsEmpty());
+  job.restarts = 1;
+  EXPECT_THAT(actions(job, running()), IsEmpty()) << "requeued, and not over yet";
 }
 
 }  // namespace
