@@ -23,6 +23,7 @@ for use in "$@"; do
     test)
       packages+=(jq)                                         # what reads the compile commands for clang-tidy
       packages+=(prometheus chromium openssl dbus-daemon)    # what the tests talk to
+      packages+=(slurmctld slurmd slurm-client slurmrestd munge) # a Slurm to bridge
       packages+=(mmdebstrap e2fsprogs kmod cpio xz-utils) ;; # what makes the guest machine
     *) echo "deps.sh: '$use' is none of cluster, demo, package and test" >&2 && exit 2 ;;
   esac

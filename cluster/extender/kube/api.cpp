@@ -82,6 +82,12 @@ Result<json> Api::patch(const std::string& path, PatchKind kind, const json& pat
               ordinary(), how);
 }
 
+Result<json> Api::remove(const std::string& path, const json& options, const Call& how) {
+  return call(
+      {.method = "DELETE", .target = path, .content_type = kJson, .body = json_dump(options)},
+      ordinary(), how);
+}
+
 Status Api::stream(const std::string& path, std::chrono::milliseconds idle, const Cancel& cancel,
                    const BytesHandler& handler) {
   const HttpRequest request{.method = "GET", .target = path, .content_type = {}, .body = {}};

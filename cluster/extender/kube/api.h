@@ -56,6 +56,9 @@ class Api {
                                  const Call& how = {});
   Result<nlohmann::json> patch(const std::string& path, PatchKind kind, const nlohmann::json& patch,
                                const Call& how = {});
+  // `options`: of kind DeleteOptions. The object may live on for its time to end.
+  Result<nlohmann::json> remove(const std::string& path, const nlohmann::json& options,
+                                const Call& how = {});
   // The bytes of an answer without end, see Http::stream().
   Status stream(const std::string& path, std::chrono::milliseconds idle, const Cancel& cancel,
                 const BytesHandler& handler);

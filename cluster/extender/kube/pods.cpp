@@ -117,6 +117,16 @@ Status evict_pod(Api& api, const PodRef& pod, const Call& how) {
   return {};
 }
 
+Status delete_pod(Api& api, const PodRef& pod, const Call& how) {
+  json options = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
+  if (!pod.uid.empty()) options["preconditions"] = {{"uid", pod.uid}};
+  const auto done = api.remove(pod_path(pod.name_space, pod.name), options, how);
+  if (done || done.error().code == Errc::kNotFound || done.error().code == Errc::kConflict) {
+    return {};
+  }
+  return failure(done.error());
+}
+
 Status report_on_pod(Api& api, const Reporter& reporter, const PodRef& pod, const PodEvent& event,
                      const Call& how) {
   const json object = {

@@ -1,5 +1,5 @@
 // What is done to pods: bound to a node, annotated, nominated, let through a scheduling gate,
-// evicted, told about in events.
+// evicted, deleted, told about in events.
 #pragma once
 
 #include <map>
@@ -53,6 +53,10 @@ Status ungate_pod(Api& api, const PodRef& pod, std::string_view gate, const Call
 // Through the Eviction interface of policy/v1, with the pod's own grace period. Errors: as api.h;
 // kUnavailable also where a disruption budget forbids it now.
 Status evict_pod(Api& api, const PodRef& pod, const Call& how = {});
+
+// With the pod's own grace period. One that is gone already, or whose name is another pod's by now,
+// is no error. Errors: as api.h.
+Status delete_pod(Api& api, const PodRef& pod, const Call& how = {});
 
 struct PodEvent {
   bool warning = false;  // else Normal

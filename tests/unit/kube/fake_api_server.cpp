@@ -50,7 +50,11 @@ FakeApiServer::FakeApiServer(const std::optional<Files>& tls) : scheme_(tls ? "h
   const auto handler = [this](const httplib::Request& request, httplib::Response& response) {
     answer(request, response);
   };
-  server_->Get(".*", handler).Post(".*", handler).Put(".*", handler).Patch(".*", handler);
+  server_->Get(".*", handler)
+      .Post(".*", handler)
+      .Put(".*", handler)
+      .Patch(".*", handler)
+      .Delete(".*", handler);
   port_ = server_->bind_to_any_port("127.0.0.1");
   thread_ = std::thread([this] { server_->listen_after_bind(); });
   while (!server_->is_running()) std::this_thread::yield();

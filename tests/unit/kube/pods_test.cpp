@@ -160,6 +160,23 @@ TEST_F(Pods, AreNotEvictedAgainstABudget) {
   EXPECT_EQ(done.error().code, Errc::kUnavailable);
 }
 
+TEST_F(Pods, AreDeletedIfTheyAreThoseThatAreMeant) {
+  server_.on(std::string("DELETE ") + kPath, 200, json::object());
+  ASSERT_TRUE(delete_pod(*api_, pod_));
+  EXPECT_EQ(
+      server_.seen().at(0).json(),
+      json({{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", "u1"}}}}));
+}
+
+TEST_F(Pods, ThatAreGoneAreDeletedAlready) {
+  for (const int status : {404, 409, 503}) {
+    server_.on(std::string("DELETE ") + kPath, status, status_object(status, "Why", "gone"));
+  }
+  EXPECT_TRUE(delete_pod(*api_, pod_));
+  EXPECT_TRUE(delete_pod(*api_, pod_));
+  EXPECT_FALSE(delete_pod(*api_, pod_));
+}
+
 TEST_F(Pods, AreReportedAbout) {
   server_.on("POST /apis/events.k8s.io/v1/namespaces/n/events", 201, json::object());
   const std::string note = std::string(1023, 'x') + "\xc3\xa4";  // one byte too many

@@ -1,0 +1,143 @@
+#include "cluster/slurm/bridge.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cluster/extender/kube/path.h"
+#include "cluster/extender/kube/pods.h"
+
+namespace pinion::slurm {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstPause{500};
+constexpr milliseconds kLongestPause{30'000};
+constexpr milliseconds kLongestListingPause{10'000};
+constexpr milliseconds kCallLimit{5000};
+// Slurm is asked for at most a fifth of the time.
+constexpr int kRestForEachListing = 4;
+
+std::int64_t unix_s() {
+  return std::chrono::system_clock::now().time_since_epoch() / 1s;
+}
+
+Result<kube::Access> access_of(const Config& config) {
+  if (config.kubeconfig.empty()) return kube::read_in_cluster();
+  auto access = kube::read_kubeconfig(config.kubeconfig, {.context = config.kube_context});
+  if (!access) return failure(access.error().within("kubeconfig"));
+  return access;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Bridge>> Bridge::start(const Config& config, Log& log) {
+  auto access = access_of(config);
+  if (!access) return failure(access.error());
+  auto all = pod_template_of(config, access->default_namespace);
+  if (!all) return failure(all.error());
+  auto api = kube::Api::create(*std::move(access));
+  if (!api) return failure(api.error());
+  return std::unique_ptr<Bridge>(new Bridge(config, *std::move(all), *std::move(api), log));
+}
+
+Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api> api, Log& log)
+    : config_(config),
+      rules_(rules_of(config)),
+      all_(std::move(all)),
+      log_(log),
+      api_(std::move(api)),
+      pods_(std::make_unique<KnownPods>(*api_, all_, log)),
+      slurm_(config.command_limit),
+      listing_(kFirstPause, kLongestListingPause) {}
+
+milliseconds Bridge::round(const std::function<bool()>& stop) {
+  pods_->seen();
+  if (!pods_->complete()) return config_.poll;
+  // Placeholders first: one that is made for a job is never seen without that job.
+  View view{.jobs = {},
+            .placeholders = pods_->now(),
+            .placeholders_current = pods_->current(),
+            .now_s = 0};
+  const auto begin = Clock::now();
+  auto jobs = slurm_.jobs();
+  if (!jobs) {
+    const milliseconds pause = listing_.next();
+    log_.warn("Slurm does not tell its jobs",
+              {{"why", jobs.error().text}, {"pause_ms", std::to_string(pause.count())}});
+    return pause;
+  }
+  listing_.reset();
+  const auto listed = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+  view.jobs = *std::move(jobs);
+  view.now_s = unix_s();
+  ready_ = true;
+
+  std::map<std::uint32_t, const Job*> by_id;
+  for (const Job& job : view.jobs) by_id[job.id] = &job;
+  std::erase_if(troubles_, [&](const auto& entry) { return !by_id.contains(entry.first); });
+  std::set<std::uint32_t> stopped;
+  bool done = false;
+  for (const Action& action : decide(rules_, view)) {
+    if (stop()) return 0ms;
+    const std::uint32_t id = job_of(action);
+    if (stopped.contains(id) || !may_try(id)) continue;
+    const auto job = by_id.find(id);
+    const Status carried = carry_out(action, job == by_id.end() ? nullptr : job->second);
+    if (carried) {
+      log_.info(to_text(action));
+      troubles_.erase(id);
+      done = true;
+    } else {
+      failed(action, carried.error());
+      stopped.insert(id);
+    }
+  }
+  // What was done brings something new: soon, but no sooner than it can be there.
+  return done ? config_.poll / 4 : std::max(config_.poll, kRestForEachListing * listed);
+}
+
+Status Bridge::carry_out(const Action& action, const Job* job) {
+  if (const auto* it = std::get_if<Delete>(&action)) {
+    const kube::PodRef pod{.name_space = all_.name_space, .name = it->name, .uid = it->uid};
+    return kube::delete_pod(*api_, pod, {.cancel = nullptr, .whole = kCallLimit});
+  }
+  if (job == nullptr) return failure(Errc::kInternal, "the job is not in Slurm's list");
+  if (const auto* it = std::get_if<Create>(&action)) return create(*it);
+  if (const auto* it = std::get_if<Hold>(&action)) return slurm_.hold(*job, *it);
+  if (const auto* it = std::get_if<Place>(&action)) return slurm_.place(*job, *it);
+  if (const auto* it = std::get_if<Cancel>(&action)) return slurm_.cancel(*job, *it);
+  if (const auto* it = std::get_if<Say>(&action)) return slurm_.say(*job, *it);
+  if (const auto* it = std::get_if<Split>(&action)) return slurm_.split(*job, *it);
+  return slurm_.requeue(*job);
+}
+
+Status Bridge::create(const Create& what) {
+  const auto made =
+      api_->create("/api/v1/namespaces/" + kube::percent_encoded(all_.name_space) + "/pods",
+                   pod_object(all_, what), {.cancel = nullptr, .whole = kCallLimit});
+  // It was made before, by us: its name is of this attempt alone.
+  if (made || made.error().code == Errc::kConflict) return {};
+  return failure(made.error());
+}
+
+bool Bridge::may_try(std::uint32_t job) const {
+  const auto trouble = troubles_.find(job);
+  return trouble == troubles_.end() || Clock::now() >= trouble->second.until;
+}
+
+void Bridge::failed(const Action& action, const Error& error) {
+  Trouble& trouble =
+      troubles_
+          .try_emplace(job_of(action),
+                       Trouble{.pauses = Backoff(kFirstPause, kLongestPause), .until = {}})
+          .first->second;
+  const milliseconds pause = trouble.pauses.next();
+  trouble.until = Clock::now() + pause;
+  log_.warn("cannot " + to_text(action),
+            {{"why", error.text}, {"pause_ms", std::to_string(pause.count())}});
+}
+
+}  // namespace pinion::slurm

@@ -1,0 +1,104 @@
+// What is to be done, from what Slurm and the API server say now. Nothing else is remembered: who
+// does half of it and starts anew goes on from there.
+//
+// A job of ours is held from its submission on, then:
+//
+//   held, no placeholders       -> they are made, all of them
+//   held, all of them run       -> the job is pinned to their nodes, and released
+//   released, and lacks some    -> held again
+//   runs, and lacks one         -> requeued and held, or cancelled where it cannot run again
+//   over, requeued or cancelled -> its placeholders are deleted
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cluster/slurm/job.h"
+#include "cluster/slurm/mark.h"
+#include "cluster/slurm/placeholder.h"
+#include "cluster/slurm/shape.h"
+
+namespace pinion::slurm {
+
+struct Rules {
+  std::string cluster = "slurm";  // begins the placeholders' names
+  ShapeRules shape;
+  int most_waiting = 100;  // jobs with placeholders that wait at one time; the rest queue in Slurm
+  std::int64_t start_limit_s = 120;  // from a job's release to its start, else it is placed anew
+  std::int64_t retry_s = 30;         // pause after the second failed attempt; grows with each
+};
+
+// Of what is done for `job`: an action that fails must stop those of the same job behind it.
+struct Create {
+  std::uint32_t job = 0;
+  Placeholder pod;  // name, job, attempt, index, size, cpus
+  Shape shape;
+  bool operator==(const Create&) const = default;
+};
+struct Delete {
+  std::uint32_t job = 0;
+  std::string name;
+  std::string uid;
+  bool operator==(const Delete&) const = default;
+};
+// Pins the job and lets it go.
+struct Place {
+  std::uint32_t job = 0;
+  std::vector<std::string> nodes;
+  int cpus = 1;          // on each
+  bool at_once = false;  // Slurm would make it wait after its requeue
+  Mark mark;
+  std::optional<std::string> comment;  // that it gets
+  bool operator==(const Place&) const = default;
+};
+// Not to be started, and pinned to no node.
+struct Hold {
+  std::uint32_t job = 0;
+  Mark mark;
+  std::optional<std::string> comment;
+  bool operator==(const Hold&) const = default;
+};
+// Ends it, to be run again later; or for good.
+struct Requeue {
+  std::uint32_t job = 0;
+  std::string why;
+  bool operator==(const Requeue&) const = default;
+};
+struct Cancel {
+  std::uint32_t job = 0;
+  std::string comment;
+  bool operator==(const Cancel&) const = default;
+};
+struct Say {
+  std::uint32_t job = 0;
+  std::string comment;
+  bool operator==(const Say&) const = default;
+};
+// Makes a job of its own of an array's element.
+struct Split {
+  std::uint32_t job = 0;  // the array's
+  int element = 0;
+  Mark mark;
+  bool operator==(const Split&) const = default;
+};
+using Action = std::variant<Hold, Requeue, Cancel, Delete, Split, Create, Place, Say>;
+
+[[nodiscard]] std::uint32_t job_of(const Action& action);
+// For the log: "place 12 on node-0,node-1".
+[[nodiscard]] std::string to_text(const Action& action);
+
+struct View {
+  std::vector<Job> jobs;
+  std::vector<Placeholder> placeholders;
+  bool placeholders_current = true;  // false: the API server is not reached; nothing is placed
+  std::int64_t now_s = 0;            // since 1970
+};
+
+// In the order in which they are to be done: jobs in the order of their submission, then
+// placeholders that no job has. No action is there twice.
+[[nodiscard]] std::vector<Action> decide(const Rules& rules, const View& view);
+
+}  // namespace pinion::slurm

@@ -1,0 +1,141 @@
+#include "cluster/slurm/known_pods.h"
+
+#include <sys/eventfd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/path.h"
+
+namespace pinion::slurm {
+namespace {
+
+using kube::Change;
+using kube::json_text;
+using nlohmann::json;
+
+constexpr const char* kNever = "NeverFits";
+constexpr const char* kWaits = "GangWaits";
+
+}  // namespace
+
+class KnownPods::PodFeed : public kube::WatchHandler {
+ public:
+  explicit PodFeed(KnownPods& known) : known_(known) {}
+  void on_object(Change change, const json& object) override { known_.on_pod(change, object); }
+  void on_synced(std::uint64_t /*generation*/) override {
+    known_.complete_ = true;
+    known_.current_ = true;
+    known_.tell();
+  }
+  void on_trouble(const Error& error, std::chrono::milliseconds /*pause*/) override {
+    known_.current_ = false;
+    known_.trouble("pods", error);
+  }
+
+ private:
+  KnownPods& known_;
+};
+
+class KnownPods::EventFeed : public kube::WatchHandler {
+ public:
+  explicit EventFeed(KnownPods& known) : known_(known) {}
+  void on_object(Change change, const json& object) override { known_.on_event(change, object); }
+  void on_synced(std::uint64_t /*generation*/) override {}
+  void on_trouble(const Error& error, std::chrono::milliseconds /*pause*/) override {
+    known_.trouble("events", error);
+  }
+
+ private:
+  KnownPods& known_;
+};
+
+KnownPods::KnownPods(kube::Api& api, const PodTemplate& all, Log& log)
+    : all_(all), log_(log), changed_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  const std::string name_space = "/namespaces/" + kube::percent_encoded(all.name_space);
+  kube::WatchOptions pods;
+  pods.path = "/api/v1" + name_space + "/pods";
+  pods.label_selector = std::string(kClusterLabel) + "=" + all.cluster;
+  pods.backoff_longest = std::chrono::milliseconds(5000);
+  feeds_.push_back(std::make_unique<PodFeed>(*this));
+  watches_.push_back(std::make_unique<kube::Watch>(api, pods, *feeds_.back()));
+  for (const char* reason : {kNever, kWaits}) {
+    kube::WatchOptions events;
+    events.path = "/apis/events.k8s.io/v1" + name_space + "/events";
+    events.field_selector = std::string("reason=") + reason;
+    feeds_.push_back(std::make_unique<EventFeed>(*this));
+    watches_.push_back(std::make_unique<kube::Watch>(api, events, *feeds_.back()));
+  }
+}
+
+KnownPods::~KnownPods() {
+  for (auto& watch : watches_) watch->stop();
+}
+
+std::vector<Placeholder> KnownPods::now() const {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, const Note*> notes;  // by the pod's uid
+  for (const auto& [uid, note] : notes_) {
+    const Note*& kept = notes[note.pod];
+    if (kept == nullptr || note.never) kept = &note;
+  }
+  std::vector<Placeholder> all;
+  all.reserve(pods_.size());
+  for (const auto& [uid, pod] : pods_) {
+    all.push_back(pod);
+    const auto note = notes.find(uid);
+    if (note != notes.end() && pod.phase == Placeholder::Phase::kWaiting) {
+      all.back().why = note->second->text;
+    }
+  }
+  return all;
+}
+
+void KnownPods::seen() {
+  eventfd_t count = 0;
+  (void)eventfd_read(changed_.get(), &count);
+}
+
+void KnownPods::tell() {
+  (void)eventfd_write(changed_.get(), 1);
+}
+
+void KnownPods::on_pod(Change change, const json& pod) {
+  const std::string uid = json_text(pod, "metadata", "uid");
+  {
+    const std::lock_guard lock(mutex_);
+    const auto read = placeholder_of(all_, pod);
+    if (change == Change::kDeleted || !read) {
+      pods_.erase(uid);
+      std::erase_if(notes_, [&](const auto& note) { return note.second.pod == uid; });
+    } else {
+      pods_[uid] = *read;
+    }
+  }
+  tell();
+}
+
+void KnownPods::on_event(Change change, const json& event) {
+  const std::string pod = json_text(event, "regarding", "uid");
+  {
+    const std::lock_guard lock(mutex_);
+    const std::string uid = json_text(event, "metadata", "uid");
+    if (change == Change::kDeleted) {
+      notes_.erase(uid);
+    } else if (json_text(event, "regarding", "kind") == "Pod" &&
+               json_text(event, "regarding", "name")
+                       .compare(0, all_.cluster.size() + 1, all_.cluster + "-") == 0) {
+      notes_[uid] = {.pod = pod,
+                     .text = json_text(event, "note"),
+                     .never = json_text(event, "reason") == kNever};
+    }
+  }
+  tell();
+}
+
+void KnownPods::trouble(const char* list, const Error& error) {
+  log_.warn("the API server was not understood or not reached",
+            {{"list", list}, {"why", error.text}});
+}
+
+}  // namespace pinion::slurm

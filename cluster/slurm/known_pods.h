@@ -1,0 +1,64 @@
+// The placeholders as the API server tells of them, and what the extender says about those that
+// wait. Followed by watches; whoever wants to decide is woken by a descriptor.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/log/log.h"
+#include "cluster/extender/kube/watch.h"
+#include "cluster/slurm/pod_json.h"
+
+namespace pinion::slurm {
+
+class KnownPods {
+ public:
+  // Begins. What is passed must outlive it.
+  KnownPods(kube::Api& api, const PodTemplate& all, Log& log);
+  KnownPods(const KnownPods&) = delete;
+  KnownPods& operator=(const KnownPods&) = delete;
+  ~KnownPods();
+
+  // False before the first complete list: then nobody knows what there is.
+  [[nodiscard]] bool complete() const { return complete_; }
+  // False while the API server is not reached.
+  [[nodiscard]] bool current() const { return current_; }
+  [[nodiscard]] std::vector<Placeholder> now() const;
+
+  // For poll(2): readable when something has changed, until seen().
+  [[nodiscard]] int descriptor() const { return changed_.get(); }
+  void seen();
+
+ private:
+  class PodFeed;
+  class EventFeed;
+
+  void on_pod(kube::Change change, const nlohmann::json& pod);
+  void on_event(kube::Change change, const nlohmann::json& event);
+  void tell();
+  void trouble(const char* list, const Error& error);
+
+  const PodTemplate& all_;
+  Log& log_;
+  Fd changed_;
+  std::atomic<bool> complete_ = false;
+  std::atomic<bool> current_ = false;
+  mutable std::mutex mutex_;
+  std::map<std::string, Placeholder> pods_;  // by uid; these three under mutex_
+  struct Note {
+    std::string pod;  // uid
+    std::string text;
+    bool never = false;
+  };
+  std::map<std::string, Note> notes_;  // by the event's uid
+  std::vector<std::unique_ptr<kube::WatchHandler>> feeds_;
+  std::vector<std::unique_ptr<kube::Watch>> watches_;  // the last: they use all the others
+};
+
+}  // namespace pinion::slurm

@@ -1,0 +1,190 @@
+#include "cluster/slurm/pod_json.h"
+
+#include <charconv>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/quantity.h"
+#include "cluster/extender/kube/json_read.h"
+
+namespace pinion::slurm {
+namespace {
+
+using kube::json_at;
+using kube::json_text;
+using nlohmann::json;
+
+constexpr std::string_view kNode = "{node}";
+constexpr const char* kContainer = "cores";
+constexpr const char* kJobLabel = "pinion.dev/slurm-job";
+constexpr const char* kAttemptLabel = "pinion.dev/slurm-attempt";
+constexpr const char* kIndex = "pinion.dev/slurm-index";
+constexpr const char* kGangSize = "pinion.dev/gang-size";
+constexpr const char* kGangGate = "pinion.dev/gang";
+constexpr const char* kHostname = "kubernetes.io/hostname";
+constexpr const char* kPlanned = "pinion.dev/planned";
+
+// No two of a job on one node, and none where its user does not want it.
+json affinity_of(const PodTemplate& all, const Create& wanted) {
+  json affinity = json::object();
+  if (wanted.pod.size > 1) {
+    const json same = {{"matchLabels", {{kAttemptLabel, wanted.pod.attempt}}}};
+    affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
+        json::array({{{"labelSelector", same}, {"topologyKey", kHostname}}});
+  }
+  json excluded = json::array();
+  for (const std::string& node : wanted.shape.excluded) {
+    std::string name = kubernetes_node(all, node);
+    if (!name.empty()) excluded.push_back(std::move(name));
+  }
+  if (!excluded.empty()) {
+    const json not_there = {
+        {"key", kHostname}, {"operator", "NotIn"}, {"values", std::move(excluded)}};
+    affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            ["nodeSelectorTerms"] = json::array({{{"matchExpressions", json::array({not_there})}}});
+  }
+  return affinity;
+}
+
+json annotations_of(const PodTemplate& all, const Create& wanted) {
+  const Placeholder& pod = wanted.pod;
+  json annotations = {{"pinion.dev/job", all.cluster + "-" + pod.attempt},
+                      {kGangSize, std::to_string(pod.size)},
+                      // Each is a group of its own: they go to different nodes.
+                      {"pinion.dev/task-group", std::to_string(pod.index)},
+                      {"pinion.dev/strength", all.required ? "required" : "preferred"},
+                      {kIndex, std::to_string(pod.index)}};
+  if (!wanted.shape.profile.empty()) annotations["pinion.dev/profile"] = wanted.shape.profile;
+  if (!all.lend_to.empty()) annotations["pinion.dev/lend-to"] = all.lend_to;
+  return annotations;
+}
+
+json spec_of(const PodTemplate& all, const Create& wanted) {
+  const json amounts = {{"cpu", std::to_string(wanted.shape.cpus)},
+                        {"memory", std::to_string(wanted.shape.memory_mib) + "Mi"}};
+  const json container = {
+      {"name", kContainer},
+      {"image", all.image},
+      {"resources", {{"requests", amounts}, {"limits", amounts}}},
+      {"securityContext",
+       {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", json::array({"ALL"})}}}}}};
+  json spec = {{"restartPolicy", "Always"},
+               {"terminationGracePeriodSeconds", 1},
+               {"automountServiceAccountToken", false},
+               {"enableServiceLinks", false},
+               {"containers", json::array({container})}};
+  if (!all.scheduler.empty()) spec["schedulerName"] = all.scheduler;
+  if (!all.priority_class.empty()) spec["priorityClassName"] = all.priority_class;
+  if (!all.node_labels.empty()) spec["nodeSelector"] = all.node_labels;
+  if (all.gates && wanted.pod.size > 1) {
+    spec["schedulingGates"] = json::array({{{"name", kGangGate}}});
+  }
+  json affinity = affinity_of(all, wanted);
+  if (!affinity.empty()) spec["affinity"] = std::move(affinity);
+  return spec;
+}
+
+template <class T>
+std::optional<T> number_in(const std::string& text) {
+  T number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
+
+Placeholder::Phase phase_of(const json& pod) {
+  const std::string phase = json_text(pod, "status", "phase");
+  if (phase == "Failed" || phase == "Succeeded") return Placeholder::Phase::kLost;
+  return phase == "Running" ? Placeholder::Phase::kRunning : Placeholder::Phase::kWaiting;
+}
+
+// Of "cores=0-3,8" and others with blanks between; nothing else than a list of CPUs, as it comes
+// into a script.
+std::string planned_cpus(const std::string& planned) {
+  const std::string begin = std::string(kContainer) + "=";
+  for (std::size_t at = 0; at < planned.size();) {
+    const std::size_t end = std::min(planned.find(' ', at), planned.size());
+    if (planned.compare(at, begin.size(), begin) == 0) {
+      std::string list = planned.substr(at + begin.size(), end - at - begin.size());
+      return list.find_first_not_of("0123456789,-") == std::string::npos ? list : "";
+    }
+    at = end + 1;
+  }
+  return "";
+}
+
+std::string why_unscheduled(const json& pod) {
+  for (const json& condition : json_at(pod, "status", "conditions")) {
+    if (json_text(condition, "type") == "PodScheduled" &&
+        json_text(condition, "reason") == "Unschedulable") {
+      return json_text(condition, "message");
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+json pod_object(const PodTemplate& all, const Create& wanted) {
+  const Placeholder& pod = wanted.pod;
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata",
+           {{"name", pod.name},
+            {"namespace", all.name_space},
+            {"labels",
+             {{"app.kubernetes.io/name", "pinion-placeholder"},
+              {"app.kubernetes.io/managed-by", "pinion-slurm"},
+              {kClusterLabel, all.cluster},
+              {kJobLabel, std::to_string(pod.job)},
+              {kAttemptLabel, pod.attempt}}},
+            {"annotations", annotations_of(all, wanted)}}},
+          {"spec", spec_of(all, wanted)}};
+}
+
+std::optional<Placeholder> placeholder_of(const PodTemplate& all, const json& pod) {
+  if (json_text(pod, "metadata", "labels", kClusterLabel) != all.cluster) return std::nullopt;
+  const auto job = number_in<std::uint32_t>(json_text(pod, "metadata", "labels", kJobLabel));
+  Placeholder read;
+  read.name = json_text(pod, "metadata", "name");
+  read.uid = json_text(pod, "metadata", "uid");
+  read.job = job.value_or(0);  // of a broken label: no job has it, and it is deleted
+  read.attempt = json_text(pod, "metadata", "labels", kAttemptLabel);
+  read.index = number_in<int>(json_text(pod, "metadata", "annotations", kIndex)).value_or(-1);
+  read.size = number_in<int>(json_text(pod, "metadata", "annotations", kGangSize)).value_or(-1);
+  read.phase = phase_of(pod);
+  read.leaving = !json_text(pod, "metadata", "deletionTimestamp").empty();
+  if (read.leaving) read.phase = Placeholder::Phase::kLost;
+  const json& containers = json_at(pod, "spec", "containers");
+  const std::string cpus = containers.is_array() && !containers.empty()
+                               ? json_text(containers.at(0), "resources", "limits", "cpu")
+                               : "";
+  const auto whole = whole_quantity(cpus);
+  read.cpus = whole && *whole <= std::numeric_limits<int>::max() ? static_cast<int>(*whole) : -1;
+  const std::string node = json_text(pod, "spec", "nodeName");
+  if (!node.empty()) read.node = slurm_node(all, node);
+  read.cpu_list = planned_cpus(json_text(pod, "metadata", "annotations", kPlanned));
+  if (read.phase == Placeholder::Phase::kWaiting) read.why = why_unscheduled(pod);
+  return read;
+}
+
+std::string slurm_node(const PodTemplate& all, const std::string& node) {
+  std::string name = all.node_name;
+  const auto at = name.find(kNode);
+  return at == std::string::npos ? name : name.replace(at, kNode.size(), node);
+}
+
+std::string kubernetes_node(const PodTemplate& all, const std::string& node) {
+  const auto at = all.node_name.find(kNode);
+  if (at == std::string::npos) return "";
+  const std::string head = all.node_name.substr(0, at);
+  const std::string tail = all.node_name.substr(at + kNode.size());
+  if (node.size() <= head.size() + tail.size() || node.compare(0, head.size(), head) != 0 ||
+      node.compare(node.size() - tail.size(), tail.size(), tail) != 0) {
+    return "";
+  }
+  return node.substr(head.size(), node.size() - head.size() - tail.size());
+}
+
+}  // namespace pinion::slurm

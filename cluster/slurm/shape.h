@@ -1,0 +1,31 @@
+// Which placeholders a job needs: one for each node, all alike.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cluster/slurm/job.h"
+
+namespace pinion::slurm {
+
+struct ShapeRules {
+  std::int64_t memory_per_cpu_mib = 1024;  // of a job that does not say
+  int exclusive_cpus = 0;  // of a placeholder of a job with --exclusive; 0: there may be none
+};
+
+struct Shape {
+  int nodes = 1;
+  int cpus = 1;                       // on each
+  std::int64_t memory_mib = 0;        // on each
+  std::string profile;                // "cpu", "memory", "network"; empty: not said
+  std::vector<std::string> excluded;  // nodes, in Slurm's words
+
+  bool operator==(const Shape&) const = default;
+};
+
+// Errors: kInvalid, with what the user should change.
+Result<Shape> shape_of(const Job& job, const ShapeRules& rules);
+
+}  // namespace pinion::slurm

@@ -1,0 +1,85 @@
+#include "cluster/slurm/slurm.h"
+
+#include "base/process/run_program.h"
+#include "base/words.h"
+#include "cluster/slurm/job_json.h"
+
+namespace pinion::slurm {
+namespace {
+
+// As the commands call it: an array's number alone would be all of its elements.
+std::string called(const Job& job) {
+  if (!job.element) return std::to_string(job.id);
+  return std::to_string(job.array) + "_" + std::to_string(*job.element);
+}
+
+tl::unexpected<Error> said(const std::string& program, const RunEnd& end) {
+  return failure(
+      Errc::kUnavailable,
+      program + ": " + (end.errors.empty() ? "status " + std::to_string(end.status) : end.errors));
+}
+
+}  // namespace
+
+Result<std::vector<Job>> Slurm::jobs() {
+  auto listed = run_program({"squeue", "--json"}, {.time = limit_});
+  if (listed && listed->status != 0) listed = run_program({"squeue", "--json"}, {.time = limit_});
+  if (!listed) return failure(listed.error());
+  if (listed->status != 0) return said("squeue", *listed);
+  return read_jobs(listed->out);
+}
+
+Status Slurm::hold(const Job& job, const Hold& what) {
+  std::vector<std::string> changes = {"Priority=0",
+                                      "ReqNodeList=", "AdminComment=" + to_text(what.mark)};
+  if (what.comment) changes.push_back("Comment=" + *what.comment);
+  return update(called(job), std::move(changes));
+}
+
+Status Slurm::place(const Job& job, const Place& what) {
+  // A list that is longer than the number of nodes is refused later, a shorter one is filled up as
+  // Slurm likes. MinCPUsNode makes it take as much on each node as the placeholder there has.
+  const std::string nodes = std::to_string(what.nodes.size());
+  std::vector<std::string> changes = {
+      "NumNodes=" + nodes + "-" + nodes, "ReqNodeList=" + joined(what.nodes, ","),
+      "MinCPUsNode=" + std::to_string(what.cpus), "AdminComment=" + to_text(what.mark)};
+  if (what.comment) changes.push_back("Comment=" + *what.comment);
+  // Else it waits for cred_expire, 120 s.
+  if (what.at_once) changes.emplace_back("StartTime=now");
+  if (Status done = update(called(job), std::move(changes)); !done) return done;
+  return run({"scontrol", "release", called(job)});
+}
+
+Status Slurm::requeue(const Job& job) {
+  return run({"scontrol", "requeuehold", called(job)});
+}
+
+Status Slurm::cancel(const Job& job, const Cancel& what) {
+  if (Status done = update(called(job), {"Comment=" + what.comment}); !done) return done;
+  return run({"scancel", called(job)});
+}
+
+Status Slurm::say(const Job& job, const Say& what) {
+  return update(called(job), {"Comment=" + what.comment});
+}
+
+Status Slurm::split(const Job& job, const Split& what) {
+  return update(std::to_string(job.id) + "_" + std::to_string(what.element),
+                {"AdminComment=" + to_text(what.mark)});
+}
+
+Status Slurm::update(const std::string& job, std::vector<std::string> changes) {
+  std::vector<std::string> argv = {"scontrol", "update", "JobId=" + job};
+  for (std::string& change : changes) argv.push_back(std::move(change));
+  return run(std::move(argv));
+}
+
+Status Slurm::run(std::vector<std::string> argv) {
+  const std::string what = joined(argv, " ");
+  const auto end = run_program(std::move(argv), {.time = limit_});
+  if (!end) return failure(end.error());
+  if (end->status != 0) return said(what, *end);
+  return {};
+}
+
+}  // namespace pinion::slurm

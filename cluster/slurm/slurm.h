@@ -1,0 +1,42 @@
+// Slurm by its own commands: squeue, scontrol and scancel, as who runs them. They are found in
+// PATH, and Slurm's configuration by SLURM_CONF or where Slurm looks for it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cluster/slurm/decide.h"
+#include "cluster/slurm/job.h"
+
+namespace pinion::slurm {
+
+class Slurm {
+ public:
+  explicit Slurm(std::chrono::milliseconds limit) : limit_(limit) {}
+
+  // All jobs that it knows, those that ended in the last minutes (MinJobAge) too. A call that fails
+  // is made a second time: connections get lost while slurmctld is busy. Errors: kNotFound where
+  // there is no squeue, kUnavailable.
+  Result<std::vector<Job>> jobs();
+
+  // `job` is what the action's number means, of the list that it was decided on. Errors:
+  // kUnavailable with Slurm's own words.
+  Status hold(const Job& job, const Hold& what);
+  Status place(const Job& job, const Place& what);
+  Status requeue(const Job& job);
+  Status cancel(const Job& job, const Cancel& what);
+  Status say(const Job& job, const Say& what);
+  Status split(const Job& job, const Split& what);
+
+ private:
+  Status update(const std::string& job, std::vector<std::string> changes);
+  Status run(std::vector<std::string> argv);
+
+  std::chrono::milliseconds limit_;  // of each command
+};
+
+}  // namespace pinion::slurm

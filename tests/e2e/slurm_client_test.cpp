@@ -1,0 +1,230 @@
+// The product's calls of Slurm, and its job_submit.lua, with a real Slurm and without Kubernetes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "cluster/slurm/slurm.h"
+#include "tests/e2e/collection.h"
+#include "tests/e2e/ok.h"
+#include "tests/e2e/slurm_lab.h"
+#include "tests/lab/files.h"
+
+namespace pinion::e2e {
+namespace {
+
+using slurm::Job;
+using State = slurm::Job::State;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class SlurmClient : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto lab = SlurmLab::start();
+    if (lab) {
+      lab_ = std::move(*lab);
+      setenv("SLURM_CONF", lab_->conf().c_str(), 1);  // for the client's own commands
+    } else {
+      why_none_ = lab.error();
+    }
+  }
+  static void TearDownTestSuite() { lab_.reset(); }
+  void SetUp() override {
+    if (!lab_ && why_none_.code == Errc::kNotFound) GTEST_SKIP() << why_none_.text;
+    ASSERT_TRUE(lab_) << why_none_.text;
+  }
+  void TearDown() override {
+    if (HasFailure() && lab_) std::cerr << lab_->logs() << '\n';
+    if (lab_) lab_->cancel_all();
+  }
+
+  static SlurmLab& lab() { return *lab_; }
+  slurm::Slurm client_{std::chrono::seconds(30)};
+
+  Job submitted(std::vector<std::string> options, int sleep_s = 300) {
+    const auto id = lab().submit(std::move(options), sleep_s);
+    EXPECT_TRUE(ok(id));
+    return id ? lab().job(*id) : Job();
+  }
+  slurm::Place placing(const Job& job, std::vector<std::string> nodes, int cpus) {
+    slurm::Place place;
+    place.job = job.id;
+    place.nodes = std::move(nodes);
+    place.cpus = cpus;
+    place.at_once = job.restarts > 0;
+    place.mark.attempt = 1;
+    place.mark.cpus["node-1"] = "0-1";
+    place.comment = "mine [pinion: a, \"b\"; c]";
+    return place;
+  }
+
+ private:
+  static std::unique_ptr<SlurmLab> lab_;
+  static Error why_none_;
+};
+
+std::unique_ptr<SlurmLab> SlurmClient::lab_;
+Error SlurmClient::why_none_;
+
+TEST_F(SlurmClient, AJobIsHeldThenPlacedAndRunsThere) {
+  Job job = submitted({"--nodes=2", "--ntasks=4", "--comment=profile=cpu"});
+  EXPECT_EQ(job.state, State::kPending);
+  EXPECT_TRUE(job.held);
+  EXPECT_TRUE(job.requeues);
+  EXPECT_EQ(job.admin_comment, "pinion=wait");
+  EXPECT_EQ(job.comment, "profile=cpu");
+  EXPECT_EQ(job.nodes, 2);
+  EXPECT_EQ(job.cpus, 4);
+  ASSERT_TRUE(ok(client_.place(job, placing(job, {"node-1", "node-2"}, 2))));
+  ASSERT_TRUE(lab().wait_for(job.id, State::kRunning)) << lab().show(job.id);
+  EXPECT_THAT(lab().show(job.id), HasSubstr("Nodes=node-[1-2] CPU_IDs=0-1")) << "two on each";
+  job = lab().job(job.id);
+  EXPECT_THAT(job.on, ElementsAre("node-1", "node-2"));
+  EXPECT_EQ(job.admin_comment, "pinion=wait;attempt=1;cpus=node-1:0-1");
+  EXPECT_EQ(job.comment, "mine [pinion: a, \"b\"; c]");
+}
+
+TEST_F(SlurmClient, ARequeuedJobIsHeldAndRunsAgainAtOnce) {
+  Job job = submitted({"--nodes=1"});
+  ASSERT_TRUE(ok(client_.place(job, placing(job, {"node-0"}, 1))));
+  ASSERT_TRUE(lab().wait_for(job.id, State::kRunning));
+  ASSERT_TRUE(ok(client_.requeue(lab().job(job.id))));
+  ASSERT_TRUE(lab().wait_for(job.id, State::kPending)) << lab().show(job.id);
+  job = lab().job(job.id);
+  EXPECT_TRUE(job.held);
+  EXPECT_EQ(job.restarts, 1);
+  slurm::Hold hold;
+  hold.comment = "x";
+  ASSERT_TRUE(ok(client_.hold(job, hold)));
+  job = lab().job(job.id);
+  EXPECT_TRUE(job.held);
+  EXPECT_THAT(job.pinned, IsEmpty());
+  EXPECT_EQ(job.comment, "x");
+  ASSERT_TRUE(ok(client_.place(job, placing(job, {"node-2"}, 1))));
+  ASSERT_TRUE(lab().wait_for(job.id, State::kRunning));
+  EXPECT_THAT(lab().job(job.id).on, ElementsAre("node-2"));
+  ASSERT_TRUE(ok(client_.cancel(lab().job(job.id), {.job = job.id, .comment = "lost"})));
+  ASSERT_TRUE(lab().wait_for(job.id, State::kOver));
+  EXPECT_EQ(lab().job(job.id).comment, "lost");
+}
+
+TEST_F(SlurmClient, ElementsOfAnArrayAreToldApart) {
+  const Job rest = submitted({"--array=0-2%2"});
+  EXPECT_EQ(rest.array, rest.id);
+  EXPECT_EQ(rest.elements, "0-2%2");
+  EXPECT_EQ(rest.most_elements, 2);
+  slurm::Split split;
+  split.element = 1;
+  ASSERT_TRUE(ok(client_.split(rest, split)));
+  const auto jobs = client_.jobs();
+  ASSERT_TRUE(ok(jobs));
+  int elements = 0;
+  for (const Job& job : *jobs) {
+    if (job.array != rest.id || !job.element) continue;
+    ++elements;
+    EXPECT_EQ(job.element, 1);
+    EXPECT_TRUE(job.held);
+    ASSERT_TRUE(ok(client_.place(job, placing(job, {"node-0"}, 1))));
+    EXPECT_TRUE(lab().wait_for(job.id, State::kRunning));
+  }
+  EXPECT_EQ(elements, 1);
+  EXPECT_TRUE(lab().job(rest.id).held) << "the rest is not let go";
+  EXPECT_EQ(lab().job(rest.id).elements, "0,2%2");
+}
+
+TEST_F(SlurmClient, WhatAJobWaitsForIsSeen) {
+  const Job first = submitted({"--begin=now+1hour"});
+  EXPECT_GT(first.begin_s, first.submit_s + 3000);
+  const Job second = submitted({"--dependency=afterok:" + std::to_string(first.id)});
+  EXPECT_TRUE(second.dependent);
+  EXPECT_EQ(second.begin_s, 0);
+  const Job third = submitted({"--exclusive", "--mem-per-cpu=100", "--exclude=node-[0,2]"});
+  EXPECT_TRUE(third.exclusive);
+  EXPECT_EQ(third.memory_per_cpu_mib, 100);
+  EXPECT_THAT(third.excluded, ElementsAre("node-0", "node-2"));
+  EXPECT_FALSE(first.exclusive);
+}
+
+TEST_F(SlurmClient, UsersPlaceNothing) {
+  const auto submitted =
+      lab().run_as_nobody({"sbatch", "--parsable", "--chdir=/", "--output=/dev/null", "--nodes=1",
+                           "--wrap=exec sleep 300"});
+  ASSERT_TRUE(ok(submitted));
+  const std::string id = std::to_string(std::stoul(*submitted));
+  for (const char* change : {"ReqNodeList=node-1", "NumNodes=2-2", "NumTasks=3", "NumCPUs=3",
+                             "MinCPUsNode=3", "Priority=100", "AdminComment=pinion=wait"}) {
+    const auto done = lab().run_as_nobody({"scontrol", "update", "JobId=" + id, change});
+    ASSERT_FALSE(done) << change;
+    EXPECT_THAT(done.error().text, HasSubstr("Access/permission denied")) << change;
+  }
+  for (const char* command : {"release", "hold", "top"}) {
+    EXPECT_FALSE(lab().run_as_nobody({"scontrol", command, id})) << command;
+  }
+  EXPECT_TRUE(ok(lab().run_as_nobody({"scontrol", "update", "JobId=" + id, "TimeLimit=5"})));
+  EXPECT_TRUE(ok(lab().run_as_nobody({"scontrol", "update", "JobId=" + id, "Comment=mine"})));
+  EXPECT_FALSE(lab().run_as_nobody({"sbatch", "--nodelist=node-1", "--wrap=true"}));
+  EXPECT_TRUE(lab().job(static_cast<std::uint32_t>(std::stoul(id))).held);
+}
+
+TEST_F(SlurmClient, AUsersOwnHoldIsReleasedByTheUser) {
+  const auto submitted =
+      lab().run_as_nobody({"sbatch", "--parsable", "--hold", "--chdir=/", "--output=/dev/null",
+                           "--comment=profile=cpu", "--wrap=exec sleep 300"});
+  ASSERT_TRUE(ok(submitted));
+  const auto id = static_cast<std::uint32_t>(std::stoul(*submitted));
+  EXPECT_EQ(lab().job(id).admin_comment, "pinion=user-held");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(ok(lab().run_as_nobody({"scontrol", "release", std::to_string(id)})));
+  }
+  const Job job = lab().job(id);
+  EXPECT_TRUE(job.held) << "it has no cores yet";
+  EXPECT_EQ(job.comment, "profile=cpu released-by-user");
+}
+
+// With the real cores of this machine: whoever may use CPU 0 has it written down and is pinned to
+// it.
+TEST_F(SlurmClient, TasksAreOnTheirJobsOwnCores) {
+  const std::string out = lab().folder() + "/cpus.";
+  const std::string script =
+      "cat /proc/self/status | grep Cpus_allowed_list; "
+      "srun --quiet grep Cpus_allowed_list /proc/self/status";
+  const auto id = lab().run({"sbatch", "--parsable", "--chdir=/", "--nodes=2", "--ntasks=2",
+                             "--output=" + out + "%j", "--wrap=" + script});
+  ASSERT_TRUE(ok(id));
+  const Job job = lab().job(static_cast<std::uint32_t>(std::stoul(*id)));
+  auto place = placing(job, {"node-0", "node-1"}, 1);
+  place.mark.cpus = {{"node-0", "0"}, {"node-1", "0"}};
+  ASSERT_TRUE(ok(client_.place(job, place)));
+  ASSERT_TRUE(lab().wait_for(job.id, State::kOver)) << lab().show(job.id);
+  const auto printed = lab::read_file(out + std::to_string(job.id));
+  ASSERT_TRUE(ok(printed));
+  EXPECT_EQ(*printed, "Cpus_allowed_list:\t0\nCpus_allowed_list:\t0\nCpus_allowed_list:\t0\n");
+  EXPECT_TRUE(lab::eventually(kPatience, [&] {
+    return std::filesystem::is_empty(lab().folder() + "/run");
+  })) << "the epilog forgets them";
+}
+
+TEST_F(SlurmClient, WhatSlurmRefusesIsSaid) {
+  const Job job = submitted({"--nodes=1"});
+  const Status done = client_.place(job, placing(job, {"node-9"}, 1));
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().text, HasSubstr("Invalid node name"));
+  EXPECT_TRUE(lab().job(job.id).held) << "what is not placed is not released";
+}
+
+TEST_F(SlurmClient, JobsOutliveTheController) {
+  const Job job = submitted({"--nodes=1"});
+  lab().stop_slurmctld();
+  EXPECT_FALSE(client_.jobs());
+  ASSERT_TRUE(ok(lab().restart_slurmctld()));
+  const Job again = lab().job(job.id);
+  EXPECT_TRUE(again.held);
+  EXPECT_EQ(again.submit_s, job.submit_s);
+  EXPECT_EQ(again.admin_comment, "pinion=wait");
+}
+
+}  // namespace
+}  // namespace pinion::e2e

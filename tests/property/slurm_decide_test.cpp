@@ -1,0 +1,395 @@
+// Slurm, the API server and a bridge between them in random order: jobs are submitted, cancelled,
+// requeued and end; placeholders are bound, start and are evicted; the bridge sees them late, its
+// actions fail or are done twice, and it is killed in the middle of a round. It remembers nothing
+// from one round to the next, so every round is a restart.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cluster/slurm/decide.h"
+
+namespace pinion::slurm {
+namespace {
+
+using Phase = Placeholder::Phase;
+
+constexpr int kNodes = 4;
+
+std::string node_name(std::uint32_t number) {
+  return "n" + std::to_string(number % kNodes);
+}
+
+Rules rules() {
+  Rules rules;
+  rules.cluster = "wind";
+  rules.most_waiting = 5;
+  return rules;
+}
+
+// Draws from the history's own numbers, so that what fails can be made smaller.
+class Dice {
+ public:
+  explicit Dice(std::uint32_t value) : value_(value) {}
+  std::uint32_t below(std::uint32_t bound) {
+    value_ = value_ * 1'664'525U + 1'013'904'223U;
+    return (value_ >> 16U) % bound;
+  }
+
+ private:
+  std::uint32_t value_;
+};
+
+class World {
+ public:
+  void step(std::uint32_t number) {
+    Dice dice(number);
+    switch (dice.below(14)) {
+      case 0:
+        submit(dice);
+        return;
+      case 1:
+        return submit_array(dice);
+      case 2:
+      case 3:
+        return bind(dice);
+      case 4:
+        for (auto& [name, pod] : pods_) start_pod(pod);
+        return;
+      case 5:
+        return start_jobs(dice.below(6) + 1);
+      case 6:
+        return end_one(dice);
+      case 7:
+        return requeue_one(dice);
+      case 8:
+        return evict_one(dice);
+      case 9:
+        return forget_one(dice);
+      case 10:
+        old_pods_ = pods();
+        return;
+      case 11:
+        now_s_ += dice.below(100);
+        return;
+      default:
+        round(dice);
+    }
+  }
+
+  // Nothing more happens to jobs and placeholders; the bridge is left to itself, every round whole.
+  void settle() {
+    int quiet = 0;  // rounds
+    // A few jobs at a time, and some are placed several times.
+    for (std::uint32_t i = 0; i < 20 + 4 * last_id_; ++i) {
+      quiet = whole_round() ? quiet + 1 : 0;
+      if (quiet == 3) break;
+      for (auto& [name, pod] : pods_) {
+        if (!pod.leaving && pod.node.empty()) pod.node = free_node(pod);
+        start_pod(pod);
+      }
+      std::erase_if(pods_, [](const auto& entry) { return entry.second.leaving; });
+      start_jobs(0);
+      now_s_ += 400;  // longer than any pause
+    }
+    whole_round();
+    std::erase_if(pods_, [](const auto& entry) { return entry.second.leaving; });
+    RC_ASSERT(decide(rules(), view(pods())).empty());
+    check_settled();
+  }
+
+ private:
+  [[nodiscard]] std::vector<Placeholder> pods() const {
+    std::vector<Placeholder> all;
+    for (const auto& [name, pod] : pods_) all.push_back(pod);
+    return all;
+  }
+
+  [[nodiscard]] View view(std::vector<Placeholder> seen) const {
+    View view;
+    for (const auto& [id, job] : jobs_) view.jobs.push_back(job);
+    view.placeholders = std::move(seen);
+    view.now_s = now_s_;
+    return view;
+  }
+
+  // As job_submit.lua leaves it.
+  Job& submit(Dice& dice) {
+    Job job;
+    job.id = ++last_id_;
+    job.submit_s = now_s_;
+    job.held = true;
+    job.requeues = dice.below(3) != 0;
+    job.nodes = 1 + static_cast<int>(dice.below(3));
+    job.cpus = job.nodes * (1 + static_cast<int>(dice.below(3)));
+    job.admin_comment = dice.below(8) == 0 ? "pinion=user-held" : "pinion=wait";
+    if (dice.below(8) == 0) job.comment = "profile=unknown";
+    if (dice.below(8) == 0) job.begin_s = now_s_ + 50;
+    return jobs_[job.id] = job;
+  }
+
+  void submit_array(Dice& dice) {
+    Job& job = submit(dice);
+    job.array = job.id;
+    job.elements = "0-" + std::to_string(dice.below(4));
+    job.most_elements = static_cast<int>(dice.below(3));
+  }
+
+  Placeholder* any_pod(Dice& dice) {
+    if (pods_.empty()) return nullptr;
+    return &std::next(pods_.begin(), dice.below(static_cast<std::uint32_t>(pods_.size())))->second;
+  }
+  Job* any_job(Dice& dice) {
+    if (jobs_.empty()) return nullptr;
+    return &std::next(jobs_.begin(), dice.below(static_cast<std::uint32_t>(jobs_.size())))->second;
+  }
+
+  // One that no other placeholder of its job has.
+  [[nodiscard]] std::string free_node(const Placeholder& pod) const {
+    std::set<std::string> taken;
+    for (const auto& [name, other] : pods_) {
+      if (other.attempt == pod.attempt) taken.insert(other.node);
+    }
+    for (std::uint32_t i = 0; i < kNodes; ++i) {
+      if (!taken.contains(node_name(i + pod.job))) return node_name(i + pod.job);
+    }
+    return "";
+  }
+
+  void bind(Dice& dice) {
+    Placeholder* pod = any_pod(dice);
+    if (pod == nullptr || pod->leaving || !pod->node.empty()) return;
+    // The anti-affinity of placeholders is not ours: once in a while two share a node.
+    pod->node = dice.below(10) == 0 ? node_name(dice.below(kNodes)) : free_node(*pod);
+  }
+
+  static void start_pod(Placeholder& pod) {
+    if (!pod.node.empty() && pod.phase == Phase::kWaiting) pod.phase = Phase::kRunning;
+  }
+
+  // Slurm's tick: what is not held starts where it is pinned to, else anywhere.
+  // Every `spared`th is left out.
+  void start_jobs(std::uint32_t spared) {
+    for (auto& [id, job] : jobs_) {
+      if (job.state != Job::State::kPending || job.held || !job.elements.empty()) continue;
+      if (spared > 0 && id % spared == 0) continue;
+      job.state = Job::State::kRunning;
+      job.on = job.pinned;
+      for (std::uint32_t i = 0; job.on.empty() && i < static_cast<std::uint32_t>(job.nodes); ++i) {
+        job.on.push_back(node_name(i));
+      }
+    }
+  }
+
+  void end_one(Dice& dice) {
+    Job* job = any_job(dice);
+    if (job == nullptr) return;
+    if (job->state == Job::State::kRunning || dice.below(3) == 0) job->state = Job::State::kOver;
+  }
+
+  void requeue(Job& job, bool held) {
+    job.state = Job::State::kPending;
+    job.on.clear();
+    ++job.restarts;
+    job.submit_s = now_s_;
+    job.begin_s = now_s_ + 121;
+    job.held = held;
+  }
+
+  // By its user or because a node failed: not held.
+  void requeue_one(Dice& dice) {
+    Job* job = any_job(dice);
+    if (job != nullptr && job->state == Job::State::kRunning) requeue(*job, false);
+  }
+
+  void evict_one(Dice& dice) {
+    Placeholder* pod = any_pod(dice);
+    if (pod == nullptr) return;
+    if (pod->phase == Phase::kLost) {
+      pods_.erase(std::string(pod->name));
+      return;
+    }
+    pod->phase = Phase::kLost;
+    pod->leaving = dice.below(2) == 0;
+  }
+
+  void forget_one(Dice& dice) {
+    const Job* job = any_job(dice);
+    if (job != nullptr && job->state == Job::State::kOver) jobs_.erase(job->id);
+  }
+
+  void round(Dice& dice) {
+    const auto seen = dice.below(3) == 0 ? old_pods_ : pods();
+    const auto actions = decide(rules(), view(seen));
+    check(actions);
+    std::set<std::uint32_t> failed;
+    for (const Action& action : actions) {
+      const auto luck = dice.below(12);
+      if (luck == 0) return;  // killed
+      if (failed.contains(job_of(action))) continue;
+      if (luck == 1) {
+        failed.insert(job_of(action));
+        continue;
+      }
+      carry_out(action);
+      if (luck == 2) carry_out(action);
+      if (luck == 3) failed.insert(job_of(action));  // its answer was lost
+    }
+  }
+
+  // Whether there was nothing to do.
+  bool whole_round() {
+    const auto actions = decide(rules(), view(pods()));
+    check(actions);
+    for (const Action& action : actions) {
+      if (const auto* place = std::get_if<Place>(&action)) check_place(*place);
+      carry_out(action);
+    }
+    check_no_orphans();
+    return actions.empty();
+  }
+
+  // The same again for the same view, and nothing twice.
+  void check(const std::vector<Action>& actions) const {
+    for (auto at = actions.begin(); at != actions.end(); ++at) {
+      RC_ASSERT(std::find(std::next(at), actions.end(), *at) == actions.end());
+    }
+  }
+
+  // A job goes only when all of its placeholders run, each on a node of its own.
+  void check_place(const Place& place) const {
+    const Job& job = jobs_.at(place.job);
+    std::set<std::string> nodes;
+    for (const auto& [name, pod] : pods_) {
+      if (pod.attempt != attempt_of(job, *read_mark(job.admin_comment))) continue;
+      RC_ASSERT(pod.phase == Phase::kRunning);
+      nodes.insert(pod.node);
+    }
+    RC_ASSERT(nodes == std::set<std::string>(place.nodes.begin(), place.nodes.end()));
+    RC_ASSERT(static_cast<int>(nodes.size()) == job.nodes);
+  }
+
+  void check_no_orphans() const {
+    for (const auto& [name, pod] : pods_) {
+      if (pod.leaving) continue;
+      const auto job = jobs_.find(pod.job);
+      RC_ASSERT(job != jobs_.end());
+      RC_ASSERT(job->second.state != Job::State::kOver);
+    }
+  }
+
+  void check_settled() const {
+    std::set<std::string> wanted;
+    for (const auto& [id, job] : jobs_) {
+      const auto mark = read_mark(job.admin_comment);
+      if (!mark || job.state != Job::State::kRunning) continue;
+      std::set<std::string> holding;
+      for (const auto& [name, pod] : pods_) {
+        if (pod.attempt != attempt_of(job, *mark)) continue;
+        RC_ASSERT(pod.phase == Phase::kRunning);
+        RC_ASSERT(holding.insert(pod.node).second);
+        wanted.insert(name);
+      }
+      RC_ASSERT(holding == std::set<std::string>(job.on.begin(), job.on.end()));
+    }
+    for (const auto& [name, pod] : pods_) RC_ASSERT(wanted.contains(name));
+    // Nobody waits who could run.
+    for (const auto& [id, job] : jobs_) {
+      if (job.state != Job::State::kPending) continue;
+      const bool stays = read_mark(job.admin_comment)->user_held ||
+                         job.comment.find("unknown") != std::string::npos ||
+                         (!job.elements.empty() && job.most_elements > 0);
+      RC_ASSERT(stays);
+      RC_ASSERT(job.held);
+    }
+  }
+
+  void carry_out(const Action& action) {
+    std::visit([this](const auto& one) { done(one); }, action);
+  }
+
+  void done(const Create& it) {
+    Placeholder pod = it.pod;
+    pod.uid = "uid-" + std::to_string(++last_uid_);
+    pods_.emplace(pod.name, pod);  // one that exists stays
+  }
+  void done(const Delete& it) {
+    const auto pod = pods_.find(it.name);
+    if (pod == pods_.end() || pod->second.uid != it.uid) return;
+    pod->second.leaving = true;
+    pod->second.phase = Phase::kLost;
+  }
+  void done(const Hold& it) {
+    const auto job = jobs_.find(it.job);
+    if (job == jobs_.end() || job->second.state != Job::State::kPending) return;
+    job->second.held = true;
+    job->second.pinned.clear();
+    job->second.admin_comment = to_text(it.mark);
+    if (it.comment) job->second.comment = *it.comment;
+  }
+  void done(const Place& it) {
+    const auto found = jobs_.find(it.job);
+    if (found == jobs_.end() || found->second.state != Job::State::kPending) return;
+    Job& job = found->second;
+    RC_ASSERT(!it.nodes.empty());
+    job.pinned = it.nodes;
+    job.cpus_per_node = it.cpus;
+    job.admin_comment = to_text(it.mark);
+    if (it.comment) job.comment = *it.comment;
+    job.held = false;
+  }
+  void done(const Requeue& it) {
+    const auto job = jobs_.find(it.job);
+    if (job == jobs_.end() || job->second.state != Job::State::kRunning) return;
+    requeue(job->second, true);
+  }
+  void done(const Cancel& it) {
+    const auto job = jobs_.find(it.job);
+    if (job != jobs_.end()) job->second.state = Job::State::kOver;
+  }
+  void done(const Say& it) {
+    const auto job = jobs_.find(it.job);
+    if (job != jobs_.end()) job->second.comment = it.comment;
+  }
+  // As Slurm does: the last element is the array's own job.
+  void done(const Split& it) {
+    const auto found = jobs_.find(it.job);
+    if (found == jobs_.end() || found->second.elements.empty()) return;
+    Job& rest = found->second;
+    const auto last = static_cast<int>(std::stoi(rest.elements.substr(2)));
+    const int first = std::stoi(rest.elements);
+    if (it.element != first) return;
+    if (first == last) {
+      rest.element = first;
+      rest.elements.clear();
+      rest.admin_comment = to_text(it.mark);
+      return;
+    }
+    rest.elements = std::to_string(first + 1) + "-" + std::to_string(last);
+    Job job = rest;
+    job.id = ++last_id_;
+    job.element = first;
+    job.elements.clear();
+    job.admin_comment = to_text(it.mark);
+    jobs_[job.id] = job;
+  }
+
+  std::int64_t now_s_ = 1'000'000;
+  std::uint32_t last_id_ = 0;
+  int last_uid_ = 0;
+  std::map<std::uint32_t, Job> jobs_;
+  std::map<std::string, Placeholder> pods_;
+  std::vector<Placeholder> old_pods_;
+};
+
+RC_GTEST_PROP(SlurmDecide, EachRunningJobHasItsPlaceholdersAndNobodyElseHasAny, ()) {
+  const int length = *rc::gen::inRange(0, 120);
+  World world;
+  for (int i = 0; i < length; ++i) world.step(*rc::gen::inRange(0U, 1U << 30U));
+  world.settle();
+}
+
+}  // namespace
+}  // namespace pinion::slurm

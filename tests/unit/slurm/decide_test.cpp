@@ -1,0 +1,276 @@
+#include "cluster/slurm/decide.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pinion::slurm {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Phase = Placeholder::Phase;
+
+constexpr std::int64_t kNow = 1'000'000;
+
+// Two nodes with two CPUs each, held.
+Job held_job() {
+  Job job;
+  job.id = 12;
+  job.submit_s = 500;
+  job.held = true;
+  job.requeues = true;
+  job.nodes = 2;
+  job.cpus = 4;
+  job.tasks = 4;
+  job.admin_comment = "pinion=wait";
+  return job;
+}
+
+Placeholder pod(int index, Phase phase, const std::string& node = "") {
+  Placeholder made;
+  made.attempt = "12-500-0-0";
+  made.name = "wind-" + made.attempt + "-" + std::to_string(index);
+  made.uid = "uid-" + std::to_string(index);
+  made.job = 12;
+  made.index = index;
+  made.size = 2;
+  made.cpus = 2;
+  made.phase = phase;
+  made.node = node;
+  return made;
+}
+
+std::vector<Placeholder> running() {
+  return {pod(0, Phase::kRunning, "n2"), pod(1, Phase::kRunning, "n1")};
+}
+
+std::vector<Action> actions(const Job& job, const std::vector<Placeholder>& pods,
+                            std::int64_t now = kNow) {
+  Rules rules;
+  rules.cluster = "wind";
+  return decide(rules,
+                {.jobs = {job}, .placeholders = pods, .placeholders_current = true, .now_s = now});
+}
+
+std::vector<std::string> texts(const std::vector<Action>& actions) {
+  std::vector<std::string> all;
+  for (const Action& action : actions) all.push_back(to_text(action));
+  return all;
+}
+
+TEST(Decide, AHeldJobGetsItsPlaceholders) {
+  const auto made = actions(held_job(), {});
+  EXPECT_THAT(texts(made), ElementsAre("create wind-12-500-0-0-0", "create wind-12-500-0-0-1"));
+  const auto& first = std::get<Create>(made.at(0));
+  EXPECT_EQ(first.pod.cpus, 2);
+  EXPECT_EQ(first.pod.size, 2);
+  EXPECT_EQ(first.shape.memory_mib, 2048);
+}
+
+TEST(Decide, WhatIsMissingIsMadeAndOthersAreWaitedFor) {
+  EXPECT_THAT(texts(actions(held_job(), {pod(1, Phase::kWaiting)})),
+              ElementsAre("create wind-12-500-0-0-0"));
+  EXPECT_THAT(actions(held_job(), {pod(0, Phase::kRunning, "n1"), pod(1, Phase::kWaiting, "n2")}),
+              IsEmpty());
+}
+
+TEST(Decide, WithAllOfThemTheJobIsPlacedOnTheirNodes) {
+  auto pods = running();
+  pods[0].cpu_list = "4-5";
+  Job job = held_job();
+  job.comment = "profile=cpu [pinion: waits: x]";
+  const auto made = actions(job, pods);
+  ASSERT_EQ(made.size(), 1);
+  const auto& place = std::get<Place>(made.front());
+  EXPECT_THAT(place.nodes, ElementsAre("n1", "n2"));
+  EXPECT_EQ(place.cpus, 2);
+  EXPECT_EQ(to_text(place.mark), "pinion=wait;since=1000000;cpus=n2:4-5");
+  EXPECT_EQ(place.comment, "profile=cpu");
+}
+
+TEST(Decide, NothingIsPlacedOnOldNews) {
+  EXPECT_THAT(decide({.cluster = "wind"}, {.jobs = {held_job()},
+                                           .placeholders = running(),
+                                           .placeholders_current = false,
+                                           .now_s = kNow}),
+              IsEmpty());
+}
+
+TEST(Decide, AReleasedJobIsLeftToSlurmForAWhile) {
+  Job job = held_job();
+  job.held = false;
+  job.pinned = {"n1", "n2"};
+  job.admin_comment = "pinion=wait;since=" + std::to_string(kNow - 100);
+  job.reason = "AssocGrpCpuLimit";
+  EXPECT_THAT(actions(job, running()), IsEmpty());
+  const auto made = actions(job, running(), kNow + 100);
+  EXPECT_THAT(texts(made),
+              ElementsAre("hold 12", "delete wind-12-500-0-0-0", "delete wind-12-500-0-0-1"));
+  const auto& hold = std::get<Hold>(made.front());
+  EXPECT_EQ(hold.mark.attempt, 1);
+  EXPECT_THAT(*hold.comment, HasSubstr("AssocGrpCpuLimit"));
+}
+
+TEST(Decide, AReleasedJobWithoutItsPlaceholdersIsHeldAgain) {
+  Job job = held_job();
+  job.held = false;
+  EXPECT_THAT(texts(actions(job, {})), ElementsAre("hold 12"));
+  job.pinned = {"n1"};
+  EXPECT_THAT(texts(actions(job, running())), ElementsAre("hold 12")) << "on other nodes";
+  EXPECT_THAT(texts(actions(job, {pod(0, Phase::kRunning, "n1")})), ElementsAre("hold 12"));
+}
+
+TEST(Decide, ALostPlaceholderTakesTheOthersWithIt) {
+  const auto made =
+      actions(held_job(), {pod(0, Phase::kLost, "n1"), pod(1, Phase::kRunning, "n2")});
+  EXPECT_THAT(texts(made),
+              ElementsAre("hold 12", "delete wind-12-500-0-0-0", "delete wind-12-500-0-0-1"));
+  EXPECT_EQ(to_text(std::get<Hold>(made.front()).mark), "pinion=wait;attempt=1;after=1000000");
+}
+
+TEST(Decide, ARunningJobKeepsItsPlaceholders) {
+  Job job = held_job();
+  job.held = false;
+  job.state = Job::State::kRunning;
+  job.on = {"n1", "n2"};
+  EXPECT_THAT(actions(job, running()), IsEmpty());
+  job.on = {"n1"};
+  EXPECT_THAT(texts(actions(job, running())), ElementsAre("delete wind-12-500-0-0-0"))
+      << "it has become smaller";
+}
+
+TEST(Decide, ARunningJobThatLosesOneEndsOrIsRunAgain) {
+  Job job = held_job();
+  job.held = false;
+  job.state = Job::State::kRunning;
+  job.on = {"n1", "n2"};
+  const std::vector<Placeholder> pods = {pod(0, Phase::kLost, "n2"), pod(1, Phase::kRunning, "n1")};
+  EXPECT_THAT(texts(actions(job, pods)), ElementsAre("requeue 12: its cores were taken away"));
+  job.requeues = false;
+  EXPECT_THAT(texts(actions(job, pods)), ElementsAre("cancel 12"));
+}
+
+TEST(Decide, ARequeuedJobGetsNewPlaceholders) {
+  Job job = held_job();
+  job.restarts = 1;
+  job.submit_s = 900;
+  job.held = false;
+  job.begin_s = kNow + 120;
+  EXPECT_THAT(texts(actions(job, running())),
+              ElementsAre("hold 12", "delete wind-12-500-0-0-0", "delete wind-12-500-0-0-1"));
+  job.held = true;
+  EXPECT_THAT(texts(actions(job, {})),
+              ElementsAre("create wind-12-900-1-0-0", "create wind-12-900-1-0-1"))
+      << "Slurm's own begin is not waited for";
+}
+
+TEST(Decide, JobsThatAreOverOrGoneHaveNone) {
+  Job job = held_job();
+  job.state = Job::State::kOver;
+  auto pods = running();
+  pods[1].leaving = true;
+  EXPECT_THAT(texts(actions(job, pods)), ElementsAre("delete wind-12-500-0-0-0"));
+  job.id = 13;
+  EXPECT_THAT(texts(actions(job, pods)), ElementsAre("delete wind-12-500-0-0-0"));
+}
+
+TEST(Decide, WhoMayNotStartYetHasNone) {
+  Job job = held_job();
+  job.begin_s = kNow + 1;
+  EXPECT_THAT(actions(job, {}), IsEmpty());
+  job.begin_s = kNow;
+  EXPECT_EQ(actions(job, {}).size(), 2);
+  job.dependent = true;
+  EXPECT_THAT(actions(job, {}), IsEmpty());
+  job.dependent = false;
+  job.admin_comment = "pinion=wait;after=1000001";
+  EXPECT_THAT(actions(job, {}), IsEmpty());
+  job.admin_comment = "pinion=user-held";
+  EXPECT_THAT(actions(job, {}), IsEmpty());
+  job.comment = "released-by-user";
+  EXPECT_EQ(actions(job, {}).size(), 2);
+}
+
+TEST(Decide, JobsOfOthersAreLeftAlone) {
+  Job job = held_job();
+  job.admin_comment = "maintenance";
+  EXPECT_THAT(actions(job, {}), IsEmpty());
+  job.held = false;
+  job.state = Job::State::kRunning;
+  job.on = {"n1"};
+  EXPECT_THAT(actions(job, {}), IsEmpty());
+}
+
+TEST(Decide, WhyItWaitsIsToldOnce) {
+  Job job = held_job();
+  std::vector<Placeholder> pods = {pod(0, Phase::kWaiting), pod(1, Phase::kWaiting)};
+  pods[1].why = "room for 1";
+  EXPECT_THAT(texts(actions(job, pods)), ElementsAre("tell 12: [pinion: waits: room for 1]"));
+  job.comment = "[pinion: waits: room for 1]";
+  EXPECT_THAT(actions(job, pods), IsEmpty());
+}
+
+TEST(Decide, WhatCannotBePlacedIsToldAndHasNone) {
+  Job job = held_job();
+  job.comment = "profile=gpu";
+  EXPECT_THAT(texts(actions(job, running())),
+              ElementsAre(HasSubstr("tell 12: profile=gpu [pinion: profile gpu is unknown"),
+                          "delete wind-12-500-0-0-0", "delete wind-12-500-0-0-1"));
+}
+
+TEST(Decide, PlaceholdersThatDoNotFitTheJobAnyMoreAreReplaced) {
+  Job job = held_job();
+  job.cpus = 6;
+  EXPECT_THAT(texts(actions(job, running())),
+              ElementsAre("hold 12", HasSubstr("delete"), HasSubstr("delete")));
+  auto pods = running();
+  pods[1].node = "n2";
+  EXPECT_THAT(texts(actions(held_job(), pods)),
+              ElementsAre("hold 12", HasSubstr("delete"), HasSubstr("delete")))
+      << "both on one node";
+}
+
+TEST(Decide, OnlySoManyJobsWaitAtOneTime) {
+  Rules rules;
+  rules.most_waiting = 2;
+  View view;
+  view.now_s = kNow;
+  for (std::uint32_t id = 1; id <= 4; ++id) {
+    Job job = held_job();
+    job.id = id;
+    job.submit_s = 10 - id;
+    job.nodes = 1;
+    view.jobs.push_back(job);
+  }
+  EXPECT_THAT(texts(decide(rules, view)),
+              ElementsAre("create slurm-4-6-0-0-0", "create slurm-3-7-0-0-0"));
+}
+
+TEST(Decide, AnArraysElementsAreToldApartAsTheyMayRun) {
+  Job rest = held_job();
+  rest.array = 12;
+  rest.elements = "1,3-9%3";
+  rest.most_elements = 3;
+  Job first = held_job();
+  first.id = 13;
+  first.array = 12;
+  first.element = 0;
+  View view{.jobs = {rest, first}, .placeholders = {}, .placeholders_current = true, .now_s = kNow};
+  EXPECT_THAT(texts(decide({}, view)),
+              ElementsAre("split 12_1", "split 12_3", HasSubstr("create"), HasSubstr("create")));
+  view.jobs[0].dependent = true;
+  EXPECT_THAT(texts(decide({}, view)), ElementsAre(HasSubstr("create"), HasSubstr("create")));
+}
+
+TEST(Decide, WhoEndsKeepsWhatItHas) {
+  Job job = held_job();
+  job.held = false;
+  job.state = Job::State::kEnding;
+  EXPECT_THAT(actions(job, running()), IsEmpty());
+  job.restarts = 1;
+  EXPECT_THAT(actions(job, running()), IsEmpty()) << "requeued, and not over yet";
+}
+
+}  // namespace
+}  // namespace pinion::slurm

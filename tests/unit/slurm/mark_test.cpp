@@ -1,0 +1,48 @@
+#include "cluster/slurm/mark.h"
+
+#include <gtest/gtest.h>
+
+namespace pinion::slurm {
+namespace {
+
+TEST(Mark, IsReadAsItWasWritten) {
+  const Mark mark{.user_held = false,
+                  .attempt = 3,
+                  .since_s = 1'795'562'144,
+                  .after_s = 7,
+                  .cpus = {{"node-0", "0-3,8"}, {"node-2", "4"}}};
+  EXPECT_EQ(to_text(mark),
+            "pinion=wait;attempt=3;since=1795562144;after=7;cpus=node-0:0-3,8/node-2:4");
+  EXPECT_EQ(read_mark(to_text(mark)), mark);
+  EXPECT_EQ(read_mark("pinion=wait"), Mark());
+  EXPECT_EQ(read_mark("pinion=user-held")->user_held, true);
+}
+
+TEST(Mark, JobsOfOthersHaveNone) {
+  for (const char* text : {"", "x", "pinion", "pinion=other", "attempt=1;pinion=wait"}) {
+    EXPECT_EQ(read_mark(text), std::nullopt) << text;
+  }
+}
+
+TEST(Mark, WhatIsNotUnderstoodIsLeftOut) {
+  EXPECT_EQ(read_mark("pinion=wait;attempt=-1;since=x;cpus=:1/a:/b;new=1"), Mark());
+}
+
+TEST(Comment, WhatWeTellReplacesWhatWeToldBefore) {
+  EXPECT_EQ(told("profile=cpu", "waits"), "profile=cpu [pinion: waits]");
+  EXPECT_EQ(told("profile=cpu [pinion: waits]", "too large]\n"),
+            "profile=cpu [pinion: too large  ]");
+  EXPECT_EQ(told("[pinion: waits]", "x"), "[pinion: x]");
+  EXPECT_EQ(told("profile=cpu [pinion: waits]", ""), "profile=cpu");
+  EXPECT_EQ(told("[pinion: waits]", ""), "");
+}
+
+TEST(Comment, HasWords) {
+  EXPECT_EQ(word_in("a profile=cpu,b", "profile"), "cpu");
+  EXPECT_EQ(word_in("a [pinion: profile=cpu]", "profile"), "");
+  EXPECT_TRUE(has_word("profile=cpu released-by-user", kReleased));
+  EXPECT_FALSE(has_word("released-by-users", kReleased));
+}
+
+}  // namespace
+}  // namespace pinion::slurm
