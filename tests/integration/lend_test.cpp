@@ -83,8 +83,11 @@ TEST_P(Root_Containerd_Lend, TheBorrowerRunsThereUntilThePlaceholderGoes) {
   EXPECT_EQ(status->counters.at("repairs"), 0);
 
   ASSERT_TRUE(ok(node().cri().stop_container(placeholder_.id)));
-  EXPECT_FALSE(file(cluster_).intersects(cores)) << "its pod has them, and nobody runs there\n"
-                                                 << logs();
+  // Under partitions all shared containers may use what nobody runs on.
+  if (lab::default_fence() != "partition") {
+    EXPECT_FALSE(file(cluster_).intersects(cores)) << "its pod has them, and nobody runs there\n"
+                                                   << logs();
+  }
   EXPECT_TRUE(lab::eventually(kSoon, [&] { return quota(cluster_.cgroup) == 20'000; }));
   EXPECT_TRUE(lab::eventually(kSoon, [&] { return quota(cluster_.pod.cgroup) == 20'000; }));
   ASSERT_TRUE(ok(remove(placeholder_)));

@@ -251,6 +251,7 @@ TEST(Loans, ABorrowerIsNotThrottled) {
   node.run(host);
   const Unit place = lender("p", 1);
   node.create(place);
+  EXPECT_EQ(why(node, place), NoLoan::kNotStarted);
   const auto quota = [&](const Driver::Answer& answer) -> std::optional<QuotaTarget> {
     for (const Enforce& piece : answer.now) {
       if (piece.id == host.id()) return piece.quota;
