@@ -1,6 +1,7 @@
 // The pod scheduler among threads: binds that are held, a slow API server, a stop in the middle.
 #include "cluster/extender/service/placing.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -273,7 +274,9 @@ TEST_F(PlacingTest, ABindingWhoseAnswerIsLostIsMadeAgainOnTheSameNode) {
 
 TEST_F(PlacingTest, AGangAtItsGatesIsOpenedOrItsUserIsTold) {
   const auto see = [&](const std::string& uid, int cpus) {
-    Pod pod = cluster::pod_of(pod_of(uid, cpus, 2));
+    wire::PodSpecView view = pod_of(uid, cpus, 2);
+    view.annotations["pinion.dev/job"] = uid.substr(0, 1);
+    Pod pod = cluster::pod_of(view);
     pod.gang_gate = true;
     placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
       scheduler.complete_gangs(now);
@@ -283,19 +286,19 @@ TEST_F(PlacingTest, AGangAtItsGatesIsOpenedOrItsUserIsTold) {
   for (const char* uid : {"m0", "m1"}) see(uid, 7);
   EXPECT_EQ(cluster_.opened, (std::map<std::string, std::string>{{"m0", "a"}, {"m1", "b"}}));
   EXPECT_EQ(placing_.figures().opened, 2U);
-  for (const char* uid : {"m0", "m1"}) {
-    placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
-      scheduler.gone(uid, now);
-      return 0;
-    });
-  }
-  for (const char* uid : {"n0", "n1"}) see(uid, 8);
+  for (const char* uid : {"n0", "n1"}) see(uid, 7);
   now_ += 1000;
   placing_.tick();
   EXPECT_EQ(cluster_.opened.size(), 2U);
-  EXPECT_EQ(cluster_.explained,
+  ASSERT_EQ(cluster_.explained.count("n0"), 1U);
+  EXPECT_THAT(cluster_.explained["n0"], testing::HasSubstr("7 CPUs"));
+  for (const char* uid : {"o0", "o1"}) see(uid, 8);
+  now_ += 1000;
+  placing_.tick();
+  EXPECT_EQ(cluster_.explained.size(), 1U);
+  EXPECT_EQ(cluster_.warned,
             (std::map<std::string, std::string>{
-                {"n0", "needs 8 CPUs in one NUMA node; no node could ever give that"}}));
+                {"o0", "needs 8 CPUs in one NUMA node; no node could ever give that"}}));
 }
 
 }  // namespace
