@@ -60,17 +60,17 @@ bool has_any(const json& value, const std::array<const char*, N>& words) {
 }
 
 Job::State state_of(const json& state) {
-  constexpr std::array kEnding = {"COMPLETING", "STAGE_OUT"};
-  constexpr std::array kPending = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
-                                   "SPECIAL_EXIT"};
-  constexpr std::array kRunning = {"RUNNING",  "SUSPENDED", "CONFIGURING",
-                                   "RESIZING", "SIGNALING", "STOPPED"};
-  constexpr std::array kOver = {"COMPLETED", "CANCELLED", "FAILED",   "TIMEOUT",      "NODE_FAIL",
-                                "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY"};
-  if (has_any(state, kEnding)) return Job::State::kEnding;
-  if (has_any(state, kPending)) return Job::State::kPending;
-  if (has_any(state, kRunning)) return Job::State::kRunning;
-  return has_any(state, kOver) ? Job::State::kOver : Job::State::kEnding;
+  constexpr std::array ending = {"COMPLETING", "STAGE_OUT"};
+  constexpr std::array pending = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
+                                  "SPECIAL_EXIT"};
+  constexpr std::array running = {"RUNNING",  "SUSPENDED", "CONFIGURING",
+                                  "RESIZING", "SIGNALING", "STOPPED"};
+  constexpr std::array over = {"COMPLETED", "CANCELLED", "FAILED",   "TIMEOUT",      "NODE_FAIL",
+                               "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY"};
+  if (has_any(state, ending)) return Job::State::kEnding;
+  if (has_any(state, pending)) return Job::State::kPending;
+  if (has_any(state, running)) return Job::State::kRunning;
+  return has_any(state, over) ? Job::State::kOver : Job::State::kEnding;
 }
 
 // Nothing for a list that cannot be read.
