@@ -86,7 +86,7 @@ std::string cpus_text(const Container& container) {
   if (!container.lent_to().empty()) {
     return shown(container.claim()) + " (lent to " + plain(container.lent_to()) + ")";
   }
-  const std::string cpus = shown(container.cpus());
+  std::string cpus = shown(container.cpus());
   if (container.exclusive()) return cpus;
   return cpus + (container.borrowed().empty()
                      ? " (shared)"
