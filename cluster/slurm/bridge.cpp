@@ -24,17 +24,10 @@ std::int64_t unix_s() {
   return std::chrono::system_clock::now().time_since_epoch() / 1s;
 }
 
-Result<kube::Access> access_of(const Config& config) {
-  if (config.kubeconfig.empty()) return kube::read_in_cluster();
-  auto access = kube::read_kubeconfig(config.kubeconfig, {.context = config.kube_context});
-  if (!access) return failure(access.error().within("kubeconfig"));
-  return access;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Bridge>> Bridge::start(const Config& config, Log& log) {
-  auto access = access_of(config);
+  auto access = kube::read_access(config.kubeconfig, config.kube_context);
   if (!access) return failure(access.error());
   auto all = pod_template_of(config, access->default_namespace);
   if (!all) return failure(all.error());

@@ -6,6 +6,7 @@
 
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
+#include "cluster/extender/kube/pods.h"
 
 namespace pinion::slurm {
 namespace {
@@ -13,9 +14,6 @@ namespace {
 using kube::Change;
 using kube::json_text;
 using nlohmann::json;
-
-constexpr const char* kNever = "NeverFits";
-constexpr const char* kWaits = "GangWaits";
 
 }  // namespace
 
@@ -59,7 +57,7 @@ KnownPods::KnownPods(kube::Api& api, const PodTemplate& all, Log& log)
   pods.backoff_longest = std::chrono::milliseconds(5000);
   feeds_.push_back(std::make_unique<PodFeed>(*this));
   watches_.push_back(std::make_unique<kube::Watch>(api, pods, *feeds_.back()));
-  for (const char* reason : {kNever, kWaits}) {
+  for (const char* reason : {kube::kNeverFits, kube::kGangWaits}) {
     kube::WatchOptions events;
     events.path = "/apis/events.k8s.io/v1" + name_space + "/events";
     events.field_selector = std::string("reason=") + reason;
@@ -127,7 +125,7 @@ void KnownPods::on_event(Change change, const json& event) {
                        .compare(0, all_.cluster.size() + 1, all_.cluster + "-") == 0) {
       notes_[uid] = {.pod = pod,
                      .text = json_text(event, "note"),
-                     .never = json_text(event, "reason") == kNever};
+                     .never = json_text(event, "reason") == kube::kNeverFits};
     }
   }
   tell();

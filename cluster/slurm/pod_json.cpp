@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/quantity.h"
+#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/kube/json_read.h"
 
 namespace pinion::slurm {
 namespace {
 
+using cluster::jobs::kGangSize;
 using kube::json_at;
 using kube::json_text;
 using nlohmann::json;
@@ -19,7 +21,6 @@ constexpr const char* kContainer = "cores";
 constexpr const char* kJobLabel = "pinion.dev/slurm-job";
 constexpr const char* kAttemptLabel = "pinion.dev/slurm-attempt";
 constexpr const char* kIndex = "pinion.dev/slurm-index";
-constexpr const char* kGangSize = "pinion.dev/gang-size";
 constexpr const char* kGangGate = "pinion.dev/gang";
 constexpr const char* kHostname = "kubernetes.io/hostname";
 constexpr const char* kPlanned = "pinion.dev/planned";

@@ -17,6 +17,7 @@
 #include "cluster/extender/wire/reader.h"
 #include "tests/bench/busy_fleet.h"
 #include "tests/bench/percentile.h"
+#include "tests/support/no_cluster.h"
 
 namespace pinion::cluster {
 namespace {
@@ -26,19 +27,6 @@ using nlohmann::json;
 
 constexpr int kNodes = 5000;
 constexpr int kMembers = 256;
-
-class NoCluster : public Cluster {
- public:
-  Status bind(const PodRef&, const std::string&,
-              const std::map<std::string, std::string>&) override {
-    return {};
-  }
-  void wake(const PodRef&) override {}
-  void nominate(const PodRef&, const std::string&) override {}
-  void open(const PodRef&, const std::string&) override {}
-  void explain(const PodRef&, const std::string&) override {}
-  void warn(const PodRef&, const std::string&) override {}
-};
 
 PodSchedulerLimits limits_of(int steps) {
   PodSchedulerLimits limits;

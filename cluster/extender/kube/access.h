@@ -48,4 +48,7 @@ struct InClusterOptions {
 // Errors: kNotFound outside a pod or without a service account's token, kInvalid, kDenied.
 Result<Access> read_in_cluster(const InClusterOptions& options = {});
 
+// As a daemon is told: of this kubeconfig and its context, or with none of the pod it runs in.
+Result<Access> read_access(const std::string& kubeconfig, const std::string& context);
+
 }  // namespace pinion::kube

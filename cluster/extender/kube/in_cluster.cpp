@@ -47,4 +47,11 @@ Result<Access> read_in_cluster(const InClusterOptions& options) {
   return access;
 }
 
+Result<Access> read_access(const std::string& kubeconfig, const std::string& context) {
+  if (kubeconfig.empty()) return read_in_cluster();
+  auto access = read_kubeconfig(kubeconfig, {.context = context});
+  if (!access) return failure(access.error().within("kubeconfig"));
+  return access;
+}
+
 }  // namespace pinion::kube

@@ -12,6 +12,10 @@
 
 namespace pinion::kube {
 
+// Reasons of the events by which a pod's user is told why it waits, and that it waits in vain.
+inline constexpr const char* kGangWaits = "GangWaits";
+inline constexpr const char* kNeverFits = "NeverFits";
+
 // One pod, not another one of the same name: with a uid every call says kConflict when the name
 // belongs to a younger pod by now.
 struct PodRef {

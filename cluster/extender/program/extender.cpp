@@ -60,13 +60,6 @@ AgentOptions agent_options(const Config& config) {
   return options;
 }
 
-Result<kube::Access> access_of(const Config& config) {
-  if (config.kubeconfig.empty()) return kube::read_in_cluster();
-  auto access = kube::read_kubeconfig(config.kubeconfig, {.context = config.kube_context});
-  if (!access) return failure(access.error().within("kubeconfig"));
-  return access;
-}
-
 jobs::Options job_options(const Config& config, const policy::Defaults& defaults) {
   return {.scheduler = config.scheduler_name,
           .managed_resource = config.managed_resource,
@@ -156,7 +149,7 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
 Result<std::unique_ptr<Extender>> Extender::start(const Config& config, Log& log) {
   const auto defaults = agent_defaults(config);
   if (!defaults) return failure(defaults.error().within("agentConfig"));
-  const auto access = access_of(config);
+  const auto access = kube::read_access(config.kubeconfig, config.kube_context);
   if (!access) return failure(access.error());
   auto api = kube::Api::create(*access);
   if (!api) return failure(api.error());

@@ -98,9 +98,9 @@ Status KubeCluster::done(const Note& note) {
       return kube::ungate_pod(api_, pod, wire::kGangGate, how);
     }
     case Note::Kind::kExplain:
-      return report("GangWaits", "Planning");
+      return report(kube::kGangWaits, "Planning");
     case Note::Kind::kWarn:
-      return report("NeverFits", "Placing");
+      return report(kube::kNeverFits, "Placing");
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/program/config.h"
 #include "cluster/extender/program/server_name.h"
+#include "tests/support/no_cluster.h"
 
 namespace pinion::cluster {
 namespace {
@@ -198,20 +199,6 @@ TEST_F(AgentPods, HaveTheNodeAndThePodInTheNameOfTheirCertificates) {
   feed.on_synced(1);
   EXPECT_THAT(told_.back(), ElementsAre(AgentAddress{"a", "192.0.2.1:1", "agent-1.a.test"}));
 }
-
-// Nothing is done outside.
-class NoCluster : public Cluster {
- public:
-  Status bind(const PodRef&, const std::string&,
-              const std::map<std::string, std::string>&) override {
-    return {};
-  }
-  void wake(const PodRef&) override {}
-  void warn(const PodRef&, const std::string&) override {}
-  void nominate(const PodRef&, const std::string&) override {}
-  void open(const PodRef&, const std::string&) override {}
-  void explain(const PodRef&, const std::string&) override {}
-};
 
 class PodGroupsOfTheServer : public testing::Test {
  protected:
