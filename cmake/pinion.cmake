@@ -30,6 +30,38 @@ function(pinion_static_c name file)
   set_target_properties(${name} PROPERTIES C_STANDARD 11)
 endfunction()
 
+set(PINION_BATCH 12 CACHE STRING "How many sources of a target are compiled as one; 1: each by itself")
+
+# pinion_batches(VARIABLE NAME files...): what to compile for the sources of the target NAME, so many to a batch, which
+# includes them by their paths in the checkout: CMake's own unity builds write whole paths, and no second checkout would
+# find in ccache what the first compiled. A source with options of its own stays by itself.
+function(pinion_batches variable name)
+  set(sources)
+  set(together)
+  foreach(file IN LISTS ARGN)
+    get_source_file_property(options ${file} COMPILE_OPTIONS)
+    if(options OR PINION_BATCH EQUAL 1)
+      list(APPEND sources ${file})
+    else()
+      file(REAL_PATH ${file} file)
+      file(RELATIVE_PATH file ${CMAKE_SOURCE_DIR} ${file})
+      list(APPEND together ${file})
+    endif()
+  endforeach()
+  list(LENGTH together count)
+  if(count GREATER 0)
+    math(EXPR last "${count} - 1")
+    foreach(first RANGE 0 ${last} ${PINION_BATCH})
+      list(SUBLIST together ${first} ${PINION_BATCH} files)
+      list(JOIN files "\"\n#include \"" content)
+      set(batch ${CMAKE_CURRENT_BINARY_DIR}/batches/${name}_${first}.cpp)
+      file(CONFIGURE OUTPUT ${batch} CONTENT "#include \"${content}\"\n" @ONLY)
+      list(APPEND sources ${batch})
+    endforeach()
+  endif()
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
+
 # Everything that is not a test.
 add_custom_target(product)
 function(pinion_part_of_product name)
@@ -41,7 +73,8 @@ endfunction()
 # pinion_library(NAME SOURCES files... [LINK targets...])
 function(pinion_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
-  add_library(${name} STATIC ${arg_SOURCES})
+  pinion_batches(sources ${name} ${arg_SOURCES})
+  add_library(${name} STATIC ${sources})
   pinion_part_of_product(${name})
   target_link_libraries(${name} PUBLIC pinion_flags ${arg_LINK})
 endfunction()
@@ -67,7 +100,8 @@ endfunction()
 # pinion_program(NAME SOURCES files... [LINK targets...])
 function(pinion_program name)
   cmake_parse_arguments(arg "UNIT_TEST" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
+  pinion_batches(sources ${name} ${arg_SOURCES})
+  add_executable(${name} ${sources})
   pinion_part_of_product(${name})
   target_link_libraries(${name} PRIVATE pinion_flags ${arg_LINK})
   if(NOT arg_UNIT_TEST)
@@ -175,6 +209,12 @@ function(pinion_fuzz name)
   set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
 endfunction()
 
+# pinion_generated(NAME): protoc's sources, known only to CMake, are compiled as one.
+function(pinion_generated name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  target_compile_options(${name} PRIVATE -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)  # see pinion_batches
+endfunction()
+
 # pinion_grpc_library(NAME PROTO): messages and services of one .proto file, generated apart from our
 # own warnings. Debian's gRPC comes without a CMake package, and its headers need abseil's synchronization.
 function(pinion_grpc_library name proto)
@@ -191,12 +231,13 @@ function(pinion_grpc_library name proto)
   endif()
   target_link_libraries(${name} PUBLIC protobuf::libprotobuf ${grpc} Threads::Threads)
   target_include_directories(${name} SYSTEM PUBLIC ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR})
+  pinion_generated(${name})
   protobuf_generate(TARGET ${name} LANGUAGE cpp)
   protobuf_generate(TARGET ${name} LANGUAGE grpc GENERATE_EXTENSIONS .grpc.pb.h .grpc.pb.cc
     PLUGIN "protoc-gen-grpc=${GRPC_CPP_PLUGIN}")
 endfunction()
 
-# pinion_uses_regex(files...): unoptimised and with AddressSanitizer std::regex runs out of stack on long lines, and
+# pinion_uses_regex(files...), before the target that has them: unoptimised and with AddressSanitizer std::regex runs out of stack on long lines, and
 # optimised g++ 12 takes parts of it for uninitialized.
 function(pinion_uses_regex)
   if(PINION_SANITIZE)

@@ -16,6 +16,7 @@
 #include "cluster/files/job_file.h"
 #include "tests/lab/files.h"
 #include "tests/lab/made.h"
+#include "tests/support/places.h"
 
 namespace pinion::e2e {
 
@@ -276,7 +277,7 @@ void Cluster::write_kubeconfig(const std::string& user) const {
 }
 
 Status Cluster::grant_rights_of_extender() {
-  auto text = lab::read_file(std::string(PINION_SOURCE_DIR) + "/deploy/base/pinion.yaml");
+  auto text = lab::read_file(test_support::in_checkout("deploy/base/pinion.yaml"));
   if (!text) return failure(text.error());
   // Ours is in a namespace that each cluster has.
   const std::string theirs = "pinion-system";

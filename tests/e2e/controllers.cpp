@@ -4,6 +4,7 @@
 
 #include "cluster/extender/kube/json_read.h"
 #include "tests/lab/files.h"
+#include "tests/support/places.h"
 
 namespace pinion::e2e {
 
@@ -205,8 +206,8 @@ std::vector<json> jobs_of_set(const json& set, const std::string& role) {
 }  // namespace
 
 json captured(const std::string& body, const std::string& job) {
-  const auto text = lab::read_file(std::string(PINION_SOURCE_DIR) +
-                                   "/tests/unit/extender_jobs/data/" + body + ".json");
+  const auto text =
+      lab::read_file(test_support::in_checkout("tests/unit/extender_jobs/data/" + body + ".json"));
   if (!text) throw std::runtime_error(text.error().text);
   const json review = json::parse(*text);
   const json& object = review.at("request").at("object");

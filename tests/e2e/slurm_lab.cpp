@@ -11,6 +11,7 @@
 #include "cluster/slurm/job_json.h"
 #include "tests/e2e/collection.h"
 #include "tests/lab/files.h"
+#include "tests/support/places.h"
 
 namespace pinion::e2e {
 namespace {
@@ -131,7 +132,7 @@ Status SlurmLab::make_files(const SlurmOptions& options) {
 
 // Those that write something write it below our folder.
 Status SlurmLab::install_script(const std::string& name) const {
-  auto text = lab::read_file(std::string(PINION_SOURCE_DIR) + "/cluster/slurm/" + name);
+  auto text = lab::read_file(test_support::in_checkout("cluster/slurm/" + name));
   if (!text) return failure(text.error());
   const std::string theirs = "run=/run/pinion-slurm\n";
   if (const auto at = text->find(theirs); at != std::string::npos) {

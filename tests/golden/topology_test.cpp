@@ -14,6 +14,7 @@
 
 #include "ctl/machine/draw_topology.h"
 #include "ctl/machine/topology_json.h"
+#include "tests/support/places.h"
 #include "tests/support/tree.h"
 #include "topology/discover/discover.h"
 
@@ -27,7 +28,7 @@ using topology::kNoIndex;
 using topology::Topology;
 
 const fs::path& golden_dir() {
-  static const fs::path path = PINION_GOLDEN_DIR;
+  static const fs::path path = test_support::in_checkout("tests/golden");
   return path;
 }
 

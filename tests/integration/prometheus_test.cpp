@@ -9,6 +9,7 @@
 #include "tests/integration/scrape.h"
 #include "tests/lab/files.h"
 #include "tests/lab/process.h"
+#include "tests/support/places.h"
 #include "tests/unit/prometheus/queries.h"
 
 namespace pinion::integration {
@@ -18,7 +19,7 @@ using nlohmann::json;
 
 constexpr Milliseconds kSoon{60'000};
 const std::string kProgram = "/usr/bin/prometheus";  // Debian's package
-const std::string kDeploy = std::string(PINION_SOURCE_DIR) + "/deploy/";
+const std::string kDeploy = test_support::in_checkout("deploy/");
 
 class Root_Containerd_Prometheus : public NodeTest {
  protected:

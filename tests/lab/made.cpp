@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tests/lab/process.h"
+#include "tests/support/places.h"
 
 namespace pinion::lab {
 
@@ -20,7 +21,8 @@ Result<std::string> made_by(const std::string& script) {
   const std::string log =
       (fs::temp_directory_path() / ("pinion-where-" + std::to_string(::getpid()))).string();
   const auto said = run(
-      {.argv = {PINION_SOURCE_DIR "/scripts/" + script, "--where"}, .env = {}, .log = log}, kLimit);
+      {.argv = {test_support::in_checkout("scripts/" + script), "--where"}, .env = {}, .log = log},
+      kLimit);
   std::error_code ignored;
   fs::remove(log, ignored);
   if (!said) return failure(Errc::kUnavailable, said.error().text);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/page/look.h"
+#include "tests/support/places.h"
 
 namespace pinion::page_test {
 namespace {
@@ -47,7 +48,8 @@ class FleetServer {
 
  private:
   static std::string read_page() {
-    std::ifstream file(PINION_FLEET_PAGE, std::ios::binary);
+    std::ifstream file(test_support::in_checkout("cluster/extender/program/page.html"),
+                       std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tests/page/look.h"
+#include "tests/support/places.h"
 
 namespace pinion::page_test {
 namespace {
@@ -42,9 +43,10 @@ TEST_P(Pictures, FitAndCanBeRead) {
   const std::string reason = skip_reason();
   if (!reason.empty()) GTEST_SKIP() << reason;
   const auto& [which, size, dark] = GetParam();
-  std::filesystem::create_directories(PINION_PICTURES);
-  const std::string file = std::string(PINION_PICTURES) + "/" + which.name + "-" + size.name +
-                           (dark ? "-dark" : "-light") + ".png";
+  const std::string folder = test_support::built_program("../tests/page/pictures");
+  std::filesystem::create_directories(folder);
+  const std::string file =
+      folder + "/" + which.name + "-" + size.name + (dark ? "-dark" : "-light") + ".png";
   std::filesystem::remove(file);
   const View view = {.width = size.width, .height = size.height, .dark = dark, .screenshot = file};
   json scenario = {{"report_ms", size.report_ms}, {"steps", json::array()}};

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <utility>
 
+#include "tests/support/places.h"
+
 namespace pinion::page_test {
 namespace {
 
@@ -66,9 +68,9 @@ PageServer::~PageServer() {
 }
 
 void PageServer::serve_page(httplib::Response& response) const {
-  std::string page = read(PINION_PAGE);
-  const std::string probe =
-      "<script>window.scenario=" + scenario_.dump() + ";\n" + read(PINION_PROBE) + "</script>";
+  std::string page = read(test_support::in_checkout("agent/http/page.html"));
+  const std::string probe = "<script>window.scenario=" + scenario_.dump() + ";\n" +
+                            read(test_support::in_checkout("tests/page/probe.js")) + "</script>";
   const auto head = page.find("<head>");
   if (head != std::string::npos) page.insert(head + 6, probe);
   response.set_header("Content-Security-Policy", kPolicy);

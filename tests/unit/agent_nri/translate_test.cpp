@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/support/fake_runtime/samples.h"
+#include "tests/support/places.h"
 
 namespace pinion::agent {
 namespace {
@@ -31,7 +32,8 @@ Reply reply_with_own(Cpuset own, std::vector<engine::CpusetUpdate> updates = {})
 }
 
 TEST(Translate, CreateContainerOfARealKubelet) {
-  std::ifstream file(TEST_DATA "/create_container.bin", std::ios::binary);
+  std::ifstream file(test_support::in_checkout("tests/unit/agent_nri/data/create_container.bin"),
+                     std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   wire::CreateContainerRequest request;
   ASSERT_TRUE(request.ParseFromString(bytes));

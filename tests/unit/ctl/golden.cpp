@@ -7,10 +7,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/places.h"
+
 namespace pinion::ctl {
 
 void expect_golden(const std::string& name, const std::string& got) {
-  const std::filesystem::path path = std::filesystem::path(CTL_GOLDEN_DIR) / name;
+  const std::filesystem::path path = test_support::in_checkout("tests/unit/ctl/golden/" + name);
   if (std::getenv("UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << got;
     return;

@@ -22,6 +22,5 @@ if(PINION_LAB AND PINION_TESTS)
     SOURCES ${CMAKE_CURRENT_LIST_DIR}/node_commands_test.cpp
     LINK ctl_source ctl_sample util
     LABELS integration)
-  target_compile_definitions(unit_ctl_node_commands PRIVATE PINIONCTL="$<TARGET_FILE:pinionctl>")
   add_dependencies(unit_ctl_node_commands pinionctl)
 endif()

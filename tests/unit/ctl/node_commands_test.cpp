@@ -26,6 +26,7 @@
 
 #include "ctl/source/recording.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
+#include "tests/support/places.h"
 #include "tests/support/tree.h"
 #include "tests/unit/ctl/sample.h"
 
@@ -37,6 +38,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
+
+const std::string kPinionctl = test_support::built_program("pinionctl");
 
 class FakeNode final : public v1::Node::Service {
  public:
@@ -119,7 +122,7 @@ class NodeCommands : public testing::Test {
 
   // `rest` is the shell's text behind the program's name.
   [[nodiscard]] Outcome run(const std::string& rest) const {
-    const std::string command = "'" PINIONCTL "' " + rest;
+    const std::string command = "'" + kPinionctl + "' " + rest;
     const int status = std::system(
         ("{ " + command + " ; } >'" + path("out") + "' 2>'" + path("err") + "'").c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(path("out")),
@@ -131,14 +134,14 @@ class NodeCommands : public testing::Test {
 
   // Starts the program without waiting for it.
   [[nodiscard]] pid_t start(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> words = {PINIONCTL};
+    std::vector<std::string> words = {kPinionctl};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     const pid_t child = ::fork();
     if (child == 0) {
-      ::execv(PINIONCTL, argv.data());
+      ::execv(kPinionctl.c_str(), argv.data());
       ::_exit(127);
     }
     return child;
@@ -350,7 +353,8 @@ class Terminal {
       ::setenv("TERM", "xterm", 1);
       ::unsetenv("NO_COLOR");
       ::login_tty(::dup(theirs_));
-      ::execl(PINIONCTL, PINIONCTL, "top", "--agent", agent.c_str(), "--interval", "1h", nullptr);
+      ::execl(kPinionctl.c_str(), kPinionctl.c_str(), "top", "--agent", agent.c_str(), "--interval",
+              "1h", nullptr);
       ::_exit(127);
     }
     return child;

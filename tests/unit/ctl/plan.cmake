@@ -7,9 +7,6 @@ pinion_test(ctl_plan_job_test
     ${CMAKE_CURRENT_LIST_DIR}/jobs_test.cpp
   LINK ctl_job ctl_golden
   LABELS unit)
-if(TARGET ctl_plan_job_test)
-  target_compile_definitions(ctl_plan_job_test PRIVATE PINION_JOBS_PAGE="${CMAKE_SOURCE_DIR}/docs/jobs.md")
-endif()
 
 # A server and its caller.
 pinion_test(ctl_plan_live_test

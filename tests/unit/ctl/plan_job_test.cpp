@@ -8,6 +8,7 @@
 #include "cluster/files/fleet_file.h"
 #include "cluster/files/job_file.h"
 #include "ctl/job/draw_job_plan.h"
+#include "tests/support/places.h"
 
 namespace pinion::ctl {
 namespace {
@@ -19,7 +20,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 std::string page() {
-  std::ifstream file(PINION_JOBS_PAGE);
+  std::ifstream file(test_support::in_checkout("docs/jobs.md"));
   std::string text{std::istreambuf_iterator<char>(file), {}};
   EXPECT_FALSE(text.empty());
   return text;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/support/places.h"
 #include "tests/support/tree.h"
 
 namespace pinion::ctl {
@@ -17,6 +18,8 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
+
+const std::string kPinionctl = test_support::built_program("pinionctl");
 
 struct Outcome {
   int exit_code = -1;  // -1: ended by a signal
@@ -28,7 +31,7 @@ class TopologyCommand : public testing::Test {
  protected:
   // `rest` is the shell's text behind the program's name.
   [[nodiscard]] Outcome run(const std::string& rest) const {
-    const std::string command = "'" PINIONCTL "' " + rest;
+    const std::string command = "'" + kPinionctl + "' " + rest;
     const std::string out = (dir_.path() / "out").string();
     const std::string err = (dir_.path() / "err").string();
     const int status =
@@ -109,7 +112,7 @@ TEST_F(TopologyCommand, HelpIsNoFailure) {
 // The picture is larger than a pipe holds, so that the writer really meets the closed end.
 TEST_F(TopologyCommand, SurvivesAReaderThatLeaves) {
   const Outcome status =
-      run("--help >/dev/null; { '" PINIONCTL
+      run("--help >/dev/null; { '" + kPinionctl +
           "' topology --json --topology 'synthetic:package:8 numa:1 core:64 pu:2';"
           " echo \"ended with $?\" >&2; } | true");
   EXPECT_EQ(status.err, "ended with 0\n");

@@ -82,8 +82,7 @@ class Golden : public testing::TestWithParam<GoldenCase> {
 TEST_P(Golden, BecomesTheExpectedObject) {
   ASSERT_EQ(mutation_.kind, Mutation::Kind::kChanged) << mutation_.text;
   const json after = applied(object_, mutation_);
-  const std::string path =
-      std::string(PINION_REVIEWS_DIR) + "/expected/" + GetParam().name + ".json";
+  const std::string path = reviews_file(std::string("expected/") + GetParam().name);
   // UPDATE_GOLDEN=1 in the environment rewrites the file; read the difference before you commit it.
   if (std::getenv("UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << after.dump(1) << "\n";

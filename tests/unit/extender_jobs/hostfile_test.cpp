@@ -16,7 +16,7 @@ namespace {
 
 // A job as golden_test left it and the API server has stored it.
 json stored(const std::string& name) {
-  std::ifstream file(std::string(PINION_REVIEWS_DIR) + "/expected/" + name + ".json");
+  std::ifstream file(reviews_file("expected/" + name));
   json object = json::parse(file, nullptr, /*allow_exceptions=*/false);
   object["metadata"]["uid"] = "uid-1";
   return object;

@@ -6,10 +6,16 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/places.h"
+
 namespace pinion::cluster::jobs {
 
+std::string reviews_file(const std::string& name) {
+  return test_support::in_checkout("tests/unit/extender_jobs/" + name + ".json");
+}
+
 std::string captured_text(const std::string& name) {
-  std::ifstream file(std::string(PINION_REVIEWS_DIR) + "/data/" + name + ".json", std::ios::binary);
+  std::ifstream file(reviews_file("data/" + name), std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   EXPECT_FALSE(text.empty()) << name;
   return text;

@@ -10,6 +10,9 @@ namespace pinion::cluster::jobs {
 
 using nlohmann::json;
 
+// NAME.json of this folder.
+std::string reviews_file(const std::string& name);
+
 // data/NAME.json. A test that cannot read it fails.
 std::string captured_text(const std::string& name);
 json captured_object(const std::string& name);

@@ -1,6 +1,7 @@
 // docs/kubernetes.md lists exactly the series of the extender, and all of them are written.
 // UPDATE_GOLDEN=1 in the environment rewrites the part between the document's two marks.
 #include "cluster/extender/service/expose.h"
+#include "tests/support/places.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 namespace pinion::cluster {
 namespace {
 
-const std::string kPath = std::string(PINION_SOURCE_DIR) + "/docs/kubernetes.md";
+const std::string kPath = test_support::in_checkout("docs/kubernetes.md");
 const std::string kBegin = "<!-- series: begin -->\n";
 const std::string kEnd = "<!-- series: end -->";
 

@@ -5,10 +5,13 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/places.h"
+
 namespace pinion::cluster::wire {
 
 std::string captured(const std::string& name) {
-  std::ifstream file(std::string(PINION_CAPTURED_DIR) + "/" + name + ".json", std::ios::binary);
+  std::ifstream file(test_support::in_checkout("tests/unit/extender_wire/data/" + name + ".json"),
+                     std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   EXPECT_FALSE(text.empty()) << name;
   return text;

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "metrics/prometheus/series.h"
+#include "tests/support/places.h"
 #include "tests/support/tree.h"
 #include "tests/unit/http/example_node.h"
 #include "tests/unit/http/text_check.h"
@@ -25,7 +26,7 @@ std::string text_of(const ExampleNode& node, Format format = Format::kText) {
 }
 
 void compare_with_golden(const std::string& name, const std::string& text) {
-  const std::filesystem::path path = std::filesystem::path(PINION_GOLDEN_DIR) / name;
+  const std::filesystem::path path = test_support::in_checkout("tests/unit/http/golden/" + name);
   if (std::getenv("UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << text;
     return;

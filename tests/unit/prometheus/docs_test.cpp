@@ -8,11 +8,12 @@
 #include <string>
 
 #include "metrics/prometheus/series.h"
+#include "tests/support/places.h"
 
 namespace pinion::prometheus {
 namespace {
 
-const std::string kPath = std::string(PINION_SOURCE_DIR) + "/docs/metrics.md";
+const std::string kPath = test_support::in_checkout("docs/metrics.md");
 const std::string kBegin = "<!-- series: begin -->\n";
 const std::string kEnd = "<!-- series: end -->";
 

@@ -9,13 +9,14 @@
 #include <memory>
 
 #include "metrics/prometheus/series.h"
+#include "tests/support/places.h"
 
 namespace pinion::prometheus {
 namespace {
 
 using testing::ElementsAre;
 
-const std::string kDeploy = std::string(PINION_SOURCE_DIR) + "/deploy/";
+const std::string kDeploy = test_support::in_checkout("deploy/");
 
 std::vector<Query> all_rules(std::set<std::string>& recorded) {
   std::vector<Query> all = rule_queries(kDeploy + "prometheus/recording.yaml", recorded);
@@ -102,8 +103,8 @@ class AlertsIfPromtoolInstalled : public PromtoolIfInstalled {};
 
 // Situations that are played to the rules: what fires, and what does not.
 TEST_P(AlertsIfPromtoolInstalled, FireWhenTheyShould) {
-  const auto [status, said] = promtool("test rules " + std::string(PINION_SOURCE_DIR) +
-                                       "/tests/unit/prometheus/" + GetParam());
+  const auto [status, said] =
+      promtool("test rules " + test_support::in_checkout("tests/unit/prometheus/") + GetParam());
   EXPECT_EQ(status, 0) << said;
 }
 

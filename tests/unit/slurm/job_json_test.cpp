@@ -1,4 +1,5 @@
 #include "cluster/slurm/job_json.h"
+#include "tests/support/places.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 
 std::vector<Job> jobs_of(const std::string& name) {
-  std::ifstream file(std::string(PINION_CORPUS_DIR) + "/slurm_jobs/" + name);
+  std::ifstream file(test_support::in_checkout("tests/fuzz/corpus/slurm_jobs/" + name));
   std::ostringstream text;
   text << file.rdbuf();
   const auto jobs = read_jobs(text.str());

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "ctl/doctor/finding.h"
+#include "tests/support/places.h"
 #include "topology/cpuset.h"
 
 namespace pinion::ctl::doctor {
@@ -51,7 +52,7 @@ void expect_found(const Spoiled<Facts>& one, Facts facts, const Check& check) {
 
 // The ids in docs/doctor.md between "<!-- checks of WHAT: begin -->" and its end.
 inline std::set<std::string> documented_ids(const std::string& what) {
-  std::ifstream file(std::string(PINION_SOURCE_DIR) + "/docs/doctor.md");
+  std::ifstream file(test_support::in_checkout("docs/doctor.md"));
   std::set<std::string> ids;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {

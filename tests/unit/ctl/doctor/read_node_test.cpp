@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/processes.h"
+#include "tests/support/places.h"
 #include "tests/support/tree.h"
 
 namespace pinion::ctl::doctor {
@@ -270,7 +271,8 @@ TEST_F(DoctorReads, WithoutAProcNothingIsKnown) {
 
 // The whole program: what it prints, and that it says by its exit code that something is wrong.
 TEST_F(DoctorReads, TheCommandSaysWhatIsWrong) {
-  const std::string command = std::string(PINIONCTL) + " doctor --json --root " + root() + "/";
+  const std::string command =
+      test_support::built_program("pinionctl") + " doctor --json --root " + root() + "/";
   FILE* pipe = popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string text;
