@@ -40,7 +40,7 @@ function(pinion_batches variable name)
   set(together)
   foreach(file IN LISTS ARGN)
     get_source_file_property(options ${file} COMPILE_OPTIONS)
-    if(options OR PINION_BATCH EQUAL 1)
+    if(options OR PINION_BATCH EQUAL 1 OR NOT file MATCHES "[.]cpp$")  # a generated header
       list(APPEND sources ${file})
     else()
       file(REAL_PATH ${file} file)
@@ -237,8 +237,8 @@ function(pinion_grpc_library name proto)
     PLUGIN "protoc-gen-grpc=${GRPC_CPP_PLUGIN}")
 endfunction()
 
-# pinion_uses_regex(files...), before the target that has them: unoptimised and with AddressSanitizer std::regex runs out of stack on long lines, and
-# optimised g++ 12 takes parts of it for uninitialized.
+# pinion_uses_regex(files...), before the target that has them: unoptimised and with AddressSanitizer std::regex runs out
+# of stack on long lines, and optimised g++ 12 takes parts of it for uninitialized.
 function(pinion_uses_regex)
   if(PINION_SANITIZE)
     set_source_files_properties(${ARGN} PROPERTIES
