@@ -53,7 +53,7 @@ ninja -C "$build" -t targets all | sed -nE 's/^([^:]*\.pb\.h|generated\/[^:]*\.h
 # Lines "BATCH FILE" for every source of the product.
 sources() {
   local batch
-  jq -r '.[].file' "$commands" | grep -E "^$build/(base|topology|policy|nri-plugin|metrics|agent|ctl|cluster)/.*/batches/" |
+  jq -r '.[].file' "$commands" | grep -E "^$build/(base|topology|policy|nri-plugin|metrics|agent|ctl|cluster)/(.*/)?batches/" |
     while read -r batch; do sed -nE "s|^#include \"(.*\.cpp)\"|$batch $PWD/\1|p" "$batch"; done
 }
 if [ $# -gt 0 ]; then
