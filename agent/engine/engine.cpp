@@ -153,6 +153,11 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   member.qos_group = note_qos_group(pod);
   member.labels = labels_of(pod, container.name);
   member.lending = lending_of(pod, container.name);
+  if (member.lending.lend_to) {
+    state_.lenders.insert(member.id);
+  } else {
+    state_.lenders.erase(member.id);
+  }
   member.system = pod.name_space == kSystemNamespace;
   return member;
 }
@@ -172,7 +177,7 @@ void Engine::leave_cores(Member& member, Role role) {
 void Engine::forget(const std::string& id) {
   if (Member* member = state_.find(id)) {
     leave_to_pod(*member);
-    state_.members.erase(id);
+    state_.erase_member(id);
   }
 }
 
@@ -187,7 +192,7 @@ void Engine::replace_namesakes(const CreateContainer& event) {
     leave_to_pod(member);
     if (id == event.container.id || !member.started()) unstarted.push_back(id);
   }
-  for (const std::string& id : unstarted) state_.members.erase(id);
+  for (const std::string& id : unstarted) state_.erase_member(id);
 }
 
 bool Engine::has_stopped(const Container& container) const {
@@ -307,7 +312,7 @@ void Engine::on(const CreateContainer& event, Effects& effects) {
   warn(wish, member, effects);
   if (auto refusal = place(member, wish, event.pod, effects)) {
     effects.reply.refusal = refusal_text(member, *refusal);
-    state_.members.erase(event.container.id);
+    state_.erase_member(event.container.id);
     return;
   }
   if (member.role == Role::kExclusive) fence_->allocated(state_, effects);
