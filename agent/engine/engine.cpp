@@ -122,6 +122,10 @@ std::string Engine::note_qos_group(const Pod& pod) {
   if (!fence_->narrows_qos_groups()) return {};
   std::string name = policy::qos_group_of(pod.cgroup_parent);
   if (!name.empty()) state_.qos_groups.try_emplace(name);
+  // The other one too: the first pod of its class may start while no agent runs.
+  for (const std::string& one : policy::qos_groups_of(pod.cgroup_parent)) {
+    state_.qos_groups.try_emplace(one);
+  }
   return name;
 }
 
