@@ -118,6 +118,9 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
     log.warn("the fence is weaker than this machine allows: the agent lacks rights",
              {{"fence", std::string(engine.fence_name())}, {"why", enforcement->denied}});
   }
+  if (enforcement->files && enforcement->fence != engine::FenceKind::kPartition) {
+    log.info("host daemons may run on ranks' cores with this fence", {{"see", "pinionctl doctor"}});
+  }
   metrics::perf::KernelPerf perf(metrics::perf::kReservedDescriptors);
   metrics::Collector collector(choose_counting(config, enforcement->files.has_value(),
                                                engine.state().topology.online, perf, log));
