@@ -25,15 +25,15 @@ Result<topology::Source> Config::source() const {
   return topology::Source{.kind = topology::Source::Kind::kRoot, .value = host_root};
 }
 
-Result<Invocation> read_command_line(int argc, const char* const* argv) {
-  Invocation invocation;
-  const auto read =
-      settings::read(argc, argv, {.name = "pinion-agent", .about = kAbout, .version = kVersion},
-                     settings_of(invocation.config));
+settings::Program program() {
+  return {.name = "pinion-agent", .about = kAbout, .version = kVersion};
+}
+
+Result<Config> read_config(int argc, const char* const* argv) {
+  Config config;
+  const auto read = settings::read(argc, argv, program(), settings_of(config));
   if (!read) return failure(read.error());
-  invocation.check_only = read->check_only;
-  invocation.exit_code = read->exit_code;
-  return invocation;
+  return config;
 }
 
 Status apply_yaml(const std::string& text, Config& config) {

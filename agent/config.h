@@ -9,6 +9,7 @@
 #include "agent/engine/engine.h"
 #include "agent/noise/knob.h"
 #include "base/log/log.h"
+#include "base/settings/settings.h"
 #include "topology/discover/discover.h"
 #include "topology/reserved_memory.h"
 #include "topology/words.h"
@@ -80,16 +81,12 @@ struct Config {
   [[nodiscard]] std::string on_host(const std::string& path) const;
 };
 
-// What the command line asks for.
-struct Invocation {
-  Config config;
-  bool check_only = false;       // --check-config
-  std::optional<int> exit_code;  // --help, --version or a usage error: already printed
-};
+// As --help and --version say it.
+[[nodiscard]] settings::Program program();
 
 // Reads flags and, with --config, the file. Errors: kInvalid or kNotFound, naming the flag, or the
 // file, line and key.
-Result<Invocation> read_command_line(int argc, const char* const* argv);
+Result<Config> read_config(int argc, const char* const* argv);
 
 // Sets in `config` what the YAML text sets. Errors: kInvalid with the line, for text that is not
 // YAML, an unknown or doubled key, or a value out of range.

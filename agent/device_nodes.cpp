@@ -14,6 +14,7 @@ using engine::DeviceNumber;
 // list.
 constexpr std::uint32_t kNvidiaMajor = 195;
 constexpr int kMostGpus = 64;
+constexpr int kMostInGroup = 64;
 
 // A machine with one node, or a device of which the firmware says nothing, has -1 here.
 std::optional<int> read_node(const fs::path& file) {
@@ -51,31 +52,47 @@ std::optional<int> DeviceNodes::node_of_nvidia(std::uint32_t minor) const {
   return std::nullopt;
 }
 
-// The nearest above it that says a node: as a rule its PCI function.
-std::optional<int> DeviceNodes::node_of(const DeviceNumber& device) const {
+// Of what is given to user space as a whole: the devices that can reach each other's memory.
+void DeviceNodes::add_nodes_of_group(const std::string& iommu_group, engine::NodeSet& nodes) const {
+  std::error_code error;
+  fs::directory_iterator devices(root_ + "/sys/kernel/iommu_groups/" + iommu_group + "/devices",
+                                 error);
+  for (int seen = 0; !error && devices != fs::directory_iterator() && seen < kMostInGroup; ++seen) {
+    if (const auto node = read_node(devices->path() / "numa_node")) nodes.add(*node);
+    devices.increment(error);
+  }
+}
+
+// The nearest above it that says a node: as a rule its PCI function. /dev/vfio/24 stands for the
+// IOMMU group 24 and is below no bus.
+void DeviceNodes::add_nodes_of(const DeviceNumber& device, engine::NodeSet& nodes) const {
   const bool block = device.kind == DeviceNumber::Kind::kBlock;
   std::error_code error;
   const fs::path top = fs::canonical(root_ + "/sys/devices", error);
-  if (error) return std::nullopt;
+  if (error) return;
   fs::path at = fs::canonical(root_ + "/sys/dev/" + (block ? "block/" : "char/") +
                                   std::to_string(device.major) + ":" + std::to_string(device.minor),
                               error);
   if (error) {
-    return !block && device.major == kNvidiaMajor ? node_of_nvidia(device.minor) : std::nullopt;
+    if (block || device.major != kNvidiaMajor) return;
+    if (const auto node = node_of_nvidia(device.minor)) nodes.add(*node);
+    return;
+  }
+  if (at.parent_path() == top / "virtual/vfio") {
+    return add_nodes_of_group(at.filename().string(), nodes);
   }
   const std::string inside = top.string() + "/";
   for (; at.string().starts_with(inside); at = at.parent_path()) {
-    if (fs::exists(at / "numa_node", error)) return read_node(at / "numa_node");
+    if (!fs::exists(at / "numa_node", error)) continue;
+    if (const auto node = read_node(at / "numa_node")) nodes.add(*node);
+    return;
   }
-  return std::nullopt;
 }
 
 engine::NodeSet DeviceNodes::of(const std::vector<DeviceNumber>& devices) const {
   engine::NodeSet nodes;
   if (!looks_) return nodes;
-  for (const DeviceNumber& device : devices) {
-    if (const auto node = node_of(device)) nodes.add(*node);
-  }
+  for (const DeviceNumber& device : devices) add_nodes_of(device, nodes);
   return nodes;
 }
 

@@ -23,8 +23,9 @@ class DeviceNodes {
   [[nodiscard]] engine::NodeSet of(const std::vector<engine::DeviceNumber>& devices) const;
 
  private:
-  [[nodiscard]] std::optional<int> node_of(const engine::DeviceNumber& device) const;
+  void add_nodes_of(const engine::DeviceNumber& device, engine::NodeSet& nodes) const;
   [[nodiscard]] std::optional<int> node_of_nvidia(std::uint32_t minor) const;
+  void add_nodes_of_group(const std::string& iommu_group, engine::NodeSet& nodes) const;
 
   std::string root_;
   bool looks_ = false;

@@ -3,7 +3,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
-#include <iostream>
 
 #include "agent/collector_thread.h"
 #include "agent/config.h"
@@ -13,8 +12,10 @@
 #include "agent/preflight.h"
 #include "agent/reload.h"
 #include "agent/serving.h"
+#include "agent/settings.h"
 #include "base/log/log.h"
 #include "base/log/ready_file.h"
+#include "base/settings/daemon.h"
 #include "base/signals.h"
 #include "base/state_lock.h"
 #include "base/version.h"
@@ -70,6 +71,8 @@ DeviceNodes find_device_nodes(const Config& config, const topology::Source& sour
 }
 
 Status run(Config config, const std::function<Result<Config>()>& read_again) {
+  // Else protobuf writes to standard error by itself when a message holds broken text.
+  google::protobuf::SetLogHandler(nullptr);
   auto signals = take_signals({SIGTERM, SIGINT, SIGHUP});
   if (!signals) return failure(signals.error());
   if (auto enough = reserve_descriptors(); !enough) return enough;
@@ -115,6 +118,9 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
     log.warn("the fence is weaker than this machine allows: the agent lacks rights",
              {{"fence", std::string(engine.fence_name())}, {"why", enforcement->denied}});
   }
+  if (enforcement->files && enforcement->fence != engine::FenceKind::kPartition) {
+    log.info("host daemons may run on ranks' cores with this fence", {{"see", "pinionctl doctor"}});
+  }
   metrics::perf::KernelPerf perf(metrics::perf::kReservedDescriptors);
   metrics::Collector collector(choose_counting(config, enforcement->files.has_value(),
                                                engine.state().topology.online, perf, log));
@@ -152,27 +158,11 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
 }  // namespace pinion::agent
 
 int main(int argc, char** argv) {
-  using namespace pinion::agent;
-  const auto invocation = read_command_line(argc, argv);
-  if (!invocation) {
-    std::cerr << "pinion-agent: " << invocation.error().text << "\n";
-    return 2;
-  }
-  if (invocation->exit_code) return *invocation->exit_code;
-  if (invocation->check_only) {
-    std::cout << to_yaml(invocation->config);
-    return 0;
-  }
-  // Else protobuf writes to standard error by itself when a message holds broken text.
-  google::protobuf::SetLogHandler(nullptr);
-  const auto read_again = [&]() -> pinion::Result<Config> {
-    const auto again = read_command_line(argc, argv);
-    if (!again) return pinion::failure(again.error());
-    return again->config;
-  };
-  if (const auto done = run(invocation->config, read_again); !done) {
-    std::cerr << "pinion-agent: " << done.error().text << "\n";
-    return 1;
-  }
-  return 0;
+  using namespace pinion;
+  agent::Config config;
+  const auto read_again = [&] { return agent::read_config(argc, argv); };
+  return settings::run_daemon(
+      argc, argv, {.program = agent::program(), .settings = agent::settings_of(config), .run = [&] {
+                     return agent::run(config, read_again);
+                   }});
 }

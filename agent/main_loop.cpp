@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/process/memory.h"
 #include "base/signals.h"
 
 namespace pinion::agent {
@@ -14,6 +15,7 @@ using Clock = std::chrono::steady_clock;
 using TimePoint = Clock::time_point;
 
 constexpr std::chrono::milliseconds kLongestWait{1000};
+constexpr std::chrono::minutes kGiveBackEvery{1};  // it takes a millisecond
 
 // Milliseconds for poll, rounded up so that a deadline has passed when poll returns.
 int wait_time(TimePoint now, std::initializer_list<std::optional<TimePoint>> deadlines) {
@@ -29,6 +31,7 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
                      const Fd& signals, const std::function<void()>& reload, ReadyFile& ready,
                      Heartbeat& heart) {
   bool busy = false;
+  TimePoint give_back = Clock::now();
   connection.tick(Clock::now());
   publisher.consider(Clock::now(), node, connection);
   while (!connection.finished()) {
@@ -56,7 +59,14 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     publisher.consider(now, node, connection);
     if (publisher.shown_synchronized()) ready.make(now);
     busy = node.work(now);
-    if (connection.phase() == nri::Phase::kSynchronized && node.take_resync_wish(now)) {
+    const bool synchronized = connection.phase() == nri::Phase::kSynchronized;
+    // Soon after the start, and after all containers were told in one message.
+    if (!synchronized) give_back = now;
+    if (synchronized && !busy && now >= give_back) {
+      give_back = now + kGiveBackEvery;
+      give_back_memory();
+    }
+    if (synchronized && node.take_resync_wish(now)) {
       connection.resync(now, "a container's cpuset can only be mended by the runtime");
     }
   }

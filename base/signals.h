@@ -1,9 +1,11 @@
 // The signals that a daemon obeys, as a descriptor to poll.
 #pragma once
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/signalfd.h>
 
+#include <chrono>
 #include <csignal>
 #include <initializer_list>
 
@@ -22,6 +24,12 @@ inline Result<Fd> take_signals(std::initializer_list<int> taken = {SIGTERM, SIGI
   Fd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return sys_failure("signalfd");
   return fd;
+}
+
+// Whether one has come, or comes within this time.
+inline bool wait_for_signal(const Fd& signals, std::chrono::milliseconds most) {
+  pollfd signal{.fd = signals.get(), .events = POLLIN, .revents = 0};
+  return poll(&signal, 1, static_cast<int>(most.count())) > 0;
 }
 
 // The one that has come, of those that were taken; 0: none.

@@ -245,6 +245,15 @@ topology::Request request_of(Annotations& annotations, const Resources& resource
   return request;
 }
 
+// "/kubepods" of "/kubepods/burstable", and of itself.
+std::string_view without_class(std::string_view name, char before) {
+  for (const std::string_view word : {"burstable", "besteffort"}) {
+    const std::string_view rest = name.substr(0, name.size() - std::min(word.size(), name.size()));
+    if (name.ends_with(word) && rest.ends_with(before)) return rest.substr(0, rest.size() - 1);
+  }
+  return name;
+}
+
 }  // namespace
 
 Qos qos_of(std::string_view cgroup_parent) {
@@ -273,6 +282,26 @@ std::string qos_group_of(std::string_view cgroup_parent) {
   const auto pod = cgroup_parent.rfind("-pod");
   if (pod == std::string_view::npos) return {};
   return std::string(cgroup_parent.substr(0, pod)) + std::string(slice);
+}
+
+std::vector<std::string> qos_groups_of(std::string_view cgroup_parent) {
+  constexpr auto none = std::string_view::npos;
+  if (qos_of(cgroup_parent) == Qos::kUnknown) return {};
+  const auto slash = cgroup_parent.rfind('/');
+  std::string_view above = cgroup_parent.substr(0, slash == none ? 0 : slash);
+  if (!cgroup_parent.ends_with(".slice")) {
+    const std::string all(without_class(above, '/'));
+    return {all + "/besteffort", all + "/burstable"};
+  }
+  const std::string_view name = cgroup_parent.substr(slash == none ? 0 : slash + 1);
+  const auto pod = name.rfind("-pod");
+  if (pod == none) return {};
+  const std::string_view all = without_class(name.substr(0, pod), '-');
+  if (all.size() < pod && !above.empty()) above = above.substr(0, above.rfind('/'));
+  std::string begin(above);
+  if (slash != none) begin += '/';
+  begin += all;
+  return {begin + "-besteffort.slice", begin + "-burstable.slice"};
 }
 
 std::string_view to_string(Qos qos) {

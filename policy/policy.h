@@ -26,6 +26,8 @@ enum class Qos { kGuaranteed, kBurstable, kBestEffort, kUnknown };
 // The group of all Burstable, or of all BestEffort, pods above this one: "/kubepods/burstable" or
 // "kubepods-burstable.slice". Empty for pods of other classes, which lie beside those groups.
 [[nodiscard]] std::string qos_group_of(std::string_view cgroup_parent);
+// Both those groups of the kubelet that made the pod, whatever its class is; none for other pods.
+[[nodiscard]] std::vector<std::string> qos_groups_of(std::string_view cgroup_parent);
 
 // CPUs in thousandths: from quota/period where there is a quota, else from shares (1024 for one
 // CPU; the kubelet caps shares at 262144, so that value alone says nothing). nullopt: not stated.

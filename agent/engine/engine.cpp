@@ -122,6 +122,10 @@ std::string Engine::note_qos_group(const Pod& pod) {
   if (!fence_->narrows_qos_groups()) return {};
   std::string name = policy::qos_group_of(pod.cgroup_parent);
   if (!name.empty()) state_.qos_groups.try_emplace(name);
+  // The other one too: the first pod of its class may start while no agent runs.
+  for (const std::string& one : policy::qos_groups_of(pod.cgroup_parent)) {
+    state_.qos_groups.try_emplace(one);
+  }
   return name;
 }
 
@@ -153,6 +157,11 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   member.qos_group = note_qos_group(pod);
   member.labels = labels_of(pod, container.name);
   member.lending = lending_of(pod, container.name);
+  if (member.lending.lend_to) {
+    state_.lenders.insert(member.id);
+  } else {
+    state_.lenders.erase(member.id);
+  }
   member.system = pod.name_space == kSystemNamespace;
   return member;
 }
@@ -172,7 +181,7 @@ void Engine::leave_cores(Member& member, Role role) {
 void Engine::forget(const std::string& id) {
   if (Member* member = state_.find(id)) {
     leave_to_pod(*member);
-    state_.members.erase(id);
+    state_.erase_member(id);
   }
 }
 
@@ -187,7 +196,7 @@ void Engine::replace_namesakes(const CreateContainer& event) {
     leave_to_pod(member);
     if (id == event.container.id || !member.started()) unstarted.push_back(id);
   }
-  for (const std::string& id : unstarted) state_.members.erase(id);
+  for (const std::string& id : unstarted) state_.erase_member(id);
 }
 
 bool Engine::has_stopped(const Container& container) const {
@@ -307,7 +316,7 @@ void Engine::on(const CreateContainer& event, Effects& effects) {
   warn(wish, member, effects);
   if (auto refusal = place(member, wish, event.pod, effects)) {
     effects.reply.refusal = refusal_text(member, *refusal);
-    state_.members.erase(event.container.id);
+    state_.erase_member(event.container.id);
     return;
   }
   if (member.role == Role::kExclusive) fence_->allocated(state_, effects);

@@ -63,8 +63,9 @@ void Engine::say_loans(const Loans& ended, const Loans& begun, std::vector<Note>
     line.fields.emplace_back("borrower", loan.borrower.substr(0, 12));
     notes.push_back(std::move(line));
   }
-  for (auto& [id, member] : state_.members) {
-    if (!member.lending.lend_to || !member.started()) continue;
+  for (const std::string& id : state_.lenders) {
+    Member& member = *state_.find(id);
+    if (!member.started()) continue;
     const Loan loan = loan_of(state_, member);
     const bool news = std::exchange(member.unlent, loan.why) != loan.why;
     if (const auto fresh = begun.find(id); fresh != begun.end()) {

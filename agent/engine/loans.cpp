@@ -54,8 +54,9 @@ Loan loan_of(const State& state, const Member& lender) {
 CpuSet borrowed(const State& state, const Member& member) {
   CpuSet cpus;
   if (!state.lends || unfit(member) != NoLoan::kNone) return cpus;
-  for (const auto& [id, lender] : state.members) {
-    if (!lender.lending.lend_to || lender.name_space != member.name_space) continue;
+  for (const std::string& id : state.lenders) {
+    const Member& lender = *state.find(id);
+    if (lender.name_space != member.name_space) continue;
     if (loan_of(state, lender).borrower == &member) cpus |= lender.own.cpus;
   }
   return cpus;
@@ -69,7 +70,8 @@ CpuSet rightful(const State& state, const Member& member) {
 
 Loans loans_of(const State& state) {
   Loans loans;
-  for (const auto& [id, member] : state.members) {
+  for (const std::string& id : state.lenders) {
+    const Member& member = *state.find(id);
     if (const Member* borrower = loan_of(state, member).borrower) {
       loans[id] = {.borrower = borrower->id, .cpus = member.own.cpus};
     }

@@ -23,6 +23,11 @@ const QosGroup* State::keeper_of(const Member& member) const {
   return group != qos_groups.end() && group->second.keeps ? &group->second : nullptr;
 }
 
+void State::erase_member(const std::string& id) {
+  members.erase(id);
+  lenders.erase(id);
+}
+
 Member* State::find(std::string_view id) {
   const auto it = members.find(id);
   return it == members.end() ? nullptr : &it->second;

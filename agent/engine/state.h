@@ -128,6 +128,7 @@ struct State {
   topology::Topology topology;
   topology::Ledger ledger;
   std::map<std::string, Member, std::less<>> members;  // by container id
+  std::set<std::string, std::less<>> lenders;          // of these, whose pods would lend cores
 
   // By the name that cgroups are told by; those of pods known here. Empty but for the fence `tree`.
   std::map<std::string, QosGroup, std::less<>> qos_groups;
@@ -147,6 +148,7 @@ struct State {
   [[nodiscard]] CpuSet open_to_all(const CpuSet& held) const;
   // The group that keeps this one off exclusive cores, or nullptr: its own file must.
   [[nodiscard]] const QosGroup* keeper_of(const Member& member) const;
+  void erase_member(const std::string& id);
   [[nodiscard]] Member* find(std::string_view id);
   [[nodiscard]] const Member* find(std::string_view id) const;
 };

@@ -1,11 +1,11 @@
 // pinion-slurm: reads the configuration, runs until it is told to end. Nothing is decided here.
 #include <poll.h>
 
-#include <algorithm>
 #include <array>
-#include <iostream>
+#include <chrono>
 
 #include "base/log/ready_file.h"
+#include "base/settings/daemon.h"
 #include "base/signals.h"
 #include "base/version.h"
 #include "cluster/slurm/bridge.h"
@@ -13,8 +13,10 @@
 namespace pinion::slurm {
 namespace {
 
+using namespace std::chrono_literals;
+
 // Between two rounds, however much happens.
-constexpr int kLeastPauseMs = 20;
+constexpr std::chrono::milliseconds kLeastPause{20};
 
 constexpr const char* kAbout =
     "pinion-slurm runs beside slurmctld and lets an unmodified Slurm place its jobs on cores that\n"
@@ -22,11 +24,6 @@ constexpr const char* kAbout =
     "its CPUs, then it is let go on just those nodes. It needs job_submit.lua in Slurm, and runs\n"
     "as root or SlurmUser. Flags win over the file given with --config;\n"
     "docs/virtual-clusters.md explains every setting.";
-
-bool has_come(const Fd& signals, int wait_ms) {
-  pollfd signal{.fd = signals.get(), .events = POLLIN, .revents = 0};
-  return poll(&signal, 1, wait_ms) > 0;
-}
 
 Status run(const Config& config) {
   const auto signals = take_signals();
@@ -36,10 +33,10 @@ Status run(const Config& config) {
   if (!bridge) return failure(bridge.error());
   log.info("started", {{"version", kVersion}, {"cluster", config.cluster}});
   ReadyFile ready(config.ready_file, {{"cluster", config.cluster}}, log);
-  while (!has_come(*signals, 0)) {
-    const auto pause = (*bridge)->round([&] { return has_come(*signals, 0); });
+  while (!wait_for_signal(*signals, 0ms)) {
+    const auto pause = (*bridge)->round([&] { return wait_for_signal(*signals, 0ms); });
     if ((*bridge)->ready()) ready.make(std::chrono::steady_clock::now());
-    if (has_come(*signals, kLeastPauseMs)) break;
+    if (wait_for_signal(*signals, kLeastPause)) break;
     std::array<pollfd, 2> woken{
         pollfd{.fd = signals->get(), .events = POLLIN, .revents = 0},
         pollfd{.fd = (*bridge)->descriptor(), .events = POLLIN, .revents = 0}};
@@ -55,25 +52,10 @@ Status run(const Config& config) {
 int main(int argc, char** argv) {
   using namespace pinion;
   slurm::Config config;
-  const auto settings = slurm::settings_of(config);
-  const auto invocation = settings::read(
-      argc, argv, {.name = "pinion-slurm", .about = slurm::kAbout, .version = kVersion}, settings);
-  if (!invocation) {
-    std::cerr << "pinion-slurm: " << invocation.error().text << "\n";
-    return 2;
-  }
-  if (invocation->exit_code) return *invocation->exit_code;
-  if (const Status good = slurm::check(config); !good) {
-    std::cerr << "pinion-slurm: " << good.error().text << "\n";
-    return 2;
-  }
-  if (invocation->check_only) {
-    std::cout << settings::to_yaml(settings);
-    return 0;
-  }
-  if (const auto done = slurm::run(config); !done) {
-    std::cerr << "pinion-slurm: " << done.error().text << "\n";
-    return 1;
-  }
-  return 0;
+  return settings::run_daemon(
+      argc, argv,
+      {.program = {.name = "pinion-slurm", .about = slurm::kAbout, .version = kVersion},
+       .settings = slurm::settings_of(config),
+       .run = [&] { return slurm::run(config); },
+       .check = [&] { return slurm::check(config); }});
 }

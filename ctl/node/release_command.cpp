@@ -2,13 +2,11 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "agent/cgroup/release.h"
-#include "agent/noise/kernel_noise.h"
-#include "base/state_lock.h"
+#include "agent/release/release.h"
 #include "ctl/common/report.h"
 
 namespace pinion::ctl {
@@ -24,30 +22,19 @@ std::string list(const char* word, const std::vector<std::string>& paths) {
   return text;
 }
 
-Result<cgroup::Released> release_cgroups() {
-  const auto hierarchy = cgroup::find_hierarchy("/", "cpuset");
-  if (!hierarchy) return failure(hierarchy.error());
-  cgroup::SliceProperties slices(systemd::manager_addresses("/"),
-                                 {.limit = std::chrono::seconds(10)});  // nobody waits for us here
-  return cgroup::release(*hierarchy, slices);
-}
-
 int run(const ReleaseOptions& options) {
-  const auto lock = lock_state_dir(options.state_dir);  // held to the end: no agent may start
-  if (!lock) return report(lock.error());
-  const auto noise = noise::restore({}, options.state_dir + "/" + noise::kSavedName);
-  std::string text = list("as before             ", noise.written);
-  const auto released = release_cgroups();
-  if (released) {
-    text += list("partition taken away  ", released->partitions) +
-            list("all CPUs again        ", released->widened) +
-            list("not released          ", released->failed);
-  }
-  text += list("not as before         ", noise.failed);
-  if (text.empty() && released) text = "nothing to release\n";
-  const int printed = print_and_exit_code(text);
+  const auto released = agent::release_node(options.state_dir);
   if (!released) return report(released.error());
-  return released->failed.empty() && noise.failed.empty() ? printed : kExitFailure;
+  std::string text = list("as before             ", released->as_before) +
+                     list("partition taken away  ", released->partitions) +
+                     list("all CPUs again        ", released->widened) +
+                     list("not released          ", released->not_released) +
+                     list("not as before         ", released->not_as_before);
+  if (text.empty() && released->cgroups) text = "nothing to release\n";
+  const int printed = print_and_exit_code(text);
+  if (!released->cgroups) return report(released->cgroups.error());
+  const bool all = released->not_released.empty() && released->not_as_before.empty();
+  return all ? printed : kExitFailure;
 }
 
 }  // namespace

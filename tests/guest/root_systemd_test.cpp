@@ -21,7 +21,7 @@
 #include <functional>
 
 #include "agent/cgroup/cpuset_files.h"
-#include "agent/cgroup/release.h"
+#include "agent/cgroup/qos_groups.h"
 #include "base/cgroup/group_files.h"
 #include "tests/support/fake_systemd/settled.h"
 

@@ -1,8 +1,8 @@
 // pinion-extender: reads the configuration, runs until it is told to end. Nothing is decided here.
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
-#include <poll.h>
 
+#include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <limits>
@@ -10,6 +10,7 @@
 
 #include "base/log/ready_file.h"
 #include "base/open_files.h"
+#include "base/settings/daemon.h"
 #include "base/signals.h"
 #include "base/version.h"
 #include "cluster/extender/program/extender.h"
@@ -17,7 +18,7 @@
 namespace pinion::cluster {
 namespace {
 
-constexpr int kTickMs = 200;
+constexpr std::chrono::milliseconds kTick{200};
 
 constexpr const char* kAbout =
     "pinion-extender answers kube-scheduler's filter, prioritize, bind and preempt calls: pods "
@@ -45,6 +46,8 @@ void write_if_fatal(gpr_log_func_args* line) {
 }
 
 Status run(const Config& config) {
+  google::protobuf::SetLogHandler(nullptr);
+  gpr_set_log_function(write_if_fatal);
   const auto signals = take_signals();
   if (!signals) return failure(signals.error());
   Log log(config.log_level, config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
@@ -55,9 +58,7 @@ Status run(const Config& config) {
   const std::string web = (*extender)->web_address();
   log.info("started", {{"version", kVersion}, {"listen", listen}, {"webListen", web}});
   ReadyFile ready(config.ready_file, {{"scheduler", listen}, {"http", web}}, log);
-  while (true) {
-    pollfd signal{.fd = signals->get(), .events = POLLIN, .revents = 0};
-    if (poll(&signal, 1, kTickMs) > 0) break;
+  while (!wait_for_signal(*signals, kTick)) {
     (*extender)->tick();
     if ((*extender)->closed().empty()) ready.make(std::chrono::steady_clock::now());
     if ((*extender)->deposed()) {
@@ -74,28 +75,10 @@ Status run(const Config& config) {
 int main(int argc, char** argv) {
   using namespace pinion;
   cluster::Config config;
-  const auto settings = cluster::settings_of(config);
-  const auto invocation = settings::read(
-      argc, argv, {.name = "pinion-extender", .about = cluster::kAbout, .version = kVersion},
-      settings);
-  if (!invocation) {
-    std::cerr << "pinion-extender: " << invocation.error().text << "\n";
-    return 2;
-  }
-  if (invocation->exit_code) return *invocation->exit_code;
-  if (const pinion::Status good = cluster::check(config); !good) {
-    std::cerr << "pinion-extender: " << good.error().text << "\n";
-    return 2;
-  }
-  if (invocation->check_only) {
-    std::cout << settings::to_yaml(settings);
-    return 0;
-  }
-  google::protobuf::SetLogHandler(nullptr);
-  gpr_set_log_function(cluster::write_if_fatal);
-  if (const auto done = cluster::run(config); !done) {
-    std::cerr << "pinion-extender: " << done.error().text << "\n";
-    return 1;
-  }
-  return 0;
+  return settings::run_daemon(
+      argc, argv,
+      {.program = {.name = "pinion-extender", .about = cluster::kAbout, .version = kVersion},
+       .settings = cluster::settings_of(config),
+       .run = [&] { return cluster::run(config); },
+       .check = [&] { return cluster::check(config); }});
 }

@@ -178,24 +178,24 @@ TEST(CommandLine, FlagsWinOverTheFile) {
   std::ofstream(path) << "stateDir: /from-file\nauditInterval: 7s\nlogLevel: warn\n";
   const std::vector<const char*> argv{"pinion-agent", "--config",    path.c_str(), "--state-dir",
                                       "/from-flag",   "--log-level", "debug"};
-  const auto read = read_command_line(static_cast<int>(argv.size()), argv.data());
+  const auto read = read_config(static_cast<int>(argv.size()), argv.data());
   ASSERT_TRUE(read) << read.error().text;
-  EXPECT_EQ(read->config.state_dir, "/from-flag");
-  EXPECT_EQ(read->config.log_level, "debug");
-  EXPECT_EQ(read->config.audit_interval, std::chrono::seconds(7));
+  EXPECT_EQ(read->state_dir, "/from-flag");
+  EXPECT_EQ(read->log_level, "debug");
+  EXPECT_EQ(read->audit_interval, std::chrono::seconds(7));
 }
 
 TEST(CommandLine, AMistakeIsNamedByItsFlagOrItsFile) {
   const char* const flag[] = {"pinion-agent", "--audit-interval", "1ms"};
-  const auto wrong_flag = read_command_line(3, flag);
+  const auto wrong_flag = read_config(3, flag);
   ASSERT_FALSE(wrong_flag);
   EXPECT_THAT(wrong_flag.error().text, HasSubstr("--audit-interval"));
   const char* const file[] = {"pinion-agent", "--config", "/nowhere.yaml"};
-  const auto no_file = read_command_line(3, file);
+  const auto no_file = read_config(3, file);
   ASSERT_FALSE(no_file);
   EXPECT_THAT(no_file.error().text, HasSubstr("configuration: read /nowhere.yaml"));
   const char* const directory[] = {"pinion-agent", "--config", "/"};
-  const auto no_text = read_command_line(3, directory);
+  const auto no_text = read_config(3, directory);
   ASSERT_FALSE(no_text);
   EXPECT_THAT(no_text.error().text, HasSubstr("configuration: read /: "));
 }

@@ -41,7 +41,8 @@ class Crio : public testing::Test {
     for (int i = 0; i < 100 && connection_.wants_write(); ++i) turn(0);
     EXPECT_TRUE(runtime_->wait_for([&] { return runtime_->runtime().result() != nullptr; }));
     const auto* result = runtime_->runtime().result();
-    return result == nullptr ? test_support::CallResult{.code = -1} : *result;
+    return result == nullptr ? test_support::CallResult{.code = -1, .text = {}, .payload = {}}
+                             : *result;
   }
   test_support::CallResult call(const char* method, const google::protobuf::MessageLite& request) {
     EXPECT_TRUE(runtime_->send(runtime_->runtime().call(method, request)));

@@ -30,6 +30,16 @@ sys/devices/pci0000:00/0000:00:02.0/drm/card1/dev = 226:1
 sys/devices/pci0000:00/0000:00:03.0/numa_node = 1024
 sys/devices/pci0000:00/0000:00:03.0/drm/card2/dev = 226:2
 sys/devices/virtual/mem/null/dev = 1:3
+sys/devices/virtual/vfio/24/dev = 511:0
+sys/devices/virtual/vfio/25/dev = 511:1
+sys/devices/virtual/vfio/26/dev = 511:2
+sys/devices/virtual/misc/vfio/dev = 10:196
+sys/kernel/iommu_groups/24/devices/0000:3b:00.0/numa_node = 3
+sys/kernel/iommu_groups/24/devices/0000:3b:00.1/numa_node = 3
+sys/kernel/iommu_groups/25/devices/0000:01:00.0/numa_node = -1
+sys/kernel/iommu_groups/25/devices/0000:02:00.0/numa_node = 1
+sys/kernel/iommu_groups/25/devices/0000:03:00.0/numa_node = 2
+sys/kernel/iommu_groups/25/devices/0000:04:00.0/class = 0x020000
 sys/bus/pci/devices/0000:3b:00.0/numa_node = 3
 sys/dev/char/empty = 0
 sys/dev/block/empty = 0
@@ -46,6 +56,10 @@ elsewhere/numa_node = 7
     link("char/226:1", "pci0000:00/0000:00:02.0/drm/card1");
     link("char/226:2", "pci0000:00/0000:00:03.0/drm/card2");
     link("char/1:3", "virtual/mem/null");
+    link("char/511:0", "virtual/vfio/24");
+    link("char/511:1", "virtual/vfio/25");
+    link("char/511:2", "virtual/vfio/26");
+    link("char/10:196", "virtual/misc/vfio");
     link("char/9:9", "../../elsewhere");
     link("char/8:8", "no/such/device");
   }
@@ -78,6 +92,10 @@ TEST_F(DeviceNodesTest, OfOneDevice) {
       {"that nobody knows", {Kind::kChar, 4'294'967'295, 4'294'967'295}, ""},
       {"a GPU that only its driver knows", {Kind::kChar, 195, 5}, "3"},
       {"another GPU", {Kind::kChar, 195, 6}, ""},
+      {"a group of vfio", {Kind::kChar, 511, 0}, "3"},
+      {"one whose devices are on two nodes", {Kind::kChar, 511, 1}, "1-2"},
+      {"one that has gone", {Kind::kChar, 511, 2}, ""},
+      {"vfio itself", {Kind::kChar, 10, 196}, ""},
       {"a disk of that number", {Kind::kBlock, 195, 5}, ""},
   };
   for (const Case& c : cases) {

@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "agent/cgroup/cpuset_files.h"
-#include "agent/cgroup/release.h"
 #include "agent/cgroup/slice_record.h"
+#include "agent/release/cgroups.h"
 #include "base/cgroup/group_files.h"
 #include "tests/support/fake_systemd/fake_systemd.h"
 #include "tests/support/fake_systemd/private_bus.h"

@@ -1,6 +1,6 @@
 // Giving a node back, in trees of plain files as cgroup v1 has them; partitions are tested in the
 // guest.
-#include "agent/cgroup/release.h"
+#include "agent/release/cgroups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

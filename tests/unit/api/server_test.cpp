@@ -1,6 +1,7 @@
 #include "agent/api/server.h"
 
 #include <gmock/gmock.h>
+#include <grpc/support/cpu.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <filesystem>
 #include <fstream>
 #include <future>
 
@@ -283,6 +285,16 @@ TEST_F(Server, LivesThroughGarbage) {
     }
     EXPECT_TRUE(client().get_node());
   }
+}
+
+// Of which 16 in each of three pools would come with a node of many CPUs.
+TEST_F(Server, HasFewThreadsOnEveryMachine) {
+  EXPECT_EQ(gpr_cpu_num_cores(), 1U) << "gRPC's own is linked";
+  publish(NodeView());
+  start();
+  ASSERT_TRUE(client().get_node());
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  EXPECT_LE(std::distance(begin(threads), end(threads)), 16);
 }
 
 TEST(Instance, IsAnotherEachTime) {

@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-struct Case {
+struct QuantityCase {
   const char* name;
   const char* text;
   std::int64_t milli;
   std::int64_t whole;
 };
 
-class Quantity : public testing::TestWithParam<Case> {};
+class Quantity : public testing::TestWithParam<QuantityCase> {};
 
 TEST_P(Quantity, IsWhatKubernetesReads) {
   const auto milli = milli_quantity(GetParam().text);
@@ -32,32 +32,36 @@ TEST_P(Quantity, IsWhatKubernetesReads) {
 INSTANTIATE_TEST_SUITE_P(
     Kubernetes, Quantity,
     testing::Values(
-        Case{"zero", "0", 0, 0}, Case{"zero_of_something", "0Gi", 0, 0},
-        Case{"zero_with_huge_exponent", "0e999999999999999999999", 0, 0}, Case{"one", "1", 1000, 1},
-        Case{"a_tenth", "0.1", 100, 1}, Case{"milli", "100m", 100, 1},
-        Case{"milli_whole", "2000m", 2000, 2}, Case{"milli_fraction", "0.5m", 1, 1},
-        Case{"micro", "1500u", 2, 1}, Case{"nano_rounds_up", "100n", 1, 1},
-        Case{"nano_exact", "1000000n", 1, 1}, Case{"just_above", "1000001n", 2, 1},
-        Case{"kilo", "3k", 3'000'000, 3000}, Case{"mega", "1M", 1'000'000'000, 1'000'000},
-        Case{"giga", "1G", 1'000'000'000'000, 1'000'000'000},
-        Case{"tera", "1T", 1'000'000'000'000'000, 1'000'000'000'000},
-        Case{"peta", "1P", 1'000'000'000'000'000'000, 1'000'000'000'000'000},
-        Case{"kibi", "1Ki", 1'024'000, 1024}, Case{"mebi", "64Mi", 67'108'864'000, 67'108'864},
-        Case{"gibi_fraction", "1.5Gi", 1'610'612'736'000, 1'610'612'736},
-        Case{"gibi_tenth_rounds_up", "0.1Gi", 107'374'182'400, 107'374'183},
-        Case{"tebi", "1Ti", 1'099'511'627'776'000, 1'099'511'627'776},
-        Case{"pebi", "1Pi", 1'125'899'906'842'624'000, 1'125'899'906'842'624},
-        Case{"exponent", "1e3", 1'000'000, 1000}, Case{"capital_exponent", "1E3", 1'000'000, 1000},
-        Case{"plus_exponent", "12e+2", 1'200'000, 1200}, Case{"minus_exponent", "1500e-3", 1500, 2},
-        Case{"tiny", "1e-400", 1, 1}, Case{"tiny_beyond_integers", "1e-99999999999999999999", 1, 1},
-        Case{"plus", "+1", 1000, 1}, Case{"minus", "-1", -1000, -1},
-        Case{"minus_rounds_away_from_zero", "-0.0001", -1, -1},
-        Case{"leading_zeros", "000000000000000000000000012", 12'000, 12},
-        Case{"trailing_zeros", "1.500000000000000000000000000", 1500, 2},
-        Case{"many_zeros_of_little", "10000000000000000000000n", 10'000'000'000'000'000,
-             10'000'000'000'000},
-        Case{"point_at_the_end", "1.", 1000, 1}, Case{"point_first", ".5", 500, 1},
-        Case{"milli_of_memory", "128974848000m", 128'974'848'000, 128'974'848}),
+        QuantityCase{"zero", "0", 0, 0}, QuantityCase{"zero_of_something", "0Gi", 0, 0},
+        QuantityCase{"zero_with_huge_exponent", "0e999999999999999999999", 0, 0},
+        QuantityCase{"one", "1", 1000, 1}, QuantityCase{"a_tenth", "0.1", 100, 1},
+        QuantityCase{"milli", "100m", 100, 1}, QuantityCase{"milli_whole", "2000m", 2000, 2},
+        QuantityCase{"milli_fraction", "0.5m", 1, 1}, QuantityCase{"micro", "1500u", 2, 1},
+        QuantityCase{"nano_rounds_up", "100n", 1, 1}, QuantityCase{"nano_exact", "1000000n", 1, 1},
+        QuantityCase{"just_above", "1000001n", 2, 1}, QuantityCase{"kilo", "3k", 3'000'000, 3000},
+        QuantityCase{"mega", "1M", 1'000'000'000, 1'000'000},
+        QuantityCase{"giga", "1G", 1'000'000'000'000, 1'000'000'000},
+        QuantityCase{"tera", "1T", 1'000'000'000'000'000, 1'000'000'000'000},
+        QuantityCase{"peta", "1P", 1'000'000'000'000'000'000, 1'000'000'000'000'000},
+        QuantityCase{"kibi", "1Ki", 1'024'000, 1024},
+        QuantityCase{"mebi", "64Mi", 67'108'864'000, 67'108'864},
+        QuantityCase{"gibi_fraction", "1.5Gi", 1'610'612'736'000, 1'610'612'736},
+        QuantityCase{"gibi_tenth_rounds_up", "0.1Gi", 107'374'182'400, 107'374'183},
+        QuantityCase{"tebi", "1Ti", 1'099'511'627'776'000, 1'099'511'627'776},
+        QuantityCase{"pebi", "1Pi", 1'125'899'906'842'624'000, 1'125'899'906'842'624},
+        QuantityCase{"exponent", "1e3", 1'000'000, 1000},
+        QuantityCase{"capital_exponent", "1E3", 1'000'000, 1000},
+        QuantityCase{"plus_exponent", "12e+2", 1'200'000, 1200},
+        QuantityCase{"minus_exponent", "1500e-3", 1500, 2}, QuantityCase{"tiny", "1e-400", 1, 1},
+        QuantityCase{"tiny_beyond_integers", "1e-99999999999999999999", 1, 1},
+        QuantityCase{"plus", "+1", 1000, 1}, QuantityCase{"minus", "-1", -1000, -1},
+        QuantityCase{"minus_rounds_away_from_zero", "-0.0001", -1, -1},
+        QuantityCase{"leading_zeros", "000000000000000000000000012", 12'000, 12},
+        QuantityCase{"trailing_zeros", "1.500000000000000000000000000", 1500, 2},
+        QuantityCase{"many_zeros_of_little", "10000000000000000000000n", 10'000'000'000'000'000,
+                     10'000'000'000'000},
+        QuantityCase{"point_at_the_end", "1.", 1000, 1}, QuantityCase{"point_first", ".5", 500, 1},
+        QuantityCase{"milli_of_memory", "128974848000m", 128'974'848'000, 128'974'848}),
     [](const auto& one) { return one.param.name; });
 
 TEST(Quantity, HoldsTheLargestIntegers) {

@@ -57,26 +57,47 @@ TEST(Policy, QosGroupOf) {
     const char* name;
     const char* parent;
     const char* group;
+    std::vector<std::string> both;
   };
   const Case cases[] = {
-      {"burstable", "/kubepods/burstable/pod1", "/kubepods/burstable"},
-      {"best effort below another root", "/a/b/kubepods/besteffort/pod1",
-       "/a/b/kubepods/besteffort"},
-      {"systemd", "kubepods-burstable-pod1_2.slice", "kubepods-burstable.slice"},
-      {"systemd, a root of its own", "x-kubepods-besteffort-pod1.slice",
-       "x-kubepods-besteffort.slice"},
+      {"burstable",
+       "/kubepods/burstable/pod1",
+       "/kubepods/burstable",
+       {"/kubepods/besteffort", "/kubepods/burstable"}},
+      {"best effort below another root",
+       "/a/b/kubepods/besteffort/pod1",
+       "/a/b/kubepods/besteffort",
+       {"/a/b/kubepods/besteffort", "/a/b/kubepods/burstable"}},
+      {"systemd",
+       "kubepods-burstable-pod1_2.slice",
+       "kubepods-burstable.slice",
+       {"kubepods-besteffort.slice", "kubepods-burstable.slice"}},
+      {"systemd, a root of its own",
+       "x-kubepods-besteffort-pod1.slice",
+       "x-kubepods-besteffort.slice",
+       {"x-kubepods-besteffort.slice", "x-kubepods-burstable.slice"}},
       {"systemd, whole path",
        "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1.slice",
-       "/kubepods.slice/kubepods-burstable.slice"},
-      {"guaranteed", "/kubepods/pod1", ""},
-      {"guaranteed, systemd", "kubepods-pod1.slice", ""},
-      {"not a kubelet's", "/machine/pod1", ""},
-      {"no pod below", "kubepods-burstable.slice", ""},
-      {"nothing", "", ""},
+       "/kubepods.slice/kubepods-burstable.slice",
+       {"/kubepods.slice/kubepods-besteffort.slice", "/kubepods.slice/kubepods-burstable.slice"}},
+      {"guaranteed", "/kubepods/pod1", "", {"/kubepods/besteffort", "/kubepods/burstable"}},
+      {"guaranteed, systemd",
+       "kubepods-pod1.slice",
+       "",
+       {"kubepods-besteffort.slice", "kubepods-burstable.slice"}},
+      {"guaranteed, systemd, whole path below another root",
+       "/x.slice/x-kubepods.slice/x-kubepods-pod1.slice",
+       "",
+       {"/x.slice/x-kubepods.slice/x-kubepods-besteffort.slice",
+        "/x.slice/x-kubepods.slice/x-kubepods-burstable.slice"}},
+      {"not a kubelet's", "/machine/pod1", "", {}},
+      {"no pod below", "kubepods-burstable.slice", "", {}},
+      {"nothing", "", "", {}},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(qos_group_of(c.parent), c.group);
+    EXPECT_EQ(qos_groups_of(c.parent), c.both);
   }
 }
 
@@ -537,12 +558,16 @@ TEST(Policy, LendTo) {
     SCOPED_TRACE(c.text);
     const auto to = parse_lend_to(c.text);
     EXPECT_EQ(to, c.to);
-    if (to) EXPECT_EQ(to->to_string(), c.text);
+    if (to) {
+      EXPECT_EQ(to->to_string(), c.text);
+    }
     auto pod = make_pod("p");
     pod.annotations["pinion.dev/lend-to"] = c.text;
     const Wish wish = wish_of(pod, "main", cpu(2000), {});
     EXPECT_EQ(wish.kind, c.to ? WishKind::kExclusive : WishKind::kRefused);
-    if (!c.to) EXPECT_THAT(wish.text, HasSubstr("lend-to"));
+    if (!c.to) {
+      EXPECT_THAT(wish.text, HasSubstr("lend-to"));
+    }
     EXPECT_EQ(lending_of(pod, "main").lend_to, c.to);
   }
 }

@@ -1,4 +1,4 @@
-#include "agent/cgroup/release.h"
+#include "agent/release/cgroups.h"
 
 #include <fcntl.h>
 

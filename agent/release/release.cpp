@@ -1,0 +1,41 @@
+#include "agent/release/release.h"
+
+#include <chrono>
+#include <utility>
+
+#include "agent/noise/kernel_noise.h"
+#include "agent/release/cgroups.h"
+#include "base/state_lock.h"
+
+namespace pinion::agent {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};  // with systemd; nobody waits for us here
+
+Result<cgroup::Released> release_cgroups() {
+  const auto hierarchy = cgroup::find_hierarchy("/", "cpuset");
+  if (!hierarchy) return failure(hierarchy.error());
+  cgroup::SliceProperties slices(systemd::manager_addresses("/"), {.limit = kPatience});
+  return cgroup::release(*hierarchy, slices);
+}
+
+}  // namespace
+
+Result<NodeReleased> release_node(const std::string& state_dir) {
+  const auto lock = lock_state_dir(state_dir);
+  if (!lock) return failure(lock.error());
+  noise::Pass noise = noise::restore({}, state_dir + "/" + noise::kSavedName);
+  NodeReleased done{.as_before = std::move(noise.written),
+                    .not_as_before = std::move(noise.failed)};
+  auto cgroups = release_cgroups();
+  if (!cgroups) {
+    done.cgroups = failure(cgroups.error());
+    return done;
+  }
+  done.partitions = std::move(cgroups->partitions);
+  done.widened = std::move(cgroups->widened);
+  done.not_released = std::move(cgroups->failed);
+  return done;
+}
+
+}  // namespace pinion::agent

@@ -1,0 +1,24 @@
+// A node given back, with the agent stopped: `pinionctl release`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace pinion::agent {
+
+struct NodeReleased {
+  std::vector<std::string> as_before = {};      // kernel noise: "irq 24"
+  std::vector<std::string> not_as_before = {};  // "irq 24: why"
+  std::vector<std::string> partitions = {};     // paths of those taken away
+  std::vector<std::string> widened = {};  // groups that may use all CPUs and memory nodes again
+  std::vector<std::string> not_released = {};  // "path: why"
+  Status cgroups = {};                         // why no group was looked at
+};
+
+// Holds the lock of the state directory meanwhile, so that no agent starts. Errors: kExhausted when
+// one runs.
+Result<NodeReleased> release_node(const std::string& state_dir);
+
+}  // namespace pinion::agent

@@ -1,0 +1,139 @@
+// A container's CPUs changed in place.
+#include "agent/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/machine.h"
+#include "tests/unit/agent/both_fences.h"
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::engine {
+namespace {
+
+using test_support::all_running;
+using test_support::bound_rank;
+using test_support::cpu;
+using test_support::cpus;
+using test_support::Driver;
+using test_support::laptop;
+using test_support::rank;
+using test_support::shared;
+using test_support::Unit;
+
+TEST_P(BothFences, AResizeThatNobodyToldIsDoneAtTheNextSynchronize) {
+  Driver node(laptop(), GetParam());
+  Unit unit = rank("r", 2);
+  const CpuSet before = node.run(unit);
+  for (const int count : {4, 3}) {
+    unit.container.resources = cpu(1000 * count);
+    (void)node.handle(all_running({unit}));
+    EXPECT_EQ(node.own(unit).count(), count);
+  }
+  EXPECT_EQ(node.engine.counters().resized, 2U);
+  unit.container.resources = cpu(500);
+  (void)node.handle(all_running({unit}));
+  EXPECT_TRUE(node.taken().empty());
+  EXPECT_TRUE(before.is_subset_of(node.engine.state().shared()));
+}
+
+TEST_P(BothFences, GrowingKeepsWhatItHas) {
+  Driver node(laptop(), GetParam());
+  const Unit unit = rank("r", 2);
+  const CpuSet before = node.run(unit);
+  const auto effects = node.update(unit, cpu(4000));
+  EXPECT_EQ(effects.fatal, "");
+  ASSERT_TRUE(effects.reply.own);
+  EXPECT_EQ(effects.reply.own->cpus.count(), 4);
+  EXPECT_TRUE(before.is_subset_of(effects.reply.own->cpus));
+  EXPECT_EQ(node.engine.counters().resized, 1U);
+}
+
+TEST_P(BothFences, ShrinkingKeepsAPart) {
+  Driver node(laptop(), GetParam());
+  const Unit unit = rank("r", 6);
+  const CpuSet before = node.run(unit);
+  const auto effects = node.update(unit, cpu(2000));
+  ASSERT_TRUE(effects.reply.own);
+  EXPECT_EQ(effects.reply.own->cpus.count(), 2);
+  EXPECT_TRUE(effects.reply.own->cpus.is_subset_of(before));
+  EXPECT_EQ(node.taken(), effects.reply.own->cpus);
+}
+
+TEST_P(BothFences, ARefusedResizeChangesNothing) {
+  Driver node(laptop(), GetParam());
+  const Unit unit = rank("r", 4);
+  const CpuSet before = node.run(unit);
+  node.run(rank("other", 2));
+  const auto effects = node.update(unit, cpu(8000));
+  ASSERT_TRUE(effects.reply.refusal);
+  EXPECT_FALSE(effects.reply.own);
+  EXPECT_TRUE(effects.reply.updates.empty());
+  EXPECT_EQ(node.own(unit), before);
+  const auto memory = node.update(
+      unit, {.shares = {}, .quota = {}, .period = {}, .memory = 1 << 20, .cpus = {}, .mems = {}});
+  ASSERT_TRUE(memory.reply.own) << "the refused size is not remembered";
+  EXPECT_EQ(memory.reply.own->cpus, before);
+}
+
+// The kubelet tries every second.
+TEST_P(BothFences, ARefusedResizeIsSaidOnceAndAlwaysCounted) {
+  Driver node(laptop(), GetParam());
+  const Unit unit = rank("r", 4);
+  node.run(unit);
+  node.run(rank("other", 2));
+  for (int tries = 0; tries < 3; ++tries) {
+    const auto effects = node.update(unit, cpu(8000));
+    ASSERT_TRUE(effects.reply.refusal);
+    EXPECT_EQ(effects.notes.size(), tries == 0 ? 1U : 0U);
+    EXPECT_EQ(effects.refused.size(), tries == 0 ? 1U : 0U);
+  }
+  std::uint64_t refused = 0;
+  for (const auto& [reason, count] : node.engine.counters().refused) refused += count;
+  EXPECT_EQ(refused, 3U);
+  ASSERT_TRUE(node.update(unit, cpu(4000)).reply.own);
+  EXPECT_EQ(node.update(unit, cpu(8000)).notes.size(), 1U) << "news again";
+}
+
+TEST_P(BothFences, ToAFractionAndBack) {
+  Driver node(laptop(), GetParam());
+  const Unit unit = rank("r", 2);
+  const CpuSet before = node.run(unit);
+  const auto fraction = node.update(unit, cpu(1500));
+  ASSERT_TRUE(fraction.reply.own);
+  EXPECT_EQ(fraction.reply.own->cpus, node.engine.pool());
+  EXPECT_TRUE(node.taken().empty());
+  const auto whole = node.update(unit, cpu(2000));
+  ASSERT_TRUE(whole.reply.own);
+  EXPECT_EQ(whole.reply.own->cpus, before) << "the ones it had are free";
+  EXPECT_FALSE(node.engine.pool().intersects(before));
+}
+
+TEST_P(BothFences, AnUpdateOfMemoryAloneIsAnsweredWithItsCores) {
+  Driver node(laptop(), GetParam());
+  const Unit unit = bound_rank("r", 2, 1 << 20);
+  const CpuSet before = node.run(unit);
+  Resources wanted;
+  wanted.memory = 1 << 21;
+  wanted.shares = 0;  // as CRI writes "not stated"
+  wanted.quota = 0;
+  const auto effects = node.update(unit, wanted);
+  ASSERT_TRUE(effects.reply.own);
+  EXPECT_EQ(effects.reply.own->cpus, before);
+  EXPECT_EQ(node.engine.state().ledger.promised(0), Bytes{1 << 21});
+}
+
+TEST_P(BothFences, AnUpdateOfASharedOneIsAnsweredWithThePool) {
+  Driver node(laptop(), GetParam());
+  node.run(rank("r", 2));
+  const Unit noise = shared("s");
+  node.run(noise);
+  Resources wanted;
+  wanted.cpus = "0-7";  // somebody's idea, or the runtime's stale record
+  const auto effects = node.update(noise, wanted);
+  ASSERT_TRUE(effects.reply.own);
+  EXPECT_EQ(effects.reply.own->cpus, node.engine.pool());
+  EXPECT_FALSE(effects.reply.own->cpus.intersects(node.taken()));
+}
+
+}  // namespace
+}  // namespace pinion::engine
