@@ -62,11 +62,9 @@ Sight sight_of(const Pod& pod, const std::vector<std::string_view>& nodes) {
 // Why nothing is decided about the pod; an empty text: it is.
 FilterAnswer::Text PodScheduler::turned_away(const Pod& pod, const Demand& demand) const {
   if (demand.kind == Demand::Kind::kRefused) return {.text = demand.text, .hopeless = true};
-  if (gone_.contains(pod.uid)) return {.text = "the pod is no more", .hopeless = true};
+  if (gone_.contains(pod.uid)) return {.text = kGone, .hopeless = true};
   const KnownPod* known = cache_.find(pod.uid);
-  if (known != nullptr && known->bound) {
-    return {.text = "the pod is bound already", .hopeless = true};
-  }
+  if (known != nullptr && known->bound) return {.text = kBound, .hopeless = true};
   if (known == nullptr && cache_.size() >= limits_.pods) {
     return {.text = "Pinion's extender knows too many pods", .hopeless = false};
   }

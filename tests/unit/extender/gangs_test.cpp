@@ -151,6 +151,36 @@ TEST_F(GangsTest, AGangThatItsPodLeavesForgetsIt) {
   EXPECT_EQ(pod_scheduler_.book().find("default/j")->members.size(), 1U);
 }
 
+TEST_F(GangsTest, AHeldCallOfAPodThatLeavesIsToldTheReason) {
+  const auto of_other = [] {
+    Pod pod = member_of("j", 0, 2, 3);
+    pod.annotations["pinion.dev/job"] = "k";
+    return pod;
+  };
+  Pod shared = member_of("j", 0, 2, 3);
+  shared.containers.front().milli_cpus = 2500;
+  struct Leaving {
+    Pod now;
+    const char* why;
+  };
+  for (const auto& [now, why] :
+       {Leaving{of_other(), "the pod is a member of the gang default/k now"},
+        Leaving{pod_of("j0", 3), "the pod is no member of its gang any more"},
+        Leaving{shared, "the pod asks for no CPUs of its own any more"}}) {
+    exist("j", 2, 3);
+    const Pod before = member_of("j", 0, 2, 3);
+    EXPECT_EQ(bind(before, filtered(before), 1).kind, Kind::kHold);
+    pod_scheduler_.seen(now, now_);
+    const std::vector<Answered> refused{{1, false, why}};
+    EXPECT_EQ(pod_scheduler_.take_effects().answered, refused);
+  }
+  exist("j", 2, 3);
+  const Pod pod = member_of("j", 0, 2, 3);
+  EXPECT_EQ(bind(pod, filtered(pod), 1).kind, Kind::kHold);
+  pod_scheduler_.gone("j0", now_);
+  EXPECT_EQ(pod_scheduler_.take_effects().answered.at(0).text, "the pod is no more");
+}
+
 TEST_F(GangsTest, AMemberWhoseBindingFailedTriesAgainAlone) {
   exist("j", 2, 3);
   const Pod first = member_of("j", 0, 2, 3);
