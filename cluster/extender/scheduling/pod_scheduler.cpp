@@ -6,6 +6,7 @@
 #include "cluster/core/hole_text.h"
 #include "cluster/core/pod_fit.h"
 #include "cluster/extender/scheduling/pod_scheduler_parts.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster {
 namespace {
@@ -375,10 +376,10 @@ std::map<std::string, std::string> PodScheduler::told_with_binding(const std::st
     const std::string& host = requests[known.demand.host].id;
     if (init != host) tell(init, host);
   }
-  if (!planned.empty()) told[kPlanned] = planned;
+  if (!planned.empty()) told[annotation::kPlanned] = planned;
   if (known.demand.kind == Demand::Kind::kMember) {
     const std::string& group = member->requests.front().task_group;
-    if (!group.empty()) told["pinion.dev/task-group"] = group;
+    if (!group.empty()) told[annotation::kTaskGroup] = group;
   }
   return told;
 }

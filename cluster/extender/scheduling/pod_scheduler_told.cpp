@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cluster/extender/scheduling/pod_scheduler_parts.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster {
 namespace {
@@ -202,7 +203,7 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   waiting_.erase(pod.uid);
   preemption_.forget(pod.uid);
   known->bound = true;
-  known->by_us = pod.annotations.contains(kPlanned);
+  known->by_us = pod.annotations.contains(annotation::kPlanned);
   cache_.set_node(*known, pod.node);
   if (book().member(pod.uid) == nullptr) return true;  // what it asks for is not known
   const JobId job = job_of(*known);

@@ -439,11 +439,12 @@ TEST(Policy, OneContainersAnnotationWinsOverThePods) {
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
 }
 
-TEST(Policy, AnnotationsOfTheExtenderAreKnown) {
+TEST(Policy, AnnotationsOfTheExtenderAndTheSlurmBridgeAreKnown) {
   Pod pod = make_pod("p");
-  for (const char* name : {"gang-size", "task-groups", "role", "hostfile", "owner", "decided",
-                           "tasks", "cpus-per-task", "memory-per-task", "policy", "nodes",
-                           "planned", "woken", "placement", "owner-uid"}) {
+  for (const char* name :
+       {"gang-size", "task-groups", "role", "hostfile", "owner", "decided", "tasks",
+        "cpus-per-task", "memory-per-task", "policy", "nodes", "planned", "woken", "placement",
+        "owner-uid", "slurm-index", "worker-role", "min-workers", "wanted-workers"}) {
     pod.annotations["pinion.dev/" + std::string(name)] = "1";
   }
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
@@ -537,12 +538,16 @@ TEST(Policy, LendTo) {
     SCOPED_TRACE(c.text);
     const auto to = parse_lend_to(c.text);
     EXPECT_EQ(to, c.to);
-    if (to) EXPECT_EQ(to->to_string(), c.text);
+    if (to) {
+      EXPECT_EQ(to->to_string(), c.text);
+    }
     auto pod = make_pod("p");
     pod.annotations["pinion.dev/lend-to"] = c.text;
     const Wish wish = wish_of(pod, "main", cpu(2000), {});
     EXPECT_EQ(wish.kind, c.to ? WishKind::kExclusive : WishKind::kRefused);
-    if (!c.to) EXPECT_THAT(wish.text, HasSubstr("lend-to"));
+    if (!c.to) {
+      EXPECT_THAT(wish.text, HasSubstr("lend-to"));
+    }
     EXPECT_EQ(lending_of(pod, "main").lend_to, c.to);
   }
 }
