@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/utf8.h"
+#include "policy/annotations.h"
 #include "topology/words.h"
 
 namespace pinion::policy {
@@ -26,32 +27,19 @@ constexpr std::array kCpus{Word<Cpus>{"exclusive", Cpus::kExclusive},
                            Word<Cpus>{"shared", Cpus::kShared}};
 constexpr std::array kYesNo{Word<bool>{"true", true}, Word<bool>{"false", false}};
 
-// Those from "gang-size" on are for the extender and its webhook.
-constexpr std::array<std::string_view, 27> kNames{
-    "cpus",        "align",         "strength",        "smt",       "memory",
-    "job",         "task-group",    "profile",         "isolation", "near-device",
-    "lend-to",     "borrow",        "planned",         "woken",     "gang-size",
-    "task-groups", "role",          "hostfile",        "owner",     "decided",
-    "tasks",       "cpus-per-task", "memory-per-task", "policy",    "nodes",
-    "placement",   "owner-uid"};
-
 // The annotations of one pod as one container sees them: "NAME.CONTAINER" before "NAME".
 class Annotations {
  public:
   Annotations(const Pod& pod, const std::string& container) : pod_(pod), container_(container) {}
 
-  [[nodiscard]] const std::string* find(std::string_view name) const {
-    std::string key(kAnnotationPrefix);
-    key += name;
-    const auto general = pod_.annotations.find(key);
-    key += '.';
-    key += container_;
-    const auto special = pod_.annotations.find(key);
+  [[nodiscard]] const std::string* find(const std::string& name) const {
+    const auto general = pod_.annotations.find(name);
+    const auto special = pod_.annotations.find(name + "." + container_);
     if (special != pod_.annotations.end()) return &special->second;
     return general != pod_.annotations.end() ? &general->second : nullptr;
   }
 
-  [[nodiscard]] std::string text(std::string_view name) const {
+  [[nodiscard]] std::string text(const std::string& name) const {
     const std::string* value = find(name);
     return value != nullptr ? *value : std::string();
   }
@@ -59,25 +47,24 @@ class Annotations {
   // The value that the annotation's word stands for, `otherwise` when it is absent. An unknown
   // word is remembered in error().
   template <class T, std::size_t N>
-  T word(std::string_view name, const std::array<Word<T>, N>& words, T otherwise) {
+  T word(const std::string& name, const std::array<Word<T>, N>& words, T otherwise) {
     const std::string* value = find(name);
     if (value == nullptr) return otherwise;
     if (const auto known = value_of(*value, words)) return *known;
     if (error_.empty()) {
-      error_ = "annotation " + std::string(kAnnotationPrefix) + std::string(name) +
-               ": unknown value '" + std::string(cut_utf8(*value, kMaxShown)) +
-               "', use one of: " + list_of(words);
+      error_ = "annotation " + name + ": unknown value '" +
+               std::string(cut_utf8(*value, kMaxShown)) + "', use one of: " + list_of(words);
     }
     return otherwise;
   }
 
   // nullopt where it says nothing; what cannot be read is remembered in error().
   std::optional<LendTo> lend_to() {
-    const std::string* value = find("lend-to");
+    const std::string* value = find(annotation::kLendTo);
     if (value == nullptr) return std::nullopt;
     auto to = parse_lend_to(*value);
     if (!to && error_.empty()) {
-      error_ = "annotation " + std::string(kAnnotationPrefix) + "lend-to: '" +
+      error_ = std::string("annotation ") + annotation::kLendTo + ": '" +
                std::string(cut_utf8(*value, kMaxShown)) +
                "' is not POD/CONTAINER, where POD may end in '*'";
     }
@@ -92,7 +79,7 @@ class Annotations {
   // remembered in error().
   Planned planned() {
     Planned planned;
-    const std::string* value = find("planned");
+    const std::string* value = find(annotation::kPlanned);
     if (value == nullptr) return planned;
     for (std::string_view rest = *value; !rest.empty();) {
       const std::string_view part = rest.substr(0, rest.find(' '));
@@ -104,7 +91,7 @@ class Annotations {
       if (cpus) {
         (own ? planned.own : planned.beside) |= *cpus;
       } else if (own && error_.empty()) {
-        error_ = "annotation " + std::string(kAnnotationPrefix) + "planned: " + cpus.error().text;
+        error_ = std::string("annotation ") + annotation::kPlanned + ": " + cpus.error().text;
       }
     }
     return planned;
@@ -115,14 +102,14 @@ class Annotations {
   // Annotations under our prefix whose name nothing here knows.
   [[nodiscard]] std::vector<std::string> unknown() const {
     std::vector<std::string> found;
-    const auto first = pod_.annotations.lower_bound(std::string(kAnnotationPrefix));
-    for (auto it = first; it != pod_.annotations.end() && it->first.starts_with(kAnnotationPrefix);
-         ++it) {
-      const auto name = std::string_view(it->first).substr(kAnnotationPrefix.size());
+    const auto first = pod_.annotations.lower_bound(std::string(annotation::kPrefix));
+    for (auto it = first;
+         it != pod_.annotations.end() && it->first.starts_with(annotation::kPrefix); ++it) {
+      const std::string& name = it->first;
       const auto known = [&](std::string_view k) {
         return name == k || (name.starts_with(k) && name[k.size()] == '.');
       };
-      if (std::none_of(kNames.begin(), kNames.end(), known)) {
+      if (std::none_of(annotation::kAll.begin(), annotation::kAll.end(), known)) {
         found.push_back("annotation " + std::string(cut_utf8(it->first, kMaxShown)) +
                         " is not known and ignored");
       }
@@ -167,8 +154,7 @@ std::string not_chosen(const Pod& pod, bool asks, const Defaults& defaults) {
   }
   if (defaults.pods == ExclusivePods::kAnnotated && !asks) {
     return "this node's exclusivePods is 'annotated', and it has neither " +
-           std::string(kAnnotationPrefix) + "cpus: exclusive nor " +
-           std::string(kAnnotationPrefix) + "job";
+           std::string(annotation::kCpus) + ": exclusive nor " + annotation::kJob;
   }
   return {};
 }
@@ -178,20 +164,21 @@ std::string not_allowed(const topology::Request& request, const Defaults& defaul
   const auto lacks = [&](bool asked, Privilege privilege) {
     return asked && defaults.privileges.count(privilege) == 0;
   };
-  const auto text = [](std::string_view annotation, Privilege privilege, std::string_view why) {
-    return "annotation " + std::string(kAnnotationPrefix) + std::string(annotation) + ": " +
-           std::string(why) + "; this node's allowedWishes does not have '" +
+  const auto text = [](const char* name, Privilege privilege, std::string_view why) {
+    return "annotation " + std::string(name) + ": " + std::string(why) +
+           "; this node's allowedWishes does not have '" +
            std::string(word_of(privilege, kPrivilegeWords)) + "'";
   };
   if (lacks(request.smt == topology::Smt::kOnePerCore, Privilege::kOnePerCore)) {
-    return text("smt", Privilege::kOnePerCore,
+    return text(annotation::kSmt, Privilege::kOnePerCore,
                 "one-per-core holds more CPUs than the pod's request counts");
   }
   if (lacks(request.use_isolated, Privilege::kIsolated)) {
-    return text("isolation", Privilege::kIsolated, "isolated CPUs are set apart by the operator");
+    return text(annotation::kIsolation, Privilege::kIsolated,
+                "isolated CPUs are set apart by the operator");
   }
   if (lacks(!request.near_device.empty(), Privilege::kNearDevice)) {
-    return text("near-device", Privilege::kNearDevice,
+    return text(annotation::kNearDevice, Privilege::kNearDevice,
                 "CPUs beside a device are left to those who use it");
   }
   return {};
@@ -213,13 +200,15 @@ std::string not_entitled(const Pod& pod, std::optional<std::int64_t> milli) {
 }
 
 Labels labels_of(Annotations& annotations) {
-  return {.job = annotations.text("job"),
-          .task_group = annotations.text("task-group"),
-          .profile = annotations.word("profile", topology::kProfileWords, Profile::kNone)};
+  return {
+      .job = annotations.text(annotation::kJob),
+      .task_group = annotations.text(annotation::kTaskGroup),
+      .profile = annotations.word(annotation::kProfile, topology::kProfileWords, Profile::kNone)};
 }
 
 Lending lending_of(Annotations& annotations) {
-  return {.lend_to = annotations.lend_to(), .borrows = annotations.word("borrow", kYesNo, false)};
+  return {.lend_to = annotations.lend_to(),
+          .borrows = annotations.word(annotation::kBorrow, kYesNo, false)};
 }
 
 topology::Request request_of(Annotations& annotations, const Resources& resources, int cpus,
@@ -230,15 +219,15 @@ topology::Request request_of(Annotations& annotations, const Resources& resource
   request.job = std::move(labels.job);
   request.task_group = std::move(labels.task_group);
   request.profile = labels.profile;
-  request.near_device = annotations.text("near-device");
-  request.align = annotations.word("align", topology::kAlignWords, defaults.align);
+  request.near_device = annotations.text(annotation::kNearDevice);
+  request.align = annotations.word(annotation::kAlign, topology::kAlignWords, defaults.align);
   const Strength by_job = request.job.empty() ? Strength::kPreferred : Strength::kRequired;
-  request.strength =
-      annotations.word("strength", topology::kStrengthWords, defaults.strength.value_or(by_job));
-  request.smt = annotations.word("smt", topology::kSmtWords, defaults.smt);
-  request.memory_policy = annotations.word("memory", topology::kMemoryPolicyWords,
+  request.strength = annotations.word(annotation::kStrength, topology::kStrengthWords,
+                                      defaults.strength.value_or(by_job));
+  request.smt = annotations.word(annotation::kSmt, topology::kSmtWords, defaults.smt);
+  request.memory_policy = annotations.word(annotation::kMemory, topology::kMemoryPolicyWords,
                                            topology::usual_memory_policy(request));
-  request.use_isolated = annotations.word("isolation", topology::kIsolationWords, false);
+  request.use_isolated = annotations.word(annotation::kIsolation, topology::kIsolationWords, false);
   if (resources.memory.value_or(0) > 0) {
     request.memory = static_cast<Bytes>(*resources.memory);
   }
@@ -357,11 +346,11 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
   Annotations annotations(pod, container_name);
   Wish wish;
   wish.warnings = annotations.unknown();
-  const Cpus cpus = annotations.word("cpus", kCpus, Cpus::kByQos);
+  const Cpus cpus = annotations.word(annotation::kCpus, kCpus, Cpus::kByQos);
   lending_of(annotations);  // for its error
   const auto milli = milli_cpus(resources);
   const std::string unfit = not_entitled(pod, milli);
-  const bool asks = cpus == Cpus::kExclusive || annotations.find("job") != nullptr;
+  const bool asks = cpus == Cpus::kExclusive || annotations.find(annotation::kJob) != nullptr;
   const std::string obstacle = unfit.empty() ? not_chosen(pod, asks, defaults) : unfit;
   if (!annotations.error().empty()) {
     wish.kind = Wish::Kind::kRefused;

@@ -110,6 +110,4 @@ struct Lending {
 // What cannot be read counts as absent here; wish_of refuses it.
 [[nodiscard]] Lending lending_of(const Pod& pod, const std::string& container_name);
 
-inline constexpr std::string_view kAnnotationPrefix = "pinion.dev/";
-
 }  // namespace pinion::policy

@@ -25,7 +25,7 @@ namespace pinion::slurm {
 
 struct Rules {
   std::string cluster = "slurm";  // begins the placeholders' names
-  ShapeRules shape;
+  ShapeRules shape = {};
   int most_waiting = 100;  // jobs with placeholders that wait at one time; the rest queue in Slurm
   std::int64_t start_limit_s = 120;  // from a job's release to its start, else it is placed anew
   std::int64_t retry_s = 30;         // pause after the second failed attempt; grows with each

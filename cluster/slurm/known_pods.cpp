@@ -7,6 +7,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/kube/pods.h"
+#include "policy/annotations.h"
 
 namespace pinion::slurm {
 namespace {
@@ -53,7 +54,7 @@ KnownPods::KnownPods(kube::Api& api, const PodTemplate& all, Log& log)
   const std::string name_space = "/namespaces/" + kube::percent_encoded(all.name_space);
   kube::WatchOptions pods;
   pods.path = "/api/v1" + name_space + "/pods";
-  pods.label_selector = std::string(kClusterLabel) + "=" + all.cluster;
+  pods.label_selector = std::string(label::kSlurmCluster) + "=" + all.cluster;
   pods.backoff_longest = std::chrono::milliseconds(5000);
   feeds_.push_back(std::make_unique<PodFeed>(*this));
   watches_.push_back(std::make_unique<kube::Watch>(api, pods, *feeds_.back()));

@@ -5,31 +5,25 @@
 #include <nlohmann/json.hpp>
 
 #include "base/quantity.h"
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/kube/json_read.h"
+#include "policy/annotations.h"
 
 namespace pinion::slurm {
 namespace {
 
-using cluster::jobs::kGangSize;
 using kube::json_at;
 using kube::json_text;
 using nlohmann::json;
 
 constexpr std::string_view kNode = "{node}";
 constexpr const char* kContainer = "cores";
-constexpr const char* kJobLabel = "pinion.dev/slurm-job";
-constexpr const char* kAttemptLabel = "pinion.dev/slurm-attempt";
-constexpr const char* kIndex = "pinion.dev/slurm-index";
-constexpr const char* kGangGate = "pinion.dev/gang";
 constexpr const char* kHostname = "kubernetes.io/hostname";
-constexpr const char* kPlanned = "pinion.dev/planned";
 
 // No two of a job on one node, and none where its user does not want it.
 json affinity_of(const PodTemplate& all, const Create& wanted) {
   json affinity = json::object();
   if (wanted.pod.size > 1) {
-    const json same = {{"matchLabels", {{kAttemptLabel, wanted.pod.attempt}}}};
+    const json same = {{"matchLabels", {{label::kSlurmAttempt, wanted.pod.attempt}}}};
     affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
         json::array({{{"labelSelector", same}, {"topologyKey", kHostname}}});
   }
@@ -49,14 +43,14 @@ json affinity_of(const PodTemplate& all, const Create& wanted) {
 
 json annotations_of(const PodTemplate& all, const Create& wanted) {
   const Placeholder& pod = wanted.pod;
-  json annotations = {{"pinion.dev/job", all.cluster + "-" + pod.attempt},
-                      {kGangSize, std::to_string(pod.size)},
+  json annotations = {{annotation::kJob, all.cluster + "-" + pod.attempt},
+                      {annotation::kGangSize, std::to_string(pod.size)},
                       // Each is a group of its own: they go to different nodes.
-                      {"pinion.dev/task-group", std::to_string(pod.index)},
-                      {"pinion.dev/strength", all.required ? "required" : "preferred"},
-                      {kIndex, std::to_string(pod.index)}};
-  if (!wanted.shape.profile.empty()) annotations["pinion.dev/profile"] = wanted.shape.profile;
-  if (!all.lend_to.empty()) annotations["pinion.dev/lend-to"] = all.lend_to;
+                      {annotation::kTaskGroup, std::to_string(pod.index)},
+                      {annotation::kStrength, all.required ? "required" : "preferred"},
+                      {annotation::kSlurmIndex, std::to_string(pod.index)}};
+  if (!wanted.shape.profile.empty()) annotations[annotation::kProfile] = wanted.shape.profile;
+  if (!all.lend_to.empty()) annotations[annotation::kLendTo] = all.lend_to;
   return annotations;
 }
 
@@ -137,23 +131,26 @@ json pod_object(const PodTemplate& all, const Create& wanted) {
             {"labels",
              {{"app.kubernetes.io/name", "pinion-placeholder"},
               {"app.kubernetes.io/managed-by", "pinion-slurm"},
-              {kClusterLabel, all.cluster},
-              {kJobLabel, std::to_string(pod.job)},
-              {kAttemptLabel, pod.attempt}}},
+              {label::kSlurmCluster, all.cluster},
+              {label::kSlurmJob, std::to_string(pod.job)},
+              {label::kSlurmAttempt, pod.attempt}}},
             {"annotations", annotations_of(all, wanted)}}},
           {"spec", spec_of(all, wanted)}};
 }
 
 std::optional<Placeholder> placeholder_of(const PodTemplate& all, const json& pod) {
-  if (json_text(pod, "metadata", "labels", kClusterLabel) != all.cluster) return std::nullopt;
-  const auto job = number_in<std::uint32_t>(json_text(pod, "metadata", "labels", kJobLabel));
+  if (json_text(pod, "metadata", "labels", label::kSlurmCluster) != all.cluster)
+    return std::nullopt;
+  const auto job = number_in<std::uint32_t>(json_text(pod, "metadata", "labels", label::kSlurmJob));
   Placeholder read;
   read.name = json_text(pod, "metadata", "name");
   read.uid = json_text(pod, "metadata", "uid");
   read.job = job.value_or(0);  // of a broken label: no job has it, and it is deleted
-  read.attempt = json_text(pod, "metadata", "labels", kAttemptLabel);
-  read.index = number_in<int>(json_text(pod, "metadata", "annotations", kIndex)).value_or(-1);
-  read.size = number_in<int>(json_text(pod, "metadata", "annotations", kGangSize)).value_or(-1);
+  read.attempt = json_text(pod, "metadata", "labels", label::kSlurmAttempt);
+  read.index = number_in<int>(json_text(pod, "metadata", "annotations", annotation::kSlurmIndex))
+                   .value_or(-1);
+  read.size =
+      number_in<int>(json_text(pod, "metadata", "annotations", annotation::kGangSize)).value_or(-1);
   read.phase = phase_of(pod);
   read.leaving = !json_text(pod, "metadata", "deletionTimestamp").empty();
   if (read.leaving) read.phase = Placeholder::Phase::kLost;
@@ -165,7 +162,7 @@ std::optional<Placeholder> placeholder_of(const PodTemplate& all, const json& po
   read.cpus = whole && *whole <= std::numeric_limits<int>::max() ? static_cast<int>(*whole) : -1;
   const std::string node = json_text(pod, "spec", "nodeName");
   if (!node.empty()) read.node = slurm_node(all, node);
-  read.cpu_list = planned_cpus(json_text(pod, "metadata", "annotations", kPlanned));
+  read.cpu_list = planned_cpus(json_text(pod, "metadata", "annotations", annotation::kPlanned));
   if (read.phase == Placeholder::Phase::kWaiting) read.why = why_unscheduled(pod);
   return read;
 }

@@ -25,9 +25,6 @@ struct PodTemplate {
   std::map<std::string, std::string> node_labels = {};  // of nodes with a Slurm
 };
 
-// The label of all of them, whose value is the cluster.
-inline constexpr const char* kClusterLabel = "pinion.dev/slurm-cluster";
-
 [[nodiscard]] nlohmann::json pod_object(const PodTemplate& all, const Create& wanted);
 
 // nullopt for what is no placeholder of this cluster.

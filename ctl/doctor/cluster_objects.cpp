@@ -8,6 +8,7 @@
 #include "cluster/extender/kube/base64.h"
 #include "cluster/extender/kube/json_read.h"
 #include "ctl/common/duration.h"
+#include "policy/annotations.h"
 
 namespace pinion::ctl::doctor {
 namespace {
@@ -77,7 +78,7 @@ Result<std::vector<ClusterPod>> read_pods(const std::string& text) {
                     .program = json_text(each, "metadata", "labels", "app.kubernetes.io/name"),
                     .node = json_text(each, "spec", "nodeName"),
                     .ready = has_condition(each, "Ready"),
-                    .leads = json_text(each, "metadata", "labels", "pinion.dev/leader") == "true",
+                    .leads = json_text(each, "metadata", "labels", label::kLeader) == "true",
                     .web_port = web_port(each),
                     .waiting = waiting_reason(each)});
   }

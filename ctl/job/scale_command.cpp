@@ -11,6 +11,7 @@
 
 #include "base/words.h"
 #include "ctl/common/report.h"
+#include "policy/annotations.h"
 
 namespace pinion::ctl {
 namespace {
@@ -35,7 +36,7 @@ int run(const ScaleOptions& options) {
 }  // namespace
 
 std::vector<std::string> scale_arguments(const ScaleOptions& options) {
-  const std::string name = "pinion.dev/requested-workers";
+  const std::string name = annotation::kRequestedWorkers;
   std::vector<std::string> words = {"kubectl", "annotate"};
   if (!options.name_space.empty()) words.push_back("--namespace=" + options.name_space);
   const bool by_policy = options.workers == "auto";

@@ -92,12 +92,13 @@ bool BindingGate::may_pass() {
   changed_.notify_all();
   changed_.wait(lock, [&] { return open_; });
   --held_;
-  return false;
+  return held_pass_;
 }
 
 void BindingGate::let_pass(int bindings) {
   const std::lock_guard lock(mutex_);
   open_ = false;
+  held_pass_ = false;
   left_ = bindings;
 }
 
@@ -105,6 +106,14 @@ void BindingGate::open() {
   const std::lock_guard lock(mutex_);
   open_ = true;
   changed_.notify_all();
+}
+
+void BindingGate::open_for_held() {
+  {
+    const std::lock_guard lock(mutex_);
+    held_pass_ = true;
+  }
+  open();
 }
 
 bool BindingGate::wait_for_held(int bindings) {

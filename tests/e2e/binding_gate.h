@@ -27,8 +27,9 @@ class BindingGate {
 
   // So many more bindings pass; those after them are held.
   void let_pass(int bindings);
-  // All pass from now on; those that are held are refused.
+  // All pass from now on; those that are held are refused, or pass too.
   void open();
+  void open_for_held();
   // As soon as so many are held; false when they are not within a long time.
   bool wait_for_held(int bindings);
 
@@ -41,7 +42,8 @@ class BindingGate {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool open_ = true;  // these under mutex_
-  int left_ = 0;      // that may pass while it is not open
+  bool held_pass_ = false;
+  int left_ = 0;  // that may pass while it is not open
   int held_ = 0;
   int asked_ = 0;  // ever
   std::unique_ptr<httplib::Server> server_;

@@ -25,14 +25,58 @@ void Crowd::begin(const Gang& gang) {
   for (int i = 0; i < gang.size; ++i) {
     PodShape pod = member(gang, i);
     if (gang.size == 1) pod.annotations.erase("pinion.dev/gang-size");
-    add(pod);
+    quota_ ? wanted_.push_back(std::move(pod)) : add(pod);
   }
   all_.push_back(gang);
+  make_wanted();
 }
 
 void Crowd::end(std::size_t index) {
-  remove(names(all_[index]));
+  std::vector<std::string> there = names(all_[index]);
+  std::erase_if(there, [&](const std::string& name) {
+    return std::erase_if(wanted_, [&](const PodShape& pod) { return pod.name == name; }) > 0;
+  });
+  remove(there);
   all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(index));
+  make_wanted();
+}
+
+void Crowd::limit(int pods) {
+  auto quota = Quota::make(admin());
+  ASSERT_TRUE(ok(quota));
+  quota_ = *std::move(quota);
+  limit_ = pods;
+}
+
+bool Crowd::exists(const Gang& gang) const {
+  const auto names = Scene::names(gang);
+  return std::none_of(wanted_.begin(), wanted_.end(), [&](const PodShape& pod) {
+    return std::find(names.begin(), names.end(), pod.name) != names.end();
+  });
+}
+
+// As many as the quota lets in, and more of them than that where else nobody could ever start.
+void Crowd::make_wanted() {
+  if (!quota_) return;
+  int pods = -static_cast<int>(wanted_.size());
+  for (const Gang& gang : all_) pods += gang.size;
+  ASSERT_TRUE(ok(quota_->admit(limit_, pods)));
+  while (!wanted_.empty()) {
+    std::swap(wanted_[static_cast<std::size_t>(roll(static_cast<int>(wanted_.size())))],
+              wanted_.back());
+    const auto made = admin().add_pod(wanted_.back());
+    if (made) {
+      ++pods;
+      wanted_.pop_back();
+      continue;
+    }
+    ASSERT_TRUE(Quota::has_refused(made)) << made.error().text;
+    ++refused_;
+    if (std::any_of(all_.begin(), all_.end(), [&](const Gang& gang) { return exists(gang); })) {
+      return;
+    }
+    ASSERT_TRUE(ok(quota_->admit(++limit_, pods)));
+  }
 }
 
 Crowd::Standing Crowd::standing(const Gang& gang,
@@ -70,6 +114,7 @@ void Crowd::come_and_go(int pods, int jobs, const std::function<int()>& cpus) {
   for (int begun = 0; begun < pods;) {
     begin(some_gang(cpus()));
     begun += all_.back().size;
+    disturb();
     if (all_.size() > static_cast<std::size_t>(jobs)) {
       // Half of those that end may never have run.
       const bool patient = roll(2) == 0;

@@ -1,10 +1,12 @@
-// Random pods and gangs that come and go.
+// Random pods and gangs that come and go, also under a quota that admits gangs in part.
 // $PINION_E2E_PODS: how many; $PINION_E2E_CROWD: jobs there at a time; $PINION_E2E_SEED.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <random>
 
+#include "tests/e2e/quota.h"
 #include "tests/e2e/scene.h"
 
 namespace pinion::e2e {
@@ -29,6 +31,13 @@ class Crowd : public Scene {
   // part, and all have ended.
   void finish();
 
+  // From now on at most so many pods exist, and which of those that are wanted is random. When no
+  // gang is there whole, more may exist.
+  void limit(int pods);
+  [[nodiscard]] int refused_by_quota() const { return refused_; }
+  // Done after each gang that come_and_go() begins.
+  virtual void disturb() {}
+
   // The most gangs that come_and_go() saw running whole.
   [[nodiscard]] std::size_t most_whole() const { return most_whole_; }
 
@@ -38,12 +47,18 @@ class Crowd : public Scene {
   testing::AssertionResult no_gang_in_part();
   std::size_t whole();
   void end(std::size_t index);
+  void make_wanted();
+  bool exists(const Gang& gang) const;  // with all of its pods
 
   const int seed_ = number_from("PINION_E2E_SEED", 1);
   std::mt19937 random_{static_cast<unsigned>(seed_)};
   int next_ = 0;
   std::vector<Gang> all_;  // that were begun and not ended
   std::size_t most_whole_ = 0;
+  std::optional<Quota> quota_;
+  int limit_ = 0;
+  std::vector<PodShape> wanted_;  // that the quota has not let in
+  int refused_ = 0;               // times that it has not
 };
 
 }  // namespace pinion::e2e

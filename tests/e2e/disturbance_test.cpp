@@ -5,6 +5,7 @@
 
 #include "tests/e2e/binding_gate.h"
 #include "tests/e2e/scene.h"
+#include "tests/e2e/tunnel.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {
@@ -21,6 +22,17 @@ class Disturbance : public Scene {
   void end_gang() {
     finish(gang_);
     EXPECT_TRUE(run(names(gang_)));
+  }
+
+  // The path of the extender's, but with another address of the API server.
+  std::string kubeconfig_through(const std::string& address) {
+    const auto text = lab::read_file(cluster().kubeconfig(kExtenderUser));
+    EXPECT_TRUE(ok(text));
+    nlohmann::json config = nlohmann::json::parse(*text);
+    config["clusters"][0]["cluster"]["server"] = "https://" + address;
+    std::string path = cluster().folder() + "/through.kubeconfig";
+    EXPECT_TRUE(ok(lab::write_file(path, config.dump())));
+    return path;
   }
 
   // Nodes with one of these pods, of 12 CPUs, in each NUMA node; and a priority above theirs.
@@ -78,6 +90,36 @@ TEST_F(Disturbance, TheExtenderIsKilledBetweenTheBindingsOfAGang) {
     EXPECT_TRUE(run(others));
     remove(others);
   }
+}
+
+// The API server has bound them, and the connection breaks before it can say so: the extender asks
+// again, and gives nobody else their cores.
+TEST_F(Disturbance, TheAnswersToTheBindingsOfAGangAreLost) {
+  start_nodes(1);
+  const auto tunnel = Tunnel::start(cluster().api_port());
+  ASSERT_TRUE(ok(tunnel));
+  start_extender({"--kubeconfig", kubeconfig_through((*tunnel)->address())});
+  start_scheduler({});
+  const auto gate = BindingGate::start(cluster(), admin());
+  ASSERT_TRUE(ok(gate));
+  (*gate)->let_pass(0);
+  const Gang gang{.job = "gang", .size = 2, .cpus = 12};
+  add(gang);
+  ASSERT_TRUE((*gate)->wait_for_held(gang.size));
+  (*tunnel)->lose_answers();
+  (*gate)->open_for_held();
+  ASSERT_TRUE(lab::eventually(kPatience, [&] { return bound(names(gang)) == gang.size; }));
+  // Room for it would be only where the gang is.
+  add(PodShape{.name = "other", .milli_cpus = 12'000});
+  (*tunnel)->cut();
+  ASSERT_TRUE(run(names(gang)));
+  ASSERT_TRUE(wait_in_vain({"other"}));
+  EXPECT_TRUE(lab::eventually(kPatience, [&] {
+    return extender().figure(R"(pinion_extender_binds_total{result="bound"})") == gang.size;
+  }));
+  EXPECT_EQ(extender().figure(R"(pinion_extender_binds_total{result="refused"})"), 0);
+  remove(names(gang));
+  EXPECT_TRUE(run({"other"}));
 }
 
 // `ignorable: true`: the scheduler goes on by itself, and the extender finds out what it has done.

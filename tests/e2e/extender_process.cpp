@@ -1,5 +1,6 @@
 #include "tests/e2e/extender_process.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cluster/extender/kube/api.h"
@@ -31,8 +32,10 @@ Status ExtenderProcess::prepare(Cluster& cluster, const std::string& name,
   log_ = cluster.log_of(name);
   cluster.has_log(name);
   if (Status granted = cluster.grant_rights_of_extender(); !granted) return granted;
-  flags_ = {"--kubeconfig", cluster.kubeconfig(kExtenderUser)};
-  flags_.insert(flags_.end(), more.begin(), more.end());
+  flags_ = more;
+  if (std::find(more.begin(), more.end(), "--kubeconfig") == more.end()) {
+    flags_.insert(flags_.end(), {"--kubeconfig", cluster.kubeconfig(kExtenderUser)});
+  }
   if (agents_file.empty()) return {};
   const std::string agents = base + ".agents.yaml";
   flags_.insert(flags_.end(), {"--agents", agents});

@@ -17,8 +17,8 @@ class ExtenderProcess {
   ExtenderProcess() = default;
 
   // The only replica, with a fixed list of agents, as FakeNodes::agents_file() gives it, or "": it
-  // looks for their pods; `more`: further flags. Waits until it answers questions. Errors:
-  // kUnavailable with its log's end.
+  // looks for their pods; `more`: further flags, or another --kubeconfig. Waits until it answers
+  // questions. Errors: kUnavailable with its log's end.
   static Result<ExtenderProcess> start(Cluster& cluster, const std::string& agents_file,
                                        const std::vector<std::string>& more = {});
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "policy/annotations.h"
 #include "policy/policy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -16,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto end = text.find('\n');
     const std::string line(text.substr(0, end));
     const auto sign = line.find('=');
-    pod.annotations[std::string(pinion::policy::kAnnotationPrefix) + line.substr(0, sign)] =
+    pod.annotations[std::string(pinion::annotation::kPrefix) + line.substr(0, sign)] =
         sign == std::string::npos ? "" : line.substr(sign + 1);
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/gang.h"
 #include "cluster/extender/jobs/hostfile.h"
 #include "cluster/extender/scheduling/demand.h"
+#include "policy/annotations.h"
 #include "tests/property/topology_gen.h"
 
 namespace pinion::cluster::jobs {
@@ -85,19 +85,19 @@ json any_job() {
                          : indexed_job();
   job["metadata"]["name"] = "j";
   json& annotations = job["metadata"]["annotations"];
-  annotations[kTasks] = std::to_string(1 + pick_below(20));
-  if (!one_in(8)) annotations[kMemoryPerTask] = "1Gi";
-  if (one_in(3)) annotations[kCpusPerTask] = std::to_string(1 + pick_below(4));
+  annotations[annotation::kTasks] = std::to_string(1 + pick_below(20));
+  if (!one_in(8)) annotations[annotation::kMemoryPerTask] = "1Gi";
+  if (one_in(3)) annotations[annotation::kCpusPerTask] = std::to_string(1 + pick_below(4));
   if (!one_in(4)) {
-    annotations[kProfile] =
+    annotations[annotation::kProfile] =
         std::vector{"cpu", "memory", "network"}[static_cast<std::size_t>(pick_below(3))];
   }
   if (!one_in(4)) {
-    annotations[kPolicy] = std::vector{"none", "scale", "granularity",
-                                       "auto"}[static_cast<std::size_t>(pick_below(4))];
+    annotations[annotation::kPolicy] = std::vector{"none", "scale", "granularity",
+                                                   "auto"}[static_cast<std::size_t>(pick_below(4))];
   }
-  if (one_in(4)) annotations[kTaskGroups] = std::to_string(1 + pick_below(4));
-  if (one_in(6)) annotations[kHostfile] = "none";
+  if (one_in(4)) annotations[annotation::kTaskGroups] = std::to_string(1 + pick_below(4));
+  if (one_in(6)) annotations[annotation::kHostfile] = "none";
   return job;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cluster/extender/elastic/actuator.h"
 #include "cluster/extender/elastic/telling.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster::elastic {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::int64_t kMostSkewMs = 60'000;   // between the clocks of replicas
 
 // The step's annotations, null for those that go.
 Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, std::string why) {
-  annotations[kWhy] = why;
+  annotations[annotation::kRescaleWhy] = why;
   return {.kind = kind,
           .uid = job.uid,
           .patch = {{"metadata",
@@ -38,11 +39,11 @@ Action begun(const ElasticObject& job, int workers, std::string why, std::int64_
                     : workers < before ? Action::Kind::kShrink
                                        : Action::Kind::kExpand;
   Action action = action_of(job, kind,
-                            {{kWanted, std::to_string(workers)},
-                             {kBefore, std::to_string(before)},
-                             {kRescaledAt, std::to_string(now_ms)},
-                             {kAcknowledged, nullptr},
-                             {kSent, nullptr}},
+                            {{annotation::kWantedWorkers, std::to_string(workers)},
+                             {annotation::kPreviousWorkers, std::to_string(before)},
+                             {annotation::kRescaledAt, std::to_string(now_ms)},
+                             {annotation::kAcknowledgedWorkers, nullptr},
+                             {annotation::kRescaleSent, nullptr}},
                             std::move(why));
   const bool asks_first = kind == Action::Kind::kShrink && job.channel.kind != Channel::Kind::kNone;
   if (!asks_first) set_size(action, job, workers);
@@ -51,7 +52,10 @@ Action begun(const ElasticObject& job, int workers, std::string why, std::int64_
 }
 
 json ended() {
-  return {{kWanted, nullptr}, {kBefore, nullptr}, {kAcknowledged, nullptr}, {kSent, nullptr}};
+  return {{annotation::kWantedWorkers, nullptr},
+          {annotation::kPreviousWorkers, nullptr},
+          {annotation::kAcknowledgedWorkers, nullptr},
+          {annotation::kRescaleSent, nullptr}};
 }
 
 std::string rests_until(const ElasticObject& job, std::int64_t now_ms) {
@@ -61,7 +65,7 @@ std::string rests_until(const ElasticObject& job, std::int64_t now_ms) {
 // What was wanted did not come about; it is left alone for its gap, or kLeastRestMs.
 Action declined(const ElasticObject& job, std::string why, std::int64_t now_ms) {
   json annotations = ended();
-  annotations[kDeclinedUntil] = rests_until(job, now_ms);
+  annotations[annotation::kDeclinedUntil] = rests_until(job, now_ms);
   return action_of(job, Action::Kind::kDeclined, std::move(annotations), std::move(why));
 }
 
@@ -81,9 +85,9 @@ Action taken_back(const ElasticObject& job, const std::string& why, std::int64_t
 Action settled(const ElasticObject& job, int there, std::int64_t now_ms) {
   Action action =
       action_of(job, Action::Kind::kResize,
-                {{kWanted, std::to_string(there)},
-                 {kRescaledAt, std::to_string(now_ms)},
-                 {kDeclinedUntil, rests_until(job, now_ms)}},
+                {{annotation::kWantedWorkers, std::to_string(there)},
+                 {annotation::kRescaledAt, std::to_string(now_ms)},
+                 {annotation::kDeclinedUntil, rests_until(job, now_ms)}},
                 "of its " + std::to_string(*job.wanted) + " workers only " + std::to_string(there) +
                     " were ready in time, it goes on with these");
   set_size(action, job, there);

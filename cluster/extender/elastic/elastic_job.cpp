@@ -6,10 +6,10 @@
 
 #include "cluster/extender/elastic/actuator.h"
 #include "cluster/extender/elastic/telling.h"
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/entitlement.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/scheduling/demand.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster::elastic {
 namespace {
@@ -103,34 +103,36 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
   constexpr std::int64_t most_ms = std::int64_t{1} << 53;
   constexpr std::int64_t week = 604'800;
   Numbers numbers(object);
-  elastic.min_workers = numbers.workers(kMinWorkers).value_or(elastic.stated);
-  elastic.max_workers = numbers.workers(kMaxWorkers).value_or(elastic.stated);
+  elastic.min_workers = numbers.workers(annotation::kMinWorkers).value_or(elastic.stated);
+  elastic.max_workers = numbers.workers(annotation::kMaxWorkers).value_or(elastic.stated);
   if (elastic.change == Change::kRigid) elastic.min_workers = elastic.max_workers = elastic.stated;
-  elastic.priority =
-      static_cast<std::int32_t>(numbers.find(kPriority, -1'000'000'000, 1'000'000'000).value_or(0));
-  elastic.gap_ms = 1000 * numbers.find(kRescaleGap, 0, week).value_or(180);
+  elastic.priority = static_cast<std::int32_t>(
+      numbers.find(annotation::kPriority, -1'000'000'000, 1'000'000'000).value_or(0));
+  elastic.gap_ms = 1000 * numbers.find(annotation::kRescaleGapSeconds, 0, week).value_or(180);
   elastic.pes_per_worker =
-      static_cast<int>(numbers.find(kPesPerWorker, 1, 200).value_or(elastic.cpus));
-  elastic.requested = numbers.workers(kRequested);
-  elastic.wanted = numbers.workers(kWanted);
-  elastic.before = numbers.workers(kBefore).value_or(0);
-  elastic.acknowledged = numbers.workers(kAcknowledged);
-  elastic.sent = !json_text(object, "metadata", "annotations", kSent).empty();
-  elastic.rescaled_ms = numbers.find(kRescaledAt, 0, most_ms).value_or(0);
-  elastic.declined_until_ms = numbers.find(kDeclinedUntil, 0, most_ms).value_or(0);
-  elastic.why = json_text(object, "metadata", "annotations", kWhy);
+      static_cast<int>(numbers.find(annotation::kPesPerWorker, 1, 200).value_or(elastic.cpus));
+  elastic.requested = numbers.workers(annotation::kRequestedWorkers);
+  elastic.wanted = numbers.workers(annotation::kWantedWorkers);
+  elastic.before = numbers.workers(annotation::kPreviousWorkers).value_or(0);
+  elastic.acknowledged = numbers.workers(annotation::kAcknowledgedWorkers);
+  elastic.sent = !json_text(object, "metadata", "annotations", annotation::kRescaleSent).empty();
+  elastic.rescaled_ms = numbers.find(annotation::kRescaledAt, 0, most_ms).value_or(0);
+  elastic.declined_until_ms = numbers.find(annotation::kDeclinedUntil, 0, most_ms).value_or(0);
+  elastic.why = json_text(object, "metadata", "annotations", annotation::kRescaleWhy);
   if (!numbers.error().empty()) return failure(Errc::kInvalid, numbers.error());
   if (elastic.min_workers < 1 || elastic.min_workers > elastic.max_workers) {
-    return failure(Errc::kInvalid, std::string(kMinWorkers) + " is to be from 1 to " + kMaxWorkers +
-                                       ", and is " + std::to_string(elastic.min_workers) + " of " +
+    return failure(Errc::kInvalid, std::string(annotation::kMinWorkers) + " is to be from 1 to " +
+                                       annotation::kMaxWorkers + ", and is " +
+                                       std::to_string(elastic.min_workers) + " of " +
                                        std::to_string(elastic.max_workers));
   }
   if (elastic.requested) {
     elastic.requested = std::clamp(*elastic.requested, elastic.min_workers, elastic.max_workers);
   }
-  const auto channel = read_channel(json_text(object, "metadata", "annotations", kAcknowledge));
+  const auto channel =
+      read_channel(json_text(object, "metadata", "annotations", annotation::kAcknowledge));
   if (!channel) {
-    return failure(Errc::kInvalid, std::string("annotation ") + kAcknowledge +
+    return failure(Errc::kInvalid, std::string("annotation ") + annotation::kAcknowledge +
                                        ": use annotation, http:PORT or ccs:PORT");
   }
   elastic.channel = *channel;
@@ -180,13 +182,13 @@ Result<ElasticObject> read_elastic(const json& object, const policy::Defaults& d
   const auto invalid = [&](const std::string& why) {
     return failure(Errc::kInvalid, elastic.name_space + "/" + elastic.name + ": " + why);
   };
-  const auto change = change_of(json_text(object, "metadata", "labels", kElastic));
+  const auto change = change_of(json_text(object, "metadata", "labels", label::kElastic));
   if (!change) {
-    return invalid(std::string("label ") + kElastic + ": use malleable, moldable or rigid");
+    return invalid(std::string("label ") + label::kElastic + ": use malleable, moldable or rigid");
   }
   if (!jobs::kind_of(object)) return invalid("of a kind that is not known");
   jobs::JobRequest request;
-  request.worker_role = json_text(object, "metadata", "annotations", jobs::kWorkerRole);
+  request.worker_role = json_text(object, "metadata", "annotations", annotation::kWorkerRole);
   const auto job = jobs::read_job(object, {}, request);
   if (!job) return invalid(job.error().text);
   elastic.kind = job->kind;

@@ -16,39 +16,11 @@
 
 namespace pinion::cluster::elastic {
 
-// A label of the job: "malleable", "moldable" or "rigid".
-inline constexpr const char* kElastic = "pinion.dev/elastic";
-
-// --- annotations, by its user or its application
-
-inline constexpr const char* kMinWorkers = "pinion.dev/min-workers";  // default: what is stated
-inline constexpr const char* kMaxWorkers = "pinion.dev/max-workers";  // default: what is stated
-// So many and no other number, as long as it stands there.
-inline constexpr const char* kRequested = "pinion.dev/requested-workers";
-inline constexpr const char* kPriority = "pinion.dev/priority";  // higher goes first; 0
-// Seconds, at least, between its start, shrinks and expands; default 180.
-inline constexpr const char* kRescaleGap = "pinion.dev/rescale-gap-seconds";
-inline constexpr const char* kAcknowledge = "pinion.dev/acknowledge";  // read_channel()
-// What is wanted: it is ready for that. What was before: it declines.
-inline constexpr const char* kAcknowledged = "pinion.dev/acknowledged-workers";
-// PEs that a Charm++ program has in each worker; default: the worker's CPUs.
-inline constexpr const char* kPesPerWorker = "pinion.dev/pes-per-worker";
-
-// --- annotations, ours
-
-inline constexpr const char* kWanted = "pinion.dev/wanted-workers";  // while a rescale is under way
-inline constexpr const char* kBefore = "pinion.dev/previous-workers";  // the same; 0: it starts
-inline constexpr const char* kRescaledAt = "pinion.dev/rescaled-at";   // ms since 1970
-inline constexpr const char* kDeclinedUntil = "pinion.dev/declined-until";  // ms since 1970
-inline constexpr const char* kWhy = "pinion.dev/rescale-why";               // of the last step
-// A Charm++ program is sent its wish only once; set before.
-inline constexpr const char* kSent = "pinion.dev/rescale-sent";
-
 // How the application says that it is ready for another size.
 struct Channel {
   enum class Kind {
     kNone,        // it is not asked
-    kAnnotation,  // "annotation": it sets kAcknowledged, before a shrink
+    kAnnotation,  // "annotation": it sets annotation::kAcknowledgedWorkers, before a shrink
     kHttp,        // "http:PORT": it is asked by HTTP, before a shrink and after an expand
     kCcs,         // "ccs:PORT": the same, of a Charm++ program
   };

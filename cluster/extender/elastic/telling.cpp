@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cluster/extender/kube/json_read.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster::elastic {
 namespace {
@@ -71,11 +72,11 @@ json question(const ElasticObject& job) {
 }
 
 json acknowledged(const ElasticObject& job, int workers) {
-  return annotated(job, kAcknowledged, std::to_string(workers));
+  return annotated(job, annotation::kAcknowledgedWorkers, std::to_string(workers));
 }
 
 json about_to_send(const ElasticObject& job) {
-  return annotated(job, kSent, "true");
+  return annotated(job, annotation::kRescaleSent, "true");
 }
 
 }  // namespace pinion::cluster::elastic

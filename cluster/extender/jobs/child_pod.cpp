@@ -4,12 +4,12 @@
 #include <charconv>
 #include <string>
 
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/decision.h"
 #include "cluster/extender/jobs/hostfile.h"
 #include "cluster/extender/jobs/template_editor.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/scheduling/demand.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster::jobs {
 namespace {
@@ -42,13 +42,13 @@ std::optional<int> annotation_number(const json& pod, const char* name) {
 }
 
 void name_group(json& pod) {
-  const auto groups = annotation_number(pod, kTaskGroups);
+  const auto groups = annotation_number(pod, annotation::kTaskGroups);
   const auto index = worker_index(pod);
-  const std::string job = json_text(pod, "metadata", "annotations", kJob);
+  const std::string job = json_text(pod, "metadata", "annotations", annotation::kJob);
   if (groups.value_or(0) < 1 || !index || job.empty()) return;
   json& annotations = pod["metadata"]["annotations"];
-  if (annotations.contains(kTaskGroup)) return;
-  annotations[kTaskGroup] = group_name(job, *index, *groups);
+  if (annotations.contains(annotation::kTaskGroup)) return;
+  annotations[annotation::kTaskGroup] = group_name(job, *index, *groups);
 }
 
 // The operator's own hostfile is of equal slots.
@@ -64,7 +64,7 @@ void use_hostfile(json& variable) {
 
 void edit_launcher(json& pod) {
   const json::json_pointer at("/spec/containers/0/env");
-  const bool wanted = !json_text(pod, "metadata", "annotations", kHostfile).empty();
+  const bool wanted = !json_text(pod, "metadata", "annotations", annotation::kHostfile).empty();
   if (!wanted || !pod.contains(at) || !pod.at(at).is_array()) return;
   json& variables = pod.at(at);
   for (json& variable : variables) use_hostfile(variable);
@@ -83,7 +83,7 @@ std::optional<int> worker_index(const json& pod) {
   const auto index = label_number(pod, kCompletionIndex);
   const auto part = label_number(pod, kJobIndex);
   const auto parts = label_number(pod, kReplicatedJobReplicas);
-  const auto size = annotation_number(pod, kGangSize);
+  const auto size = annotation_number(pod, annotation::kGangSize);
   if (!index || !part || parts.value_or(0) < 1 || !size) return index;
   return *part * (*size / *parts) + *index;
 }

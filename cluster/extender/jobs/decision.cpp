@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cluster/core/auto_granularity.h"
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/scheduling/demand.h"
+#include "policy/annotations.h"
 #include "topology/words.h"
 
 namespace pinion::cluster::jobs {
@@ -15,11 +15,11 @@ tl::unexpected<Error> contradiction(const std::string& text) {
 }
 
 Result<topology::Smt> smt_of(const JobRequest& request, const Options& options) {
-  const auto stated = request.for_workers.find(kSmt);
+  const auto stated = request.for_workers.find(annotation::kSmt);
   if (stated == request.for_workers.end()) return options.defaults.smt;
   const auto smt = value_of(stated->second, topology::kSmtWords);
   if (smt) return *smt;
-  return contradiction("annotation " + std::string(kSmt) +
+  return contradiction("annotation " + std::string(annotation::kSmt) +
                        ": unknown value, use one of: " + list_of(topology::kSmtWords));
 }
 
@@ -52,13 +52,13 @@ Status agree(const JobObject& object, const JobRequest& request, const Decision&
   if (object.workers && *object.workers != chosen.workers) {
     return contradiction(object.workers_field + ": " + std::to_string(*object.workers) +
                          " workers are stated, and " + policy + " chose " + to_string(chosen) +
-                         ". Leave the number out, or set " + kPolicy + " to none");
+                         ". Leave the number out, or set " + annotation::kPolicy + " to none");
   }
   if (request.groups > 0 && request.groups != chosen.groups) {
-    return contradiction("annotation " + std::string(kTaskGroups) + ": " +
+    return contradiction("annotation " + std::string(annotation::kTaskGroups) + ": " +
                          std::to_string(request.groups) + " groups are stated, and " + policy +
                          " chose " + to_string(chosen) + ". Leave the annotation out, or set " +
-                         kPolicy + " to none");
+                         annotation::kPolicy + " to none");
   }
   const int slots = decision.largest().tasks;
   if (object.slots && *object.slots != slots) {
@@ -110,7 +110,7 @@ Result<Decision> decide(const JobObject& object, const JobRequest& request, cons
   Decision decision;
   decision.policy = policy_for(object, request, options);
   if (object.kind == JobKind::kPod && decision.policy != Policy::kNone) {
-    return contradiction("annotation " + std::string(kPolicy) +
+    return contradiction("annotation " + std::string(annotation::kPolicy) +
                          ": a Pod is one worker, so only none makes sense");
   }
   auto job = job_of(object, request, options);

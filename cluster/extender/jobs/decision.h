@@ -20,7 +20,7 @@ struct Options {
   // the extender about those alone (managedResources); only pods of the default scheduler and of
   // `scheduler` are. Empty: none.
   std::string managed_resource = {};
-  bool gates = true;              // the pods of gangs get the scheduling gate wire::kGangGate
+  bool gates = true;              // the pods of gangs get the scheduling gate kGangGate
   Policy policy = Policy::kNone;  // of jobs that state neither a policy nor a number of workers
   policy::Defaults defaults;      // of the nodes' agents
 };

@@ -1,7 +1,7 @@
 #include "cluster/extender/jobs/hostfile.h"
 
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/kube/json_read.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster::jobs {
 namespace {
@@ -53,7 +53,7 @@ bool needs_hostfile(const json& object, const JobObject& job, const JobRequest& 
 
 Result<std::optional<json>> hostfile_config_map(const json& object, const CutJob& cut) {
   using Nothing = std::optional<json>;
-  const std::string name = json_text(object, "metadata", "annotations", kHostfile);
+  const std::string name = json_text(object, "metadata", "annotations", annotation::kHostfile);
   if (name.empty() || name == "none") return Nothing();
   if (json_text(object, "metadata", "uid").empty()) {
     return failure(Errc::kInvalid, "metadata.uid: missing");

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "base/words.h"
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/kinds.h"
 #include "cluster/extender/kube/json_read.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster::jobs {
 namespace {
@@ -154,7 +154,8 @@ Result<std::size_t> find_workers(const std::vector<std::string>& names, const st
 
 Result<std::optional<CutJob>> read_cut_job(const json& object) {
   using Nothing = std::optional<CutJob>;
-  if (!kind_of(object) || json_text(object, "metadata", "annotations", kDecided).empty()) {
+  if (!kind_of(object) ||
+      json_text(object, "metadata", "annotations", annotation::kDecided).empty()) {
     return Nothing();
   }
   auto request = read_job_request(object);

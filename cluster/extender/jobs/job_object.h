@@ -12,6 +12,10 @@
 
 namespace pinion::cluster::jobs {
 
+// JobSet's annotations: exclusive placement, and how it does without making pods one after another.
+inline constexpr const char* kExclusiveTopology = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+inline constexpr const char* kNodeSelectorStrategy = "alpha.jobset.sigs.k8s.io/node-selector";
+
 enum class JobKind {
   kMpiJob,      // kubeflow.org/v2beta1 MPIJob
   kVolcanoJob,  // batch.volcano.sh/v1alpha1 Job

@@ -5,8 +5,8 @@
 
 #include "base/quantity.h"
 #include "base/utf8.h"
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/kube/json_read.h"
+#include "policy/annotations.h"
 #include "topology/words.h"
 
 namespace pinion::cluster::jobs {
@@ -18,15 +18,13 @@ using nlohmann::json;
 constexpr int kMaxNodes = 1'000'000;
 
 // Those that mean nothing without a number of tasks.
-constexpr std::array kOnlyWithTasks{kCpusPerTask, kMemoryPerTask, kPolicy, kNodes, kWorkerRole};
+constexpr std::array kOnlyWithTasks{annotation::kCpusPerTask, annotation::kMemoryPerTask,
+                                    annotation::kPolicy, annotation::kNodes,
+                                    annotation::kWorkerRole};
 // What the agent reads, beside the job, its groups and its profile; and the extender.
-constexpr std::array kForWorkers{kAlign,
-                                 kSmt,
-                                 "pinion.dev/strength",
-                                 "pinion.dev/memory",
-                                 "pinion.dev/isolation",
-                                 "pinion.dev/near-device",
-                                 "pinion.dev/placement"};
+constexpr std::array kForWorkers{
+    annotation::kAlign,     annotation::kSmt,        annotation::kStrength, annotation::kMemory,
+    annotation::kIsolation, annotation::kNearDevice, annotation::kPlacement};
 
 tl::unexpected<Error> wrong(const std::string& name, const std::string& value,
                             const std::string& expected) {
@@ -93,12 +91,12 @@ void read_choices(Annotations& annotations, JobRequest& request) {
   request.profile =
       annotations
           .word<Profile>(
-              kProfile,
+              annotation::kProfile,
               [](const std::string& word) { return value_of(word, topology::kProfileWords); },
               list_of(topology::kProfileWords))
           .value_or(Profile::kNone);
   request.policy = annotations.word<Policy>(
-      kPolicy, [](const std::string& word) { return policy_of(word); },
+      annotation::kPolicy, [](const std::string& word) { return policy_of(word); },
       "none, scale, granularity, auto");
   for (const char* name : kForWorkers) {
     if (annotations.has(name)) request.for_workers[name] = annotations.text(name);
@@ -109,23 +107,24 @@ void read_choices(Annotations& annotations, JobRequest& request) {
 
 Result<std::optional<JobRequest>> read_job_request(const json& object) {
   Annotations annotations(object);
-  if (!annotations.has(kTasks)) {
+  if (!annotations.has(annotation::kTasks)) {
     for (const char* name : kOnlyWithTasks) {
       if (!annotations.has(name)) continue;
-      return failure(Errc::kInvalid, "annotation " + std::string(name) + " needs " + kTasks +
-                                         ": state how many tasks the job has");
+      return failure(Errc::kInvalid, "annotation " + std::string(name) + " needs " +
+                                         annotation::kTasks + ": state how many tasks the job has");
     }
     return std::optional<JobRequest>();
   }
   JobRequest request;
-  request.tasks = annotations.number(kTasks, 1, kMaxTasks);
-  request.cpus_per_task = annotations.number(kCpusPerTask, 1, topology::CpuSet::kCapacity);
-  request.memory_per_task = annotations.bytes(kMemoryPerTask);
-  request.nodes = annotations.number(kNodes, 0, kMaxNodes);
-  request.groups = annotations.number(kTaskGroups, 0, kMaxTasks);
-  request.job = annotations.text(kJob);
-  request.worker_role = annotations.text(kWorkerRole);
-  request.hostfile = annotations.text(kHostfile) != "none";
+  request.tasks = annotations.number(annotation::kTasks, 1, kMaxTasks);
+  request.cpus_per_task =
+      annotations.number(annotation::kCpusPerTask, 1, topology::CpuSet::kCapacity);
+  request.memory_per_task = annotations.bytes(annotation::kMemoryPerTask);
+  request.nodes = annotations.number(annotation::kNodes, 0, kMaxNodes);
+  request.groups = annotations.number(annotation::kTaskGroups, 0, kMaxTasks);
+  request.job = annotations.text(annotation::kJob);
+  request.worker_role = annotations.text(annotation::kWorkerRole);
+  request.hostfile = annotations.text(annotation::kHostfile) != "none";
   read_choices(annotations, request);
   if (annotations.error()) return failure(*annotations.error());
   return std::optional(std::move(request));

@@ -1,8 +1,8 @@
 // JobSet: a list of replicatedJobs, each of which becomes `replicas` Indexed Jobs. All its sizes
 // can be set at creation alone.
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/kinds.h"
 #include "cluster/extender/kube/json_read.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster::jobs {
 namespace {

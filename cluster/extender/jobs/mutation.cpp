@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/child_pod.h"
 #include "cluster/extender/jobs/entitlement.h"
 #include "cluster/extender/jobs/hostfile.h"
@@ -10,6 +9,7 @@
 #include "cluster/extender/jobs/template_editor.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/wire/pod.h"
+#include "policy/annotations.h"
 #include "topology/words.h"
 
 namespace pinion::cluster::jobs {
@@ -104,18 +104,19 @@ void Cutter::mark_worker(const Cut& cut, TemplateEditor& editor) {
   editor.set_resources(worker.cpus, memory);
   for (const auto& [name, value] : cut.request.for_workers) editor.suggest(name, value);
   const std::string_view profile = word_of(cut.request.profile, topology::kProfileWords);
-  if (!profile.empty()) editor.mark(kProfile, std::string(profile));
+  if (!profile.empty()) editor.mark(annotation::kProfile, std::string(profile));
   // A Pod by itself is not told how many others there are.
   if (cut.job.kind == JobKind::kPod) return;
-  editor.mark(kGangSize, std::to_string(decision.granularity.workers));
-  editor.mark(kTaskGroups, std::to_string(decision.granularity.groups));
+  editor.mark(annotation::kGangSize, std::to_string(decision.granularity.workers));
+  editor.mark(annotation::kTaskGroups, std::to_string(decision.granularity.groups));
   if (!decision.granularity.tried.empty()) {
-    editor.suggest(kAlign, std::string(topology::to_string(decision.granularity.align)));
+    editor.suggest(annotation::kAlign,
+                   std::string(topology::to_string(decision.granularity.align)));
   }
 }
 
 void Cutter::give_hostfile(const Cut& cut, TemplateEditor& editor) {
-  editor.mark(kHostfile, cut.hostfile);
+  editor.mark(annotation::kHostfile, cut.hostfile);
   editor.mount_hostfile(cut.hostfile);
   // An MPIJob's operator would put its own behind these.
   if (cut.job.kind == JobKind::kMpiJob) return;
@@ -151,13 +152,13 @@ bool Cutter::is_gated(const Cut& cut, const PodTemplate& one) const {
 Status Cutter::edit(const Cut& cut, const PodTemplate& one) {
   TemplateEditor editor(after_[one.at], one.at);
   const std::string job = job_name(cut);
-  if (!job.empty()) editor.mark(kJob, job);
-  editor.mark(kRole, one.role);
-  if (cut.job.kind != JobKind::kPod) editor.mark(kOwner, owner_text(after_, cut.job));
+  if (!job.empty()) editor.mark(annotation::kJob, job);
+  editor.mark(annotation::kRole, one.role);
+  if (cut.job.kind != JobKind::kPod) editor.mark(annotation::kOwner, owner_text(after_, cut.job));
   if (one.member) mark_worker(cut, editor);
   if (one.starts && !cut.hostfile.empty()) give_hostfile(cut, editor);
   set_scheduler(one, editor);
-  if (one.member && is_gated(cut, one)) editor.gate(std::string(wire::kGangGate));
+  if (one.member && is_gated(cut, one)) editor.gate(kGangGate);
   if (editor.error()) return failure(*editor.error());
   if (!one.member) return {};
   const std::string why = why_not_entitled(after_[one.at], options_.defaults);
@@ -167,8 +168,9 @@ Status Cutter::edit(const Cut& cut, const PodTemplate& one) {
 
 void Cutter::mark_job(const Cut& cut) {
   json& annotations = after_["metadata"]["annotations"];
-  annotations[kDecided] = decided_text(cut.request, short_text(cut.decision.granularity));
-  if (!cut.hostfile.empty()) annotations[kHostfile] = cut.hostfile;
+  annotations[annotation::kDecided] =
+      decided_text(cut.request, short_text(cut.decision.granularity));
+  if (!cut.hostfile.empty()) annotations[annotation::kHostfile] = cut.hostfile;
 }
 
 Status Cutter::cut(Cut& cut) {
@@ -201,8 +203,8 @@ Status Cutter::cut(Cut& cut) {
 Mutation cut_before(const JobRequest& request, const std::string& decided) {
   if (decided.starts_with(decided_text(request, ""))) return untouched("it is cut already");
   return refused({.code = Errc::kInvalid,
-                  .text = std::string("annotation ") + kDecided + ": was made for '" + decided +
-                          "', and the job asks for '" + words_of(request) +
+                  .text = std::string("annotation ") + annotation::kDecided + ": was made for '" +
+                          decided + "', and the job asks for '" + words_of(request) +
                           "'. Create the job from its source, without what was filled in"});
 }
 
@@ -237,7 +239,7 @@ Mutation cut_job(const json& original, const std::string& name_space, const Opti
   auto request = read_job_request(object);
   if (!request) return refused(request.error());
   if (!*request) return untouched("it has no annotation pinion.dev/tasks");
-  const std::string decided = json_text(object, "metadata", "annotations", kDecided);
+  const std::string decided = json_text(object, "metadata", "annotations", annotation::kDecided);
   if (!decided.empty()) return cut_before(**request, decided);
   auto job = read_job(object, name_space, **request);
   if (!job) return refused(job.error());
@@ -271,7 +273,8 @@ Mutation mutate_child(const json& object, JobKind kind, const Options& options) 
 // One that says what it belongs to, and not how many tasks it has.
 Mutation direct_pod(const json& object, const Options& options) {
   json after = object;
-  if (!options.scheduler.empty() && !json_text(object, "metadata", "annotations", kJob).empty()) {
+  if (!options.scheduler.empty() &&
+      !json_text(object, "metadata", "annotations", annotation::kJob).empty()) {
     TemplateEditor editor(after, Pointer());
     editor.set_scheduler(options.scheduler);
     if (editor.error()) return refused(*editor.error());
@@ -289,7 +292,8 @@ Mutation mutate(const json& object, const std::string& name_space, const Options
   if (!kind) return untouched("it is no kind of job that is known here");
   if (is_child(object)) return mutate_child(object, *kind, options);
   Mutation mutation = cut_job(object, name_space, options, choose, seed);
-  const bool without_tasks = kube::json_at(object, "metadata", "annotations", kTasks).is_null();
+  const bool without_tasks =
+      kube::json_at(object, "metadata", "annotations", annotation::kTasks).is_null();
   if (mutation.kind == Mutation::Kind::kUntouched && *kind == JobKind::kPod && without_tasks) {
     return direct_pod(object, options);
   }

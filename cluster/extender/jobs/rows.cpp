@@ -1,6 +1,6 @@
 #include "cluster/extender/jobs/rows.h"
 
-#include "cluster/extender/jobs/annotations.h"
+#include "policy/annotations.h"
 #include "topology/words.h"
 
 namespace pinion::cluster::jobs {
@@ -14,7 +14,7 @@ std::string slots_text(const Decision& decision) {
 }
 
 std::string why_policy(const Cut& cut) {
-  if (cut.request.policy) return std::string("annotation ") + kPolicy;
+  if (cut.request.policy) return std::string("annotation ") + annotation::kPolicy;
   if (cut.job.kind == JobKind::kPod) return "a Pod is one worker";
   return cut.job.workers ? cut.job.workers_field + " is stated" : "none is stated";
 }
@@ -33,7 +33,7 @@ Row hostfile_row(const Cut& cut) {
   if (cut.job.kind == JobKind::kMpiJob) return {"hostfile", "the operator's", "equal slots"};
   return {"hostfile", "none",
           cut.request.hostfile ? "the workers have no host names that resolve"
-                               : std::string("annotation ") + kHostfile};
+                               : std::string("annotation ") + annotation::kHostfile};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "cluster/extender/pods/pod_of.h"
+#include "policy/annotations.h"
 
 #include <algorithm>
 #include <limits>
@@ -64,7 +65,7 @@ std::string owner_of(const wire::PodSpecView& view) {
   if (view.labels.contains(std::string(kMpiJobName))) {
     // The MPIJob owns its workers, and a Job of its own the launcher, which may be a worker, too.
     if (view.controller && view.controller->kind == "MPIJob") return view.controller->uid;
-    const auto told = view.annotations.find(kOwnerUid);
+    const auto told = view.annotations.find(annotation::kOwnerUid);
     return told == view.annotations.end() ? std::string() : told->second;
   }
   const auto job_set = view.labels.find(std::string(kJobSetUid));

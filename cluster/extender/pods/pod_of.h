@@ -6,10 +6,8 @@
 
 namespace pinion::cluster {
 
-// Of a pod that its job's controller has made through another object, the job's uid: what the
-// extender has found out (program/job_follower.h).
-inline constexpr const char* kOwnerUid = "pinion.dev/owner-uid";
-// Whether that is the case, and nobody has found it out yet.
+// Whether its job's controller has made the pod through another object, and nobody has found out
+// the job's uid yet (program/job_follower.h).
 [[nodiscard]] bool owner_is_unknown(const wire::PodSpecView& view);
 
 // Containers that run side by side get cores: main containers and sidecars. An init container runs

@@ -17,6 +17,7 @@
 #include "cluster/extender/service/views.h"
 #include "extender/page.h"
 #include "metrics/prometheus/negotiate.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster {
 namespace {
@@ -240,7 +241,7 @@ void Extender::watch_all(const Config& config, const kube::Access& access) {
   watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}}, nodes);
   for (std::size_t i = 0; elastic_ && i < elastic::kCollections.size(); ++i) {
     watch({.path = elastic::kCollections[i].path,
-           .label_selector = elastic::kElastic,
+           .label_selector = label::kElastic,
            .field_selector = {}},
           elastic_->feed(i));
   }

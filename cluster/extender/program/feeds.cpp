@@ -95,6 +95,7 @@ void PodGroupFeed::on_object(kube::Change change, const nlohmann::json& object) 
 
 void PodGroupFeed::on_synced(std::uint64_t generation) {
   Feed::on_synced(generation);
+  refused_lists_ = 0;
   serve(true);
 }
 
@@ -104,10 +105,16 @@ void PodGroupFeed::on_trouble(const Error& error, std::chrono::milliseconds paus
 
 // A cluster without PodGroups, or one that does not show them to us, is none that cannot be worked
 // for; the watch tries again, and notices when they come. A watch that is refused says nothing: it
-// goes on where it was, and lists again if that lasts.
+// goes on where it was, and lists again if that lasts. Nor do a few lists, once one has been
+// complete: an API server that has just started does not know them yet, and pods that go one by one
+// meanwhile cannot be called back.
 void PodGroupFeed::on_list_failed(const Error& error) {
   const bool absent = error.code == Errc::kNotFound;
   if (!absent && error.code != Errc::kDenied) return;
+  if (synced() && ++refused_lists_ < kRefusedLists) return;
+  if (synced() && refused_lists_ == kRefusedLists) {
+    log().warn("PodGroups of scheduling.x-k8s.io mean nothing any more", {{"why", error.text}});
+  }
   if (absent && !settled_) log().info("the API server has no PodGroups of scheduling.x-k8s.io", {});
   serve(false);
 }

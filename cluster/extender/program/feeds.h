@@ -76,10 +76,14 @@ class PodGroupFeed : public Feed {
   // All are known, or there are none to be had.
   [[nodiscard]] bool settled() const { return settled_; }
 
+  // In a row, after a complete one: with the watch's back-off more than a minute.
+  static constexpr int kRefusedLists = 8;
+
  private:
   void serve(bool served);
 
   Placing& placing_;
+  int refused_lists_ = 0;
   std::atomic<bool> settled_ = false;
 };
 

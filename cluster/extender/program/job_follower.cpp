@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/hostfile.h"
 #include "cluster/extender/jobs/job_object.h"
 #include "cluster/extender/kube/json_read.h"
@@ -11,6 +10,7 @@
 #include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/program/owned_map.h"
 #include "cluster/extender/scheduling/demand.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster {
 namespace {
@@ -48,7 +48,7 @@ JobFollower::~JobFollower() {
 }
 
 void JobFollower::changed(const wire::PodSpecView& pod) {
-  const std::string name = text_of(pod, jobs::kJob);
+  const std::string name = text_of(pod, annotation::kJob);
   if (!name.empty() && owner_is_unknown(pod)) {
     queue_.add({.name_space = pod.name_space,
                 .path = "/apis/batch/v1/namespaces/" + kube::percent_encoded(pod.name_space) +
@@ -59,7 +59,7 @@ void JobFollower::changed(const wire::PodSpecView& pod) {
                 .uid = pod.controller->uid},
                Nothing());
   }
-  const auto path = jobs::owner_path(text_of(pod, jobs::kOwner), pod.name_space);
+  const auto path = jobs::owner_path(text_of(pod, annotation::kOwner), pod.name_space);
   if (!path) return;
   queue_.add({.name_space = pod.name_space, .path = *path, .gang = gang_of(pod_of(pod), name)},
              Nothing());
@@ -85,7 +85,7 @@ Status JobFollower::tell_owner(const Job& job) {
   if (uid.empty()) return failure(Errc::kInvalid, "nobody owns it");
   const Status told =
       kube::annotate_pod(api_, {.name_space = job.name_space, .name = job.pod, .uid = job.pod_uid},
-                         {{kOwnerUid, uid}}, how);
+                         {{annotation::kOwnerUid, uid}}, how);
   const bool gone =
       !told && (told.error().code == Errc::kNotFound || told.error().code == Errc::kConflict);
   return gone ? Status() : told;

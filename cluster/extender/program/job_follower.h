@@ -2,7 +2,7 @@
 // many workers a job has now, which is not what its pods' template said when it was made; and its
 // hostfile, a ConfigMap that is made when the first pod is there, as the job has no uid before, and
 // that follows its size. Besides, of which MPIJob a launcher is, that its operator owns through a
-// batch Job: the pod is told (kOwnerUid), so that everybody can read it there.
+// batch Job: the pod is told (annotation::kOwnerUid), so that everybody can read it there.
 #pragma once
 
 #include <functional>

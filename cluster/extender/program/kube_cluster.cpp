@@ -5,14 +5,13 @@
 #include "cluster/extender/kube/micro_time.h"
 #include "cluster/extender/program/call_limit.h"
 #include "cluster/extender/wire/pod.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster {
 namespace {
 
 constexpr std::size_t kMostNotes = 20'000;
 constexpr int kThreads = 2;
-// Its change brings the pod back into the scheduler's queue.
-constexpr const char* kWoken = "pinion.dev/woken";
 
 Status another_leads() {
   return failure(Errc::kConflict, "another replica leads by now");
@@ -86,7 +85,8 @@ Status KubeCluster::done(const Note& note) {
   switch (note.kind) {
     case Note::Kind::kWake:
       return kube::annotate_pod(
-          api_, pod, {{kWoken, kube::micro_time(std::chrono::system_clock::now())}}, how);
+          api_, pod, {{annotation::kWoken, kube::micro_time(std::chrono::system_clock::now())}},
+          how);
     case Note::Kind::kNominate:
       return kube::nominate_pod(api_, pod, note.text, how);
     case Note::Kind::kOpen: {
@@ -95,7 +95,7 @@ Status KubeCluster::done(const Note& note) {
           note.text.empty() ? Status() : kube::nominate_pod(api_, pod, note.text, how);
       if (!nominated) return nominated;
       if (!may_act_()) return another_leads();
-      return kube::ungate_pod(api_, pod, wire::kGangGate, how);
+      return kube::ungate_pod(api_, pod, kGangGate, how);
     }
     case Note::Kind::kExplain:
       return report(kube::kGangWaits, "Planning");

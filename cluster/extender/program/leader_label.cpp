@@ -4,6 +4,7 @@
 
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster {
 namespace {
@@ -46,7 +47,7 @@ Status LeaderLabel::tell(bool leads) {
     if (Status done = take_from_others(); !done) return done;
   }
   return kube::label_pod(
-      api_, own_, {{kLeaderLabel, leads ? std::optional<std::string>("true") : std::nullopt}},
+      api_, own_, {{label::kLeader, leads ? std::optional<std::string>("true") : std::nullopt}},
       {.cancel = &cancel_, .whole = kLabelLimit});
 }
 
@@ -54,14 +55,14 @@ Status LeaderLabel::take_from_others() {
   const kube::Call how{.cancel = &cancel_, .whole = kLabelLimit};
   const auto pods = api_.list(
       kube::with_query("/api/v1/namespaces/" + kube::percent_encoded(own_.name_space) + "/pods",
-                       {{"labelSelector", std::string(kLeaderLabel) + "=true"}}),
+                       {{"labelSelector", std::string(label::kLeader) + "=true"}}),
       how);
   if (!pods) return failure(pods.error());
   for (const auto& pod : kube::json_at(*pods, "items")) {
     const std::string name = kube::json_text(pod, "metadata", "name");
     if (name == own_.name) continue;
     Status done = kube::label_pod(api_, {.name_space = own_.name_space, .name = name, .uid = {}},
-                                  {{kLeaderLabel, {}}}, how);
+                                  {{label::kLeader, {}}}, how);
     if (!done && done.error().code != Errc::kNotFound) return done;
   }
   return {};

@@ -12,8 +12,6 @@
 
 namespace pinion::cluster {
 
-constexpr const char* kLeaderLabel = "pinion.dev/leader";
-
 class LeaderLabel {
  public:
   // `own`: our pod, its namespace that of all replicas. `leading` is asked on a thread of our own;

@@ -1,4 +1,5 @@
 #include "cluster/extender/scheduling/demand.h"
+#include "policy/annotations.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,9 +10,6 @@ namespace {
 
 constexpr std::int64_t kPeriod = 100'000;                   // microseconds, the kubelet's
 constexpr std::int64_t kMostMilli = std::int64_t{1} << 40;  // far above any machine
-constexpr std::string_view kGangSize = "pinion.dev/gang-size";
-constexpr std::string_view kPlacement = "pinion.dev/placement";
-constexpr std::string_view kTaskGroups = "pinion.dev/task-groups";
 
 // As the kubelet will tell the runtime, from which the agent reads its wish.
 policy::Resources resources_of(const PodContainer& container) {
@@ -47,31 +45,31 @@ Demand refused(std::string text) {
 }
 
 // The number that the annotation holds, from 1 to `most`; 0 when it is not there. Error: kInvalid.
-Result<int> number_of(const Pod& pod, std::string_view name, int most) {
-  const auto found = pod.annotations.find(std::string(name));
+Result<int> number_of(const Pod& pod, const std::string& name, int most) {
+  const auto found = pod.annotations.find(name);
   if (found == pod.annotations.end()) return 0;
   int number = 0;
   const char* end = found->second.data() + found->second.size();
   const auto read = std::from_chars(found->second.data(), end, number);
   if (read.ec == std::errc() && read.ptr == end && number >= 1 && number <= most) return number;
-  return failure(Errc::kInvalid, "annotation " + std::string(name) + ": not a number from 1 to " +
-                                     std::to_string(most));
+  return failure(Errc::kInvalid,
+                 "annotation " + name + ": not a number from 1 to " + std::to_string(most));
 }
 
 // nullopt: it names none. Error: kInvalid.
 Result<std::optional<PlacementPolicy>> placement_of(const Pod& pod) {
-  const auto found = pod.annotations.find(std::string(kPlacement));
+  const auto found = pod.annotations.find(annotation::kPlacement);
   if (found == pod.annotations.end()) return std::optional<PlacementPolicy>();
   if (const auto policy = cluster::placement_of(found->second)) return policy;
   return failure(Errc::kInvalid,
-                 "annotation " + std::string(kPlacement) +
+                 "annotation " + std::string(annotation::kPlacement) +
                      ": none of holes, task-group, task-group-random, first-fit, least-loaded, "
                      "most-loaded");
 }
 
 // One of `size`; what is wrong about it, where it cannot be.
 Demand as_member(const Pod& pod, Demand demand, std::string gang, int size) {
-  const auto groups = number_of(pod, kTaskGroups, size);
+  const auto groups = number_of(pod, annotation::kTaskGroups, size);
   if (!groups) return refused(groups.error().text);
   demand.kind = Demand::Kind::kMember;
   for (auto& request : demand.requests) request.job = gang;
@@ -84,7 +82,8 @@ Demand as_member(const Pod& pod, Demand demand, std::string gang, int size) {
 Demand as_annotated(const Pod& pod, Demand demand, int size) {
   const std::string& job = demand.requests.front().job;
   if (job.empty()) {
-    return refused("annotation " + std::string(kGangSize) + " without pinion.dev/job");
+    return refused("annotation " + std::string(annotation::kGangSize) + " without " +
+                   annotation::kJob);
   }
   std::string gang = gang_of(pod, job);
   return as_member(pod, std::move(demand), std::move(gang), size);
@@ -210,7 +209,7 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
   const auto placement = placement_of(pod);
   if (!placement) return refused(placement.error().text);
   demand.placement = *placement;
-  const auto size = number_of(pod, kGangSize, kMaxGang);
+  const auto size = number_of(pod, annotation::kGangSize, kMaxGang);
   if (!size) return refused(size.error().text);
   if (*size > 0) return as_annotated(pod, std::move(demand), *size);
   if (!pod.group.empty() && groups.served()) return as_grouped(pod, std::move(demand), groups);

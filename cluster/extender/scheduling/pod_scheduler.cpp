@@ -6,6 +6,7 @@
 #include "cluster/core/hole_text.h"
 #include "cluster/core/pod_fit.h"
 #include "cluster/extender/scheduling/pod_scheduler_parts.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster {
 namespace {
@@ -62,11 +63,9 @@ Sight sight_of(const Pod& pod, const std::vector<std::string_view>& nodes) {
 // Why nothing is decided about the pod; an empty text: it is.
 FilterAnswer::Text PodScheduler::turned_away(const Pod& pod, const Demand& demand) const {
   if (demand.kind == Demand::Kind::kRefused) return {.text = demand.text, .hopeless = true};
-  if (gone_.contains(pod.uid)) return {.text = "the pod is no more", .hopeless = true};
+  if (gone_.contains(pod.uid)) return {.text = kGone, .hopeless = true};
   const KnownPod* known = cache_.find(pod.uid);
-  if (known != nullptr && known->bound) {
-    return {.text = "the pod is bound already", .hopeless = true};
-  }
+  if (known != nullptr && known->bound) return {.text = kBound, .hopeless = true};
   if (known == nullptr && cache_.size() >= limits_.pods) {
     return {.text = "Pinion's extender knows too many pods", .hopeless = false};
   }
@@ -377,10 +376,10 @@ std::map<std::string, std::string> PodScheduler::told_with_binding(const std::st
     const std::string& host = requests[known.demand.host].id;
     if (init != host) tell(init, host);
   }
-  if (!planned.empty()) told[kPlanned] = planned;
+  if (!planned.empty()) told[annotation::kPlanned] = planned;
   if (known.demand.kind == Demand::Kind::kMember) {
     const std::string& group = member->requests.front().task_group;
-    if (!group.empty()) told["pinion.dev/task-group"] = group;
+    if (!group.empty()) told[annotation::kTaskGroup] = group;
   }
   return told;
 }

@@ -172,7 +172,7 @@ class PodScheduler {
   KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
   void join(KnownPod& known, std::int64_t now_ms);
   void heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_ms);
-  void leave(const KnownPod& known, std::int64_t now_ms);
+  void leave(const KnownPod& known, const std::string& why, std::int64_t now_ms);
   [[nodiscard]] Demand demand_of(const Pod& pod) const;
   void note_other(const Pod& pod, std::int64_t now_ms);
   void regroup(const std::string& key, std::int64_t now_ms);
@@ -202,7 +202,7 @@ class PodScheduler {
   void unbind(const JobId& job);
   void tell(const JobNews& news);
   void forget(const std::string& uid, std::int64_t now_ms);
-  void drop(const std::string& uid, std::int64_t now_ms);
+  void drop(const std::string& uid, const std::string& why, std::int64_t now_ms);
   void leave_late_group(const KnownPod& known);
   [[nodiscard]] bool may_run(const KnownPod& known) const;
   void forget_untold(std::int64_t now_ms);

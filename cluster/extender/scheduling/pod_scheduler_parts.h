@@ -10,8 +10,9 @@
 
 namespace pinion::cluster {
 
-// What a pod is told with its binding.
-inline constexpr const char* kPlanned = "pinion.dev/planned";
+// Why nothing is decided about a pod.
+inline constexpr const char* kGone = "the pod is no more";
+inline constexpr const char* kBound = "the pod is bound already";
 // No gang's id begins so: no namespace has a colon.
 inline constexpr std::string_view kLone = "pod:";
 

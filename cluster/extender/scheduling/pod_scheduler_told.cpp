@@ -5,8 +5,20 @@
 #include <optional>
 
 #include "cluster/extender/scheduling/pod_scheduler_parts.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster {
+namespace {
+
+constexpr const char* kNotOurs = "the pod asks for no CPUs of its own any more";
+
+// Why a pod is no member of its gang any more that is now what `demand` says.
+std::string left_for(const Demand& demand) {
+  if (demand.kind != Demand::Kind::kMember) return "the pod is no member of its gang any more";
+  return "the pod is a member of the gang " + called(demand.gang) + " now";
+}
+
+}  // namespace
 
 KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms) {
   KnownPod* known = cache_.find(pod.uid);
@@ -24,7 +36,7 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
   // Its requests do not change while it waits; its gang's size may, and the gang itself. Of one
   // whose PodGroup is away it stays a member.
   if (!known->node.empty() || demand.kind == Demand::Kind::kWaiting) return known;
-  if (job_of(*known) != job_of(pod.uid, demand)) leave(*known, now_ms);
+  if (job_of(*known) != job_of(pod.uid, demand)) leave(*known, left_for(demand), now_ms);
   known->demand = std::move(demand);
   if (book().member(pod.uid) != nullptr) return known;
   join(*known, now_ms);
@@ -60,12 +72,12 @@ void PodScheduler::heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_
   heed();
 }
 
-void PodScheduler::leave(const KnownPod& known, std::int64_t now_ms) {
+void PodScheduler::leave(const KnownPod& known, const std::string& why, std::int64_t now_ms) {
   const std::string& uid = known.pod.uid;
   const Job* job = book().job_of(uid);
   if (job == nullptr) return;
   const JobId id = job->id;
-  held_.refuse(id, uid, "the pod is no more");
+  held_.refuse(id, uid, why);
   scheduler_.leave(uid, now_ms);
   if (job->members.empty()) {
     scheduler_.end(id, now_ms);
@@ -131,7 +143,7 @@ void PodScheduler::group(const std::string& key, std::int64_t members, std::int6
   for (const std::string& uid : uids) {
     KnownPod& known = *cache_.find(uid);  // all of them exist, see forget()
     known.late_group.clear();
-    leave(known, now_ms);
+    leave(known, kBound, now_ms);
     known.demand.kind = Demand::Kind::kMember;
     known.demand.gang = gang_of_group(key);
     known.demand.size = *groups_.size(key);
@@ -163,7 +175,7 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   const KnownPod* before = cache_.find(pod.uid);
   const bool was_known = before != nullptr;
   // Its annotations, or its PodGroup, have changed while it waits.
-  if (!asks && was_known && before->node.empty()) drop(pod.uid, now_ms);
+  if (!asks && was_known && before->node.empty()) drop(pod.uid, kNotOurs, now_ms);
   if (demand.kind == Demand::Kind::kNone) note_other(pod, now_ms);
   const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
   if (late_group) demand = cluster::demand_of(pod, defaults_);
@@ -191,11 +203,11 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   waiting_.erase(pod.uid);
   preemption_.forget(pod.uid);
   known->bound = true;
-  known->by_us = pod.annotations.contains(kPlanned);
+  known->by_us = pod.annotations.contains(annotation::kPlanned);
   cache_.set_node(*known, pod.node);
   if (book().member(pod.uid) == nullptr) return true;  // what it asks for is not known
   const JobId job = job_of(*known);
-  held_.refuse(job, pod.uid, "the pod is bound already");
+  held_.refuse(job, pod.uid, kBound);
   const bool room = scheduler_.runs(pod.uid, pod.node, now_ms, known->by_us);
   if (held_.count(job) > 0) let_go_if_whole(job, 0, now_ms);
   heed();
@@ -265,18 +277,18 @@ void PodScheduler::forget_untold(std::int64_t now_ms) {
 
 void PodScheduler::forget(const std::string& uid, std::int64_t now_ms) {
   groups_.gone(uid);
-  drop(uid, now_ms);
+  drop(uid, kGone, now_ms);
 }
 
 // The pod may exist, but is not one that wants cores.
-void PodScheduler::drop(const std::string& uid, std::int64_t now_ms) {
+void PodScheduler::drop(const std::string& uid, const std::string& why, std::int64_t now_ms) {
   waiting_.erase(uid);
   preemption_.forget(uid);
   gates_.erase(uid);
   const KnownPod* known = cache_.find(uid);
   if (known == nullptr) return;
   leave_late_group(*known);
-  leave(*known, now_ms);
+  leave(*known, why, now_ms);
   cache_.erase(uid);
 }
 

@@ -8,14 +8,15 @@
 
 #include "base/quantity.h"
 #include "cluster/extender/wire/read_pod.h"
+#include "policy/annotations.h"
 #include "policy/runtime_pod.h"
 
 namespace pinion::cluster::wire {
 namespace {
 
 constexpr std::array<std::string_view, 5> kKeptPrefixes{
-    policy::kAnnotationPrefix, "batch.kubernetes.io/", "jobset.sigs.k8s.io/",
-    "training.kubeflow.org/", "scheduling.x-k8s.io/"};
+    annotation::kPrefix, "batch.kubernetes.io/", "jobset.sigs.k8s.io/", "training.kubeflow.org/",
+    "scheduling.x-k8s.io/"};
 
 constexpr std::size_t kLongestRefusal = 700;  // bytes; an event's note has 1024
 

@@ -52,9 +52,6 @@ struct Controller {
   bool operator==(const Controller&) const = default;
 };
 
-// The scheduling gate that keeps the pods of a gang from kube-scheduler until they have a plan.
-inline constexpr std::string_view kGangGate = "pinion.dev/gang";
-
 struct PodSpecView {
   std::string uid;  // never empty, as the two below
   std::string name_space;

@@ -1,5 +1,6 @@
 // Bodies as API servers had them (tests/unit/extender_jobs/data), made elastic.
 #include "cluster/extender/elastic/actuator.h"
+#include "policy/annotations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,9 +15,9 @@ using testing::HasSubstr;
 
 nlohmann::json elastic_object(const std::string& name, const std::string& merge_patch = "{}") {
   auto object = captured_object(name, merge_patch);
-  object["metadata"]["labels"][kElastic] = "malleable";
-  object["metadata"]["annotations"][kMinWorkers] = "2";
-  object["metadata"]["annotations"][kMaxWorkers] = "8";
+  object["metadata"]["labels"][label::kElastic] = "malleable";
+  object["metadata"]["annotations"][annotation::kMinWorkers] = "2";
+  object["metadata"]["annotations"][annotation::kMaxWorkers] = "8";
   object["metadata"]["uid"] = "u";
   return object;
 }

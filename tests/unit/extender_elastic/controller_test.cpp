@@ -1,6 +1,7 @@
 // Rescales step by step: each case is played by applying the patches to a Job and by what its
 // controller would make of that.
 #include "cluster/extender/elastic/controller.h"
+#include "policy/annotations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,7 +73,8 @@ class Cluster {
   void acknowledge_all() {
     for (auto& [uid, job] : jobs_) {
       json& annotations = job["metadata"]["annotations"];
-      if (annotations.contains(kWanted)) annotations[kAcknowledged] = annotations[kWanted];
+      if (annotations.contains(annotation::kWantedWorkers))
+        annotations[annotation::kAcknowledgedWorkers] = annotations[annotation::kWantedWorkers];
     }
   }
 
@@ -119,7 +121,7 @@ TEST(ElasticController, AJobStartsAsLargeAsThereIsRoom) {
   EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "its pods are not there";
   cluster.settle("wave");
   EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kDone));
-  EXPECT_EQ(cluster.annotation("wave", kWanted), "");
+  EXPECT_EQ(cluster.annotation("wave", annotation::kWantedWorkers), "");
   EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
 }
 
@@ -133,7 +135,9 @@ TEST(ElasticController, OneOfHigherPriorityGetsRoomWhenPodsAreGone) {
   cluster.wait(200'000);
   cluster.add({.name = "high",
                .suspended = true,
-               .annotations = {{kMinWorkers, "4"}, {kMaxWorkers, "4"}, {kPriority, "5"}}});
+               .annotations = {{annotation::kMinWorkers, "4"},
+                               {annotation::kMaxWorkers, "4"},
+                               {annotation::kPriority, "5"}}});
   const auto shrinks = cluster.step();
   ASSERT_THAT(kinds(shrinks), testing::ElementsAre(Kind::kShrink));
   EXPECT_THAT(shrinks[0].why, HasSubstr("to make room for high"));
@@ -152,11 +156,13 @@ TEST(ElasticController, WhatBecomesFreeGoesToThoseThatRun) {
   Cluster cluster(32);
   cluster.add({.name = "one",
                .suspended = true,
-               .annotations = {{kMinWorkers, "2"}, {kMaxWorkers, "8"}, {kRescaleGap, "0"}}});
+               .annotations = {{annotation::kMinWorkers, "2"},
+                               {annotation::kMaxWorkers, "8"},
+                               {annotation::kRescaleGapSeconds, "0"}}});
   cluster.add({.name = "two",
                .workers = 4,
                .suspended = false,
-               .annotations = {{kMinWorkers, "4"}, {kMaxWorkers, "4"}}});
+               .annotations = {{annotation::kMinWorkers, "4"}, {annotation::kMaxWorkers, "4"}}});
   cluster.settle("two");
   cluster.step();
   cluster.settle("one");
@@ -173,16 +179,18 @@ class Acknowledged : public testing::Test {
  protected:
   Acknowledged() {
     auto annotations = JobShape().annotations;
-    annotations[kAcknowledge] = "annotation";
+    annotations[annotation::kAcknowledge] = "annotation";
     cluster_.add({.name = "low", .workers = 8, .annotations = annotations});
     cluster_.settle("low");
     cluster_.step();
     cluster_.add({.name = "high",
                   .suspended = true,
-                  .annotations = {{kMinWorkers, "4"}, {kMaxWorkers, "4"}, {kPriority, "5"}}});
+                  .annotations = {{annotation::kMinWorkers, "4"},
+                                  {annotation::kMaxWorkers, "4"},
+                                  {annotation::kPriority, "5"}}});
     EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kShrink));
     EXPECT_EQ(cluster_.workers("low"), 8) << "it is only asked";
-    EXPECT_EQ(cluster_.annotation("low", kWanted), "4");
+    EXPECT_EQ(cluster_.annotation("low", annotation::kWantedWorkers), "4");
   }
 
   Cluster cluster_{32};
@@ -191,14 +199,14 @@ class Acknowledged : public testing::Test {
 TEST_F(Acknowledged, ItGoesOnWhenTheApplicationHasSaidSo) {
   cluster_.wait(1000);
   EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty());
-  cluster_.at("low")["metadata"]["annotations"][kAcknowledged] = "3";
+  cluster_.at("low")["metadata"]["annotations"][annotation::kAcknowledgedWorkers] = "3";
   EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty()) << "that was another question";
-  cluster_.at("low")["metadata"]["annotations"][kAcknowledged] = "4";
+  cluster_.at("low")["metadata"]["annotations"][annotation::kAcknowledgedWorkers] = "4";
   EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kResize));
   EXPECT_EQ(cluster_.workers("low"), 4);
   cluster_.settle("low");
   EXPECT_THAT(kinds(cluster_.step()), testing::UnorderedElementsAre(Kind::kDone, Kind::kStart));
-  EXPECT_EQ(cluster_.annotation("low", kAcknowledged), "");
+  EXPECT_EQ(cluster_.annotation("low", annotation::kAcknowledgedWorkers), "");
 }
 
 TEST_F(Acknowledged, SilenceDeclines) {
@@ -207,14 +215,14 @@ TEST_F(Acknowledged, SilenceDeclines) {
   ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kDeclined));
   EXPECT_THAT(actions[0].why, HasSubstr("did not acknowledge"));
   EXPECT_EQ(cluster_.workers("low"), 8);
-  EXPECT_EQ(cluster_.annotation("low", kWanted), "");
-  EXPECT_NE(cluster_.annotation("low", kDeclinedUntil), "");
+  EXPECT_EQ(cluster_.annotation("low", annotation::kWantedWorkers), "");
+  EXPECT_NE(cluster_.annotation("low", annotation::kDeclinedUntil), "");
   cluster_.wait(1000);
   EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty()) << "not asked again at once";
 }
 
 TEST_F(Acknowledged, ItDeclinesWithTheNumberOfBefore) {
-  cluster_.at("low")["metadata"]["annotations"][kAcknowledged] = "8";
+  cluster_.at("low")["metadata"]["annotations"][annotation::kAcknowledgedWorkers] = "8";
   const auto actions = cluster_.step();
   ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kDeclined));
   EXPECT_THAT(actions[0].why, HasSubstr("its application declined"));
@@ -223,7 +231,7 @@ TEST_F(Acknowledged, ItDeclinesWithTheNumberOfBefore) {
 }
 
 TEST_F(Acknowledged, ABeginInTheFutureIsNotWaitedFor) {
-  cluster_.at("low")["metadata"]["annotations"][kRescaledAt] = "9000000000000000";
+  cluster_.at("low")["metadata"]["annotations"][annotation::kRescaledAt] = "9000000000000000";
   EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kDeclined));
 }
 
@@ -281,8 +289,9 @@ TEST(ElasticController, AJobAtItsEndIsLeftAlone) {
   Cluster cluster(32);
   cluster.add({.name = "ends", .workers = 4});
   cluster.at("ends")["status"] = {{"active", 1}, {"ready", 1}, {"succeeded", 3}};
-  cluster.add(
-      {.name = "next", .suspended = true, .annotations = {{kMinWorkers, "4"}, {kMaxWorkers, "4"}}});
+  cluster.add({.name = "next",
+               .suspended = true,
+               .annotations = {{annotation::kMinWorkers, "4"}, {annotation::kMaxWorkers, "4"}}});
   EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kStart));
   EXPECT_EQ(cluster.workers("ends"), 4);
   EXPECT_EQ(cluster.workers("next"), 4);
@@ -317,7 +326,7 @@ class AskedToGrow : public testing::Test {
  protected:
   AskedToGrow() {
     auto annotations = JobShape().annotations;
-    annotations[kAcknowledge] = "ccs:1234";
+    annotations[annotation::kAcknowledge] = "ccs:1234";
     cluster_.add({.workers = 4, .annotations = annotations});
     cluster_.settle("wave");
     EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kExpand));
@@ -325,7 +334,7 @@ class AskedToGrow : public testing::Test {
     EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty()) << "it is asked";
   }
   void acknowledge(const char* workers) {
-    cluster_.at("wave")["metadata"]["annotations"][kAcknowledged] = workers;
+    cluster_.at("wave")["metadata"]["annotations"][annotation::kAcknowledgedWorkers] = workers;
   }
 
   Cluster cluster_{32};
@@ -350,14 +359,14 @@ TEST_F(AskedToGrow, SilenceIsTakenForNo) {
   cluster_.wait(1);
   EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kDeclined));
   EXPECT_EQ(cluster_.workers("wave"), 4);
-  EXPECT_EQ(cluster_.annotation("wave", kSent), "");
+  EXPECT_EQ(cluster_.annotation("wave", annotation::kRescaleSent), "");
 }
 
 TEST(ElasticController, WhatItsUserWishesComesFirst) {
   Cluster cluster(32);
   cluster.add({.workers = 6});
   cluster.settle("wave");
-  cluster.at("wave")["metadata"]["annotations"][kRequested] = "3";
+  cluster.at("wave")["metadata"]["annotations"][annotation::kRequestedWorkers] = "3";
   const auto actions = cluster.step();
   ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kShrink));
   EXPECT_THAT(actions[0].why, HasSubstr("as its user wishes"));
@@ -366,12 +375,12 @@ TEST(ElasticController, WhatItsUserWishesComesFirst) {
   cluster.step();
   cluster.wait(1'000'000);
   EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "it stays there";
-  cluster.at("wave")["metadata"]["annotations"][kRequested] = "5";
+  cluster.at("wave")["metadata"]["annotations"][annotation::kRequestedWorkers] = "5";
   EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kExpand));
   EXPECT_EQ(cluster.workers("wave"), 5);
   cluster.settle("wave");
   cluster.step();
-  cluster.at("wave")["metadata"]["annotations"].erase(kRequested);
+  cluster.at("wave")["metadata"]["annotations"].erase(annotation::kRequestedWorkers);
   cluster.wait(1'000'000);
   EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kExpand));
   EXPECT_EQ(cluster.workers("wave"), 8) << "as the policy says again";
@@ -395,14 +404,16 @@ class Killed : public testing::TestWithParam<const char*> {
   std::string play(int dies_after, bool last_is_lost) {
     Cluster cluster(32);
     auto annotations = JobShape().annotations;
-    annotations[kRescaleGap] = "0";
-    if (*GetParam() != '\0') annotations[kAcknowledge] = GetParam();
+    annotations[annotation::kRescaleGapSeconds] = "0";
+    if (*GetParam() != '\0') annotations[annotation::kAcknowledge] = GetParam();
     cluster.add({.name = "low", .suspended = true, .annotations = annotations});
     actions_ = 0;
     settle(cluster, dies_after, last_is_lost);
     cluster.add({.name = "high",
                  .suspended = true,
-                 .annotations = {{kMinWorkers, "4"}, {kMaxWorkers, "4"}, {kPriority, "5"}}});
+                 .annotations = {{annotation::kMinWorkers, "4"},
+                                 {annotation::kMaxWorkers, "4"},
+                                 {annotation::kPriority, "5"}}});
     settle(cluster, dies_after, last_is_lost);
     std::string ends = state(cluster, "low") + "; " + state(cluster, "high");
     cluster.remove("high");
@@ -430,7 +441,7 @@ class Killed : public testing::TestWithParam<const char*> {
   static std::string state(Cluster& cluster, const std::string& name) {
     return name + " " + std::to_string(cluster.workers(name)) +
            (cluster.at(name)["spec"]["suspend"] == true ? " waits" : "") +
-           (cluster.annotation(name, kWanted).empty() ? "" : " in the middle");
+           (cluster.annotation(name, annotation::kWantedWorkers).empty() ? "" : " in the middle");
   }
 
   int actions_ = 0;
@@ -459,7 +470,9 @@ TEST(ElasticController, OneThatCouldNeverStartIsInNobodysWay) {
   Cluster cluster(16);
   cluster.add({.name = "huge",
                .suspended = true,
-               .annotations = {{kMinWorkers, "100"}, {kMaxWorkers, "100"}, {kPriority, "9"}}});
+               .annotations = {{annotation::kMinWorkers, "100"},
+                               {annotation::kMaxWorkers, "100"},
+                               {annotation::kPriority, "9"}}});
   cluster.add({.name = "small", .suspended = true});
   EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kStart));
   EXPECT_EQ(cluster.at("huge")["spec"]["suspend"], true);
@@ -482,11 +495,11 @@ TEST(ElasticController, RandomLivesKeepToWhatThereIs) {
         names.push_back("job" + std::to_string(i));
         const int least = 1 + roll(4);
         std::map<std::string, std::string> annotations = {
-            {kMinWorkers, std::to_string(least)},
-            {kMaxWorkers, std::to_string(least + roll(6))},
-            {kPriority, std::to_string(roll(3))}};
+            {annotation::kMinWorkers, std::to_string(least)},
+            {annotation::kMaxWorkers, std::to_string(least + roll(6))},
+            {annotation::kPriority, std::to_string(roll(3))}};
         if (const int how = roll(3); how > 0) {
-          annotations[kAcknowledge] = how == 1 ? "annotation" : "http:80";
+          annotations[annotation::kAcknowledge] = how == 1 ? "annotation" : "http:80";
         }
         cluster.add({.name = names.back(),
                      .change = roll(3) == 0 ? "moldable" : "malleable",
@@ -502,10 +515,10 @@ TEST(ElasticController, RandomLivesKeepToWhatThereIs) {
         for (const std::string& name : names) {
           if (roll(2) == 0) cluster.make_pods(name);
           if (roll(2) == 0) cluster.settle(name);
-          const std::string wanted = cluster.annotation(name, kWanted);
+          const std::string wanted = cluster.annotation(name, annotation::kWantedWorkers);
           if (roll(3) == 0 && !wanted.empty()) {
-            cluster.at(name)["metadata"]["annotations"][kAcknowledged] =
-                roll(4) == 0 ? cluster.annotation(name, kBefore) : wanted;
+            cluster.at(name)["metadata"]["annotations"][annotation::kAcknowledgedWorkers] =
+                roll(4) == 0 ? cluster.annotation(name, annotation::kPreviousWorkers) : wanted;
           }
         }
       } else {

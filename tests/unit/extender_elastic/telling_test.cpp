@@ -1,4 +1,5 @@
 #include "cluster/extender/elastic/telling.h"
+#include "policy/annotations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +16,8 @@ using testing::HasSubstr;
 // In the middle of a rescale, with so many pods that are ready.
 json rescaling(int before, int wanted, int stated, int ready) {
   json job = make_job({.workers = stated});
-  job["metadata"]["annotations"][kBefore] = std::to_string(before);
-  job["metadata"]["annotations"][kWanted] = std::to_string(wanted);
+  job["metadata"]["annotations"][annotation::kPreviousWorkers] = std::to_string(before);
+  job["metadata"]["annotations"][annotation::kWantedWorkers] = std::to_string(wanted);
   job["status"] = {{"active", ready}, {"ready", ready}};
   return job;
 }
@@ -48,11 +49,12 @@ TEST(ElasticTelling, FewerAreToldAtOnceAndMoreWhenTheyAreThere) {
     json job = c.job;
     EXPECT_EQ(size_to_tell(seen(job)), c.told);
     EXPECT_FALSE(is_to_be_asked(seen(job))) << "nobody wants it";
-    job["metadata"]["annotations"][kAcknowledge] = "http:8080";
+    job["metadata"]["annotations"][annotation::kAcknowledge] = "http:8080";
     EXPECT_EQ(is_to_be_asked(seen(job)), c.asked);
     if (!c.asked) continue;
-    for (const char* number : {kWanted, kBefore}) {
-      job["metadata"]["annotations"][kAcknowledged] = job["metadata"]["annotations"][number];
+    for (const char* number : {annotation::kWantedWorkers, annotation::kPreviousWorkers}) {
+      job["metadata"]["annotations"][annotation::kAcknowledgedWorkers] =
+          job["metadata"]["annotations"][number];
       EXPECT_FALSE(is_to_be_asked(seen(job))) << "answered";
     }
   }
@@ -64,8 +66,8 @@ TEST(ElasticTelling, TheConfigMapIsMadeForWhoMountsIt) {
   job["spec"]["template"]["spec"]["volumes"] = {
       {{"name", "size"}, {"configMap", {{"name", "wave-elastic"}}}}};
   job["spec"]["template"]["spec"]["subdomain"] = "wave";
-  job["metadata"]["annotations"][kMaxWorkers] = "3";
-  job["metadata"]["annotations"][kPesPerWorker] = "2";
+  job["metadata"]["annotations"][annotation::kMaxWorkers] = "3";
+  job["metadata"]["annotations"][annotation::kPesPerWorker] = "2";
   const auto told = seen(job);
   ASSERT_TRUE(told.is_told);
   const json map = size_map(told);

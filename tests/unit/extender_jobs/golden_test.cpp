@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "cluster/extender/jobs/annotations.h"
+#include "policy/annotations.h"
 #include "tests/unit/extender_jobs/reviews.h"
 
 namespace pinion::cluster::jobs {
@@ -103,7 +103,7 @@ TEST_P(Golden, ASecondPassChangesNothing) {
 
 TEST_P(Golden, AWishThatHasChangedSinceIsRefused) {
   json after = applied(object_, mutation_);
-  after["metadata"]["annotations"][kTasks] = "64";
+  after["metadata"]["annotations"][annotation::kTasks] = "64";
   const Mutation again = mutate(after, "ns", options(), nodes_there(4));
   EXPECT_EQ(again.kind, Mutation::Kind::kRefused);
   EXPECT_NE(again.text.find("pinion.dev/decided"), std::string::npos) << again.text;
@@ -111,7 +111,8 @@ TEST_P(Golden, AWishThatHasChangedSinceIsRefused) {
 
 TEST_P(Golden, WithoutTheAnnotationsNothingIsTouched) {
   json plain = object_;
-  for (const char* name : {kTasks, kCpusPerTask, kMemoryPerTask, kPolicy, kNodes}) {
+  for (const char* name : {annotation::kTasks, annotation::kCpusPerTask, annotation::kMemoryPerTask,
+                           annotation::kPolicy, annotation::kNodes}) {
     plain["metadata"]["annotations"].erase(name);
   }
   const Mutation none = mutate(plain, "ns", options(), nodes_there(4));

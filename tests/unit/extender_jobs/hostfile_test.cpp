@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "cluster/core/task_groups.h"
-#include "cluster/extender/jobs/annotations.h"
 #include "cluster/extender/jobs/child_pod.h"
+#include "policy/annotations.h"
 #include "tests/unit/extender_jobs/reviews.h"
 
 namespace pinion::cluster::jobs {
@@ -109,8 +109,8 @@ TEST(Hostfile, NeedsAJobThatIsStored) {
 
 TEST(Hostfile, TheLauncherIsAHostWhereItWorks) {
   json object = stored("mpijob_launcher_works");
-  object["metadata"]["annotations"][kHostfile] = "j1-pinion";
-  object["metadata"]["annotations"][kTasks] = "5";
+  object["metadata"]["annotations"][annotation::kHostfile] = "j1-pinion";
+  object["metadata"]["annotations"][annotation::kTasks] = "5";
   EXPECT_EQ(hostfile_of(object),
             "j1-launcher.j1.mpi-openmpi.svc slots=2\nj1-worker-0.j1.mpi-openmpi.svc slots=1\n"
             "j1-worker-1.j1.mpi-openmpi.svc slots=1\nj1-worker-2.j1.mpi-openmpi.svc slots=1\n");
@@ -171,7 +171,7 @@ TEST_P(GroupOf, AWorkerIsWrittenOnItsPod) {
   const Mutation mutation = mutated(pod);
   ASSERT_EQ(mutation.kind, Mutation::Kind::kChanged) << mutation.text;
   const json after = applied(pod, mutation);
-  EXPECT_EQ(after.at("metadata").at("annotations").at(kTaskGroup), GetParam().group);
+  EXPECT_EQ(after.at("metadata").at("annotations").at(annotation::kTaskGroup), GetParam().group);
   EXPECT_EQ(mutated(after).kind, Mutation::Kind::kUntouched);
 }
 

@@ -6,6 +6,7 @@
 
 #include "cluster/extender/ccs/codec.h"
 #include "cluster/extender/program/unix_time.h"
+#include "policy/annotations.h"
 #include "tests/unit/extender_ccs/charm_program.h"
 #include "tests/unit/extender_elastic/sample_job.h"
 #include "tests/unit/kube/fake_api_server.h"
@@ -28,12 +29,12 @@ json shrinking(const std::string& channel, const std::string& name = "wave",
       {.name = name,
        .cpus = 1,
        .workers = 8,
-       .annotations = {{elastic::kMinWorkers, "2"},
-                       {elastic::kMaxWorkers, "8"},
-                       {elastic::kAcknowledge, channel},
-                       {elastic::kWanted, "4"},
-                       {elastic::kBefore, "8"},
-                       {elastic::kRescaledAt, std::to_string(since_ms)}}});
+       .annotations = {{annotation::kMinWorkers, "2"},
+                       {annotation::kMaxWorkers, "8"},
+                       {annotation::kAcknowledge, channel},
+                       {annotation::kWantedWorkers, "4"},
+                       {annotation::kPreviousWorkers, "8"},
+                       {annotation::kRescaledAt, std::to_string(since_ms)}}});
 }
 
 class ElasticAsksTest : public testing::Test {
@@ -87,7 +88,7 @@ TEST_P(ElasticAnswers, AreWrittenDown) {
   is_patched();
   ElasticAsks asks(*api_, log_, defaults_, {});
   asks.ask(read(wave));
-  EXPECT_EQ(annotation(patches(1).at(0), elastic::kAcknowledged), GetParam().second);
+  EXPECT_EQ(annotation(patches(1).at(0), annotation::kAcknowledgedWorkers), GetParam().second);
   EXPECT_EQ(application_.seen().at(0).json(),
             json::parse(R"({"job":"wave","namespace":"default","workers":8,"wantedWorkers":4})"));
 }
@@ -150,8 +151,8 @@ TEST_F(ElasticAsksTest, ACharmProgramIsSentItsWishAfterThatIsWrittenDown) {
   ElasticAsks asks(*api_, log_, defaults_, {});
   asks.ask(read(wave));
   const auto both = patches(2);
-  EXPECT_EQ(annotation(both.at(0), elastic::kSent), "true");
-  EXPECT_EQ(annotation(both.at(1), elastic::kAcknowledged), "4");
+  EXPECT_EQ(annotation(both.at(0), annotation::kRescaleSent), "true");
+  EXPECT_EQ(annotation(both.at(1), annotation::kAcknowledgedWorkers), "4");
   EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4)));
 }
 
@@ -159,7 +160,7 @@ TEST_F(ElasticAsksTest, NothingIsSentForAJobThatIsNotAskedAnyMore) {
   test_support::CharmProgram program(8);
   const json wave = shrinking("ccs:" + std::to_string(program.address().port));
   json over = wave;
-  over["metadata"]["annotations"].erase(elastic::kWanted);
+  over["metadata"]["annotations"].erase(annotation::kWantedWorkers);
   is(over);
   ElasticAsks asks(*api_, log_, defaults_, {});
   std::size_t looks = 0;
@@ -216,7 +217,7 @@ TEST_F(ElasticAsksTest, ACharmProgramThatActsLateFindsWhoHasAskedIt) {
     std::this_thread::yield();
   }
   EXPECT_TRUE(program.found_asker());
-  EXPECT_EQ(annotation(patches(2).at(1), elastic::kAcknowledged), "4");
+  EXPECT_EQ(annotation(patches(2).at(1), annotation::kAcknowledgedWorkers), "4");
   EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4)));
 }
 
@@ -224,7 +225,7 @@ TEST_F(ElasticAsksTest, WhatAnotherLeaderHasSentIsNotSentAgain) {
   test_support::CharmProgram program(8);
   const json wave = shrinking("ccs:" + std::to_string(program.address().port));
   json sent = wave;
-  sent["metadata"]["annotations"][elastic::kSent] = "true";
+  sent["metadata"]["annotations"][annotation::kRescaleSent] = "true";
   is(sent);
   is_patched();
   ElasticAsks asks(*api_, log_, defaults_, {});

@@ -460,11 +460,12 @@ TEST(Policy, OneContainersAnnotationWinsOverThePods) {
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
 }
 
-TEST(Policy, AnnotationsOfTheExtenderAreKnown) {
+TEST(Policy, AnnotationsOfTheExtenderAndTheSlurmBridgeAreKnown) {
   Pod pod = make_pod("p");
-  for (const char* name : {"gang-size", "task-groups", "role", "hostfile", "owner", "decided",
-                           "tasks", "cpus-per-task", "memory-per-task", "policy", "nodes",
-                           "planned", "woken", "placement", "owner-uid"}) {
+  for (const char* name :
+       {"gang-size", "task-groups", "role", "hostfile", "owner", "decided", "tasks",
+        "cpus-per-task", "memory-per-task", "policy", "nodes", "planned", "woken", "placement",
+        "owner-uid", "slurm-index", "worker-role", "min-workers", "wanted-workers"}) {
     pod.annotations["pinion.dev/" + std::string(name)] = "1";
   }
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());

@@ -1,0 +1,143 @@
+// Names on Kubernetes' objects that Pinion reads and writes, each once for the agent, the extender,
+// the Slurm bridge and pinionctl. What the values mean is said where they are read.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace pinion {
+
+// The scheduling gate that keeps the pods of a gang from kube-scheduler until they have a plan.
+inline constexpr const char* kGangGate = "pinion.dev/gang";
+
+namespace annotation {
+
+inline constexpr std::string_view kPrefix = "pinion.dev/";
+
+// --- of pods, by their user; the agent reads NAME.CONTAINER too, for one container
+
+inline constexpr const char* kCpus = "pinion.dev/cpus";
+inline constexpr const char* kAlign = "pinion.dev/align";
+inline constexpr const char* kStrength = "pinion.dev/strength";
+inline constexpr const char* kSmt = "pinion.dev/smt";
+inline constexpr const char* kMemory = "pinion.dev/memory";
+inline constexpr const char* kIsolation = "pinion.dev/isolation";
+inline constexpr const char* kNearDevice = "pinion.dev/near-device";
+inline constexpr const char* kLendTo = "pinion.dev/lend-to";
+inline constexpr const char* kBorrow = "pinion.dev/borrow";
+
+// --- of pods, by their user or else by the webhook; of a job object, by its user
+
+inline constexpr const char* kJob = "pinion.dev/job";  // default: the job object's name
+inline constexpr const char* kProfile = "pinion.dev/profile";
+inline constexpr const char* kPlacement = "pinion.dev/placement";
+inline constexpr const char* kGangSize = "pinion.dev/gang-size";
+inline constexpr const char* kTaskGroups = "pinion.dev/task-groups";  // how many
+inline constexpr const char* kTaskGroup = "pinion.dev/task-group";    // the group's name
+inline constexpr const char* kHostfile = "pinion.dev/hostfile";       // "none", or a ConfigMap
+
+// --- of a job object, by its user
+
+inline constexpr const char* kTasks = "pinion.dev/tasks";  // MPI processes: makes the job ours
+inline constexpr const char* kCpusPerTask = "pinion.dev/cpus-per-task";      // default 1
+inline constexpr const char* kMemoryPerTask = "pinion.dev/memory-per-task";  // a quantity
+inline constexpr const char* kPolicy = "pinion.dev/policy";                  // how it is cut
+inline constexpr const char* kNodes = "pinion.dev/nodes";             // how many it may use at most
+inline constexpr const char* kWorkerRole = "pinion.dev/worker-role";  // which of its tasks works
+
+// --- of an elastic job object, by its user or its application
+
+inline constexpr const char* kMinWorkers = "pinion.dev/min-workers";  // default: what is stated
+inline constexpr const char* kMaxWorkers = "pinion.dev/max-workers";  // default: what is stated
+// So many and no other number, as long as it stands there.
+inline constexpr const char* kRequestedWorkers = "pinion.dev/requested-workers";
+inline constexpr const char* kPriority = "pinion.dev/priority";  // higher goes first; 0
+// Seconds, at least, between its start, shrinks and expands; default 180.
+inline constexpr const char* kRescaleGapSeconds = "pinion.dev/rescale-gap-seconds";
+inline constexpr const char* kAcknowledge = "pinion.dev/acknowledge";  // how it is asked
+// What is wanted: it is ready for that. What was before: it declines.
+inline constexpr const char* kAcknowledgedWorkers = "pinion.dev/acknowledged-workers";
+// PEs that a Charm++ program has in each worker; default: the worker's CPUs.
+inline constexpr const char* kPesPerWorker = "pinion.dev/pes-per-worker";
+
+// --- ours, on pods
+
+inline constexpr const char* kPlanned = "pinion.dev/planned";  // with the binding: the CPUs
+inline constexpr const char* kWoken =
+    "pinion.dev/woken";  // its change wakes kube-scheduler's queue
+// The uid of the job object, where the pod's owners do not lead there.
+inline constexpr const char* kOwnerUid = "pinion.dev/owner-uid";
+inline constexpr const char* kSlurmIndex =
+    "pinion.dev/slurm-index";  // among its job's placeholders
+
+// --- ours, on job objects and their templates
+
+inline constexpr const char* kDecided = "pinion.dev/decided";  // on the job: for what, and what
+inline constexpr const char* kRole = "pinion.dev/role";        // on all templates
+inline constexpr const char* kOwner = "pinion.dev/owner";      // the same: the job object
+// While a rescale is under way.
+inline constexpr const char* kWantedWorkers = "pinion.dev/wanted-workers";
+inline constexpr const char* kPreviousWorkers = "pinion.dev/previous-workers";  // 0: it starts
+inline constexpr const char* kRescaledAt = "pinion.dev/rescaled-at";            // ms since 1970
+inline constexpr const char* kDeclinedUntil = "pinion.dev/declined-until";      // ms since 1970
+inline constexpr const char* kRescaleWhy = "pinion.dev/rescale-why";            // of the last step
+// A Charm++ program is sent its wish only once; set before.
+inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
+
+// All of them: of others under our prefix the agent warns.
+inline constexpr std::array<std::string_view, 43> kAll{kCpus,
+                                                       kAlign,
+                                                       kStrength,
+                                                       kSmt,
+                                                       kMemory,
+                                                       kIsolation,
+                                                       kNearDevice,
+                                                       kLendTo,
+                                                       kBorrow,
+                                                       kJob,
+                                                       kProfile,
+                                                       kPlacement,
+                                                       kGangSize,
+                                                       kTaskGroups,
+                                                       kTaskGroup,
+                                                       kHostfile,
+                                                       kTasks,
+                                                       kCpusPerTask,
+                                                       kMemoryPerTask,
+                                                       kPolicy,
+                                                       kNodes,
+                                                       kWorkerRole,
+                                                       kMinWorkers,
+                                                       kMaxWorkers,
+                                                       kRequestedWorkers,
+                                                       kPriority,
+                                                       kRescaleGapSeconds,
+                                                       kAcknowledge,
+                                                       kAcknowledgedWorkers,
+                                                       kPesPerWorker,
+                                                       kPlanned,
+                                                       kWoken,
+                                                       kOwnerUid,
+                                                       kSlurmIndex,
+                                                       kDecided,
+                                                       kRole,
+                                                       kOwner,
+                                                       kWantedWorkers,
+                                                       kPreviousWorkers,
+                                                       kRescaledAt,
+                                                       kDeclinedUntil,
+                                                       kRescaleWhy,
+                                                       kRescaleSent};
+
+}  // namespace annotation
+
+namespace label {
+
+inline constexpr const char* kElastic = "pinion.dev/elastic";  // of a job: "malleable", "moldable"
+inline constexpr const char* kLeader = "pinion.dev/leader";    // of the extender's pod that decides
+inline constexpr const char* kSlurmCluster = "pinion.dev/slurm-cluster";  // of placeholders
+inline constexpr const char* kSlurmJob = "pinion.dev/slurm-job";
+inline constexpr const char* kSlurmAttempt = "pinion.dev/slurm-attempt";
+
+}  // namespace label
+}  // namespace pinion

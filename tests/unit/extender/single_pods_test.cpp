@@ -1,0 +1,178 @@
+// Pods by themselves: which nodes fit, when cores are promised, and what the agent is told.
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "tests/unit/extender/pod_scheduler_scene.h"
+
+namespace pinion::cluster {
+namespace {
+
+using SinglePodsTest = PodSchedulerTest;
+
+TEST_F(SinglePodsTest, APodWithoutWholeCpusIsNotOurs) {
+  Pod pod = pod_of("p", 1);
+  pod.qos = policy::Qos::kBurstable;
+  EXPECT_EQ(filtered(pod), "ab");
+  EXPECT_FALSE(answer_.ours);
+  EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kUnknown);
+}
+
+TEST_F(SinglePodsTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
+  const Pod first = pod_of("first", 5);
+  const Pod second = pod_of("second", 4);
+  EXPECT_EQ(filtered(first), "ab");
+  EXPECT_EQ(filtered(second), "ab") << "nothing is promised by a question";
+  ASSERT_EQ(bind(first, "a", 1).kind, Kind::kGo);
+  const auto refused = bind(second, "a", 2);
+  EXPECT_EQ(refused.kind, Kind::kRefuse);
+  EXPECT_EQ(refused.text, "needs 4 CPUs on one node, taken meanwhile");
+  EXPECT_EQ(filtered(second), "b");
+  EXPECT_EQ(text_for(0), "needs 4 CPUs on one node; too few CPUs are free");
+  EXPECT_FALSE(answer_.texts[answer_.verdict[0] - 1U].hopeless);
+
+  pod_scheduler_.bound("first", false, now_);
+  EXPECT_EQ(filtered(second), "ab") << "the API server has refused the binding";
+  ASSERT_EQ(bind(second, "a", 3).kind, Kind::kGo);
+  pod_scheduler_.bound("second", true, now_);
+  EXPECT_EQ(bind(second, "b", 4).kind, Kind::kRefuse) << "it is bound";
+  EXPECT_EQ(bind(second, "a", 5).kind, Kind::kGo) << "as long as the API server does not say so";
+  pod_scheduler_.bound("second", true, now_);
+  report("a", {{"second/main", 4}});
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+  pod_scheduler_.gone("second", now_);
+  report("a", {});
+  EXPECT_EQ(filtered(first), "ab");
+}
+
+// The CPUs are there, and the memory is promised to another pod.
+TEST_F(SinglePodsTest, SaysWhetherCpusOrMemoryAreShort) {
+  const auto large = [](const char* uid) {
+    Pod pod = pod_of(uid, 3, {{"strength", "required"}});
+    pod.containers.front().memory = 40 * kGiB;
+    return pod;
+  };
+  ASSERT_EQ(filtered(large("first")), "ab");
+  ASSERT_EQ(bind(large("first"), "a", 1).kind, Kind::kGo);
+  EXPECT_EQ(filtered(large("second")), "b");
+  EXPECT_EQ(text_for(0),
+            "needs 3 CPUs and 40 GiB in one NUMA node; the CPUs are free, the memory is not");
+}
+
+TEST_F(SinglePodsTest, WhyANodeIsNotFit) {
+  const Pod pod = pod_of("p", 8);
+  EXPECT_EQ(filtered(pod, {"a", "unknown"}), "");
+  EXPECT_EQ(text_for(0), "needs 8 CPUs on one node, more than the node has");
+  EXPECT_TRUE(answer_.texts[answer_.verdict[0] - 1U].hopeless);
+  EXPECT_EQ(text_for(1), "no Pinion agent speaks for the node");
+  pod_scheduler_.heard("b", 50'000);
+  EXPECT_EQ(pod_scheduler_.age(50'000, 30'000), 1);
+  EXPECT_EQ(filtered(pod_of("q", 1)), "b");
+  EXPECT_EQ(text_for(0), "the node's Pinion agent is silent");
+  EXPECT_EQ(filtered(pod_of("r", 1, {{"align", "moon"}})), "");
+  EXPECT_NE(text_for(0).find("'moon'"), std::string::npos) << text_for(0);
+}
+
+TEST_F(SinglePodsTest, TwoContainersOfOnePodNeedRoomBesideEachOther) {
+  Pod pod = pod_of("p", 4);
+  pod.containers.push_back({.name = "other", .milli_cpus = 4000, .memory = 0});
+  EXPECT_EQ(filtered(pod), "");
+  pod.containers[1].milli_cpus = 3000;
+  pod.uid = "q";
+  EXPECT_EQ(filtered(pod), "ab");
+  ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  EXPECT_EQ(filtered(pod_of("r", 1)), "b");
+}
+
+// The first look that spares most nodes the allocator never says yes where that says no.
+TEST(SinglePodsRandomTest, SeveralContainersPassWhereTheAllocatorGrantsAllOfThem) {
+  std::mt19937 random(1);
+  const auto upto = [&](unsigned most) { return static_cast<int>(random() % (most + 1)); };
+  const MachinePtr machine = machine_of({.packages = 2,
+                                         .l3s_per_node = 2,
+                                         .cores_per_l3 = 3,
+                                         .threads_per_core = 2,
+                                         .memory_per_node = 16 * kGiB,
+                                         .siblings = test_support::Siblings::kAdjacent});
+  policy::Defaults defaults;
+  defaults.privileges = {policy::Privilege::kOnePerCore};
+  int passed = 0;
+  constexpr int kRounds = 3000;
+  for (int round = 0; round < kRounds; ++round) {
+    PodScheduler scheduler{defaults, PodSchedulerLimits()};
+    NodeReport report =
+        report_of("a", machine, upto(3) == 0 ? topology::CpuSet{} : topology::CpuSet{0});
+    for (int cpu = 1; cpu < 24; ++cpu) {
+      if (upto(3) == 0) report.claims.push_back(claim_of(std::to_string(cpu), std::to_string(cpu)));
+    }
+    ASSERT_TRUE(scheduler.report(std::move(report), 0));
+    constexpr std::array kAligns = {"l3", "numa", "socket", "none"};
+    constexpr std::array kSmts = {"full-core", "one-per-core", "pack", "prefer-full"};
+    Pod pod = pod_of("p", 1 + upto(7),
+                     {{"align", kAligns.at(random() % 4)},
+                      {"smt", kSmts.at(random() % 4)},
+                      {"strength", random() % 2 == 0 ? "required" : "preferred"}});
+    for (int more = upto(1); more >= 0; --more) {
+      pod.containers.push_back({.name = "more-" + std::to_string(more),
+                                .milli_cpus = 1000 * (1 + upto(7)),
+                                .memory = kGiB * static_cast<topology::Bytes>(upto(12))});
+    }
+    const Demand demand = demand_of(pod, defaults);
+    ASSERT_EQ(demand.kind, Demand::Kind::kSingle) << demand.text;
+    const FleetNode& node = scheduler.fleet().node(scheduler.fleet().find("a"));
+    const auto outcomes = topology::plan(node.topology(), node.ledger, demand.requests).outcomes;
+    const bool granted = std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) {
+      return std::holds_alternative<topology::Decision>(outcome);
+    });
+    ASSERT_EQ(scheduler.filter(pod, {"a"}, 1).verdict.at(0) == 0, granted) << "round " << round;
+    passed += granted ? 1 : 0;
+  }
+  EXPECT_GT(passed, kRounds / 20);
+  EXPECT_LT(passed, kRounds - kRounds / 20);
+}
+
+TEST_F(SinglePodsTest, ABindingTellsTheAgentWhichCpusArePromised) {
+  const Pod first = pod_of("first", 3);
+  Pod second = pod_of("second", 2);
+  second.containers.push_back({.name = "side", .milli_cpus = 1000, .memory = kGiB});
+  EXPECT_TRUE(pod_scheduler_.told_with_binding("first").empty());
+  for (const Pod& pod : {first, second}) {
+    filtered(pod);
+    EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  }
+  using Told = std::map<std::string, std::string>;
+  EXPECT_EQ(pod_scheduler_.told_with_binding("first"), (Told{{"pinion.dev/planned", "main=1-3"}}));
+  EXPECT_EQ(pod_scheduler_.told_with_binding("second"),
+            (Told{{"pinion.dev/planned", "main=4-5 side=6"}}));
+  // An extender that begins anew promises the same, in whatever order it hears of them.
+  PodScheduler anew{policy::Defaults(), {}};
+  ASSERT_TRUE(anew.report(report_of("a", machine_), now_));
+  for (Pod pod : {second, first}) {
+    pod.annotations.merge(pod_scheduler_.told_with_binding(pod.uid));
+    pod.node = "a";
+    EXPECT_TRUE(anew.seen(pod, now_));
+    EXPECT_EQ(anew.told_with_binding(pod.uid), pod_scheduler_.told_with_binding(pod.uid));
+  }
+}
+
+TEST_F(SinglePodsTest, ARefusedPodIsWokenMoreAndMoreSeldom) {
+  // The scheduler refuses node b for a reason of its own.
+  const Pod blocker = pod_of("blocker", 7);
+  filtered(blocker);
+  ASSERT_EQ(bind(blocker, "a", 1).kind, Kind::kGo);
+  report("a", {{"blocker/main", 7}});
+  const Pod pod = pod_of("p", 7);
+  int woken = 0;
+  for (int second = 0; second < 100; ++second) {
+    EXPECT_EQ(filtered(pod, {"a"}), "");
+    now_ += 1000;
+    report("b", {});
+    pod_scheduler_.tick(now_);
+    woken += static_cast<int>(pod_scheduler_.take_effects().wake.size());
+  }
+  EXPECT_GE(woken, 4);
+  EXPECT_LE(woken, 9);
+}
+
+}  // namespace
+}  // namespace pinion::cluster
