@@ -1,17 +1,25 @@
 // How many pods a second a real kube-scheduler places with pinion-extender and without: a new
 // cluster for each, all pods made before the scheduler starts, timed until the last one is bound.
-// With --gang the pods are gangs for the extender, with its scheduling gates and without.
+// With --gang the pods are gangs for the extender, with its scheduling gates and without. CPU time
+// is that of each program from the scheduler's start on: it depends less on what else runs.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <optional>
+#include <sstream>
 
 #include "tests/e2e/collection.h"
 #include "tests/e2e/extender_process.h"
 #include "tests/e2e/fake_nodes.h"
+#include "tests/lab/files.h"
 #include "tests/support/machine.h"
 
 namespace pinion::e2e {
@@ -30,6 +38,38 @@ struct Load {
 
 double since(Clock::time_point begun) {
   return std::chrono::duration<double>(Clock::now() - begun).count();
+}
+
+std::string one_decimal(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", value);
+  return text.data();
+}
+
+// CPU seconds of the programs that this one has started, by name.
+std::map<std::string, double> cpu_of_programs() {
+  std::map<std::string, double> seconds;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream children(task.path() / "children");
+    for (std::string pid; children >> pid;) {
+      const auto words = lab::read_file("/proc/" + pid + "/cmdline");
+      const auto stat = lab::read_file("/proc/" + pid + "/stat");
+      if (!words || !stat) continue;
+      // "kube kube-apiserver": one program that is several.
+      std::string name = words->substr(0, words->find('\0'));
+      name = name.substr(name.rfind('/') + 1);
+      if (name == "kube") name = words->c_str() + words->find('\0') + 1;
+      // After the name in brackets: state, ten more, then user and system time in ticks.
+      std::istringstream fields(stat->substr(stat->rfind(')') + 1));
+      std::string skipped;
+      for (int i = 0; i < 11; ++i) fields >> skipped;
+      double user = 0;
+      double system = 0;
+      fields >> user >> system;
+      seconds[name] += (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    }
+  }
+  return seconds;
 }
 
 std::vector<std::string> node_names(int count) {
@@ -83,6 +123,7 @@ Result<double> measure(const Load& load, With with) {
   bound.field_selector = "spec.nodeName!=";
   Collection pods(admin.api(), bound);
   const auto wanted = static_cast<std::size_t>(load.pods);
+  auto cpu_before = cpu_of_programs();
   const auto scheduling = Clock::now();
   if (Status started = (*cluster)->start_scheduler(scheduler); !started) {
     return failure(started.error());
@@ -92,6 +133,14 @@ Result<double> measure(const Load& load, With with) {
     return failure(Errc::kUnavailable, "not all pods are bound\n" + (*cluster)->logs(20));
   }
   const double took = since(scheduling);
+  std::string shares;
+  double all = 0;
+  for (const auto& [name, seconds] : cpu_of_programs()) {
+    const double each = 1000 * (seconds - cpu_before[name]) / load.pods;
+    all += each;
+    shares += (shares.empty() ? "" : ", ") + name + " " + one_decimal(each);
+  }
+  std::printf("  CPU of a pod: %.1f ms (%s)\n", all, shares.c_str());
   std::printf("  %d pods in %.1f s, %zu bounced off their node\n", load.pods, took,
               (*nodes)->bounced().size());
   if (with_extender && !(*nodes)->bounced().empty()) {

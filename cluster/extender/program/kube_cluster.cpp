@@ -11,7 +11,7 @@ namespace pinion::cluster {
 namespace {
 
 constexpr std::size_t kMostNotes = 20'000;
-constexpr int kThreads = 2;
+constexpr int kThreads = 8;
 
 Status another_leads() {
   return failure(Errc::kConflict, "another replica leads by now");
