@@ -34,6 +34,10 @@ constexpr std::array<std::string_view, 27> kNames{
     "task-groups", "role",          "hostfile",        "owner",     "decided",
     "tasks",       "cpus-per-task", "memory-per-task", "policy",    "nodes",
     "placement",   "owner-uid"};
+// The same, of services with a target.
+constexpr std::array<std::string_view, 6> kServiceNames{"service-metric",    "service-target",
+                                                        "service-direction", "service-cpu",
+                                                        "service-container", "service-settle"};
 
 // The annotations of one pod as one container sees them: "NAME.CONTAINER" before "NAME".
 class Annotations {
@@ -122,7 +126,8 @@ class Annotations {
       const auto known = [&](std::string_view k) {
         return name == k || (name.starts_with(k) && name[k.size()] == '.');
       };
-      if (std::none_of(kNames.begin(), kNames.end(), known)) {
+      if (std::none_of(kNames.begin(), kNames.end(), known) &&
+          std::none_of(kServiceNames.begin(), kServiceNames.end(), known)) {
         found.push_back("annotation " + std::string(cut_utf8(it->first, kMaxShown)) +
                         " is not known and ignored");
       }

@@ -10,14 +10,14 @@
 namespace pinion::cluster {
 namespace {
 
-constexpr std::array kReasonWords{Word<ServiceReason>{"on target", ServiceReason::kOnTarget},
+constexpr std::array kReasonWords{Word<ServiceReason>{"on_target", ServiceReason::kOnTarget},
                                   Word<ServiceReason>{"short", ServiceReason::kShort},
                                   Word<ServiceReason>{"spare", ServiceReason::kSpare},
                                   Word<ServiceReason>{"load", ServiceReason::kLoad},
                                   Word<ServiceReason>{"bounds", ServiceReason::kBounds},
                                   Word<ServiceReason>{"settling", ServiceReason::kSettling},
                                   Word<ServiceReason>{"idle", ServiceReason::kIdle},
-                                  Word<ServiceReason>{"no metric", ServiceReason::kNoMetric},
+                                  Word<ServiceReason>{"no_metric", ServiceReason::kNoMetric},
                                   Word<ServiceReason>{"impossible", ServiceReason::kImpossible},
                                   Word<ServiceReason>{"full", ServiceReason::kFull}};
 
