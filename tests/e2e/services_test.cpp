@@ -21,9 +21,9 @@ class Services : public Scene {
     prometheus_.on("GET /api/v1/query", [this](const auto& request, auto& response) {
       const bool use = request.get_param_value("query").find("cpu_seconds") != std::string::npos;
       const json sample = {{"metric", json::object()},
-                           {"value", {1, use ? "1" : std::to_string(metric_.load())}}};
+                           {"value", {1, std::to_string(use ? used_.load() : metric_.load())}}};
       const json answer = {{"status", "success"},
-                           {"data", {{"resultType", "vector"}, {"result", {sample}}}}};
+                           {"data", {{"resultType", "vector"}, {"result", json::array({sample})}}}};
       response.set_content(answer.dump(), "application/json");
     });
     start(1, {}, {"--services-prometheus", prometheus_.access().endpoint.url()});
@@ -58,6 +58,7 @@ class Services : public Scene {
   }
 
   std::atomic<int> metric_ = 400;
+  std::atomic<int> used_ = 1;  // CPUs
   kube::FakeApiServer prometheus_;
 };
 
@@ -76,6 +77,17 @@ TEST_F(Services, AServiceIsResizedInPlaceBesideARank) {
   EXPECT_EQ(nodes().held().at("rank").cpus, cores);
   EXPECT_EQ(extender().figure("pinion_extender_service_resizes_total{result=\"refused\"}"), 0);
   EXPECT_GE(extender().figure("pinion_extender_service_resizes_total{result=\"done\"}"), 1);
+}
+
+TEST_F(Services, AServiceGetsNoMoreThanARankLeaves) {
+  used_ = 32;        // all that it has
+  start_services();  // on a node of 32
+  add({.name = "rank", .milli_cpus = 12'000});
+  ASSERT_TRUE(run({"rank"}));
+  add(service("1000000"));
+  EXPECT_TRUE(has_limit("20")) << limit();
+  EXPECT_EQ(extender().figure("pinion_extender_service_resizes_total{result=\"refused\"}"), 0);
+  remove({"web"});  // with whole CPUs it looks, to TearDown(), as one with cores of its own
 }
 
 TEST_F(Services, ATargetThatMakesNoSenseIsTold) {

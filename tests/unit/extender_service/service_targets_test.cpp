@@ -29,7 +29,7 @@ class ServiceTargetsTest : public testing::Test {
       const bool use = request.get_param_value("query").find("cpu_seconds") != std::string::npos;
       const json sample = {{"metric", json::object()}, {"value", {1, use ? "1" : metric_}}};
       const json answer = {{"status", "success"},
-                           {"data", {{"resultType", "vector"}, {"result", {sample}}}}};
+                           {"data", {{"resultType", "vector"}, {"result", json::array({sample})}}}};
       response.set_content(answer.dump(), "application/json");
     });
     server_.on(std::string("POST ") + kEventsPath, 201, json::object());

@@ -26,15 +26,15 @@ TEST(Prometheus, IsAskedWithALimit) {
 }
 
 TEST(Prometheus, AnswersWithANumber) {
-  EXPECT_EQ(*read_value(answer("vector", {series("1.5e+06")})), 1.5e6);
-  EXPECT_EQ(*read_value(answer("vector", {series("0")})), 0);
-  EXPECT_EQ(*read_value(answer("scalar", {1435781451.781, "-2"})), -2);
+  EXPECT_EQ(*read_value(answer("vector", json::array({series("1.5e+06")}))), 1.5e6);
+  EXPECT_EQ(*read_value(answer("vector", json::array({series("0")}))), 0);
+  EXPECT_EQ(*read_value(answer("scalar", json::array({1435781451.781, "-2"}))), -2);
 }
 
 TEST(Prometheus, AnswersWithNone) {
   EXPECT_EQ(*read_value(answer("vector", json::array())), std::nullopt);
   for (const char* value : {"NaN", "+Inf", "-Inf", "1e999"}) {
-    EXPECT_EQ(*read_value(answer("vector", {series(value)})), std::nullopt) << value;
+    EXPECT_EQ(*read_value(answer("vector", json::array({series(value)}))), std::nullopt) << value;
   }
 }
 
@@ -43,13 +43,14 @@ TEST(Prometheus, AnswersWithWhatIsNoNumber) {
     const auto value = read_value(what);
     return value ? std::string("a value") : value.error().text;
   };
-  EXPECT_THAT(says(answer("vector", {series("1"), series("2")})),
+  EXPECT_THAT(says(answer("vector", json::array({series("1"), series("2")}))),
               HasSubstr("2 series and not one"));
   EXPECT_THAT(says(answer("matrix", json::array())), HasSubstr("'matrix'"));
   EXPECT_THAT(says({{"status", "error"}, {"error", "parse error"}}), HasSubstr("'parse error'"));
-  EXPECT_THAT(says(answer("vector", {series("ten")})), HasSubstr("'ten' is no number"));
-  EXPECT_THAT(says(answer("vector", {series("")})), HasSubstr("no number"));
-  EXPECT_THAT(says(answer("scalar", {1, 2})), HasSubstr("no value"));
+  EXPECT_THAT(says(answer("vector", json::array({series("ten")}))),
+              HasSubstr("'ten' is no number"));
+  EXPECT_THAT(says(answer("vector", json::array({series("")}))), HasSubstr("no number"));
+  EXPECT_THAT(says(answer("scalar", json::array({1, 2}))), HasSubstr("no value"));
   EXPECT_THAT(says(json::array()), HasSubstr("Prometheus says"));
 }
 

@@ -18,17 +18,19 @@ inline nlohmann::json service_pod(const std::string& limit = "1",
          {{"pinion.dev/service-metric", "sum(rate(served{pod=\"$POD\"}[30s]))"},
           {"pinion.dev/service-target", "1000"},
           {"pinion.dev/service-cpu", "500m..8"}}}}},
-      {"spec", {{"nodeName", "n1"}, {"containers", {{{"name", "nginx"}, {"resources", cpus}}}}}},
+      {"spec",
+       {{"nodeName", "n1"},
+        {"containers", nlohmann::json::array({{{"name", "nginx"}, {"resources", cpus}}})}}},
       {"status",
        {{"phase", "Running"},
         {"qosClass", "Burstable"},
-        {"containerStatuses", {{{"name", "nginx"}, {"resources", cpus}}}}}}};
+        {"containerStatuses", nlohmann::json::array({{{"name", "nginx"}, {"resources", cpus}}})}}}};
 }
 
 // The kubelet's word on a resize that it does not carry out.
 inline nlohmann::json refuses_resize(nlohmann::json pod, const std::string& reason) {
-  pod["status"]["conditions"] = {
-      {{"type", "PodResizePending"}, {"status", "True"}, {"reason", reason}}};
+  pod["status"]["conditions"] = nlohmann::json::array(
+      {{{"type", "PodResizePending"}, {"status", "True"}, {"reason", reason}}});
   return pod;
 }
 
