@@ -39,6 +39,7 @@ struct ServicesOptions {
 template <class T, std::size_t N>
 std::vector<std::string> words_of(const std::array<Word<T>, N>& words) {
   std::vector<std::string> list;
+  list.reserve(N);
   for (const auto& one : words) list.emplace_back(one.word);
   return list;
 }
