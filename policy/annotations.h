@@ -60,6 +60,17 @@ inline constexpr const char* kAcknowledgedWorkers = "pinion.dev/acknowledged-wor
 // PEs that a Charm++ program has in each worker; default: the worker's CPUs.
 inline constexpr const char* kPesPerWorker = "pinion.dev/pes-per-worker";
 
+// --- of a pod that is a service with a target, by its user
+
+inline constexpr const char* kServiceMetric = "pinion.dev/service-metric";  // PromQL, one number
+inline constexpr const char* kServiceTarget = "pinion.dev/service-target";  // a number above 0
+inline constexpr const char* kServiceDirection =
+    "pinion.dev/service-direction";                                   // at-least | at-most
+inline constexpr const char* kServiceCpu = "pinion.dev/service-cpu";  // "500m..8"
+// Which one, where it has several.
+inline constexpr const char* kServiceContainer = "pinion.dev/service-container";
+inline constexpr const char* kServiceSettle = "pinion.dev/service-settle";  // "20s"
+
 // --- ours, on pods
 
 inline constexpr const char* kPlanned = "pinion.dev/planned";  // with the binding: the CPUs
@@ -85,7 +96,7 @@ inline constexpr const char* kRescaleWhy = "pinion.dev/rescale-why";            
 inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 43> kAll{kCpus,
+inline constexpr std::array<std::string_view, 49> kAll{kCpus,
                                                        kAlign,
                                                        kStrength,
                                                        kSmt,
@@ -115,6 +126,12 @@ inline constexpr std::array<std::string_view, 43> kAll{kCpus,
                                                        kAcknowledge,
                                                        kAcknowledgedWorkers,
                                                        kPesPerWorker,
+                                                       kServiceMetric,
+                                                       kServiceTarget,
+                                                       kServiceDirection,
+                                                       kServiceCpu,
+                                                       kServiceContainer,
+                                                       kServiceSettle,
                                                        kPlanned,
                                                        kWoken,
                                                        kOwnerUid,

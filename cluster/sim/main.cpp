@@ -7,6 +7,7 @@
 #include "base/cli/output.h"
 #include "cluster/sim/fit_command.h"
 #include "cluster/sim/run_command.h"
+#include "cluster/sim/services_command.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is seen as EPIPE by print()
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   pinion::sim::add_run_command(app, exit_code);
   pinion::sim::add_fit_command(app, exit_code);
+  pinion::sim::add_services_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

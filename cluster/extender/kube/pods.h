@@ -1,7 +1,8 @@
 // What is done to pods: bound to a node, annotated, nominated, let through a scheduling gate,
-// evicted, deleted, told about in events.
+// resized, evicted, deleted, told about in events.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,6 +54,18 @@ Status nominate_pod(Api& api, const PodRef& pod, const std::string& node, const 
 // Takes this scheduling gate off, others stay; one that is off already is no error. Errors: as
 // api.h.
 Status ungate_pod(Api& api, const PodRef& pod, std::string_view gate, const Call& how = {});
+
+// Thousandths of a CPU, > 0.
+struct CpuAmounts {
+  std::int64_t limit_milli = 0;
+  std::int64_t request_milli = 0;
+};
+
+// Other CPUs for a container of a running pod, in place, by the subresource `resize` (Kubernetes
+// 1.33; 1.27 to 1.32 with InPlacePodVerticalScaling, where the pod itself is patched, do not have
+// it: kNotFound). Errors: as api.h; kInvalid where it would change the pod's QoS class.
+Status resize_pod(Api& api, const PodRef& pod, const std::string& container,
+                  const CpuAmounts& amounts, const Call& how = {});
 
 // Through the Eviction interface of policy/v1, with the pod's own grace period. Errors: as api.h;
 // kUnavailable also where a disruption budget forbids it now.

@@ -97,6 +97,10 @@ std::vector<settings::Setting> settings_of(Config& config) {
                      "How jobs with the label pinion.dev/elastic are sized: off | min | max | "
                      "moldable | elastic | ours, see docs/elastic.md [off]",
                      config.elastic, {"off", "min", "max", "moldable", "elastic", "ours"}),
+      text("servicesPrometheus",
+           "URL of the Prometheus by which services with a target are resized, see "
+           "docs/services.md [they are left alone]",
+           config.services_prometheus),
       settings::yes_no("nodeResourceTopology",
                        "true: write a NodeResourceTopology of each node, for other schedulers "
                        "[false]",

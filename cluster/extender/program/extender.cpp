@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 
@@ -92,6 +93,25 @@ std::vector<nlohmann::json> topologies_of(const Placing& placing,
   });
 }
 
+// What its pods' requests and its ranks' cores leave of the node. Nothing of one that no agent
+// speaks for: whose cores they are is not known there.
+targets::NodeRoom service_room(const PodScheduler& scheduler, const std::string& node) {
+  const Fleet& fleet = scheduler.fleet();
+  targets::NodeRoom room;
+  for (const auto& [name, index] : fleet.by_name()) {
+    const FleetNode& one = fleet.node(index);
+    topology::CpuSet cpus = one.topology().online - one.topology().isolated;
+    cpus -= one.ledger.exclusive();
+    if (one.ledger.strict()) cpus -= one.ledger.reserved();
+    const auto shared = std::int64_t{1000} * cpus.count();
+    room.most_milli = std::max(room.most_milli, std::min(one.capacity.milli_cpus, shared));
+    if (name != node || one.stale) continue;
+    room.spare_milli = one.spare.milli_cpus;
+    room.shared_milli = shared;
+  }
+  return room;
+}
+
 // What became of each job, with why.
 admission::Webhook::Seen journal_of(Log& log) {
   return [&log](const admission::Review& review, const jobs::Mutation& mutation) {
@@ -157,6 +177,7 @@ Result<std::unique_ptr<Extender>> Extender::start(const Config& config, Log& log
   log.info("the API server", {{"from", access->source}});
   std::unique_ptr<Extender> extender(new Extender(config, *defaults, *std::move(api), log));
   Status done = extender->follow_agents(config);
+  if (done) done = extender->keep_targets(config);
   extender->size_jobs(config);  // before the server's threads ask about them
   // Before anything is asked of the cluster, so that a port that is taken changes nothing.
   if (done) done = extender->listen(config);
@@ -173,6 +194,8 @@ Extender::~Extender() {
   label_.reset();
   watches_.clear();
   elastic_.reset();
+  service_pods_.reset();
+  services_.reset();
   agents_.stop();
   if (lease_) lease_->stop();
 }
@@ -216,6 +239,24 @@ void Extender::size_jobs(const Config& config) {
       ElasticJobs::Pace());
 }
 
+Status Extender::keep_targets(const Config& config) {
+  if (config.services_prometheus.empty()) return {};
+  auto prometheus = ServiceTargets::prometheus_at(config.services_prometheus);
+  if (!prometheus) return failure(prometheus.error().within("servicesPrometheus"));
+  services_ = std::make_unique<ServiceTargets>(
+      *api_, *std::move(prometheus), log_,
+      ServiceTargets::Asks{.may_act = [this] { return closed().empty(); },
+                           .room = [this](const std::string& node) { return room_on(node); }},
+      ServiceTargets::Options{.reporter = reporter_of(config)});
+  service_pods_ = std::make_unique<ServicePods>(pods_, *services_);
+  return {};
+}
+
+targets::NodeRoom Extender::room_on(const std::string& node) const {
+  return placing_.look(
+      [&](const PodScheduler& scheduler) { return service_room(scheduler, node); });
+}
+
 void Extender::follow(const std::vector<AgentAddress>& agents) {
   if (Status done = agents_.follow(agents); !done) {
     log_.warn("the agents cannot be followed", {{"why", done.error().text}});
@@ -235,7 +276,7 @@ void Extender::watch_all(const Config& config, const kube::Access& access) {
   watch({.path = "/api/v1/pods",
          .label_selector = {},
          .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
-        pods_);
+        service_pods_ ? static_cast<kube::WatchHandler&>(*service_pods_) : pods_);
   kube::WatchHandler& nodes =
       tainted_nodes_ ? static_cast<kube::WatchHandler&>(*tainted_nodes_) : nodes_;
   watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}}, nodes);
@@ -383,6 +424,7 @@ Page Extender::metrics(std::string_view accept) {
   figures.api_failures = cluster_.failed();
   figures.evicted = refused_.evicted();
   if (elastic_) figures.elastic_steps = elastic_->done();
+  if (services_) figures.services = services_->figures();
   figures.leading = leading();
   figures.ready = closed().empty();
   figures.version = kVersion;

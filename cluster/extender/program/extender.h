@@ -20,6 +20,7 @@
 #include "cluster/extender/program/kube_cluster.h"
 #include "cluster/extender/program/leader_label.h"
 #include "cluster/extender/program/node_topologies.h"
+#include "cluster/extender/program/service_targets.h"
 #include "cluster/extender/program/startup_taint.h"
 #include "cluster/extender/service/gate.h"
 #include "cluster/extender/service/placing.h"
@@ -53,6 +54,8 @@ class Extender : private Pages {
   Status follow_agents(const Config& config);
   void follow(const std::vector<AgentAddress>& agents);
   void size_jobs(const Config& config);
+  Status keep_targets(const Config& config);
+  targets::NodeRoom room_on(const std::string& node) const;
   void watch_all(const Config& config, const kube::Access& access);
   Status elect(const Config& config, const kube::Access& access);
   Status listen(const Config& config);
@@ -105,6 +108,8 @@ class Extender : private Pages {
   std::unique_ptr<NodeTopologies> topologies_;  // null: none are written
   std::unique_ptr<AgentPodFeed> agent_pods_;    // null: a fixed list
   std::unique_ptr<ElasticJobs> elastic_;        // null: they are left alone
+  std::unique_ptr<ServiceTargets> services_;    // null: the same
+  std::unique_ptr<ServicePods> service_pods_;   // with `services_`
   std::vector<std::unique_ptr<kube::Watch>> watches_;
   std::unique_ptr<LeaderLabel> label_;  // null: the pod is not known, or there is one replica
   std::unique_ptr<Server> server_;      // these two last: they use all above

@@ -43,6 +43,11 @@ enum Id : std::size_t {
   kApiFailures,
   kEvicted,
   kElasticSteps,
+  kServices,
+  kServiceLooks,
+  kServiceResizes,
+  kServicePerformance,
+  kServiceCpus,
   kFilterSeconds,
   kPrioritizeSeconds,
   kHttpCalls,
@@ -90,6 +95,27 @@ void placing(Writer& writer, const PlacingFigures& figures) {
   single(writer, kWoken, figures.woken);
   single(writer, kNominated, figures.nominated);
   single(writer, kOpened, figures.opened);
+}
+
+void services(Writer& writer, const ServiceFigures& figures) {
+  parts(writer, kServices, "state",
+        {{"cared_for", figures.services - figures.refused}, {"refused", figures.refused}});
+  writer.family(extender_series()[kServiceLooks]);
+  for (const char* reason : {"on_target", "short", "spare", "load", "bounds", "settling", "idle",
+                             "no_metric", "impossible", "full"}) {
+    const auto counted = figures.looks.find(reason);
+    writer.sample({}, {{"reason", reason}}, counted == figures.looks.end() ? 0 : counted->second);
+  }
+  parts(writer, kServiceResizes, "result",
+        {{"done", figures.resized}, {"refused", figures.not_resized}});
+  writer.family(extender_series()[kServicePerformance]);
+  for (const auto& row : figures.rows) {
+    writer.sample({{"namespace", row.name_space}, {"pod", row.pod}}, row.performance);
+  }
+  writer.family(extender_series()[kServiceCpus]);
+  for (const auto& row : figures.rows) {
+    writer.sample({{"namespace", row.name_space}, {"pod", row.pod}}, row.cpus);
+  }
 }
 
 void server(Writer& writer, const ServerFigures& figures) {
@@ -152,6 +178,17 @@ const std::vector<Series>& extender_series() {
              "Pods that were evicted because their agent refused them (refusedTime)."),
       series(Type::kCounter, "pinion_extender_elastic_steps_total", "steps", "step",
              "Steps of elastic jobs: start, shrink, expand, resize, done, declined."),
+      series(Type::kGauge, "pinion_extender_services", "services", "state",
+             "Pods with a target (servicesPrometheus); refused: what their owner wrote makes no "
+             "sense, an Event says why."),
+      series(Type::kCounter, "pinion_extender_service_looks_total", "looks", "reason",
+             "Looks at services, by what came of them: docs/services.md."),
+      series(Type::kCounter, "pinion_extender_service_resizes_total", "resizes", "result",
+             "Resizes of services; refused: by the API server."),
+      series(Type::kGauge, "pinion_extender_service_performance", "", "namespace pod",
+             "How well a target is kept: 1 exactly, less: too badly."),
+      series(Type::kGauge, "pinion_extender_service_cpus", "cpus", "namespace pod",
+             "CPUs that a service with a target may use."),
       series(Type::kHistogram, "pinion_extender_filter_duration_seconds", "seconds", "",
              "Time to decide a filter, without reading and writing its JSON."),
       series(Type::kHistogram, "pinion_extender_prioritize_duration_seconds", "seconds", "",
@@ -203,6 +240,7 @@ std::string expose(const ExtenderFigures& figures, prometheus::Format format) {
     writer.sample({}, {{"step", step}},
                   counted == figures.elastic_steps.end() ? 0 : counted->second);
   }
+  services(writer, figures.services);
   writer.family(extender_series()[kFilterSeconds]);
   writer.histogram({}, figures.placing.filter);
   writer.family(extender_series()[kPrioritizeSeconds]);

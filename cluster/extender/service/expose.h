@@ -26,6 +26,22 @@ struct SchedulingFigures {
 };
 [[nodiscard]] SchedulingFigures scheduling_figures(const PodScheduler& scheduler);
 
+// Of services with a target.
+struct ServiceFigures {
+  struct Row {
+    std::string name_space;
+    std::string pod;
+    double performance = 0;  // 1: on the target
+    double cpus = 0;         // that it may use
+  };
+  std::uint64_t services = 0;
+  std::uint64_t refused = 0;                   // of them, what their owner wrote makes no sense
+  std::map<std::string, std::uint64_t> looks;  // by what was decided
+  std::uint64_t resized = 0;
+  std::uint64_t not_resized = 0;  // the API server did not take it
+  std::vector<Row> rows;          // those whose metric is known
+};
+
 struct ExtenderFigures {
   SchedulingFigures scheduler;
   PlacingFigures placing;
@@ -36,6 +52,7 @@ struct ExtenderFigures {
   std::uint64_t api_failures = 0;  // of waking, nominating, opening and explaining
   std::uint64_t evicted = 0;       // pods that their agent refused
   std::map<std::string, std::uint64_t> elastic_steps;  // of elastic jobs, by what they were
+  ServiceFigures services;
   bool leading = false;
   bool ready = false;
   std::string version;

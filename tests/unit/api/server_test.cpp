@@ -290,7 +290,7 @@ TEST_F(Server, LivesThroughGarbage) {
 // Of which 16 in each of three pools would come with a node of many CPUs.
 TEST_F(Server, HasFewThreadsOnEveryMachine) {
   EXPECT_EQ(gpr_cpu_num_cores(), 1U) << "gRPC's own is linked";
-  publish(NodeView());
+  publish(empty_view());
   start();
   ASSERT_TRUE(client().get_node());
   const std::filesystem::directory_iterator threads("/proc/self/task");

@@ -47,6 +47,7 @@ TEST(Series, AreAllWrittenInBothFormats) {
   figures.scheduler.nodes = 7;
   figures.scheduler.stale = 2;
   figures.placing.filter.observe(0.0002);
+  figures.services.rows = {{.name_space = "n", .pod = "p", .performance = 1.5, .cpus = 2.25}};
   for (const auto format : {prometheus::Format::kText, prometheus::Format::kOpenMetrics}) {
     const std::string text = expose(figures, format);
     for (const auto& one : extender_series()) {
@@ -54,6 +55,8 @@ TEST(Series, AreAllWrittenInBothFormats) {
     }
     EXPECT_NE(text.find("pinion_extender_nodes{state=\"live\"} 5\n"), std::string::npos) << text;
     EXPECT_NE(text.find("pinion_extender_nodes{state=\"stale\"} 2\n"), std::string::npos);
+    EXPECT_NE(text.find("pinion_extender_service_cpus{namespace=\"n\",pod=\"p\"} 2.25\n"),
+              std::string::npos);
     EXPECT_NE(text.find("verb=\"mutate\",result=\"answered\"} 0\n"), std::string::npos);
   }
 }

@@ -54,6 +54,19 @@ def elastic(program, folder):
         sys.exit(f"elastic jobs: {lines[1:]}, {result}; expected {expected}")
 
 
+def services(program, folder):
+    one = [program, "services", "--plant", "latency", "--load", "steps", "--policy", "ours"]
+    runs = []
+    for seed in "1", "1", "2":
+        done = subprocess.run(one + ["--seed", seed, "--per-second", folder + "/services.csv"], check=True, capture_output=True)
+        with open(folder + "/services.csv") as file:
+            runs.append((done.stdout, file.read()))
+    if runs[0] != runs[1] or runs[0][1] == runs[2][1] or len(runs[0][1].splitlines()) != 1 + 12 * 1200:
+        sys.exit("services: the same seed gave other bytes, another the same, or seconds are missing")
+    refused(program, 1, ["services", "--plant", "linear", "--load", "steps", "--per-second", folder + "/x.csv"], "--policy")
+    refused(program, 2, ["services", "--plant", "square"], "saturating")
+
+
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
         with open(folder + "/fleet.yaml", "w") as file:
@@ -82,6 +95,7 @@ def main(program):
         refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--rescale-gap", "5"], "--elastic")
         refused(program, 0, ["run", "--help"], "fcfs")
         elastic(program, folder)
+        services(program, folder)
         os.remove(folder + "/bad.swf")
 
 

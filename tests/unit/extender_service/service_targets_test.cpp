@@ -1,0 +1,147 @@
+// The leader's loop between a Prometheus and an API server of the test's own.
+#include "cluster/extender/program/service_targets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/unit/extender_targets/sample_service.h"
+#include "tests/unit/kube/fake_api_server.h"
+
+namespace pinion::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using test_support::service_pod;
+using testing::HasSubstr;
+
+constexpr const char* kResizePath = "/api/v1/namespaces/shop/pods/web-0/resize";
+constexpr const char* kEventsPath = "/apis/events.k8s.io/v1/namespaces/shop/events";
+
+class ServiceTargetsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    prometheus_.on("GET /api/v1/query", [this](const auto& request, auto& response) {
+      const bool use = request.get_param_value("query").find("cpu_seconds") != std::string::npos;
+      const json sample = {{"metric", json::object()}, {"value", {1, use ? "1" : metric_}}};
+      const json answer = {{"status", "success"},
+                           {"data", {{"resultType", "vector"}, {"result", json::array({sample})}}}};
+      response.set_content(answer.dump(), "application/json");
+    });
+    server_.on(std::string("POST ") + kEventsPath, 201, json::object());
+  }
+  // Resizes are answered so.
+  void start(int status = 200, const json& answer = json::object()) {
+    server_.on(std::string("PATCH ") + kResizePath, status, answer);
+    kube::Access access = prometheus_.access();
+    auto prometheus = ServiceTargets::prometheus_at(access.endpoint.url());
+    ASSERT_TRUE(prometheus) << prometheus.error().text;
+    services_ = std::make_unique<ServiceTargets>(
+        *api_, *std::move(prometheus), log_,
+        ServiceTargets::Asks{.may_act =
+                                 [this] {
+                                   ++asked_;
+                                   return leads_.load();
+                                 },
+                             .room =
+                                 [](const std::string&) {
+                                   return targets::NodeRoom{.spare_milli = 9000,
+                                                            .shared_milli = 16'000,
+                                                            .most_milli = 16'000};
+                                 }},
+        ServiceTargets::Options{.look = 1ms, .reporter = {.instance = "e"}});
+  }
+  // The body of the first request for the path, once there is one.
+  json sent(const std::string& path) {
+    for (std::size_t requests = 1;; ++requests) {
+      const auto seen = server_.wait_for(requests);
+      if (seen.size() < requests) return json::object();
+      if (seen[requests - 1].target == path) return seen[requests - 1].json();
+    }
+  }
+
+  kube::FakeApiServer prometheus_;
+  kube::FakeApiServer server_;
+  std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
+  Log log_{"error", LogFormat::kText};
+  const std::string metric_ = "400";
+  std::atomic<bool> leads_ = true;
+  std::atomic<int> asked_ = 0;
+  std::unique_ptr<ServiceTargets> services_;  // last: it uses all above
+};
+
+TEST_F(ServiceTargetsTest, AServiceThatIsShortIsResizedInPlace) {
+  start();
+  services_->seen(kube::Change::kAdded, service_pod());
+  const json patch = sent(kResizePath);
+  EXPECT_EQ(patch.at("metadata").at("uid"), "u");
+  EXPECT_EQ(patch.at("spec").at("containers"),
+            json::parse(R"([{"name": "nginx", "resources": {"limits": {"cpu": "2560m"},
+                                                            "requests": {"cpu": "2560m"}}}])"));
+  for (const auto& one : server_.seen()) {
+    if (one.method != "PATCH") continue;
+    EXPECT_EQ(one.content_type, "application/strategic-merge-patch+json");
+  }
+  EXPECT_THAT(sent(kEventsPath).at("note").get<std::string>(), HasSubstr("from 1.00 to 2.56"));
+  EXPECT_GE(services_->figures().resized, 1U);
+  ASSERT_EQ(services_->figures().rows.size(), 1U);
+  EXPECT_NEAR(services_->figures().rows[0].performance, 0.4, 1e-9);
+  EXPECT_EQ(services_->figures().rows[0].cpus, 1);
+}
+
+TEST_F(ServiceTargetsTest, ARefusedResizeIsTold) {
+  server_.on("GET /api/v1/namespaces/shop/pods/web-0", 200, service_pod());
+  start(422, kube::status_object(422, "Invalid", "Pod QoS is immutable"));
+  services_->seen(kube::Change::kAdded, service_pod());
+  const json event = sent(kEventsPath);
+  EXPECT_EQ(event.at("reason"), "ServiceNotResized");
+  EXPECT_THAT(event.at("note").get<std::string>(), HasSubstr("Pod QoS is immutable"));
+  EXPECT_GE(services_->figures().not_resized, 1U);
+  EXPECT_EQ(services_->figures().resized, 0U);
+}
+
+TEST_F(ServiceTargetsTest, AMistakeOfItsOwnerIsToldOnce) {
+  start();
+  json wrong = service_pod();
+  wrong["metadata"]["annotations"][targets::kTarget] = "many";
+  services_->seen(kube::Change::kAdded, wrong);
+  const json event = sent(kEventsPath);
+  EXPECT_EQ(event.at("reason"), "ServiceTargetRefused");
+  EXPECT_THAT(event.at("note").get<std::string>(), HasSubstr("'many' is no number"));
+  asked_ = 0;
+  while (asked_ < 20) std::this_thread::yield();
+  EXPECT_EQ(server_.seen().size(), 1U);
+  EXPECT_EQ(services_->figures().refused, 1U);
+  EXPECT_THAT(prometheus_.seen(), testing::IsEmpty());
+}
+
+TEST_F(ServiceTargetsTest, NothingIsDoneWhileAnotherReplicaLeads) {
+  leads_ = false;
+  start();
+  services_->seen(kube::Change::kAdded, service_pod());
+  while (asked_ < 20) std::this_thread::yield();
+  EXPECT_THAT(server_.seen(), testing::IsEmpty());
+  EXPECT_THAT(prometheus_.seen(), testing::IsEmpty());
+}
+
+TEST_F(ServiceTargetsTest, APodThatIsGoneIsForgotten) {
+  start();
+  services_->seen(kube::Change::kAdded, service_pod());
+  sent(kResizePath);
+  services_->seen(kube::Change::kDeleted, service_pod());
+  EXPECT_EQ(services_->figures().services, 0U);
+  services_->seen(kube::Change::kAdded, json{{"metadata", {{"uid", "other"}}}});
+  EXPECT_EQ(services_->figures().services, 0U);
+}
+
+TEST(ServiceTargets, PrometheusIsAUrl) {
+  EXPECT_TRUE(ServiceTargets::prometheus_at("http://prometheus.monitoring:9090/prom"));
+  EXPECT_FALSE(ServiceTargets::prometheus_at("prometheus:9090"));
+}
+
+}  // namespace
+}  // namespace pinion::cluster

@@ -1,0 +1,94 @@
+// Imagined services under the paper's loop and ours: what ours is to be better at.
+#include "cluster/sim/service_plant.h"
+
+#include <gtest/gtest.h>
+
+namespace pinion::sim {
+namespace {
+
+using cluster::ServicePolicy;
+
+struct Sums {
+  double on_target = 0;
+  double kept = 0;
+  double cpu_seconds = 0;  // where the paper's keeps the target
+  int resizes = 0;
+};
+
+struct Both {
+  Sums paper;
+  Sums ours;
+};
+
+// Of six seeds.
+Both play(Plant plant, PlantLoad load) {
+  Both both;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    PlantSettings settings{
+        .plant = plant, .load = load, .policy = ServicePolicy::kPaper, .seed = seed};
+    const PlantRun paper = run_plant(settings);
+    settings.policy = ServicePolicy::kLearning;
+    const PlantRun ours = run_plant(settings);
+    const auto add = [&](Sums& sums, const PlantRun& run) {
+      sums.on_target += run.on_target / 6;
+      sums.kept += run.kept / 6;
+      sums.cpu_seconds += cpu_seconds_where_kept(run, paper);
+      sums.resizes += run.resizes;
+    };
+    add(both.paper, paper);
+    add(both.ours, ours);
+  }
+  return both;
+}
+
+void expect_better(const Both& both) {
+  EXPECT_GE(both.ours.on_target, both.paper.on_target);
+  EXPECT_LE(both.ours.cpu_seconds, both.paper.cpu_seconds);
+  EXPECT_LT(both.ours.resizes, both.paper.resizes);
+}
+
+TEST(ServicePlant, OursKeepsALinearService) {
+  for (const PlantLoad load : {PlantLoad::kSteps, PlantLoad::kDaily}) {
+    const Both both = play(Plant::kLinear, load);
+    expect_better(both);
+    EXPECT_GE(both.ours.on_target, 0.98);
+  }
+}
+
+TEST(ServicePlant, OursKeepsASaturatingService) {
+  for (const PlantLoad load : {PlantLoad::kSteps, PlantLoad::kDaily}) {
+    const Both both = play(Plant::kSaturating, load);
+    expect_better(both);
+    EXPECT_GE(both.ours.on_target, 0.95);
+  }
+}
+
+TEST(ServicePlant, OursKeepsAServiceWithDelayAndNoise) {
+  for (const PlantLoad load : {PlantLoad::kSteps, PlantLoad::kDaily}) {
+    const Both both = play(Plant::kDelayed, load);
+    expect_better(both);
+    EXPECT_GE(both.ours.on_target, 0.9);
+  }
+}
+
+TEST(ServicePlant, OursKeepsALatency) {
+  for (const PlantLoad load : {PlantLoad::kSteps, PlantLoad::kDaily}) {
+    const Both both = play(Plant::kLatency, load);
+    expect_better(both);
+    EXPECT_GE(both.ours.on_target, 0.9);
+  }
+}
+
+TEST(ServicePlant, TheSameSeedGivesTheSame) {
+  PlantSettings settings{.plant = Plant::kLatency, .seed = 7};
+  const PlantRun one = run_plant(settings);
+  const PlantRun again = run_plant(settings);
+  settings.seed = 8;
+  const PlantRun other = run_plant(settings);
+  EXPECT_EQ(one.cpu_seconds, again.cpu_seconds);
+  EXPECT_EQ(one.resizes, again.resizes);
+  EXPECT_NE(one.cpu_seconds, other.cpu_seconds);
+}
+
+}  // namespace
+}  // namespace pinion::sim
