@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "policy/annotations.h"
 #include "tests/unit/extender_targets/sample_service.h"
 #include "tests/unit/kube/fake_api_server.h"
 
@@ -107,7 +108,7 @@ TEST_F(ServiceTargetsTest, ARefusedResizeIsTold) {
 TEST_F(ServiceTargetsTest, AMistakeOfItsOwnerIsToldOnce) {
   start();
   json wrong = service_pod();
-  wrong["metadata"]["annotations"][targets::kTarget] = "many";
+  wrong["metadata"]["annotations"][annotation::kServiceTarget] = "many";
   services_->seen(kube::Change::kAdded, wrong);
   const json event = sent(kEventsPath);
   EXPECT_EQ(event.at("reason"), "ServiceTargetRefused");
