@@ -12,6 +12,7 @@ using engine::DeviceNumber;
 
 // NVIDIA's GPUs have this major number, and no entry in /sys/dev/char: their driver keeps its own
 // list.
+constexpr std::string_view kNoIommu = "noiommu-";  // before a group's number, without an IOMMU
 constexpr std::uint32_t kNvidiaMajor = 195;
 constexpr int kMostGpus = 64;
 constexpr int kMostInGroup = 64;
@@ -79,7 +80,9 @@ void DeviceNodes::add_nodes_of(const DeviceNumber& device, engine::NodeSet& node
     return;
   }
   if (at.parent_path() == top / "virtual/vfio") {
-    return add_nodes_of_group(at.filename().string(), nodes);
+    std::string group = at.filename().string();
+    if (group.starts_with(kNoIommu)) group.erase(0, kNoIommu.size());
+    return add_nodes_of_group(group, nodes);
   }
   const std::string inside = top.string() + "/";
   for (; at.string().starts_with(inside); at = at.parent_path()) {

@@ -15,7 +15,6 @@ using Clock = std::chrono::steady_clock;
 using TimePoint = Clock::time_point;
 
 constexpr std::chrono::milliseconds kLongestWait{1000};
-constexpr std::chrono::minutes kGiveBackEvery{1};  // it takes a millisecond
 
 // Milliseconds for poll, rounded up so that a deadline has passed when poll returns.
 int wait_time(TimePoint now, std::initializer_list<std::optional<TimePoint>> deadlines) {
@@ -31,7 +30,7 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
                      const Fd& signals, const std::function<void()>& reload, ReadyFile& ready,
                      Heartbeat& heart) {
   bool busy = false;
-  TimePoint give_back = Clock::now();
+  bool gave_back = false;
   connection.tick(Clock::now());
   publisher.consider(Clock::now(), node, connection);
   while (!connection.finished()) {
@@ -60,12 +59,9 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     if (publisher.shown_synchronized()) ready.make(now);
     busy = node.work(now);
     const bool synchronized = connection.phase() == nri::Phase::kSynchronized;
-    // Soon after the start, and after all containers were told in one message.
-    if (!synchronized) give_back = now;
-    if (synchronized && !busy && now >= give_back) {
-      give_back = now + kGiveBackEvery;
-      give_back_memory();
-    }
+    // What the start needed, and the message that told all containers.
+    if (synchronized && !busy && !gave_back) give_back_memory();
+    gave_back = synchronized && (gave_back || !busy);
     if (synchronized && node.take_resync_wish(now)) {
       connection.resync(now, "a container's cpuset can only be mended by the runtime");
     }

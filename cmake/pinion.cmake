@@ -1,5 +1,7 @@
 # The few rules that every target of Pinion follows.
 
+unset(CMAKE_UNITY_BUILD CACHE)  # of older build folders; see pinion_batches
+
 add_library(pinion_flags INTERFACE)
 target_include_directories(pinion_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(pinion_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
@@ -43,7 +45,7 @@ function(pinion_batches variable name)
     if(options OR PINION_BATCH EQUAL 1 OR NOT file MATCHES "[.]cpp$")  # a generated header
       list(APPEND sources ${file})
     else()
-      file(REAL_PATH ${file} file)
+      get_filename_component(file ${file} ABSOLUTE)
       file(RELATIVE_PATH file ${CMAKE_SOURCE_DIR} ${file})
       list(APPEND together ${file})
     endif()

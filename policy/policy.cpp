@@ -286,9 +286,14 @@ std::vector<std::string> qos_groups_of(std::string_view cgroup_parent) {
   const auto pod = name.rfind("-pod");
   if (pod == none) return {};
   const std::string_view all = without_class(name.substr(0, pod), '-');
-  if (all.size() < pod && !above.empty()) above = above.substr(0, above.rfind('/'));
+  bool below = slash != none;
+  if (all.size() < pod && !above.empty()) {
+    const auto last = above.rfind('/');
+    below = last != none;
+    above = above.substr(0, below ? last : 0);
+  }
   std::string begin(above);
-  if (slash != none) begin += '/';
+  if (below) begin += '/';
   begin += all;
   return {begin + "-besteffort.slice", begin + "-burstable.slice"};
 }

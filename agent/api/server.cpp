@@ -1,6 +1,5 @@
 #include "agent/api/server.h"
 
-#include <grpc/support/cpu.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -18,16 +17,6 @@
 
 #include "agent/api/listen.h"
 #include "agent/api/service.h"
-
-// In place of gRPC's own. It starts up to 16 threads in each of three pools by the number of CPUs,
-// 48 on a node with many, for a server that is idle as a rule; nothing else sets these. What it
-// keeps for each CPU is indexed by the second.
-extern "C" unsigned gpr_cpu_num_cores() {
-  return 1;
-}
-extern "C" unsigned gpr_cpu_current_cpu() {
-  return 0;
-}
 
 namespace pinion::agent::api {
 namespace {

@@ -130,7 +130,8 @@ struct State {
   std::map<std::string, Member, std::less<>> members;  // by container id
   std::set<std::string, std::less<>> lenders;          // of these, whose pods would lend cores
 
-  // By the name that cgroups are told by; those of pods known here. Empty but for the fence `tree`.
+  // By the name that cgroups are told by; both of each kubelet of whose pods one is known. Empty
+  // but for the fence `tree`.
   std::map<std::string, QosGroup, std::less<>> qos_groups;
 
   std::map<std::string, PodRecord, std::less<>> pods;  // by id of the sandbox

@@ -23,6 +23,8 @@ struct ServiceTarget {
   std::int64_t max_milli = 0;  // 0 < min <= max
   // After a change of its CPUs, the metric is of the time before for so long.
   std::int64_t settle_ms = 20'000;
+
+  bool operator==(const ServiceTarget&) const = default;
 };
 
 struct ServiceSight {

@@ -45,7 +45,7 @@ class Http {
  public:
   // At most this many connections at once; further callers wait for one. Streams have connections
   // of their own beside them.
-  static constexpr std::size_t kConnections = 16;
+  static constexpr std::size_t kConnections = 32;
 
   // Nothing is connected yet. Errors: kInvalid for certificates and for a proxy that is no URL.
   static Result<std::unique_ptr<Http>> create(Access access);

@@ -93,23 +93,31 @@ std::vector<nlohmann::json> topologies_of(const Placing& placing,
   });
 }
 
+// Of the CPUs that no container has for itself.
+std::int64_t shared_milli(const FleetNode& node) {
+  topology::CpuSet cpus = node.topology().online - node.topology().isolated;
+  cpus -= node.ledger.exclusive();
+  if (node.ledger.strict()) cpus -= node.ledger.reserved();
+  return std::int64_t{1000} * cpus.count();
+}
+
 // What its pods' requests and its ranks' cores leave of the node. Nothing of one that no agent
 // speaks for: whose cores they are is not known there.
 targets::NodeRoom service_room(const PodScheduler& scheduler, const std::string& node) {
-  const Fleet& fleet = scheduler.fleet();
-  targets::NodeRoom room;
-  for (const auto& [name, index] : fleet.by_name()) {
-    const FleetNode& one = fleet.node(index);
-    topology::CpuSet cpus = one.topology().online - one.topology().isolated;
-    cpus -= one.ledger.exclusive();
-    if (one.ledger.strict()) cpus -= one.ledger.reserved();
-    const auto shared = std::int64_t{1000} * cpus.count();
-    room.most_milli = std::max(room.most_milli, std::min(one.capacity.milli_cpus, shared));
-    if (name != node || one.stale) continue;
-    room.spare_milli = one.spare.milli_cpus;
-    room.shared_milli = shared;
+  const auto known = scheduler.fleet().by_name().find(node);
+  if (known == scheduler.fleet().by_name().end()) return {.live = false};
+  const FleetNode& one = scheduler.fleet().node(known->second);
+  if (one.stale) return {.live = false};
+  return {.spare_milli = one.spare.milli_cpus, .shared_milli = shared_milli(one)};
+}
+
+std::int64_t most_for_a_service(const PodScheduler& scheduler) {
+  std::int64_t most = 0;
+  for (const auto& [name, index] : scheduler.fleet().by_name()) {
+    const FleetNode& one = scheduler.fleet().node(index);
+    most = std::max(most, std::min(one.capacity.milli_cpus, shared_milli(one)));
   }
-  return room;
+  return most;
 }
 
 // What became of each job, with why.
@@ -246,15 +254,16 @@ Status Extender::keep_targets(const Config& config) {
   services_ = std::make_unique<ServiceTargets>(
       *api_, *std::move(prometheus), log_,
       ServiceTargets::Asks{.may_act = [this] { return closed().empty(); },
-                           .room = [this](const std::string& node) { return room_on(node); }},
+                           .room =
+                               [this](const std::string& node) {
+                                 return placing_.look([&](const PodScheduler& scheduler) {
+                                   return service_room(scheduler, node);
+                                 });
+                               },
+                           .most = [this] { return placing_.look(most_for_a_service); }},
       ServiceTargets::Options{.reporter = reporter_of(config)});
   service_pods_ = std::make_unique<ServicePods>(pods_, *services_);
   return {};
-}
-
-targets::NodeRoom Extender::room_on(const std::string& node) const {
-  return placing_.look(
-      [&](const PodScheduler& scheduler) { return service_room(scheduler, node); });
 }
 
 void Extender::follow(const std::vector<AgentAddress>& agents) {

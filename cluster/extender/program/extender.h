@@ -55,7 +55,6 @@ class Extender : private Pages {
   void follow(const std::vector<AgentAddress>& agents);
   void size_jobs(const Config& config);
   Status keep_targets(const Config& config);
-  targets::NodeRoom room_on(const std::string& node) const;
   void watch_all(const Config& config, const kube::Access& access);
   Status elect(const Config& config, const kube::Access& access);
   Status listen(const Config& config);

@@ -77,7 +77,7 @@ class PodGroupFeed : public Feed {
   [[nodiscard]] bool settled() const { return settled_; }
 
   // In a row, after a complete one: with the watch's back-off more than a minute.
-  static constexpr int kRefusedLists = 8;
+  static constexpr int kRefusedLists = 10;
 
  private:
   void serve(bool served);

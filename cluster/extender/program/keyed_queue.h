@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -71,6 +72,7 @@ class KeyedQueue {
     if (entries_.size() >= options_.most) return false;
     const auto made =
         entries_.emplace(key, Entry{.value = std::move(value),
+                                    .serial = ++serial_,
                                     .due = {},
                                     .backoff = {options_.first_pause, options_.longest_pause}});
     put(made.first, Clock::now() + delay);
@@ -97,6 +99,7 @@ class KeyedQueue {
  private:
   struct Entry {
     Value value;
+    std::uint64_t serial;  // another one where the key was erased and noted anew
     typename Clock::time_point due;
     Backoff backoff;
     bool wanted = true;    // else it rests since it was worked on last
@@ -139,11 +142,12 @@ class KeyedQueue {
     at->second.working = true;
     const Key key = at->first;
     const Value value = at->second.value;
+    const std::uint64_t serial = at->second.serial;
     lock.unlock();
     const Worked worked = work_(key, value);
     lock.lock();
-    at = entries_.find(key);  // it may have been erased, and noted anew
-    if (at == entries_.end() || !at->second.working) return;
+    at = entries_.find(key);
+    if (at == entries_.end() || at->second.serial != serial) return;
     Entry& entry = at->second;
     entry.working = false;
     if (worked == Worked::kDone) entry.backoff.reset();
@@ -164,6 +168,7 @@ class KeyedQueue {
   std::condition_variable changed_;
   Entries entries_;
   std::set<std::pair<typename Clock::time_point, Key>> order_;
+  std::uint64_t serial_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;  // last: they use all above
 };

@@ -12,14 +12,21 @@ namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
+using targets::NodeRoom;
 using targets::Reading;
 using targets::ServicePod;
 using targets::Step;
 
 constexpr std::size_t kMostServices = 2'000;
+constexpr std::size_t kMostOfNamespace = 500;
 constexpr int kServiceThreads = 4;  // so many resizes and questions are under way at most
 constexpr std::size_t kLongestAnswer = std::size_t{256} << 10;
 constexpr std::chrono::milliseconds kPrometheusLimit{3'000};
+constexpr std::int64_t kSlowMs = 1'000;  // a query that takes so long is asked once a minute
+constexpr std::int64_t kSlowRestMs = 60'000;
+constexpr std::int64_t kUntilKnownMs = 5'000;  // a resize, to the fleet
+constexpr std::int64_t kMostAgainMs = 10'000;
+constexpr std::int64_t kSeldomMs = 60'000;  // log lines that could be many
 
 std::int64_t now_ms() {
   return std::chrono::steady_clock::now().time_since_epoch() / 1ms;
@@ -64,27 +71,51 @@ ServiceTargets::~ServiceTargets() {
 
 void ServiceTargets::seen(kube::Change change, const json& pod) {
   const std::string uid = kube::json_text(pod, "metadata", "uid");
-  if (change == kube::Change::kDeleted || !targets::is_service(pod)) return gone(uid);
+  const bool runs = kube::json_text(pod, "status", "phase") == "Running";
+  if (change == kube::Change::kDeleted || !runs || !targets::is_service(pod)) return gone(uid);
   Noted noted{.pod = {.name_space = kube::json_text(pod, "metadata", "namespace"),
                       .name = kube::json_text(pod, "metadata", "name"),
                       .uid = uid},
               .service = targets::read_service(pod)};
+  if (queue_.update(uid, noted)) return;
+  bool taken = false;
   {
     const std::lock_guard lock(mutex_);
-    auto& care = cared_[uid];
-    if (care == nullptr) care = std::make_shared<Care>();
+    std::size_t& count = of_namespace_[noted.pod.name_space];
+    taken = count < kMostOfNamespace;
+    if (taken && cared_.emplace(uid, std::make_shared<Care>()).second) {
+      cared_[uid]->pod = noted.pod;
+      ++count;
+    }
   }
-  if (queue_.update(uid, noted)) return;
-  if (!queue_.add(uid, std::move(noted))) {
-    log_.warn("too many services with a target, one is left alone", {{"uid", uid}});
-    gone(uid);
+  const kube::PodRef ref = noted.pod;
+  if (taken && queue_.add(uid, std::move(noted))) return;
+  gone(uid);
+  if (seldom(crowd_said_ms_)) {
+    log_.warn("too many services with a target, some are left alone",
+              {{"pod", name_of(ref)},
+               {"most", std::to_string(kMostServices)},
+               {"of one namespace", std::to_string(kMostOfNamespace)}});
   }
 }
 
 void ServiceTargets::gone(const std::string& uid) {
   queue_.erase(uid);
   const std::lock_guard lock(mutex_);
-  cared_.erase(uid);
+  const auto care = cared_.find(uid);
+  if (care == cared_.end()) return;
+  const auto count = of_namespace_.find(care->second->pod.name_space);
+  if (--count->second == 0) of_namespace_.erase(count);
+  cared_.erase(care);
+}
+
+// Whether a line that could come often is due again; it then counts as said.
+bool ServiceTargets::seldom(std::int64_t& said_ms) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now = now_ms();
+  if (said_ms != 0 && now - said_ms < kSeldomMs) return false;
+  said_ms = now;
+  return true;
 }
 
 ServiceFigures ServiceTargets::figures() const {
@@ -93,7 +124,7 @@ ServiceFigures ServiceTargets::figures() const {
   for (const auto& [uid, care] : cared_) {
     ++figures.services;
     if (!care->refused.empty()) ++figures.refused;
-    if (care->performance < 0 || care->pod.name.empty()) continue;
+    if (care->performance < 0 || !care->refused.empty()) continue;
     figures.rows.push_back({.name_space = care->pod.name_space,
                             .pod = care->pod.name,
                             .performance = care->performance,
@@ -110,34 +141,76 @@ Worked ServiceTargets::look(const std::string& uid, const kube::PodRef& pod,
     const auto known = cared_.find(uid);
     if (known == cared_.end()) return Worked::kDone;
     care = known->second;
-    const std::string why = service ? "" : service.error().text;
-    care->pod = pod;
-    if (std::exchange(care->refused, why) == why && !service) return Worked::kAgain;
+    care->refused = service ? "" : service.error().text;
+    if (now_ms() < care->rests_until_ms) return Worked::kAgain;
   }
-  if (!service) {
-    log_.warn("a service's target makes no sense, it is left alone",
-              {{"pod", name_of(pod)}, {"why", service.error().text}});
-    tell(pod, targets::refusal_event(service.error()));
-  } else if (service->running && !service->node.empty()) {
+  if (service && service->running) {
     look(*care, *service);
+  } else if (!service) {
+    tell(pod, care->controller.senseless(service.error(), now_ms()));
   }
   return Worked::kAgain;
 }
 
 void ServiceTargets::look(Care& care, const ServicePod& service) {
+  const std::int64_t began = now_ms();
   const Reading reading = read(service);
-  const Step step = care.controller.look(service, reading, asks_.room(service.node), now_ms());
+  const std::int64_t now = now_ms();
+  NodeRoom room = asks_.room(service.node);
+  room.most_milli = most();
+  {
+    const std::lock_guard lock(mutex_);
+    if (now - began > kSlowMs) care.rests_until_ms = now + kSlowRestMs;
+    Turn& turn = turns_[service.node];
+    if (turn.taken) return;  // at the next look
+    turn.taken = true;
+    if (now < turn.until_ms) {
+      room.spare_milli -= turn.request_milli;
+    } else {
+      turn = {.taken = true};
+    }
+  }
+  const std::int64_t more = resize_in(room, care, service, reading);
+  const std::lock_guard lock(mutex_);
+  Turn& turn = turns_[service.node];
+  turn.taken = false;
+  if (more > 0) {
+    turn.until_ms = now_ms() + kUntilKnownMs;
+    turn.request_milli += more;
+  } else if (now_ms() >= turn.until_ms) {
+    turns_.erase(service.node);
+  }
+}
+
+// By how much more of the node it requests from now on.
+std::int64_t ServiceTargets::resize_in(const NodeRoom& room, Care& care, const ServicePod& service,
+                                       const Reading& reading) {
+  const Step step = care.controller.look(service, reading, room, now_ms());
   {
     const std::lock_guard lock(mutex_);
     ++figures_.looks[std::string(to_string(step.reason))];
     care.performance = step.performance.value_or(-1);
     care.limit_milli = service.present_limit();
   }
-  if (step.limit_milli && !resize(care, service, step)) return;
-  tell(service.pod, step.event);
+  const bool made = step.limit_milli && resize(care, service, step);
+  // What became of a resize is not told where there was none.
+  if (made || !step.limit_milli || step.reason == ServiceReason::kFull)
+    tell(service.pod, step.event);
+  return made ? step.request_milli - service.request_milli : 0;
 }
 
-// False: it was not, and its owner was told so.
+std::int64_t ServiceTargets::most() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (most_at_ms_ != 0 && now_ms() - most_at_ms_ < kMostAgainMs) return most_milli_;
+    most_at_ms_ = now_ms();
+  }
+  const std::int64_t found = asks_.most();
+  const std::lock_guard lock(mutex_);
+  return most_milli_ = found;
+}
+
+// False: it was not, or nobody knows.
 bool ServiceTargets::resize(Care& care, const ServicePod& service, const Step& step) {
   if (!asks_.may_act()) return false;
   const Status done =
@@ -159,9 +232,12 @@ bool ServiceTargets::resize(Care& care, const ServicePod& service, const Step& s
   }
   fields.emplace_back("why", done.error().text);
   log_.warn("a service is not resized", std::move(fields));
-  const bool gone = done.error().code == Errc::kNotFound || done.error().code == Errc::kConflict;
-  const auto event = care.controller.refused(done.error().text, now_ms());
-  if (!gone) tell(service.pod, event);
+  const Errc code = done.error().code;
+  if (code == Errc::kConflict || code == Errc::kUnavailable) {
+    care.controller.not_made();  // or nobody knows: the next look sees it
+  } else {
+    tell(service.pod, care.controller.refused(done.error().text, now_ms()));
+  }
   return false;
 }
 
@@ -180,8 +256,17 @@ Reading ServiceTargets::read(const ServicePod& service) {
 Result<std::optional<double>> ServiceTargets::ask(const std::string& promql) {
   const auto answer = prometheus_->get(targets::query_path(promql),
                                        {.cancel = &cancel_, .whole = kPrometheusLimit});
-  if (!answer) return failure(answer.error());
-  return targets::read_value(*answer);
+  if (answer) return targets::read_value(*answer);
+  // What it says may name others' series: that is not for an Event.
+  const Errc code = answer.error().code;
+  if (code != Errc::kUnavailable) {
+    return failure(Errc::kInvalid, "Prometheus refuses the query, try it there");
+  }
+  if (seldom(silence_said_ms_)) {
+    log_.warn("Prometheus does not answer in time, services keep their CPUs",
+              {{"why", answer.error().text}});
+  }
+  return failure(code, "Prometheus does not answer in time");
 }
 
 void ServiceTargets::tell(const kube::PodRef& pod, const std::optional<kube::PodEvent>& event) {

@@ -25,7 +25,8 @@ class ServiceTargets {
  public:
   struct Asks {
     std::function<bool()> may_act;  // while another replica leads nothing is done
-    std::function<targets::NodeRoom(const std::string& node)> room;
+    std::function<targets::NodeRoom(const std::string& node)> room;  // without `most_milli`
+    std::function<std::int64_t()> most;  // asked seldom: it may look at all nodes
   };
   struct Options {
     std::chrono::milliseconds look{5'000};  // between two looks at a service
@@ -56,14 +57,25 @@ class ServiceTargets {
     std::string refused;      // why it makes no sense, as was told last
     double performance = -1;  // -1: not known
     std::int64_t limit_milli = 0;
+    std::int64_t rests_until_ms = 0;  // Prometheus takes long over its query
+  };
+  // A node on which a resize is under way, or was a moment ago: the fleet does not know of it yet.
+  struct Turn {
+    bool taken = false;
+    std::int64_t until_ms = 0;
+    std::int64_t request_milli = 0;  // more of it is gone
   };
 
   void gone(const std::string& uid);
   Worked look(const std::string& uid, const kube::PodRef& pod, const Service& service);
   void look(Care& care, const targets::ServicePod& service);
+  std::int64_t resize_in(const targets::NodeRoom& room, Care& care,
+                         const targets::ServicePod& service, const targets::Reading& reading);
   bool resize(Care& care, const targets::ServicePod& service, const targets::Step& step);
   targets::Reading read(const targets::ServicePod& service);
   Result<std::optional<double>> ask(const std::string& promql);
+  std::int64_t most();
+  bool seldom(std::int64_t& said_ms);
   void tell(const kube::PodRef& pod, const std::optional<kube::PodEvent>& event);
 
   struct Noted {
@@ -78,7 +90,13 @@ class ServiceTargets {
   const Options options_;
   kube::Cancel cancel_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Care>> cared_;  // by uid; these two under mutex_
+  std::map<std::string, std::shared_ptr<Care>> cared_;  // by uid; all these under mutex_
+  std::map<std::string, std::size_t> of_namespace_;     // services
+  std::map<std::string, Turn> turns_;                   // by node
+  std::int64_t most_milli_ = 0;
+  std::int64_t most_at_ms_ = 0;
+  std::int64_t silence_said_ms_ = 0;
+  std::int64_t crowd_said_ms_ = 0;
   ServiceFigures figures_;
   KeyedQueue<std::string, Noted> queue_;  // by uid; last: it uses all above
 };

@@ -175,7 +175,9 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   const KnownPod* before = cache_.find(pod.uid);
   const bool was_known = before != nullptr;
   // Its annotations, or its PodGroup, have changed while it waits.
-  if (!asks && was_known && before->node.empty()) drop(pod.uid, kNotOurs, now_ms);
+  if (!asks && was_known && before->node.empty()) {
+    drop(pod.uid, demand.kind == Demand::Kind::kRefused ? demand.text : kNotOurs, now_ms);
+  }
   if (demand.kind == Demand::Kind::kNone) note_other(pod, now_ms);
   const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
   if (late_group) demand = cluster::demand_of(pod, defaults_);

@@ -14,6 +14,8 @@ constexpr std::int64_t kTellAgainMs = 600'000;  // what lasts
 constexpr std::int64_t kTellResizeMs = 60'000;  // resizes come and go
 constexpr std::int64_t kFirstRestMs = 60'000;
 constexpr std::int64_t kLongestRestMs = 960'000;
+constexpr std::int64_t kLongestDeferredMs = 60'000;
+constexpr double kShortBelow = 0.97;    // of the target
 constexpr int kLooksWithoutMetric = 3;  // before it is told
 
 constexpr const char* kResized = "ServiceResized";
@@ -49,10 +51,10 @@ kube::PodEvent impossible(const ServicePod& service, const Reading& reading) {
 }
 
 kube::PodEvent full(const ServicePod& service, const Reading& reading,
-                    const ServiceDecision& decision, const std::string& kubelet) {
+                    const ServiceDecision& decision) {
   const std::string node = "node " + service.node + " has no room for the " +
-                           cpus(decision.wanted_milli) + " CPUs that it needs" + kubelet + ": " +
-                           measured_text(service, reading) + ". ";
+                           cpus(decision.wanted_milli) +
+                           " CPUs that it needs: " + measured_text(service, reading) + ". ";
   if (decision.ask == ServiceAsk::kReplicas) {
     return warning("ServiceNeedsReplicas",
                    node +
@@ -82,12 +84,6 @@ kube::PodEvent resized(const ServicePod& service, const Reading& reading, std::i
                   std::string(to_string(reason)) + "): " + measured_text(service, reading)};
 }
 
-bool operator!=(const ServiceTarget& one, const ServiceTarget& other) {
-  return one.direction != other.direction || one.target != other.target ||
-         one.min_milli != other.min_milli || one.max_milli != other.max_milli ||
-         one.settle_ms != other.settle_ms;
-}
-
 // By how much the limit may rise: so much that what it requests then fits, and no container can use
 // more CPUs than it sees.
 std::int64_t room_of(const ServicePod& service, const NodeRoom& room) {
@@ -105,7 +101,10 @@ Step Controller::look(const ServicePod& service, const Reading& reading, const N
     target_ = service.target;
     loop_ = make_service_loop(ServicePolicy::kLearning, target_);
   }
-  if (service.resize == Resize::kInfeasible) return take_back(service, now_ms);
+  if (service.resize != Resize::kDeferred) deferred_ms_.reset();
+  if (service.resize == Resize::kDeferred && !deferred_ms_) deferred_ms_ = now_ms;
+  const bool in_vain = deferred_ms_ && now_ms - *deferred_ms_ >= kLongestDeferredMs;
+  if (service.resize == Resize::kInfeasible || in_vain) return take_back(service, now_ms);
   const bool may_grow = service.resize == Resize::kNone && now_ms >= rest_until_ms_;
   ServiceSight sight{.now_ms = now_ms,
                      .measured = reading.metric,
@@ -115,8 +114,9 @@ Step Controller::look(const ServicePod& service, const Reading& reading, const N
   if (reading.used_cpus && *reading.used_cpus >= 0 && *reading.used_cpus < 1e6) {
     sight.used_milli = std::llround(1000 * *reading.used_cpus);
   }
-  const ServiceDecision decision = loop_->look(sight);
-  Step step{.reason = decision.reason, .full = decision.ask != ServiceAsk::kNothing};
+  ServiceDecision decision = loop_->look(sight);
+  if (now_ms < refused_until_ms_) decision.limit_milli.reset();
+  Step step{.reason = decision.reason};
   step.performance = performance(target_, reading.metric);
   without_metric_ = decision.reason == ServiceReason::kNoMetric ? without_metric_ + 1 : 0;
   if (decision.limit_milli) {
@@ -126,9 +126,10 @@ Step Controller::look(const ServicePod& service, const Reading& reading, const N
   } else if (decision.reason == ServiceReason::kImpossible) {
     step.event = tell(impossible(service, reading), now_ms);
   } else if (decision.reason == ServiceReason::kFull) {
-    const std::string kubelet = may_grow ? "" : ", the kubelet says";
-    step.event = tell(full(service, reading, decision, kubelet), now_ms);
-  } else if (decision.reason == ServiceReason::kIdle) {
+    // It may also be that it rests, that a resize is under way or that the agent is silent.
+    if (!may_grow || !room.live) return step;
+    step.event = tell(full(service, reading, decision), now_ms);
+  } else if (decision.reason == ServiceReason::kIdle && *step.performance < kShortBelow) {
     step.event = tell(idle(service, reading), now_ms);
   } else if (without_metric_ >= kLooksWithoutMetric) {
     step.event =
@@ -143,8 +144,11 @@ Step Controller::look(const ServicePod& service, const Reading& reading, const N
 
 // What the kubelet will never give would only be counted against the node.
 Step Controller::take_back(const ServicePod& service, std::int64_t now_ms) {
+  Step step{.reason = ServiceReason::kFull};
+  const bool is_back = service.limit_milli == service.applied_limit_milli &&
+                       service.request_milli == service.applied_request_milli;
+  if (is_back || now_ms < refused_until_ms_) return step;
   rest(now_ms);
-  Step step{.reason = ServiceReason::kFull, .full = true};
   step.limit_milli = service.applied_limit_milli;
   step.request_milli = service.applied_request_milli;
   step.event = tell(warning("ServiceNeedsMove",
@@ -158,6 +162,8 @@ Step Controller::take_back(const ServicePod& service, std::int64_t now_ms) {
 
 std::optional<kube::PodEvent> Controller::refused(const std::string& why, std::int64_t now_ms) {
   rest(now_ms);
+  refused_until_ms_ = rest_until_ms_;
+  not_made();
   return tell(warning("ServiceNotResized", "the API server refuses to resize it: " + why), now_ms);
 }
 
@@ -175,8 +181,8 @@ std::optional<kube::PodEvent> Controller::tell(kube::PodEvent event, std::int64_
   return event;
 }
 
-kube::PodEvent refusal_event(const Error& why) {
-  return warning("ServiceTargetRefused", why.text);
+std::optional<kube::PodEvent> Controller::senseless(const Error& why, std::int64_t now_ms) {
+  return tell(warning("ServiceTargetRefused", why.text), now_ms);
 }
 
 }  // namespace pinion::cluster::targets

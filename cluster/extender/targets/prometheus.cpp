@@ -43,8 +43,7 @@ std::string query_path(const std::string& promql) {
 
 Result<std::optional<double>> read_value(const json& answer) {
   if (json_text(answer, "status") != "success") {
-    return failure(Errc::kUnavailable,
-                   "Prometheus says " + quoted_value(json_text(answer, "error")));
+    return failure(Errc::kUnavailable, "Prometheus's answer is none to a query");
   }
   const std::string type = json_text(answer, "data", "resultType");
   const json& result = json_at(answer, "data", "result");

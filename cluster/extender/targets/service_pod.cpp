@@ -1,5 +1,6 @@
 #include "cluster/extender/targets/service_pod.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -169,9 +170,13 @@ Status read_amounts(const json& pod, ServicePod& service) {
 
 // A Guaranteed pod that came to whole CPUs would get cores of its own when its container starts
 // again.
-Status check_sharing(const json& pod) {
+Status check_sharing(const json& pod, const std::string& container) {
   if (json_text(pod, "status", "qosClass") != "Guaranteed") return {};
-  if (annotated(pod, annotation::kCpus) == "shared") return {};
+  // The agent reads that of the container first.
+  const std::string own = std::string(annotation::kCpus) + "." + container;
+  const json& annotations = json_at(pod, "metadata", "annotations");
+  const bool has_own = !json_at(annotations, own.c_str()).is_null();
+  if (json_text(annotations, has_own ? own.c_str() : annotation::kCpus) == "shared") return {};
   return failure(Errc::kInvalid,
                  "a Guaranteed pod gets cores of its own, which are not resized to a target: set "
                  "the annotation pinion.dev/cpus: shared, or request less memory than its limit");
@@ -203,17 +208,23 @@ Result<ServicePod> read_service(const json& pod) {
   auto container = read_container(pod);
   if (!container) return failure(container.error());
   service.container = *std::move(container);
-  if (Status good = check_sharing(pod); !good) return failure(good.error());
+  if (Status good = check_sharing(pod, service.container); !good) return failure(good.error());
   if (Status good = read_amounts(pod, service); !good) return failure(good.error());
   service.metric = filled(metric, service);
+  if (service.metric.size() > 2 * kLongestQuery) {
+    return wrong(annotation::kServiceMetric, "too long once the pod's names are in it");
+  }
   service.use = filled(kUseQuery, service);
   service.resize = resize_of(pod);
   return service;
 }
 
 std::int64_t request_for(const ServicePod& service, std::int64_t limit_milli) {
-  // Both are at most kMostMilli.
-  return std::max<std::int64_t>(limit_milli * service.request_milli / service.limit_milli, 1);
+  // Rounded, so that nothing is lost by going up and down; all are at most kMostMilli.
+  const std::int64_t whole = service.limit_milli;
+  std::int64_t part = (2 * limit_milli * service.request_milli + whole) / (2 * whole);
+  if (service.request_milli < whole) part = std::min(part, limit_milli - 1);
+  return std::max<std::int64_t>(part, 1);
 }
 
 }  // namespace pinion::cluster::targets

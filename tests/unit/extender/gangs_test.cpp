@@ -159,14 +159,18 @@ TEST_F(GangsTest, AHeldCallOfAPodThatLeavesIsToldTheReason) {
   };
   Pod shared = member_of("j", 0, 2, 3);
   shared.containers.front().milli_cpus = 2500;
+  Pod wrong = member_of("j", 0, 2, 3);
+  wrong.annotations["pinion.dev/gang-size"] = "many";
+  const std::string wrong_why = demand_of(wrong, {}).text;
   struct Leaving {
     Pod now;
-    const char* why;
+    std::string why;
   };
   for (const auto& [now, why] :
        {Leaving{of_other(), "the pod is a member of the gang default/k now"},
         Leaving{pod_of("j0", 3), "the pod is no member of its gang any more"},
-        Leaving{shared, "the pod asks for no CPUs of its own any more"}}) {
+        Leaving{shared, "the pod asks for no CPUs of its own any more"},
+        Leaving{wrong, wrong_why}}) {
     exist("j", 2, 3);
     const Pod before = member_of("j", 0, 2, 3);
     EXPECT_EQ(bind(before, filtered(before), 1).kind, Kind::kHold);

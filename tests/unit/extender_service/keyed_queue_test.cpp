@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <future>
 #include <string>
+#include <thread>
 
 namespace pinion::cluster {
 namespace {
@@ -146,6 +149,33 @@ TEST(KeyedQueue, ErasedAndNotedAnewDuringItsWorkItIsWorkedOnAgain) {
   queue.add("a", 2);
   worker.hold(false);
   EXPECT_THAT(worker.wait_for(2), ElementsAre("a1", "a2"));
+}
+
+// One that was erased and noted anew while it was worked on.
+TEST(KeyedQueue, TheEndOfOldWorkDoesNotStartMore) {
+  std::array<std::promise<void>, 2> ends;
+  std::atomic<int> begun = 0;
+  std::promise<void> later;
+  Queue queue({.most = 10, .first_pause = 1ms, .threads = 3}, always,
+              [&](const std::string& key, int) {
+                if (key == "z") {
+                  later.set_value();
+                  return Worked::kDone;
+                }
+                const int number = begun++;
+                if (number < 2) ends.at(static_cast<std::size_t>(number)).get_future().wait();
+                return number == 0 ? Worked::kAgain : Worked::kDone;
+              });
+  queue.add("a", 1);
+  while (begun < 1) std::this_thread::yield();
+  queue.erase("a");
+  queue.add("a", 2);
+  while (begun < 2) std::this_thread::yield();
+  ends[0].set_value();
+  queue.add("z", 1, 50ms);  // after what the first end could have noted
+  later.get_future().wait();
+  EXPECT_EQ(begun, 2);
+  ends[1].set_value();
 }
 
 }  // namespace

@@ -18,7 +18,9 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 using test_support::service_pod;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kResizePath = "/api/v1/namespaces/shop/pods/web-0/resize";
 constexpr const char* kEventsPath = "/apis/events.k8s.io/v1/namespaces/shop/events";
@@ -49,11 +51,11 @@ class ServiceTargetsTest : public testing::Test {
                                    return leads_.load();
                                  },
                              .room =
-                                 [](const std::string&) {
-                                   return targets::NodeRoom{.spare_milli = 9000,
-                                                            .shared_milli = 16'000,
-                                                            .most_milli = 16'000};
-                                 }},
+                                 [this](const std::string&) {
+                                   return targets::NodeRoom{.spare_milli = spare_milli_,
+                                                            .shared_milli = 16'000};
+                                 },
+                             .most = [] { return std::int64_t{16'000}; }},
         ServiceTargets::Options{.look = 1ms, .reporter = {.instance = "e"}});
   }
   // The body of the first request for the path, once there is one.
@@ -70,6 +72,7 @@ class ServiceTargetsTest : public testing::Test {
   std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
   Log log_{"error", LogFormat::kText};
   const std::string metric_ = "400";
+  std::int64_t spare_milli_ = 9000;
   std::atomic<bool> leads_ = true;
   std::atomic<int> asked_ = 0;
   std::unique_ptr<ServiceTargets> services_;  // last: it uses all above
@@ -103,6 +106,45 @@ TEST_F(ServiceTargetsTest, ARefusedResizeIsTold) {
   EXPECT_THAT(event.at("note").get<std::string>(), HasSubstr("Pod QoS is immutable"));
   EXPECT_GE(services_->figures().not_resized, 1U);
   EXPECT_EQ(services_->figures().resized, 0U);
+}
+
+TEST_F(ServiceTargetsTest, WhatPrometheusSaysOfAQueryIsNotTold) {
+  prometheus_.on("GET /api/v1/query", [](const auto&, auto& response) {
+    response.status = 422;
+    response.set_content(R"({"status": "error", "error": "duplicate series {pod=\"secret\"}"})",
+                         "application/json");
+  });
+  start();
+  services_->seen(kube::Change::kAdded, service_pod());
+  const json event = sent(kEventsPath);
+  EXPECT_EQ(event.at("reason"), "ServiceMetricMissing");
+  EXPECT_THAT(event.at("note").get<std::string>(),
+              AllOf(HasSubstr("refuses the query"), Not(HasSubstr("secret"))));
+}
+
+// The fleet does not know of the first one's resize yet.
+TEST_F(ServiceTargetsTest, TwoServicesOfANodeDoNotGetTheSameRoom) {
+  spare_milli_ = 2000;
+  server_.on("PATCH /api/v1/namespaces/shop/pods/web-1/resize", 200, json::object());
+  start();
+  services_->seen(kube::Change::kAdded, service_pod());
+  json other = service_pod();
+  other["metadata"]["name"] = "web-1";
+  other["metadata"]["uid"] = "v";
+  services_->seen(kube::Change::kAdded, other);
+  std::map<std::string, std::int64_t> asked;
+  for (std::size_t requests = 1; asked.size() < 2; ++requests) {
+    const auto seen = server_.wait_for(requests);
+    ASSERT_EQ(seen.size(), requests);
+    const auto& one = seen.back();
+    if (one.method != "PATCH" || asked.contains(one.target)) continue;
+    const std::string milli =
+        one.json().at("spec").at("containers")[0].at("resources").at("limits").at("cpu");
+    asked[one.target] = std::stoll(milli) - 1000;
+  }
+  std::int64_t sum = 0;
+  for (const auto& [target, more] : asked) sum += more;
+  EXPECT_LE(sum, spare_milli_);
 }
 
 TEST_F(ServiceTargetsTest, AMistakeOfItsOwnerIsToldOnce) {

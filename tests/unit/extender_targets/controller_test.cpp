@@ -114,15 +114,34 @@ TEST_F(ControllerTest, TakesBackWhatTheKubeletCannotGiveAndRests) {
   EXPECT_TRUE(look(2, 400).limit_milli);
 }
 
-TEST_F(ControllerTest, DoesNotGrowWhileTheKubeletDefers) {
-  pod_["spec"]["containers"][0]["resources"] = {{"limits", {{"cpu", "3"}}},
-                                                {"requests", {{"cpu", "1500m"}}}};
+// The kubelet clears its word some seconds after it.
+TEST_F(ControllerTest, TakesBackOnce) {
+  pod_ = refuses_resize(pod_, "Infeasible");
+  EXPECT_EQ(look(20, 400).limit_milli, std::nullopt);
+  pod_ = service_pod("1", "500m");
+  EXPECT_TRUE(look(2, 400).limit_milli) << "and does not rest";
+}
+
+TEST_F(ControllerTest, TakesBackWhatTheKubeletDefersForLong) {
+  pod_["spec"]["containers"][0]["resources"] = {{"limits", {{"cpu", "6"}}},
+                                                {"requests", {{"cpu", "3"}}}};
   pod_ = refuses_resize(pod_, "Deferred");
-  const auto told = event(20, 400);
-  ASSERT_TRUE(told);
-  EXPECT_EQ(told->reason, "ServiceNeedsMove");
-  EXPECT_THAT(told->note, HasSubstr("the kubelet says"));
-  EXPECT_EQ(look(400).limit_milli, std::nullopt);
+  EXPECT_EQ(event(12, 400), std::nullopt);
+  const Step step = look(400);
+  EXPECT_EQ(step.limit_milli, 1000);
+  EXPECT_EQ(step.event->reason, "ServiceNeedsMove");
+}
+
+TEST_F(ControllerTest, AfterARefusalNothingIsChanged) {
+  pod_ = service_pod("4", "2");
+  ASSERT_TRUE(look(3, 9000).limit_milli) << "it has more than it needs";
+  controller_.refused("a quota", now_ms_);
+  EXPECT_EQ(look(11, 9000).limit_milli, std::nullopt) << "a minute";
+  EXPECT_TRUE(look(2, 9000).limit_milli);
+}
+
+TEST_F(ControllerTest, ANodeWithoutAnAgentIsNotCalledFull) {
+  EXPECT_EQ(event(40, 400, {.most_milli = 9000, .live = false}), std::nullopt);
 }
 
 TEST_F(ControllerTest, RestsLongerAfterEachRefusal) {

@@ -112,5 +112,46 @@ TEST(ServicePod, ThatIsGuaranteedMustRunOnSharedCpus) {
   EXPECT_TRUE(read_service(pod));
 }
 
+// A service goes up and down all day.
+TEST(ServicePod, ARequestKeepsItsShareOverManyResizes) {
+  ServicePod service;
+  service.limit_milli = 3000;
+  service.request_milli = 1000;
+  for (int i = 0; i < 1000; ++i) {
+    for (const std::int64_t limit : {2560, 7810, 510, 3000}) {
+      service.request_milli = request_for(service, limit);
+      service.limit_milli = limit;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(service.request_milli), 1000, 5);
+}
+
+TEST(ServicePod, ARequestBelowItsLimitStaysBelow) {
+  ServicePod service;
+  service.limit_milli = 1000;
+  service.request_milli = 999;
+  EXPECT_EQ(request_for(service, 10), 9);
+}
+
+TEST(ServicePod, TheContainersOwnAnnotationSaysWhetherItHasCores) {
+  json pod = service_pod();
+  pod["status"]["qosClass"] = "Guaranteed";
+  EXPECT_FALSE(read_service(pod));
+  pod["metadata"]["annotations"]["pinion.dev/cpus.nginx"] = "shared";
+  EXPECT_TRUE(read_service(pod));
+  pod["metadata"]["annotations"]["pinion.dev/cpus"] = "shared";
+  pod["metadata"]["annotations"]["pinion.dev/cpus.nginx"] = "exclusive";
+  EXPECT_FALSE(read_service(pod));
+}
+
+TEST(ServicePod, AQueryMayNotGrowWithoutBoundByItsNames) {
+  json pod = service_pod();
+  pod["metadata"]["name"] = std::string(250, 'a');
+  std::string query;
+  for (int i = 0; i < 400; ++i) query += "$POD+";
+  pod["metadata"]["annotations"]["pinion.dev/service-metric"] = query;
+  EXPECT_FALSE(read_service(pod));
+}
+
 }  // namespace
 }  // namespace pinion::cluster::targets
