@@ -71,8 +71,10 @@ ServiceTargets::~ServiceTargets() {
 
 void ServiceTargets::seen(kube::Change change, const json& pod) {
   const std::string uid = kube::json_text(pod, "metadata", "uid");
-  const bool runs = kube::json_text(pod, "status", "phase") == "Running";
-  if (change == kube::Change::kDeleted || !runs || !targets::is_service(pod)) return gone(uid);
+  const std::string phase = kube::json_text(pod, "status", "phase");
+  const bool over = change == kube::Change::kDeleted || phase == "Succeeded" || phase == "Failed";
+  const bool waits = kube::json_text(pod, "spec", "nodeName").empty();
+  if (over || waits || !targets::is_service(pod)) return gone(uid);
   Noted noted{.pod = {.name_space = kube::json_text(pod, "metadata", "namespace"),
                       .name = kube::json_text(pod, "metadata", "name"),
                       .uid = uid},
