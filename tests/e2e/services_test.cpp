@@ -95,6 +95,7 @@ TEST_F(Services, ATargetThatMakesNoSenseIsTold) {
   add(service("many"));
   EXPECT_TRUE(told("ServiceTargetRefused"));
   EXPECT_EQ(limit(), "1");
+  remove({"web"});  // as above
 }
 
 }  // namespace
