@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -122,29 +124,37 @@ TEST_F(ServiceTargetsTest, WhatPrometheusSaysOfAQueryIsNotTold) {
               AllOf(HasSubstr("refuses the query"), Not(HasSubstr("secret"))));
 }
 
-// The fleet does not know of the first one's resize yet.
+// The fleet does not know of the first one's resize yet, but the watch has told it.
 TEST_F(ServiceTargetsTest, TwoServicesOfANodeDoNotGetTheSameRoom) {
   spare_milli_ = 2000;
-  server_.on("PATCH /api/v1/namespaces/shop/pods/web-1/resize", 200, json::object());
   start();
-  services_->seen(kube::Change::kAdded, service_pod());
-  json other = service_pod();
-  other["metadata"]["name"] = "web-1";
-  other["metadata"]["uid"] = "v";
-  services_->seen(kube::Change::kAdded, other);
-  std::map<std::string, std::int64_t> asked;
-  for (std::size_t requests = 1; asked.size() < 2; ++requests) {
-    const auto seen = server_.wait_for(requests);
-    ASSERT_EQ(seen.size(), requests);
-    const auto& one = seen.back();
-    if (one.method != "PATCH" || asked.contains(one.target)) continue;
-    const std::string milli =
-        one.json().at("spec").at("containers")[0].at("resources").at("limits").at("cpu");
-    asked[one.target] = std::stoll(milli) - 1000;
+  const auto named = [](const std::string& name, const std::string& limit) {
+    json pod = service_pod(limit, limit);
+    pod["metadata"]["name"] = name;
+    pod["metadata"]["uid"] = name;
+    return pod;
+  };
+  std::array<std::promise<std::string>, 2> limits;
+  std::array<std::future<std::string>, 2> given;
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    given.at(i) = limits.at(i).get_future();
+    const std::string name = "api-" + std::to_string(i);
+    server_.on("PATCH /api/v1/namespaces/shop/pods/" + name + "/resize",
+               [&, name, i](const auto& request, auto& response) {
+                 const json container = json::parse(request.body).at("spec").at("containers").at(0);
+                 const std::string limit = container.at("resources").at("limits").at("cpu");
+                 services_->seen(kube::Change::kModified, named(name, limit));
+                 response.set_content("{}", "application/json");
+                 limits.at(i).set_value(limit);
+               });
+    services_->seen(kube::Change::kAdded, named(name, "1"));
   }
-  std::int64_t sum = 0;
-  for (const auto& [target, more] : asked) sum += more;
-  EXPECT_LE(sum, spare_milli_);
+  int sum = 0;
+  for (std::future<std::string>& one : given) {
+    ASSERT_EQ(one.wait_for(60s), std::future_status::ready);
+    sum += std::stoi(one.get());
+  }
+  EXPECT_EQ(sum, 2 * 1000 + spare_milli_);
 }
 
 TEST_F(ServiceTargetsTest, AMistakeOfItsOwnerIsToldOnce) {
