@@ -106,6 +106,20 @@ GangReason reason_of(const Fleet& fleet, const Draft& draft, const GangMember& s
   return ever ? GangReason::kNoHole : GangReason::kNever;
 }
 
+// The largest of the kinds of members that have one without a node; there is one.
+const Draft::Shape& largest_homeless(const Draft& draft) {
+  const auto rank = [&](const Draft::Shape& shape) {
+    const bool homeless =
+        std::any_of(shape.members.begin(), shape.members.end(),
+                    [&](std::size_t member) { return draft.node_of(member) < 0; });
+    return homeless ? shape.request.all_cpus() : -1;
+  };
+  const auto& shapes = draft.shapes();
+  return *std::max_element(
+      shapes.begin(), shapes.end(),
+      [&](const Draft::Shape& a, const Draft::Shape& b) { return rank(a) < rank(b); });
+}
+
 }  // namespace
 
 std::optional<GangReason> senseless(const Fleet& fleet, const Gang& gang) {
@@ -129,32 +143,23 @@ GangRefusal refuse_as(GangReason reason) {
 
 GangRefusal refuse(const Fleet& fleet, const Draft& draft) {
   GangRefusal refusal;
-  // The largest kind of member that has no node.
-  const GangMember* largest = nullptr;
-  for (const Draft::Shape& shape : draft.shapes()) {
-    const bool homeless =
-        std::any_of(shape.members.begin(), shape.members.end(),
-                    [&](std::size_t member) { return draft.node_of(member) < 0; });
-    if (!homeless || (largest != nullptr && shape.request.all_cpus() <= largest->all_cpus())) {
-      continue;
-    }
-    largest = &shape.request;
-    refusal.shape = shape.request;
-    refusal.beside = static_cast<int>(shape.request.beside.size());
-    refusal.need = static_cast<int>(shape.members.size());
-  }
-  const Survey survey = look(fleet, draft, *largest, refusal.need);
+  const Draft::Shape& homeless = largest_homeless(draft);
+  const GangMember& member = homeless.request;
+  refusal.shape = member;
+  refusal.beside = static_cast<int>(member.beside.size());
+  refusal.need = static_cast<int>(homeless.members.size());
+  const Survey survey = look(fleet, draft, member, refusal.need);
   refusal.nodes = survey.nodes;
   refusal.room = survey.room;
   refusal.largest = survey.largest;
   refusal.memory = survey.memory;
   refusal.share = survey.share;
   refusal.closed = survey.closed;
-  refusal.reason = reason_of(fleet, draft, *largest, refusal);
+  refusal.reason = reason_of(fleet, draft, member, refusal);
   if (refusal.reason == GangReason::kNever) {
     refusal.largest = 0;
     for (const NodeIndex node : draft.allowed()) {
-      if (!fleet.may_use(node, largest->terms)) continue;
+      if (!fleet.may_use(node, member.terms)) continue;
       const Holes& idle = fleet.node(node).kind->idle;
       refusal.largest =
           std::max(refusal.largest, idle.largest(widest_align(refusal.shape), refusal.shape.smt));
