@@ -13,9 +13,6 @@ endif()
 if(PINION_WERROR)
   target_compile_options(pinion_flags INTERFACE -Werror)
 endif()
-if(PINION_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)
-endif()
 if(PINION_SANITIZE)
   add_compile_options(-fsanitize=${PINION_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${PINION_SANITIZE})
@@ -36,13 +33,12 @@ set(PINION_BATCH 12 CACHE STRING "How many sources of a target are compiled as o
 
 # pinion_batches(VARIABLE NAME files...): what to compile for the sources of the target NAME, so many to a batch, which
 # includes them by their paths in the checkout: CMake's own unity builds write whole paths, and no second checkout would
-# find in ccache what the first compiled. A source with options of its own stays by itself.
+# find in ccache what the first compiled.
 function(pinion_batches variable name)
   set(sources)
   set(together)
   foreach(file IN LISTS ARGN)
-    get_source_file_property(options ${file} COMPILE_OPTIONS)
-    if(options OR PINION_BATCH EQUAL 1 OR NOT file MATCHES "[.]cpp$")  # a generated header
+    if(PINION_BATCH EQUAL 1 OR NOT file MATCHES "[.]cpp$")  # a generated header
       list(APPEND sources ${file})
     else()
       get_filename_component(file ${file} ABSOLUTE)
@@ -153,12 +149,12 @@ endfunction()
 
 # A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case. The label "threads" says that
 # several threads run in it: the target threaded_tests builds those. ONE_AT_A_TIME: its cases fill the machine with
-# threads, and none runs beside another of them.
+# threads, and none runs beside another of them. LONG: its own code is worth optimising.
 function(pinion_test name)
   if(NOT PINION_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "ONE_AT_A_TIME" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "ONE_AT_A_TIME;LONG" "" "SOURCES;LINK;LABELS" ${ARGN})
   set(lock)
   if(arg_ONE_AT_A_TIME)
     set(lock RESOURCE_LOCK ${name})
@@ -169,11 +165,7 @@ function(pinion_test name)
   endif()
   pinion_program(${name} ${unit_test}
     SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
-  if("property" IN_LIST arg_LABELS)
-    target_compile_options(${name} PRIVATE -O1)  # long random sequences
-  else()
-    target_compile_options(${name} PRIVATE -O0)  # the tests themselves need not be fast
-  endif()
+  target_compile_options(${name} PRIVATE $<IF:$<BOOL:${arg_LONG}>,-O1,-O0>)
   if("threads" IN_LIST arg_LABELS)
     if(NOT TARGET threaded_tests)
       add_custom_target(threaded_tests)
@@ -185,6 +177,25 @@ function(pinion_test name)
     set(labels LABELS "${arg_LABELS}")
   endif()
   pinion_discover_tests(${name} PROPERTIES ${labels} ${lock})
+endfunction()
+
+# pinion_followed(targets...): libFuzzer follows these and what they link of ours. No others: it makes a file take a third
+# more time to compile.
+function(pinion_followed)
+  foreach(target IN LISTS ARGN)
+    if(NOT TARGET ${target})
+      continue()
+    endif()
+    get_target_property(type ${target} TYPE)
+    get_target_property(imported ${target} IMPORTED)
+    get_target_property(options ${target} COMPILE_OPTIONS)
+    if(imported OR type STREQUAL INTERFACE_LIBRARY OR "-fsanitize=fuzzer-no-link" IN_LIST options)
+      continue()
+    endif()
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    get_target_property(links ${target} LINK_LIBRARIES)
+    pinion_followed(${links})
+  endforeach()
 endfunction()
 
 # pinion_fuzz(NAME SOURCES file LINK targets...): the file defines LLVMFuzzerTestOneInput. With PINION_FUZZ,
@@ -201,6 +212,7 @@ function(pinion_fuzz name)
   endif()
   if(PINION_FUZZ)
     pinion_program(${name}_fuzz UNIT_TEST SOURCES ${arg_SOURCES} LINK ${arg_LINK})
+    pinion_followed(${name}_fuzz)
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
     add_test(NAME fuzz.${name} COMMAND ${name}_fuzz -runs=0 ${corpus})
   else()
@@ -237,13 +249,4 @@ function(pinion_grpc_library name proto)
   protobuf_generate(TARGET ${name} LANGUAGE cpp)
   protobuf_generate(TARGET ${name} LANGUAGE grpc GENERATE_EXTENSIONS .grpc.pb.h .grpc.pb.cc
     PLUGIN "protoc-gen-grpc=${GRPC_CPP_PLUGIN}")
-endfunction()
-
-# pinion_uses_regex(files...), before the target that has them: unoptimised and with AddressSanitizer std::regex runs out
-# of stack on long lines, and optimised g++ 12 takes parts of it for uninitialized.
-function(pinion_uses_regex)
-  if(PINION_SANITIZE)
-    set_source_files_properties(${ARGN} PROPERTIES
-      COMPILE_OPTIONS "-O1;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
-  endif()
 endfunction()

@@ -5,13 +5,13 @@ set -euo pipefail
 
 packages=(
   # toolchain
-  g++ clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev cmake ninja-build pkg-config ccache
+  g++ clang-14 lld-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev cmake ninja-build pkg-config ccache
   # libraries of the programs
   libhwloc-dev libnuma-dev libcgroup-dev libprotobuf-dev protobuf-compiler libspdlog-dev libfmt-dev
   libcli11-dev libexpected-dev libyaml-cpp-dev nlohmann-json3-dev libgrpc++-dev libsystemd-dev
   protobuf-compiler-grpc libcpp-httplib-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libsimdjson-dev libtomlplusplus-dev
   # libraries of the tests
-  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
+  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libre2-dev
   # what the scripts themselves call
   git ca-certificates procps util-linux python3
 )

@@ -7,23 +7,25 @@
 #   scripts/test.sh all        those, and all other steps: what CI runs
 #   scripts/test.sh STEP...    these alone
 #
-# Steps: format unit runtime smoke (the quick checks), then integration e2e guest bench tsan tidy fuzz; and by name alone:
-# runtime24, which builds the current containerd once, and cluster, which builds most of Kubernetes once
+# Steps: format checks (the quick checks), then release guest bench tsan tidy fuzz. By name alone: unit, runtime and smoke,
+# which are checks in parts, and integration and e2e, those of release; runtime24, which builds the current containerd
+# once, and cluster, which builds most of Kubernetes once
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/ctest.sh
 . scripts/ctest.sh
 
-quick=(format unit runtime smoke)
-others=(integration e2e guest bench tsan tidy fuzz)
+quick=(format checks)
+others=(release guest bench tsan tidy fuzz)
+alone=(unit runtime smoke integration e2e runtime24 cluster)
 case "${1:-} $#" in
   " 0") steps=("${quick[@]}") ;;
   "all 1") steps=("${quick[@]}" "${others[@]}") ;;
-  "-h 1" | "--help 1") sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  "-h 1" | "--help 1") sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) steps=("$@") ;;
 esac
 for name in "${steps[@]}"; do
-  declare -F "run_$name" >/dev/null || [[ " ${quick[*]} ${others[*]} runtime24 cluster " == *" $name "* ]] ||
+  [[ " ${quick[*]} ${others[*]} ${alone[*]} " == *" $name "* ]] ||
     { echo "test.sh: no step '$name' (see --help)" >&2; exit 2; }
 done
 
@@ -37,8 +39,8 @@ prepare() {
   local name
   for name in "${steps[@]}"; do
     case $name in
-      smoke) set -- scripts/kube.sh ;;
-      e2e) set -- scripts/kube.sh --all ;;
+      checks | smoke) set -- scripts/kube.sh ;;
+      release | e2e) set -- scripts/kube.sh --all ;;
       *) continue ;;
     esac
     setsid nice -n 19 "$@" >/dev/null 2>&1 &
@@ -49,48 +51,56 @@ prepare() {
 }
 
 # clang with the sanitizers: everything is compiled for it once, for all of the quick checks and for fuzzing.
-run_unit() {
+checks() {
   scripts/build.sh asan-ubsan
-  run_ctest asan-ubsan -LE "integration|e2e|guest|cluster" -j "$(nproc)"
+  run_ctest asan-ubsan "$@"
 }
-
+run_unit() { checks -LE "integration|e2e" -j "$(nproc)"; }
 run_runtime() {
   scripts/runtime.sh
-  scripts/build.sh asan-ubsan
-  run_ctest asan-ubsan -L integration -E '/v(17|24)$' -j "$(nproc)"
+  checks -L integration -E '/v(17|24)$' -j "$(nproc)"
 }
-
 run_smoke() {
   scripts/kube.sh
+  checks -L e2e -j "$(nproc)"
+}
+# At once: those of a real containerd come one by one, and mostly wait.
+run_checks() {
+  scripts/runtime.sh
   scripts/build.sh asan-ubsan
-  run_ctest asan-ubsan -L e2e -R '^placing_e2e_test' -j "$(nproc)"
+  scripts/kube.sh
+  run_ctest asan-ubsan -E '/v(17|24)$' -j $(($(nproc) + 1))
 }
 
 # g++, optimised, as in production: with the other containerd, as the guests have 2.1.
+release() {
+  scripts/build.sh release release_programs
+  run_ctest release "$@"
+}
 run_integration() {
   scripts/runtime.sh
-  scripts/build.sh release release_programs
-  run_ctest release -L integration -E '/v2[14]$' -j "$(nproc)"
+  release -L integration -E '/v2[14]$' -j "$(nproc)"
+}
+run_e2e() {
+  scripts/kube.sh --all
+  release -L e2e -j "$(nproc)"
+}
+run_release() {
+  scripts/runtime.sh
+  scripts/kube.sh --all
+  release -L "integration|e2e" -E '/v2[14]$' -j $(($(nproc) + 1))
 }
 
 # The current containerd, which has to be built.
 run_runtime24() {
   scripts/runtime.sh --v24
-  scripts/build.sh release release_programs
-  run_ctest release -L integration -R '/v24$' -j "$(nproc)"
-}
-
-run_e2e() {
-  scripts/kube.sh --all
-  scripts/build.sh release release_programs
-  run_ctest release -L e2e -j "$(nproc)"
+  release -L integration -R '/v24$' -j "$(nproc)"
 }
 
 # In machines with several NUMA nodes and cgroup v2.
 run_guest() {
   scripts/guest.sh --fetch
-  scripts/build.sh release release_programs
-  run_ctest release -L guest -j "$(nproc)"
+  release -L guest -j "$(nproc)"
 }
 
 # The chart on a real cluster of one node.

@@ -21,6 +21,7 @@ tidy_one() {
   [ $# -eq 1 ] || checks=-*,clang-analyzer-*
   read -ra words < <(jq -r --arg file "$1" 'first(.[] | select(.file == $file)).command | sub(" -o .*"; "")' "$commands")
   while [[ ${words[0]} != *clang++* ]]; do words=("${words[@]:1}"); done
+  mapfile -t words < <(printf '%s\n' "${words[@]}" | grep -v '^-fsanitize=')  # they change nothing that is read
   # Comments stay in: NOLINT is one. Without the paths of this checkout.
   key=$({
     clang-tidy-14 --version

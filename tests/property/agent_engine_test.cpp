@@ -136,7 +136,7 @@ TEST_P(RandomLife, WithLendersAndBorrowers) {
     options.settings = GetParam().settings;
     options.lend = true;
     options.no_partition = 10;
-    options.events = 2'500;
+    options.events = 1'200;
     Sim sim(GetParam().machine, options);
     sim.run();
     SCOPED_TRACE("fence " + std::to_string(static_cast<int>(fence)));

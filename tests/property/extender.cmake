@@ -9,7 +9,7 @@ pinion_test(extender_properties
 pinion_test(cluster_properties
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/cluster_scheduler_test.cpp
   LINK cluster_core test_support
-  LABELS property)
+  LABELS property LONG)
 
 pinion_test(extender_election_properties
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_election_test.cpp

@@ -1,6 +1,7 @@
 #include "tests/unit/http/text_check.h"
 
-#include <regex>
+#include <re2/re2.h>
+
 #include <set>
 #include <sstream>
 
@@ -35,21 +36,22 @@ class Check {
   }
 
   void comment(const std::string& line) {
-    std::smatch parts;
-    static const std::regex kForm("# (HELP|TYPE|UNIT) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)");
-    if (!std::regex_match(line, parts, kForm)) {
+    static const RE2 kForm("# (HELP|TYPE|UNIT) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)");
+    std::string keyword;
+    std::string name;
+    std::string text;
+    if (!RE2::FullMatch(line, kForm, &keyword, &name, &text)) {
       fault("no comment", line);
       return;
     }
-    const std::string name = parts[2];
-    if (parts[1] == "HELP") {
+    if (keyword == "HELP") {
       if (!families_.insert(name).second) fault("family twice", line);
       family_ = name;
       type_.clear();
     }
     if (name != family_) fault("comment of another family", line);
-    if (parts[1] == "TYPE") type_ = parts[3];
-    if (parts[1] == "UNIT" && (type_ == "info" || !name.ends_with("_" + parts[3].str()))) {
+    if (keyword == "TYPE") type_ = text;
+    if (keyword == "UNIT" && (type_ == "info" || !name.ends_with("_" + text))) {
       fault("unit not in the name", line);
     }
   }
@@ -64,16 +66,17 @@ class Check {
   }
 
   void sample(const std::string& line) {
-    std::smatch parts;
-    static const std::regex kForm(
+    static const RE2 kForm(
         R"re(([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})? ([-+]?(?:[0-9.]+(?:e[-+]?[0-9]+)?|Inf)|NaN))re");
-    if (!std::regex_match(line, parts, kForm)) {
+    std::string name;
+    std::string set;
+    if (!RE2::FullMatch(line, kForm, &name, &set)) {
       fault("no sample", line);
       return;
     }
-    if (!belongs(parts[1])) fault("sample outside of its family", line);
-    if (!labels(parts[2])) fault("labels", line);
-    if (!series_.insert(parts[1].str() + parts[2].str()).second) fault("series twice", line);
+    if (!belongs(name)) fault("sample outside of its family", line);
+    if (!labels(set)) fault("labels", line);
+    if (!series_.insert(name + set).second) fault("series twice", line);
   }
 
   // {a="x",b="y"}, by hand: values may be long.
@@ -85,8 +88,8 @@ class Check {
       const std::size_t equals = text.find("=\"", i);
       if (equals == std::string::npos) return false;
       const std::string name = text.substr(i, equals - i);
-      static const std::regex kName("[a-zA-Z_][a-zA-Z0-9_]*");
-      if (!std::regex_match(name, kName) || !names.insert(name).second) return false;
+      static const RE2 kName("[a-zA-Z_][a-zA-Z0-9_]*");
+      if (!RE2::FullMatch(name, kName) || !names.insert(name).second) return false;
       i = equals + 2;
       while (i < text.size() && text[i] != '"') {
         if (text[i] == '\\' && std::string_view("\\n\"").find(text[++i]) == std::string_view::npos)

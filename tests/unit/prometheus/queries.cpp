@@ -1,10 +1,10 @@
 #include "tests/unit/prometheus/queries.h"
 
+#include <re2/re2.h>
 #include <yaml-cpp/yaml.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <utility>
 
 namespace pinion::prometheus {
@@ -28,9 +28,8 @@ std::string without_variables(const std::string& expr) {
 
 // The first argument of label_values(SERIES, LABEL).
 std::string of_label_values(const std::string& query) {
-  std::smatch parts;
-  static const std::regex kForm(R"(label_values\((.*), [a-z_]+\))");
-  return std::regex_match(query, parts, kForm) ? parts[1].str() : query;
+  std::string series;
+  return RE2::FullMatch(query, R"(label_values\((.*), [a-z_]+\))", &series) ? series : query;
 }
 
 }  // namespace
@@ -69,12 +68,11 @@ std::vector<Query> dashboard_queries(const std::string& path) {
 }
 
 std::set<std::string> names_in(const std::string& expr) {
-  static const std::regex kString(R"re("[^"]*")re");
-  static const std::regex kName("[a-zA-Z_][a-zA-Z0-9_:]*");
-  const std::string text = std::regex_replace(expr, kString, "\"\"");
+  std::string text = expr;
+  RE2::GlobalReplace(&text, R"re("[^"]*")re", R"("")");
   std::set<std::string> names;
-  for (std::sregex_iterator it(text.begin(), text.end(), kName), end; it != end; ++it) {
-    const std::string name = it->str();
+  re2::StringPiece rest(text);
+  for (std::string name; RE2::FindAndConsume(&rest, "([a-zA-Z_][a-zA-Z0-9_:]*)", &name);) {
     if (name.starts_with("pinion_") || name.find(':') != std::string::npos) names.insert(name);
   }
   return names;
