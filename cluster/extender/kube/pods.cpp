@@ -108,15 +108,18 @@ Status ungate_pod(Api& api, const PodRef& pod, std::string_view gate, const Call
 }
 
 Status resize_pod(Api& api, const PodRef& pod, const std::string& container,
-                  const CpuAmounts& amounts, const Call& how) {
+                  const CpuAmounts& amounts, const std::string& resource_version, const Call& how) {
   const auto cpu = [](std::int64_t milli) { return json{{"cpu", std::to_string(milli) + "m"}}; };
   const json one = {
       {"name", container},
       {"resources",
        {{"limits", cpu(amounts.limit_milli)}, {"requests", cpu(amounts.request_milli)}}}};
-  return patch_pod(api, pod, "resize",
-                   {{"metadata", metadata_of(pod)}, {"spec", {{"containers", json::array({one})}}}},
-                   how, PatchKind::kStrategic);
+  json metadata = metadata_of(pod);
+  if (!resource_version.empty()) metadata["resourceVersion"] = resource_version;
+  return patch_pod(
+      api, pod, "resize",
+      {{"metadata", std::move(metadata)}, {"spec", {{"containers", json::array({one})}}}}, how,
+      PatchKind::kStrategic);
 }
 
 Status evict_pod(Api& api, const PodRef& pod, const Call& how) {

@@ -63,9 +63,12 @@ struct CpuAmounts {
 
 // Other CPUs for a container of a running pod, in place, by the subresource `resize` (Kubernetes
 // 1.33; 1.27 to 1.32 with InPlacePodVerticalScaling, where the pod itself is patched, do not have
-// it: kNotFound). Errors: as api.h; kInvalid where it would change the pod's QoS class.
+// it: kNotFound). `resource_version`: of the pod that this was decided of, kConflict where it has
+// changed since; empty: whatever it is. Errors: as api.h; kInvalid where it would change the pod's
+// QoS class.
 Status resize_pod(Api& api, const PodRef& pod, const std::string& container,
-                  const CpuAmounts& amounts, const Call& how = {});
+                  const CpuAmounts& amounts, const std::string& resource_version,
+                  const Call& how = {});
 
 // Through the Eviction interface of policy/v1, with the pod's own grace period. Errors: as api.h;
 // kUnavailable also where a disruption budget forbids it now.

@@ -218,7 +218,7 @@ bool ServiceTargets::resize(Care& care, const ServicePod& service, const Step& s
   const Status done =
       kube::resize_pod(api_, service.pod, service.container,
                        {.limit_milli = *step.limit_milli, .request_milli = step.request_milli},
-                       {.cancel = &cancel_, .whole = kLeadersCallLimit});
+                       service.resource_version, {.cancel = &cancel_, .whole = kLeadersCallLimit});
   {
     const std::lock_guard lock(mutex_);
     ++(done ? figures_.resized : figures_.not_resized);

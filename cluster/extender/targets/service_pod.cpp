@@ -18,6 +18,7 @@ using kube::json_at;
 using kube::json_text;
 using nlohmann::json;
 
+constexpr std::string_view kNames = "pinion.dev/service-";
 constexpr std::size_t kLongestQuery = 2048;
 constexpr std::int64_t kMostMilli = 4'096'000;
 constexpr std::int64_t kMostSettleSeconds = 600;
@@ -168,6 +169,17 @@ Status read_amounts(const json& pod, ServicePod& service) {
   return {};
 }
 
+// The agent's annotations may end in a container's name; these may not.
+Status check_names(const json& pod) {
+  for (const auto& [name, value] : json_at(pod, "metadata", "annotations").items()) {
+    if (!name.starts_with(kNames) || name.find('.', kNames.size()) == std::string::npos) continue;
+    return failure(Errc::kInvalid, "annotation " + quoted_value(name) +
+                                       ": holds for no container, " +
+                                       annotation::kServiceContainer + " says which is resized");
+  }
+  return {};
+}
+
 // A Guaranteed pod that came to whole CPUs would get cores of its own when its container starts
 // again.
 Status check_sharing(const json& pod, const std::string& container) {
@@ -193,6 +205,7 @@ Result<ServicePod> read_service(const json& pod) {
   service.pod = {.name_space = json_text(pod, "metadata", "namespace"),
                  .name = json_text(pod, "metadata", "name"),
                  .uid = json_text(pod, "metadata", "uid")};
+  service.resource_version = json_text(pod, "metadata", "resourceVersion");
   service.node = json_text(pod, "spec", "nodeName");
   service.running = json_text(pod, "status", "phase") == "Running" &&
                     json_text(pod, "metadata", "deletionTimestamp").empty();
@@ -208,6 +221,7 @@ Result<ServicePod> read_service(const json& pod) {
   auto container = read_container(pod);
   if (!container) return failure(container.error());
   service.container = *std::move(container);
+  if (Status good = check_names(pod); !good) return failure(good.error());
   if (Status good = check_sharing(pod, service.container); !good) return failure(good.error());
   if (Status good = read_amounts(pod, service); !good) return failure(good.error());
   service.metric = filled(metric, service);

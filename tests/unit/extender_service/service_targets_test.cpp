@@ -85,6 +85,7 @@ TEST_F(ServiceTargetsTest, AServiceThatIsShortIsResizedInPlace) {
   services_->seen(kube::Change::kAdded, service_pod());
   const json patch = sent(kResizePath);
   EXPECT_EQ(patch.at("metadata").at("uid"), "u");
+  EXPECT_EQ(patch.at("metadata").at("resourceVersion"), "7");
   EXPECT_EQ(patch.at("spec").at("containers"),
             json::parse(R"([{"name": "nginx", "resources": {"limits": {"cpu": "2560m"},
                                                             "requests": {"cpu": "2560m"}}}])"));

@@ -81,7 +81,9 @@ TEST(ServicePod, SaysWhatWouldBeRight) {
         Mistake{.path = "cpu", .value = "1..9G", .says = "500m..8"},
         Mistake{.path = "settle", .value = "1h", .says = "of the kind 20s"},
         Mistake{.path = "settle", .value = "601s", .says = "600s at most"},
-        Mistake{.path = "container", .value = "x", .says = "no container 'x'"}}) {
+        Mistake{.path = "container", .value = "x", .says = "no container 'x'"},
+        Mistake{
+            .path = "cpu.nginx", .value = "1..2", .says = "service-cpu.nginx': holds for no"}}) {
     json pod = service_pod();
     pod[json::json_pointer(annotations + mistake.path)] = mistake.value;
     const auto service = read_service(pod);
