@@ -21,7 +21,7 @@ enum class Resize {
 struct ServicePod {
   kube::PodRef pod;
   std::string resource_version;  // of the pod as it was read
-  std::string node;  // empty: not bound
+  std::string node;              // empty: not bound
   bool running = false;
   std::string container;
   std::string metric;  // PromQL, with the pod's own names in it
