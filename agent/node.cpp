@@ -1,7 +1,5 @@
 #include "agent/node.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -11,6 +9,7 @@ namespace {
 constexpr std::chrono::milliseconds kFirstResyncPause{1000};
 constexpr std::chrono::milliseconds kLastResyncPause{60'000};
 constexpr std::chrono::milliseconds kGrowthPause{60'000};
+constexpr std::chrono::milliseconds kLookPause{250};  // it takes a walk over all containers
 
 }  // namespace
 
@@ -114,7 +113,6 @@ engine::Reply Node::handle(engine::Event event) {
   do_work();
   for (const Note& note : effects.notes) log_.write(note);
   synchronized_ = synchronized_ || all != nullptr;
-  trim_due_ = trim_due_ || all != nullptr;
   return std::move(effects.reply);
 }
 
@@ -157,11 +155,6 @@ bool Node::look_at_machine(TimePoint now) {
 
 bool Node::work(TimePoint now) {
   if (look_at_machine(now)) return true;
-  if (trim_due_) {  // a Synchronize of hundreds of containers leaves megabytes of free heap
-    trim_due_ = false;
-    malloc_trim(0);
-    return true;
-  }
   if (!files_) return false;
   if (const auto piece = engine_.idle()) {
     enforce(*piece);
@@ -195,6 +188,8 @@ std::optional<Node::TimePoint> Node::next_work() const {
   std::optional<TimePoint> next = machine;
   if (files_) next = std::min(next_audit_, machine.value_or(next_audit_));
   if (could_grow_) next = std::min(*could_grow_ + kGrowthPause, next.value_or(TimePoint::max()));
+  if (changed_)
+    next = std::min(std::max(next_look_, next_resync_), next.value_or(TimePoint::max()));
   return next;
 }
 
@@ -209,9 +204,11 @@ bool Node::grows_by_resync(TimePoint now) {
 }
 
 bool Node::take_resync_wish(TimePoint now) {
-  if (now < next_resync_ || !changed_) return false;
+  const bool due = could_grow_ && now >= *could_grow_ + kGrowthPause;
+  if ((!changed_ && !due) || now < std::max(next_look_, next_resync_)) return false;
+  next_look_ = now + kLookPause;
   if (!engine_.wants_resync() && !grows_by_resync(now)) {
-    changed_ = could_grow_.has_value();
+    changed_ = false;
     if (now >= next_resync_ + kLastResyncPause) resync_backoff_.reset();
     return false;
   }

@@ -83,10 +83,10 @@ class Node final : public EngineHandler {
   std::uint64_t version_ = 0;
   std::deque<RefusalView> refusals_;
   bool widen_due_;  // QoS groups may be narrow by an agent before this one and another fence
-  bool trim_due_ = false;
   std::optional<std::string> audit_at_;  // the container compared last in this round
   TimePoint next_audit_;
   bool changed_ = false;  // since the engine was last asked whether it wants a resync
+  TimePoint next_look_;   // whether it wants one
   TimePoint next_resync_;
   std::optional<TimePoint> could_grow_;  // since when shared containers could have more CPUs
   Backoff resync_backoff_;

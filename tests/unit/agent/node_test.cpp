@@ -40,11 +40,14 @@ TEST_F(NodeWithoutFiles, WhereNoAnswerComesWhatIsFreeAgainIsToldByAResyncAfterAM
   EXPECT_FALSE(node_.take_resync_wish(now_));
   EXPECT_FALSE(node_.next_work().has_value());
   end(rank);
-  EXPECT_FALSE(node_.take_resync_wish(now_)) << "an answer may come that can tell it";
-  EXPECT_EQ(node_.next_work(), now_ + 60s);
-  EXPECT_FALSE(node_.take_resync_wish(now_ + 59s));
-  EXPECT_TRUE(node_.take_resync_wish(now_ + 60s));
-  EXPECT_FALSE(node_.take_resync_wish(now_ + 60s));
+  EXPECT_FALSE(node_.take_resync_wish(now_)) << "it has just looked";
+  const auto next = node_.next_work();
+  ASSERT_EQ(next, now_ + 250ms);
+  EXPECT_FALSE(node_.take_resync_wish(*next)) << "an answer may come that can tell it";
+  EXPECT_EQ(node_.next_work(), *next + 60s);
+  EXPECT_FALSE(node_.take_resync_wish(*next + 59s));
+  EXPECT_TRUE(node_.take_resync_wish(*next + 60s));
+  EXPECT_FALSE(node_.take_resync_wish(*next + 60s));
 }
 
 TEST_F(NodeWithoutFiles, AnAnswerThatTellsItComesBeforeAResync) {
