@@ -27,7 +27,7 @@ struct Pod {
   std::string uid;  // of the Kubernetes object
   std::string name;
   std::string name_space;
-  std::map<std::string, std::string> annotations;
+  std::map<std::string, std::string> annotations;  // those of pinion.dev
   std::string
       cgroup_parent;  // "/kubepods/burstable/pod<uid>" or "kubepods-burstable-pod<uid>.slice"
   std::string runtime_handler = {};  // of its RuntimeClass; empty: the runtime's default

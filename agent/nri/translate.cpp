@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "policy/annotations.h"
 
 namespace pinion::agent {
 namespace {
@@ -135,6 +136,7 @@ engine::Pod to_pod(const wire::PodSandbox& pod) {
                   .runtime_handler = clean_text(pod.runtime_handler()),
                   .resources = to_resources(pod.linux().pod_resources())};
   for (const auto& [key, value] : pod.annotations()) {
+    if (!key.starts_with(annotation::kPrefix)) continue;  // nobody here reads those
     out.annotations.emplace(clean_text(key), clean_text(value));
   }
   return out;

@@ -12,7 +12,8 @@ namespace pinion::agent {
 
 namespace wire = pinion::nri::wire;
 
-// --- the runtime's messages. Names and annotations, which anybody may write, are cleaned here.
+// --- the runtime's messages. Names and annotations, which anybody may write, are cleaned here;
+// annotations of others than Pinion are left out.
 
 // A container with more devices than this has all of the host's (it is privileged), which says
 // nothing of where it should be: none is told.
