@@ -266,6 +266,12 @@ std::set<NodeIndex> Fleet::nodes_of_job(std::string_view job) const {
   return nodes;
 }
 
+bool Fleet::too_near(NodeIndex node, const MemberTerms& terms, std::string_view job) const {
+  if (!terms.apart) return false;
+  const auto found = jobs_.find(job);
+  return found != jobs_.end() && found->second.find(node) != found->second.end();
+}
+
 bool Fleet::fits(NodeIndex node, const Request& request) const {
   const auto known = would_grant(digests_[static_cast<std::size_t>(node)], request);
   if (known) return *known;

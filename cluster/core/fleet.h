@@ -170,6 +170,8 @@ class Fleet {
   [[nodiscard]] bool takes_idle(NodeIndex node, const MemberTerms& terms) const {
     return may_use(node, terms) && has(this->node(node).capacity, terms.share);
   }
+  // Whether these terms forbid it because another member of this job is there.
+  [[nodiscard]] bool too_near(NodeIndex node, const MemberTerms& terms, std::string_view job) const;
   // Whether it would, if nothing ran there.
   [[nodiscard]] bool fits_idle(NodeIndex node, const topology::Request& request) const;
   // The node with the tightest hole that takes it, the first by name of equal ones; -1: none.

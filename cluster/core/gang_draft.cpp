@@ -128,7 +128,7 @@ bool Draft::may_take(NodeIndex node, const GangMember& member) const {
 int Draft::at_once(NodeIndex node, Share& spare, const GangMember& member, int wanted) {
   if (!fleet_.may_use(node, member.terms)) return 0;
   const Share& each = member.terms.share;
-  wanted = times(spare, each, wanted);
+  wanted = times(spare, each, member.terms.apart ? std::min(wanted, 1) : wanted);
   if (!(member.use_isolated && scratch_.isolated)) {
     wanted = member.beside.empty() ? topology::reserve_in(scratch_, member, wanted)
                                    : together_at_once(member, wanted);
@@ -245,7 +245,8 @@ std::optional<Draft::Choice> Draft::choose(const Members& members, int group) {
     if (best && bound < best->score) continue;
     Count left;
     for (const auto& entry : wanted) {
-      if (used.refused.find(entry.first) == used.refused.end()) left.push_back(entry);
+      const bool apart = shapes_[entry.first].request.terms.apart && !used.groups.empty();
+      if (!apart && used.refused.find(entry.first) == used.refused.end()) left.push_back(entry);
     }
     if (left.empty()) continue;
     Choice choice{.other_groups = others,
@@ -311,7 +312,8 @@ bool Draft::grant(Used& used, NodeIndex node, std::size_t member) {
     decisions.push_back(std::move(*decision));
     return true;
   };
-  const bool all = fleet_.may_use(node, its.terms) && has(used.spare, its.terms.share) &&
+  const bool apart = its.terms.apart && !used.groups.empty();
+  const bool all = !apart && fleet_.may_use(node, its.terms) && has(used.spare, its.terms.share) &&
                    take(its) && std::all_of(its.beside.begin(), its.beside.end(), take);
   if (!all) {
     for (const topology::Decision& decision : decisions) used.ledger.release(decision.claim.id);

@@ -52,6 +52,7 @@ struct GangRefusal {
   topology::Request shape;  // the kind of member that is in the way: its first container
   int beside = 0;           // its other containers
   int need = 0;             // members of this kind
+  bool apart = false;       // each has to be on a node of its own
   int nodes = 0;            // nodes that have a hole for one
   int room = 0;             // of these members the fleet could take
   int largest = 0;          // most CPUs of one hole on the other nodes

@@ -28,7 +28,7 @@ std::string text_of(const GangRefusal& refusal) {
       "needs " + std::to_string(refusal.need) + " x " + hole_text(refusal.shape) +
       (refusal.beside > 0 ? " and CPUs of " + std::to_string(refusal.beside) + " more beside it"
                           : "") +
-      "; " + closed_text(refusal.closed);
+      (refusal.apart ? ", each on another node; " : "; ") + closed_text(refusal.closed);
   const std::string most = std::to_string(refusal.largest);
   const std::string elsewhere = refusal.memory ? "others lack the memory beside the CPUs"
                                 : refusal.share
@@ -76,7 +76,8 @@ Survey look(const Fleet& fleet, const Draft& draft, const GangMember& request, i
     }
     Holes holes = fleet.node(node).holes;
     if (together.fit(node)) {
-      const int most = times(fleet.node(node).spare, request.terms.share, need);
+      const int most =
+          times(fleet.node(node).spare, request.terms.share, request.terms.apart ? 1 : need);
       survey.share = survey.share || most == 0;
       if (most == 0) continue;
       ++survey.nodes;
@@ -148,6 +149,7 @@ GangRefusal refuse(const Fleet& fleet, const Draft& draft) {
   refusal.shape = member;
   refusal.beside = static_cast<int>(member.beside.size());
   refusal.need = static_cast<int>(homeless.members.size());
+  refusal.apart = member.terms.apart && refusal.need > 1;
   const Survey survey = look(fleet, draft, member, refusal.need);
   refusal.nodes = survey.nodes;
   refusal.room = survey.room;

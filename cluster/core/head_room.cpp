@@ -94,7 +94,9 @@ class Later {
     Share spare = node.room;  // when members give theirs back is not counted
     std::erase_if(rest, [&](const GangMember& request) {
       if (refused && same_shape(*refused, request)) return false;
-      const bool taken = fleet_.may_use(index, request.terms) && has(spare, request.terms.share);
+      const bool taken = fleet_.may_use(index, request.terms) && has(spare, request.terms.share) &&
+                         !fleet_.too_near(index, request.terms, request.job) &&
+                         !(request.terms.apart && !cpus.empty());
       if (!taken || !may_take(node.topology(), ledger, request)) {
         refused = request;
         return false;

@@ -83,6 +83,8 @@ struct MemberTerms {
   // The nodes that it may use, open or not; null: all that are open. Its owner may change the set
   // (Scheduler::nodes_changed()).
   std::shared_ptr<const NodeSet> nodes{};
+  // Never on a node where another member of its job is.
+  bool apart = false;
 
   bool operator==(const MemberTerms&) const = default;
 };

@@ -60,6 +60,7 @@ class Trial {
   }
   [[nodiscard]] bool fits(NodeIndex node, const GangMember& member) const {
     if (!fleet_.may_use(node, member.terms) || !has(spare(node), member.terms.share)) return false;
+    if (member.terms.apart && !groups_at(node).empty()) return false;
     const auto found = ledgers_.find(node);
     if (found == ledgers_.end() && member.beside.empty()) return fleet_.fits(node, member);
     if (!fleet_.may_fit(node, member)) return false;

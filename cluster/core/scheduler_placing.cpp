@@ -133,13 +133,14 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
   if (members.size() == 1) {
     const auto& requests = members.front()->requests;
     const MemberTerms& terms = members.front()->terms;
-    const std::vector<NodeIndex> nodes =
-        requests.size() == 1 ? std::vector<NodeIndex>() : all_of(fleet_);
+    const bool by_index = requests.size() == 1 && !terms.apart;
+    const std::vector<NodeIndex> nodes = by_index ? std::vector<NodeIndex>() : all_of(fleet_);
     const PodFit together(fleet_, requests);
-    fits = requests.size() == 1 ? fleet_.best_node(requests.front(), terms) >= 0
-                                : std::any_of(nodes.begin(), nodes.end(), [&](NodeIndex node) {
-                                    return fleet_.takes(node, terms) && together.fit(node);
-                                  });
+    fits = by_index ? fleet_.best_node(requests.front(), terms) >= 0
+                    : std::any_of(nodes.begin(), nodes.end(), [&](NodeIndex node) {
+                        return fleet_.takes(node, terms) && together.fit(node) &&
+                               !fleet_.too_near(node, terms, requests.front().job);
+                      });
   } else {
     fits = std::holds_alternative<GangPlan>(
         place_gang(policy_of(job), fleet_, gang_of(job, members), {.steps = 0}, seed_of(job.id)));
@@ -262,7 +263,7 @@ bool Scheduler::fits_when_idle(const std::vector<topology::Request>& requests,
 std::optional<GangRefusal> Scheduler::attempt_one(Job& job, Member& member,
                                                   const std::vector<NodeIndex>* among,
                                                   std::int64_t now_ms) {
-  if (among == nullptr && member.requests.size() == 1) {
+  if (among == nullptr && member.requests.size() == 1 && !member.terms.apart) {
     const NodeIndex node = fleet_.best_node(member.requests.front(), member.terms);
     if (node >= 0 && reserve(job, member, node, now_ms)) return std::nullopt;
   }
@@ -270,6 +271,7 @@ std::optional<GangRefusal> Scheduler::attempt_one(Job& job, Member& member,
   const PodFit together(fleet_, member.requests);
   for (const NodeIndex node : nodes) {
     if (fleet_.takes(node, member.terms) && together.fit(node) &&
+        !fleet_.too_near(node, member.terms, member.requests.front().job) &&
         reserve(job, member, node, now_ms))
       return std::nullopt;
   }
@@ -349,7 +351,8 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
   };
   for (std::size_t i = 0; i < gang.size(); ++i) {
     const NodeIndex node = members[i]->prefers.empty() ? -1 : fleet_.find(members[i]->prefers);
-    const bool there = node >= 0 && !fleet_.node(node).stale && fleet_.takes(node, gang[i].terms);
+    const bool there = node >= 0 && !fleet_.node(node).stale && fleet_.takes(node, gang[i].terms) &&
+                       !fleet_.too_near(node, gang[i].terms, gang[i].job);
     if (there && promise(*members[i], node, kNoExpiry)) {
       nodes[i] = node;
       taken.emplace_back(members[i]->prefers, gang[i].terms.share);

@@ -105,6 +105,37 @@ INSTANTIATE_TEST_SUITE_P(
                         "node-0: j-1; node-2: j-0 j-2"}),
     [](const auto& row) { return std::string(row.param.name); });
 
+// At most one member of a job on a node, whatever would be best for it else.
+TEST_F(PlacementTest, MembersThatWantToBeApartAreOnDifferentNodes) {
+  const auto apart = [](const std::string& job, std::vector<int> cpus) {
+    Gang gang = gang_of(job, cpus, 1);
+    for (GangMember& member : gang) member.terms.apart = true;
+    return gang;
+  };
+  busy("node-1", 12);
+  for (const PlacementPolicy policy :
+       {PlacementPolicy::kHoles, PlacementPolicy::kTaskGroup, PlacementPolicy::kTaskGroupRandom,
+        PlacementPolicy::kFirstFit, PlacementPolicy::kLeastLoaded, PlacementPolicy::kMostLoaded,
+        PlacementPolicy::kRandom}) {
+    const Gang gang = apart("j", {4, 4, 4});
+    outcome_ = place_gang(policy, fleet_, gang);
+    const auto* plan = std::get_if<GangPlan>(&outcome_);
+    ASSERT_NE(plan, nullptr) << to_string(policy);
+    std::set<NodeIndex> nodes;
+    for (const Placement& placement : plan->placements) nodes.insert(placement.node);
+    EXPECT_EQ(nodes.size(), 3U) << to_string(policy);
+    EXPECT_EQ(placed(policy, apart("k", {1, 1, 1, 1, 1})),
+              "needs 5 x 1 CPU in one NUMA node, each on another node; 4 nodes have such a hole, "
+              "room for 4, largest elsewhere 0")
+        << to_string(policy);
+  }
+  // Nor where one of them is already.
+  EXPECT_EQ(placed(PlacementPolicy::kFirstFit, apart("j", {4})), "node-0: j-0");
+  Gang later = apart("j", {4, 4});
+  for (std::size_t i = 0; i < later.size(); ++i) later[i].id = "late-" + std::to_string(i);
+  EXPECT_EQ(placed(PlacementPolicy::kFirstFit, later), "node-1: late-0; node-2: late-1");
+}
+
 TEST_F(PlacementTest, RefusesAllOrNothingWithTheReason) {
   for (const PlacementPolicy policy :
        {PlacementPolicy::kFirstFit, PlacementPolicy::kTaskGroup, PlacementPolicy::kLeastLoaded}) {

@@ -569,5 +569,41 @@ TEST_F(SchedulerTest, MembersOfSeveralContainersStartTogether) {
   EXPECT_EQ(core_.fleet().promises(), 2U);
 }
 
+// One of three runs on each of two nodes; who is late, or alone at last, finds no third node.
+TEST_F(SchedulerTest, MembersThatWantToBeApartStaySoWhenTheyComeLate) {
+  submit("j", {.size = 2});
+  const auto join_apart = [&](const MemberId& member) {
+    core_.join("j", member, {request_of(member + "/main", 1)}, now_, {.apart = true});
+  };
+  join_apart("j-0");
+  join_apart("j-1");
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  start("j");
+  EXPECT_NE(core_.book().member("j-0")->node, core_.book().member("j-1")->node);
+  join_apart("j-2");
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_FALSE(core_.would_place("j", now_));
+  core_.leave("j-0", now_);
+  EXPECT_TRUE(core_.would_place("j", now_));
+  EXPECT_THAT(run(), ElementsAre("j 1"));
+  EXPECT_NE(core_.book().member("j-1")->node, core_.book().member("j-2")->node);
+}
+
+// What is held for the first of the queue is one place on each node, too.
+TEST_F(SchedulerTest, HeadRoomOfMembersThatWantToBeApartIsOnDifferentNodes) {
+  job("long", {.size = 1, .cpus = 7, .run_ms = 1'000'000});
+  job("short", {.size = 1, .cpus = 5, .run_ms = 10'000});
+  EXPECT_THAT(run(), ElementsAre("long 1", "short 1"));
+  start("long");
+  start("short");
+  submit("j", {.size = 2});
+  for (const char* member : {"j-0", "j-1"}) {
+    core_.join("j", member, {request_of(std::string(member) + "/main", 2)}, now_, {.apart = true});
+  }
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->cpus.size(), 2U);
+}
+
 }  // namespace
 }  // namespace pinion::cluster
