@@ -31,6 +31,7 @@ inline constexpr const char* kBorrow = "pinion.dev/borrow";
 inline constexpr const char* kJob = "pinion.dev/job";  // default: the job object's name
 inline constexpr const char* kProfile = "pinion.dev/profile";
 inline constexpr const char* kPlacement = "pinion.dev/placement";
+inline constexpr const char* kClass = "pinion.dev/class";  // hpc | service
 inline constexpr const char* kGangSize = "pinion.dev/gang-size";
 inline constexpr const char* kTaskGroups = "pinion.dev/task-groups";  // how many
 inline constexpr const char* kTaskGroup = "pinion.dev/task-group";    // the group's name
@@ -96,55 +97,31 @@ inline constexpr const char* kRescaleWhy = "pinion.dev/rescale-why";            
 inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 49> kAll{kCpus,
-                                                       kAlign,
-                                                       kStrength,
-                                                       kSmt,
-                                                       kMemory,
-                                                       kIsolation,
-                                                       kNearDevice,
-                                                       kLendTo,
-                                                       kBorrow,
-                                                       kJob,
-                                                       kProfile,
-                                                       kPlacement,
-                                                       kGangSize,
-                                                       kTaskGroups,
-                                                       kTaskGroup,
-                                                       kHostfile,
-                                                       kTasks,
-                                                       kCpusPerTask,
-                                                       kMemoryPerTask,
-                                                       kPolicy,
-                                                       kNodes,
-                                                       kWorkerRole,
-                                                       kMinWorkers,
-                                                       kMaxWorkers,
-                                                       kRequestedWorkers,
-                                                       kPriority,
-                                                       kRescaleGapSeconds,
-                                                       kAcknowledge,
-                                                       kAcknowledgedWorkers,
-                                                       kPesPerWorker,
-                                                       kServiceMetric,
-                                                       kServiceTarget,
-                                                       kServiceDirection,
-                                                       kServiceCpu,
-                                                       kServiceContainer,
-                                                       kServiceSettle,
-                                                       kPlanned,
-                                                       kWoken,
-                                                       kOwnerUid,
-                                                       kSlurmIndex,
-                                                       kDecided,
-                                                       kRole,
-                                                       kOwner,
-                                                       kWantedWorkers,
-                                                       kPreviousWorkers,
-                                                       kRescaledAt,
-                                                       kDeclinedUntil,
-                                                       kRescaleWhy,
-                                                       kRescaleSent};
+inline constexpr std::array<std::string_view, 50> kAll{kCpus,          kAlign,
+                                                       kStrength,      kSmt,
+                                                       kMemory,        kIsolation,
+                                                       kNearDevice,    kLendTo,
+                                                       kBorrow,        kJob,
+                                                       kProfile,       kPlacement,
+                                                       kClass,         kGangSize,
+                                                       kTaskGroups,    kTaskGroup,
+                                                       kHostfile,      kTasks,
+                                                       kCpusPerTask,   kMemoryPerTask,
+                                                       kPolicy,        kNodes,
+                                                       kWorkerRole,    kMinWorkers,
+                                                       kMaxWorkers,    kRequestedWorkers,
+                                                       kPriority,      kRescaleGapSeconds,
+                                                       kAcknowledge,   kAcknowledgedWorkers,
+                                                       kPesPerWorker,  kServiceMetric,
+                                                       kServiceTarget, kServiceDirection,
+                                                       kServiceCpu,    kServiceContainer,
+                                                       kServiceSettle, kPlanned,
+                                                       kWoken,         kOwnerUid,
+                                                       kSlurmIndex,    kDecided,
+                                                       kRole,          kOwner,
+                                                       kWantedWorkers, kPreviousWorkers,
+                                                       kRescaledAt,    kDeclinedUntil,
+                                                       kRescaleWhy,    kRescaleSent};
 
 }  // namespace annotation
 

@@ -48,14 +48,19 @@ class Annotations {
   // word is remembered in error().
   template <class T, std::size_t N>
   T word(const std::string& name, const std::array<Word<T>, N>& words, T otherwise) {
+    return word(name, words).value_or(otherwise);
+  }
+  // The same; nullopt when it is absent.
+  template <class T, std::size_t N>
+  std::optional<T> word(const std::string& name, const std::array<Word<T>, N>& words) {
     const std::string* value = find(name);
-    if (value == nullptr) return otherwise;
-    if (const auto known = value_of(*value, words)) return *known;
+    if (value == nullptr) return std::nullopt;
+    if (const auto known = value_of(*value, words)) return known;
     if (error_.empty()) {
       error_ = "annotation " + name + ": unknown value '" +
                std::string(cut_utf8(*value, kMaxShown)) + "', use one of: " + list_of(words);
     }
-    return otherwise;
+    return std::nullopt;
   }
 
   // nullopt where it says nothing; what cannot be read is remembered in error().
@@ -203,7 +208,8 @@ Labels labels_of(Annotations& annotations) {
   return {
       .job = annotations.text(annotation::kJob),
       .task_group = annotations.text(annotation::kTaskGroup),
-      .profile = annotations.word(annotation::kProfile, topology::kProfileWords, Profile::kNone)};
+      .profile = annotations.word(annotation::kProfile, topology::kProfileWords, Profile::kNone),
+      .service = annotations.word(annotation::kClass, kClassWords)};
 }
 
 Lending lending_of(Annotations& annotations) {
@@ -352,7 +358,8 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
   Wish wish;
   wish.warnings = annotations.unknown();
   const Cpus cpus = annotations.word(annotation::kCpus, kCpus, Cpus::kByQos);
-  lending_of(annotations);  // for its error
+  lending_of(annotations);                            // for its error
+  annotations.word(annotation::kClass, kClassWords);  // the same
   const auto milli = milli_cpus(resources);
   const std::string unfit = not_entitled(pod, milli);
   const bool asks = cpus == Cpus::kExclusive || annotations.find(annotation::kJob) != nullptr;

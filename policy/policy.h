@@ -83,6 +83,9 @@ inline constexpr std::array kPrivilegeWords{Word<Privilege>{"one-per-core", Priv
                                             Word<Privilege>{"isolated", Privilege::kIsolated},
                                             Word<Privilege>{"near-device", Privilege::kNearDevice}};
 
+// Whether it is a service, by its class.
+inline constexpr std::array kClassWords{Word<bool>{"hpc", false}, Word<bool>{"service", true}};
+
 // Guaranteed and a whole number of CPUs gives exclusive cores unless "cpus: shared" opts out, or
 // the pod is in a virtual machine. "cpus: exclusive" on any other container, or a wish without the
 // privilege for it, is refused with the reason.
@@ -94,10 +97,11 @@ struct Labels {
   std::string job;
   std::string task_group;
   topology::Profile profile = topology::Profile::kNone;
+  std::optional<bool> service;  // its class: a service, or HPC
 
   bool operator==(const Labels&) const = default;
 };
-// An unknown profile counts as none here; wish_of refuses it.
+// An unknown profile or class counts as none here; wish_of refuses it.
 [[nodiscard]] Labels labels_of(const Pod& pod, const std::string& container_name);
 
 // What any container says of lent cores.

@@ -157,7 +157,7 @@ void Fleet::measured(NodeIndex node, MissRates rates) {
       pressure_level(it.topology(), memory_pressure(it.topology(), it.ledger, it.rates));
 }
 
-void Fleet::set_terms(NodeIndex node, const NodeTerms& terms, const Share& taken) {
+void Fleet::set_terms(NodeIndex node, const NodeTerms& terms, const Share& taken, Company company) {
   FleetNode& it = at(node);
   it.open = terms.open;
   it.capacity = terms.capacity;
@@ -165,6 +165,8 @@ void Fleet::set_terms(NodeIndex node, const NodeTerms& terms, const Share& taken
   it.room -= terms.others;
   it.spare = it.room;
   it.spare -= taken;
+  it.company = std::move(company);
+  it.company.services += terms.services;
 }
 
 void Fleet::remove(std::string_view name) {

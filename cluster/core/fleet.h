@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cluster/core/company.h"
 #include "cluster/core/hole_index.h"
 #include "cluster/core/memory_pressure.h"
 #include "cluster/core/name_table.h"
@@ -53,6 +54,7 @@ struct FleetNode {
   Share capacity = kPlenty;   // when nobody is there
   Share room = kPlenty;       // when no member is there
   Share spare = kPlenty;      // now
+  Company company;            // where it matters (CompanyRules::counts())
 
   [[nodiscard]] const topology::Topology& topology() const { return *kind->topology; }
 };
@@ -83,7 +85,7 @@ inline constexpr std::int64_t kNoExpiry = std::numeric_limits<std::int64_t>::max
 
 class Fleet {
  public:
-  Fleet() = default;
+  explicit Fleet(const CompanyRules& rules = {}) : rules_(rules) {}
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
@@ -98,8 +100,8 @@ class Fleet {
   void heard(NodeIndex node, std::int64_t now_ms);
   // What its containers measured since.
   void measured(NodeIndex node, MissRates rates);
-  // `taken`: by members. Precondition: the node exists.
-  void set_terms(NodeIndex node, const NodeTerms& terms, const Share& taken);
+  // `taken`: by members; `company`: of them. Precondition: the node exists.
+  void set_terms(NodeIndex node, const NodeTerms& terms, const Share& taken, Company company = {});
   // The node is gone, with all promises there.
   void remove(std::string_view name);
   // Marks as stale the nodes not heard for `silent_ms`. Returns how many are stale.
@@ -159,16 +161,24 @@ class Fleet {
   [[nodiscard]] bool surely_fits(NodeIndex node, const topology::Request& request) const {
     return would_grant(digests_[static_cast<std::size_t>(node)], request).value_or(false);
   }
-  // Whether a member of these terms may go there at all; whether what the node shares out suffices
-  // for it, too, now and when nobody else is there. CPUs and silence aside.
-  [[nodiscard]] bool may_use(NodeIndex node, const MemberTerms& terms) const {
+  // Whether a member of these terms may go there at all, whoever else is there; and why it must not
+  // join those who are.
+  [[nodiscard]] bool may_ever_use(NodeIndex node, const MemberTerms& terms) const {
     return terms.nodes == nullptr ? this->node(node).open : terms.nodes->contains(node);
+  }
+  [[nodiscard]] Unwelcome unwelcome(NodeIndex node, const MemberTerms& terms) const {
+    return cluster::unwelcome(rules_, terms.service, terms.job, this->node(node).company);
+  }
+  // Whether it may go there now; whether what the node shares out suffices for it, too, now and
+  // when nobody else is there. CPUs and silence aside.
+  [[nodiscard]] bool may_use(NodeIndex node, const MemberTerms& terms) const {
+    return may_ever_use(node, terms) && unwelcome(node, terms) == Unwelcome::kNo;
   }
   [[nodiscard]] bool takes(NodeIndex node, const MemberTerms& terms) const {
     return may_use(node, terms) && has(this->node(node).spare, terms.share);
   }
   [[nodiscard]] bool takes_idle(NodeIndex node, const MemberTerms& terms) const {
-    return may_use(node, terms) && has(this->node(node).capacity, terms.share);
+    return may_ever_use(node, terms) && has(this->node(node).capacity, terms.share);
   }
   // Whether these terms forbid it because another member of this job is there.
   [[nodiscard]] bool too_near(NodeIndex node, const MemberTerms& terms, std::string_view job) const;
@@ -205,6 +215,7 @@ class Fleet {
   void set_stale(NodeIndex node, bool stale);
   void count_job(const std::string& job, NodeIndex node, int by);
 
+  const CompanyRules rules_;
   std::vector<FleetNode> nodes_;     // by index
   std::vector<NodeDigest> digests_;  // by index
   std::vector<NodeIndex> unused_;

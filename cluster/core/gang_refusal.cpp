@@ -161,7 +161,7 @@ GangRefusal refuse(const Fleet& fleet, const Draft& draft) {
   if (refusal.reason == GangReason::kNever) {
     refusal.largest = 0;
     for (const NodeIndex node : draft.allowed()) {
-      if (!fleet.may_use(node, member.terms)) continue;
+      if (!fleet.may_ever_use(node, member.terms)) continue;
       const Holes& idle = fleet.node(node).kind->idle;
       refusal.largest =
           std::max(refusal.largest, idle.largest(widest_align(refusal.shape), refusal.shape.smt));

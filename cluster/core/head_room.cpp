@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cluster/core/hole_text.h"
+#include "cluster/core/scheduler_parts.h"
 
 namespace pinion::cluster {
 namespace {
@@ -85,6 +86,14 @@ class Later {
     });
   }
 
+  // Whether those are gone whom somebody may have had to keep away from. Others than members of
+  // jobs do not say when they end.
+  [[nodiscard]] bool is_deserted(const FleetNode& node, const topology::Ledger& ledger) const {
+    return !node.company.jobs.empty() && node.company.services == 0 &&
+           std::all_of(ledger.claims().begin(), ledger.claims().end(),
+                       [](const auto& claim) { return claim.first == kHeadClaim; });
+  }
+
   topology::CpuSet fill(NodeIndex index, const std::vector<const Ending*>& over, Gang& rest) const {
     const FleetNode& node = fleet_.node(index);
     topology::Ledger ledger = node.ledger;
@@ -92,9 +101,12 @@ class Later {
     topology::CpuSet cpus;
     std::optional<GangMember> refused;
     Share spare = node.room;  // when members give theirs back is not counted
+    const bool deserted = is_deserted(node, ledger);
     std::erase_if(rest, [&](const GangMember& request) {
       if (refused && same_shape(*refused, request)) return false;
-      const bool taken = fleet_.may_use(index, request.terms) && has(spare, request.terms.share) &&
+      const bool may_use = deserted ? fleet_.may_ever_use(index, request.terms)
+                                    : fleet_.may_use(index, request.terms);
+      const bool taken = may_use && has(spare, request.terms.share) &&
                          !fleet_.too_near(index, request.terms, request.job) &&
                          !(request.terms.apart && !cpus.empty());
       if (!taken || !may_take(node.topology(), ledger, request)) {

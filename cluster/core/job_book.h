@@ -35,7 +35,8 @@ struct JobSpec {
   int size = 1;             // members that start together, >= 1
   int task_groups = 0;      // into which they are cut; 0: members say themselves, if any
   std::int64_t run_ms = 0;  // it runs no longer than this once it has started; 0: not said
-  std::optional<PlacementPolicy> placement;  // nullopt: the cluster's
+  std::optional<PlacementPolicy> placement;  // nullopt: the cluster's for this kind of load
+  bool service = false;                      // no HPC job
 
   bool operator==(const JobSpec&) const = default;
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cluster/core/hole_index.h"
@@ -73,6 +74,7 @@ struct NodeTerms {
   bool open = true;          // for new members that name no nodes of their own
   Share capacity = kPlenty;  // for all members
   Share others{};            // what those take of it that are no members of a job here
+  int services = 0;          // of those
 
   bool operator==(const NodeTerms&) const = default;
 };
@@ -85,6 +87,8 @@ struct MemberTerms {
   std::shared_ptr<const NodeSet> nodes{};
   // Never on a node where another member of its job is.
   bool apart = false;
+  bool service = false;  // no member of an HPC job (company.h)
+  std::string job{};     // the id of its job, where it matters who else is on a node
 
   bool operator==(const MemberTerms&) const = default;
 };

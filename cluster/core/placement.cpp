@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/core/gang_refusal.h"
+#include "cluster/core/node_score.h"
 #include "cluster/core/pod_fit.h"
 #include "cluster/core/task_groups.h"
 
@@ -25,6 +26,7 @@ constexpr std::array kNames = {Named{PlacementPolicy::kHoles, "holes"},
                                Named{PlacementPolicy::kFirstFit, "first-fit"},
                                Named{PlacementPolicy::kLeastLoaded, "least-loaded"},
                                Named{PlacementPolicy::kMostLoaded, "most-loaded"},
+                               Named{PlacementPolicy::kFill, "fill"},
                                Named{PlacementPolicy::kRandom, "random"}};
 
 // The fleet with the members that have been placed so far.
@@ -65,6 +67,15 @@ class Trial {
     if (found == ledgers_.end() && member.beside.empty()) return fleet_.fits(node, member);
     if (!fleet_.may_fit(node, member)) return false;
     return grants_all(fleet_.node(node), ledger(node), member.requests());
+  }
+  // As it is with those that have been placed so far.
+  [[nodiscard]] FleetNode node(NodeIndex index) const {
+    FleetNode node = fleet_.node(index);
+    if (ledgers_.find(index) == ledgers_.end()) return node;
+    node.ledger = ledger(index);
+    node.holes = topology::holes_of(node.topology(), node.ledger);
+    node.spare = spare(index);
+    return node;
   }
   // Precondition: it fits.
   Placement put(NodeIndex node, const GangMember& member) {
@@ -147,6 +158,12 @@ Chooser chooser_of(PlacementPolicy placement, const Fleet& fleet, const Gang& ga
         return equal[random() % equal.size()];
       };
     }
+    case PlacementPolicy::kFill:
+      return [=, &trial](const auto& nodes, const auto& member) {
+        return best(nodes, [&](NodeIndex node) {
+          return fill_score(trial.node(node), std::int64_t{1000} * member.all_cpus());
+        });
+      };
     case PlacementPolicy::kRandom:
       return [&random](const auto& nodes, const auto&) { return nodes[random() % nodes.size()]; };
     case PlacementPolicy::kHoles:

@@ -16,9 +16,10 @@ enum class PlacementPolicy {
   kFirstFit,         // the first node by name
   kLeastLoaded,      // the node with the largest free part of its CPUs (kube-scheduler's default)
   kMostLoaded,       // the one with the smallest
+  kFill,             // the one that fill_score() prefers: ours for services (node_score.h)
   kRandom,           // any node, as Volcano without a plugin that scores nodes
 };
-// "holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded",
+// "holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded", "fill",
 // "random"
 [[nodiscard]] std::string_view to_string(PlacementPolicy placement);
 [[nodiscard]] std::optional<PlacementPolicy> placement_of(std::string_view word);

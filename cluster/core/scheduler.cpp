@@ -53,15 +53,25 @@ bool Scheduler::join(const JobId& id, const MemberId& member,
   }
   Member& joined = book_.join(job, member, std::move(requests));
   joined.since_ms = now_ms;
-  joined.terms = std::move(terms);
+  joined.terms = heeded(job, std::move(terms));
   job.touched_ms = now_ms;
   requeue(job);
   return true;
 }
 
+// As the cluster's rules are for such a member.
+MemberTerms Scheduler::heeded(const Job& job, MemberTerms terms) const {
+  terms.service = job.spec.service;
+  terms.apart = terms.apart || (settings_.company.apart && !terms.service);
+  if (settings_.company.counts()) terms.job = job.id;
+  return terms;
+}
+
 void Scheduler::change_terms(const MemberId& id, MemberTerms terms, std::int64_t now_ms) {
   Job& job = *book_.job_of(id);
   Member& member = job.members.at(id);
+  terms = heeded(job, std::move(terms));
+  if (member.terms == terms) return;
   if (member.state == State::kReserved) {
     withdraw(job.id, "a member of the job may use other nodes", now_ms);
   }
@@ -247,7 +257,7 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
     room = room && reserve(job, member, node, now_ms);
     if (!room) {
       queue_.charge(job.spec.owner.name_space, member.cpus());
-      take_share(name, member.terms.share);
+      take_share(name, member.terms);
     }
     member.node = name;
   } else {

@@ -27,6 +27,8 @@ namespace pinion::cluster {
 
 struct SchedulerSettings {
   PlacementPolicy placement = PlacementPolicy::kHoles;
+  PlacementPolicy service_placement = PlacementPolicy::kFill;  // of services
+  CompanyRules company{};
   QueueOrder order = QueueOrder::kPriority;
   bool backfill = true;  // false: nobody is placed before a job that is before it in the queue
   int depth = 100;       // jobs that one run() tries
@@ -65,7 +67,7 @@ struct JobNews {
 class Scheduler {
  public:
   explicit Scheduler(const SchedulerSettings& settings)
-      : settings_(settings), queue_(settings.order) {}
+      : settings_(settings), fleet_(settings.company), queue_(settings.order) {}
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
@@ -78,7 +80,8 @@ class Scheduler {
   // known.
   bool join(const JobId& job, const MemberId& member, std::vector<topology::Request> requests,
             std::int64_t now_ms, MemberTerms terms = {});
-  // The member asks something else of its node. What is reserved for its job is given back.
+  // The member asks something else of its node. What is reserved for its job is given back, unless
+  // that is what it asks already.
   // Preconditions: it is known, and not fixed.
   void change_terms(const MemberId& member, MemberTerms terms, std::int64_t now_ms);
   // A member is no more, or has finished: its CPUs are free. False: it is not known.
@@ -180,14 +183,16 @@ class Scheduler {
   std::optional<GangRefusal> attempt_one(Job& job, Member& member,
                                          const std::vector<NodeIndex>* among, std::int64_t now_ms);
   [[nodiscard]] PlacementPolicy policy_of(const Job& job) const {
-    return job.spec.placement.value_or(settings_.placement);
+    return job.spec.placement.value_or(job.spec.service ? settings_.service_placement
+                                                        : settings_.placement);
   }
   [[nodiscard]] bool must_wait_its_turn(const Job& job) const;
   [[nodiscard]] std::int64_t held_room_at_most(const topology::Request& request) const;
   [[nodiscard]] bool fits_when_idle(const std::vector<topology::Request>& requests,
                                     const MemberTerms& terms) const;
-  void take_share(const std::string& node, const Share& share);
-  void put_back_share(const std::string& node, const Share& share);
+  [[nodiscard]] MemberTerms heeded(const Job& job, MemberTerms terms) const;
+  void take_share(const std::string& node, const MemberTerms& terms);
+  void put_back_share(const std::string& node, const MemberTerms& terms);
   void tell_if_hopeless(Job& job, const std::vector<Member*>& members);
   void set_terms(NodeIndex node, const std::string& name);
   void requeue_hopeless();
@@ -230,6 +235,9 @@ class Scheduler {
   struct Site {
     NodeTerms terms{};
     Share taken{};
+    Company company{};
+
+    [[nodiscard]] bool has_members() const { return taken != Share() || company != Company(); }
   };
   std::map<std::string, Site, std::less<>> sites_;
   std::uint64_t begun_ = 0;

@@ -46,13 +46,17 @@ void Scheduler::terms(const std::string& node, const NodeTerms& terms, std::int6
   set_terms(fleet_.find(node), node);
   const bool more = before.others.milli_cpus > terms.others.milli_cpus ||
                     before.others.memory > terms.others.memory ||
-                    before.others.members > terms.others.members;
+                    before.others.members > terms.others.members ||
+                    before.services > terms.services;
   const bool other = before.open != terms.open || before.capacity != terms.capacity;
   changed_ = changed_ || more || other;
-  const bool nothing_said = terms == NodeTerms() && site.taken == Share();
+  const bool nothing_said = terms == NodeTerms() && !site.has_members();
   if (nothing_said) sites_.erase(node);
   if (other) requeue_hopeless();
   if (before.open && !terms.open) withdraw_fallen("a node of its plan is closed", now_ms);
+  if (before.services < terms.services && !settings_.company.services_beside) {
+    withdraw_fallen("a service is on a node of its plan", now_ms);
+  }
 }
 
 void Scheduler::nodes_changed(std::int64_t now_ms) {
@@ -64,22 +68,36 @@ void Scheduler::nodes_changed(std::int64_t now_ms) {
 void Scheduler::set_terms(NodeIndex node, const std::string& name) {
   const auto site = sites_.find(name);
   if (node >= 0 && site != sites_.end()) {
-    fleet_.set_terms(node, site->second.terms, site->second.taken);
+    fleet_.set_terms(node, site->second.terms, site->second.taken, site->second.company);
   }
 }
 
-void Scheduler::take_share(const std::string& node, const Share& share) {
-  if (share == Share()) return;
-  sites_[node].taken += share;
+void Scheduler::take_share(const std::string& node, const MemberTerms& terms) {
+  const bool counts = settings_.company.counts();
+  if (terms.share == Share() && !counts) return;
+  Site& site = sites_[node];
+  site.taken += terms.share;
+  if (counts && terms.service) {
+    ++site.company.services;
+  } else if (counts) {
+    ++site.company.jobs[terms.job];
+  }
   set_terms(fleet_.find(node), node);
 }
 
-void Scheduler::put_back_share(const std::string& node, const Share& share) {
-  const auto site = sites_.find(node);
-  if (share == Share() || site == sites_.end()) return;
-  site->second.taken -= share;
+void Scheduler::put_back_share(const std::string& node, const MemberTerms& terms) {
+  const bool counts = settings_.company.counts();
+  const auto found = sites_.find(node);
+  if ((terms.share == Share() && !counts) || found == sites_.end()) return;
+  Site& site = found->second;
+  site.taken -= terms.share;
+  if (counts && terms.service) {
+    --site.company.services;
+  } else if (counts && --site.company.jobs[terms.job] == 0) {
+    site.company.jobs.erase(terms.job);
+  }
   set_terms(fleet_.find(node), node);
-  if (site->second.taken == Share() && site->second.terms == NodeTerms()) sites_.erase(site);
+  if (!site.has_members() && site.terms == NodeTerms()) sites_.erase(found);
 }
 
 bool Scheduler::heard(std::string_view node, std::int64_t now_ms) {
@@ -125,7 +143,7 @@ int Scheduler::age(std::int64_t now_ms, std::int64_t silent_ms) {
 void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
   if (const auto site = sites_.find(name); site != sites_.end()) {
     site->second.terms = {};
-    if (site->second.taken == Share()) sites_.erase(site);
+    if (!site->second.has_members()) sites_.erase(site);
   }
   const NodeIndex node = fleet_.find(name);
   if (node < 0) return;

@@ -164,15 +164,16 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
     }
     for (const auto& [member, node] : lifted) {
       for (const auto& request : member->requests) fleet_.release(request.id);
-      put_back_share(member->node, member->terms.share);
+      put_back_share(member->node, member->terms);
     }
     if (!lifted.empty()) refusal = attempt(job, members, among, now_ms);
     std::set<JobId> lost;
     for (const auto& [member, node] : lifted) {
-      if (node < 0 || !has(fleet_.node(node).spare, member->terms.share)) {
+      if (node < 0 || !has(fleet_.node(node).spare, member->terms.share) ||
+          fleet_.unwelcome(node, member->terms) != Unwelcome::kNo) {
         lost.insert(book_.job_of(member->id)->id);
       }
-      take_share(member->node, member->terms.share);
+      take_share(member->node, member->terms);
       for (const auto& request : member->requests) {
         const auto again = fleet_.promise(node, request, kNoExpiry);
         if (!again || !std::holds_alternative<topology::Decision>(*again)) {
@@ -345,9 +346,9 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
   nodes.assign(gang.size(), -1);
   std::vector<std::size_t> rest;
   // For the look at the others; reserve() takes them for good.
-  std::vector<std::pair<std::string, Share>> taken;
+  std::vector<std::pair<std::string, MemberTerms>> taken;
   const auto put_back = [&] {
-    for (const auto& [node, share] : std::exchange(taken, {})) put_back_share(node, share);
+    for (const auto& [node, terms] : std::exchange(taken, {})) put_back_share(node, terms);
   };
   for (std::size_t i = 0; i < gang.size(); ++i) {
     const NodeIndex node = members[i]->prefers.empty() ? -1 : fleet_.find(members[i]->prefers);
@@ -355,8 +356,8 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
                        !fleet_.too_near(node, gang[i].terms, gang[i].job);
     if (there && promise(*members[i], node, kNoExpiry)) {
       nodes[i] = node;
-      taken.emplace_back(members[i]->prefers, gang[i].terms.share);
-      take_share(members[i]->prefers, gang[i].terms.share);
+      taken.emplace_back(members[i]->prefers, gang[i].terms);
+      take_share(members[i]->prefers, gang[i].terms);
     } else {
       rest.push_back(i);
     }
@@ -394,6 +395,9 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
   job.touched_ms = now_ms;
   const NodeIndex node = fleet_.find(name);
   if (node < 0) return {.why = "no agent speaks for the node"};
+  if (const Unwelcome why = fleet_.unwelcome(node, member.terms); why != Unwelcome::kNo) {
+    return {.why = std::string(to_string(why))};
+  }
   bool done = false;
   see_as(id, now_ms, [&] { done = reserve(job, member, node, now_ms); });
   if (!done) return {.why = "needs " + hole_text(member.requests.front()) + ", taken meanwhile"};
@@ -426,7 +430,7 @@ bool Scheduler::reserve(Job& job, Member& member, NodeIndex node, std::int64_t n
   member.since_ms = now_ms;
   reserved_.insert(job.id);
   queue_.charge(job.spec.owner.name_space, member.cpus());
-  take_share(member.node, member.terms.share);
+  take_share(member.node, member.terms);
   note_end(job, member, now_ms);
   return true;
 }
@@ -439,7 +443,7 @@ void Scheduler::give_back(Job& job, Member& member) {
   if (node >= 0) hold_head_room_at(node);
   forget_end(member);
   queue_.charge(job.spec.owner.name_space, -member.cpus());
-  put_back_share(member.node, member.terms.share);
+  put_back_share(member.node, member.terms);
   member.state = State::kWaiting;
   member.node.clear();
   if (job.spec.task_groups > 0) {

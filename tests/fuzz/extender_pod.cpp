@@ -60,7 +60,7 @@ void live(const Pod& pod) {
   for (const auto verdict : answer.verdict) {
     if (verdict > answer.texts.size()) std::abort();
   }
-  for (const int score : scheduler.scores(pod.uid, {"node-a", "unknown"})) {
+  for (const int score : scheduler.scores(pod, {"node-a", "unknown"})) {
     if (score < 0 || score > 10) std::abort();
   }
   scheduler.seen(pod, 1);

@@ -39,8 +39,9 @@ int idle_room(const Fleet& fleet, const GangMember& member, int wanted) {
   int room = 0;
   for (const auto& [name, index] : fleet.by_name()) {
     const FleetNode& node = fleet.node(index);
-    const int shares =
-        fleet.may_use(index, member.terms) ? times(node.capacity, member.terms.share, wanted) : 0;
+    const int shares = fleet.may_ever_use(index, member.terms)
+                           ? times(node.capacity, member.terms.share, wanted)
+                           : 0;
     if (shares == 0) continue;
     const auto [known, fresh] = by_kind.try_emplace(node.kind.get());
     if (fresh) known->second = room_when_idle(*node.kind, member, wanted);

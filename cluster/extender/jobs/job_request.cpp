@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cluster/extender/kube/json_read.h"
 #include "policy/annotations.h"
+#include "policy/policy.h"
 #include "topology/words.h"
 
 namespace pinion::cluster::jobs {
@@ -23,8 +24,8 @@ constexpr std::array kOnlyWithTasks{annotation::kCpusPerTask, annotation::kMemor
                                     annotation::kWorkerRole};
 // What the agent reads, beside the job, its groups and its profile; and the extender.
 constexpr std::array kForWorkers{
-    annotation::kAlign,     annotation::kSmt,        annotation::kStrength, annotation::kMemory,
-    annotation::kIsolation, annotation::kNearDevice, annotation::kPlacement};
+    annotation::kAlign,     annotation::kSmt,        annotation::kStrength,  annotation::kMemory,
+    annotation::kIsolation, annotation::kNearDevice, annotation::kPlacement, annotation::kClass};
 
 tl::unexpected<Error> wrong(const std::string& name, const std::string& value,
                             const std::string& expected) {
@@ -98,6 +99,10 @@ void read_choices(Annotations& annotations, JobRequest& request) {
   request.policy = annotations.word<Policy>(
       annotation::kPolicy, [](const std::string& word) { return policy_of(word); },
       "none, scale, granularity, auto");
+  annotations.word<bool>(
+      annotation::kClass,
+      [](const std::string& word) { return value_of(word, policy::kClassWords); },
+      list_of(policy::kClassWords));
   for (const char* name : kForWorkers) {
     if (annotations.has(name)) request.for_workers[name] = annotations.text(name);
   }

@@ -93,6 +93,18 @@ std::vector<settings::Setting> settings_of(Config& config) {
           "[holes]",
           config.placement,
           {"holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded"}),
+      settings::word("servicePlacement",
+                     "Which nodes services (pinion.dev/class: service) prefer: fill, what jobs "
+                     "leave, where they disturb least | least-loaded | most-loaded [fill]",
+                     config.service_placement, {"fill", "least-loaded", "most-loaded"}),
+      settings::yes_no("jobsShareNodes", "false: a node has pods of one HPC job at a time [true]",
+                       config.jobs_share_nodes),
+      settings::yes_no("servicesBesideJobs",
+                       "false: a node has HPC jobs or services, never both [true]",
+                       config.services_beside_jobs),
+      settings::yes_no("oneMemberPerNode",
+                       "true: at most one pod of an HPC job is on a node [false]",
+                       config.one_member_per_node),
       settings::word("elastic",
                      "How jobs with the label pinion.dev/elastic are sized: off | min | max | "
                      "moldable | elastic | ours, see docs/elastic.md [off]",

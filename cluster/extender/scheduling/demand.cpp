@@ -185,6 +185,13 @@ std::string gang_of_group(const std::string& group_key) {
   return "podgroup:" + group_key;
 }
 
+bool is_service(const Pod& pod) {
+  const auto said = pod.annotations.find(annotation::kClass);
+  const auto service = said == pod.annotations.end() ? std::optional<bool>()
+                                                     : value_of(said->second, policy::kClassWords);
+  return service.value_or(pod.annotations.contains(annotation::kServiceMetric));
+}
+
 Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGroups& groups) {
   policy::Pod as_seen;
   as_seen.uid = pod.uid;
@@ -204,6 +211,7 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
     gathered.add(container.kind, std::move(wish.request));
   }
   Demand demand = gathered.take();
+  demand.service = is_service(pod);
   if (demand.requests.empty()) return demand;
   demand.kind = Demand::Kind::kSingle;
   const auto placement = placement_of(pod);

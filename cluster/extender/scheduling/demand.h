@@ -33,6 +33,7 @@ struct Demand {
   // are of, if any (pinion.dev/task-group).
   int groups = 0;
   std::optional<PlacementPolicy> placement;  // its own (pinion.dev/placement)
+  bool service = false;                      // as is_service() says
   std::string text;
 };
 
@@ -55,6 +56,10 @@ inline constexpr int kMaxGang = 1000;
 [[nodiscard]] std::string job_of_gang(const std::string& gang);
 // The gang that the pods of this PodGroup are.
 [[nodiscard]] std::string gang_of_group(const std::string& group_key);
+
+// Whether the pod is a service: by its class (pinion.dev/class), else by its having a target
+// (pinion.dev/service-metric). A class that is none counts as absent: demand_of() refuses it.
+[[nodiscard]] bool is_service(const Pod& pod);
 
 // A gang is a job (pinion.dev/job) whose pods say how many they are: pinion.dev/gang-size. Into how
 // many task groups it is cut, they may say too: pinion.dev/task-groups. Of pods that do not say how

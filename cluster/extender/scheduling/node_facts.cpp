@@ -25,12 +25,10 @@ void NodeFacts::gone(const std::string& name, std::int64_t now_ms) {
     return;
   }
   // The API server tells of their end later.
-  const Share others = node->second.terms.others;
-  node->second = Node{.taints = {},
-                      .labels = {},
-                      .terms = {.others = others},
-                      .told = false,
-                      .pods = node->second.pods};
+  const NodeTerms terms{.others = node->second.terms.others,
+                        .services = node->second.terms.services};
+  node->second =
+      Node{.taints = {}, .labels = {}, .terms = terms, .told = false, .pods = node->second.pods};
   scheduler_.terms(name, node->second.terms, now_ms);
 }
 
@@ -39,17 +37,21 @@ void NodeFacts::known(const std::string& node, std::int64_t now_ms) {
 }
 
 void NodeFacts::occupied(const std::string& uid, const std::string& name, const Share& requests,
-                         std::int64_t now_ms) {
+                         bool service, std::int64_t now_ms) {
   const auto known = occupants_.find(uid);
   if (known != occupants_.end()) {
-    if (known->second.node->first == name && known->second.requests == requests) return;
+    if (known->second.node->first == name && known->second.requests == requests &&
+        known->second.service == service) {
+      return;
+    }
     leave(known->second, now_ms);
     occupants_.erase(known);
   }
   const auto node = nodes_.try_emplace(name).first;
   ++node->second.pods;
   node->second.terms.others += requests;
-  occupants_.emplace(uid, Occupant{.node = node, .requests = requests});
+  node->second.terms.services += service ? 1 : 0;
+  occupants_.emplace(uid, Occupant{.node = node, .requests = requests, .service = service});
   scheduler_.terms(name, node->second.terms, now_ms);
 }
 
@@ -63,6 +65,7 @@ void NodeFacts::vacated(const std::string& uid, std::int64_t now_ms) {
 void NodeFacts::leave(const Occupant& occupant, std::int64_t now_ms) {
   Node& node = occupant.node->second;
   node.terms.others -= occupant.requests;
+  node.terms.services -= occupant.service ? 1 : 0;
   scheduler_.terms(occupant.node->first, node.terms, now_ms);
   if (--node.pods == 0 && !node.told) nodes_.erase(occupant.node);
 }

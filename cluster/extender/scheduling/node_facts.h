@@ -26,9 +26,9 @@ class NodeFacts {
   void gone(const std::string& node, std::int64_t now_ms);
   // The fleet has this node now. To be called before anybody is placed there.
   void known(const std::string& node, std::int64_t now_ms);
-  // The pod is on the node, without being a member of a job.
+  // The pod is on the node, without being a member of a job; it may be a service.
   void occupied(const std::string& uid, const std::string& node, const Share& requests,
-                std::int64_t now_ms);
+                bool service, std::int64_t now_ms);
   void vacated(const std::string& uid, std::int64_t now_ms);
 
   // --- what members may use
@@ -50,6 +50,7 @@ class NodeFacts {
   struct Occupant {
     Nodes::iterator node;
     Share requests;
+    bool service = false;
   };
 
   [[nodiscard]] bool allows(const std::string& node, const NodeDemand& demand) const;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cluster/core/hole_text.h"
+#include "cluster/core/node_score.h"
 #include "cluster/core/pod_fit.h"
 #include "cluster/extender/scheduling/pod_scheduler_parts.h"
 #include "policy/annotations.h"
@@ -77,7 +78,10 @@ FilterAnswer PodScheduler::filter(const Pod& pod, const std::vector<std::string_
   FilterAnswer answer;
   answer.verdict.assign(nodes.size(), kPasses);
   Demand demand = demand_of(pod);
-  if (demand.kind == Demand::Kind::kNone) return answer;
+  if (demand.kind == Demand::Kind::kNone) {
+    if (demand.service) keep_from_jobs(nodes, answer);
+    return answer;
+  }
   answer.ours = true;
   if (auto [why, hopeless] = turned_away(pod, demand); !why.empty()) {
     answer.why = why;
@@ -131,7 +135,7 @@ void PodScheduler::filter_single(const KnownPod& known, const std::vector<NodeIn
     return;
   }
   scheduler_.withdraw(job_of(known), "asked again", now_ms);
-  scheduler_.see_as(uid, now_ms, [&] { judge_nodes(known.demand, nodes, answer); });
+  scheduler_.see_as(uid, now_ms, [&] { judge_nodes(known, nodes, answer); });
   const bool passes =
       std::find(answer.verdict.begin(), answer.verdict.end(), kPasses) != answer.verdict.end();
   const std::vector<NodeIndex> among = known_of(nodes);
@@ -142,15 +146,37 @@ void PodScheduler::filter_single(const KnownPod& known, const std::vector<NodeIn
   answer.verdict[static_cast<std::size_t>(position - nodes.begin())] = kPasses;
 }
 
-void PodScheduler::judge_nodes(const Demand& demand, const std::vector<NodeIndex>& nodes,
+// A service without CPUs of its own, where services have other nodes than HPC jobs: all the rest is
+// the scheduler's business.
+void PodScheduler::keep_from_jobs(const std::vector<std::string_view>& nodes,
+                                  FilterAnswer& answer) const {
+  answer.texts = {{.text = std::string(to_string(Unwelcome::kJobs)), .hopeless = true}};
+  const MemberTerms terms{.service = true};
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodeIndex node = fleet().find(nodes[i]);
+    if (node < 0 || fleet().unwelcome(node, terms) == Unwelcome::kNo) continue;
+    answer.verdict[i] = 1;
+    answer.ours = true;
+  }
+  const bool refused =
+      std::find(answer.verdict.begin(), answer.verdict.end(), kPasses) == answer.verdict.end();
+  if (refused && !nodes.empty()) answer.why = most_said(answer);
+}
+
+void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeIndex>& nodes,
                                FilterAnswer& answer) const {
+  const Demand& demand = known.demand;
+  const MemberTerms& terms = book().member(known.pod.uid)->terms;
   const std::string needs = needs_text(demand.requests);
   answer.texts = {{.text = needs + "; too few CPUs are free", .hopeless = false},
                   {.text = needs + "; the CPUs are free, the memory is not", .hopeless = false},
                   {.text = needs + ", more than the node has", .hopeless = true},
                   {.text = "no Pinion agent speaks for the node", .hopeless = true},
                   {.text = "the node's Pinion agent is silent", .hopeless = true}};
-  enum : std::uint8_t { kFull = 1, kNoMemory, kSmall, kNoAgent, kSilent };
+  enum : std::uint8_t { kFull = 1, kNoMemory, kSmall, kNoAgent, kSilent, kCompany };
+  for (const Unwelcome why : {Unwelcome::kOtherJob, Unwelcome::kJobs, Unwelcome::kServices}) {
+    answer.texts.push_back({.text = std::string(to_string(why)), .hopeless = true});
+  }
   const PodFit fits(fleet(), demand.requests);
   const bool binds = std::any_of(demand.requests.begin(), demand.requests.end(), binds_memory);
   auto cpus_alone = binds ? demand.requests : std::vector<topology::Request>();
@@ -166,6 +192,8 @@ void PodScheduler::judge_nodes(const Demand& demand, const std::vector<NodeIndex
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i] < 0) {
       answer.verdict[i] = kNoAgent;
+    } else if (const Unwelcome why = fleet().unwelcome(nodes[i], terms); why != Unwelcome::kNo) {
+      answer.verdict[i] = static_cast<std::uint8_t>(kCompany + static_cast<int>(why) - 1);
     } else if (!fits.fit(nodes[i])) {
       answer.verdict[i] = why_not(nodes[i]);
     }
@@ -279,16 +307,29 @@ PodScheduler::Offer PodScheduler::offer_elsewhere(KnownPod& known,
   return {.node = known.offered, .text = {}};
 }
 
-std::vector<int> PodScheduler::scores(const std::string& uid,
+std::vector<int> PodScheduler::scores(const Pod& pod,
                                       const std::vector<std::string_view>& nodes) const {
   std::vector<int> scores(nodes.size(), 0);
-  const KnownPod* known = cache_.find(uid);
-  if (known == nullptr || known->demand.requests.empty()) return scores;
+  const KnownPod* known = cache_.find(pod.uid);
+  Demand shared;
+  shared.service = is_service(pod);
+  const Demand& demand = known == nullptr ? shared : known->demand;
+  if (demand.requests.empty() && !demand.service) return scores;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodeIndex node = fleet().find(nodes[i]);
-    if (node >= 0) scores[i] = fleet().hole_score(node, known->demand.requests.front());
+    if (node >= 0) scores[i] = score(node, demand, pod.requests.milli_cpus);
   }
   return scores;
+}
+
+int PodScheduler::score(NodeIndex node, const Demand& demand, std::int64_t milli_cpus) const {
+  const SchedulerSettings& settings = limits_.scheduler;
+  const PlacementPolicy placement =
+      demand.placement.value_or(demand.service ? settings.service_placement : settings.placement);
+  if (placement == PlacementPolicy::kLeastLoaded) return 10 - load_level(fleet().node(node));
+  if (placement == PlacementPolicy::kMostLoaded) return load_level(fleet().node(node));
+  if (demand.service) return fill_score(fleet().node(node), milli_cpus);
+  return fleet().hole_score(node, demand.requests.front());
 }
 
 BindAnswer PodScheduler::bind(const std::string& uid, const std::string& node, Ticket ticket,

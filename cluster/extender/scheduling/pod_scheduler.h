@@ -81,8 +81,8 @@ class PodScheduler {
 
   FilterAnswer filter(const Pod& pod, const std::vector<std::string_view>& nodes,
                       std::int64_t now_ms);
-  // 0 .. 10 by position of the node; all 0 for a pod that is not ours.
-  std::vector<int> scores(const std::string& uid, const std::vector<std::string_view>& nodes) const;
+  // 0 .. 10 by position of the node; all 0 for a pod that is neither ours nor a service.
+  std::vector<int> scores(const Pod& pod, const std::vector<std::string_view>& nodes) const;
   BindAnswer bind(const std::string& uid, const std::string& node, Ticket ticket,
                   std::int64_t now_ms);
   // What the pod is told with its binding, as annotations for its agent: the CPUs that are promised
@@ -180,8 +180,10 @@ class PodScheduler {
   [[nodiscard]] FilterAnswer::Text turned_away(const Pod& pod, const Demand& demand) const;
   void filter_single(const KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
                      std::int64_t now_ms, FilterAnswer& answer);
-  void judge_nodes(const Demand& demand, const std::vector<NodeIndex>& nodes,
+  void judge_nodes(const KnownPod& known, const std::vector<NodeIndex>& nodes,
                    FilterAnswer& answer) const;
+  void keep_from_jobs(const std::vector<std::string_view>& nodes, FilterAnswer& answer) const;
+  [[nodiscard]] int score(NodeIndex node, const Demand& demand, std::int64_t milli_cpus) const;
   void filter_member(const Pod& pod, KnownPod& known, const std::vector<NodeIndex>& nodes,
                      Sight sight, std::int64_t now_ms, FilterAnswer& answer);
   struct Offer {

@@ -36,6 +36,7 @@ inline JobSpec spec_of(const KnownPod& known) {
   spec.owner = {.name_space = known.pod.name_space, .kind = "Pod", .name = known.pod.name};
   spec.priority = known.priority;
   spec.placement = demand.placement;
+  spec.service = demand.service;
   if (demand.kind == Demand::Kind::kMember) {
     spec.owner.kind.clear();
     spec.owner.name = job_of_gang(demand.gang);

@@ -67,7 +67,7 @@ void PodScheduler::heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_
   const Member* member = book().member(pod.uid);
   if (member != nullptr && member->fixed()) return;
   known.terms = nodes_.terms(pod.nodes, pod.requests);
-  if (member == nullptr || member->terms == known.terms) return;
+  if (member == nullptr) return;
   scheduler_.change_terms(pod.uid, known.terms, now_ms);
   heed();
 }
@@ -160,7 +160,7 @@ bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
   if (pod.node.empty() || book().member(pod.uid) != nullptr) {
     nodes_.vacated(pod.uid, now_ms);
   } else {
-    nodes_.occupied(pod.uid, pod.node, pod.requests, now_ms);
+    nodes_.occupied(pod.uid, pod.node, pod.requests, is_service(pod) && !pod.over, now_ms);
   }
   return room;
 }

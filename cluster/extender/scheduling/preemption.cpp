@@ -44,6 +44,9 @@ std::vector<Eviction> Preemption::judge(Pod pod, const Demand& demand,
   std::erase_if(proposals, [&](const Eviction& eviction) {
     const NodeIndex index = fleet_.find(eviction.node);
     if (index < 0 || fleet_.node(index).stale) return true;
+    // Who would have to go is not known of those whom it must not join.
+    const Member* its = scheduler_.book().member(pod.uid);
+    if (its != nullptr && fleet_.unwelcome(index, its->terms) != Unwelcome::kNo) return true;
     const FleetNode& node = fleet_.node(index);
     const auto later = soon.find(index);
     const topology::Ledger& ledger = later == soon.end() ? node.ledger : later->second;

@@ -115,8 +115,9 @@ wire::FilterAnswer Placing::filter(const wire::FilterAsk& ask) {
 
 wire::PrioritizeAnswer Placing::prioritize(const wire::FilterAsk& ask) {
   const auto start = std::chrono::steady_clock::now();
+  const Pod pod = pod_of(ask.pod);
   const std::lock_guard lock(mutex_);
-  const auto scores = pod_scheduler_.scores(ask.pod.uid, ask.names);
+  const auto scores = pod_scheduler_.scores(pod, ask.names);
   figures_.prioritize.observe(seconds_since(start));
   return {.scores = std::vector<std::int64_t>(scores.begin(), scores.end())};
 }

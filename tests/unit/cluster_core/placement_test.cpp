@@ -101,6 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, OtherRules,
     testing::Values(Row{"FirstFit", PlacementPolicy::kFirstFit, "node-0: j-0 j-1 j-2"},
                     Row{"MostLoaded", PlacementPolicy::kMostLoaded, "node-0: j-2; node-1: j-0 j-1"},
+                    Row{"Fill", PlacementPolicy::kFill, "node-0: j-2; node-1: j-0 j-1"},
                     Row{"LeastLoaded", PlacementPolicy::kLeastLoaded,
                         "node-0: j-1; node-2: j-0 j-2"}),
     [](const auto& row) { return std::string(row.param.name); });
@@ -148,8 +149,8 @@ TEST_F(PlacementTest, RefusesAllOrNothingWithTheReason) {
 }
 
 TEST(PlacementWords, AreReadAsTheyAreWritten) {
-  for (const char* word :
-       {"holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded"}) {
+  for (const char* word : {"holes", "task-group", "task-group-random", "first-fit", "least-loaded",
+                           "most-loaded", "fill"}) {
     const auto policy = placement_of(word);
     ASSERT_TRUE(policy) << word;
     EXPECT_EQ(to_string(*policy), word);

@@ -48,6 +48,10 @@ TEST(Demand, OfAPod) {
       {"negative", member_of("j", 0, -3, 2), Demand::Kind::kRefused, "not a number"},
       {"an unknown placement", pod_of("p", 2, {{"placement", "best"}}), Demand::Kind::kRefused,
        "pinion.dev/placement: none of holes"},
+      {"an unknown class", pod_of("p", 2, {{"class", "batch"}}), Demand::Kind::kRefused,
+       "use one of: hpc, service"},
+      {"an unknown class, without cores", pod_of("p", 2, {{"class", "batch"}, {"cpus", "shared"}}),
+       Demand::Kind::kRefused, "use one of: hpc, service"},
       {"too many", member_of("j", 0, 1001, 2), Demand::Kind::kRefused, "not a number"},
   };
   for (const auto& test : cases) {
@@ -71,6 +75,18 @@ TEST(Demand, OfAPod) {
 TEST(DemandTest, AJobNamesItsPlacement) {
   const Pod pod = pod_of("p", 2, {{"placement", "least-loaded"}});
   EXPECT_EQ(demand_of(pod, policy::Defaults()).placement, PlacementPolicy::kLeastLoaded);
+}
+
+TEST(DemandTest, AServiceIsOneByItsClassOrByItsTarget) {
+  const auto service = [](std::map<std::string, std::string> annotations) {
+    return demand_of(pod_of("p", 2, std::move(annotations)), policy::Defaults()).service;
+  };
+  EXPECT_FALSE(service({}));
+  EXPECT_FALSE(service({{"class", "hpc"}}));
+  EXPECT_TRUE(service({{"class", "service"}}));
+  EXPECT_TRUE(service({{"class", "service"}, {"cpus", "shared"}}));
+  EXPECT_TRUE(service({{"service-metric", "up"}}));
+  EXPECT_FALSE(service({{"service-metric", "up"}, {"class", "hpc"}})) << "its own word counts";
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST_F(GroupTest, WhoWaitsForItAndIsNeverToldOfIsForgotten) {
 // Whatever asks for such a pod, though the scheduler should not.
 TEST_F(GroupTest, WhoWaitsForItIsNotBound) {
   EXPECT_EQ(filtered(grouped("p", 3)), "");
-  EXPECT_EQ(pod_scheduler_.scores("p", {"a", "b"}), (std::vector<int>{0, 0}));
+  EXPECT_EQ(pod_scheduler_.scores(grouped("p", 3), {"a", "b"}), (std::vector<int>{0, 0}));
   EXPECT_EQ(bind(grouped("p", 3), "a", 1).text, "waits for its PodGroup g, which does not exist");
   report("a", {});  // something may fit
   now_ += 1000;

@@ -39,6 +39,8 @@ const RefusalCase kWishes[] = {
      R"({"pinion.dev/tasks":"4","pinion.dev/memory-per-task":"0"})", "an amount of memory"},
     {"unknown_profile", "job_create", R"({"pinion.dev/tasks":"4","pinion.dev/profile":"disk"})",
      "'disk' is not one of: cpu, memory, network"},
+    {"unknown_class", "job_create", R"({"pinion.dev/tasks":"4","pinion.dev/class":"batch"})",
+     "annotation pinion.dev/class: 'batch' is not one of: hpc, service"},
     {"unknown_policy", "job_create", R"({"pinion.dev/tasks":"4","pinion.dev/policy":"best"})",
      "none, scale, granularity, auto"},
     {"unknown_smt", "job_create", R"({"pinion.dev/tasks":"16","pinion.dev/smt":"odd"})",

@@ -223,6 +223,11 @@ TEST(Webhook, GivesNoManagedResourceToOthers) {
     {"name":"a","resources":{"limits":{"cpu":"1500m","memory":"1Gi"}}}]}})"));
   EXPECT_FALSE(marked(R"({"metadata":{"annotations":{"pinion.dev/cpus":"shared"}}})"));
   EXPECT_FALSE(marked(R"({"spec":{"schedulerName":"volcano"}})"));
+  // A pod that says that it is a service is placed by us, too; one that has a target alone is not.
+  EXPECT_TRUE(marked(R"({"metadata":{"annotations":{"pinion.dev/cpus":"shared",
+                                                    "pinion.dev/class":"service"}}})"));
+  EXPECT_FALSE(marked(R"({"metadata":{"annotations":{"pinion.dev/cpus":"shared",
+                                                     "pinion.dev/service-metric":"up"}}})"));
   // Refused by the extender, with the reason.
   EXPECT_TRUE(marked(R"({"metadata":{"annotations":{"pinion.dev/align":"moon"}}})"));
 }

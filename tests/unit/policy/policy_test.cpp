@@ -460,6 +460,25 @@ TEST(Policy, OneContainersAnnotationWinsOverThePods) {
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
 }
 
+TEST(Policy, TheClassSaysWhetherItIsAService) {
+  Pod pod = make_pod("p");
+  EXPECT_EQ(labels_of(pod, "main").service, std::nullopt);
+  pod.annotations["pinion.dev/class"] = "service";
+  EXPECT_EQ(labels_of(pod, "main").service, true);
+  EXPECT_EQ(wish_of(pod, "main", cpu(2000), {}).kind, WishKind::kExclusive);
+  EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
+  pod.annotations["pinion.dev/class"] = "hpc";
+  EXPECT_EQ(labels_of(pod, "main").service, false);
+  // Whether it gets cores or not.
+  pod.annotations["pinion.dev/class"] = "batch";
+  for (const int milli : {2000, 500}) {
+    const Wish wish = wish_of(pod, "main", cpu(milli), {});
+    EXPECT_EQ(wish.kind, WishKind::kRefused);
+    EXPECT_EQ(wish.text,
+              "annotation pinion.dev/class: unknown value 'batch', use one of: hpc, service");
+  }
+}
+
 TEST(Policy, AnnotationsOfTheExtenderAndTheSlurmBridgeAreKnown) {
   Pod pod = make_pod("p");
   for (const char* name :
@@ -493,7 +512,8 @@ TEST(Policy, HostileValuesAreRefusedWithAShortText) {
                                 "\xff\xfe\x80",
                                 "l3,numa",
                                 "../../etc"};
-  for (const char* name : {"cpus", "align", "strength", "smt", "memory", "profile", "isolation"}) {
+  for (const char* name :
+       {"cpus", "align", "strength", "smt", "memory", "profile", "isolation", "class"}) {
     for (const std::string& value : values) {
       SCOPED_TRACE(std::string(name) + " of " + std::to_string(value.size()) + " bytes");
       Pod pod = make_pod("p");

@@ -1,0 +1,30 @@
+#include "cluster/core/company.h"
+
+namespace pinion::cluster {
+
+Unwelcome unwelcome(const CompanyRules& rules, bool service, std::string_view job,
+                    const Company& company) {
+  if (service) {
+    return rules.services_beside || company.jobs.empty() ? Unwelcome::kNo : Unwelcome::kJobs;
+  }
+  if (!rules.services_beside && company.services > 0) return Unwelcome::kServices;
+  const bool alone =
+      company.jobs.empty() || (company.jobs.size() == 1 && company.jobs.begin()->first == job);
+  return rules.jobs_share || alone ? Unwelcome::kNo : Unwelcome::kOtherJob;
+}
+
+std::string_view to_string(Unwelcome why) {
+  switch (why) {
+    case Unwelcome::kOtherJob:
+      return "another HPC job is on the node, and such jobs do not share nodes (jobsShareNodes)";
+    case Unwelcome::kJobs:
+      return "an HPC job is on the node, and services go to others (servicesBesideJobs)";
+    case Unwelcome::kServices:
+      return "services are on the node, and HPC jobs go to others (servicesBesideJobs)";
+    case Unwelcome::kNo:
+      break;
+  }
+  return {};
+}
+
+}  // namespace pinion::cluster

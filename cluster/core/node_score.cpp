@@ -1,0 +1,80 @@
+#include "cluster/core/node_score.h"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+namespace pinion::cluster {
+namespace {
+
+std::int64_t worth_of(int n) {
+  return std::int64_t{n} * n;
+}
+
+std::vector<int> free_by_numa(const topology::Holes& holes) {
+  std::vector<int> free;
+  for (const topology::Hole& hole : holes.of(topology::Align::kNuma)) {
+    free.push_back(hole.of(topology::Smt::kPack));
+  }
+  return free;
+}
+
+// CPUs that the pods without CPUs of their own request; 0 where nobody says what the node has.
+int shared_cpus(const FleetNode& node) {
+  if (node.capacity.milli_cpus >= kPlenty.milli_cpus) return 0;
+  const std::int64_t milli = node.capacity.milli_cpus - node.spare.milli_cpus -
+                             std::int64_t{1000} * node.ledger.exclusive().count();
+  return static_cast<int>(std::clamp<std::int64_t>((milli + 999) / 1000, 0, node.holes.free));
+}
+
+// Takes so many from the smallest holes on.
+void fill(std::vector<int>& holes, int cpus) {
+  for (int& hole : holes) {
+    const int taken = std::min(hole, cpus);
+    hole -= taken;
+    cpus -= taken;
+  }
+}
+
+// What the holes lose if so many CPUs are taken from them, one after another.
+std::int64_t loss(const std::vector<int>& holes, int cpus) {
+  std::int64_t lost = 0;
+  for (const int hole : holes) {
+    const int taken = std::min(hole, cpus);
+    lost += worth_of(hole) - worth_of(hole - taken);
+    cpus -= taken;
+  }
+  return lost;
+}
+
+}  // namespace
+
+int load_level(const FleetNode& node) {
+  const int all = node.topology().online.count() - node.ledger.reserved().count();
+  std::int64_t level = all <= 0 ? 10 : 10 * node.ledger.exclusive().count() / all;
+  const std::int64_t capacity = node.capacity.milli_cpus;
+  if (capacity > 0 && capacity < kPlenty.milli_cpus) {
+    const std::int64_t requested = capacity - node.spare.milli_cpus;
+    level = std::max(level, 10 * std::clamp<std::int64_t>(requested, 0, capacity) / capacity);
+  }
+  return static_cast<int>(std::min<std::int64_t>(level, 10));
+}
+
+int fill_score(const FleetNode& node, std::int64_t milli_cpus) {
+  const auto cpus = static_cast<int>(
+      std::clamp<std::int64_t>((milli_cpus + 999) / 1000, 1, topology::CpuSet::kCapacity));
+  if (node.holes.free < cpus || node.spare.milli_cpus < milli_cpus) return 0;
+  std::vector<int> now = free_by_numa(node.holes);
+  std::sort(now.begin(), now.end());
+  fill(now, shared_cpus(node));
+  std::sort(now.begin(), now.end());
+  std::vector<int> idle = free_by_numa(node.kind->idle);
+  std::sort(idle.begin(), idle.end(), std::greater<>());
+  const std::int64_t worst = loss(idle, cpus);
+  if (worst <= 0) return 0;
+  const std::int64_t lost = std::min(loss(now, cpus), worst);
+  const auto tight = static_cast<int>(10 * (worst - lost) / worst);
+  return (2 * tight + (10 - node.pressure_level)) / 3;
+}
+
+}  // namespace pinion::cluster
