@@ -5,7 +5,7 @@
 namespace pinion::sim {
 
 void Contention::add(Handle handle, const Job& job, const std::vector<Piece>& pieces) {
-  Present present{.kind = &model_.kind(job.kind), .shares = {}, .sent = {}};
+  Present present{.kind = &model_.kind(job.kind), .shares = {}, .sent = {}, .cpus = {}};
   std::map<int, double> tasks;
   double all = 0;
   for (const Piece& piece : pieces) {
@@ -20,6 +20,7 @@ void Contention::add(Handle handle, const Job& job, const std::vector<Piece>& pi
                                 .tasks = static_cast<double>(piece.tasks) * there / cpus.count()});
     }
     tasks[piece.node] += piece.tasks;
+    present.cpus[piece.node] += piece.tasks * job.shape.cpus_per_task;
     all += piece.tasks;
   }
   // Each process talks to all others alike; who shares its node is reached without the network.
@@ -47,6 +48,13 @@ void Contention::charge(Handle handle, const Present& present, int sign) {
       on_[node].erase(handle);
     }
   }
+  for (const auto& [node, cpus] : present.cpus) cpus_wanted_[node] += sign * cpus;
+}
+
+double Contention::cpu_queue(int node) const {
+  const cluster::FleetNode& there = fleet_.node(node);
+  const int cpus = there.topology().online.count() - there.ledger.reserved().count();
+  return std::max(1.0, static_cast<double>(cpus_wanted_.at(node)) / std::max(cpus, 1));
 }
 
 // All jobs have equal shares, as many connections over one link do; who wants less leaves the rest
@@ -75,7 +83,8 @@ double Contention::slowdown(const Present& present) const {
   double mean = 0;
   double tasks = 0;
   for (const Share& share : present.shares) {
-    const double crowd = std::max(1.0, wanted_.at(share.where));
+    // Who waits for a CPU moves no data.
+    const double crowd = std::max(1.0, wanted_.at(share.where) / cpu_queue(share.where.first));
     memory = std::max(memory, crowd);
     mean += share.tasks * crowd;
     tasks += share.tasks;
@@ -83,6 +92,9 @@ double Contention::slowdown(const Present& present) const {
   // Who roams sees each NUMA node in turn, who is pinned waits for those on the busiest.
   if (!pinned_ && tasks > 0) memory = mean / tasks;
   double slow = (1 - kind.memory + kind.memory * memory) * (pinned_ ? 1 : kind.loose);
+  double queue = 1;
+  for (const auto& [node, cpus] : present.cpus) queue = std::max(queue, cpu_queue(node));
+  slow *= 1 + kind.crowded * (queue - 1);
   if (model_.nic > 0) {
     for (const auto& [node, rate] : present.sent) {
       if (rate > 0) slow = std::max(slow, rate / granted(node, rate));

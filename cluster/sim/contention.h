@@ -35,10 +35,13 @@ class Contention {
     const KindModel* kind = nullptr;
     std::vector<Share> shares;
     std::map<int, double> sent;  // GB/s, by node
+    std::map<int, int> cpus;     // that its processes want, by node
   };
 
   void charge(Handle handle, const Present& present, int sign);
   [[nodiscard]] double slowdown(const Present& present) const;
+  // CPUs that are wanted of the node for each that it has, at least 1.
+  [[nodiscard]] double cpu_queue(int node) const;
   // GB/s that a job gets of the node's network which wants to send so many there.
   [[nodiscard]] double granted(int node, double wanted) const;
 
@@ -47,6 +50,7 @@ class Contention {
   const bool pinned_;
   std::map<Handle, Present> present_;
   std::map<Numa, double> wanted_;       // shares of its bandwidth
+  std::map<int, int> cpus_wanted_;      // by node
   std::map<int, std::set<Handle>> on_;  // jobs, by node
   std::set<int> touched_;               // nodes, since changes()
 };

@@ -43,6 +43,8 @@ struct Job {
   int nodes = 0;              // that policy scale may use; 0: as few as fit
   std::string user;           // whose share it is with fair queueing
   std::int32_t priority = 0;  // higher goes first
+  bool service = false;       // is no HPC job, and never cut by a policy
+  bool apart = false;         // each of its workers on a node of its own
   std::string kind;           // the program, by its name in the file of the run-time model
   std::shared_ptr<const Elastic> elastic;  // nullptr: always with shape.tasks
 

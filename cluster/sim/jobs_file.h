@@ -36,7 +36,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/sim/job_source.h"
+#include "cluster/sim/job_list.h"
 
 namespace pinion::sim {
 
@@ -45,23 +45,5 @@ inline constexpr int kMaxFileJobs = 100'000;  // all counts together
 // By submission, ties as they stand in the file. Errors: kInvalid with "line N: ..." for bad YAML,
 // an unknown key, or a value that is none.
 Result<std::vector<Job>> parse_jobs_file(const std::string& text);
-
-// Jobs that are there already, by submission.
-class JobList : public JobSource {
- public:
-  explicit JobList(std::vector<Job> jobs) : jobs_(std::move(jobs)) {}
-
-  Result<std::optional<Job>> next() override {
-    if (given_ == jobs_.size()) return std::nullopt;
-    return jobs_[given_++];
-  }
-  [[nodiscard]] double progress() const override {
-    return jobs_.empty() ? 1 : static_cast<double>(given_) / static_cast<double>(jobs_.size());
-  }
-
- private:
-  std::vector<Job> jobs_;
-  std::size_t given_ = 0;
-};
 
 }  // namespace pinion::sim

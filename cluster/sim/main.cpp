@@ -6,6 +6,7 @@
 
 #include "base/cli/output.h"
 #include "cluster/sim/fit_command.h"
+#include "cluster/sim/mixed_command.h"
 #include "cluster/sim/run_command.h"
 #include "cluster/sim/services_command.h"
 
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   pinion::sim::add_run_command(app, exit_code);
   pinion::sim::add_fit_command(app, exit_code);
   pinion::sim::add_services_command(app, exit_code);
+  pinion::sim::add_mixed_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -10,12 +10,15 @@
 //       seconds: 250     # of a job whose list says no run time, where nothing disturbs it
 //       memory: 1        # share of its time that waits for memory, 0 .. 1
 //       loose: 1.2       # how much longer its processes take when they are not pinned, >= 1
+//       crowded: 1       # how much longer its processes take on a node of which twice its CPUs are
+//                        # wanted; 1: equal shares and nothing lost, more: they wait for each other
 //       traffic: 0       # GB/s that each process sends to the others
 //
 // A process is as slow as its NUMA node and its node's network make it, a job as its slowest
 // process. A NUMA node whose processes together want D times its bandwidth stretches the memory
-// part of each by D, where D > 1. The jobs that send from a node share its network equally, but
-// that who wants less leaves the rest to the others.
+// part of each by D, where D > 1. Where more CPUs are wanted of a node than it has, Q for each, all
+// takes 1 + crowded x (Q - 1) times as long. The jobs that send from a node share its network
+// equally, but that who wants less leaves the rest to the others.
 #pragma once
 
 #include <map>
@@ -28,6 +31,7 @@ struct KindModel {
   double memory = 0;
   double loose = 1;
   double traffic = 0;
+  double crowded = 1;
 };
 
 struct Model {

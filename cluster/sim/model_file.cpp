@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kModelKeys{"bandwidth", "nic", "start", "release",
                                                      "kinds"};
-constexpr std::array<std::string_view, 4> kKindKeys{"seconds", "memory", "loose", "traffic"};
+constexpr std::array<std::string_view, 5> kKindKeys{"seconds", "memory", "loose", "traffic",
+                                                    "crowded"};
 constexpr std::size_t kMostKinds = 1000;
 
 Result<KindModel> read_kind(const YAML::Node& node) {
@@ -19,7 +20,8 @@ Result<KindModel> read_kind(const YAML::Node& node) {
   const KindModel kind{.seconds = yaml_number(entry, "seconds", 0, 0, 1e9),
                        .memory = yaml_number(entry, "memory", 0, 0, 1),
                        .loose = yaml_number(entry, "loose", 1, 1, 1000),
-                       .traffic = yaml_number(entry, "traffic", 0, 0, 1e6)};
+                       .traffic = yaml_number(entry, "traffic", 0, 0, 1e6),
+                       .crowded = yaml_number(entry, "crowded", 1, 1, 1000)};
   if (entry.error()) return failure(*entry.error());
   return kind;
 }
@@ -65,7 +67,8 @@ std::string to_yaml(const Model& model) {
   for (const auto& [name, kind] : model.kinds) {
     text += "  " + name + ": {seconds: " + number(kind.seconds) +
             ", memory: " + number(kind.memory) + ", loose: " + number(kind.loose) +
-            ", traffic: " + number(kind.traffic) + "}\n";
+            ", traffic: " + number(kind.traffic) +
+            (kind.crowded > 1 ? ", crowded: " + number(kind.crowded) : "") + "}\n";
   }
   return text;
 }

@@ -13,6 +13,7 @@ constexpr Ms kForever = Ms{1} << 60;
 cluster::SchedulerSettings settings_of(const NodeRules& rules) {
   cluster::SchedulerSettings settings;
   settings.placement = rules.placement;
+  settings.service_placement = rules.services.value_or(rules.placement);
   settings.order = rules.queue == QueueRule::kFair ? cluster::QueueOrder::kFairShare
                                                    : cluster::QueueOrder::kPriority;
   settings.backfill = backfills(rules.queue);
@@ -98,7 +99,7 @@ std::string NodeMachine::never(const Job& job) {
   auto made = cut(job, rules_.shape, largest_, fleet());
   if (!made) return made.error().text;
   cut_ = std::move(*made);
-  if (ever_fits(cut_)) return {};
+  if (ever_fits(cut_) && (!job.apart || std::ssize(cut_.requests) <= fleet().size())) return {};
   return "needs " + std::to_string(cut_.requests.size()) + " workers of up to " +
          std::to_string(cut_.requests.front().cpus) + " CPUs, more than the idle nodes could give";
 }
@@ -111,11 +112,12 @@ void NodeMachine::submit(Handle handle, const Job& job, Ms now) {
   spec.size = static_cast<int>(cut_.requests.size());
   spec.task_groups = cut_.groups;
   spec.run_ms = std::max<Ms>(job.request, 1);
+  spec.service = job.service;
   scheduler_.submit(id, std::move(spec), now);
   for (std::size_t worker = 0; worker < cut_.requests.size(); ++worker) {
     const std::string member = member_of(id, worker);
     cut_.requests[worker].id = member;
-    scheduler_.join(id, member, {std::move(cut_.requests[worker])}, now);
+    scheduler_.join(id, member, {std::move(cut_.requests[worker])}, now, {.apart = job.apart});
   }
   // Another one may be the first now.
   if (knows_priority(rules_.queue)) freed_ = true;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -18,6 +19,7 @@ namespace pinion::sim {
 struct NodeRules {
   QueueRule queue = QueueRule::kOurs;
   cluster::PlacementPolicy placement = cluster::PlacementPolicy::kHoles;
+  std::optional<cluster::PlacementPolicy> services{};  // of services; nullopt: the same
   ShapeRules shape{};
   int search = cluster::PlanLimits().steps;  // decisions that placement "ours" tries for a job
   int depth = 100;         // jobs of the queue that one pass looks at, where others may go past

@@ -35,6 +35,7 @@ Largest largest_of(const cluster::Fleet& fleet) {
 Result<Cut> cut(const Job& job, const ShapeRules& rules, const Largest& largest,
                 const cluster::Fleet& fleet) {
   cluster::JobShape shape = job.shape;
+  const Policy granularity = job.service ? Policy::kNone : rules.granularity;
   if (shape.cpus_per_task > largest.node) {
     return failure(Errc::kInvalid, "a task of " + std::to_string(shape.cpus_per_task) +
                                        " CPUs, no node has more than " +
@@ -46,14 +47,14 @@ Result<Cut> cut(const Job& job, const ShapeRules& rules, const Largest& largest,
   const int nodes =
       job.nodes > 0 ? job.nodes : parts(shape.tasks, largest.node / shape.cpus_per_task);
   const auto chosen =
-      rules.granularity == Policy::kAuto
+      granularity == Policy::kAuto
           ? cluster::choose_by_fleet(shape, nodes, cluster::free_nodes(fleet), kMostWorkers)
-          : cluster::choose_granularity(shape, rules.granularity, nodes);
+          : cluster::choose_granularity(shape, granularity, nodes);
   if (!chosen) return failure(chosen.error());
   const auto workers = cluster::split(shape, chosen->workers);
   if (!workers) return failure(workers.error());
   Cut cut;
-  if (rules.groups && (rules.granularity != Policy::kNone || shape.groups > 0)) {
+  if (rules.groups && (granularity != Policy::kNone || shape.groups > 0)) {
     cut.groups = chosen->groups;
   }
   for (const cluster::Worker& worker : *workers) {

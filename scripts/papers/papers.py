@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import elastic
+import mixed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEEDS = range(1, 11)  # where placement goes by chance, the mean of so many runs
@@ -108,6 +109,8 @@ def write(program, output):
         third = {s: player.play("experiment2.yaml", s) for s in ("KUBEFLOW", "VOLCANO")}
         pictures = os.path.join(os.path.dirname(os.path.abspath(output)), "papers")
         for mark, section in elastic.sections(player.program, folder, table, seen["elastic"], pictures).items():
+            text = text.replace(mark, section)
+        for mark, section in mixed.sections(player.program, table).items():
             text = text.replace(mark, section)
     against = [(s, b) for s in ("CM_S_TG", "CM_G_TG", "OURS") for b in ("CM", "NONE")]
     text = text.replace("@FIRST@", overview(first, seen["experiment1"], ["run", "wait", "response"]) + "\n" + table(

@@ -21,6 +21,7 @@ kinds:
   half: {memory: 0.5}
   ring: {traffic: 1}
   chat: {traffic: 0.05}
+  tight: {crowded: 3}
 )";
 
 // One or two nodes of two NUMA nodes with 8 usable CPUs each.
@@ -102,6 +103,36 @@ TEST(Contention, TheNetworkIsSharedEqually) {
   EXPECT_EQ(World(2, true).times({apart(1, "ring")}), (Times{{1, {0, 166}}}));
 }
 
+// Two who do not know of each other give the same 16 CPUs away.
+TEST(Contention, ProcessesWithoutACpuEachWait) {
+  const auto model = parse_model_file(kModel);
+  ASSERT_TRUE(model);
+  cluster::Fleet fleet;
+  cluster::NodeReport report;
+  report.name = "node";
+  report.topology = std::make_shared<const topology::Topology>(test_support::machine(
+      {.packages = 2, .cores_per_l3 = 9, .memory_per_node = 64 * test_support::kGiB}));
+  report.reserved = topology::CpuSet{0, 9};
+  ASSERT_TRUE(fleet.report(std::move(report), 0));
+  Contention contention(*model, fleet, false);
+  const auto add = [&](Handle handle, const std::string& kind, int tasks) {
+    contention.add(handle, kind_of(job_of(1, 0, 1, tasks), kind),
+                   {{.node = 0, .tasks = tasks, .cpus = {}}});
+  };
+  using Changes = std::vector<std::pair<Handle, double>>;
+  add(1, "tight", 16);
+  EXPECT_EQ(contention.changes(), (Changes{{1, 1}}));
+  // 24 CPUs wanted of 16: half as long again, and thrice that for who waits for its others.
+  add(2, "plain", 8);
+  EXPECT_EQ(contention.changes(), (Changes{{1, 2.5}, {2, 1.5}}));
+  // 28 wanted. Would 6 run at all times in each NUMA node, they would want 1.5 of its bandwidth.
+  contention.remove(2);
+  add(3, "stream", 12);
+  EXPECT_EQ(contention.changes(), (Changes{{1, 3.25}, {3, 1.5 * 1.75}}));
+  contention.remove(3);
+  EXPECT_EQ(contention.changes(), (Changes{{1, 1}}));
+}
+
 TEST(Contention, DelaysOfTheMachineryCount) {
   const auto jobs =
       std::vector{kind_of(job_of(1, 0, 10, 16), "", 2), kind_of(job_of(2, 1, 10, 16), "", 2)};
@@ -116,12 +147,13 @@ TEST(ModelFile, IsWrittenAsItIsRead) {
   ASSERT_TRUE(again) << again.error().text;
   EXPECT_EQ(to_yaml(*again), to_yaml(*model));
   EXPECT_DOUBLE_EQ(again->kind("stream").loose, 1.5);
+  EXPECT_DOUBLE_EQ(again->kind("tight").crowded, 3);
   EXPECT_DOUBLE_EQ(again->kind("unknown").loose, 1);
 }
 
 TEST(ModelFile, SaysWhatIsWrongAndWhere) {
   for (const char* bad : {"- 5", "bandwidth: 2", "speed: 1", "kinds: 5", "kinds: {a: 5}",
-                          "kinds: {a: {loose: 0.5}}", "kinds: ["}) {
+                          "kinds: {a: {loose: 0.5}}", "kinds: {a: {crowded: 0.5}}", "kinds: ["}) {
     const auto model = parse_model_file(bad);
     ASSERT_FALSE(model) << bad;
     EXPECT_EQ(model.error().text.substr(0, 7), "line 1:") << model.error().text;

@@ -67,6 +67,15 @@ def services(program, folder):
     refused(program, 2, ["services", "--plant", "square"], "saturating")
 
 
+def mixed(program):
+    one = [program, "mixed", "--policy", "least-loaded", "--seeds", "2", "--check", "--json"]
+    first, again, other = (subprocess.run(one + ["--seed", seed], check=True, capture_output=True).stdout for seed in "115")
+    if first != again or first == other or json.loads(first)[0]["paper_seconds"] != 11200:
+        sys.exit("mixed: the same seed gave other bytes, another the same, or the paper's figure is missing")
+    refused(program, 2, ["mixed", "--policy", "best"], "least-loaded")
+    refused(program, 2, ["mixed", "--services", "1"], "--services")
+
+
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
         with open(folder + "/fleet.yaml", "w") as file:
@@ -96,6 +105,7 @@ def main(program):
         refused(program, 0, ["run", "--help"], "fcfs")
         elastic(program, folder)
         services(program, folder)
+        mixed(program)
         os.remove(folder + "/bad.swf")
 
 
