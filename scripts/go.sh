@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 
 oldest_go=24  # 1.24, as Kubernetes' and containerd's go.mod say
+go_suite=trixie  # of Debian, that has it
 export GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -mod=readonly" CGO_ENABLED=0
 # Collecting garbage is a fifth of the compiler's time, and each of its processes ends soon.
 export GOGC=off GOMEMLIMIT=2GiB
@@ -9,7 +10,7 @@ export GOGC=off GOMEMLIMIT=2GiB
 # Nor is debug information compiled that the linker would drop.
 gcflags=-dwarf=false
 
-# use_go: sets go, to the machine's own where it is new enough, else to trixie's, fetched into the cache.
+# use_go: sets go, to the machine's own where it is new enough, else to Debian's, fetched into the cache.
 use_go() {
   local minor
   go=$(command -v go || true)
@@ -22,9 +23,9 @@ use_go() {
 
 fetch_go() {
   say "fetching Go 1.$oldest_go (about 60 MB, once)"
-  # Any 1.24 will do: it is a tool, no part of what is tested.
-  debian_apt_open "$1/apt" trixie || die "cannot read Debian's archive"
-  debian_fetch "$1/apt" "$1/out" golang-1.$oldest_go-go/trixie golang-1.$oldest_go-src/trixie
+  # Any of that series will do: it is a tool, no part of what is tested.
+  debian_apt_open "$1/apt" $go_suite || die "cannot read Debian's archive"
+  debian_fetch "$1/apt" "$1/out" golang-1.$oldest_go-go/$go_suite golang-1.$oldest_go-src/$go_suite
 }
 
 # build_module WORK FOLDER VERSION LDFLAGS PACKAGE...: builds programs of a module, of exactly that version, into

@@ -2,10 +2,11 @@
 # Builds kube-apiserver and kube-scheduler (one program) and kube-controller-manager from the Go module tests/e2e/kube
 # (no Debian suite has them), and fetches the etcd that scripts/versions names, into a cache outside the checkout;
 # an etcd that the mirror no longer has is built from its Go module. Nothing is installed. Uses the machine's Go where it
-# is new enough, else trixie's. A second run finds the result, and needs neither time nor network.
+# is new enough, else Debian's. A second run finds the result, and needs neither time nor network.
 #
 #   scripts/kube.sh            build and fetch if needed, then say what there is
 #   scripts/kube.sh --all      kube-controller-manager too, which few tests need
+#   scripts/kube.sh --v137     the same of Kubernetes 1.37, which has gangs of its own, in a folder of its own
 #   scripts/kube.sh --cluster  all that a cluster of this machine needs: kubelet and kube-proxy (one program), kubectl, helm and the CNI plugins too
 #   scripts/kube.sh --print    print the folder on stdout: kube  etcd  versions  kube-controller-manager  node  kubectl
 #                              helm  cni
@@ -15,13 +16,15 @@ set -euo pipefail
 action=report
 all=no
 whole_cluster=no
+mod=go  # which go.mod and go.sum of the module
 for argument in "$@"; do
   case $argument in
     --all) all=yes ;;
     --cluster) all=yes whole_cluster=yes ;;
+    --v137) mod=v137 ;;
     --print) action=print ;;
     --where) action=where ;;
-    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "kube: unknown option '$argument' (see --help)" >&2; exit 2 ;;
   esac
 done
@@ -33,8 +36,11 @@ scripts=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/go.sh
 . "$scripts/go.sh"
 
+# shellcheck disable=SC2034 # of go.sh
+[ $mod = go ] || oldest_go=26 go_suite=forky
+
 module=$scripts/../tests/e2e/kube
-kubernetes=$(awk '$1 == "k8s.io/kubernetes" { print $2; exit } $2 == "k8s.io/kubernetes" { print $3; exit }' "$module/go.mod")
+kubernetes=$(awk '$1 == "k8s.io/kubernetes" { print $2; exit } $2 == "k8s.io/kubernetes" { print $3; exit }' "$module/$mod.mod")
 minor=${kubernetes#v1.}
 minor=${minor%%.*}
 stamp=k8s.io/component-base/version
@@ -64,7 +70,7 @@ make_program() {
   local name=$1 work=$2
   use_go
   say "building $name of Kubernetes $kubernetes with $("$go" env GOVERSION) (minutes, once)"
-  (cd "$module" && "$go" build -trimpath "${kube_gcflags[@]}" -ldflags "$ldflags" -o "$work/out" "./cmd/$name")
+  (cd "$module" && "$go" build -modfile="$mod.mod" -trimpath "${kube_gcflags[@]}" -ldflags "$ldflags" -o "$work/out" "./cmd/$name")
 }
 
 # make_versions WORK: of the folder, written when the programs that all tests need are there.
@@ -98,7 +104,7 @@ make_helm() {
 # What the programs depend on, but for the compiler: a binary of another Go is as good. No program is started for it.
 pinned etcd
 etcd=etcd-$version
-key=kube/$({ cat "$module"/{go.mod,go.sum,cmd/*/*.go} && echo "$ldflags ${kube_gcflags[*]} $etcd"; } | sha256sum | cut -c 1-16)
+key=kube/$({ cat "$module"/{"$mod".mod,"$mod".sum,cmd/*/*.go} && echo "$ldflags ${kube_gcflags[*]} $etcd"; } | sha256sum | cut -c 1-16)
 folder=$cache/$key
 if [ $action = where ]; then
   echo "$folder"

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -29,6 +30,7 @@ namespace {
 constexpr Milliseconds kReadyLimit{60'000};
 constexpr int kTries = 3;  // with other ports: somebody may take one before we do
 
+const char* const kNativeGangs = "--feature-gates=GenericWorkload=true";
 const char* const kSchedulerUser = "system:kube-scheduler";
 const char* const kManagerUser = "system:kube-controller-manager";
 
@@ -67,16 +69,24 @@ json extender_of(const ExtenderCall& call) {
 
 // The folder of scripts/kube.sh. Errors: kNotFound where that has not built what is needed,
 // kUnavailable where it fails.
-Result<std::string> kube_folder(bool controller_manager) {
-  auto folder = lab::made_by("kube.sh");
+Result<std::string> kube_folder(const ClusterOptions& options) {
+  const char* wanted = std::getenv("PINION_E2E_KUBE");
+  const bool v137 = options.native_gangs || (wanted != nullptr && wanted == std::string("v137"));
+  std::vector<std::string> flags;
+  if (v137) flags.emplace_back("--v137");
+  auto folder = lab::made_by("kube.sh", flags);
   if (!folder) return failure(folder.error());
   std::vector<std::string> programs = {"kube", "etcd"};
-  if (controller_manager) programs.emplace_back("kube-controller-manager");
+  if (options.controller_manager) {
+    programs.emplace_back("kube-controller-manager");
+    flags.emplace_back("--all");
+  }
+  std::string how = "scripts/kube.sh";
+  for (const std::string& flag : flags) how += " " + flag;
   for (const std::string& program : programs) {
     const std::string file = *folder + "/" + program;
     if (::access(file.c_str(), X_OK) == 0) continue;
-    return failure(Errc::kNotFound,
-                   "no " + file + ": run scripts/kube.sh" + (controller_manager ? " --all" : ""));
+    return failure(Errc::kNotFound, "no " + file + ": run " + how);
   }
   return folder;
 }
@@ -101,10 +111,9 @@ Result<lab::Process> start_mortal(std::vector<std::string> argv, const std::stri
 }
 
 Result<std::unique_ptr<Cluster>> Cluster::start(const ClusterOptions& options) {
-  auto kube = kube_folder(options.controller_manager);
+  auto kube = kube_folder(options);
   if (!kube) return failure(kube.error());
-  std::unique_ptr<Cluster> cluster(new Cluster(*kube));
-  cluster->options_ = options;
+  std::unique_ptr<Cluster> cluster(new Cluster(*kube, options));
   Status done = cluster->make_files();
   for (int left = kTries; done && left > 0; --left) {
     done = cluster->start_etcd();
@@ -201,6 +210,10 @@ Status Cluster::start_api_server(int port) {
       "--etcd-compaction-interval=" + seconds(options_.compaction)};
   // Service accounts are made by the controller manager; without one every pod would be refused.
   if (!options_.controller_manager) argv.emplace_back("--disable-admission-plugins=ServiceAccount");
+  if (options_.native_gangs) {
+    argv.emplace_back(kNativeGangs);
+    argv.emplace_back("--runtime-config=scheduling.k8s.io/v1beta1=true");
+  }
   auto server = run("kube-apiserver", std::move(argv));
   if (!server) return failure(server.error());
   api_server_ = *std::move(server);
@@ -250,8 +263,10 @@ Status Cluster::start_scheduler(const SchedulerOptions& options) {
   if (options.extender) config["extenders"] = json::array({extender_of(*options.extender)});
   const std::string path = folder() + "/scheduler.json";  // JSON is YAML
   if (Status written = lab::write_file(path, config.dump(2)); !written) return written;
-  auto scheduler = run("kube-scheduler", {kube_ + "/kube", "kube-scheduler", "--config=" + path,
-                                          "--secure-port=0", "-v=2"});
+  std::vector<std::string> argv = {kube_ + "/kube", "kube-scheduler", "--config=" + path,
+                                   "--secure-port=0", "-v=2"};
+  if (options_.native_gangs) argv.emplace_back(kNativeGangs);
+  auto scheduler = run("kube-scheduler", std::move(argv));
   if (!scheduler) return failure(scheduler.error());
   scheduler_ = *std::move(scheduler);
   return {};

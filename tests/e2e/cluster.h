@@ -25,6 +25,7 @@ inline constexpr const char* kExtenderUser = "system:serviceaccount:kube-system:
 
 struct ClusterOptions {
   bool controller_manager = false;
+  bool native_gangs = false;             // Kubernetes 1.37, with the feature gate GenericWorkload
   std::chrono::seconds compaction{300};  // the API server forgets history that old
 };
 
@@ -86,7 +87,8 @@ class Cluster {
   [[nodiscard]] std::string logs(int lines = 30) const;
 
  private:
-  explicit Cluster(std::string kube) : kube_(std::move(kube)) {}
+  Cluster(std::string kube, const ClusterOptions& options)
+      : kube_(std::move(kube)), options_(options) {}
 
   Status make_files();
   Status start_etcd();
@@ -97,8 +99,8 @@ class Cluster {
   Result<lab::Process> run(const std::string& part, std::vector<std::string> argv);
 
   const std::string kube_;  // the folder of the programs
+  const ClusterOptions options_;
   test_support::TempDir dir_;
-  ClusterOptions options_;
   std::string ca_;
   std::map<std::string, std::string> tokens_;  // by user
   int etcd_port_ = 0;

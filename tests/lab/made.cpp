@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "tests/lab/process.h"
 #include "tests/support/places.h"
@@ -17,12 +18,12 @@ constexpr Milliseconds kLimit{60'000};  // it reads a few files; the machine may
 
 }  // namespace
 
-Result<std::string> made_by(const std::string& script) {
+Result<std::string> made_by(const std::string& script, const std::vector<std::string>& options) {
   const std::string log =
       (fs::temp_directory_path() / ("pinion-where-" + std::to_string(::getpid()))).string();
-  const auto said = run(
-      {.argv = {test_support::in_checkout("scripts/" + script), "--where"}, .env = {}, .log = log},
-      kLimit);
+  std::vector<std::string> argv = {test_support::in_checkout("scripts/" + script), "--where"};
+  argv.insert(argv.end(), options.begin(), options.end());
+  const auto said = run({.argv = std::move(argv), .env = {}, .log = log}, kLimit);
   std::error_code ignored;
   fs::remove(log, ignored);
   if (!said) return failure(Errc::kUnavailable, said.error().text);
