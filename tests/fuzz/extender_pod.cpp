@@ -55,6 +55,10 @@ void check(const Demand& demand) {
 void live(const Pod& pod) {
   PodScheduler scheduler({}, {});
   fill(scheduler);
+  if (pod.group_api == pinion::cluster::PodGroupApi::kNative) {
+    scheduler.serve_groups(pod.group_api, true);
+    scheduler.group(group_key(pod), 1, 0);
+  }
   const auto answer = scheduler.filter(pod, {"node-a", "node-b", "unknown"}, 1);
   if (answer.ours && answer.verdict.size() != 3) std::abort();
   for (const auto verdict : answer.verdict) {

@@ -72,7 +72,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (object.is_discarded()) return 0;
   as_lease(object);
   as_list(object);
-  const auto group = pinion::cluster::pod_group_of(object);
-  if (group.key.find('/') == std::string::npos) std::abort();
+  using pinion::cluster::PodGroupApi;
+  for (const PodGroupApi api : {PodGroupApi::kSigs, PodGroupApi::kNative}) {
+    const auto group = pinion::cluster::pod_group_of(api, object);
+    if (group.key.find('/') == std::string::npos) std::abort();
+  }
   return 0;
 }

@@ -18,20 +18,21 @@ namespace {
 using topology::one_in;
 using topology::pick_below;
 
-const PodSchedulerLimits kLimits{.hold_ms = 1000,
-                                 .scheduler = {.keep_ms = 4000, .confirm_ms = 9000}};
+const PodSchedulerLimits kLimits{
+    .hold_ms = 1000, .cycle_ms = 700, .scheduler = {.keep_ms = 4000, .confirm_ms = 9000}};
 constexpr int kCpus = 8;
 
 class SchedulingWorld {
  public:
   SchedulingWorld() {
     for (const char* node : {"a", "b", "c"}) come(node);
-    pod_scheduler_.serve_groups(true);
+    pod_scheduler_.serve_groups(PodGroupApi::kSigs, true);
+    pod_scheduler_.serve_groups(PodGroupApi::kNative, true);
     pod_scheduler_.complete_gangs(now_);
   }
 
   void step() {
-    switch (pick_below(16)) {
+    switch (pick_below(18)) {
       case 0:
         create();
         break;
@@ -68,6 +69,13 @@ class SchedulingWorld {
         if (one_in(4)) change_a_pod();
         tell_of_a_pod();
         break;
+      case 14:
+        ask_about_group();
+        break;
+      case 15:
+        native_size_ = 1 + pick_below(3);
+        pod_scheduler_.group(native_key(), native_size_, now_);
+        break;
       default:
         now_ += pick_below(400);
         pod_scheduler_.tick(now_);
@@ -96,6 +104,7 @@ class SchedulingWorld {
 
   [[nodiscard]] int bindings() const { return bindings_; }
   [[nodiscard]] int opened() const { return opened_; }
+  [[nodiscard]] int native_bindings() const { return native_bindings_; }
   [[nodiscard]] int whole() const { return static_cast<int>(pod_scheduler_.gang_counters().whole); }
 
  private:
@@ -123,7 +132,7 @@ class SchedulingWorld {
   }
 
   void create() {
-    const int job = pick_below(5);
+    const int job = pick_below(6);
     Pod pod;
     pod.uid = "u" + std::to_string(created_++);
     pod.name_space = "n";
@@ -131,6 +140,10 @@ class SchedulingWorld {
     pod.qos = policy::Qos::kGuaranteed;
     // Gangs of one size each, so that they fit in any order of arrival.
     pod.containers = {{.name = "c", .milli_cpus = 1000 * (1 + job % 4), .memory = 0}};
+    if (job == 5) {
+      pod.group = "h";
+      pod.group_api = PodGroupApi::kNative;
+    }
     if (job == 4) {
       pod.group = "g";
       if (one_in(4)) pod.qos = policy::Qos::kBurstable;
@@ -164,7 +177,7 @@ class SchedulingWorld {
   void ask() {
     std::vector<SimPod*> open;
     for (auto& [uid, each] : pods_) {
-      if (each.pod.gang_gate || each.pod.other_gates) continue;
+      if (each.pod.gang_gate || each.pod.other_gates || is_native(each.pod)) continue;
       if (!each.bound && (!each.in_call || one_in(20))) open.push_back(&each);
     }
     if (open.empty()) return;
@@ -205,6 +218,83 @@ class SchedulingWorld {
     go(pod->pod.uid, node);
   }
 
+  static bool is_native(const Pod& pod) { return pod.group_api == PodGroupApi::kNative; }
+  static std::string native_key() { return group_key(PodGroupApi::kNative, "n", "h"); }
+
+  // One cycle of the scheduler for the pods of its own group, with whatever happens meanwhile: it
+  // asks about all, and binds when enough have a node.
+  void ask_about_group() {
+    std::vector<std::string> open;
+    int scheduled = 0;
+    for (const auto& [uid, each] : pods_) {
+      if (!is_native(each.pod)) continue;
+      if (each.bound || each.in_call) ++scheduled;
+      if (!each.bound && !each.in_call) open.push_back(uid);
+    }
+    std::vector<std::pair<std::string, std::string>> assumed;  // uid and node
+    for (const std::string& uid : open) {
+      const auto pod = pods_.find(uid);
+      if (pod == pods_.end()) continue;
+      const std::string node = one_in(10) ? "" : first_passed(pod->second);
+      if (!node.empty()) assumed.emplace_back(uid, node);
+      meanwhile();
+    }
+    if (static_cast<int>(assumed.size()) + scheduled < std::max(1, native_size_)) return;
+    for (const auto& [uid, node] : assumed) {
+      meanwhile();
+      if (!one_in(10)) bind_native(uid, node);
+    }
+  }
+
+  // Empty: none.
+  std::string first_passed(SimPod& pod) {
+    std::vector<std::string_view> names;
+    for (const auto& [node, ledger] : agents_) {
+      if (!one_in(10)) names.push_back(node);
+    }
+    const auto answer = pod_scheduler_.filter(pod.pod, names, now_);
+    pod.bound = !answer.ours;  // the scheduler's own business
+    if (pod.bound) return {};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (answer.verdict[i] == 0) return std::string(names[i]);
+    }
+    return {};
+  }
+
+  // It is answered at once.
+  void bind_native(const std::string& uid, const std::string& node) {
+    const auto pod = pods_.find(uid);
+    if (pod == pods_.end()) return;
+    const auto bind = pod_scheduler_.bind(uid, node, ++tickets_, now_);
+    RC_ASSERT(bind.kind == BindAnswer::Kind::kGo || bind.kind == BindAnswer::Kind::kRefuse);
+    RC_ASSERT(bind.kind == BindAnswer::Kind::kGo || !bind.text.empty());
+    if (bind.kind != BindAnswer::Kind::kGo) return;
+    pod->second.in_call = true;
+    ++native_bindings_;
+    go(uid, node);
+  }
+
+  void meanwhile() {
+    switch (pick_below(8)) {
+      case 0:
+        now_ += pick_below(400);
+        pod_scheduler_.tick(now_);
+        break;
+      case 1:
+        report();
+        break;
+      case 2:
+        answer_of_the_api_server();
+        break;
+      case 3:
+        tell_of_a_pod();
+        break;
+      default:
+        return;
+    }
+    take_effects();
+  }
+
   // The scheduler proposes one victim on each node, and evicts what is left of that or not.
   void preempt(Pod& pod) {
     std::vector<Eviction> proposals;
@@ -241,7 +331,7 @@ class SchedulingWorld {
     const auto pod = pods_.find(uid);
     if (pod == pods_.end()) return;
     for (const Job* gang : pod_scheduler_.gangs()) {
-      if (!gang->members.contains(uid)) continue;
+      if (!gang->members.contains(uid) || gang->id == gang_of_group(native_key())) continue;
       RC_ASSERT(gang->started);
       if (!whole_.insert(gang->id).second) continue;  // who comes later goes alone
       RC_ASSERT(gang->count(Member::State::kReserved) == 0);
@@ -480,6 +570,8 @@ class SchedulingWorld {
   int instances_ = 0;
   std::uint64_t generation_ = 1;
   int bindings_ = 0;
+  int native_size_ = 0;  // of the scheduler's own group; 0: it is not there yet
+  int native_bindings_ = 0;
   bool nodes_gone_ = false;
   std::set<std::string> whole_;  // gangs of which somebody has gone
 };
@@ -491,6 +583,7 @@ RC_GTEST_PROP(PodScheduler, SurvivesAnyInterleaving, ()) {
   RC_CLASSIFY(world.bindings() > 0, "something was bound");
   RC_CLASSIFY(world.whole() > 0, "a gang was let go");
   RC_CLASSIFY(world.opened() > 0, "a gate was taken off");
+  RC_CLASSIFY(world.native_bindings() > 0, "one of the scheduler's own gangs was bound");
   world.end();
 }
 

@@ -141,12 +141,14 @@ void Cutter::set_scheduler(const PodTemplate& one, TemplateEditor& editor) {
 }
 
 // Nobody would take the gate off for a scheduler that does not ask us; a pod that states its node
-// may have none; and one worker waits for nobody.
+// may have none; one worker waits for nobody; and the members of a PodGroup of kube-scheduler's own
+// it keeps itself until all exist.
 bool Cutter::is_gated(const Cut& cut, const PodTemplate& one) const {
   if (!options_.gates || cut.job.kind == JobKind::kPod) return false;
   if (cut.decision.granularity.workers < 2) return false;
   const json& pod = after_.at(one.at);
   if (!json_text(pod, "spec", "nodeName").empty()) return false;
+  if (!json_text(pod, "spec", "schedulingGroup", "podGroupName").empty()) return false;
   std::string scheduler = json_text(pod, "spec", "schedulerName");
   if (scheduler.empty() && cut.job.kind == JobKind::kVolcanoJob) {
     scheduler = json_text(after_, "spec", "schedulerName");

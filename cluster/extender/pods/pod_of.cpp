@@ -89,8 +89,14 @@ Pod pod_of(const wire::PodSpecView& view) {
   pod.annotations = view.annotations;
   pod.owner = owner_of(view);
   pod.runtime_class = view.runtime_class;
-  const auto group = view.labels.find(std::string(kPodGroupLabel));
-  if (group != view.labels.end()) pod.group = group->second;
+  // Where a pod names both, kube-scheduler holds it to its own.
+  if (!view.scheduling_group.empty()) {
+    pod.group = view.scheduling_group;
+    pod.group_api = PodGroupApi::kNative;
+  } else if (const auto label = view.labels.find(std::string(kPodGroupLabel));
+             label != view.labels.end()) {
+    pod.group = label->second;
+  }
   pod.nodes = view.nodes;
   pod.requests = requests_of(view);
   pod.node = view.node_name;

@@ -173,7 +173,8 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
       pods_(placing_, jobs_, refused_, log),
       nodes_(placing_, log),
       tainted_nodes_(taint_ ? std::make_unique<TaintedNodes>(nodes_, *taint_) : nullptr),
-      pod_groups_(placing_, log),
+      pod_groups_(PodGroupApi::kSigs, placing_, log),
+      native_pod_groups_(PodGroupApi::kNative, placing_, log),
       topologies_(config.node_resource_topology
                       ? std::make_unique<NodeTopologies>(
                             *api_, log, [this] { return leading(); },
@@ -304,6 +305,10 @@ void Extender::watch_all(const Config& config, const kube::Access& access) {
          .label_selector = {},
          .field_selector = {}},
         pod_groups_);
+  watch({.path = "/apis/scheduling.k8s.io/v1beta1/podgroups",
+         .label_selector = {},
+         .field_selector = {}},
+        native_pod_groups_);
   if (agent_pods_ == nullptr) return;
   // In other namespaces anybody may give a pod the label.
   const std::string& name_space =
@@ -403,7 +408,9 @@ std::string Extender::unprepared() const {
 std::string Extender::uninformed() const {
   if (!pods_.synced()) return "the API server has not told all pods yet";
   if (!nodes_.synced()) return "the API server has not told all nodes yet";
-  if (!pod_groups_.settled()) return "the API server has not told all PodGroups yet";
+  if (!pod_groups_.settled() || !native_pod_groups_.settled()) {
+    return "the API server has not told all PodGroups yet";
+  }
   if (!agents_settled()) return "the agents have not told of their nodes yet";
   return {};
 }

@@ -104,6 +104,7 @@ class Extender : private Pages {
   NodeFeed nodes_;
   std::unique_ptr<TaintedNodes> tainted_nodes_;  // with `taint_`
   PodGroupFeed pod_groups_;
+  PodGroupFeed native_pod_groups_;
   std::unique_ptr<NodeTopologies> topologies_;  // null: none are written
   std::unique_ptr<AgentPodFeed> agent_pods_;    // null: a fixed list
   std::unique_ptr<ElasticJobs> elastic_;        // null: they are left alone

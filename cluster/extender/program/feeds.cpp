@@ -14,6 +14,11 @@ namespace {
 
 using kube::json_text;
 
+std::string called(PodGroupApi api) {
+  return api == PodGroupApi::kNative ? "PodGroups of scheduling.k8s.io"
+                                     : "PodGroups of scheduling.x-k8s.io";
+}
+
 std::string name_of(const nlohmann::json& pod) {
   return json_text(pod, "metadata", "namespace") + "/" + json_text(pod, "metadata", "name");
 }
@@ -81,8 +86,11 @@ void NodeFeed::on_object(kube::Change change, const nlohmann::json& object) {
   });
 }
 
+PodGroupFeed::PodGroupFeed(PodGroupApi api, Placing& placing, Log& log)
+    : Feed(called(api), log), api_(api), placing_(placing) {}
+
 void PodGroupFeed::on_object(kube::Change change, const nlohmann::json& object) {
-  const PodGroupView group = pod_group_of(object);
+  const PodGroupView group = pod_group_of(api_, object);
   placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
     if (change == kube::Change::kDeleted) {
       scheduler.group_gone(group.key);
@@ -113,15 +121,15 @@ void PodGroupFeed::on_list_failed(const Error& error) {
   if (!absent && error.code != Errc::kDenied) return;
   if (synced() && ++refused_lists_ < kRefusedLists) return;
   if (synced() && refused_lists_ == kRefusedLists) {
-    log().warn("PodGroups of scheduling.x-k8s.io mean nothing any more", {{"why", error.text}});
+    log().warn(called(api_) + " mean nothing any more", {{"why", error.text}});
   }
-  if (absent && !settled_) log().info("the API server has no PodGroups of scheduling.x-k8s.io", {});
+  if (absent && !settled_) log().info("the API server has no " + called(api_), {});
   serve(false);
 }
 
 void PodGroupFeed::serve(bool served) {
-  placing_.tell([served](PodScheduler& scheduler, std::int64_t) {
-    scheduler.serve_groups(served);
+  placing_.tell([&](PodScheduler& scheduler, std::int64_t) {
+    scheduler.serve_groups(api_, served);
     return 0;
   });
   settled_ = true;

@@ -64,10 +64,10 @@ class NodeFeed : public Feed {
   Placing& placing_;
 };
 
-// PodGroups of scheduling.x-k8s.io, where the API server has them.
+// PodGroups of one API, where the API server has them.
 class PodGroupFeed : public Feed {
  public:
-  PodGroupFeed(Placing& placing, Log& log) : Feed("PodGroups", log), placing_(placing) {}
+  PodGroupFeed(PodGroupApi api, Placing& placing, Log& log);
 
   void on_object(kube::Change change, const nlohmann::json& object) override;
   void on_synced(std::uint64_t generation) override;
@@ -82,6 +82,7 @@ class PodGroupFeed : public Feed {
  private:
   void serve(bool served);
 
+  const PodGroupApi api_;
   Placing& placing_;
   int refused_lists_ = 0;
   std::atomic<bool> settled_ = false;

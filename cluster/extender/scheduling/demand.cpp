@@ -102,7 +102,13 @@ Demand as_grouped(const Pod& pod, Demand demand, const PodGroups& groups) {
     return refused("its PodGroup " + pod.group + " wants " + std::to_string(*size) +
                    " pods to start together, more than " + std::to_string(kMaxGang));
   }
+  demand.native = pod.group_api == PodGroupApi::kNative;
   return as_member(pod, std::move(demand), gang_of_group(key), *size);
+}
+
+// Whether the pod's PodGroup says how many start together, or is to.
+bool is_grouped(const Pod& pod, const PodGroups& groups) {
+  return !pod.group.empty() && groups.served(pod.group_api) && groups.size(group_key(pod)) != 0;
 }
 
 // Takes a container's CPUs into the demand.
@@ -164,7 +170,7 @@ std::string_view pod_of_claim(std::string_view id) {
 }
 
 std::string group_key(const Pod& pod) {
-  return pod.name_space + "/" + pod.group;
+  return group_key(pod.group_api, pod.name_space, pod.group);
 }
 
 std::string gang_of(const Pod& pod, const std::string& job) {
@@ -219,8 +225,11 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
   demand.placement = *placement;
   const auto size = number_of(pod, annotation::kGangSize, kMaxGang);
   if (!size) return refused(size.error().text);
-  if (*size > 0) return as_annotated(pod, std::move(demand), *size);
-  if (!pod.group.empty() && groups.served()) return as_grouped(pod, std::move(demand), groups);
+  const bool grouped = is_grouped(pod, groups);
+  if (*size > 0 && (!grouped || pod.group_api == PodGroupApi::kSigs)) {
+    return as_annotated(pod, std::move(demand), *size);
+  }
+  if (grouped) return as_grouped(pod, std::move(demand), groups);
   for (auto& request : demand.requests) {
     if (!request.job.empty()) request.job = gang_of(pod, request.job);
   }

@@ -27,8 +27,9 @@ struct Demand {
   // as large as the largest of them; where only they get cores, it is that one itself.
   std::vector<std::string> inits;  // their ids
   std::size_t host = 0;
-  std::string gang;  // gang_of(), or of a PodGroup what gang_of_group() says
-  int size = 0;      // members of the gang that start together, 1 .. kMaxGang
+  std::string gang;     // gang_of(), or of a PodGroup what gang_of_group() says
+  int size = 0;         // members of the gang that start together, 1 .. kMaxGang
+  bool native = false;  // kube-scheduler itself keeps the gang together (PodGroupApi::kNative)
   // Task groups into which the gang is cut, 1 .. size; 0: members say themselves which one they
   // are of, if any (pinion.dev/task-group).
   int groups = 0;
@@ -46,7 +47,7 @@ inline constexpr int kMaxGang = 1000;
 // The uid in an id of a container.
 [[nodiscard]] std::string_view pod_of_claim(std::string_view id);
 
-// "NAMESPACE/NAME" of the pod's PodGroup.
+// Of the pod's PodGroup.
 [[nodiscard]] std::string group_key(const Pod& pod);
 // The gang that the pods of this job are: "NAMESPACE/JOB UID", with the owner's uid where it is
 // known, so that a job that is made again under its name is another one.
@@ -63,7 +64,8 @@ inline constexpr int kMaxGang = 1000;
 
 // A gang is a job (pinion.dev/job) whose pods say how many they are: pinion.dev/gang-size. Into how
 // many task groups it is cut, they may say too: pinion.dev/task-groups. Of pods that do not say how
-// many they are, their PodGroup does, where `groups` knows of such.
+// many they are, their PodGroup does, where `groups` knows of such; a gang of kNative is one
+// whatever its pods say, as kube-scheduler treats it as one.
 [[nodiscard]] Demand demand_of(const Pod& pod, const policy::Defaults& defaults,
                                const PodGroups& groups = {});
 

@@ -13,6 +13,20 @@
 
 namespace pinion::cluster {
 
+// Of which API a PodGroup is. The gangs of kNative are kube-scheduler's own (Kubernetes 1.37,
+// feature gate GenericWorkload): it asks about all members, one after another, before it binds any.
+enum class PodGroupApi {
+  kSigs,    // scheduling.x-k8s.io, which a label names
+  kNative,  // scheduling.k8s.io, which spec.schedulingGroup names
+};
+
+// Names a PodGroup: "NAMESPACE/NAME", and of kNative "native:NAMESPACE/NAME", which is nobody
+// else's, as no namespace has a colon.
+[[nodiscard]] inline std::string group_key(PodGroupApi api, const std::string& name_space,
+                                           const std::string& name) {
+  return (api == PodGroupApi::kNative ? "native:" : "") + name_space + "/" + name;
+}
+
 struct PodContainer {
   enum class Kind {
     kMain,
@@ -33,7 +47,8 @@ struct Pod {
   std::map<std::string, std::string> annotations;  // at least those under pinion.dev/
   std::string owner;          // uid of whoever made it with the others of its job; empty: not known
   std::string runtime_class;  // empty: the default
-  std::string group;          // the PodGroup that its label names; empty: none
+  std::string group;          // its PodGroup's name; empty: none
+  PodGroupApi group_api = PodGroupApi::kSigs;
   std::vector<PodContainer> containers;
   NodeDemand nodes;
   Share requests;            // as the scheduler counts them; nothing when it has finished

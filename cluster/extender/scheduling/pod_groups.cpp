@@ -2,12 +2,19 @@
 
 #include <algorithm>
 
-#include "cluster/extender/scheduling/demand.h"
-
 namespace pinion::cluster {
 
-void PodGroups::set(const std::string& key, std::int64_t members) {
-  members_[key] = static_cast<int>(std::clamp(members, std::int64_t{1}, std::int64_t{kMost}));
+void PodGroups::serve(PodGroupApi api, bool served) {
+  if (served) {
+    served_.insert(api);
+  } else {
+    served_.erase(api);
+  }
+}
+
+void PodGroups::set(const std::string& key, std::optional<std::int64_t> members) {
+  constexpr std::int64_t most = kMost;
+  members_[key] = members ? static_cast<int>(std::clamp(*members, std::int64_t{1}, most)) : 0;
 }
 
 void PodGroups::erase(const std::string& key) {
@@ -38,6 +45,7 @@ void PodGroups::gone(const std::string& uid) {
 std::optional<int> PodGroups::size(const std::string& key) const {
   const auto found = members_.find(key);
   if (found == members_.end()) return std::nullopt;
+  if (found->second == 0) return 0;
   const auto others = others_.find(key);
   const std::size_t count = others == others_.end() ? 0 : others->second.most;
   const auto all = static_cast<std::size_t>(found->second);

@@ -208,6 +208,7 @@ void PodScheduler::filter_member(const Pod& pod, KnownPod& known,
   // Whether the scheduler would still take it there is known of the one who asks.
   const NodeIndex nominated = known.nominated.empty() ? -1 : fleet().find(known.nominated);
   scheduler_.prefer(pod.uid, contains(nodes, nominated) ? known.nominated : std::string());
+  if (demand.native) note_cycle(known, sight, now_ms);
   const Offer offer = this->offer(pod, known, nodes, sight, now_ms);
   if (offer.node.empty()) {
     refuse_all(answer, offer.text, offer.never);
@@ -230,6 +231,30 @@ void PodScheduler::filter_member(const Pod& pod, KnownPod& known,
     effects_.nominations.push_back({.pod = ref_of(pod),
                                     .node = offer.node,
                                     .why = "the scheduler did not offer the planned node"});
+    if (demand.native) nominate_rest(known);
+  }
+}
+
+// What the cycle before has left is given back before another one begins: the gang was not to
+// start. Not when some are being bound: then it was.
+void PodScheduler::note_cycle(const KnownPod& known, Sight sight, std::int64_t now_ms) {
+  const Job& job = *book().find(known.demand.gang);
+  if (job.started) return cycles_.end(job.id);
+  if (cycles_.asked(job.id, known.pod.uid, sight == Sight::kNominated, now_ms)) return;
+  if (job.fixed() == 0) scheduler_.withdraw(job.id, "the scheduler has given up its cycle", now_ms);
+  heed();
+}
+
+// The cycle ends with the member that was not offered its node. In the next one it and those that
+// come after it are looked at where they are planned.
+void PodScheduler::nominate_rest(const KnownPod& known) {
+  for (const auto& [uid, member] : book().find(known.demand.gang)->members) {
+    const KnownPod& other = *cache_.find(uid);
+    if (member.state != Member::State::kReserved || uid == known.pod.uid) continue;
+    if (cycles_.has_asked(known.demand.gang, uid) || other.nominated == member.node) continue;
+    effects_.nominations.push_back({.pod = other.pod,
+                                    .node = member.node,
+                                    .why = "the scheduler may not offer the planned node"});
   }
 }
 
@@ -366,8 +391,31 @@ BindAnswer PodScheduler::bind_single(KnownPod& known, const std::string& node,
   return {.kind = BindAnswer::Kind::kGo, .text = {}};
 }
 
+// The scheduler binds only when enough of the gang have a node, so nothing is waited for. Where
+// the plan has changed since it asked, it decides.
+BindAnswer PodScheduler::bind_native(KnownPod& known, const std::string& node,
+                                     std::int64_t now_ms) {
+  const std::string& uid = known.pod.uid;
+  const std::string planned = book().member(uid)->node;
+  bool placed = planned == node;
+  if (planned.empty()) {
+    placed = scheduler_.place_at(uid, node, now_ms).placed;
+  } else if (!placed) {
+    const std::vector<NodeIndex> there = known_of({fleet().find(node)});
+    placed = scheduler_.place_anew({uid}, &there, "a member was bound elsewhere", now_ms).placed;
+  }
+  if (!placed) {
+    std::string why = needs_text(known.demand.requests) + ", taken meanwhile";
+    waiting_.add(known.pod, why, {}, now_ms);
+    return refusal(std::move(why));
+  }
+  start(known, now_ms);
+  return {.kind = BindAnswer::Kind::kGo, .text = {}};
+}
+
 BindAnswer PodScheduler::bind_member(KnownPod& known, const std::string& node, Ticket ticket,
                                      std::int64_t now_ms) {
+  if (known.demand.native) return bind_native(known, node, now_ms);
   const std::string& uid = known.pod.uid;
   const Job& job = *book().job_of(uid);
   const std::string& planned = job.members.at(uid).node;

@@ -7,12 +7,14 @@
 // thread, no network.
 //
 // Nothing waits for anything without a limit: held calls end when the gang is whole, when `hold_ms`
-// have passed since the first, or when a member is gone.
+// have passed since the first, or when a member is gone. Of the gangs that kube-scheduler keeps
+// together itself no call is held, and the places end with its cycle (group_cycles.h).
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,6 +25,7 @@
 #include "cluster/extender/scheduling/demand.h"
 #include "cluster/extender/scheduling/effects.h"
 #include "cluster/extender/scheduling/gates.h"
+#include "cluster/extender/scheduling/group_cycles.h"
 #include "cluster/extender/scheduling/held_binds.h"
 #include "cluster/extender/scheduling/node_facts.h"
 #include "cluster/extender/scheduling/pod_cache.h"
@@ -34,8 +37,12 @@ namespace pinion::cluster {
 
 struct PodSchedulerLimits {
   std::int64_t hold_ms = 20'000;  // a bind call is held; below the scheduler's time-out for it
-  std::size_t pods = 200'000;     // known at once
-  std::size_t held = kMaxGang;    // bind calls at one time, kMaxGang or more
+  // Places of a gang of kube-scheduler's own are kept without a question or a bind: longer than its
+  // cycle takes from one member to the next, and from the last one to the first bind. A tenth of
+  // that when the cycle before came to nothing.
+  std::int64_t cycle_ms = 3000;
+  std::size_t pods = 200'000;   // known at once
+  std::size_t held = kMaxGang;  // bind calls at one time, kMaxGang or more
   SchedulerSettings scheduler{.head_after_ms = 60'000, .head_ms = 1'800'000};
 };
 
@@ -112,10 +119,11 @@ class PodScheduler {
     nodes_.told(node, now_ms);
     heed();
   }
-  // Whether the API server has PodGroups at all; before it is said, it has not.
-  void serve_groups(bool served) { groups_.serve(served); }
-  // The PodGroup with this key (group_key()) wants so many to start together; and it is deleted.
-  void group(const std::string& key, std::int64_t members, std::int64_t now_ms);
+  // Whether the API server has PodGroups of this API at all; before it is said, it has not.
+  void serve_groups(PodGroupApi api, bool served) { groups_.serve(api, served); }
+  // The PodGroup with this key (group_key()) wants so many to start together, nullopt: it is no
+  // gang; and it is deleted.
+  void group(const std::string& key, std::optional<std::int64_t> members, std::int64_t now_ms);
   void group_gone(const std::string& key) { groups_.erase(key); }
   // The owner of the gang (Demand::gang) wants so many members now, whatever its pods say that was
   // written when it was made. Forgotten with its last pod; not heeded for a gang without pods, and
@@ -192,12 +200,16 @@ class PodScheduler {
     bool never = false;     // and evicting others would not help
     bool nominate = false;  // the node is to be looked at, it was not among those offered
   };
+  void note_cycle(const KnownPod& known, Sight sight, std::int64_t now_ms);
+  void nominate_rest(const KnownPod& known);
   Offer offer(const Pod& pod, KnownPod& known, const std::vector<NodeIndex>& nodes, Sight sight,
               std::int64_t now_ms);
   Offer offer_elsewhere(KnownPod& known, const std::vector<NodeIndex>& nodes, std::int64_t now_ms);
   BindAnswer bind_single(KnownPod& known, const std::string& node, std::int64_t now_ms);
   BindAnswer bind_member(KnownPod& known, const std::string& node, Ticket ticket,
                          std::int64_t now_ms);
+  BindAnswer bind_native(KnownPod& known, const std::string& node, std::int64_t now_ms);
+  void end_cycles(std::int64_t now_ms);
   bool let_go_if_whole(const JobId& gang, Ticket own, std::int64_t now_ms);
   void start(KnownPod& known, std::int64_t now_ms);
   void heed();
@@ -225,6 +237,7 @@ class PodScheduler {
   Scheduler scheduler_;
   NodeFacts nodes_;
   HeldBinds held_;
+  GroupCycles cycles_;
   GangCounters gang_counters_;
   PodGroups groups_;
   std::map<JobId, int> sizes_;  // of gangs whose owner has told it

@@ -19,6 +19,7 @@ void PodScheduler::tick(std::int64_t now_ms) {
                             std::to_string(limits_.hold_ms / 1000) + " s",
                         now_ms);
   }
+  end_cycles(now_ms);
   forget_untold(now_ms);
   heed();
   wake_early(false, now_ms);
@@ -26,6 +27,15 @@ void PodScheduler::tick(std::int64_t now_ms) {
   plan_gated(now_ms);
   explain(now_ms);
   if (freed_ && !waiting_.all().empty()) wake(now_ms);
+}
+
+// Nobody has asked for long, and nobody was bound: the scheduler has given the cycle up.
+void PodScheduler::end_cycles(std::int64_t now_ms) {
+  for (const JobId& gang : cycles_.take_overdue(now_ms, limits_.cycle_ms)) {
+    const Job* job = book().find(gang);
+    if (job == nullptr || job->fixed() > 0) continue;
+    scheduler_.withdraw(gang, "the scheduler has bound no member after its last question", now_ms);
+  }
 }
 
 void PodScheduler::refuse_held(const std::string& why, std::int64_t now_ms) {

@@ -82,6 +82,7 @@ void PodScheduler::leave(const KnownPod& known, const std::string& why, std::int
   if (job->members.empty()) {
     scheduler_.end(id, now_ms);
     sizes_.erase(id);
+    cycles_.end(id);
   }
   heed();
 }
@@ -105,8 +106,8 @@ void PodScheduler::note_other(const Pod& pod, std::int64_t now_ms) {
 void PodScheduler::regroup(const std::string& key, std::int64_t now_ms) {
   freed_ = true;
   const JobId gang = gang_of_group(key);
-  const auto size = groups_.size(key);
-  if (size && book().find(gang) != nullptr) set_size(gang, *size, now_ms);
+  const int size = groups_.size(key).value_or(0);
+  if (size > 0 && book().find(gang) != nullptr) set_size(gang, size, now_ms);
 }
 
 // Precondition: the book has the gang.
@@ -132,7 +133,8 @@ void PodScheduler::resize(const JobId& gang, int members, std::int64_t now_ms) {
   wake_gang(gang, {});
 }
 
-void PodScheduler::group(const std::string& key, std::int64_t members, std::int64_t now_ms) {
+void PodScheduler::group(const std::string& key, std::optional<std::int64_t> members,
+                         std::int64_t now_ms) {
   groups_.set(key, members);
   regroup(key, now_ms);
   for (PodRef& pod : waiting_.of_group(key)) effects_.wake.push_back(std::move(pod));
@@ -143,6 +145,7 @@ void PodScheduler::group(const std::string& key, std::int64_t members, std::int6
   for (const std::string& uid : uids) {
     KnownPod& known = *cache_.find(uid);  // all of them exist, see forget()
     known.late_group.clear();
+    if (!members) continue;
     leave(known, kBound, now_ms);
     known.demand.kind = Demand::Kind::kMember;
     known.demand.gang = gang_of_group(key);

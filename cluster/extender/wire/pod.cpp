@@ -252,6 +252,13 @@ Status read_selector(std::map<std::string, std::string>& to, ondemand::value& va
   });
 }
 
+Status read_scheduling_group(std::string& to, ondemand::value& value, const Where& at) {
+  to.clear();
+  return each_field(value, at, [&](std::string_view key, ondemand::value& name) {
+    return same_key(key, "podGroupName") ? read_text(to, name, Where(at, key)) : Status();
+  });
+}
+
 Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
   using Kind = ContainerView::Kind;
   pod.containers.clear();
@@ -272,6 +279,9 @@ Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
     if (same_key(key, "runtimeClassName")) return read_text(pod.runtime_class, field, here);
     if (same_key(key, "nodeName")) return read_text(pod.node_name, field, here);
     if (same_key(key, "schedulingGates")) return read_gates(pod, field, here);
+    if (same_key(key, "schedulingGroup")) {
+      return read_scheduling_group(pod.scheduling_group, field, here);
+    }
     return {};
   });
   std::move(mains.begin(), mains.end(), std::back_inserter(pod.containers));

@@ -64,11 +64,12 @@ struct PodSpecView {
   bool other_gates = false;  // has others
   std::int32_t priority = 0;
   std::string scheduler_name;
-  std::string runtime_class;   // spec.runtimeClassName; empty: the default
-  std::string node_name;       // empty: not bound
-  std::string phase;           // "Pending"; empty: not stated
-  std::string nominated_node;  // of its status
-  std::string refused;         // what its agent said, where a container waits for cores in vain
+  std::string scheduling_group;  // spec.schedulingGroup.podGroupName; empty: none
+  std::string runtime_class;     // spec.runtimeClassName; empty: the default
+  std::string node_name;         // empty: not bound
+  std::string phase;             // "Pending"; empty: not stated
+  std::string nominated_node;    // of its status
+  std::string refused;           // what its agent said, where a container waits for cores in vain
   std::vector<ContainerView> containers;  // init containers and sidecars first, in their order
   std::optional<Resources> pod_level;     // spec.resources, which goes before the containers'
   Amounts overhead;                       // beside those of the containers

@@ -31,12 +31,36 @@ TEST(PodGroups, SizesAreFromOneOn) {
   }
 }
 
+TEST(PodGroups, OfTheTwoApisHaveNothingToDoWithEachOther) {
+  const std::string sigs = group_key(PodGroupApi::kSigs, "n", "g");
+  const std::string native = group_key(PodGroupApi::kNative, "n", "g");
+  PodGroups groups;
+  groups.serve(PodGroupApi::kNative, true);
+  EXPECT_FALSE(groups.served(PodGroupApi::kSigs));
+  EXPECT_TRUE(groups.served(PodGroupApi::kNative));
+  groups.set(sigs, 2);
+  EXPECT_EQ(groups.size(native), std::nullopt);
+  groups.set(native, 3);
+  groups.erase(sigs);
+  EXPECT_EQ(groups.size(native), 3);
+  groups.serve(PodGroupApi::kNative, false);
+  EXPECT_FALSE(groups.served(PodGroupApi::kNative));
+}
+
+TEST(PodGroups, ThatAreNoGangHaveNoSize) {
+  PodGroups groups;
+  groups.set("n/g", std::nullopt);
+  EXPECT_EQ(groups.size("n/g"), 0);
+  EXPECT_TRUE(groups.other("n/g", "a"));
+  EXPECT_EQ(groups.size("n/g"), 0);
+}
+
 // Pods of the PodGroup default/g.
 class GroupTest : public PodSchedulerTest {
  protected:
   void SetUp() override {
     PodSchedulerTest::SetUp();
-    pod_scheduler_.serve_groups(true);
+    pod_scheduler_.serve_groups(PodGroupApi::kSigs, true);
   }
   static Pod grouped(const std::string& uid, int cpus) {
     Pod pod = pod_of(uid, cpus);
@@ -166,7 +190,7 @@ TEST_F(GroupTest, AGroupThatGoesAndComesLosesNobody) {
 }
 
 TEST_F(GroupTest, WhereNobodyServesGroupsTheirLabelMeansNothing) {
-  pod_scheduler_.serve_groups(false);
+  pod_scheduler_.serve_groups(PodGroupApi::kSigs, false);
   EXPECT_EQ(filtered(grouped("p", 3)), "ab");
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster/extender/pods/node_of.h"
+#include "cluster/extender/pods/pod_group.h"
 #include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/program/config.h"
 #include "cluster/extender/program/server_name.h"
@@ -200,12 +201,18 @@ TEST_F(AgentPods, HaveTheNodeAndThePodInTheNameOfTheirCertificates) {
   EXPECT_THAT(told_.back(), ElementsAre(AgentAddress{"a", "192.0.2.1:1", "agent-1.a.test"}));
 }
 
-class PodGroupsOfTheServer : public testing::Test {
+struct GroupKind {
+  const char* name;
+  PodGroupApi api;
+  json spec;  // of a group of two
+};
+
+class PodGroupsOfTheServer : public testing::TestWithParam<GroupKind> {
  protected:
   // The PodGroup default/g of two.
   void exists() {
     feed_.on_object(Change::kAdded, {{"metadata", {{"name", "g"}, {"namespace", "default"}}},
-                                     {"spec", {{"minMember", 2}}}});
+                                     {"spec", GetParam().spec}});
   }
   void refused(Errc code) {
     feed_.on_trouble(Error{.code = code, .text = "no"}, std::chrono::milliseconds(1));
@@ -216,6 +223,7 @@ class PodGroupsOfTheServer : public testing::Test {
     pod.uid = "p" + std::to_string(++pods_);
     pod.name_space = "default";
     pod.group = "g";
+    pod.group_api = GetParam().api;
     pod.qos = policy::Qos::kGuaranteed;
     pod.containers = {{.name = "main", .milli_cpus = 1000, .memory = 1}};
     const std::string why = placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
@@ -231,11 +239,11 @@ class PodGroupsOfTheServer : public testing::Test {
   Log log_{"error", LogFormat::kText};
   NoCluster cluster_;
   Placing placing_{cluster_, {}, {}, [] { return 0; }, [](const Note&) {}};
-  PodGroupFeed feed_{placing_, log_};
+  PodGroupFeed feed_{GetParam().api, placing_, log_};
   int pods_ = 0;
 };
 
-TEST_F(PodGroupsOfTheServer, StayWhenAWatchIsRefused) {
+TEST_P(PodGroupsOfTheServer, StayWhenAWatchIsRefused) {
   feed_.on_synced(1);
   exists();
   for (const Errc code : {Errc::kDenied, Errc::kNotFound, Errc::kUnavailable}) {
@@ -244,7 +252,7 @@ TEST_F(PodGroupsOfTheServer, StayWhenAWatchIsRefused) {
   }
 }
 
-TEST_F(PodGroupsOfTheServer, AreNoneWhereTheFirstListIsRefusedUntilOneIsNot) {
+TEST_P(PodGroupsOfTheServer, AreNoneWhereTheFirstListIsRefusedUntilOneIsNot) {
   exists();
   for (const Errc code : {Errc::kUnavailable, Errc::kDenied, Errc::kNotFound}) {
     feed_.on_list_failed({.code = code, .text = "no"});
@@ -256,7 +264,7 @@ TEST_F(PodGroupsOfTheServer, AreNoneWhereTheFirstListIsRefusedUntilOneIsNot) {
 }
 
 // As after a watch that is too old (410), while the API server starts.
-TEST_F(PodGroupsOfTheServer, StayWhenALaterListIsRefusedUntilThatLasts) {
+TEST_P(PodGroupsOfTheServer, StayWhenALaterListIsRefusedUntilThatLasts) {
   feed_.on_synced(1);
   exists();
   for (const Errc code : {Errc::kDenied, Errc::kNotFound}) {
@@ -269,6 +277,63 @@ TEST_F(PodGroupsOfTheServer, StayWhenALaterListIsRefusedUntilThatLasts) {
     EXPECT_FALSE(served());
     feed_.on_synced(2);
     EXPECT_TRUE(served());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Apis, PodGroupsOfTheServer,
+                         testing::Values(GroupKind{"Sigs", PodGroupApi::kSigs, {{"minMember", 2}}},
+                                         GroupKind{"Native",
+                                                   PodGroupApi::kNative,
+                                                   {{"schedulingPolicy",
+                                                     {{"gang", {{"minCount", 2}}}}}}}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(PodGroupOf, SaysHowManyStartTogether) {
+  struct Case {
+    const char* name;
+    PodGroupApi api;
+    const char* spec;
+    std::optional<std::int64_t> members;
+  };
+  constexpr auto sigs = PodGroupApi::kSigs;
+  constexpr auto native = PodGroupApi::kNative;
+  for (const Case& one : {
+           Case{"sigs", sigs, R"({"minMember":3})", 3},
+           Case{"sigs without a size", sigs, "{}", 0},
+           Case{"a gang", native, R"({"schedulingPolicy":{"gang":{"minCount":4}}})", 4},
+           Case{"basic", native, R"({"schedulingPolicy":{"basic":{}}})", std::nullopt},
+           Case{"no policy", native, "{}", std::nullopt},
+           Case{"null", native, R"({"schedulingPolicy":{"gang":null,"basic":{}}})", std::nullopt},
+           Case{"no number", native, R"({"schedulingPolicy":{"gang":{"minCount":"4"}}})", 0},
+           Case{"of the other API", native, R"({"minMember":3})", std::nullopt},
+       }) {
+    const json object = {{"metadata", {{"name", "g"}, {"namespace", "n"}}},
+                         {"spec", json::parse(one.spec)}};
+    const PodGroupView group = pod_group_of(one.api, object);
+    EXPECT_EQ(group.members, one.members) << one.name;
+    EXPECT_EQ(group.key, one.api == sigs ? "n/g" : "native:n/g") << one.name;
+  }
+}
+
+// Which PodGroup a pod is of.
+TEST(PodOf, NamesItsPodGroup) {
+  struct Case {
+    const char* name;
+    const char* label;
+    const char* field;
+    const char* group;
+    PodGroupApi api;
+  };
+  for (const Case& one : {Case{"none", "", "", "", PodGroupApi::kSigs},
+                          Case{"by its label", "a", "", "a", PodGroupApi::kSigs},
+                          Case{"by its spec", "", "b", "b", PodGroupApi::kNative},
+                          Case{"by both", "a", "b", "b", PodGroupApi::kNative}}) {
+    wire::PodSpecView view;
+    if (*one.label != 0) view.labels["scheduling.x-k8s.io/pod-group"] = one.label;
+    view.scheduling_group = one.field;
+    const Pod pod = pod_of(view);
+    EXPECT_EQ(pod.group, one.group) << one.name;
+    EXPECT_EQ(pod.group_api, one.api) << one.name;
   }
 }
 

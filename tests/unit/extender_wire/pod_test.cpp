@@ -84,6 +84,26 @@ TEST(Pod, HasItsSchedulingGates) {
   EXPECT_FALSE(pod_with(R"({"schedulingGates":[{"name":7}]})"));
 }
 
+TEST(Pod, NamesItsSchedulingGroup) {
+  struct Case {
+    const char* name;
+    const char* group;
+    const char* expected;
+  };
+  for (const Case& one : {Case{"none", "", ""}, Case{"null", R"("schedulingGroup":null,)", ""},
+                          Case{"empty", R"("schedulingGroup":{},)", ""},
+                          Case{"a null name", R"("schedulingGroup":{"podGroupName":null},)", ""},
+                          Case{"named", R"("schedulingGroup":{"podGroupName":"g"},)", "g"},
+                          Case{"beside what is not known",
+                               R"("schedulingGroup":{"other":7,"podGroupName":"g"},)", "g"}}) {
+    const auto pod = pod_with(std::string("{") + one.group + R"("containers":[]})");
+    ASSERT_TRUE(pod) << one.name << ": " << pod.error().text;
+    EXPECT_EQ(pod->scheduling_group, one.expected) << one.name;
+  }
+  EXPECT_FALSE(pod_with(R"({"schedulingGroup":{"podGroupName":7}})"));
+  EXPECT_FALSE(pod_with(R"({"schedulingGroup":"g"})"));
+}
+
 TEST(Pod, HasWhatElseIsRead) {
   const auto pod = pod_with(
       R"({"priority":-7,"schedulerName":"s","runtimeClassName":"kata","nodeName":"node-1","resources":{"limits":{"cpu":"3"}}})",
