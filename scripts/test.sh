@@ -9,7 +9,7 @@
 #
 # Steps: format checks (the quick checks), then release guest bench tsan tidy fuzz. By name alone: unit, runtime and smoke,
 # which are checks in parts, and integration and e2e, those of release; runtime24, which builds the current containerd
-# once, and cluster, which builds most of Kubernetes once
+# once, kube137, which builds Kubernetes 1.37 once, and cluster, which builds most of Kubernetes once
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/ctest.sh
@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 
 quick=(format checks)
 others=(release guest bench tsan tidy fuzz)
-alone=(unit runtime smoke integration e2e runtime24 cluster)
+alone=(unit runtime smoke integration e2e runtime24 kube137 cluster)
 case "${1:-} $#" in
   " 0") steps=("${quick[@]}") ;;
   "all 1") steps=("${quick[@]}" "${others[@]}") ;;
@@ -95,6 +95,13 @@ run_release() {
 run_runtime24() {
   scripts/runtime.sh --v24
   release -L integration -R '/v24$' -j "$(nproc)"
+}
+
+# Kubernetes 1.37 with gangs of its own, and without them with a test of the others.
+run_kube137() {
+  scripts/kube.sh --v137
+  release -L kube137 -j "$(nproc)"
+  PINION_E2E_KUBE=v137 release -L e2e -R '^placing_e2e_test' -j "$(nproc)"
 }
 
 # In machines with several NUMA nodes and cgroup v2.

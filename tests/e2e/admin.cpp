@@ -53,6 +53,9 @@ json pod_object(const PodShape& shape) {
   if (!shape.labels.empty()) pod["metadata"]["labels"] = shape.labels;
   if (!shape.priority_class.empty()) pod["spec"]["priorityClassName"] = shape.priority_class;
   if (!shape.scheduler.empty()) pod["spec"]["schedulerName"] = shape.scheduler;
+  if (!shape.pod_group.empty()) {
+    pod["spec"]["schedulingGroup"] = {{"podGroupName", shape.pod_group}};
+  }
   json gates = json::array();
   if (shape.gated) gates.push_back({{"name", "example.com/wait"}});
   if (shape.gang_gate) gates.push_back({{"name", "pinion.dev/gang"}});

@@ -1,0 +1,200 @@
+// Kubernetes 1.37 with gangs of its own (PodGroups of scheduling.k8s.io): the real kube-scheduler
+// asks the real extender about all members of a gang before it binds any.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+
+#include "cluster/extender/kube/json_read.h"
+#include "tests/e2e/scene.h"
+
+namespace pinion::e2e {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kGroups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups";
+
+class NativeGangs : public Scene {
+ protected:
+  [[nodiscard]] ClusterOptions cluster_options() const override {
+    return {.controller_manager = false, .native_gangs = true};
+  }
+  // `policy`: spec.schedulingPolicy.
+  void add_group(const std::string& name, const json& policy) {
+    const json group = {{"apiVersion", "scheduling.k8s.io/v1beta1"},
+                        {"kind", "PodGroup"},
+                        {"metadata", {{"name", name}, {"namespace", "default"}}},
+                        {"spec", {{"schedulingPolicy", policy}}}};
+    ASSERT_TRUE(ok(admin().api().create(kGroups, group)));
+  }
+  static json gang_of(int members) { return {{"gang", {{"minCount", members}}}}; }
+  static PodShape member_of(const Gang& gang, int index) {
+    return {.name = gang.job + "-" + std::to_string(index),
+            .milli_cpus = gang.cpus * 1000,
+            .annotations = {{"pinion.dev/task-groups", std::to_string(gang.groups)}},
+            .pod_group = gang.job};
+  }
+  void add_members(const Gang& gang, int first, int last) {
+    for (int i = first; i <= last; ++i) Scene::add(member_of(gang, i));
+  }
+  void add_native(const Gang& gang) {
+    add_group(gang.job, gang_of(gang.size));
+    add_members(gang, 0, gang.size - 1);
+  }
+  // As kube-scheduler says of the whole group.
+  testing::AssertionResult scheduled(const std::string& group) {
+    const bool is = lab::eventually(kPatience, [&] {
+      const auto now = admin().api().get(std::string(kGroups) + "/" + group);
+      return now && kube::has_condition(*now, "PodGroupInitiallyScheduled");
+    });
+    if (is) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << group << " is not scheduled";
+  }
+  double filters(const std::string& result) {
+    return extender().figure("pinion_extender_filters_total{result=\"" + result + "\"}");
+  }
+  std::vector<std::string> fill(int count) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 2 * count; ++i) {
+      names.push_back("filler-" + std::to_string(i));
+      add(PodShape{.name = names.back(), .milli_cpus = 12'000});
+    }
+    return names;
+  }
+};
+
+TEST_F(NativeGangs, AreAskedAboutWhenAllExistAndStartWithoutGatesOrHeldBinds) {
+  start(4);
+  const Gang gang{.job = "gang", .size = 6, .cpus = 12, .groups = 3};
+  add_group(gang.job, gang_of(gang.size));
+  add_members(gang, 0, gang.size - 2);
+  // What comes later and fits shows that the scheduler has been round.
+  add(PodShape{.name = "small", .milli_cpus = 4000});
+  ASSERT_TRUE(run({"small"}));
+  EXPECT_EQ(bound(names(gang)), 0);
+  EXPECT_EQ(filters("offered") + filters("refused"), 1) << "about a gang that is not all there";
+  add_members(gang, gang.size - 1, gang.size - 1);
+  ASSERT_TRUE(run(names(gang)));
+  ASSERT_TRUE(scheduled(gang.job));
+  EXPECT_EQ(held(gang), 0);
+  std::cout << filters("offered") << " offered, " << filters("refused") << " refused\n";
+  std::map<std::string, int> on;
+  for (const std::string& name : names(gang)) ++on[node_of_pod(name)];
+  EXPECT_EQ(on.size(), 3U) << "each of three task groups on a node of its own";
+}
+
+TEST_F(NativeGangs, ThatDoNotFitWaitAndStartWholeLater) {
+  start(4);
+  const auto fillers = fill(4);
+  ASSERT_TRUE(run(fillers));
+  const Gang gang{.job = "large", .size = 8, .cpus = 8};
+  add_native(gang);
+  ASSERT_TRUE(wait_in_vain(names(gang)));
+  EXPECT_TRUE(pods().wait([](const Collection::Objects& all) {
+    return std::any_of(all.begin(), all.end(), [](const auto& entry) {
+      return why_unscheduled(entry.second).find("needs 8 x 8 CPUs") != std::string::npos;
+    });
+  }));
+  // Each filler's end makes room for two at most, so three are one too few.
+  remove({fillers[0], fillers[1], fillers[2]});
+  add(PodShape{.name = "small", .milli_cpus = 500});
+  ASSERT_TRUE(pods().wait_for("small", [](const auto& pod) { return !node_of(pod).empty(); }));
+  ASSERT_TRUE(wait_in_vain(names(gang)));
+  remove({fillers.begin() + 3, fillers.end()});
+  EXPECT_TRUE(run(names(gang)));
+}
+
+TEST_F(NativeGangs, ThatEachCouldTakeHalfDoNotBlockEachOther) {
+  start(4);  // eight holes of 16
+  const Gang a{.job = "a", .size = 6, .cpus = 12};
+  const Gang b{.job = "b", .size = 6, .cpus = 12};
+  add_group("a", gang_of(6));
+  add_group("b", gang_of(6));
+  for (int i = 0; i < a.size; ++i) {
+    add_members(a, i, i);
+    add_members(b, i, i);
+  }
+  ASSERT_TRUE(nodes().wait([&] { return nodes().held().size() >= 6; }));
+  const Gang& first = bound(names(a)) > 0 ? a : b;
+  const Gang& second = bound(names(a)) > 0 ? b : a;
+  ASSERT_TRUE(run(names(first)));
+  ASSERT_TRUE(wait_in_vain(names(second)));
+  remove(names(first));
+  EXPECT_TRUE(run(names(second)));
+}
+
+// One member asks for a device that no node has, which the scheduler alone counts. It gives each
+// cycle up, and tells the extender nothing.
+TEST_F(NativeGangs, WhoseCycleIsGivenUpGiveTheirPlacesBack) {
+  start(1);  // two holes of 16
+  const Gang gang{.job = "gang", .size = 2, .cpus = 12};
+  add_group(gang.job, gang_of(gang.size));
+  json last = pod_object(member_of(gang, 1));
+  for (const char* amounts : {"requests", "limits"}) {
+    last["spec"]["containers"][0]["resources"][amounts]["example.com/device"] = "1";
+  }
+  ASSERT_TRUE(ok(admin().api().create("/api/v1/namespaces/default/pods", last)));
+  add_members(gang, 0, 0);
+  ASSERT_TRUE(wait_in_vain(names(gang)));
+  const std::vector<std::string> others{"other-0", "other-1"};
+  const auto begun = std::chrono::steady_clock::now();
+  for (const std::string& name : others) add(PodShape{.name = name, .milli_cpus = 12'000});
+  EXPECT_TRUE(run(others));
+  std::cout << "others ran after "
+            << std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()
+            << " s\n";
+  EXPECT_EQ(bound(names(gang)), 0);
+}
+
+TEST_F(NativeGangs, ThoseAboveItsSizeStartToo) {
+  start(2);
+  const Gang gang{.job = "gang", .size = 3, .cpus = 8};
+  add_group(gang.job, gang_of(2));
+  add_members(gang, 0, 2);
+  EXPECT_TRUE(run(names(gang)));
+}
+
+TEST_F(NativeGangs, OfBasicGroupsAreNone) {
+  start(1);  // two holes of 16
+  const Gang gang{.job = "basic", .size = 3, .cpus = 12};
+  add_group(gang.job, {{"basic", json::object()}});
+  add_members(gang, 0, 2);
+  EXPECT_TRUE(pods().wait([](const Collection::Objects& all) {
+    return std::count_if(all.begin(), all.end(),
+                         [](const auto& entry) { return !node_of(entry.second).empty(); }) == 2;
+  }));
+}
+
+TEST_F(NativeGangs, GoOnWhenTheExtenderIsKilled) {
+  start(2);
+  const Gang gang{.job = "gang", .size = 4, .cpus = 12};
+  add_group(gang.job, gang_of(gang.size));
+  add_members(gang, 0, gang.size - 2);
+  extender().kill();
+  add_members(gang, gang.size - 1, gang.size - 1);
+  ASSERT_TRUE(ok(extender().restart()));
+  EXPECT_TRUE(run(names(gang)));
+}
+
+// More than 100 nodes: the scheduler looks at some of them for each member.
+TEST_F(NativeGangs, StartWholeWhereTheSchedulerLooksAtSomeNodes) {
+  start(120, {.extender = {}, .percentage_of_nodes = 5});
+  for (const int size : {2, 8, 32}) {
+    const Gang gang{.job = "of-" + std::to_string(size), .size = size, .cpus = 12};
+    const double before = extender().figure("pinion_extender_nominated_total");
+    const auto begun = std::chrono::steady_clock::now();
+    add_native(gang);
+    ASSERT_TRUE(run(names(gang))) << size;
+    std::cout << size << " members: "
+              << std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()
+              << " s, " << extender().figure("pinion_extender_nominated_total") - before
+              << " nominated\n";
+    remove(names(gang));
+    ASSERT_TRUE(agents_and_extender_agree()) << gang.job;
+  }
+}
+
+}  // namespace
+}  // namespace pinion::e2e
