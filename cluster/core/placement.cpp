@@ -68,14 +68,19 @@ class Trial {
     if (!fleet_.may_fit(node, member)) return false;
     return grants_all(fleet_.node(node), ledger(node), member.requests());
   }
-  // As it is with those that have been placed so far.
-  [[nodiscard]] FleetNode node(NodeIndex index) const {
+  // How many have been placed there so far.
+  [[nodiscard]] int placed_at(NodeIndex node) const {
+    const auto found = placed_.find(node);
+    return found == placed_.end() ? 0 : found->second;
+  }
+  // The fill_score() of the node as it is with those.
+  [[nodiscard]] int fill_score_at(NodeIndex index, std::int64_t milli_cpus) const {
+    if (placed_at(index) == 0) return fill_score(fleet_.node(index), milli_cpus);
     FleetNode node = fleet_.node(index);
-    if (ledgers_.find(index) == ledgers_.end()) return node;
     node.ledger = ledger(index);
     node.holes = topology::holes_of(node.topology(), node.ledger);
     node.spare = spare(index);
-    return node;
+    return fill_score(node, milli_cpus);
   }
   // Precondition: it fits.
   Placement put(NodeIndex node, const GangMember& member) {
@@ -91,6 +96,7 @@ class Trial {
     placement.decision = std::move(placement.beside.front());
     placement.beside.erase(placement.beside.begin());
     ++groups_[node][member.task_group];
+    ++placed_[node];
     return placement;
   }
 
@@ -105,6 +111,35 @@ class Trial {
   std::map<NodeIndex, Share> spare_;
   std::map<NodeIndex, topology::Ledger> ledgers_;
   std::map<NodeIndex, std::map<std::string, int>> groups_;
+  std::map<NodeIndex, int> placed_;
+};
+
+// What nodes score for members that ask for so many CPUs. Of a node where nobody has been placed
+// since it was last scored, the score still holds: a gang costs one look at each node, and one more
+// for each of its members.
+class FillScores {
+ public:
+  explicit FillScores(const Trial& trial) : trial_(trial) {}
+
+  int of(NodeIndex node, int cpus) {
+    auto& scores = by_cpus_[cpus];
+    const auto at = static_cast<std::size_t>(node);
+    if (at >= scores.size()) scores.resize(at + 1);
+    Scored& scored = scores[at];
+    if (const int placed = trial_.placed_at(node); scored.placed != placed) {
+      scored = {.placed = placed, .score = trial_.fill_score_at(node, std::int64_t{1000} * cpus)};
+    }
+    return scored.score;
+  }
+
+ private:
+  struct Scored {
+    int placed = -1;  // Trial::placed_at() then
+    int score = 0;
+  };
+
+  const Trial& trial_;
+  std::map<int, std::vector<Scored>> by_cpus_;  // by the node's index
 };
 
 // CPUs of the node that are taken, in thousandths of those that could be.
@@ -127,9 +162,12 @@ using Chooser = std::function<NodeIndex(const std::vector<NodeIndex>&, const Gan
 
 Chooser chooser_of(PlacementPolicy placement, const Fleet& fleet, const Gang& gang,
                    const Trial& trial, std::mt19937_64& random) {
+  // The first of the best ones; each is scored once.
   const auto best = [](const std::vector<NodeIndex>& nodes, const auto& score) {
-    return *std::max_element(nodes.begin(), nodes.end(),
-                             [&](NodeIndex a, NodeIndex b) { return score(a) < score(b); });
+    std::vector<int> scores(nodes.size());
+    std::transform(nodes.begin(), nodes.end(), scores.begin(), score);
+    return nodes[static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) -
+                                          scores.begin())];
   };
   switch (placement) {
     case PlacementPolicy::kLeastLoaded:
@@ -159,10 +197,9 @@ Chooser chooser_of(PlacementPolicy placement, const Fleet& fleet, const Gang& ga
       };
     }
     case PlacementPolicy::kFill:
-      return [=, &trial](const auto& nodes, const auto& member) {
-        return best(nodes, [&](NodeIndex node) {
-          return fill_score(trial.node(node), std::int64_t{1000} * member.all_cpus());
-        });
+      return [=, scores = FillScores(trial)](const auto& nodes, const auto& member) mutable {
+        const int cpus = member.all_cpus();
+        return best(nodes, [&](NodeIndex node) { return scores.of(node, cpus); });
       };
     case PlacementPolicy::kRandom:
       return [&random](const auto& nodes, const auto&) { return nodes[random() % nodes.size()]; };

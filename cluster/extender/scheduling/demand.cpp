@@ -60,7 +60,9 @@ Result<int> number_of(const Pod& pod, const std::string& name, int most) {
 Result<std::optional<PlacementPolicy>> placement_of(const Pod& pod) {
   const auto found = pod.annotations.find(annotation::kPlacement);
   if (found == pod.annotations.end()) return std::optional<PlacementPolicy>();
-  if (const auto policy = cluster::placement_of(found->second)) return policy;
+  const auto policy = cluster::placement_of(found->second);
+  // That one is the cluster's for services (servicePlacement), and no pod's to choose.
+  if (policy && policy != PlacementPolicy::kFill) return policy;
   return failure(Errc::kInvalid,
                  "annotation " + std::string(annotation::kPlacement) +
                      ": none of holes, task-group, task-group-random, first-fit, least-loaded, "

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <set>
 
 #include "tests/unit/extender/scene.h"
@@ -135,6 +136,33 @@ TEST_F(PlacementTest, MembersThatWantToBeApartAreOnDifferentNodes) {
   Gang later = apart("j", {4, 4});
   for (std::size_t i = 0; i < later.size(); ++i) later[i].id = "late-" + std::to_string(i);
   EXPECT_EQ(placed(PlacementPolicy::kFirstFit, later), "node-1: late-0; node-2: late-1");
+}
+
+// What the first members are given changes what a node scores for those that come after them.
+TEST_F(PlacementTest, FillScoresANodeAnewWhenAMemberIsPlacedThere) {
+  busy("node-1", 10);
+  busy("node-2", 12);
+  EXPECT_EQ(placed(PlacementPolicy::kFill, gang_of("j", {4, 6, 4, 2, 4}, 1)),
+            "node-1: j-0 j-3; node-2: j-1 j-2 j-4");
+}
+
+// A node is looked at once for all members of a kind, and once more for each that is placed there:
+// not twice for each pair of nodes and each member, as long as the extender answers nobody else.
+TEST(FillPlacement, CostsAboutAsMuchAsTheOtherRules) {
+  Fleet fleet;
+  const auto machine = machine_of({.packages = 2, .cores_per_l3 = 17});
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(fleet.report(report_of("n" + std::to_string(i), machine), 0));
+  }
+  const Gang gang = gang_of("j", std::vector<int>(60, 4), 1);
+  const auto cost = [&](PlacementPolicy policy) {
+    const std::clock_t before = std::clock();
+    EXPECT_TRUE(std::holds_alternative<GangPlan>(place_gang(policy, fleet, gang)));
+    return static_cast<double>(std::clock() - before);
+  };
+  const double other = cost(PlacementPolicy::kLeastLoaded);
+  const double fill = cost(PlacementPolicy::kFill);
+  EXPECT_LT(fill, 2 * other);
 }
 
 TEST_F(PlacementTest, RefusesAllOrNothingWithTheReason) {

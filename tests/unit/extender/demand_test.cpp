@@ -48,6 +48,8 @@ TEST(Demand, OfAPod) {
       {"negative", member_of("j", 0, -3, 2), Demand::Kind::kRefused, "not a number"},
       {"an unknown placement", pod_of("p", 2, {{"placement", "best"}}), Demand::Kind::kRefused,
        "pinion.dev/placement: none of holes"},
+      {"the cluster's for services", pod_of("p", 2, {{"placement", "fill"}}),
+       Demand::Kind::kRefused, "pinion.dev/placement: none of holes"},
       {"an unknown class", pod_of("p", 2, {{"class", "batch"}}), Demand::Kind::kRefused,
        "use one of: hpc, service"},
       {"an unknown class, without cores", pod_of("p", 2, {{"class", "batch"}, {"cpus", "shared"}}),
