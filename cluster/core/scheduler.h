@@ -27,7 +27,7 @@ namespace pinion::cluster {
 
 struct SchedulerSettings {
   PlacementPolicy placement = PlacementPolicy::kHoles;
-  PlacementPolicy service_placement = PlacementPolicy::kFill;  // of services
+  std::optional<PlacementPolicy> service_placement{};  // of services; nullopt: as of all others
   CompanyRules company{};
   QueueOrder order = QueueOrder::kPriority;
   bool backfill = true;  // false: nobody is placed before a job that is before it in the queue
@@ -183,8 +183,8 @@ class Scheduler {
   std::optional<GangRefusal> attempt_one(Job& job, Member& member,
                                          const std::vector<NodeIndex>* among, std::int64_t now_ms);
   [[nodiscard]] PlacementPolicy policy_of(const Job& job) const {
-    return job.spec.placement.value_or(job.spec.service ? settings_.service_placement
-                                                        : settings_.placement);
+    const auto of_kind = job.spec.service ? settings_.service_placement : std::nullopt;
+    return job.spec.placement.value_or(of_kind.value_or(settings_.placement));
   }
   [[nodiscard]] bool must_wait_its_turn(const Job& job) const;
   [[nodiscard]] std::int64_t held_room_at_most(const topology::Request& request) const;

@@ -94,9 +94,10 @@ std::vector<settings::Setting> settings_of(Config& config) {
           config.placement,
           {"holes", "task-group", "task-group-random", "first-fit", "least-loaded", "most-loaded"}),
       settings::word("servicePlacement",
-                     "Which nodes services (pinion.dev/class: service) prefer: fill, what jobs "
-                     "leave, where they disturb least | least-loaded | most-loaded [fill]",
-                     config.service_placement, {"fill", "least-loaded", "most-loaded"}),
+                     "Which nodes services prefer: by-class, fill for those with "
+                     "pinion.dev/class: service, others with a target as without it | fill, what "
+                     "jobs leave, where they disturb least | least-loaded | most-loaded [by-class]",
+                     config.service_placement, {"by-class", "fill", "least-loaded", "most-loaded"}),
       settings::yes_no("jobsShareNodes", "false: a node has pods of one HPC job at a time [true]",
                        config.jobs_share_nodes),
       settings::yes_no("servicesBesideJobs",

@@ -37,12 +37,12 @@ struct Config {
   std::chrono::milliseconds reserve_time{1'800'000};  // head_ms
   std::string queue = "priority";                     // order
   std::string elastic = "off";                        // how elastic jobs are sized
-  std::string services_prometheus;         // URL; empty: services with a target are left alone
-  std::string placement = "holes";         // placement
-  std::string service_placement = "fill";  // service_placement
-  bool jobs_share_nodes = true;            // CompanyRules::jobs_share
-  bool services_beside_jobs = true;        // services_beside
-  bool one_member_per_node = false;        // apart
+  std::string services_prometheus;             // URL; empty: services with a target are left alone
+  std::string placement = "holes";             // placement
+  std::string service_placement = "by-class";  // service_placement; by-class: not set
+  bool jobs_share_nodes = true;                // CompanyRules::jobs_share
+  bool services_beside_jobs = true;            // services_beside
+  bool one_member_per_node = false;            // apart
   std::string scheduler_name;    // of the pods of jobs that are cut; empty: theirs is left
   std::string managed_resource;  // that the webhook gives to pods with whole CPUs; empty: none
   bool scheduling_gates = true;  // the webhook gives pods of gangs the gate kGangGate

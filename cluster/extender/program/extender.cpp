@@ -49,8 +49,7 @@ PodSchedulerLimits limits_of(const Config& config) {
   limits.scheduler.head_ms = config.reserve_time.count();
   limits.scheduler.order = queue_order_of(config.queue).value_or(QueueOrder::kPriority);
   limits.scheduler.placement = placement_of(config.placement).value_or(PlacementPolicy::kHoles);
-  limits.scheduler.service_placement =
-      placement_of(config.service_placement).value_or(PlacementPolicy::kFill);
+  limits.scheduler.service_placement = placement_of(config.service_placement);  // not by-class
   limits.scheduler.company = {.jobs_share = config.jobs_share_nodes,
                               .services_beside = config.services_beside_jobs,
                               .apart = config.one_member_per_node};

@@ -200,6 +200,10 @@ bool is_service(const Pod& pod) {
   return service.value_or(pod.annotations.contains(annotation::kServiceMetric));
 }
 
+bool states_class(const Pod& pod) {
+  return pod.annotations.contains(annotation::kClass);
+}
+
 Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGroups& groups) {
   policy::Pod as_seen;
   as_seen.uid = pod.uid;
@@ -220,6 +224,7 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
   }
   Demand demand = gathered.take();
   demand.service = is_service(pod);
+  demand.classed = states_class(pod);
   if (demand.requests.empty()) return demand;
   demand.kind = Demand::Kind::kSingle;
   const auto placement = placement_of(pod);

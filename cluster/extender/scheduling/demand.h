@@ -35,6 +35,7 @@ struct Demand {
   int groups = 0;
   std::optional<PlacementPolicy> placement;  // its own (pinion.dev/placement)
   bool service = false;                      // as is_service() says
+  bool classed = false;                      // it says so itself, or that it is none
   std::string text;
 };
 
@@ -61,6 +62,8 @@ inline constexpr int kMaxGang = 1000;
 // Whether the pod is a service: by its class (pinion.dev/class), else by its having a target
 // (pinion.dev/service-metric). A class that is none counts as absent: demand_of() refuses it.
 [[nodiscard]] bool is_service(const Pod& pod);
+// Whether it states its class.
+[[nodiscard]] bool states_class(const Pod& pod);
 
 // A gang is a job (pinion.dev/job) whose pods say how many they are: pinion.dev/gang-size. Into how
 // many task groups it is cut, they may say too: pinion.dev/task-groups. Of pods that do not say how

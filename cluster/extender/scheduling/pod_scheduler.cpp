@@ -79,7 +79,8 @@ FilterAnswer PodScheduler::filter(const Pod& pod, const std::vector<std::string_
   answer.verdict.assign(nodes.size(), kPasses);
   Demand demand = demand_of(pod);
   if (demand.kind == Demand::Kind::kNone) {
-    if (demand.service) keep_from_jobs(nodes, answer);
+    const bool apart = !limits_.scheduler.company.services_beside;
+    if (demand.service && apart) keep_from_jobs(nodes, answer);
     return answer;
   }
   answer.ours = true;
@@ -265,7 +266,7 @@ PodScheduler::Offer PodScheduler::offer(const Pod& pod, KnownPod& known,
   const std::string& uid = known.pod.uid;
   const JobId gang = known.demand.gang;
   const Job& job = *book().find(gang);
-  if (JobSpec spec = spec_of(known); job.spec != spec) {
+  if (JobSpec spec = spec_of(known, limits_.scheduler); job.spec != spec) {
     scheduler_.submit(gang, std::move(spec), now_ms);
     heed();
   }
@@ -338,6 +339,7 @@ std::vector<int> PodScheduler::scores(const Pod& pod,
   const KnownPod* known = cache_.find(pod.uid);
   Demand shared;
   shared.service = is_service(pod);
+  shared.classed = states_class(pod);
   const Demand& demand = known == nullptr ? shared : known->demand;
   if (demand.requests.empty() && !demand.service) return scores;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -349,12 +351,14 @@ std::vector<int> PodScheduler::scores(const Pod& pod,
 
 int PodScheduler::score(NodeIndex node, const Demand& demand, std::int64_t milli_cpus) const {
   const SchedulerSettings& settings = limits_.scheduler;
-  const PlacementPolicy placement =
-      demand.placement.value_or(demand.service ? settings.service_placement : settings.placement);
-  if (placement == PlacementPolicy::kLeastLoaded) return 10 - load_level(fleet().node(node));
-  if (placement == PlacementPolicy::kMostLoaded) return load_level(fleet().node(node));
-  if (demand.service) return fill_score(fleet().node(node), milli_cpus);
-  return fleet().hole_score(node, demand.requests.front());
+  // Of a pod that states no class nothing but a setting for services changes the score.
+  if (demand.classed || (demand.service && settings.service_placement)) {
+    const PlacementPolicy placement = placement_for(demand, settings).value_or(settings.placement);
+    if (placement == PlacementPolicy::kLeastLoaded) return 10 - load_level(fleet().node(node));
+    if (placement == PlacementPolicy::kMostLoaded) return load_level(fleet().node(node));
+    if (demand.service) return fill_score(fleet().node(node), milli_cpus);
+  }
+  return demand.requests.empty() ? 0 : fleet().hole_score(node, demand.requests.front());
 }
 
 BindAnswer PodScheduler::bind(const std::string& uid, const std::string& node, Ticket ticket,

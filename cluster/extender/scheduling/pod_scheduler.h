@@ -88,7 +88,8 @@ class PodScheduler {
 
   FilterAnswer filter(const Pod& pod, const std::vector<std::string_view>& nodes,
                       std::int64_t now_ms);
-  // 0 .. 10 by position of the node; all 0 for a pod that is neither ours nor a service.
+  // 0 .. 10 by position of the node; all 0 for a pod that is neither ours nor a service, and for
+  // one that is a service by its target alone, unless there is a setting for services.
   std::vector<int> scores(const Pod& pod, const std::vector<std::string_view>& nodes) const;
   BindAnswer bind(const std::string& uid, const std::string& node, Ticket ticket,
                   std::int64_t now_ms);

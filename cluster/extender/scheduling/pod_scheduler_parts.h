@@ -1,10 +1,11 @@
 // What the files of PodScheduler share.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "cluster/core/job_book.h"
+#include "cluster/core/scheduler.h"
 #include "cluster/extender/scheduling/demand.h"
 #include "cluster/extender/scheduling/pod_cache.h"
 
@@ -29,13 +30,22 @@ inline bool is_gang(const JobId& job) {
   return !job.starts_with(kLone);
 }
 
+// How its nodes are chosen, where that is not as for pods that state no class (pinion.dev/class):
+// by its own word, by the setting for services, and services that say that they are such by ours.
+inline std::optional<PlacementPolicy> placement_for(const Demand& demand,
+                                                    const SchedulerSettings& settings) {
+  if (demand.placement || !demand.service) return demand.placement;
+  if (settings.service_placement) return settings.service_placement;
+  return demand.classed ? std::optional(PlacementPolicy::kFill) : std::nullopt;
+}
+
 // As the core is to know it.
-inline JobSpec spec_of(const KnownPod& known) {
+inline JobSpec spec_of(const KnownPod& known, const SchedulerSettings& settings) {
   const Demand& demand = known.demand;
   JobSpec spec;
   spec.owner = {.name_space = known.pod.name_space, .kind = "Pod", .name = known.pod.name};
   spec.priority = known.priority;
-  spec.placement = demand.placement;
+  spec.placement = placement_for(demand, settings);
   spec.service = demand.service;
   if (demand.kind == Demand::Kind::kMember) {
     spec.owner.kind.clear();

@@ -57,7 +57,8 @@ void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
   const Demand& demand = known.demand;
   if (demand.requests.empty() || demand.kind == Demand::Kind::kWaiting) return;
   const JobId job = job_of(known);
-  if (book().find(job) == nullptr) scheduler_.submit(job, spec_of(known), now_ms);
+  if (book().find(job) == nullptr)
+    scheduler_.submit(job, spec_of(known, limits_.scheduler), now_ms);
   scheduler_.join(job, known.pod.uid, demand.requests, now_ms, known.terms);
 }
 

@@ -56,17 +56,39 @@ TEST_F(ServicesTest, ByDefaultAServiceIsTheSchedulersBusinessButForItsScores) {
   EXPECT_EQ(scores(other), (std::vector<int>{0, 0})) << "of no class";
 }
 
+// Who has set nothing new, and states no class, sees what he saw before there were classes.
+TEST_F(ServicesTest, WithoutAClassAndASettingForServicesScoresAreByHoles) {
+  begin({.placement = PlacementPolicy::kLeastLoaded});
+  runs(job_pod("j", 5), "a");
+  Pod target = shared_service("t", 500);
+  target.annotations = {{"pinion.dev/service-metric", "m"}};
+  EXPECT_EQ(scores(target), (std::vector<int>{0, 0}));
+  Pod whole = job_pod("w", 1);
+  whole.annotations["pinion.dev/service-metric"] = "m";
+  for (const Pod& pod : {whole, job_pod("k", 1)}) {
+    EXPECT_EQ(passed(pod), "ab");
+    const auto by_hole = scores(pod);
+    EXPECT_GT(by_hole[0], by_hole[1]) << pod.uid << ": the tighter hole";
+  }
+  begin({.service_placement = PlacementPolicy::kFill});
+  runs(job_pod("j", 5), "a");
+  const auto fill = scores(target);
+  EXPECT_GT(fill[0], fill[1]) << "a setting is heeded by all services";
+}
+
 TEST_F(ServicesTest, LeastAndMostLoadedForEachClass) {
   begin({.placement = PlacementPolicy::kLeastLoaded,
          .service_placement = PlacementPolicy::kMostLoaded});
   runs(job_pod("j", 3), "a");
   const auto service = scores(shared_service("s", 500));
   EXPECT_GT(service[0], service[1]);
-  const Pod job = job_pod("k", 1);
+  Pod job = job_pod("k", 1);
+  job.annotations["pinion.dev/class"] = "hpc";
   EXPECT_EQ(passed(job), "ab");
   const auto hpc = scores(job);
   EXPECT_LT(hpc[0], hpc[1]);
   Pod own = job_pod("own", 1);
+  own.annotations["pinion.dev/class"] = "hpc";
   own.annotations["pinion.dev/placement"] = "most-loaded";
   EXPECT_EQ(passed(own), "ab");
   EXPECT_GT(scores(own)[0], scores(own)[1]) << "a pod's own word counts";
