@@ -7,7 +7,8 @@ namespace pinion {
 
 Result<bool> print_to_reader(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (written && std::fflush(stdout) == 0) return true;
+  // Of a stream that is buffered by lines, as stdbuf makes it, only the last of these may say it.
+  if (written && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
   const int cause = errno;
   if (cause == EPIPE) return false;
   return sys_failure("write to standard output", cause);

@@ -58,7 +58,7 @@ Result<MixedServer> read_server() {
       cluster::parse_fleet_file(std::string("[") + kServer + ", " + kWithSystem + "]");
   if (!nodes) return failure(nodes.error());
   MixedServer server;
-  Status good = cluster::report_fleet(*nodes, [&](cluster::NodeReport report) -> Status {
+  Status good = cluster::report_fleet(*nodes, [&](const cluster::NodeReport& report) -> Status {
     (report.name == "s" ? server.machine : server.with_system) = report.topology;
     server.system |= report.reserved;
     return {};
@@ -126,6 +126,7 @@ void add_mixed_command(CLI::App& app, int& exit_code) {
       "mixed", "HPC jobs and services on five servers, as in the virtual-cluster paper");
   auto options = std::make_shared<MixedOptions>();  // lives as long as the callback below
   std::vector<std::string> policies;
+  policies.reserve(kMixedWords.size());
   for (const auto& [word, policy] : kMixedWords) policies.emplace_back(word);
   command->add_option("--policy", options->policy, "One policy only")
       ->check(CLI::IsMember(policies));
