@@ -213,7 +213,7 @@ void PodScheduler::filter_member(const Pod& pod, KnownPod& known,
   const Offer offer = this->offer(pod, known, nodes, sight, now_ms);
   if (offer.node.empty()) {
     refuse_all(answer, offer.text, offer.never);
-    if (offer.never) return;
+    if (offer.never || demand.native) return;  // the scheduler evicts nobody for such a gang
     NodeIndex node = -1;
     scheduler_.see_as(pod.uid, now_ms,
                       [&] { node = preemption_.reserve(pod, demand, nodes, now_ms); });
@@ -406,7 +406,9 @@ BindAnswer PodScheduler::bind_native(KnownPod& known, const std::string& node,
     placed = scheduler_.place_at(uid, node, now_ms).placed;
   } else if (!placed) {
     const std::vector<NodeIndex> there = known_of({fleet().find(node)});
-    placed = scheduler_.place_anew({uid}, &there, "a member was bound elsewhere", now_ms).placed;
+    scheduler_.prefer(uid, node);  // and no more the node that it is nominated to
+    placed = scheduler_.place_anew({uid}, &there, "a member was bound elsewhere", now_ms).placed &&
+             book().member(uid)->node == node;
   }
   if (!placed) {
     std::string why = needs_text(known.demand.requests) + ", taken meanwhile";
