@@ -7,17 +7,17 @@
 #   scripts/test.sh all        those, and all other steps: what CI runs
 #   scripts/test.sh STEP...    these alone
 #
-# Steps: format checks (the quick checks), then release guest bench tsan tidy fuzz. By name alone: unit, runtime and smoke,
-# which are checks in parts, and integration and e2e, those of release; runtime24, which builds the current containerd
-# once, kube137, which builds Kubernetes 1.37 once, and cluster, which builds most of Kubernetes once
+# Steps: format unit runtime smoke (the quick checks), then integration e2e guest bench tsan tidy fuzz. By name alone:
+# runtime24, which builds the current containerd once, kube137, which builds Kubernetes 1.37 once, and cluster, which
+# builds most of Kubernetes once
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/ctest.sh
 . scripts/ctest.sh
 
-quick=(format checks)
-others=(release guest bench tsan tidy fuzz)
-alone=(unit runtime smoke integration e2e runtime24 kube137 cluster)
+quick=(format unit runtime smoke)
+others=(integration e2e guest bench tsan tidy fuzz)
+alone=(runtime24 kube137 cluster)
 case "${1:-} $#" in
   " 0") steps=("${quick[@]}") ;;
   "all 1") steps=("${quick[@]}" "${others[@]}") ;;
@@ -39,8 +39,8 @@ prepare() {
   local name
   for name in "${steps[@]}"; do
     case $name in
-      checks | smoke) set -- scripts/kube.sh ;;
-      release | e2e) set -- scripts/kube.sh --all ;;
+      smoke) set -- scripts/kube.sh ;;
+      e2e) set -- scripts/kube.sh --all ;;
       *) continue ;;
     esac
     setsid nice -n 19 "$@" >/dev/null 2>&1 &
@@ -64,13 +64,6 @@ run_smoke() {
   scripts/kube.sh
   checks -L e2e -j "$(nproc)"
 }
-# At once: those of a real containerd come one by one, and mostly wait.
-run_checks() {
-  scripts/runtime.sh
-  scripts/build.sh asan-ubsan
-  scripts/kube.sh
-  run_ctest asan-ubsan -E '/v(17|24)$' -j $(($(nproc) + 1))
-}
 
 # g++, optimised, as in production: with the other containerd, as the guests have 2.1.
 release() {
@@ -84,11 +77,6 @@ run_integration() {
 run_e2e() {
   scripts/kube.sh --all
   release -L e2e -j "$(nproc)"
-}
-run_release() {
-  scripts/runtime.sh
-  scripts/kube.sh --all
-  release -L "integration|e2e" -E '/v2[14]$' -j $(($(nproc) + 1))
 }
 
 # The current containerd, which has to be built.

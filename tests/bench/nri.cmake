@@ -20,8 +20,8 @@ add_dependencies(pinion-listeners-bench pinion-agent)
 
 if(PINION_TESTS)
   add_test(NAME listeners_bench.quick COMMAND pinion-listeners-bench --connections 600 --standing 20 --lives 24)
-  set_tests_properties(listeners_bench.quick PROPERTIES LABELS integration RESOURCE_LOCK node COST 1000 TIMEOUT 120)
+  set_tests_properties(listeners_bench.quick PROPERTIES LABELS integration RESOURCE_LOCK node TIMEOUT 120)
   add_test(NAME nri_bench.quick
     COMMAND pinion-nri-bench --quick --floor $<TARGET_FILE:pinion-nri-floor>)
-  set_tests_properties(nri_bench.quick PROPERTIES LABELS integration RESOURCE_LOCK node COST 1000 TIMEOUT 120)
+  set_tests_properties(nri_bench.quick PROPERTIES LABELS integration RESOURCE_LOCK node TIMEOUT 120)
 endif()
