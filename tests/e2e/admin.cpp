@@ -120,6 +120,23 @@ Status Admin::ask_pod_to_end(const std::string& name) {
   return remove(kube::pod_path("default", name));
 }
 
+Status Admin::let_extender_patch(const std::string& resource) {
+  const json named = {{"name", "extender-patches"}};
+  const json rule = {{"apiGroups", {""}}, {"resources", {resource}}, {"verbs", {"patch"}}};
+  const json role = {{"metadata", named}, {"rules", json::array({rule})}};
+  const json binding = {{"metadata", named},
+                        {"roleRef",
+                         {{"apiGroup", "rbac.authorization.k8s.io"},
+                          {"kind", "ClusterRole"},
+                          {"name", "extender-patches"}}},
+                        {"subjects", json::array({{{"kind", "ServiceAccount"},
+                                                   {"namespace", "kube-system"},
+                                                   {"name", "pinion-extender"}}})}};
+  const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/clusterrole";
+  if (Status made = without_value(api_->create(rbac + "s", role)); !made) return made;
+  return without_value(api_->create(rbac + "bindings", binding));
+}
+
 Status Admin::remove(const std::string& path) {
   const auto answer =
       http_->send({.method = "DELETE", .target = path, .content_type = {}, .body = {}}, {}, never_);

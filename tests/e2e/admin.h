@@ -51,6 +51,9 @@ class Admin {
   Result<kube::PodRef> add_pod(const PodShape& shape);
   Status open_pod(const std::string& name);
   Status say_ready(const std::string& name);  // its phase is Running, and it is Ready
+  // To the extender: may patch these, as nodes or pods/resize. What the chart gives with a setting
+  // alone.
+  Status let_extender_patch(const std::string& resource);
   Status add_priority_class(const std::string& name, int value);
   // With no time to end: it is gone when this returns, unless a finalizer keeps it.
   Status remove_pod(const std::string& name);

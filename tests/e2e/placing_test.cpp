@@ -241,15 +241,7 @@ TEST_F(Placing, ANodeLosesItsStartupTaintOnceItsAgentIsReady) {
     ASSERT_TRUE(ok(admin().api().patch(std::string("/api/v1/nodes/") + node,
                                        kube::PatchKind::kMerge, tainted)));
   }
-  // The right that the chart gives with this setting alone.
-  const json may = json::parse(R"({"metadata":{"name":"startup-taint"},
-    "rules":[{"apiGroups":[""],"resources":["nodes"],"verbs":["patch"]}]})");
-  const json whose = json::parse(R"({"metadata":{"name":"startup-taint"},
-    "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"startup-taint"},
-    "subjects":[{"kind":"ServiceAccount","namespace":"kube-system","name":"pinion-extender"}]})");
-  const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/clusterrole";
-  ASSERT_TRUE(ok(admin().api().create(rbac + "s", may)));
-  ASSERT_TRUE(ok(admin().api().create(rbac + "bindings", whose)));
+  ASSERT_TRUE(ok(admin().let_extender_patch("nodes")));
   start_extender({"--startup-taint", "true"});
   start_scheduler({});
   const std::vector<std::string> names{"one", "two", "three"};  // more than one node holds

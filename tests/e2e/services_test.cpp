@@ -26,7 +26,11 @@ class Services : public Scene {
                            {"data", {{"resultType", "vector"}, {"result", json::array({sample})}}}};
       response.set_content(answer.dump(), "application/json");
     });
-    start(1, {}, {"--services-prometheus", prometheus_.access().endpoint.url()});
+    start_nodes(1);
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_TRUE(ok(admin().let_extender_patch("pods/resize")));
+    start_extender({"--services-prometheus", prometheus_.access().endpoint.url()});
+    if (!HasFatalFailure()) start_scheduler({});
     if (!HasFatalFailure()) nodes().tell_ready();
   }
   static PodShape service(const std::string& target) {
