@@ -286,7 +286,7 @@ INSTANTIATE_TEST_SUITE_P(Apis, PodGroupsOfTheServer,
                                                    PodGroupApi::kNative,
                                                    {{"schedulingPolicy",
                                                      {{"gang", {{"minCount", 2}}}}}}}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& one) { return one.param.name; });
 
 TEST(PodGroupOf, SaysHowManyStartTogether) {
   struct Case {
