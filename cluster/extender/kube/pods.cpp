@@ -1,5 +1,6 @@
 #include "cluster/extender/kube/pods.h"
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "cluster/extender/kube/json_read.h"
@@ -12,6 +13,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLongestNote = 1024;
+// How a lost answer is asked for again: the callers of a binding wait.
+constexpr std::chrono::milliseconds kLookFor{1000};
+constexpr std::chrono::milliseconds kLookPause{50};
 
 // With the uid as a precondition: the server refuses a patch that would change it (with 422, see
 // patch_pod()).
@@ -41,9 +45,22 @@ Status patch_metadata(Api& api, const PodRef& pod, const char* field,
   return patch_pod(api, pod, "", {{"metadata", std::move(metadata)}}, how);
 }
 
+// What took the answer to a binding (a server or a proxy that ended) takes the other connections
+// kept open with it, one after the other: a look through one of them is lost too.
+Result<json> get_patiently(Api& api, const PodRef& pod, const Call& how) {
+  const Cancel never;
+  const Cancel& cancel = how.cancel == nullptr ? never : *how.cancel;
+  const auto until = std::chrono::steady_clock::now() + kLookFor;
+  while (true) {
+    auto now = api.get(pod_path(pod.name_space, pod.name), how);
+    if (now || now.error().code != Errc::kUnavailable) return now;
+    if (std::chrono::steady_clock::now() >= until || cancel.wait_for(kLookPause)) return now;
+  }
+}
+
 // A binding was refused, or its answer was lost: is the pod bound?
 Result<Bound> look(Api& api, const PodRef& pod, const Error& refusal, const Call& how) {
-  const auto now = api.get(pod_path(pod.name_space, pod.name), how);
+  const auto now = get_patiently(api, pod, how);
   if (!now) return failure(refusal.code == Errc::kUnavailable ? refusal : now.error());
   if (!pod.uid.empty() && json_text(*now, "metadata", "uid") != pod.uid) {
     return failure(Errc::kConflict, "another pod has this name by now: " + refusal.text);

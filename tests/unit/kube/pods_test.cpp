@@ -21,6 +21,12 @@ class Pods : public testing::Test {
     server_.on(std::string("POST ") + kPath + "/binding", 409,
                status_object(409, "Conflict", message));
   }
+  void lose_answers() {
+    const std::string path = kPath;
+    for (const std::string& call : {"POST " + path + "/binding", "GET " + path}) {
+      server_.on(call, 503, status_object(503, "ServiceUnavailable", "ends"));
+    }
+  }
   void refuse_patch() {
     server_.on(std::string("PATCH ") + kPath, 422, status_object(422, "Invalid", "no"));
   }
@@ -57,6 +63,23 @@ TEST_F(Pods, ThatAreBoundAlreadySayWhere) {
   ASSERT_TRUE(other) << other.error().text;
   EXPECT_TRUE(other->already);
   EXPECT_EQ(other->node, "node-2");
+}
+
+TEST_F(Pods, AreLookedForAgainWhereTheAnswerToTheLookIsLostToo) {
+  lose_answers();
+  pod_is("u1", {{"nodeName", "node-1"}});
+  const auto bound = bind_to("node-1");
+  ASSERT_TRUE(bound) << bound.error().text;
+  EXPECT_EQ(bound->node, "node-1");
+  EXPECT_TRUE(bound->already);
+  EXPECT_EQ(server_.seen().size(), 3U);
+}
+
+TEST_F(Pods, AreNotLookedForForEver) {
+  lose_answers();
+  const auto unknown = bind_to("node-1");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Errc::kUnavailable);
 }
 
 TEST_F(Pods, OfTheSameNameAreNotMistaken) {
