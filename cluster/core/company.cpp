@@ -2,6 +2,14 @@
 
 namespace pinion::cluster {
 
+void Company::count(bool service, const std::string& job, int by) {
+  if (service) {
+    services += by;
+  } else if ((jobs[job] += by) == 0) {
+    jobs.erase(job);
+  }
+}
+
 Unwelcome unwelcome(const CompanyRules& rules, bool service, std::string_view job,
                     const Company& company) {
   if (service) {

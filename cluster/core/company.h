@@ -25,6 +25,8 @@ struct Company {
   int services = 0;
 
   bool operator==(const Company&) const = default;
+  // A service, or a member of this HPC job, comes (`by` 1) or leaves (-1).
+  void count(bool service, const std::string& job, int by);
 };
 
 enum class Unwelcome {

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace pinion::cluster {
 namespace {
 
-std::int64_t worth_of(int n) {
-  return std::int64_t{n} * n;
+std::int64_t worth_of(const std::vector<int>& holes) {
+  std::int64_t worth = 0;
+  for (const int hole : holes) worth += std::int64_t{hole} * hole;
+  return worth;
 }
 
 std::vector<int> free_by_numa(const topology::Holes& holes) {
@@ -27,24 +30,18 @@ int shared_cpus(const FleetNode& node) {
   return static_cast<int>(std::clamp<std::int64_t>((milli + 999) / 1000, 0, node.holes.free));
 }
 
-// Takes so many from the smallest holes on.
-void fill(std::vector<int>& holes, int cpus) {
+// What is left of the holes when so many CPUs are taken from them, one after another.
+std::vector<int> without(std::vector<int> holes, int cpus) {
   for (int& hole : holes) {
     const int taken = std::min(hole, cpus);
     hole -= taken;
     cpus -= taken;
   }
+  return holes;
 }
 
-// What the holes lose if so many CPUs are taken from them, one after another.
 std::int64_t loss(const std::vector<int>& holes, int cpus) {
-  std::int64_t lost = 0;
-  for (const int hole : holes) {
-    const int taken = std::min(hole, cpus);
-    lost += worth_of(hole) - worth_of(hole - taken);
-    cpus -= taken;
-  }
-  return lost;
+  return worth_of(holes) - worth_of(without(holes, cpus));
 }
 
 }  // namespace
@@ -66,7 +63,7 @@ int fill_score(const FleetNode& node, std::int64_t milli_cpus) {
   if (node.holes.free < cpus || node.spare.milli_cpus < milli_cpus) return 0;
   std::vector<int> now = free_by_numa(node.holes);
   std::sort(now.begin(), now.end());
-  fill(now, shared_cpus(node));
+  now = without(std::move(now), shared_cpus(node));
   std::sort(now.begin(), now.end());
   std::vector<int> idle = free_by_numa(node.kind->idle);
   std::sort(idle.begin(), idle.end(), std::greater<>());

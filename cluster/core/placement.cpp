@@ -68,14 +68,11 @@ class Trial {
     if (!fleet_.may_fit(node, member)) return false;
     return grants_all(fleet_.node(node), ledger(node), member.requests());
   }
-  // How many have been placed there so far.
-  [[nodiscard]] int placed_at(NodeIndex node) const {
-    const auto found = placed_.find(node);
-    return found == placed_.end() ? 0 : found->second;
-  }
+  // How many claims the node has with those that have been placed there so far.
+  [[nodiscard]] std::size_t claims_at(NodeIndex node) const { return ledger(node).claims().size(); }
   // The fill_score() of the node as it is with those.
   [[nodiscard]] int fill_score_at(NodeIndex index, std::int64_t milli_cpus) const {
-    if (placed_at(index) == 0) return fill_score(fleet_.node(index), milli_cpus);
+    if (ledgers_.find(index) == ledgers_.end()) return fill_score(fleet_.node(index), milli_cpus);
     FleetNode node = fleet_.node(index);
     node.ledger = ledger(index);
     node.holes = topology::holes_of(node.topology(), node.ledger);
@@ -96,7 +93,6 @@ class Trial {
     placement.decision = std::move(placement.beside.front());
     placement.beside.erase(placement.beside.begin());
     ++groups_[node][member.task_group];
-    ++placed_[node];
     return placement;
   }
 
@@ -111,7 +107,6 @@ class Trial {
   std::map<NodeIndex, Share> spare_;
   std::map<NodeIndex, topology::Ledger> ledgers_;
   std::map<NodeIndex, std::map<std::string, int>> groups_;
-  std::map<NodeIndex, int> placed_;
 };
 
 // What nodes score for members that ask for so many CPUs. Of a node where nobody has been placed
@@ -126,15 +121,15 @@ class FillScores {
     const auto at = static_cast<std::size_t>(node);
     if (at >= scores.size()) scores.resize(at + 1);
     Scored& scored = scores[at];
-    if (const int placed = trial_.placed_at(node); scored.placed != placed) {
-      scored = {.placed = placed, .score = trial_.fill_score_at(node, std::int64_t{1000} * cpus)};
+    if (const std::size_t claims = trial_.claims_at(node); scored.claims != claims) {
+      scored = {.claims = claims, .score = trial_.fill_score_at(node, std::int64_t{1000} * cpus)};
     }
     return scored.score;
   }
 
  private:
   struct Scored {
-    int placed = -1;  // Trial::placed_at() then
+    std::optional<std::size_t> claims{};  // Trial::claims_at() then
     int score = 0;
   };
 

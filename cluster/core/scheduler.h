@@ -28,6 +28,9 @@ namespace pinion::cluster {
 struct SchedulerSettings {
   PlacementPolicy placement = PlacementPolicy::kHoles;
   std::optional<PlacementPolicy> service_placement{};  // of services; nullopt: as of all others
+  [[nodiscard]] PlacementPolicy placement_for(bool service) const {
+    return service ? service_placement.value_or(placement) : placement;
+  }
   CompanyRules company{};
   QueueOrder order = QueueOrder::kPriority;
   bool backfill = true;  // false: nobody is placed before a job that is before it in the queue
@@ -183,8 +186,7 @@ class Scheduler {
   std::optional<GangRefusal> attempt_one(Job& job, Member& member,
                                          const std::vector<NodeIndex>* among, std::int64_t now_ms);
   [[nodiscard]] PlacementPolicy policy_of(const Job& job) const {
-    const auto of_kind = job.spec.service ? settings_.service_placement : std::nullopt;
-    return job.spec.placement.value_or(of_kind.value_or(settings_.placement));
+    return job.spec.placement.value_or(settings_.placement_for(job.spec.service));
   }
   [[nodiscard]] bool must_wait_its_turn(const Job& job) const;
   [[nodiscard]] std::int64_t held_room_at_most(const topology::Request& request) const;

@@ -77,11 +77,7 @@ void Scheduler::take_share(const std::string& node, const MemberTerms& terms) {
   if (terms.share == Share() && !counts) return;
   Site& site = sites_[node];
   site.taken += terms.share;
-  if (counts && terms.service) {
-    ++site.company.services;
-  } else if (counts) {
-    ++site.company.jobs[terms.job];
-  }
+  if (counts) site.company.count(terms.service, terms.job, 1);
   set_terms(fleet_.find(node), node);
 }
 
@@ -91,11 +87,7 @@ void Scheduler::put_back_share(const std::string& node, const MemberTerms& terms
   if ((terms.share == Share() && !counts) || found == sites_.end()) return;
   Site& site = found->second;
   site.taken -= terms.share;
-  if (counts && terms.service) {
-    --site.company.services;
-  } else if (counts && --site.company.jobs[terms.job] == 0) {
-    site.company.jobs.erase(terms.job);
-  }
+  if (counts) site.company.count(terms.service, terms.job, -1);
   set_terms(fleet_.find(node), node);
   if (!site.has_members() && site.terms == NodeTerms()) sites_.erase(found);
 }
