@@ -44,20 +44,16 @@ bool asks_us(const std::string& scheduler, const Options& options) {
   return scheduler.empty() || scheduler == "default-scheduler" || scheduler == options.scheduler;
 }
 
-// Who says so wants the extender to be asked, also without cores.
-bool says_service(const json& pod, const Demand& demand) {
-  return demand.service && !json_text(pod, "metadata", "annotations", annotation::kClass).empty();
-}
-
-// Who needs no cores has no need of the extender, and does not wait where that is away. The kubelet
-// leaves out what its node does not have; it counts for no QoS class.
+// Who needs no cores has no need of the extender, and does not wait where that is away; but for
+// services that say that they are such: they want it to be asked. The kubelet leaves out what its
+// node does not have; it counts for no QoS class.
 void mark_managed(json& pod, const Options& options) {
   const json::json_pointer at("/spec/containers/0");
   if (options.managed_resource.empty() || !pod.contains(at) || !pod.at(at).is_object()) return;
   // Another scheduler would look for a node that has it.
   if (!asks_us(json_text(pod, "spec", "schedulerName"), options)) return;
   const Demand demand = demand_of_template(pod, options.defaults);
-  if (demand.kind == Demand::Kind::kNone && !says_service(pod, demand)) return;
+  if (demand.kind == Demand::Kind::kNone && !(demand.service && demand.classed)) return;
   json& resources = pod.at(at)["resources"];
   for (const char* amounts : {"limits", "requests"}) {
     resources[amounts][options.managed_resource] = "1";

@@ -353,7 +353,8 @@ int PodScheduler::score(NodeIndex node, const Demand& demand, std::int64_t milli
   const SchedulerSettings& settings = limits_.scheduler;
   // Of a pod that states no class nothing but a setting for services changes the score.
   if (demand.classed || (demand.service && settings.service_placement)) {
-    const PlacementPolicy placement = placement_for(demand, settings).value_or(settings.placement);
+    const PlacementPolicy placement =
+        placement_of(demand, settings).value_or(settings.placement_for(demand.service));
     if (placement == PlacementPolicy::kLeastLoaded) return 10 - load_level(fleet().node(node));
     if (placement == PlacementPolicy::kMostLoaded) return load_level(fleet().node(node));
     if (demand.service) return fill_score(fleet().node(node), milli_cpus);

@@ -30,13 +30,12 @@ inline bool is_gang(const JobId& job) {
   return !job.starts_with(kLone);
 }
 
-// How its nodes are chosen, where that is not as for pods that state no class (pinion.dev/class):
-// by its own word, by the setting for services, and services that say that they are such by ours.
-inline std::optional<PlacementPolicy> placement_for(const Demand& demand,
-                                                    const SchedulerSettings& settings) {
-  if (demand.placement || !demand.service) return demand.placement;
-  if (settings.service_placement) return settings.service_placement;
-  return demand.classed ? std::optional(PlacementPolicy::kFill) : std::nullopt;
+// How its nodes are chosen, where that is not as the settings have it: by its own word, and for a
+// service that says that it is one (pinion.dev/class), without a setting for such, by ours.
+inline std::optional<PlacementPolicy> placement_of(const Demand& demand,
+                                                   const SchedulerSettings& settings) {
+  const bool by_class = demand.service && demand.classed && !settings.service_placement;
+  return by_class && !demand.placement ? PlacementPolicy::kFill : demand.placement;
 }
 
 // As the core is to know it.
@@ -45,7 +44,7 @@ inline JobSpec spec_of(const KnownPod& known, const SchedulerSettings& settings)
   JobSpec spec;
   spec.owner = {.name_space = known.pod.name_space, .kind = "Pod", .name = known.pod.name};
   spec.priority = known.priority;
-  spec.placement = placement_for(demand, settings);
+  spec.placement = placement_of(demand, settings);
   spec.service = demand.service;
   if (demand.kind == Demand::Kind::kMember) {
     spec.owner.kind.clear();
