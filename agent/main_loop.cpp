@@ -58,6 +58,7 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     publisher.consider(now, node, connection);
     if (publisher.shown_synchronized()) ready.make(now);
     busy = node.work(now);
+    node.finish(now);
     const bool synchronized = connection.phase() == nri::Phase::kSynchronized;
     // What the start needed, and the message that told all containers.
     if (synchronized && !busy && !gave_back) give_back_memory();

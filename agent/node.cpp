@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
 
 namespace pinion::agent {
 namespace {
@@ -9,7 +11,9 @@ namespace {
 constexpr std::chrono::milliseconds kFirstResyncPause{1000};
 constexpr std::chrono::milliseconds kLastResyncPause{60'000};
 constexpr std::chrono::milliseconds kGrowthPause{60'000};
-constexpr std::chrono::milliseconds kLookPause{250};  // it takes a walk over all containers
+// Each takes a walk over all containers.
+constexpr std::chrono::milliseconds kLookPause{250};
+constexpr std::chrono::milliseconds kCheckPause{100};
 
 }  // namespace
 
@@ -39,11 +43,27 @@ void Node::do_work() {
 
 void Node::enforce(const engine::Enforce& wanted) {
   const engine::Enforced result = files_->enforce(wanted);
-  const std::vector<Note> notes = engine_.report(result);
-  for (const Note& note : notes) log_.write(note);
+  std::vector<Note> notes = engine_.report(result);
   changed_ = true;
   // An audit that finds all well is no news.
   if (wanted.cause != engine::Cause::kAudit || result.written || !notes.empty()) ++version_;
+  say(std::move(notes));
+}
+
+void Node::say(std::vector<Note> notes) {
+  notes_.insert(notes_.end(), std::make_move_iterator(notes.begin()),
+                std::make_move_iterator(notes.end()));
+}
+
+void Node::finish(TimePoint now) {
+  for (const Note& note : std::exchange(notes_, {})) log_.write(note);
+  if (!unchecked_ || now < next_check_) return;
+  unchecked_ = false;
+  next_check_ = now + kCheckPause;
+  if (const auto broken = engine_.broken()) {
+    log_.error("broken invariant, stopping: a restart rebuilds the state", {{"what", *broken}});
+    std::abort();
+  }
 }
 
 void Node::unguard(const engine::Unguard& group) {
@@ -104,14 +124,10 @@ engine::Reply Node::handle(engine::Event event) {
   engine::Effects effects = engine_.handle(event);
   changed_ = true;
   ++version_;
+  unchecked_ = true;
   record(std::move(effects.refused));
-  if (!effects.fatal.empty()) {
-    log_.error("broken invariant, stopping: a restart rebuilds the state",
-               {{"what", effects.fatal}});
-    std::abort();
-  }
   do_work();
-  for (const Note& note : effects.notes) log_.write(note);
+  say(std::move(effects.notes));
   synchronized_ = synchronized_ || all != nullptr;
   return std::move(effects.reply);
 }
@@ -190,6 +206,7 @@ std::optional<Node::TimePoint> Node::next_work() const {
   if (could_grow_) next = std::min(*could_grow_ + kGrowthPause, next.value_or(TimePoint::max()));
   if (changed_)
     next = std::min(std::max(next_look_, next_resync_), next.value_or(TimePoint::max()));
+  if (unchecked_) next = std::min(next_check_, next.value_or(TimePoint::max()));
   return next;
 }
 

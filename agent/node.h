@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <optional>
+#include <vector>
 
 #include "agent/cgroup/cpuset_files.h"
 #include "agent/device_nodes.h"
@@ -34,6 +35,10 @@ class Node final : public EngineHandler {
   void runtime_connected(const nri::RuntimeInfo& info) override;
   void runtime_disconnected(const Error& why) override;
   void warn(const std::string& text) override;
+
+  // What nobody is to wait for who waits for an answer, after each round of events: writes the
+  // log's lines and, every 100 ms while there are events, stops the process if the state is broken.
+  void finish(TimePoint now);
 
   // Does one small piece of waiting work: a cpuset file to grow, or one to compare. False: there is
   // none until next_work().
@@ -65,6 +70,7 @@ class Node final : public EngineHandler {
  private:
   // Does what the engine wants done to files now.
   void do_work();
+  void say(std::vector<Note> notes);
   void enforce(const engine::Enforce& wanted);
   void unguard(const engine::Unguard& group);
   void log_widened(const cgroup::Widened& widened);
@@ -82,6 +88,9 @@ class Node final : public EngineHandler {
   bool synchronized_ = false;
   std::uint64_t version_ = 0;
   std::deque<RefusalView> refusals_;
+  std::vector<Note> notes_;  // for the log
+  bool unchecked_ = false;   // an event has changed the state since it was last checked
+  TimePoint next_check_;
   bool widen_due_;  // QoS groups may be narrow by an agent before this one and another fence
   std::optional<std::string> audit_at_;  // the container compared last in this round
   TimePoint next_audit_;

@@ -86,10 +86,11 @@ Effects Engine::handle(const Event& event) {
   }
   keep_last(effects.reply.updates);
   counters_.updates_told += effects.reply.updates.size();
-  if (auto broken = broken_invariant(state_, pool(), fence_->held(state_))) {
-    effects.fatal = std::move(*broken);
-  }
   return effects;
+}
+
+std::optional<std::string> Engine::broken() const {
+  return broken_invariant(state_, pool(), fence_->held(state_));
 }
 
 std::optional<Work> Engine::next() {
@@ -141,11 +142,9 @@ PodRecord& Engine::record_of(const Pod& pod) {
 
 Member& Engine::remember(const Pod& pod, const Container& container) {
   record_of(pod);
-  Member& member = state_.members[container.id];
-  member.id = container.id;
+  Member& member = state_.put_member(container.id, pod.id);
   member.claim = claim_id(pod.id, container.name);
   member.name = container.name;
-  member.pod_id = pod.id;
   member.pod_uid = pod.uid;
   member.pod_name = pod.name;
   member.name_space = pod.name_space;
@@ -189,14 +188,12 @@ void Engine::forget(const std::string& id) {
 // started will never be stopped either, and one whose start failed is not always told to have
 // ended. What it held is the new one's; should it still run, it does so in the shared set.
 void Engine::replace_namesakes(const CreateContainer& event) {
-  std::vector<std::string> unstarted;
-  for (auto& [id, member] : state_.members) {
-    const bool same = member.pod_id == event.pod.id && member.name == event.container.name;
-    if (!same && id != event.container.id) continue;
-    leave_to_pod(member);
-    if (id == event.container.id || !member.started()) unstarted.push_back(id);
+  forget(event.container.id);
+  for (Member* member : state_.members_of(event.pod.id)) {
+    if (member->name != event.container.name) continue;
+    leave_to_pod(*member);
+    if (!member->started()) state_.erase_member(std::string(member->id));
   }
-  for (const std::string& id : unstarted) state_.erase_member(id);
 }
 
 bool Engine::has_stopped(const Container& container) const {
@@ -423,11 +420,7 @@ void Engine::on(const PodEvent& event, Effects& /*effects*/) {
     fence_->pod_runs(state_);
     return;
   }
-  std::vector<std::string> ended;
-  for (const auto& [id, member] : state_.members) {
-    if (member.pod_id == event.pod.id) ended.push_back(id);
-  }
-  for (const std::string& id : ended) forget(id);
+  for (const Member* member : state_.members_of(event.pod.id)) forget(std::string(member->id));
   release_pod(event.pod.id);
   if (event.kind == PodEvent::Kind::kRemove) state_.pods.erase(event.pod.id);
 }

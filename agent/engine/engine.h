@@ -74,6 +74,11 @@ class Engine {
   // must be in force before the runtime goes on.
   [[nodiscard]] Effects handle(const Event& event);
 
+  // A rule of the state that does not hold, as a sentence: the process is to stop, a restart builds
+  // the state anew. Takes a walk over all containers, so it is not for each answer; that no CPU is
+  // given away twice is seen to before (topology::Ledger).
+  [[nodiscard]] std::optional<std::string> broken() const;
+
   // What holds for decisions from now on; those that were made stay.
   void use(const Defaults& defaults) { settings_.defaults = defaults; }
 

@@ -44,7 +44,6 @@ struct Effects {
   Reply reply;
   std::vector<Note> notes;
   std::vector<Refused> refused;  // of this event; the reply says the same to the runtime
-  std::string fatal;             // a broken invariant: log it and stop the process
   bool may_update = false;       // the answer to this event can carry updates of other containers
 };
 

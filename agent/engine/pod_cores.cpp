@@ -54,15 +54,13 @@ void Engine::release_pod(std::string_view pod_id) {
 void Engine::release_if_idle(std::string_view pod_id) {
   const auto pod = state_.pods.find(pod_id);
   if (pod == state_.pods.end() || !pod->second.stopped.empty()) return;
-  const bool used = std::any_of(state_.members.begin(), state_.members.end(),
-                                [&](const auto& entry) { return entry.second.pod_id == pod_id; });
-  if (!used) release_pod(pod_id);
+  if (pod->second.members.empty()) release_pod(pod_id);
 }
 
 bool Engine::runs_on_cores(std::string_view pod_id) const {
-  return std::any_of(state_.members.begin(), state_.members.end(), [&](const auto& entry) {
-    return entry.second.pod_id == pod_id && entry.second.role == Role::kExclusive;
-  });
+  const auto members = state_.members_of(pod_id);
+  return std::any_of(members.begin(), members.end(),
+                     [](const Member* member) { return member->role == Role::kExclusive; });
 }
 
 // The member goes on where its name left off. False: nothing of that size is kept for it.
@@ -83,10 +81,10 @@ bool Engine::regain(Member& member, const topology::Request& request) {
 std::optional<int> Engine::unclaimed(const Pod& pod, const Member* except) const {
   auto milli = milli_cpus(pod.resources);
   if (!milli) return std::nullopt;
-  for (const auto& [id, member] : state_.members) {
-    if (member.pod_id != pod.id || &member == except) continue;
-    *milli -= member.role == Role::kExclusive ? std::int64_t{1000} * member.request.cpus
-                                              : milli_cpus(member.resources).value_or(0);
+  for (const Member* member : state_.members_of(pod.id)) {
+    if (member == except) continue;
+    *milli -= member->role == Role::kExclusive ? std::int64_t{1000} * member->request.cpus
+                                               : milli_cpus(member->resources).value_or(0);
   }
   for (const auto& [name, kept] : state_.pods.find(pod.id)->second.kept) {
     *milli -= std::int64_t{1000} * kept.request.cpus;

@@ -13,9 +13,8 @@ std::optional<std::int64_t> milli_by_shares(Resources resources) {
 // Of the pod's containers as far as they are known: all of them together.
 std::optional<CpuQuota> stated_by_containers(const State& state, const Member& of) {
   CpuQuota sum{.limit = 0};
-  for (const auto& [id, member] : state.members) {
-    if (member.pod_id != of.pod_id) continue;
-    const auto stated = stated_quota(member.resources);
+  for (const Member* member : state.members_of(of.pod_id)) {
+    const auto stated = stated_quota(member->resources);
     if (!stated) return std::nullopt;
     sum.limit += stated->limit * static_cast<std::int64_t>(sum.period) /
                  static_cast<std::int64_t>(stated->period);
@@ -25,10 +24,9 @@ std::optional<CpuQuota> stated_by_containers(const State& state, const Member& o
 
 PodQuota pod_target(const State& state, const Member& of) {
   PodQuota pod;
-  for (const auto& [id, member] : state.members) {
-    if (member.pod_id != of.pod_id) continue;
-    if (lifts_quota(member)) pod.exclusive += member.request.cpus;
-    pod.borrows = pod.borrows || !borrowed(state, member).empty();
+  for (const Member* member : state.members_of(of.pod_id)) {
+    if (lifts_quota(*member)) pod.exclusive += member->request.cpus;
+    pod.borrows = pod.borrows || !borrowed(state, *member).empty();
   }
   const auto record = state.pods.find(of.pod_id);
   if (record == state.pods.end()) {

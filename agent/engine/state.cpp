@@ -23,9 +23,46 @@ const QosGroup* State::keeper_of(const Member& member) const {
   return group != qos_groups.end() && group->second.keeps ? &group->second : nullptr;
 }
 
+Member& State::put_member(const std::string& id, const std::string& pod_id) {
+  Member& member = members[id];
+  if (member.pod_id != pod_id) {
+    if (const auto before = pods.find(member.pod_id); before != pods.end()) {
+      before->second.members.erase(id);
+    }
+  }
+  member.id = id;
+  member.pod_id = pod_id;
+  pods.find(pod_id)->second.members.insert(id);
+  return member;
+}
+
 void State::erase_member(const std::string& id) {
-  members.erase(id);
+  const auto member = members.find(id);
+  if (member == members.end()) return;
+  pods.find(member->second.pod_id)->second.members.erase(id);
+  members.erase(member);
   lenders.erase(id);
+}
+
+namespace {
+
+template <class Result, class Given>
+std::vector<Result> listed(Given& state, std::string_view pod_id) {
+  std::vector<Result> result;
+  const auto pod = state.pods.find(pod_id);
+  if (pod == state.pods.end()) return result;
+  for (const std::string& id : pod->second.members) result.push_back(state.find(id));
+  return result;
+}
+
+}  // namespace
+
+std::vector<Member*> State::members_of(std::string_view pod_id) {
+  return listed<Member*>(*this, pod_id);
+}
+
+std::vector<const Member*> State::members_of(std::string_view pod_id) const {
+  return listed<const Member*>(*this, pod_id);
 }
 
 Member* State::find(std::string_view id) {
@@ -48,6 +85,20 @@ std::optional<std::string> broken_claim(const State& state, const std::string& i
     return id + " is for CPUs '" + cpus.to_string() + "' and holds '" + claim->cpus.to_string() +
            "'";
   }
+  return std::nullopt;
+}
+
+// Each member is listed with its pod, and nobody else is.
+std::optional<std::string> broken_listing(const State& state) {
+  std::size_t listed = 0;
+  for (const auto& [pod_id, pod] : state.pods) {
+    listed += pod.members.size();
+    for (const std::string& id : pod.members) {
+      const Member* member = state.find(id);
+      if (member == nullptr || member->pod_id != pod_id) return id + " is not of its pod";
+    }
+  }
+  if (listed != state.members.size()) return "containers and those of all pods do not correspond";
   return std::nullopt;
 }
 
@@ -74,6 +125,7 @@ std::optional<std::string> broken_pairing(const State& state) {
 
 std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
                                             const CpuSet& held) {
+  if (auto broken = broken_listing(state)) return broken;
   if (auto broken = broken_pairing(state)) return broken;
   const topology::Ledger& ledger = state.ledger;
   int claimed = 0;

@@ -107,6 +107,7 @@ struct PodRecord {
   std::string uid;
   std::string name;
   std::string name_space;
+  std::set<std::string, std::less<>> members;     // ids of its live containers
   std::map<std::string, Kept, std::less<>> kept;  // by container name; "": for those to come
   // Ids of containers that were stopped and are not removed yet. A program that ends at once is
   // told to have stopped before it is told to have started.
@@ -127,7 +128,7 @@ struct QosGroup {
 struct State {
   topology::Topology topology;
   topology::Ledger ledger;
-  std::map<std::string, Member, std::less<>> members;  // by container id
+  std::map<std::string, Member, std::less<>> members;  // by container id; see put_member()
   std::set<std::string, std::less<>> lenders;          // of these, whose pods would lend cores
 
   // By the name that cgroups are told by; both of each kubelet of whose pods one is known. Empty
@@ -149,15 +150,20 @@ struct State {
   [[nodiscard]] CpuSet open_to_all(const CpuSet& held) const;
   // The group that keeps this one off exclusive cores, or nullptr: its own file must.
   [[nodiscard]] const QosGroup* keeper_of(const Member& member) const;
+  // The container's entry, a new one if it is unknown, among its pod's. The pod has a record.
+  Member& put_member(const std::string& id, const std::string& pod_id);
   void erase_member(const std::string& id);
+  // Those of one pod, in the order of their ids.
+  [[nodiscard]] std::vector<Member*> members_of(std::string_view pod_id);
+  [[nodiscard]] std::vector<const Member*> members_of(std::string_view pod_id) const;
   [[nodiscard]] Member* find(std::string_view id);
   [[nodiscard]] const Member* find(std::string_view id) const;
 };
 
-// The first broken rule of the state as a sentence, or nothing: claims correspond one to one to
-// exclusive members and what pods keep, nobody runs on what another holds, no claim touches a
-// reserved or offline CPU, the shared set and `pool` are not empty and touch no claim; of the
-// claims only `held` count against the pool.
+// The first broken rule of the state as a sentence, or nothing: pods list their containers, claims
+// correspond one to one to exclusive members and what pods keep, nobody runs on what another holds,
+// no claim touches a reserved or offline CPU, the shared set and `pool` are not empty and touch no
+// claim; of the claims only `held` count against the pool.
 [[nodiscard]] std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
                                                           const CpuSet& held);
 

@@ -65,7 +65,7 @@ void FakeAgent::cut() {
 }
 
 std::optional<std::string> FakeAgent::run(const Unit& unit) {
-  const engine::Effects effects = driver_.create(unit);
+  const test_support::Driver::Answer effects = driver_.create(unit);
   if (!effects.fatal.empty()) throw std::logic_error(node_ + ": " + effects.fatal);
   if (!effects.reply.refusal) {
     driver_.start(unit);

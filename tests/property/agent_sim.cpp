@@ -22,7 +22,7 @@ Effects Sim::handle(const engine::Event& event, const std::string& what) {
   const std::string verb = what.substr(0, what.find(' '));
   ++done_[verb];
   Effects effects = engine_.handle(event);
-  if (!effects.fatal.empty()) broken("fatal: " + effects.fatal);
+  if (const auto rule = engine_.broken()) broken("fatal: " + *rule);
   transcript_ += what;
   if (effects.reply.refusal) {
     ++done_[verb + " refused"];

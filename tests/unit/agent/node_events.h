@@ -103,11 +103,13 @@ class Driver {
 
   // What came of an event, with the files that it wants looked at.
   struct Answer : engine::Effects {
+    std::string fatal = {};  // a broken rule of the state
     std::vector<engine::Unguard> unguard = {};
     std::vector<engine::Enforce> now = {};
   };
   Answer handle(const engine::Event& event) {
     Answer answer{engine.handle(event)};
+    answer.fatal = engine.broken().value_or("");
     while (auto work = engine.next()) {
       if (auto* group = std::get_if<engine::Unguard>(&*work)) {
         answer.unguard.push_back(std::move(*group));

@@ -21,17 +21,35 @@ class NodeWithoutFiles : public testing::Test {
     for (const auto kind : {ContainerEvent::Kind::kStart, ContainerEvent::Kind::kPostStart}) {
       node_.handle(ContainerEvent{.kind = kind, .pod = unit.pod, .container = unit.container});
     }
+    check();
   }
   void end(const Unit& unit) {
     node_.handle(engine::StopContainer{unit.pod, unit.container});
     node_.handle(engine::PodEvent{.kind = engine::PodEvent::Kind::kStop, .pod = unit.pod});
+    check();
   }
+  // The state, so that no check is due any more.
+  void check() { node_.finish(last_check_ += 100ms); }
 
   Log log_{"error", LogFormat::kText};
   Node node_{engine::Engine(test_support::laptop(), {}, engine::FenceKind::kRuntime), std::nullopt,
              std::nullopt, log_, 10s};
   Clock::time_point now_ = Clock::now();
+  Clock::time_point last_check_ = now_;
 };
+
+TEST_F(NodeWithoutFiles, TheStateIsCheckedAtOnceAndThenEvery100MsWhileThereAreEvents) {
+  const Unit rank = test_support::rank("r", 1);
+  run(rank);
+  EXPECT_FALSE(node_.take_resync_wish(now_));
+  EXPECT_FALSE(node_.next_work().has_value());
+  node_.handle(engine::StopContainer{rank.pod, rank.container});
+  node_.finish(last_check_ + 99ms);
+  EXPECT_FALSE(node_.take_resync_wish(now_ + 250ms));
+  EXPECT_EQ(node_.next_work(), last_check_ + 100ms);
+  node_.finish(last_check_ + 100ms);
+  EXPECT_FALSE(node_.next_work().has_value());
+}
 
 TEST_F(NodeWithoutFiles, WhereNoAnswerComesWhatIsFreeAgainIsToldByAResyncAfterAMinute) {
   const Unit rank = test_support::rank("r", 5);
@@ -59,6 +77,7 @@ TEST_F(NodeWithoutFiles, AnAnswerThatTellsItComesBeforeAResync) {
   const Unit next = test_support::shared("t");
   const auto reply = node_.handle(engine::CreateContainer{next.pod, next.container});
   EXPECT_EQ(reply.updates.size(), 1U);
+  check();
   EXPECT_FALSE(node_.take_resync_wish(now_ + 60s));
   EXPECT_FALSE(node_.next_work().has_value());
 }
