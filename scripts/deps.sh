@@ -21,7 +21,7 @@ for use in "$@"; do
     cluster) packages+=(nftables iproute2 openssl curl) ;; # of scripts/cluster.sh
     demo) packages+=(openmpi-bin hpcc) ;;         # its MPI program
     test)
-      packages+=(jq)                                         # what reads the compile commands for clang-tidy
+      packages+=(jq libudev-dev)                             # for clang-tidy's commands; to configure packages
       packages+=(prometheus chromium openssl dbus-daemon)    # what the tests talk to
       packages+=(slurmctld slurmd slurm-client slurmrestd munge) # a Slurm to bridge
       packages+=(mmdebstrap e2fsprogs kmod cpio xz-utils) ;; # what makes the guest machine

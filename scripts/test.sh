@@ -55,7 +55,10 @@ checks() {
   scripts/build.sh asan-ubsan
   run_ctest asan-ubsan "$@"
 }
-run_unit() { checks -LE "integration|e2e" -j "$(nproc)"; }
+run_unit() {
+  cmake --preset package >/dev/null # made by name alone, see run_cluster: at least it can be configured
+  checks -LE "integration|e2e" -j "$(nproc)"
+}
 run_runtime() {
   scripts/runtime.sh
   checks -L integration -E '/v(17|24)$' -j "$(nproc)"

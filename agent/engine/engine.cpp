@@ -189,7 +189,8 @@ void Engine::forget(const std::string& id) {
 // ended. What it held is the new one's; should it still run, it does so in the shared set.
 void Engine::replace_namesakes(const CreateContainer& event) {
   forget(event.container.id);
-  for (Member* member : state_.members_of(event.pod.id)) {
+  const std::vector<Member*> members = state_.members_of(event.pod.id);
+  for (Member* member : members) {
     if (member->name != event.container.name) continue;
     leave_to_pod(*member);
     if (!member->started()) state_.erase_member(std::string(member->id));
@@ -420,7 +421,8 @@ void Engine::on(const PodEvent& event, Effects& /*effects*/) {
     fence_->pod_runs(state_);
     return;
   }
-  for (const Member* member : state_.members_of(event.pod.id)) forget(std::string(member->id));
+  const std::vector<Member*> members = state_.members_of(event.pod.id);
+  for (const Member* member : members) forget(std::string(member->id));
   release_pod(event.pod.id);
   if (event.kind == PodEvent::Kind::kRemove) state_.pods.erase(event.pod.id);
 }

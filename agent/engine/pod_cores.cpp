@@ -58,7 +58,7 @@ void Engine::release_if_idle(std::string_view pod_id) {
 }
 
 bool Engine::runs_on_cores(std::string_view pod_id) const {
-  const auto members = state_.members_of(pod_id);
+  const auto& members = state_.members_of(pod_id);
   return std::any_of(members.begin(), members.end(),
                      [](const Member* member) { return member->role == Role::kExclusive; });
 }

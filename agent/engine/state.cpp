@@ -1,5 +1,7 @@
 #include "agent/engine/state.h"
 
+#include <algorithm>
+
 #include "agent/engine/loans.h"
 
 namespace pinion::engine {
@@ -25,44 +27,31 @@ const QosGroup* State::keeper_of(const Member& member) const {
 
 Member& State::put_member(const std::string& id, const std::string& pod_id) {
   Member& member = members[id];
-  if (member.pod_id != pod_id) {
-    if (const auto before = pods.find(member.pod_id); before != pods.end()) {
-      before->second.members.erase(id);
-    }
-  }
+  if (member.pod_id == pod_id && !member.id.empty()) return member;
+  leave_pod(member);
   member.id = id;
   member.pod_id = pod_id;
-  pods.find(pod_id)->second.members.insert(id);
+  pods.find(pod_id)->second.members.push_back(&member);
   return member;
+}
+
+void State::leave_pod(const Member& member) {
+  const auto pod = pods.find(member.pod_id);
+  if (pod != pods.end()) std::erase(pod->second.members, &member);
 }
 
 void State::erase_member(const std::string& id) {
   const auto member = members.find(id);
   if (member == members.end()) return;
-  pods.find(member->second.pod_id)->second.members.erase(id);
+  leave_pod(member->second);
   members.erase(member);
   lenders.erase(id);
 }
 
-namespace {
-
-template <class Result, class Given>
-std::vector<Result> listed(Given& state, std::string_view pod_id) {
-  std::vector<Result> result;
-  const auto pod = state.pods.find(pod_id);
-  if (pod == state.pods.end()) return result;
-  for (const std::string& id : pod->second.members) result.push_back(state.find(id));
-  return result;
-}
-
-}  // namespace
-
-std::vector<Member*> State::members_of(std::string_view pod_id) {
-  return listed<Member*>(*this, pod_id);
-}
-
-std::vector<const Member*> State::members_of(std::string_view pod_id) const {
-  return listed<const Member*>(*this, pod_id);
+const std::vector<Member*>& State::members_of(std::string_view pod_id) const {
+  static const std::vector<Member*> none;
+  const auto pod = pods.find(pod_id);
+  return pod == pods.end() ? none : pod->second.members;
 }
 
 Member* State::find(std::string_view id) {
@@ -88,17 +77,17 @@ std::optional<std::string> broken_claim(const State& state, const std::string& i
   return std::nullopt;
 }
 
-// Each member is listed with its pod, and nobody else is.
+// Each member is listed with its pod, once, and nobody else is.
 std::optional<std::string> broken_listing(const State& state) {
   std::size_t listed = 0;
   for (const auto& [pod_id, pod] : state.pods) {
     listed += pod.members.size();
-    for (const std::string& id : pod.members) {
-      const Member* member = state.find(id);
-      if (member == nullptr || member->pod_id != pod_id) return id + " is not of its pod";
+    for (const Member* member : pod.members) {
+      const auto times = std::count(pod.members.begin(), pod.members.end(), member);
+      if (member->pod_id != pod_id || times != 1) return member->id + " is listed wrong in a pod";
     }
   }
-  if (listed != state.members.size()) return "containers and those of all pods do not correspond";
+  if (listed != state.members.size()) return "a container is not listed with its pod";
   return std::nullopt;
 }
 

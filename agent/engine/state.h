@@ -107,7 +107,7 @@ struct PodRecord {
   std::string uid;
   std::string name;
   std::string name_space;
-  std::set<std::string, std::less<>> members;     // ids of its live containers
+  std::vector<Member*> members;                   // its live containers, as they were heard of
   std::map<std::string, Kept, std::less<>> kept;  // by container name; "": for those to come
   // Ids of containers that were stopped and are not removed yet. A program that ends at once is
   // told to have stopped before it is told to have started.
@@ -126,6 +126,10 @@ struct QosGroup {
 };
 
 struct State {
+  State() = default;
+  State(State&&) = default;  // no copies: pods point to their members
+  State& operator=(State&&) = default;
+
   topology::Topology topology;
   topology::Ledger ledger;
   std::map<std::string, Member, std::less<>> members;  // by container id; see put_member()
@@ -153,11 +157,13 @@ struct State {
   // The container's entry, a new one if it is unknown, among its pod's. The pod has a record.
   Member& put_member(const std::string& id, const std::string& pod_id);
   void erase_member(const std::string& id);
-  // Those of one pod, in the order of their ids.
-  [[nodiscard]] std::vector<Member*> members_of(std::string_view pod_id);
-  [[nodiscard]] std::vector<const Member*> members_of(std::string_view pod_id) const;
+  // Those of one pod; none of an unknown one.
+  [[nodiscard]] const std::vector<Member*>& members_of(std::string_view pod_id) const;
   [[nodiscard]] Member* find(std::string_view id);
   [[nodiscard]] const Member* find(std::string_view id) const;
+
+ private:
+  void leave_pod(const Member& member);
 };
 
 // The first broken rule of the state as a sentence, or nothing: pods list their containers, claims
