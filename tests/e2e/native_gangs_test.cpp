@@ -55,14 +55,6 @@ class NativeGangs : public Scene {
   double filters(const std::string& result) {
     return extender().figure("pinion_extender_filters_total{result=\"" + result + "\"}");
   }
-  std::vector<std::string> fill(int count) {
-    std::vector<std::string> names;
-    for (int i = 0; i < 2 * count; ++i) {
-      names.push_back("filler-" + std::to_string(i));
-      add(PodShape{.name = names.back(), .milli_cpus = 12'000});
-    }
-    return names;
-  }
 };
 
 TEST_F(NativeGangs, AreAskedAboutWhenAllExistAndStartWithoutGatesOrHeldBinds) {
@@ -87,8 +79,7 @@ TEST_F(NativeGangs, AreAskedAboutWhenAllExistAndStartWithoutGatesOrHeldBinds) {
 
 TEST_F(NativeGangs, ThatDoNotFitWaitAndStartWholeLater) {
   start(4);
-  const auto fillers = fill(4);
-  ASSERT_TRUE(run(fillers));
+  const auto fillers = fill_nodes(4);
   const Gang gang{.job = "large", .size = 8, .cpus = 8};
   add_native(gang);
   ASSERT_TRUE(wait_in_vain(names(gang)));

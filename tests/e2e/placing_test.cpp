@@ -34,15 +34,6 @@ class Placing : public Scene {
       for (const std::string& node : nodes) EXPECT_TRUE(taken.insert(node).second) << node;
     }
   }
-  // Twelve cores on each NUMA node of each of `count` nodes: four are left.
-  std::vector<std::string> fill(int count) {
-    std::vector<std::string> names;
-    for (int i = 0; i < 2 * count; ++i) {
-      names.push_back("filler-" + std::to_string(i));
-      add(PodShape{.name = names.back(), .milli_cpus = 12'000});
-    }
-    return names;
-  }
 };
 
 TEST_F(Placing, AGuaranteedPodGetsItsCores) {
@@ -68,8 +59,7 @@ TEST_F(Placing, GroupsLandAsAlgorithm4Says) {
 
 TEST_F(Placing, AGangThatDoesNotFitWaitsAndStartsWholeLater) {
   start(4);
-  const auto fillers = fill(4);
-  ASSERT_TRUE(run(fillers));
+  const auto fillers = fill_nodes(4);
   const Gang gang{.job = "large", .size = 8, .cpus = 8};
   add(gang);
   ASSERT_TRUE(wait_in_vain(names(gang)));

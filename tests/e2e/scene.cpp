@@ -128,6 +128,20 @@ void Scene::remove(const std::vector<std::string>& names) {
   for (const std::string& name : names) ASSERT_TRUE(ok(admin_->remove_pod(name))) << name;
 }
 
+std::vector<std::string> Scene::fill_nodes(int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 2 * count; ++i) {
+    names.push_back("filler-" + std::to_string(i));
+    add(PodShape{.name = names.back(), .milli_cpus = 12'000});
+  }
+  EXPECT_TRUE(run(names));
+  std::set<std::string> nodes;
+  std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
+    return nodes.insert(node_of_pod(name)).second;
+  });
+  return names;
+}
+
 testing::AssertionResult Scene::run(const std::vector<std::string>& names) {
   const bool bound = pods_->wait([&](const Collection::Objects& pods) {
     return std::all_of(names.begin(), names.end(), [&](const std::string& name) {

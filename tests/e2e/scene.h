@@ -67,6 +67,9 @@ class Scene : public testing::Test {
   static PodShape member(const Gang& gang, int index);
   static std::vector<std::string> names(const Gang& gang);
   void remove(const std::vector<std::string>& names);
+  // Twelve cores are held on each NUMA node of each of `count` nodes: four are left. The first
+  // `count` of the pods that do so are on different nodes.
+  std::vector<std::string> fill_nodes(int count);
 
   // As soon as all of these are bound, and run; or are refused by the scheduler.
   testing::AssertionResult run(const std::vector<std::string>& names);
