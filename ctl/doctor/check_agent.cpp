@@ -57,7 +57,7 @@ Finding drift(const v1::Snapshot& snapshot) {
   return error(id,
                std::to_string(troubled.size()) + " container(s) in trouble: " + some_of(troubled) +
                    "; the first: " + first,
-               "pinionctl ps shows each; docs/node.md says what each trouble means. Where a "
+               "pinionctl ps shows each; docs/operate.md says what each trouble means. Where a "
                "cpuset is changed again and again, another program pins: the kubelet's static "
                "policy, another NRI plugin, a script");
 }

@@ -74,7 +74,7 @@ Findings check_leader(const Series& series, std::size_t ready_agents) {
         warning("scheduler",
                 "no scheduler has asked this extender since it started: pods are placed without "
                 "regard to free cores",
-                "add the extender to KubeSchedulerConfiguration (docs/kubernetes.md) or set "
+                "add the extender to KubeSchedulerConfiguration (docs/install.md) or set "
                 "schedulerName of the pods; where no pod with whole CPUs was made since, all is "
                 "well"));
   } else {

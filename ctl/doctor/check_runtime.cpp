@@ -13,7 +13,7 @@ Finding explain(const RuntimeFacts& runtime) {
   const std::string restart = ", and restart containerd; running containers stay";
   if (!runtime.settings) {
     return error(id, what + " (" + runtime.socket.error().text + ")",
-                 "switch NRI on in the runtime's configuration: docs/configuration.md");
+                 "switch NRI on in the runtime's configuration: docs/install.md");
   }
   const ContainerdSettings& settings = *runtime.settings;
   const std::string in = " in " + runtime.config_path;
@@ -65,7 +65,7 @@ Findings check_nri(const RuntimeFacts& runtime) {
         id, "plugins may not connect: " + runtime.config_path + " says disable_connections = true",
         std::string("set disable_connections = false below ") + kSection +
             ", and restart containerd; or let containerd launch the agent: "
-            "docs/configuration.md"));
+            "docs/install.md"));
   } else if (settled) {
     findings.push_back(good(id, "the runtime's NRI socket answers at " + runtime.socket_path));
   } else {

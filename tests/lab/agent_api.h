@@ -36,7 +36,7 @@ struct AgentContainer {
 
 struct AgentStatus {
   std::vector<AgentContainer> containers;
-  std::map<std::string, std::uint64_t> counters;  // "drift", "repairs", ...: docs/node.md
+  std::map<std::string, std::uint64_t> counters;  // "drift", "repairs", ...: docs/api.md
   std::string phase;                              // of the connection to the runtime
 
   [[nodiscard]] const AgentContainer* find(const std::string& id) const;

@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
                   n.runtime.settings.reset();
                   n.runtime.socket = failure(Errc::kNotFound, "no such file");
                 },
-                Severity::kError, "nri", "no such file", "docs/configuration.md"},
+                Severity::kError, "nri", "no such file", "docs/install.md"},
         Spoiled<Node>{"NriNotAllowed",
                 [](Node& n) { n.runtime.socket = failure(denied("connect: Permission denied")); },
                 Severity::kUnknown, "nri", "Permission denied", "as root"},
