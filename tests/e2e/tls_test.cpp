@@ -21,12 +21,14 @@ class Tls : public Scene {
     }
     start_nodes(1);
     const auto own = agent::api::files_of(cluster().folder(), "one", "server");
-    start_extender(
-        {"--tls-cert", own.certificate, "--tls-key", own.key, "--tls-client-ca", own.ca});
+    ASSERT_TRUE(agent::api::make_certificate(cluster().folder(), "one", "agent", "DNS:agent"));
+    start_extender({"--tls-cert", own.certificate, "--tls-key", own.key, "--tls-client-ca", own.ca,
+                    "--tls-client-names", "client"});
     extender().speak_tls(client_of("one"));
   }
-  [[nodiscard]] TlsClient client_of(const std::string& authority) {
-    const auto files = agent::api::files_of(cluster().folder(), authority, "client");
+  [[nodiscard]] TlsClient client_of(const std::string& authority,
+                                    const std::string& name = "client") {
+    const auto files = agent::api::files_of(cluster().folder(), authority, name);
     return {.ca = agent::api::files_of(cluster().folder(), "one", "client").ca,
             .certificate = files.certificate,
             .key = files.key};
@@ -55,7 +57,7 @@ class Tls : public Scene {
   }
 };
 
-TEST_F(Tls, OnlyASchedulerWithACertificateOfTheRightAuthorityIsAnswered) {
+TEST_F(Tls, OnlyASchedulerWithACertificateOfTheRightAuthorityAndNameIsAnswered) {
   start_extender_with_tls();
   if (HasFailure() || IsSkipped()) return;
   start_scheduler_as(client_of("two"));
@@ -66,9 +68,12 @@ TEST_F(Tls, OnlyASchedulerWithACertificateOfTheRightAuthorityIsAnswered) {
   start_scheduler_as(nobody);
   add(PodShape{.name = "nobody", .milli_cpus = 4000});
   EXPECT_TRUE(told("nobody", "tls: certificate required"));
-  EXPECT_EQ(bound({"stranger", "nobody"}), 0);
+  start_scheduler_as(client_of("one", "agent"));
+  add(PodShape{.name = "agent", .milli_cpus = 4000});
+  EXPECT_TRUE(told("agent", "tls: "));
+  EXPECT_EQ(bound({"stranger", "nobody", "agent"}), 0);
   start_scheduler_as(client_of("one"));
-  EXPECT_TRUE(run({"stranger", "nobody"}));
+  EXPECT_TRUE(run({"stranger", "nobody", "agent"}));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cluster/extender/http/tls_context.h"
 
 #include <openssl/err.h>
+#include <openssl/x509v3.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -30,13 +31,23 @@ int no_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*data*
 
 // Unless all need one, a client without a certificate may still ask for what probes need; which
 // paths those are is not decided here.
-Status ask_for_clients(SSL_CTX* context, const std::string& ca, bool clients_only) {
-  if (SSL_CTX_load_verify_locations(context, ca.c_str(), nullptr) != 1) {
-    return unusable("CA of clients in", ca);
+Status ask_for_clients(SSL_CTX* context, const TlsFiles& files) {
+  const char* ca = files.client_ca.c_str();
+  if (SSL_CTX_load_verify_locations(context, ca, nullptr) != 1) {
+    return unusable("CA of clients in", files.client_ca);
   }
-  SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(ca.c_str()));
-  SSL_CTX_set_verify(
-      context, SSL_VERIFY_PEER | (clients_only ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nullptr);
+  SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(ca));
+  SSL_CTX_set_verify(context,
+                     SSL_VERIFY_PEER | (files.clients_only ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
+                     nullptr);
+  // OpenSSL compares a client's names as it does a server's.
+  X509_VERIFY_PARAM* param = SSL_CTX_get0_param(context);
+  X509_VERIFY_PARAM_set_hostflags(
+      param, X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_ALWAYS_CHECK_SUBJECT);
+  for (const std::string& name : files.client_names) {
+    if (X509_VERIFY_PARAM_add1_host(param, name.data(), name.size()) == 1) continue;
+    return failure(Errc::kInvalid, "'" + name + "' is no name that a certificate can have");
+  }
   return {};
 }
 
@@ -59,7 +70,7 @@ Result<Context> read_files(const TlsFiles& files) {
     return unusable("key in", files.key);
   }
   if (!files.client_ca.empty()) {
-    if (Status good = ask_for_clients(raw, files.client_ca, files.clients_only); !good) {
+    if (Status good = ask_for_clients(raw, files); !good) {
       return failure(good.error());
     }
   }

@@ -44,6 +44,10 @@ std::vector<settings::Setting> settings_of(Config& config) {
            "PEM file, needed with tlsCert: the scheduler, the page and plans ask for a certificate "
            "signed by it; webhook, probes and metrics do not",
            config.tls_client_ca),
+      text("tlsClientNames",
+           "DNS or common names, with commas: at listen a caller's certificate must have one of "
+           "them [any certificate of tlsClientCA is taken]",
+           config.tls_client_names),
       text("kubeconfig", "File that says how the API server is reached [the pod's service account]",
            config.kubeconfig),
       text("kubeContext", "Context of the kubeconfig [its current one]", config.kube_context),
@@ -162,6 +166,9 @@ Status check(const Config& config) {
     return failure(Errc::kInvalid,
                    "tlsClientCA: missing; with tlsCert the scheduler's calls are taken only from "
                    "who has a certificate of that CA");
+  }
+  if (!config.tls_client_names.empty() && config.tls_client_ca.empty()) {
+    return failure(Errc::kInvalid, "tlsClientNames: names of certificates, and no tlsClientCA");
   }
   return {};
 }

@@ -16,8 +16,9 @@ struct Config {
   std::string path_prefix;                     // before /filter and the others
   std::string tls_cert;                        // PEM files; none: plain HTTP
   std::string tls_key;
-  std::string tls_client_ca;  // of the scheduler's and people's certificates; wanted with TLS
-  std::string kubeconfig;     // empty: the pod's service account
+  std::string tls_client_ca;     // of the scheduler's and people's certificates; wanted with TLS
+  std::string tls_client_names;  // with commas; of those that may call at `listen`; empty: all
+  std::string kubeconfig;        // empty: the pod's service account
   std::string kube_context;
   std::string agents;  // file of a fixed list; empty: the agents' pods are looked for
   std::string agent_selector = "app.kubernetes.io/name=pinion-agent";

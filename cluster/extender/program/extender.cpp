@@ -349,21 +349,21 @@ Status Extender::elect(const Config& config, const kube::Access& access) {
 }
 
 Status Extender::listen(const Config& config) {
-  const auto options = [&](const std::string& address, bool clients_only) {
-    return ServerOptions{.listen = address,
-                         .prefix = config.path_prefix,
-                         .tls = {.certificate = config.tls_cert,
-                                 .key = config.tls_key,
-                                 .client_ca = config.tls_client_ca,
-                                 .clients_only = clients_only && !config.tls_cert.empty()}};
+  const TlsFiles files{
+      .certificate = config.tls_cert, .key = config.tls_key, .client_ca = config.tls_client_ca};
+  TlsFiles schedulers = files;
+  schedulers.clients_only = !config.tls_cert.empty();
+  schedulers.client_names = settings::parts_of(config.tls_client_names, ',');
+  const auto options = [&](const std::string& address, const TlsFiles& tls) {
+    return ServerOptions{.listen = address, .prefix = config.path_prefix, .tls = tls};
   };
   const auto refused = [this](std::string_view why) {
     log_.info("a call is refused", {{"why", std::string(why)}});
   };
   auto server =
-      Server::start(options(config.listen, true), {.scheduler = &gate_, .refused = refused});
+      Server::start(options(config.listen, schedulers), {.scheduler = &gate_, .refused = refused});
   if (!server) return failure(server.error().within("listen"));
-  auto web = Server::start(options(config.web_listen, false),
+  auto web = Server::start(options(config.web_listen, files),
                            {.pages = this, .admission = &webhook_, .refused = refused});
   if (!web) return failure(web.error().within("webListen"));
   server_ = *std::move(server);

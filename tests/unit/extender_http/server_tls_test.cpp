@@ -57,8 +57,9 @@ class ServerTls : public testing::Test {
     httplib::SSLClient client("127.0.0.1", port(playing));
     return call(client, ca(name));
   }
-  [[nodiscard]] int call_as(const Playing& playing, const std::string& who) const {
-    const auto own = files_of(folder_.path(), who, "client");
+  [[nodiscard]] int call_as(const Playing& playing, const std::string& authority,
+                            const std::string& who = "client") const {
+    const auto own = files_of(folder_.path(), authority, who);
     httplib::SSLClient client("127.0.0.1", port(playing), own.certificate, own.key);
     return call(client, ca("one"));
   }
@@ -135,6 +136,32 @@ TEST_F(ServerTls, WhereAllNeedACertificateThereIsNoConnectionWithout) {
   EXPECT_EQ(call(playing, "one"), 0);
   EXPECT_EQ(call_as(playing, "two"), 0);
   EXPECT_EQ(call_as(playing, "one"), 200);
+}
+
+TEST_F(ServerTls, OfOneAuthorityOnlyCertificatesWithOneOfTheNamesAreTaken) {
+  for (const auto& [who, names] :
+       {std::pair{"scheduler", "DNS:a.test,DNS:pinion-scheduler"},
+        std::pair{"agent", "DNS:pinion-agent"}, std::pair{"all", "DNS:*.test"}}) {
+    ASSERT_TRUE(agent::api::make_certificate(folder_.path(), "one", who, names));
+  }
+  const auto calls = [&](std::vector<std::string> names) {
+    TlsFiles named = files(/*client_ca=*/"one");
+    named.clients_only = true;
+    named.client_names = std::move(names);
+    const Playing playing({.listen = {}, .prefix = {}, .tls = named});
+    std::vector<std::string> taken;
+    for (const char* who : {"scheduler", "agent", "all", "client"}) {
+      if (call_as(playing, "one", who) == 200) taken.emplace_back(who);
+    }
+    return taken;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(calls({}), ElementsAre("scheduler", "agent", "all", "client"));
+  EXPECT_THAT(calls({"pinion-scheduler"}), ElementsAre("scheduler"));
+  EXPECT_THAT(calls({"b.test", "a.test"}), ElementsAre("scheduler"));
+  EXPECT_THAT(calls({"client"}), ElementsAre("client")) << "by its common name";
+  EXPECT_THAT(calls({"agent"}), ElementsAre("agent")) << "by its common name";
+  EXPECT_THAT(calls({"nobody"}), ElementsAre());
 }
 
 TEST_F(ServerTls, PlainRequestsAndSilentClientsEnd) {
