@@ -29,16 +29,16 @@ struct Way {
   topology::Request small{};  // what the others ask; the same in an even split
 };
 
-Share share_of(const topology::Request& request) {
+ResourceList requests_of(const topology::Request& request) {
   return {.milli_cpus = std::int64_t{1000} * request.cpus,
           .memory = static_cast<std::int64_t>(
               std::min<topology::Bytes>(request.memory, std::numeric_limits<std::int64_t>::max())),
           .members = 1};
 }
 
-int room_in(Holes holes, const Share& share, const Way& way) {
+int room_in(Holes holes, const ResourceList& capacity, const Way& way) {
   Holes again = holes;
-  const int most = times(share, share_of(way.large), way.workers);
+  const int most = times(capacity, requests_of(way.large), way.workers);
   const int large = topology::reserve_in(holes, way.large, most);
   if (way.small.cpus == way.large.cpus) return large;
   return std::min(large, topology::reserve_in(again, way.small, most));
@@ -47,15 +47,15 @@ int room_in(Holes holes, const Share& share, const Way& way) {
 // Nodes by their holes, of which many may be alike.
 class Supply {
  public:
-  void add(const Holes& holes, const Share& share, int nodes) {
-    alike_.push_back({&holes, share, nodes});
+  void add(const Holes& holes, const ResourceList& capacity, int nodes) {
+    alike_.push_back({&holes, capacity, nodes});
   }
 
   [[nodiscard]] Room room(const Way& way) const {
     Room room;
     if (way.large.cpus > largest(way.align, way.large.smt)) return room;
-    for (const auto& [holes, share, nodes] : alike_) {
-      const int here = room_in(*holes, share, way);
+    for (const auto& [holes, capacity, nodes] : alike_) {
+      const int here = room_in(*holes, capacity, way);
       if (here > 0) room.insert(room.end(), static_cast<std::size_t>(nodes), here);
     }
     std::sort(room.begin(), room.end(), std::greater<>());
@@ -68,7 +68,7 @@ class Supply {
     auto& known = largest_.at(static_cast<std::size_t>(align));
     if (!known) {
       known = 0;
-      for (const auto& [holes, share, nodes] : alike_)
+      for (const auto& [holes, capacity, nodes] : alike_)
         known = std::max(*known, holes->largest(align, smt));
     }
     return *known;
@@ -76,7 +76,7 @@ class Supply {
 
   struct Alike {
     const Holes* holes;
-    Share share;
+    ResourceList capacity;
     int nodes;
   };
   std::vector<Alike> alike_;
@@ -91,22 +91,22 @@ Supply supply_now(const std::vector<FreeNode>& fleet) {
 }
 
 Supply supply_idle(const std::vector<FreeNode>& fleet) {
-  const auto amounts = [](const Share& share) {
-    return std::tuple(share.milli_cpus, share.memory, share.members);
+  const auto amounts = [](const ResourceList& capacity) {
+    return std::tuple(capacity.milli_cpus, capacity.memory, capacity.members);
   };
-  using Key = std::pair<const MachineKind*, decltype(amounts(Share()))>;
+  using Key = std::pair<const MachineKind*, decltype(amounts(ResourceList()))>;
   struct Alike {
-    Share share;
+    ResourceList capacity;
     int nodes = 0;
   };
   std::map<Key, Alike> alike;
   for (const FreeNode& node : fleet) {
     Alike& it = alike[{node.kind.get(), amounts(node.capacity)}];
-    it.share = node.capacity;
+    it.capacity = node.capacity;
     ++it.nodes;
   }
   Supply supply;
-  for (const auto& [key, it] : alike) supply.add(key.first->idle, it.share, it.nodes);
+  for (const auto& [key, it] : alike) supply.add(key.first->idle, it.capacity, it.nodes);
   return supply;
 }
 

@@ -27,8 +27,8 @@ inline constexpr std::size_t kMaxTried =
 struct FreeNode {
   topology::Holes holes;                    // now
   std::shared_ptr<const MachineKind> kind;  // never null
-  Share spare = kPlenty;                    // of what it shares out, now
-  Share capacity = kPlenty;                 // when nobody is there
+  ResourceList spare = kPlenty;             // of what it has, now
+  ResourceList capacity = kPlenty;          // when nobody is there
 };
 // Of all nodes that members of these terms may use and that are not stale, ascending by name.
 [[nodiscard]] std::vector<FreeNode> free_nodes(const Fleet& fleet, const MemberTerms& terms = {});

@@ -157,7 +157,8 @@ void Fleet::measured(NodeIndex node, MissRates rates) {
       pressure_level(it.topology(), memory_pressure(it.topology(), it.ledger, it.rates));
 }
 
-void Fleet::set_terms(NodeIndex node, const NodeTerms& terms, const Share& taken, Company company) {
+void Fleet::set_terms(NodeIndex node, const NodeTerms& terms, const ResourceList& taken,
+                      Company company) {
   FleetNode& it = at(node);
   it.open = terms.open;
   it.capacity = terms.capacity;

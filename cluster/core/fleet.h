@@ -48,13 +48,13 @@ struct FleetNode {
   int pressure_level = 0;  // of its memory controllers, 0 .. 10
   std::string instance;    // of the agent: another one means that generations began anew
   std::uint64_t generation = 0;
-  std::int64_t heard_ms = 0;  // when the agent was last heard
-  bool stale = false;         // silent for too long: nothing is placed there
-  bool open = true;           // for members that name no nodes of their own
-  Share capacity = kPlenty;   // when nobody is there
-  Share room = kPlenty;       // when no member is there
-  Share spare = kPlenty;      // now
-  Company company;            // where it matters (CompanyRules::counts())
+  std::int64_t heard_ms = 0;        // when the agent was last heard
+  bool stale = false;               // silent for too long: nothing is placed there
+  bool open = true;                 // for members that name no nodes of their own
+  ResourceList capacity = kPlenty;  // when nobody is there
+  ResourceList room = kPlenty;      // when no member is there
+  ResourceList spare = kPlenty;     // now
+  Company company;                  // where it matters (CompanyRules::counts())
 
   [[nodiscard]] const topology::Topology& topology() const { return *kind->topology; }
 };
@@ -101,7 +101,8 @@ class Fleet {
   // What its containers measured since.
   void measured(NodeIndex node, MissRates rates);
   // `taken`: by members; `company`: of them. Precondition: the node exists.
-  void set_terms(NodeIndex node, const NodeTerms& terms, const Share& taken, Company company = {});
+  void set_terms(NodeIndex node, const NodeTerms& terms, const ResourceList& taken,
+                 Company company = {});
   // The node is gone, with all promises there.
   void remove(std::string_view name);
   // Marks as stale the nodes not heard for `silent_ms`. Returns how many are stale.
@@ -169,16 +170,16 @@ class Fleet {
   [[nodiscard]] Unwelcome unwelcome(NodeIndex node, const MemberTerms& terms) const {
     return cluster::unwelcome(rules_, terms.service, terms.job, this->node(node).company);
   }
-  // Whether it may go there now; whether what the node shares out suffices for it, too, now and
+  // Whether it may go there now; whether what the node has suffices for it, too, now and
   // when nobody else is there. CPUs and silence aside.
   [[nodiscard]] bool may_use(NodeIndex node, const MemberTerms& terms) const {
     return may_ever_use(node, terms) && unwelcome(node, terms) == Unwelcome::kNo;
   }
   [[nodiscard]] bool takes(NodeIndex node, const MemberTerms& terms) const {
-    return may_use(node, terms) && has(this->node(node).spare, terms.share);
+    return may_use(node, terms) && has(this->node(node).spare, terms.requests);
   }
   [[nodiscard]] bool takes_idle(NodeIndex node, const MemberTerms& terms) const {
-    return may_ever_use(node, terms) && has(this->node(node).capacity, terms.share);
+    return may_ever_use(node, terms) && has(this->node(node).capacity, terms.requests);
   }
   // Whether these terms forbid it because another member of this job is there.
   [[nodiscard]] bool too_near(NodeIndex node, const MemberTerms& terms, std::string_view job) const;

@@ -109,7 +109,7 @@ void Draft::find_shapes() {
     for (const NodeIndex node : allowed_) {
       if (!may_take(node, shape.request)) continue;
       scratch_ = fleet_.node(node).holes;
-      Share spare = fleet_.node(node).spare;
+      ResourceList spare = fleet_.node(node).spare;
       most = std::max(most, at_once(node, spare, shape.request, wanted));
     }
     most_at_once_.push_back(most);
@@ -125,9 +125,9 @@ bool Draft::may_take(NodeIndex node, const GangMember& member) const {
 
 // Takes them out of the scratch holes and of what the node has to spare. Isolated CPUs are not
 // among the holes: such a node is taken to have room, until it is asked.
-int Draft::at_once(NodeIndex node, Share& spare, const GangMember& member, int wanted) {
+int Draft::at_once(NodeIndex node, ResourceList& spare, const GangMember& member, int wanted) {
   if (!fleet_.may_use(node, member.terms)) return 0;
-  const Share& each = member.terms.share;
+  const ResourceList& each = member.terms.requests;
   wanted = times(spare, each, member.terms.apart ? std::min(wanted, 1) : wanted);
   if (!(member.use_isolated && scratch_.isolated)) {
     wanted = member.beside.empty() ? topology::reserve_in(scratch_, member, wanted)
@@ -186,11 +186,11 @@ Draft::Count Draft::capped(Count count) const {
   return count;
 }
 
-Draft::Candidate Draft::candidate(NodeIndex node, const Holes& holes, const Share& spare,
+Draft::Candidate Draft::candidate(NodeIndex node, const Holes& holes, const ResourceList& spare,
                                   const Count& count) {
   Candidate candidate{.fit = 0, .pressure = 0, .loss = 0, .node = node};
   scratch_ = holes;
-  Share left = spare;
+  ResourceList left = spare;
   for (const auto& [shape, number] : count) {
     candidate.fit += at_once(node, left, shapes_[shape].request, number);
   }
@@ -313,15 +313,16 @@ bool Draft::grant(Used& used, NodeIndex node, std::size_t member) {
     return true;
   };
   const bool apart = its.terms.apart && !used.groups.empty();
-  const bool all = !apart && fleet_.may_use(node, its.terms) && has(used.spare, its.terms.share) &&
-                   take(its) && std::all_of(its.beside.begin(), its.beside.end(), take);
+  const bool all = !apart && fleet_.may_use(node, its.terms) &&
+                   has(used.spare, its.terms.requests) && take(its) &&
+                   std::all_of(its.beside.begin(), its.beside.end(), take);
   if (!all) {
     for (const topology::Decision& decision : decisions) used.ledger.release(decision.claim.id);
     used.refused.insert(shape_of_[member]);
     return false;
   }
   remember(member);
-  used.spare -= its.terms.share;
+  used.spare -= its.terms.requests;
   used.sequence.push_back(member);
   ++used.groups[group_of_[member]];
   placed_[member] = {.node = node, .decisions = std::move(decisions)};

@@ -82,7 +82,7 @@ class Draft {
   struct Used {
     topology::Ledger ledger;
     topology::Holes holes;
-    Share spare{};
+    ResourceList spare{};
     Members sequence{};               // its members, in the order of their decisions
     std::map<int, int> groups{};      // containers of the job there, by group
     std::set<std::size_t> refused{};  // shapes that did not fit against the estimate
@@ -104,9 +104,9 @@ class Draft {
   // The count without what no node could take at once anyway, so that few different ones remain.
   Count capped(Count count) const;
   const std::vector<Candidate>& candidates(const Count& count);
-  Candidate candidate(NodeIndex node, const topology::Holes& holes, const Share& spare,
+  Candidate candidate(NodeIndex node, const topology::Holes& holes, const ResourceList& spare,
                       const Count& count);
-  int at_once(NodeIndex node, Share& spare, const GangMember& member, int wanted);
+  int at_once(NodeIndex node, ResourceList& spare, const GangMember& member, int wanted);
   int together_at_once(const GangMember& member, int wanted);
   [[nodiscard]] bool may_take(NodeIndex node, const GangMember& member) const;
   std::optional<Choice> choose(const Members& members, int group);

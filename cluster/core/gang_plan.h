@@ -57,8 +57,8 @@ struct GangRefusal {
   int room = 0;             // of these members the fleet could take
   int largest = 0;          // most CPUs of one hole on the other nodes
   bool memory = false;      // other nodes have the CPUs, but not the memory beside them
-  bool share = false;  // other nodes have both, but others take too much of what they share out
-  int closed = 0;      // nodes that the members may not use
+  bool requests = false;    // other nodes have both, but too much else is requested there
+  int closed = 0;           // nodes that the members may not use
   // One sentence without names of nodes, so that equal causes have equal texts:
   // "needs 4 x 8 CPUs in one NUMA node; 3 nodes have such a hole, largest elsewhere 6"
   std::string text;

@@ -31,7 +31,7 @@ std::string text_of(const GangRefusal& refusal) {
       (refusal.apart ? ", each on another node; " : "; ") + closed_text(refusal.closed);
   const std::string most = std::to_string(refusal.largest);
   const std::string elsewhere = refusal.memory ? "others lack the memory beside the CPUs"
-                                : refusal.share
+                                : refusal.requests
                                     ? "on others too much is requested beside the free CPUs"
                                     : "largest elsewhere " + most;
   const std::string have = count_of_nodes(refusal.nodes) + " such a hole, ";
@@ -44,9 +44,9 @@ std::string text_of(const GangRefusal& refusal) {
       return needs + "no node could give that even with nothing running, largest " + most;
     case GangReason::kNoHole:
       return needs + "no node has such a hole, " +
-             (refusal.memory  ? "some lack only the memory"
-              : refusal.share ? "where the CPUs are free too much else is requested"
-                              : "largest " + most);
+             (refusal.memory     ? "some lack only the memory"
+              : refusal.requests ? "where the CPUs are free too much else is requested"
+                                 : "largest " + most);
     case GangReason::kTooFew:
       return needs + have + "room for " + std::to_string(refusal.room) + ", " + elsewhere;
     case GangReason::kFragmented:
@@ -60,7 +60,7 @@ struct Survey {
   int room = 0;
   int largest = 0;
   bool memory = false;
-  bool share = false;
+  bool requests = false;
   int closed = 0;
 };
 
@@ -77,8 +77,8 @@ Survey look(const Fleet& fleet, const Draft& draft, const GangMember& request, i
     Holes holes = fleet.node(node).holes;
     if (together.fit(node)) {
       const int most =
-          times(fleet.node(node).spare, request.terms.share, request.terms.apart ? 1 : need);
-      survey.share = survey.share || most == 0;
+          times(fleet.node(node).spare, request.terms.requests, request.terms.apart ? 1 : need);
+      survey.requests = survey.requests || most == 0;
       if (most == 0) continue;
       ++survey.nodes;
       survey.room += std::clamp(topology::reserve_in(holes, request, need), 1, most);
@@ -155,7 +155,7 @@ GangRefusal refuse(const Fleet& fleet, const Draft& draft) {
   refusal.room = survey.room;
   refusal.largest = survey.largest;
   refusal.memory = survey.memory;
-  refusal.share = survey.share;
+  refusal.requests = survey.requests;
   refusal.closed = survey.closed;
   refusal.reason = reason_of(fleet, draft, member, refusal);
   if (refusal.reason == GangReason::kNever) {

@@ -100,13 +100,13 @@ class Later {
     for (const Ending* ending : over) ledger.release(ending->id);
     topology::CpuSet cpus;
     std::optional<GangMember> refused;
-    Share spare = node.room;  // when members give theirs back is not counted
+    ResourceList spare = node.room;  // when members give theirs back is not counted
     const bool deserted = is_deserted(node, ledger);
     std::erase_if(rest, [&](const GangMember& request) {
       if (refused && same_shape(*refused, request)) return false;
       const bool may_use = deserted ? fleet_.may_ever_use(index, request.terms)
                                     : fleet_.may_use(index, request.terms);
-      const bool taken = may_use && has(spare, request.terms.share) &&
+      const bool taken = may_use && has(spare, request.terms.requests) &&
                          !fleet_.too_near(index, request.terms, request.job) &&
                          !(request.terms.apart && !cpus.empty());
       if (!taken || !may_take(node.topology(), ledger, request)) {
@@ -119,7 +119,7 @@ class Later {
         refused = request;
         return false;
       }
-      spare -= request.terms.share;
+      spare -= request.terms.requests;
       cpus |= decision->claim.cpus;
       ledger.commit(std::move(decision->claim));
       return true;

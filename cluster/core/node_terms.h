@@ -14,21 +14,21 @@
 
 namespace pinion::cluster {
 
-// Amounts that a node shares out by number, whichever CPUs those are. Of one who takes nothing of
-// them all are 0.
-struct Share {
+// Amounts that a node has, or a member requests, by number: whichever CPUs those are. Of one who
+// requests nothing all are 0.
+struct ResourceList {
   std::int64_t milli_cpus = 0;
   std::int64_t memory = 0;   // bytes
   std::int64_t members = 0;  // places for members
 
-  bool operator==(const Share&) const = default;
-  Share& operator+=(const Share& other) {
+  bool operator==(const ResourceList&) const = default;
+  ResourceList& operator+=(const ResourceList& other) {
     milli_cpus += other.milli_cpus;
     memory += other.memory;
     members += other.members;
     return *this;
   }
-  Share& operator-=(const Share& other) {
+  ResourceList& operator-=(const ResourceList& other) {
     milli_cpus -= other.milli_cpus;
     memory -= other.memory;
     members -= other.members;
@@ -37,19 +37,19 @@ struct Share {
 };
 
 // Nobody has said how much there is: enough.
-inline constexpr Share kPlenty{.milli_cpus = std::numeric_limits<std::int64_t>::max() / 2,
-                               .memory = std::numeric_limits<std::int64_t>::max() / 2,
-                               .members = std::numeric_limits<std::int64_t>::max() / 2};
+inline constexpr ResourceList kPlenty{.milli_cpus = std::numeric_limits<std::int64_t>::max() / 2,
+                                      .memory = std::numeric_limits<std::int64_t>::max() / 2,
+                                      .members = std::numeric_limits<std::int64_t>::max() / 2};
 
 // How many of these can be taken of it, at most `wanted`. What one does not take may be overdrawn.
-[[nodiscard]] inline int times(const Share& of, const Share& one, int wanted) {
+[[nodiscard]] inline int times(const ResourceList& of, const ResourceList& one, int wanted) {
   const auto fit = [&](std::int64_t there, std::int64_t each) {
     return each <= 0 ? std::int64_t{wanted} : std::max<std::int64_t>(there, 0) / each;
   };
   return static_cast<int>(std::min({std::int64_t{wanted}, fit(of.milli_cpus, one.milli_cpus),
                                     fit(of.memory, one.memory), fit(of.members, one.members)}));
 }
-[[nodiscard]] inline bool has(const Share& of, const Share& one) {
+[[nodiscard]] inline bool has(const ResourceList& of, const ResourceList& one) {
   return times(of, one, 1) == 1;
 }
 
@@ -71,17 +71,17 @@ class NodeSet {
 };
 
 struct NodeTerms {
-  bool open = true;          // for new members that name no nodes of their own
-  Share capacity = kPlenty;  // for all members
-  Share others{};            // what those take of it that are no members of a job here
-  int services = 0;          // of those
+  bool open = true;                 // for new members that name no nodes of their own
+  ResourceList capacity = kPlenty;  // for all members
+  ResourceList others{};            // what those take of it that are no members of a job here
+  int services = 0;                 // of those
 
   bool operator==(const NodeTerms&) const = default;
 };
 
 // What a member asks of a node beside its CPUs.
 struct MemberTerms {
-  Share share{};
+  ResourceList requests{};
   // The nodes that it may use, open or not; null: all that are open. Its owner may change the set
   // (Scheduler::nodes_changed()).
   std::shared_ptr<const NodeSet> nodes{};

@@ -61,7 +61,8 @@ class Trial {
     return found == ledgers_.end() ? fleet_.node(node).ledger : found->second;
   }
   [[nodiscard]] bool fits(NodeIndex node, const GangMember& member) const {
-    if (!fleet_.may_use(node, member.terms) || !has(spare(node), member.terms.share)) return false;
+    if (!fleet_.may_use(node, member.terms) || !has(spare(node), member.terms.requests))
+      return false;
     if (member.terms.apart && !groups_at(node).empty()) return false;
     const auto found = ledgers_.find(node);
     if (found == ledgers_.end() && member.beside.empty()) return fleet_.fits(node, member);
@@ -82,7 +83,7 @@ class Trial {
   // Precondition: it fits.
   Placement put(NodeIndex node, const GangMember& member) {
     topology::Ledger& ledger = ledgers_.try_emplace(node, fleet_.node(node).ledger).first->second;
-    spare_.try_emplace(node, fleet_.node(node).spare).first->second -= member.terms.share;
+    spare_.try_emplace(node, fleet_.node(node).spare).first->second -= member.terms.requests;
     Placement placement{.id = member.id, .node = node, .decision = {}};
     for (const auto& request : member.requests()) {
       auto decision = std::get<topology::Decision>(
@@ -97,14 +98,14 @@ class Trial {
   }
 
  private:
-  [[nodiscard]] const Share& spare(NodeIndex node) const {
+  [[nodiscard]] const ResourceList& spare(NodeIndex node) const {
     const auto found = spare_.find(node);
     return found == spare_.end() ? fleet_.node(node).spare : found->second;
   }
 
   const Fleet& fleet_;
   std::vector<NodeIndex> allowed_;  // ascending by name
-  std::map<NodeIndex, Share> spare_;
+  std::map<NodeIndex, ResourceList> spare_;
   std::map<NodeIndex, topology::Ledger> ledgers_;
   std::map<NodeIndex, std::map<std::string, int>> groups_;
 };

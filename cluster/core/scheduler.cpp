@@ -257,7 +257,7 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
     room = room && reserve(job, member, node, now_ms);
     if (!room) {
       queue_.charge(job.spec.owner.name_space, member.cpus());
-      take_share(name, member.terms);
+      add_requests(name, member.terms);
     }
     member.node = name;
   } else {

@@ -193,8 +193,8 @@ class Scheduler {
   [[nodiscard]] bool fits_when_idle(const std::vector<topology::Request>& requests,
                                     const MemberTerms& terms) const;
   [[nodiscard]] MemberTerms heeded(const Job& job, MemberTerms terms) const;
-  void take_share(const std::string& node, const MemberTerms& terms);
-  void put_back_share(const std::string& node, const MemberTerms& terms);
+  void add_requests(const std::string& node, const MemberTerms& terms);
+  void remove_requests(const std::string& node, const MemberTerms& terms);
   void tell_if_hopeless(Job& job, const std::vector<Member*>& members);
   void set_terms(NodeIndex node, const std::string& name);
   void requeue_hopeless();
@@ -236,10 +236,12 @@ class Scheduler {
   // What is said of nodes, and what members take there; also before their agents speak.
   struct Site {
     NodeTerms terms{};
-    Share taken{};
+    ResourceList taken{};
     Company company{};
 
-    [[nodiscard]] bool has_members() const { return taken != Share() || company != Company(); }
+    [[nodiscard]] bool has_members() const {
+      return taken != ResourceList() || company != Company();
+    }
   };
   std::map<std::string, Site, std::less<>> sites_;
   std::uint64_t begun_ = 0;

@@ -72,21 +72,21 @@ void Scheduler::set_terms(NodeIndex node, const std::string& name) {
   }
 }
 
-void Scheduler::take_share(const std::string& node, const MemberTerms& terms) {
+void Scheduler::add_requests(const std::string& node, const MemberTerms& terms) {
   const bool counts = settings_.company.counts();
-  if (terms.share == Share() && !counts) return;
+  if (terms.requests == ResourceList() && !counts) return;
   Site& site = sites_[node];
-  site.taken += terms.share;
+  site.taken += terms.requests;
   if (counts) site.company.count(terms.service, terms.job, 1);
   set_terms(fleet_.find(node), node);
 }
 
-void Scheduler::put_back_share(const std::string& node, const MemberTerms& terms) {
+void Scheduler::remove_requests(const std::string& node, const MemberTerms& terms) {
   const bool counts = settings_.company.counts();
   const auto found = sites_.find(node);
-  if ((terms.share == Share() && !counts) || found == sites_.end()) return;
+  if ((terms.requests == ResourceList() && !counts) || found == sites_.end()) return;
   Site& site = found->second;
-  site.taken -= terms.share;
+  site.taken -= terms.requests;
   if (counts) site.company.count(terms.service, terms.job, -1);
   set_terms(fleet_.find(node), node);
   if (!site.has_members() && site.terms == NodeTerms()) sites_.erase(found);

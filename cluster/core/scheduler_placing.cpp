@@ -164,16 +164,16 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
     }
     for (const auto& [member, node] : lifted) {
       for (const auto& request : member->requests) fleet_.release(request.id);
-      put_back_share(member->node, member->terms);
+      remove_requests(member->node, member->terms);
     }
     if (!lifted.empty()) refusal = attempt(job, members, among, now_ms);
     std::set<JobId> lost;
     for (const auto& [member, node] : lifted) {
-      if (node < 0 || !has(fleet_.node(node).spare, member->terms.share) ||
+      if (node < 0 || !has(fleet_.node(node).spare, member->terms.requests) ||
           fleet_.unwelcome(node, member->terms) != Unwelcome::kNo) {
         lost.insert(book_.job_of(member->id)->id);
       }
-      take_share(member->node, member->terms);
+      add_requests(member->node, member->terms);
       for (const auto& request : member->requests) {
         const auto again = fleet_.promise(node, request, kNoExpiry);
         if (!again || !std::holds_alternative<topology::Decision>(*again)) {
@@ -348,7 +348,7 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
   // For the look at the others; reserve() takes them for good.
   std::vector<std::pair<std::string, MemberTerms>> taken;
   const auto put_back = [&] {
-    for (const auto& [node, terms] : std::exchange(taken, {})) put_back_share(node, terms);
+    for (const auto& [node, terms] : std::exchange(taken, {})) remove_requests(node, terms);
   };
   for (std::size_t i = 0; i < gang.size(); ++i) {
     const NodeIndex node = members[i]->prefers.empty() ? -1 : fleet_.find(members[i]->prefers);
@@ -357,7 +357,7 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
     if (there && promise(*members[i], node, kNoExpiry)) {
       nodes[i] = node;
       taken.emplace_back(members[i]->prefers, gang[i].terms);
-      take_share(members[i]->prefers, gang[i].terms);
+      add_requests(members[i]->prefers, gang[i].terms);
     } else {
       rest.push_back(i);
     }
@@ -430,7 +430,7 @@ bool Scheduler::reserve(Job& job, Member& member, NodeIndex node, std::int64_t n
   member.since_ms = now_ms;
   reserved_.insert(job.id);
   queue_.charge(job.spec.owner.name_space, member.cpus());
-  take_share(member.node, member.terms);
+  add_requests(member.node, member.terms);
   note_end(job, member, now_ms);
   return true;
 }
@@ -443,7 +443,7 @@ void Scheduler::give_back(Job& job, Member& member) {
   if (node >= 0) hold_head_room_at(node);
   forget_end(member);
   queue_.charge(job.spec.owner.name_space, -member.cpus());
-  put_back_share(member.node, member.terms);
+  remove_requests(member.node, member.terms);
   member.state = State::kWaiting;
   member.node.clear();
   if (job.spec.task_groups > 0) {

@@ -23,27 +23,27 @@ std::string too_late(const Result<int>& pes, bool sent) {
 
 }  // namespace
 
-Status rescale(const Address& program, const Wish& wish, Deadline deadline,
+Status rescale(const Address& program, const Change& change, Deadline deadline,
                const kube::Cancel& cancel, const std::function<Status()>& about_to_send, Fd& kept,
                const Pace& pace) {
-  bool sent = wish.sent;
+  bool sent = change.sent;
   Result<int> last = failure(Errc::kUnavailable, "no answer in time");
   while (true) {
     const auto now = Clock::now();
     const auto pes = look(program, std::min(deadline, now + pace.call), cancel);
-    if (pes && *pes == wish.wanted) return {};
+    if (pes && *pes == change.wanted) return {};
     if (pes || Clock::now() < deadline) last = pes;  // else it had no time
-    if (pes && *pes != wish.before) {
+    if (pes && *pes != change.before) {
       return failure(Errc::kInvalid, "it runs with " + std::to_string(*pes) + " PEs, neither " +
-                                         std::to_string(wish.before) + " nor " +
-                                         std::to_string(wish.wanted));
+                                         std::to_string(change.before) + " nor " +
+                                         std::to_string(change.wanted));
     }
     // While it restarts it does not answer, or with what is cut off.
     if (!pes && pes.error().code != Errc::kUnavailable) return failure(pes.error());
     if (pes && !sent) {
       if (Status good = about_to_send(); !good) return good;
       sent = true;
-      auto asked = send(program, request(kSetBitmap, bitmap(wish.before, wish.wanted)),
+      auto asked = send(program, request(kSetBitmap, bitmap(change.before, change.wanted)),
                         std::min(deadline, Clock::now() + pace.call), cancel);
       // Whether it has arrived nobody knows: the looks tell.
       if (asked) kept = *std::move(asked);

@@ -11,7 +11,7 @@
 
 namespace pinion::cluster::ccs {
 
-struct Wish {
+struct Change {
   int before = 1;  // PEs
   int wanted = 1;
   // It was sent already, perhaps: then it is not sent again, as a second request before the step
@@ -30,7 +30,7 @@ struct Pace {
 // deadline has passed or it was cancelled, with what was seen last. `kept`: the connection of the
 // request, once it is sent; the program's answer comes there before it restarts, and it must find
 // us until then.
-Status rescale(const Address& program, const Wish& wish, Deadline deadline,
+Status rescale(const Address& program, const Change& change, Deadline deadline,
                const kube::Cancel& cancel, const std::function<Status()>& about_to_send, Fd& kept,
                const Pace& pace = {});
 

@@ -33,7 +33,7 @@ inline constexpr const char* kQuestionPath = "/pinion/workers";
 [[nodiscard]] nlohmann::json question(const ElasticObject& job);
 
 // Merge patches for the version that was seen: the application is ready for so many workers; its
-// wish is about to be sent.
+// request is about to be sent.
 [[nodiscard]] nlohmann::json acknowledged(const ElasticObject& job, int workers);
 [[nodiscard]] nlohmann::json about_to_send(const ElasticObject& job);
 

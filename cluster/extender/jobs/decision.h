@@ -37,8 +37,9 @@ struct FleetSight {
     return nullptr;
   };
 
-  [[nodiscard]] MemberTerms terms(const NodeDemand& where, const Share& share = {}) const {
-    return {.share = share, .nodes = allowed(where)};
+  [[nodiscard]] MemberTerms terms(const NodeDemand& where,
+                                  const ResourceList& requests = {}) const {
+    return {.requests = requests, .nodes = allowed(where)};
   }
 };
 

@@ -40,7 +40,7 @@ int idle_room(const Fleet& fleet, const GangMember& member, int wanted) {
   for (const auto& [name, index] : fleet.by_name()) {
     const FleetNode& node = fleet.node(index);
     const int shares = fleet.may_ever_use(index, member.terms)
-                           ? times(node.capacity, member.terms.share, wanted)
+                           ? times(node.capacity, member.terms.requests, wanted)
                            : 0;
     if (shares == 0) continue;
     const auto [known, fresh] = by_kind.try_emplace(node.kind.get());

@@ -54,7 +54,7 @@ std::int64_t most_of(const wire::PodSpecView& view,
   return sum(std::max(most, stay), (view.overhead.*amount).value_or(0));
 }
 
-Share requests_of(const wire::PodSpecView& view) {
+ResourceList requests_of(const wire::PodSpecView& view) {
   if (view.phase == "Succeeded" || view.phase == "Failed") return {};
   return {.milli_cpus = most_of(view, &wire::Amounts::cpu_milli),
           .memory = most_of(view, &wire::Amounts::memory_bytes),

@@ -36,7 +36,7 @@ Result<json> acknowledged_patch(const ElasticObject& job, int workers) {
 }
 
 Result<json> sent_patch(const ElasticObject& job, int /*workers*/) {
-  if (job.sent) return failure(Errc::kConflict, "it was sent its wish by another leader");
+  if (job.sent) return failure(Errc::kConflict, "it was sent its request by another leader");
   return elastic::about_to_send(job);
 }
 

@@ -61,7 +61,7 @@ struct NodeView {
   std::string name;
   std::vector<Taint> taints;  // a cordon is one, too
   std::map<std::string, std::string> labels;
-  Share allocatable = kPlenty;
+  ResourceList allocatable = kPlenty;
 };
 
 // A node's labels in one text, as there are many nodes: "KEY=VALUE\n" of each.

@@ -36,8 +36,8 @@ void NodeFacts::known(const std::string& node, std::int64_t now_ms) {
   if (refresh_sets(node)) scheduler_.nodes_changed(now_ms);
 }
 
-void NodeFacts::occupied(const std::string& uid, const std::string& name, const Share& requests,
-                         bool service, std::int64_t now_ms) {
+void NodeFacts::occupied(const std::string& uid, const std::string& name,
+                         const ResourceList& requests, bool service, std::int64_t now_ms) {
   const auto known = occupants_.find(uid);
   if (known != occupants_.end()) {
     if (known->second.node->first == name && known->second.requests == requests &&
@@ -70,17 +70,17 @@ void NodeFacts::leave(const Occupant& occupant, std::int64_t now_ms) {
   if (--node.pods == 0 && !node.told) nodes_.erase(occupant.node);
 }
 
-MemberTerms NodeFacts::terms(const NodeDemand& demand, const Share& requests) {
-  if (demand.empty()) return {.share = requests, .nodes = nullptr};
+MemberTerms NodeFacts::terms(const NodeDemand& demand, const ResourceList& requests) {
+  if (demand.empty()) return {.requests = requests, .nodes = nullptr};
   const auto known = sets_.find(demand);
-  if (known != sets_.end()) return {.share = requests, .nodes = known->second};
+  if (known != sets_.end()) return {.requests = requests, .nodes = known->second};
   std::erase_if(sets_, [](const auto& entry) { return entry.second.use_count() == 1; });
   auto nodes = std::make_shared<NodeSet>();
   for (const auto& [name, index] : scheduler_.fleet().by_name()) {
     nodes->set(index, allows(name, demand));
   }
   sets_.emplace(demand, nodes);
-  return {.share = requests, .nodes = std::move(nodes)};
+  return {.requests = requests, .nodes = std::move(nodes)};
 }
 
 std::shared_ptr<const NodeSet> NodeFacts::allowed(const NodeDemand& demand) const {

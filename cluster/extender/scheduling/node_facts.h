@@ -27,14 +27,14 @@ class NodeFacts {
   // The fleet has this node now. To be called before anybody is placed there.
   void known(const std::string& node, std::int64_t now_ms);
   // The pod is on the node, without being a member of a job; it may be a service.
-  void occupied(const std::string& uid, const std::string& node, const Share& requests,
+  void occupied(const std::string& uid, const std::string& node, const ResourceList& requests,
                 bool service, std::int64_t now_ms);
   void vacated(const std::string& uid, std::int64_t now_ms);
 
   // --- what members may use
 
   // Of a pod of this demand; kept up to date as long as anybody holds it.
-  MemberTerms terms(const NodeDemand& demand, const Share& requests);
+  MemberTerms terms(const NodeDemand& demand, const ResourceList& requests);
   // As it is now; null for a demand that is empty.
   [[nodiscard]] std::shared_ptr<const NodeSet> allowed(const NodeDemand& demand) const;
 
@@ -49,7 +49,7 @@ class NodeFacts {
   using Nodes = std::map<std::string, Node, std::less<>>;
   struct Occupant {
     Nodes::iterator node;
-    Share requests;
+    ResourceList requests;
     bool service = false;
   };
 

@@ -51,7 +51,7 @@ struct Pod {
   PodGroupApi group_api = PodGroupApi::kSigs;
   std::vector<PodContainer> containers;
   NodeDemand nodes;
-  Share requests;            // as the scheduler counts them; nothing when it has finished
+  ResourceList requests;     // as the scheduler counts them; nothing when it has finished
   std::string node;          // empty: not bound
   std::string nominated;     // the node that its status names, or empty
   bool gang_gate = false;    // has Pinion's scheduling gate

@@ -480,27 +480,27 @@ TEST_F(SchedulerTest, AJobWaitsForANodeToOpenAndLeavesOneThatCloses) {
 }
 
 TEST_F(SchedulerTest, SharesAreTakenFromThePlanToTheEnd) {
-  const Share capacity{.milli_cpus = 5000, .memory = 100, .members = 10};
+  const ResourceList capacity{.milli_cpus = 5000, .memory = 100, .members = 10};
   for (const char* node : {"a", "b"}) core_.terms(node, {.capacity = capacity}, now_);
   const auto spare = [&](const char* node) {
     return core_.fleet().node(core_.fleet().find(node)).spare;
   };
-  const auto sharing = [&](const JobId& id, int size, const Share& each) {
+  const auto sharing = [&](const JobId& id, int size, const ResourceList& each) {
     submit(id, {.size = size});
     for (int i = 0; i < size; ++i) {
       const MemberId member = id + "-" + std::to_string(i);
       EXPECT_TRUE(core_.join(id, member, {request_of(member + "/main", 1)}, now_,
-                             {.share = each, .nodes = nullptr}));
+                             {.requests = each, .nodes = nullptr}));
     }
   };
-  const Share half{.milli_cpus = 2500, .memory = 50, .members = 1};
+  const ResourceList half{.milli_cpus = 2500, .memory = 50, .members = 1};
   sharing("j", 3, half);
   EXPECT_THAT(run(), ElementsAre("j 3"));
   sharing("k", 2, half);
   EXPECT_THAT(run(), IsEmpty()) << "one place is left";
   sharing("l", 1, half);
   EXPECT_THAT(run(), ElementsAre("l 1"));
-  EXPECT_EQ(spare("a"), (Share{.milli_cpus = 0, .memory = 0, .members = 8}));
+  EXPECT_EQ(spare("a"), (ResourceList{.milli_cpus = 0, .memory = 0, .members = 8}));
   EXPECT_EQ(spare("b"), spare("a"));
   core_.lost("a", now_);
   add_node("a");
@@ -514,13 +514,13 @@ TEST_F(SchedulerTest, SharesAreTakenFromThePlanToTheEnd) {
 }
 
 TEST_F(SchedulerTest, AJobIsPlannedAnewWhenAMemberAsksSomethingElseOfItsNode) {
-  const Share capacity{.milli_cpus = 5000, .memory = 100, .members = 10};
+  const ResourceList capacity{.milli_cpus = 5000, .memory = 100, .members = 10};
   for (const char* node : {"a", "b"}) core_.terms(node, {.capacity = capacity}, now_);
   job("j", {.size = 2, .cpus = 1});
   const auto ask = [&](const std::vector<std::string>& nodes, std::int64_t memory) {
     auto set = std::make_shared<NodeSet>();
     for (const std::string& node : nodes) set->set(core_.fleet().find(node), true);
-    core_.change_terms("j-0", {.share = {.memory = memory}, .nodes = std::move(set)}, now_);
+    core_.change_terms("j-0", {.requests = {.memory = memory}, .nodes = std::move(set)}, now_);
   };
   EXPECT_THAT(run(), ElementsAre("j 2"));
   EXPECT_EQ(node_of("j-0"), "a");
@@ -537,13 +537,13 @@ TEST_F(SchedulerTest, AJobIsPlannedAnewWhenAMemberAsksSomethingElseOfItsNode) {
 }
 
 TEST_F(SchedulerTest, AMoreUrgentJobTakesTheShareOfWhatIsMerelyReserved) {
-  const Share capacity{.milli_cpus = 4000, .memory = 100, .members = 10};
+  const ResourceList capacity{.milli_cpus = 4000, .memory = 100, .members = 10};
   core_.terms("a", {.capacity = capacity}, now_);
   core_.terms("b", {.open = false}, now_);
   const auto one = [&](const JobId& id, std::int32_t priority) {
     submit(id, {.priority = priority});
     core_.join(id, id + "-0", {request_of(id + "-0/main", 1)}, now_,
-               {.share = {.milli_cpus = 3000, .memory = 1, .members = 1}, .nodes = nullptr});
+               {.requests = {.milli_cpus = 3000, .memory = 1, .members = 1}, .nodes = nullptr});
   };
   one("low", 0);
   EXPECT_THAT(run(), ElementsAre("low 1"));

@@ -283,12 +283,12 @@ TEST(GangPlan, AWorkerThatHasCpusAlreadyIsNotPlacedAgain) {
   EXPECT_EQ(plan_text(fleet, gang), text);
 }
 
-// Terms beside CPUs: which nodes, and what those share out.
+// Terms beside CPUs: which nodes, and what is requested of them.
 
 MemberTerms only(const Fleet& fleet, const std::vector<const char*>& names) {
   auto nodes = std::make_shared<NodeSet>();
   for (const char* name : names) nodes->set(fleet.find(name), true);
-  return {.share = {}, .nodes = std::move(nodes)};
+  return {.requests = {}, .nodes = std::move(nodes)};
 }
 
 TEST(GangPlan, ClosedNodesAreForThoseThatNameThem) {
@@ -317,13 +317,13 @@ TEST(GangPlan, WhatOthersTakeBesideTheirCpusIsNotPlannedOver) {
   add_paper_nodes(fleet);
   Gang gang = gang_of("j", times(8, 8), 1);
   for (GangMember& member : gang)
-    member.terms.share = {.milli_cpus = 8000, .memory = 10, .members = 1};
-  const Share all{.milli_cpus = 32'000, .memory = 35, .members = 4};
+    member.terms.requests = {.milli_cpus = 8000, .memory = 10, .members = 1};
+  const ResourceList all{.milli_cpus = 32'000, .memory = 35, .members = 4};
   // Two on the first for their CPUs, three on the second for their memory, one on the third for its
   // places, and two of four on the last.
-  const std::vector<Share> others{{.milli_cpus = 10'000, .memory = 0, .members = 0},
-                                  {.milli_cpus = 0, .memory = 1, .members = 0},
-                                  {.milli_cpus = 0, .memory = 0, .members = 3}};
+  const std::vector<ResourceList> others{{.milli_cpus = 10'000, .memory = 0, .members = 0},
+                                         {.milli_cpus = 0, .memory = 1, .members = 0},
+                                         {.milli_cpus = 0, .memory = 0, .members = 3}};
   for (std::size_t i = 0; i < others.size(); ++i) {
     fleet.set_terms(static_cast<NodeIndex>(i), {.capacity = all, .others = others[i]}, {});
   }
@@ -344,11 +344,11 @@ TEST(GangPlan, WhatOthersTakeBesideTheirCpusIsNotPlannedOver) {
   EXPECT_EQ(plan_text(fleet, gang),
             "needs 9 x 8 CPUs in one NUMA node; 4 nodes have such a hole, room for 8, largest "
             "elsewhere 0");
-  for (GangMember& member : gang) member.terms.share.memory = 36;
+  for (GangMember& member : gang) member.terms.requests.memory = 36;
   EXPECT_EQ(plan_text(fleet, gang),
             "needs 9 x 8 CPUs in one NUMA node; no node could give that even with nothing running, "
             "largest 16");
-  for (GangMember& member : gang) member.terms.share.memory = 35;
+  for (GangMember& member : gang) member.terms.requests.memory = 35;
   EXPECT_EQ(
       plan_text(fleet, gang),
       "needs 9 x 8 CPUs in one NUMA node; 2 nodes have such a hole, room for 2, on others too "

@@ -11,12 +11,12 @@ using testing::HasSubstr;
 
 class NodeFactsTest : public PodSchedulerTest {
  protected:
-  static constexpr Share kNode{.milli_cpus = 8000, .memory = 64 << 20, .members = 110};
+  static constexpr ResourceList kNode{.milli_cpus = 8000, .memory = 64 << 20, .members = 110};
 
   struct Says {
     std::string taint{};
     std::map<std::string, std::string> labels{};
-    Share allocatable = kNode;
+    ResourceList allocatable = kNode;
   };
   void node(const std::string& name, const Says& says) {
     NodeView view;
@@ -28,7 +28,7 @@ class NodeFactsTest : public PodSchedulerTest {
     view.allocatable = says.allocatable;
     pod_scheduler_.node(view, now_);
   }
-  static Share cpus(std::int64_t milli) {
+  static ResourceList cpus(std::int64_t milli) {
     return {.milli_cpus = milli, .memory = 1 << 20, .members = 1};
   }
   // No member of anything.

@@ -378,7 +378,7 @@ TEST(NodeOf, KeepsWhatDecidesWhoMayGoThere) {
                                              .effect = "NoSchedule"}));
   EXPECT_EQ(view.labels.at("zone"), "z1");
   EXPECT_EQ(view.allocatable,
-            (Share{.milli_cpus = 7500, .memory = std::int64_t{60} << 30, .members = 110}));
+            (ResourceList{.milli_cpus = 7500, .memory = std::int64_t{60} << 30, .members = 110}));
 }
 
 TEST(NodeOf, WhatIsMissingLimitsNothing) {
@@ -432,9 +432,9 @@ Pod pod_with(const std::string& spec, const std::string& phase = "Running") {
 TEST(PodOf, RequestsAsTheSchedulerCountsThem) {
   for (const RequestsCase& one : kRequests) {
     EXPECT_EQ(pod_with(one.spec).requests,
-              (Share{.milli_cpus = one.milli_cpus, .memory = one.memory, .members = 1}))
+              (ResourceList{.milli_cpus = one.milli_cpus, .memory = one.memory, .members = 1}))
         << one.name;
-    EXPECT_EQ(pod_with(one.spec, "Succeeded").requests, Share()) << one.name;
+    EXPECT_EQ(pod_with(one.spec, "Succeeded").requests, ResourceList()) << one.name;
   }
 }
 
