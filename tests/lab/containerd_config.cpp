@@ -61,6 +61,11 @@ std::string to_toml(const ContainerdConfig& config) {
   text += "plugin_config_path = " + quoted(dir + "/nri/conf.d") + "\n";
   text += "plugin_registration_timeout = " + milliseconds(config.registration_timeout) + "\n";
   text += "plugin_request_timeout = " + milliseconds(config.request_timeout) + "\n";
+  if (!config.required_plugin.empty()) {
+    text += "[plugins.\"io.containerd.nri.v1.nri\".default_validator]\nenable = true\n";
+    text += "required_plugins = [" + quoted(config.required_plugin) + "]\n";
+    text += "tolerate_missing_plugins_annotation = " + quoted(kTolerated) + "\n";
+  }
   return text + (config.version3 ? cri_version3(config) : cri_version2(config));
 }
 

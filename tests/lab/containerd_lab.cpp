@@ -113,7 +113,8 @@ Status ContainerdLab::make_folder() {
                                 .dir = dir_,
                                 .runc = options_.runtime + "/runc",
                                 .registration_timeout = patient(options_.registration_timeout),
-                                .request_timeout = patient(options_.request_timeout)};
+                                .request_timeout = patient(options_.request_timeout),
+                                .required_plugin = options_.required_plugin};
   return write_file(dir_ + "/config.toml", to_toml(config));
 }
 

@@ -24,6 +24,7 @@ struct LabOptions {
   std::string logs = {};           // an existing folder; "": inside the lab, removed with it
   Milliseconds registration_timeout{5000};  // NRI's, see ContainerdConfig
   Milliseconds request_timeout{2000};
+  std::string required_plugin = {};
 };
 
 // $PINION_RUNTIME, or where scripts/runtime.sh puts it. Errors: made_by()'s.
