@@ -92,36 +92,36 @@ inline constexpr const char* kWantedWorkers = "pinion.dev/wanted-workers";
 inline constexpr const char* kPreviousWorkers = "pinion.dev/previous-workers";  // 0: it starts
 inline constexpr const char* kRescaledAt = "pinion.dev/rescaled-at";            // ms since 1970
 inline constexpr const char* kDeclinedUntil = "pinion.dev/declined-until";      // ms since 1970
-inline constexpr const char* kRescaleWhy = "pinion.dev/rescale-why";            // of the last step
+inline constexpr const char* kRescaleHistory = "pinion.dev/rescale-history";    // the last steps
 // A Charm++ program is sent its wish only once; set before.
 inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 50> kAll{kCpus,          kAlign,
-                                                       kStrength,      kSmt,
-                                                       kMemory,        kIsolation,
-                                                       kNearDevice,    kLendTo,
-                                                       kBorrow,        kJob,
-                                                       kProfile,       kPlacement,
-                                                       kClass,         kGangSize,
-                                                       kTaskGroups,    kTaskGroup,
-                                                       kHostfile,      kTasks,
-                                                       kCpusPerTask,   kMemoryPerTask,
-                                                       kPolicy,        kNodes,
-                                                       kWorkerRole,    kMinWorkers,
-                                                       kMaxWorkers,    kRequestedWorkers,
-                                                       kPriority,      kRescaleGapSeconds,
-                                                       kAcknowledge,   kAcknowledgedWorkers,
-                                                       kPesPerWorker,  kServiceMetric,
-                                                       kServiceTarget, kServiceDirection,
-                                                       kServiceCpu,    kServiceContainer,
-                                                       kServiceSettle, kPlanned,
-                                                       kWoken,         kOwnerUid,
-                                                       kSlurmIndex,    kDecided,
-                                                       kRole,          kOwner,
-                                                       kWantedWorkers, kPreviousWorkers,
-                                                       kRescaledAt,    kDeclinedUntil,
-                                                       kRescaleWhy,    kRescaleSent};
+inline constexpr std::array<std::string_view, 50> kAll{kCpus,           kAlign,
+                                                       kStrength,       kSmt,
+                                                       kMemory,         kIsolation,
+                                                       kNearDevice,     kLendTo,
+                                                       kBorrow,         kJob,
+                                                       kProfile,        kPlacement,
+                                                       kClass,          kGangSize,
+                                                       kTaskGroups,     kTaskGroup,
+                                                       kHostfile,       kTasks,
+                                                       kCpusPerTask,    kMemoryPerTask,
+                                                       kPolicy,         kNodes,
+                                                       kWorkerRole,     kMinWorkers,
+                                                       kMaxWorkers,     kRequestedWorkers,
+                                                       kPriority,       kRescaleGapSeconds,
+                                                       kAcknowledge,    kAcknowledgedWorkers,
+                                                       kPesPerWorker,   kServiceMetric,
+                                                       kServiceTarget,  kServiceDirection,
+                                                       kServiceCpu,     kServiceContainer,
+                                                       kServiceSettle,  kPlanned,
+                                                       kWoken,          kOwnerUid,
+                                                       kSlurmIndex,     kDecided,
+                                                       kRole,           kOwner,
+                                                       kWantedWorkers,  kPreviousWorkers,
+                                                       kRescaledAt,     kDeclinedUntil,
+                                                       kRescaleHistory, kRescaleSent};
 
 }  // namespace annotation
 

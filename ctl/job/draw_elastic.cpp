@@ -25,6 +25,12 @@ std::string number(const json& job, const char* name) {
   return value.is_number_integer() ? std::to_string(value.get<std::int64_t>()) : "-";
 }
 
+// Of the newest step.
+std::string last_why(const json& job) {
+  const json& history = json_at(job, "history");
+  return history.is_array() && !history.empty() ? text(history.front(), "why") : "-";
+}
+
 }  // namespace
 
 std::string draw_elastic(const json& document) {
@@ -36,7 +42,7 @@ std::string draw_elastic(const json& document) {
     rows.push_back({text(job, "name"), text(job, "kind"), text(job, "change"), text(job, "state"),
                     number(job, "workers"), number(job, "readyWorkers"), number(job, "minWorkers"),
                     number(job, "maxWorkers"), number(job, "wantedWorkers"),
-                    number(job, "requestedWorkers"), text(job, "why")});
+                    number(job, "requestedWorkers"), last_why(job)});
   }
   if (rows.size() == 1) return kNone;
   return table(rows, {4, 5, 6, 7, 8, 9});

@@ -106,6 +106,36 @@ TEST_F(FleetPage, ShowsNodesHolesAndWhoWaitsAndWhy) {
   EXPECT_LT(text.find("bold"), text.find("lulesh")) << "those that wait come first";
 }
 
+TEST_F(FleetPage, ShowsElasticJobsAndWhatWasDoneToThem) {
+  const json jobs{{"jobs", json::array()},
+                  {"elastic",
+                   {{{"name", "hpc/stencil"},
+                     {"kind", "Job"},
+                     {"change", "malleable"},
+                     {"state", "shrinks"},
+                     {"workers", 8},
+                     {"readyWorkers", 7},
+                     {"minWorkers", 2},
+                     {"maxWorkers", 16},
+                     {"wantedWorkers", 4},
+                     {"requestedWorkers", 5},
+                     {"history",
+                      {{{"at", "2026-11-25T15:22:48Z"},
+                        {"step", "shrink"},
+                        {"why", "from 8 to 4 workers, to make room for <i>wind</i>"}},
+                       {{"at", "2026-11-25T15:00:00Z"},
+                        {"step", "start"},
+                        {"why", "from 0 to 8 workers"}}}}}}}};
+  const std::string text = document(R"({"nodes":[]})", jobs.dump());
+  EXPECT_THAT(text, AllOf(HasSubstr("data-elastic=\"hpc/stencil\""), HasSubstr("7 of 8 ready"),
+                          HasSubstr("2 to 16"), HasSubstr("4, 5 by its user"),
+                          HasSubstr("2026-11-25T15:22:48Z shrink: from 8 to 4 workers, to make "
+                                    "room for &lt;i&gt;wind&lt;/i&gt;"),
+                          HasSubstr("2026-11-25T15:00:00Z start: from 0 to 8 workers")));
+  EXPECT_THAT(document(R"({"nodes":[]})", R"({"jobs":[]})"),
+              HasSubstr("<section id=\"elastic\" hidden"));
+}
+
 TEST_F(FleetPage, SaysSoWhenTheExtenderDoesNotAnswer) {
   const std::string text = document("", "");
   EXPECT_THAT(text, AllOf(HasSubstr("What you see is old: v1/"), HasSubstr(": HTTP 500</p>")));

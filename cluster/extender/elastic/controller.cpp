@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cluster/extender/elastic/actuator.h"
+#include "cluster/extender/elastic/history.h"
 #include "cluster/extender/elastic/telling.h"
 #include "policy/annotations.h"
 
@@ -15,8 +16,11 @@ constexpr std::int64_t kLeastRestMs = 60'000;  // of a job whose rescale came to
 constexpr std::int64_t kMostSkewMs = 60'000;   // between the clocks of replicas
 
 // The step's annotations, null for those that go.
-Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, std::string why) {
-  annotations[annotation::kRescaleWhy] = why;
+Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, std::string why,
+                 std::int64_t now_ms) {
+  std::vector<PastStep> history = job.history;
+  history.insert(history.begin(), past_step(now_ms, to_string(kind), why));
+  annotations[annotation::kRescaleHistory] = history_text(history);
   return {.kind = kind,
           .uid = job.uid,
           .patch = {{"metadata",
@@ -44,7 +48,7 @@ Action begun(const ElasticObject& job, int workers, std::string why, std::int64_
                              {annotation::kRescaledAt, std::to_string(now_ms)},
                              {annotation::kAcknowledgedWorkers, nullptr},
                              {annotation::kRescaleSent, nullptr}},
-                            std::move(why));
+                            std::move(why), now_ms);
   const bool asks_first = kind == Action::Kind::kShrink && job.channel.kind != Channel::Kind::kNone;
   if (!asks_first) set_size(action, job, workers);
   if (kind == Action::Kind::kStart) action.patch["spec"].merge_patch(suspended(job, false));
@@ -66,7 +70,7 @@ std::string rests_until(const ElasticObject& job, std::int64_t now_ms) {
 Action declined(const ElasticObject& job, std::string why, std::int64_t now_ms) {
   json annotations = ended();
   annotations[annotation::kDeclinedUntil] = rests_until(job, now_ms);
-  return action_of(job, Action::Kind::kDeclined, std::move(annotations), std::move(why));
+  return action_of(job, Action::Kind::kDeclined, std::move(annotations), std::move(why), now_ms);
 }
 
 // Its new workers are of no use.
@@ -89,7 +93,8 @@ Action settled(const ElasticObject& job, int there, std::int64_t now_ms) {
                  {annotation::kRescaledAt, std::to_string(now_ms)},
                  {annotation::kDeclinedUntil, rests_until(job, now_ms)}},
                 "of its " + std::to_string(*job.wanted) + " workers only " + std::to_string(there) +
-                    " were ready in time, it goes on with these");
+                    " were ready in time, it goes on with these",
+                now_ms);
   set_size(action, job, there);
   return action;
 }
@@ -181,11 +186,11 @@ std::optional<Action> Controller::carry_on(const ElasticObject& job, std::int64_
   if (job.stated == wanted) {
     const bool gone = job.active <= wanted && job.terminating == 0;
     if (!gone) return std::nullopt;
-    return action_of(job, Action::Kind::kDone, ended(), "it went " + step);
+    return action_of(job, Action::Kind::kDone, ended(), "it went " + step, now_ms);
   }
   if (job.acknowledged == wanted || job.channel.kind == Channel::Kind::kNone) {
     Action action = action_of(job, Action::Kind::kResize, json::object(),
-                              "its application is ready to go " + step);
+                              "its application is ready to go " + step, now_ms);
     set_size(action, job, wanted);
     return action;
   }
@@ -213,8 +218,8 @@ std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
   if (job.is_asked() && job.acknowledged == job.before) {
     return taken_back(job, "its application declined its new workers", now_ms);
   }
-  return action_of(job, Action::Kind::kDone, ended(),
-                   "it went " + from_to(job.before, *job.wanted));
+  return action_of(job, Action::Kind::kDone, ended(), "it went " + from_to(job.before, *job.wanted),
+                   now_ms);
 }
 
 // A running job that its user wants to be smaller.

@@ -118,7 +118,8 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
   elastic.sent = !json_text(object, "metadata", "annotations", annotation::kRescaleSent).empty();
   elastic.rescaled_ms = numbers.find(annotation::kRescaledAt, 0, most_ms).value_or(0);
   elastic.declined_until_ms = numbers.find(annotation::kDeclinedUntil, 0, most_ms).value_or(0);
-  elastic.why = json_text(object, "metadata", "annotations", annotation::kRescaleWhy);
+  elastic.history =
+      read_history(json_text(object, "metadata", "annotations", annotation::kRescaleHistory));
   if (!numbers.error().empty()) return failure(Errc::kInvalid, numbers.error());
   if (elastic.min_workers < 1 || elastic.min_workers > elastic.max_workers) {
     return failure(Errc::kInvalid, std::string(annotation::kMinWorkers) + " is to be from 1 to " +

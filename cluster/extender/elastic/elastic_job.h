@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cluster/core/elastic.h"
+#include "cluster/extender/elastic/history.h"
 #include "cluster/extender/jobs/job_object.h"
 #include "policy/policy.h"
 
@@ -73,7 +74,7 @@ struct ElasticObject {
   bool sent = false;
   std::int64_t rescaled_ms = 0;
   std::int64_t declined_until_ms = 0;
-  std::string why;
+  std::vector<PastStep> history{};  // the newest first
 
   // Workers that it has, or will have when what is under way ends.
   [[nodiscard]] int workers() const { return wanted.value_or(suspended ? 0 : stated); }

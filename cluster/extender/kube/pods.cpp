@@ -3,6 +3,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/micro_time.h"
 #include "cluster/extender/kube/path.h"
@@ -68,15 +69,6 @@ Result<Bound> look(Api& api, const PodRef& pod, const Error& refusal, const Call
   std::string node = json_text(*now, "spec", "nodeName");
   if (node.empty()) return failure(refusal);
   return Bound{.node = std::move(node), .already = true};
-}
-
-// At most `most` bytes, not in the middle of a character of UTF-8.
-std::string cut(std::string text, std::size_t most) {
-  if (text.size() <= most) return text;
-  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; };
-  while (most > 0 && continues(text[most])) --most;
-  text.resize(most);
-  return text;
 }
 
 }  // namespace
@@ -171,7 +163,7 @@ Status report_on_pod(Api& api, const Reporter& reporter, const PodRef& pod, cons
       {"type", event.warning ? "Warning" : "Normal"},
       {"reason", event.reason},
       {"action", event.action},
-      {"note", cut(event.note, kLongestNote)},
+      {"note", std::string(cut_utf8(event.note, kLongestNote))},
       {"regarding",
        {{"apiVersion", "v1"},
         {"kind", "Pod"},

@@ -112,17 +112,18 @@ std::vector<ElasticRow> ElasticJobs::rows() const {
   const std::lock_guard lock(mutex_);
   for (const auto& [uid, job] : jobs_) {
     if (job.over) continue;
-    rows.push_back({.name = job.name_space + "/" + job.name,
-                    .kind = kube::json_text(job.owner, "kind"),
-                    .change = std::string(elastic::to_string(job.change)),
-                    .state = std::string(elastic::state_of(job)),
-                    .workers = job.suspended ? 0 : job.stated,
-                    .ready = job.ready,
-                    .least = job.min_workers,
-                    .most = job.max_workers,
-                    .wanted = job.wanted,
-                    .requested = job.requested,
-                    .why = job.why});
+    ElasticRow row{.name = job.name_space + "/" + job.name,
+                   .kind = kube::json_text(job.owner, "kind"),
+                   .change = std::string(elastic::to_string(job.change)),
+                   .state = std::string(elastic::state_of(job)),
+                   .workers = job.suspended ? 0 : job.stated,
+                   .ready = job.ready,
+                   .least = job.min_workers,
+                   .most = job.max_workers,
+                   .wanted = job.wanted,
+                   .requested = job.requested};
+    for (const auto& [at, what, why] : job.history) row.history.push_back({at, what, why});
+    rows.push_back(std::move(row));
   }
   std::sort(rows.begin(), rows.end(),
             [](const ElasticRow& one, const ElasticRow& other) { return one.name < other.name; });

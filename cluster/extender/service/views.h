@@ -58,7 +58,14 @@ struct ElasticRow {
   int most = 1;
   std::optional<int> wanted;     // a rescale is under way
   std::optional<int> requested;  // its user wishes so many
-  std::string why;               // of the last step
+  struct Step {
+    std::string at;  // RFC 3339
+    std::string what;
+    std::string why;
+
+    bool operator==(const Step&) const = default;
+  };
+  std::vector<Step> history{};  // the newest first
 
   bool operator==(const ElasticRow&) const = default;
 };

@@ -17,7 +17,8 @@ TEST(DrawElastic, HasALineForEachJob) {
   const json document = json::parse(R"({"jobs":[],"elastic":[
       {"name":"hpc/wave","kind":"Job","change":"malleable","state":"shrinks","workers":8,
        "readyWorkers":8,"minWorkers":2,"maxWorkers":8,"wantedWorkers":4,
-       "why":"from 8 to 4 workers, to make room for wind"},
+       "history":[{"at":"2026-11-25T15:22:48Z","step":"shrink","why":"from 8 to 4 workers, to make room for wind"},
+                  {"at":"2026-11-25T15:00:00Z","step":"done","why":"it went from 0 to 8 workers"}]},
       {"name":"hpc/wind","kind":"MPIJob","change":"moldable","state":"waits","workers":0,
        "readyWorkers":0,"minWorkers":4,"maxWorkers":4,"requestedWorkers":4}]})");
   EXPECT_EQ(draw_elastic(document),
@@ -31,7 +32,8 @@ TEST(DrawElastic, IsNotHurtByWhatAServerSays) {
   EXPECT_EQ(draw_elastic(json::parse(R"({"elastic":7})")), "no elastic jobs\n");
   EXPECT_EQ(draw_elastic(json::parse("[]")), "no elastic jobs\n");
   const std::string text =
-      draw_elastic(json::parse(R"({"elastic":[{"name":"a\u001b[2J","min":[]}]})"));
+      draw_elastic(json::parse(R"({"elastic":[{"name":"a\u001b[2J","min":[],"history":7},
+                                               {"history":[7]}]})"));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 

@@ -147,6 +147,15 @@ TEST(ElasticController, OneOfHigherPriorityGetsRoomWhenPodsAreGone) {
   EXPECT_EQ(cluster.at("high")["spec"]["suspend"], true);
   cluster.settle("low");
   EXPECT_THAT(kinds(cluster.step()), testing::UnorderedElementsAre(Kind::kDone, Kind::kStart));
+  std::vector<std::string> past;
+  for (const PastStep& step :
+       read_history(cluster.annotation("low", annotation::kRescaleHistory))) {
+    past.push_back(step.what + ": " + step.why);
+  }
+  EXPECT_THAT(past, testing::ElementsAre("done: it went from 8 to 4 workers",
+                                         "shrink: from 8 to 4 workers, to make room for high",
+                                         "done: it went from 0 to 8 workers",
+                                         "start: from 0 to 8 workers"));
   cluster.settle("high");
   cluster.step();
   EXPECT_EQ(cluster.free(), 0);
