@@ -83,7 +83,7 @@ class Names(unittest.TestCase):
         self.assertEqual([name for name in stated if name not in names], [])
 
     def test_every_alert_has_what_to_do(self):
-        alerts = re.findall(r"- alert: (\w+)", text_of("deploy/prometheus/alerts.yaml"))
+        alerts = re.findall(r"- alert: (\w+)", text_of("deploy/chart/pinion/rules/alerts.yaml"))
         self.assertGreater(len(alerts), 10)
         told = [re.match(r"`(\w+)`", cells[0]).group(1) for cells in rows(section(text_of("docs/operate.md"), "## Alerts"))]
         self.assertEqual(sorted(told), sorted(alerts))

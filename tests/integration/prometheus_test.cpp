@@ -19,7 +19,6 @@ using nlohmann::json;
 
 constexpr Milliseconds kSoon{60'000};
 const std::string kProgram = "/usr/bin/prometheus";  // Debian's package
-const std::string kDeploy = test_support::in_checkout("deploy/");
 
 class Root_Containerd_Prometheus : public NodeTest {
  protected:
@@ -34,17 +33,16 @@ class Root_Containerd_Prometheus : public NodeTest {
     NodeTest::TearDown();
   }
 
-  // Scrapes `target` every second, with the rules of deploy/prometheus.
+  // Scrapes `target` every second, with the rules of deploy/.
   Status start_prometheus(const std::string& target) {
     const std::string folder = node().dir() + "/prometheus";
     const std::string config = node().dir() + "/prometheus.yaml";
     const std::string log = node().logs() + "/prometheus.log";
     Status written = lab::write_file(config,
                                      "global: {scrape_interval: 1s, evaluation_interval: 1s}\n"
-                                     "rule_files: ['" +
-                                         kDeploy + "prometheus/recording.yaml', '" + kDeploy +
-                                         "prometheus/alerts.yaml']\n"
-                                         "scrape_configs:\n"
+                                     "rule_files: " +
+                                         json(prometheus::rule_files()).dump() +
+                                         "\nscrape_configs:\n"
                                          "  - job_name: pinion-agent\n"
                                          "    honor_labels: true\n"
                                          "    static_configs: [{targets: ['" +
@@ -119,13 +117,15 @@ TEST_P(Root_Containerd_Prometheus, ScrapesAndAnswersWhatWeShip) {
   })) << query(by_job).value_or(json()).dump();
   EXPECT_EQ((*query(by_job))[0]["metric"]["job"], "job");
 
-  for (const auto& one : prometheus::dashboard_queries(kDeploy + "grafana/pinion.json")) {
-    EXPECT_TRUE(ok(query(one.expr))) << one.where << ": " << one.expr;
+  for (const std::string& file : prometheus::dashboard_files()) {
+    for (const auto& one : prometheus::dashboard_queries(file)) {
+      EXPECT_TRUE(ok(query(one.expr))) << one.where << ": " << one.expr;
+    }
   }
   EXPECT_TRUE(answers("max by (align) (pinion_largest_request_cpus)"));
   std::set<std::string> recorded;
-  for (const char* file : {"recording.yaml", "alerts.yaml"}) {
-    for (const auto& one : prometheus::rule_queries(kDeploy + "prometheus/" + file, recorded)) {
+  for (const std::string& file : prometheus::rule_files()) {
+    for (const auto& one : prometheus::rule_queries(file, recorded)) {
       EXPECT_TRUE(ok(query(one.expr))) << one.where << ": " << one.expr;
     }
   }

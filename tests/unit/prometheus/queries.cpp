@@ -3,9 +3,12 @@
 #include <re2/re2.h>
 #include <yaml-cpp/yaml.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "tests/support/places.h"
 
 namespace pinion::prometheus {
 namespace {
@@ -20,7 +23,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 
 std::string without_variables(const std::string& expr) {
   std::string text = replaced(expr, "$__rate_interval", "1m");
-  for (const char* variable : {"$node", "$namespace", "$job"}) {
+  for (const char* variable : {"$node", "$namespace", "$job", "$extender"}) {
     text = replaced(text, variable, ".*");
   }
   return text;
@@ -33,6 +36,20 @@ std::string of_label_values(const std::string& query) {
 }
 
 }  // namespace
+
+std::vector<std::string> rule_files() {
+  const std::string folder = test_support::in_checkout("deploy/chart/pinion/rules/");
+  return {folder + "recording.yaml", folder + "alerts.yaml"};
+}
+
+std::vector<std::string> dashboard_files() {
+  std::set<std::string> paths;
+  for (const auto& file :
+       std::filesystem::directory_iterator(test_support::in_checkout("deploy/grafana"))) {
+    if (file.path().extension() == ".json") paths.insert(file.path());
+  }
+  return {paths.begin(), paths.end()};
+}
 
 std::vector<Query> rule_queries(const std::string& path, std::set<std::string>& recorded) {
   std::vector<Query> queries;
@@ -65,6 +82,21 @@ std::vector<Query> dashboard_queries(const std::string& path) {
     }
   }
   return queries;
+}
+
+std::set<std::string> extender_series_names() {
+  std::ifstream file(test_support::in_checkout("docs/kubernetes.md"));
+  std::set<std::string> names;
+  for (std::string line; std::getline(file, line);) {
+    std::string name;
+    std::string type;
+    if (!RE2::PartialMatch(line, R"(^\| `(pinion_[a-z0-9_]+)` \| ([a-z]+) \|)", &name, &type))
+      continue;
+    names.insert(name);
+    if (type != "histogram") continue;
+    for (const char* end : {"_bucket", "_sum", "_count"}) names.insert(name + end);
+  }
+  return names;
 }
 
 std::set<std::string> names_in(const std::string& expr) {
