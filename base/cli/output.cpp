@@ -14,6 +14,12 @@ Result<bool> print_to_reader(std::string_view text) {
   return sys_failure("write to standard output", cause);
 }
 
+int exit_code_of(const Status& done, const char* program) {
+  if (done) return kExitOk;
+  std::fprintf(stderr, "%s: %s\n", program, done.error().text.c_str());
+  return kExitFailure;
+}
+
 Status print(std::string_view text) {
   const auto printed = print_to_reader(text);
   if (!printed) return failure(printed.error());

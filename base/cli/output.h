@@ -15,7 +15,10 @@ inline constexpr int kExitUsage = 2;
 // SIGPIPE is ignored.
 Status print(std::string_view text);
 
-// The same for a program that goes on printing: false when the reader has left.
+// What a command ends with: of an error "PROGRAM: TEXT" goes to standard error.
+[[nodiscard]] int exit_code_of(const Status& done, const char* program);
+
+// As print(), for a program that goes on printing: false when the reader has left.
 Result<bool> print_to_reader(std::string_view text);
 
 }  // namespace pinion

@@ -79,12 +79,8 @@ void add_fit_command(CLI::App& app, int& exit_code) {
       ->type_name("MODEL.yaml");
   command->add_option("--out", options->out, "Where the model goes; standard output without it")
       ->type_name("MODEL.yaml");
-  command->callback([options, &exit_code] {
-    const Status done = run(*options);
-    if (done) return;
-    std::fprintf(stderr, "pinion-sim: %s\n", done.error().text.c_str());
-    exit_code = kExitFailure;
-  });
+  command->callback(
+      [options, &exit_code] { exit_code = exit_code_of(run(*options), "pinion-sim"); });
 }
 
 }  // namespace pinion::sim

@@ -146,12 +146,8 @@ void add_mixed_command(CLI::App& app, int& exit_code) {
   command->add_flag("--check", options->settings.check,
                     "After every event, check that the books agree");
   command->add_flag("--json", options->json, "JSON in place of the table");
-  command->callback([options, &exit_code] {
-    const Status done = run(*options);
-    if (done) return;
-    std::fprintf(stderr, "pinion-sim: %s\n", done.error().text.c_str());
-    exit_code = kExitFailure;
-  });
+  command->callback(
+      [options, &exit_code] { exit_code = exit_code_of(run(*options), "pinion-sim"); });
 }
 
 }  // namespace pinion::sim

@@ -230,12 +230,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "  - {name: node, count: 4, topology: \"synthetic:package:2 [numa(memory=64GB)] core:16\"}");
   auto options = std::make_shared<RunOptions>();  // lives as long as the callback below
   add_run_options(*command, *options);
-  command->callback([options, &exit_code] {
-    const Status done = run(*options);
-    if (done) return;
-    std::fprintf(stderr, "pinion-sim: %s\n", done.error().text.c_str());
-    exit_code = kExitFailure;
-  });
+  command->callback(
+      [options, &exit_code] { exit_code = exit_code_of(run(*options), "pinion-sim"); });
 }
 
 }  // namespace pinion::sim

@@ -124,12 +124,8 @@ void add_services_command(CLI::App& app, int& exit_code) {
       ->add_option("--per-second", options->seconds,
                    "CPUs and performance (1: on target) second by second, of one run")
       ->type_name("FILE.csv");
-  command->callback([options, &exit_code] {
-    const Status done = run(*options);
-    if (done) return;
-    std::fprintf(stderr, "pinion-sim: %s\n", done.error().text.c_str());
-    exit_code = kExitFailure;
-  });
+  command->callback(
+      [options, &exit_code] { exit_code = exit_code_of(run(*options), "pinion-sim"); });
 }
 
 }  // namespace pinion::sim

@@ -1,17 +1,13 @@
 #include "ctl/common/report.h"
 
-#include <cstdio>
-
 namespace pinion::ctl {
 
 int report(const Error& error) {
-  std::fprintf(stderr, "pinionctl: %s\n", error.text.c_str());
-  return kExitFailure;
+  return exit_code_of(failure(error), "pinionctl");
 }
 
 int print_and_exit_code(std::string_view text) {
-  const Status printed = print(text);
-  return printed ? kExitOk : report(printed.error());
+  return exit_code_of(print(text), "pinionctl");
 }
 
 }  // namespace pinion::ctl

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <thread>
 
 #include "tests/e2e/binding_gate.h"
@@ -89,7 +91,11 @@ class Replicas : public Scene {
 TEST_F(Replicas, TheOtherOneGoesOnWhenTheLeaderIsKilled) {
   start_replicas(4);
   begin_gangs();
+  const auto killed = std::chrono::steady_clock::now();
   leader().kill();
+  ASSERT_TRUE(follower_leads());
+  const auto after = std::chrono::steady_clock::now() - killed;
+  std::printf("the other one answers after %.1f s\n", std::chrono::duration<double>(after).count());
   end_gangs();
 }
 
