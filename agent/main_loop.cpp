@@ -29,18 +29,21 @@ int wait_time(TimePoint now, std::initializer_list<std::optional<TimePoint>> dea
 Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& publisher,
                      const Fd& signals, const std::function<void()>& reload, ReadyFile& ready,
                      Heartbeat& heart) {
+  const auto is_synchronized = [&] { return connection.phase() == nri::Phase::kSynchronized; };
   bool busy = false;
   bool gave_back = false;
   connection.tick(Clock::now());
+  node.finish(Clock::now());
   publisher.consider(Clock::now(), node, connection);
   while (!connection.finished()) {
     const short events = connection.wants_write() ? POLLIN | POLLOUT : POLLIN;
     std::array<pollfd, 3> fds = {{{.fd = signals.get(), .events = POLLIN, .revents = 0},
                                   {.fd = connection.fd(), .events = events, .revents = 0},
                                   {.fd = node.news_fd(), .events = POLLIN, .revents = 0}}};
-    const int timeout = busy ? 0
-                             : wait_time(Clock::now(), {connection.deadline(), node.next_work(),
-                                                        publisher.deadline()});
+    const int timeout =
+        busy ? 0
+             : wait_time(Clock::now(), {connection.deadline(), node.next_work(is_synchronized()),
+                                        publisher.deadline()});
     if (poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) {
       return failure(Errc::kInternal, std::string("poll: ") + std::strerror(errno));
     }
@@ -59,7 +62,7 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     if (publisher.shown_synchronized()) ready.make(now);
     busy = node.work(now);
     node.finish(now);
-    const bool synchronized = connection.phase() == nri::Phase::kSynchronized;
+    const bool synchronized = is_synchronized();
     // What the start needed, and the message that told all containers.
     if (synchronized && !busy && !gave_back) give_back_memory();
     gave_back = synchronized && (gave_back || !busy);

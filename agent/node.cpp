@@ -8,6 +8,8 @@
 namespace pinion::agent {
 namespace {
 
+using Level = Note::Level;
+
 constexpr std::chrono::milliseconds kFirstResyncPause{1000};
 constexpr std::chrono::milliseconds kLastResyncPause{60'000};
 constexpr std::chrono::milliseconds kGrowthPause{60'000};
@@ -55,6 +57,11 @@ void Node::say(std::vector<Note> notes) {
                 std::make_move_iterator(notes.end()));
 }
 
+void Node::say(Note::Level level, std::string text,
+               std::vector<std::pair<std::string, std::string>> fields) {
+  notes_.push_back({.level = level, .text = std::move(text), .fields = std::move(fields)});
+}
+
 void Node::finish(TimePoint now) {
   for (const Note& note : std::exchange(notes_, {})) log_.write(note);
   if (!unchecked_ || now < next_check_) return;
@@ -68,17 +75,19 @@ void Node::finish(TimePoint now) {
 
 void Node::unguard(const engine::Unguard& group) {
   if (const auto done = files_->unguard(group); !done) {
-    log_.warn("a partition was not taken away whole: the next one in its way will try again",
-              {{"cgroup", group.cgroups_path}, {"why", done.error().text}});
+    say(Level::kWarn,
+        "a partition was not taken away whole: the next one in its way will try again",
+        {{"cgroup", group.cgroups_path}, {"why", done.error().text}});
   }
 }
 
 void Node::log_widened(const cgroup::Widened& widened) {
   for (const std::string& group : widened.groups) {
-    log_.info("QoS group may use all CPUs again", {{"cgroup", group}});
+    say(Level::kInfo, "QoS group may use all CPUs again", {{"cgroup", group}});
   }
   for (const std::string& why : widened.failed) {
-    log_.warn("a QoS group is not as before: pinionctl release tries again", {{"why", why}});
+    say(Level::kWarn, "a QoS group is not as before: pinionctl release tries again",
+        {{"why", why}});
   }
 }
 
@@ -140,19 +149,20 @@ void Node::use(const policy::Defaults& defaults, std::chrono::milliseconds audit
 
 void Node::runtime_connected(const nri::RuntimeInfo& info) {
   last_disconnect_.clear();
-  log_.info("connected", {{"runtime", info.name},
-                          {"version", info.version},
-                          {"request_timeout_ms", std::to_string(info.request_timeout.count())}});
+  say(Level::kInfo, "connected",
+      {{"runtime", info.name},
+       {"version", info.version},
+       {"request_timeout_ms", std::to_string(info.request_timeout.count())}});
 }
 
 void Node::runtime_disconnected(const Error& why) {
   if (why.text == last_disconnect_) return;  // said already, still trying
   last_disconnect_ = why.text;
-  log_.warn("no connection to the runtime, trying again", {{"why", why.text}});
+  say(Level::kWarn, "no connection to the runtime, trying again", {{"why", why.text}});
 }
 
 void Node::warn(const std::string& text) {
-  log_.warn(text);
+  say(Level::kWarn, text, {});
 }
 
 // True when CPUs came or went.
@@ -161,8 +171,8 @@ bool Node::look_at_machine(TimePoint now) {
   auto changed = machine_->look(now);
   if (!changed) return false;
   if (!*changed) {
-    log_.error("CPUs of the machine changed and it cannot be read, trying again",
-               {{"why", changed->error().text}});
+    say(Level::kError, "CPUs of the machine changed and it cannot be read, trying again",
+        {{"why", changed->error().text}});
     return false;
   }
   handle(engine::MachineChanged{std::move(**changed)});
@@ -199,14 +209,13 @@ bool Node::work(TimePoint now) {
   return true;
 }
 
-std::optional<Node::TimePoint> Node::next_work() const {
-  const auto machine = machine_ ? machine_->deadline() : std::nullopt;
-  std::optional<TimePoint> next = machine;
-  if (files_) next = std::min(next_audit_, machine.value_or(next_audit_));
-  if (could_grow_) next = std::min(*could_grow_ + kGrowthPause, next.value_or(TimePoint::max()));
-  if (changed_)
-    next = std::min(std::max(next_look_, next_resync_), next.value_or(TimePoint::max()));
-  if (unchecked_) next = std::min(next_check_, next.value_or(TimePoint::max()));
+std::optional<Node::TimePoint> Node::next_work(bool synchronized) const {
+  std::optional<TimePoint> next = machine_ ? machine_->deadline() : std::nullopt;
+  const auto due = [&next](TimePoint time) { next = std::min(time, next.value_or(time)); };
+  if (files_) due(next_audit_);
+  if (unchecked_) due(next_check_);
+  if (synchronized && could_grow_) due(*could_grow_ + kGrowthPause);
+  if (synchronized && changed_) due(std::max(next_look_, next_resync_));
   return next;
 }
 

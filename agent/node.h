@@ -43,7 +43,8 @@ class Node final : public EngineHandler {
   // Does one small piece of waiting work: a cpuset file to grow, or one to compare. False: there is
   // none until next_work().
   bool work(TimePoint now);
-  [[nodiscard]] std::optional<TimePoint> next_work() const;
+  // While not `synchronized` no resync can be wished for: nothing is due for its sake.
+  [[nodiscard]] std::optional<TimePoint> next_work(bool synchronized) const;
 
   // Readable when hear_news() has something to do; -1 while it cannot have.
   [[nodiscard]] int news_fd() const { return files_ ? files_->news_fd() : -1; }
@@ -70,7 +71,10 @@ class Node final : public EngineHandler {
  private:
   // Does what the engine wants done to files now.
   void do_work();
+  // Lines of the log, in their order, at the next finish().
   void say(std::vector<Note> notes);
+  void say(Note::Level level, std::string text,
+           std::vector<std::pair<std::string, std::string>> fields);
   void enforce(const engine::Enforce& wanted);
   void unguard(const engine::Unguard& group);
   void log_widened(const cgroup::Widened& widened);

@@ -13,6 +13,7 @@ ServerFigures& ServerFigures::operator+=(const ServerFigures& other) {
   }
   connections += other.connections;
   turned_away += other.turned_away;
+  handshakes_refused += other.handshakes_refused;
   if (tls_error.empty()) tls_error = other.tls_error;
   return *this;
 }

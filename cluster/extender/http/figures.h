@@ -25,6 +25,7 @@ struct ServerFigures {
   std::array<VerbFigures, kVerbs> verbs{};  // by Verb
   std::uint64_t connections = 0;            // open now
   std::uint64_t turned_away = 0;            // connections beyond the limit
+  std::uint64_t handshakes_refused = 0;     // of TLS, for what the client sent or did not
   std::string tls_error;  // why a changed certificate is not used; empty: nothing is wrong
 
   // Of another listener.

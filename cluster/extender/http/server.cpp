@@ -13,6 +13,13 @@ namespace {
 
 // Threads beyond the limit of connections: they say that there are too many, and answer probes.
 constexpr std::size_t kTurningAway = 16;
+// Refused handshakes are all counted and not all told: anybody can make them.
+constexpr std::chrono::seconds kBetweenRefusals{1};
+
+bool peer_address(const Fd& socket, sockaddr_storage& address) {
+  socklen_t length = sizeof address;
+  return getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0;
+}
 
 Status check(const ServerOptions& options) {
   const std::string& prefix = options.prefix;
@@ -80,8 +87,7 @@ void Server::take(Fd socket) {
   const int on = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   sockaddr_storage address{};
-  socklen_t length = sizeof(address);
-  if (getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return;
+  if (!peer_address(socket, address)) return;
   OpenList::iterator open;
   {
     const std::lock_guard lock(mutex_);
@@ -128,6 +134,22 @@ void Server::talk(Open& open) {
   TlsStream stream(open.socket.get(), limits, tls_->current());
   if (tls_->asks_for_clients()) manner.trusted = [&] { return stream.client_is_known(); };
   Connection(stream, context_, open.busy, std::move(manner)).serve();
+  if (!stream.refusal().empty()) refused(open.socket, stream.refusal());
+}
+
+// The other side learns no more than an alert of TLS.
+void Server::refused(const Fd& socket, const std::string& why) {
+  ++handshakes_refused_;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now < tell_refused_) return;
+    tell_refused_ = now + kBetweenRefusals;
+  }
+  if (!context_.served.refused) return;
+  sockaddr_storage address{};
+  const std::string peer = peer_address(socket, address) ? net::peer_of(address) : "a peer";
+  context_.served.refused("TLS with " + peer + ": " + why);
 }
 
 // Whoever waits for one of these wakes up; an answer that is being made can still be written,
@@ -143,6 +165,7 @@ ServerFigures Server::figures() const {
   ServerFigures result;
   result.verbs = context_.figures();
   result.turned_away = turned_away_;
+  result.handshakes_refused = handshakes_refused_;
   if (tls_) result.tls_error = tls_->last_error();
   const std::lock_guard lock(mutex_);
   result.connections = open_.size();

@@ -55,14 +55,17 @@ class Server {
   void forget(OpenList::iterator open);
   void talk(Open& open);
   bool admit(const Open& open);
+  void refused(const Fd& socket, const std::string& why);
   void cut(bool busy_ones_too);
 
   ConnectionContext context_;
   std::unique_ptr<TlsContext> tls_;  // null: plain
   std::atomic<std::uint64_t> turned_away_ = 0;
+  std::atomic<std::uint64_t> handshakes_refused_ = 0;
   mutable std::mutex mutex_;
-  OpenList open_;  // these two under mutex_
+  OpenList open_;  // these three under mutex_
   net::PeerTable peers_;
+  std::chrono::steady_clock::time_point tell_refused_;  // not before
   ThreadSet threads_;
   std::unique_ptr<net::Acceptor> acceptor_;
 };

@@ -20,8 +20,8 @@ struct TlsFiles {
   std::string key;            // of it, without a passphrase
   std::string client_ca;      // whose certificates clients may show; empty: none is asked for
   bool clients_only = false;  // there is no connection without such a certificate
-  // Of these a client's certificate must have one, as a DNS name or as its common name, to the
-  // letter; empty: any.
+  // Of these a client's certificate must have one, as a DNS name or as its common name, without
+  // regard to case; empty: any.
   std::vector<std::string> client_names = {};
 };
 

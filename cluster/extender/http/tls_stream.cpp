@@ -54,7 +54,17 @@ TlsStream::Try TlsStream::transmit(const char* from, std::size_t size) {
   return outcome(SSL_write(session_.get(), from, at_most_int(size)));
 }
 
-TlsStream::Try TlsStream::outcome(int result) const {
+std::string TlsStream::why_refused() const {
+  const long verified = SSL_get_verify_result(session_.get());
+  if (verified == X509_V_ERR_HOSTNAME_MISMATCH) return "its certificate has another name";
+  if (verified != X509_V_OK) {
+    return std::string("its certificate: ") + X509_verify_cert_error_string(verified);
+  }
+  const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+  return reason == nullptr ? "the handshake failed" : reason;
+}
+
+TlsStream::Try TlsStream::outcome(int result) {
   if (result > 0) return {.bytes = result};
   switch (SSL_get_error(session_.get(), result)) {
     case SSL_ERROR_WANT_READ:
@@ -63,6 +73,9 @@ TlsStream::Try TlsStream::outcome(int result) const {
       return {.again_after = POLLOUT};
     case SSL_ERROR_ZERO_RETURN:
       return {.bytes = 0};
+    case SSL_ERROR_SSL:
+      if (!SSL_is_init_finished(session_.get())) refusal_ = why_refused();
+      return {};
     default:
       return {};
   }

@@ -4,6 +4,7 @@
 #include <openssl/ssl.h>
 
 #include <memory>
+#include <string>
 
 #include "base/net/deadline_stream.h"
 
@@ -19,16 +20,20 @@ class TlsStream : public net::DeadlineStream {
 
   // Whether the client has shown a certificate, which the handshake has then checked.
   [[nodiscard]] bool client_is_known() const;
+  // Why the handshake failed, of what the client sent; empty: it has not, or the client went away.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
  protected:
   Try receive(char* to, std::size_t size) override;
   Try transmit(const char* from, std::size_t size) override;
 
  private:
-  [[nodiscard]] Try outcome(int result) const;
+  [[nodiscard]] Try outcome(int result);
+  [[nodiscard]] std::string why_refused() const;
 
   std::shared_ptr<SSL_CTX> context_;
   std::unique_ptr<SSL, decltype(&SSL_free)> session_;
+  std::string refusal_;
 };
 
 }  // namespace pinion::cluster

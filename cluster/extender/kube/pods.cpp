@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr std::size_t kLongestNote = 1024;
 // How a lost answer is asked for again: the callers of a binding wait.
 constexpr std::chrono::milliseconds kLookFor{1000};
-constexpr std::chrono::milliseconds kLookPause{50};
+constexpr std::chrono::milliseconds kLookPause{50};  // and twice as long each time
 
 // With the uid as a precondition: the server refuses a patch that would change it (with 422, see
 // patch_pod()).
@@ -52,10 +52,10 @@ Result<json> get_patiently(Api& api, const PodRef& pod, const Call& how) {
   const Cancel never;
   const Cancel& cancel = how.cancel == nullptr ? never : *how.cancel;
   const auto until = std::chrono::steady_clock::now() + kLookFor;
-  while (true) {
+  for (auto pause = kLookPause;; pause *= 2) {
     auto now = api.get(pod_path(pod.name_space, pod.name), how);
     if (now || now.error().code != Errc::kUnavailable) return now;
-    if (std::chrono::steady_clock::now() >= until || cancel.wait_for(kLookPause)) return now;
+    if (std::chrono::steady_clock::now() >= until || cancel.wait_for(pause)) return now;
   }
 }
 

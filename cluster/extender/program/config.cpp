@@ -1,6 +1,9 @@
 #include "cluster/extender/program/config.h"
 
+#include <algorithm>
+
 #include "base/log/log.h"
+#include "base/utf8.h"
 #include "base/whole_file.h"
 #include "cluster/extender/program/server_name.h"
 #include "policy/settings.h"
@@ -167,8 +170,17 @@ Status check(const Config& config) {
                    "tlsClientCA: missing; with tlsCert the scheduler's calls are taken only from "
                    "who has a certificate of that CA");
   }
-  if (!config.tls_client_names.empty() && config.tls_client_ca.empty()) {
-    return failure(Errc::kInvalid, "tlsClientNames: names of certificates, and no tlsClientCA");
+  if (!config.tls_client_names.empty() && config.tls_cert.empty()) {
+    return failure(Errc::kInvalid, "tlsClientNames: names of certificates, and no tlsCert");
+  }
+  // OpenSSL takes an empty name for none, and one that begins with a dot for all that end so.
+  const auto names = settings::parts_of(config.tls_client_names, ',');
+  const bool sound = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return !name.empty() && name.front() != '.' && name.back() != ' ';
+  });
+  if (!sound) {
+    return failure(Errc::kInvalid, "tlsClientNames: " + quoted_value(config.tls_client_names) +
+                                       " is no list of names with commas");
   }
   return {};
 }

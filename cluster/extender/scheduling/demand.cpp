@@ -201,7 +201,8 @@ bool is_service(const Pod& pod) {
 }
 
 bool states_class(const Pod& pod) {
-  return pod.annotations.contains(annotation::kClass);
+  const auto said = pod.annotations.find(annotation::kClass);
+  return said != pod.annotations.end() && !said->second.empty();
 }
 
 Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGroups& groups) {

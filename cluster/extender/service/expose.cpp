@@ -54,6 +54,7 @@ enum Id : std::size_t {
   kHttpRunning,
   kConnections,
   kTurnedAway,
+  kHandshakes,
 };
 
 void single(Writer& writer, Id id, std::uint64_t value) {
@@ -133,6 +134,7 @@ void server(Writer& writer, const ServerFigures& figures) {
   }
   single(writer, kConnections, figures.connections);
   single(writer, kTurnedAway, figures.turned_away);
+  single(writer, kHandshakes, figures.handshakes_refused);
 }
 
 }  // namespace
@@ -200,6 +202,8 @@ const std::vector<Series>& extender_series() {
       series(Type::kGauge, "pinion_extender_http_connections", "connections", "", "Open now."),
       series(Type::kCounter, "pinion_extender_http_turned_away_total", "connections", "",
              "Connections beyond the limit, or closed to make room."),
+      series(Type::kCounter, "pinion_extender_http_handshakes_refused_total", "connections", "",
+             "Handshakes of TLS that failed, as of a caller without a right certificate."),
   };
   return all;
 }

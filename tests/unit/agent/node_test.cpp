@@ -42,13 +42,13 @@ TEST_F(NodeWithoutFiles, TheStateIsCheckedAtOnceAndThenEvery100MsWhileThereAreEv
   const Unit rank = test_support::rank("r", 1);
   run(rank);
   EXPECT_FALSE(node_.take_resync_wish(now_));
-  EXPECT_FALSE(node_.next_work().has_value());
+  EXPECT_FALSE(node_.next_work(true).has_value());
   node_.handle(engine::StopContainer{rank.pod, rank.container});
   node_.finish(last_check_ + 99ms);
   EXPECT_FALSE(node_.take_resync_wish(now_ + 250ms));
-  EXPECT_EQ(node_.next_work(), last_check_ + 100ms);
+  EXPECT_EQ(node_.next_work(true), last_check_ + 100ms);
   node_.finish(last_check_ + 100ms);
-  EXPECT_FALSE(node_.next_work().has_value());
+  EXPECT_FALSE(node_.next_work(true).has_value());
 }
 
 TEST_F(NodeWithoutFiles, WhereNoAnswerComesWhatIsFreeAgainIsToldByAResyncAfterAMinute) {
@@ -56,16 +56,30 @@ TEST_F(NodeWithoutFiles, WhereNoAnswerComesWhatIsFreeAgainIsToldByAResyncAfterAM
   run(test_support::shared("s"));
   run(rank);
   EXPECT_FALSE(node_.take_resync_wish(now_));
-  EXPECT_FALSE(node_.next_work().has_value());
+  EXPECT_FALSE(node_.next_work(true).has_value());
   end(rank);
   EXPECT_FALSE(node_.take_resync_wish(now_)) << "it has just looked";
-  const auto next = node_.next_work();
+  const auto next = node_.next_work(true);
   ASSERT_EQ(next, now_ + 250ms);
   EXPECT_FALSE(node_.take_resync_wish(*next)) << "an answer may come that can tell it";
-  EXPECT_EQ(node_.next_work(), *next + 60s);
+  EXPECT_EQ(node_.next_work(true), *next + 60s);
   EXPECT_FALSE(node_.take_resync_wish(*next + 59s));
   EXPECT_TRUE(node_.take_resync_wish(*next + 60s));
   EXPECT_FALSE(node_.take_resync_wish(*next + 60s));
+}
+
+// Else the main loop would spin for as long as the runtime is away.
+TEST_F(NodeWithoutFiles, NoResyncIsDueWhileNobodyListens) {
+  const Unit rank = test_support::rank("r", 5);
+  run(test_support::shared("s"));
+  run(rank);
+  EXPECT_TRUE(node_.next_work(true).has_value());
+  EXPECT_FALSE(node_.next_work(false).has_value());
+  EXPECT_FALSE(node_.take_resync_wish(now_));
+  end(rank);
+  EXPECT_FALSE(node_.take_resync_wish(now_ + 250ms)) << "waits for an answer for a minute";
+  EXPECT_TRUE(node_.next_work(true).has_value());
+  EXPECT_FALSE(node_.next_work(false).has_value());
 }
 
 TEST_F(NodeWithoutFiles, AnAnswerThatTellsItComesBeforeAResync) {
@@ -79,7 +93,7 @@ TEST_F(NodeWithoutFiles, AnAnswerThatTellsItComesBeforeAResync) {
   EXPECT_EQ(reply.updates.size(), 1U);
   check();
   EXPECT_FALSE(node_.take_resync_wish(now_ + 60s));
-  EXPECT_FALSE(node_.next_work().has_value());
+  EXPECT_FALSE(node_.next_work(true).has_value());
 }
 
 }  // namespace

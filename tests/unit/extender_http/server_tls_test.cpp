@@ -4,6 +4,8 @@
 #include <httplib.h>
 
 #include <filesystem>
+#include <mutex>
+#include <thread>
 
 #include "tests/support/tree.h"
 #include "tests/unit/api/certificates.h"
@@ -162,6 +164,38 @@ TEST_F(ServerTls, OfOneAuthorityOnlyCertificatesWithOneOfTheNamesAreTaken) {
   EXPECT_THAT(calls({"client"}), ElementsAre("client")) << "by its common name";
   EXPECT_THAT(calls({"agent"}), ElementsAre("agent")) << "by its common name";
   EXPECT_THAT(calls({"nobody"}), ElementsAre());
+}
+
+TEST_F(ServerTls, ARefusedHandshakeIsCountedAndTold) {
+  std::mutex mutex;
+  std::vector<std::string> told;
+  PlayedCallbacks callbacks;
+  TlsFiles named = files(/*client_ca=*/"one");
+  named.clients_only = true;
+  named.client_names = {"pinion-scheduler"};
+  const auto server = Server::start({.listen = "127.0.0.1:0", .prefix = {}, .tls = named},
+                                    {.scheduler = &callbacks, .refused = [&](std::string_view why) {
+                                       const std::lock_guard lock(mutex);
+                                       told.emplace_back(why);
+                                     }});
+  ASSERT_TRUE(server) << server.error().text;
+  const auto is_told = [&] {
+    const std::lock_guard lock(mutex);
+    return !told.empty();
+  };
+  const auto knock = [&](const char* authority) {
+    const auto own = files_of(folder_.path(), authority, "client");
+    const std::string address = (*server)->address();
+    httplib::SSLClient client("127.0.0.1", std::stoi(address.substr(address.rfind(':') + 1)),
+                              own.certificate, own.key);
+    EXPECT_EQ(call(client, ca("one")), 0);
+  };
+  knock("one");
+  while (!is_told()) std::this_thread::yield();
+  knock("two");
+  while ((*server)->figures().handshakes_refused < 2) std::this_thread::yield();
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(told[0], "TLS with 127.0.0.1: its certificate has another name");
 }
 
 TEST_F(ServerTls, PlainRequestsAndSilentClientsEnd) {
