@@ -5,25 +5,15 @@
 
 #include "base/cli/table.h"
 #include "cluster/extender/kube/json_read.h"
+#include "ctl/job/job_cells.h"
 
 namespace pinion::ctl {
 namespace {
 
 using kube::json_at;
-using kube::json_text;
 using nlohmann::json;
 
 constexpr const char* kNone = "no elastic jobs\n";
-
-std::string text(const json& job, const char* name) {
-  const std::string value = plain(json_text(job, name));
-  return value.empty() ? "-" : value;
-}
-
-std::string number(const json& job, const char* name) {
-  const json& value = json_at(job, name);
-  return value.is_number_integer() ? std::to_string(value.get<std::int64_t>()) : "-";
-}
 
 }  // namespace
 
@@ -33,10 +23,11 @@ std::string draw_elastic(const json& document) {
   const json& jobs = json_at(document, "elastic");
   if (!jobs.is_array()) return kNone;
   for (const json& job : jobs) {
-    rows.push_back({text(job, "name"), text(job, "kind"), text(job, "change"), text(job, "state"),
-                    number(job, "workers"), number(job, "readyWorkers"), number(job, "minWorkers"),
-                    number(job, "maxWorkers"), number(job, "wantedWorkers"),
-                    number(job, "requestedWorkers"), text(job, "why")});
+    rows.push_back({text_cell(job, "name"), text_cell(job, "kind"), text_cell(job, "change"),
+                    text_cell(job, "state"), number_cell(job, "workers"),
+                    number_cell(job, "readyWorkers"), number_cell(job, "minWorkers"),
+                    number_cell(job, "maxWorkers"), number_cell(job, "wantedWorkers"),
+                    number_cell(job, "requestedWorkers"), text_cell(job, "why")});
   }
   if (rows.size() == 1) return kNone;
   return table(rows, {4, 5, 6, 7, 8, 9});

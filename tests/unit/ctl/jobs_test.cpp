@@ -1,10 +1,11 @@
-// Elastic jobs: what is shown of them, and how another size is asked for.
+// Elastic jobs: what is shown of them, and how another size is asked for; what was learnt of jobs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "ctl/job/draw_elastic.h"
+#include "ctl/job/draw_profiles.h"
 #include "ctl/job/scale_command.h"
 
 namespace pinion::ctl {
@@ -33,6 +34,25 @@ TEST(DrawElastic, IsNotHurtByWhatAServerSays) {
   const std::string text =
       draw_elastic(json::parse(R"({"elastic":[{"name":"a\u001b[2J","min":[]}]})"));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(DrawProfiles, HasALineForEachJob) {
+  const json document = json::parse(R"({"profiles":[
+      {"name":"hpc/wave","runs":1,"last":"2026-11-19","why":"it was observed for 30 s"},
+      {"name":"hpc/wind","profile":"memory","runs":12,"last":"2026-11-20",
+       "why":"21 L3 misses per 1,000 instructions in 12 runs, last 2026-11-20"}]})");
+  EXPECT_EQ(draw_profiles(document),
+            "JOB       PROFILE  RUNS  LAST        WHY\n"
+            "hpc/wave  -           1  2026-11-19  it was observed for 30 s\n"
+            "hpc/wind  memory     12  2026-11-20  21 L3 misses per 1,000 instructions in 12 runs, "
+            "last 2026-11-20\n");
+}
+
+TEST(DrawProfiles, IsNotHurtByWhatAServerSays) {
+  EXPECT_EQ(draw_profiles(json::parse("{}")), "no profiles learnt\n");
+  EXPECT_EQ(draw_profiles(json::parse(R"({"profiles":{"a":1}})")), "no profiles learnt\n");
+  EXPECT_EQ(draw_profiles(json::parse(R"({"profiles":[7,{"why":"a\u001b[2J"}]})")).find('\x1b'),
+            std::string::npos);
 }
 
 TEST(Scale, AnnotatesThroughKubectl) {
