@@ -29,7 +29,9 @@ inline constexpr const char* kBorrow = "pinion.dev/borrow";
 // --- of pods, by their user or else by the webhook; of a job object, by its user
 
 inline constexpr const char* kJob = "pinion.dev/job";  // default: the job object's name
+// cpu | memory | network; auto: what was learnt of earlier runs, which the webhook writes here.
 inline constexpr const char* kProfile = "pinion.dev/profile";
+inline constexpr const char* kAutoProfile = "auto";
 inline constexpr const char* kPlacement = "pinion.dev/placement";
 inline constexpr const char* kClass = "pinion.dev/class";  // hpc | service
 inline constexpr const char* kGangSize = "pinion.dev/gang-size";
@@ -84,6 +86,7 @@ inline constexpr const char* kSlurmIndex =
 
 // --- ours, on job objects and their templates
 
+inline constexpr const char* kProfileWhy = "pinion.dev/profile-why";  // what `auto` came to
 inline constexpr const char* kDecided = "pinion.dev/decided";  // on the job: for what, and what
 inline constexpr const char* kRole = "pinion.dev/role";        // on all templates
 inline constexpr const char* kOwner = "pinion.dev/owner";      // the same: the job object
@@ -97,7 +100,7 @@ inline constexpr const char* kRescaleHistory = "pinion.dev/rescale-history";    
 inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 50> kAll{kCpus,           kAlign,
+inline constexpr std::array<std::string_view, 51> kAll{kCpus,           kAlign,
                                                        kStrength,       kSmt,
                                                        kMemory,         kIsolation,
                                                        kNearDevice,     kLendTo,
@@ -121,7 +124,8 @@ inline constexpr std::array<std::string_view, 50> kAll{kCpus,           kAlign,
                                                        kRole,           kOwner,
                                                        kWantedWorkers,  kPreviousWorkers,
                                                        kRescaledAt,     kDeclinedUntil,
-                                                       kRescaleHistory, kRescaleSent};
+                                                       kRescaleHistory, kRescaleSent,
+                                                       kProfileWhy};
 
 }  // namespace annotation
 

@@ -56,6 +56,12 @@ class Annotations {
     const std::string* value = find(name);
     if (value == nullptr) return std::nullopt;
     if (const auto known = value_of(*value, words)) return known;
+    if (error_.empty() && name == annotation::kProfile && *value == annotation::kAutoProfile) {
+      error_ = "annotation " + name +
+               ": 'auto' is for the extender's webhook to decide, which has not seen this pod; "
+               "use one of: " +
+               list_of(words);
+    }
     if (error_.empty()) {
       error_ = "annotation " + name + ": unknown value '" +
                std::string(cut_utf8(*value, kMaxShown)) + "', use one of: " + list_of(words);

@@ -21,7 +21,7 @@ struct CompanyRules {
 
 // Who is on a node, or has its place there.
 struct Company {
-  std::map<std::string, int> jobs;  // members of HPC jobs, by their job's id; none is 0
+  std::map<std::string, int> jobs{};  // members of HPC jobs, by their job's id; none is 0
   int services = 0;
 
   bool operator==(const Company&) const = default;

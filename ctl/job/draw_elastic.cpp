@@ -5,30 +5,21 @@
 
 #include "base/cli/table.h"
 #include "cluster/extender/kube/json_read.h"
+#include "ctl/job/job_cells.h"
 
 namespace pinion::ctl {
 namespace {
 
 using kube::json_at;
-using kube::json_text;
 using nlohmann::json;
 
 constexpr const char* kNone = "no elastic jobs\n";
-
-std::string text(const json& job, const char* name) {
-  const std::string value = plain(json_text(job, name));
-  return value.empty() ? "-" : value;
-}
-
-std::string number(const json& job, const char* name) {
-  const json& value = json_at(job, name);
-  return value.is_number_integer() ? std::to_string(value.get<std::int64_t>()) : "-";
-}
+constexpr const char* kNoHistory = "no elastic job was changed\n";
 
 // Of the newest step.
 std::string last_why(const json& job) {
   const json& history = json_at(job, "history");
-  return history.is_array() && !history.empty() ? text(history.front(), "why") : "-";
+  return history.is_array() && !history.empty() ? text_cell(history.front(), "why") : "-";
 }
 
 }  // namespace
@@ -39,13 +30,29 @@ std::string draw_elastic(const json& document) {
   const json& jobs = json_at(document, "elastic");
   if (!jobs.is_array()) return kNone;
   for (const json& job : jobs) {
-    rows.push_back({text(job, "name"), text(job, "kind"), text(job, "change"), text(job, "state"),
-                    number(job, "workers"), number(job, "readyWorkers"), number(job, "minWorkers"),
-                    number(job, "maxWorkers"), number(job, "wantedWorkers"),
-                    number(job, "requestedWorkers"), last_why(job)});
+    rows.push_back({text_cell(job, "name"), text_cell(job, "kind"), text_cell(job, "change"),
+                    text_cell(job, "state"), number_cell(job, "workers"),
+                    number_cell(job, "readyWorkers"), number_cell(job, "minWorkers"),
+                    number_cell(job, "maxWorkers"), number_cell(job, "wantedWorkers"),
+                    number_cell(job, "requestedWorkers"), last_why(job)});
   }
   if (rows.size() == 1) return kNone;
   return table(rows, {4, 5, 6, 7, 8, 9});
+}
+
+std::string draw_history(const json& document) {
+  std::vector<Row> rows = {{"JOB", "AT", "STEP", "WHY"}};
+  const json& jobs = json_at(document, "elastic");
+  if (!jobs.is_array()) return kNoHistory;
+  for (const json& job : jobs) {
+    const json& history = json_at(job, "history");
+    if (!history.is_array()) continue;
+    for (const json& step : history) {
+      rows.push_back({text_cell(job, "name"), text_cell(step, "at"), text_cell(step, "step"),
+                      text_cell(step, "why")});
+    }
+  }
+  return rows.size() == 1 ? kNoHistory : table(rows, {});
 }
 
 }  // namespace pinion::ctl

@@ -8,6 +8,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "ctl/common/report.h"
 #include "ctl/job/draw_elastic.h"
+#include "ctl/job/draw_profiles.h"
 #include "ctl/job/extender_client.h"
 
 namespace pinion::ctl {
@@ -16,25 +17,42 @@ namespace {
 struct JobsOptions {
   ExtenderOptions extender;
   bool json = false;
+  bool profiles = false;  // these alone
+  bool history = false;   // this alone
 };
+
+std::string drawn(const nlohmann::json& document, const JobsOptions& options) {
+  if (options.profiles) return draw_profiles(document);
+  if (options.history) return draw_history(document);
+  return draw_elastic(document) + "\n" + draw_profiles(document);
+}
 
 int run(const JobsOptions& options) {
   const auto document = jobs_at_extender(options.extender);
   if (!document) return report(document.error());
-  if (!options.json) return print_and_exit_code(draw_elastic(*document));
-  return print_and_exit_code(kube::json_at(*document, "elastic")
-                                 .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+  if (!options.json) return print_and_exit_code(drawn(*document, options));
+  const nlohmann::json& rows = kube::json_at(*document, options.profiles ? "profiles" : "elastic");
+  return print_and_exit_code(rows.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
                              "\n");
 }
 
 }  // namespace
 
 void add_jobs_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("jobs", "Show elastic jobs: size, wish, what is under way and why");
+  CLI::App* command = app.add_subcommand(
+      "jobs",
+      "Show elastic jobs (size, wish, what is under way and why), and what was learnt "
+      "of jobs' earlier runs: the profile that pinion.dev/profile: auto comes to, and why");
   auto options = std::make_shared<JobsOptions>();  // lives as long as the callback below
   add_extender_options(*command, options->extender)->required();
-  command->add_flag("--json", options->json, "The same as data (docs/kubernetes.md)");
+  CLI::Option* profiles =
+      command->add_flag("--profiles", options->profiles, "Only what was learnt");
+  command
+      ->add_flag("--history", options->history,
+                 "Only the last ten steps of each elastic job: when, what and why")
+      ->excludes(profiles);
+  command->add_flag("--json", options->json,
+                    "Elastic jobs, or with --profiles those, as data (docs/kubernetes.md)");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -1,4 +1,4 @@
-// `pinionctl jobs`: elastic jobs, with their sizes and why.
+// `pinionctl jobs`: elastic jobs, with their sizes and why, and what was learnt of jobs' profiles.
 #pragma once
 
 #include <CLI/App.hpp>

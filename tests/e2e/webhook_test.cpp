@@ -34,6 +34,16 @@ json asking(const std::string& name, const json& annotations) {
   return object;
 }
 
+// What another extender has learnt of the job "seen", in the namespace that extenders have here.
+const json kEarlierRuns = {
+    {"apiVersion", "v1"},
+    {"kind", "ConfigMap"},
+    {"metadata", {{"name", "pinion-profiles"}}},
+    {"data", {{"profiles.json", R"({"default/seen":{"runs":3,"lastUnix":1795132800,
+       "used":{"value":0.99,"seconds":1800},
+       "missesPerCpuSecond":{"value":1.05e7,"seconds":1800},
+       "missesPerKiloInstruction":{"value":21,"seconds":1800}}})"}}}};
+
 class Webhook : public ClusterTest<Webhook> {
  public:
   static ClusterOptions options() { return {.controller_manager = true}; }
@@ -56,6 +66,7 @@ class Webhook : public ClusterTest<Webhook> {
                                   test_support::machine({.packages = 2, .cores_per_l3 = 16}));
     ASSERT_TRUE(ok(nodes));
     fleet() = *std::move(nodes);
+    create("/api/v1/namespaces/kube-system/configmaps", kEarlierRuns);
     ASSERT_TRUE(agent::api::make_certificates(cluster().folder(), "hook"));
     const auto tls = agent::api::files_of(cluster().folder(), "hook", "server");
     auto started = ExtenderProcess::start(
@@ -129,6 +140,33 @@ TEST_F(Webhook, AnIndexedJobIsCutAndItsControllerMakesThePods) {
   EXPECT_EQ(json_text(map.at("metadata").at("ownerReferences").at(0), "uid"),
             json_text(stored, "metadata", "uid"))
       << "it goes with its job";
+}
+
+TEST_F(Webhook, AJobIsGivenTheProfileThatItsEarlierRunsHaveShown) {
+  // It reads them with the rights that it has in its own namespace.
+  ASSERT_TRUE(lab::eventually(kPatience, [] {
+    const auto page = extender().page("/v1/jobs");
+    return page && !json_at(*page, "profiles").empty();
+  }));
+  json job = asking("job_create", kScale);
+  json& annotations = job["metadata"]["annotations"];
+  annotations["pinion.dev/profile"] = "auto";
+  job["spec"]["template"]["metadata"]["annotations"].erase("pinion.dev/job");
+  job["spec"]["template"]["spec"]["containers"][0].erase("resources");
+  for (const auto& [name, profile, why, workers] :
+       {std::tuple("seen", "memory",
+                   "memory: 21 L3 misses per 1,000 instructions in 3 runs, last 2026-11-20", 4),
+        std::tuple("new", "", "none: no earlier run was observed", 1)}) {
+    job["metadata"]["name"] = annotations["pinion.dev/job"] = name;
+    job["spec"]["parallelism"] = job["spec"]["completions"] = 1;
+    const json stored = create(kJobs, job);
+    for (const json& object : {stored, json_at(stored, "spec", "template")}) {
+      const json& said = json_at(object, "metadata", "annotations");
+      EXPECT_EQ(json_text(said, "pinion.dev/profile"), profile);
+      EXPECT_EQ(json_text(said, "pinion.dev/profile-why"), why);
+    }
+    EXPECT_EQ(json_at(stored, "spec", "parallelism"), workers) << "the policy goes by it";
+  }
 }
 
 TEST_F(Webhook, AJobThatContradictsItselfIsRefusedInWords) {

@@ -14,6 +14,7 @@ pinion_fuzz(extender_pod SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_pod.cpp
 pinion_fuzz(extender_agent SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_agent.cpp LINK extender_node_report)
 pinion_fuzz(extender_review SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_review.cpp LINK extender_admission test_support)
 pinion_fuzz(extender_plan SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_plan.cpp LINK extender_admission test_support)
+pinion_fuzz(extender_profiles SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_profiles.cpp LINK extender_profiles)
 pinion_fuzz(extender_settings SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_settings.cpp LINK extender_settings)
 foreach(input service prometheus)
   pinion_fuzz(extender_${input} SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_${input}.cpp

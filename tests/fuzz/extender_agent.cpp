@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 #include "agent/client/mirror.h"
 #include "cluster/core/fleet.h"
+#include "cluster/core/run_book.h"
 #include "cluster/extender/agents/machines.h"
 #include "cluster/extender/agents/node_report.h"
 
@@ -68,6 +70,7 @@ class Stream {
     const auto lost = fleet_.report(*std::move(report), 0);
     if (!lost) check(lost.error());
     check(fleet_);
+    check_uses(pinion::cluster::uses_of(mirror_));
     promise();
     return true;
   }
@@ -76,6 +79,20 @@ class Stream {
   static bool refused(const Error& error) {
     check(error);
     return false;
+  }
+
+  // Minutes pass between two messages; figures of runs are sound, whatever counters say.
+  void check_uses(const std::vector<pinion::cluster::ContainerUse>& uses) {
+    now_s_ += 40;
+    for (const pinion::cluster::ContainerUse& use : uses) {
+      if (use.job.empty() || use.cpus < 1) std::abort();
+    }
+    for (const auto& run : book_.observe("node", uses, now_s_)) {
+      if (!(run.figures.allotted > 0) || !(run.figures.seconds > 0)) std::abort();
+      const auto history = pinion::cluster::learn({}, run.figures, 0);
+      if (history.used.value < 0 || history.used.value > 1) std::abort();
+      if (pinion::cluster::profile_of(history).why.empty()) std::abort();
+    }
   }
 
   // Later reports have to be fitted around this one, or drop it.
@@ -93,6 +110,8 @@ class Stream {
   pinion::cluster::Machines machines_;
   std::shared_ptr<const Topology> machine_;
   Fleet fleet_;
+  pinion::cluster::RunBook book_;
+  double now_s_ = 0;
 };
 
 }  // namespace

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "cluster/core/fleet.h"
+#include "cluster/core/run_book.h"
 
 namespace pinion::cluster {
 
@@ -21,6 +23,9 @@ class AgentSink {
   // not known any more, and is to be reported again.
   virtual bool measured(const std::string& node, MissRates rates) = 0;
   virtual bool heard(const std::string& node) = 0;  // nothing has changed there; the same
+  // All containers of jobs that have cores of their own there, with what they have used so far.
+  // With each message that says more than that the agent is there. Nobody need listen.
+  virtual void used(const std::string& /*node*/, const std::vector<ContainerUse>& /*uses*/) {}
 
   // The agent's stream is up: after its first report, and not again before lost().
   virtual void connected(const std::string& node) = 0;

@@ -30,6 +30,32 @@ MissRates rates_of(const agent::api::Mirror& mirror) {
   return rates;
 }
 
+std::vector<ContainerUse> uses_of(const agent::api::Mirror& mirror) {
+  constexpr double ns = 1e-9;
+  std::vector<ContainerUse> uses;
+  for (const auto& [id, container] : mirror.containers()) {
+    if (!holds(container)) continue;
+    ContainerUse use{.job = job_key(container.namespace_(), container.job()), .id = id};
+    const auto cpus = topology::CpuSet::parse(container.cpus());
+    if (use.job.empty() || !cpus || cpus->empty()) continue;
+    use.cpus = cpus->count();
+    const v1::Figures& figures = container.figures();
+    if (figures.has_cpu_user_ns() && figures.has_cpu_system_ns()) {
+      use.used_s = ns * static_cast<double>(figures.cpu_user_ns()) +
+                   ns * static_cast<double>(figures.cpu_system_ns());
+    }
+    if (figures.has_l3_misses() && figures.has_instructions()) {
+      use.misses = static_cast<double>(figures.l3_misses());
+      use.instructions = static_cast<double>(figures.instructions());
+    }
+    if (figures.has_voluntary_switches()) {
+      use.waits = static_cast<double>(figures.voluntary_switches());
+    }
+    uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
 Result<NodeReport> report_of(const agent::api::Mirror& mirror,
                              std::shared_ptr<const topology::Topology> machine) {
   const v1::NodeState& node = mirror.node();

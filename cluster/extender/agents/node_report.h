@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "agent/client/mirror.h"
 #include "base/error.h"
 #include "cluster/core/fleet.h"
+#include "cluster/core/run_book.h"
 
 namespace pinion::cluster {
 
@@ -16,5 +18,10 @@ Result<NodeReport> report_of(const agent::api::Mirror& mirror,
 
 // The rates of that report alone.
 MissRates rates_of(const agent::api::Mirror& mirror);
+
+// The containers of jobs that have cores of their own, also those that are to start yet, with the
+// counters that their agent has. Jobs without a name by which they could be known again are left
+// out (job_key()).
+std::vector<ContainerUse> uses_of(const agent::api::Mirror& mirror);
 
 }  // namespace pinion::cluster

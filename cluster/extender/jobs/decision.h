@@ -7,6 +7,7 @@
 
 #include "cluster/core/fleet.h"
 #include "cluster/core/granularity.h"
+#include "cluster/core/learnt_profile.h"
 #include "cluster/core/split.h"
 #include "cluster/extender/jobs/job_object.h"
 #include "cluster/extender/scheduling/node_demand.h"
@@ -23,6 +24,9 @@ struct Options {
   bool gates = true;              // the pods of gangs get the scheduling gate kGangGate
   Policy policy = Policy::kNone;  // of jobs that state neither a policy nor a number of workers
   policy::Defaults defaults;      // of the nodes' agents
+  // What was learnt of earlier runs of a job; called on many threads at once. Empty: nothing is
+  // learnt here, and who asks for it is refused.
+  std::function<LearntProfile(const std::string& name_space, const std::string& job)> learnt = {};
 };
 
 // Asks a policy; `nodes` is how many nodes the job may use at most, 0: all; `where` says which.

@@ -88,6 +88,12 @@ class Annotations {
   std::optional<Error> error_;
 };
 
+// One that speaks of another profile is left from an earlier job.
+std::string profile_why_of(Profile profile, const std::string& why) {
+  const std::string_view word = word_of(profile, topology::kProfileWords);
+  return why.starts_with((word.empty() ? "none" : std::string(word)) + ": ") ? why : std::string();
+}
+
 void read_choices(Annotations& annotations, JobRequest& request) {
   request.profile =
       annotations
@@ -96,6 +102,7 @@ void read_choices(Annotations& annotations, JobRequest& request) {
               [](const std::string& word) { return value_of(word, topology::kProfileWords); },
               list_of(topology::kProfileWords))
           .value_or(Profile::kNone);
+  request.profile_why = profile_why_of(request.profile, annotations.text(annotation::kProfileWhy));
   request.policy = annotations.word<Policy>(
       annotation::kPolicy, [](const std::string& word) { return policy_of(word); },
       "none, scale, granularity, auto");

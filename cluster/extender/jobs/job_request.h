@@ -18,6 +18,7 @@ struct JobRequest {
   int cpus_per_task = 1;  // 1 .. CpuSet::kCapacity
   std::optional<Bytes> memory_per_task;
   Profile profile = Profile::kNone;
+  std::string profile_why;  // what `auto` came to, and why; empty: it was stated, or is not
   std::optional<Policy> policy;
   int nodes = 0;            // it may use at most; 0: all
   int groups = 0;           // 0: not said

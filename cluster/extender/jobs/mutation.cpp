@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/extender/jobs/auto_profile.h"
 #include "cluster/extender/jobs/child_pod.h"
 #include "cluster/extender/jobs/entitlement.h"
 #include "cluster/extender/jobs/hostfile.h"
@@ -107,6 +108,9 @@ void Cutter::mark_worker(const Cut& cut, TemplateEditor& editor) {
   for (const auto& [name, value] : cut.request.for_workers) editor.suggest(name, value);
   const std::string_view profile = word_of(cut.request.profile, topology::kProfileWords);
   if (!profile.empty()) editor.mark(annotation::kProfile, std::string(profile));
+  if (!cut.request.profile_why.empty()) {
+    editor.suggest(annotation::kProfileWhy, cut.request.profile_why);
+  }
   // A Pod by itself is not told how many others there are.
   if (cut.job.kind == JobKind::kPod) return;
   editor.mark(annotation::kGangSize, std::to_string(decision.granularity.workers));
@@ -239,12 +243,20 @@ json with_name(const json& object, const std::string& seed) {
 
 Mutation cut_job(const json& original, const std::string& name_space, const Options& options,
                  const Choose& choose, const std::string& seed) {
-  const json object = with_name(original, seed);
+  json object = with_name(original, seed);
+  const auto learnt = kube::json_at(object, "metadata", "annotations", annotation::kTasks).is_null()
+                          ? LearntText()
+                          : write_learnt_profile(object, name_space, options);
+  if (!learnt) return refused(learnt.error());
   auto request = read_job_request(object);
   if (!request) return refused(request.error());
   if (!*request) return untouched("it has no annotation pinion.dev/tasks");
   const std::string decided = json_text(object, "metadata", "annotations", annotation::kDecided);
-  if (!decided.empty()) return cut_before(**request, decided);
+  if (!decided.empty()) {
+    Mutation before = cut_before(**request, decided);
+    return *learnt && before.kind == Mutation::Kind::kUntouched ? changed(original, object)
+                                                                : before;
+  }
   auto job = read_job(object, name_space, **request);
   if (!job) return refused(job.error());
   const auto worker = std::find_if(job->templates.begin(), job->templates.end(),
@@ -262,20 +274,32 @@ Mutation cut_job(const json& original, const std::string& name_space, const Opti
   if (Status good = cutter.cut(cut); !good) return refused(good.error());
   Mutation mutation = changed(original, cutter.after());
   mutation.warnings = cutter.take_warnings();
+  if (*learnt) mutation.warnings.push_back(**learnt);
   mutation.cut = std::move(cut);
   return mutation;
 }
 
-Mutation mutate_child(const json& object, JobKind kind, const Options& options) {
+// Pods are told on their creation alone: what their job was told before stands in its template.
+Mutation changed_pod(const json& before, json after, const std::string& name_space,
+                     const Options& options) {
+  const auto learnt = write_learnt_profile(after, name_space, options);
+  if (!learnt) return refused(learnt.error());
+  mark_managed(after, options);
+  Mutation mutation = changed(before, after);
+  if (*learnt) mutation.warnings.push_back(**learnt);
+  return mutation;
+}
+
+Mutation mutate_child(const json& object, JobKind kind, const std::string& name_space,
+                      const Options& options) {
   if (kind != JobKind::kPod) return untouched("another job's controller has made it");
   json after = object;
   edit_child_pod(after);
-  mark_managed(after, options);
-  return changed(object, after);
+  return changed_pod(object, std::move(after), name_space, options);
 }
 
 // One that says what it belongs to, and not how many tasks it has.
-Mutation direct_pod(const json& object, const Options& options) {
+Mutation direct_pod(const json& object, const std::string& name_space, const Options& options) {
   json after = object;
   if (!options.scheduler.empty() &&
       !json_text(object, "metadata", "annotations", annotation::kJob).empty()) {
@@ -283,9 +307,11 @@ Mutation direct_pod(const json& object, const Options& options) {
     editor.set_scheduler(options.scheduler);
     if (editor.error()) return refused(*editor.error());
   }
-  mark_managed(after, options);
-  if (after == object) return untouched("it has no annotation pinion.dev/tasks");
-  return changed(object, after);
+  Mutation mutation = changed_pod(object, std::move(after), name_space, options);
+  if (mutation.kind == Mutation::Kind::kUntouched) {
+    mutation.text = "it has no annotation pinion.dev/tasks";
+  }
+  return mutation;
 }
 
 }  // namespace
@@ -294,12 +320,12 @@ Mutation mutate(const json& object, const std::string& name_space, const Options
                 const Choose& choose, const std::string& seed) {
   const auto kind = kind_of(object);
   if (!kind) return untouched("it is no kind of job that is known here");
-  if (is_child(object)) return mutate_child(object, *kind, options);
+  if (is_child(object)) return mutate_child(object, *kind, name_space, options);
   Mutation mutation = cut_job(object, name_space, options, choose, seed);
   const bool without_tasks =
       kube::json_at(object, "metadata", "annotations", annotation::kTasks).is_null();
   if (mutation.kind == Mutation::Kind::kUntouched && *kind == JobKind::kPod && without_tasks) {
-    return direct_pod(object, options);
+    return direct_pod(object, name_space, options);
   }
   return mutation;
 }

@@ -145,6 +145,11 @@ std::vector<settings::Setting> settings_of(Config& config) {
                                "How jobs are cut that state neither a policy nor a number of "
                                "workers: none | scale | granularity | auto [none]",
                                config.policy, {"none", "scale", "granularity", "auto"}));
+  all.push_back(settings::yes_no(
+      "learnProfiles",
+      "Learn from the runs of jobs what bounds them, for those with pinion.dev/profile: auto; kept "
+      "in the ConfigMap pinion-profiles of our own namespace [true]",
+      config.learn_profiles));
   all.push_back(text("schedulerName",
                      "Scheduler that the webhook gives to the pods of jobs [left as it is]",
                      config.scheduler_name));

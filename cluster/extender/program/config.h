@@ -48,6 +48,7 @@ struct Config {
   std::string managed_resource;  // that the webhook gives to pods with whole CPUs; empty: none
   bool scheduling_gates = true;  // the webhook gives pods of gangs the gate kGangGate
   std::string policy = "none";   // of jobs that state neither a policy nor a number of workers
+  bool learn_profiles = true;    // what bounds jobs, from their earlier runs
   bool node_resource_topology = false;  // write an object of each node, for other schedulers
   bool startup_taint = false;  // take pinion.dev/agent-not-ready from nodes whose agent is ready
   bool leader_elect = true;

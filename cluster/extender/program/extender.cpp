@@ -66,12 +66,23 @@ AgentOptions agent_options(const Config& config) {
   return options;
 }
 
-jobs::Options job_options(const Config& config, const policy::Defaults& defaults) {
-  return {.scheduler = config.scheduler_name,
-          .managed_resource = config.managed_resource,
-          .gates = config.scheduling_gates,
-          .policy = policy_of(config.policy).value_or(Policy::kNone),
-          .defaults = defaults};
+// Where our lease is.
+std::string own_namespace(const Config& config, const kube::Access& access) {
+  return config.lease_namespace.empty() ? access.default_namespace : config.lease_namespace;
+}
+
+jobs::Options job_options(const Config& config, const policy::Defaults& defaults,
+                          const LearntProfiles* learnt) {
+  jobs::Options options{.scheduler = config.scheduler_name,
+                        .managed_resource = config.managed_resource,
+                        .gates = config.scheduling_gates,
+                        .policy = policy_of(config.policy).value_or(Policy::kNone),
+                        .defaults = defaults};
+  if (learnt == nullptr) return options;
+  options.learnt = [learnt](const std::string& name_space, const std::string& job) {
+    return learnt->of(name_space, job);
+  };
+  return options;
 }
 
 // Under the lock that the scheduler's calls take as well.
@@ -145,9 +156,8 @@ admission::Webhook::Seen journal_of(Log& log) {
 }  // namespace
 
 Extender::Extender(const Config& config, const policy::Defaults& defaults,
-                   std::unique_ptr<kube::Api> api, Log& log)
+                   std::unique_ptr<kube::Api> api, const std::string& own_namespace, Log& log)
     : log_(log),
-      job_options_(job_options(config, defaults)),
       silence_(config.agent_silence),
       api_(std::move(api)),
       elects_(config.leader_elect),
@@ -162,8 +172,13 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
           *api_, log, [this] { return leading(); },
           [this](const std::string& gang, int members) { resize(gang, members); }),
       gate_(placing_, [this] { return closed(); }),
+      learnt_(config.learn_profiles ? std::make_unique<LearntProfiles>(
+                                          *api_, log, [this] { return leading(); },
+                                          LearntProfiles::Options{.name_space = own_namespace})
+                                    : nullptr),
+      job_options_(job_options(config, defaults, learnt_.get())),
       webhook_(job_options_, fleet_of(placing_), journal_of(log)),
-      agent_feed_(placing_, log),
+      agent_feed_(placing_, learnt_.get(), log),
       taint_(config.startup_taint
                  ? std::make_unique<StartupTaint>(*api_, log, [this] { return leading(); })
                  : nullptr),
@@ -188,7 +203,8 @@ Result<std::unique_ptr<Extender>> Extender::start(const Config& config, Log& log
   auto api = kube::Api::create(*access);
   if (!api) return failure(api.error());
   log.info("the API server", {{"from", access->source}});
-  std::unique_ptr<Extender> extender(new Extender(config, *defaults, *std::move(api), log));
+  std::unique_ptr<Extender> extender(
+      new Extender(config, *defaults, *std::move(api), own_namespace(config, *access), log));
   Status done = extender->follow_agents(config);
   if (done) done = extender->keep_targets(config);
   extender->size_jobs(config);  // before the server's threads ask about them
@@ -210,6 +226,7 @@ Extender::~Extender() {
   service_pods_.reset();
   services_.reset();
   agents_.stop();
+  learnt_.reset();  // writes, while we still lead
   if (lease_) lease_->stop();
 }
 
@@ -325,9 +342,7 @@ Status Extender::elect(const Config& config, const kube::Access& access) {
   if (!api) return failure(api.error());
   lease_api_ = *std::move(api);
   kube::LeaseOptions options;
-  options.lease = {.name_space = config.lease_namespace.empty() ? access.default_namespace
-                                                                : config.lease_namespace,
-                   .name = config.lease_name};
+  options.lease = {.name_space = own_namespace(config, access), .name = config.lease_name};
   options.identity = kube::unique_identity(host_name());
   options.on_change = [this](bool leading) {
     if (leading) led_ = true;
@@ -459,7 +474,8 @@ Page Extender::fleet() {
 
 Page Extender::jobs() {
   return {.body = jobs_json(placing_.look(job_rows), steady_ms(),
-                            elastic_ ? elastic_->rows() : std::vector<ElasticRow>())};
+                            elastic_ ? elastic_->rows() : std::vector<ElasticRow>(),
+                            learnt_ ? learnt_->rows() : std::vector<ProfileRow>())};
 }
 
 // Only who leads knows what is promised.

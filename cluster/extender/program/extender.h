@@ -19,6 +19,7 @@
 #include "cluster/extender/program/feeds.h"
 #include "cluster/extender/program/kube_cluster.h"
 #include "cluster/extender/program/leader_label.h"
+#include "cluster/extender/program/learnt_profiles.h"
 #include "cluster/extender/program/node_topologies.h"
 #include "cluster/extender/program/service_targets.h"
 #include "cluster/extender/program/startup_taint.h"
@@ -48,8 +49,9 @@ class Extender : private Pages {
   void tick();
 
  private:
+  // `own_namespace`: where our lease is, and what we keep.
   Extender(const Config& config, const policy::Defaults& defaults, std::unique_ptr<kube::Api> api,
-           Log& log);
+           const std::string& own_namespace, Log& log);
 
   Status follow_agents(const Config& config);
   void follow(const std::vector<AgentAddress>& agents);
@@ -75,7 +77,6 @@ class Extender : private Pages {
   Page plan(std::string_view job) override;
 
   Log& log_;
-  const jobs::Options job_options_;
   const std::chrono::milliseconds silence_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::unique_ptr<kube::Api> api_;
@@ -95,6 +96,8 @@ class Extender : private Pages {
   Placing placing_;
   JobFollower jobs_;
   Gate gate_;
+  std::unique_ptr<LearntProfiles> learnt_;  // null: nothing is learnt
+  const jobs::Options job_options_;
   admission::Webhook webhook_;
   AgentFeed agent_feed_;
   std::unique_ptr<StartupTaint> taint_;  // null: nodes are left as they are

@@ -206,6 +206,10 @@ bool AgentFeed::heard(const std::string& node) {
       [&](PodScheduler& scheduler, std::int64_t now) { return scheduler.heard(node, now); });
 }
 
+void AgentFeed::used(const std::string& node, const std::vector<ContainerUse>& uses) {
+  if (learnt_ != nullptr) learnt_->used(node, uses);
+}
+
 void AgentFeed::connected(const std::string& node) {
   log_.info("an agent is connected", {{"node", node}});
 }

@@ -9,11 +9,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/log/log.h"
 #include "cluster/extender/agents/agents.h"
 #include "cluster/extender/kube/watch.h"
 #include "cluster/extender/program/job_follower.h"
+#include "cluster/extender/program/learnt_profiles.h"
 #include "cluster/extender/program/refused_pods.h"
 #include "cluster/extender/service/placing.h"
 #include "cluster/extender/wire/reader.h"
@@ -126,11 +128,14 @@ class AgentPodFeed : public Feed {
 // What the agents' streams say.
 class AgentFeed : public AgentSink {
  public:
-  AgentFeed(Placing& placing, Log& log) : placing_(placing), log_(log) {}
+  // Without `learnt` nobody is told what containers have used.
+  AgentFeed(Placing& placing, LearntProfiles* learnt, Log& log)
+      : placing_(placing), learnt_(learnt), log_(log) {}
 
   void reported(const std::string& node, NodeReport report) override;
   bool measured(const std::string& node, MissRates rates) override;
   bool heard(const std::string& node) override;
+  void used(const std::string& node, const std::vector<ContainerUse>& uses) override;
   void connected(const std::string& node) override;
   void lost(const std::string& node, const Error& why) override;
   // Promises that a report left no room for.
@@ -138,6 +143,7 @@ class AgentFeed : public AgentSink {
 
  private:
   Placing& placing_;
+  LearntProfiles* const learnt_;
   Log& log_;
   std::atomic<std::uint64_t> lost_promises_ = 0;
 };

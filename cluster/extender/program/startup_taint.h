@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/log/log.h"
 #include "cluster/extender/agents/agent_sink.h"
@@ -93,6 +94,9 @@ class ReadyAgents : public AgentSink {
     return next_.measured(node, std::move(rates));
   }
   bool heard(const std::string& node) override { return next_.heard(node); }
+  void used(const std::string& node, const std::vector<ContainerUse>& uses) override {
+    next_.used(node, uses);
+  }
   void connected(const std::string& node) override;
   void lost(const std::string& node, const Error& why) override;
 

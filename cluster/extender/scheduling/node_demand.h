@@ -59,8 +59,8 @@ struct Taint {
 
 struct NodeView {
   std::string name;
-  std::vector<Taint> taints;  // a cordon is one, too
-  std::map<std::string, std::string> labels;
+  std::vector<Taint> taints{};  // a cordon is one, too
+  std::map<std::string, std::string> labels{};
   ResourceList allocatable = kPlenty;
 };
 

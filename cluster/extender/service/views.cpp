@@ -109,7 +109,8 @@ std::string fleet_json(const std::vector<NodeRow>& rows, std::int64_t now_ms) {
 }
 
 std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
-                      const std::vector<ElasticRow>& elastic) {
+                      const std::vector<ElasticRow>& elastic,
+                      const std::vector<ProfileRow>& profiles) {
   json jobs = json::array();
   for (const JobRow& row : rows) {
     json job = {{"name", row.name}, {"size", row.size}, {"members", row.members},
@@ -132,7 +133,14 @@ std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
     }
     sizes.push_back(std::move(job));
   }
-  return dumped({{"jobs", std::move(jobs)}, {"elastic", std::move(sizes)}});
+  json learnt = json::array();
+  for (const ProfileRow& row : profiles) {
+    json job = {{"name", row.name}, {"runs", row.runs}, {"last", row.last}, {"why", row.why}};
+    if (!row.profile.empty()) job["profile"] = row.profile;
+    learnt.push_back(std::move(job));
+  }
+  return dumped(
+      {{"jobs", std::move(jobs)}, {"elastic", std::move(sizes)}, {"profiles", std::move(learnt)}});
 }
 
 }  // namespace pinion::cluster

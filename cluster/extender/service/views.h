@@ -70,9 +70,21 @@ struct ElasticRow {
   bool operator==(const ElasticRow&) const = default;
 };
 
+// What was learnt of a job's earlier runs.
+struct ProfileRow {
+  std::string name;          // NAMESPACE/JOB
+  std::string profile = {};  // "cpu", "memory", "network"; empty: nothing can be said yet
+  int runs = 0;
+  std::string last;  // the day on which the last one ended: "2026-11-20"
+  std::string why;
+
+  bool operator==(const ProfileRow&) const = default;
+};
+
 // `now_ms`: the pod scheduler's clock at the moment of the rows.
 [[nodiscard]] std::string fleet_json(const std::vector<NodeRow>& rows, std::int64_t now_ms);
 [[nodiscard]] std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
-                                    const std::vector<ElasticRow>& elastic = {});
+                                    const std::vector<ElasticRow>& elastic = {},
+                                    const std::vector<ProfileRow>& profiles = {});
 
 }  // namespace pinion::cluster

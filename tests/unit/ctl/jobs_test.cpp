@@ -1,10 +1,11 @@
-// Elastic jobs: what is shown of them, and how another size is asked for.
+// Elastic jobs: what is shown of them, and how another size is asked for; what was learnt of jobs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "ctl/job/draw_elastic.h"
+#include "ctl/job/draw_profiles.h"
 #include "ctl/job/scale_command.h"
 
 namespace pinion::ctl {
@@ -28,6 +29,19 @@ TEST(DrawElastic, HasALineForEachJob) {
             "hpc/wind  MPIJob  moldable   waits          0      0    4    4       -      4  -\n");
 }
 
+TEST(DrawHistory, HasALineForEachStep) {
+  const json document = json::parse(R"({"elastic":[
+      {"name":"hpc/wave","history":[{"at":"2026-11-25T15:22:48Z","step":"shrink","why":"from 8 to 4 workers"},
+                                    {"at":"2026-11-25T15:00:00Z","step":"done","why":"it went"}]},
+      {"name":"hpc/wind"},{"history":7},{"history":[7]}]})");
+  EXPECT_EQ(draw_history(document),
+            "JOB       AT                    STEP    WHY\n"
+            "hpc/wave  2026-11-25T15:22:48Z  shrink  from 8 to 4 workers\n"
+            "hpc/wave  2026-11-25T15:00:00Z  done    it went\n"
+            "-         -                     -       -\n");
+  EXPECT_EQ(draw_history(json::parse("[]")), "no elastic job was changed\n");
+}
+
 TEST(DrawElastic, IsNotHurtByWhatAServerSays) {
   EXPECT_EQ(draw_elastic(json::parse(R"({"elastic":7})")), "no elastic jobs\n");
   EXPECT_EQ(draw_elastic(json::parse("[]")), "no elastic jobs\n");
@@ -35,6 +49,25 @@ TEST(DrawElastic, IsNotHurtByWhatAServerSays) {
       draw_elastic(json::parse(R"({"elastic":[{"name":"a\u001b[2J","min":[],"history":7},
                                                {"history":[7]}]})"));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(DrawProfiles, HasALineForEachJob) {
+  const json document = json::parse(R"({"profiles":[
+      {"name":"hpc/wave","runs":1,"last":"2026-11-19","why":"it was observed for 30 s"},
+      {"name":"hpc/wind","profile":"memory","runs":12,"last":"2026-11-20",
+       "why":"21 L3 misses per 1,000 instructions in 12 runs, last 2026-11-20"}]})");
+  EXPECT_EQ(draw_profiles(document),
+            "JOB       PROFILE  RUNS  LAST        WHY\n"
+            "hpc/wave  -           1  2026-11-19  it was observed for 30 s\n"
+            "hpc/wind  memory     12  2026-11-20  21 L3 misses per 1,000 instructions in 12 runs, "
+            "last 2026-11-20\n");
+}
+
+TEST(DrawProfiles, IsNotHurtByWhatAServerSays) {
+  EXPECT_EQ(draw_profiles(json::parse("{}")), "no profiles learnt\n");
+  EXPECT_EQ(draw_profiles(json::parse(R"({"profiles":{"a":1}})")), "no profiles learnt\n");
+  EXPECT_EQ(draw_profiles(json::parse(R"({"profiles":[7,{"why":"a\u001b[2J"}]})")).find('\x1b'),
+            std::string::npos);
 }
 
 TEST(Scale, AnnotatesThroughKubectl) {

@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <mutex>
 
+#include "cluster/extender/program/learnt_profiles.h"
 #include "tests/unit/api/certificates.h"
 #include "tests/unit/api/serving.h"
+#include "tests/unit/kube/fake_api_server.h"
 
 namespace pinion::cluster {
 namespace {
@@ -33,6 +35,10 @@ class Recorder : public AgentSink {
     return !forgetful_;
   }
   bool heard(const std::string&) override { return !forgetful_; }
+  void used(const std::string&, const std::vector<ContainerUse>& uses) override {
+    const std::lock_guard lock(mutex_);
+    uses_ = uses;
+  }
   void connected(const std::string& node) override {
     const std::lock_guard lock(mutex_);
     news_.push_back(node + " is connected");
@@ -59,6 +65,10 @@ class Recorder : public AgentSink {
     const std::lock_guard lock(mutex_);
     return rates_;
   }
+  std::vector<ContainerUse> uses() {
+    const std::lock_guard lock(mutex_);
+    return uses_;
+  }
   int reported() {
     const std::lock_guard lock(mutex_);
     return reported_;
@@ -74,6 +84,7 @@ class Recorder : public AgentSink {
   std::map<std::string, std::string> why_lost_;
   std::vector<std::string> news_;  // of agents that come and go
   MissRates rates_;
+  std::vector<ContainerUse> uses_;
   int reported_ = 0;
 };
 
@@ -172,6 +183,90 @@ TEST_F(AgentsTest, WhatIsMeasuredFollowsWithoutTheRest) {
   samples_.publish(std::make_shared<const metrics::Sample>(api::sample(1, {measured})));
   EXPECT_TRUE(eventually([&] { return sink_.rates() == MissRates{{claim, 3e7}}; }));
   EXPECT_EQ(sink_.reported(), before);
+}
+
+TEST_F(AgentsTest, WhatContainersOfJobsHaveUsedIsToldWithEachMessage) {
+  agent::NodeView view = api::empty_view();
+  topology::Request rank = api::request("a", 2);
+  rank.job = "wind";
+  topology::Request odd = api::request("b", 1);
+  odd.job = "no name of Kubernetes";
+  for (const auto& one : {rank, odd, api::request("c", 1)}) ASSERT_TRUE(api::place(view, one));
+  api::add(view, api::shared_container("d"));
+  publish(view);
+  start();
+  AgentOptions options = quick();
+  options.rates = std::chrono::milliseconds(1);
+  Agents agents(sink_, options);
+  ASSERT_TRUE(agents.follow({{.node = "node-1", .address = options_.listen}}));
+  ASSERT_TRUE(eventually([&] { return sink_.uses().size() == 1; }));
+  const ContainerUse first = sink_.uses()[0];
+  EXPECT_EQ(first.job, "default/wind");
+  EXPECT_EQ(first.id, "a");
+  EXPECT_EQ(first.cpus, 2);
+  EXPECT_FALSE(first.used_s) << "nothing is measured yet";
+
+  metrics::ContainerFigures measured = api::figures("a");
+  measured.cpu_user_ns = 3'000'000'000;
+  measured.cpu_system_ns = 500'000'000;
+  measured.voluntary_switches = 70;
+  samples_.publish(std::make_shared<const metrics::Sample>(api::sample(1, {measured})));
+  ASSERT_TRUE(eventually([&] { return sink_.uses()[0].used_s.has_value(); }));
+  EXPECT_DOUBLE_EQ(*sink_.uses()[0].used_s, 3.5);
+  EXPECT_EQ(sink_.uses()[0].waits, 70);
+}
+
+// From an agent's counters to a profile, without a cluster and in no time.
+TEST_F(AgentsTest, WhatAStreamTellsBecomesAProfile) {
+  class Learning : public Recorder {
+   public:
+    void used(const std::string& node, const std::vector<ContainerUse>& uses) override {
+      profiles.used(node, uses);
+      ++told;
+    }
+    std::atomic<double> now_s = 0;
+    std::atomic<std::uint64_t> told = 0;
+
+   private:
+    kube::FakeApiServer server_;
+    std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
+    Log log_{"error", LogFormat::kText};
+
+   public:
+    LearntProfiles profiles{*api_,
+                            log_,
+                            [] { return false; },
+                            {.name_space = "ns", .steady_s = [this] { return now_s.load(); }}};
+  };
+  agent::NodeView view = api::empty_view();
+  topology::Request rank = api::request("a", 2);
+  rank.job = "wind";
+  ASSERT_TRUE(api::place(view, rank));
+  publish(view);
+  start();
+  Learning sink;
+  AgentOptions options = quick();
+  options.rates = std::chrono::milliseconds(1);
+  Agents agents(sink, options);
+  ASSERT_TRUE(agents.follow({{.node = "node-1", .address = options_.listen}}));
+  ASSERT_TRUE(eventually([&] { return sink.told > 0; }));
+  for (std::uint64_t pass = 1; pass <= 3; ++pass) {
+    metrics::ContainerFigures measured = api::figures("a");
+    const std::uint64_t seconds = 40 * pass;
+    measured.cpu_user_ns = 2 * seconds * 600'000'000;
+    measured.cpu_system_ns = 0;
+    measured.voluntary_switches = 2 * seconds * 100;
+    sink.now_s = static_cast<double>(seconds);
+    samples_.publish(std::make_shared<const metrics::Sample>(api::sample(pass, {measured})));
+    ASSERT_TRUE(eventually([&] { return sink.told > pass; }));
+  }
+  agent::NodeView empty = api::empty_view();
+  empty.generation = view.generation + 1;
+  publish(empty);
+  ASSERT_TRUE(eventually([&] { return sink.profiles.of("default", "wind").profile != Profile(); }));
+  EXPECT_THAT(sink.profiles.of("default", "wind").why,
+              HasSubstr("40 % of its CPU time unused, with 100 waits a second for each CPU"));
+  agents.stop();
 }
 
 TEST_F(AgentsTest, ComingAndGoingIsToldOnceHoweverManyTriesFail) {

@@ -102,6 +102,17 @@ TEST_F(ViewsTest, JobsShowHowFarTheyAreAndWhyTheyWait) {
   EXPECT_EQ(seen.at("jobs")[1].at("size"), 1);
 }
 
+TEST(JobsJson, HasWhatWasLearnt) {
+  const json seen = json::parse(jobs_json(
+      {}, 0, {},
+      {{.name = "hpc/wave", .runs = 1, .last = "2026-11-19", .why = "too brief"},
+       {.name = "hpc/wind", .profile = "cpu", .runs = 2, .last = "2026-11-20", .why = "busy"}}));
+  EXPECT_EQ(seen.at("profiles"),
+            json::parse(R"([{"name":"hpc/wave","runs":1,"last":"2026-11-19","why":"too brief"},
+                            {"name":"hpc/wind","profile":"cpu","runs":2,"last":"2026-11-20",
+                             "why":"busy"}])"));
+}
+
 TEST_F(ViewsTest, APlannedGangDoesNotWait) {
   for (const char* name : {"m0", "m1", "m2", "m0", "m1"}) ask(member_of(name, 2));
   ASSERT_EQ(

@@ -479,12 +479,23 @@ TEST(Policy, TheClassSaysWhetherItIsAService) {
   }
 }
 
+TEST(Policy, AutoIsNoProfileThatANodeCouldDecide) {
+  Pod pod = make_pod("p");
+  pod.annotations["pinion.dev/profile"] = "auto";
+  const Wish wish = wish_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(wish.kind, WishKind::kRefused);
+  EXPECT_EQ(wish.text,
+            "annotation pinion.dev/profile: 'auto' is for the extender's webhook to decide, which "
+            "has not seen this pod; use one of: cpu, memory, network");
+}
+
 TEST(Policy, AnnotationsOfTheExtenderAndTheSlurmBridgeAreKnown) {
   Pod pod = make_pod("p");
   for (const char* name :
-       {"gang-size", "task-groups", "role", "hostfile", "owner", "decided", "tasks",
-        "cpus-per-task", "memory-per-task", "policy", "nodes", "planned", "woken", "placement",
-        "owner-uid", "slurm-index", "worker-role", "min-workers", "wanted-workers"}) {
+       {"profile-why", "gang-size",   "task-groups", "role",          "hostfile",
+        "owner",       "decided",     "tasks",       "cpus-per-task", "memory-per-task",
+        "policy",      "nodes",       "planned",     "woken",         "placement",
+        "owner-uid",   "slurm-index", "worker-role", "min-workers",   "wanted-workers"}) {
     pod.annotations["pinion.dev/" + std::string(name)] = "1";
   }
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());

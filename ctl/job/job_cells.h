@@ -1,0 +1,12 @@
+// Cells of the tables of jobs: a field of a document from outside, "-" where it has none.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace pinion::ctl {
+
+[[nodiscard]] std::string text_cell(const nlohmann::json& job, const char* name);
+[[nodiscard]] std::string number_cell(const nlohmann::json& job, const char* name);
+
+}  // namespace pinion::ctl
