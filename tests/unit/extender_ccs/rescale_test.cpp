@@ -21,9 +21,9 @@ constexpr auto kImpatience = 2s;  // of a program that is to be given up
 
 class Rescale : public testing::Test {
  protected:
-  Status ask(const CharmProgram& program, const Wish& wish,
+  Status ask(const CharmProgram& program, const Change& change,
              std::chrono::milliseconds patience = kPatience) {
-    return rescale(program.address(), wish, std::chrono::steady_clock::now() + patience, cancel_,
+    return rescale(program.address(), change, std::chrono::steady_clock::now() + patience, cancel_,
                    [this] {
                      ++sent_;
                      return may_send_;
@@ -40,7 +40,7 @@ class Rescale : public testing::Test {
 TEST_F(Rescale, BringsAProgramToAnotherSize) {
   struct Case {
     const char* name;
-    Wish wish;
+    Change change;
     CharmManners manners;
   };
   for (const Case& c :
@@ -49,11 +49,11 @@ TEST_F(Rescale, BringsAProgramToAnotherSize) {
         Case{"late", {.before = 8, .wanted = 4}, {.looks_before_step = 20}},
         Case{"away while it restarts", {.before = 8, .wanted = 4}, {.looks_while_restart = 10}}}) {
     SCOPED_TRACE(c.name);
-    CharmProgram program(c.wish.before, c.manners);
-    const Status done = ask(program, c.wish);
+    CharmProgram program(c.change.before, c.manners);
+    const Status done = ask(program, c.change);
     EXPECT_TRUE(done) << done.error().text;
-    EXPECT_EQ(program.pes(), c.wish.wanted);
-    EXPECT_THAT(program.asked(), ElementsAre(bitmap(c.wish.before, c.wish.wanted))) << "once";
+    EXPECT_EQ(program.pes(), c.change.wanted);
+    EXPECT_THAT(program.asked(), ElementsAre(bitmap(c.change.before, c.change.wanted))) << "once";
   }
   EXPECT_EQ(sent_, 4);
 }
