@@ -1,6 +1,7 @@
 // Whatever is restarted or killed, every live rank keeps its cores, and all is as decided again.
 #include <atomic>
 #include <csignal>
+#include <ctime>
 #include <thread>
 
 #include "tests/integration/node.h"
@@ -9,6 +10,14 @@ namespace pinion::integration {
 namespace {
 
 constexpr Milliseconds kSoon{5000};
+
+// That the process has used so far.
+double cpu_seconds(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return -1;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
+}
 
 class Root_Containerd_Restart : public NodeTest {
  protected:
@@ -174,6 +183,21 @@ TEST_P(Root_Containerd_Restart, KillOfContainerdKeepsEveryRank) {
     ASSERT_NO_FATAL_FAILURE(expect_kept(newcomer));
   }
   expect_reusable();
+}
+
+// After audits, too, which look at files that only the runtime could have mended.
+TEST_P(Root_Containerd_Restart, AnAgentWhoseRuntimeIsAwayRests) {
+  ASSERT_NO_FATAL_FAILURE(start_job());
+  node().kill_containerd();
+  ASSERT_TRUE(lab::eventually(kSoon, [&] {
+    const auto status = agent().status();
+    return status && status->phase != "synchronized";
+  }));
+  const double before = cpu_seconds(agent().pid());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  ASSERT_TRUE(lab::eventually(kSoon, [&] { return std::chrono::steady_clock::now() >= until; }));
+  EXPECT_LT(cpu_seconds(agent().pid()) - before, 1.0) << "of 3 s, with an audit every 500 ms";
+  EXPECT_EQ(file(rank_), own_);
 }
 
 TEST_P(Root_Containerd_Restart, ASecondAgentIsRefused) {

@@ -143,11 +143,23 @@ TEST(ContainerdConfig, OtherTypesAreNotTaken) {
   EXPECT_EQ(settings, ContainerdSettings());
 }
 
+TEST(ContainerdConfig, LettersBeyondAsciiAreNoneOfOurs) {
+  ContainerdSettings settings;
+  ASSERT_TRUE(
+      apply_containerd_config("version = 3 # f\u00fcr die Knoten\n\"\u02a6\" = \"\u00e9\"\n"
+                              "imports = [\"/etc/\u00e9/*.toml\"]\n",
+                              settings));
+  EXPECT_EQ(settings.version, 3);
+  EXPECT_EQ(settings.imports, std::vector<std::string>{"/etc/?\?/*.toml"});
+}
+
 TEST(ContainerdConfig, BrokenTextIsNamedByItsLine) {
   ContainerdSettings settings;
-  const Status done = apply_containerd_config("version = 2\n[plugins\n", settings);
-  ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().text, HasSubstr("line 2"));
+  for (const char* table : {"[plugins\n", "[!]\n", "[]\n", "\u02a6\n", "\xff\n"}) {
+    const Status done = apply_containerd_config(std::string("version = 2\n") + table, settings);
+    ASSERT_FALSE(done) << table;
+    EXPECT_THAT(done.error().text, HasSubstr("line 2")) << table;
+  }
 }
 
 TEST(FlagValue, IsFoundInBothForms) {
