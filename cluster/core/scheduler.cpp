@@ -39,7 +39,16 @@ void Scheduler::submit(const JobId& id, JobSpec spec, std::int64_t now_ms) {
   const bool planned_for = job->spec.size == spec.size && job->spec.task_groups == spec.task_groups;
   if (!planned_for && !job->started) withdraw(id, "the job has changed", now_ms);
   job->spec = std::move(spec);
+  note_whole(*job);  // of fewer, enough may be on their way
   requeue(*job);
+}
+
+// All have begun that start together: from now on each is on its own.
+bool Scheduler::note_whole(Job& job) {
+  if (job.started || job.members.empty() || job.fixed() < job.spec.size) return false;
+  job.started = true;
+  tell(JobNews::Kind::kStarted, job, {}, job.fixed());
+  return true;
 }
 
 bool Scheduler::join(const JobId& id, const MemberId& member,
@@ -210,11 +219,7 @@ bool Scheduler::start(const MemberId& id, std::int64_t now_ms) {
   note_end(*job, member, now_ms);
   job->touched_ms = now_ms;
   if (job->count(State::kReserved) == 0) reserved_.erase(job->id);
-  if (!job->started && job->fixed() >= job->spec.size) {
-    job->started = true;
-    tell(JobNews::Kind::kStarted, *job, {}, job->fixed());
-    requeue(*job);
-  }
+  if (note_whole(*job)) requeue(*job);
   return true;
 }
 

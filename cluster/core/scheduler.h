@@ -209,6 +209,7 @@ class Scheduler {
   bool reserve(Job& job, Member& member, NodeIndex node, std::int64_t now_ms);
   void give_back(Job& job, Member& member);
   void requeue(Job& job);
+  bool note_whole(Job& job);
   void unqueue(const JobId& job);
   [[nodiscard]] bool over_by_then(const Job& job, std::int64_t now_ms) const;
   [[nodiscard]] bool may_take_head_room(const Job& job, std::int64_t now_ms) const;

@@ -151,6 +151,19 @@ TEST_F(SchedulerTest, TheSizeFollowsItsOwner) {
   EXPECT_THAT(run(), ElementsAre("k 2"));
 }
 
+TEST_F(SchedulerTest, AJobThatShrinksToThoseOnTheirWayHasStarted) {
+  job("j", {.size = 3, .cpus = 3});
+  EXPECT_THAT(run(), ElementsAre("j 3"));
+  ASSERT_TRUE(core_.start("j-0", now_));
+  ASSERT_TRUE(core_.start("j-1", now_));
+  submit("j", {.size = 1});
+  EXPECT_TRUE(core_.book().find("j")->started);
+  core_.started("j-0", true, now_);
+  core_.started("j-1", false, now_);
+  EXPECT_EQ(core_.book().member("j-1")->state, State::kReserved) << "by itself now";
+  EXPECT_THAT(run(), ElementsAre("j: the job has changed", "j started", "j 1"));
+}
+
 TEST_F(SchedulerTest, AReservationThatNobodyStartsEnds) {
   job("j", {.size = 2, .cpus = 7});
   EXPECT_THAT(run(), ElementsAre("j 2"));
