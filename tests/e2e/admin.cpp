@@ -99,6 +99,16 @@ Status Admin::say_ready(const std::string& name) {
   return done ? Status() : Status(failure(done.error()));
 }
 
+Status Admin::say_refused(const std::string& name, const std::string& container,
+                          const std::string& why) {
+  const json waiting = {{"reason", "CreateContainerError"}, {"message", why}};
+  const json status = {{"name", container}, {"image", ""},       {"imageID", ""},
+                       {"ready", false},    {"restartCount", 0}, {"state", {{"waiting", waiting}}}};
+  return without_value(api_->patch(kube::pod_path("default", name, "status"),
+                                   kube::PatchKind::kMerge,
+                                   {{"status", {{"containerStatuses", json::array({status})}}}}));
+}
+
 Status Admin::open_pod(const std::string& name) {
   return without_value(api_->patch(kube::pod_path("default", name), kube::PatchKind::kMerge,
                                    {{"spec", {{"schedulingGates", nullptr}}}}));

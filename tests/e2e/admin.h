@@ -51,6 +51,8 @@ class Admin {
   Result<kube::PodRef> add_pod(const PodShape& shape);
   Status open_pod(const std::string& name);
   Status say_ready(const std::string& name);  // its phase is Running, and it is Ready
+  // The container is not created, for this reason: as the kubelet tells of a runtime's refusal.
+  Status say_refused(const std::string& name, const std::string& container, const std::string& why);
   // To the extender: may patch these, as nodes or pods/resize. What the chart gives with a setting
   // alone.
   Status let_extender_patch(const std::string& resource);

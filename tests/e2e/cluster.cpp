@@ -246,6 +246,13 @@ Status Cluster::start_controller_manager() {
        "--root-ca-file=" + folder() + "/server.crt", "--controllers=*,-node-lifecycle-controller"});
   if (!manager) return failure(manager.error());
   manager_ = *std::move(manager);
+  // Before there is one, no pod is admitted.
+  auto api = kube::Api::create(access());
+  if (!api) return failure(api.error());
+  const bool admits = lab::eventually(kReadyLimit, [&] {
+    return (*api)->get("/api/v1/namespaces/default/serviceaccounts/default").has_value();
+  });
+  if (!admits) return failure(Errc::kUnavailable, "there is no service account");
   return {};
 }
 

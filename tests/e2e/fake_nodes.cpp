@@ -116,6 +116,11 @@ std::vector<Bounced> FakeNodes::bounced() const {
   return bounced_;
 }
 
+std::vector<Bounced> FakeNodes::take_bounced() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(bounced_, {});
+}
+
 std::map<std::string, FakeNodes::Held> FakeNodes::held() const {
   const std::lock_guard lock(mutex_);
   std::map<std::string, Held> held;
@@ -167,12 +172,13 @@ Status FakeNodes::serve_at(const std::string& node, AgentPlace place) {
   return agent.serve();
 }
 
-// A kubelet's life with a pod: run it once it is bound; end it when it is to end, and then tell the
-// API server that it is over.
+// A kubelet's life with a pod: run it once it is bound, and tell the API server what its agent
+// refuses; end it when it is to end, and then tell that it is over.
 void FakeNodes::on_object(kube::Change change, const json& pod) {
   const std::string uid = kube::json_text(pod, "metadata", "uid");
   bool over = false;
   bool begun = false;
+  std::vector<Bounced> refused;
   {
     const std::lock_guard lock(mutex_);
     const auto agent = agents_.find(node_of(pod));
@@ -180,7 +186,7 @@ void FakeNodes::on_object(kube::Change change, const json& pod) {
     if (change == kube::Change::kDeleted || ending) {
       end(uid);
     } else if (agent != agents_.end() && !pods_.contains(uid)) {
-      begin(uid, pod, *agent->second);
+      refused = begin(uid, pod, *agent->second);
       begun = true;
     }
     over = change != kube::Change::kDeleted && ending && agent != agents_.end();
@@ -188,7 +194,8 @@ void FakeNodes::on_object(kube::Change change, const json& pod) {
   }
   const std::string name = kube::json_text(pod, "metadata", "name");
   if (over) (void)admin_.remove_pod(name);
-  if (begun && tells_ready_) (void)admin_.say_ready(name);
+  for (const Bounced& each : refused) (void)admin_.say_refused(name, each.container, each.text);
+  if (begun && refused.empty() && tells_ready_) (void)admin_.say_ready(name);
 }
 
 void FakeNodes::on_synced(std::uint64_t /*generation*/) {
@@ -196,7 +203,8 @@ void FakeNodes::on_synced(std::uint64_t /*generation*/) {
   changed_.notify_all();
 }
 
-void FakeNodes::begin(const std::string& uid, const json& pod, FakeAgent& agent) {
+std::vector<Bounced> FakeNodes::begin(const std::string& uid, const json& pod, FakeAgent& agent) {
+  std::vector<Bounced> all_refused;
   PodRun& run = pods_[uid];
   run.node = agent.node();
   run.name = kube::json_text(pod, "metadata", "name");
@@ -207,11 +215,14 @@ void FakeNodes::begin(const std::string& uid, const json& pod, FakeAgent& agent)
                              seen, kube::json_text(container, "name"), resources_of(container))};
     unit.container.id = uid + "-" + unit.container.name;
     if (const auto refused = agent.run(unit)) {
-      bounced_.push_back({.node = run.node, .pod = run.name, .text = *refused});
+      all_refused.push_back(
+          {.node = run.node, .pod = run.name, .container = unit.container.name, .text = *refused});
     } else {
       run.units.push_back(std::move(unit));
     }
   }
+  bounced_.insert(bounced_.end(), all_refused.begin(), all_refused.end());
+  return all_refused;
 }
 
 void FakeNodes::end(const std::string& uid) {

@@ -20,6 +20,7 @@ namespace pinion::e2e {
 struct Bounced {
   std::string node;
   std::string pod;
+  std::string container;
   std::string text;
 };
 
@@ -46,8 +47,9 @@ class FakeNodes : private kube::WatchHandler {
   // As soon as the condition holds; false when it does not within a long time. The condition may
   // look at everything below.
   bool wait(const std::function<bool()>& condition);
-  // All that was ever refused.
+  // All that was ever refused; and the same, for who has expected it.
   [[nodiscard]] std::vector<Bounced> bounced() const;
+  std::vector<Bounced> take_bounced();
   // What each pod's containers hold, by the pod's name: only those that hold cores of their own.
   struct Held {
     std::string uid;
@@ -84,7 +86,8 @@ class FakeNodes : private kube::WatchHandler {
 
   void on_object(kube::Change change, const nlohmann::json& pod) override;
   void on_synced(std::uint64_t generation) override;
-  void begin(const std::string& uid, const nlohmann::json& pod, FakeAgent& agent);
+  // What of it the agent refuses.
+  std::vector<Bounced> begin(const std::string& uid, const nlohmann::json& pod, FakeAgent& agent);
   void end(const std::string& uid);
 
   Admin admin_;

@@ -94,8 +94,8 @@ TEST_F(Replicas, TheOtherOneGoesOnWhenTheLeaderIsKilled) {
   const auto killed = std::chrono::steady_clock::now();
   leader().kill();
   ASSERT_TRUE(follower_leads());
-  const auto after = std::chrono::steady_clock::now() - killed;
-  std::printf("the other one answers after %.1f s\n", std::chrono::duration<double>(after).count());
+  // The lease, and a look at it: what docs/kubernetes.md promises.
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(10));
   end_gangs();
 }
 

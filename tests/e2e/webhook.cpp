@@ -1,6 +1,5 @@
 #include "tests/e2e/webhook.h"
 
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "cluster/extender/kube/base64.h"
@@ -42,21 +41,12 @@ json configuration(const std::string& url, const std::string& ca) {
                          {"rules", rules}}})}};
 }
 
-Status wait_until(const std::string& what, const std::function<bool()>& condition) {
-  if (lab::eventually(kPatience, condition)) return {};
-  return failure(Errc::kUnavailable, what);
-}
-
 }  // namespace
 
 Status register_webhook(kube::Api& api, const std::string& url, const std::string& ca) {
   for (const Crd& crd : {kMpiJob, kJobSet, kVolcanoJob}) {
     if (Status added = add_crd(api, crd); !added) return failure(added.error().within(crd.plural));
   }
-  const Status admits = wait_until("there is no service account", [&] {
-    return api.get("/api/v1/namespaces/default/serviceaccounts/default").has_value();
-  });
-  if (!admits) return admits;
   const auto made =
       api.create("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
                  configuration(url, ca));
@@ -64,9 +54,11 @@ Status register_webhook(kube::Api& api, const std::string& url, const std::strin
   // The API server takes it up a moment later.
   json refused = captured("job_create", "probe");
   refused["metadata"]["annotations"] = {{"pinion.dev/tasks", "none"}};
-  return wait_until("the webhook is not asked", [&] {
+  const bool asked = lab::eventually(kPatience, [&] {
     return !api.create("/apis/batch/v1/namespaces/default/jobs?dryRun=All", refused);
   });
+  if (!asked) return failure(Errc::kUnavailable, "the webhook is not asked");
+  return {};
 }
 
 }  // namespace pinion::e2e
