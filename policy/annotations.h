@@ -90,6 +90,8 @@ inline constexpr const char* kProfileWhy = "pinion.dev/profile-why";  // what `a
 inline constexpr const char* kDecided = "pinion.dev/decided";  // on the job: for what, and what
 inline constexpr const char* kRole = "pinion.dev/role";        // on all templates
 inline constexpr const char* kOwner = "pinion.dev/owner";      // the same: the job object
+// "true" on the workers' templates: each pod is to be in the job's PodGroup of scheduling.k8s.io.
+inline constexpr const char* kPodGroup = "pinion.dev/pod-group";
 // While a rescale is under way.
 inline constexpr const char* kWantedWorkers = "pinion.dev/wanted-workers";
 inline constexpr const char* kPreviousWorkers = "pinion.dev/previous-workers";  // 0: it starts
@@ -100,7 +102,7 @@ inline constexpr const char* kRescaleHistory = "pinion.dev/rescale-history";    
 inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 51> kAll{kCpus,           kAlign,
+inline constexpr std::array<std::string_view, 52> kAll{kCpus,           kAlign,
                                                        kStrength,       kSmt,
                                                        kMemory,         kIsolation,
                                                        kNearDevice,     kLendTo,
@@ -125,7 +127,7 @@ inline constexpr std::array<std::string_view, 51> kAll{kCpus,           kAlign,
                                                        kWantedWorkers,  kPreviousWorkers,
                                                        kRescaledAt,     kDeclinedUntil,
                                                        kRescaleHistory, kRescaleSent,
-                                                       kProfileWhy};
+                                                       kProfileWhy,     kPodGroup};
 
 }  // namespace annotation
 

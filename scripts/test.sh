@@ -90,7 +90,7 @@ run_runtime24() {
 
 # Kubernetes 1.37 with gangs of its own, and without them with a test of the others.
 run_kube137() {
-  scripts/kube.sh --v137
+  scripts/kube.sh --v137 --all
   release -L kube137 -j "$(nproc)"
   PINION_E2E_KUBE=v137 release -L e2e -R '^placing_e2e_test' -j "$(nproc)"
 }

@@ -130,15 +130,16 @@ Status Admin::ask_pod_to_end(const std::string& name) {
   return remove(kube::pod_path("default", name));
 }
 
-Status Admin::let_extender_patch(const std::string& resource) {
-  const json named = {{"name", "extender-patches"}};
-  const json rule = {{"apiGroups", {""}}, {"resources", {resource}}, {"verbs", {"patch"}}};
+Status Admin::let_extender(const std::vector<std::string>& verbs, const std::string& resource,
+                           const std::string& group) {
+  const json named = {{"name", "extender-too"}};
+  const json rule = {{"apiGroups", {group}}, {"resources", {resource}}, {"verbs", verbs}};
   const json role = {{"metadata", named}, {"rules", json::array({rule})}};
   const json binding = {{"metadata", named},
                         {"roleRef",
                          {{"apiGroup", "rbac.authorization.k8s.io"},
                           {"kind", "ClusterRole"},
-                          {"name", "extender-patches"}}},
+                          {"name", "extender-too"}}},
                         {"subjects", json::array({{{"kind", "ServiceAccount"},
                                                    {"namespace", "kube-system"},
                                                    {"name", "pinion-extender"}}})}};

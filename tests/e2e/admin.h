@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "cluster/extender/kube/api.h"
@@ -53,9 +54,10 @@ class Admin {
   Status say_ready(const std::string& name);  // its phase is Running, and it is Ready
   // The container is not created, for this reason: as the kubelet tells of a runtime's refusal.
   Status say_refused(const std::string& name, const std::string& container, const std::string& why);
-  // To the extender: may patch these, as nodes or pods/resize. What the chart gives with a setting
-  // alone.
-  Status let_extender_patch(const std::string& resource);
+  // To the extender: may do so with these, as nodes or pods/resize. What the chart gives with a
+  // setting alone.
+  Status let_extender(const std::vector<std::string>& verbs, const std::string& resource,
+                      const std::string& group = {});
   Status add_priority_class(const std::string& name, int value);
   // With no time to end: it is gone when this returns, unless a finalizer keeps it.
   Status remove_pod(const std::string& name);

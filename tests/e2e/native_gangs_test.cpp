@@ -7,13 +7,18 @@
 #include <iostream>
 
 #include "cluster/extender/kube/json_read.h"
+#include "tests/e2e/controllers.h"
 #include "tests/e2e/scene.h"
+#include "tests/e2e/webhook.h"
+#include "tests/lab/files.h"
+#include "tests/unit/api/certificates.h"
 
 namespace pinion::e2e {
 namespace {
 
 using nlohmann::json;
 
+constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
 constexpr const char* kGroups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups";
 
 class NativeGangs : public Scene {
@@ -167,6 +172,89 @@ TEST_F(NativeGangs, GoOnWhenTheExtenderIsKilled) {
   add_members(gang, gang.size - 1, gang.size - 1);
   ASSERT_TRUE(ok(extender().restart()));
   EXPECT_TRUE(run(names(gang)));
+}
+
+// A job's gang is one of kube-scheduler's own: the webhook puts its pods into a PodGroup, and the
+// extender makes that.
+class NativeJobs : public NativeGangs {
+ protected:
+  [[nodiscard]] ClusterOptions cluster_options() const override {
+    return {.controller_manager = true, .native_gangs = true};
+  }
+  void SetUp() override {
+    Scene::SetUp();
+    if (IsSkipped() || HasFailure()) return;
+    if (!agent::api::has_openssl()) GTEST_SKIP() << "there is no openssl";
+    ASSERT_TRUE(agent::api::make_certificates(cluster().folder(), "hook"));
+    const auto tls = agent::api::files_of(cluster().folder(), "hook", "server");
+    const auto own = agent::api::files_of(cluster().folder(), "hook", "client");
+    const TlsClient client{.ca = tls.ca, .certificate = own.certificate, .key = own.key};
+    ASSERT_TRUE(
+        ok(admin().let_extender({"create", "get", "patch"}, "podgroups", "scheduling.k8s.io")));
+    start_nodes(2);
+    start_extender({"--tls-cert", tls.certificate, "--tls-key", tls.key, "--tls-client-ca", tls.ca,
+                    "--pod-groups=true"});
+    if (HasFailure()) return;
+    extender().speak_tls(client);
+    start_scheduler({.extender = ExtenderCall{.url = extender().url(), .tls = client}});
+    const auto ca = lab::read_file(tls.ca);
+    ASSERT_TRUE(ok(ca));
+    ASSERT_TRUE(ok(register_webhook(admin().api(), extender().web_url(), *ca)));
+  }
+  // Of 48 tasks in four workers of 12 CPUs, and how many of them its user wants now.
+  json add_job(const std::string& name) {
+    json job = captured("job_create", name);
+    job["metadata"]["annotations"] = {{"pinion.dev/tasks", "48"},
+                                      {"pinion.dev/memory-per-task", "1Mi"}};
+    job["spec"]["parallelism"] = job["spec"]["completions"] = 4;
+    job["spec"]["template"]["spec"]["containers"][0].erase("resources");
+    const auto made = admin().api().create(kJobs, job);
+    EXPECT_TRUE(ok(made));
+    return made ? *made : json::object();
+  }
+  // By the names of the job's pods that are bound; as soon as they are so many.
+  std::vector<std::string> bound_of(const std::string& job, std::size_t count) {
+    std::vector<std::string> names;
+    EXPECT_TRUE(pods().wait([&](const Collection::Objects& all) {
+      names.clear();
+      for (const auto& [name, pod] : all) {
+        if (name.starts_with(job + "-") && !node_of(pod).empty()) names.push_back(name);
+      }
+      return names.size() == count;
+    })) << testing::PrintToString(names);
+    return names;
+  }
+};
+
+TEST_F(NativeJobs, AreInAPodGroupThatFollowsTheirSize) {
+  const auto fillers = fill_nodes(2);  // of four holes there is none for 12 CPUs
+  const json job = add_job("wind");
+  const std::string group = "pinion-" + kube::json_text(job, "metadata", "uid");
+  Collection groups(admin().api(), kGroups);
+  const auto of_size = [](int size) {
+    return [size](const json& one) {
+      const json& gang = kube::json_at(one, "spec", "schedulingPolicy", "gang");
+      return kube::json_integer(gang, "minCount") == size;
+    };
+  };
+  ASSERT_TRUE(groups.wait_for(group, of_size(4)));
+  ASSERT_TRUE(pods().wait([&](const Collection::Objects& all) {
+    return std::count_if(all.begin(), all.end(), [&](const auto& entry) {
+             const json& pod = entry.second;
+             return kube::json_text(pod, "spec", "schedulingGroup", "podGroupName") == group &&
+                    !kube::json_at(pod, "spec").contains("schedulingGates");
+           }) == 4;
+  }));
+  remove({fillers.front()});  // one more would find its place now, and three do not
+  add(PodShape{.name = "small", .milli_cpus = 2000});
+  ASSERT_TRUE(run({"small"}));
+  bound_of("wind", 0);
+  ASSERT_TRUE(ok(admin().api().patch(std::string(kJobs) + "/wind", kube::PatchKind::kMerge,
+                                     {{"spec", {{"parallelism", 2}, {"completions", 2}}}})));
+  ASSERT_TRUE(groups.wait_for(group, of_size(2)));
+  remove({fillers.at(1)});
+  EXPECT_TRUE(run(bound_of("wind", 2)));
+  EXPECT_TRUE(scheduled(group));
 }
 
 // More than 100 nodes: the scheduler looks at some of them for each member.

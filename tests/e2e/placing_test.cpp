@@ -231,7 +231,7 @@ TEST_F(Placing, ANodeLosesItsStartupTaintOnceItsAgentIsReady) {
     ASSERT_TRUE(ok(admin().api().patch(std::string("/api/v1/nodes/") + node,
                                        kube::PatchKind::kMerge, tainted)));
   }
-  ASSERT_TRUE(ok(admin().let_extender_patch("nodes")));
+  ASSERT_TRUE(ok(admin().let_extender({"patch"}, "nodes")));
   start_extender({"--startup-taint", "true"});
   start_scheduler({});
   const std::vector<std::string> names{"one", "two", "three"};  // more than one node holds

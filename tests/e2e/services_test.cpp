@@ -28,7 +28,7 @@ class Services : public Scene {
     });
     start_nodes(1);
     ASSERT_FALSE(HasFatalFailure());
-    ASSERT_TRUE(ok(admin().let_extender_patch("pods/resize")));
+    ASSERT_TRUE(ok(admin().let_extender({"patch"}, "pods/resize")));
     start_extender({"--services-prometheus", prometheus_.access().endpoint.url()});
     if (!HasFatalFailure()) start_scheduler({});
     if (!HasFatalFailure()) nodes().tell_ready();

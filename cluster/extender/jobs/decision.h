@@ -21,7 +21,10 @@ struct Options {
   // the extender about those alone (managedResources); only pods of the default scheduler and of
   // `scheduler` are. Empty: none.
   std::string managed_resource = {};
-  bool gates = true;              // the pods of gangs get the scheduling gate kGangGate
+  bool gates = true;  // the pods of gangs get the scheduling gate kGangGate
+  // Instead: whether kube-scheduler keeps gangs together itself, so that they get a PodGroup of
+  // scheduling.k8s.io (pod_group.h); called on many threads at once. Empty: it does not.
+  std::function<bool()> pod_groups = {};
   Policy policy = Policy::kNone;  // of jobs that state neither a policy nor a number of workers
   policy::Defaults defaults;      // of the nodes' agents
   // What was learnt of earlier runs of a job; called on many threads at once. Empty: nothing is

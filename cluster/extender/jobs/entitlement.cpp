@@ -61,8 +61,26 @@ void add_nodes(const json& spec, wire::PodSpecView& view) {
   view.overhead = read->overhead;
 }
 
+// Of what a controller has made.
+void add_owner(const json& metadata, wire::PodSpecView& view) {
+  if (const json& labels = json_at(metadata, "labels"); labels.is_object()) {
+    for (const auto& [name, value] : labels.items()) {
+      if (value.is_string()) view.labels[name] = value.get<std::string>();
+    }
+  }
+  const json& owners = json_at(metadata, "ownerReferences");
+  if (!owners.is_array()) return;
+  for (const json& owner : owners) {
+    if (json_at(owner, "controller") != true) continue;
+    view.controller = wire::Controller{.kind = json_text(owner, "kind"),
+                                       .name = json_text(owner, "name"),
+                                       .uid = json_text(owner, "uid")};
+  }
+}
+
 wire::PodSpecView view_of(const json& pod) {
   wire::PodSpecView view;
+  add_owner(json_at(pod, "metadata"), view);
   add_nodes(json_at(pod, "spec"), view);
   add_containers(json_at(pod, "spec", "initContainers"), true, view);
   add_containers(json_at(pod, "spec", "containers"), false, view);

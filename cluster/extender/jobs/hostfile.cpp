@@ -17,13 +17,6 @@ std::string machinefile(const std::vector<std::string>& hosts, const std::vector
   return text;
 }
 
-json owner_of(const json& object, const JobObject& job) {
-  return {{"apiVersion", json_text(object, "apiVersion")},
-          {"kind", json_text(object, "kind")},
-          {"name", job.name},
-          {"uid", json_text(object, "metadata", "uid")}};
-}
-
 // Slots for the workers that the job has now.
 Result<json> data_of(const json& object, const CutJob& cut) {
   const int count = cut.workers();
@@ -55,9 +48,8 @@ Result<std::optional<json>> hostfile_config_map(const json& object, const CutJob
   using Nothing = std::optional<json>;
   const std::string name = json_text(object, "metadata", "annotations", annotation::kHostfile);
   if (name.empty() || name == "none") return Nothing();
-  if (json_text(object, "metadata", "uid").empty()) {
-    return failure(Errc::kInvalid, "metadata.uid: missing");
-  }
+  const auto owner = owner_reference(object, cut.job);
+  if (!owner) return failure(Errc::kInvalid, "metadata.uid: missing");
   auto data = data_of(object, cut);
   if (!data) return failure(std::move(data.error()).within("hostfile of " + cut.job.name));
   return Nothing(json{{"apiVersion", "v1"},
@@ -65,7 +57,7 @@ Result<std::optional<json>> hostfile_config_map(const json& object, const CutJob
                       {"metadata",
                        {{"name", hostfile_name(cut.job)},
                         {"namespace", cut.job.name_space},
-                        {"ownerReferences", json::array({owner_of(object, cut.job)})}}},
+                        {"ownerReferences", json::array({*owner})}}},
                       {"data", std::move(*data)}});
 }
 

@@ -191,4 +191,13 @@ std::optional<std::string> owner_path(const std::string& owner, const std::strin
   return std::nullopt;
 }
 
+std::optional<json> owner_reference(const json& object, const JobObject& job) {
+  std::string uid = kube::json_text(object, "metadata", "uid");
+  if (uid.empty()) return std::nullopt;
+  return json{{"apiVersion", kube::json_text(object, "apiVersion")},
+              {"kind", kube::json_text(object, "kind")},
+              {"name", job.name},
+              {"uid", std::move(uid)}};
+}
+
 }  // namespace pinion::cluster::jobs

@@ -84,4 +84,9 @@ Status write_workers(nlohmann::json& object, const JobObject& job, int workers, 
 [[nodiscard]] std::optional<std::string> owner_path(const std::string& owner,
                                                     const std::string& name_space);
 
+// As what belongs to the job refers to it, so that it goes with the job. Nothing for an object that
+// the API server has not stored: it has no uid.
+[[nodiscard]] std::optional<nlohmann::json> owner_reference(const nlohmann::json& object,
+                                                            const JobObject& job);
+
 }  // namespace pinion::cluster::jobs

@@ -6,6 +6,7 @@
 #include "cluster/extender/jobs/child_pod.h"
 #include "cluster/extender/jobs/entitlement.h"
 #include "cluster/extender/jobs/hostfile.h"
+#include "cluster/extender/jobs/pod_group.h"
 #include "cluster/extender/jobs/rows.h"
 #include "cluster/extender/jobs/template_editor.h"
 #include "cluster/extender/kube/json_read.h"
@@ -76,7 +77,8 @@ class Cutter {
   void mark_worker(const Cut& cut, TemplateEditor& editor);
   void give_hostfile(const Cut& cut, TemplateEditor& editor);
   void set_scheduler(const PodTemplate& one, TemplateEditor& editor);
-  [[nodiscard]] bool is_gated(const Cut& cut, const PodTemplate& one) const;
+  void keep_together(const Cut& cut, const PodTemplate& one, TemplateEditor& editor) const;
+  [[nodiscard]] bool is_kept_together(const Cut& cut, const PodTemplate& one) const;
   void mark_job(const Cut& cut);
 
   json after_;
@@ -140,11 +142,10 @@ void Cutter::set_scheduler(const PodTemplate& one, TemplateEditor& editor) {
                       ", so nobody plans their cores");
 }
 
-// Nobody would take the gate off for a scheduler that does not ask us; a pod that states its node
-// may have none; one worker waits for nobody; and the members of a PodGroup of kube-scheduler's own
-// it keeps itself until all exist.
-bool Cutter::is_gated(const Cut& cut, const PodTemplate& one) const {
-  if (!options_.gates || cut.job.kind == JobKind::kPod) return false;
+// By us: one worker waits for nobody, a scheduler that does not ask us knows of no gang here, a pod
+// that states its node may have no gate, and its user's own PodGroup kube-scheduler sees to.
+bool Cutter::is_kept_together(const Cut& cut, const PodTemplate& one) const {
+  if (cut.job.kind == JobKind::kPod) return false;
   if (cut.decision.granularity.workers < 2) return false;
   const json& pod = after_.at(one.at);
   if (!json_text(pod, "spec", "nodeName").empty()) return false;
@@ -157,6 +158,16 @@ bool Cutter::is_gated(const Cut& cut, const PodTemplate& one) const {
   return asks_us(scheduler, options_);
 }
 
+// A launcher's pod does not tell whose it is when it is made, so it can join no PodGroup.
+void Cutter::keep_together(const Cut& cut, const PodTemplate& one, TemplateEditor& editor) const {
+  if (!is_kept_together(cut, one)) return;
+  if (options_.pod_groups && options_.pod_groups() && !cut.job.launcher_works) {
+    editor.mark(annotation::kPodGroup, "true");
+  } else if (options_.gates) {
+    editor.gate(kGangGate);
+  }
+}
+
 Status Cutter::edit(const Cut& cut, const PodTemplate& one) {
   TemplateEditor editor(after_[one.at], one.at);
   const std::string job = job_name(cut);
@@ -166,7 +177,7 @@ Status Cutter::edit(const Cut& cut, const PodTemplate& one) {
   if (one.member) mark_worker(cut, editor);
   if (one.starts && !cut.hostfile.empty()) give_hostfile(cut, editor);
   set_scheduler(one, editor);
-  if (one.member && is_gated(cut, one)) editor.gate(kGangGate);
+  if (one.member) keep_together(cut, one, editor);
   if (editor.error()) return failure(*editor.error());
   if (!one.member) return {};
   const std::string why = why_not_entitled(after_[one.at], options_.defaults);
@@ -295,6 +306,7 @@ Mutation mutate_child(const json& object, JobKind kind, const std::string& name_
   if (kind != JobKind::kPod) return untouched("another job's controller has made it");
   json after = object;
   edit_child_pod(after);
+  join_pod_group(after);
   return changed_pod(object, std::move(after), name_space, options);
 }
 

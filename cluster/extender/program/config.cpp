@@ -162,6 +162,11 @@ std::vector<settings::Setting> settings_of(Config& config) {
       "The webhook puts a scheduling gate on the pods of gangs, which is taken off when all of the "
       "gang exist and have their places: the scheduler asks about none before [true]",
       config.scheduling_gates));
+  all.push_back(settings::yes_no(
+      "podGroups",
+      "Where the API server has PodGroups of scheduling.k8s.io, the webhook puts gangs into one of "
+      "their own in place of the gate: kube-scheduler must have them on, too [false]",
+      config.pod_groups));
   all.push_back(settings::word("logLevel", "trace | debug | info | warn | error [info]",
                                config.log_level, {kLogLevels.begin(), kLogLevels.end()}));
   all.push_back(

@@ -47,6 +47,7 @@ struct Config {
   std::string scheduler_name;    // of the pods of jobs that are cut; empty: theirs is left
   std::string managed_resource;  // that the webhook gives to pods with whole CPUs; empty: none
   bool scheduling_gates = true;  // the webhook gives pods of gangs the gate kGangGate
+  bool pod_groups = false;       // or a PodGroup of scheduling.k8s.io, where there are such
   std::string policy = "none";   // of jobs that state neither a policy nor a number of workers
   bool learn_profiles = true;    // what bounds jobs, from their earlier runs
   bool node_resource_topology = false;  // write an object of each node, for other schedulers

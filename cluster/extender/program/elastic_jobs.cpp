@@ -6,7 +6,7 @@
 #include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/program/call_limit.h"
-#include "cluster/extender/program/owned_map.h"
+#include "cluster/extender/program/owned_object.h"
 #include "cluster/extender/program/unix_time.h"
 
 namespace pinion::cluster {
@@ -171,8 +171,8 @@ void ElasticJobs::tell(const ElasticObject& job, std::size_t& again) {
   }
   std::erase_if(mute_, [&](const auto& one) { return one.second <= now; });
   if (mute_.contains(job.uid)) return;
-  const auto kept =
-      keep_owned_map(api_, map, asks_.may_act, {.cancel = &cancel_, .whole = kLeadersCallLimit});
+  const auto kept = keep_owned(api_, owned_map(map), asks_.may_act,
+                               {.cancel = &cancel_, .whole = kLeadersCallLimit});
   if (!kept) {
     mute_[job.uid] = Clock::now() + kMuteRest;
     log_.warn("an elastic job's ConfigMap is not as it should be, trying again",

@@ -72,10 +72,11 @@ std::string own_namespace(const Config& config, const kube::Access& access) {
 }
 
 jobs::Options job_options(const Config& config, const policy::Defaults& defaults,
-                          const LearntProfiles* learnt) {
+                          const LearntProfiles* learnt, std::function<bool()> pod_groups) {
   jobs::Options options{.scheduler = config.scheduler_name,
                         .managed_resource = config.managed_resource,
                         .gates = config.scheduling_gates,
+                        .pod_groups = config.pod_groups ? std::move(pod_groups) : nullptr,
                         .policy = policy_of(config.policy).value_or(Policy::kNone),
                         .defaults = defaults};
   if (learnt == nullptr) return options;
@@ -176,7 +177,8 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
                                           *api_, log, [this] { return leading(); },
                                           LearntProfiles::Options{.name_space = own_namespace})
                                     : nullptr),
-      job_options_(job_options(config, defaults, learnt_.get())),
+      job_options_(job_options(config, defaults, learnt_.get(),
+                               [this] { return native_pod_groups_.served(); })),
       webhook_(job_options_, fleet_of(placing_), journal_of(log)),
       agent_feed_(placing_, learnt_.get(), log),
       taint_(config.startup_taint

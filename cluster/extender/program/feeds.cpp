@@ -132,6 +132,7 @@ void PodGroupFeed::serve(bool served) {
     scheduler.serve_groups(api_, served);
     return 0;
   });
+  served_ = served;
   settled_ = true;
 }
 

@@ -77,6 +77,8 @@ class PodGroupFeed : public Feed {
   void on_list_failed(const Error& error) override;
   // All are known, or there are none to be had.
   [[nodiscard]] bool settled() const { return settled_; }
+  // On any thread.
+  [[nodiscard]] bool served() const { return served_; }
 
   // In a row, after a complete one: with the watch's back-off more than a minute.
   static constexpr int kRefusedLists = 10;
@@ -88,6 +90,7 @@ class PodGroupFeed : public Feed {
   Placing& placing_;
   int refused_lists_ = 0;
   std::atomic<bool> settled_ = false;
+  std::atomic<bool> served_ = false;
 };
 
 // The agents' pods: where which agent is reached. Only those count that are ready and not being

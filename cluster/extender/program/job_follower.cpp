@@ -4,11 +4,11 @@
 
 #include "cluster/extender/jobs/hostfile.h"
 #include "cluster/extender/jobs/job_object.h"
+#include "cluster/extender/jobs/pod_group.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/kube/pods.h"
 #include "cluster/extender/pods/pod_of.h"
-#include "cluster/extender/program/owned_map.h"
 #include "cluster/extender/scheduling/demand.h"
 #include "policy/annotations.h"
 
@@ -61,7 +61,10 @@ void JobFollower::changed(const wire::PodSpecView& pod) {
   }
   const auto path = jobs::owner_path(text_of(pod, annotation::kOwner), pod.name_space);
   if (!path) return;
-  queue_.add({.name_space = pod.name_space, .path = *path, .gang = gang_of(pod_of(pod), name)},
+  queue_.add({.name_space = pod.name_space,
+              .path = *path,
+              .gang = gang_of(pod_of(pod), name),
+              .group = pod.scheduling_group},
              Nothing());
 }
 
@@ -69,7 +72,7 @@ Worked JobFollower::follow(const Job& job) {
   const Status done = look_at(job);
   if (done) return Worked::kDone;
   const bool again = done.error().code == Errc::kUnavailable;
-  log_.warn("a job's size and hostfile cannot be followed",
+  log_.warn("what goes with a job cannot be kept",
             {{"job", job.path}, {"why", done.error().text}, {"again", again ? "true" : "false"}});
   return again ? Worked::kAgain : Worked::kFailed;
 }
@@ -100,19 +103,32 @@ Status JobFollower::look_at(const Job& job) {
   if (!cut) return failure(cut.error());
   if (!*cut) return {};
   sized_(job.gang, (*cut)->workers());
-  const auto map = jobs::hostfile_config_map(*object, **cut);
+  const auto group = jobs::pod_group(*object, **cut);
+  // Else it is its user's.
+  if (group && kube::json_text(*group, "metadata", "name") == job.group) {
+    const Status kept =
+        keep(job,
+             {.collection = owned_path("/apis/scheduling.k8s.io/v1beta1", *group, "podgroups"),
+              .object = *group,
+              .part = json::json_pointer("/spec/schedulingPolicy")},
+             "PodGroup");
+    if (!kept) return kept;
+  }
+  auto map = jobs::hostfile_config_map(*object, **cut);
   if (!map) return failure(map.error());
-  return *map ? keep_hostfile(job, **map) : Status();
+  return *map ? keep(job, owned_map(**std::move(map)), "hostfile") : Status();
 }
 
-Status JobFollower::keep_hostfile(const Job& job, const json& map) {
-  const auto kept = keep_owned_map(api_, map, may_act_, {.cancel = &cancel_, .whole = {}});
+Status JobFollower::keep(const Job& job, const OwnedObject& owned, const char* what) {
+  const auto kept = keep_owned(api_, owned, may_act_, {.cancel = &cancel_, .whole = {}});
   if (!kept) return failure(kept.error());
   if (*kept == Kept::kMade) {
-    log_.info("a hostfile is made",
-              {{"job", job.path}, {"config_map", kube::json_text(map, "metadata", "name")}});
+    log_.info("what goes with a job is made",
+              {{"job", job.path},
+               {"what", what},
+               {"name", kube::json_text(owned.object, "metadata", "name")}});
   } else if (*kept == Kept::kChanged) {
-    log_.info("a hostfile follows its job's size", {{"job", job.path}});
+    log_.info("what goes with a job follows its size", {{"job", job.path}, {"what", what}});
   }
   return {};
 }

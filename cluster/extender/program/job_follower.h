@@ -1,18 +1,19 @@
 // Looks at the job objects of gangs that the webhook has cut, whenever their pods come or go: how
 // many workers a job has now, which is not what its pods' template said when it was made; and its
 // hostfile, a ConfigMap that is made when the first pod is there, as the job has no uid before, and
-// that follows its size. Besides, of which MPIJob a launcher is, that its operator owns through a
-// batch Job: the pod is told (annotation::kOwnerUid), so that everybody can read it there.
+// that follows its size, as its PodGroup does where it has one. Besides, of which MPIJob a launcher
+// is, that its operator owns through a batch Job: the pod is told (annotation::kOwnerUid), so that
+// everybody can read it there.
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "base/log/log.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/program/keyed_queue.h"
+#include "cluster/extender/program/owned_object.h"
 #include "cluster/extender/wire/pod.h"
 
 namespace pinion::cluster {
@@ -37,6 +38,7 @@ class JobFollower {
     std::string name_space;
     std::string path;  // of the job, on the API server
     std::string gang;
+    std::string group{};  // the PodGroup that its pods are of; empty: none
     // Of a pod whose job this one's owner is: its name and uid, and the uid of this one.
     std::string pod{};
     std::string pod_uid{};
@@ -50,7 +52,8 @@ class JobFollower {
   // Errors: as kube/api.h, or of the job; kUnavailable while the ConfigMap of a job of the same
   // name that is gone has not been collected.
   Status look_at(const Job& job);
-  Status keep_hostfile(const Job& job, const nlohmann::json& map);
+  // What goes with the job; `what`: for the log.
+  Status keep(const Job& job, const OwnedObject& owned, const char* what);
   Status tell_owner(const Job& job);
 
   kube::Api& api_;

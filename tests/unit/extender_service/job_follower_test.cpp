@@ -113,6 +113,44 @@ TEST_F(JobFollowerTest, WaitsForTheMapOfAnEarlierJobToGo) {
   EXPECT_EQ(seen.at(4).method, "POST");
 }
 
+TEST_F(JobFollowerTest, MakesThePodGroupOfItsPodsAndKeepsItsSize) {
+  constexpr const char* groups = "/apis/scheduling.k8s.io/v1beta1/namespaces/n/podgroups";
+  json without_hostfile = job(4);
+  without_hostfile["metadata"]["annotations"].erase("pinion.dev/hostfile");
+  server_.on(kJob, 200, without_hostfile);
+  without_hostfile["spec"]["parallelism"] = without_hostfile["spec"]["completions"] = 2;
+  server_.on(kJob, 200, without_hostfile);
+  server_.on(std::string("POST ") + groups, 201, json::object());
+  server_.on(std::string("POST ") + groups, 409,
+             kube::status_object(409, "AlreadyExists", "it is"));
+  json stored = map_of("o", nullptr);
+  stored["spec"] = {{"disruptionMode", {{"single", json::object()}}},
+                    {"schedulingPolicy", {{"gang", {{"minCount", 4}}}}}};
+  server_.on(std::string("GET ") + groups + "/pinion-o", 200, stored);
+  server_.on(std::string("PATCH ") + groups + "/pinion-o", 200, json::object());
+  follow();
+  wire::PodSpecView pod = member();
+  pod.scheduling_group = "pinion-o";
+  follower_->changed(pod);
+  const json made = after(2).at(1).json();
+  EXPECT_EQ(made.at("metadata").at("name"), "pinion-o");
+  EXPECT_EQ(made.at("metadata").at("ownerReferences").at(0).at("uid"), "o");
+  EXPECT_EQ(made.at("spec"), json::parse(R"({"schedulingPolicy":{"gang":{"minCount":4}}})"));
+  follower_->changed(pod);
+  const json changed = after(6).at(5).json();
+  EXPECT_EQ(changed.at("spec"), json::parse(R"({"schedulingPolicy":{"gang":{"minCount":2}}})"));
+}
+
+TEST_F(JobFollowerTest, LeavesItsUsersPodGroupAlone) {
+  server_.on(kJob, 200, job(2));
+  server_.on(std::string("POST ") + kMaps, 201, json::object());
+  follow();
+  wire::PodSpecView pod = member();
+  pod.scheduling_group = "pinion-of-another";
+  follower_->changed(pod);
+  EXPECT_EQ(after(2).at(1).target, kMaps);
+}
+
 // One whose object cannot be read delays nobody.
 TEST_F(JobFollowerTest, AStuckJobDelaysNoOther) {
   server_.on("GET /apis/batch/v1/namespaces/n/jobs/stuck", 500,
