@@ -250,3 +250,23 @@ function(pinion_grpc_library name proto)
   protobuf_generate(TARGET ${name} LANGUAGE grpc GENERATE_EXTENSIONS .grpc.pb.h .grpc.pb.cc
     PLUGIN "protoc-gen-grpc=${GRPC_CPP_PLUGIN}")
 endfunction()
+
+# pinion_python_tests(NAME FILE): an entry "NAME.SUITE.CASE" for each case of a file of Python's unittest.
+function(pinion_python_tests name file)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(STRINGS ${file} lines REGEX "^class |^    def test_")
+  if(NOT lines)
+    message(FATAL_ERROR "no cases in ${file}")
+  endif()
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^class ([A-Za-z]+)")
+      set(suite ${CMAKE_MATCH_1})
+    elseif(line MATCHES "def (test_[a-z0-9_]+)")
+      set(entry ${name}.${suite}.${CMAKE_MATCH_1})
+      add_test(NAME ${entry}
+        COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${suite}.${CMAKE_MATCH_1})
+      set_tests_properties(${entry} PROPERTIES LABELS unit)
+    endif()
+  endforeach()
+endfunction()

@@ -111,8 +111,12 @@ LearntProfile profile_of(const ProfileHistory& history) {
 }
 
 std::string sentence_of(const LearntProfile& learnt) {
-  const std::string_view word = word_of(learnt.profile, topology::kProfileWords);
-  return (word.empty() ? "none" : std::string(word)) + ": " + learnt.why;
+  return word_or_none(learnt.profile) + ": " + learnt.why;
+}
+
+std::string word_or_none(Profile profile) {
+  const std::string_view word = word_of(profile, topology::kProfileWords);
+  return word.empty() ? "none" : std::string(word);
 }
 
 std::string date_text(std::int64_t unix_s) {

@@ -96,6 +96,9 @@ struct LearntProfile {
 // instruction of a job that does not wait; network where it waits; cpu otherwise.
 [[nodiscard]] LearntProfile profile_of(const ProfileHistory& history);
 
+// "cpu", "memory" and so on; "none" for kNone.
+[[nodiscard]] std::string word_or_none(Profile profile);
+
 // "memory: 21 L3 misses per 1,000 instructions ...": what a user is told.
 [[nodiscard]] std::string sentence_of(const LearntProfile& learnt);
 

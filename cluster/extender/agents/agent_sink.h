@@ -24,7 +24,8 @@ class AgentSink {
   virtual bool measured(const std::string& node, MissRates rates) = 0;
   virtual bool heard(const std::string& node) = 0;  // nothing has changed there; the same
   // All containers of jobs that have cores of their own there, with what they have used so far.
-  // With each message that says more than that the agent is there. Nobody need listen.
+  // With each message that says more than that the agent is there, to who wants it.
+  [[nodiscard]] virtual bool wants_uses() const { return false; }
   virtual void used(const std::string& /*node*/, const std::vector<ContainerUse>& /*uses*/) {}
 
   // The agent's stream is up: after its first report, and not again before lost().

@@ -72,7 +72,7 @@ Status AgentStream::take_message() {
   // An agent that the runtime has not told its containers shows none, and can start none.
   if (!mirror_.node().synchronized()) return {};
   if (message_.has_heartbeat() && sink_.heard(node_)) return {};
-  if (!message_.has_heartbeat()) sink_.used(node_, uses_of(mirror_));
+  if (!message_.has_heartbeat() && sink_.wants_uses()) sink_.used(node_, uses_of(mirror_));
   // Cores change hands with the generation.
   const bool only_rates = message_.has_change() && !message_.change().has_node() &&
                           message_.change().generation() == before;

@@ -5,6 +5,7 @@
 
 #include "base/quantity.h"
 #include "base/utf8.h"
+#include "cluster/core/learnt_profile.h"
 #include "cluster/extender/kube/json_read.h"
 #include "policy/annotations.h"
 #include "policy/policy.h"
@@ -90,8 +91,7 @@ class Annotations {
 
 // One that speaks of another profile is left from an earlier job.
 std::string profile_why_of(Profile profile, const std::string& why) {
-  const std::string_view word = word_of(profile, topology::kProfileWords);
-  return why.starts_with((word.empty() ? "none" : std::string(word)) + ": ") ? why : std::string();
+  return why.starts_with(word_or_none(profile) + ": ") ? why : std::string();
 }
 
 void read_choices(Annotations& annotations, JobRequest& request) {

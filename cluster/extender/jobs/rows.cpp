@@ -1,7 +1,6 @@
 #include "cluster/extender/jobs/rows.h"
 
 #include "policy/annotations.h"
-#include "topology/words.h"
 
 namespace pinion::cluster::jobs {
 namespace {
@@ -49,9 +48,7 @@ std::vector<Row> rows_of(const Cut& cut, const Options& options) {
       {"tasks of a worker", slots_text(decision), number(cut.request.tasks) + " in all"},
       {"CPUs of a worker", number(decision.largest().cpus), cpus_why(decision)}};
   if (!cut.request.profile_why.empty()) {
-    const std::string_view profile = word_of(cut.request.profile, topology::kProfileWords);
-    rows.push_back(
-        {"profile", profile.empty() ? "none" : std::string(profile), cut.request.profile_why});
+    rows.push_back({"profile", word_or_none(cut.request.profile), cut.request.profile_why});
   }
   if (cut.request.memory_per_task) {
     rows.push_back({"memory of a worker", quantity_text(decision.largest().memory),

@@ -208,7 +208,7 @@ bool AgentFeed::heard(const std::string& node) {
 }
 
 void AgentFeed::used(const std::string& node, const std::vector<ContainerUse>& uses) {
-  if (learnt_ != nullptr) learnt_->used(node, uses);
+  learnt_->used(node, uses);
 }
 
 void AgentFeed::connected(const std::string& node) {

@@ -35,6 +35,7 @@ class Recorder : public AgentSink {
     return !forgetful_;
   }
   bool heard(const std::string&) override { return !forgetful_; }
+  [[nodiscard]] bool wants_uses() const override { return true; }
   void used(const std::string&, const std::vector<ContainerUse>& uses) override {
     const std::lock_guard lock(mutex_);
     uses_ = uses;
@@ -220,6 +221,7 @@ TEST_F(AgentsTest, WhatContainersOfJobsHaveUsedIsToldWithEachMessage) {
 TEST_F(AgentsTest, WhatAStreamTellsBecomesAProfile) {
   class Learning : public Recorder {
    public:
+    [[nodiscard]] bool wants_uses() const override { return true; }
     void used(const std::string& node, const std::vector<ContainerUse>& uses) override {
       profiles.used(node, uses);
       ++told;
