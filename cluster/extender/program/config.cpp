@@ -121,6 +121,12 @@ std::vector<settings::Setting> settings_of(Config& config) {
            "URL of the Prometheus by which services with a target are resized, see "
            "docs/services.md [they are left alone]",
            config.services_prometheus),
+      text("servicesPrometheusCA",
+           "Authority of that Prometheus's certificate, PEM, where its URL is https [the system's]",
+           config.services_prometheus_ca),
+      text("servicesPrometheusTokenFile",
+           "Bearer token for that Prometheus, read again every minute [none is sent]",
+           config.services_prometheus_token_file),
       settings::yes_no("nodeResourceTopology",
                        "true: write a NodeResourceTopology of each node, for other schedulers "
                        "[false]",
@@ -175,6 +181,12 @@ std::vector<settings::Setting> settings_of(Config& config) {
 }
 
 Status check(const Config& config) {
+  if (!config.services_prometheus_token_file.empty() &&
+      !config.services_prometheus.starts_with("https://")) {
+    return failure(Errc::kInvalid,
+                   "servicesPrometheusTokenFile: a token is sent to an https URL alone, see "
+                   "servicesPrometheus");
+  }
   if (!config.tls_cert.empty() && config.tls_client_ca.empty()) {
     return failure(Errc::kInvalid,
                    "tlsClientCA: missing; with tlsCert the scheduler's calls are taken only from "

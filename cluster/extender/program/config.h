@@ -39,6 +39,8 @@ struct Config {
   std::string queue = "priority";                     // order
   std::string elastic = "off";                        // how elastic jobs are sized
   std::string services_prometheus;             // URL; empty: services with a target are left alone
+  std::string services_prometheus_ca;          // file in PEM; empty: the system's authorities
+  std::string services_prometheus_token_file;  // sent there; empty: none is
   std::string placement = "holes";             // placement
   std::string service_placement = "by-class";  // service_placement; by-class: not set
   bool jobs_share_nodes = true;                // CompanyRules::jobs_share

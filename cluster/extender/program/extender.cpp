@@ -273,7 +273,9 @@ void Extender::size_jobs(const Config& config) {
 
 Status Extender::keep_targets(const Config& config) {
   if (config.services_prometheus.empty()) return {};
-  auto prometheus = ServiceTargets::prometheus_at(config.services_prometheus);
+  auto prometheus = ServiceTargets::reach({.url = config.services_prometheus,
+                                           .ca = config.services_prometheus_ca,
+                                           .token_file = config.services_prometheus_token_file});
   if (!prometheus) return failure(prometheus.error().within("servicesPrometheus"));
   services_ = std::make_unique<ServiceTargets>(
       *api_, *std::move(prometheus), log_,

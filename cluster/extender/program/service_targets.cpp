@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/whole_file.h"
 #include "cluster/extender/kube/endpoint.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/program/call_limit.h"
@@ -38,12 +39,18 @@ std::string name_of(const kube::PodRef& pod) {
 
 }  // namespace
 
-Result<std::unique_ptr<kube::Api>> ServiceTargets::prometheus_at(const std::string& url) {
-  auto endpoint = kube::parse_endpoint(url);
+Result<std::unique_ptr<kube::Api>> ServiceTargets::reach(const Prometheus& prometheus) {
+  auto endpoint = kube::parse_endpoint(prometheus.url);
   if (!endpoint) return failure(endpoint.error());
   kube::Access access;
   access.source = "servicesPrometheus";
   access.endpoint = *std::move(endpoint);
+  access.token_file = prometheus.token_file;
+  if (!prometheus.ca.empty()) {
+    auto ca = read_file(prometheus.ca, 1);
+    if (!ca) return failure(ca.error());
+    access.ca = *std::move(ca);
+  }
   return kube::Api::create(
       std::move(access),
       {.connect = 2s, .whole = kPrometheusLimit, .answer_bytes = kLongestAnswer});

@@ -33,8 +33,13 @@ class ServiceTargets {
     kube::Reporter reporter{};              // of the events
   };
 
-  // How Prometheus is asked at this URL, http or https. Errors: kInvalid.
-  static Result<std::unique_ptr<kube::Api>> prometheus_at(const std::string& url);
+  struct Prometheus {
+    std::string url;           // http or https
+    std::string ca{};          // a file in PEM; empty: the system's authorities
+    std::string token_file{};  // empty: no token is sent
+  };
+  // How it is asked. Errors: kInvalid for the URL and what is in the files, of reading the CA.
+  static Result<std::unique_ptr<kube::Api>> reach(const Prometheus& prometheus);
 
   // Both are asked on threads of its own, `may_act` under a lock: it must be quick. What is passed
   // must outlive this.

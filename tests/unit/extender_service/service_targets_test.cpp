@@ -6,11 +6,14 @@
 
 #include <array>
 #include <atomic>
+#include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "policy/annotations.h"
+#include "tests/support/tree.h"
+#include "tests/unit/api/certificates.h"
 #include "tests/unit/extender_targets/sample_service.h"
 #include "tests/unit/kube/fake_api_server.h"
 
@@ -42,8 +45,7 @@ class ServiceTargetsTest : public testing::Test {
   // Resizes are answered so.
   void start(int status = 200, const json& answer = json::object()) {
     server_.on(std::string("PATCH ") + kResizePath, status, answer);
-    kube::Access access = prometheus_.access();
-    auto prometheus = ServiceTargets::prometheus_at(access.endpoint.url());
+    auto prometheus = ServiceTargets::reach({.url = prometheus_.access().endpoint.url()});
     ASSERT_TRUE(prometheus) << prometheus.error().text;
     services_ = std::make_unique<ServiceTargets>(
         *api_, *std::move(prometheus), log_,
@@ -193,8 +195,32 @@ TEST_F(ServiceTargetsTest, APodThatIsGoneIsForgotten) {
 }
 
 TEST(ServiceTargets, PrometheusIsAUrl) {
-  EXPECT_TRUE(ServiceTargets::prometheus_at("http://prometheus.monitoring:9090/prom"));
-  EXPECT_FALSE(ServiceTargets::prometheus_at("prometheus:9090"));
+  EXPECT_TRUE(ServiceTargets::reach({.url = "http://prometheus.monitoring:9090/prom"}));
+  EXPECT_FALSE(ServiceTargets::reach({.url = "prometheus:9090"}));
+}
+
+TEST(ServiceTargets, PrometheusIsKnownByItsAuthorityAndSentAToken) {
+  if (!agent::api::has_openssl()) GTEST_SKIP() << "there is no openssl";
+  const pinion::test_support::TempDir folder;
+  const std::string dir = folder.path();
+  ASSERT_TRUE(agent::api::make_certificates(dir, "a"));
+  ASSERT_TRUE(agent::api::make_certificates(dir, "b"));
+  const auto own = agent::api::files_of(dir, "a", "server");
+  kube::FakeApiServer server(
+      kube::FakeApiServer::Files{.certificate = own.certificate, .key = own.key, .client_ca = ""});
+  server.on("GET /api/v1/query", 200, json::object());
+  std::ofstream(dir + "/token") << "secret\n";
+  const std::string url = server.access().endpoint.url();
+  const auto known =
+      ServiceTargets::reach({.url = url, .ca = own.ca, .token_file = dir + "/token"});
+  ASSERT_TRUE(known) << known.error().text;
+  EXPECT_TRUE((*known)->get("/api/v1/query"));
+  EXPECT_EQ(server.seen().at(0).token, "Bearer secret");
+  const auto stranger =
+      ServiceTargets::reach({.url = url, .ca = agent::api::files_of(dir, "b", "server").ca});
+  ASSERT_TRUE(stranger);
+  EXPECT_FALSE((*stranger)->get("/api/v1/query"));
+  EXPECT_FALSE(ServiceTargets::reach({.url = url, .ca = dir + "/none"}));
 }
 
 }  // namespace
