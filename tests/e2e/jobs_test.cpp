@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/path.h"
 #include "tests/e2e/controllers.h"
 #include "tests/e2e/crd.h"
 #include "tests/e2e/scene.h"
@@ -566,6 +567,26 @@ TEST_F(PatchedJobs, StartAgainAfterASuspension) {
   pods_called("scale-", 0);
   patch({{"suspend", false}, {"parallelism", 2}, {"completions", 2}});
   expect_two();
+}
+
+// Three have succeeded, and the only other one is made anew: it waits for nobody.
+TEST_F(PatchedJobs, GoOnWithThoseWhoStillRun) {
+  create_scale();
+  const auto first = pods_called("scale-", 4);
+  ASSERT_TRUE(run(first));
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(
+        ok(admin().api().patch(kube::pod_path("default", first[i], "status"),
+                               kube::PatchKind::kMerge, {{"status", {{"phase", "Succeeded"}}}})));
+  }
+  remove({first.back()});
+  ASSERT_TRUE(pods().wait([&](const Collection::Objects& all) {
+    return std::any_of(all.begin(), all.end(), [&](const auto& entry) {
+      return std::count(first.begin(), first.end(), entry.first) == 0 &&
+             entry.first.starts_with("scale-") && !node_of(entry.second).empty();
+    });
+  }));
+  remove({first.begin(), first.end() - 1});
 }
 
 // Deleted and applied once more, as people do: nothing of the first one is left to stand for it.

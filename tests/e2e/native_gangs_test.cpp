@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/path.h"
 #include "tests/e2e/controllers.h"
 #include "tests/e2e/scene.h"
 #include "tests/e2e/webhook.h"
@@ -208,6 +209,7 @@ class NativeJobs : public NativeGangs {
                                       {"pinion.dev/memory-per-task", "1Mi"}};
     job["spec"]["parallelism"] = job["spec"]["completions"] = 4;
     job["spec"]["template"]["spec"]["containers"][0].erase("resources");
+    job["spec"]["template"]["spec"]["priorityClassName"] = "urgent";
     const auto made = admin().api().create(kJobs, job);
     EXPECT_TRUE(ok(made));
     return made ? *made : json::object();
@@ -227,6 +229,7 @@ class NativeJobs : public NativeGangs {
 };
 
 TEST_F(NativeJobs, AreInAPodGroupThatFollowsTheirSize) {
+  ASSERT_TRUE(ok(admin().add_priority_class("urgent", 1000)));
   const auto fillers = fill_nodes(2);  // of four holes there is none for 12 CPUs
   const json job = add_job("wind");
   const std::string group = "pinion-" + kube::json_text(job, "metadata", "uid");
@@ -253,8 +256,22 @@ TEST_F(NativeJobs, AreInAPodGroupThatFollowsTheirSize) {
                                      {{"spec", {{"parallelism", 2}, {"completions", 2}}}})));
   ASSERT_TRUE(groups.wait_for(group, of_size(2)));
   remove({fillers.at(1)});
-  EXPECT_TRUE(run(bound_of("wind", 2)));
+  const auto running = bound_of("wind", 2);
+  ASSERT_EQ(running.size(), 2U);
+  EXPECT_TRUE(run(running));
   EXPECT_TRUE(scheduled(group));
+  // One ends, and another one is made in the place of the other: kube-scheduler knows of one pod.
+  ASSERT_TRUE(
+      ok(admin().api().patch(kube::pod_path("default", running.front(), "status"),
+                             kube::PatchKind::kMerge, {{"status", {{"phase", "Succeeded"}}}})));
+  remove({running.back()});
+  ASSERT_TRUE(pods().wait([&](const Collection::Objects& all) {
+    return std::count_if(all.begin(), all.end(), [&](const auto& entry) {
+             return entry.first.starts_with("wind-") && entry.first != running.front() &&
+                    entry.first != running.back() && !node_of(entry.second).empty();
+           }) == 1;
+  }));
+  remove({running.front()});
 }
 
 // More than 100 nodes: the scheduler looks at some of them for each member.

@@ -163,7 +163,12 @@ Result<std::optional<CutJob>> read_cut_job(const json& object) {
   if (!*request) return Nothing();
   auto job = read_job(object, {}, **request);
   if (!job) return failure(std::move(job.error()));
-  return Nothing({.request = std::move(**request), .job = std::move(*job)});
+  CutJob cut{.request = std::move(**request), .job = std::move(*job)};
+  if (cut.job.kind == JobKind::kIndexedJob) {
+    const std::int64_t succeeded = kube::json_integer(object, "status", "succeeded");
+    cut.succeeded = static_cast<int>(std::clamp<std::int64_t>(succeeded, 0, cut.workers()));
+  }
+  return Nothing(std::move(cut));
 }
 
 std::string owner_text(const json& object, const JobObject& job) {

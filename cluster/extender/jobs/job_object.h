@@ -2,6 +2,7 @@
 // its user has stated of their number.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -63,8 +64,11 @@ struct CutJob {
   JobRequest request;
   JobObject job;
 
-  // Pods of the gang.
+  int succeeded = 0;  // workers of an Indexed Job that will not run again
+
   [[nodiscard]] int workers() const { return job.workers.value_or(job.parts); }
+  // Pods of the gang: the workers that are still to run, at least 1.
+  [[nodiscard]] int members() const { return std::max(1, workers() - succeeded); }
 };
 // Nothing for an object that is none. Errors: as read_job(), where it was changed by hand.
 Result<std::optional<CutJob>> read_cut_job(const nlohmann::json& object);

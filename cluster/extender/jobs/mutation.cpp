@@ -306,7 +306,9 @@ Mutation mutate_child(const json& object, JobKind kind, const std::string& name_
   if (kind != JobKind::kPod) return untouched("another job's controller has made it");
   json after = object;
   edit_child_pod(after);
-  join_pod_group(after);
+  // Where the setting is off, nobody makes the group. Whether there are such groups at this moment
+  // is not asked: half a gang would be in one.
+  if (options.pod_groups) join_pod_group(after);
   return changed_pod(object, std::move(after), name_space, options);
 }
 

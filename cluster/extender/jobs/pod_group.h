@@ -14,12 +14,14 @@ namespace pinion::cluster::jobs {
 [[nodiscard]] std::string pod_group_name(const std::string& job_uid);
 
 // The pod of a controller joins its job's group when it is made, where its template says so; unless
-// its user has put it into another one, or it has its node already.
+// its user has put it into another one, it has its node already, or nothing tells whose it is.
 void join_pod_group(nlohmann::json& pod);
 
-// The group of a job that the API server has stored: as many pods start together as it has workers
-// now. Nothing for one without a uid.
+// The group of a job that the API server has stored. `together`: how many of its pods start
+// together; `priority_class`: theirs, as kube-scheduler takes no others into the group. Nothing for
+// one without a uid.
 [[nodiscard]] std::optional<nlohmann::json> pod_group(const nlohmann::json& object,
-                                                      const CutJob& cut);
+                                                      const JobObject& job, int together,
+                                                      const std::string& priority_class);
 
 }  // namespace pinion::cluster::jobs

@@ -169,9 +169,16 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
           {.after = config.refused_time, .retry = kEvictAgain, .reporter = reporter_of(config)}),
       placing_(cluster_, defaults, limits_of(config), steady_ms,
                [&log](const Note& note) { log.write(note); }),
-      jobs_(
-          *api_, log, [this] { return leading(); },
-          [this](const std::string& gang, int members) { resize(gang, members); }),
+      jobs_(*api_, log,
+            {.may_act = [this] { return leading(); },
+             .sized = [this](const std::string& gang, int members) { resize(gang, members); },
+             .started =
+                 [this](const std::string& gang) {
+                   return placing_.look([&](const PodScheduler& scheduler) {
+                     const Job* job = scheduler.book().find(gang);
+                     return job != nullptr && job->started;
+                   });
+                 }}),
       gate_(placing_, [this] { return closed(); }),
       learnt_(config.learn_profiles ? std::make_unique<LearntProfiles>(
                                           *api_, log, [this] { return leading(); },

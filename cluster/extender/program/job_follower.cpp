@@ -32,16 +32,15 @@ std::string text_of(const wire::PodSpecView& pod, const char* annotation) {
 
 }  // namespace
 
-JobFollower::JobFollower(kube::Api& api, Log& log, std::function<bool()> may_act, Sized sized)
+JobFollower::JobFollower(kube::Api& api, Log& log, Asks asks)
     : api_(api),
       log_(log),
-      may_act_(std::move(may_act)),
-      sized_(std::move(sized)),
+      asks_(std::move(asks)),
       queue_({.most = kMostJobs,
               .rest = kLookRest,
               .first_pause = kFirstLookPause,
               .longest_pause = kLongestLookPause},
-             may_act_, [this](const Job& job, const Nothing&) { return follow(job); }) {}
+             asks_.may_act, [this](const Job& job, const Nothing&) { return follow(job); }) {}
 
 JobFollower::~JobFollower() {
   cancel_.cancel();
@@ -64,7 +63,8 @@ void JobFollower::changed(const wire::PodSpecView& pod) {
   queue_.add({.name_space = pod.name_space,
               .path = *path,
               .gang = gang_of(pod_of(pod), name),
-              .group = pod.scheduling_group},
+              .group = pod.scheduling_group,
+              .priority_class = pod.priority_class},
              Nothing());
 }
 
@@ -102,25 +102,33 @@ Status JobFollower::look_at(const Job& job) {
   const auto cut = jobs::read_cut_job(*object);
   if (!cut) return failure(cut.error());
   if (!*cut) return {};
-  sized_(job.gang, (*cut)->workers());
-  const auto group = jobs::pod_group(*object, **cut);
-  // Else it is its user's.
-  if (group && kube::json_text(*group, "metadata", "name") == job.group) {
-    const Status kept =
-        keep(job,
-             {.collection = owned_path("/apis/scheduling.k8s.io/v1beta1", *group, "podgroups"),
-              .object = *group,
-              .part = json::json_pointer("/spec/schedulingPolicy")},
-             "PodGroup");
-    if (!kept) return kept;
-  }
+  asks_.sized(job.gang, (*cut)->members());
+  const Status grouped = keep_group(job, *object, **cut);
   auto map = jobs::hostfile_config_map(*object, **cut);
   if (!map) return failure(map.error());
-  return *map ? keep(job, owned_map(**std::move(map)), "hostfile") : Status();
+  const Status mapped = *map ? keep(job, owned_map(**std::move(map)), "hostfile") : Status();
+  return grouped ? mapped : grouped;
+}
+
+// Who comes to a job that has started is to start by itself: others may have ended, of which
+// kube-scheduler knows no more.
+Status JobFollower::keep_group(const Job& job, const json& object, const jobs::CutJob& cut) {
+  if (job.group.empty()) return {};
+  const bool started =
+      asks_.started(gang_of_group(group_key(PodGroupApi::kNative, job.name_space, job.group)));
+  auto group = jobs::pod_group(object, cut.job, started ? 1 : cut.members(), job.priority_class);
+  if (!group || kube::json_text(*group, "metadata", "name") != job.group) return {};  // its user's
+  const std::string groups = owned_path("/apis/scheduling.k8s.io/v1beta1", *group, "podgroups");
+  const Status kept = keep(job,
+                           {.collection = groups,
+                            .object = *std::move(group),
+                            .part = json::json_pointer("/spec/schedulingPolicy")},
+                           "PodGroup");
+  return kept ? kept : Status(failure(Errc::kUnavailable, kept.error().text));
 }
 
 Status JobFollower::keep(const Job& job, const OwnedObject& owned, const char* what) {
-  const auto kept = keep_owned(api_, owned, may_act_, {.cancel = &cancel_, .whole = {}});
+  const auto kept = keep_owned(api_, owned, asks_.may_act, {.cancel = &cancel_, .whole = {}});
   if (!kept) return failure(kept.error());
   if (*kept == Kept::kMade) {
     log_.info("what goes with a job is made",

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/log/log.h"
+#include "cluster/extender/jobs/job_object.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/program/keyed_queue.h"
@@ -20,12 +21,18 @@ namespace pinion::cluster {
 
 class JobFollower {
  public:
-  // A gang (gang_of()) has so many members now.
-  using Sized = std::function<void(const std::string& gang, int members)>;
+  // Called on a thread of our own.
+  struct Asks {
+    // Before each look and change: nothing is read or made while another replica leads.
+    std::function<bool()> may_act;
+    // A gang (gang_of()) has so many members now.
+    std::function<void(const std::string& gang, int members)> sized;
+    // Whether all of a gang have started that start together; of gang_of_group().
+    std::function<bool(const std::string& gang)> started;
+  };
 
-  // `may_act()`: asked before each look and change; nothing is read or made while another replica
-  // leads. Both are called on a thread of our own; what is passed must outlive this.
-  JobFollower(kube::Api& api, Log& log, std::function<bool()> may_act, Sized sized);
+  // What is passed must outlive it.
+  JobFollower(kube::Api& api, Log& log, Asks asks);
   JobFollower(const JobFollower&) = delete;
   JobFollower& operator=(const JobFollower&) = delete;
   ~JobFollower();
@@ -38,7 +45,8 @@ class JobFollower {
     std::string name_space;
     std::string path;  // of the job, on the API server
     std::string gang;
-    std::string group{};  // the PodGroup that its pods are of; empty: none
+    std::string group{};           // the PodGroup that its pods are of; empty: none
+    std::string priority_class{};  // of those pods
     // Of a pod whose job this one's owner is: its name and uid, and the uid of this one.
     std::string pod{};
     std::string pod_uid{};
@@ -52,14 +60,15 @@ class JobFollower {
   // Errors: as kube/api.h, or of the job; kUnavailable while the ConfigMap of a job of the same
   // name that is gone has not been collected.
   Status look_at(const Job& job);
+  // Errors: kUnavailable whatever is wrong, as the job's pods wait for their group.
+  Status keep_group(const Job& job, const nlohmann::json& object, const jobs::CutJob& cut);
   // What goes with the job; `what`: for the log.
   Status keep(const Job& job, const OwnedObject& owned, const char* what);
   Status tell_owner(const Job& job);
 
   kube::Api& api_;
   Log& log_;
-  const std::function<bool()> may_act_;
-  const Sized sized_;
+  const Asks asks_;
   kube::Cancel cancel_;
   KeyedQueue<Job, Nothing> queue_;  // last: it uses all above
 };

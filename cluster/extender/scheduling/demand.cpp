@@ -74,6 +74,8 @@ Demand as_member(const Pod& pod, Demand demand, std::string gang, int size) {
   const auto groups = number_of(pod, annotation::kTaskGroups, size);
   if (!groups) return refused(groups.error().text);
   demand.kind = Demand::Kind::kMember;
+  const std::string& stated = demand.requests.front().job;
+  demand.job = stated.empty() ? job_of_gang(gang) : stated;
   for (auto& request : demand.requests) request.job = gang;
   demand.gang = std::move(gang);
   demand.size = size;

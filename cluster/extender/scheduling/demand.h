@@ -28,6 +28,7 @@ struct Demand {
   std::vector<std::string> inits;  // their ids
   std::size_t host = 0;
   std::string gang;     // gang_of(), or of a PodGroup what gang_of_group() says
+  std::string job;      // how its user calls the gang: its job's name, or its PodGroup's
   int size = 0;         // members of the gang that start together, 1 .. kMaxGang
   bool native = false;  // kube-scheduler itself keeps the gang together (PodGroupApi::kNative)
   // Task groups into which the gang is cut, 1 .. size; 0: members say themselves which one they

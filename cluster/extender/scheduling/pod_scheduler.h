@@ -161,7 +161,8 @@ class PodScheduler {
   [[nodiscard]] std::vector<const Job*> gangs() const;  // by id
   [[nodiscard]] const GangCounters& gang_counters() const { return gang_counters_; }
   [[nodiscard]] int held(const JobId& gang) const { return held_.count(gang); }
-  // Why the gang waits at its gates; empty: it does not.
+  // Why the gang waits where nobody is asked about it: for members, or at its gates; empty: it does
+  // not.
   [[nodiscard]] std::string why_gated(const Job& gang) const;
   [[nodiscard]] std::size_t gated() const { return gates_.pods(); }  // pods
   // By uid.

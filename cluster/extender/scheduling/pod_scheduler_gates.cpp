@@ -91,11 +91,11 @@ void PodScheduler::follow_plan(const JobId& gang) {
 }
 
 std::string PodScheduler::why_gated(const Job& job) const {
-  const Gates::Gang* gates = gates_.find(job.id);
-  if (gates == nullptr) return {};
   if (!job.complete()) {
     return of(static_cast<int>(job.members.size()), job.spec.size) + " pods of its gang exist";
   }
+  const Gates::Gang* gates = gates_.find(job.id);
+  if (gates == nullptr) return {};
   if (!gates->others.empty()) {
     return of(static_cast<int>(gates->others.size()), static_cast<int>(job.members.size())) +
            " pods of its gang wait at other scheduling gates";

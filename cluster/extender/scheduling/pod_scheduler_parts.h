@@ -48,7 +48,7 @@ inline JobSpec spec_of(const KnownPod& known, const SchedulerSettings& settings)
   spec.service = demand.service;
   if (demand.kind == Demand::Kind::kMember) {
     spec.owner.kind.clear();
-    spec.owner.name = job_of_gang(demand.gang);
+    spec.owner.name = demand.job;
     spec.size = demand.size;
     spec.task_groups = demand.groups;
   }

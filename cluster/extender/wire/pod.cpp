@@ -275,6 +275,7 @@ Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
     if (same_key(key, "affinity")) return read_affinity(pod.nodes, field, here);
     if (same_key(key, "tolerations")) return read_tolerations(pod.nodes.tolerations, field, here);
     if (same_key(key, "priority")) return read_priority(pod.priority, field, here);
+    if (same_key(key, "priorityClassName")) return read_text(pod.priority_class, field, here);
     if (same_key(key, "schedulerName")) return read_text(pod.scheduler_name, field, here);
     if (same_key(key, "runtimeClassName")) return read_text(pod.runtime_class, field, here);
     if (same_key(key, "nodeName")) return read_text(pod.node_name, field, here);

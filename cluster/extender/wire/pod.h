@@ -63,6 +63,7 @@ struct PodSpecView {
   bool gang_gate = false;    // has the scheduling gate kGangGate
   bool other_gates = false;  // has others
   std::int32_t priority = 0;
+  std::string priority_class;  // spec.priorityClassName; empty: none
   std::string scheduler_name;
   std::string scheduling_group;  // spec.schedulingGroup.podGroupName; empty: none
   std::string runtime_class;     // spec.runtimeClassName; empty: the default

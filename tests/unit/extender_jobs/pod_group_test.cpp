@@ -94,6 +94,11 @@ INSTANTIATE_TEST_SUITE_P(
                   R"({"metadata":{"annotations":{"pinion.dev/pod-group":"true"}},
                       "spec":{"nodeName":"node-1"}})",
                   ""},
+        ChildCase{"JobSetWithoutItsUid", "jobset_worker_pod",
+                  R"({"metadata":{"annotations":{"pinion.dev/pod-group":"true",
+                        "pinion.dev/owner":"jobset.x-k8s.io/v1alpha2/jobsets/j1"},
+                      "labels":{"jobset.sigs.k8s.io/jobset-uid":null}}})",
+                  ""},
         ChildCase{"Orphan", "job_pod",
                   R"({"metadata":{"annotations":{"pinion.dev/pod-group":"true"},
                       "ownerReferences":null}})",
@@ -105,13 +110,14 @@ TEST(PodGroup, HasAsManyMembersAsItsJobHasWorkersNow) {
                     R"({"metadata":{"uid":"u"},"spec":{"parallelism":3,"completions":3}})");
   auto cut = read_cut_job(job);
   ASSERT_TRUE(cut && *cut);
-  const auto group = pod_group(job, **cut);
+  const auto group = pod_group(job, (*cut)->job, (*cut)->workers(), "urgent");
   ASSERT_TRUE(group);
   EXPECT_EQ(group->at("metadata").at("name"), "pinion-u");
   EXPECT_EQ(group->at("metadata").at("ownerReferences").at(0).at("uid"), "u");
   EXPECT_EQ(group->at("/spec/schedulingPolicy/gang/minCount"_json_pointer), 3);
+  EXPECT_EQ(group->at("spec").at("priorityClassName"), "urgent");
   job["metadata"].erase("uid");
-  EXPECT_FALSE(pod_group(job, **cut)) << "it is not stored yet";
+  EXPECT_FALSE(pod_group(job, (*cut)->job, 3, "")) << "it is not stored yet";
 }
 
 }  // namespace

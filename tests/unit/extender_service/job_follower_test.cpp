@@ -1,6 +1,7 @@
 // What a job's object says of its gang, and the hostfile that follows it.
 #include "cluster/extender/program/job_follower.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -49,14 +50,21 @@ class JobFollowerTest : public testing::Test {
   void follow() {
     follower_ = std::make_unique<JobFollower>(
         *api_, log_,
-        [this] {
-          ++asked_;
-          return leads_.load();
-        },
-        [this](const std::string& gang, int members) {
-          EXPECT_EQ(gang, "n/wind o");
-          members_ = members;
-        });
+        JobFollower::Asks{.may_act =
+                              [this] {
+                                ++asked_;
+                                return leads_.load();
+                              },
+                          .sized =
+                              [this](const std::string& gang, int members) {
+                                EXPECT_EQ(gang, "n/wind o");
+                                members_ = members;
+                              },
+                          .started =
+                              [this](const std::string& gang) {
+                                EXPECT_TRUE(gang.starts_with("podgroup:native:n/pinion-o")) << gang;
+                                return started_.load();
+                              }});
   }
   std::vector<kube::FakeApiServer::Seen> after(std::size_t requests) {
     return server_.wait_for(requests);
@@ -66,6 +74,7 @@ class JobFollowerTest : public testing::Test {
   std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
   Log log_{"error", LogFormat::kText};
   std::atomic<bool> leads_ = true;
+  std::atomic<bool> started_ = false;
   std::atomic<int> asked_ = 0;
   std::atomic<int> members_ = 0;
   std::unique_ptr<JobFollower> follower_;
@@ -131,14 +140,37 @@ TEST_F(JobFollowerTest, MakesThePodGroupOfItsPodsAndKeepsItsSize) {
   follow();
   wire::PodSpecView pod = member();
   pod.scheduling_group = "pinion-o";
+  pod.priority_class = "urgent";
   follower_->changed(pod);
   const json made = after(2).at(1).json();
   EXPECT_EQ(made.at("metadata").at("name"), "pinion-o");
   EXPECT_EQ(made.at("metadata").at("ownerReferences").at(0).at("uid"), "o");
-  EXPECT_EQ(made.at("spec"), json::parse(R"({"schedulingPolicy":{"gang":{"minCount":4}}})"));
+  EXPECT_EQ(made.at("spec"), json::parse(R"({"schedulingPolicy":{"gang":{"minCount":4}},
+                                             "priorityClassName":"urgent"})"));
   follower_->changed(pod);
   const json changed = after(6).at(5).json();
   EXPECT_EQ(changed.at("spec"), json::parse(R"({"schedulingPolicy":{"gang":{"minCount":2}}})"));
+  started_ = true;
+  follower_->changed(pod);
+  EXPECT_EQ(after(10).at(9).json().at("spec"),
+            json::parse(R"({"schedulingPolicy":{"gang":{"minCount":1}}})"))
+      << "who comes later starts by itself";
+}
+
+TEST_F(JobFollowerTest, MakesAPodGroupThatIsRefusedOnceMoreAndTheHostfileMeanwhile) {
+  constexpr const char* groups = "/apis/scheduling.k8s.io/v1beta1/namespaces/n/podgroups";
+  server_.on(kJob, 200, job(2));
+  server_.on(std::string("POST ") + groups, 403, kube::status_object(403, "Forbidden", "a quota"));
+  server_.on(std::string("POST ") + groups, 201, json::object());
+  server_.on(std::string("POST ") + kMaps, 201, json::object());
+  follow();
+  wire::PodSpecView pod = member();
+  pod.scheduling_group = "pinion-o";
+  follower_->changed(pod);
+  const auto seen = after(5);
+  EXPECT_EQ(seen.at(1).target, groups);
+  EXPECT_EQ(seen.at(2).target, kMaps);
+  EXPECT_EQ(seen.at(4).target, groups);
 }
 
 TEST_F(JobFollowerTest, LeavesItsUsersPodGroupAlone) {
@@ -146,9 +178,26 @@ TEST_F(JobFollowerTest, LeavesItsUsersPodGroupAlone) {
   server_.on(std::string("POST ") + kMaps, 201, json::object());
   follow();
   wire::PodSpecView pod = member();
-  pod.scheduling_group = "pinion-of-another";
+  pod.scheduling_group = "pinion-o-2";
   follower_->changed(pod);
   EXPECT_EQ(after(2).at(1).target, kMaps);
+}
+
+TEST_F(JobFollowerTest, CountsThoseWhoStillRun) {
+  json object = job(4);
+  object["status"]["succeeded"] = 3;
+  server_.on(kJob, 200, object);
+  object["status"]["succeeded"] = 4;
+  server_.on(kJob, 200, object);
+  server_.on(std::string("POST ") + kMaps, 201, json::object());
+  follow();
+  follower_->changed(member());
+  const json map = after(2).at(1).json();
+  EXPECT_EQ(members_, 1);
+  EXPECT_THAT(map.at("data").at("hostfile").get<std::string>(), testing::HasSubstr("wind-3.wind"));
+  follower_->changed(member());
+  after(4);
+  EXPECT_EQ(members_, 1) << "no gang is of none";
 }
 
 // One whose object cannot be read delays nobody.
