@@ -17,6 +17,7 @@
 #include "ctl/node/release_command.h"
 #include "ctl/plan/plan_command.h"
 #include "ctl/top/top_command.h"
+#include "ctl/vc/vc_command.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is seen as EPIPE by print()
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
   pinion::ctl::add_compare_command(app, exit_code);
   pinion::ctl::add_jobs_command(app, exit_code);
   pinion::ctl::add_scale_command(app, exit_code);
+  pinion::ctl::add_vc_command(app, exit_code);
   pinion::ctl::add_release_command(app, exit_code);
   pinion::ctl::add_doctor_command(app, exit_code);
   try {

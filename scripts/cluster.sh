@@ -342,7 +342,7 @@ command_up() {
 
 command_install() {
   find_programs
-  [ -n "${PINION_PACKAGED:-}" ] || "$scripts/package.sh" --images
+  [ -n "${PINION_PACKAGED:-}" ] || "$scripts/package.sh" --images --no-slurm
   load_images "$top"/build/package/out/pinion-{agent,extender}.tar
   local tag
   tag=$(ctr images ls -q | sed -n 's#^localhost/pinion/pinion-agent:##p' | grep -F "$("$top/build/package/out/bin/pinion-agent" --version | tr + -)" | tail -n 1)

@@ -17,7 +17,7 @@ packages=(
 )
 for use in "$@"; do
   case $use in
-    package) packages+=(dpkg-dev libudev-dev) ;; # shared libraries' names; what hwloc's archive needs
+    package) packages+=(dpkg-dev libudev-dev mmdebstrap) ;; # shared libraries' names; what hwloc's archive needs; Slurm's image
     cluster) packages+=(nftables iproute2 openssl curl) ;; # of scripts/cluster.sh
     demo) packages+=(openmpi-bin hpcc) ;;         # its MPI program
     test)

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
+#include "ctl/common/kubectl.h"
 #include "ctl/common/report.h"
 #include "ctl/doctor/check_cluster.h"
 #include "ctl/doctor/checks.h"
-#include "ctl/doctor/kubectl.h"
 #include "ctl/doctor/read_cluster.h"
 #include "ctl/doctor/read_node.h"
 #include "ctl/doctor/report.h"
@@ -29,9 +29,7 @@ struct NodeOptions {
 
 struct ClusterOptions {
   ReportOptions report;
-  std::string kubectl = "kubectl";
-  std::string kubeconfig;
-  std::string context;
+  KubectlOptions kubectl;
 };
 
 int show(const doctor::Findings& findings, const ReportOptions& options) {
@@ -49,10 +47,8 @@ int run_node(doctor::ReadOptions read, const ReportOptions& report) {
 }
 
 int run_cluster(const ClusterOptions& options) {
-  const auto kubectl = [&options](std::vector<std::string> arguments) {
-    if (!options.kubeconfig.empty()) arguments.push_back("--kubeconfig=" + options.kubeconfig);
-    if (!options.context.empty()) arguments.push_back("--context=" + options.context);
-    return doctor::run_kubectl(options.kubectl, arguments);
+  const auto kubectl = [&options](const std::vector<std::string>& arguments) {
+    return run_kubectl(options.kubectl, arguments);
   };
   const auto facts = doctor::read_cluster(kubectl, [] { return std::time(nullptr); });
   return show(doctor::check_cluster(facts), options.report);
@@ -68,9 +64,7 @@ void add_cluster_command(CLI::App& doctor, int& exit_code) {
       doctor.add_subcommand("cluster", "Check a cluster, by kubectl: agents, extender, webhook");
   auto options = std::make_shared<ClusterOptions>();
   add_report_options(*command, options->report);
-  command->add_option("--kubectl", options->kubectl, "The program")->capture_default_str();
-  command->add_option("--kubeconfig", options->kubeconfig, "As kubectl's")->type_name("FILE");
-  command->add_option("--context", options->context, "As kubectl's")->type_name("NAME");
+  add_kubectl_options(*command, options->kubectl);
   command->callback([options, &exit_code] { exit_code = run_cluster(*options); });
 }
 

@@ -7,6 +7,7 @@ the other cases."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -119,6 +120,68 @@ def extenders():
 def leaders():
     pods = get("pods", "-n", NAMESPACE, "-l", "pinion.dev/leader=true")["items"]
     return [one["metadata"]["name"] for one in pods if "deletionTimestamp" not in one["metadata"]]
+
+
+def text_of(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def pinionctl(*arguments):
+    return run("build/package/out/bin/pinionctl", *arguments, "--kubectl", KUBECTL[0], "--kubeconfig", f"{DIR}/admin.kubeconfig")
+
+
+def hpcc_input(order, ranks):
+    """hpccinf.txt is read by position; Debian's example says what each line is."""
+    with open("/usr/share/doc/hpcc/examples/_hpccinf.txt") as file:
+        lines = file.read().splitlines()
+    for line, value in ((5, order), (7, 32), (10, 1), (11, ranks)):
+        lines[line] = str(value)
+    return "\n".join(lines) + "\n"
+
+
+class VirtualCluster:
+    """A release of its chart, with the home of all pods in a folder here."""
+
+    def __init__(self, name, namespace, address):
+        self.name, self.namespace, self.address = name, namespace, address
+        self.home = f"{DIR}/home-{name}"
+
+    def install(self):
+        os.makedirs(self.home, exist_ok=True)
+        cluster("load", "build/package/out/pinion-slurm.tar")
+        image = get("daemonset/pinion-agent", "-n", NAMESPACE)["spec"]["template"]["spec"]["containers"][0]["image"]
+        cluster("helm", "upgrade", "--install", self.name, "deploy/chart/virtual-cluster", "--namespace", self.namespace,
+                "--create-namespace", "--set", f"image.tag={image.rpartition(':')[2]},image.pullPolicy=Never",
+                "--set", f"home.hostPath={self.home},controller.state.size=,controller.clusterIP={self.address}",
+                "--set", "controller.bridge.image=localhost/pinion/pause:1", "--wait", "--timeout", "2m")
+        self.eventually("a node", lambda: "idle" in self.run("sinfo", "--noheader", "--format=%T"))
+
+    def uninstall(self):
+        cluster("helm", "uninstall", self.name, "--namespace", self.namespace, "--wait")
+        kubectl("delete", "namespace", self.namespace)
+
+    def run(self, *command, check=True):
+        return kubectl("-n", self.namespace, "exec", f"deployment/{self.name}-login", "-c", "hpc", "--", *command, check=check)
+
+    def borrowed_cpus(self):
+        """As the agent counts them."""
+        agent = get("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-agent")["items"][0]
+        metrics = run("curl", "-sf", f"http://{agent['status']['podIP']}:9464/metrics")
+        found = re.findall(rf'(?m)^pinion_container_borrowed_cpus\{{.*namespace="{self.namespace}".*\}} (\d+)$', metrics)
+        return sum(map(int, found))
+
+    def eventually(self, what, holds):
+        def logs():
+            return "\n".join(kubectl("-n", self.namespace, "logs", what, "--all-containers", "--tail=20", check=False)
+                             for what in (f"statefulset/{self.name}-controller", f"daemonset/{self.name}-node"))
+        try:
+            return eventually(90, what, holds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{logs()}\n{self.run('scontrol', 'show', 'job', check=False)}") from None
 
 
 class Quickstart(unittest.TestCase):
@@ -252,9 +315,76 @@ class Cluster(unittest.TestCase):
         self.assertEqual(cpus_of_process(pid), has)
         self.assertEqual(cpus_of_pod("comes-later") & has, set())
 
-    def test_7_kustomize_has_what_the_chart_has(self):
+    def test_0_kustomize_has_what_the_chart_has(self):
         run("scripts/manifests.sh", "--check")
         self.assertIn("kind: DaemonSet", kubectl("kustomize", "deploy/base"))
+
+    def test_7_an_mpi_job_of_a_virtual_cluster_runs_on_lent_cores(self):
+        run("scripts/deps.sh", "demo", limit=600)  # hpcc
+        ranks = min(4, len(os.sched_getaffinity(0)) - 1)
+        wind = VirtualCluster("wind", "hpc", "10.96.0.88")
+        self.addCleanup(wind.uninstall)
+        wind.install()
+        key = get("secret/wind-munge", "-n", "hpc")["data"]
+        wind.install()
+        self.assertEqual(get("secret/wind-munge", "-n", "hpc")["data"], key, "an upgrade makes another key")
+        self.assertEqual(wind.borrowed_cpus(), 0)
+
+        home = f"{wind.home}/hpc"
+        shutil.copy("/usr/bin/hpcc", home)
+        shutil.copy(os.path.realpath("/lib/x86_64-linux-gnu/libblas.so.3"), f"{home}/libblas.so.3")
+        with open(f"{home}/hpccinf.txt", "w") as file:
+            file.write(hpcc_input(order=200, ranks=2 * ranks))
+        with open(f"{home}/job.sh", "w") as file:
+            file.write(f"""#!/bin/bash
+#SBATCH --ntasks={ranks} --output=job.out
+srun grep Cpus_allowed_list /proc/self/status
+export LD_LIBRARY_PATH=$HOME
+# More ranks than cores, so that several are there on a small machine, too.
+mpirun.openmpi -n {2 * ranks} --oversubscribe --bind-to none sh -c 'grep Cpus_allowed_list /proc/self/status; exec ./hpcc'
+until [ -e go-on ]; do sleep 0.1; done
+""")
+        job = wind.run("sbatch", "--parsable", "job.sh").strip()
+        wind.eventually("the MPI program has ended", lambda: "End of HPC Challenge" in text_of(f"{home}/hpccoutf.txt"))
+        self.assertIn("Success=1", text_of(f"{home}/hpccoutf.txt"))
+        pods = get("pods", "-n", "hpc", "-l", "app.kubernetes.io/name=pinion-placeholder")["items"]
+        self.assertEqual(len(pods), 1)
+        lent = cpus_of(pods[0]["metadata"]["annotations"]["pinion.dev/planned"].partition("=")[2])
+        self.assertEqual(len(lent), ranks)
+        tasks = re.findall(r"Cpus_allowed_list:\s*(\S+)", text_of(f"{home}/job.out"))
+        self.assertEqual([cpus_of(each) for each in tasks], [lent] * (3 * ranks), "of srun's tasks, then of mpirun's")
+        self.assertEqual(wind.borrowed_cpus(), ranks)
+        apply(pod("beside"))
+        wait_ready("beside")
+        self.assertEqual(cpus_of_pod("beside") & lent, set())
+        shown = json.loads(pinionctl("vc", "--json"))
+        self.assertEqual([(one["name"], one["controller"], one["readyNodes"], one["jobsRunning"], one["cpusLent"])
+                          for one in shown], [("wind", "ready", 1, 1, ranks)])
+        self.assertRegex(pinionctl("vc", "--jobs"), rf"(?m)^hpc/wind +{job}  runs +{ranks}  pinion-node")
+
+        # One that can never run says so to its user.
+        large = wind.run("sbatch", "--parsable", "--ntasks=1000", "--wrap=true").strip()
+        wind.eventually("a comment", lambda: "pinion: waits" in wind.run("squeue", "-h", "-o", "%k", "-j", large))
+        wind.run("scancel", large)
+        open(f"{home}/go-on", "w").close()
+        wind.eventually("all is over", lambda: wind.run("squeue", "-h") == "" and wind.borrowed_cpus() == 0)
+        # A node that comes back with another address is the same one.
+        kubectl("-n", "hpc", "delete", "pod", "-l", "app.kubernetes.io/component=node")
+        nodes = ("pods", "-n", "hpc", "-l", "app.kubernetes.io/component=node")
+        wind.eventually("Slurm knows its address", lambda: [one["status"].get("podIP") for one in get(*nodes)["items"]] ==
+                        re.findall(r"NodeAddr=(\S+)", wind.run("scontrol", "show", "node")))
+        wind.eventually("it is idle", lambda: "idle\n" == wind.run("sinfo", "--noheader", "--format=%T"))
+        self.assertEqual(wind.run("srun", "hostname").strip(), get(*nodes)["items"][0]["metadata"]["name"])
+
+        # Another one, with a key of its own, is told nothing by this one.
+        wave = VirtualCluster("wave", "hpc-2", "10.96.0.89")
+        self.addCleanup(wave.uninstall)
+        wave.install()
+        said = wave.run("sh", "-c", "sed 's/(wave-controller)/(10.96.0.88)/' /etc/slurm/slurm.conf >/tmp/slurm.conf; "
+                        "SLURM_CONF=/tmp/slurm.conf timeout 20 sinfo 2>&1 || true")
+        self.assertNotIn("pinion-node", said)
+        self.assertIn("slurm_load_partitions", said)
+        self.assertIn("authentication error", kubectl("-n", "hpc", "logs", "wind-controller-0", "-c", "slurm"))
 
     def test_8_a_second_scheduler_places_what_names_it(self):
         image = f"{DIR}/images/kube-scheduler.tar"

@@ -13,3 +13,8 @@ pinion_test(ctl_plan_live_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_live_test.cpp ${CMAKE_CURRENT_LIST_DIR}/../api/certificates.cpp
   LINK ctl_job extender_admission extender_service test_support
   LABELS unit threads)
+
+pinion_test(ctl_vc_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/vc_test.cpp
+  LINK ctl_vc test_support
+  LABELS unit)

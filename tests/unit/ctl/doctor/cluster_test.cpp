@@ -7,9 +7,9 @@
 #include <ostream>
 #include <set>
 
+#include "ctl/common/kubectl.h"
 #include "ctl/doctor/check_cluster.h"
 #include "ctl/doctor/cluster_objects.h"
-#include "ctl/doctor/kubectl.h"
 #include "ctl/doctor/read_cluster.h"
 #include "tests/unit/ctl/doctor/cases.h"
 
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
                                failure(Error{.code = Errc::kDenied, .text = "leases: Forbidden"});
                          },
                          Severity::kUnknown, "clocks", "leases", "let who asks"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 TEST(DoctorOfACluster, ASilentNodesClockIsNotJudged) {
   Cluster cluster;

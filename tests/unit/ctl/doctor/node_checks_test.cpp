@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
         Spoiled<Node>{"MountsUnread",
                 [](Node& n) { n.cgroup.unread = {denied("read /proc/1/mounts: no")}; },
                 Severity::kUnknown, "cgroup-cpuset", "mounts", "as root"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 TEST(DoctorOfANode, SaysWhichAgentIsSilent) {
   Node node;

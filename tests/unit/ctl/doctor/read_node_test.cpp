@@ -98,7 +98,11 @@ class DoctorReads : public testing::Test {
     write("proc/" + std::to_string(pid) + "/cmdline", text);
   }
 
-  [[nodiscard]] NodeFacts read() const { return read_node({.root = root()}); }
+  [[nodiscard]] NodeFacts read() const {
+    ReadOptions options;
+    options.root = root();
+    return read_node(options);
+  }
 
  private:
   test_support::TempDir dir_;
@@ -210,7 +214,9 @@ TEST_F(DoctorReads, TheAgentsSettingsAsItSeesThem) {
 }
 
 TEST_F(DoctorReads, AnAgentThatIsNamedIsAskedThere) {
-  ReadOptions options{.root = root(), .agent = {}, .agent_named = true};
+  ReadOptions options;
+  options.root = root();
+  options.agent_named = true;
   options.agent.agent = "unix:" + path("other.sock");
   EXPECT_EQ(read_node(options).agent.address, "unix:" + path("other.sock"));
 }

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Starts slurmd in the container of a virtual cluster, as a dynamic node: it has the name of the Kubernetes node
+# (NODE_NAME), the pod's address (POD_IP), and the CPUs and memory of the machine, not of the container, as Kubernetes
+# counts them for us.
+set -eu
+
+# Volumes are open to all at first. What slurmd keeps is its own.
+chmod 755 /run /var/spool/slurmd
+chmod 1777 /tmp
+cpus=$(nproc --all)
+memory_mib=$(($(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo) / 1024))
+
+# Slurm keeps the address of a node that it knows, and each pod has another one.
+until scontrol ping >/dev/null 2>&1; do
+  echo "start_slurmd: waits for slurmctld"
+  sleep 2
+done
+if scontrol show node "${NODE_NAME:?the name of the Kubernetes node}" >/dev/null 2>&1; then
+  scontrol update "NodeName=$NODE_NAME" "NodeAddr=${POD_IP:?the address of the pod}" "NodeHostName=$(hostname)"
+fi
+exec slurmd -D -Z -N "$NODE_NAME" \
+  --conf "CPUs=$cpus Boards=1 SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 RealMemory=$memory_mib"
