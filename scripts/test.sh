@@ -5,8 +5,9 @@
 #   scripts/test.sh            the quick checks: format, and `quick`: unit, property and golden tests and fuzz corpora
 #                              under ASan and UBSan; the same build's programs with containerd 2.1 and beside a real
 #                              kube-scheduler
-#   scripts/test.sh all        those, and all other steps: what CI runs
-#   scripts/test.sh STEP...    these alone
+#   scripts/test.sh all        those, and all other steps: what CI runs. Of the guest's machines a half, and of the files
+#                              for clang-tidy's analyzer those just changed and an eighth, the next with each commit
+#   scripts/test.sh STEP...    these alone, and whole
 #
 # Steps: format quick (the quick checks), then release guest bench tsan tidy fuzz. By name alone: the parts of quick, unit
 # runtime smoke; those of release, integration e2e; runtime24, which builds the current containerd once, kube137, which
@@ -15,14 +16,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/ctest.sh
 . scripts/ctest.sh
+# shellcheck source=scripts/turn.sh
+. scripts/turn.sh
 
 quick=(format quick)
 others=(release guest bench tsan tidy fuzz)
 alone=(unit runtime smoke integration e2e runtime24 kube137 cluster)
+whole=true
 case "${1:-} $#" in
   " 0") steps=("${quick[@]}") ;;
-  "all 1") steps=("${quick[@]}" "${others[@]}") ;;
-  "-h 1" | "--help 1") sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  "all 1") steps=("${quick[@]}" "${others[@]}") whole=false ;;
+  "-h 1" | "--help 1") sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) steps=("$@") ;;
 esac
 for name in "${steps[@]}"; do
@@ -111,8 +115,13 @@ run_kube137() {
 
 # In machines with several NUMA nodes and cgroup v2.
 run_guest() {
+  local half=()
+  if ! $whole; then
+    half=(-LE "half$((1 - $(turn 2)))")
+    echo "guest: half of the machines, the others with the next commit; scripts/test.sh guest takes all"
+  fi
   scripts/guest.sh --fetch
-  release -L guest
+  release -L guest "${half[@]}"
 }
 
 # The chart on a real cluster of one node.
@@ -134,8 +143,13 @@ run_tsan() {
   run_ctest tsan -j $jobs -L threads
 }
 
-# The analyzer reads a quarter of the files with each commit.
-run_tidy() { scripts/tidy.sh --share 4; }
+run_tidy() {
+  if $whole; then
+    scripts/tidy.sh
+  else
+    scripts/tidy.sh --share 8
+  fi
+}
 run_fuzz() { scripts/fuzz.sh 5; }
 
 scripts/deps.sh test demo
