@@ -149,15 +149,17 @@ endfunction()
 
 # A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case. The label "threads" says that
 # several threads run in it: the target threaded_tests builds those. ONE_AT_A_TIME: its cases fill the machine with
-# threads, and none runs beside another of them. LONG: its own code is worth optimising.
+# threads, and none runs beside another of them. LONG: its own code is worth optimising, and it runs before others.
 function(pinion_test name)
   if(NOT PINION_TESTS)
     return()
   endif()
   cmake_parse_arguments(arg "ONE_AT_A_TIME;LONG" "" "SOURCES;LINK;LABELS" ${ARGN})
-  set(lock)
+  set(schedule)
   if(arg_ONE_AT_A_TIME)
-    set(lock RESOURCE_LOCK ${name})
+    set(schedule RESOURCE_LOCK ${name})
+  elseif(arg_LONG)
+    set(schedule COST 100)
   endif()
   set(unit_test UNIT_TEST)
   if("integration" IN_LIST arg_LABELS)
@@ -176,7 +178,7 @@ function(pinion_test name)
   if(arg_LABELS)
     set(labels LABELS "${arg_LABELS}")
   endif()
-  pinion_discover_tests(${name} PROPERTIES ${labels} ${lock})
+  pinion_discover_tests(${name} PROPERTIES ${labels} ${schedule})
 endfunction()
 
 # pinion_followed(targets...): libFuzzer follows these and what they link of ours. No others: it makes a file take a third

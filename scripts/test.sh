@@ -2,26 +2,31 @@
 # Checks Pinion. Installs what is needed, builds, tests, and ends with the number of tests that passed, failed and were
 # skipped. In CI (CI=true) a skip is a failure but for those of tests/skips.txt.
 #
-#   scripts/test.sh            the quick checks: format; unit, property and golden tests and fuzz corpora under ASan and
-#                              UBSan; the same build's programs with containerd 2.1 and beside a real kube-scheduler
-#   scripts/test.sh all        those, and all other steps: what CI runs
-#   scripts/test.sh STEP...    these alone
+#   scripts/test.sh            the quick checks: format, and `quick`: unit, property and golden tests and fuzz corpora
+#                              under ASan and UBSan; the same build's programs with containerd 2.1 and beside a real
+#                              kube-scheduler
+#   scripts/test.sh all        those, and all other steps: what CI runs. Of the guest's machines a half, and of the files
+#                              for clang-tidy's analyzer those just changed and an eighth, the next with each commit
+#   scripts/test.sh STEP...    these alone, and whole
 #
-# Steps: format unit runtime smoke (the quick checks), then integration e2e guest bench tsan tidy fuzz. By name alone:
-# runtime24, which builds the current containerd once, kube137, which builds Kubernetes 1.37 once, and cluster, which
-# builds most of Kubernetes once
+# Steps: format quick (the quick checks), then release guest bench tsan tidy fuzz. By name alone: the parts of quick, unit
+# runtime smoke; those of release, integration e2e; runtime24, which builds the current containerd once, kube137, which
+# builds Kubernetes 1.37 once, and cluster, which builds most of Kubernetes once
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/ctest.sh
 . scripts/ctest.sh
+# shellcheck source=scripts/turn.sh
+. scripts/turn.sh
 
-quick=(format unit runtime smoke)
-others=(integration e2e guest bench tsan tidy fuzz)
-alone=(runtime24 kube137 cluster)
+quick=(format quick)
+others=(release guest bench tsan tidy fuzz)
+alone=(unit runtime smoke integration e2e runtime24 kube137 cluster)
+whole=true
 case "${1:-} $#" in
   " 0") steps=("${quick[@]}") ;;
-  "all 1") steps=("${quick[@]}" "${others[@]}") ;;
-  "-h 1" | "--help 1") sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  "all 1") steps=("${quick[@]}" "${others[@]}") whole=false ;;
+  "-h 1" | "--help 1") sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) steps=("$@") ;;
 esac
 for name in "${steps[@]}"; do
@@ -39,8 +44,8 @@ prepare() {
   local name
   for name in "${steps[@]}"; do
     case $name in
-      smoke) set -- scripts/kube.sh ;;
-      e2e) set -- scripts/kube.sh --all ;;
+      quick | smoke) set -- scripts/kube.sh ;;
+      release | e2e) set -- scripts/kube.sh --all ;;
       *) continue ;;
     esac
     setsid nice -n 19 "$@" >/dev/null 2>&1 &
@@ -50,55 +55,73 @@ prepare() {
   done
 }
 
+# Many tests wait, for a process or a time: with one for each CPU these would be idle for a third of the time.
+jobs=$(($(nproc) + ($(nproc) + 1) / 2))
+
 # clang with the sanitizers: everything is compiled for it once, for all of the quick checks and for fuzzing.
 checks() {
   scripts/build.sh asan-ubsan
-  run_ctest asan-ubsan "$@"
+  run_ctest asan-ubsan -j $jobs "$@"
 }
-run_unit() {
+# All at once: the real containerds are started one after the other, and that takes little of the machine.
+run_quick() {
   cmake --preset package >/dev/null # made by name alone, see run_cluster: at least it can be configured
-  checks -LE "integration|e2e" -j "$(nproc)"
+  scripts/build.sh asan-ubsan
+  scripts/runtime.sh
+  scripts/kube.sh
+  checks -E '/v(17|24)$'
 }
+run_unit() { checks -LE "integration|e2e"; }
 run_runtime() {
   scripts/runtime.sh
-  checks -L integration -E '/v(17|24)$' -j "$(nproc)"
+  checks -L integration -E '/v(17|24)$'
 }
 run_smoke() {
   scripts/kube.sh
-  checks -L e2e -j "$(nproc)"
+  checks -L e2e
 }
 
 # g++, optimised, as in production: with the other containerd, as the guests have 2.1.
 release() {
   scripts/build.sh release release_programs
-  run_ctest release "$@"
+  run_ctest release -j $jobs "$@"
+}
+run_release() {
+  scripts/runtime.sh
+  scripts/kube.sh --all
+  release -L "integration|e2e" -E '/v2[14]$'
 }
 run_integration() {
   scripts/runtime.sh
-  release -L integration -E '/v2[14]$' -j "$(nproc)"
+  release -L integration -E '/v2[14]$'
 }
 run_e2e() {
   scripts/kube.sh --all
-  release -L e2e -j "$(nproc)"
+  release -L e2e
 }
 
 # The current containerd, which has to be built.
 run_runtime24() {
   scripts/runtime.sh --v24
-  release -L integration -R '/v24$' -j "$(nproc)"
+  release -L integration -R '/v24$'
 }
 
 # Kubernetes 1.37 with gangs of its own, and without them with a test of the others.
 run_kube137() {
   scripts/kube.sh --v137 --all
-  release -L kube137 -j "$(nproc)"
-  PINION_E2E_KUBE=v137 release -L e2e -R '^placing_e2e_test' -j "$(nproc)"
+  release -L kube137
+  PINION_E2E_KUBE=v137 release -L e2e -R '^placing_e2e_test'
 }
 
 # In machines with several NUMA nodes and cgroup v2.
 run_guest() {
+  local half=()
+  if ! $whole; then
+    half=(-LE "half$((1 - $(turn 2)))")
+    echo "guest: half of the machines, the others with the next commit; scripts/test.sh guest takes all"
+  fi
   scripts/guest.sh --fetch
-  release -L guest -j "$(nproc)"
+  release -L guest "${half[@]}"
 }
 
 # The chart on a real cluster of one node.
@@ -117,11 +140,16 @@ run_bench() { scripts/bench.sh --gross --turns 3; }
 # ThreadSanitizer finds nothing where there is one thread: only the tests with several are built and run.
 run_tsan() {
   scripts/build.sh tsan threaded_tests
-  run_ctest tsan -L threads -j "$(nproc)"
+  run_ctest tsan -j $jobs -L threads
 }
 
-# The analyzer reads a quarter of the files with each commit.
-run_tidy() { scripts/tidy.sh --share 4; }
+run_tidy() {
+  if $whole; then
+    scripts/tidy.sh
+  else
+    scripts/tidy.sh --share 8
+  fi
+}
 run_fuzz() { scripts/fuzz.sh 5; }
 
 scripts/deps.sh test demo

@@ -6,10 +6,13 @@
 # by a hash of everything the answer depends on.
 #
 #   scripts/tidy.sh             everything
-#   scripts/tidy.sh --share N   the analyzer for one file in N, another part with each commit
+#   scripts/tidy.sh --share N   the analyzer for what the last commit has changed, and for one file in N of all, the next
+#                               part with each commit
 #   scripts/tidy.sh FILE...     these files and their batches
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/turn.sh
+. scripts/turn.sh
 
 cache=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}/tidy
 build=$PWD/build/asan-ubsan
@@ -64,8 +67,9 @@ if [ $# -gt 0 ]; then
 else
   sources
 fi >"$build/tidy-sources"
-turn=$((16#$(git rev-parse --short=7 HEAD) % share))
 {
   cut -d ' ' -f 1 "$build/tidy-sources" | sort -u
-  awk -v share="$share" -v turn="$turn" 'NR % share == turn' "$build/tidy-sources"
+  awk -v share="$share" -v turn="$(turn "$share")" -v checkout="$PWD/" '
+    FILENAME == "-" { changed[checkout $1]; next }
+    FNR % share == turn || $2 in changed' - "$build/tidy-sources" < <(git diff --name-only HEAD~1 2>/dev/null)
 } | xargs -P "$(nproc)" -L 1 scripts/tidy.sh --one
