@@ -3,6 +3,7 @@
 # when it fails. Usage: scripts/build.sh [PRESET [TARGET...]] (presets: release, dev, asan-ubsan, tsan; see
 # CMakePresets.json)
 set -euo pipefail
+case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
 cd "$(dirname "$0")/.."
 
 scripts/deps.sh

@@ -3,7 +3,7 @@
 # pins a small job with pinion-agent, and shows what each container got and where it really ran, then
 # the same without the agent. After that a real MPI program (HPC Challenge) runs beside the same
 # noise, several times with the agent and without: a table, and a plot in build/demo.svg. Nothing of
-# the machine's own is touched; everything but the plot is removed at the end. Needs root (asks sudo
+# the machine's own is touched; containers, mounts and cgroups are removed at the end. Needs root (asks sudo
 # for it otherwise). What it prints: docs/demo.md.
 #
 #   scripts/demo.sh [--containerd 1.7|2.1] [--seconds N] [--rounds N] [--svg FILE] [--keep-logs]
@@ -12,6 +12,7 @@
 #                                in a guest machine with several NUMA nodes (scripts/guest.sh), without the
 #                                MPI program: shows local against remote memory too
 set -euo pipefail
+case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
 cd "$(dirname "$0")/.."
 
 scripts/deps.sh demo

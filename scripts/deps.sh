@@ -2,6 +2,7 @@
 # Installs the Debian packages that building needs, and those that the demo or the tests need beside them.
 # Idempotent: when all are present it touches neither apt nor the network. Usage: scripts/deps.sh [cluster] [demo] [package] [test]
 set -euo pipefail
+case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
 
 packages=(
   # toolchain

@@ -3,6 +3,7 @@
 # build/fuzz/NAME, and the run fails. Each commit has a seed of its own, so that the same commit meets the same inputs.
 # Usage: scripts/fuzz.sh [SECONDS [NAME...]] (default: 5 seconds, all targets)
 set -euo pipefail
+case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
 cd "$(dirname "$0")/.."
 
 seconds=${1:-5}

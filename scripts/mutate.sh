@@ -5,6 +5,7 @@
 # when the check itself could not be made.
 # Usage: scripts/mutate.sh [--record] [NAME...] | [--record] --sample N [--seed S] | --list   (default: all mutants)
 set -euo pipefail
+case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
 cd "$(dirname "$0")/.."
 
 work=build/mutate

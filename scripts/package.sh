@@ -70,7 +70,7 @@ image pinionctl 65532:65532 $most_bytes
 if [ $slurm = yes ]; then
   files=()
   for file in job_submit.lua cgroup.conf {prolog,task_prolog,epilog}.sh; do files+=(--file "/etc/slurm/$file=cluster/slurm/$file"); done
-  for file in {start_slurmd,make_homes}.sh; do files+=(--file "/usr/lib/pinion-slurm/$file=cluster/slurm/$file"); done
+  for file in {start_slurmd,make_homes,end_leftovers}.sh; do files+=(--file "/usr/lib/pinion-slurm/$file=cluster/slurm/$file"); done
   image pinion-slurm 64030:64030 $((100 * 1000 * 1000)) --root "$root" "${files[@]}" # Debian's slurm
 fi
 

@@ -16,7 +16,7 @@ say() { echo "slurm_root: $*" >&2; }
 # shellcheck source=scripts/pinned.sh
 . "$(dirname "$0")/pinned.sh"
 
-packages=(slurmctld slurmd slurm-client munge openmpi-bin)
+packages=(slurmctld slurmd slurm-client munge openmpi-bin tini)
 suite=bookworm # the one whose Slurm is tested
 
 # Lines for sources.list, with fixes where this machine's apt has them.

@@ -10,6 +10,7 @@
 #                               part with each commit
 #   scripts/tidy.sh FILE...     these files and their batches
 set -euo pipefail
+case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/turn.sh
 . scripts/turn.sh

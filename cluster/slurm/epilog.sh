@@ -1,6 +1,9 @@
 #!/bin/sh
-# Slurm's Epilog (root, on the node, after the job): forgets the job's cores.
+# Slurm's Epilog (root, on the node, after the job): forgets the job's cores, and in the image of a virtual cluster, where
+# nobody else is, ends what the job has left.
 run=/run/pinion-slurm
+leftovers=/usr/lib/pinion-slurm/end_leftovers.sh
 
-rm -f "$run/$SLURM_JOB_ID.$SLURMD_NODENAME"
+rm -f "$run/$SLURM_JOB_ID.$SLURMD_NODENAME" "$run/$SLURM_JOB_ID.$SLURMD_NODENAME.user"
+if [ -x "$leftovers" ]; then "$leftovers"; fi
 exit 0

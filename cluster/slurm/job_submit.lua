@@ -4,7 +4,7 @@
 local NOT_SET = {[4294967294] = true, [65534] = true}  -- NO_VAL, and in 16 bits
 local ACCESS_DENIED = 2002                             -- ESLURM_ACCESS_DENIED
 local RELEASED = 4294967295  -- INFINITE: the priority that a release asks for
--- As whom pinion-slurm runs: root, or Debian's slurm. Where SlurmUser is another, add its number.
+-- As whom pinion-slurm runs: root, or Debian's slurm. Where SlurmUser is another, write its number in place of 64030.
 local MAY_PLACE = {[0] = true, [64030] = true}
 
 local function is_list(nodes)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Slurm's Prolog (root, on the node, before a job's first task there): waits until the job's own
 # cores are the container's, and writes them down for task_prolog.sh. It never fails: a job whose
-# cores do not come runs unpinned on what the container has, and the system's log says so.
+# cores do not come runs unpinned on what the container has, and its log says so.
 run=/run/pinion-slurm
 wait_s=10
 
@@ -28,6 +28,10 @@ here() {
   done
 }
 
+mkdir -p "$run"
+file=$run/$SLURM_JOB_ID.$SLURMD_NODENAME
+echo "$SLURM_JOB_UID" >"$file.user"
+
 # Of "pinion=wait;since=1;cpus=node-0:0-3/node-2:4": what this node has.
 cpus=$(scontrol --oneliner show job "$SLURM_JOB_ID" |
   sed -n 's/.*AdminComment=\([^ ]*\).*/\1/p' | tr ';' '\n' | sed -n 's/^cpus=//p' | tr '/' '\n' |
@@ -40,12 +44,11 @@ tries=$((wait_s * 10))
 until here "$cpus"; do
   tries=$((tries - 1))
   if [ "$tries" -le 0 ]; then
-    logger -t pinion-slurm "job $SLURM_JOB_ID: CPUs $cpus have not come in $wait_s s" 2>/dev/null
+    # Of the container; on a node without one it goes to the first process's, or nowhere.
+    echo "pinion-slurm: job $SLURM_JOB_ID: CPUs $cpus have not come in $wait_s s" 2>/dev/null >/proc/1/fd/2
     exit 0
   fi
   sleep 0.1
 done
-mkdir -p "$run"
-file=$run/$SLURM_JOB_ID.$SLURMD_NODENAME
 printf '%s\n' "$cpus" >"$file.new" && chmod 644 "$file.new" && mv "$file.new" "$file"
 exit 0

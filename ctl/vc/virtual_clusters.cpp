@@ -47,20 +47,26 @@ std::optional<std::uint32_t> number_in(const std::string& text) {
 }
 
 std::int64_t cpus_of(const json& pod) {
+  constexpr std::int64_t most = 1'000'000;  // whatever somebody writes
   std::int64_t cpus = 0;
   for (const json& container : json_at(pod, "spec", "containers")) {
-    cpus += whole_quantity(json_text(container, "resources", "requests", "cpu")).value_or(0);
+    const auto asked = whole_quantity(json_text(container, "resources", "requests", "cpu"));
+    cpus += std::clamp<std::int64_t>(asked.value_or(0), 0, most);
   }
   return cpus;
 }
 
 std::string why_unscheduled(const json& pod) {
   for (const json& condition : json_at(pod, "status", "conditions")) {
-    if (json_text(condition, "type") == "PodScheduled" &&
-        json_text(condition, "status") == "False") {
-      const std::string message = json_text(condition, "message");
-      return message.empty() ? json_text(condition, "reason") : message;
+    if (json_text(condition, "type") != "PodScheduled" ||
+        json_text(condition, "status") != "False") {
+      continue;
     }
+    const std::string reason = json_text(condition, "reason");
+    // Why the gang waits stands in an event, which the bridge writes on the job.
+    if (reason == "SchedulingGated") return "it is not planned yet; squeue -o %k says why";
+    const std::string message = json_text(condition, "message");
+    return message.empty() ? reason : message;
   }
   return "";
 }
@@ -135,7 +141,9 @@ Result<std::vector<VirtualCluster>> read_virtual_clusters(const std::string& tex
   std::map<std::pair<std::string, std::string>, VirtualCluster> clusters;
   std::map<std::pair<std::string, std::string>, std::map<std::uint32_t, Gathered>> jobs;
   for (const json& pod : document["items"]) {
-    if (!json_text(pod, "metadata", "deletionTimestamp").empty()) continue;
+    const std::string phase = json_text(pod, "status", "phase");
+    const bool over = phase == "Failed" || phase == "Succeeded";
+    if (over || !json_text(pod, "metadata", "deletionTimestamp").empty()) continue;
     const bool placeholder = label_of(pod, kName) == "pinion-placeholder";
     const std::string name = label_of(pod, placeholder ? label::kSlurmCluster : kInstance);
     const auto job = number_in(label_of(pod, label::kSlurmJob));

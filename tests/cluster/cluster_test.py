@@ -174,12 +174,12 @@ class VirtualCluster:
         found = re.findall(rf'(?m)^pinion_container_borrowed_cpus\{{.*namespace="{self.namespace}".*\}} (\d+)$', metrics)
         return sum(map(int, found))
 
-    def eventually(self, what, holds):
+    def eventually(self, what, holds, limit=90):
         def logs():
             return "\n".join(kubectl("-n", self.namespace, "logs", what, "--all-containers", "--tail=20", check=False)
                              for what in (f"statefulset/{self.name}-controller", f"daemonset/{self.name}-node"))
         try:
-            return eventually(90, what, holds)
+            return eventually(limit, what, holds)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{logs()}\n{self.run('scontrol', 'show', 'job', check=False)}") from None
 
@@ -343,6 +343,7 @@ export LD_LIBRARY_PATH=$HOME
 # More ranks than cores, so that several are there on a small machine, too.
 mpirun.openmpi -n {2 * ranks} --oversubscribe --bind-to none sh -c 'grep Cpus_allowed_list /proc/self/status; exec ./hpcc'
 until [ -e go-on ]; do sleep 0.1; done
+(setsid sleep 4321 >/dev/null 2>&1 &)  # Slurm loses sight of it
 """)
         job = wind.run("sbatch", "--parsable", "job.sh").strip()
         wind.eventually("the MPI program has ended", lambda: "End of HPC Challenge" in text_of(f"{home}/hpccoutf.txt"))
@@ -368,6 +369,10 @@ until [ -e go-on ]; do sleep 0.1; done
         wind.run("scancel", large)
         open(f"{home}/go-on", "w").close()
         wind.eventually("all is over", lambda: wind.run("squeue", "-h") == "" and wind.borrowed_cpus() == 0)
+        left = kubectl("-n", "hpc", "exec", "daemonset/wind-node", "-c", "slurm", "--",
+                       "sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+        self.assertIn("slurmd", left)
+        self.assertNotIn("4321", left, "what a job leaves is ended with it")
         # A node that comes back with another address is the same one.
         kubectl("-n", "hpc", "delete", "pod", "-l", "app.kubernetes.io/component=node")
         nodes = ("pods", "-n", "hpc", "-l", "app.kubernetes.io/component=node")
@@ -375,6 +380,11 @@ until [ -e go-on ]; do sleep 0.1; done
                         re.findall(r"NodeAddr=(\S+)", wind.run("scontrol", "show", "node")))
         wind.eventually("it is idle", lambda: "idle\n" == wind.run("sinfo", "--noheader", "--format=%T"))
         self.assertEqual(wind.run("srun", "hostname").strip(), get(*nodes)["items"][0]["metadata"]["name"])
+
+        # A controller that has lost its state is told of the nodes again.
+        kubectl("-n", "hpc", "delete", "pod", "wind-controller-0")
+        wind.eventually("it is there and knows the node", lambda: "idle\n" == wind.run(
+            "sh", "-c", "sinfo --noheader --format=%T || true"), limit=240)
 
         # Another one, with a key of its own, is told nothing by this one.
         wave = VirtualCluster("wave", "hpc-2", "10.96.0.89")

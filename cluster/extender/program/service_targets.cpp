@@ -268,14 +268,15 @@ Result<std::optional<double>> ServiceTargets::ask(const std::string& promql) {
   if (answer) return targets::read_value(*answer);
   // What it says may name others' series: that is not for an Event.
   const Errc code = answer.error().code;
-  if (code != Errc::kUnavailable) {
+  if (code == Errc::kInvalid || code == Errc::kExhausted) {
     return failure(Errc::kInvalid, "Prometheus refuses the query, try it there");
   }
+  // Silence, a certificate or token that is not taken, a wrong path: the operator's business.
   if (seldom(silence_said_ms_)) {
-    log_.warn("Prometheus does not answer in time, services keep their CPUs",
+    log_.warn("Prometheus cannot be asked, services keep their CPUs",
               {{"why", answer.error().text}});
   }
-  return failure(code, "Prometheus does not answer in time");
+  return failure(Errc::kUnavailable, "Prometheus cannot be asked");
 }
 
 void ServiceTargets::tell(const kube::PodRef& pod, const std::optional<kube::PodEvent>& event) {

@@ -100,6 +100,12 @@ TEST(VirtualClusters, WithoutAPlaceholderThatIsMissingAJobWaits) {
   EXPECT_THAT(clusters.at(0).jobs[0].nodes, ElementsAre("a"));
 }
 
+TEST(VirtualClusters, WhoseJobIsNotPlannedYetSayWhereTheReasonStands) {
+  json gated = placeholder("7", "4", "", 2);
+  gated["status"]["conditions"][0]["reason"] = "SchedulingGated";
+  EXPECT_EQ(read({gated}).at(0).jobs.at(0).why, "it is not planned yet; squeue -o %k says why");
+}
+
 TEST(VirtualClusters, ThatAreBeingDeletedAreNotShown) {
   json leaving = placeholder("7", "4", "a");
   leaving["metadata"]["deletionTimestamp"] = "2026-11-25T00:00:00Z";

@@ -127,6 +127,15 @@ TEST_F(ServiceTargetsTest, WhatPrometheusSaysOfAQueryIsNotTold) {
               AllOf(HasSubstr("refuses the query"), Not(HasSubstr("secret"))));
 }
 
+// A token that is not taken, a certificate, a path: nothing that the pod's owner could mend.
+TEST_F(ServiceTargetsTest, WhatTheOperatorHasToMendIsNotBlamedOnTheQuery) {
+  prometheus_.on("GET /api/v1/query", 401, json{{"status", "error"}});
+  start();
+  services_->seen(kube::Change::kAdded, service_pod());
+  EXPECT_EQ(sent(kEventsPath).at("note").get<std::string>().find("refuses the query"),
+            std::string::npos);
+}
+
 // The fleet does not know of the first one's resize yet, but the watch has told it.
 TEST_F(ServiceTargetsTest, TwoServicesOfANodeDoNotGetTheSameRoom) {
   spare_milli_ = 2000;

@@ -1,6 +1,6 @@
 {{- define "vc.name" -}}
-{{- if not (regexMatch "^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$" .Release.Name) }}
-{{- fail (printf "the release's name is that of the virtual cluster, and begins names of pods: up to 20 small letters, digits and dashes, and %q is not" .Release.Name) }}
+{{- if or (not (regexMatch "^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$" .Release.Name)) (contains "-node" .Release.Name) }}
+{{- fail (printf "the release's name is that of the virtual cluster, and begins names of pods: up to 20 small letters, digits and dashes without '-node', and %q is not" .Release.Name) }}
 {{- end -}}
 {{ .Release.Name }}
 {{- end }}
@@ -82,6 +82,7 @@ limits: {cpu: 50m, memory: 32Mi}
   resources: {{- include "vc.small" . | nindent 4 }}
   volumeMounts:
     - {name: home, mountPath: /home}
+    - {name: tmp, mountPath: /tmp}
     {{- include "vc.namesMounts" . | nindent 4 }}
 {{- end }}
 
@@ -129,5 +130,5 @@ hostAliases:
 {{- end }}
 
 {{- define "vc.checksum" -}}
-checksum/slurm: {{ tpl (.Files.Get "slurm.conf") . | sha256sum }}
+checksum/slurm: {{ printf "%s %s" (tpl (.Files.Get "slurm.conf") .) (toYaml .Values.users) | sha256sum }}
 {{- end }}
