@@ -73,12 +73,7 @@ Result<std::optional<PlacementPolicy>> placement_of(const Pod& pod) {
 Demand as_member(const Pod& pod, Demand demand, std::string gang, int size) {
   const auto groups = number_of(pod, annotation::kTaskGroups, size);
   if (!groups) return refused(groups.error().text);
-  demand.kind = Demand::Kind::kMember;
-  const std::string& stated = demand.requests.front().job;
-  demand.job = stated.empty() ? job_of_gang(gang) : stated;
-  for (auto& request : demand.requests) request.job = gang;
-  demand.gang = std::move(gang);
-  demand.size = size;
+  become_member(demand, std::move(gang), size);
   demand.groups = *groups;
   return demand;
 }
@@ -190,6 +185,14 @@ std::string job_of_gang(const std::string& gang) {
   return name.substr(name.find('/') + 1);
 }
 
+void become_member(Demand& demand, std::string gang, int size) {
+  if (demand.job.empty()) demand.job = job_of_gang(gang);
+  for (auto& request : demand.requests) request.job = gang;
+  demand.kind = Demand::Kind::kMember;
+  demand.gang = std::move(gang);
+  demand.size = size;
+}
+
 // No gang of a job begins so: no namespace has a colon.
 std::string gang_of_group(const std::string& group_key) {
   return "podgroup:" + group_key;
@@ -229,6 +232,7 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
   demand.service = is_service(pod);
   demand.classed = states_class(pod);
   if (demand.requests.empty()) return demand;
+  demand.job = demand.requests.front().job;
   demand.kind = Demand::Kind::kSingle;
   const auto placement = placement_of(pod);
   if (!placement) return refused(placement.error().text);

@@ -28,7 +28,7 @@ struct Demand {
   std::vector<std::string> inits;  // their ids
   std::size_t host = 0;
   std::string gang;     // gang_of(), or of a PodGroup what gang_of_group() says
-  std::string job;      // how its user calls the gang: its job's name, or its PodGroup's
+  std::string job;      // as its user calls it; of a gang without one its PodGroup
   int size = 0;         // members of the gang that start together, 1 .. kMaxGang
   bool native = false;  // kube-scheduler itself keeps the gang together (PodGroupApi::kNative)
   // Task groups into which the gang is cut, 1 .. size; 0: members say themselves which one they
@@ -59,6 +59,9 @@ inline constexpr int kMaxGang = 1000;
 [[nodiscard]] std::string job_of_gang(const std::string& gang);
 // The gang that the pods of this PodGroup are.
 [[nodiscard]] std::string gang_of_group(const std::string& group_key);
+
+// Makes it one of `size` that start together. Precondition: it asks for cores.
+void become_member(Demand& demand, std::string gang, int size);
 
 // Whether the pod is a service: by its class (pinion.dev/class), else by its having a target
 // (pinion.dev/service-metric). A class that is none counts as absent: demand_of() refuses it.

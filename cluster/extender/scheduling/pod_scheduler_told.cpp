@@ -148,10 +148,7 @@ void PodScheduler::group(const std::string& key, std::optional<std::int64_t> mem
     known.late_group.clear();
     if (!members) continue;
     leave(known, kBound, now_ms);
-    known.demand.kind = Demand::Kind::kMember;
-    known.demand.gang = gang_of_group(key);
-    known.demand.size = *groups_.size(key);
-    for (auto& request : known.demand.requests) request.job = known.demand.gang;
+    become_member(known.demand, gang_of_group(key), *groups_.size(key));
     join(known, now_ms);
     scheduler_.runs(uid, known.node, now_ms, known.by_us);
     heed();

@@ -56,6 +56,24 @@ class NativeGangs : public PodSchedulerTest {
   Ticket tickets_ = 0;
 };
 
+TEST_F(NativeGangs, AreCalledLikeTheirJobElseLikeTheirGroup) {
+  there({"p", "q"}, 3);
+  EXPECT_EQ(pod_scheduler_.book().find(gang())->called(), "default/g");
+  const std::string other = group_key(PodGroupApi::kNative, "default", "pinion-uid");
+  Pod pod = grouped("r", 3);
+  pod.group = "pinion-uid";
+  pod.annotations["pinion.dev/job"] = "wind";
+  // It is bound before its group is known.
+  pod.node = "a";
+  pod_scheduler_.seen(pod, now_);
+  pod_scheduler_.group(other, 2, now_);
+  EXPECT_EQ(pod_scheduler_.book().find(gang_of_group(other))->called(), "default/wind");
+  pod.uid = "s";
+  pod.node.clear();
+  pod_scheduler_.seen(pod, now_);
+  EXPECT_EQ(pod_scheduler_.book().find(gang_of_group(other))->called(), "default/wind");
+}
+
 TEST_F(NativeGangs, AreBoundOneByOneAndNoCallIsHeld) {
   there({"p", "q", "r"}, 3);
   std::map<std::string, std::string> nodes;
