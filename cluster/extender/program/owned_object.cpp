@@ -54,7 +54,8 @@ std::string owned_path(const std::string& prefix, const json& object, const std:
 }
 
 OwnedObject owned_map(json config_map) {
-  return {.collection = owned_path("/api/v1", config_map, "configmaps"),
+  std::string maps = owned_path("/api/v1", config_map, "configmaps");
+  return {.collection = std::move(maps),
           .object = std::move(config_map),
           .part = json::json_pointer("/data")};
 }
