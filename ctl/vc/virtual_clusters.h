@@ -41,8 +41,8 @@ inline constexpr const char* kVirtualClusterPods =
     "app.kubernetes.io/name in (pinion-virtual-cluster,pinion-placeholder)";
 
 // By namespace and name, from a list of pods as the API server writes it. Pods that have ended or
-// are being deleted, and placeholders without a cluster or job are passed over. Error: kInvalid for text that
-// is no list.
+// are being deleted, and placeholders without a cluster or job are passed over. Error: kInvalid for
+// text that is no list.
 Result<std::vector<VirtualCluster>> read_virtual_clusters(const std::string& json);
 
 }  // namespace pinion::ctl
