@@ -54,6 +54,7 @@ class SlurmLab {
   [[nodiscard]] std::string logs() const;  // their ends
 
  private:
+  static Result<std::unique_ptr<SlurmLab>> try_start(const SlurmOptions& options);
   SlurmLab() = default;
 
   Status make_files(const SlurmOptions& options);
