@@ -5,10 +5,12 @@
 set -euo pipefail
 case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/by_commit.sh
+. scripts/by_commit.sh
 
 seconds=${1:-5}
 names=("${@:2}")
-seed=$((0x$(git rev-parse HEAD 2>/dev/null | cut -c1-7 || echo 1)))
+seed=$(commit_seed)
 scripts/build.sh asan-ubsan
 bin=$PWD/build/asan-ubsan/bin
 if [ ${#names[@]} -eq 0 ]; then

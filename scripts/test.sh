@@ -16,8 +16,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/ctest.sh
 . scripts/ctest.sh
-# shellcheck source=scripts/turn.sh
-. scripts/turn.sh
+# shellcheck source=scripts/by_commit.sh
+. scripts/by_commit.sh
+
+# For the property tests. An own one takes its place, to look for more: RC_PARAMS="max_success=1000".
+export RC_PARAMS=${RC_PARAMS:-seed=$(commit_seed)}
 
 quick=(format quick)
 others=(release guest bench tsan tidy fuzz)

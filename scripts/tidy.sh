@@ -12,8 +12,8 @@
 set -euo pipefail
 case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
 cd "$(dirname "$0")/.."
-# shellcheck source=scripts/turn.sh
-. scripts/turn.sh
+# shellcheck source=scripts/by_commit.sh
+. scripts/by_commit.sh
 
 cache=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}/tidy
 build=$PWD/build/asan-ubsan

@@ -1,4 +1,4 @@
-# Sourced by test.sh and tidy.sh, for what only a part of is checked with each commit.
+# Sourced for what each commit checks another part of: the same commit always the same.
 # shellcheck shell=bash
 
 # turn N: a number below N, with each commit of a branch the next one, so that N commits in a row meet every part. Where
@@ -12,3 +12,6 @@ turn() {
   fi
   echo $((number % $1))
 }
+
+# A seed for what is drawn: the same commit fails again, or never.
+commit_seed() { echo $((16#$(git rev-parse HEAD 2>/dev/null | cut -c1-7 || echo 1))); }
