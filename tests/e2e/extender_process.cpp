@@ -6,6 +6,7 @@
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/http.h"
 #include "tests/lab/files.h"
+#include "tests/unit/api/certificates.h"
 
 namespace pinion::e2e {
 
@@ -23,6 +24,18 @@ std::string value_of(const std::string& file, const std::string& key) {
 }
 
 }  // namespace
+
+Result<ExtenderTls> make_extender_tls(const std::string& folder) {
+  if (!agent::api::has_openssl()) return failure(Errc::kNotFound, "there is no openssl");
+  if (!agent::api::make_certificates(folder, "tls")) {
+    return failure(Errc::kUnavailable, "openssl makes no certificates");
+  }
+  const auto own = agent::api::files_of(folder, "tls", "server");
+  const auto client = agent::api::files_of(folder, "tls", "client");
+  return ExtenderTls{
+      .flags = {"--tls-cert", own.certificate, "--tls-key", own.key, "--tls-client-ca", own.ca},
+      .client = {.ca = own.ca, .certificate = client.certificate, .key = client.key}};
+}
 
 Status ExtenderProcess::prepare(Cluster& cluster, const std::string& name,
                                 const std::string& agents_file,

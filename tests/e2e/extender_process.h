@@ -12,6 +12,15 @@
 
 namespace pinion::e2e {
 
+// What the extender and who calls it speak TLS with, of one authority. It takes the openssl
+// command.
+struct ExtenderTls {
+  std::vector<std::string> flags;  // of the extender
+  TlsClient client;
+};
+// Written into `folder`. Errors: kNotFound without that command, kUnavailable.
+Result<ExtenderTls> make_extender_tls(const std::string& folder);
+
 class ExtenderProcess {
  public:
   ExtenderProcess() = default;

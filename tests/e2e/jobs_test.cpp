@@ -11,9 +11,6 @@
 #include "tests/e2e/controllers.h"
 #include "tests/e2e/crd.h"
 #include "tests/e2e/scene.h"
-#include "tests/e2e/webhook.h"
-#include "tests/lab/files.h"
-#include "tests/unit/api/certificates.h"
 
 namespace pinion::e2e {
 namespace {
@@ -179,24 +176,10 @@ class Jobs : public Scene {
   [[nodiscard]] ClusterOptions cluster_options() const override {
     return {.controller_manager = true};
   }
-  // Four nodes of 2 x 16 cores, and everybody speaks TLS, as the API server wants it.
   void SetUp() override {
     Scene::SetUp();
     if (IsSkipped() || HasFailure()) return;
-    if (!agent::api::has_openssl()) GTEST_SKIP() << "there is no openssl";
-    ASSERT_TRUE(agent::api::make_certificates(cluster().folder(), "hook"));
-    const auto tls = agent::api::files_of(cluster().folder(), "hook", "server");
-    start_nodes(4);
-    start_extender(
-        {"--tls-cert", tls.certificate, "--tls-key", tls.key, "--tls-client-ca", tls.ca});
-    if (HasFailure()) return;
-    const auto own = agent::api::files_of(cluster().folder(), "hook", "client");
-    const TlsClient client{.ca = tls.ca, .certificate = own.certificate, .key = own.key};
-    extender().speak_tls(client);
-    start_scheduler({.extender = ExtenderCall{.url = extender().url(), .tls = client}});
-    const auto ca = lab::read_file(tls.ca);
-    ASSERT_TRUE(ok(ca));
-    ASSERT_TRUE(ok(register_webhook(admin().api(), extender().web_url(), *ca)));
+    start_with_webhook(4);
   }
 
   // The job as it is stored.
@@ -231,19 +214,6 @@ class Jobs : public Scene {
     if (*kind.launcher != '\0') make(workers_of(job));
   }
 
-  // As soon as there are so many pods whose names begin so.
-  std::vector<std::string> pods_called(const std::string& beginning, int count) {
-    std::vector<std::string> found;
-    const bool all = pods().wait([&](const Collection::Objects& now) {
-      found.clear();
-      for (const auto& [name, pod] : now) {
-        if (name.starts_with(beginning)) found.push_back(name);
-      }
-      return static_cast<int>(found.size()) == count;
-    });
-    EXPECT_TRUE(all) << testing::PrintToString(found) << ": not " << count << " of " << beginning;
-    return found;
-  }
   std::vector<std::string> workers(const Kind& kind, const Case& asked) {
     return pods_called(std::string(asked.job) + kind.workers, asked.workers);
   }
@@ -349,16 +319,6 @@ class Jobs : public Scene {
       EXPECT_EQ(variable(all.at(pod), "OMPI_MCA_orte_default_hostfile"), "/etc/pinion/hostfile");
     }
   }
-
-  // Leaves a hole of 4 cores, one of 8, and six of one.
-  std::vector<std::string> fill() {
-    std::vector<std::string> names;
-    for (const int cpus : {15, 15, 15, 15, 15, 15, 12, 8}) {
-      names.push_back("filler-" + std::to_string(names.size()));
-      add(PodShape{.name = names.back(), .milli_cpus = cpus * 1000});
-    }
-    return names;
-  }
 };
 
 class JobsOfKind : public Jobs, public testing::WithParamInterface<Kind> {};
@@ -366,7 +326,7 @@ class JobsOfKind : public Jobs, public testing::WithParamInterface<Kind> {};
 // Two of the four workers have room, or three; the launcher has, and runs without them.
 TEST_P(JobsOfKind, StartWholeOrNotAtAll) {
   const Kind& kind = GetParam();
-  const auto fillers = fill();
+  const auto fillers = fill_cores({15, 15, 15, 15, 15, 15, 12, 8});  // holes of 4, 8 and one
   ASSERT_TRUE(run(fillers));
   const json job = create(kind, kScale);
   expect_cut(kind, kScale, job);
@@ -523,95 +483,6 @@ TEST_F(Jobs, PodsByThemselvesAreCutIntoTaskGroups) {
     taken.insert(its.begin(), its.end());
   }
   EXPECT_THAT(taken, SizeIs(2));
-}
-
-// An Indexed Job of four workers whose user wants two by now, what its template says
-// notwithstanding.
-class PatchedJobs : public Jobs {
- protected:
-  json create_scale() {
-    json job = captured(kIndexed.body, kScale.job);
-    job["metadata"]["annotations"] = kScale.annotations;
-    for (const char* count : kIndexed.counts) job["spec"].erase(count);
-    job["spec"]["template"]["spec"]["subdomain"] = kScale.job;
-    job["spec"]["template"]["spec"]["containers"][0].erase("resources");
-    return create(path_of(kIndexedJob), job);
-  }
-  void patch(const json& spec) {
-    EXPECT_TRUE(ok(admin().api().patch(path_of(kIndexedJob) + "/" + kScale.job,
-                                       kube::PatchKind::kMerge, {{"spec", spec}})));
-  }
-  void expect_two() {
-    const auto two = pods_called("scale-", 2);
-    ASSERT_TRUE(run(two));
-    Collection maps(admin().api(), "/api/v1/namespaces/default/configmaps");
-    EXPECT_TRUE(maps.wait_for("scale-pinion", [](const json& map) {
-      return json_text(map, "data", "hostfile") == "scale-0.scale slots=4\nscale-1.scale slots=4\n";
-    }));
-  }
-};
-
-TEST_F(PatchedJobs, StartWithFewerThanTheyWaitedFor) {
-  const auto fillers = fill();
-  ASSERT_TRUE(run(fillers));
-  create_scale();
-  ASSERT_TRUE(wait_in_vain(pods_called("scale-", 4)));
-  patch({{"parallelism", 2}, {"completions", 2}});
-  expect_two();
-}
-
-TEST_F(PatchedJobs, StartAgainAfterASuspension) {
-  create_scale();
-  ASSERT_TRUE(run(pods_called("scale-", 4)));
-  patch({{"suspend", true}});
-  pods_called("scale-", 0);
-  patch({{"suspend", false}, {"parallelism", 2}, {"completions", 2}});
-  expect_two();
-}
-
-// Three have succeeded, and the only other one is made anew: it waits for nobody.
-TEST_F(PatchedJobs, GoOnWithThoseWhoStillRun) {
-  create_scale();
-  const auto first = pods_called("scale-", 4);
-  ASSERT_TRUE(run(first));
-  for (std::size_t i = 0; i < 3; ++i) {
-    ASSERT_TRUE(
-        ok(admin().api().patch(kube::pod_path("default", first[i], "status"),
-                               kube::PatchKind::kMerge, {{"status", {{"phase", "Succeeded"}}}})));
-  }
-  remove({first.back()});
-  ASSERT_TRUE(pods().wait([&](const Collection::Objects& all) {
-    return std::any_of(all.begin(), all.end(), [&](const auto& entry) {
-      return std::count(first.begin(), first.end(), entry.first) == 0 &&
-             entry.first.starts_with("scale-") && !node_of(entry.second).empty();
-    });
-  }));
-  remove({first.begin(), first.end() - 1});
-}
-
-// Deleted and applied once more, as people do: nothing of the first one is left to stand for it.
-TEST_F(Jobs, AJobThatComesAgainUnderItsNameHasAHostfileOfItsOwn) {
-  const auto ask = [&](const char* tasks) {
-    json job = captured(kIndexed.body, "again");
-    job["metadata"]["annotations"] = kScale.annotations;
-    job["metadata"]["annotations"]["pinion.dev/tasks"] = tasks;
-    job["spec"]["parallelism"] = job["spec"]["completions"] = 1;
-    job["spec"]["template"]["spec"]["subdomain"] = "again";
-    job["spec"]["template"]["spec"]["containers"][0].erase("resources");
-    return create(path_of(kIndexedJob), job);
-  };
-  Collection maps(admin().api(), "/api/v1/namespaces/default/configmaps");
-  ask("8");
-  ASSERT_TRUE(run(pods_called("again-", 4)));
-  ASSERT_TRUE(maps.wait_for("again-pinion", [](const json&) { return true; }));
-  ASSERT_TRUE(ok(admin().remove(path_of(kIndexedJob) + "/again?propagationPolicy=Background")));
-  ASSERT_TRUE(maps.wait_until_gone("again-pinion"));
-  pods_called("again-", 0);
-  ask("4");
-  ASSERT_TRUE(run(pods_called("again-", 4)));
-  EXPECT_TRUE(maps.wait_for("again-pinion", [](const json& map) {
-    return json_text(map, "data", "hostfile").starts_with("again-0.again slots=1\n");
-  }));
 }
 
 }  // namespace

@@ -7,12 +7,8 @@
 #include <iostream>
 
 #include "cluster/extender/kube/json_read.h"
-#include "cluster/extender/kube/path.h"
 #include "tests/e2e/controllers.h"
 #include "tests/e2e/scene.h"
-#include "tests/e2e/webhook.h"
-#include "tests/lab/files.h"
-#include "tests/unit/api/certificates.h"
 
 namespace pinion::e2e {
 namespace {
@@ -185,22 +181,9 @@ class NativeJobs : public NativeGangs {
   void SetUp() override {
     Scene::SetUp();
     if (IsSkipped() || HasFailure()) return;
-    if (!agent::api::has_openssl()) GTEST_SKIP() << "there is no openssl";
-    ASSERT_TRUE(agent::api::make_certificates(cluster().folder(), "hook"));
-    const auto tls = agent::api::files_of(cluster().folder(), "hook", "server");
-    const auto own = agent::api::files_of(cluster().folder(), "hook", "client");
-    const TlsClient client{.ca = tls.ca, .certificate = own.certificate, .key = own.key};
     ASSERT_TRUE(
         ok(admin().let_extender({"create", "get", "patch"}, "podgroups", "scheduling.k8s.io")));
-    start_nodes(2);
-    start_extender({"--tls-cert", tls.certificate, "--tls-key", tls.key, "--tls-client-ca", tls.ca,
-                    "--pod-groups=true"});
-    if (HasFailure()) return;
-    extender().speak_tls(client);
-    start_scheduler({.extender = ExtenderCall{.url = extender().url(), .tls = client}});
-    const auto ca = lab::read_file(tls.ca);
-    ASSERT_TRUE(ok(ca));
-    ASSERT_TRUE(ok(register_webhook(admin().api(), extender().web_url(), *ca)));
+    start_with_webhook(2, {"--pod-groups=true"});
   }
   // Of 48 tasks in four workers of 12 CPUs, and how many of them its user wants now.
   json add_job(const std::string& name) {
@@ -261,17 +244,7 @@ TEST_F(NativeJobs, AreInAPodGroupThatFollowsTheirSize) {
   EXPECT_TRUE(run(running));
   EXPECT_TRUE(scheduled(group));
   // One ends, and another one is made in the place of the other: kube-scheduler knows of one pod.
-  ASSERT_TRUE(
-      ok(admin().api().patch(kube::pod_path("default", running.front(), "status"),
-                             kube::PatchKind::kMerge, {{"status", {{"phase", "Succeeded"}}}})));
-  remove({running.back()});
-  ASSERT_TRUE(pods().wait([&](const Collection::Objects& all) {
-    return std::count_if(all.begin(), all.end(), [&](const auto& entry) {
-             return entry.first.starts_with("wind-") && entry.first != running.front() &&
-                    entry.first != running.back() && !node_of(entry.second).empty();
-           }) == 1;
-  }));
-  remove({running.front()});
+  EXPECT_TRUE(last_is_replaced("wind", running));
 }
 
 // More than 100 nodes: the scheduler looks at some of them for each member.

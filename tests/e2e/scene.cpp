@@ -7,6 +7,8 @@
 #include <iostream>
 
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/path.h"
+#include "tests/e2e/webhook.h"
 #include "tests/lab/files.h"
 #include "tests/support/machine.h"
 
@@ -57,6 +59,20 @@ void Scene::start(int count, SchedulerOptions scheduler, std::vector<std::string
   start_nodes(count);
   if (!HasFatalFailure()) start_extender(std::move(flags));
   if (!HasFatalFailure()) start_scheduler(std::move(scheduler));
+}
+
+void Scene::start_with_webhook(int count, const std::vector<std::string>& flags) {
+  auto tls = make_extender_tls(cluster().folder());
+  if (!tls && tls.error().code == Errc::kNotFound) GTEST_SKIP() << tls.error().text;
+  ASSERT_TRUE(ok(tls));
+  start_nodes(count);
+  tls->flags.insert(tls->flags.end(), flags.begin(), flags.end());
+  if (!HasFatalFailure()) start_extender(std::move(tls->flags));
+  if (HasFatalFailure()) return;
+  extender().speak_tls(tls->client);
+  start_scheduler({.extender = ExtenderCall{.url = extender().url(), .tls = tls->client}});
+  if (HasFatalFailure()) return;
+  ASSERT_TRUE(ok(register_webhook(admin().api(), extender().web_url(), tls->client.ca)));
 }
 
 void Scene::start_nodes(int count) {
@@ -128,12 +144,17 @@ void Scene::remove(const std::vector<std::string>& names) {
   for (const std::string& name : names) ASSERT_TRUE(ok(admin_->remove_pod(name))) << name;
 }
 
-std::vector<std::string> Scene::fill_nodes(int count) {
+std::vector<std::string> Scene::fill_cores(const std::vector<int>& cores) {
   std::vector<std::string> names;
-  for (int i = 0; i < 2 * count; ++i) {
-    names.push_back("filler-" + std::to_string(i));
-    add(PodShape{.name = names.back(), .milli_cpus = 12'000});
+  for (const int count : cores) {
+    names.push_back("filler-" + std::to_string(names.size()));
+    add(PodShape{.name = names.back(), .milli_cpus = count * 1000});
   }
+  return names;
+}
+
+std::vector<std::string> Scene::fill_nodes(int count) {
+  auto names = fill_cores(std::vector<int>(static_cast<std::size_t>(2 * count), 12));
   EXPECT_TRUE(run(names));
   std::set<std::string> nodes;
   std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
@@ -171,6 +192,40 @@ testing::AssertionResult Scene::wait_in_vain(const std::vector<std::string>& nam
     return testing::AssertionFailure() << some << " are bound";
   }
   return testing::AssertionSuccess();
+}
+
+std::vector<std::string> Scene::pods_called(const std::string& beginning, int count) {
+  std::vector<std::string> found;
+  const bool all = pods().wait([&](const Collection::Objects& now) {
+    found.clear();
+    for (const auto& [name, pod] : now) {
+      if (name.starts_with(beginning)) found.push_back(name);
+    }
+    return static_cast<int>(found.size()) == count;
+  });
+  EXPECT_TRUE(all) << testing::PrintToString(found) << ": not " << count << " of " << beginning;
+  return found;
+}
+
+testing::AssertionResult Scene::last_is_replaced(const std::string& job,
+                                                 const std::vector<std::string>& names) {
+  const std::vector<std::string> succeed(names.begin(), names.end() - 1);
+  for (const std::string& name : succeed) {
+    const auto ended =
+        admin().api().patch(kube::pod_path("default", name, "status"), kube::PatchKind::kMerge,
+                            {{"status", {{"phase", "Succeeded"}}}});
+    if (!ended) return testing::AssertionFailure() << ended.error().text;
+  }
+  remove({names.back()});
+  const bool bound = pods().wait([&](const Collection::Objects& all) {
+    return std::any_of(all.begin(), all.end(), [&](const auto& entry) {
+      return entry.first.starts_with(job + "-") && !node_of(entry.second).empty() &&
+             std::count(names.begin(), names.end(), entry.first) == 0;
+    });
+  });
+  remove(succeed);
+  if (bound) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "nobody is bound in the place of " << names.back();
 }
 
 testing::AssertionResult Scene::told(const std::vector<std::string>& names,

@@ -40,6 +40,10 @@ class Scene : public testing::Test {
   // calls the extender itself unless it has another URL.
   void start(int count, SchedulerOptions scheduler = {}, std::vector<std::string> flags = {});
 
+  // The same over TLS, as the API server wants it for a webhook, which is registered. Skips where
+  // there is no openssl; the cluster must have a controller manager.
+  void start_with_webhook(int count, const std::vector<std::string>& flags = {});
+
   // The parts of it.
   void start_nodes(int count);
   void start_nodes(int count, const FakeNodes::PlaceOf& place_of);
@@ -67,6 +71,8 @@ class Scene : public testing::Test {
   static PodShape member(const Gang& gang, int index);
   static std::vector<std::string> names(const Gang& gang);
   void remove(const std::vector<std::string>& names);
+  // Adds pods "filler-0" and so on of so many cores.
+  std::vector<std::string> fill_cores(const std::vector<int>& cores);
   // Twelve cores are held on each NUMA node of each of `count` nodes: four are left. The first
   // `count` of the pods that do so are on different nodes.
   std::vector<std::string> fill_nodes(int count);
@@ -74,6 +80,12 @@ class Scene : public testing::Test {
   // As soon as all of these are bound, and run; or are refused by the scheduler.
   testing::AssertionResult run(const std::vector<std::string>& names);
   testing::AssertionResult wait_in_vain(const std::vector<std::string>& names);
+  // The pods whose names begin so, as soon as there are `count`.
+  std::vector<std::string> pods_called(const std::string& beginning, int count);
+  // All of the job's pods `names` succeed but the last, which is deleted: the real controller makes
+  // another in its place. As soon as that one is bound.
+  testing::AssertionResult last_is_replaced(const std::string& job,
+                                            const std::vector<std::string>& names);
   // As soon as the extender has told in an event why the gang of one of these waits.
   testing::AssertionResult told(const std::vector<std::string>& names, const std::string& why);
   // Binds of the gang that the extender holds; -1 when it does not say.

@@ -43,13 +43,15 @@ json configuration(const std::string& url, const std::string& ca) {
 
 }  // namespace
 
-Status register_webhook(kube::Api& api, const std::string& url, const std::string& ca) {
+Status register_webhook(kube::Api& api, const std::string& url, const std::string& ca_file) {
+  const auto ca = lab::read_file(ca_file);
+  if (!ca) return failure(ca.error());
   for (const Crd& crd : {kMpiJob, kJobSet, kVolcanoJob}) {
     if (Status added = add_crd(api, crd); !added) return failure(added.error().within(crd.plural));
   }
   const auto made =
       api.create("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
-                 configuration(url, ca));
+                 configuration(url, *ca));
   if (!made) return failure(made.error());
   // The API server takes it up a moment later.
   json refused = captured("job_create", "probe");

@@ -9,8 +9,8 @@
 namespace pinion::e2e {
 
 // Adds the stand-ins of crd.h, waits until pods are admitted, and registers the webhook at the
-// extender's `url`, whose certificate is signed by `ca` (PEM). Returns when the API server asks it.
-// The cluster must have a controller manager.
-Status register_webhook(kube::Api& api, const std::string& url, const std::string& ca);
+// extender's `url`, whose certificate is signed by that of `ca_file`. Returns when the API server
+// asks it. The cluster must have a controller manager.
+Status register_webhook(kube::Api& api, const std::string& url, const std::string& ca_file);
 
 }  // namespace pinion::e2e

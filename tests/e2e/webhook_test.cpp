@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 
 #include "cluster/extender/kube/json_read.h"
@@ -13,7 +12,6 @@
 #include "tests/e2e/fake_nodes.h"
 #include "tests/e2e/webhook.h"
 #include "tests/support/machine.h"
-#include "tests/unit/api/certificates.h"
 
 namespace pinion::e2e {
 namespace {
@@ -22,11 +20,6 @@ using kube::json_at;
 using kube::json_text;
 using nlohmann::json;
 using testing::HasSubstr;
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 json asking(const std::string& name, const json& annotations) {
   json object = captured(name, "j1");
@@ -60,23 +53,20 @@ class Webhook : public ClusterTest<Webhook> {
   void SetUp() override {
     ClusterTest::SetUp();
     if (!ready() || fleet()) return;
-    if (!agent::api::has_openssl()) GTEST_SKIP() << "there is no openssl";
+    const auto tls = make_extender_tls(cluster().folder());
+    if (!tls && tls.error().code == Errc::kNotFound) GTEST_SKIP() << tls.error().text;
+    ASSERT_TRUE(ok(tls));
     auto nodes = FakeNodes::start(cluster().access(), FakeNodes::sockets_in(cluster().folder()),
                                   {"node-0", "node-1", "node-2", "node-3"},
                                   test_support::machine({.packages = 2, .cores_per_l3 = 16}));
     ASSERT_TRUE(ok(nodes));
     fleet() = *std::move(nodes);
     create("/api/v1/namespaces/kube-system/configmaps", kEarlierRuns);
-    ASSERT_TRUE(agent::api::make_certificates(cluster().folder(), "hook"));
-    const auto tls = agent::api::files_of(cluster().folder(), "hook", "server");
-    auto started = ExtenderProcess::start(
-        cluster(), fleet()->agents_file(),
-        {"--tls-cert", tls.certificate, "--tls-key", tls.key, "--tls-client-ca", tls.ca});
+    auto started = ExtenderProcess::start(cluster(), fleet()->agents_file(), tls->flags);
     ASSERT_TRUE(ok(started));
     extender() = *std::move(started);
-    const auto own = agent::api::files_of(cluster().folder(), "hook", "client");
-    extender().speak_tls({.ca = tls.ca, .certificate = own.certificate, .key = own.key});
-    ASSERT_TRUE(ok(register_webhook(api(), extender().web_url(), text_of(tls.ca))));
+    extender().speak_tls(tls->client);
+    ASSERT_TRUE(ok(register_webhook(api(), extender().web_url(), tls->client.ca)));
   }
 
   json create(const std::string& path, const json& object) {
