@@ -78,19 +78,25 @@ void add_owner(const json& metadata, wire::PodSpecView& view) {
   }
 }
 
-wire::PodSpecView view_of(const json& pod) {
+// Without its spec.
+wire::PodSpecView metadata_of(const json& pod) {
   wire::PodSpecView view;
   add_owner(json_at(pod, "metadata"), view);
-  add_nodes(json_at(pod, "spec"), view);
-  add_containers(json_at(pod, "spec", "initContainers"), true, view);
-  add_containers(json_at(pod, "spec", "containers"), false, view);
-  view.qos = wire::qos_by_resources(view);
   view.uid = view.name_space = "template";  // as there are none yet
   const json& annotations = json_at(pod, "metadata", "annotations");
   if (!annotations.is_object()) return view;
   for (const auto& [name, value] : annotations.items()) {
     if (value.is_string()) view.annotations[name] = value.get<std::string>();
   }
+  return view;
+}
+
+wire::PodSpecView view_of(const json& pod) {
+  wire::PodSpecView view = metadata_of(pod);
+  add_nodes(json_at(pod, "spec"), view);
+  add_containers(json_at(pod, "spec", "initContainers"), true, view);
+  add_containers(json_at(pod, "spec", "containers"), false, view);
+  view.qos = wire::qos_by_resources(view);
   return view;
 }
 
@@ -110,6 +116,10 @@ std::string why_not_guaranteed(const wire::PodSpecView& view) {
 }
 
 }  // namespace
+
+std::string owner_of_template(const json& pod) {
+  return pod_of(metadata_of(pod)).owner;
+}
 
 Pod pod_of_template(const json& pod) {
   return pod_of(view_of(pod));

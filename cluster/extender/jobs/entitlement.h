@@ -13,6 +13,8 @@ namespace pinion::cluster::jobs {
 // What the pod scheduler would see of a pod of it, but for what a template cannot tell. `pod`: a
 // pod template or a pod.
 [[nodiscard]] Pod pod_of_template(const json& pod);
+// The uid of the job whose pod it is, as far as its metadata tells.
+[[nodiscard]] std::string owner_of_template(const json& pod);
 // What that asks of the pod scheduler.
 [[nodiscard]] Demand demand_of_template(const json& pod, const policy::Defaults& defaults);
 

@@ -2,14 +2,10 @@
 
 #include "cluster/extender/jobs/entitlement.h"
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/pods/pod_of.h"
 #include "policy/annotations.h"
 
 namespace pinion::cluster::jobs {
-namespace {
-
-constexpr const char* kJobSetUid = "jobset.sigs.k8s.io/jobset-uid";
-
-}  // namespace
 
 using kube::json_text;
 using nlohmann::json;
@@ -27,7 +23,7 @@ void join_pod_group(json& pod) {
   const std::string job = json_text(pod, "metadata", "annotations", annotation::kOwner);
   const json& labels = kube::json_at(pod, "metadata", "labels");
   if (job.starts_with("jobset.x-k8s.io/") && !labels.contains(kJobSetUid)) return;
-  const std::string uid = pod_of_template(pod).owner;
+  const std::string uid = owner_of_template(pod);
   if (!uid.empty()) pod["spec"]["schedulingGroup"] = {{"podGroupName", pod_group_name(uid)}};
 }
 

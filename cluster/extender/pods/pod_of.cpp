@@ -7,8 +7,6 @@
 namespace pinion::cluster {
 namespace {
 
-// The Jobs of a JobSet are one job.
-constexpr std::string_view kJobSetUid = "jobset.sigs.k8s.io/jobset-uid";
 constexpr std::string_view kMpiJobName = "training.kubeflow.org/job-name";
 constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
 

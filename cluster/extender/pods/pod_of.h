@@ -6,6 +6,9 @@
 
 namespace pinion::cluster {
 
+// On the pods of a JobSet, whose Jobs are one job; an old controller does not write it.
+inline constexpr const char* kJobSetUid = "jobset.sigs.k8s.io/jobset-uid";
+
 // Whether its job's controller has made the pod through another object, and nobody has found out
 // the job's uid yet (program/job_follower.h).
 [[nodiscard]] bool owner_is_unknown(const wire::PodSpecView& view);
