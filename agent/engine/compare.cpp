@@ -172,6 +172,9 @@ std::vector<Note> Engine::report(const Enforced& result) {
     const Loans before = loans_of(state_);
     forget(result.id);
     release_if_idle(pod_id);
+    Effects effects;  // no answer carries updates
+    hand_on(effects);
+    notes.insert(notes.end(), effects.notes.begin(), effects.notes.end());
     follow_loans(before, {}, notes);
     return notes;
   }

@@ -73,12 +73,7 @@ Effects Engine::handle(const Event& event) {
                        std::holds_alternative<StopContainer>(event);
   const Loans before = loans_of(state_);
   std::visit([&](const auto& e) { on(e, effects); }, event);
-  if (std::exchange(freed_, false)) {
-    offer_cores(effects);
-    fence_->released(state_, effects);
-  } else if (effects.may_update) {
-    fence_->answering(state_, effects);
-  }
+  if (!hand_on(effects) && effects.may_update) fence_->answering(state_, effects);
   follow_loans(before, starting(event), effects.notes);
   if (update != nullptr && effects.reply.own) {
     std::erase_if(effects.reply.updates,

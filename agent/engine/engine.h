@@ -167,6 +167,7 @@ class Engine {
                                                 const CpuSet& near);
   void trim_rest(const Pod& pod);
   bool place_anew(Member& member);
+  bool hand_on(Effects& effects);
   void offer_cores(Effects& effects);
 
   // follow_loans.cpp

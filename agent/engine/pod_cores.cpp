@@ -232,7 +232,16 @@ bool Engine::place_anew(Member& member) {
   return true;
 }
 
-// Claims were given back: those who wait for cores get them, in the order of their ids.
+// Where claims were given back: those who wait for cores are served, then everybody else. False:
+// none were.
+bool Engine::hand_on(Effects& effects) {
+  if (!std::exchange(freed_, false)) return false;
+  offer_cores(effects);
+  fence_->released(state_, effects);
+  return true;
+}
+
+// Those who wait for cores get them, in the order of their ids.
 void Engine::offer_cores(Effects& effects) {
   std::vector<const Member*> served;
   for (auto& [id, member] : state_.members) {

@@ -150,6 +150,26 @@ TEST(Report, GoneTwiceInAuditsIsALostStop) {
   EXPECT_TRUE(node.taken().empty());
 }
 
+TEST(Report, TheCoresOfOneThatIsGoneGoToWhoWaitsForThem) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Unit ended = rank("ended", 6);
+  node.run(ended);
+  const Unit late = rank("late", 4);
+  (void)node.handle(test_support::all_running({ended, late}));
+  ASSERT_EQ(node.engine.state().find(late.id())->role, Role::kWaiting);
+  Enforced gone;
+  gone.id = ended.id();
+  gone.gone = true;
+  (void)node.report(gone);
+  const auto after = node.report(gone);
+  EXPECT_EQ(node.engine.state().find(late.id())->role, Role::kExclusive);
+  EXPECT_EQ(node.taken().count(), 4);
+  ASSERT_EQ(after.notes.size(), 2U);
+  EXPECT_EQ(after.notes.back().text, "got cores that it was waiting for");
+  ASSERT_FALSE(after.now.empty());
+  EXPECT_EQ(after.now.back().id, late.id());
+}
+
 TEST(Report, AFailedWriteIsSaidOnceAndDoesNotSpin) {
   Driver node(laptop(), FenceKind::kLeaf);
   const Unit noise = shared("s");
