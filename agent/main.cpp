@@ -26,9 +26,10 @@ namespace pinion::agent {
 namespace {
 
 nri::Connection connect(const Config& config, const std::optional<nri::Launch>& launch,
-                        nri::Handler& handler) {
+                        RuntimeLock& beside, nri::Handler& handler) {
   nri::ConnectionOptions options;
   options.socket = config.nri_socket;
+  options.before_session = [&beside] { return beside.hold(); };
   options.session.index = config.nri_index;
   if (!launch) return {options, handler};
   if (!launch->name.empty()) options.session.name = launch->name;
@@ -81,9 +82,8 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   if (auto allowed = check_kubelet(config); !allowed) return allowed;
   const auto lock = lock_state_dir(config.state_dir);
   if (!lock) return failure(lock.error());
-  // A runtime that launches its agents itself launches each once.
-  const auto beside = *launch ? Result<Fd>(Fd()) : lock_runtime(config.nri_socket);
-  if (!beside) return failure(beside.error());
+  RuntimeLock beside(config.nri_socket);
+  if (auto alone = beside.hold(); !alone) return alone;
   const auto source = config.source();
   if (!source) return failure(source.error());
   auto topology = topology::discover(*source);
@@ -142,7 +142,7 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   Node node(std::move(engine), std::move(enforcement->files),
             MachineWatch::of(*source, reserved_memory), log, config.audit_interval,
             find_device_nodes(config, *source));
-  nri::Connection connection = connect(config, *launch, node);
+  nri::Connection connection = connect(config, *launch, beside, node);
   ViewPublisher publisher(node, views);
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);
   const auto again = [&] {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
@@ -29,16 +30,36 @@ inline Result<Fd> lock_state_dir(const std::string& state_dir) {
 
 // The same for the directory of the runtime's NRI socket, in which nothing is written: two agents
 // with different state directories would both set CPUs, and the runtime fails every creation then.
-// An invalid descriptor where there is no such directory yet.
-inline Result<Fd> lock_runtime(const std::string& nri_socket) {
-  const std::string directory = std::filesystem::path(nri_socket).parent_path();
-  Fd lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock.valid() && (errno == ENOENT || errno == ENOTDIR)) return lock;
-  if (!lock.valid()) return sys_failure("open " + directory);
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno != EWOULDBLOCK) return sys_failure("lock " + directory);
-  return failure(Errc::kExhausted, "another pinion-agent serves the runtime at " + nri_socket +
-                                       ": stop that one first");
-}
+class RuntimeLock {
+ public:
+  explicit RuntimeLock(const std::string& nri_socket)
+      : socket_(nri_socket), directory_(std::filesystem::path(nri_socket).parent_path()) {}
+
+  // Takes it, where it is not held yet or the directory has been made anew. Nothing is to be taken
+  // where there is none: call it again before the first message to the runtime. Errors: kExhausted
+  // when another process holds it.
+  Status hold() {
+    Fd lock(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock.valid() && (errno == ENOENT || errno == ENOTDIR)) return {};
+    if (!lock.valid()) return sys_failure("open " + directory_);
+    struct stat now{};
+    if (fstat(lock.get(), &now) != 0) return sys_failure("look at " + directory_);
+    if (lock_.valid() && now.st_dev == held_.st_dev && now.st_ino == held_.st_ino) return {};
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) return sys_failure("lock " + directory_);
+      return failure(Errc::kExhausted, "another pinion-agent serves the runtime at " + socket_ +
+                                           ": stop that one first");
+    }
+    lock_ = std::move(lock);
+    held_ = now;
+    return {};
+  }
+
+ private:
+  std::string socket_;
+  std::string directory_;
+  Fd lock_;
+  struct stat held_{};
+};
 
 }  // namespace pinion

@@ -92,6 +92,9 @@ void Connection::connect(TimePoint now) {
     return;
   }
   auto socket = open_socket(options_.socket);
+  if (socket && options_.before_session) {
+    if (auto allowed = options_.before_session(); !allowed) socket = failure(allowed.error());
+  }
   if (!socket) {
     ++counters_.connect_failures;
     connect_at_ = now + backoff_.connect_failed();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,9 @@ namespace pinion::nri {
 struct ConnectionOptions {
   std::string socket = "/var/run/nri/nri.sock";
   SessionOptions session;
+  // Asked on each new connection of ours, before anything is said: an error ends it, and it is
+  // tried again later. Empty: nothing is asked.
+  std::function<Status()> before_session = {};
 };
 
 class Connection {

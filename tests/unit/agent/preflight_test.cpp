@@ -99,6 +99,30 @@ TEST(Preflight, OnlyOneAgentHoldsTheLock) {
   EXPECT_TRUE(lock_state_dir(state));
 }
 
+TEST(Preflight, OnlyOneAgentServesARuntime) {
+  const TempDir dir;
+  const auto run = dir.path() / "nri";
+  const std::string socket = (run / "nri.sock").string();
+  std::optional<RuntimeLock> first(socket);
+  RuntimeLock second(socket);
+  // Neither finds the directory at its start; the one that connects first has the runtime.
+  EXPECT_TRUE(first->hold());
+  EXPECT_TRUE(second.hold());
+  std::filesystem::create_directory(run);
+  EXPECT_TRUE(first->hold());
+  EXPECT_TRUE(first->hold()) << "it holds it already";
+  const auto refused = second.hold();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kExhausted);
+  // The runtime makes its directory anew.
+  std::filesystem::rename(run, dir.path() / "old");
+  std::filesystem::create_directory(run);
+  EXPECT_TRUE(first->hold());
+  EXPECT_FALSE(second.hold());
+  first.reset();
+  EXPECT_TRUE(second.hold());
+}
+
 TEST(Preflight, ReservedCpusMustExist) {
   Config config;
   config.reserved = cpus("0,8");

@@ -37,7 +37,10 @@ class TemporaryFolder {
 // A connection and the runtime's end of its socket, both moved by hand.
 struct ConnectionRig {
   explicit ConnectionRig(SessionOptions session = {})
-      : connection({.socket = folder.socket(), .session = session}, handler) {}
+      : connection({.socket = folder.socket(),
+                    .session = session,
+                    .before_session = [this] { return allowed; }},
+                   handler) {}
 
   void listen() {
     auto socket = test_support::RuntimeSocket::listen(folder.socket());
@@ -86,6 +89,7 @@ struct ConnectionRig {
   void pass(milliseconds time) { now += time; }
 
   TimePoint now{std::chrono::hours(1)};
+  Status allowed;  // to begin a session
   TemporaryFolder folder;
   RecordingHandler handler;
   Connection connection;
@@ -128,6 +132,22 @@ TEST(Connection, AbsentSocketIsTriedAgainWithBackOff) {
   }
   EXPECT_THAT(rig.handler.losses.at(0), HasSubstr("nri.sock: No such file or directory"));
   rig.listen();
+  rig.handshake();
+}
+
+TEST(Connection, NothingIsSaidBeforeItIsAllowed) {
+  ConnectionRig rig;
+  rig.listen();
+  rig.allowed = failure(Errc::kExhausted, "another agent is there");
+  rig.turns();
+  EXPECT_EQ(rig.connection.fd(), -1);
+  EXPECT_EQ(rig.connection.counters().connects, 0U);
+  ASSERT_EQ(rig.handler.losses.size(), 1U);
+  EXPECT_THAT(rig.handler.losses.front(), HasSubstr("another agent"));
+  ASSERT_TRUE(rig.runtime->accept());
+  EXPECT_FALSE(rig.fake().registration());
+  rig.allowed = {};
+  rig.pass(milliseconds(10));
   rig.handshake();
 }
 
