@@ -147,7 +147,13 @@ std::vector<LostPromise> Fleet::refit(NodeIndex node, Ledger& ledger) {
 
 void Fleet::heard(NodeIndex node, std::int64_t now_ms) {
   at(node).heard_ms = now_ms;
+  at(node).linked = true;
   set_stale(node, false);
+}
+
+void Fleet::unlinked(NodeIndex node) {
+  at(node).linked = false;
+  set_stale(node, true);
 }
 
 void Fleet::measured(NodeIndex node, MissRates rates) {
@@ -190,7 +196,7 @@ void Fleet::remove(std::string_view name) {
 int Fleet::age(std::int64_t now_ms, std::int64_t silent_ms) {
   int stale = 0;
   for (const auto& [name, node] : by_name_) {
-    set_stale(node, now_ms - at(node).heard_ms >= silent_ms);
+    set_stale(node, !at(node).linked || now_ms - at(node).heard_ms >= silent_ms);
     if (at(node).stale) ++stale;
   }
   return stale;

@@ -49,7 +49,8 @@ struct FleetNode {
   std::string instance;    // of the agent: another one means that generations began anew
   std::uint64_t generation = 0;
   std::int64_t heard_ms = 0;        // when the agent was last heard
-  bool stale = false;               // silent for too long: nothing is placed there
+  bool linked = true;               // its agent has its runtime, as far as that has said
+  bool stale = false;               // silent for too long or not linked: nothing is placed there
   bool open = true;                 // for members that name no nodes of their own
   ResourceList capacity = kPlenty;  // when nobody is there
   ResourceList room = kPlenty;      // when no member is there
@@ -98,6 +99,8 @@ class Fleet {
   Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
   // The agent was heard and nothing has changed.
   void heard(NodeIndex node, std::int64_t now_ms);
+  // The agent was heard and has no link to its runtime: stale until it is heard otherwise.
+  void unlinked(NodeIndex node);
   // What its containers measured since.
   void measured(NodeIndex node, MissRates rates);
   // `taken`: by members; `company`: of them. Precondition: the node exists.
@@ -105,7 +108,8 @@ class Fleet {
                  Company company = {});
   // The node is gone, with all promises there.
   void remove(std::string_view name);
-  // Marks as stale the nodes not heard for `silent_ms`. Returns how many are stale.
+  // Marks as stale the nodes that are not linked or were not heard for `silent_ms`. Returns how
+  // many are stale.
   int age(std::int64_t now_ms, std::int64_t silent_ms);
 
   // Holds what allocate() gives there for the request until the agent reports it, it is released,

@@ -146,6 +146,7 @@ class Scheduler {
 
   Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
   bool heard(std::string_view node, std::int64_t now_ms);  // false: the node is not known
+  void unlinked(std::string_view node);                    // see Fleet; nothing where not known
   void measured(std::string_view node, MissRates rates);
   void lost(std::string_view node, std::int64_t now_ms);  // the node is no more
   // What decides there beside CPUs, whether its agent has spoken yet or not. What is reserved there

@@ -100,6 +100,11 @@ bool Scheduler::heard(std::string_view node, std::int64_t now_ms) {
   return true;
 }
 
+void Scheduler::unlinked(std::string_view node) {
+  const NodeIndex index = fleet_.find(node);
+  if (index >= 0) fleet_.unlinked(index);
+}
+
 void Scheduler::measured(std::string_view node, MissRates rates) {
   const NodeIndex index = fleet_.find(node);
   if (index >= 0) fleet_.measured(index, std::move(rates));

@@ -254,6 +254,12 @@ TEST_P(Root_Containerd_Measure, HealthFollowsTheRuntime) {
   const auto page = fetch(address(), "/");
   ASSERT_TRUE(ok(page));
   EXPECT_NE(page->find("<html"), std::string::npos);
+  ASSERT_TRUE(ok(node().stop_containerd()));
+  EXPECT_TRUE(lab::eventually(kSoon, [&] { return !fetch(address(), "/readyz"); }))
+      << "it is ready without a runtime";
+  EXPECT_TRUE(ok(fetch(address(), "/livez")));
+  ASSERT_TRUE(ok(node().start_containerd()));
+  EXPECT_TRUE(lab::eventually(kSoon, [&] { return bool(fetch(address(), "/readyz")); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, Root_Containerd_Measure, every_containerd(), version_name);

@@ -23,6 +23,8 @@ class AgentSink {
   // not known any more, and is to be reported again.
   virtual bool measured(const std::string& node, MissRates rates) = 0;
   virtual bool heard(const std::string& node) = 0;  // nothing has changed there; the same
+  // Its agent has lost the runtime, and can start nothing until one of the above is told.
+  virtual void unlinked(const std::string& node) = 0;
   // All containers of jobs that have cores of their own there, with what they have used so far.
   // With each message that says more than that the agent is there, to who wants it.
   [[nodiscard]] virtual bool wants_uses() const { return false; }

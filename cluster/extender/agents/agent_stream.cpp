@@ -70,7 +70,10 @@ Status AgentStream::take_message() {
     mirror_.forget_machine();
   }
   // An agent that the runtime has not told its containers shows none, and can start none.
-  if (!mirror_.node().synchronized()) return {};
+  const bool linked = mirror_.node().synchronized();
+  if (linked_ && !linked) sink_.unlinked(node_);
+  linked_ = linked;
+  if (!linked) return {};
   if (message_.has_heartbeat() && sink_.heard(node_)) return {};
   if (!message_.has_heartbeat() && sink_.wants_uses()) sink_.used(node_, uses_of(mirror_));
   // Cores change hands with the generation.

@@ -207,6 +207,15 @@ bool AgentFeed::heard(const std::string& node) {
       [&](PodScheduler& scheduler, std::int64_t now) { return scheduler.heard(node, now); });
 }
 
+void AgentFeed::unlinked(const std::string& node) {
+  log_.warn("an agent has lost its runtime, its node gets no pods until it is back",
+            {{"node", node}});
+  placing_.tell([&](PodScheduler& scheduler, std::int64_t) {
+    scheduler.unlinked(node);
+    return 0;
+  });
+}
+
 void AgentFeed::used(const std::string& node, const std::vector<ContainerUse>& uses) {
   learnt_->used(node, uses);
 }

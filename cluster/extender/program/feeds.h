@@ -138,6 +138,7 @@ class AgentFeed : public AgentSink {
   void reported(const std::string& node, NodeReport report) override;
   bool measured(const std::string& node, MissRates rates) override;
   bool heard(const std::string& node) override;
+  void unlinked(const std::string& node) override;
   [[nodiscard]] bool wants_uses() const override { return learnt_ != nullptr; }
   void used(const std::string& node, const std::vector<ContainerUse>& uses) override;
   void connected(const std::string& node) override;

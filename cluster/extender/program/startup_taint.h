@@ -94,6 +94,7 @@ class ReadyAgents : public AgentSink {
     return next_.measured(node, std::move(rates));
   }
   bool heard(const std::string& node) override { return next_.heard(node); }
+  void unlinked(const std::string& node) override { next_.unlinked(node); }
   [[nodiscard]] bool wants_uses() const override { return next_.wants_uses(); }
   void used(const std::string& node, const std::vector<ContainerUse>& uses) override {
     next_.used(node, uses);

@@ -169,11 +169,12 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
   const Demand& demand = known.demand;
   const MemberTerms& terms = book().member(known.pod.uid)->terms;
   const std::string needs = needs_text(demand.requests);
-  answer.texts = {{.text = needs + "; too few CPUs are free", .hopeless = false},
-                  {.text = needs + "; the CPUs are free, the memory is not", .hopeless = false},
-                  {.text = needs + ", more than the node has", .hopeless = true},
-                  {.text = "no Pinion agent speaks for the node", .hopeless = true},
-                  {.text = "the node's Pinion agent is silent", .hopeless = true}};
+  answer.texts = {
+      {.text = needs + "; too few CPUs are free", .hopeless = false},
+      {.text = needs + "; the CPUs are free, the memory is not", .hopeless = false},
+      {.text = needs + ", more than the node has", .hopeless = true},
+      {.text = "no Pinion agent speaks for the node", .hopeless = true},
+      {.text = "the node's Pinion agent is silent or has lost its runtime", .hopeless = true}};
   enum : std::uint8_t { kFull = 1, kNoMemory, kSmall, kNoAgent, kSilent, kCompany };
   for (const Unwelcome why : {Unwelcome::kOtherJob, Unwelcome::kJobs, Unwelcome::kServices}) {
     answer.texts.push_back({.text = std::string(to_string(why)), .hopeless = true});

@@ -136,6 +136,7 @@ class PodScheduler {
   Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
   // False: the node is not known, its agent has to report it.
   bool heard(std::string_view node, std::int64_t now_ms);
+  void unlinked(std::string_view node);
   void measured(std::string_view node, MissRates rates);
   void lost(std::string_view node, std::int64_t now_ms);  // the node is no more
   // Nodes silent for `silent_ms` get no pods; returns how many those are.

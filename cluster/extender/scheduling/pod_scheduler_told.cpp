@@ -321,6 +321,10 @@ bool PodScheduler::heard(std::string_view node, std::int64_t now_ms) {
   return scheduler_.heard(node, now_ms);
 }
 
+void PodScheduler::unlinked(std::string_view node) {
+  scheduler_.unlinked(node);
+}
+
 void PodScheduler::measured(std::string_view node, MissRates rates) {
   scheduler_.measured(node, std::move(rates));
 }

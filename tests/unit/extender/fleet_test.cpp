@@ -172,6 +172,16 @@ TEST_F(FleetTest, ASilentNodeIsLeftOutUntilItSpeaks) {
   EXPECT_EQ(best(request_of("p", 1)), "a");
 }
 
+TEST_F(FleetTest, ANodeWhoseAgentHasLostItsRuntimeIsLeftOutUntilItIsBack) {
+  node("a", {});
+  fleet_.unlinked(fleet_.find("a"));
+  EXPECT_EQ(best(request_of("p", 1)), "none");
+  EXPECT_EQ(fleet_.age(1, 1000), 1) << "however lately it was heard";
+  node("a", {}, 2);
+  EXPECT_EQ(best(request_of("p", 1)), "a");
+  EXPECT_EQ(fleet_.age(2, 1000), 0);
+}
+
 TEST_F(FleetTest, AnOlderReportChangesNothing) {
   node("a", {claim_of("x", "1")}, 5);
   node("a", {}, 4);

@@ -68,7 +68,12 @@ TEST_F(SinglePodsTest, WhyANodeIsNotFit) {
   pod_scheduler_.heard("b", 50'000);
   EXPECT_EQ(pod_scheduler_.age(50'000, 30'000), 1);
   EXPECT_EQ(filtered(pod_of("q", 1)), "b");
-  EXPECT_EQ(text_for(0), "the node's Pinion agent is silent");
+  const char* silent = "the node's Pinion agent is silent or has lost its runtime";
+  EXPECT_EQ(text_for(0), silent);
+  pod_scheduler_.unlinked("b");
+  EXPECT_EQ(filtered(pod_of("q2", 1)), "");
+  EXPECT_EQ(text_for(1), silent);
+  pod_scheduler_.heard("b", 50'000);
   EXPECT_EQ(filtered(pod_of("r", 1, {{"align", "moon"}})), "");
   EXPECT_NE(text_for(0).find("'moon'"), std::string::npos) << text_for(0);
 }

@@ -82,6 +82,7 @@ class Nobody : public AgentSink {
   void reported(const std::string&, NodeReport) override {}
   bool measured(const std::string&, MissRates) override { return true; }
   bool heard(const std::string&) override { return true; }
+  void unlinked(const std::string&) override {}
   void connected(const std::string&) override {}
   void lost(const std::string&, const Error&) override {}
 };

@@ -35,6 +35,10 @@ class Recorder : public AgentSink {
     return !forgetful_;
   }
   bool heard(const std::string&) override { return !forgetful_; }
+  void unlinked(const std::string& node) override {
+    const std::lock_guard lock(mutex_);
+    news_.push_back(node + " has no runtime");
+  }
   [[nodiscard]] bool wants_uses() const override { return true; }
   void used(const std::string&, const std::vector<ContainerUse>& uses) override {
     const std::lock_guard lock(mutex_);
@@ -151,6 +155,26 @@ TEST_F(AgentsTest, ANodeWhoseContainersAreNotKnownYetIsNotReported) {
   ASSERT_TRUE(eventually([&] { return sink_.reported() > 0; }));
   EXPECT_EQ(sink_.reported(), 1);
   EXPECT_EQ(sink_.report("node-1").claims.size(), 1U);
+}
+
+TEST_F(AgentsTest, ANodeWhoseAgentLosesItsRuntimeIsToldOnceUntilItIsBack) {
+  agent::NodeView view = api::empty_view();
+  publish(view);
+  start();
+  ASSERT_TRUE(agents_.follow({{.node = "node-1", .address = options_.listen}}));
+  ASSERT_TRUE(eventually([&] { return sink_.reported() == 1; }));
+  view.synchronized = false;
+  for (const char* phase : {"", "connected"}) {
+    ++view.generation;
+    view.phase = phase;
+    publish(view);
+  }
+  ASSERT_TRUE(eventually([&] { return sink_.news().size() > 1; }));
+  ++view.generation;
+  view.synchronized = true;
+  publish(view);
+  ASSERT_TRUE(eventually([&] { return sink_.reported() == 2; }));
+  EXPECT_THAT(sink_.news(), ElementsAre("node-1 is connected", "node-1 has no runtime"));
 }
 
 TEST_F(AgentsTest, ANodeThatIsNotKnownAnyMoreIsReportedAgain) {
