@@ -158,13 +158,20 @@ class Engine {
   void release_if_idle(std::string_view pod_id);
   std::optional<topology::Refusal> reserve(Member& member, const Wish& wish, const Pod& pod);
   bool regain(Member& member, const topology::Request& request);
-  [[nodiscard]] std::optional<int> unclaimed(const Pod& pod, const Member* except) const;
+  struct Rest {
+    int cpus = 0;
+    std::int64_t memory = 0;
+    int part = 1;  // see Kept
+  };
+  [[nodiscard]] Rest unclaimed(const Pod& pod, const Member* except) const;
   [[nodiscard]] bool runs_on_cores(std::string_view pod_id) const;
   std::vector<topology::Claim> withdraw(const Member& member, int cpus);
   int put_back(const std::vector<topology::Claim>& claims, PodRecord& pod, const Member& member);
   std::optional<topology::Refusal> reserve_rest(const topology::Request& like,
-                                                std::string_view pod_id, int cpus,
-                                                const CpuSet& near);
+                                                std::string_view pod_id, const Rest& rest,
+                                                const CpuSet& near, bool anywhere);
+  void keep_rest(const topology::Request& like, std::string_view pod_id, const Rest& rest,
+                 const CpuSet& near);
   void trim_rest(const Pod& pod);
   bool place_anew(Member& member);
   bool hand_on(Effects& effects);

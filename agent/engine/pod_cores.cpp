@@ -5,7 +5,10 @@
 //
 // Where the runtime tells the CPUs of the pod as a whole, those of its containers to come are
 // claimed with those of the first, so that it is admitted whole or not at all. That claim is a set
-// of CPUs as close together as can be, not yet split among the containers.
+// of CPUs as close together as can be, not yet split among the containers: how large each of them
+// is, nobody tells. Where the first must not leave its domain, neither will the others, and equal
+// ones are the likely case: the set lies in one domain, or in parts of the first one's size that
+// each do.
 #include <algorithm>
 #include <utility>
 
@@ -24,6 +27,45 @@ constexpr std::string_view kRest;  // the name under which a pod keeps what is f
 auto find_kept(PodRecord& pod, std::string_view claim) {
   return std::find_if(pod.kept.begin(), pod.kept.end(),
                       [&](const auto& entry) { return entry.second.request.id == claim; });
+}
+
+using Outcome = topology::Outcome;
+
+// In one domain, else in equal parts of `part` CPUs, each in one.
+Outcome allocate_in_parts(const topology::Topology& topology, topology::Ledger ledger,
+                          const topology::Request& whole, int part) {
+  Outcome outcome = topology::allocate(topology, ledger, whole);
+  if (std::holds_alternative<Decision>(outcome) || whole.cpus % part != 0) return outcome;
+  const int parts = whole.cpus / part;
+  Decision all;
+  for (int i = 0; i < parts; ++i) {
+    topology::Request request = whole;
+    request.id += std::to_string(i);
+    request.cpus = part;
+    request.memory = whole.memory / static_cast<topology::Bytes>(parts);
+    outcome = topology::allocate(topology, ledger, request);
+    const auto* one = std::get_if<Decision>(&outcome);
+    if (one == nullptr) return outcome;
+    ledger.commit(one->claim);
+    if (i == 0) {
+      all = *one;
+      continue;
+    }
+    all.cpus |= one->cpus;
+    all.claim.cpus |= one->claim.cpus;
+    all.claim.mems |= one->claim.mems;
+    for (const Claim::Share& share : one->claim.memory) {
+      const auto at = std::find_if(all.claim.memory.begin(), all.claim.memory.end(),
+                                   [&](const Claim::Share& its) { return its.node >= share.node; });
+      if (at != all.claim.memory.end() && at->node == share.node) {
+        at->bytes += share.bytes;
+      } else {
+        all.claim.memory.insert(at, share);
+      }
+    }
+  }
+  all.claim.id = whole.id;
+  return all;
 }
 
 }  // namespace
@@ -76,41 +118,62 @@ bool Engine::regain(Member& member, const topology::Request& request) {
   return true;
 }
 
-// CPUs of the pod that no container has yet, by what the runtime tells of the pod as a whole; those
-// of `except` count as not had. nullopt: it tells nothing.
-std::optional<int> Engine::unclaimed(const Pod& pod, const Member* except) const {
+// CPUs and memory of the pod that no container has yet, by what the runtime tells of the pod as a
+// whole; those of `except` count as not had. None where it tells nothing.
+Engine::Rest Engine::unclaimed(const Pod& pod, const Member* except) const {
   auto milli = milli_cpus(pod.resources);
-  if (!milli) return std::nullopt;
+  if (!milli) return {};
+  std::int64_t memory = pod.resources.memory.value_or(0);
   for (const Member* member : state_.members_of(pod.id)) {
     if (member == except) continue;
+    const auto stated = milli_cpus(member->resources);
+    // What its pod states (spec.resources) and others do not is its own, and it runs shared.
+    if (member->role != Role::kExclusive && !stated) return {};
+    memory -= member->resources.memory.value_or(0);
     *milli -= member->role == Role::kExclusive ? std::int64_t{1000} * member->request.cpus
-                                               : milli_cpus(member->resources).value_or(0);
+                                               : stated.value_or(0);
   }
   for (const auto& [name, kept] : state_.pods.find(pod.id)->second.kept) {
     *milli -= std::int64_t{1000} * kept.request.cpus;
+    memory -= static_cast<std::int64_t>(kept.request.memory);
   }
-  return static_cast<int>(std::clamp<std::int64_t>(*milli / 1000, 0, CpuSet::kCapacity));
+  return {.cpus = static_cast<int>(std::clamp<std::int64_t>(*milli / 1000, 0, CpuSet::kCapacity)),
+          .memory = memory};
 }
 
-// Claims `cpus` for the pod's containers to come, as the one of request `like` asks for its own.
+// Claims the rest for the pod's containers to come, as the one of request `like` asks for its own.
+// `anywhere`: in whatever domains, `near` first, without a promise of memory.
 std::optional<Refusal> Engine::reserve_rest(const topology::Request& like, std::string_view pod_id,
-                                            int cpus, const CpuSet& near) {
+                                            const Rest& rest, const CpuSet& near, bool anywhere) {
   topology::Request request = like;
   request.id = claim_id(pod_id, kRest);
-  request.cpus = cpus;
-  request.strength = topology::Strength::kPreferred;
-  if (request.smt == topology::Smt::kFullCore) request.smt = topology::Smt::kPreferFull;
-  request.memory_policy = topology::MemoryPolicy::kAny;
-  request.memory = 0;
+  request.cpus = rest.cpus;
+  request.memory = request.memory_policy == topology::MemoryPolicy::kBind
+                       ? static_cast<topology::Bytes>(std::max<std::int64_t>(rest.memory, 0))
+                       : 0;
   request.preferred = near;
-  const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
-  if (const auto* refusal = std::get_if<Refusal>(&outcome)) return *refusal;
-  const auto& decision = std::get<Decision>(outcome);
+  std::optional<Outcome> outcome;
+  if (request.strength == topology::Strength::kRequired && !anywhere) {
+    outcome = allocate_in_parts(state_.topology, state_.ledger, request, rest.part);
+    // Others than equal ones may find places all the same.
+    const bool equal = rest.cpus % rest.part == 0;
+    if (std::holds_alternative<Refusal>(*outcome) && !equal) outcome.reset();
+  }
+  if (!outcome) {
+    request.strength = topology::Strength::kPreferred;
+    if (request.smt == topology::Smt::kFullCore) request.smt = topology::Smt::kPreferFull;
+    request.memory_policy = topology::MemoryPolicy::kAny;
+    request.memory = 0;
+    outcome = topology::allocate(state_.topology, state_.ledger, request);
+  }
+  if (const auto* refusal = std::get_if<Refusal>(&*outcome)) return *refusal;
+  const auto& decision = std::get<Decision>(*outcome);
   state_.ledger.commit(decision.claim);
   state_.pods.find(pod_id)->second.kept[std::string(kRest)] = {
       .request = std::move(request),
       .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
-      .why = decision.why};
+      .why = decision.why,
+      .part = rest.part};
   return std::nullopt;
 }
 
@@ -121,14 +184,21 @@ void Engine::trim_rest(const Pod& pod) {
   if (rest == kept.end()) return;
   Kept before = std::move(rest->second);
   kept.erase(rest);
-  const int left = std::min(before.request.cpus, unclaimed(pod, nullptr).value_or(0));
-  if (left == before.request.cpus) {
+  Rest left = unclaimed(pod, nullptr);
+  left.part = before.part;
+  if (left.cpus >= before.request.cpus) {
     kept.emplace(kRest, std::move(before));
     return;
   }
   state_.ledger.release(before.request.id);
   freed_ = true;
-  if (left > 0) reserve_rest(before.request, pod.id, left, before.own.cpus);
+  if (left.cpus > 0) keep_rest(before.request, pod.id, left, before.own.cpus);
+}
+
+// Of what the pod had for its containers to come already, which must not be lost.
+void Engine::keep_rest(const topology::Request& like, std::string_view pod_id, const Rest& rest,
+                       const CpuSet& near) {
+  if (reserve_rest(like, pod_id, rest, near, false)) reserve_rest(like, pod_id, rest, near, true);
 }
 
 // What of its pod's may serve the member, out of the ledger: what its name held, what is for those
@@ -192,6 +262,8 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
     return namesake;
   }
   const bool first = !member.started() && record.kept.empty() && !runs_on_cores(pod.id);
+  const auto to_come = record.kept.find(kRest);
+  const int part = to_come == record.kept.end() ? request.cpus : to_come->second.part;
   const std::vector<Claim> back = withdraw(member, request.cpus);
   CpuSet near;
   for (const Claim& claim : back) near |= claim.cpus;
@@ -205,15 +277,19 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   const auto& decision = std::get<Decision>(outcome);
   state_.ledger.commit(decision.claim);
   const int left = put_back(back, record, member);
-  int rest = unclaimed(pod, &member).value_or(0) - request.cpus;
-  if (!first) rest = std::min(rest, left);
-  if (rest > 0) {
-    auto refusal = reserve_rest(request, pod.id, rest, first ? wish.beside : near);
-    if (refusal && first) {
+  Rest rest = unclaimed(pod, &member);
+  rest.cpus -= request.cpus;
+  rest.memory -= static_cast<std::int64_t>(request.memory);
+  rest.part = part;
+  if (!first) rest.cpus = std::min(rest.cpus, left);
+  if (rest.cpus > 0 && !first) keep_rest(request, pod.id, rest, near);
+  if (rest.cpus > 0 && first) {
+    const bool anywhere = !wish.beside.empty();  // it is planned where they are to be
+    if (auto too_few = reserve_rest(request, pod.id, rest, wish.beside, anywhere)) {
       state_.ledger.release(request.id);
-      refusal->text = "its pod's other containers need " + std::to_string(rest) +
-                      " CPUs besides: " + refusal->text;
-      return refusal;
+      too_few->text = "its pod's other containers need " + std::to_string(rest.cpus) +
+                      " CPUs besides: " + too_few->text;
+      return too_few;
     }
   }
   assign(member, request, decision);

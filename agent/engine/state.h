@@ -100,6 +100,7 @@ struct Kept {
   topology::Request request;
   Cpuset own;
   topology::Why why;
+  int part = 0;  // of those to come: CPUs of the pod's first container, as the others may ask for
 };
 
 // A pod whose sandbox is there, as far as its containers' lives are too short to remember it.

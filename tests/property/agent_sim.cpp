@@ -322,6 +322,18 @@ void Sim::settle_all() {
   quiet_moment(10'000);
   if (engine_.wants_resync()) broken("a resync does not help");
   check_all_files();
+  check_waiting();
+}
+
+// Who waits for cores does not fit.
+void Sim::check_waiting() {
+  const engine::State& state = engine_.state();
+  for (const auto& [id, member] : state.members) {
+    if (member.role != Role::kWaiting || state.ledger.find(member.claim) != nullptr) continue;
+    ++done_["waits"];
+    const auto outcome = topology::allocate(state.topology, state.ledger, member.request);
+    if (std::holds_alternative<topology::Decision>(outcome)) broken(id + " waits in vain");
+  }
 }
 
 }  // namespace pinion::test_support

@@ -89,6 +89,7 @@ class Sim {
   void check_loans();
   [[nodiscard]] Id borrower_of(const engine::Member& lender) const;
   void check_all_files();
+  void check_waiting();
 
   int roll(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
   SimContainer* pick(Phase phase);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "tests/support/machine.h"
 #include "tests/unit/agent/both_fences.h"
 #include "tests/unit/agent/node_events.h"
@@ -136,6 +138,36 @@ TEST_P(BothFences, APodIsAdmittedWholeOrRefusedAtItsFirstContainer) {
   EXPECT_EQ(node.taken().count(), 7);
 }
 
+// Of containers that must not leave their NUMA node: the sum of CPUs says nothing about them.
+TEST_P(BothFences, APodOfBoundContainersIsAdmittedWholeOrRefusedAtItsFirstContainer) {
+  struct Case {
+    const char* name;
+    std::vector<int> sizes;  // of the containers
+    int started;             // how many of them get cores
+  };
+  const Case cases[] = {
+      {"three of six, of which a node has one each", {6, 6, 6}, 0},
+      {"two of six", {6, 6}, 2},
+      {"four of five fill both nodes", {5, 5, 5, 5}, 4},
+      {"one domain takes the others, whatever their sizes", {4, 3, 7}, 3},
+      {"unequal ones that no node takes whole", {6, 5, 4, 5}, 4},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    // Two nodes of ten CPUs and a reserved one.
+    Driver node(test_support::machine({.nodes_per_package = 2, .cores_per_l3 = 11}), GetParam(),
+                {.reserved = cpus("0,11")});
+    Pod pod = whole_pod("p", std::accumulate(c.sizes.begin(), c.sizes.end(), 0));
+    pod.annotations["pinion.dev/strength"] = "required";
+    int started = 0;
+    for (const int size : c.sizes) {
+      if (!node.run(part(pod, "c" + std::to_string(started), size)).empty()) ++started;
+    }
+    EXPECT_EQ(started, c.started);
+    if (started == 0) EXPECT_TRUE(node.taken().empty()) << "nothing stays behind";
+  }
+}
+
 TEST_P(BothFences, WhatIsHeldForOthersIsWhereTheyArePlanned) {
   Driver node(xeon_snc2(), GetParam());
   const auto& cores = node.engine.state().topology.cores;
@@ -157,6 +189,24 @@ TEST_P(BothFences, NothingIsHeldForAContainerThatTurnsOutToBeShared) {
   EXPECT_EQ(node.taken().count(), 4);
   node.run(part(pod, "two", 2));
   EXPECT_EQ(node.taken().count(), 4);
+}
+
+// As of a pod with resources of its own (spec.resources), of which one container states a limit.
+TEST_P(BothFences, NothingIsHeldForContainersThatStateNoLimit) {
+  for (const bool unlimited_first : {false, true}) {
+    SCOPED_TRACE(unlimited_first);
+    Driver node(laptop(), GetParam());
+    const Pod pod = whole_pod("p", 4);
+    const Unit unlimited{pod, make_container(pod, "rest", cpu(0))};
+    if (unlimited_first) node.run(unlimited);
+    EXPECT_EQ(node.run(part(pod, "one", 2)).count(), 2);
+    if (!unlimited_first) {
+      EXPECT_EQ(node.taken().count(), 4);
+      node.run(unlimited);
+    }
+    EXPECT_EQ(node.taken().count(), 2) << "it runs on shared CPUs";
+    EXPECT_EQ(node.run(rank("other", 5)).count(), 5);
+  }
 }
 
 TEST_P(BothFences, OneThatCrashedKeepsItsCoresWhileANewcomerOfItsPodIsServed) {
