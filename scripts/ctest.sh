@@ -8,7 +8,7 @@ ctest_skips=()
 # run_ctest PRESET OPTION...: fails where a test fails, where the options match none, and in CI where one is skipped that
 # may not be. A failure ends the script that sourced this.
 run_ctest() {
-  local preset=$1 log total failed=0 skips=() name
+  local preset=$1 log total failed=0 skips=() disabled=() name
   shift
   log=$(mktemp)
   echo "ctest: $preset ($*)"
@@ -20,7 +20,11 @@ run_ctest() {
     return $failed
   fi
   total=$(sed -n 's/.*tests failed out of \([0-9]*\)$/\1/p' "$log")
+  # A case that its source disables is no part of the total.
+  mapfile -t disabled < <(sed -n 's/^ *[0-9]*\/[0-9]* *Test *#[0-9]*: \([^ ]*\) .*\*\*\*Not Run (Disabled).*/\1/p' "$log")
   mapfile -t skips < <(sed -n 's/^ *[0-9]*\/[0-9]* *Test *#[0-9]*: \([^ ]*\) .*\*\*\*Skipped.*/\1/p' "$log")
+  total=$((total + ${#disabled[@]}))
+  skips+=("${disabled[@]}")
   rm -f "$log"
   ctest_runs+=("$preset ($*): $((total - ${#skips[@]})) passed, ${#skips[@]} skipped")
   echo "${ctest_runs[-1]}"

@@ -21,6 +21,7 @@ cd "$(dirname "$0")/.."
 
 # For the property tests. An own one takes its place, to look for more: RC_PARAMS="max_success=1000".
 export RC_PARAMS=${RC_PARAMS:-seed=$(commit_seed)}
+export PINION_EVENTS=${PINION_EVENTS:-100000}
 
 quick=(format quick)
 others=(release guest bench tsan tidy fuzz)
@@ -85,9 +86,10 @@ run_smoke() {
 }
 
 # g++, optimised, as in production: with the other containerd, as the guests have 2.1.
+# Control planes wait more than others.
 release() {
   scripts/build.sh release release_programs
-  run_ctest release -j $jobs "$@"
+  run_ctest release -j $((2 * $(nproc) + 1)) "$@"
 }
 run_release() {
   scripts/runtime.sh

@@ -1,4 +1,4 @@
-// Ten thousand random events on several machines, under both fences: nothing breaks.
+// Thousands of random events on several machines, under each fence: nothing breaks.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -71,27 +71,27 @@ class RandomLife : public testing::TestWithParam<Scene> {
       EXPECT_GT(sim.done().count(verb), 0U) << verb << " never happened";
     }
     if (GetParam().machine.online.count() > 2 &&
-        events >= 5'000) {  // else hardly anybody has cores
+        events >= 2'000) {  // else hardly anybody has cores
       EXPECT_GT(sim.done().count("came back"), 0U);
     }
   }
 };
 
 TEST_P(RandomLife, UnderTheLeafFence) {
-  play(FenceKind::kLeaf, false, 1, 5'000);
-  play(FenceKind::kLeaf, true, 2, 2'000);
-  play(FenceKind::kLeaf, false, 3, 2'000);
+  play(FenceKind::kLeaf, false, 1, 2'000);
+  play(FenceKind::kLeaf, true, 2, 800);
+  play(FenceKind::kLeaf, false, 3, 800);
 }
 
 TEST_P(RandomLife, UnderTheTreeFence) {
-  play(FenceKind::kTree, false, 1, 5'000);
-  play(FenceKind::kTree, true, 2, 2'000);
+  play(FenceKind::kTree, false, 1, 2'000);
+  play(FenceKind::kTree, true, 2, 800);
 }
 
 TEST_P(RandomLife, WhereSomeQosGroupsCannotBeWritten) {
-  play(FenceKind::kTree, false, 1, 3'000, 0, 20);
-  play(FenceKind::kTree, true, 2, 2'000, 0, 10);
-  play(FenceKind::kTree, false, 3, 2'000, 0, 1);
+  play(FenceKind::kTree, false, 1, 1'200, 0, 20);
+  play(FenceKind::kTree, true, 2, 800, 0, 10);
+  play(FenceKind::kTree, false, 3, 800, 0, 1);
 }
 
 TEST_P(RandomLife, WhereSlicesOfQosGroupsHaveAllowedCpusThatChange) {
@@ -102,7 +102,7 @@ TEST_P(RandomLife, WhereSlicesOfQosGroupsHaveAllowedCpusThatChange) {
     options.tamper = tamper;
     options.limit = 10;
     options.no_group = tamper ? 20 : 0;
-    options.events = 2'500;
+    options.events = 1'000;
     Sim sim(GetParam().machine, options);
     sim.run();
     EXPECT_EQ(sim.fault(), "");
@@ -111,20 +111,20 @@ TEST_P(RandomLife, WhereSlicesOfQosGroupsHaveAllowedCpusThatChange) {
 }
 
 TEST_P(RandomLife, UnderThePartitionFence) {
-  play(FenceKind::kPartition, false, 1, 5'000);
-  play(FenceKind::kPartition, true, 2, 2'000);
+  play(FenceKind::kPartition, false, 1, 2'000);
+  play(FenceKind::kPartition, true, 2, 800);
 }
 
 TEST_P(RandomLife, WhereSomePartitionsCannotBeMade) {
-  play(FenceKind::kPartition, false, 1, 3'000, 2);
-  play(FenceKind::kPartition, true, 2, 2'000, 3);
-  play(FenceKind::kPartition, false, 3, 2'000, 1);
+  play(FenceKind::kPartition, false, 1, 1'200, 2);
+  play(FenceKind::kPartition, true, 2, 800, 3);
+  play(FenceKind::kPartition, false, 3, 800, 1);
 }
 
 TEST_P(RandomLife, UnderTheRuntimeFence) {
-  play(FenceKind::kRuntime, false, 1, 5'000);
-  play(FenceKind::kRuntime, true, 2, 2'000);
-  play(FenceKind::kRuntime, false, 3, 2'000);
+  play(FenceKind::kRuntime, false, 1, 2'000);
+  play(FenceKind::kRuntime, true, 2, 800);
+  play(FenceKind::kRuntime, false, 3, 800);
 }
 
 // Lent cores are always in exactly one container's set, and come back whatever ends.
@@ -157,7 +157,7 @@ TEST_P(RandomLife, EqualRunsGiveEqualReplies) {
     options.fence = fence;
     options.settings = GetParam().settings;
     options.seed = 77;
-    options.events = 1'500;
+    options.events = 600;
     Sim one(GetParam().machine, options);
     Sim two(GetParam().machine, options);
     one.run();
@@ -186,11 +186,11 @@ TEST(RandomHotplug, UnderEveryFence) {
       options.fence = fence;
       options.with_offline = machine;
       options.seed = seed++;
-      options.events = 10'000;
+      options.events = 4'000;
       Sim sim(machine({}), options);
       sim.run();
       EXPECT_EQ(sim.fault(), "");
-      EXPECT_GT(sim.done().at("hotplug"), 50);
+      EXPECT_GT(sim.done().at("hotplug"), 15);
     }
   }
 }

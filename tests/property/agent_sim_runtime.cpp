@@ -1,4 +1,6 @@
 // What the simulated runtime does, one random event at a time.
+#include <cstdlib>
+
 #include "tests/property/agent_sim.h"
 
 namespace pinion::test_support {
@@ -391,7 +393,9 @@ void Sim::hotplug() {
 }
 
 void Sim::run() {
-  for (int i = 0; i < options_.events && fault_.empty(); ++i) {
+  const char* times = std::getenv("PINION_LIVES");  // NOLINT(concurrency-mt-unsafe)
+  const int events = options_.events * (times != nullptr ? std::atoi(times) : 1);
+  for (int i = 0; i < events && fault_.empty(); ++i) {
     const int what = roll(1000);
     SimContainer* created = pick(Phase::kCreated);
     SimContainer* running = pick(Phase::kRunning);

@@ -89,7 +89,7 @@ TEST(HistoryMap, WhatIsNoObjectIsAnError) {
   for (const char* text : {"", "7", "[]", "{", R"({"a/b":1e999})", "\xFF\xFE"}) {
     EXPECT_FALSE(read_histories(text)) << text;
   }
-  EXPECT_FALSE(read_histories(std::string(1 << 20, '[')));
+  EXPECT_FALSE(read_histories(std::string(1 << 16, '[')));
 }
 
 TEST(HistoryMap, TheOldestOfTheLargestNamespaceGoFirst) {
