@@ -130,31 +130,53 @@ function(pinion_without_vptr)
   endforeach()
 endfunction()
 
-# pinion_discover_tests(PROGRAM [FILTER TEST_FILTER words] PROPERTIES properties...): one ctest entry for each case,
-# PROGRAM.Suite.Case. A case is skipped when GoogleTest's summary counts it as skipped, which it does not when it failed
-# as well; a program that knows no such case any more fails.
-function(pinion_discover_tests program)
-  cmake_parse_arguments(arg "" "" "FILTER;PROPERTIES" ${ARGN})
-  set(environment)
+# What every test of ours runs with.
+function(pinion_test_environment variable)
   if(PINION_SANITIZE MATCHES thread)
     set(environment ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp")
   elseif(PINION_SANITIZE)
     # hwloc's plugins for GPUs, there when an MPI is installed, leak: a folder without any.
     set(environment ENVIRONMENT "HWLOC_PLUGINS_PATH=${CMAKE_CURRENT_SOURCE_DIR}")
   endif()
+  set(${variable} ${environment} PARENT_SCOPE)
+endfunction()
+
+# pinion_discover_suites(PROGRAM PROPERTIES properties...): one ctest entry for each suite, PROGRAM.Suite. For programs of
+# many short cases: starting one with sanitizers costs more than most of them. None of them may be skipped.
+function(pinion_discover_suites program)
+  cmake_parse_arguments(arg "" "" "PROPERTIES" ${ARGN})
+  pinion_test_environment(environment)
+  set(base ${CMAKE_CURRENT_BINARY_DIR}/${program}_suites)
+  set(properties ${environment} FAIL_REGULAR_EXPRESSION "Running 0 tests from 0 test suites|\\[  SKIPPED \\]"
+    ${arg_PROPERTIES})
+  add_custom_command(TARGET ${program} POST_BUILD BYPRODUCTS ${base}.cmake VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}> -DNAME=${program} -DFILE=${base}.cmake
+      "-DPROPERTIES=${properties}" -P ${CMAKE_SOURCE_DIR}/cmake/list_suites.cmake)
+  file(WRITE ${base}_include.cmake "if(EXISTS \"${base}.cmake\")\n  include(\"${base}.cmake\")\n"
+    "else()\n  add_test(${program}_NOT_BUILT ${program}_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${base}_include.cmake)
+endfunction()
+
+# pinion_discover_tests(PROGRAM [FILTER TEST_FILTER words] PROPERTIES properties...): one ctest entry for each case,
+# PROGRAM.Suite.Case. A case is skipped when GoogleTest's summary counts it as skipped, which it does not when it failed
+# as well; a program that knows no such case any more fails.
+function(pinion_discover_tests program)
+  cmake_parse_arguments(arg "" "" "FILTER;PROPERTIES" ${ARGN})
+  pinion_test_environment(environment)
   gtest_discover_tests(${program} TEST_PREFIX ${program}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ${arg_FILTER}
     PROPERTIES ${environment} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\] 1 test, listed below"
       FAIL_REGULAR_EXPRESSION "Running 0 tests from 0 test suites" ${arg_PROPERTIES})
 endfunction()
 
-# A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case. The label "threads" says that
-# several threads run in it: the target threaded_tests builds those. ONE_AT_A_TIME: its cases fill the machine with
-# threads, and none runs beside another of them. LONG: its own code is worth optimising, and it runs before others.
+# A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case, with SUITES one per suite. The label
+# "threads" says that several threads run in it: the target threaded_tests builds those. ONE_AT_A_TIME: its cases fill
+# the machine with threads, and none runs beside another of them. LONG: its own code is worth optimising, and it runs
+# before others.
 function(pinion_test name)
   if(NOT PINION_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "ONE_AT_A_TIME;LONG" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "ONE_AT_A_TIME;LONG;SUITES" "" "SOURCES;LINK;LABELS" ${ARGN})
   set(schedule)
   if(arg_ONE_AT_A_TIME)
     set(schedule RESOURCE_LOCK ${name})
@@ -178,7 +200,11 @@ function(pinion_test name)
   if(arg_LABELS)
     set(labels LABELS "${arg_LABELS}")
   endif()
-  pinion_discover_tests(${name} PROPERTIES ${labels} ${schedule})
+  if(arg_SUITES)
+    pinion_discover_suites(${name} PROPERTIES ${labels} ${schedule})
+  else()
+    pinion_discover_tests(${name} PROPERTIES ${labels} ${schedule})
+  endif()
 endfunction()
 
 # pinion_followed(targets...): libFuzzer follows these and what they link of ours. No others: it makes a file take a third
