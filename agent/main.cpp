@@ -119,7 +119,10 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
              {{"fence", std::string(engine.fence_name())}, {"why", enforcement->denied}});
   }
   if (enforcement->files && enforcement->fence != engine::FenceKind::kPartition) {
-    log.info("host daemons may run on ranks' cores with this fence", {{"see", "pinionctl doctor"}});
+    log.warn(
+        "host daemons may run on ranks' cores with this fence: AllowedCPUs= of system.slice keeps "
+        "them off",
+        {{"which", "pinionctl doctor names them"}});
   }
   metrics::perf::KernelPerf perf(metrics::perf::kReservedDescriptors);
   metrics::Collector collector(choose_counting(config, enforcement->files.has_value(),
@@ -143,7 +146,7 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
             MachineWatch::of(*source, reserved_memory), log, config.audit_interval,
             find_device_nodes(config, *source));
   nri::Connection connection = connect(config, *launch, beside, node);
-  ViewPublisher publisher(node, views);
+  ViewPublisher publisher(node, views, !enforcement->denied.empty());
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);
   const auto again = [&] {
     if (reload(config, read_again, log)) node.use(config.defaults, config.audit_interval);

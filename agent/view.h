@@ -61,6 +61,7 @@ struct NodeView {
   topology::CpuSet shared;  // state.shared()
   topology::CpuSet pool;    // where shared containers run
   std::string fence;
+  bool fence_weakened = false;  // the agent lacks rights for the one that the machine allows
   bool compares_files = false;
   // All containers are known, and will be: the runtime tells them over a connection that is there.
   bool synchronized = false;

@@ -105,9 +105,10 @@ NodeView make_view(const Node& node, const nri::Connection& connection,
   return view;
 }
 
-ViewPublisher::ViewPublisher(const Node& node, Published<NodeView>& views)
+ViewPublisher::ViewPublisher(const Node& node, Published<NodeView>& views, bool fence_weakened)
     : views_(views),
-      topology_(std::make_shared<const topology::Topology>(node.engine().state().topology)) {}
+      topology_(std::make_shared<const topology::Topology>(node.engine().state().topology)),
+      fence_weakened_(fence_weakened) {}
 
 void ViewPublisher::consider(TimePoint now, const Node& node, const nri::Connection& connection) {
   const auto phase = connection.phase();
@@ -125,6 +126,7 @@ void ViewPublisher::publish(TimePoint now, const Node& node, const nri::Connecti
     machine_changes_ = changes;
   }
   NodeView view = make_view(node, connection, topology_);
+  view.fence_weakened = fence_weakened_;
   view.generation = ++generation_;
   shown_synchronized_ = view.synchronized;
   views_.publish(std::make_shared<const NodeView>(std::move(view)));

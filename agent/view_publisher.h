@@ -22,7 +22,7 @@ class ViewPublisher {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  explicit ViewPublisher(const Node& node, Published<NodeView>& views);
+  ViewPublisher(const Node& node, Published<NodeView>& views, bool fence_weakened = false);
 
   // Publishes what is now.
   void publish(TimePoint now, const Node& node, const nri::Connection& connection);
@@ -36,6 +36,7 @@ class ViewPublisher {
  private:
   Published<NodeView>& views_;
   std::shared_ptr<const topology::Topology> topology_;
+  bool fence_weakened_;
   std::uint64_t machine_changes_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t version_ = 0;  // of the node, when last published

@@ -171,12 +171,12 @@ endfunction()
 # A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case, with SUITES one per suite. The label
 # "threads" says that several threads run in it: the target threaded_tests builds those. ONE_AT_A_TIME: its cases fill
 # the machine with threads, and none runs beside another of them. LONG: its own code is worth optimising, and it runs
-# before others.
+# before others. TSAN_FILTER: which cases ThreadSanitizer sees.
 function(pinion_test name)
   if(NOT PINION_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "ONE_AT_A_TIME;LONG;SUITES" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "ONE_AT_A_TIME;LONG;SUITES" "TSAN_FILTER" "SOURCES;LINK;LABELS" ${ARGN})
   set(schedule)
   if(arg_ONE_AT_A_TIME)
     set(schedule RESOURCE_LOCK ${name})
@@ -203,7 +203,11 @@ function(pinion_test name)
   if(arg_SUITES)
     pinion_discover_suites(${name} PROPERTIES ${labels} ${schedule})
   else()
-    pinion_discover_tests(${name} PROPERTIES ${labels} ${schedule})
+    set(filter)
+    if(arg_TSAN_FILTER AND PINION_SANITIZE MATCHES thread)
+      set(filter FILTER TEST_FILTER ${arg_TSAN_FILTER})
+    endif()
+    pinion_discover_tests(${name} ${filter} PROPERTIES ${labels} ${schedule})
   endif()
 endfunction()
 

@@ -90,6 +90,7 @@ void expose_placement(Writer& writer, const NodeView& view) {
   writer.family(series(Metric::kFenceInfo));
   writer.sample({},
                 {{"fence", view.fence},
+                 {"weakened", truth(view.fence_weakened)},
                  {"compares_files", truth(view.compares_files)},
                  {"strict_cpu_reservation", truth(view.ledger.strict())}},
                 std::uint64_t{1});

@@ -57,9 +57,14 @@ spdlog::level::level_enum level_of(Note::Level level) {
 
 }  // namespace
 
-// Writes only what fits without waiting, so that it can give up at the end.
+// Writes only what fits without waiting, so that it can give up at the end. It also says how many
+// lines the queue has lost: a line in that queue would be lost with them.
 class StandardError : public spdlog::sinks::base_sink<std::mutex> {
  public:
+  explicit StandardError(std::string (*text)(const Note&)) : text_(text) {}
+
+  // Whose losses it tells; must live as long as lines come from there.
+  void watch(spdlog::details::thread_pool& queue) { queue_ = &queue; }
   // From now on what is not read within this time is lost.
   void give_up_after(std::chrono::milliseconds time) {
     deadline_ = (Clock::now() + time).time_since_epoch();
@@ -69,6 +74,18 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
   using Clock = std::chrono::steady_clock;
 
   void sink_it_(const spdlog::details::log_msg& message) override {
+    const std::size_t dropped = queue_ != nullptr ? queue_->overrun_counter() : 0;
+    if (const std::size_t said = std::exchange(dropped_, dropped); dropped > said) {
+      const std::string text =
+          text_({.level = Note::Level::kWarn,
+                 .text = "lines of the log were dropped: nobody reads them fast enough",
+                 .fields = {{"dropped", std::to_string(dropped - said)}}});
+      write_line(spdlog::details::log_msg(message.logger_name, spdlog::level::warn, text));
+    }
+    write_line(message);
+  }
+
+  void write_line(const spdlog::details::log_msg& message) {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
     std::string_view rest(line.data(), line.size());
@@ -95,6 +112,9 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
     }
   }
 
+  std::string (*text_)(const Note&);
+  spdlog::details::thread_pool* queue_ = nullptr;
+  std::size_t dropped_ = 0;                                    // lines, as said last
   std::atomic<Clock::duration> deadline_{Clock::duration(0)};  // 0: none
 };
 
@@ -114,7 +134,8 @@ std::string json_members(const Note& note) {
 
 Log::Log(const std::string& level, LogFormat format) : format_(format) {
   spdlog::init_thread_pool(kQueuedLines, 1);
-  sink_ = std::make_shared<StandardError>();
+  sink_ = std::make_shared<StandardError>(format == LogFormat::kJson ? json_members : text_line);
+  sink_->watch(*spdlog::thread_pool());
   auto logger = std::make_shared<spdlog::async_logger>(
       "pinion", sink_, spdlog::thread_pool(), spdlog::async_overflow_policy::overrun_oldest);
   spdlog::set_default_logger(logger);
@@ -126,18 +147,8 @@ Log::Log(const std::string& level, LogFormat format) : format_(format) {
 }
 
 Log::~Log() {
-  tell_dropped();
   sink_->give_up_after(kLastWords);
   spdlog::shutdown();
-}
-
-void Log::tell_dropped() {
-  const std::size_t dropped = spdlog::thread_pool()->overrun_counter();
-  const std::size_t said = dropped_.exchange(dropped);
-  if (dropped <= said) return;
-  put({.level = Note::Level::kWarn,
-       .text = "lines of the log were dropped: nobody reads them fast enough",
-       .fields = {{"dropped", std::to_string(dropped - said)}}});
 }
 
 void Log::set_level(const std::string& level) {
@@ -145,11 +156,6 @@ void Log::set_level(const std::string& level) {
 }
 
 void Log::write(const Note& note) {
-  tell_dropped();
-  put(note);
-}
-
-void Log::put(const Note& note) {
   const auto level = level_of(note.level);
   if (!spdlog::should_log(level)) return;
   spdlog::log(level, "{}", format_ == LogFormat::kJson ? json_members(note) : text_line(note));

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,12 +39,8 @@ class Log {
   void error(std::string text, std::vector<std::pair<std::string, std::string>> fields = {});
 
  private:
-  void put(const Note& note);
-  void tell_dropped();
-
   LogFormat format_;
   std::shared_ptr<StandardError> sink_;
-  std::atomic<std::size_t> dropped_{0};  // lines, as said last
 };
 
 // `text key=value key="value with blanks"`; control characters are escaped, so that a pod's name or

@@ -171,9 +171,10 @@ constexpr std::array<Series, kMetrics> kTable{{
      "Number of the placement shown; grows with every change, starts anew with the agent.", kEngine,
      kNone},
     {Metric::kFenceInfo, "pinion_fence_info", kInfo, "",
-     "fence, compares_files, strict_cpu_reservation",
-     "How other containers are kept off exclusive cores.", "configuration and a probe at start",
-     kNone},
+     "fence, weakened, compares_files, strict_cpu_reservation",
+     "How other containers are kept off exclusive cores; weakened: the machine allows a stronger "
+     "fence, and the agent lacks the rights for it.",
+     "configuration and a probe at start", kNone},
     {Metric::kNoiseIrqs, "pinion_kernel_noise_irqs", kGauge, "interrupts", "state",
      "Interrupts moved off exclusive CPUs, and those kept_by_kernel on them; only with "
      "kernelNoise.",

@@ -106,6 +106,7 @@ sys/devices/system/cpu/cpu[0-3]/topology/physical_package_id = 0
     return log().find("trying again") != std::string::npos;
   })) << log();
   EXPECT_NE(log().find("cpus=0-3"), std::string::npos) << log();
+  EXPECT_NE(log().find("no CPU is reserved"), std::string::npos) << log();
   const auto said = log().find("no cpuset cgroup hierarchy is mounted under");
   ASSERT_NE(said, std::string::npos) << log();
   EXPECT_EQ(log().find("no cpuset cgroup hierarchy", said + 1), std::string::npos) << "said twice";

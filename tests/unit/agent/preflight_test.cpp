@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "agent/serving.h"
 #include "base/log/log.h"
@@ -188,6 +190,46 @@ TEST(Log, NoValueForgesALine) {
     EXPECT_EQ(json["msg"], "exclusive");
     EXPECT_EQ(json["cpus"], "1-2");
   }
+}
+
+// Standard error is a pipe that nobody reads at first; then the line after those lost tells them.
+TEST(Log, SaysHowManyLinesWereDropped) {
+  const auto said = test_support::in_own_process([]() -> std::string {
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) != 0 || dup2(ends[1], STDERR_FILENO) < 0) return "no pipe";
+    std::string text;
+    constexpr int kLines = 40'000;
+    int read_lines = 0;
+    std::thread reader;
+    {
+      Log log("info", LogFormat::kText);
+      for (int i = 0; i < kLines; ++i) log.info("line");
+      reader = std::thread([&] {
+        char some[4096];
+        while (const ssize_t n = read(ends[0], some, sizeof(some))) {
+          if (n < 0) break;
+          text.append(some, static_cast<std::size_t>(n));
+        }
+      });
+      log.info("last");
+    }
+    close(ends[1]);
+    close(STDERR_FILENO);
+    reader.join();
+    for (std::size_t at = 0; (at = text.find(" line\n", at)) != std::string::npos; ++at) {
+      ++read_lines;
+    }
+    const auto from = text.find("dropped=");
+    if (from == std::string::npos) return "it says nothing of lines that were dropped";
+    int dropped = 0;
+    for (std::size_t at = 0; (at = text.find("dropped=", at)) != std::string::npos; ++at) {
+      dropped += std::atoi(text.c_str() + at + 8);
+    }
+    if (read_lines == kLines || dropped == 0) return "none were dropped";
+    const int accounted = read_lines + dropped;
+    return accounted == kLines ? "all told" : std::to_string(accounted) + " lines accounted for";
+  });
+  EXPECT_EQ(said, "all told");
 }
 
 TEST(Log, NoTextForgesALine) {

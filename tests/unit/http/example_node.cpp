@@ -214,6 +214,7 @@ ExposeExtras some_extras() {
 void describe(NodeView& view, std::initializer_list<nri::Method> timed) {
   view.generation = 7;
   view.fence = "leaf";
+  view.fence_weakened = true;
   view.compares_files = true;
   view.synchronized = true;
   view.counters = engine_counters();
