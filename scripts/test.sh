@@ -5,8 +5,9 @@
 #   scripts/test.sh            the quick checks: format, and `quick`: unit, property and golden tests and fuzz corpora
 #                              under ASan and UBSan; the same build's programs with containerd 2.1 and beside a real
 #                              kube-scheduler
-#   scripts/test.sh all        those, and all other steps: what CI runs. Of the guest's machines a half, and of the files
-#                              for clang-tidy's analyzer those just changed and an eighth, the next with each commit
+#   scripts/test.sh all        those, and all other steps: what CI runs. Of the guest's machines a half, of the files for
+#                              clang-tidy's analyzer those just changed and an eighth, of containerd 1.7 or 2.4, and of
+#                              Kubernetes 1.37 every fourth time: the next with each commit
 #   scripts/test.sh STEP...    these alone, and whole
 #
 # Steps: format quick (the quick checks), then release guest bench tsan tidy fuzz. By name alone: the parts of quick, unit
@@ -92,9 +93,19 @@ release() {
   run_ctest release -j $((2 * $(nproc) + 1)) "$@"
 }
 run_release() {
+  local others='/v2[14]$'
   scripts/runtime.sh
+  if ! $whole && [ "$(turn 2)" = 1 ]; then
+    others='/v(17|21)$'
+    scripts/runtime.sh --v24
+    echo "release: containerd 2.4, with the next commit 1.7"
+  fi
   scripts/kube.sh --all
-  release -L "integration|e2e" -E '/v2[14]$'
+  release -L "integration|e2e" -E "$others"
+  if ! $whole && [ "$(turn 4)" = 2 ]; then
+    echo "release: Kubernetes 1.37, with every fourth commit"
+    run_kube137
+  fi
 }
 run_integration() {
   scripts/runtime.sh
