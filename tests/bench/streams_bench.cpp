@@ -58,6 +58,7 @@ class Listener : public cluster::AgentSink {
     ++heard_;
     return true;
   }
+  void unlinked(const std::string&) override {}
   void connected(const std::string&) override {}
   void lost(const std::string&, const Error&) override {}
 

@@ -29,6 +29,7 @@ class Heard : public cluster::AgentSink {
   }
   bool measured(const std::string&, cluster::MissRates) override { return true; }
   bool heard(const std::string&) override { return true; }
+  void unlinked(const std::string&) override {}
   void connected(const std::string&) override {}
   void lost(const std::string&, const Error&) override {}
 
