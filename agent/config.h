@@ -10,8 +10,8 @@
 #include "agent/noise/knob.h"
 #include "base/log/log.h"
 #include "base/settings/settings.h"
+#include "policy/reserved.h"
 #include "topology/discover/discover.h"
-#include "topology/reserved_memory.h"
 #include "topology/words.h"
 
 namespace pinion::agent {
@@ -75,6 +75,9 @@ struct Config {
   std::string log_level = "info";                     // trace debug info warn error
   LogFormat log_format = LogFormat::kText;
 
+  [[nodiscard]] policy::Reserved kept_back() const {
+    return {.cpus = reserved, .strict = strict_reservation, .memory = reserved_memory};
+  }
   // Where the machine is read from.
   [[nodiscard]] Result<topology::Source> source() const;
   // Where the host's absolute path is to be found.

@@ -88,9 +88,9 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   if (!source) return failure(source.error());
   auto topology = topology::discover(*source);
   if (!topology) return failure(topology.error().within("read the machine"));
-  if (auto valid = check_reserved(config, *topology); !valid) return valid;
-  const auto reserved_memory =
-      config.reserved_memory.value_or(topology::usual_reserved_memory(*topology));
+  const policy::Reserved reserved = config.kept_back();
+  if (auto valid = policy::check_reserved(reserved, *topology); !valid) return valid;
+  const topology::ReservedMemory reserved_memory = reserved.memory_of(*topology);
   topology = topology::without_reserved_memory(std::move(*topology), reserved_memory);
   auto enforcement = choose_enforcement(config, topology->online);
   if (!enforcement) return failure(enforcement.error());

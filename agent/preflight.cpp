@@ -98,31 +98,6 @@ Status check_kubelet(const Config& config) {
           "that file, restart the kubelet, then start pinion-agent");
 }
 
-Status check_reserved(const Config& config, const topology::Topology& topology) {
-  const topology::CpuSet all = topology.online | topology.offline;
-  if (!config.reserved.is_subset_of(all)) {
-    return failure(Errc::kInvalid, "reservedSystemCPUs: CPUs " +
-                                       (config.reserved - all).to_string() +
-                                       " do not exist, this machine has " + all.to_string());
-  }
-  if (config.strict_reservation && topology.online.is_subset_of(config.reserved)) {
-    return failure(Errc::kInvalid,
-                   "reservedSystemCPUs: with strict-cpu-reservation at least one CPU must be left "
-                   "for containers");
-  }
-  for (const auto& [id, bytes] : config.reserved_memory.value_or(topology::ReservedMemory())) {
-    const topology::Index index = topology.node_index(id);
-    const std::string node = "reservedMemory: NUMA node " + std::to_string(id);
-    if (index == topology::kNoIndex) return failure(Errc::kInvalid, node + " does not exist");
-    const topology::Bytes has = topology.nodes[static_cast<std::size_t>(index)].memory;
-    if (has > 0 && bytes >= has) {
-      return failure(Errc::kInvalid, node + " has only " + std::to_string(has) + " bytes, and " +
-                                         std::to_string(bytes) + " are reserved");
-    }
-  }
-  return {};
-}
-
 // Where quotas are written; nothing where none may be.
 std::optional<cgroup::Hierarchy> find_quotas(const Config& config) {
   auto cpu = cgroup::find_hierarchy(config.host_root, "cpu");

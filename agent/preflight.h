@@ -22,11 +22,6 @@ Status check_kubelet(const Config& config);
 // Error: kExhausted, with the number that is needed.
 Status reserve_descriptors();
 
-// Errors: kInvalid when a reserved CPU is not one of the machine's, or all of them are reserved
-// under strict reservation; when memory is reserved on a NUMA node that does not exist, or all of
-// it.
-Status check_reserved(const Config& config, const topology::Topology& topology);
-
 // The best fence that works on this machine, as tried out, and the cgroup files to work with; `why`
 // says what stood in the way of a better one. Empty partitions that a killed agent has left are
 // taken away. Without files (another machine's topology or snapshot, no hierarchy) `files` is empty

@@ -167,27 +167,34 @@ Setting options(Defaults& defaults, bool& strict_reservation) {
 
 }  // namespace
 
+Setting allowed_wishes(std::set<Privilege>& privileges) {
+  return settings::words(
+      "allowedWishes",
+      "What annotations may ask: some of one-per-core,isolated,near-device [near-device]",
+      privileges, kPrivilegeWords);
+}
+
+Setting strict_cpu_reservation(bool& strict_reservation) {
+  return {.key = {},
+          .help = "Keep reserved CPUs for kube-system alone",
+          .set = [&strict_reservation](const std::string& /*value*/) -> Status {
+            strict_reservation = true;
+            return {};
+          },
+          .show = {},
+          .flag = "--strict-cpu-reservation"};
+}
+
 std::vector<Setting> settings_of(Defaults& defaults, bool& strict_reservation) {
   return {settings::word("exclusivePods",
                          "Guaranteed pods that get CPUs of their own: guaranteed (all) | "
                          "annotated [guaranteed]",
                          defaults.pods, kExclusivePodsWords),
-          exclusive_namespaces(defaults.namespaces),
-          settings::words("allowedWishes",
-                          "What annotations may ask: some of one-per-core,isolated,near-device "
-                          "[near-device]",
-                          defaults.privileges, kPrivilegeWords),
+          exclusive_namespaces(defaults.namespaces), allowed_wishes(defaults.privileges),
           vm_handlers(defaults.vm_handlers), cpu_manager(),
           // The options refine what the topology manager's policy says, so they come after it.
           topology_manager(defaults), options(defaults, strict_reservation),
-          Setting{.key = {},
-                  .help = "Keep reserved CPUs for kube-system alone",
-                  .set = [&strict_reservation](const std::string& /*value*/) -> Status {
-                    strict_reservation = true;
-                    return {};
-                  },
-                  .show = {},
-                  .flag = "--strict-cpu-reservation"}};
+          strict_cpu_reservation(strict_reservation)};
 }
 
 }  // namespace pinion::policy

@@ -14,10 +14,10 @@
 #include "base/yaml_documents.h"
 
 namespace pinion::settings {
-namespace {
 
-// "tlsClientCA" -> "--tls-client-ca".
-std::string flag_of(const std::string& key) {
+std::string flag_of(const Setting& setting) {
+  if (!setting.flag.empty()) return setting.flag;
+  const std::string& key = setting.key;
   const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
   std::string flag = "--";
   for (std::size_t i = 0; i < key.size(); ++i) {
@@ -28,21 +28,19 @@ std::string flag_of(const std::string& key) {
   return flag;
 }
 
-constexpr std::size_t kMostShown = 64;  // bytes of a key or value in an error
-
-std::string flag_of(const Setting& setting) {
-  return setting.flag.empty() ? flag_of(setting.key) : setting.flag;
-}
-
-bool is_key(const std::vector<Setting>& settings, const std::string& key) {
-  return !key.empty() && std::any_of(settings.begin(), settings.end(),
-                                     [&](const Setting& one) { return one.key == key; });
-}
-
 Status apply_value(const Setting& setting, const YAML::Node& value) {
   if (value.IsScalar()) return setting.set(value.Scalar());
   if (setting.set_tree && (value.IsMap() || value.IsSequence())) return setting.set_tree(value);
   return failure(Errc::kInvalid, "expected a single value");
+}
+
+namespace {
+
+constexpr std::size_t kMostShown = 64;  // bytes of a key or value in an error
+
+bool is_key(const std::vector<Setting>& settings, const std::string& key) {
+  return !key.empty() && std::any_of(settings.begin(), settings.end(),
+                                     [&](const Setting& one) { return one.key == key; });
 }
 
 struct Entry {

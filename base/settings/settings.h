@@ -36,6 +36,12 @@ struct Setting {
   std::function<std::string()> show_lines = {};
 };
 
+// "--tls-client-ca" of the key "tlsClientCA", where the setting does not name another one.
+[[nodiscard]] std::string flag_of(const Setting& setting);
+// Sets it to what a file has for its key. Errors: of set() and set_tree(); kInvalid for a list or a
+// map where it takes none.
+Status apply_value(const Setting& setting, const YAML::Node& value);
+
 struct Program {
   std::string name;
   std::string about;

@@ -66,7 +66,8 @@ class Settings(unittest.TestCase):
             self.assertEqual(stated[key], settings[key], f"default of {key} in {page}")
 
     def test_of_the_agent(self):
-        self.compare("docs/configuration.md", "## Settings", 2, "agent/settings.cpp", "policy/settings.cpp")
+        self.compare("docs/configuration.md", "## Settings", 2, "agent/settings.cpp", "policy/reserved_settings.cpp",
+                     "policy/settings.cpp")
 
     def test_of_the_extender(self):
         self.compare("docs/kubernetes.md", "## Settings", 1, "cluster/extender/program/config.cpp")

@@ -125,44 +125,6 @@ TEST(Preflight, OnlyOneAgentServesARuntime) {
   EXPECT_TRUE(second.hold());
 }
 
-TEST(Preflight, ReservedCpusMustExist) {
-  Config config;
-  config.reserved = cpus("0,8");
-  const auto unknown = check_reserved(config, test_support::laptop());
-  ASSERT_FALSE(unknown);
-  EXPECT_THAT(unknown.error().text, HasSubstr("8"));
-  config.reserved = cpus("0-7");
-  EXPECT_TRUE(check_reserved(config, test_support::laptop()));
-  config.strict_reservation = true;
-  EXPECT_FALSE(check_reserved(config, test_support::laptop()));
-  config.reserved = cpus("0-6");
-  EXPECT_TRUE(check_reserved(config, test_support::laptop()));
-}
-
-TEST(Preflight, ReservedMemoryMustBeThere) {
-  struct Case {
-    topology::NodeId node;
-    topology::Bytes bytes;
-    const char* text;  // nullptr: fine
-  };
-  const topology::Topology machine = test_support::laptop();
-  const topology::Bytes all = machine.nodes[0].memory;
-  const Case cases[] = {{0, 0, nullptr},
-                        {0, all - 1, nullptr},
-                        {0, all, "reservedMemory: NUMA node 0 has only "},
-                        {1, 1, "reservedMemory: NUMA node 1 does not exist"}};
-  for (const Case& c : cases) {
-    SCOPED_TRACE(std::to_string(c.node) + ":" + std::to_string(c.bytes));
-    Config config;
-    config.reserved_memory = {{c.node, c.bytes}};
-    const auto valid = check_reserved(config, machine);
-    EXPECT_EQ(valid.has_value(), c.text == nullptr);
-    if (!valid) {
-      EXPECT_THAT(valid.error().text, HasSubstr(c.text));
-    }
-  }
-}
-
 TEST(Log, NoValueForgesALine) {
   const std::string values[] = {"plain",
                                 "",
