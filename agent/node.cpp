@@ -143,6 +143,7 @@ engine::Reply Node::handle(engine::Event event) {
 
 void Node::use(const policy::Defaults& defaults, std::chrono::milliseconds audit_interval) {
   engine_.use(defaults);
+  ++version_;
   audit_interval_ = audit_interval;
   next_audit_ = std::min(next_audit_, std::chrono::steady_clock::now() + audit_interval);
 }

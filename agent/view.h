@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,9 @@ struct NodeView {
   std::uint64_t generation = 0;  // grows with every change; 1 is the first
   std::shared_ptr<const topology::Topology> topology;
   topology::Ledger ledger;
-  topology::CpuSet shared;  // state.shared()
-  topology::CpuSet pool;    // where shared containers run
+  std::set<engine::Privilege> privileges;  // what annotations may ask
+  topology::CpuSet shared;                 // state.shared()
+  topology::CpuSet pool;                   // where shared containers run
   std::string fence;
   bool fence_weakened = false;  // the agent lacks rights for the one that the machine allows
   bool compares_files = false;

@@ -74,6 +74,7 @@ NodeView make_view(const Node& node, const nri::Connection& connection,
   NodeView view;
   view.topology = std::move(topology);
   view.ledger = state.ledger;
+  view.privileges = engine.defaults().privileges;
   view.shared = state.shared();
   const topology::CpuSet guarded = engine.guarded();
   const topology::CpuSet pool = engine.pool();

@@ -170,31 +170,6 @@ std::string not_chosen(const Pod& pod, bool asks, const Defaults& defaults) {
   return {};
 }
 
-// The annotation that asks for what this node does not let pods ask; empty: none.
-std::string not_allowed(const topology::Request& request, const Defaults& defaults) {
-  const auto lacks = [&](bool asked, Privilege privilege) {
-    return asked && defaults.privileges.count(privilege) == 0;
-  };
-  const auto text = [](const char* name, Privilege privilege, std::string_view why) {
-    return "annotation " + std::string(name) + ": " + std::string(why) +
-           "; this node's allowedWishes does not have '" +
-           std::string(word_of(privilege, kPrivilegeWords)) + "'";
-  };
-  if (lacks(request.smt == topology::Smt::kOnePerCore, Privilege::kOnePerCore)) {
-    return text(annotation::kSmt, Privilege::kOnePerCore,
-                "one-per-core holds more CPUs than the pod's request counts");
-  }
-  if (lacks(request.use_isolated, Privilege::kIsolated)) {
-    return text(annotation::kIsolation, Privilege::kIsolated,
-                "isolated CPUs are set apart by the operator");
-  }
-  if (lacks(!request.near_device.empty(), Privilege::kNearDevice)) {
-    return text(annotation::kNearDevice, Privilege::kNearDevice,
-                "CPUs beside a device are left to those who use it");
-  }
-  return {};
-}
-
 // Why this container cannot have exclusive cores; empty when it can.
 std::string not_entitled(const Pod& pod, std::optional<std::int64_t> milli) {
   const Qos qos = qos_of(pod.cgroup_parent);
@@ -358,6 +333,30 @@ Lending lending_of(const Pod& pod, const std::string& container_name) {
   return lending_of(annotations);
 }
 
+std::string not_allowed(const topology::Request& request, const std::set<Privilege>& privileges) {
+  const auto lacks = [&](bool asked, Privilege privilege) {
+    return asked && privileges.count(privilege) == 0;
+  };
+  const auto text = [](const char* name, Privilege privilege, std::string_view why) {
+    return "annotation " + std::string(name) + ": " + std::string(why) +
+           "; this node's allowedWishes does not have '" +
+           std::string(word_of(privilege, kPrivilegeWords)) + "'";
+  };
+  if (lacks(request.smt == topology::Smt::kOnePerCore, Privilege::kOnePerCore)) {
+    return text(annotation::kSmt, Privilege::kOnePerCore,
+                "one-per-core holds more CPUs than the pod's request counts");
+  }
+  if (lacks(request.use_isolated, Privilege::kIsolated)) {
+    return text(annotation::kIsolation, Privilege::kIsolated,
+                "isolated CPUs are set apart by the operator");
+  }
+  if (lacks(!request.near_device.empty(), Privilege::kNearDevice)) {
+    return text(annotation::kNearDevice, Privilege::kNearDevice,
+                "CPUs beside a device are left to those who use it");
+  }
+  return {};
+}
+
 Wish wish_of(const Pod& pod, const std::string& container_name, const Resources& resources,
              const Defaults& defaults) {
   Annotations annotations(pod, container_name);
@@ -391,7 +390,7 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
     wish.request.preferred = planned.own;
     wish.beside = planned.beside;
     wish.text = annotations.error();
-    if (wish.text.empty()) wish.text = not_allowed(wish.request, defaults);
+    if (wish.text.empty()) wish.text = not_allowed(wish.request, defaults.privileges);
     wish.kind = wish.text.empty() ? Wish::Kind::kExclusive : Wish::Kind::kRefused;
   }
   return wish;

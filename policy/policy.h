@@ -92,6 +92,11 @@ inline constexpr std::array kClassWords{Word<bool>{"hpc", false}, Word<bool>{"se
 [[nodiscard]] Wish wish_of(const Pod& pod, const std::string& container_name,
                            const Resources& resources, const Defaults& defaults);
 
+// Why the request is refused whose annotations ask for what `privileges` do not have: one sentence.
+// Empty: they do not.
+[[nodiscard]] std::string not_allowed(const topology::Request& request,
+                                      const std::set<Privilege>& privileges);
+
 // What any container, exclusive or not, is said to belong to. Empty: not said.
 struct Labels {
   std::string job;

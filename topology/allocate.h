@@ -80,6 +80,7 @@ enum class Reason {
   kTopology,  // this machine can never satisfy it: larger than any such domain, or an odd number of
               // hyper-threads under full-core, an unknown device, cpus < 1
   kLastShared,  // would leave no CPU for everybody else
+  kAnnotation,  // it asks for what this node does not let pods ask; not said here (policy/plan.h)
 };
 [[nodiscard]] std::string_view to_string(Reason reason);  // "cpus", "memory", ...
 [[nodiscard]] std::string_view to_string(Align align);    // "l3", "numa", "socket", "none"

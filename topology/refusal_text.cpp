@@ -131,6 +131,7 @@ std::string what_is_missing(const Topology& topology, const Ledger& ledger, cons
                               : std::string()) +
              ": " + figures;
     case Reason::kTopology:
+    case Reason::kAnnotation:
       break;
   }
   return text_of_topology(topology, request, refusal);

@@ -17,6 +17,8 @@ std::string_view to_string(Reason reason) {
       return "topology";
     case Reason::kLastShared:
       return "last-shared";
+    case Reason::kAnnotation:
+      return "annotation";
   }
   return "unknown";
 }

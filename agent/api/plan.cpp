@@ -3,6 +3,7 @@
 #include <set>
 
 #include "agent/api/convert.h"
+#include "policy/plan.h"
 #include "topology/words.h"
 
 namespace pinion::agent::api {
@@ -110,18 +111,9 @@ Result<std::vector<Request>> requests_of(const v1::PlanRequest& plan) {
   return requests;
 }
 
-topology::Plan dry_run(const NodeView& view, const std::vector<Request>& requests) {
-  topology::Plan plan{.outcomes = {}, .ledger = view.ledger};
-  plan.outcomes.reserve(requests.size());
-  for (Request request : requests) {
-    request.id = claim_of(view, request.id);
-    topology::Outcome outcome = topology::resize(*view.topology, plan.ledger, request);
-    if (const auto* decision = std::get_if<Decision>(&outcome)) {
-      plan.ledger.commit(decision->claim);
-    }
-    plan.outcomes.push_back(std::move(outcome));
-  }
-  return plan;
+topology::Plan dry_run(const NodeView& view, std::vector<Request> requests) {
+  for (Request& request : requests) request.id = claim_of(view, request.id);
+  return policy::plan(*view.topology, view.ledger, requests, view.privileges);
 }
 
 v1::PlanResponse response_of(const NodeView& view, const std::vector<Request>& requests,

@@ -18,9 +18,9 @@ inline constexpr int kMaxPlanned = 1024;  // requests in one plan
 Result<std::vector<topology::Request>> requests_of(const v1::PlanRequest& plan);
 
 // The requests one after another on a copy of the view's ledger, as the engine would decide: one
-// whose id holds something already is a resize, and none gets the last CPU of the shared ones.
-[[nodiscard]] topology::Plan dry_run(const NodeView& view,
-                                     const std::vector<topology::Request>& requests);
+// whose id holds something already is a resize, none gets the last CPU of the shared ones, and what
+// annotations may not ask here is refused.
+[[nodiscard]] topology::Plan dry_run(const NodeView& view, std::vector<topology::Request> requests);
 
 // `plan` is what became of `requests`, on `view`.
 [[nodiscard]] v1::PlanResponse response_of(const NodeView& view,

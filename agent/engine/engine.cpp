@@ -275,7 +275,8 @@ Wish Engine::wish_for(const Pod& pod, Member& member, const Resources& resources
 std::optional<std::string> Engine::place(Member& member, const Wish& wish, const Pod& pod,
                                          Effects& effects) {
   if (wish.kind == Wish::Kind::kRefused) {
-    return count_refusal(member, "annotation", wish.text, effects);
+    return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), wish.text,
+                         effects);
   }
   if (wish.kind == Wish::Kind::kShared) {
     trim_rest(pod);
@@ -325,7 +326,8 @@ void Engine::on(const CreateContainer& event, Effects& effects) {
 std::optional<std::string> Engine::resize(Member& member, const Wish& wish, const Pod& pod,
                                           Effects& effects) {
   if (wish.kind == Wish::Kind::kRefused) {
-    return count_refusal(member, "annotation", wish.text, effects);
+    return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), wish.text,
+                         effects);
   }
   if (wish.kind == Wish::Kind::kShared) {
     if (member.role == Role::kWaiting) member.trouble.clear();

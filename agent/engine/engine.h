@@ -81,6 +81,7 @@ class Engine {
 
   // What holds for decisions from now on; those that were made stay.
   void use(const Defaults& defaults) { settings_.defaults = defaults; }
+  [[nodiscard]] const Defaults& defaults() const { return settings_.defaults; }
 
   // What is to be done now, as it is wanted at this moment; nothing when all is done. The result of
   // each Enforce goes to report() before the next is asked for.

@@ -17,10 +17,9 @@ using topology::Reason;
 void refusals(Writer& writer, const NodeView& view) {
   auto by_reason = view.counters.refused;
   for (const Reason reason : {Reason::kCpus, Reason::kMemory, Reason::kIsolated, Reason::kReserved,
-                              Reason::kTopology, Reason::kLastShared}) {
+                              Reason::kTopology, Reason::kLastShared, Reason::kAnnotation}) {
     by_reason.try_emplace(std::string(topology::to_string(reason)), 0);
   }
-  by_reason.try_emplace("annotation", 0);
   writer.family(series(Metric::kRefusals));
   for (const auto& [reason, count] : by_reason) writer.sample({}, {{"reason", reason}}, count);
 }

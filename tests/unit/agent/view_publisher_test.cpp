@@ -100,5 +100,15 @@ TEST_F(ViewOfANode, ShowsWhatAPodKeepsForContainersThatDoNotRun) {
   EXPECT_EQ(view()->ledger.find(kept.claim)->cpus, own.decided.cpus);
 }
 
+TEST_F(ViewOfANode, ShowsWhatAnnotationsMayAskAlsoAfterAReload) {
+  EXPECT_EQ(view()->privileges, engine::Defaults().privileges);
+  const std::uint64_t version = node_.version();
+  engine::Defaults defaults;
+  defaults.privileges = {engine::Privilege::kOnePerCore};
+  node_.use(defaults, std::chrono::seconds(10));
+  EXPECT_GT(node_.version(), version) << "else nobody would publish it";
+  EXPECT_EQ(view()->privileges, defaults.privileges);
+}
+
 }  // namespace
 }  // namespace pinion::agent

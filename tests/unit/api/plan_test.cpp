@@ -136,6 +136,21 @@ TEST(Plan, LeavesACpuThatOthersMayRunOn) {
   EXPECT_EQ(response.outcomes(0).rejection().reason(), "last-shared");
 }
 
+TEST(Plan, WhatAnnotationsMayNotAskIsRefused) {
+  NodeView view = empty_view();
+  v1::PlanRequest::Request wish = asked("a", 2);
+  wish.set_smt("one-per-core");
+  const v1::PlanResponse response = run(view, plan_of({wish, asked("b", 1)}));
+  EXPECT_EQ(response.outcomes(0).id(), "a");
+  EXPECT_EQ(response.outcomes(0).rejection().reason(), "annotation");
+  EXPECT_EQ(response.outcomes(0).rejection().need(), 2U);
+  EXPECT_THAT(response.outcomes(0).rejection().text(),
+              HasSubstr("this node's allowedWishes does not have 'one-per-core'"));
+  EXPECT_TRUE(response.outcomes(1).has_placement());
+  view.privileges = {policy::Privilege::kOnePerCore};
+  EXPECT_TRUE(run(view, plan_of({wish})).outcomes(0).has_placement());
+}
+
 TEST(Plan, OfAContainerThatIsThereIsAResize) {
   NodeView view = empty_view();
   ASSERT_TRUE(place(view, request("a", 1)));
