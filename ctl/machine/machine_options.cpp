@@ -3,30 +3,27 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "base/settings/add_flag.h"
+#include "policy/reserved_settings.h"
+
 namespace pinion::ctl {
 
-void add_machine_options(CLI::App& command, MachineOptions& options) {
-  command
-      .add_option_function<std::string>(
-          "--topology",
-          [&options](const std::string& text) {
-            auto source = topology::Source::parse(text);
-            if (!source) throw CLI::ValidationError("--topology", source.error().text);
-            options.source = std::move(*source);
-          },
-          "The machine: live, xml:FILE (hwloc XML), synthetic:STRING (hwloc synthetic) or\n"
-          "root:DIR (a directory with a machine's /sys and /proc). Default: live")
-      ->type_name("SOURCE");
-  command
-      .add_option_function<std::string>(
-          "--reserved-cpus",
-          [&options](const std::string& text) {
-            auto cpus = topology::CpuSet::parse(text);
-            if (!cpus) throw CLI::ValidationError("--reserved-cpus", cpus.error().text);
-            options.reserved = *cpus;
-          },
-          "CPUs that are never given to one container alone, as 0-1,64")
-      ->type_name("LIST");
+std::vector<CLI::Option*> add_machine_options(CLI::App& command, MachineOptions& options) {
+  CLI::Option* source =
+      command
+          .add_option_function<std::string>(
+              "--topology",
+              [&options](const std::string& text) {
+                auto read = topology::Source::parse(text);
+                if (!read) throw CLI::ValidationError("--topology", read.error().text);
+                options.source = std::move(*read);
+              },
+              "The machine: live, xml:FILE (hwloc XML), synthetic:STRING (hwloc synthetic) or\n"
+              "root:DIR (a directory with a machine's /sys and /proc). Default: live")
+          ->type_name("SOURCE");
+  CLI::Option* reserved =
+      settings::add_flag(command, policy::reserved_cpus(options.reserved))->type_name("LIST");
+  return {source, reserved};
 }
 
 Result<ReservedMachine> read_machine(const MachineOptions& options) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <string>
+#include <vector>
 
 #include "topology/discover/discover.h"
 #include "topology/topology.h"
@@ -19,9 +19,9 @@ struct ReservedMachine {
   topology::CpuSet reserved;
 };
 
-// Adds both options to `command`; parsing it fills `options`, which must live as long. A text that
-// is no source or no CPU list is an error in the usage.
-void add_machine_options(CLI::App& command, MachineOptions& options);
+// Adds both options to `command` and returns them; parsing it fills `options`, which must live as
+// long. A text that is no source or no CPU list is an error in the usage.
+std::vector<CLI::Option*> add_machine_options(CLI::App& command, MachineOptions& options);
 
 // Discovers the machine. Errors: those of discover(); kInvalid for reserved CPUs that it has not.
 Result<ReservedMachine> read_machine(const MachineOptions& options);

@@ -6,18 +6,19 @@
 
 #include "base/cli/input.h"
 #include "ctl/common/report.h"
-#include "ctl/machine/machine_options.h"
 #include "ctl/plan/draw_plan.h"
+#include "ctl/plan/node_options.h"
 #include "ctl/plan/plan_live.h"
 #include "ctl/plan/requests_file.h"
 #include "ctl/source/message_json.h"
 #include "ctl/source/source_options.h"
+#include "policy/plan.h"
 
 namespace pinion::ctl {
 namespace {
 
 struct PlanOptions {
-  MachineOptions machine;
+  NodeOptions node;
   SourceOptions source;
   std::string requests;
   bool live = false;
@@ -40,12 +41,12 @@ int run(const PlanOptions& options) {
   const auto requests = parse_requests(*text);
   if (!requests) return report(requests.error().within(options.requests));
   if (options.live) return run_live(options, *requests);
-  const auto read = read_machine(options.machine);
-  if (!read) return report(read.error());
+  const auto node = read_node(options.node);
+  if (!node) return report(node.error());
   const topology::Plan plan =
-      topology::plan(read->topology, topology::Ledger(read->reserved), *requests);
-  return print_and_exit_code(options.json ? plan_json(read->topology, *requests, plan)
-                                          : draw_plan(read->topology, *requests, plan));
+      policy::plan(node->topology, node->ledger, *requests, options.node.privileges);
+  return print_and_exit_code(options.json ? plan_json(node->topology, *requests, plan)
+                                          : draw_plan(node->topology, *requests, plan));
 }
 
 }  // namespace
@@ -54,16 +55,16 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "plan", "Place a list of containers on a machine, dry, and draw the result");
   auto options = std::make_shared<PlanOptions>();  // lives as long as the callback below
-  add_machine_options(*command, options->machine);
+  const std::vector<CLI::Option*> dry = add_node_options(*command, options->node);
   command
       ->add_option(
           "--requests", options->requests,
           "YAML or JSON list of containers, keys as the annotations; - reads standard input")
       ->type_name("FILE")
       ->required();
-  command
-      ->add_flag("--live", options->live, "Ask the agent what it would decide now; nothing is done")
-      ->excludes("--topology", "--reserved-cpus");
+  CLI::Option* live = command->add_flag("--live", options->live,
+                                        "Ask the agent what it would decide now; nothing is done");
+  for (CLI::Option* option : dry) live->excludes(option);
   add_agent_options(*command, options->source);
   command->add_flag("--json", options->json, "The same as data");
   command->callback([options, &exit_code] { exit_code = run(*options); });

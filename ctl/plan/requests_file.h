@@ -6,9 +6,9 @@
 //     cpus: 8             # the one key that must be there
 //     align: numa         # l3, numa, socket, none
 //     strength: required  # required, preferred; default: required with a job, else preferred
-//     smt: full-core      # full-core, one-per-core, pack
+//     smt: full-core      # prefer-full (default), full-core, one-per-core, pack
 //     memory: 4Gi         # limit of each, as Kubernetes writes quantities
-//     memory-policy: bind # bind, preferred, any; default: bind with align l3 or numa, else any
+//     memory-policy: bind # bind, preferred, any; default: topology::usual_memory_policy()
 //     isolation: none     # none, isolated
 //     near-device: mlx5_0
 //     job: wind

@@ -17,7 +17,6 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -26,8 +25,8 @@
 
 #include "ctl/source/recording.h"
 #include "proto/pinion/v1/node.grpc.pb.h"
-#include "tests/support/places.h"
 #include "tests/support/tree.h"
+#include "tests/unit/ctl/program.h"
 #include "tests/unit/ctl/sample.h"
 
 namespace pinion::ctl {
@@ -38,8 +37,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-const std::string kPinionctl = test_support::built_program("pinionctl");
 
 class FakeNode final : public v1::Node::Service {
  public:
@@ -88,17 +85,6 @@ class FakeNode final : public v1::Node::Service {
   v1::Snapshot snapshot_ = small_sample();
 };
 
-struct Outcome {
-  int exit_code = -1;  // -1: ended by a signal
-  std::string out;
-  std::string err;
-};
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 int exit_code_of(pid_t child) {
   int status = 0;
   if (::waitpid(child, &status, 0) != child) return -2;
@@ -122,11 +108,7 @@ class NodeCommands : public testing::Test {
 
   // `rest` is the shell's text behind the program's name.
   [[nodiscard]] Outcome run(const std::string& rest) const {
-    const std::string command = "'" + kPinionctl + "' " + rest;
-    const int status = std::system(
-        ("{ " + command + " ; } >'" + path("out") + "' 2>'" + path("err") + "'").c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(path("out")),
-            read_file(path("err"))};
+    return run_pinionctl(dir_.path(), rest);
   }
   [[nodiscard]] Outcome ask(const std::string& command, const std::string& rest = "") const {
     return run(command + " --agent " + agent() + " " + rest);
@@ -327,7 +309,10 @@ TEST_F(NodeCommands, PlanAsksTheAgentWhatItWouldDo) {
   const auto json = nlohmann::json::parse(ask("plan", requests + " --json").out, nullptr, false);
   ASSERT_FALSE(json.is_discarded());
   EXPECT_EQ(json["outcomes"][1]["rejection"]["reason"], "cpus");
-  EXPECT_EQ(ask("plan", requests + " --reserved-cpus 0").exit_code, 2);
+  for (const char* other : {"--topology live", "--reserved-cpus 0", "--strict-cpu-reservation",
+                            "--reserved-memory 0:memory=1", "--allowed-wishes isolated"}) {
+    EXPECT_EQ(ask("plan", requests + " " + other).exit_code, 2) << other;
+  }
 }
 
 // A terminal for the program, and what it wrote there.

@@ -2,6 +2,12 @@ pinion_test(ctl_plan_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/requests_file_test.cpp ${CMAKE_CURRENT_LIST_DIR}/draw_plan_test.cpp
   LINK ctl_plan test_support
   LABELS unit)
+
+# Beside the agent itself.
+pinion_test(ctl_plan_agreement_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_agreement_test.cpp ${CMAKE_CURRENT_LIST_DIR}/node_page_test.cpp
+  LINK agent ctl_plan_command test_support
+  LABELS unit)
 pinion_test(ctl_plan_job_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_job_test.cpp ${CMAKE_CURRENT_LIST_DIR}/plan_job_picture_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/jobs_test.cpp

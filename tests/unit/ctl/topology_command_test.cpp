@@ -1,16 +1,13 @@
 // The program itself: what it prints and how it ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tests/support/places.h"
 #include "tests/support/tree.h"
+#include "tests/unit/ctl/program.h"
 
 namespace pinion::ctl {
 namespace {
@@ -19,32 +16,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-const std::string kPinionctl = test_support::built_program("pinionctl");
-
-struct Outcome {
-  int exit_code = -1;  // -1: ended by a signal
-  std::string out;
-  std::string err;
-};
-
 class TopologyCommand : public testing::Test {
  protected:
   // `rest` is the shell's text behind the program's name.
   [[nodiscard]] Outcome run(const std::string& rest) const {
-    const std::string command = "'" + kPinionctl + "' " + rest;
-    const std::string out = (dir_.path() / "out").string();
-    const std::string err = (dir_.path() / "err").string();
-    const int status =
-        std::system(("{ " + command + " ; } >'" + out + "' 2>'" + err + "'").c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(out), read(err)};
+    return run_pinionctl(dir_.path(), rest);
   }
 
  private:
-  static std::string read(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  }
-
   test_support::TempDir dir_;
 };
 
