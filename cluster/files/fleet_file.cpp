@@ -3,12 +3,20 @@
 #include <memory>
 
 #include "base/cli/yaml_entry.h"
+#include "policy/reserved_settings.h"
+#include "policy/settings.h"
 
 namespace pinion::cluster {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKeys{
-    "name", "count", "topology", "reserved-cpus", "strict-cpu-reservation", "used"};
+constexpr std::array<std::string_view, 8> kKeys{"name",
+                                                "count",
+                                                "topology",
+                                                "reserved-cpus",
+                                                "strict-cpu-reservation",
+                                                "reserved-memory",
+                                                "allowed-wishes",
+                                                "used"};
 constexpr std::array kTruths{Word<bool>{"true", true}, Word<bool>{"false", false}};
 
 topology::CpuSet cpus_of(YamlEntry& entry, const YAML::Node& node, const std::string& what) {
@@ -29,6 +37,13 @@ std::vector<topology::CpuSet> used_of(YamlEntry& entry) {
   return used;
 }
 
+// As the agent reads it from its own file.
+void set(const settings::Setting& setting, YamlEntry& entry, const char* key) {
+  if (!entry.has(key)) return;
+  const Status done = settings::apply_value(setting, entry[key]);
+  if (!done) entry.fail(entry[key], std::string(key) + ": " + done.error().text);
+}
+
 Result<FleetFileNode> read_node(const YAML::Node& node) {
   if (!node.IsMap()) return yaml_error(node, "an entry must be a map with a name and a topology");
   YamlEntry entry(node, kKeys);
@@ -45,9 +60,11 @@ Result<FleetFileNode> read_node(const YAML::Node& node) {
     entry.fail(entry["topology"], "topology: " + source.error().text);
   }
   if (entry.has("reserved-cpus")) {
-    result.reserved = cpus_of(entry, entry["reserved-cpus"], "reserved-cpus");
+    result.reserved.cpus = cpus_of(entry, entry["reserved-cpus"], "reserved-cpus");
   }
-  result.strict_reservation = entry.word("strict-cpu-reservation", kTruths, false);
+  result.reserved.strict = entry.word("strict-cpu-reservation", kTruths, false);
+  set(policy::reserved_memory(result.reserved.memory), entry, "reserved-memory");
+  set(policy::allowed_wishes(result.privileges), entry, "allowed-wishes");
   result.used = used_of(entry);
   if (entry.error()) return failure(*entry.error());
   return result;
@@ -57,8 +74,8 @@ NodeReport report_of(const FleetFileNode& node, std::string name,
                      std::shared_ptr<const topology::Topology> machine) {
   NodeReport report;
   report.topology = std::move(machine);
-  report.reserved = node.reserved;
-  report.strict_reservation = node.strict_reservation;
+  report.reserved = node.reserved.cpus;
+  report.strict_reservation = node.reserved.strict;
   report.instance = "file";
   for (std::size_t i = 0; i < node.used.size(); ++i) {
     topology::Claim claim;
@@ -85,6 +102,11 @@ Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text) {
       if (all > kMaxFleetNodes) {
         return yaml_error(one, "more than " + std::to_string(kMaxFleetNodes) + " nodes");
       }
+      if (!nodes.empty() && node->privileges != nodes.front().privileges) {
+        return yaml_error(one,
+                          "allowed-wishes must be the same on all nodes, as the extender reads one "
+                          "file for all agents");
+      }
       nodes.push_back(std::move(*node));
     }
     return nodes;
@@ -98,7 +120,11 @@ Status report_fleet(const std::vector<FleetFileNode>& nodes,
   for (const FleetFileNode& node : nodes) {
     auto read = topology::discover(node.source);
     if (!read) return failure(std::move(read.error()).within("node " + node.name));
-    const auto machine = std::make_shared<const topology::Topology>(std::move(*read));
+    const Status valid = policy::check_reserved(node.reserved, *read);
+    if (!valid) return failure(valid.error().within("node " + node.name));
+    const topology::ReservedMemory memory = node.reserved.memory_of(*read);
+    const auto machine = std::make_shared<const topology::Topology>(
+        topology::without_reserved_memory(std::move(*read), memory));
     for (int i = 0; i < std::max(node.count, 1); ++i) {
       const std::string name = node.count > 0 ? node.name + "-" + std::to_string(i) : node.name;
       Status good = take(report_of(node, name, machine));

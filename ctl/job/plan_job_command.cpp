@@ -35,12 +35,12 @@ struct PlanJobOptions {
 
 using MakePlan = std::function<Result<JobPlan>(const json& object)>;
 
-Status read_fleet(const std::string& path, cluster::Fleet& fleet) {
+Result<std::vector<cluster::FleetFileNode>> read_fleet(const std::string& path) {
   const auto text = read_text(path);
   if (!text) return failure(text.error());
-  const auto nodes = cluster::parse_fleet_file(*text);
+  auto nodes = cluster::parse_fleet_file(*text);
   if (!nodes) return failure(nodes.error().within(path));
-  return cluster::fill_fleet(*nodes, fleet);
+  return nodes;
 }
 
 Result<std::vector<json>> read_objects(const std::string& path) {
@@ -54,13 +54,13 @@ Result<std::vector<json>> read_objects(const std::string& path) {
 
 // By a fleet that is read once. Errors: those of the file.
 Result<MakePlan> planner_on_file(const PlanJobOptions& options) {
+  const auto nodes = read_fleet(options.fleet);
+  if (!nodes) return failure(nodes.error());
   const auto fleet = std::make_shared<cluster::Fleet>();
-  if (const Status good = read_fleet(options.fleet, *fleet); !good) return failure(good.error());
+  if (const Status good = cluster::fill_fleet(*nodes, *fleet); !good) return failure(good.error());
   cluster::jobs::Options webhook;
   webhook.scheduler = options.scheduler;
-  // What the operator of such a fleet lets jobs ask is not known here.
-  for (const auto& [word, request] : policy::kPrivilegeWords)
-    webhook.defaults.privileges.insert(request);
+  if (!nodes->empty()) webhook.defaults.privileges = nodes->front().privileges;
   return MakePlan([fleet, webhook](const json& object) {
     return cluster::jobs::plan_job(object, webhook,
                                    [&](const auto& see) { see({.fleet = *fleet}); });

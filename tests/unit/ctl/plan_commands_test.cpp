@@ -83,5 +83,44 @@ TEST_F(PlanCommands, PlanFailsWhereNoAgentWouldStart) {
   }
 }
 
+TEST_F(PlanCommands, PlanJobFollowsTheFleetsSettings) {
+  struct Case {
+    const char* name;
+    const char* annotation;
+    const char* memory;
+    const char* settings;
+    int exit_code;
+    const char* says;
+  };
+  const Case cases[] = {
+      {"nothing out of the way", "smt: pack", "1Gi", "", 0, "Job wind: changed"},
+      {"no wish", "smt: one-per-core", "1Gi", "", 1, kLacks},
+      {"the wish", "smt: one-per-core", "1Gi", ", allowed-wishes: one-per-core", 0,
+       "Job wind: changed"},
+      {"the usual reserved memory", "smt: pack", "63.5Gi", "", 0, "It would wait: needs 2 x"},
+      {"none reserved", "smt: pack", "63.5Gi", ", reserved-memory: []", 0, "node-1"},
+      {"another amount", "smt: pack", "63Gi", ", reserved-memory: '0:memory=2Gi'", 0,
+       "It would wait: needs 2 x"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    const std::string job =
+        file("job.yaml",
+             "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: wind\n  annotations:\n"
+             "    pinion.dev/tasks: '2'\n    pinion.dev/cpus-per-task: '2'\n    pinion.dev/" +
+                 std::string(c.annotation) + "\n    pinion.dev/memory-per-task: " + c.memory +
+                 "\nspec:\n  completionMode: Indexed\n  parallelism: 2\n  completions: 2\n"
+                 "  template: {spec: {containers: [{name: c}]}}\n");
+    const std::string fleet =
+        file("fleet.yaml", std::string("- {name: node, count: 2, reserved-cpus: '0', "
+                                       "topology: 'synthetic:numa:1(memory=64GiB) core:4 pu:2'") +
+                               c.settings + "}\n");
+    const Outcome outcome = run("plan-job -f " + job + " --fleet " + fleet);
+    EXPECT_EQ(outcome.exit_code, c.exit_code) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr(c.says));
+    EXPECT_EQ(outcome.err, "");
+  }
+}
+
 }  // namespace
 }  // namespace pinion::ctl

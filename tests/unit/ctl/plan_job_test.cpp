@@ -153,6 +153,46 @@ TEST(JobFile, SaysWhereItIsWrong) {
   EXPECT_THAT(error_of(std::string(150, '[') + std::string(150, ']')), HasSubstr("too deeply"));
 }
 
+TEST(FleetFileSettings, AreThoseOfTheAgents) {
+  constexpr topology::Bytes kGiB = 1 << 30;
+  struct Case {
+    const char* name;
+    const char* keys;
+    topology::Bytes memory;  // of a node of 64 GiB that containers can be bound to
+    std::set<policy::Privilege> privileges;
+    bool strict;
+  };
+  const std::set<policy::Privilege> usual = policy::Defaults().privileges;
+  const Case cases[] = {
+      {"none stated", "", 63 * kGiB, usual, false},
+      {"memory as the flag has it", ", reserved-memory: '0:memory=2Gi'", 62 * kGiB, usual, false},
+      {"memory as the agent's file has it",
+       ", reserved-memory: [{numaNode: 0, limits: {memory: 4Gi}}]", 60 * kGiB, usual, false},
+      {"no memory", ", reserved-memory: ''", 64 * kGiB, usual, false},
+      {"wishes",
+       ", allowed-wishes: 'isolated,one-per-core'",
+       63 * kGiB,
+       {policy::Privilege::kIsolated, policy::Privilege::kOnePerCore},
+       false},
+      {"no wishes", ", allowed-wishes: ''", 63 * kGiB, {}, false},
+      {"a strict reservation", ", reserved-cpus: 0, strict-cpu-reservation: true", 63 * kGiB, usual,
+       true},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    const auto nodes = cluster::parse_fleet_file(
+        std::string("- {name: a, topology: 'synthetic:numa:1(memory=64GiB) core:4 pu:1'") + c.keys +
+        "}");
+    ASSERT_TRUE(nodes) << nodes.error().text;
+    EXPECT_EQ(nodes->front().privileges, c.privileges);
+    Fleet fleet;
+    const Status good = cluster::fill_fleet(*nodes, fleet);
+    ASSERT_TRUE(good) << good.error().text;
+    EXPECT_EQ(fleet.node(0).topology().nodes[0].memory, c.memory);
+    EXPECT_EQ(fleet.node(0).ledger.strict(), c.strict);
+  }
+}
+
 struct FleetCase {
   const char* name;
   const char* text;
@@ -187,6 +227,20 @@ INSTANTIATE_TEST_SUITE_P(
                   "a list of CPUs"},
         FleetCase{"used_twice", "- {name: a, topology: 'synthetic:core:4 pu:1', used: ['1', '1']}",
                   "node a"},
+        FleetCase{"odd_memory", "- {name: a, topology: live, reserved-memory: 1Gi}",
+                  "line 1: reserved-memory: '1Gi' is no number of a NUMA node"},
+        FleetCase{"memory_of_no_node",
+                  "- {name: a, topology: 'synthetic:core:4 pu:1', reserved-memory: '1:memory=1Gi'}",
+                  "node a: reservedMemory: NUMA node 1 does not exist"},
+        FleetCase{"reserved_cpus_of_no_core",
+                  "- {name: a, topology: 'synthetic:core:4 pu:1', reserved-cpus: '4'}",
+                  "node a: reservedSystemCPUs: CPUs 4 do not exist"},
+        FleetCase{"unknown_wish", "- {name: a, topology: live, allowed-wishes: all}",
+                  "line 1: allowed-wishes: unknown value 'all', use one of: one-per-core"},
+        FleetCase{"other_wishes",
+                  "- {name: a, topology: live}\n"
+                  "- {name: b, topology: live, allowed-wishes: isolated}",
+                  "line 2: allowed-wishes must be the same on all nodes"},
         FleetCase{"twice",
                   "- {name: a, topology: 'synthetic:core:4 pu:1'}\n"
                   "- {name: a, topology: 'synthetic:core:4 pu:1'}",
