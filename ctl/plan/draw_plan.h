@@ -9,7 +9,7 @@
 
 namespace pinion::ctl {
 
-// `plan` is what topology::plan() made of `requests`.
+// `plan` is what policy::plan() made of `requests`.
 std::string draw_plan(const topology::Topology& machine,
                       const std::vector<topology::Request>& requests, const topology::Plan& plan);
 
