@@ -98,7 +98,7 @@ inline constexpr const char* kPreviousWorkers = "pinion.dev/previous-workers";  
 inline constexpr const char* kRescaledAt = "pinion.dev/rescaled-at";            // ms since 1970
 inline constexpr const char* kDeclinedUntil = "pinion.dev/declined-until";      // ms since 1970
 inline constexpr const char* kRescaleHistory = "pinion.dev/rescale-history";    // the last steps
-// A Charm++ program is sent its wish only once; set before.
+// What a Charm++ program was sent and may still act on; set before.
 inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 
 // All of them: of others under our prefix the agent warns.

@@ -37,7 +37,9 @@ std::string from_to(int before, int workers) {
   return "from " + std::to_string(before) + " to " + std::to_string(workers) + " workers";
 }
 
-Action begun(const ElasticObject& job, int workers, std::string why, std::int64_t now_ms) {
+// `agreed`: its application runs with so many already.
+Action begun(const ElasticObject& job, int workers, std::string why, std::int64_t now_ms,
+             bool agreed = false) {
   const int before = job.workers();
   const auto kind = before == 0        ? Action::Kind::kStart
                     : workers < before ? Action::Kind::kShrink
@@ -49,7 +51,8 @@ Action begun(const ElasticObject& job, int workers, std::string why, std::int64_
                              {annotation::kAcknowledgedWorkers, nullptr},
                              {annotation::kRescaleSent, nullptr}},
                             std::move(why), now_ms);
-  const bool asks_first = kind == Action::Kind::kShrink && job.channel.kind != Channel::Kind::kNone;
+  const bool asks_first =
+      !agreed && kind == Action::Kind::kShrink && job.channel.kind != Channel::Kind::kNone;
   if (!asks_first) set_size(action, job, workers);
   if (kind == Action::Kind::kStart) action.patch["spec"].merge_patch(suspended(job, false));
   return action;
@@ -58,18 +61,26 @@ Action begun(const ElasticObject& job, int workers, std::string why, std::int64_
 json ended() {
   return {{annotation::kWantedWorkers, nullptr},
           {annotation::kPreviousWorkers, nullptr},
-          {annotation::kAcknowledgedWorkers, nullptr},
-          {annotation::kRescaleSent, nullptr}};
+          {annotation::kAcknowledgedWorkers, nullptr}};
+}
+
+Action done(const ElasticObject& job, std::int64_t now_ms) {
+  json annotations = ended();
+  annotations[annotation::kRescaleSent] = nullptr;
+  return action_of(job, Action::Kind::kDone, std::move(annotations),
+                   "it went " + from_to(job.before, *job.wanted), now_ms);
 }
 
 std::string rests_until(const ElasticObject& job, std::int64_t now_ms) {
   return std::to_string(now_ms + std::max(job.gap_ms, kLeastRestMs));
 }
 
-// What was wanted did not come about; it is left alone for its gap, or kLeastRestMs.
+// What was wanted did not come about; it is left alone for its gap, or kLeastRestMs. What a program
+// was sent cannot be taken back: it is remembered until the program has acted, or is gone.
 Action declined(const ElasticObject& job, std::string why, std::int64_t now_ms) {
   json annotations = ended();
   annotations[annotation::kDeclinedUntil] = rests_until(job, now_ms);
+  if (!job.is_pending() || job.suspended) annotations[annotation::kRescaleSent] = nullptr;
   return action_of(job, Action::Kind::kDeclined, std::move(annotations), std::move(why), now_ms);
 }
 
@@ -99,6 +110,32 @@ Action settled(const ElasticObject& job, int there, std::int64_t now_ms) {
   return action;
 }
 
+// A program that was asked for one number may come to another: what it was sent for a rescale
+// before, or what its memory was enough for.
+bool has_another_size(const ElasticObject& job) {
+  return job.sent && job.acknowledged && job.acknowledged != job.wanted &&
+         job.acknowledged != job.before;
+}
+
+Action taken_as_it_is(const ElasticObject& job, std::int64_t now_ms) {
+  const int workers = *job.acknowledged;
+  Action action = action_of(job, Action::Kind::kResize,
+                            {{annotation::kWantedWorkers, std::to_string(workers)},
+                             {annotation::kRescaledAt, std::to_string(now_ms)},
+                             {annotation::kDeclinedUntil, rests_until(job, now_ms)}},
+                            "asked to go " + from_to(job.before, *job.wanted) +
+                                ", its application went to " + std::to_string(workers),
+                            now_ms);
+  set_size(action, job, workers);
+  return action;
+}
+
+// After its rescale was given up.
+bool has_shrunk_late(const ElasticObject& job) {
+  return !job.wanted && !job.suspended && job.sent && job.acknowledged && *job.acknowledged >= 1 &&
+         *job.acknowledged < job.stated;
+}
+
 ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id) {
   ElasticJob seen;
   seen.id = id;
@@ -117,7 +154,8 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id) {
   seen.change = job.change;
   seen.gap_ms = job.gap_ms;
   // One whose first workers have succeeded is at its end: what they had is not made anew.
-  seen.changing = job.wanted.has_value() || job.succeeded > 0;
+  // What one would be asked while it may still act on something else would get mixed up with that.
+  seen.changing = job.wanted.has_value() || job.succeeded > 0 || job.is_pending();
   seen.changed_ms = job.rescaled_ms;
   seen.declined_until_ms = job.declined_until_ms;
   return seen;
@@ -186,7 +224,7 @@ std::optional<Action> Controller::carry_on(const ElasticObject& job, std::int64_
   if (job.stated == wanted) {
     const bool gone = job.active <= wanted && job.terminating == 0;
     if (!gone) return std::nullopt;
-    return action_of(job, Action::Kind::kDone, ended(), "it went " + step, now_ms);
+    return done(job, now_ms);
   }
   if (job.acknowledged == wanted || job.channel.kind == Channel::Kind::kNone) {
     Action action = action_of(job, Action::Kind::kResize, json::object(),
@@ -197,14 +235,19 @@ std::optional<Action> Controller::carry_on(const ElasticObject& job, std::int64_
   if (job.acknowledged == job.before) {
     return declined(job, "its application declined to go " + step, now_ms);
   }
+  if (has_another_size(job)) return taken_as_it_is(job, now_ms);
   if (waited_ms(job, now_ms) < limits_.acknowledge_ms) return std::nullopt;
-  return declined(job, "its application did not acknowledge to go " + step, now_ms);
+  const char* late = job.is_pending() ? ", and may still do so" : "";
+  return declined(job, "its application did not acknowledge to go " + step + late, now_ms);
 }
 
 std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
                                                    std::int64_t now_ms) const {
   const std::int64_t waited = waited_ms(job, now_ms);
   if (job.stated != *job.wanted) return declined(job, "somebody has resized it meanwhile", now_ms);
+  // It may restart onto its new workers at any moment, however late.
+  if (job.is_pending()) return std::nullopt;
+  if (has_another_size(job)) return taken_as_it_is(job, now_ms);
   if (!job.is_whole()) {
     if (waited < limits_.ready_ms) return std::nullopt;
     const int there = job.ready + job.succeeded;
@@ -218,13 +261,12 @@ std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
   if (job.is_asked() && job.acknowledged == job.before) {
     return taken_back(job, "its application declined its new workers", now_ms);
   }
-  return action_of(job, Action::Kind::kDone, ended(), "it went " + from_to(job.before, *job.wanted),
-                   now_ms);
+  return done(job, now_ms);
 }
 
 // A running job that its user wants to be smaller.
 bool Controller::is_to_shrink(const ElasticObject& job, std::int64_t now_ms) {
-  return job.requested && *job.requested < job.workers() && !job.wanted &&
+  return job.requested && *job.requested < job.workers() && !job.wanted && !job.is_pending() &&
          job.change == Change::kMalleable && job.succeeded == 0 && now_ms >= job.declined_until_ms;
 }
 
@@ -247,6 +289,10 @@ std::vector<Action> Controller::step(const std::map<std::string, ElasticObject>&
     if (job.over) continue;
     if (job.wanted) {
       if (auto action = carry_on(job, now_ms)) actions.push_back(*std::move(action));
+    } else if (has_shrunk_late(job)) {
+      const std::string why = from_to(job.stated, *job.acknowledged) +
+                              ", as its application has acted late on what it was asked before";
+      actions.push_back(begun(job, *job.acknowledged, why, now_ms, true));
     } else if (is_to_shrink(job, now_ms)) {
       const std::string why = from_to(job.workers(), *job.requested) + ", as its user wishes";
       actions.push_back(begun(job, *job.requested, why, now_ms));
@@ -260,7 +306,7 @@ std::vector<Action> Controller::step(const std::map<std::string, ElasticObject>&
     // Given up: what is free is free, and what they have been promised is not.
     (is_waited_for(job, now_ms) ? owed : held) += missing;
     decided += seen.back().slots(seen.back().workers);
-    if (is_to_shrink(job, now_ms)) seen.back().changing = true;
+    if (is_to_shrink(job, now_ms) || has_shrunk_late(job)) seen.back().changing = true;
   }
   const std::int64_t slots = std::max(free + held, decided);
   // Neither one that would not even fit alone nor one that has just failed to start waits in

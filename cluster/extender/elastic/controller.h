@@ -9,6 +9,11 @@
 // agents report as free, less what is owed to workers that are not ready yet. (Those that run and
 // are not ready count twice, until they are.) Workers without a rescale are owed nothing any more
 // once they have had the time in which new ones must be ready.
+//
+// A Charm++ program may act on what it was sent (kRescaleSent) long after its rescale was given up.
+// Until it has, or is gone, nothing else is decided for it, and new workers are not taken back: it
+// may restart onto them. With how many it runs then is written down as acknowledged, and taken
+// over.
 #pragma once
 
 #include <cstdint>

@@ -115,7 +115,7 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
   elastic.wanted = numbers.workers(annotation::kWantedWorkers);
   elastic.before = numbers.workers(annotation::kPreviousWorkers).value_or(0);
   elastic.acknowledged = numbers.workers(annotation::kAcknowledgedWorkers);
-  elastic.sent = !json_text(object, "metadata", "annotations", annotation::kRescaleSent).empty();
+  elastic.sent = read_sent(json_text(object, "metadata", "annotations", annotation::kRescaleSent));
   elastic.rescaled_ms = numbers.find(annotation::kRescaledAt, 0, most_ms).value_or(0);
   elastic.declined_until_ms = numbers.find(annotation::kDeclinedUntil, 0, most_ms).value_or(0);
   elastic.history =

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cluster/core/elastic.h"
 #include "cluster/extender/elastic/history.h"
+#include "cluster/extender/elastic/sent.h"
 #include "cluster/extender/jobs/job_object.h"
 #include "policy/policy.h"
 
@@ -71,7 +72,7 @@ struct ElasticObject {
   std::optional<int> wanted;
   int before = 0;
   std::optional<int> acknowledged;
-  bool sent = false;
+  std::optional<Sent> sent{};  // kCcs: stays when the rescale is given up
   std::int64_t rescaled_ms = 0;
   std::int64_t declined_until_ms = 0;
   std::vector<PastStep> history{};  // the newest first
@@ -81,6 +82,10 @@ struct ElasticObject {
   [[nodiscard]] bool grows() const { return wanted && *wanted > before; }
   // All that are stated are there.
   [[nodiscard]] bool is_whole() const { return ready + succeeded >= stated; }
+  // A Charm++ program may still act on what it was sent.
+  [[nodiscard]] bool is_pending() const {
+    return channel.kind == Channel::Kind::kCcs && sent && !acknowledged;
+  }
   // The application is asked by us, and before an expand counts too.
   [[nodiscard]] bool is_asked() const {
     return channel.kind == Channel::Kind::kHttp || channel.kind == Channel::Kind::kCcs;

@@ -12,8 +12,9 @@ using kube::json_at;
 using kube::json_text;
 using nlohmann::json;
 
-json annotated(const ElasticObject& job, const char* name, const std::string& value) {
-  return {{"metadata", {{"resourceVersion", job.version}, {"annotations", {{name, value}}}}}};
+json annotated(const ElasticObject& job, const char* name, json value) {
+  return {{"metadata",
+           {{"resourceVersion", job.version}, {"annotations", {{name, std::move(value)}}}}}};
 }
 
 }  // namespace
@@ -59,7 +60,9 @@ json size_map(const ElasticObject& job) {
 }
 
 bool is_to_be_asked(const ElasticObject& job) {
-  if (!job.is_asked() || !job.wanted || job.before == 0 || job.suspended || job.over) return false;
+  if (!job.is_asked() || job.suspended || job.over) return false;
+  if (job.sent && job.channel.kind == Channel::Kind::kCcs) return job.is_pending();
+  if (!job.wanted || job.before == 0) return false;
   if (job.acknowledged == job.wanted || job.acknowledged == job.before) return false;
   return job.grows() ? job.stated == *job.wanted && job.is_whole() : job.stated == job.before;
 }
@@ -75,8 +78,12 @@ json acknowledged(const ElasticObject& job, int workers) {
   return annotated(job, annotation::kAcknowledgedWorkers, std::to_string(workers));
 }
 
-json about_to_send(const ElasticObject& job) {
-  return annotated(job, annotation::kRescaleSent, "true");
+json about_to_send(const ElasticObject& job, const Sent& what) {
+  return annotated(job, annotation::kRescaleSent, sent_text(what));
+}
+
+json nothing_sent(const ElasticObject& job) {
+  return annotated(job, annotation::kRescaleSent, nullptr);
 }
 
 }  // namespace pinion::cluster::elastic

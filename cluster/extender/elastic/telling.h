@@ -25,16 +25,18 @@ inline constexpr const char* kNodelistFile = "nodelist";
 // Precondition: job.is_told.
 [[nodiscard]] nlohmann::json size_map(const ElasticObject& job);
 
-// Whether the application is to be asked now, over HTTP or CCS.
+// Whether the application is to be asked now, over HTTP or CCS; or, where no rescale is under way,
+// whether it has acted on what it was sent for one that was given up.
 [[nodiscard]] bool is_to_be_asked(const ElasticObject& job);
 // What it is asked by HTTP: a POST of this to kQuestionPath. 200: it is ready; 202: not yet;
 // 409: it declines.
 inline constexpr const char* kQuestionPath = "/pinion/workers";
 [[nodiscard]] nlohmann::json question(const ElasticObject& job);
 
-// Merge patches for the version that was seen: the application is ready for so many workers; its
-// request is about to be sent.
+// Merge patches for the version that was seen: the application is ready for so many workers; this
+// is about to be sent to it; nothing that it was sent counts any more.
 [[nodiscard]] nlohmann::json acknowledged(const ElasticObject& job, int workers);
-[[nodiscard]] nlohmann::json about_to_send(const ElasticObject& job);
+[[nodiscard]] nlohmann::json about_to_send(const ElasticObject& job, const Sent& what);
+[[nodiscard]] nlohmann::json nothing_sent(const ElasticObject& job);
 
 }  // namespace pinion::cluster::elastic

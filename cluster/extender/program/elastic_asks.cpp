@@ -8,6 +8,7 @@
 #include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
+#include "cluster/extender/program/unix_time.h"
 
 namespace pinion::cluster {
 namespace {
@@ -21,9 +22,10 @@ constexpr int kAskThreads = 8;
 // So long a Charm++ program keeps one, if it has not rescaled before. Whether its time is up is for
 // the controller to say, which has it asked no more.
 constexpr std::chrono::milliseconds kHold = 2s;
-constexpr std::chrono::milliseconds kAskRest = 1s;  // of a job that was asked
-constexpr std::size_t kMostTroubles = 10'000;       // remembered, so that each is told once
-constexpr int kTries = 5;                           // where somebody else has changed the job
+constexpr std::chrono::milliseconds kAskRest = 1s;    // of a job that was asked
+constexpr std::chrono::milliseconds kLateRest = 10s;  // of one whose rescale was given up
+constexpr std::size_t kMostTroubles = 10'000;         // remembered, so that each is told once
+constexpr int kTries = 5;                             // where somebody else has changed the job
 // Those of programs that we know nothing of.
 constexpr kube::HttpLimits kHttpLimits{
     .connect = 1s, .whole = 3s, .body_bytes = std::size_t{64} << 10};
@@ -31,13 +33,14 @@ constexpr int kReady = 200;
 constexpr int kNotYet = 202;
 constexpr int kDeclines = 409;
 
-Result<json> acknowledged_patch(const ElasticObject& job, int workers) {
-  return elastic::acknowledged(job, workers);
-}
-
-Result<json> sent_patch(const ElasticObject& job, int /*workers*/) {
-  if (job.sent) return failure(Errc::kConflict, "it was sent its request by another leader");
-  return elastic::about_to_send(job);
+// A pod, and how often its containers were restarted: all of them, as only one has the program.
+std::string head_id(const json& pod) {
+  std::optional<std::int64_t> restarts;
+  for (const json& container : kube::json_at(pod, "status", "containerStatuses")) {
+    const std::int64_t times = kube::json_integer(container, "restartCount");
+    restarts = std::min(restarts.value_or(times), times);
+  }
+  return kube::json_text(pod, "metadata", "uid") + "/" + std::to_string(restarts.value_or(0));
 }
 
 }  // namespace
@@ -79,7 +82,7 @@ void ElasticAsks::run() {
     lock.unlock();
     answer(job);
     lock.lock();
-    busy_[job.uid] = Clock::now() + kAskRest;
+    busy_[job.uid] = Clock::now() + (job.wanted ? kAskRest : kLateRest);
   }
 }
 
@@ -87,7 +90,10 @@ void ElasticAsks::answer(const ElasticObject& job) {
   const auto workers =
       job.channel.kind == Channel::Kind::kHttp ? answer_by_http(job) : answer_by_ccs(job);
   Status done = workers ? Status() : Status(failure(workers.error()));
-  if (workers && *workers) done = write_down(job, acknowledged_patch, **workers);
+  if (workers && *workers) {
+    done = write_down(
+        job, [&](const ElasticObject& now) { return elastic::acknowledged(now, **workers); });
+  }
   const std::lock_guard lock(mutex_);
   std::string& why = troubles_[job.uid];
   if (std::exchange(why, done ? "" : done.error().text) != why && !why.empty()) {
@@ -96,26 +102,33 @@ void ElasticAsks::answer(const ElasticObject& job) {
   if (done || troubles_.size() > kMostTroubles) troubles_.erase(job.uid);
 }
 
-Result<std::string> ElasticAsks::find_head(const ElasticObject& job) {
+Result<std::optional<ElasticAsks::Head>> ElasticAsks::find_head(const ElasticObject& job,
+                                                                const std::string& id) {
   const auto pods = api_.get(
       kube::with_query("/api/v1/namespaces/" + kube::percent_encoded(job.name_space) + "/pods",
                        {{"labelSelector", job.head}}),
       {.cancel = &cancel_, .whole = {}});
   if (!pods) return failure(pods.error());
+  std::optional<Head> found;
   for (const json& pod : kube::json_at(*pods, "items")) {
-    const std::string address = kube::json_text(pod, "status", "podIP");
-    if (kube::json_text(pod, "status", "phase") == "Running" && !address.empty()) return address;
+    const std::string phase = kube::json_text(pod, "status", "phase");
+    if (phase == "Unknown") return failure(Errc::kUnavailable, "the node of its pod is not heard");
+    Head head{.address = kube::json_text(pod, "status", "podIP"), .id = head_id(pod)};
+    if (phase == "Running" && !head.address.empty() && (!found || head.id == id)) {
+      found = std::move(head);
+    }
   }
-  return failure(Errc::kUnavailable, "no pod with " + job.head + " runs");
+  return found;
 }
 
 Result<std::optional<int>> ElasticAsks::answer_by_http(const ElasticObject& job) {
   using NotYet = std::optional<int>;
-  auto host = find_head(job);
-  if (!host) return failure(host.error());
+  const auto head = find_head(job, {});
+  if (!head) return failure(head.error());
+  if (!*head) return failure(Errc::kUnavailable, "no pod with " + job.head + " runs");
   kube::Access access;
   access.source = job.path;
-  access.endpoint = {.tls = false, .host = *host, .port = job.channel.port, .path = {}};
+  access.endpoint = {.tls = false, .host = (*head)->address, .port = job.channel.port, .path = {}};
   const auto http = kube::Http::create(access);
   if (!http) return failure(http.error());
   const auto said = (*http)->send({.method = "POST",
@@ -131,37 +144,69 @@ Result<std::optional<int>> ElasticAsks::answer_by_http(const ElasticObject& job)
 }
 
 Result<std::optional<int>> ElasticAsks::answer_by_ccs(const ElasticObject& job) {
-  const auto host = find_head(job);
-  if (!host) return failure(host.error());
   Sent sent = take_sent(job);
-  const bool before = sent.connection.valid();
-  const Status done = ccs::rescale(
-      {.host = *host, .port = job.channel.port},
-      {.before = job.before * job.pes_per_worker,
-       .wanted = *job.wanted * job.pes_per_worker,
-       .sent = job.sent || before},
-      Clock::now() + kHold, cancel_, [&] { return write_down(job, sent_patch, 0); },
-      sent.connection);
-  if (!done && sent.connection.valid()) {
-    const std::lock_guard lock(mutex_);
-    sent_.insert_or_assign(job.uid, std::move(sent));
-  }
+  if (job.sent) sent.what = job.sent;  // else the watch has not brought it yet
+  auto answer = look_at_charm(job, sent);
+  const std::lock_guard lock(mutex_);
+  if (!answer && sent.connection.valid()) sent_.insert_or_assign(job.uid, std::move(sent));
+  return answer;
+}
+
+Result<std::optional<int>> ElasticAsks::look_at_charm(const ElasticObject& job, Sent& sent) {
+  const std::optional<elastic::Sent> known = sent.what;
+  const auto head = find_head(job, known ? known->head : "");
+  if (!head) return failure(head.error());
+  if (known && (!*head || (*head)->id != known->head)) return forget(job, *known);  // it is gone
+  if (!*head) return failure(Errc::kUnavailable, "no pod with " + job.head + " runs");
+  const std::int64_t now_ms = unix_ms();
+  const int wanted = known ? known->wanted : *job.wanted * job.pes_per_worker;
+  const auto about_to_send = [&](int pes) -> Status {
+    const elastic::Sent what{.before = pes, .wanted = wanted, .at_ms = now_ms, .head = (*head)->id};
+    Status done = write_down(job, [&](const ElasticObject& now) -> Result<json> {
+      if (now.sent != known) return failure(Errc::kConflict, "it was sent one by another leader");
+      return elastic::about_to_send(now, what);
+    });
+    if (done) sent.what = what;
+    return done;
+  };
+  const bool overdue = known && now_ms - known->at_ms >= limits_.acknowledge_ms;
+  const bool has_hosts = job.is_whole() && wanted <= job.stated * job.pes_per_worker;
+  const auto pes = ccs::rescale({.host = (*head)->address, .port = job.channel.port},
+                                {.wanted = wanted,
+                                 .sent_with = known ? std::optional(known->before) : std::nullopt,
+                                 .again = overdue && has_hosts},
+                                Clock::now() + kHold, cancel_, about_to_send, sent.connection);
+  if (!pes) return failure(pes.error());
+  const int workers = (*pes + job.pes_per_worker - 1) / job.pes_per_worker;
+  // Given up meanwhile, and it has as many as there are pods.
+  if (!job.wanted && workers >= job.stated) return forget(job, *known);
+  return std::min(workers, job.stated);
+}
+
+Result<std::optional<int>> ElasticAsks::forget(const ElasticObject& job,
+                                               const elastic::Sent& what) {
+  const Status done = write_down(job, [&](const ElasticObject& now) -> Result<json> {
+    if (now.sent != what) return failure(Errc::kConflict, "it was sent something else");
+    return elastic::nothing_sent(now);
+  });
   if (!done) return failure(done.error());
-  return job.wanted;
+  return std::optional<int>();
 }
 
 ElasticAsks::Sent ElasticAsks::take_sent(const ElasticObject& job) {
   const auto now = Clock::now();
+  const std::chrono::milliseconds whole(limits_.acknowledge_ms + limits_.ready_ms);
+  Sent sent{.rescaled_ms = job.rescaled_ms, .what = {}, .connection = Fd(), .until = now + whole};
   const std::lock_guard lock(mutex_);
   std::erase_if(sent_, [&](const auto& one) { return one.second.until <= now; });
   auto known = sent_.extract(job.uid);
-  if (known && known.mapped().rescaled_ms == job.rescaled_ms) return std::move(known.mapped());
-  const std::chrono::milliseconds whole(limits_.acknowledge_ms + limits_.ready_ms);
-  return {.rescaled_ms = job.rescaled_ms, .connection = Fd(), .until = now + whole};
+  if (!known || known.mapped().rescaled_ms != job.rescaled_ms) return sent;
+  sent.what = known.mapped().what;
+  sent.connection = std::move(known.mapped().connection);
+  return sent;
 }
 
-Status ElasticAsks::write_down(const ElasticObject& job,
-                               Result<json> (*patch)(const ElasticObject&, int), int workers) {
+Status ElasticAsks::write_down(const ElasticObject& job, const Patch& patch) {
   const kube::Call how{.cancel = &cancel_, .whole = {}};
   for (int tries = 1;; ++tries) {
     const auto object = api_.get(job.path, how);
@@ -172,7 +217,7 @@ Status ElasticAsks::write_down(const ElasticObject& job,
         now->rescaled_ms != job.rescaled_ms) {
       return failure(Errc::kConflict, "it is not asked any more");
     }
-    const auto what = patch(*now, workers);
+    const auto what = patch(*now);
     if (!what) return failure(what.error());
     const auto done = api_.patch(job.path, kube::PatchKind::kMerge, *what, how);
     if (done) return {};

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -36,24 +37,34 @@ class ElasticAsks {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // What a Charm++ program was sent: its connection is kept until it has acted (ccs/rescale.h).
+  // What a Charm++ program was sent: its connection is kept until it has acted (ccs/rescale.h), as
+  // long as it is asked.
   struct Sent {
     std::int64_t rescaled_ms = 0;  // which rescale it was
+    std::optional<elastic::Sent> what;
     Fd connection;
-    Clock::time_point until;  // then its time is up
+    Clock::time_point until;
   };
+  // The pod whose program listens.
+  struct Head {
+    std::string address;
+    std::string id;  // elastic::Sent::head
+  };
+  using Patch = std::function<Result<nlohmann::json>(const elastic::ElasticObject&)>;
 
   void run();
   void answer(const elastic::ElasticObject& job);
-  // The number that it acknowledges; nothing while it is not decided.
+  // The number that it acknowledges, or has come to; nothing while it is not decided.
   Result<std::optional<int>> answer_by_http(const elastic::ElasticObject& job);
   Result<std::optional<int>> answer_by_ccs(const elastic::ElasticObject& job);
+  Result<std::optional<int>> look_at_charm(const elastic::ElasticObject& job, Sent& sent);
+  // It has been acted on, or its program is gone.
+  Result<std::optional<int>> forget(const elastic::ElasticObject& job, const elastic::Sent& what);
   Sent take_sent(const elastic::ElasticObject& job);
-  Result<std::string> find_head(const elastic::ElasticObject& job);
+  // Of those that run the one with this id, else any; nothing: none runs.
+  Result<std::optional<Head>> find_head(const elastic::ElasticObject& job, const std::string& id);
   // Of the job as it is now, if the same is under way there; tried again where somebody was first.
-  Status write_down(const elastic::ElasticObject& job,
-                    Result<nlohmann::json> (*patch)(const elastic::ElasticObject&, int),
-                    int workers);
+  Status write_down(const elastic::ElasticObject& job, const Patch& patch);
 
   kube::Api& api_;
   Log& log_;

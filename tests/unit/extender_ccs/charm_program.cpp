@@ -72,6 +72,8 @@ void CharmProgram::run() {
       --restart_;  // the listener of a program that ends is gone; this is as near as one port comes
       continue;
     }
+    if (rest_of_life_ == 0) continue;
+    if (rest_of_life_ > 0) --rest_of_life_;
     if (!manners_.answers) {
       silent_.push_back(std::move(connection));
       continue;
@@ -90,6 +92,7 @@ void CharmProgram::act() {
   pes_ = manners_.ends_with > 0 ? manners_.ends_with : wanted_;
   wanted_ = 0;
   restart_ = manners_.looks_while_restart;
+  if (manners_.looks_until_it_dies > 0) rest_of_life_ = manners_.looks_until_it_dies;
 }
 
 void CharmProgram::serve(Fd from) {
@@ -122,6 +125,7 @@ void CharmProgram::serve(Fd from) {
   std::string info = number(static_cast<std::uint32_t>(pes_));
   for (int i = 0; i < pes_; ++i) info += number(1);
   answer(connection, number(static_cast<std::uint32_t>(info.size())) + info);
+  ++answered_;
 }
 
 }  // namespace pinion::test_support

@@ -17,6 +17,7 @@ namespace pinion::test_support {
 struct CharmManners {
   int looks_before_step = 0;      // so many ccs_getinfo until it acts on a request
   int looks_while_restart = 0;    // so many connections are closed at once after that
+  int looks_until_it_dies = 0;    // so many are answered after that, and no more; 0: it lives on
   bool acts = true;               // false: it answers, and never changes
   bool answers = true;            // false: connections stay open and silent
   bool answers_at_step = false;   // a request, and not at once
@@ -37,6 +38,8 @@ class CharmProgram {
   // The data of each set_bitmap.
   [[nodiscard]] std::vector<std::string> asked() const;
   [[nodiscard]] int pes() const { return pes_; }
+  // How often it was asked for that, and has answered.
+  [[nodiscard]] int looks() const { return answered_; }
   // With answers_at_step: whoever had sent the request was still there.
   [[nodiscard]] bool found_asker() const { return found_asker_; }
 
@@ -48,9 +51,11 @@ class CharmProgram {
   const CharmManners manners_;
   std::atomic<int> pes_;
   std::atomic<bool> found_asker_ = false;
+  std::atomic<int> answered_ = 0;
   int wanted_ = 0;  // 0: nothing is asked
   int looks_ = 0;   // since it was asked
   int restart_ = 0;
+  int rest_of_life_ = -1;  // looks; -1: endless
   std::vector<Fd> silent_;
   Fd asker_;
   mutable std::mutex mutex_;

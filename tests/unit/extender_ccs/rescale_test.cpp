@@ -21,11 +21,11 @@ constexpr auto kImpatience = 2s;  // of a program that is to be given up
 
 class Rescale : public testing::Test {
  protected:
-  Status ask(const CharmProgram& program, const Change& change,
-             std::chrono::milliseconds patience = kPatience) {
+  Result<int> ask(const CharmProgram& program, const Change& change,
+                  std::chrono::milliseconds patience = kPatience) {
     return rescale(program.address(), change, std::chrono::steady_clock::now() + patience, cancel_,
-                   [this] {
-                     ++sent_;
+                   [this](int pes) {
+                     noted_.push_back(pes);
                      return may_send_;
                    },
                    kept_, {.look = 1ms, .call = patience});
@@ -33,92 +33,124 @@ class Rescale : public testing::Test {
 
   kube::Cancel cancel_;
   Fd kept_;
-  int sent_ = 0;
+  std::vector<int> noted_;  // the PEs that there were, before each request
   Status may_send_;
 };
 
 TEST_F(Rescale, BringsAProgramToAnotherSize) {
   struct Case {
     const char* name;
-    Change change;
+    int before;
+    int wanted;
     CharmManners manners;
   };
-  for (const Case& c :
-       {Case{"shrink", {.before = 8, .wanted = 4}, {}},
-        Case{"expand", {.before = 4, .wanted = 8}, {}},
-        Case{"late", {.before = 8, .wanted = 4}, {.looks_before_step = 20}},
-        Case{"away while it restarts", {.before = 8, .wanted = 4}, {.looks_while_restart = 10}}}) {
+  for (const Case& c : {Case{"shrink", 8, 4, {}}, Case{"expand", 4, 8, {}},
+                        Case{"late", 8, 4, {.looks_before_step = 20}},
+                        Case{"away while it restarts", 8, 4, {.looks_while_restart = 10}}}) {
     SCOPED_TRACE(c.name);
-    CharmProgram program(c.change.before, c.manners);
-    const Status done = ask(program, c.change);
-    EXPECT_TRUE(done) << done.error().text;
-    EXPECT_EQ(program.pes(), c.change.wanted);
-    EXPECT_THAT(program.asked(), ElementsAre(bitmap(c.change.before, c.change.wanted))) << "once";
+    noted_.clear();
+    CharmProgram program(c.before, c.manners);
+    const auto done = ask(program, {.wanted = c.wanted});
+    ASSERT_TRUE(done) << done.error().text;
+    EXPECT_EQ(*done, c.wanted);
+    EXPECT_EQ(program.pes(), c.wanted);
+    EXPECT_THAT(program.asked(), ElementsAre(bitmap(c.before, c.wanted))) << "once";
+    EXPECT_THAT(noted_, ElementsAre(c.before));
   }
-  EXPECT_EQ(sent_, 4);
 }
 
 TEST_F(Rescale, AsksNobodyWhoIsThereAlready) {
   CharmProgram program(4);
-  EXPECT_TRUE(ask(program, {.before = 8, .wanted = 4}));
+  EXPECT_TRUE(ask(program, {.wanted = 4}));
   EXPECT_THAT(program.asked(), IsEmpty());
-  EXPECT_EQ(sent_, 0);
+  EXPECT_THAT(noted_, IsEmpty());
 }
 
 TEST_F(Rescale, DoesNotSendASecondTime) {
   CharmProgram program(8);
-  const Status done = ask(program, {.before = 8, .wanted = 4, .sent = true}, kImpatience);
+  const auto done = ask(program, {.wanted = 4, .sent_with = 8}, kImpatience);
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().text, HasSubstr("still runs with 8 PEs"));
   EXPECT_THAT(program.asked(), IsEmpty());
 }
 
+TEST_F(Rescale, SendsOnceMoreWhatMayBeLost) {
+  CharmProgram program(8);
+  EXPECT_TRUE(ask(program, {.wanted = 4, .sent_with = 8, .again = true}));
+  EXPECT_THAT(program.asked(), ElementsAre(bitmap(8, 4)));
+
+  CharmProgram has_acted(4);
+  EXPECT_TRUE(ask(has_acted, {.wanted = 4, .sent_with = 8, .again = true}));
+  EXPECT_THAT(has_acted.asked(), IsEmpty());
+}
+
 TEST_F(Rescale, BelievesNoAnswerButTheNumberOfPes) {
   CharmProgram liar(8, {.acts = false});
-  const Status lied = ask(liar, {.before = 8, .wanted = 4}, kImpatience);
+  const auto lied = ask(liar, {.wanted = 4}, kImpatience);
   ASSERT_FALSE(lied);
   EXPECT_THAT(lied.error().text, HasSubstr("still runs with 8 PEs"));
   EXPECT_THAT(liar.asked(), ElementsAre(bitmap(8, 4)));
+}
 
+TEST_F(Rescale, SaysToWhichOtherNumberAProgramHasCome) {
   CharmProgram other(8, {.ends_with = 6});
-  const Status wrong = ask(other, {.before = 8, .wanted = 4});
-  ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().code, Errc::kInvalid);
-  EXPECT_THAT(wrong.error().text, HasSubstr("runs with 6 PEs, neither 8 nor 4"));
+  const auto now = ask(other, {.wanted = 4});
+  ASSERT_TRUE(now) << now.error().text;
+  EXPECT_EQ(*now, 6);
+
+  CharmProgram late(4);
+  EXPECT_EQ(*ask(late, {.wanted = 6, .sent_with = 8}), 4);
+  EXPECT_THAT(late.asked(), IsEmpty());
+}
+
+TEST_F(Rescale, AProgramThatDiesOfItsRestartHasNotCome) {
+  CharmProgram program(8, {.looks_until_it_dies = 1});
+  const auto done = ask(program, {.wanted = 4}, kImpatience);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(program.pes(), 4);
+}
+
+TEST_F(Rescale, TheSecondLookHasTimeOfItsOwn) {
+  CharmProgram program(4);
+  const auto done = rescale(
+      program.address(), {.wanted = 4}, std::chrono::steady_clock::now() + kImpatience, cancel_,
+      [](int) { return Status(); }, kept_, {.look = kImpatience + 100ms, .call = kPatience});
+  EXPECT_TRUE(done) << done.error().text;
 }
 
 TEST_F(Rescale, GivesUpOneThatSaysNothing) {
   CharmProgram silent(8, {.answers = false});
-  const Status done = ask(silent, {.before = 8, .wanted = 4}, kImpatience);
+  const auto done = ask(silent, {.wanted = 4}, kImpatience);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::kUnavailable);
   EXPECT_THAT(done.error().text, HasSubstr("nothing was sent"));
-  EXPECT_EQ(sent_, 0);
+  EXPECT_THAT(noted_, IsEmpty());
 
   CharmProgram dead(8, {.looks_while_restart = 1'000'000});
-  const Status gone = ask(dead, {.before = 8, .wanted = 4}, kImpatience);
+  const auto gone = ask(dead, {.wanted = 4}, kImpatience);
   ASSERT_FALSE(gone);
   EXPECT_THAT(gone.error().text, HasSubstr("does not say"));
 }
 
 TEST_F(Rescale, RefusesWhatIsNoCcs) {
   CharmProgram web(8, {.garbage = "HTTP/1.1 400 Bad Request\r\n\r\n"});
-  const Status done = ask(web, {.before = 8, .wanted = 4});
+  const auto done = ask(web, {.wanted = 4});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::kInvalid);
-  EXPECT_EQ(
-      rescale(
-          {.host = "not.an.address", .port = 1}, {.before = 8, .wanted = 4},
-          std::chrono::steady_clock::now() + kPatience, cancel_, [] { return Status(); }, kept_)
-          .error()
-          .code,
-      Errc::kInvalid);
+  EXPECT_EQ(ask(CharmProgram(0), {.wanted = 4}).error().code, Errc::kInvalid);
+  EXPECT_EQ(rescale(
+                {.host = "not.an.address", .port = 1}, {.wanted = 4},
+                std::chrono::steady_clock::now() + kPatience, cancel_, [](int) { return Status(); },
+                kept_)
+                .error()
+                .code,
+            Errc::kInvalid);
 }
 
 TEST_F(Rescale, SendsNothingThatIsNotWrittenDownBefore) {
   CharmProgram program(8);
   may_send_ = failure(Errc::kConflict, "somebody was first");
-  const Status done = ask(program, {.before = 8, .wanted = 4});
+  const auto done = ask(program, {.wanted = 4});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::kConflict);
   EXPECT_THAT(program.asked(), IsEmpty());
@@ -127,7 +159,7 @@ TEST_F(Rescale, SendsNothingThatIsNotWrittenDownBefore) {
 TEST_F(Rescale, EndsWhenItIsCancelled) {
   CharmProgram silent(8, {.answers = false});
   std::thread other([this] { cancel_.cancel(); });
-  EXPECT_FALSE(ask(silent, {.before = 8, .wanted = 4}));
+  EXPECT_FALSE(ask(silent, {.wanted = 4}));
   other.join();
 }
 

@@ -1,14 +1,13 @@
 // Rescales step by step: each case is played by applying the patches to a Job and by what its
 // controller would make of that.
 #include "cluster/extender/elastic/controller.h"
-#include "policy/annotations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "tests/unit/extender_elastic/sample_job.h"
+#include "tests/unit/extender_elastic/play_cluster.h"
 
 namespace pinion::cluster::elastic {
 namespace {
@@ -17,100 +16,6 @@ using nlohmann::json;
 using test_support::JobShape;
 using test_support::make_job;
 using testing::HasSubstr;
-using Kind = Action::Kind;
-
-// A cluster of so many CPUs, with its Jobs, whose pods come and go when they are told to.
-class Cluster {
- public:
-  explicit Cluster(std::int64_t cpus, ElasticPolicy policy = ElasticPolicy::kElastic)
-      : cpus_(cpus), policy_(policy), controller_(policy) {}
-
-  json& add(const JobShape& shape) {
-    cpus_of_worker_["uid-" + shape.name] = shape.cpus;
-    return jobs_["uid-" + shape.name] = make_job(shape);
-  }
-  json& at(const std::string& name) { return jobs_.at("uid-" + name); }
-  void remove(const std::string& name) { jobs_.erase("uid-" + name); }
-
-  // What the controller does now; all of it is carried out but what `lost` says.
-  std::vector<Action> step(const std::function<bool(const Action&)>& lost = {}) {
-    std::map<std::string, ElasticObject> seen;
-    for (const auto& [uid, job] : jobs_) seen.emplace(uid, *read_elastic(job, {}));
-    auto actions = controller_.step(seen, free(), now_ms_);
-    for (const Action& action : actions) {
-      if (lost && lost(action)) continue;
-      json& job = jobs_.at(action.uid);
-      EXPECT_EQ(action.patch["metadata"]["resourceVersion"], job["metadata"]["resourceVersion"]);
-      job.merge_patch(action.patch);
-      ++version_;
-      job["metadata"]["resourceVersion"] = std::to_string(version_);
-    }
-    return actions;
-  }
-  // Another replica leads from now on.
-  void take_over() { controller_ = Controller(policy_); }
-
-  // The Job controller and the kubelets: pods that are too many begin to end, those that are too
-  // few are made; then pods are as they are to be.
-  void make_pods(const std::string& name) {
-    json& job = at(name);
-    const int wanted = job["spec"]["suspend"] == true ? 0 : job["spec"]["parallelism"].get<int>();
-    const int active = count(job, "active");
-    job["status"]["terminating"] = count(job, "terminating") + std::max(0, active - wanted);
-    job["status"]["active"] = wanted;
-    job["status"]["ready"] = std::min(count(job, "ready"), wanted);
-  }
-  void settle(const std::string& name) {
-    make_pods(name);
-    at(name)["status"]["ready"] = at(name)["status"]["active"];
-    at(name)["status"]["terminating"] = 0;
-  }
-  void settle_all() {
-    for (const auto& [uid, job] : jobs_) settle(uid.substr(4));
-  }
-
-  // Applications that agree to what they are asked.
-  void acknowledge_all() {
-    for (auto& [uid, job] : jobs_) {
-      json& annotations = job["metadata"]["annotations"];
-      if (annotations.contains(annotation::kWantedWorkers))
-        annotations[annotation::kAcknowledgedWorkers] = annotations[annotation::kWantedWorkers];
-    }
-  }
-
-  [[nodiscard]] static int count(const json& job, const char* what) {
-    return job["status"].value(what, 0);
-  }
-  [[nodiscard]] std::int64_t held() const {
-    std::int64_t held = 0;
-    for (const auto& [uid, job] : jobs_) {
-      held += cpus_of_worker_.at(uid) * (count(job, "active") + count(job, "terminating"));
-    }
-    return held;
-  }
-  [[nodiscard]] std::int64_t free() const { return std::max<std::int64_t>(0, cpus_ - held()); }
-  [[nodiscard]] std::int64_t cpus() const { return cpus_; }
-  int workers(const std::string& name) { return at(name)["spec"]["parallelism"]; }
-  std::string annotation(const std::string& name, const char* key) {
-    return at(name)["metadata"]["annotations"].value(key, "");
-  }
-  void wait(std::int64_t ms) { now_ms_ += ms; }
-
- private:
-  std::int64_t cpus_;
-  ElasticPolicy policy_;
-  Controller controller_;
-  std::map<std::string, json> jobs_;
-  std::map<std::string, std::int64_t> cpus_of_worker_;  // by uid
-  std::int64_t now_ms_ = 1'795'532'400'000;
-  int version_ = 100;
-};
-
-std::vector<Kind> kinds(const std::vector<Action>& actions) {
-  std::vector<Kind> kinds;
-  for (const Action& action : actions) kinds.push_back(action.kind);
-  return kinds;
-}
 
 TEST(ElasticController, AJobStartsAsLargeAsThereIsRoom) {
   Cluster cluster(24);

@@ -60,6 +60,33 @@ TEST(ElasticTelling, FewerAreToldAtOnceAndMoreWhenTheyAreThere) {
   }
 }
 
+TEST(ElasticTelling, ACharmProgramIsLookedAtForWhatItWasSent) {
+  struct Case {
+    const char* name;
+    json job;
+    const char* channel;
+    const char* acknowledged;
+    bool asked;
+  };
+  const Case cases[] = {
+      {"its rescale was given up", make_job({.workers = 8}), "ccs:1234", nullptr, true},
+      {"it is not asked over CCS any more", make_job({.workers = 8}), "http:80", nullptr, false},
+      {"it has acted", make_job({.workers = 8}), "ccs:1234", "4", false},
+      {"one of its new workers is away", rescaling(4, 8, 8, 7), "ccs:1234", nullptr, true},
+      {"it has come to another size", rescaling(8, 4, 8, 8), "ccs:1234", "6", false},
+      {"it is suspended", make_job({.workers = 8, .suspended = true}), "ccs:1234", nullptr, false},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    json job = c.job;
+    json& annotations = job["metadata"]["annotations"];
+    annotations[annotation::kAcknowledge] = c.channel;
+    annotations[annotation::kRescaleSent] = "8 4 7 u/0";
+    if (c.acknowledged != nullptr) annotations[annotation::kAcknowledgedWorkers] = c.acknowledged;
+    EXPECT_EQ(is_to_be_asked(seen(job)), c.asked);
+  }
+}
+
 TEST(ElasticTelling, TheConfigMapIsMadeForWhoMountsIt) {
   json job = rescaling(3, 2, 3, 3);
   EXPECT_FALSE(seen(job).is_told);
@@ -89,7 +116,9 @@ TEST(ElasticTelling, WhatIsWrittenDownIsForTheVersionSeen) {
   EXPECT_EQ(
       acknowledged(job, 4).dump(),
       R"({"metadata":{"annotations":{"pinion.dev/acknowledged-workers":"4"},"resourceVersion":"7"}})");
-  EXPECT_THAT(about_to_send(job).dump(), HasSubstr("rescale-sent"));
+  EXPECT_THAT(about_to_send(job, {.before = 8, .wanted = 4, .at_ms = 7, .head = "u/0"}).dump(),
+              HasSubstr(R"("pinion.dev/rescale-sent":"8 4 7 u/0")"));
+  EXPECT_THAT(nothing_sent(job).dump(), HasSubstr(R"("pinion.dev/rescale-sent":null)"));
   EXPECT_EQ(question(job).dump(),
             R"({"job":"wave","namespace":"default","wantedWorkers":4,"workers":8})");
 }

@@ -37,11 +37,30 @@ json shrinking(const std::string& channel, const std::string& name = "wave",
                        {annotation::kRescaledAt, std::to_string(since_ms)}}});
 }
 
+// To the program in the pod that runs, so long ago.
+std::string was_sent(int before, int wanted, std::int64_t ms_ago = 0,
+                     const std::string& head = "head/2") {
+  return elastic::sent_text(
+      {.before = before, .wanted = wanted, .at_ms = unix_ms() - ms_ago, .head = head});
+}
+
+// With 8 workers, and what its program was sent for a rescale that was given up.
+json given_up(const std::string& channel, const std::string& sent) {
+  json job = shrinking(channel);
+  json& annotations = job["metadata"]["annotations"];
+  annotations.erase(annotation::kWantedWorkers);
+  annotations.erase(annotation::kPreviousWorkers);
+  annotations[annotation::kRescaleSent] = sent;
+  return job;
+}
+
 class ElasticAsksTest : public testing::Test {
  protected:
   ElasticAsksTest() {
-    server_.on(kHeads, 200, json::parse(R"({"items":[{"status":{"phase":"Pending"}},
-                   {"status":{"phase":"Running","podIP":"127.0.0.1"}}]})"));
+    server_.on(kHeads, 200, json::parse(R"({"items":[
+        {"metadata":{"uid":"old"},"status":{"phase":"Pending"}},
+        {"metadata":{"uid":"head"},"status":{"phase":"Running","podIP":"127.0.0.1",
+         "containerStatuses":[{"restartCount":3},{"restartCount":2}]}}]})"));
   }
 
   void is_patched(int status = 200) {
@@ -151,7 +170,8 @@ TEST_F(ElasticAsksTest, ACharmProgramIsSentItsWishAfterThatIsWrittenDown) {
   ElasticAsks asks(*api_, log_, defaults_, {});
   asks.ask(read(wave));
   const auto both = patches(2);
-  EXPECT_EQ(annotation(both.at(0), annotation::kRescaleSent), "true");
+  EXPECT_THAT(annotation(both.at(0), annotation::kRescaleSent),
+              testing::MatchesRegex("8 4 [0-9]+ head/2"));
   EXPECT_EQ(annotation(both.at(1), annotation::kAcknowledgedWorkers), "4");
   EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4)));
 }
@@ -202,6 +222,71 @@ TEST_F(ElasticAsksTest, ProgramsThatDoNotActKeepNobodyFromBeingAsked) {
   }
 }
 
+// Long after its rescale was given up.
+TEST_F(ElasticAsksTest, ACharmProgramThatHasShrunkLateIsFoundOut) {
+  test_support::CharmProgram program(4);
+  const json wave = given_up("ccs:" + std::to_string(program.address().port), was_sent(8, 4));
+  is(wave);
+  is_patched();
+  ElasticAsks asks(*api_, log_, defaults_, {});
+  asks.ask(read(wave));
+  EXPECT_EQ(annotation(patches(1).at(0), annotation::kAcknowledgedWorkers), "4");
+  EXPECT_THAT(program.asked(), IsEmpty());
+}
+
+TEST_F(ElasticAsksTest, WhatCannotBeActedOnAnyMoreIsForgotten) {
+  struct Case {
+    const char* name;
+    int pes;
+    std::string sent;
+  };
+  for (const Case& c : {Case{"it has as many as its pods are", 8, was_sent(6, 8)},
+                        Case{"another pod", 8, was_sent(8, 4, 0, "gone/2")},
+                        Case{"another life", 8, was_sent(8, 4, 0, "head/1")}}) {
+    SCOPED_TRACE(c.name);
+    kube::FakeApiServer server;
+    server.on(kHeads, 200, json::parse(R"({"items":[{"metadata":{"uid":"head"},
+        "status":{"phase":"Running","podIP":"127.0.0.1",
+                  "containerStatuses":[{"restartCount":2}]}}]})"));
+    test_support::CharmProgram program(c.pes);
+    const json wave = given_up("ccs:" + std::to_string(program.address().port), c.sent);
+    server.on(std::string("GET ") + kWave, 200, wave);
+    server.on(std::string("PATCH ") + kWave, 200, wave);
+    const auto api = *kube::Api::create(server.access());
+    ElasticAsks asks(*api, log_, defaults_, {});
+    asks.ask(read(wave));
+    const auto seen = server.wait_for(3);
+    ASSERT_EQ(seen.size(), 3U);
+    EXPECT_EQ(seen[2].json()["metadata"]["annotations"].dump(),
+              R"({"pinion.dev/rescale-sent":null})");
+    EXPECT_THAT(program.asked(), IsEmpty());
+  }
+}
+
+TEST_F(ElasticAsksTest, WhatIsOverdueIsSentOnceMore) {
+  test_support::CharmProgram program(8);
+  json wave = shrinking("ccs:" + std::to_string(program.address().port));
+  wave["metadata"]["annotations"][annotation::kRescaleSent] = was_sent(8, 4, 200'000);
+  wave["status"] = {{"active", 8}, {"ready", 8}};
+  is(wave);
+  is_patched();
+  ElasticAsks asks(*api_, log_, defaults_, {});
+  asks.ask(read(wave));
+  EXPECT_EQ(annotation(patches(2).at(1), annotation::kAcknowledgedWorkers), "4");
+  EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4)));
+}
+
+TEST_F(ElasticAsksTest, WhatIsOverdueIsNotSentOnceMoreWhereItsHostsAreGone) {
+  test_support::CharmProgram program(4);
+  json wave = given_up("ccs:" + std::to_string(program.address().port), was_sent(4, 12, 200'000));
+  wave["status"] = {{"active", 8}, {"ready", 8}};
+  is(wave);
+  ElasticAsks asks(*api_, log_, defaults_, {});
+  asks.ask(read(wave));
+  while (program.looks() < 2) std::this_thread::yield();
+  EXPECT_THAT(program.asked(), IsEmpty());
+}
+
 // It answers on the connection of the request, before it restarts.
 TEST_F(ElasticAsksTest, ACharmProgramThatActsLateFindsWhoHasAskedIt) {
   test_support::CharmProgram program(8, {.looks_before_step = 6, .answers_at_step = true});
@@ -225,7 +310,7 @@ TEST_F(ElasticAsksTest, WhatAnotherLeaderHasSentIsNotSentAgain) {
   test_support::CharmProgram program(8);
   const json wave = shrinking("ccs:" + std::to_string(program.address().port));
   json sent = wave;
-  sent["metadata"]["annotations"][annotation::kRescaleSent] = "true";
+  sent["metadata"]["annotations"][annotation::kRescaleSent] = was_sent(8, 4);
   is(sent);
   is_patched();
   ElasticAsks asks(*api_, log_, defaults_, {});
