@@ -104,8 +104,26 @@ struct ElasticStep {
   bool operator==(const ElasticStep&) const = default;
 };
 
+// Why a job that could start does not.
+struct ElasticWait {
+  enum class Why {
+    kNoRoom,        // also with what others may give now
+    kNotWorthIt,    // kOurs: others would lose more than it gains
+    kKeptForOther,  // kOurs: for_job has waited for so long that it gets all that becomes free
+  };
+  std::uint64_t job = 0;
+  Why why = Why::kNoRoom;
+  std::int64_t free = 0;   // slots that nobody has or has been promised by these steps
+  std::int64_t could = 0;  // more, that others may give for it now
+  std::int64_t later = 0;  // and that they may give once their gap or their rescale is over
+  std::uint64_t for_job = 0;
+
+  bool operator==(const ElasticWait&) const = default;
+};
+
 struct ElasticDecision {
   std::vector<ElasticStep> steps;  // the first so many of them never need more than there is
+  std::vector<ElasticWait> waits;  // kMin .. kElasticFig2: of those that are new
   // When it should be asked again though nothing has happened; nullopt: needless.
   std::optional<std::int64_t> look_again_ms;
 };

@@ -38,6 +38,7 @@ struct Entry {
   double weight = 1;
   bool may_change = false;  // running, and neither under way nor within its gap
   std::uint64_t for_job = 0;
+  ElasticWait::Why wait = ElasticWait::Why::kNoRoom;  // where it does not start
 
   [[nodiscard]] bool starts() const { return job->workers == 0 && workers > 0; }
   [[nodiscard]] double rest() const { return job->rest >= 0 ? job->rest : kUnknownRest; }
@@ -98,14 +99,16 @@ class OurPolicy {
   }
 
   ElasticDecision decide() {
-    const bool kept_back = !admit();
-    if (!kept_back) {
+    const Entry* const impatient = admit();
+    if (impatient == nullptr) {
       spread();
       for (Entry* entry : waiting_) {
         if (entry->starts()) enlarge(*entry);
       }
     }
-    return {.steps = steps(), .look_again_ms = look_again(kept_back)};
+    return {.steps = steps(),
+            .waits = waits(impatient),
+            .look_again_ms = look_again(impatient != nullptr)};
   }
 
  private:
@@ -130,8 +133,8 @@ class OurPolicy {
               [&](const Entry* a, const Entry* b) { return turn(a) < turn(b); });
   }
 
-  // Whether nobody has waited for too long.
-  bool admit() {
+  // Who has waited for too long, and still finds no room; nullptr: nobody.
+  const Entry* admit() {
     int attempts = 0;
     for (Entry* entry : waiting_) {
       const ElasticJob& job = *entry->job;
@@ -141,17 +144,20 @@ class OurPolicy {
       if (need <= 0 || make_room(*entry, need, impatient)) {
         resize(*entry, job.min_workers, 0);
       } else if (impatient) {
-        return false;
+        return entry;
       }
     }
-    return true;
+    return nullptr;
   }
 
-  bool make_room(const Entry& entry, std::int64_t need, bool at_any_cost) {
+  bool make_room(Entry& entry, std::int64_t need, bool at_any_cost) {
     const double run = entry.seconds_with(entry.job->min_workers);
     const auto shrinks = plan_shrinks(need, run);
     if (!shrinks) return false;
-    if (!at_any_cost && entry.weight * seconds_until_free(need) <= shrinks->loss) return false;
+    if (!at_any_cost && entry.weight * seconds_until_free(need) <= shrinks->loss) {
+      entry.wait = ElasticWait::Why::kNotWorthIt;
+      return false;
+    }
     carry_out(*shrinks, entry.job->id);
     return true;
   }
@@ -311,6 +317,32 @@ class OurPolicy {
       if (entry.job->workers > 0 && entry.workers > entry.job->workers) add(entry);
     }
     return steps;
+  }
+
+  // `impatient`: nobody behind it has been looked at.
+  [[nodiscard]] std::vector<ElasticWait> waits(const Entry* impatient) const {
+    std::int64_t could = 0;
+    std::int64_t later = 0;
+    for (const Entry& entry : entries_) {
+      const ElasticJob& job = *entry.job;
+      const bool gives = job.workers > 0 && job.change == Change::kMalleable;
+      if (!gives || entry.workers <= job.min_workers) continue;
+      (entry.may_change ? could : later) +=
+          (entry.workers - job.min_workers) * job.slots_per_worker;
+    }
+    std::vector<ElasticWait> waits;
+    bool behind = false;
+    for (const Entry* entry : waiting_) {
+      ElasticWait wait{
+          .job = entry->job->id, .why = entry->wait, .free = free_, .could = could, .later = later};
+      if (behind) {
+        wait.why = ElasticWait::Why::kKeptForOther;
+        wait.for_job = impatient->job->id;
+      }
+      if (entry->workers == 0) waits.push_back(wait);
+      behind = behind || entry == impatient;
+    }
+    return waits;
   }
 
   // When somebody who could do something may change again.

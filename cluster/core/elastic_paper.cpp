@@ -40,8 +40,11 @@ class PaperPolicy {
       return std::tuple(a->submitted_ms, a->id) < std::tuple(b->submitted_ms, b->id);
     });
     for (ElasticJob* job : arrived) {
-      if (workers_for(*job, free_) == 0 && !make_room(*job)) continue;
-      resize(*job, workers_for(*job, free_), 0);
+      if (workers_for(*job, free_) == 0 && !make_room(*job)) {
+        waits_.push_back(wait_of(*job));
+      } else {
+        resize(*job, workers_for(*job, free_), 0);
+      }
     }
   }
 
@@ -54,7 +57,9 @@ class PaperPolicy {
     }
   }
 
-  ElasticDecision decision() && { return {.steps = std::move(steps_), .look_again_ms = {}}; }
+  ElasticDecision decision() && {
+    return {.steps = std::move(steps_), .waits = std::move(waits_), .look_again_ms = {}};
+  }
 
  private:
   [[nodiscard]] bool may_rescale(const ElasticJob& job) const {
@@ -91,6 +96,16 @@ class PaperPolicy {
     return true;
   }
 
+  [[nodiscard]] ElasticWait wait_of(const ElasticJob& job) const {
+    ElasticWait wait{.job = job.id, .free = free_};
+    for (auto at = jobs_.rbegin(); at != jobs_.rend() && may_shrink_for(job, *at); ++at) {
+      if (at->change != Change::kMalleable || at->workers <= at->min_workers) continue;
+      std::int64_t& gives = may_rescale(*at) ? wait.could : wait.later;
+      gives += (at->workers - at->min_workers) * at->slots_per_worker;
+    }
+    return wait;
+  }
+
   // It counts as under way for the rest of this call.
   void resize(ElasticJob& job, int workers, std::uint64_t for_job) {
     steps_.push_back({.job = job.id, .from = job.workers, .workers = workers, .for_job = for_job});
@@ -104,6 +119,7 @@ class PaperPolicy {
   std::int64_t free_;
   std::vector<ElasticJob> jobs_;  // the most urgent first
   std::vector<ElasticStep> steps_;
+  std::vector<ElasticWait> waits_;
 };
 
 }  // namespace

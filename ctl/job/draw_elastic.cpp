@@ -16,8 +16,9 @@ using nlohmann::json;
 constexpr const char* kNone = "no elastic jobs\n";
 constexpr const char* kNoHistory = "no elastic job was changed\n";
 
-// Of the newest step.
-std::string last_why(const json& job) {
+// What it waits for, else that of the newest step: an older one says nothing of why it waits now.
+std::string why(const json& job) {
+  if (job.contains("why") || kube::json_text(job, "state") == "waits") return text_cell(job, "why");
   const json& history = json_at(job, "history");
   return history.is_array() && !history.empty() ? text_cell(history.front(), "why") : "-";
 }
@@ -34,7 +35,7 @@ std::string draw_elastic(const json& document) {
                     text_cell(job, "state"), number_cell(job, "workers"),
                     number_cell(job, "readyWorkers"), number_cell(job, "minWorkers"),
                     number_cell(job, "maxWorkers"), number_cell(job, "wantedWorkers"),
-                    number_cell(job, "requestedWorkers"), last_why(job)});
+                    number_cell(job, "requestedWorkers"), why(job)});
   }
   if (rows.size() == 1) return kNone;
   return table(rows, {4, 5, 6, 7, 8, 9});

@@ -41,8 +41,8 @@ int run(const JobsOptions& options) {
 void add_jobs_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "jobs",
-      "Show elastic jobs (size, wish, what is under way and why), and what was learnt "
-      "of jobs' earlier runs: the profile that pinion.dev/profile: auto comes to, and why");
+      "Show elastic jobs (size, wish, what is under way and why, or why it waits), and what was "
+      "learnt of jobs' earlier runs: the profile that pinion.dev/profile: auto comes to, and why");
   auto options = std::make_shared<JobsOptions>();  // lives as long as the callback below
   add_extender_options(*command, options->extender)->required();
   CLI::Option* profiles =

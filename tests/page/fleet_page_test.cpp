@@ -119,6 +119,7 @@ TEST_F(FleetPage, ShowsElasticJobsAndWhatWasDoneToThem) {
                      {"maxWorkers", 16},
                      {"wantedWorkers", 4},
                      {"requestedWorkers", 5},
+                     {"why", "needs <u>16</u> CPUs"},
                      {"history",
                       {{{"at", "2026-11-25T15:22:48Z"},
                         {"step", "shrink"},
@@ -129,6 +130,7 @@ TEST_F(FleetPage, ShowsElasticJobsAndWhatWasDoneToThem) {
   const std::string text = document(R"({"nodes":[]})", jobs.dump());
   EXPECT_THAT(text, AllOf(HasSubstr("data-elastic=\"hpc/stencil\""), HasSubstr("7 of 8 ready"),
                           HasSubstr("2 to 16"), HasSubstr("4, 5 by its user"),
+                          HasSubstr("needs &lt;u&gt;16&lt;/u&gt; CPUs"),
                           HasSubstr("2026-11-25T15:22:48Z shrink: from 8 to 4 workers, to make "
                                     "room for &lt;i&gt;wind&lt;/i&gt;"),
                           HasSubstr("2026-11-25T15:00:00Z start: from 0 to 8 workers")));

@@ -4,6 +4,7 @@
 
 #include "cluster/extender/elastic/actuator.h"
 #include "cluster/extender/elastic/history.h"
+#include "cluster/extender/elastic/reasons.h"
 #include "cluster/extender/elastic/telling.h"
 #include "policy/annotations.h"
 
@@ -33,17 +34,26 @@ void set_size(Action& action, const ElasticObject& job, int workers) {
   action.patch["spec"].merge_patch(resized(job, workers));
 }
 
-std::string from_to(int before, int workers) {
-  return "from " + std::to_string(before) + " to " + std::to_string(workers) + " workers";
+// For ever where the moment is said to lie in the future.
+std::int64_t since_ms(std::int64_t moment_ms, std::int64_t now_ms) {
+  return moment_ms > now_ms + kMostSkewMs ? now_ms : now_ms - moment_ms;
+}
+
+// Since it was begun.
+std::int64_t waited_ms(const ElasticObject& job, std::int64_t now_ms) {
+  return since_ms(job.rescaled_ms, now_ms);
+}
+
+Action::Kind kind_of(int before, int workers) {
+  if (before == 0) return Action::Kind::kStart;
+  return workers < before ? Action::Kind::kShrink : Action::Kind::kExpand;
 }
 
 // `agreed`: its application runs with so many already.
 Action begun(const ElasticObject& job, int workers, std::string why, std::int64_t now_ms,
              bool agreed = false) {
   const int before = job.workers();
-  const auto kind = before == 0        ? Action::Kind::kStart
-                    : workers < before ? Action::Kind::kShrink
-                                       : Action::Kind::kExpand;
+  const auto kind = kind_of(before, workers);
   Action action = action_of(job, kind,
                             {{annotation::kWantedWorkers, std::to_string(workers)},
                              {annotation::kPreviousWorkers, std::to_string(before)},
@@ -67,8 +77,14 @@ json ended() {
 Action done(const ElasticObject& job, std::int64_t now_ms) {
   json annotations = ended();
   annotations[annotation::kRescaleSent] = nullptr;
-  return action_of(job, Action::Kind::kDone, std::move(annotations),
-                   "it went " + from_to(job.before, *job.wanted), now_ms);
+  const std::int64_t took_ms = waited_ms(job, now_ms);
+  Action action = action_of(job, Action::Kind::kDone, std::move(annotations),
+                            "it went " + from_to(job.before, *job.wanted) + " in " +
+                                std::to_string(took_ms / 1000) + " s",
+                            now_ms);
+  action.ended = kind_of(job.before, *job.wanted);
+  action.took_ms = took_ms;
+  return action;
 }
 
 std::string rests_until(const ElasticObject& job, std::int64_t now_ms) {
@@ -164,13 +180,13 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id) {
 // The paper's policies know two moments: somebody ends, somebody arrives. Who leads now may have
 // missed any of them, so each look is both: what is free goes by priority to all, and then whoever
 // still waits is looked at as if it came now, and may make others shrink.
-std::vector<ElasticStep> steps_for(ElasticPolicy policy, std::vector<ElasticJob> jobs,
-                                   std::int64_t slots, std::int64_t now_ms) {
+ElasticDecision decision_for(ElasticPolicy policy, std::vector<ElasticJob> jobs, std::int64_t slots,
+                             std::int64_t now_ms) {
   ElasticView view{.jobs = jobs, .slots = slots, .now_ms = now_ms, .freed = true};
-  std::vector<ElasticStep> steps = decide(policy, view).steps;
-  if (policy == ElasticPolicy::kOurs) return steps;
+  ElasticDecision decision = decide(policy, view);
+  if (policy == ElasticPolicy::kOurs) return decision;
   for (ElasticJob& job : jobs) {
-    for (const ElasticStep& step : steps) {
+    for (const ElasticStep& step : decision.steps) {
       if (step.job != job.id) continue;
       job.workers = step.workers;
       job.changing = true;
@@ -178,18 +194,10 @@ std::vector<ElasticStep> steps_for(ElasticPolicy policy, std::vector<ElasticJob>
     job.is_new = job.workers == 0;
   }
   view.freed = false;
-  for (const ElasticStep& step : decide(policy, view).steps) steps.push_back(step);
-  return steps;
-}
-
-// For ever where the moment is said to lie in the future.
-std::int64_t since_ms(std::int64_t moment_ms, std::int64_t now_ms) {
-  return moment_ms > now_ms + kMostSkewMs ? now_ms : now_ms - moment_ms;
-}
-
-// Since it was begun.
-std::int64_t waited_ms(const ElasticObject& job, std::int64_t now_ms) {
-  return since_ms(job.rescaled_ms, now_ms);
+  ElasticDecision arrivals = decide(policy, view);
+  for (const ElasticStep& step : arrivals.steps) decision.steps.push_back(step);
+  decision.waits = std::move(arrivals.waits);
+  return decision;
 }
 
 }  // namespace
@@ -277,56 +285,83 @@ bool Controller::is_waited_for(const ElasticObject& job, std::int64_t now_ms) co
          std::min(since_ms(job.submitted_ms, now_ms), waited_ms(job, now_ms)) < limits_.ready_ms;
 }
 
-std::vector<Action> Controller::step(const std::map<std::string, ElasticObject>& jobs,
-                                     std::int64_t free, std::int64_t now_ms) const {
-  std::vector<Action> actions;
+// It ought to have taken its new workers long since.
+bool Controller::is_overdue(const ElasticObject& job, std::int64_t now_ms) const {
+  return waited_ms(job, now_ms) >= limits_.ready_ms + limits_.acknowledge_ms;
+}
+
+Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::int64_t free,
+                         std::int64_t now_ms) const {
+  Decided decided;
   std::vector<ElasticJob> seen;
   std::vector<const ElasticObject*> objects;
-  std::int64_t held = 0;     // by pods that run, or ought to long since
-  std::int64_t decided = 0;  // for what is decided already
-  std::int64_t owed = 0;     // of that, to pods that do not run yet, whoever has made them
+  std::vector<std::int64_t> needs;  // CPUs of each, at least
+  std::int64_t held = 0;            // by pods that run, or ought to long since
+  std::int64_t promised = 0;        // for what is decided already
+  std::int64_t owed = 0;            // of that, to pods that do not run yet, whoever has made them
   for (const auto& [uid, job] : jobs) {
     if (job.over) continue;
     if (job.wanted) {
-      if (auto action = carry_on(job, now_ms)) actions.push_back(*std::move(action));
+      if (auto action = carry_on(job, now_ms)) decided.actions.push_back(*std::move(action));
     } else if (has_shrunk_late(job)) {
       const std::string why = from_to(job.stated, *job.acknowledged) +
                               ", as its application has acted late on what it was asked before";
-      actions.push_back(begun(job, *job.acknowledged, why, now_ms, true));
+      decided.actions.push_back(begun(job, *job.acknowledged, why, now_ms, true));
     } else if (is_to_shrink(job, now_ms)) {
       const std::string why = from_to(job.workers(), *job.requested) + ", as its user wishes";
-      actions.push_back(begun(job, *job.requested, why, now_ms));
+      decided.actions.push_back(begun(job, *job.requested, why, now_ms));
+    }
+    if (job.is_pending() && (!job.wanted || is_overdue(job, now_ms))) {
+      decided.waits[uid] = why_it_is_left_alone(job);
     }
     objects.push_back(&job);
     seen.push_back(seen_by_policy(job, objects.size()));
+    needs.push_back(seen.back().slots(seen.back().min_workers));
     const bool runs = job.active + job.succeeded > 0;
     held += job.ready * job.cpus + (runs ? job.other_cpus : 0);
     std::int64_t missing = std::max(0, job.workers() - job.ready - job.succeeded) * job.cpus;
     if (!runs && job.workers() > 0) missing += job.other_cpus;
     // Given up: what is free is free, and what they have been promised is not.
     (is_waited_for(job, now_ms) ? owed : held) += missing;
-    decided += seen.back().slots(seen.back().workers);
+    promised += seen.back().slots(seen.back().workers);
     if (is_to_shrink(job, now_ms) || has_shrunk_late(job)) seen.back().changing = true;
   }
-  const std::int64_t slots = std::max(free + held, decided);
+  const std::int64_t slots = std::max(free + held, promised);
   // Neither one that would not even fit alone nor one that has just failed to start waits in
   // anybody's way.
   std::erase_if(seen, [&](const ElasticJob& job) {
-    return job.workers == 0 &&
-           (job.slots(job.min_workers) > slots || job.declined_until_ms > now_ms);
+    if (job.workers > 0) return false;
+    const ElasticObject& object = *objects[job.id - 1];
+    if (needs[job.id - 1] > slots) {
+      decided.waits[object.uid] = why_it_never_fits(needs[job.id - 1], slots);
+    } else if (job.declined_until_ms > now_ms) {
+      decided.waits[object.uid] = why_it_rests(object);
+    } else {
+      return false;
+    }
+    return true;
   });
   free -= owed;
-  for (const ElasticStep& step : steps_for(policy_, std::move(seen), slots, now_ms)) {
+  const ElasticDecision decision = decision_for(policy_, std::move(seen), slots, now_ms);
+  for (const ElasticStep& step : decision.steps) {
     const ElasticObject& job = *objects[step.job - 1];
     const std::int64_t more =
         (step.workers - step.from) * job.cpus + (step.from == 0 ? job.other_cpus : 0);
-    if (more > 0 && more > free) continue;  // when others have made room
+    if (more > 0 && more > free) {  // when others have made room
+      if (step.from == 0) decided.waits[job.uid] = why_not_yet(step.workers, more, free);
+      continue;
+    }
+    std::string why = step.for_job != 0 ? why_fewer(job, step.workers, *objects[step.for_job - 1])
+                                        : why_more(job, step.workers, free);
     if (more > 0) free -= more;
-    std::string why = from_to(step.from, step.workers);
-    if (step.for_job != 0) why += ", to make room for " + objects[step.for_job - 1]->name;
-    actions.push_back(begun(job, step.workers, std::move(why), now_ms));
+    decided.actions.push_back(begun(job, step.workers, std::move(why), now_ms));
   }
-  return actions;
+  for (const ElasticWait& wait : decision.waits) {
+    const ElasticObject& job = *objects[wait.job - 1];
+    const auto other = wait.for_job == 0 ? "" : objects[wait.for_job - 1]->name;
+    decided.waits[job.uid] = why_it_waits(wait, needs[wait.job - 1], other);
+  }
+  return decided;
 }
 
 }  // namespace pinion::cluster::elastic

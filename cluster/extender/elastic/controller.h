@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,18 @@ struct Action {
   std::string uid;
   nlohmann::json patch;
   std::string why;
+  // Of kDone: the step that has ended, and how long it took.
+  std::optional<Kind> ended{};
+  std::int64_t took_ms = 0;
 };
 [[nodiscard]] std::string_view to_string(Action::Kind kind);
+
+struct Decided {
+  std::vector<Action> actions;
+  // By uid, for people: why a job that waits does not start, and what a Charm++ program is waited
+  // for that should have acted long since.
+  std::map<std::string, std::string> waits;
+};
 
 class Controller {
  public:
@@ -51,8 +62,8 @@ class Controller {
   // `free`: CPUs that no pod holds and none is promised. Of each job at most one action; the caller
   // carries them out in any order, shows what came of them by the next call's `jobs`, and may leave
   // any of them: it is then decided anew.
-  [[nodiscard]] std::vector<Action> step(const std::map<std::string, ElasticObject>& jobs,
-                                         std::int64_t free, std::int64_t now_ms) const;
+  [[nodiscard]] Decided step(const std::map<std::string, ElasticObject>& jobs, std::int64_t free,
+                             std::int64_t now_ms) const;
 
  private:
   [[nodiscard]] std::optional<Action> carry_on(const ElasticObject& job, std::int64_t now_ms) const;
@@ -60,6 +71,8 @@ class Controller {
                                                        std::int64_t now_ms) const;
   [[nodiscard]] bool is_waited_for(const ElasticObject& job, std::int64_t now_ms) const;
   [[nodiscard]] static bool is_to_shrink(const ElasticObject& job, std::int64_t now_ms);
+
+  [[nodiscard]] bool is_overdue(const ElasticObject& job, std::int64_t now_ms) const;
 
   ElasticPolicy policy_;
   ControllerLimits limits_;

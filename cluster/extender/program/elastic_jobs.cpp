@@ -100,6 +100,7 @@ void ElasticJobs::forget(const std::string& uid) {
   jobs_.erase(uid);
   refused_.erase(uid);
   rests_.erase(uid);
+  waits_.erase(uid);
 }
 
 std::map<std::string, std::uint64_t> ElasticJobs::done() const {
@@ -122,6 +123,7 @@ std::vector<ElasticRow> ElasticJobs::rows() const {
                    .most = job.max_workers,
                    .wanted = job.wanted,
                    .requested = job.requested};
+    if (const auto why = waits_.find(uid); why != waits_.end()) row.why = why->second;
     for (const auto& [at, what, why] : job.history) row.history.push_back({at, what, why});
     rows.push_back(std::move(row));
   }
@@ -132,17 +134,20 @@ std::vector<ElasticRow> ElasticJobs::rows() const {
 
 void ElasticJobs::look_if_settled() {
   const auto settled = [](const auto& feed) { return feed->settled(); };
-  if (std::all_of(feeds_.begin(), feeds_.end(), settled) && asks_.may_act()) look();
+  if (std::all_of(feeds_.begin(), feeds_.end(), settled) && asks_.may_act()) return look();
+  const std::lock_guard lock(mutex_);
+  waits_.clear();  // another decides
 }
 
 void ElasticJobs::look() {
   const std::int64_t free = asks_.free();
-  std::vector<elastic::Action> actions;
+  elastic::Decided decided;
   std::vector<ElasticObject> told;
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(told_, [this](const auto& one) { return !jobs_.contains(one.first); });
-    actions = controller_.step(jobs_, free, unix_ms());
+    decided = controller_.step(jobs_, free, unix_ms());
+    waits_ = std::move(decided.waits);
     for (const auto& [uid, job] : jobs_) {
       if (elastic::is_to_be_asked(job)) applications_.ask(job);
       if (job.is_told && !job.over) told.push_back(job);
@@ -154,7 +159,7 @@ void ElasticJobs::look() {
     if (!asks_.may_act()) return;
     tell(job, again);
   }
-  for (const elastic::Action& action : actions) {
+  for (const elastic::Action& action : decided.actions) {
     if (!asks_.may_act()) return;
     carry_out(action);
   }

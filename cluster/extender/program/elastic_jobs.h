@@ -107,6 +107,7 @@ class ElasticJobs {
   std::map<std::string, elastic::ElasticObject> jobs_;  // by uid
   std::map<std::string, std::string> refused_;          // by uid: why it is left alone
   std::map<std::string, Rest> rests_;                   // by uid
+  std::map<std::string, std::string> waits_;            // by uid: why, since the last look
   std::map<std::string, std::uint64_t> done_;
   elastic::Controller controller_;                 // the rounds' alone
   std::map<std::string, Told> told_;               // the same: by uid, its ConfigMap

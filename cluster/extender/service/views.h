@@ -56,8 +56,9 @@ struct ElasticRow {
   int ready = 0;
   int least = 1;
   int most = 1;
-  std::optional<int> wanted;     // a rescale is under way
-  std::optional<int> requested;  // its user wishes so many
+  std::optional<int> wanted{};     // a rescale is under way
+  std::optional<int> requested{};  // its user wishes so many
+  std::string why{};               // it waits, or its application is waited for
   struct Step {
     std::string at;  // RFC 3339
     std::string what;

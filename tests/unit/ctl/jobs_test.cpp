@@ -21,12 +21,19 @@ TEST(DrawElastic, HasALineForEachJob) {
        "history":[{"at":"2026-11-25T15:22:48Z","step":"shrink","why":"from 8 to 4 workers, to make room for wind"},
                   {"at":"2026-11-25T15:00:00Z","step":"done","why":"it went from 0 to 8 workers"}]},
       {"name":"hpc/wind","kind":"MPIJob","change":"moldable","state":"waits","workers":0,
-       "readyWorkers":0,"minWorkers":4,"maxWorkers":4,"requestedWorkers":4}]})");
+       "readyWorkers":0,"minWorkers":4,"maxWorkers":4,"requestedWorkers":4,
+       "why":"needs 16 CPUs, 4 CPUs are free",
+       "history":[{"at":"2026-11-25T15:00:00Z","step":"declined","why":"old"}]},
+      {"name":"hpc/old","kind":"Job","change":"rigid","state":"waits","workers":0,
+       "readyWorkers":0,"minWorkers":4,"maxWorkers":4,
+       "history":[{"at":"2026-11-25T15:00:00Z","step":"declined","why":"old"}]}]})");
   EXPECT_EQ(draw_elastic(document),
             "JOB       KIND    CHANGE     STATE    WORKERS  READY  MIN  MAX  WANTED  ASKED  WHY\n"
             "hpc/wave  Job     malleable  shrinks        8      8    2    8       4      -  "
             "from 8 to 4 workers, to make room for wind\n"
-            "hpc/wind  MPIJob  moldable   waits          0      0    4    4       -      4  -\n");
+            "hpc/wind  MPIJob  moldable   waits          0      0    4    4       -      4  "
+            "needs 16 CPUs, 4 CPUs are free\n"
+            "hpc/old   Job     rigid      waits          0      0    4    4       -      -  -\n");
 }
 
 TEST(DrawHistory, HasALineForEachStep) {

@@ -34,8 +34,8 @@ class Cluster {
   std::vector<Action> step(const std::function<bool(const Action&)>& lost = {}) {
     std::map<std::string, ElasticObject> seen;
     for (const auto& [uid, job] : jobs_) seen.emplace(uid, *read_elastic(job, {}));
-    auto actions = controller_.step(seen, free(), now_ms_);
-    for (const Action& action : actions) {
+    decided_ = controller_.step(seen, free(), now_ms_);
+    for (const Action& action : decided_.actions) {
       if (lost && lost(action)) continue;
       nlohmann::json& job = jobs_.at(action.uid);
       EXPECT_EQ(action.patch["metadata"]["resourceVersion"], job["metadata"]["resourceVersion"]);
@@ -43,8 +43,10 @@ class Cluster {
       ++version_;
       job["metadata"]["resourceVersion"] = std::to_string(version_);
     }
-    return actions;
+    return decided_.actions;
   }
+  // Why it waits, as the last step() has it.
+  std::string why(const std::string& name) { return decided_.waits["uid-" + name]; }
   // Another replica leads from now on.
   void take_over() { controller_ = Controller(policy_); }
 
@@ -102,6 +104,7 @@ class Cluster {
   std::int64_t cpus_;
   ElasticPolicy policy_;
   Controller controller_;
+  Decided decided_;
   std::map<std::string, nlohmann::json> jobs_;
   std::map<std::string, std::int64_t> cpus_of_worker_;  // by uid
   std::int64_t now_ms_ = 1'795'532'400'000;

@@ -121,6 +121,17 @@ TEST_F(ElasticJobsTest, AJobThatMayNotBeChangedIsInNobodysWay) {
   EXPECT_EQ(seen[1].json()["spec"]["suspend"], false);
 }
 
+TEST_F(ElasticJobsTest, AJobThatWaitsShowsWhyWhileThisReplicaDecides) {
+  auto shape = test_support::JobShape{.suspended = true};
+  shape.annotations = {{"pinion.dev/min-workers", "9"}, {"pinion.dev/max-workers", "9"}};
+  start({make_job(shape)});
+  const auto why = [this] { return elastic_->rows().at(0).why; };
+  while (why().empty()) std::this_thread::yield();
+  EXPECT_EQ(why(), "needs 36 CPUs, and only 32 CPUs are there");
+  leads_ = false;
+  while (!why().empty()) std::this_thread::yield();
+}
+
 TEST_F(ElasticJobsTest, AConfigMapThatSomebodyDeletesIsMadeAgain) {
   server_.on(std::string("POST ") + kMapsOfJobs, 201, json::object());
   start({told(make_job({.change = "rigid"}))});

@@ -102,6 +102,13 @@ TEST_F(ViewsTest, JobsShowHowFarTheyAreAndWhyTheyWait) {
   EXPECT_EQ(seen.at("jobs")[1].at("size"), 1);
 }
 
+TEST(JobsJson, HasWhyAnElasticJobWaits) {
+  ElasticRow row{.name = "hpc/wave", .kind = "Job", .change = "malleable", .state = "waits"};
+  EXPECT_FALSE(json::parse(jobs_json({}, 0, {row})).at("elastic")[0].contains("why"));
+  row.why = "needs 16 CPUs, 4 CPUs are free";
+  EXPECT_EQ(json::parse(jobs_json({}, 0, {row})).at("elastic")[0].at("why"), row.why);
+}
+
 TEST(JobsJson, HasWhatWasLearnt) {
   const json seen = json::parse(jobs_json(
       {}, 0, {},

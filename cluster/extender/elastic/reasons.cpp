@@ -1,0 +1,72 @@
+#include "cluster/extender/elastic/reasons.h"
+
+#include <algorithm>
+
+namespace pinion::cluster::elastic {
+namespace {
+
+std::string cpus(std::int64_t count) {
+  return std::to_string(count) + (count == 1 ? " CPU" : " CPUs");
+}
+
+std::string are_free(std::int64_t free) {
+  return cpus(free) + (free == 1 ? " is free" : " are free");
+}
+
+}  // namespace
+
+std::string from_to(int before, int workers) {
+  return "from " + std::to_string(before) + " to " + std::to_string(workers) + " workers";
+}
+
+std::string why_more(const ElasticObject& job, int workers, std::int64_t free) {
+  const char* wish = job.requested == workers ? ", as its user wishes, and " : ", as ";
+  return from_to(job.workers(), workers) + wish + are_free(free);
+}
+
+std::string why_fewer(const ElasticObject& job, int workers, const ElasticObject& other) {
+  std::string why = from_to(job.workers(), workers) + ", to make room for " + other.name;
+  if (other.priority > job.priority) {
+    why += ", of priority " + std::to_string(other.priority) + " above " +
+           std::to_string(job.priority);
+  }
+  return why;
+}
+
+std::string why_it_waits(const ElasticWait& wait, std::int64_t needs, const std::string& other) {
+  if (wait.why == ElasticWait::Why::kKeptForOther) {
+    return are_free(wait.free) + " and kept for " + other + ", which has waited for too long";
+  }
+  const std::string why = "needs " + cpus(needs) + ", " + are_free(wait.free);
+  if (wait.why == ElasticWait::Why::kNotWorthIt) {
+    return why + "; shrinking others would cost more than it gains";
+  }
+  if (wait.could == 0 && wait.later == 0) return why + "; no other job may shrink for it";
+  std::string others = "; others may give " + cpus(wait.could) + " for it";
+  if (wait.later > 0) others += ", and " + cpus(wait.later) + " when they may change again";
+  return why + others;
+}
+
+std::string why_it_never_fits(std::int64_t needs, std::int64_t there) {
+  return "needs " + cpus(needs) + ", and only " + cpus(there) + (there == 1 ? " is" : " are") +
+         " there";
+}
+
+std::string why_it_rests(const ElasticObject& job) {
+  const std::string why = "not tried before " + past_step(job.declined_until_ms, "", "").at;
+  const bool said = !job.history.empty() && job.history.front().what == "declined";
+  return said ? why + ": " + job.history.front().why : why;
+}
+
+std::string why_not_yet(int workers, std::int64_t needs, std::int64_t free) {
+  return "starts with " + std::to_string(workers) + " workers when its " + cpus(needs) +
+         " are free, " + are_free(std::max<std::int64_t>(free, 0));
+}
+
+std::string why_it_is_left_alone(const ElasticObject& job) {
+  const std::string why = "its application may still act on what it was sent, to run with " +
+                          std::to_string(job.sent->wanted) + " PEs";
+  return job.wanted ? why + "; its new workers stay until then" : why;
+}
+
+}  // namespace pinion::cluster::elastic
