@@ -296,7 +296,7 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
   std::vector<ElasticJob> seen;
   std::vector<const ElasticObject*> objects;
   std::vector<std::int64_t> needs;  // CPUs of each, at least
-  std::int64_t held = 0;            // by pods that run, or ought to long since
+  std::int64_t held = 0;            // by pods that run, end, or ought to run long since
   std::int64_t promised = 0;        // for what is decided already
   std::int64_t owed = 0;            // of that, to pods that do not run yet, whoever has made them
   for (const auto& [uid, job] : jobs) {
@@ -318,7 +318,7 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     seen.push_back(seen_by_policy(job, objects.size()));
     needs.push_back(seen.back().slots(seen.back().min_workers));
     const bool runs = job.active + job.succeeded > 0;
-    held += job.ready * job.cpus + (runs ? job.other_cpus : 0);
+    held += (job.ready + job.terminating) * job.cpus + (runs ? job.other_cpus : 0);
     std::int64_t missing = std::max(0, job.workers() - job.ready - job.succeeded) * job.cpus;
     if (!runs && job.workers() > 0) missing += job.other_cpus;
     // Given up: what is free is free, and what they have been promised is not.

@@ -68,6 +68,28 @@ TEST(ElasticController, OneOfHigherPriorityGetsRoomWhenPodsAreGone) {
   EXPECT_EQ(cluster.free(), 0);
 }
 
+// What low's pods still hold while they end is enough for high.
+TEST(ElasticController, NobodyShrinksForWhatIsBeingFreed) {
+  Cluster cluster(64);
+  for (const char* name : {"low", "mid"}) {
+    auto annotations = JobShape().annotations;
+    annotations[annotation::kPriority] = *name == 'l' ? "0" : "1";
+    cluster.add({.name = name, .workers = 8, .annotations = annotations});
+    cluster.settle(name);
+  }
+  cluster.add({.name = "high",
+               .suspended = true,
+               .annotations = {{annotation::kMinWorkers, "4"},
+                               {annotation::kMaxWorkers, "4"},
+                               {annotation::kPriority, "5"}}});
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink));
+  cluster.make_pods("low");
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+  EXPECT_EQ(cluster.workers("mid"), 8);
+  EXPECT_EQ(cluster.why("high"),
+            "starts with 4 workers when its 16 CPUs are free, 0 CPUs are free");
+}
+
 TEST(ElasticController, WhatBecomesFreeGoesToThoseThatRun) {
   Cluster cluster(32);
   cluster.add({.name = "one",
