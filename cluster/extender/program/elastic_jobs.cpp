@@ -19,6 +19,7 @@ using nlohmann::json;
 constexpr std::chrono::milliseconds kMuteRest = 5s;  // of a job whose ConfigMap was not kept
 constexpr std::size_t kMostAgain = 20;               // ConfigMaps looked at again in one round
 constexpr std::size_t kMostElasticJobs = 10'000;     // more are left as they are
+constexpr std::size_t kMostShown = 2'000;            // of them, each has series of its own
 
 }  // namespace
 
@@ -103,9 +104,22 @@ void ElasticJobs::forget(const std::string& uid) {
   waits_.erase(uid);
 }
 
-std::map<std::string, std::uint64_t> ElasticJobs::done() const {
+ElasticFigures ElasticJobs::figures() const {
+  const bool decides = asks_.may_act();
   const std::lock_guard lock(mutex_);
-  return done_;
+  ElasticFigures figures = done_;
+  figures.jobs["refused"] = refused_.size();
+  for (const auto& [uid, job] : jobs_) {
+    if (job.over) continue;
+    ++figures.jobs[std::string(elastic::state_of(job))];
+    if (!decides || figures.rows.size() == kMostShown) continue;
+    figures.rows.push_back({.name_space = job.name_space,
+                            .kind = kube::json_text(job.owner, "kind"),
+                            .name = job.name,
+                            .running = job.ready,
+                            .wanted = job.workers()});
+  }
+  return figures;
 }
 
 std::vector<ElasticRow> ElasticJobs::rows() const {
@@ -211,7 +225,11 @@ void ElasticJobs::carry_out(const elastic::Action& action) {
   answered(*was, now);
   const std::lock_guard lock(mutex_);
   rests_.erase(was->uid);
-  ++done_[what];
+  ++done_.steps[what];
+  if (!action.ended) return;
+  ElasticFigures::Rescales& rescales = done_.rescales[std::string(to_string(*action.ended))];
+  ++rescales.count;
+  rescales.seconds += static_cast<double>(action.took_ms) / 1000;
 }
 
 // What is there now, unless the watch has brought something newer meanwhile.

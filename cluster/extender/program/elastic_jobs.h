@@ -20,6 +20,7 @@
 #include "cluster/extender/program/elastic_asks.h"
 #include "cluster/extender/program/feeds.h"
 #include "cluster/extender/program/rounds.h"
+#include "cluster/extender/service/expose.h"
 #include "cluster/extender/service/views.h"
 
 namespace pinion::cluster {
@@ -47,8 +48,8 @@ class ElasticJobs {
   // Of each of elastic::kCollections, in that order.
   kube::WatchHandler& feed(std::size_t collection) { return *feeds_[collection]; }
 
-  // Steps that were carried out, by what they were: "start", "shrink", ...
-  [[nodiscard]] std::map<std::string, std::uint64_t> done() const;
+  // Its rows: of the replica that decides alone, and of 2,000 jobs at most.
+  [[nodiscard]] ElasticFigures figures() const;
   // By name.
   [[nodiscard]] std::vector<ElasticRow> rows() const;
 
@@ -108,10 +109,10 @@ class ElasticJobs {
   std::map<std::string, std::string> refused_;          // by uid: why it is left alone
   std::map<std::string, Rest> rests_;                   // by uid
   std::map<std::string, std::string> waits_;            // by uid: why, since the last look
-  std::map<std::string, std::uint64_t> done_;
-  elastic::Controller controller_;                 // the rounds' alone
-  std::map<std::string, Told> told_;               // the same: by uid, its ConfigMap
-  std::map<std::string, Clock::time_point> mute_;  // the same: by uid, it could not be told
+  ElasticFigures done_;                                 // the steps and the rescales
+  elastic::Controller controller_;                      // the rounds' alone
+  std::map<std::string, Told> told_;                    // the same: by uid, its ConfigMap
+  std::map<std::string, Clock::time_point> mute_;       // the same: by uid, it could not be told
   ElasticAsks applications_;
   Rounds rounds_;  // last: it uses all above
 };

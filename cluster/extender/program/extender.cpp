@@ -469,7 +469,7 @@ Page Extender::metrics(std::string_view accept) {
   figures.promises_lost = agent_feed_.lost_promises();
   figures.api_failures = cluster_.failed();
   figures.evicted = refused_.evicted();
-  if (elastic_) figures.elastic_steps = elastic_->done();
+  if (elastic_) figures.elastic = elastic_->figures();
   if (services_) figures.services = services_->figures();
   figures.leading = leading();
   figures.ready = closed().empty();

@@ -43,6 +43,10 @@ enum Id : std::size_t {
   kApiFailures,
   kEvicted,
   kElasticSteps,
+  kElasticRescales,
+  kElasticSeconds,
+  kElasticJobs,
+  kElasticWorkers,
   kServices,
   kServiceLooks,
   kServiceResizes,
@@ -98,14 +102,46 @@ void placing(Writer& writer, const PlacingFigures& figures) {
   single(writer, kOpened, figures.opened);
 }
 
+std::uint64_t counted(const std::map<std::string, std::uint64_t>& counts, const char* what) {
+  const auto found = counts.find(what);
+  return found == counts.end() ? 0 : found->second;
+}
+
+void elastic_jobs(Writer& writer, const ElasticFigures& figures) {
+  writer.family(extender_series()[kElasticSteps]);
+  for (const char* step : {"start", "shrink", "expand", "resize", "done", "declined"}) {
+    writer.sample({}, {{"step", step}}, counted(figures.steps, step));
+  }
+  constexpr std::array kRescales{"start", "shrink", "expand"};
+  const auto rescales = [&](const char* step) {
+    const auto found = figures.rescales.find(step);
+    return found == figures.rescales.end() ? ElasticFigures::Rescales() : found->second;
+  };
+  writer.family(extender_series()[kElasticRescales]);
+  for (const char* step : kRescales) writer.sample({}, {{"step", step}}, rescales(step).count);
+  writer.family(extender_series()[kElasticSeconds]);
+  for (const char* step : kRescales) writer.sample({}, {{"step", step}}, rescales(step).seconds);
+  writer.family(extender_series()[kElasticJobs]);
+  for (const char* state : {"waits", "starts", "runs", "shrinks", "expands", "ends", "refused"}) {
+    writer.sample({}, {{"state", state}}, counted(figures.jobs, state));
+  }
+  writer.family(extender_series()[kElasticWorkers]);
+  for (const auto& row : figures.rows) {
+    const prometheus::Labels job{
+        {"namespace", row.name_space}, {"kind", row.kind}, {"name", row.name}};
+    const auto number = [](int workers) { return static_cast<std::uint64_t>(workers); };
+    writer.sample(job, {{"state", "running"}}, number(row.running));
+    writer.sample(job, {{"state", "wanted"}}, number(row.wanted));
+  }
+}
+
 void services(Writer& writer, const ServiceFigures& figures) {
   parts(writer, kServices, "state",
         {{"cared_for", figures.services - figures.refused}, {"refused", figures.refused}});
   writer.family(extender_series()[kServiceLooks]);
   for (const char* reason : {"on_target", "short", "spare", "load", "bounds", "settling", "idle",
                              "no_metric", "impossible", "full"}) {
-    const auto counted = figures.looks.find(reason);
-    writer.sample({}, {{"reason", reason}}, counted == figures.looks.end() ? 0 : counted->second);
+    writer.sample({}, {{"reason", reason}}, counted(figures.looks, reason));
   }
   parts(writer, kServiceResizes, "result",
         {{"done", figures.resized}, {"refused", figures.not_resized}});
@@ -180,6 +216,17 @@ const std::vector<Series>& extender_series() {
              "Pods that were evicted because their agent refused them (refusedTime)."),
       series(Type::kCounter, "pinion_extender_elastic_steps_total", "steps", "step",
              "Steps of elastic jobs: start, shrink, expand, resize, done, declined."),
+      series(Type::kCounter, "pinion_extender_elastic_rescales_total", "rescales", "step",
+             "Rescales of elastic jobs that have come to their end: start, shrink, expand."),
+      series(Type::kCounter, "pinion_extender_elastic_rescale_seconds_total", "seconds", "step",
+             "How long these took, from the decision until pods were ready or gone."),
+      series(Type::kGauge, "pinion_extender_elastic_jobs", "jobs", "state",
+             "Elastic jobs; refused: their label or an annotation makes no sense, they are left "
+             "alone."),
+      series(
+          Type::kGauge, "pinion_extender_elastic_workers", "workers", "namespace kind name state",
+          "Workers of each elastic job, of 2,000 at most and by the replica that decides; wanted: "
+          "it is to have so many, 0 while it waits."),
       series(Type::kGauge, "pinion_extender_services", "services", "state",
              "Pods with a target (servicesPrometheus); refused: what their owner wrote makes no "
              "sense, an Event says why."),
@@ -238,12 +285,7 @@ std::string expose(const ExtenderFigures& figures, prometheus::Format format) {
   placing(writer, figures.placing);
   single(writer, kApiFailures, figures.api_failures);
   single(writer, kEvicted, figures.evicted);
-  writer.family(extender_series()[kElasticSteps]);
-  for (const char* step : {"start", "shrink", "expand", "resize", "done", "declined"}) {
-    const auto counted = figures.elastic_steps.find(step);
-    writer.sample({}, {{"step", step}},
-                  counted == figures.elastic_steps.end() ? 0 : counted->second);
-  }
+  elastic_jobs(writer, figures.elastic);
   services(writer, figures.services);
   writer.family(extender_series()[kFilterSeconds]);
   writer.histogram({}, figures.placing.filter);

@@ -42,6 +42,25 @@ struct ServiceFigures {
   std::vector<Row> rows;          // those whose metric is known
 };
 
+// Of elastic jobs.
+struct ElasticFigures {
+  struct Row {
+    std::string name_space;
+    std::string kind;
+    std::string name;
+    int running = 0;  // workers that are ready
+    int wanted = 0;   // that it is to have; 0: it waits
+  };
+  struct Rescales {
+    std::uint64_t count = 0;
+    double seconds = 0;  // that they took
+  };
+  std::map<std::string, std::uint64_t> steps;  // by what they were
+  std::map<std::string, Rescales> rescales;    // that have ended: "start", "shrink", "expand"
+  std::map<std::string, std::uint64_t> jobs;   // by state, and those that are "refused"
+  std::vector<Row> rows;
+};
+
 struct ExtenderFigures {
   SchedulingFigures scheduler;
   PlacingFigures placing;
@@ -51,7 +70,7 @@ struct ExtenderFigures {
   std::uint64_t promises_lost = 0;
   std::uint64_t api_failures = 0;  // of waking, nominating, opening and explaining
   std::uint64_t evicted = 0;       // pods that their agent refused
-  std::map<std::string, std::uint64_t> elastic_steps;  // of elastic jobs, by what they were
+  ElasticFigures elastic;
   ServiceFigures services;
   bool leading = false;
   bool ready = false;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "cluster/extender/program/unix_time.h"
 #include "tests/unit/extender_elastic/sample_job.h"
 #include "tests/unit/kube/fake_api_server.h"
 
@@ -95,7 +96,7 @@ class ElasticJobsTest : public testing::Test {
     }
   }
   void wait_until_done(const std::string& step) {
-    while (elastic_->done()[step] == 0) std::this_thread::yield();
+    while (elastic_->figures().steps[step] == 0) std::this_thread::yield();
   }
 
   kube::FakeApiServer server_;
@@ -130,6 +131,36 @@ TEST_F(ElasticJobsTest, AJobThatWaitsShowsWhyWhileThisReplicaDecides) {
   EXPECT_EQ(why(), "needs 36 CPUs, and only 32 CPUs are there");
   leads_ = false;
   while (!why().empty()) std::this_thread::yield();
+}
+
+TEST_F(ElasticJobsTest, FiguresAreOfEachJobAndOfWhatRescalesTook) {
+  json wave = make_job({.workers = 8});
+  wave["metadata"]["annotations"]["pinion.dev/wanted-workers"] = "8";
+  wave["metadata"]["annotations"]["pinion.dev/previous-workers"] = "4";
+  wave["metadata"]["annotations"]["pinion.dev/rescaled-at"] = std::to_string(unix_ms() - 5000);
+  wave["status"] = {{"active", 8}, {"ready", 8}};
+  json never = waits("never");
+  never["metadata"]["annotations"] = {{"pinion.dev/min-workers", "9"},
+                                      {"pinion.dev/max-workers", "9"}};
+  json wrong = waits("wrong");
+  wrong["metadata"]["labels"]["pinion.dev/elastic"] = "yes";
+  is_patched("wave",
+             [&](const auto& request, auto& response) { answer_with(wave, request, response); });
+  start({wave, never, wrong});
+  wait_until_done("done");
+  ElasticFigures figures = elastic_->figures();
+  EXPECT_EQ(figures.rescales["expand"].count, 1U);
+  EXPECT_GE(figures.rescales["expand"].seconds, 5);
+  EXPECT_EQ(figures.jobs,
+            (std::map<std::string, std::uint64_t>{{"waits", 1}, {"runs", 1}, {"refused", 1}}));
+  ASSERT_EQ(figures.rows.size(), 2U);
+  const auto& row = figures.rows[1];
+  EXPECT_EQ(std::tie(row.name_space, row.kind, row.name, row.running, row.wanted),
+            std::make_tuple("default", "Job", "wave", 8, 8));
+  leads_ = false;
+  figures = elastic_->figures();
+  EXPECT_TRUE(figures.rows.empty());
+  EXPECT_EQ(figures.jobs["runs"], 1U) << "these every replica tells";
 }
 
 TEST_F(ElasticJobsTest, AConfigMapThatSomebodyDeletesIsMadeAgain) {

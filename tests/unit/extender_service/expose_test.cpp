@@ -48,6 +48,11 @@ TEST(Series, AreAllWrittenInBothFormats) {
   figures.scheduler.stale = 2;
   figures.placing.filter.observe(0.0002);
   figures.services.rows = {{.name_space = "n", .pod = "p", .performance = 1.5, .cpus = 2.25}};
+  figures.elastic.steps["shrink"] = 3;
+  figures.elastic.rescales["shrink"] = {.count = 2, .seconds = 7.5};
+  figures.elastic.jobs["waits"] = 4;
+  figures.elastic.rows = {
+      {.name_space = "n", .kind = "Job", .name = "j", .running = 7, .wanted = 4}};
   for (const auto format : {prometheus::Format::kText, prometheus::Format::kOpenMetrics}) {
     const std::string text = expose(figures, format);
     for (const auto& one : extender_series()) {
@@ -57,6 +62,15 @@ TEST(Series, AreAllWrittenInBothFormats) {
     EXPECT_NE(text.find("pinion_extender_nodes{state=\"stale\"} 2\n"), std::string::npos);
     EXPECT_NE(text.find("pinion_extender_service_cpus{namespace=\"n\",pod=\"p\"} 2.25\n"),
               std::string::npos);
+    for (const char* sample :
+         {"steps_total{step=\"shrink\"} 3\n", "rescales_total{step=\"shrink\"} 2\n",
+          "rescale_seconds_total{step=\"shrink\"} 7.5\n", "jobs{state=\"waits\"} 4\n",
+          "jobs{state=\"refused\"} 0\n",
+          "workers{namespace=\"n\",kind=\"Job\",name=\"j\",state=\"running\"} 7\n",
+          "workers{namespace=\"n\",kind=\"Job\",name=\"j\",state=\"wanted\"} 4\n"}) {
+      EXPECT_NE(text.find(std::string("\npinion_extender_elastic_") + sample), std::string::npos)
+          << sample;
+    }
     EXPECT_NE(text.find("verb=\"mutate\",result=\"answered\"} 0\n"), std::string::npos);
   }
 }
