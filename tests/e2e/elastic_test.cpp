@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/scene.h"
 #include "tests/unit/extender_elastic/sample_job.h"
@@ -45,6 +47,33 @@ class Elastic : public Scene {
     auto object = admin().api().get(std::string(kJobs) + "/" + name);
     return object ? *object : json();
   }
+  // Which CPUs of which node the pod of each of its workers has, by their index.
+  std::map<int, std::string> places(const std::string& name) {
+    std::map<int, std::string> places;
+    for (const auto& [pod, held] : nodes().held()) {
+      if (!pod.starts_with(name + "-")) continue;
+      places[std::stoi(pod.substr(name.size() + 1))] =
+          held.uid + " on " + held.node + ": " + held.cpus.to_string();
+    }
+    return places;
+  }
+  // As soon as the agents have so many of its workers.
+  std::map<int, std::string> places_of(const std::string& name, std::size_t workers) {
+    EXPECT_TRUE(nodes().wait([&] { return places(name).size() == workers; }));
+    return places(name);
+  }
+  int free_cpus() {
+    int free = 0;
+    for (const auto& [node, room] : nodes().rooms()) {
+      free = std::accumulate(room.free_cpus.begin(), room.free_cpus.end(), free);
+    }
+    return free;
+  }
+  void wish(const std::string& name, const json& workers) {
+    ASSERT_TRUE(ok(admin().api().patch(
+        std::string(kJobs) + "/" + name, kube::PatchKind::kMerge,
+        {{"metadata", {{"annotations", {{"pinion.dev/requested-workers", workers}}}}}})));
+  }
   // It runs with so many workers, and nothing of a rescale is under way.
   bool runs_with(const std::string& name, int workers) {
     return lab::eventually(lab::Milliseconds(kPatience), [&] {
@@ -67,13 +96,40 @@ TEST_F(Elastic, AJobStartsWideMakesRoomAndGrowsBack) {
   start_elastic(2);  // four NUMA nodes of 16 CPUs
   add_job({.name = "low", .cpus = 15, .workers = 1, .suspended = true, .annotations = sizes(1, 4)});
   ASSERT_TRUE(runs_with("low", 4)) << job("low");
+  const auto wide = places_of("low", 4);
+  const std::map<int, std::string> first = {{0, wide.at(0)}, {1, wide.at(1)}};
   add_job(
       {.name = "high", .cpus = 15, .workers = 2, .suspended = true, .annotations = sizes(2, 2, 9)});
   EXPECT_TRUE(runs_with("high", 2)) << job("high");
   EXPECT_TRUE(runs_with("low", 2)) << job("low");
+  EXPECT_EQ(places_of("low", 2), first);
   remove_job("high");
   EXPECT_TRUE(runs_with("low", 4)) << job("low");
+  const auto again = places_of("low", 4);
+  EXPECT_EQ((std::map<int, std::string>{{0, again.at(0)}, {1, again.at(1)}}), first);
   EXPECT_GT(extender().figure("pinion_extender_elastic_steps_total{step=\"expand\"}"), 0);
+  remove_job("low");
+}
+
+TEST_F(Elastic, WorkersThatStayKeepTheirCpusAndThoseOfTheOthersAreFree) {
+  start_elastic(2);
+  const int all = free_cpus();
+  add_job({.name = "low", .cpus = 15, .workers = 1, .suspended = true, .annotations = sizes(1, 4)});
+  ASSERT_TRUE(runs_with("low", 4)) << job("low");
+  const auto wide = places_of("low", 4);
+  EXPECT_EQ(free_cpus(), all - 4 * 15);
+  wish("low", "2");
+  ASSERT_TRUE(runs_with("low", 2)) << job("low");
+  const auto narrow = places_of("low", 2);
+  EXPECT_EQ(narrow, (std::map<int, std::string>{{0, wide.at(0)}, {1, wide.at(1)}}));
+  EXPECT_EQ(free_cpus(), all - 2 * 15) << "those of 2 and 3 are";
+  wish("low", nullptr);
+  ASSERT_TRUE(runs_with("low", 4)) << job("low");
+  auto again = places_of("low", 4);
+  EXPECT_EQ(free_cpus(), all - 4 * 15);
+  again.erase(2);
+  again.erase(3);
+  EXPECT_EQ(again, narrow);
   remove_job("low");
 }
 
