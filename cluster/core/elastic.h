@@ -38,8 +38,7 @@ enum class Change {
 //   of each, a waiting one if its minimum is reached.
 // Where the printed pseudo-code (Fig. 2, 3) or the released code differ, the text decides:
 //   - Fig. 2 never looks at the running job of highest priority, ends after its first loop, and
-//   does
-//     not start the job when it has freed enough: faults.
+//     does not start the job when it has freed enough: faults.
 //   - Fig. 2 lets a job shrink others of the same priority; in the text these were submitted
 //     earlier and are of higher priority. This one matters (docs/papers.md): kElasticFig2.
 //   - The released code starts a job that had to make room at its minimum; the text says maximum.
@@ -48,6 +47,16 @@ enum class Change {
 //   - Fig. 3 asks waiting jobs for their gap too; the text defines it between creation, shrink and
 //     expand, of which a waiting job has had none.
 //   - The released code looks again when a gap ends; the text knows two moments only.
+//   - The released operator looks for who may shrink from the highest priority down and stops at
+//     the first job above the new one, so that one urgent job keeps all from shrinking. Fig. 2 and
+//     we go from the lowest up.
+//   - It gives what is free to the lowest priority first. In the text, and here, to the highest.
+//   - Equal priorities it leaves in any order. In the text, and here, the earlier one goes first.
+//   - It notes when a job was changed last when that is decided, and again after the signal, even
+//     one that has failed. Here it is noted when it is decided, and one that has failed leaves the
+//     job alone for its gap from then on (declined_until_ms).
+//   - It starts a job with more than its minimum only, and a change needs more than the gap. In
+//     Fig. 2 and here the minimum and the gap themselves are enough.
 enum class ElasticPolicy {
   kMin,       // every job is rigid with its minimum
   kMax,       // ... its maximum

@@ -85,6 +85,13 @@ TEST(ElasticArrival, TheJobOfHighestPriorityShrinksTooIfItIsLess) {
               ElementsAre(shrink(1, 8, 4, 2), start(2, 4)));
 }
 
+TEST(ElasticArrival, AMoreUrgentJobKeepsOnlyItselfFromShrinking) {
+  // The released operator looks from 1 down, and ends there.
+  EXPECT_THAT(arrival(ElasticPolicy::kElastic, 16,
+                      {running(1, 9, 2, 8, 8), running(2, 1, 2, 8, 8), arriving(3, 5, 4, 4)}),
+              ElementsAre(shrink(2, 8, 4, 3), start(3, 4)));
+}
+
 TEST(ElasticArrival, EqualAndHigherPriorityIsLeftAlone) {
   // Of equal priority the one submitted earlier is of higher priority (3.2.1).
   EXPECT_THAT(arrival(ElasticPolicy::kElastic, 16,

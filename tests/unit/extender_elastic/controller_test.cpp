@@ -148,6 +148,7 @@ TEST_F(Acknowledged, ItGoesOnWhenTheApplicationHasSaidSo) {
 }
 
 TEST_F(Acknowledged, SilenceDeclines) {
+  const std::string decided = cluster_.annotation("low", annotation::kRescaledAt);
   cluster_.wait(ControllerLimits().acknowledge_ms);
   const auto actions = cluster_.step();
   ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kDeclined));
@@ -155,6 +156,7 @@ TEST_F(Acknowledged, SilenceDeclines) {
   EXPECT_EQ(cluster_.workers("low"), 8);
   EXPECT_EQ(cluster_.annotation("low", annotation::kWantedWorkers), "");
   EXPECT_NE(cluster_.annotation("low", annotation::kDeclinedUntil), "");
+  EXPECT_EQ(cluster_.annotation("low", annotation::kRescaledAt), decided) << "no change was made";
   cluster_.wait(1000);
   EXPECT_THAT(kinds(cluster_.step()), testing::IsEmpty()) << "not asked again at once";
 }
