@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 Result<int> look(const Address& program, Deadline deadline, const kube::Cancel& cancel) {
   const auto info = call(program, request(kGetInfo), deadline, cancel);
   if (!info) return failure(info.error());
-  const auto pes = pes_in(*info);
+  auto pes = pes_in(*info);
   if (pes && *pes == 0) return failure(Errc::kInvalid, "ccs_getinfo: no PEs");
   return pes;
 }

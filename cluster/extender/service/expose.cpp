@@ -102,6 +102,8 @@ void placing(Writer& writer, const PlacingFigures& figures) {
   single(writer, kOpened, figures.opened);
 }
 
+constexpr std::array kRescales{"start", "shrink", "expand"};
+
 std::uint64_t counted(const std::map<std::string, std::uint64_t>& counts, const char* what) {
   const auto found = counts.find(what);
   return found == counts.end() ? 0 : found->second;
@@ -112,7 +114,6 @@ void elastic_jobs(Writer& writer, const ElasticFigures& figures) {
   for (const char* step : {"start", "shrink", "expand", "resize", "done", "declined"}) {
     writer.sample({}, {{"step", step}}, counted(figures.steps, step));
   }
-  constexpr std::array kRescales{"start", "shrink", "expand"};
   const auto rescales = [&](const char* step) {
     const auto found = figures.rescales.find(step);
     return found == figures.rescales.end() ? ElasticFigures::Rescales() : found->second;
