@@ -145,7 +145,7 @@ TEST_F(ElasticJobsTest, FiguresAreOfEachJobAndOfWhatRescalesTook) {
   json wrong = waits("wrong");
   wrong["metadata"]["labels"]["pinion.dev/elastic"] = "yes";
   is_patched("wave",
-             [&](const auto& request, auto& response) { answer_with(wave, request, response); });
+             [wave](const auto& request, auto& response) { answer_with(wave, request, response); });
   start({wave, never, wrong});
   wait_until_done("done");
   ElasticFigures figures = elastic_->figures();
