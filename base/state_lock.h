@@ -42,7 +42,7 @@ class RuntimeLock {
     Fd lock(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock.valid() && (errno == ENOENT || errno == ENOTDIR)) return {};
     if (!lock.valid()) return sys_failure("open " + directory_);
-    struct stat now{};
+    struct stat now {};
     if (fstat(lock.get(), &now) != 0) return sys_failure("look at " + directory_);
     if (lock_.valid() && now.st_dev == held_.st_dev && now.st_ino == held_.st_ino) return {};
     if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -59,7 +59,7 @@ class RuntimeLock {
   std::string socket_;
   std::string directory_;
   Fd lock_;
-  struct stat held_{};
+  struct stat held_ {};
 };
 
 }  // namespace pinion
