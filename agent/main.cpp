@@ -119,10 +119,7 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
              {{"fence", std::string(engine.fence_name())}, {"why", enforcement->denied}});
   }
   if (enforcement->files && enforcement->fence != engine::FenceKind::kPartition) {
-    log.warn(
-        "host daemons may run on ranks' cores with this fence: AllowedCPUs= of system.slice keeps "
-        "them off",
-        {{"which", "pinionctl doctor names them"}});
+    log.warn("host daemons may run on ranks' cores with this fence", {{"see", "pinionctl doctor"}});
   }
   metrics::perf::KernelPerf perf(metrics::perf::kReservedDescriptors);
   metrics::Collector collector(choose_counting(config, enforcement->files.has_value(),
@@ -151,7 +148,9 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   const auto again = [&] {
     if (reload(config, read_again, log)) node.use(config.defaults, config.audit_interval);
   };
-  auto done = run_main_loop(node, connection, publisher, *signals, again, ready, heart);
+  // A runtime that launches its agents makes its socket's directory after that.
+  const auto alone = [&] { return *launch ? beside.hold() : Status(); };
+  auto done = run_main_loop(node, connection, publisher, *signals, again, alone, ready, heart);
   publisher.publish(std::chrono::steady_clock::now(), node, connection);
   log.info("stopped, containers keep their cores");
   return done;

@@ -27,8 +27,8 @@ int wait_time(TimePoint now, std::initializer_list<std::optional<TimePoint>> dea
 }  // namespace
 
 Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& publisher,
-                     const Fd& signals, const std::function<void()>& reload, ReadyFile& ready,
-                     Heartbeat& heart) {
+                     const Fd& signals, const std::function<void()>& reload,
+                     const std::function<Status()>& alone, ReadyFile& ready, Heartbeat& heart) {
   const auto is_synchronized = [&] { return connection.phase() == nri::Phase::kSynchronized; };
   bool busy = false;
   bool gave_back = false;
@@ -62,6 +62,7 @@ Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& pub
     if (publisher.shown_synchronized()) ready.make(now);
     busy = node.work(now);
     node.finish(now);
+    if (Status still = alone(); !still) return still;
     const bool synchronized = is_synchronized();
     // What the start needed, and the message that told all containers.
     if (synchronized && !busy && !gave_back) give_back_memory();

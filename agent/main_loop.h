@@ -14,9 +14,10 @@ namespace pinion::agent {
 
 // Runs until SIGTERM or SIGINT arrives at `signals` (a signalfd), or until a runtime that launched
 // us closes its socket. `reload` is called for SIGHUP; `ready` is made after the first Synchronize;
-// `heart` beats with every turn. Errors: kInternal when poll itself fails.
+// `heart` beats, and `alone` is asked, with every turn. Errors: kInternal when poll itself fails;
+// those of `alone`.
 Status run_main_loop(Node& node, nri::Connection& connection, ViewPublisher& publisher,
-                     const Fd& signals, const std::function<void()>& reload, ReadyFile& ready,
-                     Heartbeat& heart);
+                     const Fd& signals, const std::function<void()>& reload,
+                     const std::function<Status()>& alone, ReadyFile& ready, Heartbeat& heart);
 
 }  // namespace pinion::agent

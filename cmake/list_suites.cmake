@@ -1,6 +1,8 @@
 # cmake -DPROGRAM=path -DNAME=name -DFILE=path [-DPROPERTIES=list] -P list_suites.cmake: writes for ctest an entry NAME.SUITE for
 # each suite of a GoogleTest program. See pinion_discover_suites().
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
+# A bracket in a parameter's text would keep what follows together.
+string(REGEX REPLACE "[][;]" "_" lines "${lines}")
 string(REPLACE "\n" ";" lines "${lines}")
 set(entries)
 foreach(line IN LISTS lines)

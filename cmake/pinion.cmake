@@ -147,7 +147,7 @@ function(pinion_discover_suites program)
   cmake_parse_arguments(arg "" "" "PROPERTIES" ${ARGN})
   pinion_test_environment(environment)
   set(base ${CMAKE_CURRENT_BINARY_DIR}/${program}_suites)
-  set(properties ${environment} FAIL_REGULAR_EXPRESSION "Running 0 tests from 0 test suites|\\[  SKIPPED \\]"
+  set(properties ${environment} FAIL_REGULAR_EXPRESSION "Running 0 tests from 0 test suites|\\[  SKIPPED \\]|YOU HAVE [0-9]+ DISABLED"
     ${arg_PROPERTIES})
   add_custom_command(TARGET ${program} POST_BUILD BYPRODUCTS ${base}.cmake VERBATIM
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}> -DNAME=${program} -DFILE=${base}.cmake

@@ -161,10 +161,9 @@ class Engine {
   bool regain(Member& member, const topology::Request& request);
   struct Rest {
     int cpus = 0;
-    std::int64_t memory = 0;
     int part = 1;  // see Kept
   };
-  [[nodiscard]] Rest unclaimed(const Pod& pod, const Member* except) const;
+  [[nodiscard]] int unclaimed(const Pod& pod, const Member* except) const;
   [[nodiscard]] bool runs_on_cores(std::string_view pod_id) const;
   std::vector<topology::Claim> withdraw(const Member& member, int cpus);
   int put_back(const std::vector<topology::Claim>& claims, PodRecord& pod, const Member& member);

@@ -36,36 +36,30 @@ Outcome allocate_in_parts(const topology::Topology& topology, topology::Ledger l
                           const topology::Request& whole, int part) {
   Outcome outcome = topology::allocate(topology, ledger, whole);
   if (std::holds_alternative<Decision>(outcome) || whole.cpus % part != 0) return outcome;
-  const int parts = whole.cpus / part;
   Decision all;
-  for (int i = 0; i < parts; ++i) {
+  for (int i = 0; i < whole.cpus / part; ++i) {
     topology::Request request = whole;
     request.id += std::to_string(i);
     request.cpus = part;
-    request.memory = whole.memory / static_cast<topology::Bytes>(parts);
     outcome = topology::allocate(topology, ledger, request);
     const auto* one = std::get_if<Decision>(&outcome);
     if (one == nullptr) return outcome;
     ledger.commit(one->claim);
-    if (i == 0) {
-      all = *one;
-      continue;
-    }
+    if (i == 0) all = *one;
     all.cpus |= one->cpus;
     all.claim.cpus |= one->claim.cpus;
     all.claim.mems |= one->claim.mems;
-    for (const Claim::Share& share : one->claim.memory) {
-      const auto at = std::find_if(all.claim.memory.begin(), all.claim.memory.end(),
-                                   [&](const Claim::Share& its) { return its.node >= share.node; });
-      if (at != all.claim.memory.end() && at->node == share.node) {
-        at->bytes += share.bytes;
-      } else {
-        all.claim.memory.insert(at, share);
-      }
-    }
   }
   all.claim.id = whole.id;
   return all;
+}
+
+// Whether they would find places if nobody were there but `first`.
+bool fits_idle(const topology::Topology& topology, const topology::Ledger& ledger,
+               const topology::Request& whole, int part, std::string_view first) {
+  topology::Ledger idle(ledger.reserved(), ledger.strict());
+  if (const Claim* claim = ledger.find(first)) idle.commit(*claim);
+  return std::holds_alternative<Decision>(allocate_in_parts(topology, idle, whole, part));
 }
 
 }  // namespace
@@ -118,52 +112,49 @@ bool Engine::regain(Member& member, const topology::Request& request) {
   return true;
 }
 
-// CPUs and memory of the pod that no container has yet, by what the runtime tells of the pod as a
-// whole; those of `except` count as not had. None where it tells nothing.
-Engine::Rest Engine::unclaimed(const Pod& pod, const Member* except) const {
+// CPUs of the pod that no container has yet, by what the runtime tells of the pod as a whole; those
+// of `except` count as not had. None where it tells nothing.
+int Engine::unclaimed(const Pod& pod, const Member* except) const {
   auto milli = milli_cpus(pod.resources);
-  if (!milli) return {};
-  std::int64_t memory = pod.resources.memory.value_or(0);
+  if (!milli) return 0;
   for (const Member* member : state_.members_of(pod.id)) {
     if (member == except) continue;
     const auto stated = milli_cpus(member->resources);
     // What its pod states (spec.resources) and others do not is its own, and it runs shared.
-    if (member->role != Role::kExclusive && !stated) return {};
-    memory -= member->resources.memory.value_or(0);
+    if (member->role != Role::kExclusive && !stated) return 0;
     *milli -= member->role == Role::kExclusive ? std::int64_t{1000} * member->request.cpus
                                                : stated.value_or(0);
   }
   for (const auto& [name, kept] : state_.pods.find(pod.id)->second.kept) {
     *milli -= std::int64_t{1000} * kept.request.cpus;
-    memory -= static_cast<std::int64_t>(kept.request.memory);
   }
-  return {.cpus = static_cast<int>(std::clamp<std::int64_t>(*milli / 1000, 0, CpuSet::kCapacity)),
-          .memory = memory};
+  return static_cast<int>(std::clamp<std::int64_t>(*milli / 1000, 0, CpuSet::kCapacity));
 }
 
-// Claims the rest for the pod's containers to come, as the one of request `like` asks for its own.
-// `anywhere`: in whatever domains, `near` first, without a promise of memory.
+// Claims the rest for the pod's containers to come, as the one of request `like` asks for its own,
+// but without a promise of memory: how much of it is for whom nobody tells. `anywhere`: in whatever
+// domains, `near` first.
 std::optional<Refusal> Engine::reserve_rest(const topology::Request& like, std::string_view pod_id,
                                             const Rest& rest, const CpuSet& near, bool anywhere) {
   topology::Request request = like;
   request.id = claim_id(pod_id, kRest);
   request.cpus = rest.cpus;
-  request.memory = request.memory_policy == topology::MemoryPolicy::kBind
-                       ? static_cast<topology::Bytes>(std::max<std::int64_t>(rest.memory, 0))
-                       : 0;
+  request.memory_policy = topology::MemoryPolicy::kAny;
+  request.memory = 0;
   request.preferred = near;
   std::optional<Outcome> outcome;
   if (request.strength == topology::Strength::kRequired && !anywhere) {
     outcome = allocate_in_parts(state_.topology, state_.ledger, request, rest.part);
-    // Others than equal ones may find places all the same.
-    const bool equal = rest.cpus % rest.part == 0;
-    if (std::holds_alternative<Refusal>(*outcome) && !equal) outcome.reset();
+    // Where equal ones would not even fit alone, they are others, which may find places all the
+    // same.
+    if (std::holds_alternative<Refusal>(*outcome) &&
+        !fits_idle(state_.topology, state_.ledger, request, rest.part, like.id)) {
+      outcome.reset();
+    }
   }
   if (!outcome) {
     request.strength = topology::Strength::kPreferred;
     if (request.smt == topology::Smt::kFullCore) request.smt = topology::Smt::kPreferFull;
-    request.memory_policy = topology::MemoryPolicy::kAny;
-    request.memory = 0;
     outcome = topology::allocate(state_.topology, state_.ledger, request);
   }
   if (const auto* refusal = std::get_if<Refusal>(&*outcome)) return *refusal;
@@ -184,8 +175,7 @@ void Engine::trim_rest(const Pod& pod) {
   if (rest == kept.end()) return;
   Kept before = std::move(rest->second);
   kept.erase(rest);
-  Rest left = unclaimed(pod, nullptr);
-  left.part = before.part;
+  const Rest left{.cpus = unclaimed(pod, nullptr), .part = before.part};
   if (left.cpus >= before.request.cpus) {
     kept.emplace(kRest, std::move(before));
     return;
@@ -277,10 +267,7 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   const auto& decision = std::get<Decision>(outcome);
   state_.ledger.commit(decision.claim);
   const int left = put_back(back, record, member);
-  Rest rest = unclaimed(pod, &member);
-  rest.cpus -= request.cpus;
-  rest.memory -= static_cast<std::int64_t>(request.memory);
-  rest.part = part;
+  Rest rest{.cpus = unclaimed(pod, &member) - request.cpus, .part = part};
   if (!first) rest.cpus = std::min(rest.cpus, left);
   if (rest.cpus > 0 && !first) keep_rest(request, pod.id, rest, near);
   if (rest.cpus > 0 && first) {

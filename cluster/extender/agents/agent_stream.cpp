@@ -69,11 +69,15 @@ Status AgentStream::take_message() {
     machine_ = *std::move(topology);
     mirror_.forget_machine();
   }
-  // An agent that the runtime has not told its containers shows none, and can start none.
-  const bool linked = mirror_.node().synchronized();
-  if (linked_ && !linked) sink_.unlinked(node_);
-  linked_ = linked;
-  if (!linked) return {};
+  // An agent that the runtime has not told its containers shows none, and can start none. That
+  // passes in a moment, where there is a connection.
+  if (!mirror_.node().synchronized()) {
+    const bool unlinked = mirror_.node().runtime().phase() == "disconnected";
+    if (unlinked && !unlinked_) sink_.unlinked(node_);
+    unlinked_ = unlinked;
+    return {};
+  }
+  unlinked_ = false;
   if (message_.has_heartbeat() && sink_.heard(node_)) return {};
   if (!message_.has_heartbeat() && sink_.wants_uses()) sink_.used(node_, uses_of(mirror_));
   // Cores change hands with the generation.

@@ -65,7 +65,7 @@ class AgentStream {
   bool good_ = false;       // of the last event
   bool cancelled_ = false;  // what still comes is not looked at
   bool spoken_ = false;
-  bool linked_ = false;  // the agent has its runtime, by its last message; one that starts has none
+  bool unlinked_ = false;  // by the last message the agent has no connection to its runtime
   grpc::Status status_;
   Error error_;
   v1::WatchNodeResponse message_;

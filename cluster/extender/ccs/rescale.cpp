@@ -51,10 +51,14 @@ Result<int> rescale(const Address& program, const Change& change, Deadline deadl
       if (Status good = about_to_send(*pes); !good) return failure(good.error());
       may_send = false;
       sent_with = *pes;
-      auto asked = send(program, request(kSetBitmap, bitmap(*pes, change.wanted)),
-                        std::min(deadline, Clock::now() + pace.call), cancel);
-      // Whether it has arrived nobody knows: the looks tell.
-      if (asked) kept = *std::move(asked);
+      // What was sent long ago may have made it act while that was written down.
+      const auto still = change.again ? look(program, Clock::now() + pace.call, cancel) : pes;
+      if (still && *still == *pes) {
+        auto asked = send(program, request(kSetBitmap, bitmap(*pes, change.wanted)),
+                          Clock::now() + pace.call, cancel);
+        // Whether it has arrived nobody knows: the looks tell.
+        if (asked) kept = *std::move(asked);
+      }
     }
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());

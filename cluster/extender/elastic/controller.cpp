@@ -13,8 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kLeastRestMs = 60'000;  // of a job whose rescale came to nothing
-constexpr std::int64_t kMostSkewMs = 60'000;   // between the clocks of replicas
+constexpr std::int64_t kLeastRestMs = 60'000;    // of a job whose rescale came to nothing
+constexpr std::int64_t kMostSkewMs = 60'000;     // between the clocks of replicas
+constexpr std::int64_t kLongestMs = 86'400'000;  // of a rescale
 
 // The step's annotations, null for those that go.
 Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, std::string why,
@@ -77,13 +78,16 @@ json ended() {
 Action done(const ElasticObject& job, std::int64_t now_ms) {
   json annotations = ended();
   annotations[annotation::kRescaleSent] = nullptr;
-  const std::int64_t took_ms = waited_ms(job, now_ms);
+  const std::int64_t took_ms = std::max<std::int64_t>(waited_ms(job, now_ms), 0);
   Action action = action_of(job, Action::Kind::kDone, std::move(annotations),
                             "it went " + from_to(job.before, *job.wanted) + " in " +
                                 std::to_string(took_ms / 1000) + " s",
                             now_ms);
-  action.ended = kind_of(job.before, *job.wanted);
-  action.took_ms = took_ms;
+  // Where somebody has written another moment, nobody knows.
+  if (job.rescaled_ms > 0 && took_ms <= kLongestMs) {
+    action.ended = kind_of(job.before, *job.wanted);
+    action.took_ms = took_ms;
+  }
   return action;
 }
 
@@ -256,6 +260,9 @@ std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
   // It may restart onto its new workers at any moment, however late.
   if (job.is_pending()) return std::nullopt;
   if (has_another_size(job)) return taken_as_it_is(job, now_ms);
+  // It runs on them, whatever their probes say while it starts anew.
+  const bool runs_there = job.channel.kind == Channel::Kind::kCcs && job.sent;
+  if (runs_there && job.acknowledged == job.wanted) return done(job, now_ms);
   if (!job.is_whole()) {
     if (waited < limits_.ready_ms) return std::nullopt;
     const int there = job.ready + job.succeeded;
@@ -281,7 +288,7 @@ bool Controller::is_to_shrink(const ElasticObject& job, std::int64_t now_ms) {
 // Those of its workers that are not ready yet: for good, where nothing is under way, they would
 // hold up everybody.
 bool Controller::is_waited_for(const ElasticObject& job, std::int64_t now_ms) const {
-  return job.wanted ||
+  return (job.wanted && !is_overdue(job, now_ms)) ||
          std::min(since_ms(job.submitted_ms, now_ms), waited_ms(job, now_ms)) < limits_.ready_ms;
 }
 
@@ -318,7 +325,9 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     seen.push_back(seen_by_policy(job, objects.size()));
     needs.push_back(seen.back().slots(seen.back().min_workers));
     const bool runs = job.active + job.succeeded > 0;
-    held += (job.ready + job.terminating) * job.cpus + (runs ? job.other_cpus : 0);
+    // What a shrink frees; others may end for as long as their node is not heard.
+    const bool frees = job.wanted && !job.grows() && !is_overdue(job, now_ms);
+    held += (job.ready + (frees ? job.terminating : 0)) * job.cpus + (runs ? job.other_cpus : 0);
     std::int64_t missing = std::max(0, job.workers() - job.ready - job.succeeded) * job.cpus;
     if (!runs && job.workers() > 0) missing += job.other_cpus;
     // Given up: what is free is free, and what they have been promised is not.

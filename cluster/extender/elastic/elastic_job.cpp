@@ -100,7 +100,8 @@ Status read_pods(const json& object, const jobs::JobObject& job, const policy::D
 
 // What its user and its application have written on it.
 Status read_wishes(const json& object, ElasticObject& elastic) {
-  constexpr std::int64_t most_ms = std::int64_t{1} << 53;
+  constexpr std::int64_t most_ms = 9'000'000'000'000;  // in the year 2255, with nanoseconds as 2262
+  constexpr int most_pes = 200;                        // of a worker
   constexpr std::int64_t week = 604'800;
   Numbers numbers(object);
   elastic.min_workers = numbers.workers(annotation::kMinWorkers).value_or(elastic.stated);
@@ -110,7 +111,8 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
       numbers.find(annotation::kPriority, -1'000'000'000, 1'000'000'000).value_or(0));
   elastic.gap_ms = 1000 * numbers.find(annotation::kRescaleGapSeconds, 0, week).value_or(180);
   elastic.pes_per_worker =
-      static_cast<int>(numbers.find(annotation::kPesPerWorker, 1, 200).value_or(elastic.cpus));
+      static_cast<int>(numbers.find(annotation::kPesPerWorker, 1, most_pes)
+                           .value_or(std::min<std::int64_t>(elastic.cpus, most_pes + 1)));
   elastic.requested = numbers.workers(annotation::kRequestedWorkers);
   elastic.wanted = numbers.workers(annotation::kWantedWorkers);
   elastic.before = numbers.workers(annotation::kPreviousWorkers).value_or(0);
@@ -137,6 +139,12 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
                                        ": use annotation, http:PORT or ccs:PORT");
   }
   elastic.channel = *channel;
+  if (channel->kind == Channel::Kind::kCcs && elastic.pes_per_worker > most_pes) {
+    return failure(Errc::kInvalid, "its workers have " + std::to_string(elastic.cpus) +
+                                       " CPUs: " + annotation::kPesPerWorker +
+                                       " is to say how many PEs each has, at most " +
+                                       std::to_string(most_pes));
+  }
   return {};
 }
 

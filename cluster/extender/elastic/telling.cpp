@@ -82,8 +82,12 @@ json about_to_send(const ElasticObject& job, const Sent& what) {
   return annotated(job, annotation::kRescaleSent, sent_text(what));
 }
 
-json nothing_sent(const ElasticObject& job) {
-  return annotated(job, annotation::kRescaleSent, nullptr);
+json nothing_sent(const ElasticObject& job, std::int64_t now_ms) {
+  json patch = annotated(job, annotation::kRescaleSent, nullptr);
+  if (job.wanted) {
+    patch["metadata"]["annotations"][annotation::kRescaledAt] = std::to_string(now_ms);
+  }
+  return patch;
 }
 
 }  // namespace pinion::cluster::elastic

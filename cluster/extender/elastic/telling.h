@@ -37,6 +37,7 @@ inline constexpr const char* kQuestionPath = "/pinion/workers";
 // is about to be sent to it; nothing that it was sent counts any more.
 [[nodiscard]] nlohmann::json acknowledged(const ElasticObject& job, int workers);
 [[nodiscard]] nlohmann::json about_to_send(const ElasticObject& job, const Sent& what);
-[[nodiscard]] nlohmann::json nothing_sent(const ElasticObject& job);
+// Of a rescale that goes on, the time begins anew: its program may be another one.
+[[nodiscard]] nlohmann::json nothing_sent(const ElasticObject& job, std::int64_t now_ms);
 
 }  // namespace pinion::cluster::elastic

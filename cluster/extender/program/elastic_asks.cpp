@@ -23,7 +23,7 @@ constexpr int kAskThreads = 8;
 // the controller to say, which has it asked no more.
 constexpr std::chrono::milliseconds kHold = 2s;
 constexpr std::chrono::milliseconds kAskRest = 1s;    // of a job that was asked
-constexpr std::chrono::milliseconds kLateRest = 10s;  // of one whose rescale was given up
+constexpr std::chrono::milliseconds kLateRest = 10s;  // of one that should have acted long since
 constexpr std::size_t kMostTroubles = 10'000;         // remembered, so that each is told once
 constexpr int kTries = 5;                             // where somebody else has changed the job
 // Those of programs that we know nothing of.
@@ -82,7 +82,7 @@ void ElasticAsks::run() {
     lock.unlock();
     answer(job);
     lock.lock();
-    busy_[job.uid] = Clock::now() + (job.wanted ? kAskRest : kLateRest);
+    busy_[job.uid] = Clock::now() + (job.wanted && !is_overdue(job.sent) ? kAskRest : kLateRest);
   }
 }
 
@@ -100,6 +100,11 @@ void ElasticAsks::answer(const ElasticObject& job) {
     log_.info("an elastic job's application gives no answer", {{"job", job.path}, {"why", why}});
   }
   if (done || troubles_.size() > kMostTroubles) troubles_.erase(job.uid);
+}
+
+// It was sent its request so long ago that it may not have arrived.
+bool ElasticAsks::is_overdue(const std::optional<elastic::Sent>& sent) const {
+  return sent && unix_ms() - sent->at_ms >= limits_.acknowledge_ms;
 }
 
 Result<std::optional<ElasticAsks::Head>> ElasticAsks::find_head(const ElasticObject& job,
@@ -169,7 +174,7 @@ Result<std::optional<int>> ElasticAsks::look_at_charm(const ElasticObject& job, 
     if (done) sent.what = what;
     return done;
   };
-  const bool overdue = known && now_ms - known->at_ms >= limits_.acknowledge_ms;
+  const bool overdue = is_overdue(known);
   const bool has_hosts = job.is_whole() && wanted <= job.stated * job.pes_per_worker;
   const auto pes = ccs::rescale({.host = (*head)->address, .port = job.channel.port},
                                 {.wanted = wanted,
@@ -187,7 +192,7 @@ Result<std::optional<int>> ElasticAsks::forget(const ElasticObject& job,
                                                const elastic::Sent& what) {
   const Status done = write_down(job, [&](const ElasticObject& now) -> Result<json> {
     if (now.sent != what) return failure(Errc::kConflict, "it was sent something else");
-    return elastic::nothing_sent(now);
+    return elastic::nothing_sent(now, unix_ms());
   });
   if (!done) return failure(done.error());
   return std::optional<int>();

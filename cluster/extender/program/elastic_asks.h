@@ -62,6 +62,7 @@ class ElasticAsks {
   Result<std::optional<int>> forget(const elastic::ElasticObject& job, const elastic::Sent& what);
   Sent take_sent(const elastic::ElasticObject& job);
   // Of those that run the one with this id, else any; nothing: none runs.
+  [[nodiscard]] bool is_overdue(const std::optional<elastic::Sent>& sent) const;
   Result<std::optional<Head>> find_head(const elastic::ElasticObject& job, const std::string& id);
   // Of the job as it is now, if the same is under way there; tried again where somebody was first.
   Status write_down(const elastic::ElasticObject& job, const Patch& patch);

@@ -21,6 +21,14 @@ constexpr std::size_t kMostAgain = 20;               // ConfigMaps looked at aga
 constexpr std::size_t kMostElasticJobs = 10'000;     // more are left as they are
 constexpr std::size_t kMostShown = 2'000;            // of them, each has series of its own
 
+// As kubectl names it, with the group where there are two of the kind.
+std::string kind_of(const nlohmann::json& owner) {
+  const std::string kind = kube::json_text(owner, "kind");
+  const std::string version = kube::json_text(owner, "apiVersion");
+  const std::string group = version.substr(0, version.find('/'));
+  return kind == "Job" && group != "batch" ? kind + "." + group : kind;
+}
+
 }  // namespace
 
 void ElasticJobs::KindFeed::on_object(kube::Change change, const json& object) {
@@ -114,7 +122,7 @@ ElasticFigures ElasticJobs::figures() const {
     ++figures.jobs[std::string(elastic::state_of(job))];
     if (!decides || figures.rows.size() == kMostShown) continue;
     figures.rows.push_back({.name_space = job.name_space,
-                            .kind = kube::json_text(job.owner, "kind"),
+                            .kind = kind_of(job.owner),
                             .name = job.name,
                             .running = job.ready,
                             .wanted = job.workers()});

@@ -90,6 +90,22 @@ TEST(ElasticController, NobodyShrinksForWhatIsBeingFreed) {
             "starts with 4 workers when its 16 CPUs are free, 0 CPUs are free");
 }
 
+// Pods that end for as long as their dead node is not heard free nothing.
+TEST(ElasticController, PodsThatEndWithoutARescaleAreNotWaitedFor) {
+  Cluster cluster(64);
+  for (const char* name : {"low", "mid"}) {
+    cluster.add({.name = name, .workers = 8, .annotations = JobShape().annotations});
+    cluster.settle(name);
+  }
+  cluster.at("low")["status"]["terminating"] = 4;
+  cluster.add({.name = "high",
+               .suspended = true,
+               .annotations = {{annotation::kMinWorkers, "4"},
+                               {annotation::kMaxWorkers, "4"},
+                               {annotation::kPriority, "5"}}});
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink));
+}
+
 TEST(ElasticController, WhatBecomesFreeGoesToThoseThatRun) {
   Cluster cluster(32);
   cluster.add({.name = "one",
@@ -171,7 +187,7 @@ TEST_F(Acknowledged, ItDeclinesWithTheNumberOfBefore) {
 }
 
 TEST_F(Acknowledged, ABeginInTheFutureIsNotWaitedFor) {
-  cluster_.at("low")["metadata"]["annotations"][annotation::kRescaledAt] = "9000000000000000";
+  cluster_.at("low")["metadata"]["annotations"][annotation::kRescaledAt] = "9000000000000";
   EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kDeclined));
 }
 

@@ -64,6 +64,20 @@ TEST(ElasticObject, SaysWhatIsWrong) {
       {"an unknown channel",
        [](json& job) { job["metadata"]["annotations"]["pinion.dev/acknowledge"] = "true"; },
        "http:PORT"},
+      {"more PEs than a program is asked for",
+       [](json& job) {
+         job["metadata"]["annotations"]["pinion.dev/acknowledge"] = "ccs:1234";
+         json& container = job["spec"]["template"]["spec"]["containers"][0];
+         for (const char* amounts : {"requests", "limits"}) {
+           container["resources"][amounts]["cpu"] = "4096";
+         }
+       },
+       "4096 CPUs: pinion.dev/pes-per-worker"},
+      {"a moment that no clock has",
+       [](json& job) {
+         job["metadata"]["annotations"]["pinion.dev/declined-until"] = "9007199254740992";
+       },
+       "declined-until"},
       {"no whole CPUs",
        [](json& job) {
          job["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "500m";

@@ -118,7 +118,7 @@ TEST(ElasticTelling, WhatIsWrittenDownIsForTheVersionSeen) {
       R"({"metadata":{"annotations":{"pinion.dev/acknowledged-workers":"4"},"resourceVersion":"7"}})");
   EXPECT_THAT(about_to_send(job, {.before = 8, .wanted = 4, .at_ms = 7, .head = "u/0"}).dump(),
               HasSubstr(R"("pinion.dev/rescale-sent":"8 4 7 u/0")"));
-  EXPECT_THAT(nothing_sent(job).dump(), HasSubstr(R"("pinion.dev/rescale-sent":null)"));
+  EXPECT_THAT(nothing_sent(job, 7).dump(), HasSubstr(R"("pinion.dev/rescale-sent":null)"));
   EXPECT_EQ(question(job).dump(),
             R"({"job":"wave","namespace":"default","wantedWorkers":4,"workers":8})");
 }

@@ -164,7 +164,7 @@ TEST_F(AgentsTest, ANodeWhoseAgentLosesItsRuntimeIsToldOnceUntilItIsBack) {
   ASSERT_TRUE(agents_.follow({{.node = "node-1", .address = options_.listen}}));
   ASSERT_TRUE(eventually([&] { return sink_.reported() == 1; }));
   view.synchronized = false;
-  for (const char* phase : {"", "connected"}) {
+  for (const char* phase : {"registering", "disconnected", "disconnected"}) {
     ++view.generation;
     view.phase = phase;
     publish(view);
@@ -172,6 +172,7 @@ TEST_F(AgentsTest, ANodeWhoseAgentLosesItsRuntimeIsToldOnceUntilItIsBack) {
   ASSERT_TRUE(eventually([&] { return sink_.news().size() > 1; }));
   ++view.generation;
   view.synchronized = true;
+  view.phase = "synchronized";
   publish(view);
   ASSERT_TRUE(eventually([&] { return sink_.reported() == 2; }));
   EXPECT_THAT(sink_.news(), ElementsAre("node-1 is connected", "node-1 has no runtime"));
