@@ -13,6 +13,14 @@
 
 namespace pinion {
 
+// Locks what `fd` is of, for the descriptor's life. Errors: kExhausted with `taken` when another
+// process holds it.
+inline Status lock_alone(const Fd& fd, const std::string& path, const std::string& taken) {
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return {};
+  if (errno != EWOULDBLOCK) return sys_failure("lock " + path);
+  return failure(Errc::kExhausted, taken + ": stop that one first");
+}
+
 // Takes the lock in the state directory, made when missing, for the life of the descriptor; the
 // kernel gives it back however the process ends. Errors: kExhausted when another process holds it.
 inline Result<Fd> lock_state_dir(const std::string& state_dir) {
@@ -22,10 +30,10 @@ inline Result<Fd> lock_state_dir(const std::string& state_dir) {
   const std::string path = state_dir + "/agent.lock";
   Fd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return sys_failure("open " + path);
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno != EWOULDBLOCK) return sys_failure("lock " + path);
-  return failure(Errc::kExhausted, "another pinion-agent runs on this node (it holds " + path +
-                                       "): stop that one first");
+  const Status alone =
+      lock_alone(lock, path, "another pinion-agent runs on this node (it holds " + path + ")");
+  if (!alone) return failure(alone.error());
+  return lock;
 }
 
 // The same for the directory of the runtime's NRI socket, in which nothing is written: two agents
@@ -35,6 +43,7 @@ class RuntimeLock {
   explicit RuntimeLock(const std::string& nri_socket)
       : socket_(nri_socket), directory_(std::filesystem::path(nri_socket).parent_path()) {}
 
+  [[nodiscard]] bool held() const { return lock_.valid(); }
   // Takes it, where it is not held yet or the directory has been made anew. Nothing is to be taken
   // where there is none: call it again before the first message to the runtime. Errors: kExhausted
   // when another process holds it.
@@ -45,11 +54,9 @@ class RuntimeLock {
     struct stat now {};
     if (fstat(lock.get(), &now) != 0) return sys_failure("look at " + directory_);
     if (lock_.valid() && now.st_dev == held_.st_dev && now.st_ino == held_.st_ino) return {};
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK) return sys_failure("lock " + directory_);
-      return failure(Errc::kExhausted, "another pinion-agent serves the runtime at " + socket_ +
-                                           ": stop that one first");
-    }
+    Status alone =
+        lock_alone(lock, directory_, "another pinion-agent serves the runtime at " + socket_);
+    if (!alone) return alone;
     lock_ = std::move(lock);
     held_ = now;
     return {};

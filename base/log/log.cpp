@@ -61,10 +61,9 @@ spdlog::level::level_enum level_of(Note::Level level) {
 // lines the queue has lost: a line in that queue would be lost with them.
 class StandardError : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit StandardError(std::string (*text)(const Note&)) : text_(text) {}
-
-  // Whose losses it tells; must live as long as lines come from there.
-  void watch(spdlog::details::thread_pool& queue) { queue_ = &queue; }
+  // `queue`: whose losses it tells; must live as long as lines come from there.
+  StandardError(std::string (*text)(const Note&), spdlog::details::thread_pool* queue)
+      : text_(text), queue_(queue) {}
   // From now on what is not read within this time is lost.
   void give_up_after(std::chrono::milliseconds time) {
     deadline_ = (Clock::now() + time).time_since_epoch();
@@ -74,7 +73,7 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
   using Clock = std::chrono::steady_clock;
 
   void sink_it_(const spdlog::details::log_msg& message) override {
-    const std::size_t dropped = queue_ != nullptr ? queue_->overrun_counter() : 0;
+    const std::size_t dropped = queue_->overrun_counter();
     if (const std::size_t said = std::exchange(dropped_, dropped); dropped > said) {
       const std::string text =
           text_({.level = Note::Level::kWarn,
@@ -113,7 +112,7 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
   }
 
   std::string (*text_)(const Note&);
-  spdlog::details::thread_pool* queue_ = nullptr;
+  spdlog::details::thread_pool* queue_;
   std::size_t dropped_ = 0;                                    // lines, as said last
   std::atomic<Clock::duration> deadline_{Clock::duration(0)};  // 0: none
 };
@@ -134,8 +133,8 @@ std::string json_members(const Note& note) {
 
 Log::Log(const std::string& level, LogFormat format) : format_(format) {
   spdlog::init_thread_pool(kQueuedLines, 1);
-  sink_ = std::make_shared<StandardError>(format == LogFormat::kJson ? json_members : text_line);
-  sink_->watch(*spdlog::thread_pool());
+  sink_ = std::make_shared<StandardError>(format == LogFormat::kJson ? json_members : text_line,
+                                          spdlog::thread_pool().get());
   auto logger = std::make_shared<spdlog::async_logger>(
       "pinion", sink_, spdlog::thread_pool(), spdlog::async_overflow_policy::overrun_oldest);
   spdlog::set_default_logger(logger);

@@ -4,7 +4,7 @@
 
 #include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/controllers.h"
-#include "tests/e2e/scene.h"
+#include "tests/e2e/webhook_scene.h"
 
 namespace pinion::e2e {
 namespace {
@@ -14,15 +14,11 @@ using nlohmann::json;
 
 constexpr const char* kIndexedJobs = "/apis/batch/v1/namespaces/default/jobs";
 
-class ChangedJobs : public Scene {
+class ChangedJobs : public WebhookScene {
  protected:
-  [[nodiscard]] ClusterOptions cluster_options() const override {
-    return {.controller_manager = true};
-  }
   void SetUp() override {
-    Scene::SetUp();
+    WebhookScene::SetUp();
     if (IsSkipped() || HasFailure()) return;
-    start_with_webhook(4);
     maps_ = std::make_unique<Collection>(admin().api(), "/api/v1/namespaces/default/configmaps");
   }
   // Of tasks of 2 CPUs, in as many workers as the webhook finds good: four.

@@ -10,7 +10,7 @@
 #include "cluster/extender/kube/path.h"
 #include "tests/e2e/controllers.h"
 #include "tests/e2e/crd.h"
-#include "tests/e2e/scene.h"
+#include "tests/e2e/webhook_scene.h"
 
 namespace pinion::e2e {
 namespace {
@@ -171,17 +171,8 @@ bool mounts(const json& pod, const std::string& map) {
   });
 }
 
-class Jobs : public Scene {
+class Jobs : public WebhookScene {
  protected:
-  [[nodiscard]] ClusterOptions cluster_options() const override {
-    return {.controller_manager = true};
-  }
-  void SetUp() override {
-    Scene::SetUp();
-    if (IsSkipped() || HasFailure()) return;
-    start_with_webhook(4);
-  }
-
   // The job as it is stored.
   json create(const Kind& kind, const Case& asked) {
     json job = captured(kind.body, asked.job);

@@ -32,13 +32,12 @@ struct Pace {
 
 // Until the program runs with `wanted` PEs, or with another number than when it was sent its
 // request: how many these are. They count when two looks in a row have seen them, as a program may
-// die of its restart; the second has time of its own, beyond the deadline, but
-// once. `about_to_send` is
-// called, with the PEs that there are, before the request is sent, which it is only once; when it
-// fails, nothing is sent. Errors: its own; kInvalid for what is no such answer; kUnavailable when
-// the deadline has passed or it was cancelled, with what was seen last. `kept`: the connection of
-// the request, once it is sent; the program's answer comes there before it restarts, and it must
-// find us until then.
+// die of its restart; the second has time of its own, beyond the deadline, but once.
+// `about_to_send` is called, with the PEs that there are, before the request is sent, which it is
+// only once; when it fails, nothing is sent. Errors: its own; kInvalid for what is no such answer;
+// kUnavailable when the deadline has passed or it was cancelled, with what was seen last. `kept`:
+// the connection of the request, once it is sent; the program's answer comes there before it
+// restarts, and it must find us until then.
 Result<int> rescale(const Address& program, const Change& change, Deadline deadline,
                     const kube::Cancel& cancel, const std::function<Status(int pes)>& about_to_send,
                     Fd& kept, const Pace& pace = {});

@@ -261,8 +261,7 @@ std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
   if (job.is_pending()) return std::nullopt;
   if (has_another_size(job)) return taken_as_it_is(job, now_ms);
   // It runs on them, whatever their probes say while it starts anew.
-  const bool runs_there = job.channel.kind == Channel::Kind::kCcs && job.sent;
-  if (runs_there && job.acknowledged == job.wanted) return done(job, now_ms);
+  if (job.sent && job.acknowledged == job.wanted) return done(job, now_ms);
   if (!job.is_whole()) {
     if (waited < limits_.ready_ms) return std::nullopt;
     const int there = job.ready + job.succeeded;

@@ -71,7 +71,6 @@ class Controller {
                                                        std::int64_t now_ms) const;
   [[nodiscard]] bool is_waited_for(const ElasticObject& job, std::int64_t now_ms) const;
   [[nodiscard]] static bool is_to_shrink(const ElasticObject& job, std::int64_t now_ms);
-
   [[nodiscard]] bool is_overdue(const ElasticObject& job, std::int64_t now_ms) const;
 
   ElasticPolicy policy_;

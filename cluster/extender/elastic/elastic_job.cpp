@@ -117,7 +117,6 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
   elastic.wanted = numbers.workers(annotation::kWantedWorkers);
   elastic.before = numbers.workers(annotation::kPreviousWorkers).value_or(0);
   elastic.acknowledged = numbers.workers(annotation::kAcknowledgedWorkers);
-  elastic.sent = read_sent(json_text(object, "metadata", "annotations", annotation::kRescaleSent));
   elastic.rescaled_ms = numbers.find(annotation::kRescaledAt, 0, most_ms).value_or(0);
   elastic.declined_until_ms = numbers.find(annotation::kDeclinedUntil, 0, most_ms).value_or(0);
   elastic.history =
@@ -139,7 +138,9 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
                                        ": use annotation, http:PORT or ccs:PORT");
   }
   elastic.channel = *channel;
-  if (channel->kind == Channel::Kind::kCcs && elastic.pes_per_worker > most_pes) {
+  if (channel->kind != Channel::Kind::kCcs) return {};
+  elastic.sent = read_sent(json_text(object, "metadata", "annotations", annotation::kRescaleSent));
+  if (elastic.pes_per_worker > most_pes) {
     return failure(Errc::kInvalid, "its workers have " + std::to_string(elastic.cpus) +
                                        " CPUs: " + annotation::kPesPerWorker +
                                        " is to say how many PEs each has, at most " +

@@ -72,7 +72,7 @@ struct ElasticObject {
   std::optional<int> wanted;
   int before = 0;
   std::optional<int> acknowledged;
-  std::optional<Sent> sent{};  // kCcs: stays when the rescale is given up
+  std::optional<Sent> sent{};  // with kCcs alone; stays when the rescale is given up
   std::int64_t rescaled_ms = 0;
   std::int64_t declined_until_ms = 0;
   std::vector<PastStep> history{};  // the newest first
@@ -83,9 +83,7 @@ struct ElasticObject {
   // All that are stated are there.
   [[nodiscard]] bool is_whole() const { return ready + succeeded >= stated; }
   // A Charm++ program may still act on what it was sent.
-  [[nodiscard]] bool is_pending() const {
-    return channel.kind == Channel::Kind::kCcs && sent && !acknowledged;
-  }
+  [[nodiscard]] bool is_pending() const { return sent && !acknowledged; }
   // The application is asked by us, and before an expand counts too.
   [[nodiscard]] bool is_asked() const {
     return channel.kind == Channel::Kind::kHttp || channel.kind == Channel::Kind::kCcs;

@@ -61,7 +61,7 @@ json size_map(const ElasticObject& job) {
 
 bool is_to_be_asked(const ElasticObject& job) {
   if (!job.is_asked() || job.suspended || job.over) return false;
-  if (job.sent && job.channel.kind == Channel::Kind::kCcs) return job.is_pending();
+  if (job.sent) return job.is_pending();
   if (!job.wanted || job.before == 0) return false;
   if (job.acknowledged == job.wanted || job.acknowledged == job.before) return false;
   return job.grows() ? job.stated == *job.wanted && job.is_whole() : job.stated == job.before;

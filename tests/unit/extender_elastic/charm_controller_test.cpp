@@ -42,11 +42,7 @@ class Charm : public testing::Test {
   // It was to go from 8 to 4 to make room, was sent that, and has not acted in time.
   void does_not_shrink_in_time() {
     is_running_with(8);
-    cluster_.add({.name = "high",
-                  .suspended = true,
-                  .annotations = {{annotation::kMinWorkers, "4"},
-                                  {annotation::kMaxWorkers, "4"},
-                                  {annotation::kPriority, "5"}}});
+    cluster_.add_high();
     EXPECT_THAT(kinds(cluster_.step()), ElementsAre(Kind::kShrink));
     is_sent(8, 4);
     cluster_.wait(ControllerLimits().acknowledge_ms);

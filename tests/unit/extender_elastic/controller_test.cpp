@@ -38,11 +38,7 @@ TEST(ElasticController, OneOfHigherPriorityGetsRoomWhenPodsAreGone) {
   cluster.step();
   EXPECT_EQ(cluster.workers("low"), 8);
   cluster.wait(200'000);
-  cluster.add({.name = "high",
-               .suspended = true,
-               .annotations = {{annotation::kMinWorkers, "4"},
-                               {annotation::kMaxWorkers, "4"},
-                               {annotation::kPriority, "5"}}});
+  cluster.add_high();
   const auto shrinks = cluster.step();
   ASSERT_THAT(kinds(shrinks), testing::ElementsAre(Kind::kShrink));
   EXPECT_THAT(shrinks[0].why, HasSubstr("to make room for high"));
@@ -77,11 +73,7 @@ TEST(ElasticController, NobodyShrinksForWhatIsBeingFreed) {
     cluster.add({.name = name, .workers = 8, .annotations = annotations});
     cluster.settle(name);
   }
-  cluster.add({.name = "high",
-               .suspended = true,
-               .annotations = {{annotation::kMinWorkers, "4"},
-                               {annotation::kMaxWorkers, "4"},
-                               {annotation::kPriority, "5"}}});
+  cluster.add_high();
   EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink));
   cluster.make_pods("low");
   EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
@@ -98,11 +90,7 @@ TEST(ElasticController, PodsThatEndWithoutARescaleAreNotWaitedFor) {
     cluster.settle(name);
   }
   cluster.at("low")["status"]["terminating"] = 4;
-  cluster.add({.name = "high",
-               .suspended = true,
-               .annotations = {{annotation::kMinWorkers, "4"},
-                               {annotation::kMaxWorkers, "4"},
-                               {annotation::kPriority, "5"}}});
+  cluster.add_high();
   EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink));
 }
 
@@ -137,11 +125,7 @@ class Acknowledged : public testing::Test {
     cluster_.add({.name = "low", .workers = 8, .annotations = annotations});
     cluster_.settle("low");
     cluster_.step();
-    cluster_.add({.name = "high",
-                  .suspended = true,
-                  .annotations = {{annotation::kMinWorkers, "4"},
-                                  {annotation::kMaxWorkers, "4"},
-                                  {annotation::kPriority, "5"}}});
+    cluster_.add_high();
     EXPECT_THAT(kinds(cluster_.step()), testing::ElementsAre(Kind::kShrink));
     EXPECT_EQ(cluster_.workers("low"), 8) << "it is only asked";
     EXPECT_EQ(cluster_.annotation("low", annotation::kWantedWorkers), "4");
@@ -366,11 +350,7 @@ class Killed : public testing::TestWithParam<const char*> {
     cluster.add({.name = "low", .suspended = true, .annotations = annotations});
     actions_ = 0;
     settle(cluster, dies_after, last_is_lost);
-    cluster.add({.name = "high",
-                 .suspended = true,
-                 .annotations = {{annotation::kMinWorkers, "4"},
-                                 {annotation::kMaxWorkers, "4"},
-                                 {annotation::kPriority, "5"}}});
+    cluster.add_high();
     settle(cluster, dies_after, last_is_lost);
     std::string ends = state(cluster, "low") + "; " + state(cluster, "high");
     cluster.remove("high");

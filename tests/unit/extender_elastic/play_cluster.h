@@ -27,6 +27,14 @@ class Cluster {
     cpus_of_worker_["uid-" + shape.name] = shape.cpus;
     return jobs_["uid-" + shape.name] = test_support::make_job(shape);
   }
+  // "high", which is urgent and waits for four workers.
+  void add_high() {
+    add({.name = "high",
+         .suspended = true,
+         .annotations = {{annotation::kMinWorkers, "4"},
+                         {annotation::kMaxWorkers, "4"},
+                         {annotation::kPriority, "5"}}});
+  }
   nlohmann::json& at(const std::string& name) { return jobs_.at("uid-" + name); }
   void remove(const std::string& name) { jobs_.erase("uid-" + name); }
 
