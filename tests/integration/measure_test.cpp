@@ -221,10 +221,12 @@ TEST_P(Root_Containerd_Measure, ARestartOfTheAgentMakesNoLeap) {
   ASSERT_TRUE(ok(exercise));
   ASSERT_TRUE(ok(run(spec)));
   ASSERT_TRUE(ok(exercise->tell("burn 300")));
-  ASSERT_TRUE(ok(exercise->tell("switch 2000")));
+  const auto did = exercise->tell("switch 2000");  // fewer where others preempt it
+  ASSERT_TRUE(ok(did));
+  ASSERT_GE(did->voluntary, 1000) << "too few to see a leap by";
   const auto voluntary = settled(kVoluntary, "rank");
   ASSERT_TRUE(ok(voluntary));
-  EXPECT_GE(*voluntary, 2000);
+  EXPECT_GE(*voluntary, static_cast<double>(did->voluntary));
   const auto before = now();
   ASSERT_TRUE(ok(before));
 
