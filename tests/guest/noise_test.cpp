@@ -175,7 +175,8 @@ TEST_P(Guest_Noise, LeavesTheRanksCoreAndComesBack) {
 
   ASSERT_TRUE(ok(remove(rank_->running)));
   EXPECT_TRUE(becomes_as_before());
-  EXPECT_EQ(metric("pinion_kernel_noise_irqs{state=\"moved\"}"), 0);
+  EXPECT_TRUE(lab::eventually(
+      kLook, [&] { return metric("pinion_kernel_noise_irqs{state=\"moved\"}") == 0; }));
 }
 
 TEST_P(Guest_Noise, IsUndoneAfterAKill) {

@@ -7,7 +7,7 @@
 namespace pinion::integration {
 namespace {
 
-constexpr Milliseconds kSoon{5000};
+constexpr Milliseconds kSoon{30'000};
 
 class Root_Containerd_Fence : public NodeTest {};
 

@@ -188,7 +188,9 @@ TEST_P(Root_Containerd_Hostile, ShortLivesLeaveNoErrorAndNothingBehind) {
   EXPECT_EQ(after.at(kErrors), 0);
   EXPECT_EQ(lasting(after), lasting(before));
   EXPECT_EQ(shown_short(after), pods.size()) << "one life of each pod is enough to remember";
-  EXPECT_LE(open_files(agent().pid()), files + 2) << "more than a scrape or two";
+  // A pass and a scrape have some open for a moment.
+  EXPECT_TRUE(lab::eventually(kSoon, [&] { return open_files(agent().pid()) <= files + 2; }))
+      << open_files(agent().pid()) << ", were " << files;
   for (const auto& pod : pods) EXPECT_TRUE(ok(node().remove_pod(pod)));
 }
 

@@ -139,16 +139,21 @@ TEST_P(Root_Containerd_Measure, IntrusionIsWhatOthersRanOnARanksCores) {
   ASSERT_TRUE(lab::eventually(kSoon, [&] { return intrusion() >= 0; }));
 
   // Its own work is no intrusion, however much it is: what grows meanwhile is the machine's doing.
+  // What is shown is of a moment ago.
+  const auto passes = [&] {
+    return lab::eventually(kSoon, [&, first = 0.0]() mutable {
+      const auto series = now();
+      if (!series) return false;
+      const double pass = series->at("pinion_collector_passes_total");
+      if (first == 0) first = pass;
+      return pass > first + 2;
+    });
+  };
   const double busy_at_first = busy_seconds(core);
+  ASSERT_TRUE(passes());
   const double at_first = intrusion();
   ASSERT_TRUE(ok(exercise->tell("burn 500")));
-  ASSERT_TRUE(lab::eventually(kSoon, [&, passes = 0.0]() mutable {
-    const auto series = now();
-    if (!series) return false;
-    const double pass = series->at("pinion_collector_passes_total");
-    if (passes == 0) passes = pass;
-    return pass > passes + 2;
-  }));
+  ASSERT_TRUE(passes());
   const double own = intrusion() - at_first;
   const double busy = busy_seconds(core) - busy_at_first;
   EXPECT_LE(own, busy - kBurnt + kExact + 0.3 * kBurnt) << "of " << busy << " s busy";
@@ -221,9 +226,9 @@ TEST_P(Root_Containerd_Measure, ARestartOfTheAgentMakesNoLeap) {
   ASSERT_TRUE(ok(exercise));
   ASSERT_TRUE(ok(run(spec)));
   ASSERT_TRUE(ok(exercise->tell("burn 300")));
-  const auto did = exercise->tell("switch 2000");  // fewer where others preempt it
+  const auto did = exercise->tell("switch 500");  // fewer where others preempt it
   ASSERT_TRUE(ok(did));
-  ASSERT_GE(did->voluntary, 1000) << "too few to see a leap by";
+  ASSERT_GE(did->voluntary, 300) << "too few to see a leap by";
   const auto voluntary = settled(kVoluntary, "rank");
   ASSERT_TRUE(ok(voluntary));
   EXPECT_GE(*voluntary, static_cast<double>(did->voluntary));

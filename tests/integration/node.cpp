@@ -10,7 +10,7 @@ namespace pinion::integration {
 namespace {
 
 // The agent shows its state a moment after it has answered the runtime.
-constexpr Milliseconds kShown{5000};
+constexpr Milliseconds kShown{30'000};
 
 // The last answer of `holds`, which is asked until it is a success, or that long.
 template <class Holds>

@@ -5,7 +5,7 @@ namespace pinion::integration {
 namespace {
 
 constexpr Milliseconds kLook{400};
-constexpr Milliseconds kSoon{3000};
+constexpr Milliseconds kSoon{30'000};
 
 class Root_Containerd_Pin : public NodeTest {};
 

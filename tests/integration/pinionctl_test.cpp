@@ -22,6 +22,10 @@ TEST_P(Root_Containerd_Pinionctl, ShowsTheNode) {
   ASSERT_TRUE(ok(rank));
   ASSERT_TRUE(ok(run_burstable("noise")));
   ASSERT_TRUE(becomes_pinned(*rank, {}, Milliseconds(10'000)));
+  ASSERT_TRUE(lab::eventually(Milliseconds(10'000), [&] {
+    const auto status = agent().status();
+    return status && status->containers.size() == 2;
+  }));
   const std::string cpus = file(*rank).to_string();
 
   const auto sets = ask({"node"});

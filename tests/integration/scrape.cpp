@@ -45,7 +45,7 @@ Result<std::map<std::string, std::string>> read_addresses(const std::string& rea
 
 Result<std::string> fetch(const std::string& address, const std::string& path) {
   httplib::Client client("http://" + address);
-  client.set_read_timeout(std::chrono::seconds(10));
+  client.set_read_timeout(lab::patient(Milliseconds(10'000)));
   const auto answer = client.Get(path);
   if (!answer) {
     return failure(Errc::kUnavailable, path + ": " + httplib::to_string(answer.error()));

@@ -84,7 +84,7 @@ const AgentContainer* AgentStatus::find(const std::string& id) const {
 // The first message of a watch is the only one that holds both, node and containers.
 Result<AgentStatus> AgentApi::status() const {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kApiLimit);
+  context.set_deadline(std::chrono::system_clock::now() + patient(kApiLimit));
   const auto stub = connect(socket_);
   const auto reader = stub->WatchNode(&context, api::WatchNodeRequest());
   api::WatchNodeResponse first;

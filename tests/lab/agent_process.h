@@ -31,7 +31,7 @@ class AgentProcess {
 
   // Waits for the ready file, which says that the runtime has synchronized with it.
   // Error: kUnavailable with the log's tail when it ended or `limit` passed.
-  Status wait_ready(Milliseconds limit = Milliseconds(10000));
+  Status wait_ready(Milliseconds limit = Milliseconds(30'000));
 
   // What it says of itself. Errors: as AgentApi::status().
   [[nodiscard]] Result<AgentStatus> status() const { return AgentApi(api_socket()).status(); }

@@ -239,7 +239,7 @@ Status ContainerdLab::remove_pod(const RunningPod& pod) {
   if (done) done = cri_->remove_pod(pod.id);
   // runc may still be taking the last group away.
   const bool gone =
-      eventually(Milliseconds(5000), [&] { return cgroups_.remove(pod.cgroup).has_value(); });
+      eventually(Milliseconds(30'000), [&] { return cgroups_.remove(pod.cgroup).has_value(); });
   if (qos_of(pod.spec) == Qos::kBurstable && done) {
     done = add_burstable(-static_cast<std::int64_t>(pod_shares(pod.spec)));
   }

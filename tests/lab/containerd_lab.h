@@ -22,8 +22,10 @@ struct LabOptions {
   std::string containerd = "1.7";  // or "2.1": a folder of scripts/runtime.sh
   std::string runtime = {};        // that script's folder; "": see default_runtime()
   std::string logs = {};           // an existing folder; "": inside the lab, removed with it
-  Milliseconds registration_timeout{5000};  // NRI's, see ContainerdConfig
-  Milliseconds request_timeout{2000};
+  // NRI's, see ContainerdConfig. The runtime goes on without a plugin that is later than that: long
+  // enough for an agent with sanitizers beside compilers.
+  Milliseconds registration_timeout{15'000};
+  Milliseconds request_timeout{10'000};
   std::string required_plugin = {};
 };
 

@@ -66,7 +66,7 @@ Result<Guard> Guard::start(const std::string& dir, const std::string& cgroup,
                       .standard_input = read_end.get()});
   if (!process) return failure(process.error());
   guard.process_ = std::move(*process);
-  const bool is_ready = eventually(Milliseconds(5000), [&] {
+  const bool is_ready = eventually(Milliseconds(30'000), [&] {
     return ::access(ready.c_str(), F_OK) == 0 || !guard.process_.running();
   });
   if (!is_ready || !guard.process_.running()) {
