@@ -62,6 +62,12 @@ inline constexpr const char* kAcknowledge = "pinion.dev/acknowledge";  // how it
 inline constexpr const char* kAcknowledgedWorkers = "pinion.dev/acknowledged-workers";
 // PEs that a Charm++ program has in each worker; default: the worker's CPUs.
 inline constexpr const char* kPesPerWorker = "pinion.dev/pes-per-worker";
+// How fast it is with how many workers, in any unit: "1:1 2:1.9 4:3.4".
+inline constexpr const char* kSpeedUp = "pinion.dev/speed-up";
+// Seconds in which it does not work, for each shrink and expand.
+inline constexpr const char* kRescaleCostSeconds = "pinion.dev/rescale-cost-seconds";
+// By its application: what is done, in a unit of its own, or "DONE/WHOLE".
+inline constexpr const char* kProgress = "pinion.dev/progress";
 
 // --- of a pod that is a service with a target, by its user
 
@@ -100,34 +106,66 @@ inline constexpr const char* kDeclinedUntil = "pinion.dev/declined-until";      
 inline constexpr const char* kRescaleHistory = "pinion.dev/rescale-history";    // the last steps
 // What a Charm++ program was sent and may still act on; set before.
 inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
+// How fast it was with how many workers, and how long its rescales took.
+inline constexpr const char* kSpeedSeen = "pinion.dev/speed-seen";
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 52> kAll{kCpus,           kAlign,
-                                                       kStrength,       kSmt,
-                                                       kMemory,         kIsolation,
-                                                       kNearDevice,     kLendTo,
-                                                       kBorrow,         kJob,
-                                                       kProfile,        kPlacement,
-                                                       kClass,          kGangSize,
-                                                       kTaskGroups,     kTaskGroup,
-                                                       kHostfile,       kTasks,
-                                                       kCpusPerTask,    kMemoryPerTask,
-                                                       kPolicy,         kNodes,
-                                                       kWorkerRole,     kMinWorkers,
-                                                       kMaxWorkers,     kRequestedWorkers,
-                                                       kPriority,       kRescaleGapSeconds,
-                                                       kAcknowledge,    kAcknowledgedWorkers,
-                                                       kPesPerWorker,   kServiceMetric,
-                                                       kServiceTarget,  kServiceDirection,
-                                                       kServiceCpu,     kServiceContainer,
-                                                       kServiceSettle,  kPlanned,
-                                                       kWoken,          kOwnerUid,
-                                                       kSlurmIndex,     kDecided,
-                                                       kRole,           kOwner,
-                                                       kWantedWorkers,  kPreviousWorkers,
-                                                       kRescaledAt,     kDeclinedUntil,
-                                                       kRescaleHistory, kRescaleSent,
-                                                       kProfileWhy,     kPodGroup};
+inline constexpr std::array<std::string_view, 56> kAll{kCpus,
+                                                       kAlign,
+                                                       kStrength,
+                                                       kSmt,
+                                                       kMemory,
+                                                       kIsolation,
+                                                       kNearDevice,
+                                                       kLendTo,
+                                                       kBorrow,
+                                                       kJob,
+                                                       kProfile,
+                                                       kPlacement,
+                                                       kClass,
+                                                       kGangSize,
+                                                       kTaskGroups,
+                                                       kTaskGroup,
+                                                       kHostfile,
+                                                       kTasks,
+                                                       kCpusPerTask,
+                                                       kMemoryPerTask,
+                                                       kPolicy,
+                                                       kNodes,
+                                                       kWorkerRole,
+                                                       kMinWorkers,
+                                                       kMaxWorkers,
+                                                       kRequestedWorkers,
+                                                       kPriority,
+                                                       kRescaleGapSeconds,
+                                                       kAcknowledge,
+                                                       kAcknowledgedWorkers,
+                                                       kPesPerWorker,
+                                                       kSpeedUp,
+                                                       kRescaleCostSeconds,
+                                                       kProgress,
+                                                       kServiceMetric,
+                                                       kServiceTarget,
+                                                       kServiceDirection,
+                                                       kServiceCpu,
+                                                       kServiceContainer,
+                                                       kServiceSettle,
+                                                       kPlanned,
+                                                       kWoken,
+                                                       kOwnerUid,
+                                                       kSlurmIndex,
+                                                       kDecided,
+                                                       kRole,
+                                                       kOwner,
+                                                       kWantedWorkers,
+                                                       kPreviousWorkers,
+                                                       kRescaledAt,
+                                                       kDeclinedUntil,
+                                                       kRescaleHistory,
+                                                       kRescaleSent,
+                                                       kSpeedSeen,
+                                                       kProfileWhy,
+                                                       kPodGroup};
 
 }  // namespace annotation
 

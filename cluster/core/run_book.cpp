@@ -73,6 +73,11 @@ std::vector<EndedRun> RunBook::expire(double now_s) {
   return ended;
 }
 
+std::optional<RunFigures> RunBook::under_way(const std::string& job) const {
+  const auto run = runs_.find(job);
+  return run == runs_.end() ? std::nullopt : std::optional(run->second.figures);
+}
+
 void RunBook::compare(Container& container, const ContainerUse& now, double now_s) {
   const double seconds = now_s - container.at_s;
   const Container before = container;

@@ -54,6 +54,8 @@ class RunBook {
   std::vector<EndedRun> expire(double now_s);
 
   [[nodiscard]] std::size_t runs() const { return runs_.size(); }
+  // What was counted so far of the run that is under way, if there is one.
+  [[nodiscard]] std::optional<RunFigures> under_way(const std::string& job) const;
 
  private:
   struct Container {

@@ -10,6 +10,8 @@ namespace pinion::cluster {
 struct SizeRate {
   int workers = 0;  // >= 1
   double rate = 0;  // work per second, > 0; 1: what is called one unit of work takes one second
+
+  bool operator==(const SizeRate&) const = default;
 };
 
 // A cautious guess where nobody has said or seen anything: 16 workers are 6.4 times as fast as one.

@@ -1,5 +1,6 @@
 #include "ctl/job/draw_elastic.h"
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -14,6 +15,7 @@ using kube::json_at;
 using nlohmann::json;
 
 constexpr const char* kNone = "no elastic jobs\n";
+constexpr const char* kNoSpeeds = "nothing was seen of an elastic job's speed\n";
 constexpr const char* kNoHistory = "no elastic job was changed\n";
 
 // What it waits for, else that of the newest step: an older one says nothing of why it waits now.
@@ -21,6 +23,24 @@ std::string why(const json& job) {
   if (job.contains("why") || kube::json_text(job, "state") == "waits") return text_cell(job, "why");
   const json& history = json_at(job, "history");
   return history.is_array() && !history.empty() ? text_cell(history.front(), "why") : "-";
+}
+
+// As many digits as say something.
+std::string figure_cell(const json& object, const char* key) {
+  const json& value = json_at(object, key);
+  if (!value.is_number()) return "-";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value.get<double>());
+  return text;
+}
+
+std::string rates_cell(const json& rates) {
+  std::string cell;
+  for (const json& one : rates) {
+    if (!cell.empty()) cell += ", ";
+    cell += number_cell(one, "workers") + ": " + figure_cell(one, "perSecond");
+  }
+  return cell.empty() ? "-" : cell;
 }
 
 }  // namespace
@@ -54,6 +74,20 @@ std::string draw_history(const json& document) {
     }
   }
   return rows.size() == 1 ? kNoHistory : table(rows, {});
+}
+
+std::string draw_speeds(const json& document) {
+  std::vector<Row> rows = {{"JOB", "MEASURE", "SHRINK [s]", "EXPAND [s]", "WORKERS: PER SECOND"}};
+  const json& jobs = json_at(document, "elastic");
+  if (!jobs.is_array()) return kNoSpeeds;
+  for (const json& job : jobs) {
+    const json& speed = json_at(job, "speed");
+    if (!speed.is_object()) continue;
+    rows.push_back({text_cell(job, "name"), text_cell(speed, "measure"),
+                    figure_cell(speed, "shrinkSeconds"), figure_cell(speed, "expandSeconds"),
+                    rates_cell(json_at(speed, "rates"))});
+  }
+  return rows.size() == 1 ? kNoSpeeds : table(rows, {2, 3});
 }
 
 }  // namespace pinion::ctl

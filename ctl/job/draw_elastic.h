@@ -10,5 +10,8 @@ namespace pinion::ctl {
 [[nodiscard]] std::string draw_elastic(const nlohmann::json& document);
 // One line for each of the last steps of each, the newest first.
 [[nodiscard]] std::string draw_history(const nlohmann::json& document);
+// One line for each of which something was seen: how fast with how many workers, and what its
+// rescales take.
+[[nodiscard]] std::string draw_speeds(const nlohmann::json& document);
 
 }  // namespace pinion::ctl

@@ -19,11 +19,13 @@ struct JobsOptions {
   bool json = false;
   bool profiles = false;  // these alone
   bool history = false;   // this alone
+  bool speeds = false;    // the same
 };
 
 std::string drawn(const nlohmann::json& document, const JobsOptions& options) {
   if (options.profiles) return draw_profiles(document);
   if (options.history) return draw_history(document);
+  if (options.speeds) return draw_speeds(document);
   return draw_elastic(document) + "\n" + draw_profiles(document);
 }
 
@@ -47,10 +49,18 @@ void add_jobs_command(CLI::App& app, int& exit_code) {
   add_extender_options(*command, options->extender)->required();
   CLI::Option* profiles =
       command->add_flag("--profiles", options->profiles, "Only what was learnt");
+  CLI::Option* history =
+      command
+          ->add_flag("--history", options->history,
+                     "Only the last ten steps of each elastic job: when, what and why")
+          ->excludes(profiles);
   command
-      ->add_flag("--history", options->history,
-                 "Only the last ten steps of each elastic job: when, what and why")
-      ->excludes(profiles);
+      ->add_flag(
+          "--speeds", options->speeds,
+          "Only what was seen of each elastic job: how fast it is with how many workers, and "
+          "how long its application takes to shrink and to expand")
+      ->excludes(profiles)
+      ->excludes(history);
   command->add_flag("--json", options->json,
                     "Elastic jobs, or with --profiles those, as data (docs/kubernetes.md)");
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/scene.h"
@@ -74,6 +76,18 @@ class Elastic : public Scene {
         std::string(kJobs) + "/" + name, kube::PatchKind::kMerge,
         {{"metadata", {{"annotations", {{"pinion.dev/requested-workers", workers}}}}}})));
   }
+  // What /v1/jobs has of how fast it was with so many workers; 0: nothing.
+  double speed_with(const std::string& name, int workers) {
+    const auto jobs = extender().page("/v1/jobs");
+    if (!jobs) return 0;
+    for (const json& one : kube::json_at(*jobs, "elastic")) {
+      if (kube::json_text(one, "name") != "default/" + name) continue;
+      for (const json& rate : kube::json_at(one, "speed", "rates")) {
+        if (kube::json_integer(rate, "workers") == workers) return rate.value("perSecond", 0.0);
+      }
+    }
+    return 0;
+  }
   // It runs with so many workers, and nothing of a rescale is under way.
   bool runs_with(const std::string& name, int workers) {
     return lab::eventually(lab::Milliseconds(kPatience), [&] {
@@ -130,6 +144,51 @@ TEST_F(Elastic, WorkersThatStayKeepTheirCpusAndThoseOfTheOthersAreFree) {
   again.erase(2);
   again.erase(3);
   EXPECT_EQ(again, narrow);
+  remove_job("low");
+}
+
+// An application that does 50 in a second for each of its workers, and reports that on its job.
+class Reporter {
+ public:
+  Reporter(Admin& admin, const std::string& name)
+      : thread_([&admin, name](const std::stop_token& stop) {
+          const std::string path = std::string(kJobs) + "/" + name;
+          const auto begin = std::chrono::steady_clock::now();
+          while (!stop.stop_requested()) {
+            const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begin;
+            const json patch = {
+                {"metadata",
+                 {{"annotations",
+                   {{"pinion.dev/progress", std::to_string(100 * since.count()) + "/1000000"}}}}}};
+            (void)admin.api().patch(path, kube::PatchKind::kMerge, patch);
+            std::this_thread::sleep_for(std::chrono::milliseconds(500));
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+TEST_F(Elastic, WhatAnApplicationReportsIsKnownToTheNextLeader) {
+  start_elastic(2);
+  add_job({.name = "low", .cpus = 15, .workers = 1, .suspended = true, .annotations = sizes(2, 2)});
+  ASSERT_TRUE(runs_with("low", 2)) << job("low");
+  {
+    const Reporter reporter(admin(), "low");
+    ASSERT_TRUE(lab::eventually(lab::Milliseconds(2 * kPatience),
+                                [&] { return speed_with("low", 2) > 0; }));
+    EXPECT_NEAR(speed_with("low", 2), 100, 20);
+    ASSERT_TRUE(ok(
+        admin().api().patch(std::string(kJobs) + "/low", kube::PatchKind::kMerge,
+                            {{"metadata", {{"annotations", {{"pinion.dev/max-workers", "3"}}}}}})));
+    ASSERT_TRUE(runs_with("low", 3)) << job("low");
+  }
+  extender().kill();
+  ASSERT_TRUE(ok(extender().restart()));
+  EXPECT_TRUE(lab::eventually(lab::Milliseconds(kPatience), [&] {
+    return speed_with("low", 2) > 0;
+  })) << job("low");
+  EXPECT_EQ(speed_with("low", 3), 0) << "nobody has measured it with three";
   remove_job("low");
 }
 

@@ -20,3 +20,5 @@ foreach(input service prometheus)
   pinion_fuzz(extender_${input} SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_${input}.cpp
     LINK extender_targets nlohmann_json::nlohmann_json)
 endforeach()
+pinion_fuzz(extender_elastic SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_elastic.cpp
+  LINK extender_elastic nlohmann_json::nlohmann_json)

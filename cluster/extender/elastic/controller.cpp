@@ -23,6 +23,9 @@ Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, 
   std::vector<PastStep> history = job.history;
   history.insert(history.begin(), past_step(now_ms, to_string(kind), why));
   annotations[annotation::kRescaleHistory] = history_text(history);
+  if (const std::string seen = speed_seen_text(job.seen); !seen.empty()) {
+    annotations[annotation::kSpeedSeen] = seen;
+  }
   return {.kind = kind,
           .uid = job.uid,
           .patch = {{"metadata",
@@ -178,6 +181,11 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id) {
   seen.changing = job.wanted.has_value() || job.succeeded > 0 || job.is_pending();
   seen.changed_ms = job.rescaled_ms;
   seen.declined_until_ms = job.declined_until_ms;
+  const ScaledSpeedUp speed = scaled_speed_up(job.speed_up, job.seen);
+  seen.speed_up = speed.speed_up;
+  if (job.left && speed.unit > 0) seen.rest = *job.left / speed.unit;
+  seen.shrink_cost_s = expected_cost_s(job.seen.shrinks, job.rescale_cost_s);
+  seen.expand_cost_s = expected_cost_s(job.seen.expands, job.rescale_cost_s);
   return seen;
 }
 

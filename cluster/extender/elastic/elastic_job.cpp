@@ -113,6 +113,9 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
   elastic.pes_per_worker =
       static_cast<int>(numbers.find(annotation::kPesPerWorker, 1, most_pes)
                            .value_or(std::min<std::int64_t>(elastic.cpus, most_pes + 1)));
+  if (const auto cost = numbers.find(annotation::kRescaleCostSeconds, 0, 3'600)) {
+    elastic.rescale_cost_s = static_cast<double>(*cost);
+  }
   elastic.requested = numbers.workers(annotation::kRequestedWorkers);
   elastic.wanted = numbers.workers(annotation::kWantedWorkers);
   elastic.before = numbers.workers(annotation::kPreviousWorkers).value_or(0);
@@ -131,6 +134,17 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
   if (elastic.requested) {
     elastic.requested = std::clamp(*elastic.requested, elastic.min_workers, elastic.max_workers);
   }
+  const auto speed_up =
+      read_speed_up(json_text(object, "metadata", "annotations", annotation::kSpeedUp));
+  if (!speed_up) {
+    return failure(Errc::kInvalid, std::string("annotation ") + annotation::kSpeedUp + ": " +
+                                       speed_up.error().text);
+  }
+  elastic.speed_up = *speed_up;
+  elastic.progress =
+      read_progress(json_text(object, "metadata", "annotations", annotation::kProgress));
+  elastic.seen =
+      read_speed_seen(json_text(object, "metadata", "annotations", annotation::kSpeedSeen));
   const auto channel =
       read_channel(json_text(object, "metadata", "annotations", annotation::kAcknowledge));
   if (!channel) {

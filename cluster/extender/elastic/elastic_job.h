@@ -13,6 +13,7 @@
 #include "cluster/core/elastic.h"
 #include "cluster/extender/elastic/history.h"
 #include "cluster/extender/elastic/sent.h"
+#include "cluster/extender/elastic/speed_seen.h"
 #include "cluster/extender/jobs/job_object.h"
 #include "policy/policy.h"
 
@@ -76,6 +77,12 @@ struct ElasticObject {
   std::int64_t rescaled_ms = 0;
   std::int64_t declined_until_ms = 0;
   std::vector<PastStep> history{};  // the newest first
+
+  std::vector<SizeRate> speed_up{};    // as its user says; empty: unknown
+  double rescale_cost_s = kNotStated;  // the same
+  std::optional<Progress> progress{};  // as its application writes it on the job
+  SpeedSeen seen{};                    // what the annotation has, or this leader knows
+  std::optional<double> left{};        // work that it still has to do, of seen.measure
 
   // Workers that it has, or will have when what is under way ends.
   [[nodiscard]] int workers() const { return wanted.value_or(suspended ? 0 : stated); }

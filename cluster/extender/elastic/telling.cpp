@@ -74,6 +74,27 @@ json question(const ElasticObject& job) {
           {"wantedWorkers", *job.wanted}};
 }
 
+bool is_to_tell_progress(const ElasticObject& job) {
+  return job.channel.kind == Channel::Kind::kHttp && !job.over && !job.suspended && job.ready > 0;
+}
+
+Result<Progress> progress_of(const json& answer) {
+  const auto amount = [&](const char* name) {
+    const json& value = json_at(answer, name);
+    return value.is_number() ? value.get<double>() : -1;
+  };
+  Progress progress{.done = amount("done")};
+  bool good = progress.done >= 0 && progress.done <= kLargestAmount;
+  if (!json_at(answer, "whole").is_null()) {
+    progress.whole = amount("whole");
+    good = good && *progress.whole > 0 && *progress.whole <= kLargestAmount;
+  }
+  if (good) return progress;
+  return failure(Errc::kInvalid,
+                 "its progress is to be {\"done\": D} or {\"done\": D, \"whole\": W}, "
+                 "with numbers from 0 to 1e15, W above 0");
+}
+
 json acknowledged(const ElasticObject& job, int workers) {
   return annotated(job, annotation::kAcknowledgedWorkers, std::to_string(workers));
 }

@@ -33,6 +33,12 @@ inline constexpr const char* kNodelistFile = "nodelist";
 inline constexpr const char* kQuestionPath = "/pinion/workers";
 [[nodiscard]] nlohmann::json question(const ElasticObject& job);
 
+// Whether the application is to be asked how far it is, by a GET of kProgressPath.
+[[nodiscard]] bool is_to_tell_progress(const ElasticObject& job);
+inline constexpr const char* kProgressPath = "/pinion/progress";
+// Its answer, {"done": 120, "whole": 1000}, where "whole" may be absent. Errors: kInvalid.
+Result<Progress> progress_of(const nlohmann::json& answer);
+
 // Merge patches for the version that was seen: the application is ready for so many workers; this
 // is about to be sent to it; nothing that it was sent counts any more.
 [[nodiscard]] nlohmann::json acknowledged(const ElasticObject& job, int workers);

@@ -19,6 +19,9 @@ using elastic::ElasticObject;
 using nlohmann::json;
 
 constexpr int kAskThreads = 8;
+constexpr int kReadThreads = 4;  // of these, at most, that read progress
+constexpr std::size_t kMostReporters = 1'000;
+constexpr std::chrono::milliseconds kProgressRest = 10s;  // of a job whose progress was read
 // So long a Charm++ program keeps one, if it has not rescaled before. Whether its time is up is for
 // the controller to say, which has it asked no more.
 constexpr std::chrono::milliseconds kHold = 2s;
@@ -74,9 +77,19 @@ void ElasticAsks::ask(const ElasticObject& job) {
 
 void ElasticAsks::run() {
   std::unique_lock lock(mutex_);
+  const auto may_read = [this] { return !reporting_.empty() && reading_ < kReadThreads; };
   while (true) {
-    changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    changed_.wait(lock, [&] { return stopping_ || !waiting_.empty() || may_read(); });
     if (stopping_) return;
+    if (waiting_.empty()) {
+      const ElasticObject job = std::move(reporting_.front());
+      reporting_.pop_front();
+      ++reading_;
+      read_progress(lock, job);
+      --reading_;
+      if (may_read()) changed_.notify_one();
+      continue;
+    }
     const ElasticObject job = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
@@ -126,26 +139,91 @@ Result<std::optional<ElasticAsks::Head>> ElasticAsks::find_head(const ElasticObj
   return found;
 }
 
+Result<kube::HttpAnswer> ElasticAsks::send(const ElasticObject& job, const std::string& address,
+                                           const kube::HttpRequest& request) {
+  kube::Access access;
+  access.source = job.path;
+  access.endpoint = {.tls = false, .host = address, .port = job.channel.port, .path = {}};
+  const auto http = kube::Http::create(access);
+  if (!http) return failure(http.error());
+  return (*http)->send(request, kHttpLimits, cancel_);
+}
+
 Result<std::optional<int>> ElasticAsks::answer_by_http(const ElasticObject& job) {
   using NotYet = std::optional<int>;
   const auto head = find_head(job, {});
   if (!head) return failure(head.error());
   if (!*head) return failure(Errc::kUnavailable, "no pod with " + job.head + " runs");
-  kube::Access access;
-  access.source = job.path;
-  access.endpoint = {.tls = false, .host = (*head)->address, .port = job.channel.port, .path = {}};
-  const auto http = kube::Http::create(access);
-  if (!http) return failure(http.error());
-  const auto said = (*http)->send({.method = "POST",
-                                   .target = elastic::kQuestionPath,
-                                   .content_type = "application/json",
-                                   .body = kube::json_dump(elastic::question(job))},
-                                  kHttpLimits, cancel_);
+  const auto said = send(job, (*head)->address,
+                         {.method = "POST",
+                          .target = elastic::kQuestionPath,
+                          .content_type = "application/json",
+                          .body = kube::json_dump(elastic::question(job))});
   if (!said) return failure(said.error());
   if (said->status == kReady) return job.wanted;
   if (said->status == kDeclines) return NotYet(job.before);
   if (said->status == kNotYet) return NotYet();
   return failure(Errc::kInvalid, "it answers with status " + std::to_string(said->status));
+}
+
+void ElasticAsks::look_at_progress(const ElasticObject& job) {
+  const std::lock_guard lock(mutex_);
+  if (reporters_.size() >= kMostReporters && !reporters_.contains(job.uid)) return;
+  Reporter& reporter = reporters_[job.uid];
+  if (reporter.asked || Clock::now() < reporter.again) return;
+  reporter.asked = true;
+  reporting_.push_back(job);
+  changed_.notify_one();
+}
+
+// `lock` is released meanwhile.
+void ElasticAsks::read_progress(std::unique_lock<std::mutex>& lock, const ElasticObject& job) {
+  std::string address = reporters_[job.uid].address;
+  lock.unlock();
+  const auto progress = progress_by_http(job, address);
+  const auto now = Clock::now();
+  lock.lock();
+  const auto at = reporters_.find(job.uid);
+  if (at == reporters_.end()) return;  // forgotten meanwhile
+  Reporter& reporter = at->second;
+  reporter.asked = false;
+  reporter.address = progress ? address : "";
+  if (progress) {
+    reporter.pause.reset();
+    reporter.told = {.progress = *progress,
+                     .at_s = std::chrono::duration<double>(now.time_since_epoch()).count()};
+  }
+  reporter.again = now + (progress ? kProgressRest : reporter.pause.next());
+}
+
+Result<elastic::Progress> ElasticAsks::progress_by_http(const ElasticObject& job,
+                                                        std::string& address) {
+  if (address.empty()) {
+    const auto head = find_head(job, {});
+    if (!head) return failure(head.error());
+    if (!*head) return failure(Errc::kUnavailable, "no pod with " + job.head + " runs");
+    address = (*head)->address;
+  }
+  const auto said =
+      send(job, address,
+           {.method = "GET", .target = elastic::kProgressPath, .content_type = {}, .body = {}});
+  if (!said) return failure(said.error());
+  if (said->status != kReady) {
+    return failure(Errc::kInvalid, "it answers with status " + std::to_string(said->status));
+  }
+  const json answer = json::parse(said->body, nullptr, false);
+  return elastic::progress_of(answer);
+}
+
+std::optional<ElasticAsks::Told> ElasticAsks::progress(const std::string& uid) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = reporters_.find(uid);
+  return at == reporters_.end() ? std::nullopt : at->second.told;
+}
+
+void ElasticAsks::forget(const std::string& uid) {
+  const std::lock_guard lock(mutex_);
+  reporters_.erase(uid);
 }
 
 Result<std::optional<int>> ElasticAsks::answer_by_ccs(const ElasticObject& job) {

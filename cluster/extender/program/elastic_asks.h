@@ -14,12 +14,14 @@
 #include <thread>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/fd.h"
 #include "base/log/log.h"
 #include "cluster/extender/elastic/controller.h"
 #include "cluster/extender/elastic/elastic_job.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
+#include "cluster/extender/kube/http.h"
 
 namespace pinion::cluster {
 
@@ -35,8 +37,26 @@ class ElasticAsks {
   // Precondition: elastic::is_to_be_asked(). Nothing where it is being asked, or was a moment ago.
   void ask(const elastic::ElasticObject& job);
 
+  // Precondition: elastic::is_to_tell_progress(). Its application is asked every few seconds, one
+  // that does not answer more seldom; and after those that are asked about a rescale.
+  void look_at_progress(const elastic::ElasticObject& job);
+  // What it has said last.
+  struct Told {
+    elastic::Progress progress;
+    double at_s = 0;  // of the steady clock
+  };
+  [[nodiscard]] std::optional<Told> progress(const std::string& uid) const;
+  void forget(const std::string& uid);
+
  private:
   using Clock = std::chrono::steady_clock;
+  struct Reporter {
+    bool asked = false;     // now
+    std::string address{};  // of its pod, as long as it answers
+    Clock::time_point again{};
+    Backoff pause{std::chrono::seconds(20), std::chrono::minutes(5)};
+    std::optional<Told> told{};
+  };
   // What a Charm++ program was sent: its connection is kept until it has acted (ccs/rescale.h), as
   // long as it is asked.
   struct Sent {
@@ -54,6 +74,13 @@ class ElasticAsks {
 
   void run();
   void answer(const elastic::ElasticObject& job);
+  void read_progress(std::unique_lock<std::mutex>& lock, const elastic::ElasticObject& job);
+  // `address`: empty where it has to be found, or was of no use.
+  Result<elastic::Progress> progress_by_http(const elastic::ElasticObject& job,
+                                             std::string& address);
+  // To the pod with this address.
+  Result<kube::HttpAnswer> send(const elastic::ElasticObject& job, const std::string& address,
+                                const kube::HttpRequest& request);
   // The number that it acknowledges, or has come to; nothing while it is not decided.
   Result<std::optional<int>> answer_by_http(const elastic::ElasticObject& job);
   Result<std::optional<int>> answer_by_ccs(const elastic::ElasticObject& job);
@@ -72,9 +99,12 @@ class ElasticAsks {
   const policy::Defaults& defaults_;
   const elastic::ControllerLimits limits_;
   kube::Cancel cancel_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<elastic::ElasticObject> waiting_;
+  std::deque<elastic::ElasticObject> reporting_;   // whose progress is to be read
+  int reading_ = 0;                                // threads that read one
+  std::map<std::string, Reporter> reporters_;      // by uid
   std::map<std::string, Clock::time_point> busy_;  // by uid: until then it is not asked again
   std::map<std::string, Sent> sent_;               // by uid
   std::map<std::string, std::string> troubles_;    // by uid: why it gave no answer the last time

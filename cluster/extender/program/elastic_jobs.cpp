@@ -29,6 +29,14 @@ std::string kind_of(const nlohmann::json& owner) {
   return kind == "Job" && group != "batch" ? kind + "." + group : kind;
 }
 
+ElasticRow::Speed speed_of(const elastic::SpeedSeen& seen) {
+  ElasticRow::Speed speed{.measure = std::string(elastic::to_string(seen.measure))};
+  for (const SizeRate& one : seen.rates) speed.rates.emplace_back(one.workers, one.rate);
+  if (!seen.shrinks.empty()) speed.shrink_s = expected_cost_s(seen.shrinks);
+  if (!seen.expands.empty()) speed.expand_s = expected_cost_s(seen.expands);
+  return speed;
+}
+
 }  // namespace
 
 void ElasticJobs::KindFeed::on_object(kube::Change change, const json& object) {
@@ -110,6 +118,8 @@ void ElasticJobs::forget(const std::string& uid) {
   refused_.erase(uid);
   rests_.erase(uid);
   waits_.erase(uid);
+  speeds_.forget(uid);
+  applications_.forget(uid);
 }
 
 ElasticFigures ElasticJobs::figures() const {
@@ -147,6 +157,7 @@ std::vector<ElasticRow> ElasticJobs::rows() const {
                    .requested = job.requested};
     if (const auto why = waits_.find(uid); why != waits_.end()) row.why = why->second;
     for (const auto& [at, what, why] : job.history) row.history.push_back({at, what, why});
+    row.speed = speed_of(job.seen);
     rows.push_back(std::move(row));
   }
   std::sort(rows.begin(), rows.end(),
@@ -168,6 +179,7 @@ void ElasticJobs::look() {
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(told_, [this](const auto& one) { return !jobs_.contains(one.first); });
+    watch_speeds();
     decided = controller_.step(jobs_, free, unix_ms());
     waits_ = std::move(decided.waits);
     for (const auto& [uid, job] : jobs_) {
@@ -185,6 +197,36 @@ void ElasticJobs::look() {
     if (!asks_.may_act()) return;
     carry_out(action);
   }
+}
+
+void ElasticJobs::watch_speeds() {
+  const std::int64_t now_ms = unix_ms();
+  for (auto& [uid, job] : jobs_) {
+    if (elastic::is_to_tell_progress(job)) applications_.look_at_progress(job);
+    speeds_.look(job, work_of(job), now_ms);
+    speeds_.fill_in(job);
+  }
+}
+
+// What its application says counts, else what its containers' cores count.
+std::optional<elastic::WorkDone> ElasticJobs::work_of(const ElasticObject& job) const {
+  using Measure = elastic::SpeedSeen::Measure;
+  if (const auto told = applications_.progress(job.uid)) {
+    return elastic::WorkDone{
+        .measure = Measure::kProgress, .progress = told->progress, .at_s = told->at_s};
+  }
+  if (job.progress) {
+    return elastic::WorkDone{.measure = Measure::kProgress,
+                             .progress = *job.progress,
+                             .at_s = static_cast<double>(unix_ms()) / 1000};
+  }
+  if (!asks_.counted || job.cpus == 0) return {};
+  const auto figures = asks_.counted(job.name_space, job.name);
+  const double cpus = static_cast<double>(job.stated * job.cpus + job.other_cpus);
+  if (!figures || figures->counted <= 0 || cpus <= 0) return {};
+  return elastic::WorkDone{.measure = Measure::kInstructions,
+                           .progress = {.done = figures->instructions},
+                           .at_s = figures->counted / cpus};
 }
 
 // Its ConfigMap, which is looked at when something else is to stand there, and from time to time.

@@ -13,8 +13,10 @@
 
 #include "base/backoff.h"
 #include "base/log/log.h"
+#include "cluster/core/learnt_profile.h"
 #include "cluster/extender/elastic/actuator.h"
 #include "cluster/extender/elastic/controller.h"
+#include "cluster/extender/elastic/speedometer.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/program/elastic_asks.h"
@@ -31,6 +33,9 @@ class ElasticJobs {
     // While another replica leads nothing is done: asked before each call.
     std::function<bool()> may_act;
     std::function<std::int64_t()> free;  // CPUs that no pod holds and none is promised
+    // What the containers of that job have counted so far; empty: nothing is counted.
+    std::function<std::optional<RunFigures>(const std::string& name_space, const std::string& job)>
+        counted = {};
   };
 
   struct Pace {
@@ -91,6 +96,8 @@ class ElasticJobs {
   std::vector<std::unique_ptr<KindFeed>> make_feeds();
   void look_if_settled();
   void look();
+  void watch_speeds();  // under mutex_
+  [[nodiscard]] std::optional<elastic::WorkDone> work_of(const elastic::ElasticObject& job) const;
   void carry_out(const elastic::Action& action);
   void answered(const elastic::ElasticObject& was, const Result<nlohmann::json>& now);
   void refused(const elastic::ElasticObject& was, const Error& why);
@@ -110,9 +117,10 @@ class ElasticJobs {
   std::map<std::string, Rest> rests_;                   // by uid
   std::map<std::string, std::string> waits_;            // by uid: why, since the last look
   ElasticFigures done_;                                 // the steps and the rescales
-  elastic::Controller controller_;                      // the rounds' alone
-  std::map<std::string, Told> told_;                    // the same: by uid, its ConfigMap
-  std::map<std::string, Clock::time_point> mute_;       // the same: by uid, it could not be told
+  elastic::Speedometer speeds_;
+  elastic::Controller controller_;                 // the rounds' alone
+  std::map<std::string, Told> told_;               // the same: by uid, its ConfigMap
+  std::map<std::string, Clock::time_point> mute_;  // the same: by uid, it could not be told
   ElasticAsks applications_;
   Rounds rounds_;  // last: it uses all above
 };

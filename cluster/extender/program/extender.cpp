@@ -274,7 +274,13 @@ void Extender::size_jobs(const Config& config) {
   };
   elastic_ = std::make_unique<ElasticJobs>(
       *api_, log_, *policy, job_options_.defaults,
-      ElasticJobs::Asks{.may_act = [this] { return closed().empty(); }, .free = free},
+      ElasticJobs::Asks{.may_act = [this] { return closed().empty(); },
+                        .free = free,
+                        .counted =
+                            [this](const std::string& name_space, const std::string& job) {
+                              return learnt_ ? learnt_->under_way(name_space, job)
+                                             : std::optional<RunFigures>();
+                            }},
       ElasticJobs::Pace());
 }
 

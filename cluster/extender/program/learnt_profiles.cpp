@@ -87,6 +87,13 @@ LearntProfile LearntProfiles::of(const std::string& name_space, const std::strin
   return profile_of(history);
 }
 
+std::optional<RunFigures> LearntProfiles::under_way(const std::string& name_space,
+                                                    const std::string& job) const {
+  const std::string key = job_key(name_space, job);
+  const std::lock_guard lock(mutex_);
+  return book_.under_way(key);
+}
+
 std::vector<ProfileRow> LearntProfiles::rows() const {
   profiles::Histories histories;
   {

@@ -51,6 +51,9 @@ class LearntProfiles {
   void used(const std::string& node, const std::vector<ContainerUse>& uses);
   // What is known of that job now. Any thread.
   [[nodiscard]] LearntProfile of(const std::string& name_space, const std::string& job) const;
+  // What was counted of its run that is under way, if there is one. Any thread.
+  [[nodiscard]] std::optional<RunFigures> under_way(const std::string& name_space,
+                                                    const std::string& job) const;
   // Of all jobs, by name. Any thread.
   [[nodiscard]] std::vector<ProfileRow> rows() const;
 

@@ -108,6 +108,17 @@ std::string fleet_json(const std::vector<NodeRow>& rows, std::int64_t now_ms) {
   return dumped({{"nodes", std::move(nodes)}});
 }
 
+static json speed_json(const ElasticRow::Speed& speed) {
+  json object = json::object();
+  if (!speed.measure.empty()) object["measure"] = speed.measure;
+  for (const auto& [workers, rate] : speed.rates) {
+    object["rates"].push_back({{"workers", workers}, {"perSecond", rate}});
+  }
+  if (speed.shrink_s) object["shrinkSeconds"] = *speed.shrink_s;
+  if (speed.expand_s) object["expandSeconds"] = *speed.expand_s;
+  return object;
+}
+
 std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
                       const std::vector<ElasticRow>& elastic,
                       const std::vector<ProfileRow>& profiles) {
@@ -132,6 +143,7 @@ std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
     for (const auto& [at, what, why] : row.history) {
       job["history"].push_back({{"at", at}, {"step", what}, {"why", why}});
     }
+    if (row.speed != ElasticRow::Speed()) job["speed"] = speed_json(row.speed);
     sizes.push_back(std::move(job));
   }
   json learnt = json::array();

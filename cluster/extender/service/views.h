@@ -67,6 +67,16 @@ struct ElasticRow {
     bool operator==(const Step&) const = default;
   };
   std::vector<Step> history{};  // the newest first
+  // What was seen of it.
+  struct Speed {
+    std::string measure;                          // "progress", "instructions", "" for none
+    std::vector<std::pair<int, double>> rates{};  // by workers: work of that each second
+    std::optional<double> shrink_s{};             // seconds that a shrink takes it, the mean
+    std::optional<double> expand_s{};
+
+    bool operator==(const Speed&) const = default;
+  };
+  Speed speed{};
 
   bool operator==(const ElasticRow&) const = default;
 };

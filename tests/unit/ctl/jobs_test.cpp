@@ -49,6 +49,21 @@ TEST(DrawHistory, HasALineForEachStep) {
   EXPECT_EQ(draw_history(json::parse("[]")), "no elastic job was changed\n");
 }
 
+TEST(DrawSpeeds, HasALineForEachJobOfWhichSomethingWasSeen) {
+  const json document = json::parse(R"({"elastic":[
+      {"name":"hpc/wave","speed":{"measure":"progress","shrinkSeconds":2.25,"expandSeconds":14,
+        "rates":[{"workers":2,"perSecond":105.25},{"workers":4,"perSecond":190}]}},
+      {"name":"hpc/wind"},
+      {"name":"hpc/new","speed":{"shrinkSeconds":3}},
+      {"name":"hpc/odd","speed":{"measure":7,"rates":[7,{"workers":"x"}]}},{"speed":7}]})");
+  EXPECT_EQ(draw_speeds(document),
+            "JOB       MEASURE   SHRINK [s]  EXPAND [s]  WORKERS: PER SECOND\n"
+            "hpc/wave  progress        2.25          14  2: 105, 4: 190\n"
+            "hpc/new   -                  3           -  -\n"
+            "hpc/odd   -                  -           -  -: -, -: -\n");
+  EXPECT_EQ(draw_speeds(json::parse("[]")), "nothing was seen of an elastic job's speed\n");
+}
+
 TEST(DrawElastic, IsNotHurtByWhatAServerSays) {
   EXPECT_EQ(draw_elastic(json::parse(R"({"elastic":7})")), "no elastic jobs\n");
   EXPECT_EQ(draw_elastic(json::parse("[]")), "no elastic jobs\n");

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <future>
+#include <thread>
+
 #include "cluster/extender/ccs/codec.h"
 #include "cluster/extender/program/unix_time.h"
 #include "policy/annotations.h"
@@ -86,6 +90,19 @@ class ElasticAsksTest : public testing::Test {
     }
     return patches;
   }
+  // The same, and asks again meanwhile: a program's hold may pass on a busy machine.
+  std::vector<json> patches(std::size_t count, ElasticAsks& asks, const json& job) {
+    const auto patched = [&] {
+      const auto seen = server_.seen();
+      return static_cast<std::size_t>(std::count_if(
+          seen.begin(), seen.end(), [](const auto& one) { return one.method == "PATCH"; }));
+    };
+    while (patched() < count) {
+      asks.ask(read(job));
+      std::this_thread::yield();
+    }
+    return patches(count);
+  }
   static std::string annotation(const json& patch, const char* name) {
     return patch.at("metadata").at("annotations").value(name, "");
   }
@@ -146,6 +163,62 @@ TEST_F(ElasticAsksTest, AnythingElseIsNoAnswerAndAskedAgain) {
   }
 }
 
+TEST_F(ElasticAsksTest, ReadsHowFarItIs) {
+  constexpr const char* kHowFar = "GET /pinion/progress";
+  const auto read_of = [&](const kube::FakeApiServer& application) {
+    json wave = shrinking("http:" + std::to_string(application.access().endpoint.port));
+    wave["status"] = {{"ready", 8}};
+    return read(wave);
+  };
+  application_.on(kHowFar, 200, {{"done", 120}, {"whole", 1000}});
+  ElasticAsks asks(*api_, log_, defaults_, {});
+  const auto wave = read_of(application_);
+  while (!asks.progress(wave.uid)) {
+    asks.look_at_progress(wave);
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(asks.progress(wave.uid)->progress, (elastic::Progress{.done = 120, .whole = 1000}));
+  asks.look_at_progress(wave);
+  EXPECT_EQ(application_.seen().size(), 1U) << "it was asked a moment ago";
+  asks.forget(wave.uid);
+  EXPECT_FALSE(asks.progress(wave.uid));
+
+  kube::FakeApiServer odd;
+  odd.on(kHowFar, 200, json::array());
+  asks.look_at_progress(read_of(odd));
+  ASSERT_EQ(odd.wait_for(1).size(), 1U);
+  EXPECT_FALSE(asks.progress(wave.uid));
+}
+
+TEST_F(ElasticAsksTest, ThoseWhoseProgressIsSlowHoldUpNoQuestion) {
+  kube::FakeApiServer slow;
+  const auto gate = std::make_shared<std::promise<void>>();
+  const auto opened = gate->get_future().share();
+  slow.on("GET /pinion/progress", [opened](const auto&, auto& response) {
+    opened.wait();
+    response.status = 500;
+  });
+  application_.on(kAsked, 200, json::object());
+  const json wave = shrinking(http());
+  is(wave);
+  is_patched();
+  {
+    ElasticAsks asks(*api_, log_, defaults_, {});
+    for (int i = 0; i < 20; ++i) {
+      json one = shrinking("http:" + std::to_string(slow.access().endpoint.port),
+                           "slow" + std::to_string(i));
+      one["status"] = {{"ready", 8}};
+      asks.look_at_progress(read(one));
+    }
+    EXPECT_FALSE(slow.wait_for(1).empty());
+    asks.ask(read(wave));
+    EXPECT_EQ(application_.wait_for(1).size(), 1U);
+    EXPECT_LE(slow.seen().size(), 4U) << "half of the threads are left for questions";
+    EXPECT_EQ(annotation(patches(1).at(0), annotation::kAcknowledgedWorkers), "4");
+  }
+  gate->set_value();
+}
+
 TEST_F(ElasticAsksTest, IsTriedAgainWhereSomebodyWasFirst) {
   application_.on(kAsked, 200, json::object());
   const json wave = shrinking(http());
@@ -168,8 +241,7 @@ TEST_F(ElasticAsksTest, ACharmProgramIsSentItsWishAfterThatIsWrittenDown) {
   is(wave);
   is_patched();
   ElasticAsks asks(*api_, log_, defaults_, {});
-  asks.ask(read(wave));
-  const auto both = patches(2);
+  const auto both = patches(2, asks, wave);
   EXPECT_THAT(annotation(both.at(0), annotation::kRescaleSent),
               testing::MatchesRegex("8 4 [0-9]+ head/2"));
   EXPECT_EQ(annotation(both.at(1), annotation::kAcknowledgedWorkers), "4");
@@ -271,8 +343,7 @@ TEST_F(ElasticAsksTest, WhatIsOverdueIsSentOnceMore) {
   is(wave);
   is_patched();
   ElasticAsks asks(*api_, log_, defaults_, {});
-  asks.ask(read(wave));
-  EXPECT_EQ(annotation(patches(2).at(1), annotation::kAcknowledgedWorkers), "4");
+  EXPECT_EQ(annotation(patches(2, asks, wave).at(1), annotation::kAcknowledgedWorkers), "4");
   EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4)));
 }
 

@@ -107,6 +107,11 @@ TEST(JobsJson, HasWhyAnElasticJobWaits) {
   EXPECT_FALSE(json::parse(jobs_json({}, 0, {row})).at("elastic")[0].contains("why"));
   row.why = "needs 16 CPUs, 4 CPUs are free";
   EXPECT_EQ(json::parse(jobs_json({}, 0, {row})).at("elastic")[0].at("why"), row.why);
+  EXPECT_FALSE(json::parse(jobs_json({}, 0, {row})).at("elastic")[0].contains("speed"));
+  row.speed = {.measure = "progress", .rates = {{2, 105.5}}, .shrink_s = {}, .expand_s = 4};
+  EXPECT_EQ(json::parse(jobs_json({}, 0, {row})).at("elastic")[0].at("speed"),
+            json::parse(R"({"measure":"progress","rates":[{"workers":2,"perSecond":105.5}],
+                            "expandSeconds":4})"));
 }
 
 TEST(JobsJson, HasWhatWasLearnt) {
