@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""What the charts make of values, by the helm of scripts/kube.sh --helm.
+
+An installed release is asked for by the charts' own `lookup`; here it asks a server of ours that knows Secrets alone."""
+import base64
+import contextlib
+import glob
+import http.server
+import json
+import os
+import subprocess
+import threading
+import unittest
+
+import yaml
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CHART = "deploy/chart/pinion"
+NAMESPACE = "pinion-system"
+# The oldest that the chart says it takes, and the one of scripts/kube.sh.
+KUBERNETES = ("1.30.0", "1.34.0")
+PRESETS = {os.path.basename(path)[:-len(".yaml")]: os.path.relpath(path, TOP)
+           for path in sorted(glob.glob(f"{TOP}/{CHART}/presets/*.yaml"))}
+CERT_MANAGER = ("--api-versions", "cert-manager.io/v1")
+
+
+def run(*command, check=True):
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, timeout=120)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def helm_path():
+    path = run("scripts/kube.sh", "--where").stdout.strip() + "/helm"
+    if not os.path.exists(path):
+        raise unittest.SkipTest("no helm: scripts/kube.sh --helm")
+    return path
+
+
+def render(*arguments, chart=CHART, kubernetes=KUBERNETES[-1], check=True):
+    return run(helm_path(), "template", "pinion", chart, "--namespace", NAMESPACE, "--kube-version", kubernetes, *arguments,
+               check=check)
+
+
+class Objects(dict):
+    """Of a render: by (kind, name)."""
+
+    def __init__(self, text):
+        super().__init__()
+        seen = {}
+        for one in yaml.safe_load_all(text):
+            if one is None:
+                continue
+            key = one["kind"], one["metadata"]["name"]
+            spaces = seen.setdefault(key, set())
+            if one["metadata"].get("namespace") in spaces:
+                raise AssertionError(f"{key} twice")
+            spaces.add(one["metadata"].get("namespace"))
+            self[key] = one
+
+    def names(self, kind):
+        return {name for each, name in self if each == kind}
+
+    def template(self, kind, name):
+        return self[kind, name]["spec"]["template"]
+
+    def config(self, name):
+        """The settings in a ConfigMap of one file."""
+        (text,) = self["ConfigMap", name]["data"].values()
+        return yaml.safe_load(text)
+
+
+def objects(*arguments, **options):
+    return Objects(render(*arguments, **options).stdout)
+
+
+def preset(name, *sets):
+    arguments = ["-f", PRESETS[name]]
+    for one in sets:
+        arguments += ["--set", one]
+    return arguments
+
+
+class Render(unittest.TestCase):
+    """Every preset, with all that may be switched on."""
+
+    VARIANTS = {
+        "as it is": (),
+        "fixed address": ("--set", "extender.service.clusterIP=10.96.0.77"),
+        "cert-manager": CERT_MANAGER,
+        "existing certificates": ("--set", "certificates.mode=existing"),
+        "pod monitors": ("--set", "monitoring.enabled=true,monitoring.rules=true,monitoring.labels.release=prometheus"),
+        "service monitors": ("--set", "monitoring.enabled=true,monitoring.kind=ServiceMonitor"),
+        "rights of every setting": ("--set", "extender.config.podGroups=true,extender.config.startupTaint=true,"
+                                    "extender.config.nodeResourceTopology=true,agent.partitions=true"),
+        "Prometheus of services": ("--set", "extender.config.servicesPrometheus=https://prometheus,"
+                                   "extender.prometheusSecret=prometheus,extender.prometheusToken=true"),
+        "no agents": ("--set", "agent.enabled=false"),
+        "one extender": ("--set", "extender.replicas=1"),
+    }
+
+    def test_what_a_pod_mounts_is_there_and_selectors_find_their_pods(self):
+        self.assertEqual(sorted(PRESETS), ["agents-only", "default-scheduler", "second-scheduler"])
+        for name in PRESETS:
+            for variant, arguments in self.VARIANTS.items():
+                for kubernetes in KUBERNETES if not arguments else KUBERNETES[-1:]:
+                    with self.subTest(preset=name, variant=variant, kubernetes=kubernetes):
+                        self.check(objects(*preset(name), *arguments, kubernetes=kubernetes), variant)
+
+    def check(self, made, variant):
+        secrets = made.names("Secret") | {one["spec"]["secretName"] for one in made.values() if one["kind"] == "Certificate"}
+        secrets |= {"prometheus"}  # the operator's
+        if variant == "existing certificates":
+            secrets |= {"pinion-extender-tls", "pinion-agent-tls", "pinion-scheduler-tls"}
+        labels = []
+        for (kind, name), one in made.items():
+            self.assertTrue(one["apiVersion"], name)
+            if kind in ("Deployment", "DaemonSet"):
+                pod = one["spec"]["template"]
+                labels.append(pod["metadata"]["labels"])
+                self.assertLessEqual(one["spec"]["selector"]["matchLabels"].items(), labels[-1].items())
+                volumes = {each["name"]: each for each in pod["spec"]["volumes"]}
+                mounted = {each["name"] for container in pod["spec"]["containers"] for each in container["volumeMounts"]}
+                self.assertEqual(mounted, set(volumes), f"of {name}")
+                for volume in volumes.values():
+                    if "configMap" in volume:
+                        self.assertIn(volume["configMap"]["name"], made.names("ConfigMap"))
+                    if "secret" in volume:
+                        self.assertIn(volume["secret"]["secretName"], secrets)
+        for (kind, name), one in made.items():
+            if kind == "Service":
+                wanted = dict(one["spec"]["selector"])
+                wanted.pop("pinion.dev/leader", None)  # of the leader's own doing
+                self.assertTrue(any(wanted.items() <= each.items() for each in labels), f"{name} selects no pod")
+
+    def test_of_a_virtual_cluster(self):
+        made = objects(chart="deploy/chart/virtual-cluster")
+        self.assertIn(("StatefulSet", "pinion-controller"), made)
+
+    def test_helm_finds_no_fault(self):
+        for chart in glob.glob(f"{TOP}/deploy/chart/*"):
+            for values in [[]] + [["-f", path] for path in PRESETS.values() if path.startswith(os.path.relpath(chart, TOP))]:
+                run(helm_path(), "lint", "--strict", "--kube-version", KUBERNETES[-1], chart, *values)
+
+    def test_kustomize_has_what_the_chart_makes(self):
+        helm_path()
+        run("scripts/manifests.sh", "--check")
+
+    def test_a_value_that_is_none_is_refused(self):
+        for wrong in ("extender.replica=2", "scheduler.mode=third", "agent.config.nriSocket=/x"):
+            said = render("--set", wrong, check=False)
+            self.assertNotEqual(said.returncode, 0, wrong)
+            self.assertIn("values don't meet the specifications of the schema", said.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
