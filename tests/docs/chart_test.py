@@ -154,5 +154,27 @@ class Render(unittest.TestCase):
             self.assertIn("values don't meet the specifications of the schema", said.stderr)
 
 
+class Restarts(unittest.TestCase):
+    """A pod starts again where what it reads at its start alone has changed, and not without need."""
+
+    def changed(self, name, *sets):
+        """Whose pods an upgrade that sets these replaces."""
+        before, after = (objects(*preset(name), "--set", "certificates.mode=existing", *more)
+                         for more in ([], ["--set", ",".join(sets)]))
+        templates = [key for key in before if key[0] in ("Deployment", "DaemonSet")]
+        return {name for kind, name in templates if before.template(kind, name) != after.template(kind, name)}
+
+    def test_settings_of_the_agents_restart_the_extender_which_places_by_them(self):
+        for name in ("default-scheduler", "second-scheduler"):
+            self.assertEqual(self.changed(name, "agent.config.topologyManagerPolicy=single-numa-node"),
+                             {"pinion-agent", "pinion-extender"})
+
+    def test_settings_of_the_extender_restart_it_alone(self):
+        self.assertEqual(self.changed("second-scheduler", "extender.config.keepTime=30s"), {"pinion-extender"})
+
+    def test_the_schedulers_own_restart_it_alone(self):
+        self.assertEqual(self.changed("second-scheduler", "extender.service.clusterIP=10.96.0.77"), {"pinion-scheduler"})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -17,6 +17,17 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
+{{- /* The agent's configuration, which the extender reads, too: how agents place. */ -}}
+{{- define "pinion.agentConfig" -}}
+{{- $config := dict "stateDir" "/run/pinion" "metricsListen" "0.0.0.0:9464" "probeListen" "0.0.0.0:9466" }}
+{{- if .Values.extender.enabled }}
+{{- /* Mutual TLS: only who has a certificate of the same authority is told of the node. */}}
+{{- $_ := merge $config (dict "apiListen" "0.0.0.0:9465" "apiCert" "/etc/pinion-tls/tls.crt" "apiKey" "/etc/pinion-tls/tls.key" "apiClientCA" "/etc/pinion-tls/ca.crt") }}
+{{- end }}
+{{- $config = mustMergeOverwrite $config .Values.agent.config }}
+{{- toYaml $config }}
+{{- end }}
+
 {{- define "pinion.certificates" -}}
 {{- if ne .Values.certificates.mode "auto" -}}{{ .Values.certificates.mode }}
 {{- else if .Capabilities.APIVersions.Has "cert-manager.io/v1" -}}cert-manager
