@@ -154,6 +154,140 @@ class Render(unittest.TestCase):
             self.assertIn("values don't meet the specifications of the schema", said.stderr)
 
 
+SECRETS = ("pinion-agent-tls", "pinion-extender-tls", "pinion-scheduler-tls")
+
+
+@contextlib.contextmanager
+def api_server(secrets):
+    """What helm's lookup of a Secret needs of one, with these: by name, as they were rendered. Yields options of helm."""
+    def answer(path):
+        if path == "/version":
+            return {"major": "1", "minor": "34", "gitVersion": "v" + KUBERNETES[-1]}
+        if path == "/api":
+            return {"kind": "APIVersions", "versions": ["v1"]}
+        if path == "/apis":
+            return {"kind": "APIGroupList", "apiVersion": "v1", "groups": []}
+        if path == "/api/v1":
+            return {"kind": "APIResourceList", "groupVersion": "v1",
+                    "resources": [{"name": "secrets", "kind": "Secret", "namespaced": True, "verbs": ["get"]}]}
+        folder, _, name = path.rpartition("/")
+        return secrets.get(name) if folder == f"/api/v1/namespaces/{NAMESPACE}/secrets" else None
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            found = answer(self.path.partition("?")[0])
+            body = json.dumps(found or {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
+                                        "code": 404}).encode()
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield ["--dry-run=server", "--kube-apiserver", f"http://127.0.0.1:{server.server_port}"]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class Certificates(unittest.TestCase):
+    def upgrade(self, before, *arguments, name="second-scheduler"):
+        """What an upgrade makes where the Secrets of `before`, a render, are in the cluster."""
+        there = {key: before["Secret", key] for key in before.names("Secret")}
+        with api_server(there) as options:
+            return objects(*preset(name), *options, *arguments)
+
+    def install(self, *arguments):
+        return objects(*preset("second-scheduler"), *arguments)
+
+    def data(self, made):
+        return {name: made["Secret", name]["data"] for name in made.names("Secret")}
+
+    def check_whole(self, made):
+        """All of one authority, and the API server's is that, too."""
+        data = self.data(made)
+        self.assertEqual(set(data), set(SECRETS))
+        (authority,) = {one["ca.crt"] for one in data.values()}
+        self.assertIn("BEGIN CERTIFICATE", base64.b64decode(authority).decode())
+        for webhook in made["MutatingWebhookConfiguration", "pinion-extender"]["webhooks"]:
+            self.assertEqual(webhook["clientConfig"]["caBundle"], authority)
+
+    def test_an_upgrade_keeps_them_and_restarts_nothing(self):
+        first = self.install()
+        self.check_whole(first)
+        second = self.upgrade(first)
+        self.check_whole(second)
+        self.assertEqual(self.data(second), self.data(first))
+        for key in (("Deployment", "pinion-scheduler"), ("Deployment", "pinion-extender"), ("DaemonSet", "pinion-agent")):
+            self.assertEqual(second.template(*key), first.template(*key), key)
+
+    def test_a_new_text_renews_them_once(self):
+        first = self.install()
+        renewed = self.upgrade(first, "--set-string", "certificates.renew=2027")
+        self.check_whole(renewed)
+        for name, data in self.data(first).items():
+            for key, value in data.items():
+                self.assertNotEqual(self.data(renewed)[name][key], value, f"{key} of {name}")
+        # Helm takes the former values where an upgrade has none.
+        for again in (("--set-string", "certificates.renew=2027"), ()):
+            kept = self.upgrade(renewed, *again)
+            self.assertEqual(self.data(kept), self.data(renewed))
+            # It is remembered, too, so that the same text afterwards is no new one.
+            self.assertEqual(self.data(self.upgrade(kept, "--set-string", "certificates.renew=2027")), self.data(renewed))
+        other = self.upgrade(renewed, "--set-string", "certificates.renew=2028")
+        self.check_whole(other)
+        self.assertNotEqual(self.data(other), self.data(renewed))
+
+    def test_one_that_was_not_renewed_or_is_lost_renews_all(self):
+        first = self.install()
+        renewed = self.upgrade(first, "--set-string", "certificates.renew=2027")
+        halfway = Objects("")
+        halfway.update(renewed)
+        halfway["Secret", "pinion-agent-tls"] = first["Secret", "pinion-agent-tls"]
+        self.check_whole(self.upgrade(halfway, "--set-string", "certificates.renew=2027"))
+        del halfway["Secret", "pinion-agent-tls"]
+        self.check_whole(self.upgrade(halfway))
+
+    def test_a_truth_value_is_no_text(self):
+        self.assertNotEqual(render("--set", "certificates.renew=true", check=False).returncode, 0)
+
+    def test_new_ones_restart_the_charts_scheduler_which_never_reads_its_authority_again(self):
+        first = self.install()
+        renewed = self.upgrade(first, "--set-string", "certificates.renew=2027")
+        self.assertNotEqual(renewed.template("Deployment", "pinion-scheduler"), first.template("Deployment", "pinion-scheduler"))
+        # These read all files again.
+        for key in (("Deployment", "pinion-extender"), ("DaemonSet", "pinion-agent")):
+            self.assertEqual(renewed.template(*key), first.template(*key), key)
+
+    def test_cert_manager_that_comes_later_takes_nothing_over(self):
+        first = self.install()
+        second = self.upgrade(first, *CERT_MANAGER)
+        self.assertEqual(self.data(second), self.data(first))
+        self.assertEqual(second.names("Certificate"), set())
+        self.assertNotIn("annotations", second["MutatingWebhookConfiguration", "pinion-extender"]["metadata"])
+        # Unless it is asked to.
+        asked = self.upgrade(first, "--set", "certificates.mode=cert-manager")
+        self.assertEqual(asked.names("Secret"), set())
+        self.assertIn("pinion-extender", asked.names("Certificate"))
+
+    def test_cert_manager_that_made_them_goes_on(self):
+        there = {name: {"apiVersion": "v1", "kind": "Secret", "data": {"tls.crt": "", "tls.key": "", "ca.crt": ""},
+                        "metadata": {"name": name, "annotations": {"cert-manager.io/certificate-name": name[:-len("-tls")]}}}
+                 for name in SECRETS}
+        with api_server(there) as options:
+            made = objects(*preset("second-scheduler"), *options, *CERT_MANAGER)
+        self.assertEqual(made.names("Secret"), set())
+        self.assertIn("pinion-extender", made.names("Certificate"))
+
+
 class Restarts(unittest.TestCase):
     """A pod starts again where what it reads at its start alone has changed, and not without need."""
 
