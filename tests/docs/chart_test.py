@@ -8,7 +8,9 @@ import glob
 import http.server
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import threading
 import unittest
 
@@ -286,6 +288,55 @@ class Certificates(unittest.TestCase):
             made = objects(*preset("second-scheduler"), *options, *CERT_MANAGER)
         self.assertEqual(made.names("Secret"), set())
         self.assertIn("pinion-extender", made.names("Certificate"))
+
+
+def notes(*arguments):
+    """What helm says at the end: `helm template` leaves that out."""
+    with tempfile.TemporaryDirectory() as folder:
+        chart = f"{folder}/pinion"
+        shutil.copytree(f"{TOP}/{CHART}", chart)
+        shutil.move(f"{chart}/templates/NOTES.txt", f"{chart}/said.txt")
+        with open(f"{chart}/templates/said.yaml", "w", encoding="utf-8") as file:
+            file.write("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: said}\n"
+                       "data: {text: {{ tpl (.Files.Get \"said.txt\") . | toJson }}}\n")
+        return objects(*arguments, "--show-only", "templates/said.yaml", chart=chart)["ConfigMap", "said"]["data"]["text"]
+
+
+class TheClustersOwnScheduler(unittest.TestCase):
+    """The steps of docs/install.md there and of docs/migrate.md back."""
+
+    def setUp(self):
+        self.unmarked = objects(*preset("default-scheduler", "scheduler.markPods=false"))
+        self.marked = objects(*preset("default-scheduler"))
+
+    def test_pods_are_marked_unless_that_is_put_off(self):
+        self.assertEqual(self.marked.config("pinion-extender")["managedResource"], "pinion.dev/managed")
+        self.assertNotIn("managedResource", self.unmarked.config("pinion-extender"))
+
+    def test_its_file_is_the_same_before_and_after(self):
+        for made in (self.unmarked, self.marked):
+            (extender,) = made.config("pinion-scheduler")["extenders"]
+            self.assertEqual(extender["managedResources"], [{"name": "pinion.dev/managed", "ignoredByScheduler": True}])
+
+    def test_to_mark_or_not_restarts_the_extender_alone(self):
+        self.assertNotEqual(self.marked.template("Deployment", "pinion-extender"),
+                            self.unmarked.template("Deployment", "pinion-extender"))
+        self.assertEqual(self.marked.template("DaemonSet", "pinion-agent"), self.unmarked.template("DaemonSet", "pinion-agent"))
+
+    def test_helm_says_what_waits_until_it_has_its_file(self):
+        self.assertIn("stay pending", notes(*preset("default-scheduler")))
+        unmarked = notes(*preset("default-scheduler", "scheduler.markPods=false"))
+        self.assertNotIn("stay pending", unmarked)
+        self.assertIn("without --set scheduler.markPods=false", unmarked)
+        self.assertNotIn("markPods", notes(*preset("second-scheduler")) + notes(*preset("agents-only")))
+
+    def test_without_an_extender_nothing_changes_pods_and_nothing_schedules(self):
+        made = objects(*preset("agents-only", "scheduler.mode=default"))
+        self.assertEqual({kind for kind, _ in made} & {"MutatingWebhookConfiguration", "Deployment", "Secret", "Service"}, set())
+        self.assertIn(("DaemonSet", "pinion-agent"), made)
+
+    def test_a_second_scheduler_marks_nothing(self):
+        self.assertNotIn("managedResource", objects(*preset("second-scheduler")).config("pinion-extender"))
 
 
 class Restarts(unittest.TestCase):
