@@ -3,11 +3,13 @@
 
 An installed release is asked for by the charts' own `lookup`; here it asks a server of ours that knows Secrets alone."""
 import base64
+import configparser
 import contextlib
 import glob
 import http.server
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -337,6 +339,26 @@ class TheClustersOwnScheduler(unittest.TestCase):
 
     def test_a_second_scheduler_marks_nothing(self):
         self.assertNotIn("managedResource", objects(*preset("second-scheduler")).config("pinion-extender"))
+
+
+class Service(unittest.TestCase):
+    def test_what_release_reads_stays_when_the_agent_is_stopped(self):
+        unit = configparser.ConfigParser(strict=False, interpolation=None)
+        unit.optionxform = str
+        unit.read(f"{TOP}/deploy/systemd/pinion-agent.service")
+        self.assertEqual(unit["Service"]["RuntimeDirectory"], "pinion")
+        # systemd.exec: "restart" keeps it over a restart alone.
+        self.assertEqual(unit["Service"]["RuntimeDirectoryPreserve"], "yes")
+
+    def test_the_package_has_every_script_of_its_folder(self):
+        with open(f"{TOP}/cmake/packages.cmake", encoding="utf-8") as file:
+            packed = re.search(r"foreach\(file ([a-z ]+)\)", file.read()).group(1).split()
+        self.assertEqual(sorted(packed), sorted(os.listdir(f"{TOP}/deploy/debian")))
+        for name in packed:
+            path = f"{TOP}/deploy/debian/{name}"
+            if name != "conffiles":
+                self.assertTrue(os.access(path, os.X_OK), f"dpkg cannot run {name}")
+                run("sh", "-n", path)
 
 
 class Restarts(unittest.TestCase):
