@@ -157,6 +157,11 @@ class Render(unittest.TestCase):
             self.assertNotEqual(said.returncode, 0, wrong)
             self.assertIn("values don't meet the specifications of the schema", said.stderr)
 
+    def test_a_setting_that_is_none_is_left_to_the_program(self):
+        made = objects("--set", "agent.config.reservedCpu=0,extender.config.keepTimes=30s")
+        self.assertIn("reservedCpu", made.config("pinion-agent"))
+        self.assertIn("keepTimes", made.config("pinion-extender"))
+
 
 SECRETS = ("pinion-agent-tls", "pinion-extender-tls", "pinion-scheduler-tls")
 
