@@ -399,6 +399,30 @@ until [ -e go-on ]; do sleep 0.1; done
         self.assertIn("slurm_load_partitions", said)
         self.assertIn("authentication error", kubectl("-n", "hpc", "logs", "wind-controller-0", "-c", "slurm"))
 
+    def test_7b_unmarked_pods_start_whatever_the_scheduler_has(self):
+        # docs/migrate.md, "Back", up to the extender's end; the first step of docs/install.md is the same.
+        cluster("install", "-f", "deploy/chart/pinion/presets/default-scheduler.yaml", "--set", "scheduler.markPods=false")
+        of_extenders = ("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-extender")
+        eventually(60, "the former extenders are gone", lambda: len(get(*of_extenders)["items"]) == 2)
+        marked = pod("marked-before", cpu=1)
+        marked["spec"]["containers"][0]["resources"]["limits"]["pinion.dev/managed"] = "1"
+        apply(marked)
+        wait_ready("marked-before")
+        self.assertEqual(cpus_of_pod("marked-before"), planned("marked-before"))
+        kubectl("delete", "pod", "marked-before", "--grace-period=0", "--force")
+
+        self.addCleanup(cluster, "adopt-scheduler")
+        with open(f"{DIR}/conf/scheduler.yaml", "w") as file:
+            json.dump({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+                       "clientConnection": {"kubeconfig": f"{DIR}/scheduler.kubeconfig"},
+                       "leaderElection": {"leaderElect": False}}, file)
+        cluster("restart", "scheduler")
+        apply(pod("unmarked", cpu=1))
+        wait_ready("unmarked", 90)
+        self.assertNotIn("pinion.dev/managed", json.dumps(get("pod/unmarked")["spec"]))
+        self.assertEqual(len(cpus_of_pod("unmarked")), 1, "the agent gives a core without any plan")
+        self.assertIsNone(planned("unmarked"))
+
     def test_8_a_second_scheduler_places_what_names_it(self):
         image = f"{DIR}/images/kube-scheduler.tar"
         run("scripts/oci.py", image, "localhost/pinion/kube-scheduler:v1", os.path.dirname(KUBECTL[0]) + "/kube")
