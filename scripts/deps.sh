@@ -23,6 +23,7 @@ for use in "$@"; do
     demo) packages+=(openmpi-bin hpcc) ;;         # its MPI program
     test)
       packages+=(jq libudev-dev)                             # for clang-tidy's commands; to configure packages
+      packages+=(python3-yaml)                               # to read what the charts make
       packages+=(prometheus chromium openssl dbus-daemon)    # what the tests talk to
       packages+=(slurmctld slurmd slurm-client slurmrestd munge) # a Slurm to bridge
       packages+=(mmdebstrap e2fsprogs kmod cpio xz-utils) ;; # what makes the guest machine

@@ -8,6 +8,7 @@
 #   scripts/kube.sh --all      kube-controller-manager too, which few tests need
 #   scripts/kube.sh --v137     the same of Kubernetes 1.37, which has gangs of its own, in a folder of its own
 #   scripts/kube.sh --cluster  all that a cluster of this machine needs: kubelet and kube-proxy (one program), kubectl, helm and the CNI plugins too
+#   scripts/kube.sh --helm     helm alone, for the tests of the charts
 #   scripts/kube.sh --print    print the folder on stdout: kube  etcd  versions  kube-controller-manager  node  kubectl
 #                              helm  cni
 #   scripts/kube.sh --where    print where the folder is, or would be, and do nothing
@@ -21,10 +22,11 @@ for argument in "$@"; do
   case $argument in
     --all) all=yes ;;
     --cluster) all=yes whole_cluster=yes ;;
+    --helm) action=helm ;;
     --v137) mod=v137 ;;
     --print) action=print ;;
     --where) action=where ;;
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "kube: unknown option '$argument' (see --help)" >&2; exit 2 ;;
   esac
 done
@@ -111,6 +113,18 @@ if [ $action = where ]; then
   exit 0
 fi
 
+take_helm() {
+  local suite package version series
+  pinned helm
+  in_cache "helm-$version" make_helm
+  mkdir -p "$folder"
+  ln -sfn "$cache/helm-$version" "$folder/helm"
+}
+if [ $action = helm ]; then
+  take_helm
+  exit 0
+fi
+
 if [ ! -e "$folder/versions" ]; then
   open_mirror_for etcd
   in_cache "$etcd" make_etcd
@@ -121,10 +135,10 @@ fi
 if [ $all = yes ]; then in_cache "$key/kube-controller-manager" make_program kube-controller-manager; fi
 if [ $whole_cluster = yes ]; then
   in_cache "$key/node" make_program node
-  for part in helm kubectl cni; do
+  take_helm
+  for part in kubectl cni; do
     pinned $part
     [ -e "$cache/$part-$version" ] || case $part in
-      helm) in_cache "helm-$version" make_helm ;;
       kubectl) open_mirror_for kubectl && in_cache "kubectl-$version" make_part kubectl usr/bin/kubectl ;;
       cni) open_mirror_for cni && in_cache "cni-$version" make_part cni usr/lib/cni ;;
     esac

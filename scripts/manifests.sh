@@ -12,7 +12,7 @@ case ${1:-} in
 esac
 cd "$(dirname "$0")/.."
 helm=$(scripts/kube.sh --where)/helm
-[ -e "$helm" ] || { echo "manifests: no helm: run scripts/kube.sh --cluster" >&2; exit 1; }
+[ -e "$helm" ] || { echo "manifests: no helm: run scripts/kube.sh --helm" >&2; exit 1; }
 
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT

@@ -49,7 +49,9 @@ prepare() {
   local name
   for name in "${steps[@]}"; do
     case $name in
-      quick | smoke) set -- scripts/kube.sh ;;
+      quick) set -- bash -c "scripts/kube.sh --helm && scripts/kube.sh" ;;
+      smoke) set -- scripts/kube.sh ;;
+      unit) set -- scripts/kube.sh --helm ;;
       release | e2e) set -- scripts/kube.sh --all ;;
       *) continue ;;
     esac
@@ -73,10 +75,14 @@ run_quick() {
   cmake --preset package >/dev/null # made by name alone, see run_cluster: at least it can be configured
   scripts/build.sh asan-ubsan
   scripts/runtime.sh
+  scripts/kube.sh --helm
   scripts/kube.sh
   checks -E '/v(17|24)$'
 }
-run_unit() { checks -LE "integration|e2e"; }
+run_unit() {
+  scripts/kube.sh --helm
+  checks -LE "integration|e2e"
+}
 run_runtime() {
   scripts/runtime.sh
   checks -L integration -E '/v(17|24)$'

@@ -2,8 +2,8 @@
 """The chart as it stands, on a real cluster of one node (scripts/cluster.sh): real kubelet, containerd and control plane.
 
 Needs root, and what scripts/kube.sh --cluster, runtime.sh and package.sh --images make. Each case says in its name what an
-operator sees. The quickstart is executed first, line by line, and brings the cluster up and down; then it is up once more for
-the other cases."""
+operator sees. The cluster is up for the cases of Cluster, and down after them. Then the quickstart is executed, line by line,
+and brings one up and down itself: unittest takes the classes by their names."""
 import json
 import os
 import re
@@ -58,12 +58,13 @@ def state():
     return "\n".join([pods, "\n".join(events.splitlines()[-25:]), logs])
 
 
-def pod(name, cpu=None, command="sleep 3600", annotations=None, **spec):
-    limits = {"cpu": str(cpu), "memory": "32Mi"} if cpu else {}
+def pod(name, cpu=None, command="sleep 3600", annotations=None, requests=None, **spec):
+    """With `cpu` Guaranteed, with `requests` alone Burstable, without both BestEffort."""
+    resources = {"limits": {"cpu": str(cpu), "memory": "32Mi"}} if cpu else {"requests": requests} if requests else {}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations or {}},
             "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, **spec,
                      "containers": [{"name": "rank", "image": IMAGE, "command": ["sh", "-c", command],
-                                     "resources": {"limits": limits}}]}}
+                                     "resources": resources}]}}
 
 
 def apply(*objects):
@@ -219,7 +220,8 @@ class Cluster(unittest.TestCase):
         # One CPU stays for all others.
         ranks = min(4, len(os.sched_getaffinity(0)) - 1)
         command = "sleep 3600"
-        apply(pod("noise"), pod("burst", command=command),
+        others = {"noise": "BestEffort", "burst": "Burstable", "part": "Guaranteed"}  # the last without whole CPUs
+        apply(pod("noise"), pod("burst", command=command, requests={"cpu": "50m"}), pod("part", cpu="100m", command=command),
               {"apiVersion": "batch/v1", "kind": "Job",
                "metadata": {"name": "wind", "annotations": {"pinion.dev/tasks": str(ranks),
                                                             "pinion.dev/memory-per-task": "32Mi"}},
@@ -227,14 +229,15 @@ class Cluster(unittest.TestCase):
                         "template": {"spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [
                             {"name": "rank", "image": IMAGE, "command": ["sh", "-c", command]}]}}}})
         kubectl("wait", "--for=condition=Ready", "pod", "-l", "job-name=wind", "--timeout=60s")
-        for name in ("noise", "burst"):
+        for name, qos in others.items():
             wait_ready(name)
+            self.assertEqual(get(f"pod/{name}")["status"]["qosClass"], qos)
         names = [one["metadata"]["name"] for one in get("pods", "-l", "job-name=wind")["items"]]
         self.assertEqual(len(names), ranks)
         cores = [cpus_of_pod(name) for name in names]
         self.assertEqual([len(one) for one in cores], [1] * ranks)
         self.assertEqual(len(set.union(*cores)), ranks, "two ranks share a core")
-        for name in ("noise", "burst"):
+        for name in others:
             self.assertEqual(cpus_of_pod(name) & set.union(*cores), set(), f"{name} is on a rank's core")
         for name, has in zip(names, cores):
             self.assertEqual(planned(name), has, "not where the extender has planned it")
@@ -396,6 +399,30 @@ until [ -e go-on ]; do sleep 0.1; done
         self.assertIn("slurm_load_partitions", said)
         self.assertIn("authentication error", kubectl("-n", "hpc", "logs", "wind-controller-0", "-c", "slurm"))
 
+    def test_7b_unmarked_pods_start_whatever_the_scheduler_has(self):
+        # docs/migrate.md, "Back", up to the extender's end; the first step of docs/install.md is the same.
+        cluster("install", "-f", "deploy/chart/pinion/presets/default-scheduler.yaml", "--set", "scheduler.markPods=false")
+        of_extenders = ("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-extender")
+        eventually(60, "the former extenders are gone", lambda: len(get(*of_extenders)["items"]) == 2)
+        marked = pod("marked-before", cpu=1)
+        marked["spec"]["containers"][0]["resources"]["limits"]["pinion.dev/managed"] = "1"
+        apply(marked)
+        wait_ready("marked-before")
+        self.assertEqual(cpus_of_pod("marked-before"), planned("marked-before"))
+        kubectl("delete", "pod", "marked-before", "--grace-period=0", "--force")
+
+        self.addCleanup(cluster, "adopt-scheduler")
+        with open(f"{DIR}/conf/scheduler.yaml", "w") as file:
+            json.dump({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+                       "clientConnection": {"kubeconfig": f"{DIR}/scheduler.kubeconfig"},
+                       "leaderElection": {"leaderElect": False}}, file)
+        cluster("restart", "scheduler")
+        apply(pod("unmarked", cpu=1))
+        wait_ready("unmarked", 90)
+        self.assertNotIn("pinion.dev/managed", json.dumps(get("pod/unmarked")["spec"]))
+        self.assertEqual(len(cpus_of_pod("unmarked")), 1, "the agent gives a core without any plan")
+        self.assertIsNone(planned("unmarked"))
+
     def test_8_a_second_scheduler_places_what_names_it(self):
         image = f"{DIR}/images/kube-scheduler.tar"
         run("scripts/oci.py", image, "localhost/pinion/kube-scheduler:v1", os.path.dirname(KUBECTL[0]) + "/kube")
@@ -408,11 +435,19 @@ until [ -e go-on ]; do sleep 0.1; done
         self.assertEqual(cpus_of_pod("by-the-second"), planned("by-the-second"))
         self.assertNotIn("pinion.dev/managed", json.dumps(get("pod/by-the-second")["spec"]))
 
-    def test_9_uninstalled_nothing_is_left(self):
+    def test_9_uninstalled_only_what_the_page_names_is_left(self):
         cluster("helm", "uninstall", "pinion", "--namespace", NAMESPACE, "--wait")
-        kinds = "clusterroles,clusterrolebindings,mutatingwebhookconfigurations,deployments,daemonsets,services,configmaps,secrets,roles,rolebindings,serviceaccounts"
+        kinds = ("clusterroles,clusterrolebindings,mutatingwebhookconfigurations,deployments,daemonsets,services,configmaps,secrets,"
+                 "roles,rolebindings,serviceaccounts,leases,poddisruptionbudgets,networkpolicies")
         left = get(kinds, "-A", "-l", "app.kubernetes.io/part-of=pinion")["items"]
         self.assertEqual([f"{one['kind']} {one['metadata']['name']}" for one in left], [])
+        # What the extender has made itself has no label: docs/operate.md, "Uninstall". Profiles are there if jobs ran long enough.
+        left = {f"{one['kind']} {one['metadata']['name']}" for one in get(kinds, "-n", NAMESPACE)["items"]
+                if one["metadata"]["name"] not in ("kube-root-ca.crt", "default")  # every namespace's
+                and one["kind"] not in ("ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration")}
+        self.assertEqual(left - {"ConfigMap pinion-profiles"}, {"Lease pinion-extender"})
+        for what in ("lease/pinion-extender", "configmap/pinion-profiles"):
+            kubectl("-n", NAMESPACE, "delete", what, "--ignore-not-found")
         node = get("node/pinion-node")
         self.assertNotIn("pinion.dev", json.dumps([node["metadata"].get("labels"), node["spec"].get("taints")]))
         apply(pod("life-goes-on"))

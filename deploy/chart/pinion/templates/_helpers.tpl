@@ -17,8 +17,31 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
+{{- /* The agent's configuration, which the extender reads, too: how agents place. */ -}}
+{{- define "pinion.agentConfig" -}}
+{{- $config := dict "stateDir" "/run/pinion" "metricsListen" "0.0.0.0:9464" "probeListen" "0.0.0.0:9466" }}
+{{- if .Values.extender.enabled }}
+{{- /* Mutual TLS: only who has a certificate of the same authority is told of the node. */}}
+{{- $_ := merge $config (dict "apiListen" "0.0.0.0:9465" "apiCert" "/etc/pinion-tls/tls.crt" "apiKey" "/etc/pinion-tls/tls.key" "apiClientCA" "/etc/pinion-tls/ca.crt") }}
+{{- end }}
+{{- $config = mustMergeOverwrite $config .Values.agent.config }}
+{{- toYaml $config }}
+{{- end }}
+
+{{- define "pinion.secrets" -}}
+[pinion-extender-tls, pinion-agent-tls, pinion-scheduler-tls]
+{{- end }}
+
+{{- /* Another authority in place of one that runs is the operator's choice: cert-manager may have come since. The Secrets that
+       it makes have no label of ours. */ -}}
 {{- define "pinion.certificates" -}}
+{{- $ours := false }}
+{{- range include "pinion.secrets" . | fromYamlArray }}
+{{- $secret := lookup "v1" "Secret" $.Release.Namespace . | default dict }}
+{{- if eq "pinion" (dig "metadata" "labels" "app.kubernetes.io/part-of" "" $secret) }}{{ $ours = true }}{{ end }}
+{{- end }}
 {{- if ne .Values.certificates.mode "auto" -}}{{ .Values.certificates.mode }}
+{{- else if $ours -}}self-signed
 {{- else if .Capabilities.APIVersions.Has "cert-manager.io/v1" -}}cert-manager
 {{- else -}}self-signed
 {{- end -}}
@@ -66,14 +89,20 @@ extenders:
       keyFile: {{ .folder }}/tls.key
 {{- end }}
 
-{{- /* The self-signed certificates, once for all templates: Helm renders them in any order. An upgrade keeps what there is. */ -}}
+{{- /* The self-signed certificates, once for all templates: Helm renders them in any order. An upgrade keeps what there is, but
+       for a text of certificates.renew for which they were not renewed yet: an annotation has the last one. */ -}}
 {{- define "pinion.makeCertificates" -}}
 {{- if not (hasKey .Values "made") }}
-{{- $ns := .Release.Namespace }}
 {{- $old := dict }}
-{{- range list "pinion-extender-tls" "pinion-agent-tls" "pinion-scheduler-tls" }}
-{{- $secret := lookup "v1" "Secret" $ns . }}
-{{- if and $secret (not $.Values.certificates.renew) }}{{ $_ := set $old . $secret.data }}{{ end }}
+{{- $asked := .Values.certificates.renew }}
+{{- $last := "" }}
+{{- range include "pinion.secrets" . | fromYamlArray }}
+{{- $secret := lookup "v1" "Secret" $.Release.Namespace . | default dict }}
+{{- $renewed := dig "metadata" "annotations" "pinion.dev/certificates-renew" "" $secret }}
+{{- if and $secret (or (not $asked) (eq $asked $renewed)) }}
+{{- $_ := set $old . $secret.data }}
+{{- $last = $renewed }}
+{{- end }}
 {{- end }}
 {{- $days := int .Values.certificates.days }}
 {{- if lt (len $old) 3 }}
@@ -87,6 +116,7 @@ extenders:
 {{- $_ := set $old "pinion-scheduler-tls" (dict "ca.crt" $authority "tls.crt" (b64enc $scheduler.Cert) "tls.key" (b64enc $scheduler.Key)) }}
 {{- end }}
 {{- $_ := set .Values "made" $old }}
+{{- $_ := set .Values "renewed" ($asked | default $last) }}
 {{- end }}
 {{- end }}
 

@@ -1,0 +1,392 @@
+#!/usr/bin/env python3
+"""What the charts make of values, by the helm of scripts/kube.sh --helm.
+
+An installed release is asked for by the charts' own `lookup`; here it asks a server of ours that knows Secrets alone."""
+import base64
+import configparser
+import contextlib
+import glob
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import yaml
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CHART = "deploy/chart/pinion"
+NAMESPACE = "pinion-system"
+# The oldest that the chart says it takes, and the one of scripts/kube.sh.
+KUBERNETES = ("1.30.0", "1.34.0")
+PRESETS = {os.path.basename(path)[:-len(".yaml")]: os.path.relpath(path, TOP)
+           for path in sorted(glob.glob(f"{TOP}/{CHART}/presets/*.yaml"))}
+CERT_MANAGER = ("--api-versions", "cert-manager.io/v1")
+
+
+def run(*command, check=True):
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, timeout=120)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def helm_path():
+    path = run("scripts/kube.sh", "--where").stdout.strip() + "/helm"
+    if not os.path.exists(path):
+        raise unittest.SkipTest("no helm: scripts/kube.sh --helm")
+    return path
+
+
+def render(*arguments, chart=CHART, kubernetes=KUBERNETES[-1], check=True):
+    return run(helm_path(), "template", "pinion", chart, "--namespace", NAMESPACE, "--kube-version", kubernetes, *arguments,
+               check=check)
+
+
+class Objects(dict):
+    """Of a render: by (kind, name)."""
+
+    def __init__(self, text):
+        super().__init__()
+        seen = {}
+        for one in yaml.safe_load_all(text):
+            if one is None:
+                continue
+            key = one["kind"], one["metadata"]["name"]
+            spaces = seen.setdefault(key, set())
+            if one["metadata"].get("namespace") in spaces:
+                raise AssertionError(f"{key} twice")
+            spaces.add(one["metadata"].get("namespace"))
+            self[key] = one
+
+    def names(self, kind):
+        return {name for each, name in self if each == kind}
+
+    def template(self, kind, name):
+        return self[kind, name]["spec"]["template"]
+
+    def config(self, name):
+        """The settings in a ConfigMap of one file."""
+        (text,) = self["ConfigMap", name]["data"].values()
+        return yaml.safe_load(text)
+
+
+def objects(*arguments, **options):
+    return Objects(render(*arguments, **options).stdout)
+
+
+def preset(name, *sets):
+    arguments = ["-f", PRESETS[name]]
+    for one in sets:
+        arguments += ["--set", one]
+    return arguments
+
+
+class Render(unittest.TestCase):
+    """Every preset, with all that may be switched on."""
+
+    VARIANTS = {
+        "as it is": (),
+        "fixed address": ("--set", "extender.service.clusterIP=10.96.0.77"),
+        "cert-manager": CERT_MANAGER,
+        "existing certificates": ("--set", "certificates.mode=existing"),
+        "pod monitors": ("--set", "monitoring.enabled=true,monitoring.rules=true,monitoring.labels.release=prometheus"),
+        "service monitors": ("--set", "monitoring.enabled=true,monitoring.kind=ServiceMonitor"),
+        "rights of every setting": ("--set", "extender.config.podGroups=true,extender.config.startupTaint=true,"
+                                    "extender.config.nodeResourceTopology=true,agent.partitions=true"),
+        "Prometheus of services": ("--set", "extender.config.servicesPrometheus=https://prometheus,"
+                                   "extender.prometheusSecret=prometheus,extender.prometheusToken=true"),
+        "no agents": ("--set", "agent.enabled=false"),
+        "one extender": ("--set", "extender.replicas=1"),
+    }
+
+    def test_what_a_pod_mounts_is_there_and_selectors_find_their_pods(self):
+        self.assertEqual(sorted(PRESETS), ["agents-only", "default-scheduler", "second-scheduler"])
+        for name in PRESETS:
+            for variant, arguments in self.VARIANTS.items():
+                for kubernetes in KUBERNETES if not arguments else KUBERNETES[-1:]:
+                    with self.subTest(preset=name, variant=variant, kubernetes=kubernetes):
+                        self.check(objects(*preset(name), *arguments, kubernetes=kubernetes), variant)
+
+    def check(self, made, variant):
+        secrets = made.names("Secret") | {one["spec"]["secretName"] for one in made.values() if one["kind"] == "Certificate"}
+        secrets |= {"prometheus"}  # the operator's
+        if variant == "existing certificates":
+            secrets |= {"pinion-extender-tls", "pinion-agent-tls", "pinion-scheduler-tls"}
+        labels = []
+        for (kind, name), one in made.items():
+            self.assertTrue(one["apiVersion"], name)
+            if kind in ("Deployment", "DaemonSet"):
+                pod = one["spec"]["template"]
+                labels.append(pod["metadata"]["labels"])
+                self.assertLessEqual(one["spec"]["selector"]["matchLabels"].items(), labels[-1].items())
+                volumes = {each["name"]: each for each in pod["spec"]["volumes"]}
+                mounted = {each["name"] for container in pod["spec"]["containers"] for each in container["volumeMounts"]}
+                self.assertEqual(mounted, set(volumes), f"of {name}")
+                for volume in volumes.values():
+                    if "configMap" in volume:
+                        self.assertIn(volume["configMap"]["name"], made.names("ConfigMap"))
+                    if "secret" in volume:
+                        self.assertIn(volume["secret"]["secretName"], secrets)
+        for (kind, name), one in made.items():
+            if kind == "Service":
+                wanted = dict(one["spec"]["selector"])
+                wanted.pop("pinion.dev/leader", None)  # of the leader's own doing
+                self.assertTrue(any(wanted.items() <= each.items() for each in labels), f"{name} selects no pod")
+
+    def test_of_a_virtual_cluster(self):
+        made = objects(chart="deploy/chart/virtual-cluster")
+        self.assertIn(("StatefulSet", "pinion-controller"), made)
+
+    def test_helm_finds_no_fault(self):
+        for chart in glob.glob(f"{TOP}/deploy/chart/*"):
+            for values in [[]] + [["-f", path] for path in PRESETS.values() if path.startswith(os.path.relpath(chart, TOP))]:
+                run(helm_path(), "lint", "--strict", "--kube-version", KUBERNETES[-1], chart, *values)
+
+    def test_kustomize_has_what_the_chart_makes(self):
+        helm_path()
+        run("scripts/manifests.sh", "--check")
+
+    def test_a_value_that_is_none_is_refused(self):
+        for wrong in ("extender.replica=2", "scheduler.mode=third", "agent.config.nriSocket=/x"):
+            said = render("--set", wrong, check=False)
+            self.assertNotEqual(said.returncode, 0, wrong)
+            self.assertIn("values don't meet the specifications of the schema", said.stderr)
+
+    def test_a_setting_that_is_none_is_left_to_the_program(self):
+        made = objects("--set", "agent.config.reservedCpu=0,extender.config.keepTimes=30s")
+        self.assertIn("reservedCpu", made.config("pinion-agent"))
+        self.assertIn("keepTimes", made.config("pinion-extender"))
+
+
+SECRETS = ("pinion-agent-tls", "pinion-extender-tls", "pinion-scheduler-tls")
+
+
+@contextlib.contextmanager
+def api_server(secrets):
+    """What helm's lookup of a Secret needs of one, with these: by name, as they were rendered. Yields options of helm."""
+    def answer(path):
+        if path == "/version":
+            return {"major": "1", "minor": "34", "gitVersion": "v" + KUBERNETES[-1]}
+        if path == "/api":
+            return {"kind": "APIVersions", "versions": ["v1"]}
+        if path == "/apis":
+            return {"kind": "APIGroupList", "apiVersion": "v1", "groups": []}
+        if path == "/api/v1":
+            return {"kind": "APIResourceList", "groupVersion": "v1",
+                    "resources": [{"name": "secrets", "kind": "Secret", "namespaced": True, "verbs": ["get"]}]}
+        folder, _, name = path.rpartition("/")
+        return secrets.get(name) if folder == f"/api/v1/namespaces/{NAMESPACE}/secrets" else None
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            found = answer(self.path.partition("?")[0])
+            body = json.dumps(found or {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
+                                        "code": 404}).encode()
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield ["--dry-run=server", "--kube-apiserver", f"http://127.0.0.1:{server.server_port}"]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class Certificates(unittest.TestCase):
+    def upgrade(self, before, *arguments, name="second-scheduler"):
+        """What an upgrade makes where the Secrets of `before`, a render, are in the cluster."""
+        there = {key: before["Secret", key] for key in before.names("Secret")}
+        with api_server(there) as options:
+            return objects(*preset(name), *options, *arguments)
+
+    def install(self, *arguments):
+        return objects(*preset("second-scheduler"), *arguments)
+
+    def data(self, made):
+        return {name: made["Secret", name]["data"] for name in made.names("Secret")}
+
+    def check_whole(self, made):
+        """All of one authority, and the API server's is that, too."""
+        data = self.data(made)
+        self.assertEqual(set(data), set(SECRETS))
+        (authority,) = {one["ca.crt"] for one in data.values()}
+        self.assertIn("BEGIN CERTIFICATE", base64.b64decode(authority).decode())
+        for webhook in made["MutatingWebhookConfiguration", "pinion-extender"]["webhooks"]:
+            self.assertEqual(webhook["clientConfig"]["caBundle"], authority)
+
+    def test_an_upgrade_keeps_them_and_restarts_nothing(self):
+        first = self.install()
+        self.check_whole(first)
+        second = self.upgrade(first)
+        self.check_whole(second)
+        self.assertEqual(self.data(second), self.data(first))
+        for key in (("Deployment", "pinion-scheduler"), ("Deployment", "pinion-extender"), ("DaemonSet", "pinion-agent")):
+            self.assertEqual(second.template(*key), first.template(*key), key)
+
+    def test_a_new_text_renews_them_once(self):
+        first = self.install()
+        renewed = self.upgrade(first, "--set-string", "certificates.renew=2027")
+        self.check_whole(renewed)
+        for name, data in self.data(first).items():
+            for key, value in data.items():
+                self.assertNotEqual(self.data(renewed)[name][key], value, f"{key} of {name}")
+        # Helm takes the former values where an upgrade has none.
+        for again in (("--set-string", "certificates.renew=2027"), ()):
+            kept = self.upgrade(renewed, *again)
+            self.assertEqual(self.data(kept), self.data(renewed))
+            # It is remembered, too, so that the same text afterwards is no new one.
+            self.assertEqual(self.data(self.upgrade(kept, "--set-string", "certificates.renew=2027")), self.data(renewed))
+        other = self.upgrade(renewed, "--set-string", "certificates.renew=2028")
+        self.check_whole(other)
+        self.assertNotEqual(self.data(other), self.data(renewed))
+
+    def test_one_that_was_not_renewed_or_is_lost_renews_all(self):
+        first = self.install()
+        renewed = self.upgrade(first, "--set-string", "certificates.renew=2027")
+        halfway = Objects("")
+        halfway.update(renewed)
+        halfway["Secret", "pinion-agent-tls"] = first["Secret", "pinion-agent-tls"]
+        self.check_whole(self.upgrade(halfway, "--set-string", "certificates.renew=2027"))
+        del halfway["Secret", "pinion-agent-tls"]
+        self.check_whole(self.upgrade(halfway))
+
+    def test_a_truth_value_is_no_text(self):
+        self.assertNotEqual(render("--set", "certificates.renew=true", check=False).returncode, 0)
+
+    def test_new_ones_restart_the_charts_scheduler_which_never_reads_its_authority_again(self):
+        first = self.install()
+        renewed = self.upgrade(first, "--set-string", "certificates.renew=2027")
+        self.assertNotEqual(renewed.template("Deployment", "pinion-scheduler"), first.template("Deployment", "pinion-scheduler"))
+        # These read all files again.
+        for key in (("Deployment", "pinion-extender"), ("DaemonSet", "pinion-agent")):
+            self.assertEqual(renewed.template(*key), first.template(*key), key)
+
+    def test_cert_manager_that_comes_later_takes_nothing_over(self):
+        first = self.install()
+        second = self.upgrade(first, *CERT_MANAGER)
+        self.assertEqual(self.data(second), self.data(first))
+        self.assertEqual(second.names("Certificate"), set())
+        self.assertNotIn("annotations", second["MutatingWebhookConfiguration", "pinion-extender"]["metadata"])
+        # Unless it is asked to.
+        asked = self.upgrade(first, "--set", "certificates.mode=cert-manager")
+        self.assertEqual(asked.names("Secret"), set())
+        self.assertIn("pinion-extender", asked.names("Certificate"))
+
+    def test_cert_manager_that_made_them_goes_on(self):
+        there = {name: {"apiVersion": "v1", "kind": "Secret", "data": {"tls.crt": "", "tls.key": "", "ca.crt": ""},
+                        "metadata": {"name": name, "annotations": {"cert-manager.io/certificate-name": name[:-len("-tls")]}}}
+                 for name in SECRETS}
+        with api_server(there) as options:
+            made = objects(*preset("second-scheduler"), *options, *CERT_MANAGER)
+        self.assertEqual(made.names("Secret"), set())
+        self.assertIn("pinion-extender", made.names("Certificate"))
+
+
+def notes(*arguments):
+    """What helm says at the end: `helm template` leaves that out."""
+    with tempfile.TemporaryDirectory() as folder:
+        chart = f"{folder}/pinion"
+        shutil.copytree(f"{TOP}/{CHART}", chart)
+        shutil.move(f"{chart}/templates/NOTES.txt", f"{chart}/said.txt")
+        with open(f"{chart}/templates/said.yaml", "w", encoding="utf-8") as file:
+            file.write("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: said}\n"
+                       "data: {text: {{ tpl (.Files.Get \"said.txt\") . | toJson }}}\n")
+        return objects(*arguments, "--show-only", "templates/said.yaml", chart=chart)["ConfigMap", "said"]["data"]["text"]
+
+
+class TheClustersOwnScheduler(unittest.TestCase):
+    """The steps of docs/install.md there and of docs/migrate.md back."""
+
+    def setUp(self):
+        self.unmarked = objects(*preset("default-scheduler", "scheduler.markPods=false"))
+        self.marked = objects(*preset("default-scheduler"))
+
+    def test_pods_are_marked_unless_that_is_put_off(self):
+        self.assertEqual(self.marked.config("pinion-extender")["managedResource"], "pinion.dev/managed")
+        self.assertNotIn("managedResource", self.unmarked.config("pinion-extender"))
+
+    def test_its_file_is_the_same_before_and_after(self):
+        for made in (self.unmarked, self.marked):
+            (extender,) = made.config("pinion-scheduler")["extenders"]
+            self.assertEqual(extender["managedResources"], [{"name": "pinion.dev/managed", "ignoredByScheduler": True}])
+
+    def test_to_mark_or_not_restarts_the_extender_alone(self):
+        self.assertNotEqual(self.marked.template("Deployment", "pinion-extender"),
+                            self.unmarked.template("Deployment", "pinion-extender"))
+        self.assertEqual(self.marked.template("DaemonSet", "pinion-agent"), self.unmarked.template("DaemonSet", "pinion-agent"))
+
+    def test_helm_says_what_waits_until_it_has_its_file(self):
+        self.assertIn("stay pending", notes(*preset("default-scheduler")))
+        unmarked = notes(*preset("default-scheduler", "scheduler.markPods=false"))
+        self.assertNotIn("stay pending", unmarked)
+        self.assertIn("without --set scheduler.markPods=false", unmarked)
+        self.assertNotIn("markPods", notes(*preset("second-scheduler")) + notes(*preset("agents-only")))
+
+    def test_without_an_extender_nothing_changes_pods_and_nothing_schedules(self):
+        made = objects(*preset("agents-only", "scheduler.mode=default"))
+        self.assertEqual({kind for kind, _ in made} & {"MutatingWebhookConfiguration", "Deployment", "Secret", "Service"}, set())
+        self.assertIn(("DaemonSet", "pinion-agent"), made)
+
+    def test_a_second_scheduler_marks_nothing(self):
+        self.assertNotIn("managedResource", objects(*preset("second-scheduler")).config("pinion-extender"))
+
+
+class Service(unittest.TestCase):
+    def test_what_release_reads_stays_when_the_agent_is_stopped(self):
+        unit = configparser.ConfigParser(strict=False, interpolation=None)
+        unit.optionxform = str
+        unit.read(f"{TOP}/deploy/systemd/pinion-agent.service")
+        self.assertEqual(unit["Service"]["RuntimeDirectory"], "pinion")
+        # systemd.exec: "restart" keeps it over a restart alone.
+        self.assertEqual(unit["Service"]["RuntimeDirectoryPreserve"], "yes")
+
+    def test_the_package_has_every_script_of_its_folder(self):
+        with open(f"{TOP}/cmake/packages.cmake", encoding="utf-8") as file:
+            packed = re.search(r"foreach\(file ([a-z ]+)\)", file.read()).group(1).split()
+        self.assertEqual(sorted(packed), sorted(os.listdir(f"{TOP}/deploy/debian")))
+        for name in packed:
+            path = f"{TOP}/deploy/debian/{name}"
+            if name != "conffiles":
+                self.assertTrue(os.access(path, os.X_OK), f"dpkg cannot run {name}")
+                run("sh", "-n", path)
+
+
+class Restarts(unittest.TestCase):
+    """A pod starts again where what it reads at its start alone has changed, and not without need."""
+
+    def changed(self, name, *sets):
+        """Whose pods an upgrade that sets these replaces."""
+        before, after = (objects(*preset(name), "--set", "certificates.mode=existing", *more)
+                         for more in ([], ["--set", ",".join(sets)]))
+        templates = [key for key in before if key[0] in ("Deployment", "DaemonSet")]
+        return {name for kind, name in templates if before.template(kind, name) != after.template(kind, name)}
+
+    def test_settings_of_the_agents_restart_the_extender_which_places_by_them(self):
+        for name in ("default-scheduler", "second-scheduler"):
+            self.assertEqual(self.changed(name, "agent.config.topologyManagerPolicy=single-numa-node"),
+                             {"pinion-agent", "pinion-extender"})
+
+    def test_settings_of_the_extender_restart_it_alone(self):
+        self.assertEqual(self.changed("second-scheduler", "extender.config.keepTime=30s"), {"pinion-extender"})
+
+    def test_the_schedulers_own_restart_it_alone(self):
+        self.assertEqual(self.changed("second-scheduler", "extender.service.clusterIP=10.96.0.77"), {"pinion-scheduler"})
+
+
+if __name__ == "__main__":
+    unittest.main()
