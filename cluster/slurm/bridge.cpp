@@ -76,7 +76,9 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
   for (const Action& action : decide(rules_, view)) {
     if (stop()) return 0ms;
     const std::uint32_t id = job_of(action);
-    if (stopped.contains(id) || !may_try(id)) continue;
+    // What is deleted is others' at once, whatever else of the job has failed.
+    const bool gives_back = std::holds_alternative<Delete>(action);
+    if (stopped.contains(id) || !(gives_back || may_try(id))) continue;
     const auto job = by_id.find(id);
     const Status carried = carry_out(action, job == by_id.end() ? nullptr : job->second);
     if (carried) {
@@ -98,13 +100,28 @@ Status Bridge::carry_out(const Action& action, const Job* job) {
     return kube::delete_pod(*api_, pod, {.cancel = nullptr, .whole = kCallLimit});
   }
   if (job == nullptr) return failure(Errc::kInternal, "the job is not in Slurm's list");
-  if (const auto* it = std::get_if<Create>(&action)) return create(*it);
+  if (const auto* it = std::get_if<Create>(&action)) {
+    Status made = create(*it);
+    if (made || made.error().code != Errc::kDenied) return made;
+    const Status held = slurm_.hold(*job, given_up(rules_, *job, made.error().text, unix_s()));
+    return held ? made : held;
+  }
   if (const auto* it = std::get_if<Hold>(&action)) return slurm_.hold(*job, *it);
-  if (const auto* it = std::get_if<Place>(&action)) return slurm_.place(*job, *it);
+  if (const auto* it = std::get_if<Place>(&action)) {
+    Status placed = slurm_.place(*job, *it);
+    if (!placed) tell(*job, "Slurm does not take its nodes: " + placed.error().text);
+    return placed;
+  }
   if (const auto* it = std::get_if<Cancel>(&action)) return slurm_.cancel(*job, *it);
   if (const auto* it = std::get_if<Say>(&action)) return slurm_.say(*job, *it);
   if (const auto* it = std::get_if<Split>(&action)) return slurm_.split(*job, *it);
   return slurm_.requeue(*job);
+}
+
+// Unless it says so already; in vain where Slurm does not answer.
+void Bridge::tell(const Job& job, const std::string& why) {
+  const std::string comment = told(job.comment, why);
+  if (comment != job.comment) (void)slurm_.say(job, {.job = job.id, .comment = comment});
 }
 
 Status Bridge::create(const Create& what) {

@@ -39,6 +39,7 @@ class Bridge {
 
   Status carry_out(const Action& action, const Job* job);
   Status create(const Create& what);
+  void tell(const Job& job, const std::string& why);
   bool may_try(std::uint32_t job) const;
   void failed(const Action& action, const Error& error);
 

@@ -1,6 +1,7 @@
 #include "cluster/slurm/config.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/log/log.h"
 
@@ -35,6 +36,14 @@ Result<std::map<std::string, std::string>> labels_in(const std::string& text) {
   return labels;
 }
 
+Result<nlohmann::json> tolerations_in(const std::string& text) {
+  if (text.empty()) return nlohmann::json::array();
+  auto list = nlohmann::json::parse(text, nullptr, false);
+  const auto is_object = [](const nlohmann::json& one) { return one.is_object(); };
+  if (list.is_array() && std::all_of(list.begin(), list.end(), is_object)) return list;
+  return failure(Errc::kInvalid, "tolerations: not a list of objects in JSON");
+}
+
 std::int64_t seconds(std::chrono::milliseconds time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
 }
@@ -62,6 +71,9 @@ std::vector<settings::Setting> settings_of(Config& config) {
            config.node_name),
       text("nodeSelector", "Labels of the nodes that have a Slurm: LABEL=VALUE,... [all nodes]",
            config.node_selector),
+      text("tolerations",
+           "Tolerations of the placeholders, a list in JSON as in a pod's spec [none]",
+           config.tolerations),
       text("schedulerName", "Scheduler of the placeholders [the default one]",
            config.scheduler_name),
       text("priorityClass", "Priority class of the placeholders [none]", config.priority_class),
@@ -123,6 +135,8 @@ Rules rules_of(const Config& config) {
 Result<PodTemplate> pod_template_of(const Config& config, const std::string& name_space) {
   auto labels = labels_in(config.node_selector);
   if (!labels) return failure(labels.error());
+  auto tolerations = tolerations_in(config.tolerations);
+  if (!tolerations) return failure(tolerations.error());
   return PodTemplate{.name_space = config.name_space.empty() ? name_space : config.name_space,
                      .cluster = config.cluster,
                      .image = config.image,
@@ -132,7 +146,8 @@ Result<PodTemplate> pod_template_of(const Config& config, const std::string& nam
                      .priority_class = config.priority_class,
                      .required = config.strength == "required",
                      .gates = config.scheduling_gates,
-                     .node_labels = *std::move(labels)};
+                     .node_labels = *std::move(labels),
+                     .tolerations = *std::move(tolerations)};
 }
 
 }  // namespace pinion::slurm

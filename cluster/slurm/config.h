@@ -20,6 +20,7 @@ struct Config {
   std::string lend_to;
   std::string node_name = "{node}";
   std::string node_selector;  // "a=b,c=d"
+  std::string tolerations;    // JSON
   std::string scheduler_name;
   std::string priority_class;
   std::string strength = "preferred";

@@ -14,6 +14,17 @@ namespace {
 using Pods = std::vector<const Placeholder*>;
 
 constexpr std::int64_t kMostPauses = 10;
+constexpr int kUsersShare = 4;
+constexpr int kMostSaid = 5;
+
+// To be placed anew, after so many pauses.
+Hold hold_again(const Rules& rules, const Job& job, const Mark& mark, std::int64_t pauses,
+                const std::string& why, std::int64_t now_s) {
+  Mark next;
+  next.attempt = mark.attempt + 1;
+  next.after_s = now_s + std::min(pauses, kMostPauses) * rules.retry_s;
+  return {.job = job.id, .mark = next, .comment = told(job.comment, why)};
+}
 
 class Decision {
  public:
@@ -50,7 +61,31 @@ class Decision {
     if (job.element) ++elements_[job.array];
     if (job.state != Job::State::kPending) return;
     if (may_be_placed(job, *mark) && shape_of(job, rules_.shape)) ++told_apart_;
-    if (pods_.contains(attempt_of(job, *mark))) ++waiting_;
+    const auto pods = pods_.find(attempt_of(job, *mark));
+    if (pods != pods_.end()) count_waiting(job, fits_no_node(pods->second));
+  }
+
+  void count_waiting(const Job& job, bool hopeless) {
+    if (hopeless && ++hopeless_ <= rules_.most_waiting) return;
+    ++waiting_;
+    ++waiting_of_[job.user];
+  }
+
+  [[nodiscard]] std::string why_not_its_turn(const Job& job) {
+    if (waiting_ >= rules_.most_waiting) return "waits: behind other jobs that wait for cores";
+    if (waiting_of_[job.user] < std::max(1, rules_.most_waiting / kUsersShare)) return "";
+    return "waits: behind other jobs of its user that wait for cores";
+  }
+
+  // Each is a call of Slurm: with a long queue, a few in each round.
+  void say_in_turn(const Job& job, const std::string& why) {
+    const std::size_t before = actions_.size();
+    if (said_ < kMostSaid) say(job, why);
+    said_ += static_cast<int>(actions_.size() - before);
+  }
+
+  static bool fits_no_node(const Pods& pods) {
+    return std::any_of(pods.begin(), pods.end(), [](const Placeholder* pod) { return pod->never; });
   }
 
   void look_at(const Job& job, const Mark& mark) {
@@ -80,8 +115,8 @@ class Decision {
     const auto found = pods_.find(attempt);
     if (found == pods_.end()) {
       if (!job.held) return keep_held(job, mark);
-      if (waiting_ >= rules_.most_waiting) return;
-      ++waiting_;
+      if (const std::string why = why_not_its_turn(job); !why.empty()) return say_in_turn(job, why);
+      count_waiting(job, false);
       return create(job, attempt, *shape, {});
     }
     const Pods& pods = found->second;
@@ -151,10 +186,7 @@ class Decision {
 
   // With new placeholders; its present ones are not kept.
   void again(const Job& job, const Mark& mark, const std::string& why) {
-    Mark next;
-    next.attempt = mark.attempt + 1;
-    next.after_s = view_.now_s + std::min<std::int64_t>(mark.attempt, kMostPauses) * rules_.retry_s;
-    actions_.emplace_back(Hold{.job = job.id, .mark = next, .comment = told(job.comment, why)});
+    actions_.emplace_back(hold_again(rules_, job, mark, mark.attempt, why, view_.now_s));
   }
 
   // One is gone or does not fit what the job asks for now, or two are on one node.
@@ -257,6 +289,9 @@ class Decision {
   std::map<std::uint32_t, int> elements_;  // by array
   int told_apart_ = 0;                     // pending jobs that could be placed
   int waiting_ = 0;                        // of them, that have placeholders
+  int said_ = 0;                           // to jobs whose turn it is not
+  int hopeless_ = 0;                       // of these, that fit no node
+  std::map<std::string, int> waiting_of_;  // by user
   std::vector<Action> actions_;
 };
 
@@ -287,6 +322,11 @@ std::uint32_t job_of(const Action& action) {
 
 std::string to_text(const Action& action) {
   return std::visit(ToText(), action);
+}
+
+Hold given_up(const Rules& rules, const Job& job, const std::string& why, std::int64_t now_s) {
+  const Mark mark = read_mark(job.admin_comment).value_or(Mark());
+  return hold_again(rules, job, mark, mark.attempt + 1, "waits: " + why, now_s);
 }
 
 std::vector<Action> decide(const Rules& rules, const View& view) {

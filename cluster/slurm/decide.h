@@ -26,7 +26,9 @@ namespace pinion::slurm {
 struct Rules {
   std::string cluster = "slurm";  // begins the placeholders' names
   ShapeRules shape = {};
-  int most_waiting = 100;  // jobs with placeholders that wait at one time; the rest queue in Slurm
+  // Jobs with placeholders that wait at one time, and of one user a quarter; the rest queue in
+  // Slurm. Those that fit no node count by themselves, as they would keep all others out.
+  int most_waiting = 100;
   std::int64_t start_limit_s = 120;  // from a job's release to its start, else it is placed anew
   std::int64_t retry_s = 30;         // pause after the second failed attempt; grows with each
 };
@@ -96,6 +98,12 @@ struct View {
   bool placeholders_current = true;  // false: the API server is not reached; nothing is placed
   std::int64_t now_s = 0;            // since 1970
 };
+
+// For a job of which the API server refuses a placeholder, by a quota or a policy. What it has is
+// given back, so that jobs do not wait for each other's for ever; it is tried again later.
+// Precondition: read_mark() knows the job.
+[[nodiscard]] Hold given_up(const Rules& rules, const Job& job, const std::string& why,
+                            std::int64_t now_s);
 
 // In the order in which they are to be done: jobs in the order of their submission, then
 // placeholders that no job has. No action is there twice.

@@ -25,6 +25,7 @@ struct Job {
   std::int64_t begin_s = 0;  // not before; 0: at once
   bool requeues = false;     // it may be run again: a batch job without --no-requeue
   std::string reason;        // why it is pending: "JobHeldUser"
+  std::string user;
   std::string comment;
   std::string admin_comment;  // ours, see mark.h
 

@@ -91,6 +91,7 @@ Job read_job(const json& from) {
   job.requeues =
       json_at(from, "requeue") == json(true) && json_at(from, "batch_flag") == json(true);
   job.reason = json_text(from, "state_reason");
+  job.user = json_text(from, "user_name");
   job.comment = json_text(from, "comment");
   job.admin_comment = json_text(from, "admin_comment");
   job.nodes = small(from, "node_count");

@@ -31,6 +31,10 @@ function slurm_job_submit(job_desc, part_list, submit_uid)
     slurm.log_user("--nodelist: Kubernetes chooses the nodes; --exclude may be used")
     return slurm.ERROR
   end
+  if string.find(job_desc.dependency or "", "expand", 1, true) then
+    slurm.log_user("--dependency=expand: a job keeps the nodes that Kubernetes has given it")
+    return slurm.ERROR
+  end
   if job_desc.priority == 0 then
     job_desc.admin_comment = "pinion=user-held"
   else

@@ -76,15 +76,17 @@ std::vector<Placeholder> KnownPods::now() const {
   std::map<std::string, const Note*> notes;  // by the pod's uid
   for (const auto& [uid, note] : notes_) {
     const Note*& kept = notes[note.pod];
-    if (kept == nullptr || note.never) kept = &note;
+    if (kept == nullptr || note.at > kept->at) kept = &note;
   }
   std::vector<Placeholder> all;
   all.reserve(pods_.size());
   for (const auto& [uid, pod] : pods_) {
     all.push_back(pod);
     const auto note = notes.find(uid);
-    if (note != notes.end() && pod.phase == Placeholder::Phase::kWaiting) {
+    // Where it has a node, its kubelet says more than what was told of its wait for one.
+    if (note != notes.end() && pod.phase == Placeholder::Phase::kWaiting && pod.node.empty()) {
       all.back().why = note->second->text;
+      all.back().never = note->second->never;
     }
   }
   return all;
@@ -124,8 +126,10 @@ void KnownPods::on_event(Change change, const json& event) {
     } else if (json_text(event, "regarding", "kind") == "Pod" &&
                json_text(event, "regarding", "name")
                        .compare(0, all_.cluster.size() + 1, all_.cluster + "-") == 0) {
+      const std::string again = json_text(event, "series", "lastObservedTime");
       notes_[uid] = {.pod = pod,
                      .text = json_text(event, "note"),
+                     .at = again.empty() ? json_text(event, "eventTime") : again,
                      .never = json_text(event, "reason") == kube::kNeverFits};
     }
   }

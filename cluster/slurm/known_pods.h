@@ -54,6 +54,7 @@ class KnownPods {
   struct Note {
     std::string pod;  // uid
     std::string text;
+    std::string at;  // RFC 3339, when it was told last
     bool never = false;
   };
   std::map<std::string, Note> notes_;  // by the event's uid

@@ -24,7 +24,8 @@ struct Placeholder {
   bool leaving = false;  // it is being deleted already
   std::string node;      // in Slurm's words; empty: none yet
   std::string cpu_list;  // of that node, "0-3,8"; empty: not known
-  std::string why;       // it waits, as the scheduler says
+  std::string why;       // it waits, as the scheduler or the kubelet says
+  bool never = false;    // it fits no node, not even an idle one
 
   bool operator==(const Placeholder&) const = default;
 };

@@ -71,6 +71,7 @@ json spec_of(const PodTemplate& all, const Create& wanted) {
   if (!all.scheduler.empty()) spec["schedulerName"] = all.scheduler;
   if (!all.priority_class.empty()) spec["priorityClassName"] = all.priority_class;
   if (!all.node_labels.empty()) spec["nodeSelector"] = all.node_labels;
+  if (!all.tolerations.empty()) spec["tolerations"] = all.tolerations;
   if (all.gates && wanted.pod.size > 1) {
     spec["schedulingGates"] = json::array({{{"name", kGangGate}}});
   }
@@ -119,6 +120,17 @@ std::string why_unscheduled(const json& pod) {
   return "";
 }
 
+// It has a node and does not start there: its image, or the node's agent refuses it.
+std::string why_not_started(const json& pod) {
+  for (const json& container : json_at(pod, "status", "containerStatuses")) {
+    const std::string reason = json_text(container, "state", "waiting", "reason");
+    const std::string text = json_text(container, "state", "waiting", "message");
+    if (reason.empty() || reason == "ContainerCreating") continue;
+    return reason + (text.empty() ? "" : ": " + text);
+  }
+  return "";
+}
+
 }  // namespace
 
 json pod_object(const PodTemplate& all, const Create& wanted) {
@@ -163,7 +175,9 @@ std::optional<Placeholder> placeholder_of(const PodTemplate& all, const json& po
   const std::string node = json_text(pod, "spec", "nodeName");
   if (!node.empty()) read.node = slurm_node(all, node);
   read.cpu_list = planned_cpus(json_text(pod, "metadata", "annotations", annotation::kPlanned));
-  if (read.phase == Placeholder::Phase::kWaiting) read.why = why_unscheduled(pod);
+  if (read.phase == Placeholder::Phase::kWaiting) {
+    read.why = node.empty() ? why_unscheduled(pod) : why_not_started(pod);
+  }
   return read;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -22,7 +22,8 @@ struct PodTemplate {
   std::string priority_class;        // empty: none
   bool required = false;             // the cores must lie in one NUMA node
   bool gates = true;                 // gangs wait at the extender's gate
-  std::map<std::string, std::string> node_labels = {};  // of nodes with a Slurm
+  std::map<std::string, std::string> node_labels = {};   // of nodes with a Slurm
+  nlohmann::json tolerations = nlohmann::json::array();  // of these nodes' taints
 };
 
 [[nodiscard]] nlohmann::json pod_object(const PodTemplate& all, const Create& wanted);

@@ -32,12 +32,13 @@ mkdir -p "$run"
 file=$run/$SLURM_JOB_ID.$SLURMD_NODENAME
 echo "$SLURM_JOB_UID" >"$file.user"
 
-# Of "pinion=wait;since=1;cpus=node-0:0-3/node-2:4": what this node has.
-cpus=$(scontrol --oneliner show job "$SLURM_JOB_ID" |
-  sed -n 's/.*AdminComment=\([^ ]*\).*/\1/p' | tr ';' '\n' | sed -n 's/^cpus=//p' | tr '/' '\n' |
+# Of "pinion=wait;since=1;cpus=node-0:0-3/node-2:4": what this node has. The field alone: in what scontrol shows, a user's
+# comment or name may look like it.
+cpus=$(squeue --noheader --states=all --jobs="$SLURM_JOB_ID" --Format=admin_comment:8192 |
+  sed -n 's/^\(pinion=[^ ]*\).*/\1/p' | tr ';' '\n' | sed -n 's/^cpus=//p' | tr '/' '\n' |
   while IFS=: read -r node list; do [ "$node" = "$SLURMD_NODENAME" ] && echo "$list"; done)
 case $cpus in
-  '' | *[!0-9,-]*) exit 0 ;;
+  '' | *[!0-9,-]* | *[0-9][0-9][0-9][0-9][0-9]*) exit 0 ;;
 esac
 
 tries=$((wait_s * 10))

@@ -7,6 +7,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/slurm/mark.h"
 #include "tests/e2e/bridge_process.h"
+#include "tests/e2e/quota.h"
 #include "tests/e2e/scene.h"
 #include "tests/e2e/slurm_lab.h"
 
@@ -145,6 +146,21 @@ TEST_F(SlurmJobs, ThatCanNeverFitSayWhyAndCanBeCancelled) {
   EXPECT_EQ(placeholders_of(slurm().job(large)).size(), 2U);
   ASSERT_TRUE(ok(slurm().run({"scancel", std::to_string(large)})));
   EXPECT_TRUE(no_placeholders());
+}
+
+TEST_F(SlurmJobs, GiveBackWhatTheyHaveWhereAQuotaAdmitsNotAll) {
+  auto quota = Quota::make(admin());
+  ASSERT_TRUE(ok(quota));
+  ASSERT_TRUE(ok(quota->admit(1, 0)));
+  start_bridge({"--retry", "1s"});
+  const auto id = submit({"--nodes=2", "--ntasks=2"});
+  EXPECT_TRUE(lab::eventually(kPatience, [&] {
+    return slurm().job(id).comment.find("exceeded quota") != std::string::npos;
+  })) << slurm().show(id);
+  EXPECT_TRUE(no_placeholders()) << "it waits with half of them";
+  ASSERT_TRUE(ok(quota->admit(100, 0)));
+  EXPECT_TRUE(runs(id));
+  EXPECT_EQ(slurm().job(id).comment, "");
 }
 
 TEST_F(SlurmJobs, RunAgainWhenTheyAreRequeuedOrLoseACore) {

@@ -75,6 +75,79 @@ TEST(Decide, WhatIsMissingIsMadeAndOthersAreWaitedFor) {
               IsEmpty());
 }
 
+TEST(Decide, AJobOfWhichAPlaceholderIsRefusedGivesBackWhatItHas) {
+  Job job = held_job();
+  const Hold hold = given_up({.cluster = "wind"}, job, "exceeded quota", kNow);
+  EXPECT_EQ(to_text(hold.mark), "pinion=wait;attempt=1;after=1000030");
+  EXPECT_EQ(hold.comment, "[pinion: waits: exceeded quota]");
+  job.admin_comment = to_text(hold.mark);
+  job.comment = *hold.comment;
+  EXPECT_THAT(texts(actions(job, {pod(0, Phase::kWaiting)})),
+              ElementsAre("delete wind-12-500-0-0-0"));
+  EXPECT_THAT(texts(actions(job, {}, kNow + 30)),
+              ElementsAre("create wind-12-500-0-1-0", "create wind-12-500-0-1-1"));
+  job.admin_comment = "pinion=wait;attempt=50";
+  EXPECT_EQ(given_up({}, job, "", kNow).mark.after_s, kNow + 300) << "the longest pause";
+}
+
+// Jobs 1 .. count of one user each, held.
+std::vector<Job> crowd(int count, const std::string& user) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < count; ++i) {
+    Job job = held_job();
+    job.id = static_cast<std::uint32_t>(1 + i);
+    job.user = user.empty() ? "u" + std::to_string(i) : user;
+    job.nodes = job.cpus = job.tasks = 1;
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+std::vector<Action> decided(const std::vector<Job>& jobs,
+                            const std::vector<Placeholder>& pods = {}) {
+  return decide({.cluster = "wind", .most_waiting = 8},
+                {.jobs = jobs, .placeholders = pods, .placeholders_current = true, .now_s = kNow});
+}
+
+TEST(Decide, WhoWaitsBehindOthersIsTold) {
+  const auto many = texts(decided(crowd(10, "")));
+  ASSERT_EQ(many.size(), 10);
+  EXPECT_EQ(many[7], "create wind-8-500-0-0-0");
+  EXPECT_EQ(many[8], "tell 9: [pinion: waits: behind other jobs that wait for cores]");
+  EXPECT_EQ(decided(crowd(100, "")).size(), 8U + 5U) << "and the others in later rounds";
+}
+
+TEST(Decide, OneUserKeepsNoOtherOut) {
+  auto jobs = crowd(10, "a");
+  Job last = jobs.back();
+  last.id = 11;
+  last.user = "b";
+  jobs.push_back(last);
+  const auto all = texts(decided(jobs));
+  ASSERT_EQ(all.size(), 2U + 5U + 1U);
+  EXPECT_EQ(all[1], "create wind-2-500-0-0-0");
+  EXPECT_EQ(all[2], "tell 3: [pinion: waits: behind other jobs of its user that wait for cores]");
+  EXPECT_EQ(all.back(), "create wind-11-500-0-0-0");
+}
+
+TEST(Decide, JobsThatFitNoNodeKeepNoOtherOut) {
+  const auto jobs = crowd(9, "");
+  std::vector<Placeholder> pods;
+  for (int i = 0; i < 8; ++i) {
+    Placeholder made = pod(0, Phase::kWaiting);
+    made.job = jobs[static_cast<std::size_t>(i)].id;
+    made.attempt = std::to_string(made.job) + "-500-0-0";
+    made.size = made.cpus = 1;
+    made.never = true;
+    made.why = "fits no node";
+    pods.push_back(made);
+  }
+  const auto all = texts(decided(jobs, pods));
+  ASSERT_EQ(all.size(), 9);
+  EXPECT_EQ(all[0], "tell 1: [pinion: waits: fits no node]");
+  EXPECT_EQ(all[8], "create wind-9-500-0-0-0");
+}
+
 TEST(Decide, WithAllOfThemTheJobIsPlacedOnTheirNodes) {
   auto pods = running();
   pods[0].cpu_list = "4-5";
@@ -241,10 +314,13 @@ TEST(Decide, OnlySoManyJobsWaitAtOneTime) {
     job.id = id;
     job.submit_s = 10 - id;
     job.nodes = 1;
+    job.user = std::to_string(id);
     view.jobs.push_back(job);
   }
   EXPECT_THAT(texts(decide(rules, view)),
-              ElementsAre("create slurm-4-6-0-0-0", "create slurm-3-7-0-0-0"));
+              ElementsAre("create slurm-4-6-0-0-0", "create slurm-3-7-0-0-0",
+                          "tell 2: [pinion: waits: behind other jobs that wait for cores]",
+                          "tell 1: [pinion: waits: behind other jobs that wait for cores]"));
 }
 
 TEST(Decide, AnArraysElementsAreToldApartAsTheyMayRun) {

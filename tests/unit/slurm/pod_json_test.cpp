@@ -48,6 +48,25 @@ TEST(PodJson, IsGuaranteedAMemberOfItsGangAndLendsItsCores) {
             "kubernetes.io/hostname");
 }
 
+TEST(PodJson, ToleratesWhatItsNodesAreTaintedWith) {
+  PodTemplate all = wind();
+  EXPECT_FALSE(pod_object(all, second_of_two())["spec"].contains("tolerations"));
+  all.tolerations = json::parse(R"([{"key":"hpc","operator":"Exists"}])");
+  EXPECT_EQ(pod_object(all, second_of_two())["spec"]["tolerations"], all.tolerations);
+}
+
+TEST(PodJson, SaysWhyItDoesNotStart) {
+  json pod = pod_object(wind(), second_of_two());
+  pod["spec"]["nodeName"] = "n1";
+  pod["status"] = json::parse(R"({"phase":"Pending",
+      "conditions":[{"type":"PodScheduled","status":"True"}],
+      "containerStatuses":[{"state":{"waiting":{"reason":"ContainerCreating"}}}]})");
+  EXPECT_EQ(placeholder_of(wind(), pod)->why, "");
+  pod["status"]["containerStatuses"][0]["state"]["waiting"] = {{"reason", "ImagePullBackOff"},
+                                                               {"message", "no such image"}};
+  EXPECT_EQ(placeholder_of(wind(), pod)->why, "ImagePullBackOff: no such image");
+}
+
 TEST(PodJson, ASingleOneHasNoGateAndNoAffinity) {
   Create create = second_of_two();
   create.pod.size = 1;
