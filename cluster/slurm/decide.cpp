@@ -16,6 +16,7 @@ using Pods = std::vector<const Placeholder*>;
 constexpr std::int64_t kMostPauses = 10;
 constexpr int kUsersShare = 4;
 constexpr int kMostSaid = 5;
+constexpr std::int64_t kCredentialRest = 2;  // seconds, from a requeue to the next start
 
 // To be placed anew, after so many pauses.
 Hold hold_again(const Rules& rules, const Job& job, const Mark& mark, std::int64_t pauses,
@@ -239,6 +240,8 @@ class Decision {
 
   void place(const Job& job, Mark mark, const Shape& shape, const Pods& pods) {
     if (!view_.placeholders_current) return;
+    // slurmd takes no credential of the second in which it has ended the job, and Slurm fails it.
+    if (job.restarts > 0 && view_.now_s < job.submit_s + kCredentialRest) return;
     mark.since_s = view_.now_s;
     mark.after_s = 0;
     mark.cpus.clear();

@@ -162,6 +162,18 @@ TEST(Decide, WithAllOfThemTheJobIsPlacedOnTheirNodes) {
   EXPECT_EQ(place.comment, "profile=cpu");
 }
 
+TEST(Decide, ARequeuedJobIsNotPlacedInTheSecondOfItsEnd) {
+  Job job = held_job();
+  job.restarts = 1;
+  std::vector<Placeholder> pods = running();
+  for (Placeholder& one : pods) one.attempt = "12-500-1-0";
+  EXPECT_THAT(actions(job, pods, job.submit_s + 1), IsEmpty());
+  EXPECT_THAT(texts(actions(job, pods, job.submit_s + 2)), ElementsAre("place 12 on n1,n2"));
+  job.restarts = 0;
+  for (Placeholder& one : pods) one.attempt = "12-500-0-0";
+  EXPECT_THAT(texts(actions(job, pods, job.submit_s)), ElementsAre("place 12 on n1,n2"));
+}
+
 TEST(Decide, NothingIsPlacedOnOldNews) {
   EXPECT_THAT(decide({.cluster = "wind"}, {.jobs = {held_job()},
                                            .placeholders = running(),
