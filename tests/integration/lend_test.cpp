@@ -8,9 +8,10 @@ constexpr Milliseconds kSoon{20'000};
 
 class Root_Containerd_Lend : public NodeTest {
  protected:
-  // What a virtual cluster's container is: Guaranteed, of a small part of a CPU.
+  // What a virtual cluster's container is: Guaranteed, of a small part of a CPU. It has a thread
+  // for each CPU, so that none that it may use stays idle.
   Result<Running> run_cluster(const std::string& name) {
-    auto spec = lab::guaranteed_pod(name, 1, lab::spin(machine().width + 1));
+    auto spec = lab::guaranteed_pod(name, 1, lab::spin(machine().topology.online.count()));
     spec.containers.front().cpu_request = spec.containers.front().cpu_limit = 200;
     spec.annotations["pinion.dev/borrow"] = "true";
     return run(spec);

@@ -13,15 +13,16 @@ class Root_Containerd_Pod : public NodeTest {
     NodeTest::SetUp();
     if (IsSkipped()) return;
     ASSERT_TRUE(ok(start_agent()));
-    const auto noise = run_burstable("noise");
+    const auto noise = run(lab::burstable_pod("noise", 200, {}));
     ASSERT_TRUE(ok(noise));
     noise_ = *noise;
   }
 
-  // A pod of ranks with these names, none of them made yet.
+  // A pod of ranks with these names, none of them made yet. They sleep: their files tell all.
   [[nodiscard]] lab::PodSpec pod_of(const std::string& name,
                                     const std::vector<std::string>& containers) const {
-    lab::PodSpec spec = rank_spec(name);
+    lab::PodSpec spec = lab::guaranteed_pod(name, machine().width, {});
+    spec.annotations["pinion.dev/job"] = "job";
     const lab::ContainerSpec like = spec.containers.front();
     spec.containers.clear();
     for (const std::string& container : containers) {
@@ -37,15 +38,28 @@ class Root_Containerd_Pod : public NodeTest {
     return Running{.pod = pod, .id = *id, .cgroup = lab::ContainerdLab::cgroup_of(pod, *id)};
   }
 
-  // Every other rank on this machine fits beside the pod, and no more.
+  // So many more cores can be had beside the pod, and no more.
   AssertionResult is_full_with(int more) {
+    const std::string name = "other-" + std::to_string(++others_);
     std::vector<Running> others;
     AssertionResult full = testing::AssertionSuccess();
-    for (int i = 0; i <= more; ++i) {
-      auto other = run_rank("other-" + std::to_string(++others_));
-      if (other) others.push_back(*other);
-      if (other && i == more) full = testing::AssertionFailure() << "one too many fits";
-      if (!other && i < more) full = testing::AssertionFailure() << other.error().text;
+    if (more > 0) {
+      // One of them all, as they may be many, in whatever nodes.
+      lab::PodSpec spec = lab::guaranteed_pod(name, more * machine().width, {});
+      spec.annotations["pinion.dev/strength"] = "preferred";
+      const auto all = run(spec);
+      if (!all) return testing::AssertionFailure() << all.error().text;
+      others.push_back(*all);
+      if (file(*all).count() != more * machine().width) {
+        full = testing::AssertionFailure() << "the others' cores are " << file(*all).to_string();
+      }
+    }
+    const auto next = run(pod_of(name + "-next", {"main"}));
+    if (next) {
+      others.push_back(*next);
+      full = testing::AssertionFailure() << "one too many fits";
+    } else if (next.error().text.find("not enough free CPUs") == std::string::npos) {
+      full = testing::AssertionFailure() << next.error().text;
     }
     for (const Running& other : others) {
       if (!remove(other)) full = testing::AssertionFailure() << "a rank could not be removed";
