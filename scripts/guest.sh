@@ -174,7 +174,14 @@ wait_for() {
   done
 }
 wait_for up "it did not come up" out_of_boot_time
+up=$SECONDS
 wait_for exit "the command did not end within $limit s" out_of_time $((SECONDS + limit))
+lasted=$((SECONDS - up))
 wait "$qemu_pid" || true # all output has come when it is gone
 qemu_pid=
-exit "$(sed -n 's/^exit //p' "$work/end")"
+read -r status guest_lasted < <(end_of "$work/end")
+if [ "$status" -ne 0 ] && fault=$(clock_fault "$guest_lasted" $lasted); then
+  say "not what ran in it has failed, but the emulated machine: $fault"
+  exit 124
+fi
+exit "$status"

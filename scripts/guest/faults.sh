@@ -29,6 +29,18 @@ machine_fault() {
   echo "its kernel hung: ${line#*] }"
 }
 
+# end_of FILE: of "up 12" and "exit 1 345", the status and how long it took in the guest's time.
+end_of() {
+  awk '$1 == "up" { up = $2 } $1 == "exit" { print $2, $3 - up }' "$1"
+}
+
+# clock_fault GUEST HOST: where so many seconds passed in the guest while so many passed here, so that its limits meant
+# nothing; or 1. Its kernel measures the speed of its clock at the boot, wrongly if the host stands still meanwhile.
+clock_fault() {
+  [ "$1" -gt $((2 * $2 + 10)) ] || return 1
+  echo "its clock ran $1 s in $2 s"
+}
+
 # last_words CONSOLE: the last line on it.
 last_words() {
   local line

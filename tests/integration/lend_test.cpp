@@ -4,7 +4,7 @@
 namespace pinion::integration {
 namespace {
 
-constexpr Milliseconds kSoon{20'000};
+constexpr Milliseconds kSoon{60'000};
 
 class Root_Containerd_Lend : public NodeTest {
  protected:
