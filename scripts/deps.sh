@@ -26,6 +26,7 @@ for use in "$@"; do
       packages+=(python3-yaml)                               # to read what the charts make
       packages+=(prometheus chromium openssl dbus-daemon)    # what the tests talk to
       packages+=(slurmctld slurmd slurm-client slurmrestd munge) # a Slurm to bridge
+      packages+=(openmpi-bin libopenmpi-dev)                 # examples/elastic-wave
       packages+=(mmdebstrap e2fsprogs kmod cpio xz-utils) ;; # what makes the guest machine
     *) echo "deps.sh: '$use' is none of cluster, demo, package and test" >&2 && exit 2 ;;
   esac

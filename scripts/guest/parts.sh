@@ -13,15 +13,18 @@ guest_packages=(
   libstdc++6 libsystemd0 libudev1 libyaml-cpp0.7 zlib1g
   libseccomp2 # runc's
   systemd     # for the tests of its slices; the guest itself does without
+  openmpi-bin libcurl4 # for the test of an elastic MPI job, which the extender's own code asks
 )
 
-# extract SUITE FOLDER PACKAGE...: the packages and all that they depend on, unpacked and not set up.
+# extract SUITE FOLDER PACKAGE...: the packages and all that they depend on, unpacked and not set up, with /lib in /usr as
+# on a Debian that is installed: containers are given /usr.
 extract() {
   local suite=$1 folder=$2 uri
   shift 2
   uri=$(debian_mirror)
   # Dies with what called it.
   setpriv --pdeathsig TERM mmdebstrap --quiet --variant=extract --include="$(IFS=, && echo "$*")" \
+    --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
     --aptopt='APT::Install-Recommends "false"' --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/man/*' \
     "$suite" "$folder" "$(debian_source "$uri" "$suite")" >&2

@@ -198,11 +198,12 @@ Status CriClient::start_container(const std::string& id) {
   return stub_->call("StartContainer", &Service::StartContainer, request, response, limit_);
 }
 
-Status CriClient::stop_container(const std::string& id) {
+Status CriClient::stop_container(const std::string& id, std::chrono::seconds grace) {
   cri::StopContainerRequest request;
   cri::StopContainerResponse response;
   request.set_container_id(id);
-  return stub_->call("StopContainer", &Service::StopContainer, request, response, limit_);
+  request.set_timeout(grace.count());
+  return stub_->call("StopContainer", &Service::StopContainer, request, response, limit_ + grace);
 }
 
 Status CriClient::remove_container(const std::string& id) {

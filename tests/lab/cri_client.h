@@ -63,7 +63,8 @@ class CriClient {
   Result<std::string> create_container(const std::string& pod_id, const PodSpec& pod,
                                        const PodPlace& place, const ContainerSpec& container);
   Status start_container(const std::string& id);
-  Status stop_container(const std::string& id);  // SIGKILL at once
+  // SIGTERM and, when it still runs after the grace period, SIGKILL; without one SIGKILL at once.
+  Status stop_container(const std::string& id, std::chrono::seconds grace = {});
   Status remove_container(const std::string& id);
   Result<std::vector<ListedContainer>> list_containers();
   Result<ContainerStatus> container_status(const std::string& id);
