@@ -6,7 +6,9 @@
 // Starts `MPIRUN --hostfile FOLDER/hostfile -np WORKERS ARGUMENT...`, on the first WORKERS of the
 // hosts in the file HOSTS, one on a line. Asked for another number, it makes FOLDER/stop, waits
 // until the program has left its checkpoint there and ended, and starts it anew. The program makes
-// FOLDER/progress once all ranks run. SIGTERM ends it the same way. Ends with MPIRUN's status.
+// FOLDER/progress once all ranks run; the number with which the file begins is what is done.
+// SIGTERM ends it the same way. Ends with MPIRUN's status. Where it
+// listens stands in FOLDER/port: PORT, or where that is 0 any.
 #include <httplib.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -70,6 +72,13 @@ class Launcher {
     wanted_ = wanted;
     make_stop_file();
     return kNotYet;
+  }
+
+  // What is done, as the program says; nothing while it does not run.
+  [[nodiscard]] std::optional<double> done() const {
+    double done = 0;
+    if (std::ifstream(folder_ / "progress") >> done) return done;
+    return {};
   }
 
  private:
@@ -164,7 +173,21 @@ int main(int argc, char** argv) {
   server.Post("/pinion/workers", [&](const auto& request, auto& response) {
     answer_question(launcher, request, response);
   });
-  std::thread listener([&] { server.listen("0.0.0.0", std::atoi(argv[1])); });
+  server.Get("/pinion/progress", [&](const auto&, auto& response) {
+    const auto done = launcher.done();
+    response.status = done ? kReady : kNotYet;
+    if (done) response.set_content(nlohmann::json({{"done", *done}}).dump(), "application/json");
+  });
+  const int wanted = std::atoi(argv[1]);
+  const int port = wanted == 0                              ? server.bind_to_any_port("0.0.0.0")
+                   : server.bind_to_port("0.0.0.0", wanted) ? wanted
+                                                            : -1;
+  if (port < 0) {
+    std::fprintf(stderr, "elastic-launcher: cannot listen at port %s\n", argv[1]);
+    return 1;
+  }
+  std::ofstream(std::string(argv[4]) + "/port") << port << "\n";
+  std::thread listener([&] { server.listen_after_bind(); });
   const int status = launcher.run();
   server.stop();
   listener.join();

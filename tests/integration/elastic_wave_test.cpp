@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tests/lab/files.h"
 #include "tests/lab/process.h"
@@ -21,7 +22,6 @@ using test_support::wave_after;
 
 constexpr int kPoints = 48;
 constexpr lab::Milliseconds kLimit{30000};
-constexpr int kPort = 18'081;
 
 class Root_ElasticWave : public testing::Test {
  protected:
@@ -53,28 +53,30 @@ class Root_ElasticWave : public testing::Test {
             .log = folder_ / "output"};
   }
   void start_launcher(int workers) {
-    auto launcher = lab::Process::start(
-        command({lab::program_folder() + "/elastic-launcher", std::to_string(kPort),
-                 folder_ / "hosts", std::to_string(workers), folder_, "mpirun.openmpi",
-                 lab::program_folder() + "/elastic-wave", folder_, std::to_string(kPoints),
-                 "1000000000", "5"}));
+    auto launcher =
+        lab::Process::start(command({lab::program_folder() + "/elastic-launcher", "0",
+                                     folder_ / "hosts", std::to_string(workers), folder_,
+                                     "mpirun.openmpi", lab::program_folder() + "/elastic-wave",
+                                     folder_, std::to_string(kPoints), "1000000000", "5"}));
     ASSERT_TRUE(launcher) << launcher.error().text;
     launcher_ = std::move(*launcher);
+    ASSERT_TRUE(
+        lab::eventually(kLimit, [&] { return bool(std::ifstream(folder_ / "port") >> port_); }));
   }
   void name_hosts(int count) const {
     std::ofstream hosts(folder_ / "hosts");
     for (int i = 0; i < count; ++i) hosts << "wave-" << i << ".wave\n";
   }
   // HTTP's status; 0: nobody answers.
-  static int ask(const json& wanted) {
-    httplib::Client client("127.0.0.1", kPort);
+  [[nodiscard]] int ask(const json& wanted) const {
+    httplib::Client client("127.0.0.1", port_);
     const json question = {
         {"namespace", "default"}, {"job", "wave"}, {"workers", 2}, {"wantedWorkers", wanted}};
     const auto answer = client.Post("/pinion/workers", question.dump(), "application/json");
     return answer ? answer->status : 0;
   }
   // Until it answers something else than "not yet".
-  static int ask_until_answered(int wanted) {
+  [[nodiscard]] int ask_until_answered(int wanted) const {
     int status = 0;
     lab::eventually(kLimit, [&] {
       status = ask(wanted);
@@ -89,7 +91,16 @@ class Root_ElasticWave : public testing::Test {
     return ranks;
   }
 
+  // What it says is done; nothing: it does not say.
+  [[nodiscard]] std::optional<double> done() const {
+    httplib::Client client("127.0.0.1", port_);
+    const auto answer = client.Get("/pinion/progress");
+    if (!answer || answer->status != 200) return {};
+    return json::parse(answer->body).at("done").get<double>();
+  }
+
   std::filesystem::path folder_;
+  int port_ = 0;
   lab::Process launcher_;
 };
 
@@ -113,6 +124,9 @@ TEST_F(Root_ElasticWave, ItsLauncherFollowsWhatItIsAsked) {
   name_hosts(2);
   start_launcher(2);
   ASSERT_EQ(ask_until_answered(2), 200) << lab::tail_of(folder_ / "output", 20);
+  const auto first = done();
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(lab::eventually(kLimit, [&] { return done() > first; }));
   EXPECT_EQ(ask("many"), 400);
   EXPECT_EQ(ask(0), 409);
   EXPECT_EQ(ask(3), 202) << "the third host is not known yet";
