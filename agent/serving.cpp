@@ -72,8 +72,10 @@ Result<std::unique_ptr<Serving>> Serving::start(const Config& config, Published<
       .name = host_name(), .version = std::string(kVersion), .instance = api::new_instance()};
   if (config.api_listen != "off") {
     api::ApiOptions options;
-    options.listen =
-        config.api_listen.empty() ? "unix:" + config.state_dir + "/agent.sock" : config.api_listen;
+    const std::string local = "unix:" + config.state_dir + "/agent.sock";
+    options.listen = config.api_listen.empty() ? local : config.api_listen;
+    // Who is on the node needs no certificate.
+    if (options.listen.rfind("unix:", 0) != 0) options.local = local;
     options.tls = {
         .certificate = config.api_cert, .key = config.api_key, .ca = config.api_client_ca};
     options.name = name;
@@ -128,7 +130,7 @@ Status Serving::serve_http(const Config& config, const api::NodeName& name,
 }
 
 std::size_t Serving::descriptors() {
-  return api::DoorLimits{}.descriptors() + kMetricsLimits.descriptors() +
+  return 2 * api::DoorLimits{}.descriptors() + kMetricsLimits.descriptors() +
          kProbeLimits.descriptors() + kGrpcOwn;
 }
 

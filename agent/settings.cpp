@@ -60,9 +60,11 @@ Setting address(std::string key, std::string help, std::string& value) {
 }
 
 Setting api_listen(std::string& value) {
-  Setting setting = settings::text(
-      "apiListen", "gRPC: unix:PATH, ADDR:PORT (mutual TLS) or off [unix:STATE_DIR/agent.sock]",
-      value);
+  Setting setting =
+      settings::text("apiListen",
+                     "gRPC: unix:PATH, ADDR:PORT (mutual TLS) beside the default, or off "
+                     "[unix:STATE_DIR/agent.sock]",
+                     value);
   setting.set = [&value](const std::string& given) -> Status {
     if (!given.empty() && given != "off") {
       if (const auto good = api::Endpoint::parse(given); !good) return failure(good.error());

@@ -89,19 +89,52 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const Endpoint& 
   return grpc::experimental::TlsServerCredentials(tls);
 }
 
-// Tells the door of each call, whatever its service.
+// An address, and who hands its connections to gRPC.
+struct Entrance {
+  std::unique_ptr<Door> door;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
+
+  void let_in() {
+    door->start([this](int socket) {
+      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+      connection.fd = socket;
+      acceptor->HandleNewConnection(&connection);
+    });
+  }
+};
+using Entrances = std::vector<std::unique_ptr<Entrance>>;
+
+// Tells the doors of each call, whatever its service.
 class ProofOfCalls final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  explicit ProofOfCalls(Door& door) : door_(door) {}
+  explicit ProofOfCalls(const Entrances& entrances) : entrances_(entrances) {}
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
-    door_.proved(info->server_context()->peer());
+    for (const auto& one : entrances_) one->door->proved(info->server_context()->peer());
     return nullptr;  // nothing is intercepted
   }
 
  private:
-  Door& door_;
+  const Entrances& entrances_;
 };
+
+Result<std::unique_ptr<Entrance>> open_entrance(const std::string& listen,
+                                                const ApiOptions& options,
+                                                net::ConnectionFigures& figures,
+                                                grpc::ServerBuilder& builder) {
+  Result<Endpoint> endpoint = Endpoint::parse(listen);
+  if (!endpoint) return failure(std::move(endpoint.error()).within("serve gRPC"));
+  const auto credentials = credentials_of(*endpoint, options);
+  if (!credentials) return failure(credentials.error().within("serve gRPC"));
+  auto door = Door::open(*endpoint, options.door, figures);
+  if (!door) return failure(std::move(door.error()).within("serve gRPC at " + listen));
+  auto entrance = std::make_unique<Entrance>();
+  entrance->door = std::move(*door);
+  using Experimental = grpc::ServerBuilder::experimental_type;
+  entrance->acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      Experimental::ExternalConnectionType::FROM_FD, *credentials);
+  return entrance;
+}
 
 }  // namespace
 
@@ -124,17 +157,8 @@ struct ApiServer::Parts {
   Pictures pictures;
   WatchHub hub;
   NodeService service;
-  std::unique_ptr<Door> door;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
+  Entrances entrances;
   std::unique_ptr<grpc::Server> server;
-
-  void let_in() {
-    door->start([this](int socket) {
-      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-      connection.fd = socket;
-      acceptor->HandleNewConnection(&connection);
-    });
-  }
 };
 
 ApiServer::ApiServer(std::unique_ptr<Parts> parts, std::string address)
@@ -151,37 +175,34 @@ const ApiFigures& ApiServer::figures() const {
 Result<std::unique_ptr<ApiServer>> ApiServer::start(const ApiOptions& options,
                                                     Published<NodeView>& views,
                                                     Published<metrics::Sample>& samples) {
-  const std::string what = "serve gRPC at " + options.listen;
-  Result<Endpoint> endpoint = Endpoint::parse(options.listen);
-  if (!endpoint) return failure(std::move(endpoint.error()).within("serve gRPC"));
-  const auto credentials = credentials_of(*endpoint, options);
-  if (!credentials) return failure(credentials.error().within("serve gRPC"));
   prepare_process();
   auto parts = std::make_unique<Parts>(options, views, samples);
-  auto door = Door::open(*endpoint, options.door, parts->figures.connections);
-  if (!door) return failure(std::move(door.error()).within(what));
-  parts->door = std::move(*door);
   grpc::ServerBuilder builder;
   set_limits(builder);
-  using Experimental = grpc::ServerBuilder::experimental_type;
-  parts->acceptor = builder.experimental().AddExternalConnectionAcceptor(
-      Experimental::ExternalConnectionType::FROM_FD, *credentials);
+  for (const std::string& listen : {options.listen, options.local}) {
+    if (listen.empty() && !parts->entrances.empty()) continue;
+    auto entrance = open_entrance(listen, options, parts->figures.connections, builder);
+    if (!entrance) return failure(std::move(entrance.error()));
+    parts->entrances.push_back(std::move(*entrance));
+  }
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> proofs;
-  proofs.push_back(std::make_unique<ProofOfCalls>(*parts->door));
+  proofs.push_back(std::make_unique<ProofOfCalls>(parts->entrances));
   builder.experimental().SetInterceptorCreators(std::move(proofs));
   builder.RegisterService(&parts->service);
   parts->server = builder.BuildAndStart();
-  if (!parts->server)
-    return failure(Error{Errc::kInternal, 0, "gRPC does not say why"}.within(what));
+  if (!parts->server) {
+    return failure(Error{Errc::kInternal, 0, "gRPC does not say why"}.within("serve gRPC at " +
+                                                                             options.listen));
+  }
   parts->server->GetHealthCheckService()->SetServingStatus(v1::Node::service_full_name(), true);
-  parts->let_in();
-  const std::string address = parts->door->endpoint().to_string();
+  for (auto& entrance : parts->entrances) entrance->let_in();
+  const std::string address = parts->entrances.front()->door->endpoint().to_string();
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(parts), address));
 }
 
 void ApiServer::stop(std::chrono::milliseconds limit) {
   if (!parts_->server) return;
-  parts_->door->close();
+  for (auto& entrance : parts_->entrances) entrance->door->close();
   parts_->hub.stop();
   parts_->server->Shutdown(std::chrono::system_clock::now() + limit);
   parts_->server.reset();

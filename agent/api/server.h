@@ -19,6 +19,8 @@ struct ApiOptions {
   // "unix:PATH": for the owner of the socket alone; "ADDR:PORT": with mutual TLS only, port 0 is
   // any free one.
   std::string listen;
+  // A second address for tools on the node itself, "unix:PATH"; empty: none.
+  std::string local = {};
   TlsFiles tls;                         // TCP only
   std::chrono::seconds tls_reload{10};  // how often the files are looked at, at least 1 s
   NodeName name;

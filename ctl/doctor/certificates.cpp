@@ -4,7 +4,6 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <openssl/x509v3.h>
 
 #include <array>
 #include <ctime>
@@ -62,25 +61,6 @@ Result<std::vector<Certificate>> read_certificates(const std::string& text) {
                                                    "cannot be read");
   }
   return found;
-}
-
-std::string dns_name(const std::string& text) {
-  const X509Pointer one = next_certificate(bio_of(text));
-  ERR_clear_error();
-  if (!one) return "";
-  const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> names(
-      static_cast<GENERAL_NAMES*>(
-          X509_get_ext_d2i(one.get(), NID_subject_alt_name, nullptr, nullptr)),
-      &GENERAL_NAMES_free);
-  ERR_clear_error();
-  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
-    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names.get(), i);
-    if (name->type != GEN_DNS) continue;
-    const auto* bytes = ASN1_STRING_get0_data(name->d.dNSName);
-    return {reinterpret_cast<const char*>(bytes),
-            static_cast<std::size_t>(ASN1_STRING_length(name->d.dNSName))};
-  }
-  return "";
 }
 
 }  // namespace pinion::ctl::doctor

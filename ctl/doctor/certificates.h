@@ -13,7 +13,4 @@ namespace pinion::ctl::doctor {
 // kInvalid where it holds none, or one that cannot be read.
 Result<std::vector<Certificate>> read_certificates(const std::string& text);
 
-// The first DNS name that the first certificate is for; empty: for none.
-[[nodiscard]] std::string dns_name(const std::string& text);
-
 }  // namespace pinion::ctl::doctor

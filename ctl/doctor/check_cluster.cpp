@@ -73,7 +73,7 @@ Findings check_leader(const Series& series, std::size_t ready_agents) {
     findings.push_back(
         warning("scheduler",
                 "no scheduler has asked this extender since it started: pods are placed without "
-                "regard to free cores",
+                "regard to free cores, or wait for pinion.dev/managed",
                 "add the extender to KubeSchedulerConfiguration (docs/install.md) or set "
                 "schedulerName of the pods; where no pod with whole CPUs was made since, all is "
                 "well"));

@@ -108,8 +108,8 @@ void add_certificates(const Program& program, const char* name,
   }
 }
 
-// Where the agent is to be asked: by the command line, or as it was told itself. Over TCP with its
-// own certificate, which root may read.
+// Where the agent is to be asked: by the command line, or at its socket, which it has also where it
+// listens elsewhere.
 SourceOptions agent_source(const ReadOptions& options, const Program& agent) {
   SourceOptions source = options.agent;
   if (options.agent_named) return source;
@@ -121,20 +121,8 @@ SourceOptions agent_source(const ReadOptions& options, const Program& agent) {
     source.agent = listen;  // "off", say: the error that follows names it
     return source;
   }
-  if (endpoint->is_unix()) {
-    source.agent = "unix:" + (agent.process ? agent.root : options.root) + endpoint->path;
-    return source;
-  }
-  const bool any = endpoint->host == "0.0.0.0" || endpoint->host == "[::]";
-  source.agent = (any ? "127.0.0.1" : endpoint->host) + ":" + std::to_string(endpoint->port);
-  const auto file = [&agent](const char* key) {
-    const std::string path = value_of(agent.settings, key, "");
-    return path.empty() ? path : agent.root + path;
-  };
-  source.cert = file("apiCert");
-  source.key = file("apiKey");
-  source.ca = file("apiClientCA");
-  if (const auto certificate = read_text(source.cert)) source.server_name = dns_name(*certificate);
+  const std::string path = endpoint->is_unix() ? endpoint->path : state_dir + "/agent.sock";
+  source.agent = "unix:" + (agent.process ? agent.root : options.root) + path;
   return source;
 }
 

@@ -39,7 +39,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 'c':
       (void)read_certificates(text);
-      (void)dns_name(text);
       break;
     case 'o':
       (void)read_nodes(text);

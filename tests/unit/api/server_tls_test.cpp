@@ -57,6 +57,19 @@ TEST_F(ServedWithTls, AnswersAClientWithACertificateOfTheCa) {
   EXPECT_TRUE(ask(files_of(directory_.path(), "one", "client"), "agent.test"));
 }
 
+TEST_F(ServedWithTls, AnswersWithoutACertificateAtItsSocket) {
+  const std::string socket = directory_.path() / "local.sock";
+  options_.local = "unix:" + socket;
+  start();
+  EXPECT_NE(server_->address(), options_.local);
+  auto caller = Client::connect(options_.local);
+  ASSERT_TRUE(caller) << caller.error().text;
+  EXPECT_TRUE(caller->get_node());
+  EXPECT_TRUE(ask_as("one"));
+  server_->stop();
+  EXPECT_FALSE(std::filesystem::exists(socket));
+}
+
 TEST_F(ServedWithTls, RefusesAClientWithoutACertificate) {
   start();
   const std::string ca = text_of(options_.tls.ca);

@@ -221,6 +221,14 @@ TEST_F(DoctorReads, AnAgentThatIsNamedIsAskedThere) {
   EXPECT_EQ(read_node(options).agent.address, "unix:" + path("other.sock"));
 }
 
+// Over TCP it serves those who have a certificate; who is on the node asks its socket.
+TEST_F(DoctorReads, AsksAnAgentThatListensElsewhereAtItsSocket) {
+  write("proc/60/root/etc/pinion/agent.yaml", "apiListen: 0.0.0.0:9465\nstateDir: /run/other\n");
+  EXPECT_EQ(read().agent.address, "unix:" + path("proc/60/root/run/other/agent.sock"));
+  write("proc/60/root/etc/pinion/agent.yaml", "apiListen: 'off'\n");
+  EXPECT_EQ(read().agent.address, "off");
+}
+
 // The package's file, where no agent runs.
 TEST_F(DoctorReads, TheSettingsOfAnAgentThatIsDown) {
   std::filesystem::remove_all(path("proc/60"));

@@ -259,13 +259,5 @@ TEST(Certificates, WhatIsNoneIsSaid) {
                                  "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"));
 }
 
-TEST(Certificates, SayTheirFirstDnsName) {
-  EXPECT_EQ(dns_name(made_certificate("a", "IP:10.0.0.1,DNS:pinion-agent,DNS:b", 1, 2)),
-            "pinion-agent");
-  EXPECT_EQ(dns_name(made_certificate("a", "IP:10.0.0.1", 1, 2)), "");
-  EXPECT_EQ(dns_name(made_certificate("a", nullptr, 1, 2)), "");
-  EXPECT_EQ(dns_name("text"), "");
-}
-
 }  // namespace
 }  // namespace pinion::ctl::doctor
