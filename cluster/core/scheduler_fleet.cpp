@@ -23,15 +23,17 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
     }
   }
   const std::string name = report.name;
-  const bool other_machine = report.topology != nullptr;
-  const bool fresh = fleet_.find(name) < 0;
+  const NodeIndex known = fleet_.find(name);
+  const auto machine = known < 0 ? nullptr : fleet_.node(known).kind;
   auto lost = fleet_.report(std::move(report), now_ms);
   if (!lost) return lost;
-  if (fresh) set_terms(fleet_.find(name), name);
+  const NodeIndex node = fleet_.find(name);
+  if (known < 0) set_terms(node, name);
   changed_ = true;
   if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
-  hold_head_room_at(fleet_.find(name));
-  if (other_machine) requeue_hopeless();
+  hold_head_room_at(node);
+  // Machines that are equal are one; agents name theirs in each report.
+  if (fleet_.node(node).kind != machine) requeue_hopeless();
   return lost;
 }
 

@@ -618,5 +618,18 @@ TEST_F(SchedulerTest, HeadRoomOfMembersThatWantToBeApartIsOnDifferentNodes) {
   EXPECT_EQ(core_.head_room()->cpus.size(), 2U);
 }
 
+// Agents say with each report what machine they are on.
+TEST_F(SchedulerTest, WhoNeverFitsIsToldSoOnceAndPlannedAgainForAnotherMachineOnly) {
+  job("huge", {.size = 1, .cpus = 8});
+  EXPECT_THAT(run(), ElementsAre("huge never"));
+  const std::uint64_t refused = core_.counters().refused;
+  add_node("a");
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(core_.counters().refused, refused) << "nor is it looked at";
+  ASSERT_TRUE(core_.report(
+      report_of("a", machine_of({.cores_per_l3 = 16, .memory_per_node = 64 * kGiB})), now_));
+  EXPECT_THAT(run(), ElementsAre("huge 1"));
+}
+
 }  // namespace
 }  // namespace pinion::cluster
