@@ -215,7 +215,6 @@ bool Scheduler::start(const MemberId& id, std::int64_t now_ms) {
   if (member.state != State::kReserved) return false;
   member.state = State::kStarting;
   member.since_ms = now_ms;
-  forget_end(member);
   note_end(*job, member, now_ms);
   job->touched_ms = now_ms;
   if (job->count(State::kReserved) == 0) reserved_.erase(job->id);
@@ -287,13 +286,17 @@ bool Scheduler::still_runs(const MemberId& id, std::int64_t expires_ms) {
   if (named) return true;
   fleet_.drop_hold(node, kHeadClaim);
   const bool room = promise(member, node, expires_ms);
+  if (room && !ending_of_.contains(member.requests.front().id)) {
+    note_end(*book_.job_of(id), member, member.since_ms);
+  }
   hold_head_room_at(node);
   return room;
 }
 
 void Scheduler::note_end(const Job& job, const Member& member, std::int64_t now_ms) {
   const NodeIndex node = fleet_.find(member.node);
-  if (node < 0) return;  // gone meanwhile
+  if (node < 0) return;  // gone, or not told of yet: see note_ends_at()
+  forget_end(member);
   const std::int64_t at = job.spec.run_ms > 0 ? now_ms + job.spec.run_ms : kUnknownTime;
   for (const auto& request : member.requests) {
     Ending ending{.at_ms = at, .order = begun_++, .id = request.id, .node = node};

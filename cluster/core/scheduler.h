@@ -223,6 +223,7 @@ class Scheduler {
                       std::int64_t now_ms);
   [[nodiscard]] Gang gang_of(const Job& job, const std::vector<Member*>& members) const;
   void note_end(const Job& job, const Member& member, std::int64_t now_ms);
+  void note_ends_at(NodeIndex index);
   void forget_end(const Member& member);
   void tell(JobNews::Kind kind, const Job& job, const std::string& why, int members);
 

@@ -631,5 +631,36 @@ TEST_F(SchedulerTest, WhoNeverFitsIsToldSoOnceAndPlannedAgainForAnotherMachineOn
   EXPECT_THAT(run(), ElementsAre("huge 1"));
 }
 
+// After a start the owners' system tells of members before their nodes' agents do.
+TEST_F(SchedulerTest, RoomOfThoseThatAgentsTellOfLaterIsHeldForTheHead) {
+  const auto report = [&] {
+    NodeReport node = report_of("c", machine_);
+    node.claims.push_back(claim_of("old-0/main", "1-5"));
+    ASSERT_TRUE(core_.report(std::move(node), now_));
+  };
+  job("old", {.size = 1, .cpus = 5});
+  EXPECT_FALSE(core_.runs("old-0", "c", now_)) << "its agent has not spoken yet";
+  report();
+  job("large", {.size = 3, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->cpus.size(), 3U);
+  core_.lost("c", now_);
+  EXPECT_FALSE(core_.head_room());
+  report();
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_TRUE(core_.head_room()) << "the node is back";
+}
+
+TEST_F(SchedulerTest, RoomOfOneThatItsAgentDoesNotNameYetIsHeldForTheHead) {
+  job("old", {.size = 1, .cpus = 5});
+  EXPECT_FALSE(core_.runs("old-0", "c", now_));
+  add_node("c");
+  EXPECT_TRUE(core_.still_runs("old-0", kNoExpiry));
+  job("large", {.size = 3, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_TRUE(core_.head_room());
+}
+
 }  // namespace
 }  // namespace pinion::cluster
