@@ -43,6 +43,13 @@ void Scheduler::submit(const JobId& id, JobSpec spec, std::int64_t now_ms) {
   requeue(*job);
 }
 
+void Scheduler::waits_since(const JobId& id, std::int64_t at_ms) {
+  Job& job = *book_.find(id);
+  if (at_ms >= job.submitted_ms) return;
+  job.submitted_ms = at_ms;
+  if (queue_.contains(id)) requeue(job);
+}
+
 // All have begun that start together: from now on each is on its own.
 bool Scheduler::note_whole(Job& job) {
   if (job.started || job.members.empty() || job.fixed() < job.spec.size) return false;

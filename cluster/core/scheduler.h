@@ -78,6 +78,9 @@ class Scheduler {
 
   // A job is there, or its owner wants something else of it now.
   void submit(const JobId& job, JobSpec spec, std::int64_t now_ms);
+  // It was there then already, before this was told of it: its age in the queue counts from the
+  // earliest that is said. Precondition: the job is known.
+  void waits_since(const JobId& job, std::int64_t at_ms);
   // A member exists. Its requests are of the job that they name, for what is near to what; those
   // that name none, of this one. False: it does already, and is as it was. Precondition: the job is
   // known.

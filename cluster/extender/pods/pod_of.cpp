@@ -102,6 +102,7 @@ Pod pod_of(const wire::PodSpecView& view) {
   pod.gang_gate = view.gang_gate;
   pod.other_gates = view.other_gates;
   pod.priority = view.priority;
+  pod.created_ms = view.created_ms;
   pod.over = view.deleting || view.phase == "Succeeded" || view.phase == "Failed";
   for (const wire::ContainerView& container : view.containers) {
     const wire::Amounts& limits = container.resources.limits;

@@ -57,7 +57,8 @@ struct Pod {
   bool gang_gate = false;    // has Pinion's scheduling gate
   bool other_gates = false;  // has others
   std::int32_t priority = 0;
-  bool over = false;  // has finished, or is being deleted
+  std::int64_t created_ms = 0;  // since 1970; 0: not known
+  bool over = false;            // has finished, or is being deleted
 };
 
 // What names a pod to the API server.

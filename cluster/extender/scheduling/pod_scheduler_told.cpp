@@ -29,6 +29,8 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
     fresh.demand = std::move(demand);
     fresh.terms = nodes_.terms(pod.nodes, pod.requests);
     fresh.priority = pod.priority;
+    fresh.since_ms =
+        pod.created_ms > 0 ? std::min(now_ms, pod.created_ms - limits_.epoch_ms) : now_ms;
     known = &cache_.add(std::move(fresh));
     join(*known, now_ms);
     return known;
@@ -59,6 +61,7 @@ void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
   const JobId job = job_of(known);
   if (book().find(job) == nullptr)
     scheduler_.submit(job, spec_of(known, limits_.scheduler), now_ms);
+  scheduler_.waits_since(job, known.since_ms);
   scheduler_.join(job, known.pod.uid, demand.requests, now_ms, known.terms);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -51,6 +52,16 @@ Status read_owners(std::optional<Controller>& to, ondemand::value& value, const 
   });
 }
 
+// "2026-11-24T15:21:31Z"; what is no time is none.
+Status read_time(std::int64_t& to_ms, ondemand::value& value, const Where& at) {
+  std::string text;
+  Status good = read_text(text, value, at);
+  std::tm parts{};
+  const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  to_ms = end == nullptr || *end != '\0' ? 0 : std::int64_t{1000} * timegm(&parts);
+  return good;
+}
+
 Status read_metadata(PodSpecView& pod, ondemand::value& value, const Where& at) {
   return each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
     const Where here(at, key);
@@ -60,6 +71,7 @@ Status read_metadata(PodSpecView& pod, ondemand::value& value, const Where& at) 
     if (same_key(key, "labels")) return read_kept(pod.labels, field, here);
     if (same_key(key, "annotations")) return read_kept(pod.annotations, field, here);
     if (same_key(key, "ownerReferences")) return read_owners(pod.controller, field, here);
+    if (same_key(key, "creationTimestamp")) return read_time(pod.created_ms, field, here);
     if (same_key(key, "deletionTimestamp")) {
       std::string_view time;
       Status good = read_string(time, field, here);

@@ -59,9 +59,10 @@ struct PodSpecView {
   std::map<std::string, std::string> labels;       // those that kept_key() keeps
   std::map<std::string, std::string> annotations;  // the same
   std::optional<Controller> controller;
-  bool deleting = false;     // has a deletion timestamp
-  bool gang_gate = false;    // has the scheduling gate kGangGate
-  bool other_gates = false;  // has others
+  std::int64_t created_ms = 0;  // since 1970; 0: not stated
+  bool deleting = false;        // has a deletion timestamp
+  bool gang_gate = false;       // has the scheduling gate kGangGate
+  bool other_gates = false;     // has others
   std::int32_t priority = 0;
   std::string priority_class;  // spec.priorityClassName; empty: none
   std::string scheduler_name;

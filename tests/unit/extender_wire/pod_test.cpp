@@ -104,6 +104,19 @@ TEST(Pod, NamesItsSchedulingGroup) {
   EXPECT_FALSE(pod_with(R"({"schedulingGroup":"g"})"));
 }
 
+TEST(Pod, HasTheTimeOfItsCreation) {
+  const auto created = [](const std::string& time) {
+    const auto pod = pod_with("{}", "{}", R"(,"creationTimestamp":)" + time);
+    return pod ? pod->created_ms : -1;
+  };
+  EXPECT_EQ(created(R"("2026-11-24T15:21:31Z")"), 1'795'533'691'000);
+  EXPECT_EQ(created("null"), 0);
+  EXPECT_EQ(created(R"("")"), 0);
+  EXPECT_EQ(created(R"("yesterday")"), 0);
+  EXPECT_EQ(created(R"("2026-11-24T15:21:31Z and more")"), 0);
+  EXPECT_EQ(created("7"), -1);
+}
+
 TEST(Pod, HasWhatElseIsRead) {
   const auto pod = pod_with(
       R"({"priority":-7,"schedulerName":"s","runtimeClassName":"kata","nodeName":"node-1","resources":{"limits":{"cpu":"3"}}})",
