@@ -198,10 +198,9 @@ bool Scheduler::try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
 // Nothing that was given back helps it, and it is not to get the room that is kept for the head.
 bool Scheduler::is_refused_again(const Job& job, std::int64_t now_ms) const {
   if (!job.refused) return false;
-  const bool may_lift = std::any_of(reserved_.begin(), reserved_.end(), [&](const JobId& id) {
-    return book_.find(id)->spec.priority < job.spec.priority;
-  });
-  if (may_lift) return false;
+  const bool lifts = std::any_of(reserved_.begin(), reserved_.end(),
+                                 [&](const JobId& id) { return may_lift(*book_.find(id), job); });
+  if (lifts) return false;
   if (!settings_.backfill) return queue_.first() != job.id;
   if (!head_ || hindered(job, now_ms) == nullptr) return false;
   return head_->job == job.id ? head_room_comes() : queue_.before(head_->job, job.id);

@@ -183,6 +183,7 @@ class Scheduler {
                  const std::function<bool()>& go_on);
   PlaceAnswer place_all(Job& job, const std::vector<Member*>& members,
                         const std::vector<NodeIndex>* among, std::int64_t now_ms);
+  [[nodiscard]] static bool may_lift(const Job& reserved, const Job& urgent);
   std::optional<GangRefusal> attempt(Job& job, const std::vector<Member*>& members,
                                      const std::vector<NodeIndex>* among, std::int64_t now_ms);
   std::optional<GangRefusal> attempt_here(Job& job, const std::vector<Member*>& members,

@@ -149,6 +149,13 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
   return fits;
 }
 
+// Of a job that has begun to start, and is not whole without those, the others would run in vain.
+bool Scheduler::may_lift(const Job& reserved, const Job& urgent) {
+  const int fixed = reserved.fixed();
+  return reserved.spec.priority < urgent.spec.priority &&
+         (fixed == 0 || fixed >= reserved.spec.size);
+}
+
 PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
                                  const std::vector<NodeIndex>* among, std::int64_t now_ms) {
   auto refusal = attempt(job, members, among, now_ms);
@@ -157,7 +164,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
     std::vector<std::pair<Member*, NodeIndex>> lifted;
     for (const JobId& id : reserved_) {
       Job& other = *book_.find(id);
-      if (other.spec.priority >= job.spec.priority) continue;
+      if (!may_lift(other, job)) continue;
       for (Member* member : members_in(other, State::kReserved)) {
         lifted.emplace_back(member, fleet_.find(member->node));
       }

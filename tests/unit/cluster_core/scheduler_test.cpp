@@ -662,5 +662,25 @@ TEST_F(SchedulerTest, RoomOfOneThatItsAgentDoesNotNameYetIsHeldForTheHead) {
   EXPECT_TRUE(core_.head_room());
 }
 
+// Half of it has started: without its other half it would run for nothing.
+TEST_F(SchedulerTest, AMoreUrgentJobTakesNothingFromOneThatHasBegunToStart) {
+  job("half", {.size = 2, .cpus = 5});
+  EXPECT_THAT(run(), ElementsAre("half 2"));
+  ASSERT_TRUE(core_.start("half-0", now_));
+  core_.started("half-0", true, now_);
+  job("urgent", {.size = 1, .cpus = 4, .priority = 1});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.start("half-1", now_));
+  core_.started("half-1", true, now_);
+  news();
+  join("half", 2, 2);
+  EXPECT_THAT(run(), ElementsAre("half 1"));
+  end("urgent");
+  job("other", {.size = 1, .cpus = 2, .priority = 1});
+  job("next", {.size = 1, .cpus = 1, .priority = 1});
+  EXPECT_THAT(run(), ElementsAre("other 1", "half: a more urgent job needs its room", "next 1"))
+      << "what is beyond its size is a job of its own";
+}
+
 }  // namespace
 }  // namespace pinion::cluster
