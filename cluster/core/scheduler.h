@@ -184,6 +184,13 @@ class Scheduler {
   PlaceAnswer place_all(Job& job, const std::vector<Member*>& members,
                         const std::vector<NodeIndex>* among, std::int64_t now_ms);
   [[nodiscard]] static bool may_lift(const Job& reserved, const Job& urgent);
+  struct Lifted {
+    Member* member = nullptr;
+    NodeIndex node = -1;
+    std::vector<topology::CpuSet> cpus;  // that its containers had
+  };
+  std::vector<Lifted> lift_for(const Job& job);
+  std::set<JobId> put_back(std::vector<Lifted>& lifted);
   std::optional<GangRefusal> attempt(Job& job, const std::vector<Member*>& members,
                                      const std::vector<NodeIndex>* among, std::int64_t now_ms);
   std::optional<GangRefusal> attempt_here(Job& job, const std::vector<Member*>& members,

@@ -682,5 +682,27 @@ TEST_F(SchedulerTest, AMoreUrgentJobTakesNothingFromOneThatHasBegunToStart) {
       << "what is beyond its size is a job of its own";
 }
 
+// 7 and 6 CPUs are free in two NUMA nodes, into which 4 + 3 and 3 + 3 go, and in another order not.
+TEST_F(SchedulerTest, AMoreUrgentJobThatIsRefusedLeavesAllWhereTheyAre) {
+  Scheduler core{SchedulerSettings()};
+  const MachinePtr two = machine_of({.packages = 2, .cores_per_l3 = 8, .memory_per_node = kGiB});
+  ASSERT_TRUE(core.report(report_of("n", two, topology::CpuSet{0, 8, 9}), now_));
+  const auto gang = [&](const JobId& id, std::int32_t priority, const std::vector<int>& cpus) {
+    JobSpec spec;
+    spec.priority = priority;
+    spec.size = static_cast<int>(cpus.size());
+    core.submit(id, spec, now_);
+    for (std::size_t i = 0; i < cpus.size(); ++i) {
+      const MemberId member = id + "-" + std::to_string(i);
+      core.join(id, member, {request_of(member + "/main", cpus[i])}, now_);
+    }
+    return core.place(id, nullptr, now_).placed;
+  };
+  ASSERT_TRUE(gang("low", 0, {4, 3, 3, 3}));
+  EXPECT_FALSE(gang("urgent", 1, {7, 7}));
+  core.take_news();
+  EXPECT_EQ(core.book().find("low")->count(State::kReserved), 4);
+}
+
 }  // namespace
 }  // namespace pinion::cluster
