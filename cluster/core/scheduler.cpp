@@ -165,14 +165,47 @@ void Scheduler::run(std::int64_t now_ms) {
   if (try_again(jobs, now_ms, [] { return true; })) changed_ = true;
 }
 
+bool Scheduler::take_changed() {
+  const bool changed = std::exchange(changed_, false);
+  if (changed) ++changes_;
+  return changed;
+}
+
 bool Scheduler::run_some(std::vector<JobId> jobs, std::int64_t now_ms,
                          const std::function<bool()>& go_on) {
+  const auto before = [&](const JobId& a, const JobId& b) { return queue_.before(a, b); };
   std::erase_if(jobs, [&](const JobId& id) { return !queue_.contains(id); });
-  const auto depth = std::min(jobs.size(), static_cast<std::size_t>(settings_.depth));
-  std::partial_sort(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(depth), jobs.end(),
-                    [&](const JobId& a, const JobId& b) { return queue_.before(a, b); });
-  jobs.resize(depth);
-  return try_again(jobs, now_ms, go_on);
+  const bool later = static_cast<int>(jobs.size()) > settings_.depth && choose(jobs, now_ms);
+  std::sort(jobs.begin(), jobs.end(), before);
+  return try_again(jobs, now_ms, go_on) || later;
+}
+
+// Leaves as many of them as one pass looks at: but for the first one none that would be refused
+// again; half by the queue's order, the others by who has waited longest for such a look, so that
+// all have theirs. Whether others have their turn later.
+bool Scheduler::choose(std::vector<JobId>& jobs, std::int64_t now_ms) {
+  const auto before = [&](const JobId& a, const JobId& b) { return queue_.before(a, b); };
+  const JobId first = *std::min_element(jobs.begin(), jobs.end(), before);
+  bool later = false;
+  std::erase_if(jobs, [&](const JobId& id) {
+    const Job& job = *book_.find(id);
+    if (id == first || !job.refused) return false;
+    if (job.refused_at == changes_ || is_refused_again(job, now_ms)) return true;
+    const bool soon = now_ms < job.again_ms;
+    later = later || soon;
+    return soon;
+  });
+  if (static_cast<int>(jobs.size()) <= settings_.depth) return later;
+  const auto half = jobs.begin() + settings_.depth / 2;
+  const auto end = jobs.begin() + settings_.depth;
+  std::nth_element(jobs.begin(), half, jobs.end(), before);
+  std::nth_element(half, end, jobs.end(), [&](const JobId& a, const JobId& b) {
+    const std::int64_t a_ms = book_.find(a)->again_ms;
+    const std::int64_t b_ms = book_.find(b)->again_ms;
+    return a_ms != b_ms ? a_ms < b_ms : before(a, b);
+  });
+  jobs.erase(end, jobs.end());
+  return true;
 }
 
 // In this order. Whether one of them has its turn later.

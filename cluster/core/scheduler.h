@@ -119,7 +119,7 @@ class Scheduler {
   // `go_on()`, which is asked before each. Returns whether one of them has its turn later.
   bool run_some(std::vector<JobId> jobs, std::int64_t now_ms, const std::function<bool()>& go_on);
   // For who does not call run(): whether somebody may fit since the last call who did not.
-  bool take_changed() { return std::exchange(changed_, false); }
+  bool take_changed();
   // Reserves this member's CPUs on this node. Precondition: it waits.
   PlaceAnswer place_at(const MemberId& member, const std::string& node, std::int64_t now_ms);
   // Calls `look` with the fleet as this member may use it: with the room that is held for the head
@@ -179,6 +179,7 @@ class Scheduler {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
+  bool choose(std::vector<JobId>& jobs, std::int64_t now_ms);
   bool try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
                  const std::function<bool()>& go_on);
   PlaceAnswer place_all(Job& job, const std::vector<Member*>& members,
@@ -261,6 +262,7 @@ class Scheduler {
   std::uint64_t begun_ = 0;
   std::optional<HeadRoom> head_;  // what is free of it is held on the fleet
   bool changed_ = false;          // since the last run(): somebody may fit who did not
+  std::uint64_t changes_ = 0;     // that take_changed() has told
   std::vector<JobNews> news_;
   Counters counters_;
 };

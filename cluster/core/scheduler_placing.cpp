@@ -232,6 +232,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   ++counters_.refused;
   job.why = refusal->text;
   job.refused = true;
+  job.refused_at = changes_;
   job.again_ms = now_ms + settings_.retry_ms;
   const bool never = refusal->reason == GangReason::kNever;
   if (never) tell_if_hopeless(job, members);

@@ -704,5 +704,36 @@ TEST_F(SchedulerTest, AMoreUrgentJobThatIsRefusedLeavesAllWhereTheyAre) {
   EXPECT_EQ(core.book().find("low")->count(State::kReserved), 4);
 }
 
+// More gangs than one pass looks at find no room; the last of the queue would.
+TEST_F(SchedulerTest, WhoIsBehindManyThatHaveNoRoomGetsItsTurn) {
+  Scheduler core(
+      {.depth = 4, .retry_ms = 0, .keep_ms = kUnknownTime, .head_after_ms = kUnknownTime});
+  for (const char* node : {"a", "b"}) ASSERT_TRUE(core.report(report_of(node, machine_), now_));
+  std::vector<JobId> jobs;
+  const auto gang = [&](const JobId& id, int cpus) {
+    core.submit(id, {.owner = {}, .size = 2}, ++now_);
+    for (const char* member : {"-0", "-1"}) {
+      core.join(id, id + member, {request_of(id + member + "/main", cpus)}, now_);
+    }
+    jobs.push_back(id);
+  };
+  gang("runs", 4);
+  ASSERT_TRUE(core.place("runs", nullptr, now_).placed);
+  for (int i = 0; i < 20; ++i) gang("large-" + std::to_string(i), 4);
+  gang("small", 3);
+  int passes = 0;
+  const auto pass = [&](bool change) {
+    EXPECT_LT(++passes, 30);
+    now_ += 250;
+    if (change) core.nodes_changed(now_);
+    core.take_changed();
+    return core.run_some(jobs, now_, [] { return true; });
+  };
+  while (passes < 30 && core.queue().contains("small")) EXPECT_TRUE(pass(true));
+  EXPECT_LE(passes, 12) << "whatever changes meanwhile";
+  while (passes < 30 && pass(false)) continue;
+  EXPECT_LT(passes, 30) << "all have been looked at, and nothing has changed since";
+}
+
 }  // namespace
 }  // namespace pinion::cluster
