@@ -338,7 +338,11 @@ void Scheduler::note_end(const Job& job, const Member& member, std::int64_t now_
   forget_end(member);
   const std::int64_t at = job.spec.run_ms > 0 ? now_ms + job.spec.run_ms : kUnknownTime;
   for (const auto& request : member.requests) {
-    Ending ending{.at_ms = at, .order = begun_++, .id = request.id, .node = node};
+    Ending ending{.at_ms = at,
+                  .service = job.spec.service,
+                  .order = begun_++,
+                  .id = request.id,
+                  .node = node};
     endings_.insert(ending);
     ending_of_.insert_or_assign(request.id, std::move(ending));
   }
@@ -365,6 +369,7 @@ void Scheduler::tick(std::int64_t now_ms) {
   for (const JobId& id : idle) withdraw(id, "nobody has started it", now_ms);
   if (head_ && now_ms - head_->since_ms >= settings_.head_ms) {
     book_.find(head_->job)->passed_over_ms = now_ms + settings_.head_ms;
+    defer_endings(now_ms);
     drop_head_room();
     changed_ = true;
   }

@@ -237,6 +237,7 @@ class Scheduler {
   void note_end(const Job& job, const Member& member, std::int64_t now_ms);
   void note_ends_at(NodeIndex index);
   void forget_end(const Member& member);
+  void defer_endings(std::int64_t now_ms);
   void tell(JobNews::Kind kind, const Job& job, const std::string& why, int members);
 
   const SchedulerSettings settings_;

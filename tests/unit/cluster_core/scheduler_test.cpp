@@ -711,7 +711,9 @@ TEST_F(SchedulerTest, WhoIsBehindManyThatHaveNoRoomGetsItsTurn) {
   for (const char* node : {"a", "b"}) ASSERT_TRUE(core.report(report_of(node, machine_), now_));
   std::vector<JobId> jobs;
   const auto gang = [&](const JobId& id, int cpus) {
-    core.submit(id, {.owner = {}, .size = 2}, ++now_);
+    JobSpec two;
+    two.size = 2;
+    core.submit(id, two, ++now_);
     for (const char* member : {"-0", "-1"}) {
       core.join(id, id + member, {request_of(id + member + "/main", cpus)}, now_);
     }
@@ -733,6 +735,71 @@ TEST_F(SchedulerTest, WhoIsBehindManyThatHaveNoRoomGetsItsTurn) {
   EXPECT_LE(passes, 12) << "whatever changes meanwhile";
   while (passes < 30 && pass(false)) continue;
   EXPECT_LT(passes, 30) << "all have been looked at, and nothing has changed since";
+}
+
+// Which of nodes a and b is held for a job that needs a whole one.
+class HeldNodeTest : public SchedulerTest {
+ protected:
+  void SetUp() override {
+    for (const char* node : {"a", "b"}) {
+      ASSERT_TRUE(limited_.report(report_of(node, machine_), now_));
+    }
+  }
+  void runs(const JobId& id, const std::string& node, std::int64_t run_ms = 0,
+            bool service = false) {
+    JobSpec spec;
+    spec.run_ms = run_ms;
+    spec.service = service;
+    limited_.submit(id, spec, now_);
+    limited_.join(id, id, {request_of(id + "/main", 3)}, now_);
+    ASSERT_TRUE(limited_.runs(id, node, now_));
+  }
+  std::string held() {
+    if (limited_.book().find("large") == nullptr) {
+      limited_.submit("large", {}, now_);
+      limited_.join("large", "large", {request_of("large/main", 7)}, now_);
+    }
+    EXPECT_FALSE(limited_.place("large", nullptr, now_).placed);
+    const auto& head = limited_.head_room();
+    return head ? limited_.fleet().node(head->cpus.begin()->first).name : std::string();
+  }
+  // The time of the head passes, and then that of the others.
+  void pass_over() {
+    now_ += 10'000;
+    limited_.tick(now_);
+    EXPECT_FALSE(limited_.head_room());
+    now_ += 10'000;
+  }
+
+  Scheduler limited_{SchedulerSettings{.keep_ms = kUnknownTime, .head_ms = 10'000}};
+};
+
+TEST_F(HeldNodeTest, WhoDidNotEndIsNotWaitedForAgainBeforeTheOthers) {
+  runs("old", "a");
+  runs("new", "b");
+  EXPECT_EQ(held(), "a");
+  pass_over();
+  EXPECT_EQ(held(), "b");
+  pass_over();
+  EXPECT_EQ(held(), "a");
+}
+
+TEST_F(HeldNodeTest, WhoRunsLongerThanSaidIsWaitedForLikeThoseThatSayNothing) {
+  runs("late", "a", 5000);
+  runs("slow", "b", 60'000);
+  EXPECT_EQ(held(), "a");
+  pass_over();
+  EXPECT_EQ(held(), "b");
+  pass_over();
+  EXPECT_EQ(held(), "b") << "its time has not come";
+}
+
+TEST_F(HeldNodeTest, ServicesAreWaitedForLast) {
+  runs("web", "a", 0, true);
+  runs("job", "b");
+  EXPECT_EQ(held(), "b");
+  pass_over();
+  EXPECT_EQ(held(), "b");
 }
 
 }  // namespace
