@@ -96,6 +96,7 @@ Pod pod_of(const wire::PodSpecView& view) {
     pod.group = label->second;
   }
   pod.nodes = view.nodes;
+  pod.apart = view.apart;
   pod.requests = requests_of(view);
   pod.node = view.node_name;
   pod.nominated = view.nominated_node;

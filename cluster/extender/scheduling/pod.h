@@ -51,6 +51,7 @@ struct Pod {
   PodGroupApi group_api = PodGroupApi::kSigs;
   std::vector<PodContainer> containers;
   NodeDemand nodes;
+  bool apart = false;        // must not be on a node with another pod of its labels
   ResourceList requests;     // as the scheduler counts them; nothing when it has finished
   std::string node;          // empty: not bound
   std::string nominated;     // the node that its status names, or empty

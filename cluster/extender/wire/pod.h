@@ -76,6 +76,8 @@ struct PodSpecView {
   std::optional<Resources> pod_level;     // spec.resources, which goes before the containers'
   Amounts overhead;                       // beside those of the containers
   NodeDemand nodes;
+  // It must not be on a node with another pod of its own labels: by required anti-affinity to them.
+  bool apart = false;
   policy::Qos qos = policy::Qos::kBestEffort;  // never kUnknown
 
   bool operator==(const PodSpecView&) const = default;
