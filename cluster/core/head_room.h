@@ -22,12 +22,14 @@ inline constexpr std::int64_t kUnknownTime = std::numeric_limits<std::int64_t>::
 // What has CPUs and will give them back.
 struct Ending {
   std::int64_t at_ms = kUnknownTime;  // at the latest
-  std::uint64_t order = 0;  // of those without a time, who has had them longest ends first
-  std::string id;           // of the claim
+  bool service = false;               // of those without a time, services end last
+  std::uint64_t order = 0;            // before that, who has had them longest ends first
+  std::string id;                     // of the claim
   NodeIndex node = -1;
 
   bool operator<(const Ending& other) const {
-    return std::tie(at_ms, order, id) < std::tie(other.at_ms, other.order, other.id);
+    return std::tie(at_ms, service, order, id) <
+           std::tie(other.at_ms, other.service, other.order, other.id);
   }
 };
 

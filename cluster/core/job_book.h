@@ -72,6 +72,7 @@ struct Job {
   std::string why;                  // it waits: why; empty: it has what it wants
   bool hopeless = false;            // that it never fits has been told, since it last changed
   bool refused = false;             // for lack of room, since it last changed
+  std::uint64_t refused_at = 0;     // after so many changes of the fleet
   std::int64_t again_ms = 0;        // when it is to be tried again
   std::int64_t passed_over_ms = 0;  // until then no room is held for it
   // Its members that are to be placed next, by what they ask for.

@@ -43,6 +43,13 @@ void Scheduler::submit(const JobId& id, JobSpec spec, std::int64_t now_ms) {
   requeue(*job);
 }
 
+void Scheduler::waits_since(const JobId& id, std::int64_t at_ms) {
+  Job& job = *book_.find(id);
+  if (at_ms >= job.submitted_ms) return;
+  job.submitted_ms = at_ms;
+  if (queue_.contains(id)) requeue(job);
+}
+
 // All have begun that start together: from now on each is on its own.
 bool Scheduler::note_whole(Job& job) {
   if (job.started || job.members.empty() || job.fixed() < job.spec.size) return false;
@@ -158,14 +165,47 @@ void Scheduler::run(std::int64_t now_ms) {
   if (try_again(jobs, now_ms, [] { return true; })) changed_ = true;
 }
 
+bool Scheduler::take_changed() {
+  const bool changed = std::exchange(changed_, false);
+  if (changed) ++changes_;
+  return changed;
+}
+
 bool Scheduler::run_some(std::vector<JobId> jobs, std::int64_t now_ms,
                          const std::function<bool()>& go_on) {
+  const auto before = [&](const JobId& a, const JobId& b) { return queue_.before(a, b); };
   std::erase_if(jobs, [&](const JobId& id) { return !queue_.contains(id); });
-  const auto depth = std::min(jobs.size(), static_cast<std::size_t>(settings_.depth));
-  std::partial_sort(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(depth), jobs.end(),
-                    [&](const JobId& a, const JobId& b) { return queue_.before(a, b); });
-  jobs.resize(depth);
-  return try_again(jobs, now_ms, go_on);
+  const bool later = static_cast<int>(jobs.size()) > settings_.depth && choose(jobs, now_ms);
+  std::sort(jobs.begin(), jobs.end(), before);
+  return try_again(jobs, now_ms, go_on) || later;
+}
+
+// Leaves as many of them as one pass looks at: but for the first one none that would be refused
+// again; half by the queue's order, the others by who has waited longest for such a look, so that
+// all have theirs. Whether others have their turn later.
+bool Scheduler::choose(std::vector<JobId>& jobs, std::int64_t now_ms) {
+  const auto before = [&](const JobId& a, const JobId& b) { return queue_.before(a, b); };
+  const JobId first = *std::min_element(jobs.begin(), jobs.end(), before);
+  bool later = false;
+  std::erase_if(jobs, [&](const JobId& id) {
+    const Job& job = *book_.find(id);
+    if (id == first || !job.refused) return false;
+    if (job.refused_at == changes_ || is_refused_again(job, now_ms)) return true;
+    const bool soon = now_ms < job.again_ms;
+    later = later || soon;
+    return soon;
+  });
+  if (static_cast<int>(jobs.size()) <= settings_.depth) return later;
+  const auto half = jobs.begin() + settings_.depth / 2;
+  const auto end = jobs.begin() + settings_.depth;
+  std::nth_element(jobs.begin(), half, jobs.end(), before);
+  std::nth_element(half, end, jobs.end(), [&](const JobId& a, const JobId& b) {
+    const std::int64_t a_ms = book_.find(a)->again_ms;
+    const std::int64_t b_ms = book_.find(b)->again_ms;
+    return a_ms != b_ms ? a_ms < b_ms : before(a, b);
+  });
+  jobs.erase(end, jobs.end());
+  return true;
 }
 
 // In this order. Whether one of them has its turn later.
@@ -191,10 +231,9 @@ bool Scheduler::try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
 // Nothing that was given back helps it, and it is not to get the room that is kept for the head.
 bool Scheduler::is_refused_again(const Job& job, std::int64_t now_ms) const {
   if (!job.refused) return false;
-  const bool may_lift = std::any_of(reserved_.begin(), reserved_.end(), [&](const JobId& id) {
-    return book_.find(id)->spec.priority < job.spec.priority;
-  });
-  if (may_lift) return false;
+  const bool lifts = std::any_of(reserved_.begin(), reserved_.end(),
+                                 [&](const JobId& id) { return may_lift(*book_.find(id), job); });
+  if (lifts) return false;
   if (!settings_.backfill) return queue_.first() != job.id;
   if (!head_ || hindered(job, now_ms) == nullptr) return false;
   return head_->job == job.id ? head_room_comes() : queue_.before(head_->job, job.id);
@@ -215,7 +254,6 @@ bool Scheduler::start(const MemberId& id, std::int64_t now_ms) {
   if (member.state != State::kReserved) return false;
   member.state = State::kStarting;
   member.since_ms = now_ms;
-  forget_end(member);
   note_end(*job, member, now_ms);
   job->touched_ms = now_ms;
   if (job->count(State::kReserved) == 0) reserved_.erase(job->id);
@@ -287,16 +325,24 @@ bool Scheduler::still_runs(const MemberId& id, std::int64_t expires_ms) {
   if (named) return true;
   fleet_.drop_hold(node, kHeadClaim);
   const bool room = promise(member, node, expires_ms);
+  if (room && !ending_of_.contains(member.requests.front().id)) {
+    note_end(*book_.job_of(id), member, member.since_ms);
+  }
   hold_head_room_at(node);
   return room;
 }
 
 void Scheduler::note_end(const Job& job, const Member& member, std::int64_t now_ms) {
   const NodeIndex node = fleet_.find(member.node);
-  if (node < 0) return;  // gone meanwhile
+  if (node < 0) return;  // gone, or not told of yet: see note_ends_at()
+  forget_end(member);
   const std::int64_t at = job.spec.run_ms > 0 ? now_ms + job.spec.run_ms : kUnknownTime;
   for (const auto& request : member.requests) {
-    Ending ending{.at_ms = at, .order = begun_++, .id = request.id, .node = node};
+    Ending ending{.at_ms = at,
+                  .service = job.spec.service,
+                  .order = begun_++,
+                  .id = request.id,
+                  .node = node};
     endings_.insert(ending);
     ending_of_.insert_or_assign(request.id, std::move(ending));
   }
@@ -323,6 +369,7 @@ void Scheduler::tick(std::int64_t now_ms) {
   for (const JobId& id : idle) withdraw(id, "nobody has started it", now_ms);
   if (head_ && now_ms - head_->since_ms >= settings_.head_ms) {
     book_.find(head_->job)->passed_over_ms = now_ms + settings_.head_ms;
+    defer_endings(now_ms);
     drop_head_room();
     changed_ = true;
   }

@@ -78,6 +78,9 @@ class Scheduler {
 
   // A job is there, or its owner wants something else of it now.
   void submit(const JobId& job, JobSpec spec, std::int64_t now_ms);
+  // It was there then already, before this was told of it: its age in the queue counts from the
+  // earliest that is said. Precondition: the job is known.
+  void waits_since(const JobId& job, std::int64_t at_ms);
   // A member exists. Its requests are of the job that they name, for what is near to what; those
   // that name none, of this one. False: it does already, and is as it was. Precondition: the job is
   // known.
@@ -116,7 +119,7 @@ class Scheduler {
   // `go_on()`, which is asked before each. Returns whether one of them has its turn later.
   bool run_some(std::vector<JobId> jobs, std::int64_t now_ms, const std::function<bool()>& go_on);
   // For who does not call run(): whether somebody may fit since the last call who did not.
-  bool take_changed() { return std::exchange(changed_, false); }
+  bool take_changed();
   // Reserves this member's CPUs on this node. Precondition: it waits.
   PlaceAnswer place_at(const MemberId& member, const std::string& node, std::int64_t now_ms);
   // Calls `look` with the fleet as this member may use it: with the room that is held for the head
@@ -176,10 +179,19 @@ class Scheduler {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
+  bool choose(std::vector<JobId>& jobs, std::int64_t now_ms);
   bool try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
                  const std::function<bool()>& go_on);
   PlaceAnswer place_all(Job& job, const std::vector<Member*>& members,
                         const std::vector<NodeIndex>* among, std::int64_t now_ms);
+  [[nodiscard]] static bool may_lift(const Job& reserved, const Job& urgent);
+  struct Lifted {
+    Member* member = nullptr;
+    NodeIndex node = -1;
+    std::vector<topology::CpuSet> cpus;  // that its containers had
+  };
+  std::vector<Lifted> lift_for(const Job& job);
+  std::set<JobId> put_back(std::vector<Lifted>& lifted);
   std::optional<GangRefusal> attempt(Job& job, const std::vector<Member*>& members,
                                      const std::vector<NodeIndex>* among, std::int64_t now_ms);
   std::optional<GangRefusal> attempt_here(Job& job, const std::vector<Member*>& members,
@@ -223,7 +235,9 @@ class Scheduler {
                       std::int64_t now_ms);
   [[nodiscard]] Gang gang_of(const Job& job, const std::vector<Member*>& members) const;
   void note_end(const Job& job, const Member& member, std::int64_t now_ms);
+  void note_ends_at(NodeIndex index);
   void forget_end(const Member& member);
+  void defer_endings(std::int64_t now_ms);
   void tell(JobNews::Kind kind, const Job& job, const std::string& why, int members);
 
   const SchedulerSettings settings_;
@@ -249,6 +263,7 @@ class Scheduler {
   std::uint64_t begun_ = 0;
   std::optional<HeadRoom> head_;  // what is free of it is held on the fleet
   bool changed_ = false;          // since the last run(): somebody may fit who did not
+  std::uint64_t changes_ = 0;     // that take_changed() has told
   std::vector<JobNews> news_;
   Counters counters_;
 };

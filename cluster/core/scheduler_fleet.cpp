@@ -23,16 +23,32 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
     }
   }
   const std::string name = report.name;
-  const bool other_machine = report.topology != nullptr;
-  const bool fresh = fleet_.find(name) < 0;
+  const NodeIndex known = fleet_.find(name);
+  const auto machine = known < 0 ? nullptr : fleet_.node(known).kind;
   auto lost = fleet_.report(std::move(report), now_ms);
   if (!lost) return lost;
-  if (fresh) set_terms(fleet_.find(name), name);
+  const NodeIndex node = fleet_.find(name);
+  if (known < 0) set_terms(node, name);
+  note_ends_at(node);
   changed_ = true;
   if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
-  hold_head_room_at(fleet_.find(name));
-  if (other_machine) requeue_hopeless();
+  hold_head_room_at(node);
+  // Machines that are equal are one; agents name theirs in each report.
+  if (fleet_.node(node).kind != machine) requeue_hopeless();
   return lost;
+}
+
+// Members may be told of before their node is, as after a start.
+void Scheduler::note_ends_at(NodeIndex index) {
+  const FleetNode& node = fleet_.node(index);
+  for (const auto& [id, claim] : node.ledger.claims()) {
+    const auto known = member_of_claim_.find(id);
+    if (known == member_of_claim_.end() || ending_of_.contains(id)) continue;
+    const Member& member = *book_.member(known->second);
+    if (member.fixed() && member.node == node.name) {
+      note_end(*book_.job_of(member.id), member, member.since_ms);
+    }
+  }
 }
 
 void Scheduler::requeue_hopeless() {

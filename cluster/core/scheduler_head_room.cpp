@@ -44,6 +44,27 @@ void Scheduler::drop_head_room() {
   head_.reset();
 }
 
+// Of whose end was waited for, and who should have ended by now or has not said when, the others of
+// that kind are waited for first the next time.
+void Scheduler::defer_endings(std::int64_t now_ms) {
+  std::set<Ending> late;
+  for (const auto& [node, cpus] : head_->cpus) {
+    for (const auto& [id, claim] : fleet_.node(node).ledger.claims()) {
+      const auto ending = ending_of_.find(id);
+      if (ending == ending_of_.end() || !claim.cpus.intersects(cpus)) continue;
+      const std::int64_t at = ending->second.at_ms;
+      if (at <= now_ms || at == kUnknownTime) late.insert(ending->second);
+    }
+  }
+  for (Ending ending : late) {
+    endings_.erase(ending);
+    ending.at_ms = kUnknownTime;
+    ending.order = begun_++;
+    endings_.insert(ending);
+    ending_of_.insert_or_assign(ending.id, std::move(ending));
+  }
+}
+
 // Whether all of the head's CPUs are free or will be given back by then.
 bool Scheduler::head_room_comes() const {
   return std::all_of(head_->cpus.begin(), head_->cpus.end(), [&](const auto& room) {

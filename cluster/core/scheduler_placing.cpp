@@ -149,40 +149,78 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
   return fits;
 }
 
+// Of a job that has begun to start, and is not whole without those, the others would run in vain.
+bool Scheduler::may_lift(const Job& reserved, const Job& urgent) {
+  const int fixed = reserved.fixed();
+  return reserved.spec.priority < urgent.spec.priority &&
+         (fixed == 0 || fixed >= reserved.spec.size);
+}
+
+// What less urgent jobs have reserved is free until put_back().
+std::vector<Scheduler::Lifted> Scheduler::lift_for(const Job& job) {
+  std::vector<Lifted> lifted;
+  for (const JobId& id : reserved_) {
+    Job& other = *book_.find(id);
+    if (!may_lift(other, job)) continue;
+    for (Member* member : members_in(other, State::kReserved)) {
+      lifted.push_back({.member = member, .node = fleet_.find(member->node), .cpus = {}});
+    }
+  }
+  for (Lifted& each : lifted) {
+    for (const auto& request : each.member->requests) {
+      const topology::Claim* claim =
+          each.node < 0 ? nullptr : fleet_.node(each.node).ledger.find(request.id);
+      each.cpus.push_back(claim == nullptr ? topology::CpuSet() : claim->cpus);
+      fleet_.release(request.id);
+    }
+    remove_requests(each.member->node, each.member->terms);
+  }
+  return lifted;
+}
+
+// Where they were, as far as that is free; then the others on what else is free there. Returns the
+// jobs of those for which there is no room any more.
+std::set<JobId> Scheduler::put_back(std::vector<Lifted>& lifted) {
+  lift_head_room();  // it may hold by now what they had
+  const auto moved = std::stable_partition(lifted.begin(), lifted.end(), [&](const Lifted& each) {
+    return each.node >= 0 &&
+           std::none_of(each.cpus.begin(), each.cpus.end(), [&](const topology::CpuSet& cpus) {
+             return cpus.intersects(fleet_.node(each.node).ledger.exclusive());
+           });
+  });
+  std::set<JobId> lost;
+  for (auto each = lifted.begin(); each != lifted.end(); ++each) {
+    const auto& [member, node, cpus] = *each;
+    if (each == moved) hold_head_room();
+    if (node < 0 || !has(fleet_.node(node).spare, member->terms.requests) ||
+        fleet_.unwelcome(node, member->terms) != Unwelcome::kNo) {
+      lost.insert(book_.job_of(member->id)->id);
+    }
+    add_requests(member->node, member->terms);
+    for (std::size_t i = 0; i < cpus.size(); ++i) {
+      topology::Request request = member->requests[i];
+      request.preferred = cpus[i];
+      const auto again = fleet_.promise(node, request, kNoExpiry);
+      if (!again || !std::holds_alternative<topology::Decision>(*again)) {
+        lost.insert(book_.job_of(member->id)->id);
+      }
+    }
+  }
+  return lost;
+}
+
 PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
                                  const std::vector<NodeIndex>* among, std::int64_t now_ms) {
   auto refusal = attempt(job, members, among, now_ms);
   if (refusal && refusal->reason != GangReason::kNever) {
     // What less urgent jobs merely keep goes before anything that runs.
-    std::vector<std::pair<Member*, NodeIndex>> lifted;
-    for (const JobId& id : reserved_) {
-      Job& other = *book_.find(id);
-      if (other.spec.priority >= job.spec.priority) continue;
-      for (Member* member : members_in(other, State::kReserved)) {
-        lifted.emplace_back(member, fleet_.find(member->node));
-      }
+    std::vector<Lifted> lifted = lift_for(job);
+    if (!lifted.empty()) {
+      refusal = attempt(job, members, among, now_ms);
+      const std::set<JobId> lost = put_back(lifted);
+      for (const JobId& id : lost) withdraw(id, "a more urgent job needs its room", now_ms);
+      hold_head_room();
     }
-    for (const auto& [member, node] : lifted) {
-      for (const auto& request : member->requests) fleet_.release(request.id);
-      remove_requests(member->node, member->terms);
-    }
-    if (!lifted.empty()) refusal = attempt(job, members, among, now_ms);
-    std::set<JobId> lost;
-    for (const auto& [member, node] : lifted) {
-      if (node < 0 || !has(fleet_.node(node).spare, member->terms.requests) ||
-          fleet_.unwelcome(node, member->terms) != Unwelcome::kNo) {
-        lost.insert(book_.job_of(member->id)->id);
-      }
-      add_requests(member->node, member->terms);
-      for (const auto& request : member->requests) {
-        const auto again = fleet_.promise(node, request, kNoExpiry);
-        if (!again || !std::holds_alternative<topology::Decision>(*again)) {
-          lost.insert(book_.job_of(member->id)->id);
-        }
-      }
-    }
-    for (const JobId& id : lost) withdraw(id, "a more urgent job needs its room", now_ms);
-    if (!lifted.empty()) hold_head_room();
   }
   if (!refusal) {
     ++counters_.placed;
@@ -194,6 +232,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   ++counters_.refused;
   job.why = refusal->text;
   job.refused = true;
+  job.refused_at = changes_;
   job.again_ms = now_ms + settings_.retry_ms;
   const bool never = refusal->reason == GangReason::kNever;
   if (never) tell_if_hopeless(job, members);

@@ -66,7 +66,7 @@ class World {
         now_ += below(500);
         scheduler_.tick(now_);
     }
-    scheduler_.take_news();
+    for (const JobNews& news : scheduler_.take_news()) check(news);
     check();
   }
 
@@ -260,14 +260,21 @@ class World {
     ASSERT_TRUE(bool(lost)) << lost.error().text;
   }
 
+  // Whoever is in need of room, a job that has begun to start comes to have all of its members.
+  void check(const JobNews& news) const {
+    if (news.why != "a more urgent job needs its room") return;
+    const Job& job = *scheduler_.book().find(news.job);
+    ASSERT_TRUE(job.fixed() == 0 || job.fixed() >= job.spec.size) << news.job;
+  }
+
   void check() const {
     const auto& fleet = scheduler_.fleet();
     std::size_t with_cpus = 0;
     for (const auto& [id, job] : scheduler_.book().jobs()) {
       const int reserved = job.count(State::kReserved);
-      if (!job.started && job.fixed() == 0) {
-        ASSERT_TRUE(reserved == 0 || reserved >= job.spec.size)
-            << id << " holds " << reserved << " of " << job.spec.size;
+      if (!job.started) {
+        ASSERT_TRUE(reserved == 0 || job.fixed() + reserved >= job.spec.size)
+            << id << " holds " << reserved << " of " << job.spec.size << " beside " << job.fixed();
       }
       ASSERT_LE(reserved == 0 ? 0 : job.fixed() + reserved,
                 std::max(job.spec.size, static_cast<int>(job.members.size())));
@@ -281,7 +288,9 @@ class World {
           }
           if (member.state != State::kReserved) continue;
           const NodeIndex node = fleet.find(member.node);
-          if (node < 0) continue;
+          ASSERT_GE(node, 0) << name << " is to start on a node that is no more";
+          // Or its agent has told late where it runs.
+          ASSERT_TRUE(fleet.knows(request.id)) << name << " is to start without CPUs";
         }
       }
       if (scheduler_.queue().contains(id)) {

@@ -96,12 +96,14 @@ Pod pod_of(const wire::PodSpecView& view) {
     pod.group = label->second;
   }
   pod.nodes = view.nodes;
+  pod.apart = view.apart;
   pod.requests = requests_of(view);
   pod.node = view.node_name;
   pod.nominated = view.nominated_node;
   pod.gang_gate = view.gang_gate;
   pod.other_gates = view.other_gates;
   pod.priority = view.priority;
+  pod.created_ms = view.created_ms;
   pod.over = view.deleting || view.phase == "Succeeded" || view.phase == "Failed";
   for (const wire::ContainerView& container : view.containers) {
     const wire::Amounts& limits = container.resources.limits;

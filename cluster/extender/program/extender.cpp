@@ -13,6 +13,7 @@
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/program/agents_file.h"
 #include "cluster/extender/program/server_name.h"
+#include "cluster/extender/program/unix_time.h"
 #include "cluster/extender/service/expose.h"
 #include "cluster/extender/service/node_topology.h"
 #include "cluster/extender/service/views.h"
@@ -42,6 +43,7 @@ std::string host_name() {
 
 PodSchedulerLimits limits_of(const Config& config) {
   PodSchedulerLimits limits;
+  limits.epoch_ms = unix_ms() - steady_ms();
   limits.hold_ms = config.hold_time.count();
   limits.scheduler.keep_ms = config.keep_time.count();
   limits.scheduler.confirm_ms = config.confirm_time.count();

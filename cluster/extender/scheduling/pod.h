@@ -51,13 +51,15 @@ struct Pod {
   PodGroupApi group_api = PodGroupApi::kSigs;
   std::vector<PodContainer> containers;
   NodeDemand nodes;
+  bool apart = false;        // must not be on a node with another pod of its labels
   ResourceList requests;     // as the scheduler counts them; nothing when it has finished
   std::string node;          // empty: not bound
   std::string nominated;     // the node that its status names, or empty
   bool gang_gate = false;    // has Pinion's scheduling gate
   bool other_gates = false;  // has others
   std::int32_t priority = 0;
-  bool over = false;  // has finished, or is being deleted
+  std::int64_t created_ms = 0;  // since 1970; 0: not known
+  bool over = false;            // has finished, or is being deleted
 };
 
 // What names a pod to the API server.

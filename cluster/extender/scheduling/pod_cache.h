@@ -17,9 +17,10 @@ struct KnownPod {
   Demand demand;
   MemberTerms terms;
   std::int32_t priority = 0;
-  std::string node;       // where it is bound, or is being bound; empty: nowhere
-  std::string nominated;  // the node that its status names, or empty
-  std::string offered;    // the last node planned for it that the scheduler took it to
+  std::int64_t since_ms = 0;  // it exists
+  std::string node;           // where it is bound, or is being bound; empty: nowhere
+  std::string nominated;      // the node that its status names, or empty
+  std::string offered;        // the last node planned for it that the scheduler took it to
   // The last planned node that the scheduler did not offer, for which it was nominated, and when.
   std::string missed;
   std::int64_t missed_ms = 0;

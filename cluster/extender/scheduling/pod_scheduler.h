@@ -41,6 +41,7 @@ struct PodSchedulerLimits {
   // cycle takes from one member to the next, and from the last one to the first bind. A tenth of
   // that when the cycle before came to nothing.
   std::int64_t cycle_ms = 3000;
+  std::int64_t epoch_ms = 0;    // the time of day, since 1970, when `now_ms` was 0
   std::size_t pods = 200'000;   // known at once
   std::size_t held = kMaxGang;  // bind calls at one time, kMaxGang or more
   SchedulerSettings scheduler{.head_after_ms = 60'000, .head_ms = 1'800'000};
@@ -182,6 +183,7 @@ class PodScheduler {
   KnownPod* know(const Pod& pod, Demand demand, std::int64_t now_ms);
   KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
   void join(KnownPod& known, std::int64_t now_ms);
+  MemberTerms terms_of(const Pod& pod, const Demand& demand);
   void heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_ms);
   void leave(const KnownPod& known, const std::string& why, std::int64_t now_ms);
   [[nodiscard]] Demand demand_of(const Pod& pod) const;

@@ -27,8 +27,10 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
     KnownPod fresh;
     fresh.pod = ref_of(pod);
     fresh.demand = std::move(demand);
-    fresh.terms = nodes_.terms(pod.nodes, pod.requests);
+    fresh.terms = terms_of(pod, fresh.demand);
     fresh.priority = pod.priority;
+    fresh.since_ms =
+        pod.created_ms > 0 ? std::min(now_ms, pod.created_ms - limits_.epoch_ms) : now_ms;
     known = &cache_.add(std::move(fresh));
     join(*known, now_ms);
     return known;
@@ -59,7 +61,15 @@ void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
   const JobId job = job_of(known);
   if (book().find(job) == nullptr)
     scheduler_.submit(job, spec_of(known, limits_.scheduler), now_ms);
+  scheduler_.waits_since(job, known.since_ms);
   scheduler_.join(job, known.pod.uid, demand.requests, now_ms, known.terms);
+}
+
+// The pods of a gang have the labels of one template.
+MemberTerms PodScheduler::terms_of(const Pod& pod, const Demand& demand) {
+  MemberTerms terms = nodes_.terms(pod.nodes, pod.requests);
+  terms.apart = pod.apart && demand.kind == Demand::Kind::kMember;
+  return terms;
 }
 
 // Which nodes it may use changes while it waits: whoever takes another gate off may say where the
@@ -67,7 +77,7 @@ void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
 void PodScheduler::heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_ms) {
   const Member* member = book().member(pod.uid);
   if (member != nullptr && member->fixed()) return;
-  known.terms = nodes_.terms(pod.nodes, pod.requests);
+  known.terms = terms_of(pod, known.demand);
   if (member == nullptr) return;
   scheduler_.change_terms(pod.uid, known.terms, now_ms);
   heed();

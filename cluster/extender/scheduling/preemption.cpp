@@ -38,22 +38,21 @@ std::vector<Eviction> Preemption::judge(Pod pod, const Demand& demand,
   if (!pod.nominated.empty()) nominated(pod.uid, pod.nominated);
   const bool member = demand.kind == Demand::Kind::kMember;
   const Ledgers soon = without_ended(pod, member, proposals, asked, now_ms);
-  if (!soon.empty() && fits_with(demand, soon)) proposals.clear();
+  if (!soon.empty() && fits_with(pod, demand, soon)) proposals.clear();
   // Its part is done, the others of its gang ask for themselves.
   if (member && has_its_place(pod, demand, now_ms)) proposals.clear();
   std::erase_if(proposals, [&](const Eviction& eviction) {
     const NodeIndex index = fleet_.find(eviction.node);
     if (index < 0 || fleet_.node(index).stale) return true;
     // Who would have to go is not known of those whom it must not join.
-    const Member* its = scheduler_.book().member(pod.uid);
-    if (its != nullptr && fleet_.unwelcome(index, its->terms) != Unwelcome::kNo) return true;
+    if (fleet_.unwelcome(index, terms_of(pod)) != Unwelcome::kNo) return true;
     const FleetNode& node = fleet_.node(index);
     const auto later = soon.find(index);
     const topology::Ledger& ledger = later == soon.end() ? node.ledger : later->second;
     return !grants_all(node, without(ledger, eviction.victims), demand.requests);
   });
   // Nobody is to go for a gang that would lack room all the same.
-  if (!proposals.empty() && member && !fits_with(demand, without_lower(pod.priority, soon))) {
+  if (!proposals.empty() && member && !fits_with(pod, demand, without_lower(pod.priority, soon))) {
     proposals.clear();
   }
   if (!proposals.empty()) {
@@ -103,24 +102,33 @@ void Preemption::reported(const std::string& node) {
   if (ending->second.empty()) ending_.erase(ending);
 }
 
+MemberTerms Preemption::terms_of(const Pod& pod) const {
+  const Member* member = scheduler_.book().member(pod.uid);
+  return member == nullptr ? MemberTerms() : member->terms;
+}
+
 // On one of these nodes, or of a member the whole gang on all nodes.
-bool Preemption::fits_with(const Demand& demand, const Ledgers& ledgers) const {
-  if (demand.kind == Demand::Kind::kMember) return gang_fits_with(demand, ledgers);
+bool Preemption::fits_with(const Pod& pod, const Demand& demand, const Ledgers& ledgers) const {
+  if (demand.kind == Demand::Kind::kMember) return gang_fits_with(pod, demand, ledgers);
   return std::any_of(ledgers.begin(), ledgers.end(), [&](const auto& entry) {
     return grants_all(fleet_.node(entry.first), entry.second, demand.requests);
   });
 }
 
-// Node by node, as many as each takes: for members that are alike as exact as a plan.
-bool Preemption::gang_fits_with(const Demand& demand, const Ledgers& ledgers) const {
+// Node by node, as many as each takes: for members that are alike as exact as a plan. What nodes
+// have beside CPUs counts as if nobody else were there, but whom a rule keeps from others waits for
+// their end, as nobody is evicted for that.
+bool Preemption::gang_fits_with(const Pod& pod, const Demand& demand,
+                                const Ledgers& ledgers) const {
   const Job& job = *scheduler_.book().find(demand.gang);
   if (!job.complete()) return false;
   Gang rest;
   if (job.started) {
-    rest.emplace_back(demand.requests, MemberTerms());
+    rest.emplace_back(demand.requests, terms_of(pod));
   } else {
-    for (const Member* member : next_members(job))
-      rest.emplace_back(member->requests, MemberTerms());
+    for (const Member* member : next_members(job)) {
+      rest.emplace_back(member->requests, member->terms);
+    }
   }
   for (NodeIndex node = 0; node < fleet_.size() && !rest.empty(); ++node) {
     const FleetNode& there = fleet_.node(node);
@@ -128,14 +136,24 @@ bool Preemption::gang_fits_with(const Demand& demand, const Ledgers& ledgers) co
     const auto freed = ledgers.find(node);
     if (freed == ledgers.end() && !fleet_.may_fit(node, rest.front())) continue;
     topology::Ledger ledger = freed == ledgers.end() ? there.ledger : freed->second;
+    ResourceList left = there.capacity;
+    bool has_one = false;
     std::erase_if(rest, [&](const GangMember& member) {
+      const MemberTerms& terms = member.terms;
+      if (!fleet_.may_use(node, terms) || !has(left, terms.requests) ||
+          fleet_.too_near(node, terms, member.job) || (terms.apart && has_one)) {
+        return false;
+      }
       auto plan = topology::plan(there.topology(), ledger, member.requests());
       const bool all = std::all_of(plan.outcomes.begin(), plan.outcomes.end(),
                                    [](const topology::Outcome& outcome) {
                                      return std::holds_alternative<topology::Decision>(outcome);
                                    });
-      if (all) ledger = std::move(plan.ledger);
-      return all;
+      if (!all) return false;
+      ledger = std::move(plan.ledger);
+      left -= terms.requests;
+      has_one = true;
+      return true;
     });
   }
   return rest.empty();
@@ -190,7 +208,7 @@ bool Preemption::could_start(const Pod& pod, const Demand& demand, std::int64_t 
     last = {.gang = demand.gang,
             .priority = pod.priority,
             .until_ms = now_ms + kCouldStartMs,
-            .yes = fits_with(demand, without_lower(pod.priority, soon))};
+            .yes = fits_with(pod, demand, without_lower(pod.priority, soon))};
   }
   return last.yes;
 }
@@ -202,6 +220,7 @@ NodeIndex Preemption::reserve(const Pod& pod, const Demand& demand,
   if (!asked.pause.over(now_ms)) return -1;
   asked.pause.begin(now_ms);
   if (!could_start(pod, demand, now_ms)) return -1;
+  const MemberTerms terms = terms_of(pod);
   auto others = reserved(pod, demand, now_ms);
   for (const NodeIndex index : nodes) {
     if (index < 0 || fleet_.node(index).stale || !fleet_.may_fit(index, demand.requests.front())) {
@@ -209,6 +228,10 @@ NodeIndex Preemption::reserve(const Pod& pod, const Demand& demand,
     }
     const FleetNode& node = fleet_.node(index);
     Requests& requests = others[node.name];
+    if (!fleet_.takes(index, terms) || fleet_.too_near(index, terms, demand.gang) ||
+        (terms.apart && !requests.empty())) {
+      continue;
+    }
     const std::size_t before = requests.size();
     requests.insert(requests.end(), demand.requests.begin(), demand.requests.end());
     if (grants_all(node, node.ledger, requests)) {

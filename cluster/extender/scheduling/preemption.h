@@ -75,8 +75,10 @@ class Preemption {
     }
   };
 
-  [[nodiscard]] bool fits_with(const Demand& demand, const Ledgers& ledgers) const;
-  [[nodiscard]] bool gang_fits_with(const Demand& demand, const Ledgers& ledgers) const;
+  [[nodiscard]] MemberTerms terms_of(const Pod& pod) const;
+  [[nodiscard]] bool fits_with(const Pod& pod, const Demand& demand, const Ledgers& ledgers) const;
+  [[nodiscard]] bool gang_fits_with(const Pod& pod, const Demand& demand,
+                                    const Ledgers& ledgers) const;
   [[nodiscard]] std::string nominated_to(const std::string& uid, const std::string& told,
                                          std::int64_t now_ms) const;
   [[nodiscard]] std::map<std::string, Requests> reserved(const Pod& pod, const Demand& demand,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -20,7 +21,19 @@ constexpr std::array<std::string_view, 5> kKeptPrefixes{
 
 constexpr std::size_t kLongestRefusal = 700;  // bytes; an event's note has 1024
 
-// Labels or annotations.
+// All of a pod's labels; the texts are the body's.
+using Labels = std::map<std::string_view, std::string_view>;
+
+Status read_labels(PodSpecView& pod, Labels& all, ondemand::value& value, const Where& at) {
+  pod.labels.clear();
+  all.clear();
+  return each_field(value, at, [&](std::string_view key, ondemand::value& text) -> Status {
+    Status good = read_string(all[key], text, Where::entry(at, key));
+    if (good && kept_key(key)) pod.labels[std::string(key)] = all[key];
+    return good;
+  });
+}
+
 Status read_kept(std::map<std::string, std::string>& to, ondemand::value& value, const Where& at) {
   to.clear();
   return each_field(value, at, [&](std::string_view key, ondemand::value& text) -> Status {
@@ -51,15 +64,26 @@ Status read_owners(std::optional<Controller>& to, ondemand::value& value, const 
   });
 }
 
-Status read_metadata(PodSpecView& pod, ondemand::value& value, const Where& at) {
+// "2026-11-24T15:21:31Z"; what is no time is none.
+Status read_time(std::int64_t& to_ms, ondemand::value& value, const Where& at) {
+  std::string text;
+  Status good = read_text(text, value, at);
+  std::tm parts{};
+  const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  to_ms = end == nullptr || *end != '\0' ? 0 : std::int64_t{1000} * timegm(&parts);
+  return good;
+}
+
+Status read_metadata(PodSpecView& pod, Labels& labels, ondemand::value& value, const Where& at) {
   return each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
     const Where here(at, key);
     if (same_key(key, "name")) return read_text(pod.name, field, here);
     if (same_key(key, "namespace")) return read_text(pod.name_space, field, here);
     if (same_key(key, "uid")) return read_text(pod.uid, field, here);
-    if (same_key(key, "labels")) return read_kept(pod.labels, field, here);
+    if (same_key(key, "labels")) return read_labels(pod, labels, field, here);
     if (same_key(key, "annotations")) return read_kept(pod.annotations, field, here);
     if (same_key(key, "ownerReferences")) return read_owners(pod.controller, field, here);
+    if (same_key(key, "creationTimestamp")) return read_time(pod.created_ms, field, here);
     if (same_key(key, "deletionTimestamp")) {
       std::string_view time;
       Status good = read_string(time, field, here);
@@ -202,14 +226,87 @@ Status read_node_terms(std::optional<std::vector<NodeTerm>>& to, ondemand::value
   });
 }
 
+Status read_selector(std::map<std::string, std::string>& to, ondemand::value& value,
+                     const Where& at) {
+  to.clear();
+  return each_field(value, at, [&](std::string_view key, ondemand::value& text) {
+    return read_text(to[std::string(key)], text, Where::entry(at, key));
+  });
+}
+
+// Of which pods a pod keeps away, and where.
+struct PodTerm {
+  bool selects = false;  // has a selector: without one it is of no pods
+  std::map<std::string, std::string> equal;
+  std::vector<NodeRequirement> labels;
+  std::vector<std::string> name_spaces;  // empty: its own
+  bool by_name_space = false;            // selects namespaces by their labels
+  std::string topology_key;
+};
+
+Status read_pod_selector(PodTerm& term, ondemand::value& value, const Where& at) {
+  term.selects = !is_null(value);
+  return each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
+    const Where here(at, key);
+    if (same_key(key, "matchLabels")) return read_selector(term.equal, field, here);
+    if (same_key(key, "matchExpressions")) return read_requirements(term.labels, field, here);
+    return {};
+  });
+}
+
+Status read_pod_terms(std::vector<PodTerm>& to, ondemand::value& value, const Where& at) {
+  to.clear();
+  return each_item(value, at, [&](ondemand::value& item, const Where& here) {
+    PodTerm& term = to.emplace_back();
+    return each_field(item, here, [&](std::string_view key, ondemand::value& field) -> Status {
+      const Where inner(here, key);
+      if (same_key(key, "labelSelector")) return read_pod_selector(term, field, inner);
+      if (same_key(key, "namespaces")) return read_texts(term.name_spaces, field, inner);
+      if (same_key(key, "topologyKey")) return read_text(term.topology_key, field, inner);
+      if (same_key(key, "namespaceSelector")) term.by_name_space = !is_null(field);
+      return {};
+    });
+  });
+}
+
+bool holds(const NodeRequirement& it, const Labels& labels) {
+  const auto label = labels.find(it.key);
+  const bool there = label != labels.end();
+  const bool listed =
+      there && std::find(it.values.begin(), it.values.end(), label->second) != it.values.end();
+  if (it.op == "In") return listed;
+  if (it.op == "NotIn") return !listed;
+  return it.op == "Exists" ? there : it.op == "DoesNotExist" && !there;
+}
+
+// Whether it keeps the pod off nodes with others of the pod's own labels. Namespaces by their
+// labels are not looked at.
+bool keeps_apart(const PodTerm& term, const Labels& labels, const PodSpecView& pod) {
+  const auto& names = term.name_spaces;
+  const bool here = names.empty()
+                        ? !term.by_name_space
+                        : std::find(names.begin(), names.end(), pod.name_space) != names.end();
+  return term.selects && here && term.topology_key == "kubernetes.io/hostname" &&
+         std::all_of(term.equal.begin(), term.equal.end(),
+                     [&](const auto& entry) {
+                       const auto label = labels.find(entry.first);
+                       return label != labels.end() && label->second == entry.second;
+                     }) &&
+         std::all_of(term.labels.begin(), term.labels.end(),
+                     [&](const NodeRequirement& it) { return holds(it, labels); });
+}
+
 // spec.affinity, of which what is only preferred plays no part.
-Status read_affinity(NodeDemand& to, ondemand::value& value, const Where& at) {
+Status read_affinity(NodeDemand& to, std::vector<PodTerm>& away, ondemand::value& value,
+                     const Where& at) {
   return each_field(value, at, [&](std::string_view kind, ondemand::value& of) -> Status {
-    const Where node(at, kind);
-    if (!same_key(kind, "nodeAffinity")) return {};
-    return each_field(of, node, [&](std::string_view when, ondemand::value& field) -> Status {
-      const Where required(node, when);
+    const Where affinity(at, kind);
+    const bool anti = same_key(kind, "podAntiAffinity");
+    if (!anti && !same_key(kind, "nodeAffinity")) return {};
+    return each_field(of, affinity, [&](std::string_view when, ondemand::value& field) -> Status {
+      const Where required(affinity, when);
       if (!same_key(when, "requiredDuringSchedulingIgnoredDuringExecution")) return {};
+      if (anti) return read_pod_terms(away, field, required);
       return each_field(field, required, [&](std::string_view key, ondemand::value& terms) {
         return same_key(key, "nodeSelectorTerms")
                    ? read_node_terms(to.affinity, terms, Where(required, key))
@@ -244,14 +341,6 @@ Status read_tolerations(std::vector<Toleration>& to, ondemand::value& value, con
   });
 }
 
-Status read_selector(std::map<std::string, std::string>& to, ondemand::value& value,
-                     const Where& at) {
-  to.clear();
-  return each_field(value, at, [&](std::string_view key, ondemand::value& text) {
-    return read_text(to[std::string(key)], text, Where::entry(at, key));
-  });
-}
-
 Status read_scheduling_group(std::string& to, ondemand::value& value, const Where& at) {
   to.clear();
   return each_field(value, at, [&](std::string_view key, ondemand::value& name) {
@@ -259,7 +348,8 @@ Status read_scheduling_group(std::string& to, ondemand::value& value, const Wher
   });
 }
 
-Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
+Status read_spec(PodSpecView& pod, std::vector<PodTerm>& away, ondemand::value& value,
+                 const Where& at) {
   using Kind = ContainerView::Kind;
   pod.containers.clear();
   std::vector<ContainerView> mains;
@@ -272,7 +362,7 @@ Status read_spec(PodSpecView& pod, ondemand::value& value, const Where& at) {
     if (same_key(key, "resources")) return read_pod_level(pod.pod_level, field, here);
     if (same_key(key, "overhead")) return read_amounts(pod.overhead, field, here);
     if (same_key(key, "nodeSelector")) return read_selector(pod.nodes.selector, field, here);
-    if (same_key(key, "affinity")) return read_affinity(pod.nodes, field, here);
+    if (same_key(key, "affinity")) return read_affinity(pod.nodes, away, field, here);
     if (same_key(key, "tolerations")) return read_tolerations(pod.nodes.tolerations, field, here);
     if (same_key(key, "priority")) return read_priority(pod.priority, field, here);
     if (same_key(key, "priorityClassName")) return read_text(pod.priority_class, field, here);
@@ -340,6 +430,8 @@ template <class Json>
 Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
   pod = {};
   std::optional<policy::Qos> stated;
+  Labels labels;
+  std::vector<PodTerm> away;
   const auto read_status = [&](std::string_view key, ondemand::value& field,
                                const Where& here) -> Status {
     if (same_key(key, "phase")) return read_text(pod.phase, field, Where(here, key));
@@ -354,8 +446,8 @@ Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
   };
   Status good = each_field(json, at, [&](std::string_view key, ondemand::value& part) -> Status {
     const Where here(at, key);
-    if (same_key(key, "metadata")) return read_metadata(pod, part, here);
-    if (same_key(key, "spec")) return read_spec(pod, part, here);
+    if (same_key(key, "metadata")) return read_metadata(pod, labels, part, here);
+    if (same_key(key, "spec")) return read_spec(pod, away, part, here);
     if (!same_key(key, "status")) return {};
     return each_field(part, here, [&](std::string_view name, ondemand::value& field) {
       return read_status(name, field, here);
@@ -363,6 +455,8 @@ Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
   });
   if (!good) return good;
   pod.qos = stated ? *stated : qos_by_resources(pod);
+  pod.apart = std::any_of(away.begin(), away.end(),
+                          [&](const PodTerm& term) { return keeps_apart(term, labels, pod); });
   return check(pod, at);
 }
 

@@ -59,9 +59,10 @@ struct PodSpecView {
   std::map<std::string, std::string> labels;       // those that kept_key() keeps
   std::map<std::string, std::string> annotations;  // the same
   std::optional<Controller> controller;
-  bool deleting = false;     // has a deletion timestamp
-  bool gang_gate = false;    // has the scheduling gate kGangGate
-  bool other_gates = false;  // has others
+  std::int64_t created_ms = 0;  // since 1970; 0: not stated
+  bool deleting = false;        // has a deletion timestamp
+  bool gang_gate = false;       // has the scheduling gate kGangGate
+  bool other_gates = false;     // has others
   std::int32_t priority = 0;
   std::string priority_class;  // spec.priorityClassName; empty: none
   std::string scheduler_name;
@@ -75,6 +76,8 @@ struct PodSpecView {
   std::optional<Resources> pod_level;     // spec.resources, which goes before the containers'
   Amounts overhead;                       // beside those of the containers
   NodeDemand nodes;
+  // It must not be on a node with another pod of its own labels: by required anti-affinity to them.
+  bool apart = false;
   policy::Qos qos = policy::Qos::kBestEffort;  // never kUnknown
 
   bool operator==(const PodSpecView&) const = default;

@@ -618,5 +618,189 @@ TEST_F(SchedulerTest, HeadRoomOfMembersThatWantToBeApartIsOnDifferentNodes) {
   EXPECT_EQ(core_.head_room()->cpus.size(), 2U);
 }
 
+// Agents say with each report what machine they are on.
+TEST_F(SchedulerTest, WhoNeverFitsIsToldSoOnceAndPlannedAgainForAnotherMachineOnly) {
+  job("huge", {.size = 1, .cpus = 8});
+  EXPECT_THAT(run(), ElementsAre("huge never"));
+  const std::uint64_t refused = core_.counters().refused;
+  add_node("a");
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(core_.counters().refused, refused) << "nor is it looked at";
+  ASSERT_TRUE(core_.report(
+      report_of("a", machine_of({.cores_per_l3 = 16, .memory_per_node = 64 * kGiB})), now_));
+  EXPECT_THAT(run(), ElementsAre("huge 1"));
+}
+
+// After a start the owners' system tells of members before their nodes' agents do.
+TEST_F(SchedulerTest, RoomOfThoseThatAgentsTellOfLaterIsHeldForTheHead) {
+  const auto report = [&] {
+    NodeReport node = report_of("c", machine_);
+    node.claims.push_back(claim_of("old-0/main", "1-5"));
+    ASSERT_TRUE(core_.report(std::move(node), now_));
+  };
+  job("old", {.size = 1, .cpus = 5});
+  EXPECT_FALSE(core_.runs("old-0", "c", now_)) << "its agent has not spoken yet";
+  report();
+  job("large", {.size = 3, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->cpus.size(), 3U);
+  core_.lost("c", now_);
+  EXPECT_FALSE(core_.head_room());
+  report();
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_TRUE(core_.head_room()) << "the node is back";
+}
+
+TEST_F(SchedulerTest, RoomOfOneThatItsAgentDoesNotNameYetIsHeldForTheHead) {
+  job("old", {.size = 1, .cpus = 5});
+  EXPECT_FALSE(core_.runs("old-0", "c", now_));
+  add_node("c");
+  EXPECT_TRUE(core_.still_runs("old-0", kNoExpiry));
+  job("large", {.size = 3, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_TRUE(core_.head_room());
+}
+
+// Half of it has started: without its other half it would run for nothing.
+TEST_F(SchedulerTest, AMoreUrgentJobTakesNothingFromOneThatHasBegunToStart) {
+  job("half", {.size = 2, .cpus = 5});
+  EXPECT_THAT(run(), ElementsAre("half 2"));
+  ASSERT_TRUE(core_.start("half-0", now_));
+  core_.started("half-0", true, now_);
+  job("urgent", {.size = 1, .cpus = 4, .priority = 1});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.start("half-1", now_));
+  core_.started("half-1", true, now_);
+  news();
+  join("half", 2, 2);
+  EXPECT_THAT(run(), ElementsAre("half 1"));
+  end("urgent");
+  job("other", {.size = 1, .cpus = 2, .priority = 1});
+  job("next", {.size = 1, .cpus = 1, .priority = 1});
+  EXPECT_THAT(run(), ElementsAre("other 1", "half: a more urgent job needs its room", "next 1"))
+      << "what is beyond its size is a job of its own";
+}
+
+// 7 and 6 CPUs are free in two NUMA nodes, into which 4 + 3 and 3 + 3 go, and in another order not.
+TEST_F(SchedulerTest, AMoreUrgentJobThatIsRefusedLeavesAllWhereTheyAre) {
+  Scheduler core{SchedulerSettings()};
+  const MachinePtr two = machine_of({.packages = 2, .cores_per_l3 = 8, .memory_per_node = kGiB});
+  ASSERT_TRUE(core.report(report_of("n", two, topology::CpuSet{0, 8, 9}), now_));
+  const auto gang = [&](const JobId& id, std::int32_t priority, const std::vector<int>& cpus) {
+    JobSpec spec;
+    spec.priority = priority;
+    spec.size = static_cast<int>(cpus.size());
+    core.submit(id, spec, now_);
+    for (std::size_t i = 0; i < cpus.size(); ++i) {
+      const MemberId member = id + "-" + std::to_string(i);
+      core.join(id, member, {request_of(member + "/main", cpus[i])}, now_);
+    }
+    return core.place(id, nullptr, now_).placed;
+  };
+  ASSERT_TRUE(gang("low", 0, {4, 3, 3, 3}));
+  EXPECT_FALSE(gang("urgent", 1, {7, 7}));
+  core.take_news();
+  EXPECT_EQ(core.book().find("low")->count(State::kReserved), 4);
+}
+
+// More gangs than one pass looks at find no room; the last of the queue would.
+TEST_F(SchedulerTest, WhoIsBehindManyThatHaveNoRoomGetsItsTurn) {
+  Scheduler core(
+      {.depth = 4, .retry_ms = 0, .keep_ms = kUnknownTime, .head_after_ms = kUnknownTime});
+  for (const char* node : {"a", "b"}) ASSERT_TRUE(core.report(report_of(node, machine_), now_));
+  std::vector<JobId> jobs;
+  const auto gang = [&](const JobId& id, int cpus) {
+    JobSpec two;
+    two.size = 2;
+    core.submit(id, two, ++now_);
+    for (const char* member : {"-0", "-1"}) {
+      core.join(id, id + member, {request_of(id + member + "/main", cpus)}, now_);
+    }
+    jobs.push_back(id);
+  };
+  gang("runs", 4);
+  ASSERT_TRUE(core.place("runs", nullptr, now_).placed);
+  for (int i = 0; i < 20; ++i) gang("large-" + std::to_string(i), 4);
+  gang("small", 3);
+  int passes = 0;
+  const auto pass = [&](bool change) {
+    EXPECT_LT(++passes, 30);
+    now_ += 250;
+    if (change) core.nodes_changed(now_);
+    core.take_changed();
+    return core.run_some(jobs, now_, [] { return true; });
+  };
+  while (passes < 30 && core.queue().contains("small")) EXPECT_TRUE(pass(true));
+  EXPECT_LE(passes, 12) << "whatever changes meanwhile";
+  while (passes < 30 && pass(false)) continue;
+  EXPECT_LT(passes, 30) << "all have been looked at, and nothing has changed since";
+}
+
+// Which of nodes a and b is held for a job that needs a whole one.
+class HeldNodeTest : public SchedulerTest {
+ protected:
+  void SetUp() override {
+    for (const char* node : {"a", "b"}) {
+      ASSERT_TRUE(limited_.report(report_of(node, machine_), now_));
+    }
+  }
+  void runs(const JobId& id, const std::string& node, std::int64_t run_ms = 0,
+            bool service = false) {
+    JobSpec spec;
+    spec.run_ms = run_ms;
+    spec.service = service;
+    limited_.submit(id, spec, now_);
+    limited_.join(id, id, {request_of(id + "/main", 3)}, now_);
+    ASSERT_TRUE(limited_.runs(id, node, now_));
+  }
+  std::string held() {
+    if (limited_.book().find("large") == nullptr) {
+      limited_.submit("large", {}, now_);
+      limited_.join("large", "large", {request_of("large/main", 7)}, now_);
+    }
+    EXPECT_FALSE(limited_.place("large", nullptr, now_).placed);
+    const auto& head = limited_.head_room();
+    return head ? limited_.fleet().node(head->cpus.begin()->first).name : std::string();
+  }
+  // The time of the head passes, and then that of the others.
+  void pass_over() {
+    now_ += 10'000;
+    limited_.tick(now_);
+    EXPECT_FALSE(limited_.head_room());
+    now_ += 10'000;
+  }
+
+  Scheduler limited_{SchedulerSettings{.keep_ms = kUnknownTime, .head_ms = 10'000}};
+};
+
+TEST_F(HeldNodeTest, WhoDidNotEndIsNotWaitedForAgainBeforeTheOthers) {
+  runs("old", "a");
+  runs("new", "b");
+  EXPECT_EQ(held(), "a");
+  pass_over();
+  EXPECT_EQ(held(), "b");
+  pass_over();
+  EXPECT_EQ(held(), "a");
+}
+
+TEST_F(HeldNodeTest, WhoRunsLongerThanSaidIsWaitedForLikeThoseThatSayNothing) {
+  runs("late", "a", 5000);
+  runs("slow", "b", 60'000);
+  EXPECT_EQ(held(), "a");
+  pass_over();
+  EXPECT_EQ(held(), "b");
+  pass_over();
+  EXPECT_EQ(held(), "b") << "its time has not come";
+}
+
+TEST_F(HeldNodeTest, ServicesAreWaitedForLast) {
+  runs("web", "a", 0, true);
+  runs("job", "b");
+  EXPECT_EQ(held(), "b");
+  pass_over();
+  EXPECT_EQ(held(), "b");
+}
+
 }  // namespace
 }  // namespace pinion::cluster

@@ -65,6 +65,33 @@ class GatesTest : public PodSchedulerTest {
   Effects effects_;
 };
 
+// A restarted extender is told of all pods at once, in any order.
+TEST_F(GatesTest, AGangIsAsOldAsItsOldestPodWhoeverHasSeenIt) {
+  const std::int64_t epoch = 1'000'000;  // the time of day at 0
+  PodScheduler next{policy::Defaults(), {.epoch_ms = epoch}};
+  now_ = 50'000;
+  for (const char* name : {"a", "b"}) ASSERT_TRUE(next.report(report_of(name, machine_), now_));
+  const auto exist_since = [&](const std::string& job, std::int64_t first, std::int64_t second) {
+    for (const auto& [number, since] : {std::pair(0, first), std::pair(1, second)}) {
+      Pod pod = gated_member(job, number, 2, 7);
+      pod.created_ms = epoch + since;
+      next.seen(pod, now_);
+    }
+  };
+  exist_since("ahead", 90'000, 90'000);  // by a clock that is fast
+  exist_since("young", 4000, 4000);
+  exist_since("old", 9000, -5000);
+  for (const Job* gang : next.gangs()) {
+    const std::string& name = gang->spec.owner.name;
+    EXPECT_EQ(gang->submitted_ms, name == "old" ? -5000 : name == "young" ? 4000 : now_) << name;
+  }
+  next.complete_gangs(now_);
+  next.tick(now_);
+  const Effects effects = next.take_effects();
+  ASSERT_EQ(effects.openings.size(), 2U);
+  EXPECT_EQ(effects.openings[0].pod.uid, "old0");
+}
+
 TEST_F(GatesTest, ALoneMemberHoldsNothingAndStaysAtItsGate) {
   exist_gated("j", 2, 3, 0, 0);
   tick(1000);

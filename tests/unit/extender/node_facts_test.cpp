@@ -130,6 +130,21 @@ TEST_F(NodeFactsTest, MembersOfOneGangMayHaveDifferentNodes) {
   EXPECT_EQ(planned(pods).substr(0, 1), "a");
 }
 
+// kube-scheduler would refuse the second one on a node for ever.
+TEST_F(NodeFactsTest, MembersThatMustNotMeetArePlannedOnNodesOfTheirOwn) {
+  std::vector<Pod> pods{member_of("j", 0, 2, 2), member_of("j", 1, 2, 2)};
+  for (Pod& pod : pods) {
+    pod.apart = true;
+    pod_scheduler_.seen(pod, now_);
+  }
+  EXPECT_NE(filtered(pods[0]), filtered(pods[1]));
+  // What keeps pods by themselves apart is the scheduler's business.
+  Pod single = pod_of("single", 2);
+  single.apart = true;
+  pod_scheduler_.seen(single, now_);
+  EXPECT_EQ(filtered(single), "ab");
+}
+
 TEST_F(NodeFactsTest, WhatOtherPodsRequestIsNotPlannedOver) {
   node("a", {});
   node("b", {});

@@ -194,5 +194,65 @@ TEST_F(HalfRoomTest, NobodyIsNominatedWhereEvictionsWouldNotHelp) {
   EXPECT_EQ(nominations(first_), 0U) << "not at every question";
 }
 
+// A gang of two, of 5 CPUs each: node b would have to be emptied, and node a is idle.
+class IdleNodeTest : public PreemptionTest {
+ protected:
+  void node_a(const ResourceList& allocatable, const std::string& taint = {}) {
+    NodeView view{.name = "a", .allocatable = allocatable};
+    if (!taint.empty()) view.taints = {{.key = taint, .value = {}, .effect = "NoSchedule"}};
+    pod_scheduler_.node(view, now_);
+  }
+  std::size_t evicted(const std::string& job, const NodeDemand& nodes = {}) {
+    add_low("b", 4);
+    Pod pod;
+    for (int i = 0; i < 2; ++i) {
+      pod = urgent(member_of(job, i, 2, 5));
+      pod.nodes = nodes;
+      pod.requests = {.milli_cpus = 5000, .memory = 1, .members = 1};
+      pod_scheduler_.seen(pod, now_);
+    }
+    return kept(pod, {{.node = "b", .victims = {"low-b"}}});
+  }
+};
+
+TEST_F(IdleNodeTest, NobodyIsEvictedForAGangThatMayNotUseTheIdleNode) {
+  node_a(kPlenty);
+  NodeDemand elsewhere;
+  elsewhere.selector = {{"rack", "1"}};
+  EXPECT_EQ(evicted("free"), 1U);
+  EXPECT_EQ(evicted("selects", elsewhere), 0U);
+  node_a(kPlenty, "node.kubernetes.io/unschedulable");
+  EXPECT_EQ(evicted("cordoned"), 0U);
+  node_a({.milli_cpus = 4000, .memory = 9, .members = 9});
+  EXPECT_EQ(evicted("small"), 0U);
+}
+
+// Node b would have to be emptied of a service, and on node a there is room beside another job.
+TEST(PreemptionRules, NobodyIsEvictedForAGangThatTheRulesWouldKeepOut) {
+  const MachinePtr machine = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
+  const auto evicted = [&](const CompanyRules& rules, int size, int cpus) {
+    PodScheduler pods(policy::Defaults(), {.scheduler = {.company = rules}});
+    for (const char* name : {"a", "b"}) EXPECT_TRUE(pods.report(report_of(name, machine), 0));
+    Pod other = pod_of("other", 1);
+    other.node = "a";
+    other.priority = 5;
+    EXPECT_TRUE(pods.seen(other, 1));
+    Pod service = pod_of("low", 7, {{"class", "service"}});
+    service.node = "b";
+    EXPECT_TRUE(pods.seen(service, 1));
+    Pod pod;
+    for (int i = 0; i < size; ++i) {
+      pod = member_of("j", i, size, cpus);
+      pod.priority = 5;
+      pods.seen(pod, 1);
+    }
+    return pods.preempt(pod, {{.node = "b", .victims = {"low"}}}, 1).size();
+  };
+  EXPECT_EQ(evicted({}, 2, 5), 1U);
+  EXPECT_EQ(evicted({.jobs_share = false}, 2, 5), 0U);
+  EXPECT_EQ(evicted({}, 3, 3), 1U);
+  EXPECT_EQ(evicted({.apart = true}, 3, 3), 0U);
+}
+
 }  // namespace
 }  // namespace pinion::cluster

@@ -104,6 +104,56 @@ TEST(Pod, NamesItsSchedulingGroup) {
   EXPECT_FALSE(pod_with(R"({"schedulingGroup":"g"})"));
 }
 
+TEST(Pod, HasTheTimeOfItsCreation) {
+  const auto created = [](const std::string& time) {
+    const auto pod = pod_with("{}", "{}", R"(,"creationTimestamp":)" + time);
+    return pod ? pod->created_ms : -1;
+  };
+  EXPECT_EQ(created(R"("2026-11-24T15:21:31Z")"), 1'795'533'691'000);
+  EXPECT_EQ(created("null"), 0);
+  EXPECT_EQ(created(R"("")"), 0);
+  EXPECT_EQ(created(R"("yesterday")"), 0);
+  EXPECT_EQ(created(R"("2026-11-24T15:21:31Z and more")"), 0);
+  EXPECT_EQ(created("7"), -1);
+}
+
+TEST(Pod, IsApartIfItKeepsAwayFromItsOwnLabels) {
+  const auto apart = [](const std::string& term, const std::string& kind = "podAntiAffinity",
+                        const std::string& when = "required") {
+    const auto pod = pod_with(R"({"affinity":{")" + kind + R"(":{")" + when +
+                                  R"(DuringSchedulingIgnoredDuringExecution":[)" + term + "]}}}",
+                              "{}", R"(,"labels":{"app":"wind","pinion.dev/job":"j"})");
+    EXPECT_TRUE(pod) << term << ": " << pod.error().text;
+    return pod && pod->apart;
+  };
+  const auto term = [](const std::string& selector, const std::string& more = "",
+                       const std::string& key = "kubernetes.io/hostname") {
+    return R"({"labelSelector":)" + selector + R"(,"topologyKey":")" + key + R"(")" + more + "}";
+  };
+  const std::string own = R"({"matchLabels":{"app":"wind"}})";
+  const auto expression = [](const std::string& text) {
+    return R"({"matchExpressions":[)" + text + "]}";
+  };
+  EXPECT_TRUE(apart(term(own)));
+  EXPECT_TRUE(apart(term("{}"))) << "of all pods";
+  EXPECT_TRUE(apart(term(R"({"matchLabels":{"app":"rain"}})") + "," + term(own)));
+  EXPECT_TRUE(apart(term(expression(R"({"key":"app","operator":"In","values":["x","wind"]})"))));
+  EXPECT_TRUE(apart(term(expression(R"({"key":"app","operator":"Exists"})"))));
+  EXPECT_TRUE(apart(term(expression(R"({"key":"gpu","operator":"DoesNotExist"})"))));
+  EXPECT_TRUE(apart(term(expression(R"({"key":"app","operator":"NotIn","values":["x"]})"))));
+  EXPECT_TRUE(apart(term(own, R"(,"namespaces":["o","n"])")));
+  EXPECT_TRUE(apart(term(own, R"(,"namespaces":[],"namespaceSelector":null)")));
+  EXPECT_FALSE(apart(term("null"))) << "of none";
+  EXPECT_FALSE(apart(term(R"({"matchLabels":{"app":"wind","pinion.dev/job":"k"}})")));
+  EXPECT_FALSE(apart(term(expression(R"({"key":"app","operator":"NotIn","values":["wind"]})"))));
+  EXPECT_FALSE(apart(term(expression(R"({"key":"app","operator":"Like","values":["wind"]})"))));
+  EXPECT_FALSE(apart(term(own, "", "topology.kubernetes.io/zone")));
+  EXPECT_FALSE(apart(term(own, R"(,"namespaces":["o"])")));
+  EXPECT_FALSE(apart(term(own, R"(,"namespaceSelector":{"matchLabels":{"team":"a"}})")));
+  EXPECT_FALSE(apart(term(own), "podAffinity"));
+  EXPECT_FALSE(apart(term(own), "podAntiAffinity", "preferred"));
+}
+
 TEST(Pod, HasWhatElseIsRead) {
   const auto pod = pod_with(
       R"({"priority":-7,"schedulerName":"s","runtimeClassName":"kata","nodeName":"node-1","resources":{"limits":{"cpu":"3"}}})",

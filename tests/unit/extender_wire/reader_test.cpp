@@ -32,6 +32,7 @@ TEST(Captured, FilterWithNames) {
   pod.uid = "7870bd56-ea79-4ce5-b63e-dc0fbed7f573";
   pod.name_space = "default";
   pod.name = "t1";
+  pod.created_ms = 1'795'301'867'000;
   pod.scheduler_name = "default-scheduler";
   pod.phase = "Pending";
   pod.qos = policy::Qos::kGuaranteed;
