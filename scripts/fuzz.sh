@@ -22,7 +22,7 @@ fuzz_one() {
   local name=$1 work=$PWD/build/fuzz/$1
   rm -rf "$work"
   mkdir -p "$work/found"
-  if ! "$bin/${name}_fuzz" -seed="$seed" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -print_final_stats=1 \
+  if ! "$bin/${name}_fuzz" -seed="$seed" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=3000 -print_final_stats=1 \
     -artifact_prefix="$work/" "$work/found" "tests/fuzz/corpus/$name" >"$work/log" 2>&1; then
     echo "fuzz: $name failed; the input is in build/fuzz/$name, keep it in tests/fuzz/corpus/$name with the fix:"
     tail -n 40 "$work/log"

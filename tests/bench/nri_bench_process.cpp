@@ -70,7 +70,7 @@ Status PluginProcess::end() {
   if (pid_ <= 0) return failure(Errc::kInternal, "the plugin was not running");
   // Whatever it did before this signal (a crash, say) shows in its status.
   kill(pid_, SIGTERM);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   int status = 0;
   while (waitpid(pid_, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > until) {

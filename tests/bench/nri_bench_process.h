@@ -37,7 +37,7 @@ class PluginProcess {
   [[nodiscard]] Memory memory() const;
   [[nodiscard]] Writes writes() const;
 
-  // SIGTERM, then up to 5 s of patience. Fine: exit status 0, or death by that very signal.
+  // SIGTERM, then up to 30 s of patience. Fine: exit status 0, or death by that very signal.
   Status end();
 
  private:

@@ -7,7 +7,7 @@
 namespace pinion::e2e {
 namespace {
 
-constexpr lab::Milliseconds kReadyLimit{30'000};
+constexpr lab::Milliseconds kReadyLimit{120'000};
 
 }  // namespace
 

@@ -27,7 +27,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr Milliseconds kReadyLimit{60'000};
+constexpr Milliseconds kReadyLimit{120'000};
 constexpr int kTries = 3;  // with other ports: somebody may take one before we do
 
 const char* const kNativeGangs = "--feature-gates=GenericWorkload=true";

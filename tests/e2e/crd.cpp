@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr lab::Milliseconds kLongest{30'000};
+constexpr lab::Milliseconds kLongest{120'000};
 
 json object_of(const Crd& crd) {
   const json any = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};

@@ -219,22 +219,25 @@ TEST_F(Disturbance, AnUrgentGangMovesOthersAwayOnlyWhereAllOfItFits) {
   EXPECT_TRUE(run(names(eight)));
 }
 
-// What shares the other cores has requests too, which only the scheduler counts.
-TEST_F(Disturbance, AGangGoesWhereTheSchedulerHasRoomForAllOfIt) {
-  start(2);
-  for (const char* full : {"node-0", "node-1"}) {
-    const std::string name = std::string("noise-on-") + full;
-    nlohmann::json noise = pod_object({.name = name, .milli_cpus = 20'000, .burstable = true});
-    noise["spec"]["nodeName"] = full;
-    ASSERT_TRUE(ok(admin().api().create("/api/v1/namespaces/default/pods", noise)));
-    const Gang gang{.job = std::string("beside-") + full, .size = 4, .cpus = 8};
-    add(gang);
-    EXPECT_TRUE(run(names(gang))) << full;
-    EXPECT_EQ(extender().figure("pinion_extender_nominated_total"), 0);
-    remove(names(gang));
-    remove({name});
-  }
+// What shares the other cores has requests too, which only the scheduler counts. It is there before
+// both who plan, as each would hear of it in its own time. The node where it is:
+class BesideNoise : public Disturbance, public testing::WithParamInterface<const char*> {};
+
+TEST_P(BesideNoise, AGangGoesWhereTheSchedulerHasRoomForAllOfIt) {
+  start_nodes(2);
+  nlohmann::json noise = pod_object({.name = "noise", .milli_cpus = 20'000, .burstable = true});
+  noise["spec"]["nodeName"] = GetParam();
+  ASSERT_TRUE(ok(admin().api().create("/api/v1/namespaces/default/pods", noise)));
+  start_extender({});
+  start_scheduler({});
+  const Gang gang{.job = "gang", .size = 4, .cpus = 8};
+  add(gang);
+  EXPECT_TRUE(run(names(gang)));
+  EXPECT_EQ(extender().figure("pinion_extender_nominated_total"), 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Disturbance, BesideNoise, testing::Values("node-0", "node-1"),
+                         [](const auto& one) { return "Node" + std::string(one.param + 5); });
 
 }  // namespace
 }  // namespace pinion::e2e

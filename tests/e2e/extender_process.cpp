@@ -15,7 +15,8 @@ using lab::Milliseconds;
 namespace {
 
 constexpr const char* kName = "pinion-extender";
-constexpr Milliseconds kReadyLimit{30'000};
+constexpr Milliseconds kReadyLimit{120'000};
+constexpr int kTries = 3;  // with other ports: somebody may take one before we do
 
 // Of a line of the ready file.
 std::string value_of(const std::string& file, const std::string& key) {
@@ -78,18 +79,23 @@ Result<ExtenderProcess> ExtenderProcess::start_replica(Cluster& cluster,
                                                        const std::string& name,
                                                        const std::vector<std::string>& more) {
   ExtenderProcess extender;
-  for (std::string* address : {&extender.address_, &extender.web_address_}) {
-    *address = "127.0.0.1:" + std::to_string(free_port());
-  }
   Status done = extender.prepare(cluster, name, agents_file, more);
-  if (done) done = extender.run();
   if (!done) return failure(done.error());
-  const bool listens = lab::eventually(kReadyLimit, [&] {
-    return !extender.process_.running() || extender.page("/v1/fleet").has_value();
-  });
-  if (listens && extender.process_.running()) return extender;
-  return failure(Errc::kUnavailable,
-                 name + " does not listen:\n" + lab::tail_of(extender.log_, 20));
+  for (int left = kTries;; --left) {
+    for (std::string* address : {&extender.address_, &extender.web_address_}) {
+      *address = "127.0.0.1:" + std::to_string(free_port());
+    }
+    done = extender.run();
+    if (!done) return failure(done.error());
+    const bool listens = lab::eventually(kReadyLimit, [&] {
+      return !extender.process_.running() || extender.page("/v1/fleet").has_value();
+    });
+    if (listens && extender.process_.running()) return extender;
+    const std::string log = lab::tail_of(extender.log_, 20);
+    if (left == 1 || log.find("ddress already in use") == std::string::npos) {
+      return failure(Errc::kUnavailable, name + " does not listen:\n" + log);
+    }
+  }
 }
 
 Status ExtenderProcess::run() {

@@ -43,6 +43,7 @@ TEST_P(Sampling, GangsStartWhole) {
               << " s, " << nominated() - before << " nominated\n";
     remove(names(gang));
     ASSERT_TRUE(agents_and_extender_agree()) << gang.job;
+    ASSERT_TRUE(scheduler_has_heard());
   }
   if (percentage == 100) {
     EXPECT_EQ(nominated(), 0);

@@ -194,6 +194,15 @@ testing::AssertionResult Scene::wait_in_vain(const std::vector<std::string>& nam
   return testing::AssertionSuccess();
 }
 
+testing::AssertionResult Scene::scheduler_has_heard() {
+  const std::string name = "witness-" + std::to_string(witnesses_++);
+  add(PodShape{.name = name, .milli_cpus = 10, .burstable = true});
+  if (pods_->wait_for(name, [](const json& pod) { return !node_of(pod).empty(); })) {
+    return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure() << name << " is not bound";
+}
+
 std::vector<std::string> Scene::pods_called(const std::string& beginning, int count) {
   std::vector<std::string> found;
   const bool all = pods().wait([&](const Collection::Objects& now) {

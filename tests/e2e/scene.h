@@ -80,6 +80,9 @@ class Scene : public testing::Test {
   // As soon as all of these are bound, and run; or are refused by the scheduler.
   testing::AssertionResult run(const std::vector<std::string>& names);
   testing::AssertionResult wait_in_vain(const std::vector<std::string>& names);
+  // As soon as a small pod that is made now is bound: the scheduler has heard of what was before.
+  // It stays.
+  testing::AssertionResult scheduler_has_heard();
   // The pods whose names begin so, as soon as there are `count`.
   std::vector<std::string> pods_called(const std::string& beginning, int count);
   // All of the job's pods `names` succeed but the last, which is deleted: the real controller makes
@@ -104,6 +107,7 @@ class Scene : public testing::Test {
   std::unique_ptr<FakeNodes> nodes_;
   ExtenderProcess extender_;
   std::unique_ptr<Collection> pods_;
+  int witnesses_ = 0;
 };
 
 }  // namespace pinion::e2e

@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using lab::Milliseconds;
 
-constexpr Milliseconds kCommandLimit{30'000};
-constexpr Milliseconds kStartLimit{30'000};
+constexpr Milliseconds kCommandLimit{120'000};
+constexpr Milliseconds kStartLimit{120'000};
 constexpr int kKeyBytes = 1024;
 constexpr int kTries = 5;
 constexpr std::array kScripts = {"job_submit.lua", "prolog.sh", "task_prolog.sh", "epilog.sh"};
@@ -126,7 +126,7 @@ Status SlurmLab::make_files(const SlurmOptions& options) {
        << "SlurmctldHost=" << host_name() << "(127.0.0.1)\n"
        << "SlurmctldPort=" << free_port() << "\n"
        << "SlurmUser=root\nSlurmdUser=root\n"
-       << "AuthInfo=socket=" << dir << "/munge.sock,cred_expire=5\n"
+       << "AuthInfo=socket=" << dir << "/munge.sock\n"
        << "StateSaveLocation=" << dir << "/state\n"
        << "SlurmctldPidFile=" << dir << "/slurmctld.pid\n"
        << "SlurmdPidFile=" << dir << "/%n.pid\n"

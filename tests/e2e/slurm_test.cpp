@@ -181,13 +181,14 @@ TEST_F(SlurmJobs, RunAgainWhenTheyAreRequeuedOrLoseACore) {
   ASSERT_TRUE(ok(admin().ask_pod_to_end(all.begin()->first)));
   EXPECT_TRUE(again(2)) << slurm().show(id);
   EXPECT_TRUE(runs(id));
-  EXPECT_EQ(pods().now().size(), 2U);
+  EXPECT_TRUE(pods().wait([](const Collection::Objects& now) { return now.size() == 2; }));
 }
 
 TEST_F(SlurmJobs, OfAnArrayAreTreatedElementByElement) {
   start_bridge();
   const auto id = submit({"--array=0-3%2", "--nodes=1"}, 2);
-  const bool over = lab::eventually(kPatience, [&] {
+  // Two after each other, each with its placeholder.
+  const bool over = lab::eventually(2 * kPatience, [&] {
     const auto left = slurm().run({"squeue", "--noheader", "--array"});
     return left && left->empty();
   });

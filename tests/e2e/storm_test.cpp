@@ -13,8 +13,11 @@ class Storm : public Scene {
  protected:
   static constexpr std::size_t kAtOnce = 8;  // small pods that two nodes of 2 x 16 CPUs hold
 
-  // How many small pods came before the large job ran; as many as come at all: it never did.
-  int arrivals_before_the_large_job(const std::string& reserve_after) {
+  // How many small pods came before the large job ran; as many as come at all: it never did. After
+  // each of them somebody takes the room within `patience`; where it is kept for the large job
+  // nobody does.
+  int arrivals_before_the_large_job(const std::string& reserve_after,
+                                    std::chrono::milliseconds patience) {
     start(2, {.extender = {}, .max_backoff = std::chrono::seconds(1)},
           {"--reserve-after", reserve_after});
     for (std::size_t i = 0; i < 2 * kAtOnce; ++i) add_small();
@@ -25,9 +28,7 @@ class Storm : public Scene {
       if (large_runs()) return arrivals;
       end_oldest();
       add_small();
-      // Somebody takes the room; where it is kept for the large job nobody does.
-      (void)lab::eventually(lab::Milliseconds(500),
-                            [&] { return running().size() == kAtOnce || large_runs(); });
+      (void)lab::eventually(patience, [&] { return running().size() == kAtOnce || large_runs(); });
     }
     return large_runs() ? most - 1 : most;
   }
@@ -71,7 +72,7 @@ class Storm : public Scene {
 };
 
 TEST_F(Storm, TheLargeJobStartsOnceRoomIsKeptForIt) {
-  const int arrivals = arrivals_before_the_large_job("1s");
+  const int arrivals = arrivals_before_the_large_job("1s", std::chrono::milliseconds(500));
   EXPECT_TRUE(large_runs());
   RecordProperty("arrivals", arrivals);
   end_all();
@@ -79,7 +80,7 @@ TEST_F(Storm, TheLargeJobStartsOnceRoomIsKeptForIt) {
 
 // So the test above says something.
 TEST_F(Storm, WithoutThatItStarves) {
-  arrivals_before_the_large_job("1440m");
+  arrivals_before_the_large_job("1440m", kPatience);
   EXPECT_FALSE(large_runs());
   end_all();
 }

@@ -2,9 +2,6 @@
 // its certificate.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/scene.h"
 #include "tests/unit/api/certificates.h"
 
@@ -38,22 +35,15 @@ class Tls : public Scene {
     start_scheduler({.extender = ExtenderCall{.url = extender().url(), .tls = std::move(client)}});
   }
 
-  // An event of the pod says so.
+  // The scheduler says so of the pod: in its status, as events may get lost.
   testing::AssertionResult told(const std::string& pod, const std::string& text) {
-    Collection events(admin().api(), "/api/v1/namespaces/default/events");
-    const bool found = events.wait([&](const Collection::Objects& all) {
-      return std::any_of(all.begin(), all.end(), [&](const auto& event) {
-        return kube::json_text(event.second, "involvedObject", "name") == pod &&
-               kube::json_text(event.second, "reason") == "FailedScheduling" &&
-               kube::json_text(event.second, "message").find(text) != std::string::npos;
-      });
+    std::string why;
+    const bool found = pods().wait_for(pod, [&](const nlohmann::json& now) {
+      why = why_unscheduled(now);
+      return why.find(text) != std::string::npos;
     });
     if (found) return testing::AssertionSuccess();
-    auto failed = testing::AssertionFailure() << "no event with \"" << text << "\" but";
-    for (const auto& [name, event] : events.now()) {
-      failed << '\n' << kube::json_text(event, "message");
-    }
-    return failed;
+    return testing::AssertionFailure() << "not \"" << text << "\" but " << why;
   }
 };
 

@@ -22,7 +22,6 @@ using nlohmann::json;
 constexpr std::size_t kMostJobs = 100'000;
 // Pods come and go in crowds: a job is not looked at more often.
 constexpr std::chrono::milliseconds kLookRest = 1s;
-constexpr std::chrono::milliseconds kFirstLookPause = 1s;
 constexpr std::chrono::milliseconds kLongestLookPause = 1min;
 
 std::string text_of(const wire::PodSpecView& pod, const char* annotation) {
@@ -32,13 +31,13 @@ std::string text_of(const wire::PodSpecView& pod, const char* annotation) {
 
 }  // namespace
 
-JobFollower::JobFollower(kube::Api& api, Log& log, Asks asks)
+JobFollower::JobFollower(kube::Api& api, Log& log, Asks asks, std::chrono::milliseconds first_pause)
     : api_(api),
       log_(log),
       asks_(std::move(asks)),
       queue_({.most = kMostJobs,
               .rest = kLookRest,
-              .first_pause = kFirstLookPause,
+              .first_pause = first_pause,
               .longest_pause = kLongestLookPause},
              asks_.may_act, [this](const Job& job, const Nothing&) { return follow(job); }) {}
 

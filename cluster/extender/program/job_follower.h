@@ -6,6 +6,7 @@
 // everybody can read it there.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -31,8 +32,10 @@ class JobFollower {
     std::function<bool(const std::string& gang)> started;
   };
 
-  // What is passed must outlive it.
-  JobFollower(kube::Api& api, Log& log, Asks asks);
+  // What is passed must outlive it. `first_pause`: before what failed is tried again; doubled each
+  // time, up to a minute.
+  JobFollower(kube::Api& api, Log& log, Asks asks,
+              std::chrono::milliseconds first_pause = std::chrono::seconds(1));
   JobFollower(const JobFollower&) = delete;
   JobFollower& operator=(const JobFollower&) = delete;
   ~JobFollower();

@@ -59,7 +59,7 @@ class Judge(unittest.TestCase):
 class Check(unittest.TestCase):
     """gate.check() with turns that are played."""
 
-    def check(self, *rounds, rows=(ROW, OTHER), record=None):
+    def check(self, *rounds, rows=(ROW, OTHER), record=None, later=None):
         self.said = []
         self.asked = []
         played = list(rounds)
@@ -69,7 +69,7 @@ class Check(unittest.TestCase):
             return {row.key: of(ratio) for row, ratio in zip(asked, played.pop(0))}
 
         record = record or table.Record("m", "go1", {ROW.key: of(1), OTHER.key: of(2)}, {})
-        return gate.check(rows, record, lambda row: True, measure_turns, self.said.append)
+        return gate.check(rows, record, lambda row: True, measure_turns, self.said.append, later)
 
     def test_as_good_as_recorded(self):
         self.assertEqual(self.check((1.1, 1.9)), 0)
@@ -83,6 +83,14 @@ class Check(unittest.TestCase):
     def test_worse_twice_fails(self):
         self.assertEqual(self.check((1, 9), (9,)), 1)
         self.assertEqual(sum(it.startswith("worse") for it in self.said), 2)
+
+    def test_a_third_time_comes_later_where_it_is_asked_for(self):
+        waits = []
+        for third, fails in ((1.1, 0), (9, 1)):
+            self.assertEqual(self.check((1, 9), (9,), (third,), later=lambda: waits.append(len(self.asked))), fails)
+            self.assertEqual(self.asked[2], (("a gang",), gate.AGAIN))
+        self.assertEqual(self.check((1, 9), (1.1,), later=lambda: waits.append(0)), 0)
+        self.assertEqual(waits, [2, 2])
 
     def test_a_row_without_record_fails(self):
         with self.assertRaisesRegex(measure.Failed, "not recorded.*a gang"):

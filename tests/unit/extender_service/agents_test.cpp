@@ -316,7 +316,7 @@ TEST_F(AgentsTest, ComingAndGoingIsToldOnceHoweverManyTriesFail) {
 }
 
 // With the pauses that are in force in a cluster.
-TEST_F(AgentsTest, AnAgentThatWasAwayForManyPausesIsHeardWithinASecond) {
+TEST_F(AgentsTest, AnAgentThatWasAwayForManyPausesIsHeardWithinSeconds) {
   publish(api::empty_view());
   start();
   Agents agents(sink_, {});
@@ -328,7 +328,7 @@ TEST_F(AgentsTest, AnAgentThatWasAwayForManyPausesIsHeardWithinASecond) {
   start();
   const auto back = std::chrono::steady_clock::now();
   ASSERT_TRUE(eventually([&] { return sink_.reported() > before; }));
-  EXPECT_LT(std::chrono::steady_clock::now() - back, std::chrono::seconds(1));
+  EXPECT_LT(std::chrono::steady_clock::now() - back, std::chrono::seconds(5));
 }
 
 TEST_F(AgentsTest, OneThatIsNewlyKnownIsTriedWithoutAPause) {
@@ -422,10 +422,12 @@ TEST_F(AgentsWithTls, NewFilesHoldForNewStreams) {
   options_.tls = files("two", "agent");
   start();
   ASSERT_TRUE(agents.follow({at_server("node-1")}));
-  ASSERT_TRUE(eventually([&] { return agents.failures() > 3; })) << "it is of another CA";
-  EXPECT_THAT(sink_.why_lost("node-1"), HasSubstr("certificate verify failed"));
+  ASSERT_TRUE(eventually([&] {
+    return sink_.why_lost("node-1").find("certificate verify failed") != std::string::npos;
+  })) << sink_.why_lost("node-1");
   std::filesystem::remove(link);
-  ASSERT_TRUE(eventually([&] { return agents.failures() > 6; })) << "there are none";
+  const auto failures = agents.failures();
+  ASSERT_TRUE(eventually([&] { return agents.failures() > failures + 3; })) << "there are none";
   EXPECT_EQ(agents.connected(), 0U);
   std::filesystem::create_symlink("two", link);
   EXPECT_TRUE(eventually([&] { return agents.connected() == 1; }));

@@ -47,7 +47,7 @@ wire::PodSpecView member() {
 
 class JobFollowerTest : public testing::Test {
  protected:
-  void follow() {
+  void follow(std::chrono::milliseconds first_pause = std::chrono::seconds(1)) {
     follower_ = std::make_unique<JobFollower>(
         *api_, log_,
         JobFollower::Asks{.may_act =
@@ -64,7 +64,8 @@ class JobFollowerTest : public testing::Test {
                               [this](const std::string& gang) {
                                 EXPECT_TRUE(gang.starts_with("podgroup:native:n/pinion-o")) << gang;
                                 return started_.load();
-                              }});
+                              }},
+        first_pause);
   }
   std::vector<kube::FakeApiServer::Seen> after(std::size_t requests) {
     return server_.wait_for(requests);
@@ -206,7 +207,7 @@ TEST_F(JobFollowerTest, AStuckJobDelaysNoOther) {
              kube::status_object(500, "InternalError", "no"));
   server_.on(kJob, 200, job(2));
   server_.on(std::string("POST ") + kMaps, 201, json::object());
-  follow();
+  follow(std::chrono::minutes(1));
   wire::PodSpecView stuck = member();
   stuck.annotations["pinion.dev/owner"] = "batch/v1/jobs/stuck";
   follower_->changed(stuck);

@@ -51,8 +51,9 @@ class RefusedPodsTest : public testing::Test {
     server_.on("POST /api/v1/namespaces/n/pods/last/eviction", 201, json::object());
     wire::PodSpecView last = refused();
     last.uid = last.name = "last";
+    const std::size_t before = server_.seen().size();
     pods.seen(last);
-    server_.wait_for(server_.seen().size() + 2);
+    server_.wait_for(before + 2);
   }
 
   kube::FakeApiServer server_;

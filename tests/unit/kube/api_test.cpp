@@ -185,6 +185,11 @@ TEST_F(Calls, FromManyThreadsUseABoundedNumberOfConnections) {
     calls.push_back(std::async(std::launch::async, [this] { return api_->get("/a").has_value(); }));
   }
   server_.wait_for(Http::kConnections);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (inside < static_cast<int>(Http::kConnections) &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::yield();
+  }
   // All are busy: the next one is told so at its deadline.
   const auto refused = api_->get("/a", {.cancel = nullptr, .whole = milliseconds(20)});
   ASSERT_FALSE(refused);

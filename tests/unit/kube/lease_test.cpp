@@ -174,18 +174,18 @@ TEST_F(Leases, AreLostWhenAnotherHoldsThem) {
 // The thread is within a call that does not return, for a third of the deadline at least.
 TEST_F(Leases, EndByThemselvesWhileACallHangs) {
   const auto lease = start("one", first_,
-                           {.duration = std::chrono::seconds(2),
-                            .renew_deadline = milliseconds(1000),
+                           {.duration = std::chrono::seconds(4),
+                            .renew_deadline = milliseconds(3000),
                             .retry = milliseconds(5)});
   ASSERT_TRUE(first_.wait_for({true}));
   store_.hang();
   const auto began = std::chrono::steady_clock::now();
   while (lease->leading()) std::this_thread::yield();
-  EXPECT_LE(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_LE(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
   EXPECT_EQ(store_.holder(), "one") << "as far as others know";
   const auto stopping = std::chrono::steady_clock::now();
   lease->stop();
-  EXPECT_LT(std::chrono::steady_clock::now() - stopping, std::chrono::seconds(2));
+  EXPECT_LT(std::chrono::steady_clock::now() - stopping, std::chrono::seconds(10));
 }
 
 TEST_F(Leases, NeedTimesThatKeepTwoApart) {

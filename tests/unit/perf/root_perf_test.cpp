@@ -53,13 +53,18 @@ std::uint64_t stolen_ns(const CpuSet& cpus) {
   return ticks * 1'000'000'000U / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
 }
 
+// How often a task clock is measured at most: one of them must be close. What the host takes is
+// known in ticks, and some of it is said of nobody; a clock that is wrong is so each time.
+constexpr int kClocks = 3;
+
 // Task clock against what the scheduler accounts: it may lack the way out of the CPU at each
 // switch, and may have what was stolen.
-void expect_close(std::uint64_t clock, std::uint64_t used, std::uint64_t switches,
-                  std::uint64_t stolen) {
-  const std::uint64_t slack = used / 50 + 20'000'000;
-  EXPECT_GE(clock + slack + switches * 20'000, used);
-  EXPECT_LE(clock, used + slack + switches * 20'000 + stolen);
+testing::AssertionResult close_to(std::uint64_t clock, std::uint64_t used, std::uint64_t switches,
+                                  std::uint64_t stolen) {
+  const std::uint64_t slack = used / 50 + 20'000'000 + switches * 20'000;
+  if (clock + slack >= used && clock <= used + slack + stolen) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << clock << " ns, the scheduler says " << used << " in "
+                                     << switches << " switches, stolen " << stolen;
 }
 
 class Root_Perf : public testing::Test {
@@ -187,20 +192,24 @@ TEST_F(Root_Perf, EachPageThatIsTouchedIsAFault) {
 TEST_F(Root_Perf, TaskClockIsTheTimeOnThatCpu) {
   if (!two_cpus()) GTEST_SKIP() << "needs two CPUs";
   begin({nothing, [] { burn(200'000'000); }}, cpus_);
-  value(Event::kTaskClock);
-  const std::uint64_t a_before = counters_->task_clock_ns(cpu_a()).value();
-  const std::uint64_t b_before = counters_->task_clock_ns(cpu_b()).value();
-  const std::uint64_t used_before = usage_ns(child_->pid());
-  const std::uint64_t switches_before = test::switches_of(child_->pid());
-  const std::uint64_t stolen_before = stolen_ns(cpus_);
-  child_->run(1);
-  value(Event::kTaskClock);
-  const std::uint64_t used = usage_ns(child_->pid()) - used_before;
-  const std::uint64_t on_a = counters_->task_clock_ns(cpu_a()).value() - a_before;
-  EXPECT_GE(used, 200'000'000U);
-  expect_close(on_a, used, test::switches_of(child_->pid()) - switches_before,
-               stolen_ns(cpus_) - stolen_before);
-  EXPECT_EQ(counters_->task_clock_ns(cpu_b()).value(), b_before);
+  testing::AssertionResult close = testing::AssertionFailure();
+  for (int i = 0; i < kClocks && !close; ++i) {
+    value(Event::kTaskClock);
+    const std::uint64_t a_before = counters_->task_clock_ns(cpu_a()).value();
+    const std::uint64_t b_before = counters_->task_clock_ns(cpu_b()).value();
+    const std::uint64_t used_before = usage_ns(child_->pid());
+    const std::uint64_t switches_before = test::switches_of(child_->pid());
+    const std::uint64_t stolen_before = stolen_ns(cpus_);
+    child_->run(1);
+    value(Event::kTaskClock);
+    const std::uint64_t used = usage_ns(child_->pid()) - used_before;
+    const std::uint64_t on_a = counters_->task_clock_ns(cpu_a()).value() - a_before;
+    EXPECT_GE(used, 200'000'000U);
+    close = close_to(on_a, used, test::switches_of(child_->pid()) - switches_before,
+                     stolen_ns(cpus_) - stolen_before);
+    EXPECT_EQ(counters_->task_clock_ns(cpu_b()).value(), b_before);
+  }
+  EXPECT_TRUE(close);
 }
 
 TEST_F(Root_Perf, SoftwareEventsAreNeverScaled) {
@@ -227,14 +236,16 @@ TEST_F(Root_Perf, AMoveToOtherCpusLosesNothing) {
         CpuSet{cpu_a()});
   const std::uint64_t start = value(Event::kContextSwitches);
   const std::uint64_t said_at_start = test::switches_of(child_->pid());
-  const std::uint64_t stolen_at_start = stolen_ns(cpus_);
   std::uint64_t switches_before = start;
   // Of the burning alone: what a nap costs on its way in and out of the CPU is not in perf's clock,
   // and on a virtual machine it is much.
   std::uint64_t clock = 0;
   std::uint64_t used = 0;
   std::uint64_t burn_switches = 0;
-  for (int move = 0; move < 6; ++move) {
+  std::uint64_t stolen_at_start = stolen_ns(cpus_);
+  testing::AssertionResult close = testing::AssertionFailure();
+  int move = 0;
+  while (move < 6 * kClocks && !close) {
     const CpuId to = move % 2 == 0 ? cpu_b() : cpu_a();
     child_->run(kNap);
     const std::uint64_t clock_before = value(Event::kTaskClock);
@@ -252,10 +263,14 @@ TEST_F(Root_Perf, AMoveToOtherCpusLosesNothing) {
     EXPECT_EQ(switches - start, test::switches_of(child_->pid()) - said_at_start) << move;
     EXPECT_GT(switches, switches_before + 20) << move;
     switches_before = switches;
+    if (++move % 6 != 0) continue;
+    EXPECT_GE(used, 12 * 20'000'000U);
+    close = close_to(clock, used, burn_switches, stolen_ns(cpus_) - stolen_at_start);
+    clock = used = burn_switches = 0;
+    stolen_at_start = stolen_ns(cpus_);
   }
-  EXPECT_GE(used, 12 * 20'000'000U);
-  expect_close(clock, used, burn_switches, stolen_ns(cpus_) - stolen_at_start);
-  EXPECT_EQ(counters_->reopened(), 6 * probed_.set.groups.size());
+  EXPECT_TRUE(close);
+  EXPECT_EQ(counters_->reopened(), static_cast<std::size_t>(move) * probed_.set.groups.size());
 }
 
 TEST_F(Root_Perf, WhatRunsElsewhereIsNotCounted) {
