@@ -130,8 +130,8 @@ Status Serving::serve_http(const Config& config, const api::NodeName& name,
 }
 
 std::size_t Serving::descriptors() {
-  return 2 * api::DoorLimits{}.descriptors() + kMetricsLimits.descriptors() +
-         kProbeLimits.descriptors() + kGrpcOwn;
+  return api::DoorLimits{}.descriptors() + api::kLocalDoor.descriptors() +
+         kMetricsLimits.descriptors() + kProbeLimits.descriptors() + kGrpcOwn;
 }
 
 // The API is served before the others begin, and to the end.

@@ -24,7 +24,7 @@
 namespace pinion::agent::api {
 
 struct DoorLimits {
-  net::PeerLimits waiting{.most = 128, .most_of_peer = 32, .most_proved = 0};  // for a ClientHello
+  net::PeerLimits waiting{.most = 88, .most_of_peer = 32, .most_proved = 0};  // for a ClientHello
   net::PeerLimits peers{.most = 32, .most_of_peer = 16, .most_proved = 64};
   std::size_t most_ending = 32;  // closed here, not yet by gRPC: no others are taken meanwhile
   std::chrono::milliseconds prove{10'000};  // from the connection to its first call
@@ -35,6 +35,11 @@ struct DoorLimits {
     return waiting.most + 2 * (peers.most + peers.most_proved + most_ending + 1) + 2;
   }
 };
+
+// Of the second address, for tools on the node alone.
+inline constexpr DoorLimits kLocalDoor{.waiting = {.most = 0, .most_of_peer = 0, .most_proved = 0},
+                                       .peers = {.most = 8, .most_of_peer = 8, .most_proved = 8},
+                                       .most_ending = 4};
 
 class Door {
  public:

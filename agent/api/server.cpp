@@ -118,7 +118,7 @@ class ProofOfCalls final : public grpc::experimental::ServerInterceptorFactoryIn
   const Entrances& entrances_;
 };
 
-Result<std::unique_ptr<Entrance>> open_entrance(const std::string& listen,
+Result<std::unique_ptr<Entrance>> open_entrance(const std::string& listen, const DoorLimits& limits,
                                                 const ApiOptions& options,
                                                 net::ConnectionFigures& figures,
                                                 grpc::ServerBuilder& builder) {
@@ -126,7 +126,7 @@ Result<std::unique_ptr<Entrance>> open_entrance(const std::string& listen,
   if (!endpoint) return failure(std::move(endpoint.error()).within("serve gRPC"));
   const auto credentials = credentials_of(*endpoint, options);
   if (!credentials) return failure(credentials.error().within("serve gRPC"));
-  auto door = Door::open(*endpoint, options.door, figures);
+  auto door = Door::open(*endpoint, limits, figures);
   if (!door) return failure(std::move(door.error()).within("serve gRPC at " + listen));
   auto entrance = std::make_unique<Entrance>();
   entrance->door = std::move(*door);
@@ -179,11 +179,15 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(const ApiOptions& options,
   auto parts = std::make_unique<Parts>(options, views, samples);
   grpc::ServerBuilder builder;
   set_limits(builder);
-  for (const std::string& listen : {options.listen, options.local}) {
-    if (listen.empty() && !parts->entrances.empty()) continue;
-    auto entrance = open_entrance(listen, options, parts->figures.connections, builder);
-    if (!entrance) return failure(std::move(entrance.error()));
-    parts->entrances.push_back(std::move(*entrance));
+  auto entrance =
+      open_entrance(options.listen, options.door, options, parts->figures.connections, builder);
+  if (!entrance) return failure(std::move(entrance.error()));
+  parts->entrances.push_back(std::move(*entrance));
+  if (!options.local.empty()) {
+    auto local =
+        open_entrance(options.local, kLocalDoor, options, parts->figures.connections, builder);
+    if (!local) return failure(std::move(local.error()));
+    parts->entrances.push_back(std::move(*local));
   }
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> proofs;
   proofs.push_back(std::make_unique<ProofOfCalls>(parts->entrances));
@@ -195,7 +199,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(const ApiOptions& options,
                                                                              options.listen));
   }
   parts->server->GetHealthCheckService()->SetServingStatus(v1::Node::service_full_name(), true);
-  for (auto& entrance : parts->entrances) entrance->let_in();
+  for (auto& one : parts->entrances) one->let_in();
   const std::string address = parts->entrances.front()->door->endpoint().to_string();
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(parts), address));
 }

@@ -1,7 +1,7 @@
 /* Does known things inside a container, so that counters can be checked against them. Linked
    statically. Usage: exercise DIR. Reads one command a line from the pipe DIR/in, writes for each
-   "done V I" (its own voluntary and involuntary context switches meanwhile, as the kernel tells it) or "failed" to the
-   pipe DIR/out; while no command comes it sleeps.
+   "done V I M" (its own voluntary and involuntary context switches and its moves between CPUs meanwhile, as the kernel
+   tells it; M is -1 where that does not) or "failed" to the pipe DIR/out; while no command comes it sleeps.
      migrate N   moves to the other of its first two allowed CPUs, N times
      switch N    gives up its CPU to sleep, N times
      touch N     writes to N pages never used before
@@ -104,6 +104,17 @@ static int run(const char* command, long count) {
   return -1;
 }
 
+static long moves(void) {
+  FILE* file = fopen("/proc/self/sched", "r");
+  char line[128];
+  long count = -1;
+  while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+    if (sscanf(line, "se.nr_migrations : %ld", &count) == 1) break;
+  }
+  if (file != NULL) fclose(file);
+  return count;
+}
+
 static FILE* pipe_in(const char* folder, const char* name, const char* mode) {
   char path[256];
   snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -120,6 +131,7 @@ int main(int argc, char** argv) {
   while (fgets(line, sizeof(line), in) != NULL) {
     char command[16];
     long count = 0;
+    const long moved = moves();
     struct rusage before;
     getrusage(RUSAGE_SELF, &before);
     const int words = sscanf(line, "%15s %ld", command, &count);
@@ -127,7 +139,8 @@ int main(int argc, char** argv) {
     struct rusage after;
     getrusage(RUSAGE_SELF, &after);
     if (done == 0) {
-      fprintf(out, "done %ld %ld\n", after.ru_nvcsw - before.ru_nvcsw, after.ru_nivcsw - before.ru_nivcsw);
+      fprintf(out, "done %ld %ld %ld\n", after.ru_nvcsw - before.ru_nvcsw, after.ru_nivcsw - before.ru_nivcsw,
+              moved < 0 ? -1 : moves() - moved);
     } else {
       fputs("failed\n", out);
     }

@@ -50,7 +50,8 @@ Result<Exercise::Did> Exercise::tell(const std::string& command) const {
     answer.append(text.data(), static_cast<std::size_t>(count));
   }
   Did did;
-  if (std::sscanf(answer.c_str(), "done %ld %ld", &did.voluntary, &did.involuntary) != 2) {
+  if (std::sscanf(answer.c_str(), "done %ld %ld %ld", &did.voluntary, &did.involuntary,
+                  &did.moves) != 3) {
     return failure(Errc::kInvalid, command + ": " + answer);
   }
   return did;

@@ -14,10 +14,12 @@ class Exercise {
   // what it is told there.
   static Result<Exercise> prepare(const lab::ContainerdLab& node, lab::PodSpec& spec);
 
-  // Its own context switches during a command.
+  // Its own context switches during a command, and its moves from one CPU to another; -1: its
+  // kernel does not tell them.
   struct Did {
     long voluntary = 0;
     long involuntary = 0;
+    long moves = -1;
   };
 
   // "migrate 1000": waits until it is done. Errors: kInvalid when it could not be done there,

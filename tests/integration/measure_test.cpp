@@ -2,6 +2,7 @@
 // known thing.
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <thread>
@@ -73,7 +74,9 @@ TEST_P(Root_Containerd_Measure, AreExact) {
 
   const auto migrations = growth(kMigrations, "known", *exercise, "migrate 1000");
   ASSERT_TRUE(ok(migrations));
-  EXPECT_EQ(migrations->shown, 1000);
+  // Seen on a busy machine: the kernel moves it once more on its way.
+  EXPECT_GE(migrations->shown, 1000);
+  EXPECT_LE(migrations->shown, static_cast<double>(std::max(1000L, migrations->did.moves)) + 1);
 
   // Reading the command and writing the answer cost a few more than it can tell of itself.
   constexpr double kPipes = 5;
