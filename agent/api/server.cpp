@@ -89,6 +89,8 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const Endpoint& 
   return grpc::experimental::TlsServerCredentials(tls);
 }
 
+}  // namespace
+
 // An address, and who hands its connections to gRPC.
 struct Entrance {
   std::unique_ptr<Door> door;
@@ -103,6 +105,8 @@ struct Entrance {
   }
 };
 using Entrances = std::vector<std::unique_ptr<Entrance>>;
+
+namespace {
 
 // Tells the doors of each call, whatever its service.
 class ProofOfCalls final : public grpc::experimental::ServerInterceptorFactoryInterface {

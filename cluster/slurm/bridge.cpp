@@ -73,21 +73,25 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
   std::erase_if(troubles_, [&](const auto& entry) { return !by_id.contains(entry.first); });
   std::set<std::uint32_t> stopped;
   bool done = false;
+  bool full = false;  // a quota, say: what others are refused there they would be told in vain
   for (const Action& action : decide(rules_, view)) {
     if (stop()) return 0ms;
     const std::uint32_t id = job_of(action);
     // What is deleted is others' at once, whatever else of the job has failed.
     const bool gives_back = std::holds_alternative<Delete>(action);
     if (stopped.contains(id) || !(gives_back || may_try(id))) continue;
+    if (full && std::holds_alternative<Create>(action)) continue;
     const auto job = by_id.find(id);
     const Status carried = carry_out(action, job == by_id.end() ? nullptr : job->second);
     if (carried) {
       log_.info(to_text(action));
       troubles_.erase(id);
-      done = true;
+      done = done || !std::holds_alternative<Say>(action);
     } else {
       failed(action, carried.error());
       stopped.insert(id);
+      full =
+          full || (std::holds_alternative<Create>(action) && carried.error().code == Errc::kDenied);
     }
   }
   // What was done brings something new: soon, but no sooner than it can be there.
@@ -102,7 +106,9 @@ Status Bridge::carry_out(const Action& action, const Job* job) {
   if (job == nullptr) return failure(Errc::kInternal, "the job is not in Slurm's list");
   if (const auto* it = std::get_if<Create>(&action)) {
     Status made = create(*it);
-    if (made || made.error().code != Errc::kDenied) return made;
+    if (made) return made;
+    const Errc code = made.error().code;
+    if (code != Errc::kDenied && code != Errc::kInvalid) return made;
     const Status held = slurm_.hold(*job, given_up(rules_, *job, made.error().text, unix_s()));
     return held ? made : held;
   }

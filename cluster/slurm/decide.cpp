@@ -241,7 +241,8 @@ class Decision {
   void place(const Job& job, Mark mark, const Shape& shape, const Pods& pods) {
     if (!view_.placeholders_current) return;
     // slurmd takes no credential of the second in which it has ended the job, and Slurm fails it.
-    if (job.restarts > 0 && view_.now_s < job.submit_s + kCredentialRest) return;
+    const std::int64_t since = view_.now_s - job.submit_s;
+    if (job.restarts > 0 && since >= 0 && since < kCredentialRest) return;
     mark.since_s = view_.now_s;
     mark.after_s = 0;
     mark.cpus.clear();
@@ -329,7 +330,7 @@ std::string to_text(const Action& action) {
 
 Hold given_up(const Rules& rules, const Job& job, const std::string& why, std::int64_t now_s) {
   const Mark mark = read_mark(job.admin_comment).value_or(Mark());
-  return hold_again(rules, job, mark, mark.attempt + 1, "waits: " + why, now_s);
+  return hold_again(rules, job, mark, 1, "waits: " + why, now_s);
 }
 
 std::vector<Action> decide(const Rules& rules, const View& view) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/slurm/hostlist.h"
 
@@ -118,10 +119,21 @@ Job read_job(const json& from) {
   return job;
 }
 
+// Slurm writes a job's texts as its user gave them; one broken one must not hide all jobs.
+std::string as_utf8(std::string_view text) {
+  std::string whole(text);
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(text, i);
+    if (length == 0) whole[i] = '?';
+    i += std::max<std::size_t>(length, 1);
+  }
+  return whole;
+}
+
 }  // namespace
 
 Result<std::vector<Job>> read_jobs(std::string_view text) {
-  const json answer = json::parse(text, nullptr, false);
+  const json answer = json::parse(as_utf8(text), nullptr, false);
   const json& list = json_at(answer, "jobs");
   if (!list.is_array()) return failure(Errc::kUnavailable, "Slurm's answer has no list of jobs");
   // An answer that says what went wrong may have an empty list beside it.

@@ -11,6 +11,10 @@ local function is_list(nodes)
   return nodes ~= nil and nodes ~= ""
 end
 
+local function is_expand(job_desc)
+  return string.find(string.lower(job_desc.dependency or ""), "expand", 1, true) ~= nil
+end
+
 -- What decides how many cores on how many nodes, and when, is settled at the submission.
 local function refused(job_desc)
   for _, field in ipairs({"priority", "min_nodes", "max_nodes", "num_tasks", "min_cpus", "max_cpus",
@@ -31,7 +35,7 @@ function slurm_job_submit(job_desc, part_list, submit_uid)
     slurm.log_user("--nodelist: Kubernetes chooses the nodes; --exclude may be used")
     return slurm.ERROR
   end
-  if string.find(job_desc.dependency or "", "expand", 1, true) then
+  if is_expand(job_desc) then
     slurm.log_user("--dependency=expand: a job keeps the nodes that Kubernetes has given it")
     return slurm.ERROR
   end
@@ -57,7 +61,7 @@ function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
     end
     return slurm.SUCCESS
   end
-  local field = refused(job_desc)
+  local field = refused(job_desc) or (is_expand(job_desc) and "dependency")
   if field then
     slurm.log_info("pinion: user %u may not set %s of a job", modify_uid, field)
     return ACCESS_DENIED

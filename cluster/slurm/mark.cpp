@@ -3,6 +3,8 @@
 #include <charconv>
 #include <vector>
 
+#include "base/utf8.h"
+
 namespace pinion::slurm {
 namespace {
 
@@ -41,7 +43,7 @@ std::map<std::string, std::string> read_cpus(std::string_view text) {
 
 // On one line, without what would be taken for the end of it.
 std::string one_line(std::string_view why) {
-  std::string text(why.substr(0, kLongestTold));
+  std::string text(cut_utf8(why, kLongestTold));
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == ']') c = ' ';
   }

@@ -33,9 +33,9 @@ file=$run/$SLURM_JOB_ID.$SLURMD_NODENAME
 echo "$SLURM_JOB_UID" >"$file.user"
 
 # Of "pinion=wait;since=1;cpus=node-0:0-3/node-2:4": what this node has. The field alone: in what scontrol shows, a user's
-# comment or name may look like it.
-cpus=$(squeue --noheader --states=all --jobs="$SLURM_JOB_ID" --Format=admin_comment:8192 |
-  sed -n 's/^\(pinion=[^ ]*\).*/\1/p' | tr ';' '\n' | sed -n 's/^cpus=//p' | tr '/' '\n' |
+# comment or name may look like it. An array's first element has the number of all.
+cpus=$(squeue --noheader --jobs="$SLURM_JOB_ID" --Format=jobid:12,admin_comment:65536 |
+  sed -n "s/^$SLURM_JOB_ID  *\\(pinion=[^ ]*\\).*/\\1/p" | tr ';' '\n' | sed -n 's/^cpus=//p' | tr '/' '\n' |
   while IFS=: read -r node list; do [ "$node" = "$SLURMD_NODENAME" ] && echo "$list"; done)
 case $cpus in
   '' | *[!0-9,-]* | *[0-9][0-9][0-9][0-9][0-9]*) exit 0 ;;

@@ -9,9 +9,11 @@
 // FOLDER/progress once all ranks run; the number with which the file begins is what is done.
 // SIGTERM ends it the same way. Ends with MPIRUN's status. Where it
 // listens stands in FOLDER/port: PORT, or where that is 0 any.
+#include <fcntl.h>
 #include <httplib.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -36,9 +38,10 @@ constexpr int kNoQuestion = 400;
 volatile std::sig_atomic_t ending = 0;
 std::string stop_file;  // the program ends at its next checkpoint when it is there
 
+// Also in a signal's handler.
 void make_stop_file() {
-  std::FILE* file = std::fopen(stop_file.c_str(), "w");
-  if (file != nullptr) std::fclose(file);
+  const int file = ::open(stop_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file >= 0) ::close(file);
 }
 
 class Launcher {

@@ -10,12 +10,14 @@ namespace {
 constexpr std::string_view kShrink = "shrink";
 constexpr std::string_view kExpand = "expand";
 
-// All of the text, from above 0 to `most`.
+// All of the text, from kLeastAmount to `most`.
 std::optional<double> read_number(std::string_view text, double most) {
   double value = 0;
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end || !(value > 0) || value > most) return {};
+  if (read.ec != std::errc() || read.ptr != end || !(value >= kLeastAmount) || value > most) {
+    return {};
+  }
   return value;
 }
 

@@ -40,7 +40,8 @@ struct SpeedSeen {
 inline constexpr std::size_t kSizesKept = 24;
 inline constexpr std::size_t kCostsKept = 5;    // of shrinks, and of expands
 inline constexpr double kLargestAmount = 1e15;  // of work, and of it in a second
-inline constexpr double kLargestCostS = 3'600;
+inline constexpr double kLeastAmount = 1e-12;   // the same, so that quotients stay numbers
+inline constexpr double kLargestCostS = 600;    // longer than an application is waited for
 inline constexpr int kLargestSize = 1'000;
 
 // Parts that are none of these are passed over: people may write there, too.
@@ -49,8 +50,8 @@ inline constexpr int kLargestSize = 1'000;
 [[nodiscard]] std::string speed_seen_text(const SpeedSeen& seen);
 
 // What its user says: "1:1 2:1.9 4:3.4". Errors: kInvalid, for what is none of these, a size that
-// is there twice or not from 1 to kLargestSize, a rate that is not above 0, and more than
-// kSizesKept sizes.
+// is there twice or not from 1 to kLargestSize, a rate that is none from kLeastAmount to
+// kLargestAmount, and more than kSizesKept sizes.
 Result<std::vector<SizeRate>> read_speed_up(std::string_view text);
 
 // As the policy sees it: what was seen counts, else what is declared, else SpeedUp's guess.
@@ -64,8 +65,8 @@ struct ScaledSpeedUp {
 
 // What a job has done, and of how much if that is known, in the unit of its measure.
 struct Progress {
-  double done = 0;                // 0 .. kLargestAmount
-  std::optional<double> whole{};  // > 0, <= kLargestAmount
+  double done = 0;                // 0, or kLeastAmount .. kLargestAmount
+  std::optional<double> whole{};  // kLeastAmount .. kLargestAmount
 
   bool operator==(const Progress&) const = default;
 };

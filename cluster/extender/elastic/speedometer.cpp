@@ -45,9 +45,13 @@ void Speedometer::look_at_speed(Watched& one, const WorkDone& work, std::int64_t
   if (weaker) return;
   const std::optional<WorkDone> last = std::exchange(one.last, work);
   one.left.reset();
-  if (work.progress.whole) one.left = std::max(0.0, *work.progress.whole - work.progress.done);
+  // One that has done all and goes on has guessed too low.
+  if (work.progress.whole && work.progress.done < *work.progress.whole) {
+    one.left = *work.progress.whole - work.progress.done;
+  }
   const bool same = last && last->measure == work.measure;
-  if (!same || work.progress.done < last->progress.done) one.from.reset();  // it began anew
+  const bool anew = !same || work.progress.done < last->progress.done || work.at_s < last->at_s;
+  if (anew) one.from.reset();
   const std::int64_t settle = work.measure == Measure::kProgress ? kSettleMs : kSettleCountersMs;
   const bool moves = same && work.progress.done > last->progress.done;
   if (one.workers == 0 || now_ms - one.since_ms < settle || !moves) return;
@@ -56,12 +60,13 @@ void Speedometer::look_at_speed(Watched& one, const WorkDone& work, std::int64_t
     return;
   }
   const double seconds = work.at_s - one.from->at_s;
-  if (seconds < kSpeedWindowS) return;
+  const bool counted = work.measure == Measure::kInstructions;
+  if (seconds < (counted ? kCountedWindowS : kSpeedWindowS)) return;
   double rate = (work.progress.done - one.from->progress.done) / seconds;
   // What was seen last counts as much as all before: a program's phases differ.
   const auto before = one.seen.rate_of(work.measure, one.workers);
   if (before) rate = (rate + *before) / 2;
-  one.seen.add_rate(work.measure, one.workers, std::min(rate, kLargestAmount));
+  one.seen.add_rate(work.measure, one.workers, std::clamp(rate, kLeastAmount, kLargestAmount));
   one.from = work;
 }
 
@@ -84,7 +89,8 @@ void Speedometer::fill_in(ElasticObject& job) const {
   const auto one = jobs_.find(job.uid);
   if (one == jobs_.end()) return;
   job.seen = one->second.seen;
-  job.left = one->second.left;
+  const auto& last = one->second.last;
+  if (last && last->measure == job.seen.measure) job.left = one->second.left;
 }
 
 }  // namespace pinion::cluster::elastic

@@ -27,6 +27,7 @@ struct WorkDone {
 // Speeds are taken over at least so long, after the job has had its size for so long: an
 // application that was just rescaled starts anew, and agents tell counters with a delay.
 inline constexpr double kSpeedWindowS = 30;
+inline constexpr double kCountedWindowS = 120;  // of counters, which come every 30 s
 inline constexpr std::int64_t kSettleMs = 10'000;
 inline constexpr std::int64_t kSettleCountersMs = 60'000;
 
@@ -38,6 +39,8 @@ class Speedometer {
   // job.
   void fill_in(ElasticObject& job) const;
   void forget(const std::string& uid) { jobs_.erase(uid); }
+  // Of all jobs: another leader looks at them.
+  void forget_all() { jobs_.clear(); }
   [[nodiscard]] std::size_t jobs() const { return jobs_.size(); }
 
  private:

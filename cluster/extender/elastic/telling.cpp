@@ -87,7 +87,7 @@ Result<Progress> progress_of(const json& answer) {
   bool good = progress.done >= 0 && progress.done <= kLargestAmount;
   if (!json_at(answer, "whole").is_null()) {
     progress.whole = amount("whole");
-    good = good && *progress.whole > 0 && *progress.whole <= kLargestAmount;
+    good = good && *progress.whole >= kLeastAmount && *progress.whole <= kLargestAmount;
   }
   if (good) return progress;
   return failure(Errc::kInvalid,

@@ -22,6 +22,8 @@ constexpr int kAskThreads = 8;
 constexpr int kReadThreads = 4;  // of these, at most, that read progress
 constexpr std::size_t kMostReporters = 1'000;
 constexpr std::chrono::milliseconds kProgressRest = 10s;  // of a job whose progress was read
+constexpr std::chrono::minutes kProgressKept{10};         // of one that says no more
+constexpr std::chrono::minutes kAddressKept{5};           // of its pod
 // So long a Charm++ program keeps one, if it has not rescaled before. Whether its time is up is for
 // the controller to say, which has it asked no more.
 constexpr std::chrono::milliseconds kHold = 2s;
@@ -178,22 +180,30 @@ void ElasticAsks::look_at_progress(const ElasticObject& job) {
 
 // `lock` is released meanwhile.
 void ElasticAsks::read_progress(std::unique_lock<std::mutex>& lock, const ElasticObject& job) {
-  std::string address = reporters_[job.uid].address;
+  const auto asked = reporters_.find(job.uid);
+  if (asked == reporters_.end()) return;  // forgotten meanwhile
+  std::string address = asked->second.address;
+  const std::string asked_at = address;
   lock.unlock();
   const auto progress = progress_by_http(job, address);
   const auto now = Clock::now();
   lock.lock();
   const auto at = reporters_.find(job.uid);
-  if (at == reporters_.end()) return;  // forgotten meanwhile
+  if (at == reporters_.end()) return;
   Reporter& reporter = at->second;
   reporter.asked = false;
   reporter.address = progress ? address : "";
+  if (address != asked_at) reporter.find_again = now + kAddressKept;
   if (progress) {
+    reporter.heard = now;
     reporter.pause.reset();
     reporter.told = {.progress = *progress,
                      .at_s = std::chrono::duration<double>(now.time_since_epoch()).count()};
   }
   reporter.again = now + (progress ? kProgressRest : reporter.pause.next());
+  // Its pod may be another one by now, and what it has said be of no more use.
+  if (now >= reporter.find_again) reporter.address.clear();
+  if (now - reporter.heard >= kProgressKept) reporter.told.reset();
 }
 
 Result<elastic::Progress> ElasticAsks::progress_by_http(const ElasticObject& job,

@@ -51,9 +51,11 @@ class ElasticAsks {
  private:
   using Clock = std::chrono::steady_clock;
   struct Reporter {
-    bool asked = false;     // now
-    std::string address{};  // of its pod, as long as it answers
+    bool asked = false;              // now
+    std::string address{};           // of its pod, as long as it answers
+    Clock::time_point find_again{};  // the pod
     Clock::time_point again{};
+    Clock::time_point heard{};
     Backoff pause{std::chrono::seconds(20), std::chrono::minutes(5)};
     std::optional<Told> told{};
   };

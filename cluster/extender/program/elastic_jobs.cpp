@@ -29,6 +29,10 @@ std::string kind_of(const nlohmann::json& owner) {
   return kind == "Job" && group != "batch" ? kind + "." + group : kind;
 }
 
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 ElasticRow::Speed speed_of(const elastic::SpeedSeen& seen) {
   ElasticRow::Speed speed{.measure = std::string(elastic::to_string(seen.measure))};
   for (const SizeRate& one : seen.rates) speed.rates.emplace_back(one.workers, one.rate);
@@ -170,6 +174,7 @@ void ElasticJobs::look_if_settled() {
   if (std::all_of(feeds_.begin(), feeds_.end(), settled) && asks_.may_act()) return look();
   const std::lock_guard lock(mutex_);
   waits_.clear();  // another decides
+  speeds_.forget_all();
 }
 
 void ElasticJobs::look() {
@@ -202,7 +207,11 @@ void ElasticJobs::look() {
 void ElasticJobs::watch_speeds() {
   const std::int64_t now_ms = unix_ms();
   for (auto& [uid, job] : jobs_) {
-    if (elastic::is_to_tell_progress(job)) applications_.look_at_progress(job);
+    if (elastic::is_to_tell_progress(job)) {
+      applications_.look_at_progress(job);
+    } else {
+      applications_.forget(uid);
+    }
     speeds_.look(job, work_of(job), now_ms);
     speeds_.fill_in(job);
   }
@@ -216,17 +225,18 @@ std::optional<elastic::WorkDone> ElasticJobs::work_of(const ElasticObject& job) 
         .measure = Measure::kProgress, .progress = told->progress, .at_s = told->at_s};
   }
   if (job.progress) {
-    return elastic::WorkDone{.measure = Measure::kProgress,
-                             .progress = *job.progress,
-                             .at_s = static_cast<double>(unix_ms()) / 1000};
+    return elastic::WorkDone{
+        .measure = Measure::kProgress, .progress = *job.progress, .at_s = seconds_now()};
   }
-  if (!asks_.counted || job.cpus == 0) return {};
-  const auto figures = asks_.counted(job.name_space, job.name);
-  const double cpus = static_cast<double>(job.stated * job.cpus + job.other_cpus);
-  if (!figures || figures->counted <= 0 || cpus <= 0) return {};
+  const auto figures =
+      asks_.counted ? asks_.counted(job.name_space, job.name) : std::optional<RunFigures>();
+  if (!figures || figures->counted <= 0 || figures->instructions > elastic::kLargestAmount) {
+    return {};
+  }
+  // By the seconds of the run: workers that do nothing make it no faster.
   return elastic::WorkDone{.measure = Measure::kInstructions,
                            .progress = {.done = figures->instructions},
-                           .at_s = figures->counted / cpus};
+                           .at_s = figures->seconds};
 }
 
 // Its ConfigMap, which is looked at when something else is to stand there, and from time to time.

@@ -44,7 +44,7 @@ TEST(SpeedSeen, KeepsSoMuch) {
 TEST(SpeedSeen, WhatPeopleWroteThereIsPassedOver) {
   for (const char* text :
        {"", " ", "2:105", "progress", "progress 0:1 1001:1 2: 2:-1 2:nan 2:inf 2:1e16 x:1 2:1x",
-        "shrink:0 expand:-1 expand:1e9 shrink:", "progress:1 :::: 2;3"}) {
+        "shrink:0 expand:-1 expand:1e9 shrink:", "progress 2:1e-300", "progress:1 :::: 2;3"}) {
     EXPECT_EQ(read_speed_seen(text), SpeedSeen()) << text;
   }
 }
@@ -56,8 +56,9 @@ TEST(SpeedUpText, IsReadOrRefused) {
   EXPECT_TRUE(read_speed_up("")->empty());
   std::string many;
   for (int i = 1; i <= 25; ++i) many += std::to_string(i) + ":1 ";
-  for (const std::string& text : {std::string("4"), std::string("4:x"), std::string("0:1"),
-                                  std::string("4:0"), std::string("4:1 4:2"), many}) {
+  for (const std::string& text :
+       {std::string("4"), std::string("4:x"), std::string("0:1"), std::string("4:0"),
+        std::string("4:1 4:2"), std::string("1:1e-300 2:1e15"), many}) {
     EXPECT_FALSE(read_speed_up(text)) << text;
   }
 }
@@ -185,12 +186,24 @@ TEST_F(SpeedometerTest, AnApplicationThatBeginsAnewIsMeasuredAnew) {
   EXPECT_THAT(seen().rates, SizeIs(1));
 }
 
+TEST_F(SpeedometerTest, WhoHasDoneAllAndGoesOnHasAnUnknownRest) {
+  run(45, 10);
+  EXPECT_NE(filled_in().left, std::nullopt);
+  done_ = 9'999;
+  run(1, 10);
+  EXPECT_EQ(filled_in().left, std::nullopt);
+}
+
 TEST_F(SpeedometerTest, InstructionsCountUntilProgressIsReported) {
-  run(100, 1e9, Measure::kInstructions);
+  run(170, 1e9, Measure::kInstructions);
+  EXPECT_THAT(seen().rates, IsEmpty());
+  run(15, 1e9, Measure::kInstructions);
   EXPECT_EQ(seen().measure, Measure::kInstructions);
   EXPECT_THAT(seen().rates, SizeIs(1));
   done_ = 0;
-  run(45, 10);
+  run(20, 10);
+  EXPECT_EQ(filled_in().left, std::nullopt) << "in the unit of another measure";
+  run(25, 10);
   EXPECT_EQ(seen().measure, Measure::kProgress);
   ASSERT_THAT(seen().rates, SizeIs(1));
   EXPECT_DOUBLE_EQ(seen().rates[0].rate, 10);
@@ -282,7 +295,7 @@ TEST_F(SpeedPolicy, WhoIsSaidToGainGetsTheWorkers) {
 }
 
 TEST_F(SpeedPolicy, WhoseRescalesTakeLongIsLeftAlone) {
-  add("slow", {{annotation::kSpeedSeen, "shrink:1800 expand:1800"}});
+  add("slow", {{annotation::kSpeedSeen, "shrink:600 expand:600"}});
   add("quick", {{annotation::kRescaleCostSeconds, "0"}});
   cluster_.step();
   EXPECT_EQ(cluster_.workers("slow"), 2);

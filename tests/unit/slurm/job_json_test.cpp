@@ -21,6 +21,14 @@ std::vector<Job> jobs_of(const std::string& name) {
   return jobs ? *jobs : std::vector<Job>();
 }
 
+TEST(JobJson, AJobWhoseTextIsNoUtf8HidesNone) {
+  const auto jobs =
+      read_jobs("{\"jobs\":[{\"job_id\":1,\"comment\":\"a\xff\u00e9\"},{\"job_id\":2}]}");
+  ASSERT_TRUE(jobs);
+  ASSERT_EQ(jobs->size(), 2U);
+  EXPECT_EQ(jobs->front().comment, "a?\u00e9");
+}
+
 // Captured from Slurm 22.05.8.
 TEST(JobJson, IsReadAsSlurmWritesIt) {
   const auto jobs = jobs_of("slurm_22.05");

@@ -5,6 +5,11 @@
 namespace pinion::slurm {
 namespace {
 
+TEST(Told, IsCutBetweenCharacters) {
+  const std::string why = std::string(399, 'x') + "\u00e9\u00e9";
+  EXPECT_EQ(told("", why), "[pinion: " + std::string(399, 'x') + "]");
+}
+
 TEST(Mark, IsReadAsItWasWritten) {
   const Mark mark{.user_held = false,
                   .attempt = 3,
