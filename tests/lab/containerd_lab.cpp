@@ -171,7 +171,9 @@ Status ContainerdLab::import_image() {
                          .standard_input = -1},
                         kReady);
   if (!done) return failure(done.error());
-  return {};
+  // The CRI plugin hears of it a moment later, and would ask a registry until then.
+  if (eventually(kReady, [&] { return cri_->has_image(kImage).value_or(false); })) return {};
+  return failure(Errc::kUnavailable, "containerd's CRI plugin does not see the imported image");
 }
 
 Status ContainerdLab::stop_containerd() {

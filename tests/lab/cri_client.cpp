@@ -103,15 +103,21 @@ void set_container(const PodSpec& pod, const ContainerSpec& spec, cri::Container
 
 struct CriClient::Stub {
   std::unique_ptr<cri::RuntimeService::Stub> service;
+  std::unique_ptr<cri::ImageService::Stub> images;
 
-  // One unary call: method(&context, request, &response), with its deadline.
   template <class Method, class Request, class Response>
   Status call(const char* name, Method method, const Request& request, Response& response,
               Milliseconds limit, bool wait_for_ready = true) {
+    return call_of(*service, name, method, request, response, limit, wait_for_ready);
+  }
+  // One unary call: method(&context, request, &response), with its deadline.
+  template <class Of, class Method, class Request, class Response>
+  static Status call_of(Of& of, const char* name, Method method, const Request& request,
+                        Response& response, Milliseconds limit, bool wait_for_ready = true) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + patient(limit));
     context.set_wait_for_ready(wait_for_ready);
-    const grpc::Status status = (service.get()->*method)(&context, request, &response);
+    const grpc::Status status = (of.*method)(&context, request, &response);
     if (status.ok()) return {};
     return failure(code_of(status.error_code()),
                    std::string("CRI ") + name + ": " + status.error_message());
@@ -128,13 +134,25 @@ CriClient::CriClient(const std::string& socket) : stub_(std::make_unique<Stub>()
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   // Without this, two clients of one address share a connection and its back-off.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  stub_->service = cri::RuntimeService::NewStub(
-      grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments));
+  const auto channel =
+      grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
+  stub_->service = cri::RuntimeService::NewStub(channel);
+  stub_->images = cri::ImageService::NewStub(channel);
 }
 
 CriClient::CriClient(CriClient&& other) noexcept = default;
 CriClient& CriClient::operator=(CriClient&& other) noexcept = default;
 CriClient::~CriClient() = default;
+
+Result<bool> CriClient::has_image(const std::string& name) {
+  cri::ImageStatusRequest request;
+  request.mutable_image()->set_image(name);
+  cri::ImageStatusResponse response;
+  Status done = Stub::call_of(*stub_->images, "ImageStatus", &cri::ImageService::Stub::ImageStatus,
+                              request, response, limit_);
+  if (!done) return failure(done.error());
+  return response.has_image();
+}
 
 Result<std::string> CriClient::version(Milliseconds limit) {
   cri::VersionRequest request;

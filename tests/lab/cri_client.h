@@ -54,6 +54,9 @@ class CriClient {
   // "containerd 1.7.24"; fails at once when nobody listens.
   Result<std::string> version(Milliseconds limit);
 
+  // Whether the CRI plugin knows an image of this name.
+  Result<bool> has_image(const std::string& name);
+
   // With the host's network, so without CNI. Answers the sandbox's id.
   Result<std::string> run_pod(const PodSpec& pod, const PodPlace& place);
   Status stop_pod(const std::string& pod_id);
