@@ -36,7 +36,9 @@ struct SchedulerSettings {
   bool backfill = true;  // false: nobody is placed before a job that is before it in the queue
   int depth = 100;       // jobs that one run() tries
   int plan_steps = PlanLimits().steps;
-  std::int64_t retry_ms = 1000;       // run() tries a refused job again, but for the first one
+  // run() tries a refused job again, but for the first one: all of them at the same moments, so
+  // that what is given back meanwhile is for all in order.
+  std::int64_t retry_ms = 1000;
   std::int64_t keep_ms = 60'000;      // CPUs are reserved while nobody asks for the job
   std::int64_t confirm_ms = 300'000;  // from a start until the node's agent reports the container
   // Room is held for the first of the queue once it has waited so long, and for so long at most:
@@ -184,7 +186,8 @@ class Scheduler {
                  const std::function<bool()>& go_on);
   PlaceAnswer place_all(Job& job, const std::vector<Member*>& members,
                         const std::vector<NodeIndex>* among, std::int64_t now_ms);
-  [[nodiscard]] static bool may_lift(const Job& reserved, const Job& urgent);
+  [[nodiscard]] static bool may_be_lifted(const Job& reserved);
+  [[nodiscard]] std::optional<std::int32_t> lowest_reserved() const;
   struct Lifted {
     Member* member = nullptr;
     NodeIndex node = -1;
@@ -218,7 +221,8 @@ class Scheduler {
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
   void withdraw_fallen(const std::string& why, std::int64_t now_ms);
-  [[nodiscard]] bool is_refused_again(const Job& job, std::int64_t now_ms) const;
+  [[nodiscard]] bool is_refused_again(const Job& job, std::optional<std::int32_t> lowest,
+                                      std::int64_t now_ms) const;
   bool reserve(Job& job, Member& member, NodeIndex node, std::int64_t now_ms);
   void give_back(Job& job, Member& member);
   void requeue(Job& job);

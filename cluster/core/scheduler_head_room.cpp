@@ -90,10 +90,13 @@ void Scheduler::keep_head_room(const Job& job, const Gang& gang,
     const bool same = head_->job == job.id;
     if (same ? head_room_comes() : !queue_.before(job.id, head_->job)) return;
   }
-  const std::int64_t since = head_ && head_->job == job.id ? head_->since_ms : now_ms;
-  drop_head_room();
-  head_ = find_head_room(fleet_, job.id, gang, endings_, among);
-  if (head_) head_->since_ms = since;
+  lift_head_room();
+  auto room = find_head_room(fleet_, job.id, gang, endings_, among);
+  const bool same = head_ && head_->job == job.id;
+  // Another's room is kept as long as none can be found for this one; what is not kept is free.
+  if (head_ && same != room.has_value()) changed_ = true;
+  if (room) room->since_ms = same ? head_->since_ms : now_ms;
+  if (room || same) head_ = std::move(room);
   hold_head_room();
 }
 

@@ -150,10 +150,9 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
 }
 
 // Of a job that has begun to start, and is not whole without those, the others would run in vain.
-bool Scheduler::may_lift(const Job& reserved, const Job& urgent) {
+bool Scheduler::may_be_lifted(const Job& reserved) {
   const int fixed = reserved.fixed();
-  return reserved.spec.priority < urgent.spec.priority &&
-         (fixed == 0 || fixed >= reserved.spec.size);
+  return fixed == 0 || fixed >= reserved.spec.size;
 }
 
 // What less urgent jobs have reserved is free until put_back().
@@ -161,7 +160,7 @@ std::vector<Scheduler::Lifted> Scheduler::lift_for(const Job& job) {
   std::vector<Lifted> lifted;
   for (const JobId& id : reserved_) {
     Job& other = *book_.find(id);
-    if (!may_lift(other, job)) continue;
+    if (other.spec.priority >= job.spec.priority || !may_be_lifted(other)) continue;
     for (Member* member : members_in(other, State::kReserved)) {
       lifted.push_back({.member = member, .node = fleet_.find(member->node), .cpus = {}});
     }
@@ -233,7 +232,8 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   job.why = refusal->text;
   job.refused = true;
   job.refused_at = changes_;
-  job.again_ms = now_ms + settings_.retry_ms;
+  job.again_ms = now_ms;
+  if (settings_.retry_ms > 0) job.again_ms += settings_.retry_ms - now_ms % settings_.retry_ms;
   const bool never = refusal->reason == GangReason::kNever;
   if (never) tell_if_hopeless(job, members);
   if (!never) {

@@ -737,6 +737,73 @@ TEST_F(SchedulerTest, WhoIsBehindManyThatHaveNoRoomGetsItsTurn) {
   EXPECT_LT(passes, 30) << "all have been looked at, and nothing has changed since";
 }
 
+// All are refused, pass after pass, and rest; then CPUs for one are given back, at any moment.
+TEST_F(SchedulerTest, WhatIsGivenBackWhileManyRestIsForTheFirstOfThem) {
+  for (int moment = 0; moment < 10; ++moment) {
+    Scheduler core({.depth = 4, .keep_ms = kUnknownTime, .head_after_ms = kUnknownTime});
+    ASSERT_TRUE(core.report(report_of("a", machine_), now_));
+    std::vector<JobId> jobs;
+    const auto add = [&](const JobId& id, int cpus, std::int32_t priority = 0) {
+      JobSpec spec;
+      spec.priority = priority;
+      core.submit(id, spec, ++now_);
+      core.join(id, id + "-0", {request_of(id + "/main", cpus)}, now_);
+    };
+    for (const char* id : {"runs-0", "runs-1"}) {
+      add(id, 3);
+      ASSERT_TRUE(core.place(id, nullptr, now_).placed);
+    }
+    core.take_news();
+    for (int i = 10; i < 22; ++i) {
+      jobs.push_back("waits-" + std::to_string(i));
+      add(jobs.back(), i == 10 ? 7 : 3);  // the first is tried in each pass
+    }
+    std::vector<JobId> placed;
+    const auto passes = [&](int count) {
+      for (int i = 0; i < count; ++i) {
+        now_ += 100;
+        core.nodes_changed(now_);
+        core.take_changed();
+        core.run_some(jobs, now_, [] { return true; });
+        for (const JobNews& each : core.take_news()) {
+          if (each.kind != JobNews::Kind::kReserved) continue;
+          placed.push_back(each.job);
+          EXPECT_TRUE(core.start(each.job + "-0", now_));
+        }
+      }
+    };
+    passes(30 + moment);
+    EXPECT_THAT(placed, IsEmpty());
+    core.end("runs-0", now_);
+    passes(20);
+    core.end("runs-1", now_);
+    for (int i = 0; i < 30;
+         ++i) {  // more urgent ones, for which there is no room, come all the time
+      jobs.push_back("large-" + std::to_string(i));
+      add(jobs.back(), 7, 1 + i);
+      passes(1);
+    }
+    EXPECT_EQ(placed.at(0), "waits-11") << moment;
+    EXPECT_EQ(placed.size(), 2U) << moment;
+  }
+}
+
+TEST_F(SchedulerTest, OthersAreTriedWhenRoomIsHeldForAnotherHead) {
+  job("runs", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("runs 1"));
+  start("runs");
+  job("low", {.size = 2, .cpus = 5});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_EQ(core_.head_room()->job, "low");
+  job("urgent", {.size = 2, .cpus = 6, .priority = 1});
+  core_.take_changed();
+  EXPECT_FALSE(core_.place("urgent", nullptr, now_).placed);
+  EXPECT_EQ(core_.head_room()->job, "urgent");
+  EXPECT_TRUE(core_.take_changed()) << "what was held for the other one may be free";
+  EXPECT_FALSE(core_.place("urgent", nullptr, now_).placed);
+  EXPECT_FALSE(core_.take_changed());
+}
+
 // Which of nodes a and b is held for a job that needs a whole one.
 class HeldNodeTest : public SchedulerTest {
  protected:
