@@ -194,7 +194,7 @@ class Scheduler {
     std::vector<topology::CpuSet> cpus;  // that its containers had
   };
   std::vector<Lifted> lift_for(const Job& job);
-  std::set<JobId> put_back(std::vector<Lifted>& lifted);
+  std::set<JobId> put_back(std::vector<Lifted>& lifted, bool taken);
   std::optional<GangRefusal> attempt(Job& job, const std::vector<Member*>& members,
                                      const std::vector<NodeIndex>* among, std::int64_t now_ms);
   std::optional<GangRefusal> attempt_here(Job& job, const std::vector<Member*>& members,
@@ -220,6 +220,7 @@ class Scheduler {
                                           std::vector<NodeIndex>& nodes);
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
+  [[nodiscard]] bool any_runs(const std::vector<Member*>& waiting) const;
   void withdraw_fallen(const std::string& why, std::int64_t now_ms);
   [[nodiscard]] bool is_refused_again(const Job& job, std::optional<std::int32_t> lowest,
                                       std::int64_t now_ms) const;

@@ -804,6 +804,42 @@ TEST_F(SchedulerTest, OthersAreTriedWhenRoomIsHeldForAnotherHead) {
   EXPECT_FALSE(core_.take_changed());
 }
 
+// The head has been refused although what is reserved would go for it.
+TEST_F(SchedulerTest, WhatALessUrgentJobHoldsAndTheHeadWaitsForIsForNobodyBehindIt) {
+  job("runs", {.size = 1, .cpus = 3});
+  EXPECT_THAT(run(), ElementsAre("runs 1"));
+  start("runs");
+  job("low", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("low 1"));
+  job("head", {.size = 2, .cpus = 7, .priority = 1});
+  job("behind", {.size = 1, .cpus = 7, .priority = 1});
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(core_.head_room()->job, "head");
+  end("runs");
+  EXPECT_THAT(run(), ElementsAre("low: a more urgent job needs its room", "head 2"));
+}
+
+// Its agent tells of it after its start was given up: no other node is to start it too.
+TEST_F(SchedulerTest, WhoRunsWhereItsStartWasGivenUpGetsNoSecondPlace) {
+  job("j", {.size = 2, .cpus = 4});
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  start("j");
+  now_ += 9000;
+  core_.tick(now_);
+  ASSERT_EQ(core_.book().member("j-0")->state, State::kWaiting);
+  news();
+  NodeReport late = report_of("a", machine_);
+  late.generation = 2;
+  late.claims = {claim_of("j-0/main", "1-4")};
+  ASSERT_TRUE(core_.report(std::move(late), now_));
+  EXPECT_FALSE(core_.would_place("j", now_));
+  EXPECT_FALSE(core_.place_at("j-0", "b", now_).placed);
+  EXPECT_THAT(core_.place("j", nullptr, now_).why, HasSubstr("runs already"));
+  EXPECT_EQ(core_.book().member("j-0")->state, State::kWaiting);
+  EXPECT_FALSE(core_.head_room());
+  EXPECT_TRUE(core_.runs("j-0", "a", now_));
+}
+
 // Which of nodes a and b is held for a job that needs a whole one.
 class HeldNodeTest : public SchedulerTest {
  protected:
@@ -859,6 +895,23 @@ TEST_F(HeldNodeTest, WhoRunsLongerThanSaidIsWaitedForLikeThoseThatSayNothing) {
   EXPECT_EQ(held(), "b");
   pass_over();
   EXPECT_EQ(held(), "b") << "its time has not come";
+}
+
+// On each node one of two jobs with two members: that of the same job is not waited for next.
+TEST_F(HeldNodeTest, WhoseJobDidNotEndIsNotWaitedForEither) {
+  ASSERT_TRUE(limited_.report(report_of("c", machine_), now_));
+  JobSpec two;
+  two.size = 2;
+  limited_.submit("wide", two, now_);
+  for (const char* id : {"wide-0", "wide-1"}) {
+    limited_.join("wide", id, {request_of(std::string(id) + "/main", 3)}, now_);
+  }
+  ASSERT_TRUE(limited_.runs("wide-0", "a", now_));
+  ASSERT_TRUE(limited_.runs("wide-1", "b", now_));
+  runs("other", "c");
+  EXPECT_EQ(held(), "a");
+  pass_over();
+  EXPECT_EQ(held(), "c");
 }
 
 TEST_F(HeldNodeTest, ServicesAreWaitedForLast) {
