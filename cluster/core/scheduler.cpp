@@ -182,23 +182,32 @@ bool Scheduler::run_some(std::vector<JobId> jobs, std::int64_t now_ms,
 
 // Leaves as many of them as one pass looks at: but for the first one none that would be refused
 // again; half by the queue's order, the others by who has waited longest for such a look, so that
-// all have theirs. Whether others have their turn later.
+// all have theirs. While one of that half rests, none that was refused is looked at: what is given
+// back meanwhile is for all of them in order. Whether others have their turn later.
 bool Scheduler::choose(std::vector<JobId>& jobs, std::int64_t now_ms) {
   const auto before = [&](const JobId& a, const JobId& b) { return queue_.before(a, b); };
   const JobId first = *std::min_element(jobs.begin(), jobs.end(), before);
-  bool later = false;
+  const auto lowest = lowest_reserved();
   std::erase_if(jobs, [&](const JobId& id) {
     const Job& job = *book_.find(id);
     if (id == first || !job.refused) return false;
-    if (job.refused_at == changes_ || is_refused_again(job, now_ms)) return true;
-    const bool soon = now_ms < job.again_ms;
-    later = later || soon;
-    return soon;
+    return job.refused_at == changes_ || is_refused_again(job, lowest, now_ms);
   });
-  if (static_cast<int>(jobs.size()) <= settings_.depth) return later;
-  const auto half = jobs.begin() + settings_.depth / 2;
+  const auto order_half = [&] {
+    const auto some = std::min(static_cast<std::ptrdiff_t>(jobs.size()),
+                               static_cast<std::ptrdiff_t>(settings_.depth / 2));
+    std::nth_element(jobs.begin(), jobs.begin() + some, jobs.end(), before);
+    return jobs.begin() + some;
+  };
+  const bool rests = std::any_of(jobs.begin(), order_half(), [&](const JobId& id) {
+    return id != first && now_ms < book_.find(id)->again_ms;
+  });
+  if (rests) {
+    std::erase_if(jobs, [&](const JobId& id) { return id != first && book_.find(id)->refused; });
+  }
+  if (static_cast<int>(jobs.size()) <= settings_.depth) return rests;
+  const auto half = order_half();
   const auto end = jobs.begin() + settings_.depth;
-  std::nth_element(jobs.begin(), half, jobs.end(), before);
   std::nth_element(half, end, jobs.end(), [&](const JobId& a, const JobId& b) {
     const std::int64_t a_ms = book_.find(a)->again_ms;
     const std::int64_t b_ms = book_.find(b)->again_ms;
@@ -212,12 +221,13 @@ bool Scheduler::choose(std::vector<JobId>& jobs, std::int64_t now_ms) {
 bool Scheduler::try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
                           const std::function<bool()>& go_on) {
   bool later = false;
+  const auto lowest = lowest_reserved();
   for (const JobId& id : jobs) {
     // A reservation that was withdrawn for another is not tried before the next time.
     if (!queue_.contains(id)) continue;
     if (!go_on()) return true;
     const Job& job = *book_.find(id);
-    if (is_refused_again(job, now_ms)) {
+    if (is_refused_again(job, lowest, now_ms)) {
       ++counters_.refused;
     } else if (now_ms >= job.again_ms || id == jobs.front()) {
       place(id, nullptr, now_ms);
@@ -228,12 +238,22 @@ bool Scheduler::try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
   return later;
 }
 
+// The lowest priority of those whose reservations may go for a more urgent job; nullopt: there are
+// none. Holds for a pass: who is placed in it is no less urgent than those after it.
+std::optional<std::int32_t> Scheduler::lowest_reserved() const {
+  std::optional<std::int32_t> lowest;
+  for (const JobId& id : reserved_) {
+    const Job& job = *book_.find(id);
+    const bool lower = !lowest || job.spec.priority < *lowest;
+    if (lower && may_be_lifted(job)) lowest = job.spec.priority;
+  }
+  return lowest;
+}
+
 // Nothing that was given back helps it, and it is not to get the room that is kept for the head.
-bool Scheduler::is_refused_again(const Job& job, std::int64_t now_ms) const {
-  if (!job.refused) return false;
-  const bool lifts = std::any_of(reserved_.begin(), reserved_.end(),
-                                 [&](const JobId& id) { return may_lift(*book_.find(id), job); });
-  if (lifts) return false;
+bool Scheduler::is_refused_again(const Job& job, std::optional<std::int32_t> lowest,
+                                 std::int64_t now_ms) const {
+  if (!job.refused || (lowest && *lowest < job.spec.priority)) return false;
   if (!settings_.backfill) return queue_.first() != job.id;
   if (!head_ || hindered(job, now_ms) == nullptr) return false;
   return head_->job == job.id ? head_room_comes() : queue_.before(head_->job, job.id);

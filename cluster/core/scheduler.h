@@ -36,7 +36,9 @@ struct SchedulerSettings {
   bool backfill = true;  // false: nobody is placed before a job that is before it in the queue
   int depth = 100;       // jobs that one run() tries
   int plan_steps = PlanLimits().steps;
-  std::int64_t retry_ms = 1000;       // run() tries a refused job again, but for the first one
+  // run() tries a refused job again, but for the first one: all of them at the same moments, so
+  // that what is given back meanwhile is for all in order.
+  std::int64_t retry_ms = 1000;
   std::int64_t keep_ms = 60'000;      // CPUs are reserved while nobody asks for the job
   std::int64_t confirm_ms = 300'000;  // from a start until the node's agent reports the container
   // Room is held for the first of the queue once it has waited so long, and for so long at most:
@@ -184,14 +186,15 @@ class Scheduler {
                  const std::function<bool()>& go_on);
   PlaceAnswer place_all(Job& job, const std::vector<Member*>& members,
                         const std::vector<NodeIndex>* among, std::int64_t now_ms);
-  [[nodiscard]] static bool may_lift(const Job& reserved, const Job& urgent);
+  [[nodiscard]] static bool may_be_lifted(const Job& reserved);
+  [[nodiscard]] std::optional<std::int32_t> lowest_reserved() const;
   struct Lifted {
     Member* member = nullptr;
     NodeIndex node = -1;
     std::vector<topology::CpuSet> cpus;  // that its containers had
   };
   std::vector<Lifted> lift_for(const Job& job);
-  std::set<JobId> put_back(std::vector<Lifted>& lifted);
+  std::set<JobId> put_back(std::vector<Lifted>& lifted, bool taken);
   std::optional<GangRefusal> attempt(Job& job, const std::vector<Member*>& members,
                                      const std::vector<NodeIndex>* among, std::int64_t now_ms);
   std::optional<GangRefusal> attempt_here(Job& job, const std::vector<Member*>& members,
@@ -217,8 +220,10 @@ class Scheduler {
                                           std::vector<NodeIndex>& nodes);
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
+  [[nodiscard]] bool any_runs(const std::vector<Member*>& waiting) const;
   void withdraw_fallen(const std::string& why, std::int64_t now_ms);
-  [[nodiscard]] bool is_refused_again(const Job& job, std::int64_t now_ms) const;
+  [[nodiscard]] bool is_refused_again(const Job& job, std::optional<std::int32_t> lowest,
+                                      std::int64_t now_ms) const;
   bool reserve(Job& job, Member& member, NodeIndex node, std::int64_t now_ms);
   void give_back(Job& job, Member& member);
   void requeue(Job& job);

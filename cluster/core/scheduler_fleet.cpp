@@ -14,12 +14,15 @@ using State = Member::State;
 }  // namespace
 
 Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64_t now_ms) {
+  bool elsewhere = false;
   for (topology::Claim& claim : report.claims) {
     // Jobs are told apart by their ids, not by the names that agents know.
     claim.job.clear();
     const auto member = member_of_claim_.find(claim.id);
     if (member != member_of_claim_.end()) {
-      claim.job = book_.member(member->second)->requests.front().job;
+      const Member& it = *book_.member(member->second);
+      claim.job = it.requests.front().job;
+      elsewhere = elsewhere || (it.state == State::kReserved && it.node != report.name);
     }
   }
   const std::string name = report.name;
@@ -32,6 +35,7 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
   note_ends_at(node);
   changed_ = true;
   if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
+  if (elsewhere) withdraw_fallen("a member of the job runs elsewhere", now_ms);
   hold_head_room_at(node);
   // Machines that are equal are one; agents name theirs in each report.
   if (fleet_.node(node).kind != machine) requeue_hopeless();
@@ -128,10 +132,12 @@ void Scheduler::measured(std::string_view node, MissRates rates) {
 
 // What is reserved for the member is there: its node, and its agent has left room for it.
 bool Scheduler::stands(const Member& member) const {
-  const NodeIndex node = fleet_.find(member.node);
-  return node >= 0 && !fleet_.node(node).stale &&
-         std::all_of(member.requests.begin(), member.requests.end(),
-                     [&](const topology::Request& request) { return fleet_.knows(request.id); });
+  const NodeIndex index = fleet_.find(member.node);
+  if (index < 0 || fleet_.node(index).stale) return false;
+  const topology::Ledger& ledger = fleet_.node(index).ledger;
+  return std::all_of(
+      member.requests.begin(), member.requests.end(),
+      [&](const topology::Request& request) { return ledger.find(request.id) != nullptr; });
 }
 
 void Scheduler::withdraw_fallen(const std::string& why, std::int64_t now_ms) {

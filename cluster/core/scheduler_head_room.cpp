@@ -45,15 +45,25 @@ void Scheduler::drop_head_room() {
 }
 
 // Of whose end was waited for, and who should have ended by now or has not said when, the others of
-// that kind are waited for first the next time.
+// that kind are waited for first the next time: the members of a job end together.
 void Scheduler::defer_endings(std::int64_t now_ms) {
-  std::set<Ending> late;
+  std::set<JobId> late_jobs;
   for (const auto& [node, cpus] : head_->cpus) {
     for (const auto& [id, claim] : fleet_.node(node).ledger.claims()) {
       const auto ending = ending_of_.find(id);
       if (ending == ending_of_.end() || !claim.cpus.intersects(cpus)) continue;
       const std::int64_t at = ending->second.at_ms;
-      if (at <= now_ms || at == kUnknownTime) late.insert(ending->second);
+      if (at > now_ms && at != kUnknownTime) continue;
+      late_jobs.insert(book_.job_of(member_of_claim_.find(id)->second)->id);
+    }
+  }
+  std::set<Ending> late;
+  for (const JobId& id : late_jobs) {
+    for (const auto& [name, member] : book_.find(id)->members) {
+      for (const auto& request : member.requests) {
+        const auto ending = ending_of_.find(request.id);
+        if (ending != ending_of_.end()) late.insert(ending->second);
+      }
     }
   }
   for (Ending ending : late) {
@@ -90,10 +100,13 @@ void Scheduler::keep_head_room(const Job& job, const Gang& gang,
     const bool same = head_->job == job.id;
     if (same ? head_room_comes() : !queue_.before(job.id, head_->job)) return;
   }
-  const std::int64_t since = head_ && head_->job == job.id ? head_->since_ms : now_ms;
-  drop_head_room();
-  head_ = find_head_room(fleet_, job.id, gang, endings_, among);
-  if (head_) head_->since_ms = since;
+  lift_head_room();
+  auto room = find_head_room(fleet_, job.id, gang, endings_, among);
+  const bool same = head_ && head_->job == job.id;
+  // Another's room is kept as long as none can be found for this one; what is not kept is free.
+  if (head_ && same != room.has_value()) changed_ = true;
+  if (room) room->since_ms = same ? head_->since_ms : now_ms;
+  if (room || same) head_ = std::move(room);
   hold_head_room();
 }
 

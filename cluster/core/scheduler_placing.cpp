@@ -126,6 +126,7 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
   std::vector<Member*> members = next_of(job);
   if (members.empty()) return true;
   if (job.started) members.resize(1);
+  if (any_runs(members)) return false;
   if (must_wait_its_turn(job) || hindered(job, now_ms) != nullptr) return false;
   const bool lift = may_take_head_room(job, now_ms);
   if (lift) lift_head_room();
@@ -150,10 +151,9 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
 }
 
 // Of a job that has begun to start, and is not whole without those, the others would run in vain.
-bool Scheduler::may_lift(const Job& reserved, const Job& urgent) {
+bool Scheduler::may_be_lifted(const Job& reserved) {
   const int fixed = reserved.fixed();
-  return reserved.spec.priority < urgent.spec.priority &&
-         (fixed == 0 || fixed >= reserved.spec.size);
+  return fixed == 0 || fixed >= reserved.spec.size;
 }
 
 // What less urgent jobs have reserved is free until put_back().
@@ -161,7 +161,7 @@ std::vector<Scheduler::Lifted> Scheduler::lift_for(const Job& job) {
   std::vector<Lifted> lifted;
   for (const JobId& id : reserved_) {
     Job& other = *book_.find(id);
-    if (!may_lift(other, job)) continue;
+    if (other.spec.priority >= job.spec.priority || !may_be_lifted(other)) continue;
     for (Member* member : members_in(other, State::kReserved)) {
       lifted.push_back({.member = member, .node = fleet_.find(member->node), .cpus = {}});
     }
@@ -179,8 +179,8 @@ std::vector<Scheduler::Lifted> Scheduler::lift_for(const Job& job) {
 }
 
 // Where they were, as far as that is free; then the others on what else is free there. Returns the
-// jobs of those for which there is no room any more.
-std::set<JobId> Scheduler::put_back(std::vector<Lifted>& lifted) {
+// jobs of those for which there is no room any more, if anything was `taken` meanwhile.
+std::set<JobId> Scheduler::put_back(std::vector<Lifted>& lifted, bool taken) {
   lift_head_room();  // it may hold by now what they had
   const auto moved = std::stable_partition(lifted.begin(), lifted.end(), [&](const Lifted& each) {
     return each.node >= 0 &&
@@ -192,8 +192,9 @@ std::set<JobId> Scheduler::put_back(std::vector<Lifted>& lifted) {
   for (auto each = lifted.begin(); each != lifted.end(); ++each) {
     const auto& [member, node, cpus] = *each;
     if (each == moved) hold_head_room();
-    if (node < 0 || !has(fleet_.node(node).spare, member->terms.requests) ||
-        fleet_.unwelcome(node, member->terms) != Unwelcome::kNo) {
+    // Else whoever may not be there any more was left there on purpose.
+    if (node < 0 || (taken && (!has(fleet_.node(node).spare, member->terms.requests) ||
+                               fleet_.unwelcome(node, member->terms) != Unwelcome::kNo))) {
       lost.insert(book_.job_of(member->id)->id);
     }
     add_requests(member->node, member->terms);
@@ -209,15 +210,29 @@ std::set<JobId> Scheduler::put_back(std::vector<Lifted>& lifted) {
   return lost;
 }
 
+// A start that was given up may be told of late, by the agent first: what waits has no CPUs.
+bool Scheduler::any_runs(const std::vector<Member*>& waiting) const {
+  return std::any_of(waiting.begin(), waiting.end(), [&](const Member* member) {
+    return std::any_of(member->requests.begin(), member->requests.end(),
+                       [&](const auto& request) { return fleet_.knows(request.id); });
+  });
+}
+
 PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
                                  const std::vector<NodeIndex>* among, std::int64_t now_ms) {
+  if (any_runs(members)) {
+    ++counters_.refused;
+    job.again_ms = now_ms;
+    return {.why = job.why = "a container of its members runs already, as its agent says"};
+  }
   auto refusal = attempt(job, members, among, now_ms);
   if (refusal && refusal->reason != GangReason::kNever) {
     // What less urgent jobs merely keep goes before anything that runs.
     std::vector<Lifted> lifted = lift_for(job);
     if (!lifted.empty()) {
+      hold_head_room();  // of theirs, too
       refusal = attempt(job, members, among, now_ms);
-      const std::set<JobId> lost = put_back(lifted);
+      const std::set<JobId> lost = put_back(lifted, !refusal);
       for (const JobId& id : lost) withdraw(id, "a more urgent job needs its room", now_ms);
       hold_head_room();
     }
@@ -233,7 +248,8 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   job.why = refusal->text;
   job.refused = true;
   job.refused_at = changes_;
-  job.again_ms = now_ms + settings_.retry_ms;
+  job.again_ms = now_ms;
+  if (settings_.retry_ms > 0) job.again_ms += settings_.retry_ms - now_ms % settings_.retry_ms;
   const bool never = refusal->reason == GangReason::kNever;
   if (never) tell_if_hopeless(job, members);
   if (!never) {
@@ -450,7 +466,7 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
 bool Scheduler::promise(const Member& member, NodeIndex node, std::int64_t expires_ms) {
   std::vector<std::string_view> done;
   for (const auto& request : member.requests) {
-    if (fleet_.knows(request.id)) continue;
+    if (fleet_.node(node).ledger.find(request.id) != nullptr) continue;
     const auto outcome = fleet_.promise(node, request, expires_ms);
     if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
       done.push_back(request.id);

@@ -289,8 +289,8 @@ class World {
           if (member.state != State::kReserved) continue;
           const NodeIndex node = fleet.find(member.node);
           ASSERT_GE(node, 0) << name << " is to start on a node that is no more";
-          // Or its agent has told late where it runs.
-          ASSERT_TRUE(fleet.knows(request.id)) << name << " is to start without CPUs";
+          ASSERT_NE(fleet.node(node).ledger.find(request.id), nullptr)
+              << name << " is to start without CPUs";
         }
       }
       if (scheduler_.queue().contains(id)) {

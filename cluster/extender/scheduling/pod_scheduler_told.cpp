@@ -29,8 +29,9 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
     fresh.demand = std::move(demand);
     fresh.terms = terms_of(pod, fresh.demand);
     fresh.priority = pod.priority;
-    fresh.since_ms =
-        pod.created_ms > 0 ? std::min(now_ms, pod.created_ms - limits_.epoch_ms) : now_ms;
+    // Once all that existed is told, nobody becomes old by what an old pod says of itself.
+    const bool existed = !acts_ && pod.created_ms > 0;
+    fresh.since_ms = existed ? std::min(now_ms, pod.created_ms - limits_.epoch_ms) : now_ms;
     known = &cache_.add(std::move(fresh));
     join(*known, now_ms);
     return known;
@@ -38,7 +39,11 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
   // Its requests do not change while it waits; its gang's size may, and the gang itself. Of one
   // whose PodGroup is away it stays a member.
   if (!known->node.empty() || demand.kind == Demand::Kind::kWaiting) return known;
-  if (job_of(*known) != job_of(pod.uid, demand)) leave(*known, left_for(demand), now_ms);
+  if (job_of(*known) != job_of(pod.uid, demand)) {
+    // It brings its age to one job. Of who waits for its PodGroup that is still to come.
+    if (book().member(pod.uid) != nullptr) known->since_ms = now_ms;
+    leave(*known, left_for(demand), now_ms);
+  }
   known->demand = std::move(demand);
   if (book().member(pod.uid) != nullptr) return known;
   join(*known, now_ms);

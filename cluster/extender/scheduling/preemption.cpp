@@ -130,11 +130,22 @@ bool Preemption::gang_fits_with(const Pod& pod, const Demand& demand,
       rest.emplace_back(member->requests, member->terms);
     }
   }
+  Gang kinds;  // what is asked for, each once
+  for (const GangMember& member : rest) {
+    const bool known = std::any_of(kinds.begin(), kinds.end(), [&](const GangMember& kind) {
+      return same_shape(kind, member);
+    });
+    if (!known) kinds.push_back(member);
+  }
   for (NodeIndex node = 0; node < fleet_.size() && !rest.empty(); ++node) {
     const FleetNode& there = fleet_.node(node);
     if (there.name.empty() || there.stale) continue;
     const auto freed = ledgers.find(node);
-    if (freed == ledgers.end() && !fleet_.may_fit(node, rest.front())) continue;
+    if (freed == ledgers.end() &&
+        std::none_of(kinds.begin(), kinds.end(),
+                     [&](const GangMember& kind) { return fleet_.may_fit(node, kind); })) {
+      continue;
+    }
     topology::Ledger ledger = freed == ledgers.end() ? there.ledger : freed->second;
     ResourceList left = there.capacity;
     bool has_one = false;

@@ -241,6 +241,7 @@ struct PodTerm {
   std::vector<NodeRequirement> labels;
   std::vector<std::string> name_spaces;  // empty: its own
   bool by_name_space = false;            // selects namespaces by their labels
+  bool everywhere = false;               // in all namespaces
   std::string topology_key;
 };
 
@@ -254,6 +255,23 @@ Status read_pod_selector(PodTerm& term, ondemand::value& value, const Where& at)
   });
 }
 
+// One that is empty selects all namespaces.
+Status read_name_spaces(PodTerm& term, ondemand::value& value, const Where& at) {
+  std::map<std::string, std::string> equal;
+  std::vector<NodeRequirement> labels;
+  const bool there = !is_null(value);
+  const Status read =
+      each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
+        const Where here(at, key);
+        if (same_key(key, "matchLabels")) return read_selector(equal, field, here);
+        if (same_key(key, "matchExpressions")) return read_requirements(labels, field, here);
+        return {};
+      });
+  term.everywhere = there && equal.empty() && labels.empty();
+  term.by_name_space = there && !term.everywhere;
+  return read;
+}
+
 Status read_pod_terms(std::vector<PodTerm>& to, ondemand::value& value, const Where& at) {
   to.clear();
   return each_item(value, at, [&](ondemand::value& item, const Where& here) {
@@ -263,7 +281,7 @@ Status read_pod_terms(std::vector<PodTerm>& to, ondemand::value& value, const Wh
       if (same_key(key, "labelSelector")) return read_pod_selector(term, field, inner);
       if (same_key(key, "namespaces")) return read_texts(term.name_spaces, field, inner);
       if (same_key(key, "topologyKey")) return read_text(term.topology_key, field, inner);
-      if (same_key(key, "namespaceSelector")) term.by_name_space = !is_null(field);
+      if (same_key(key, "namespaceSelector")) return read_name_spaces(term, field, inner);
       return {};
     });
   });
@@ -283,9 +301,10 @@ bool holds(const NodeRequirement& it, const Labels& labels) {
 // labels are not looked at.
 bool keeps_apart(const PodTerm& term, const Labels& labels, const PodSpecView& pod) {
   const auto& names = term.name_spaces;
-  const bool here = names.empty()
-                        ? !term.by_name_space
-                        : std::find(names.begin(), names.end(), pod.name_space) != names.end();
+  const bool named = names.empty()
+                         ? !term.by_name_space
+                         : std::find(names.begin(), names.end(), pod.name_space) != names.end();
+  const bool here = term.everywhere || named;
   return term.selects && here && term.topology_key == "kubernetes.io/hostname" &&
          std::all_of(term.equal.begin(), term.equal.end(),
                      [&](const auto& entry) {

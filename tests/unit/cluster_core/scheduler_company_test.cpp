@@ -99,6 +99,25 @@ TEST_F(CompanyTest, ServicesAndJobsHaveDedicatedNodes) {
   EXPECT_EQ(placed(), "l-0@a");
 }
 
+// Somebody else has started another job beside it: that takes nothing from it, nor does a look for
+// a more urgent one.
+TEST_F(CompanyTest, AMoreUrgentJobThatIsRefusedLeavesThoseThatMayNotComeThereAnyMore) {
+  begin({.jobs_share = false});
+  job("j", 1, 2);
+  EXPECT_EQ(placed(), "j-0@a");
+  job("k", 1, 2);
+  EXPECT_TRUE(core_->runs("k-0", "a", now_));
+  JobSpec urgent;
+  urgent.priority = 1;
+  urgent.size = 2;
+  core_->submit("u", urgent, now_);
+  for (const char* id : {"u-0", "u-1"}) {
+    core_->join("u", id, {request_of(std::string(id) + "/main", 6)}, now_);
+  }
+  EXPECT_FALSE(core_->place("u", nullptr, now_).placed);
+  EXPECT_EQ(core_->book().member("j-0")->node, "a");
+}
+
 TEST_F(CompanyTest, RoomIsHeldForTheFirstWhereOthersWillHaveLeft) {
   begin({.jobs_share = false});
   job("j", 1, 1, false, 10'000);

@@ -737,6 +737,109 @@ TEST_F(SchedulerTest, WhoIsBehindManyThatHaveNoRoomGetsItsTurn) {
   EXPECT_LT(passes, 30) << "all have been looked at, and nothing has changed since";
 }
 
+// All are refused, pass after pass, and rest; then CPUs for one are given back, at any moment.
+TEST_F(SchedulerTest, WhatIsGivenBackWhileManyRestIsForTheFirstOfThem) {
+  for (int moment = 0; moment < 10; ++moment) {
+    Scheduler core({.depth = 4, .keep_ms = kUnknownTime, .head_after_ms = kUnknownTime});
+    ASSERT_TRUE(core.report(report_of("a", machine_), now_));
+    std::vector<JobId> jobs;
+    const auto add = [&](const JobId& id, int cpus, std::int32_t priority = 0) {
+      JobSpec spec;
+      spec.priority = priority;
+      core.submit(id, spec, ++now_);
+      core.join(id, id + "-0", {request_of(id + "/main", cpus)}, now_);
+    };
+    for (const char* id : {"runs-0", "runs-1"}) {
+      add(id, 3);
+      ASSERT_TRUE(core.place(id, nullptr, now_).placed);
+    }
+    core.take_news();
+    for (int i = 10; i < 22; ++i) {
+      jobs.push_back("waits-" + std::to_string(i));
+      add(jobs.back(), i == 10 ? 7 : 3);  // the first is tried in each pass
+    }
+    std::vector<JobId> placed;
+    const auto passes = [&](int count) {
+      for (int i = 0; i < count; ++i) {
+        now_ += 100;
+        core.nodes_changed(now_);
+        core.take_changed();
+        core.run_some(jobs, now_, [] { return true; });
+        for (const JobNews& each : core.take_news()) {
+          if (each.kind != JobNews::Kind::kReserved) continue;
+          placed.push_back(each.job);
+          EXPECT_TRUE(core.start(each.job + "-0", now_));
+        }
+      }
+    };
+    passes(30 + moment);
+    EXPECT_THAT(placed, IsEmpty());
+    core.end("runs-0", now_);
+    passes(20);
+    core.end("runs-1", now_);
+    for (int i = 0; i < 30;
+         ++i) {  // more urgent ones, for which there is no room, come all the time
+      jobs.push_back("large-" + std::to_string(i));
+      add(jobs.back(), 7, 1 + i);
+      passes(1);
+    }
+    EXPECT_EQ(placed.at(0), "waits-11") << moment;
+    EXPECT_EQ(placed.size(), 2U) << moment;
+  }
+}
+
+TEST_F(SchedulerTest, OthersAreTriedWhenRoomIsHeldForAnotherHead) {
+  job("runs", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("runs 1"));
+  start("runs");
+  job("low", {.size = 2, .cpus = 5});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_EQ(core_.head_room()->job, "low");
+  job("urgent", {.size = 2, .cpus = 6, .priority = 1});
+  core_.take_changed();
+  EXPECT_FALSE(core_.place("urgent", nullptr, now_).placed);
+  EXPECT_EQ(core_.head_room()->job, "urgent");
+  EXPECT_TRUE(core_.take_changed()) << "what was held for the other one may be free";
+  EXPECT_FALSE(core_.place("urgent", nullptr, now_).placed);
+  EXPECT_FALSE(core_.take_changed());
+}
+
+// The head has been refused although what is reserved would go for it.
+TEST_F(SchedulerTest, WhatALessUrgentJobHoldsAndTheHeadWaitsForIsForNobodyBehindIt) {
+  job("runs", {.size = 1, .cpus = 3});
+  EXPECT_THAT(run(), ElementsAre("runs 1"));
+  start("runs");
+  job("low", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("low 1"));
+  job("head", {.size = 2, .cpus = 7, .priority = 1});
+  job("behind", {.size = 1, .cpus = 7, .priority = 1});
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(core_.head_room()->job, "head");
+  end("runs");
+  EXPECT_THAT(run(), ElementsAre("low: a more urgent job needs its room", "head 2"));
+}
+
+// Its agent tells of it after its start was given up: no other node is to start it too.
+TEST_F(SchedulerTest, WhoRunsWhereItsStartWasGivenUpGetsNoSecondPlace) {
+  job("j", {.size = 2, .cpus = 4});
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  start("j");
+  now_ += 9000;
+  core_.tick(now_);
+  ASSERT_EQ(core_.book().member("j-0")->state, State::kWaiting);
+  news();
+  NodeReport late = report_of("a", machine_);
+  late.generation = 2;
+  late.claims = {claim_of("j-0/main", "1-4")};
+  ASSERT_TRUE(core_.report(std::move(late), now_));
+  EXPECT_FALSE(core_.would_place("j", now_));
+  EXPECT_FALSE(core_.place_at("j-0", "b", now_).placed);
+  EXPECT_THAT(core_.place("j", nullptr, now_).why, HasSubstr("runs already"));
+  EXPECT_EQ(core_.book().member("j-0")->state, State::kWaiting);
+  EXPECT_FALSE(core_.head_room());
+  EXPECT_TRUE(core_.runs("j-0", "a", now_));
+}
+
 // Which of nodes a and b is held for a job that needs a whole one.
 class HeldNodeTest : public SchedulerTest {
  protected:
@@ -792,6 +895,23 @@ TEST_F(HeldNodeTest, WhoRunsLongerThanSaidIsWaitedForLikeThoseThatSayNothing) {
   EXPECT_EQ(held(), "b");
   pass_over();
   EXPECT_EQ(held(), "b") << "its time has not come";
+}
+
+// On each node one of two jobs with two members: that of the same job is not waited for next.
+TEST_F(HeldNodeTest, WhoseJobDidNotEndIsNotWaitedForEither) {
+  ASSERT_TRUE(limited_.report(report_of("c", machine_), now_));
+  JobSpec two;
+  two.size = 2;
+  limited_.submit("wide", two, now_);
+  for (const char* id : {"wide-0", "wide-1"}) {
+    limited_.join("wide", id, {request_of(std::string(id) + "/main", 3)}, now_);
+  }
+  ASSERT_TRUE(limited_.runs("wide-0", "a", now_));
+  ASSERT_TRUE(limited_.runs("wide-1", "b", now_));
+  runs("other", "c");
+  EXPECT_EQ(held(), "a");
+  pass_over();
+  EXPECT_EQ(held(), "c");
 }
 
 TEST_F(HeldNodeTest, ServicesAreWaitedForLast) {

@@ -92,6 +92,33 @@ TEST_F(GatesTest, AGangIsAsOldAsItsOldestPodWhoeverHasSeenIt) {
   EXPECT_EQ(effects.openings[0].pod.uid, "old0");
 }
 
+TEST_F(GatesTest, AnOldPodMakesNoNewGangOld) {
+  PodScheduler next{policy::Defaults(), {.epoch_ms = 1'000'000}};
+  const auto tell = [&](const std::string& gang, const std::string& uid, int age_ms) {
+    Pod pod = gated_member(gang, 0, 2, 7);
+    pod.uid = uid;
+    pod.created_ms = 1'000'000 + now_ - age_ms;
+    next.seen(pod, now_);
+  };
+  const auto submitted = [&](const std::string& name) {
+    std::int64_t at = -1;
+    for (const Job* gang : next.gangs()) {
+      if (gang->spec.owner.name == name) at = gang->submitted_ms;
+    }
+    return at;
+  };
+  now_ = 50'000;
+  tell("old", "parked", 20'000);
+  EXPECT_EQ(submitted("old"), 30'000);
+  next.complete_gangs(now_);
+  now_ = 60'000;
+  tell("new", "fresh", 0);
+  tell("new", "parked", 30'000);
+  EXPECT_EQ(submitted("new"), 60'000) << "it came from another gang";
+  tell("late", "other", 40'000);
+  EXPECT_EQ(submitted("late"), 60'000) << "it wanted no cores before";
+}
+
 TEST_F(GatesTest, ALoneMemberHoldsNothingAndStaysAtItsGate) {
   exist_gated("j", 2, 3, 0, 0);
   tick(1000);

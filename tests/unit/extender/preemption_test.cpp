@@ -124,6 +124,17 @@ TEST_F(PreemptionTest, EvictionHelpsOnlyWhereItFreesEnough) {
   EXPECT_EQ(pod_scheduler_.preempt(other, proposals, now_).size(), 2U);
 }
 
+// The larger one needs node b emptied, the other fits what is free on a.
+TEST_F(PreemptionTest, AMemberThatFitsWhereALargerOneDoesNotCounts) {
+  report("a", {{"equal/main", 4}});
+  add_low("b", 7);
+  const Pod large = urgent(member_of("j", 0, 2, 7));
+  for (const Pod& pod : {large, urgent(member_of("j", 1, 2, 3))}) {
+    EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
+  }
+  EXPECT_EQ(kept(large, {{.node = "b", .victims = {"low-b"}}}), 1U);
+}
+
 // A gang of two: one fits what is free, the other needs node b emptied.
 class HalfRoomTest : public PreemptionTest {
  protected:

@@ -143,6 +143,8 @@ TEST(Pod, IsApartIfItKeepsAwayFromItsOwnLabels) {
   EXPECT_TRUE(apart(term(expression(R"({"key":"app","operator":"NotIn","values":["x"]})"))));
   EXPECT_TRUE(apart(term(own, R"(,"namespaces":["o","n"])")));
   EXPECT_TRUE(apart(term(own, R"(,"namespaces":[],"namespaceSelector":null)")));
+  EXPECT_TRUE(apart(term(own, R"(,"namespaceSelector":{})"))) << "in all namespaces";
+  EXPECT_TRUE(apart(term(own, R"(,"namespaces":["o"],"namespaceSelector":{"matchLabels":{}})")));
   EXPECT_FALSE(apart(term("null"))) << "of none";
   EXPECT_FALSE(apart(term(R"({"matchLabels":{"app":"wind","pinion.dev/job":"k"}})")));
   EXPECT_FALSE(apart(term(expression(R"({"key":"app","operator":"NotIn","values":["wind"]})"))));
