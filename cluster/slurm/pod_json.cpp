@@ -123,10 +123,11 @@ std::string why_unscheduled(const json& pod) {
 // It has a node and does not start there: its image, or the node's agent refuses it.
 std::string why_not_started(const json& pod) {
   for (const json& container : json_at(pod, "status", "containerStatuses")) {
-    const std::string reason = json_text(container, "state", "waiting", "reason");
+    std::string why = json_text(container, "state", "waiting", "reason");
     const std::string text = json_text(container, "state", "waiting", "message");
-    if (reason.empty() || reason == "ContainerCreating") continue;
-    return reason + (text.empty() ? "" : ": " + text);
+    if (why.empty() || why == "ContainerCreating") continue;
+    if (!text.empty()) why.append(": ").append(text);
+    return why;
   }
   return "";
 }

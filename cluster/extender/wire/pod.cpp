@@ -260,13 +260,12 @@ Status read_name_spaces(PodTerm& term, ondemand::value& value, const Where& at) 
   std::map<std::string, std::string> equal;
   std::vector<NodeRequirement> labels;
   const bool there = !is_null(value);
-  const Status read =
-      each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
-        const Where here(at, key);
-        if (same_key(key, "matchLabels")) return read_selector(equal, field, here);
-        if (same_key(key, "matchExpressions")) return read_requirements(labels, field, here);
-        return {};
-      });
+  Status read = each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
+    const Where here(at, key);
+    if (same_key(key, "matchLabels")) return read_selector(equal, field, here);
+    if (same_key(key, "matchExpressions")) return read_requirements(labels, field, here);
+    return {};
+  });
   term.everywhere = there && equal.empty() && labels.empty();
   term.by_name_space = there && !term.everywhere;
   return read;
