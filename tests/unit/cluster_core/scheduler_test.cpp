@@ -1,11 +1,8 @@
-// Jobs, members and nodes brought to the core one event at a time. Two nodes of one NUMA node with
-// 7 CPUs to give each.
-#include "cluster/core/scheduler.h"
-
+// A job from its first member to its end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/extender/scene.h"
+#include "tests/unit/cluster_core/scheduler_play.h"
 
 namespace pinion::cluster {
 namespace {
@@ -14,88 +11,6 @@ using State = Member::State;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-class SchedulerTest : public testing::Test {
- protected:
-  void SetUp() override {
-    for (const char* node : {"a", "b"}) add_node(node);
-  }
-
-  void add_node(const std::string& node) {
-    ASSERT_TRUE(core_.report(report_of(node, machine_), now_));
-  }
-
-  struct Of {
-    int size = 1;
-    int cpus = 1;
-    std::int32_t priority = 0;
-    std::int64_t run_ms = 0;
-    std::string name{};  // where it is not the id
-    std::string name_space = "team";
-    int groups = 0;
-  };
-  void submit(const JobId& id, const Of& of) {
-    JobSpec spec;
-    spec.owner = {
-        .name_space = of.name_space, .kind = "Job", .name = of.name.empty() ? id : of.name};
-    spec.priority = of.priority;
-    spec.size = of.size;
-    spec.run_ms = of.run_ms;
-    spec.task_groups = of.groups;
-    core_.submit(id, spec, now_++);
-  }
-  void join(const JobId& id, int number, int cpus) {
-    const MemberId member = id + "-" + std::to_string(number);
-    EXPECT_TRUE(core_.join(id, member, {request_of(member + "/main", cpus)}, now_));
-  }
-  void job(const JobId& id, const Of& of) {
-    submit(id, of);
-    for (int i = 0; i < of.size; ++i) join(id, i, of.cpus);
-  }
-  // One pass over the queue; "RESERVED ..." and "withdrawn: ..." in order.
-  std::vector<std::string> run() {
-    now_ += 1000;  // whoever was refused is tried again
-    core_.run(now_);
-    return news();
-  }
-  std::vector<std::string> news() {
-    std::vector<std::string> texts;
-    for (const JobNews& each : core_.take_news()) {
-      switch (each.kind) {
-        case JobNews::Kind::kReserved:
-          texts.push_back(each.job + " " + std::to_string(each.members));
-          break;
-        case JobNews::Kind::kStarted:
-          texts.push_back(each.job + " started");
-          break;
-        case JobNews::Kind::kWithdrawn:
-          texts.push_back(each.job + ": " + each.why);
-          break;
-        case JobNews::Kind::kHopeless:
-          texts.push_back(each.job + " never");
-      }
-    }
-    return texts;
-  }
-  // All members that have CPUs start.
-  void start(const JobId& id) {
-    for (const auto& [name, member] : core_.book().find(id)->members) {
-      if (!core_.start(name, now_)) continue;
-      core_.started(name, true, now_);
-    }
-    core_.take_news();
-  }
-  void end(const JobId& id) {
-    core_.end(id, now_);
-    core_.take_news();
-  }
-  const std::string& why(const JobId& id) { return core_.book().find(id)->why; }
-  std::string node_of(const MemberId& member) { return core_.book().member(member)->node; }
-
-  const MachinePtr machine_ = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
-  Scheduler core_{SchedulerSettings{.keep_ms = 5000, .confirm_ms = 9000}};
-  std::int64_t now_ = 100;
-};
 
 TEST_F(SchedulerTest, AJobIsPlacedWhenAllOfItsMembersExistAndNotBefore) {
   submit("j", {.size = 3});
@@ -203,85 +118,6 @@ TEST_F(SchedulerTest, WhatRunsElsewhereThanPlannedIsAtHomeThere) {
   EXPECT_EQ(core_.fleet().promises(), 1U);
   job("k", {.size = 1, .cpus = 7});
   EXPECT_THAT(run(), ElementsAre("j: a member of the job was started elsewhere", "k 1"));
-}
-
-TEST_F(SchedulerTest, WhatALessUrgentJobMerelyHoldsGoesBeforeAnythingThatRuns) {
-  job("runs", {.size = 1, .cpus = 7});
-  run();
-  start("runs");
-  job("holds", {.size = 1, .cpus = 5});
-  job("small", {.size = 1, .cpus = 2});
-  EXPECT_THAT(run(), ElementsAre("holds 1", "small 1"));
-  job("urgent", {.size = 1, .cpus = 4, .priority = 1});
-  EXPECT_THAT(run(), ElementsAre("holds: a more urgent job needs its room", "urgent 1"))
-      << "the small one fits beside it";
-  EXPECT_EQ(core_.book().member("small-0")->state, State::kReserved);
-  EXPECT_EQ(core_.book().member("runs-0")->state, State::kRunning);
-}
-
-TEST_F(SchedulerTest, TheFirstOfTheQueueIsNotPassedByThoseThatWouldDelayIt) {
-  job("one", {.size = 1, .cpus = 4, .run_ms = 10'000});
-  job("two", {.size = 1, .cpus = 4, .run_ms = 30'000});
-  run();
-  for (const char* id : {"one", "two"}) start(id);
-  ASSERT_NE(node_of("one-0"), node_of("two-0"));
-  job("large", {.size = 2, .cpus = 7});
-  EXPECT_THAT(run(), IsEmpty());
-  ASSERT_TRUE(core_.head_room());
-  EXPECT_EQ(core_.head_room()->job, "large");
-  EXPECT_GE(core_.head_room()->from_ms, 30'000);
-  // Endless small ones come: without a time they would keep it out for ever.
-  job("endless", {.size = 1, .cpus = 3});
-  EXPECT_THAT(run(), IsEmpty());
-  EXPECT_THAT(why("endless"), HasSubstr("needs 1 x 3 CPUs"));
-  job("short", {.size = 1, .cpus = 3, .run_ms = 20'000});
-  EXPECT_THAT(run(), ElementsAre("short 1")) << "it is over when the large one can start";
-  job("long", {.size = 1, .cpus = 3, .run_ms = 40'000});
-  EXPECT_THAT(run(), IsEmpty());
-  job("urgent", {.size = 1, .cpus = 3, .priority = 1});
-  EXPECT_THAT(run(), ElementsAre("urgent 1")) << "it is before it";
-  end("urgent");
-  end("short");
-  end("one");
-  EXPECT_THAT(run(), IsEmpty()) << "what is free there is held";
-  end("two");
-  EXPECT_THAT(run(), ElementsAre("large 2"));
-  EXPECT_EQ(core_.head_room()->job, "endless");
-  end("large");
-  EXPECT_THAT(run(), ElementsAre("endless 1", "long 1"));
-  EXPECT_FALSE(core_.head_room());
-}
-
-TEST_F(SchedulerTest, WithoutBackfillNobodyPassesAnybody) {
-  Scheduler core{SchedulerSettings{.backfill = false}};
-  ASSERT_TRUE(core.report(report_of("a", machine_), 0));
-  for (const char* id : {"first", "second"}) {
-    JobSpec spec;
-    spec.owner = {.name_space = "n", .kind = "Job", .name = id};
-    core.submit(id, spec, ++now_);
-  }
-  core.join("second", "s", {request_of("s/main", 1)}, now_);
-  core.run(now_);
-  EXPECT_EQ(core.take_news().size(), 1U) << "the first one has no member yet: it does not wait";
-  core.join("first", "f", {request_of("f/main", 7)}, now_);
-  JobSpec spec;
-  spec.owner = {.name_space = "n", .kind = "Job", .name = "third"};
-  core.submit("third", spec, ++now_);
-  core.join("third", "t", {request_of("t/main", 1)}, now_);
-  core.run(now_);
-  EXPECT_TRUE(core.take_news().empty());
-  EXPECT_EQ(core.book().find("third")->why, "n/first is before it in the queue");
-}
-
-TEST_F(SchedulerTest, WhoIsLargerThanTheIdleFleetWaitsForAnotherNodeAndBlocksNobody) {
-  job("huge", {.size = 1, .cpus = 8});
-  job("small", {.size = 1, .cpus = 7});
-  EXPECT_THAT(run(), ElementsAre("huge never", "small 1"));
-  EXPECT_THAT(why("huge"), HasSubstr("no node could ever give that"));
-  EXPECT_FALSE(core_.queue().contains("huge"));
-  ASSERT_TRUE(core_.report(
-      report_of("c", machine_of({.cores_per_l3 = 16, .memory_per_node = 64 * kGiB})), now_));
-  EXPECT_THAT(run(), ElementsAre("huge 1"));
 }
 
 TEST_F(SchedulerTest, MembersOfOneJobGoIntoBalancedTaskGroups) {
@@ -451,29 +287,6 @@ TEST_F(SchedulerTest, WhoStillRunsGetsItsRoomBeforeAnybodyElse) {
   EXPECT_TRUE(core_.still_runs("j-0", now_ + 9000)) << "it has them";
 }
 
-TEST_F(SchedulerTest, RoomIsHeldForTheHeadAfterAWhileAndNotForEver) {
-  Scheduler core({.keep_ms = kUnknownTime, .head_after_ms = 60'000, .head_ms = 600'000});
-  ASSERT_TRUE(core.report(report_of("a", machine_), 0));
-  const auto submit = [&](const JobId& id, int cpus, std::int64_t now) {
-    core.submit(id, {}, now);
-    core.join(id, id, {request_of(id + "/main", cpus)}, now);
-    return core.place(id, nullptr, now).placed;
-  };
-  ASSERT_TRUE(submit("runs", 3, 0));
-  EXPECT_FALSE(submit("large", 7, 0));
-  EXPECT_TRUE(submit("passes", 1, 59'000)) << "it has not waited long";
-  EXPECT_FALSE(core.place("large", nullptr, 60'000).placed);
-  EXPECT_FALSE(submit("waits", 1, 61'000)) << "what is free is held";
-  core.tick(659'000);
-  EXPECT_TRUE(core.head_room());
-  core.tick(660'000);
-  EXPECT_FALSE(core.head_room()) << "nothing came free for so long";
-  EXPECT_FALSE(core.place("large", nullptr, 661'000).placed);
-  EXPECT_TRUE(core.place("waits", nullptr, 662'000).placed);
-  EXPECT_FALSE(core.place("large", nullptr, 1'260'000).placed);
-  EXPECT_TRUE(core.head_room()) << "its turn again";
-}
-
 TEST_F(SchedulerTest, AJobWaitsForANodeToOpenAndLeavesOneThatCloses) {
   core_.terms("a", {.open = false}, now_);
   core_.terms("b", {.open = false}, now_);
@@ -549,22 +362,6 @@ TEST_F(SchedulerTest, AJobIsPlannedAnewWhenAMemberAsksSomethingElseOfItsNode) {
   EXPECT_EQ(core_.fleet().node(core_.fleet().find("b")).spare, capacity);
 }
 
-TEST_F(SchedulerTest, AMoreUrgentJobTakesTheShareOfWhatIsMerelyReserved) {
-  const ResourceList capacity{.milli_cpus = 4000, .memory = 100, .members = 10};
-  core_.terms("a", {.capacity = capacity}, now_);
-  core_.terms("b", {.open = false}, now_);
-  const auto one = [&](const JobId& id, std::int32_t priority) {
-    submit(id, {.priority = priority});
-    core_.join(id, id + "-0", {request_of(id + "-0/main", 1)}, now_,
-               {.requests = {.milli_cpus = 3000, .memory = 1, .members = 1}, .nodes = nullptr});
-  };
-  one("low", 0);
-  EXPECT_THAT(run(), ElementsAre("low 1"));
-  one("high", 5);
-  EXPECT_THAT(run(), ElementsAre("low: a more urgent job needs its room", "high 1"));
-  EXPECT_EQ(core_.fleet().node(core_.fleet().find("a")).spare.milli_cpus, 1000);
-}
-
 TEST_F(SchedulerTest, MembersOfSeveralContainersStartTogether) {
   submit("j", {.size = 2, .groups = 2});
   for (int i = 0; i < 2; ++i) {
@@ -603,222 +400,12 @@ TEST_F(SchedulerTest, MembersThatWantToBeApartStaySoWhenTheyComeLate) {
 }
 
 // What is held for the first of the queue is one place on each node, too.
-TEST_F(SchedulerTest, HeadRoomOfMembersThatWantToBeApartIsOnDifferentNodes) {
-  job("long", {.size = 1, .cpus = 7, .run_ms = 1'000'000});
-  job("short", {.size = 1, .cpus = 5, .run_ms = 10'000});
-  EXPECT_THAT(run(), ElementsAre("long 1", "short 1"));
-  start("long");
-  start("short");
-  submit("j", {.size = 2});
-  for (const char* member : {"j-0", "j-1"}) {
-    core_.join("j", member, {request_of(std::string(member) + "/main", 2)}, now_, {.apart = true});
-  }
-  EXPECT_THAT(run(), IsEmpty());
-  ASSERT_TRUE(core_.head_room());
-  EXPECT_EQ(core_.head_room()->cpus.size(), 2U);
-}
-
 // Agents say with each report what machine they are on.
-TEST_F(SchedulerTest, WhoNeverFitsIsToldSoOnceAndPlannedAgainForAnotherMachineOnly) {
-  job("huge", {.size = 1, .cpus = 8});
-  EXPECT_THAT(run(), ElementsAre("huge never"));
-  const std::uint64_t refused = core_.counters().refused;
-  add_node("a");
-  EXPECT_THAT(run(), IsEmpty());
-  EXPECT_EQ(core_.counters().refused, refused) << "nor is it looked at";
-  ASSERT_TRUE(core_.report(
-      report_of("a", machine_of({.cores_per_l3 = 16, .memory_per_node = 64 * kGiB})), now_));
-  EXPECT_THAT(run(), ElementsAre("huge 1"));
-}
-
 // After a start the owners' system tells of members before their nodes' agents do.
-TEST_F(SchedulerTest, RoomOfThoseThatAgentsTellOfLaterIsHeldForTheHead) {
-  const auto report = [&] {
-    NodeReport node = report_of("c", machine_);
-    node.claims.push_back(claim_of("old-0/main", "1-5"));
-    ASSERT_TRUE(core_.report(std::move(node), now_));
-  };
-  job("old", {.size = 1, .cpus = 5});
-  EXPECT_FALSE(core_.runs("old-0", "c", now_)) << "its agent has not spoken yet";
-  report();
-  job("large", {.size = 3, .cpus = 7});
-  EXPECT_THAT(run(), IsEmpty());
-  ASSERT_TRUE(core_.head_room());
-  EXPECT_EQ(core_.head_room()->cpus.size(), 3U);
-  core_.lost("c", now_);
-  EXPECT_FALSE(core_.head_room());
-  report();
-  EXPECT_THAT(run(), IsEmpty());
-  EXPECT_TRUE(core_.head_room()) << "the node is back";
-}
-
-TEST_F(SchedulerTest, RoomOfOneThatItsAgentDoesNotNameYetIsHeldForTheHead) {
-  job("old", {.size = 1, .cpus = 5});
-  EXPECT_FALSE(core_.runs("old-0", "c", now_));
-  add_node("c");
-  EXPECT_TRUE(core_.still_runs("old-0", kNoExpiry));
-  job("large", {.size = 3, .cpus = 7});
-  EXPECT_THAT(run(), IsEmpty());
-  EXPECT_TRUE(core_.head_room());
-}
-
 // Half of it has started: without its other half it would run for nothing.
-TEST_F(SchedulerTest, AMoreUrgentJobTakesNothingFromOneThatHasBegunToStart) {
-  job("half", {.size = 2, .cpus = 5});
-  EXPECT_THAT(run(), ElementsAre("half 2"));
-  ASSERT_TRUE(core_.start("half-0", now_));
-  core_.started("half-0", true, now_);
-  job("urgent", {.size = 1, .cpus = 4, .priority = 1});
-  EXPECT_THAT(run(), IsEmpty());
-  ASSERT_TRUE(core_.start("half-1", now_));
-  core_.started("half-1", true, now_);
-  news();
-  join("half", 2, 2);
-  EXPECT_THAT(run(), ElementsAre("half 1"));
-  end("urgent");
-  job("other", {.size = 1, .cpus = 2, .priority = 1});
-  job("next", {.size = 1, .cpus = 1, .priority = 1});
-  EXPECT_THAT(run(), ElementsAre("other 1", "half: a more urgent job needs its room", "next 1"))
-      << "what is beyond its size is a job of its own";
-}
-
-// 7 and 6 CPUs are free in two NUMA nodes, into which 4 + 3 and 3 + 3 go, and in another order not.
-TEST_F(SchedulerTest, AMoreUrgentJobThatIsRefusedLeavesAllWhereTheyAre) {
-  Scheduler core{SchedulerSettings()};
-  const MachinePtr two = machine_of({.packages = 2, .cores_per_l3 = 8, .memory_per_node = kGiB});
-  ASSERT_TRUE(core.report(report_of("n", two, topology::CpuSet{0, 8, 9}), now_));
-  const auto gang = [&](const JobId& id, std::int32_t priority, const std::vector<int>& cpus) {
-    JobSpec spec;
-    spec.priority = priority;
-    spec.size = static_cast<int>(cpus.size());
-    core.submit(id, spec, now_);
-    for (std::size_t i = 0; i < cpus.size(); ++i) {
-      const MemberId member = id + "-" + std::to_string(i);
-      core.join(id, member, {request_of(member + "/main", cpus[i])}, now_);
-    }
-    return core.place(id, nullptr, now_).placed;
-  };
-  ASSERT_TRUE(gang("low", 0, {4, 3, 3, 3}));
-  EXPECT_FALSE(gang("urgent", 1, {7, 7}));
-  core.take_news();
-  EXPECT_EQ(core.book().find("low")->count(State::kReserved), 4);
-}
-
 // More gangs than one pass looks at find no room; the last of the queue would.
-TEST_F(SchedulerTest, WhoIsBehindManyThatHaveNoRoomGetsItsTurn) {
-  Scheduler core(
-      {.depth = 4, .retry_ms = 0, .keep_ms = kUnknownTime, .head_after_ms = kUnknownTime});
-  for (const char* node : {"a", "b"}) ASSERT_TRUE(core.report(report_of(node, machine_), now_));
-  std::vector<JobId> jobs;
-  const auto gang = [&](const JobId& id, int cpus) {
-    JobSpec two;
-    two.size = 2;
-    core.submit(id, two, ++now_);
-    for (const char* member : {"-0", "-1"}) {
-      core.join(id, id + member, {request_of(id + member + "/main", cpus)}, now_);
-    }
-    jobs.push_back(id);
-  };
-  gang("runs", 4);
-  ASSERT_TRUE(core.place("runs", nullptr, now_).placed);
-  for (int i = 0; i < 20; ++i) gang("large-" + std::to_string(i), 4);
-  gang("small", 3);
-  int passes = 0;
-  const auto pass = [&](bool change) {
-    EXPECT_LT(++passes, 30);
-    now_ += 250;
-    if (change) core.nodes_changed(now_);
-    core.take_changed();
-    return core.run_some(jobs, now_, [] { return true; });
-  };
-  while (passes < 30 && core.queue().contains("small")) EXPECT_TRUE(pass(true));
-  EXPECT_LE(passes, 12) << "whatever changes meanwhile";
-  while (passes < 30 && pass(false)) continue;
-  EXPECT_LT(passes, 30) << "all have been looked at, and nothing has changed since";
-}
-
 // All are refused, pass after pass, and rest; then CPUs for one are given back, at any moment.
-TEST_F(SchedulerTest, WhatIsGivenBackWhileManyRestIsForTheFirstOfThem) {
-  for (int moment = 0; moment < 10; ++moment) {
-    Scheduler core({.depth = 4, .keep_ms = kUnknownTime, .head_after_ms = kUnknownTime});
-    ASSERT_TRUE(core.report(report_of("a", machine_), now_));
-    std::vector<JobId> jobs;
-    const auto add = [&](const JobId& id, int cpus, std::int32_t priority = 0) {
-      JobSpec spec;
-      spec.priority = priority;
-      core.submit(id, spec, ++now_);
-      core.join(id, id + "-0", {request_of(id + "/main", cpus)}, now_);
-    };
-    for (const char* id : {"runs-0", "runs-1"}) {
-      add(id, 3);
-      ASSERT_TRUE(core.place(id, nullptr, now_).placed);
-    }
-    core.take_news();
-    for (int i = 10; i < 22; ++i) {
-      jobs.push_back("waits-" + std::to_string(i));
-      add(jobs.back(), i == 10 ? 7 : 3);  // the first is tried in each pass
-    }
-    std::vector<JobId> placed;
-    const auto passes = [&](int count) {
-      for (int i = 0; i < count; ++i) {
-        now_ += 100;
-        core.nodes_changed(now_);
-        core.take_changed();
-        core.run_some(jobs, now_, [] { return true; });
-        for (const JobNews& each : core.take_news()) {
-          if (each.kind != JobNews::Kind::kReserved) continue;
-          placed.push_back(each.job);
-          EXPECT_TRUE(core.start(each.job + "-0", now_));
-        }
-      }
-    };
-    passes(30 + moment);
-    EXPECT_THAT(placed, IsEmpty());
-    core.end("runs-0", now_);
-    passes(20);
-    core.end("runs-1", now_);
-    for (int i = 0; i < 30;
-         ++i) {  // more urgent ones, for which there is no room, come all the time
-      jobs.push_back("large-" + std::to_string(i));
-      add(jobs.back(), 7, 1 + i);
-      passes(1);
-    }
-    EXPECT_EQ(placed.at(0), "waits-11") << moment;
-    EXPECT_EQ(placed.size(), 2U) << moment;
-  }
-}
-
-TEST_F(SchedulerTest, OthersAreTriedWhenRoomIsHeldForAnotherHead) {
-  job("runs", {.size = 1, .cpus = 7});
-  EXPECT_THAT(run(), ElementsAre("runs 1"));
-  start("runs");
-  job("low", {.size = 2, .cpus = 5});
-  EXPECT_THAT(run(), IsEmpty());
-  ASSERT_EQ(core_.head_room()->job, "low");
-  job("urgent", {.size = 2, .cpus = 6, .priority = 1});
-  core_.take_changed();
-  EXPECT_FALSE(core_.place("urgent", nullptr, now_).placed);
-  EXPECT_EQ(core_.head_room()->job, "urgent");
-  EXPECT_TRUE(core_.take_changed()) << "what was held for the other one may be free";
-  EXPECT_FALSE(core_.place("urgent", nullptr, now_).placed);
-  EXPECT_FALSE(core_.take_changed());
-}
-
 // The head has been refused although what is reserved would go for it.
-TEST_F(SchedulerTest, WhatALessUrgentJobHoldsAndTheHeadWaitsForIsForNobodyBehindIt) {
-  job("runs", {.size = 1, .cpus = 3});
-  EXPECT_THAT(run(), ElementsAre("runs 1"));
-  start("runs");
-  job("low", {.size = 1, .cpus = 7});
-  EXPECT_THAT(run(), ElementsAre("low 1"));
-  job("head", {.size = 2, .cpus = 7, .priority = 1});
-  job("behind", {.size = 1, .cpus = 7, .priority = 1});
-  EXPECT_THAT(run(), IsEmpty());
-  EXPECT_EQ(core_.head_room()->job, "head");
-  end("runs");
-  EXPECT_THAT(run(), ElementsAre("low: a more urgent job needs its room", "head 2"));
-}
-
 // Its agent tells of it after its start was given up: no other node is to start it too.
 TEST_F(SchedulerTest, WhoRunsWhereItsStartWasGivenUpGetsNoSecondPlace) {
   job("j", {.size = 2, .cpus = 4});
@@ -841,86 +428,7 @@ TEST_F(SchedulerTest, WhoRunsWhereItsStartWasGivenUpGetsNoSecondPlace) {
 }
 
 // Which of nodes a and b is held for a job that needs a whole one.
-class HeldNodeTest : public SchedulerTest {
- protected:
-  void SetUp() override {
-    for (const char* node : {"a", "b"}) {
-      ASSERT_TRUE(limited_.report(report_of(node, machine_), now_));
-    }
-  }
-  void runs(const JobId& id, const std::string& node, std::int64_t run_ms = 0,
-            bool service = false) {
-    JobSpec spec;
-    spec.run_ms = run_ms;
-    spec.service = service;
-    limited_.submit(id, spec, now_);
-    limited_.join(id, id, {request_of(id + "/main", 3)}, now_);
-    ASSERT_TRUE(limited_.runs(id, node, now_));
-  }
-  std::string held() {
-    if (limited_.book().find("large") == nullptr) {
-      limited_.submit("large", {}, now_);
-      limited_.join("large", "large", {request_of("large/main", 7)}, now_);
-    }
-    EXPECT_FALSE(limited_.place("large", nullptr, now_).placed);
-    const auto& head = limited_.head_room();
-    return head ? limited_.fleet().node(head->cpus.begin()->first).name : std::string();
-  }
-  // The time of the head passes, and then that of the others.
-  void pass_over() {
-    now_ += 10'000;
-    limited_.tick(now_);
-    EXPECT_FALSE(limited_.head_room());
-    now_ += 10'000;
-  }
-
-  Scheduler limited_{SchedulerSettings{.keep_ms = kUnknownTime, .head_ms = 10'000}};
-};
-
-TEST_F(HeldNodeTest, WhoDidNotEndIsNotWaitedForAgainBeforeTheOthers) {
-  runs("old", "a");
-  runs("new", "b");
-  EXPECT_EQ(held(), "a");
-  pass_over();
-  EXPECT_EQ(held(), "b");
-  pass_over();
-  EXPECT_EQ(held(), "a");
-}
-
-TEST_F(HeldNodeTest, WhoRunsLongerThanSaidIsWaitedForLikeThoseThatSayNothing) {
-  runs("late", "a", 5000);
-  runs("slow", "b", 60'000);
-  EXPECT_EQ(held(), "a");
-  pass_over();
-  EXPECT_EQ(held(), "b");
-  pass_over();
-  EXPECT_EQ(held(), "b") << "its time has not come";
-}
-
 // On each node one of two jobs with two members: that of the same job is not waited for next.
-TEST_F(HeldNodeTest, WhoseJobDidNotEndIsNotWaitedForEither) {
-  ASSERT_TRUE(limited_.report(report_of("c", machine_), now_));
-  JobSpec two;
-  two.size = 2;
-  limited_.submit("wide", two, now_);
-  for (const char* id : {"wide-0", "wide-1"}) {
-    limited_.join("wide", id, {request_of(std::string(id) + "/main", 3)}, now_);
-  }
-  ASSERT_TRUE(limited_.runs("wide-0", "a", now_));
-  ASSERT_TRUE(limited_.runs("wide-1", "b", now_));
-  runs("other", "c");
-  EXPECT_EQ(held(), "a");
-  pass_over();
-  EXPECT_EQ(held(), "c");
-}
-
-TEST_F(HeldNodeTest, ServicesAreWaitedForLast) {
-  runs("web", "a", 0, true);
-  runs("job", "b");
-  EXPECT_EQ(held(), "b");
-  pass_over();
-  EXPECT_EQ(held(), "b");
-}
 
 }  // namespace
 }  // namespace pinion::cluster
