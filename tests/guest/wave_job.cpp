@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "cluster/extender/elastic/telling.h"
-#include "cluster/extender/program/unix_time.h"
+#include "cluster/extender/program/clocks.h"
 #include "policy/annotations.h"
 #include "tests/lab/files.h"
 #include "tests/unit/extender_elastic/sample_job.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
 
+#include "base/rfc3339.h"
 #include "cluster/extender/elastic/actuator.h"
 #include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/jobs/entitlement.h"
@@ -56,13 +56,6 @@ std::optional<Change> change_of(const std::string& word) {
     if (word == to_string(change)) return change;
   }
   return std::nullopt;
-}
-
-// "2026-11-24T15:21:31Z"; 0 for anything else.
-std::int64_t unix_ms(const std::string& time) {
-  std::tm parts{};
-  const char* end = strptime(time.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return end == nullptr || *end != '\0' ? 0 : std::int64_t{1000} * timegm(&parts);
 }
 
 // Of the pods of one template.
@@ -219,7 +212,7 @@ Result<ElasticObject> read_elastic(const json& object, const policy::Defaults& d
   elastic.change = *change;
   elastic.uid = json_text(object, "metadata", "uid");
   elastic.version = json_text(object, "metadata", "resourceVersion");
-  elastic.submitted_ms = unix_ms(json_text(object, "metadata", "creationTimestamp"));
+  elastic.submitted_ms = rfc3339_ms(json_text(object, "metadata", "creationTimestamp")).value_or(0);
   elastic.owner = {{"apiVersion", json_text(object, "apiVersion")},
                    {"kind", json_text(object, "kind")},
                    {"name", elastic.name},

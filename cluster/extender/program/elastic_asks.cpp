@@ -8,7 +8,7 @@
 #include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
-#include "cluster/extender/program/unix_time.h"
+#include "cluster/extender/program/clocks.h"
 
 namespace pinion::cluster {
 namespace {
@@ -197,8 +197,7 @@ void ElasticAsks::read_progress(std::unique_lock<std::mutex>& lock, const Elasti
   if (progress) {
     reporter.heard = now;
     reporter.pause.reset();
-    reporter.told = {.progress = *progress,
-                     .at_s = std::chrono::duration<double>(now.time_since_epoch()).count()};
+    reporter.told = {.progress = *progress, .at_s = steady_s()};
   }
   reporter.again = now + (progress ? kProgressRest : reporter.pause.next());
   // Its pod may be another one by now, and what it has said be of no more use.

@@ -6,8 +6,8 @@
 #include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/program/call_limit.h"
+#include "cluster/extender/program/clocks.h"
 #include "cluster/extender/program/owned_object.h"
-#include "cluster/extender/program/unix_time.h"
 
 namespace pinion::cluster {
 namespace {
@@ -27,10 +27,6 @@ std::string kind_of(const nlohmann::json& owner) {
   const std::string version = kube::json_text(owner, "apiVersion");
   const std::string group = version.substr(0, version.find('/'));
   return kind == "Job" && group != "batch" ? kind + "." + group : kind;
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 ElasticRow::Speed speed_of(const elastic::SpeedSeen& seen) {
@@ -226,7 +222,7 @@ std::optional<elastic::WorkDone> ElasticJobs::work_of(const ElasticObject& job) 
   }
   if (job.progress) {
     return elastic::WorkDone{
-        .measure = Measure::kProgress, .progress = *job.progress, .at_s = seconds_now()};
+        .measure = Measure::kProgress, .progress = *job.progress, .at_s = steady_s()};
   }
   const auto figures =
       asks_.counted ? asks_.counted(job.name_space, job.name) : std::optional<RunFigures>();

@@ -7,7 +7,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/program/call_limit.h"
-#include "cluster/extender/program/unix_time.h"
+#include "cluster/extender/program/clocks.h"
 #include "topology/words.h"
 
 namespace pinion::cluster {
@@ -27,10 +27,6 @@ constexpr std::int64_t kSameEndS = 15;
 // So long a replica that does not lead keeps a run that the map does not have: who leads next
 // writes it, if the last leader could not.
 constexpr std::int64_t kKeepS = 300;
-
-double steady_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 LearntProfiles::Options with_clocks(LearntProfiles::Options options) {
   if (!options.steady_s) options.steady_s = steady_s;

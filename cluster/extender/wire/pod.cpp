@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <iterator>
 #include <limits>
 #include <utility>
 
 #include "base/quantity.h"
+#include "base/rfc3339.h"
 #include "cluster/extender/wire/read_pod.h"
 #include "policy/annotations.h"
 #include "policy/runtime_pod.h"
@@ -68,9 +68,7 @@ Status read_owners(std::optional<Controller>& to, ondemand::value& value, const 
 Status read_time(std::int64_t& to_ms, ondemand::value& value, const Where& at) {
   std::string text;
   Status good = read_text(text, value, at);
-  std::tm parts{};
-  const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  to_ms = end == nullptr || *end != '\0' ? 0 : std::int64_t{1000} * timegm(&parts);
+  to_ms = rfc3339_ms(text).value_or(0);
   return good;
 }
 
@@ -234,42 +232,32 @@ Status read_selector(std::map<std::string, std::string>& to, ondemand::value& va
   });
 }
 
-// Of which pods a pod keeps away, and where.
-struct PodTerm {
-  bool selects = false;  // has a selector: without one it is of no pods
+struct LabelSelector {
+  bool given = false;
   std::map<std::string, std::string> equal;
   std::vector<NodeRequirement> labels;
-  std::vector<std::string> name_spaces;  // empty: its own
-  bool by_name_space = false;            // selects namespaces by their labels
-  bool everywhere = false;               // in all namespaces
-  std::string topology_key;
+
+  [[nodiscard]] bool selects_all() const { return given && equal.empty() && labels.empty(); }
+  [[nodiscard]] bool selects_some() const { return given && !selects_all(); }
 };
 
-Status read_pod_selector(PodTerm& term, ondemand::value& value, const Where& at) {
-  term.selects = !is_null(value);
+Status read_label_selector(LabelSelector& to, ondemand::value& value, const Where& at) {
+  to.given = !is_null(value);
   return each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
     const Where here(at, key);
-    if (same_key(key, "matchLabels")) return read_selector(term.equal, field, here);
-    if (same_key(key, "matchExpressions")) return read_requirements(term.labels, field, here);
+    if (same_key(key, "matchLabels")) return read_selector(to.equal, field, here);
+    if (same_key(key, "matchExpressions")) return read_requirements(to.labels, field, here);
     return {};
   });
 }
 
-// One that is empty selects all namespaces.
-Status read_name_spaces(PodTerm& term, ondemand::value& value, const Where& at) {
-  std::map<std::string, std::string> equal;
-  std::vector<NodeRequirement> labels;
-  const bool there = !is_null(value);
-  Status read = each_field(value, at, [&](std::string_view key, ondemand::value& field) -> Status {
-    const Where here(at, key);
-    if (same_key(key, "matchLabels")) return read_selector(equal, field, here);
-    if (same_key(key, "matchExpressions")) return read_requirements(labels, field, here);
-    return {};
-  });
-  term.everywhere = there && equal.empty() && labels.empty();
-  term.by_name_space = there && !term.everywhere;
-  return read;
-}
+// Of which pods a pod keeps away, and where.
+struct PodTerm {
+  LabelSelector pods;                    // not given: of none
+  std::vector<std::string> name_spaces;  // empty: its own
+  LabelSelector more_name_spaces;        // by their labels
+  std::string topology_key;
+};
 
 Status read_pod_terms(std::vector<PodTerm>& to, ondemand::value& value, const Where& at) {
   to.clear();
@@ -277,10 +265,12 @@ Status read_pod_terms(std::vector<PodTerm>& to, ondemand::value& value, const Wh
     PodTerm& term = to.emplace_back();
     return each_field(item, here, [&](std::string_view key, ondemand::value& field) -> Status {
       const Where inner(here, key);
-      if (same_key(key, "labelSelector")) return read_pod_selector(term, field, inner);
+      if (same_key(key, "labelSelector")) return read_label_selector(term.pods, field, inner);
       if (same_key(key, "namespaces")) return read_texts(term.name_spaces, field, inner);
       if (same_key(key, "topologyKey")) return read_text(term.topology_key, field, inner);
-      if (same_key(key, "namespaceSelector")) return read_name_spaces(term, field, inner);
+      if (same_key(key, "namespaceSelector")) {
+        return read_label_selector(term.more_name_spaces, field, inner);
+      }
       return {};
     });
   });
@@ -301,16 +291,16 @@ bool holds(const NodeRequirement& it, const Labels& labels) {
 bool keeps_apart(const PodTerm& term, const Labels& labels, const PodSpecView& pod) {
   const auto& names = term.name_spaces;
   const bool named = names.empty()
-                         ? !term.by_name_space
+                         ? !term.more_name_spaces.selects_some()
                          : std::find(names.begin(), names.end(), pod.name_space) != names.end();
-  const bool here = term.everywhere || named;
-  return term.selects && here && term.topology_key == "kubernetes.io/hostname" &&
-         std::all_of(term.equal.begin(), term.equal.end(),
+  const bool here = term.more_name_spaces.selects_all() || named;
+  return term.pods.given && here && term.topology_key == "kubernetes.io/hostname" &&
+         std::all_of(term.pods.equal.begin(), term.pods.equal.end(),
                      [&](const auto& entry) {
                        const auto label = labels.find(entry.first);
                        return label != labels.end() && label->second == entry.second;
                      }) &&
-         std::all_of(term.labels.begin(), term.labels.end(),
+         std::all_of(term.pods.labels.begin(), term.pods.labels.end(),
                      [&](const NodeRequirement& it) { return holds(it, labels); });
 }
 

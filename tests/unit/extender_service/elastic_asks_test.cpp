@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "cluster/extender/ccs/codec.h"
-#include "cluster/extender/program/unix_time.h"
+#include "cluster/extender/program/clocks.h"
 #include "policy/annotations.h"
 #include "tests/unit/extender_ccs/charm_program.h"
 #include "tests/unit/extender_elastic/sample_job.h"

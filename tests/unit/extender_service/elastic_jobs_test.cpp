@@ -7,7 +7,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "cluster/extender/program/unix_time.h"
+#include "cluster/extender/program/clocks.h"
 #include "tests/unit/extender_elastic/sample_job.h"
 #include "tests/unit/kube/fake_api_server.h"
 
