@@ -3,7 +3,8 @@
 # (unit, property, golden, fuzz corpora) and says which test noticed. Works in a copy below build/mutate; nothing of the
 # checkout is touched, but that --record writes who noticed into docs/mutants.md. Ends with 1 when a mutant survived, with 2
 # when the check itself could not be made.
-# Usage: scripts/mutate.sh [--record] [NAME...] | [--record] --sample N [--seed S] | --list   (default: all mutants)
+# Usage: scripts/mutate.sh [--record] [NAME...] | [--record] --sample N [--seed S] | --list | --check
+# (default: all mutants; --check: only whether all can be made of today's source)
 set -euo pipefail
 case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
 cd "$(dirname "$0")/.."
@@ -25,6 +26,15 @@ die() {
 patch_of() { echo "tests/mutants/$1.patch"; }
 field() { sed -n "s/^$2: //p" "$(patch_of "$1")"; }
 all_mutants() { for file in tests/mutants/*.patch; do basename "$file" .patch; done; }
+
+# Whether each still fits the source.
+check_all() {
+  local name
+  for name in $(all_mutants); do
+    git apply --check "$(patch_of "$name")" ||
+      die "$(patch_of "$name") does not apply any more: make the same fault in today's source"
+  done
+}
 
 # N of them, by a hash of the seed and the name.
 sample() {
@@ -62,14 +72,7 @@ compile() { ninja -C "$build" -j "$(nproc)" "$@" >"$log" 2>&1; }
 
 # ctest's names of what these programs hold.
 tests_of() {
-  local program names=()
-  for program in "$@"; do
-    case $program in
-      *_fuzz) names+=("fuzz\\.${program%_fuzz}\$") ;;
-      *) names+=("$program\\.") ;;
-    esac
-  done
-  (IFS='|' && echo "^(${names[*]})")
+  (IFS='|' && echo "^($*)\\.")
 }
 
 # The tests of these programs, up to the first that fails. A mutant may ask for all memory: it gets 8 GiB.
@@ -155,6 +158,7 @@ while [ $# -gt 0 ]; do
       for name in $(all_mutants); do echo "$name: $(field "$name" breaks)"; done
       exit 0
       ;;
+    --check) check_all && exit ;;
     --sample) count=${2:?} && shift ;;
     --seed) seed=${2:?} && shift ;;
     --record) recording=yes ;;
@@ -163,6 +167,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+check_all
 [ -z "$count" ] || mapfile -t names < <(sample "$count" "$seed")
 [ ${#names[@]} -gt 0 ] || mapfile -t names < <(all_mutants)
 for name in "${names[@]}"; do
@@ -170,9 +175,6 @@ for name in "${names[@]}"; do
 done
 
 copy_tree
-for name in $(all_mutants); do
-  apply --check "$(patch_of "$name")" || die "$(patch_of "$name") does not apply any more: make it anew for today's source"
-done
 configure
 known=$(programs)
 for program in $(for name in "${names[@]}"; do field "$name" tests; done); do

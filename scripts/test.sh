@@ -41,6 +41,7 @@ done
 
 run_format() {
   git ls-files --cached --others --exclude-standard -- '*.h' '*.cpp' | xargs clang-format-14 --dry-run --Werror
+  scripts/mutate.sh --check
 }
 
 # What a later step fetches and builds in Go, from what the steps before it leave of the machine. That step runs the same
@@ -49,10 +50,8 @@ prepare() {
   local name
   for name in "${steps[@]}"; do
     case $name in
-      quick) set -- bash -c "scripts/kube.sh --helm && scripts/kube.sh" ;;
-      smoke) set -- scripts/kube.sh ;;
-      unit) set -- scripts/kube.sh --helm ;;
-      release | e2e) set -- scripts/kube.sh --all ;;
+      quick) set -- scripts/kube.sh ;;
+      release | e2e) set -- bash -c "scripts/kube.sh --all && scripts/kube.sh --helm" ;;
       *) continue ;;
     esac
     # A session is an autogroup of its own, beside which nice counts for nothing: the group has to be nice, too.
@@ -65,7 +64,7 @@ prepare() {
 }
 
 # Many tests wait, for a process or a time: with one for each CPU these would be idle for a third of the time.
-jobs=$(($(nproc) + ($(nproc) + 1) / 2))
+jobs=$((2 * $(nproc)))
 
 # clang with the sanitizers: everything is compiled for it once, for all of the quick checks and for fuzzing.
 checks() {
@@ -77,12 +76,10 @@ run_quick() {
   cmake --preset package >/dev/null # made by name alone, see run_cluster: at least it can be configured
   scripts/build.sh asan-ubsan
   scripts/runtime.sh
-  scripts/kube.sh --helm
   scripts/kube.sh
   checks -E '/v(17|24)$'
 }
 run_unit() {
-  scripts/kube.sh --helm
   checks -LE "integration|e2e"
 }
 run_runtime() {
@@ -109,7 +106,8 @@ run_release() {
     echo "release: containerd 2.4, with the next commit 1.7"
   fi
   scripts/kube.sh --all
-  release -L "integration|e2e" -E "$others"
+  scripts/kube.sh --helm
+  release -L "integration|e2e|charts" -E "$others"
   if ! $whole && [ "$(turn 4)" = 2 ]; then
     echo "release: Kubernetes 1.37, with every fourth commit"
     run_kube137
@@ -121,7 +119,8 @@ run_integration() {
 }
 run_e2e() {
   scripts/kube.sh --all
-  release -L e2e
+  scripts/kube.sh --helm
+  release -L "e2e|charts"
 }
 
 # The current containerd, which has to be built.

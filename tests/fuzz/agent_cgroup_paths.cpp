@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "base/cgroup/paths.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::agent_cgroup_paths {
 namespace {
 
 void require_inside(const std::string& path) {
@@ -15,7 +17,7 @@ void require_inside(const std::string& path) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(agent_cgroup_paths) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto path = pinion::cgroup::path_of(text)) require_inside(*path);
   for (const int version : {1, 2}) {
@@ -23,3 +25,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::agent_cgroup_paths

@@ -5,8 +5,10 @@
 #include <string>
 
 #include "agent/config.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::agent_config {
+PINION_FUZZ_TARGET(agent_config) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   pinion::agent::Config config;
   if (const auto done = pinion::agent::apply_yaml(text, config); !done) {
@@ -14,3 +16,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::agent_config

@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "agent/noise/cpu_mask.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::agent_noise_mask {
+PINION_FUZZ_TARGET(agent_noise_mask) {
   using namespace pinion::noise;
   const auto cpus = parse_mask({reinterpret_cast<const char*>(data), size});
   if (!cpus) return 0;
@@ -14,3 +16,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!again || !(*again == *cpus)) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::agent_noise_mask

@@ -6,8 +6,10 @@
 #include <string_view>
 
 #include "agent/noise/originals.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::agent_noise_originals {
+PINION_FUZZ_TARGET(agent_noise_originals) {
   using namespace pinion::noise;
   const auto originals = decode({reinterpret_cast<const char*>(data), size});
   if (!originals) {
@@ -21,3 +23,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!again || *again != *originals) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::agent_noise_originals

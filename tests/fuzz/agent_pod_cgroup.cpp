@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "policy/policy.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::agent_pod_cgroup {
+PINION_FUZZ_TARGET(agent_pod_cgroup) {
   namespace policy = pinion::policy;
   const std::string_view parent(reinterpret_cast<const char*>(data), size);
   const policy::Qos qos = policy::qos_of(parent);
@@ -19,3 +21,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::agent_pod_cgroup

@@ -7,8 +7,10 @@
 
 #include "policy/annotations.h"
 #include "policy/policy.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::agent_wish {
+PINION_FUZZ_TARGET(agent_wish) {
   using pinion::policy::Wish;
   std::string_view text(reinterpret_cast<const char*>(data), size);
   pinion::policy::Pod pod;
@@ -31,3 +33,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::agent_wish

@@ -6,8 +6,10 @@
 #include <span>
 
 #include "agent/api/client_hello.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::api_client_hello {
+PINION_FUZZ_TARGET(api_client_hello) {
   using namespace pinion::agent::api;
   constexpr std::size_t most = 5 + 16384;
   bool garbage = false;
@@ -24,3 +26,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::api_client_hello

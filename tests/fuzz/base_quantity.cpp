@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "base/quantity.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::base_quantity {
+PINION_FUZZ_TARGET(base_quantity) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto milli = pinion::milli_quantity(text);
   const auto whole = pinion::whole_quantity(text);
@@ -18,3 +20,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (rounded != *whole) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::base_quantity

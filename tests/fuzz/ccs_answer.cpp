@@ -4,8 +4,10 @@
 #include <string_view>
 
 #include "cluster/extender/ccs/codec.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::ccs_answer {
+PINION_FUZZ_TARGET(ccs_answer) {
   using namespace pinion::cluster::ccs;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto answer = answer_in(bytes);
@@ -14,3 +16,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (pes && (*pes < 0 || *pes > kMostPes)) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::ccs_answer

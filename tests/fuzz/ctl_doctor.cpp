@@ -11,8 +11,10 @@
 #include "ctl/doctor/processes.h"
 #include "ctl/doctor/program_settings.h"
 #include "ctl/doctor/report.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::ctl_doctor {
+PINION_FUZZ_TARGET(ctl_doctor) {
   using namespace pinion::ctl::doctor;
   if (size == 0) return 0;
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
@@ -55,3 +57,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::ctl_doctor

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "cluster/files/fleet_file.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::ctl_fleet {
 namespace {
 
 using pinion::cluster::FleetFileNode;
@@ -16,7 +18,7 @@ constexpr int kMostAlike = 3;  // of each entry, as all are alike
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(ctl_fleet) {
   auto nodes = pinion::cluster::parse_fleet_file({reinterpret_cast<const char*>(data), size});
   if (!nodes) {
     if (nodes.error().text.empty() || nodes.error().text.size() > 10'000) std::abort();
@@ -40,3 +42,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (filled && fleet.size() != all) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::ctl_fleet

@@ -6,16 +6,10 @@
 #include <string_view>
 
 #include "ctl/compare/prometheus_query.h"
+#include "tests/fuzz/target.h"
 
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::ctl_range_answer {
+PINION_FUZZ_TARGET(ctl_range_answer) {
   using namespace pinion;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto values = ctl::parse_range_answer(text);
@@ -32,3 +26,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const double value : *values) require(std::isfinite(value));
   return 0;
 }
+
+}  // namespace pinion::fuzz::ctl_range_answer

@@ -9,14 +9,12 @@
 #include <string_view>
 
 #include "ctl/source/recording.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::ctl_recording {
 namespace {
 
 using namespace pinion;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // JSON knows "NaN" too.
 bool same(const v1::Snapshot& a, const v1::Snapshot& b) {
@@ -29,7 +27,7 @@ bool same(const v1::Snapshot& a, const v1::Snapshot& b) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(ctl_recording) {
   google::protobuf::SetLogHandler(nullptr);
   const auto moment = ctl::parse_recorded({reinterpret_cast<const char*>(data), size});
   if (!moment) {
@@ -45,3 +43,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(back && back->unix_ms == moment->unix_ms && same(back->snapshot, moment->snapshot));
   return 0;
 }
+
+}  // namespace pinion::fuzz::ctl_recording

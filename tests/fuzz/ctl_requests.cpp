@@ -5,8 +5,10 @@
 #include <string>
 
 #include "ctl/plan/requests_file.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::ctl_requests {
+PINION_FUZZ_TARGET(ctl_requests) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto requests = pinion::ctl::parse_requests(text);
   if (!requests) {
@@ -19,3 +21,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::ctl_requests

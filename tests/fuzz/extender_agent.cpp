@@ -14,7 +14,9 @@
 #include "cluster/core/run_book.h"
 #include "cluster/extender/agents/machines.h"
 #include "cluster/extender/agents/node_report.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::extender_agent {
 namespace {
 
 using pinion::Error;
@@ -116,7 +118,7 @@ class Stream {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(extender_agent) {
   using google::protobuf::util::ParseDelimitedFromZeroCopyStream;
   google::protobuf::io::ArrayInputStream bytes(data, static_cast<int>(size));
   Stream stream;
@@ -127,3 +129,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_agent

@@ -7,8 +7,10 @@
 
 #include "cluster/extender/wire/answers.h"
 #include "cluster/extender/wire/reader.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::extender_bind {
+PINION_FUZZ_TARGET(extender_bind) {
   namespace wire = pinion::cluster::wire;
   const std::string text(reinterpret_cast<const char*>(data), size);
   wire::Reader reader;
@@ -18,3 +20,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!nlohmann::json::accept(to_json(wire::BindAnswer{text}))) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_bind

@@ -11,14 +11,12 @@
 #include "cluster/extender/elastic/sent.h"
 #include "cluster/extender/elastic/speed_seen.h"
 #include "cluster/extender/elastic/telling.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::extender_elastic {
 using namespace pinion::cluster::elastic;
 
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 template <class Write, class Read>
 void check_again(const std::string& text, const Write& write, const Read& read) {
@@ -27,7 +25,7 @@ void check_again(const std::string& text, const Write& write, const Read& read) 
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(extender_elastic) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_again(speed_seen_text(read_speed_seen(text)), speed_seen_text, read_speed_seen);
   check_again(history_text(read_history(text)), history_text, read_history);
@@ -44,3 +42,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto job = read_elastic(json, {})) require(job->min_workers <= job->max_workers);
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_elastic

@@ -8,7 +8,9 @@
 
 #include "cluster/extender/wire/answers.h"
 #include "cluster/extender/wire/reader.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::extender_filter {
 namespace {
 
 namespace wire = pinion::cluster::wire;
@@ -28,7 +30,7 @@ wire::FilterAnswer some_taken(const wire::FilterAsk& ask) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(extender_filter) {
   using nlohmann::json;
   const std::string text(reinterpret_cast<const char*>(data), size);
   wire::Reader reader;
@@ -53,3 +55,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!json::accept(to_json(wire::PrioritizeAnswer{{11}}, *ask))) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_filter

@@ -7,8 +7,10 @@
 #include <string>
 
 #include "cluster/extender/admission/dry_plan.h"
+#include "tests/fuzz/target.h"
 #include "tests/support/machine.h"
 
+namespace pinion::fuzz::extender_plan {
 namespace {
 
 namespace admission = pinion::cluster::admission;
@@ -49,7 +51,7 @@ void check(const jobs::JobPlan& plan) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(extender_plan) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   Fleet fleet;
   fill(fleet);
@@ -67,3 +69,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (fleet.promises() != 0) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_plan

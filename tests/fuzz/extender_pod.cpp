@@ -10,8 +10,10 @@
 #include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/scheduling/pod_scheduler.h"
 #include "cluster/extender/wire/reader.h"
+#include "tests/fuzz/target.h"
 #include "tests/support/machine.h"
 
+namespace pinion::fuzz::extender_pod {
 namespace {
 
 using pinion::cluster::Demand;
@@ -79,7 +81,7 @@ void live(const Pod& pod) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(extender_pod) {
   const auto object = nlohmann::json::parse(data, data + size, nullptr, /*allow_exceptions=*/false);
   if (object.is_discarded()) return 0;
   pinion::cluster::wire::Reader reader;
@@ -93,3 +95,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   live(pod);
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_pod

@@ -7,8 +7,10 @@
 
 #include "cluster/extender/wire/answers.h"
 #include "cluster/extender/wire/reader.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::extender_preempt {
+PINION_FUZZ_TARGET(extender_preempt) {
   namespace wire = pinion::cluster::wire;
   wire::Reader reader;
   const auto ask = reader.preempt(std::string(reinterpret_cast<const char*>(data), size));
@@ -27,3 +29,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!again || again->nodes != ask->nodes) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_preempt

@@ -7,8 +7,10 @@
 #include <string_view>
 
 #include "cluster/extender/profiles/history_map.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::extender_profiles {
+PINION_FUZZ_TARGET(extender_profiles) {
   using namespace pinion::cluster;
   const auto read =
       profiles::read_histories(std::string_view(reinterpret_cast<const char*>(data), size));
@@ -36,3 +38,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_profiles

@@ -7,7 +7,10 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+#include "tests/fuzz/target.h"
+
+namespace pinion::fuzz::extender_prometheus {
+PINION_FUZZ_TARGET(extender_prometheus) {
   const auto answer = nlohmann::json::parse(data, data + size, nullptr, /*allow_exceptions=*/false);
   if (answer.is_discarded()) return 0;
   const auto value = pinion::cluster::targets::read_value(answer);
@@ -18,3 +21,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (*value && !std::isfinite(**value)) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_prometheus

@@ -9,8 +9,10 @@
 
 #include "cluster/extender/admission/webhook.h"
 #include "cluster/extender/jobs/hostfile.h"
+#include "tests/fuzz/target.h"
 #include "tests/support/machine.h"
 
+namespace pinion::fuzz::extender_review {
 namespace {
 
 namespace jobs = pinion::cluster::jobs;
@@ -50,7 +52,7 @@ void check(const admission::Review& review, const jobs::Options& options) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(extender_review) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   jobs::Options options;
   options.scheduler = "pinion";
@@ -70,3 +72,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(*admission::read_review(text), options);
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_review

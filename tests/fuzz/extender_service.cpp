@@ -8,7 +8,10 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+#include "tests/fuzz/target.h"
+
+namespace pinion::fuzz::extender_service {
+PINION_FUZZ_TARGET(extender_service) {
   using namespace pinion::cluster::targets;
   const auto pod = nlohmann::json::parse(data, data + size, nullptr, /*allow_exceptions=*/false);
   if (pod.is_discarded() || !is_service(pod)) return 0;
@@ -24,3 +27,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (request_for(*service, target.max_milli) < 1 || service->container.empty()) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_service

@@ -7,8 +7,10 @@
 
 #include "cluster/extender/program/agents_file.h"
 #include "cluster/extender/program/config.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::extender_settings {
+PINION_FUZZ_TARGET(extender_settings) {
   using namespace pinion;
   const std::string text(reinterpret_cast<const char*>(data), size);
   cluster::Config config;
@@ -29,3 +31,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::extender_settings

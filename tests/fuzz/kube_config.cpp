@@ -7,8 +7,10 @@
 
 #include "cluster/extender/kube/endpoint.h"
 #include "cluster/extender/kube/kubeconfig.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::kube_config {
+PINION_FUZZ_TARGET(kube_config) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto config = pinion::kube::parse_kubeconfig(text);
   if (!config && config.error().text.empty()) std::abort();
@@ -18,3 +20,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!again || again->url() != endpoint->url()) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::kube_config

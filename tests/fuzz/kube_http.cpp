@@ -16,7 +16,9 @@
 
 #include "base/fd.h"
 #include "cluster/extender/kube/http.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::kube_http {
 namespace {
 
 using namespace std::chrono_literals;
@@ -100,7 +102,7 @@ Result<HttpAnswer> ask(Http& http, int what) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(kube_http) {
   if (size == 0 || size > kMostInput || data[0] > 2) return 0;
   static auto* const server = new Server;  // its thread never ends
   server->say({reinterpret_cast<const char*>(data) + 1, size - 1});
@@ -111,3 +113,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (answer && (answer->status < 200 || answer->body.size() > kMostBody)) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::kube_http

@@ -14,7 +14,9 @@
 #include "cluster/extender/kube/list_page.h"
 #include "cluster/extender/pods/pod_group.h"
 #include "cluster/extender/scheduling/demand.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::kube_objects {
 namespace {
 
 using nlohmann::json;
@@ -65,7 +67,7 @@ void as_list(const json& object) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(kube_objects) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
   as_status(object, text);
@@ -79,3 +81,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::kube_objects

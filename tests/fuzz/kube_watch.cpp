@@ -11,7 +11,9 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/known_objects.h"
 #include "cluster/extender/kube/watch_decoder.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::kube_watch {
 namespace {
 
 using pinion::kube::KnownObjects;
@@ -45,9 +47,11 @@ std::string decoded(std::string_view text, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(kube_watch) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (decoded(text, data[0] + std::size_t{1}) != decoded(text, size)) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::kube_watch

@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "metrics/proc.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::metrics_proc {
+PINION_FUZZ_TARGET(metrics_proc) {
   using namespace pinion;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto stat = metrics::parse_task_stat(text)) {
@@ -25,3 +27,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::metrics_proc

@@ -8,14 +8,12 @@
 
 #include "metrics/cgroup_text.h"
 #include "metrics/machine_text.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::metrics_text {
 namespace {
 
 using namespace pinion;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -68,7 +66,7 @@ void check_machine(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(metrics_text) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_cpu(text);
   check_memory(metrics::parse_numa_stat_v1(text, 4096));
@@ -76,3 +74,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_machine(text);
   return 0;
 }
+
+}  // namespace pinion::fuzz::metrics_text

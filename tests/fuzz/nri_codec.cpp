@@ -12,13 +12,12 @@
 #include "nri-plugin/codec/mux.h"
 #include "nri-plugin/codec/ttrpc.h"
 #include "proto/ttrpc.pb.h"
+#include "tests/fuzz/target.h"
 
-namespace pinion::nri {
+namespace pinion::fuzz::nri_codec {
+using namespace pinion::nri;
+
 namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 struct Decoded {
   std::vector<std::string> messages;
@@ -85,10 +84,11 @@ void run(ByteSpan input) {
 }
 
 }  // namespace
-}  // namespace pinion::nri
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(nri_codec) {
   [[maybe_unused]] static auto* const silence = google::protobuf::SetLogHandler(nullptr);
-  pinion::nri::run(std::as_bytes(std::span(data, size)));
+  run(std::as_bytes(std::span(data, size)));
   return 0;
 }
+
+}  // namespace pinion::fuzz::nri_codec

@@ -11,14 +11,13 @@
 
 #include "agent/nri/engine_handler.h"
 #include "nri-plugin/session.h"
+#include "tests/fuzz/target.h"
 #include "tests/support/fake_runtime/fake_runtime.h"
 
-namespace pinion::nri {
-namespace {
+namespace pinion::fuzz::nri_session {
+using namespace pinion::nri;
 
-void require(bool condition) {
-  if (!condition) std::abort();
-}
+namespace {
 
 class FuzzHandler : public agent::EngineHandler {
  public:
@@ -67,10 +66,11 @@ void run(ByteSpan input) {
 }
 
 }  // namespace
-}  // namespace pinion::nri
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(nri_session) {
   [[maybe_unused]] static auto* const silence = google::protobuf::SetLogHandler(nullptr);
-  pinion::nri::run(std::as_bytes(std::span(data, size)));
+  run(std::as_bytes(std::span(data, size)));
   return 0;
 }
+
+}  // namespace pinion::fuzz::nri_session

@@ -7,13 +7,12 @@
 #include <string_view>
 
 #include "agent/nri/translate.h"
+#include "tests/fuzz/target.h"
 
-namespace pinion::agent {
+namespace pinion::fuzz::nri_translate {
+using namespace pinion::agent;
+
 namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 // Replies with what the runtime itself said, so that the fuzzer chooses the ids and the sets.
 engine::Reply echo(const engine::Container& container) {
@@ -74,10 +73,11 @@ void run(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace pinion::agent
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(nri_translate) {
   [[maybe_unused]] static auto* const silence = google::protobuf::SetLogHandler(nullptr);
-  pinion::agent::run({reinterpret_cast<const char*>(data), size});
+  run({reinterpret_cast<const char*>(data), size});
   return 0;
 }
+
+}  // namespace pinion::fuzz::nri_translate

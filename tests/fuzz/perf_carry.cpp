@@ -6,8 +6,10 @@
 #include <cstring>
 
 #include "metrics/perf/carry.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::perf_carry {
+PINION_FUZZ_TARGET(perf_carry) {
   using namespace pinion::metrics::perf;
   Carry carry;
   std::uint64_t most = 0;     // of this life's values
@@ -30,3 +32,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::perf_carry

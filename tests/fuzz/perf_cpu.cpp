@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "metrics/perf/layout.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::perf_cpu {
+PINION_FUZZ_TARGET(perf_cpu) {
   using namespace pinion::metrics;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const perf::CpuModel cpu = perf::parse_cpu_model(text);
@@ -30,3 +32,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::perf_cpu

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "cluster/sim/jobs_file.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::sim_jobs {
 namespace {
 
 bool elastic_within(const pinion::sim::Job& job) {
@@ -20,7 +22,7 @@ bool elastic_within(const pinion::sim::Job& job) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(sim_jobs) {
   using namespace pinion::sim;
   const auto jobs = parse_jobs_file({reinterpret_cast<const char*>(data), size});
   if (!jobs) {
@@ -38,3 +40,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::sim_jobs

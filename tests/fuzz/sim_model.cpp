@@ -6,8 +6,10 @@
 
 #include "cluster/sim/model_file.h"
 #include "cluster/sim/runs_file.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::sim_model {
+PINION_FUZZ_TARGET(sim_model) {
   using namespace pinion::sim;
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto model = parse_model_file(text);
@@ -22,3 +24,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::sim_model

@@ -6,8 +6,10 @@
 #include <string_view>
 
 #include "cluster/sim/swf.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::sim_swf {
+PINION_FUZZ_TARGET(sim_swf) {
   using namespace pinion::sim;
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   while (!rest.empty()) {
@@ -28,3 +30,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::sim_swf

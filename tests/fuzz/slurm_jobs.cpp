@@ -9,7 +9,9 @@
 #include "cluster/slurm/decide.h"
 #include "cluster/slurm/job_json.h"
 #include "cluster/slurm/pod_json.h"
+#include "tests/fuzz/target.h"
 
+namespace pinion::fuzz::slurm_jobs {
 namespace {
 
 using namespace pinion::slurm;
@@ -27,7 +29,7 @@ void check_object(const Create& create) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(slurm_jobs) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   auto jobs = read_jobs(text);
   if (!jobs) {
@@ -54,3 +56,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace pinion::fuzz::slurm_jobs

@@ -7,8 +7,10 @@
 
 #include "cluster/slurm/decide.h"
 #include "cluster/slurm/pod_json.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace pinion::fuzz::slurm_pod {
+PINION_FUZZ_TARGET(slurm_pod) {
   using namespace pinion::slurm;
   const std::string text(reinterpret_cast<const char*>(data), size);
   const nlohmann::json pod = nlohmann::json::parse(text, nullptr, false);
@@ -23,3 +25,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (decide({}, view).size() != removed) std::abort();
   return 0;
 }
+
+}  // namespace pinion::fuzz::slurm_pod

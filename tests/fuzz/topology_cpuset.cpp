@@ -4,13 +4,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tests/fuzz/target.h"
 #include "topology/cpuset.h"
 
+namespace pinion::fuzz::topology_cpuset {
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 template <class Set>
 void round_trip(std::string_view text) {
@@ -33,9 +31,11 @@ void round_trip(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+PINION_FUZZ_TARGET(topology_cpuset) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   round_trip<pinion::topology::CpuSet>(text);
   round_trip<pinion::topology::NodeSet>(text);
   return 0;
 }
+
+}  // namespace pinion::fuzz::topology_cpuset

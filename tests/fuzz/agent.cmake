@@ -1,8 +1,0 @@
-pinion_fuzz(agent_config SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_config.cpp LINK agent)
-pinion_fuzz(agent_cgroup_paths SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_cgroup_paths.cpp LINK cgroup_paths)
-pinion_fuzz(agent_cgroup_quota SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_cgroup_quota.cpp LINK agent_cgroup)
-pinion_fuzz(agent_pod_cgroup SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_pod_cgroup.cpp LINK policy)
-pinion_fuzz(agent_wish SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_wish.cpp LINK policy)
-pinion_fuzz(agent_noise_originals SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_noise_originals.cpp LINK noise_plan)
-pinion_fuzz(agent_noise_mask SOURCES ${CMAKE_CURRENT_LIST_DIR}/agent_noise_mask.cpp LINK noise_plan)
-pinion_fuzz(api_client_hello SOURCES ${CMAKE_CURRENT_LIST_DIR}/api_client_hello.cpp LINK base)
