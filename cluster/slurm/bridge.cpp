@@ -51,20 +51,19 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
   if (!pods_->complete()) return config_.poll;
   // Placeholders first: one that is made for a job is never seen without that job.
   View view{.jobs = {},
+            .nodes = {},
             .placeholders = pods_->now(),
             .placeholders_current = pods_->current(),
             .now_s = 0};
   const auto begin = Clock::now();
-  auto jobs = slurm_.jobs();
-  if (!jobs) {
+  if (Status listed = list(view); !listed) {
     const milliseconds pause = listing_.next();
-    log_.warn("Slurm does not tell its jobs",
-              {{"why", jobs.error().text}, {"pause_ms", std::to_string(pause.count())}});
+    log_.warn("Slurm does not tell its jobs and nodes",
+              {{"why", listed.error().text}, {"pause_ms", std::to_string(pause.count())}});
     return pause;
   }
   listing_.reset();
   const auto listed = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-  view.jobs = *std::move(jobs);
   view.now_s = unix_s();
   ready_ = true;
 
@@ -96,6 +95,19 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
   }
   // What was done brings something new: soon, but no sooner than it can be there.
   return done ? config_.poll / 4 : std::max(config_.poll, kRestForEachListing * listed);
+}
+
+Status Bridge::list(View& view) {
+  auto nodes = slurm_.nodes();
+  if (!nodes) return failure(nodes.error());
+  auto jobs = slurm_.jobs();
+  if (!jobs) return failure(jobs.error());
+  view.nodes = *std::move(nodes);
+  // No placeholder can get to what is no node of Kubernetes.
+  std::erase_if(view.nodes,
+                [&](const Node& node) { return kubernetes_node(all_, node.name).empty(); });
+  view.jobs = *std::move(jobs);
+  return {};
 }
 
 Status Bridge::carry_out(const Action& action, const Job* job) {

@@ -37,6 +37,7 @@ class Bridge {
  private:
   Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api> api, Log& log);
 
+  Status list(View& view);  // what Slurm has
   Status carry_out(const Action& action, const Job* job);
   Status create(const Create& what);
   void tell(const Job& job, const std::string& why);

@@ -3,6 +3,7 @@
 #include "base/process/run_program.h"
 #include "base/words.h"
 #include "cluster/slurm/job_json.h"
+#include "cluster/slurm/node_json.h"
 
 namespace pinion::slurm {
 namespace {
@@ -22,11 +23,15 @@ tl::unexpected<Error> said(const std::string& program, const RunEnd& end) {
 }  // namespace
 
 Result<std::vector<Job>> Slurm::jobs() {
-  auto listed = run_program({"squeue", "--json"}, {.time = limit_});
-  if (listed && listed->status != 0) listed = run_program({"squeue", "--json"}, {.time = limit_});
-  if (!listed) return failure(listed.error());
-  if (listed->status != 0) return said("squeue", *listed);
-  return read_jobs(listed->out);
+  const auto answer = ask("squeue");
+  if (!answer) return failure(answer.error());
+  return read_jobs(*answer);
+}
+
+Result<std::vector<Node>> Slurm::nodes() {
+  const auto answer = ask("sinfo");
+  if (!answer) return failure(answer.error());
+  return read_nodes(*answer);
 }
 
 Status Slurm::hold(const Job& job, const Hold& what) {
@@ -66,6 +71,15 @@ Status Slurm::say(const Job& job, const Say& what) {
 Status Slurm::split(const Job& job, const Split& what) {
   return update(std::to_string(job.id) + "_" + std::to_string(what.element),
                 {"AdminComment=" + to_text(what.mark)});
+}
+
+// In JSON.
+Result<std::string> Slurm::ask(const std::string& program) {
+  auto end = run_program({program, "--json"}, {.time = limit_});
+  if (end && end->status != 0) end = run_program({program, "--json"}, {.time = limit_});
+  if (!end) return failure(end.error());
+  if (end->status != 0) return said(program, *end);
+  return std::move(end->out);
 }
 
 Status Slurm::update(const std::string& job, std::vector<std::string> changes) {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cluster/slurm/decide.h"
 #include "cluster/slurm/job.h"
+#include "cluster/slurm/node.h"
 
 namespace pinion::slurm {
 
@@ -23,6 +24,9 @@ class Slurm {
   // there is no squeue, kUnavailable.
   Result<std::vector<Job>> jobs();
 
+  // All nodes that it knows. As jobs().
+  Result<std::vector<Node>> nodes();
+
   // `job` is what the action's number means, of the list that it was decided on. Errors:
   // kUnavailable with Slurm's own words.
   Status hold(const Job& job, const Hold& what);
@@ -33,6 +37,7 @@ class Slurm {
   Status split(const Job& job, const Split& what);
 
  private:
+  Result<std::string> ask(const std::string& program);
   Status update(const std::string& job, std::vector<std::string> changes);
   Status run(std::vector<std::string> argv);
 

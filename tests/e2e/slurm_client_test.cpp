@@ -148,6 +148,38 @@ TEST_F(SlurmClient, WhatAJobWaitsForIsSeen) {
   EXPECT_FALSE(first.exclusive);
 }
 
+TEST_F(SlurmClient, NodesAreSeenAsTheyAre) {
+  const auto node = [&](const std::string& name) {
+    const auto nodes = client_.nodes();
+    EXPECT_TRUE(ok(nodes));
+    for (const slurm::Node& one : nodes ? *nodes : std::vector<slurm::Node>()) {
+      if (one.name == name) return one;
+    }
+    ADD_FAILURE() << "no " << name;
+    return slurm::Node();
+  };
+  EXPECT_EQ(node("node-0"),
+            (slurm::Node{.name = "node-0", .out = "", .features = {}, .partitions = {"main"}}));
+  const auto update = [&](std::vector<std::string> changes) {
+    changes.insert(changes.begin(), {"scontrol", "update", "NodeName=node-1"});
+    EXPECT_TRUE(ok(lab().run(std::move(changes))));
+  };
+  update({"AvailableFeatures=gpu,ib", "ActiveFeatures=gpu,ib"});
+  EXPECT_EQ(node("node-1").features, (std::set<std::string>{"gpu", "ib"}));
+  const Job job = submitted({"--constraint=gpu&ib"});
+  EXPECT_EQ(job.constraint, "gpu&ib");
+  EXPECT_THAT(job.partitions, ElementsAre("main"));
+  ASSERT_TRUE(ok(client_.place(job, placing(job, {"node-1"}, 1))));
+  ASSERT_TRUE(lab().wait_for(job.id, State::kRunning)) << lab().show(job.id);
+  EXPECT_EQ(node("node-1").out, "") << "jobs run beside others";
+  update({"State=DRAIN", "Reason=disk"});
+  EXPECT_THAT(node("node-1").out, HasSubstr("DRAIN"));
+  EXPECT_THAT(node("node-1").out, HasSubstr("(disk)"));
+  update({"State=RESUME"});
+  EXPECT_TRUE(lab::eventually(kPatience, [&] { return node("node-1").out.empty(); }))
+      << "once it has answered";
+}
+
 TEST_F(SlurmClient, UsersPlaceNothing) {
   const auto submitted =
       lab().run_as_nobody({"sbatch", "--parsable", "--chdir=/", "--output=/dev/null", "--nodes=1",

@@ -148,6 +148,30 @@ TEST_F(SlurmJobs, ThatCanNeverFitSayWhyAndCanBeCancelled) {
   EXPECT_TRUE(no_placeholders());
 }
 
+TEST_F(SlurmJobs, GoWhereSlurmStartsThem) {
+  const auto update = [&](std::vector<std::string> changes) {
+    changes.insert(changes.begin(), {"scontrol", "update"});
+    EXPECT_TRUE(ok(slurm().run(std::move(changes))));
+  };
+  update({"NodeName=node-2", "AvailableFeatures=gpu", "ActiveFeatures=gpu"});
+  update({"NodeName=node-0", "State=DRAIN", "Reason=disk"});
+  start_bridge();
+  const auto wide = submit({"--nodes=3", "--ntasks=3"});
+  const auto gpu = submit({"--nodes=1", "--constraint=gpu"});
+  const auto two = submit({"--nodes=2", "--ntasks=2"});
+  EXPECT_TRUE(runs(gpu));
+  EXPECT_EQ(slurm().job(gpu).on, std::vector<std::string>{"node-2"});
+  EXPECT_TRUE(runs(two));
+  EXPECT_EQ(slurm().job(two).on, (std::vector<std::string>{"node-1", "node-2"}));
+  EXPECT_TRUE(lab::eventually(kPatience, [&] {
+    return slurm().job(wide).comment.find("Slurm has 2 for it: node-0 is IDLE+DRAIN (disk") !=
+           std::string::npos;
+  })) << slurm().show(wide);
+  EXPECT_TRUE(placeholders_of(slurm().job(wide)).empty());
+  update({"NodeName=node-0", "State=RESUME"});
+  EXPECT_TRUE(runs(wide));
+}
+
 TEST_F(SlurmJobs, GiveBackWhatTheyHaveWhereAQuotaAdmitsNotAll) {
   auto quota = Quota::make(admin());
   ASSERT_TRUE(ok(quota));
