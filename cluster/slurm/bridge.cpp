@@ -13,9 +13,12 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kFirstPause{500};
-constexpr milliseconds kLongestPause{30'000};
 constexpr milliseconds kLongestListingPause{10'000};
+constexpr const char* kApiServer = "";
+// A job whose nodes Slurm has refused so often in a row gives them back.
+constexpr int kMostPlaces = 5;
+constexpr int kMostPauses = 10;
+constexpr const char* kRefused = "Slurm does not take its nodes: ";
 constexpr milliseconds kCallLimit{5000};
 // Slurm is asked for at most a fifth of the time.
 constexpr int kRestForEachListing = 4;
@@ -24,19 +27,30 @@ std::int64_t unix_s() {
   return std::chrono::system_clock::now().time_since_epoch() / 1s;
 }
 
+bool calls_api(const Action& action) {
+  return std::holds_alternative<Create>(action) || std::holds_alternative<Delete>(action);
+}
+
+// What is deleted is others' at once, whatever else of the job has failed.
+std::string whose(const Action& action) {
+  const auto* gone = std::get_if<Delete>(&action);
+  return gone != nullptr ? gone->uid : std::to_string(job_of(action));
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Bridge>> Bridge::start(const Config& config, Log& log) {
+Result<std::unique_ptr<Bridge>> Bridge::start(const Config& config, Log& log, Pauses pauses) {
   auto access = kube::read_access(config.kubeconfig, config.kube_context);
   if (!access) return failure(access.error());
   auto all = pod_template_of(config, access->default_namespace);
   if (!all) return failure(all.error());
   auto api = kube::Api::create(*std::move(access));
   if (!api) return failure(api.error());
-  return std::unique_ptr<Bridge>(new Bridge(config, *std::move(all), *std::move(api), log));
+  return std::unique_ptr<Bridge>(new Bridge(config, *std::move(all), *std::move(api), log, pauses));
 }
 
-Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api> api, Log& log)
+Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api> api, Log& log,
+               Pauses pauses)
     : config_(config),
       rules_(rules_of(config)),
       all_(std::move(all)),
@@ -44,7 +58,8 @@ Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api>
       api_(std::move(api)),
       pods_(std::make_unique<KnownPods>(*api_, all_, log)),
       slurm_(config.command_limit),
-      listing_(kFirstPause, kLongestListingPause) {}
+      listing_(pauses.first, kLongestListingPause),
+      pauses_(pauses) {}
 
 milliseconds Bridge::round(const std::function<bool()>& stop) {
   pods_->seen();
@@ -69,25 +84,29 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
 
   std::map<std::uint32_t, const Job*> by_id;
   for (const Job& job : view.jobs) by_id[job.id] = &job;
-  std::erase_if(troubles_, [&](const auto& entry) { return !by_id.contains(entry.first); });
+  std::set<std::string> there = {kApiServer};
+  for (const Job& job : view.jobs) there.insert(std::to_string(job.id));
+  for (const Placeholder& pod : view.placeholders) there.insert(pod.uid);
+  std::erase_if(troubles_, [&](const auto& entry) { return !there.contains(entry.first); });
   std::set<std::uint32_t> stopped;
   bool done = false;
   bool full = false;  // a quota, say: what others are refused there they would be told in vain
   for (const Action& action : decide(rules_, view)) {
     if (stop()) return 0ms;
     const std::uint32_t id = job_of(action);
-    // What is deleted is others' at once, whatever else of the job has failed.
-    const bool gives_back = std::holds_alternative<Delete>(action);
-    if (stopped.contains(id) || !(gives_back || may_try(id))) continue;
+    if (stopped.contains(id) || !may_try(action)) continue;
     if (full && std::holds_alternative<Create>(action)) continue;
     const auto job = by_id.find(id);
     const Status carried = carry_out(action, job == by_id.end() ? nullptr : job->second);
     if (carried) {
       log_.info(to_text(action));
-      troubles_.erase(id);
+      succeeded(action);
       done = done || !std::holds_alternative<Say>(action);
     } else {
       failed(action, carried.error());
+      if (std::holds_alternative<Place>(action) && job != by_id.end()) {
+        give_back(*job->second, carried.error().text, view);
+      }
       stopped.insert(id);
       full =
           full || (std::holds_alternative<Create>(action) && carried.error().code == Errc::kDenied);
@@ -111,10 +130,7 @@ Status Bridge::list(View& view) {
 }
 
 Status Bridge::carry_out(const Action& action, const Job* job) {
-  if (const auto* it = std::get_if<Delete>(&action)) {
-    const kube::PodRef pod{.name_space = all_.name_space, .name = it->name, .uid = it->uid};
-    return kube::delete_pod(*api_, pod, {.cancel = nullptr, .whole = kCallLimit});
-  }
+  if (const auto* it = std::get_if<Delete>(&action)) return remove(*it);
   if (job == nullptr) return failure(Errc::kInternal, "the job is not in Slurm's list");
   if (const auto* it = std::get_if<Create>(&action)) {
     Status made = create(*it);
@@ -127,7 +143,7 @@ Status Bridge::carry_out(const Action& action, const Job* job) {
   if (const auto* it = std::get_if<Hold>(&action)) return slurm_.hold(*job, *it);
   if (const auto* it = std::get_if<Place>(&action)) {
     Status placed = slurm_.place(*job, *it);
-    if (!placed) tell(*job, "Slurm does not take its nodes: " + placed.error().text);
+    if (!placed) tell(*job, kRefused + placed.error().text);
     return placed;
   }
   if (const auto* it = std::get_if<Cancel>(&action)) return slurm_.cancel(*job, *it);
@@ -151,21 +167,76 @@ Status Bridge::create(const Create& what) {
   return failure(made.error());
 }
 
-bool Bridge::may_try(std::uint32_t job) const {
-  const auto trouble = troubles_.find(job);
-  return trouble == troubles_.end() || Clock::now() >= trouble->second.until;
+Status Bridge::remove(const Delete& what) {
+  const kube::PodRef pod{.name_space = all_.name_space, .name = what.name, .uid = what.uid};
+  return kube::delete_pod(*api_, pod, {.cancel = nullptr, .whole = kCallLimit});
+}
+
+bool Bridge::may_try(const Action& action) const {
+  const auto rests = [&](const std::string& key) {
+    const auto trouble = troubles_.find(key);
+    return trouble != troubles_.end() && Clock::now() < trouble->second.until;
+  };
+  return !rests(whose(action)) && !(calls_api(action) && rests(kApiServer));
+}
+
+void Bridge::succeeded(const Action& action) {
+  troubles_.erase(whose(action));
+  if (calls_api(action)) troubles_.erase(kApiServer);
 }
 
 void Bridge::failed(const Action& action, const Error& error) {
+  // Without an answer it would be the same with all others, and each takes its time.
+  const bool silent = calls_api(action) && error.code == Errc::kUnavailable;
   Trouble& trouble =
       troubles_
-          .try_emplace(job_of(action),
-                       Trouble{.pauses = Backoff(kFirstPause, kLongestPause), .until = {}})
+          .try_emplace(silent ? kApiServer : whose(action),
+                       Trouble{.pauses = Backoff(pauses_.first, pauses_.longest), .until = {}})
           .first->second;
   const milliseconds pause = trouble.pauses.next();
   trouble.until = Clock::now() + pause;
   log_.warn("cannot " + to_text(action),
             {{"why", error.text}, {"pause_ms", std::to_string(pause.count())}});
+}
+
+// Slurm has refused its nodes. After some tries others get what the job holds in vain.
+void Bridge::give_back(const Job& job, const std::string& why, const View& view) {
+  const std::string number = std::to_string(job.id);
+  Trouble& trouble = troubles_.at(number);
+  if (++trouble.places < kMostPlaces) return;
+  std::vector<const Placeholder*> pods;
+  for (const Placeholder& pod : view.placeholders) {
+    if (pod.job == job.id && !pod.leaving) pods.push_back(&pod);
+  }
+  if (!pods.empty()) tell_event(*pods.front(), "job " + number + ": " + kRefused + why);
+  const Status held = slurm_.hold(job, not_placed(rules_, job, kRefused + why, unix_s()));
+  if (held) {
+    log_.warn("Slurm refuses a job's nodes, it is placed anew later", {{"job", number}});
+    troubles_.erase(number);
+    return;
+  }
+  // Not even that can be noted on the job, so only this process knows how long to leave it alone.
+  const int pauses = std::min(trouble.places - kMostPlaces + 1, kMostPauses);
+  trouble.until = Clock::now() + pauses * config_.retry;
+  log_.warn("Slurm refuses all orders about a job", {{"job", number}, {"why", held.error().text}});
+  for (const Placeholder* pod : pods) {
+    const Action gone = Delete{.job = job.id, .name = pod->name, .uid = pod->uid};
+    if (!may_try(gone)) continue;
+    if (Status done = remove(std::get<Delete>(gone)); !done) {
+      failed(gone, done.error());
+    } else {
+      log_.info(to_text(gone));
+    }
+  }
+}
+
+void Bridge::tell_event(const Placeholder& pod, const std::string& why) {
+  const Status told = kube::report_on_pod(
+      *api_, {.controller = "pinion.dev/slurm", .instance = config_.cluster},
+      {.name_space = all_.name_space, .name = pod.name, .uid = pod.uid},
+      {.warning = true, .reason = "SlurmRefusesNodes", .action = "Placing", .note = why},
+      {.cancel = nullptr, .whole = kCallLimit});
+  if (!told) log_.warn("an event", {{"pod", pod.name}, {"why", told.error().text}});
 }
 
 }  // namespace pinion::slurm

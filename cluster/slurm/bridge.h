@@ -21,9 +21,16 @@ class Bridge {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // Between tries of what fails: of one job, or of all calls of the API server while it does not
+  // answer.
+  struct Pauses {
+    std::chrono::milliseconds first{500};
+    std::chrono::milliseconds longest{30'000};
+  };
+
   // Begins to follow the placeholders. `log` must outlive it. Errors: of the access to the API
   // server.
-  static Result<std::unique_ptr<Bridge>> start(const Config& config, Log& log);
+  static Result<std::unique_ptr<Bridge>> start(const Config& config, Log& log, Pauses pauses);
 
   // Looks and acts once. It ends early, between two actions, once `stop` says so. How long to wait
   // for the next one, unless descriptor() is readable before.
@@ -35,14 +42,19 @@ class Bridge {
   [[nodiscard]] bool ready() const { return ready_; }
 
  private:
-  Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api> api, Log& log);
+  Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api> api, Log& log,
+         Pauses pauses);
 
   Status list(View& view);  // what Slurm has
   Status carry_out(const Action& action, const Job* job);
   Status create(const Create& what);
   void tell(const Job& job, const std::string& why);
-  bool may_try(std::uint32_t job) const;
+  Status remove(const Delete& what);
+  void tell_event(const Placeholder& pod, const std::string& why);
+  bool may_try(const Action& action) const;
+  void succeeded(const Action& action);
   void failed(const Action& action, const Error& error);
+  void give_back(const Job& job, const std::string& why, const View& view);
 
   const Config config_;
   const Rules rules_;
@@ -53,11 +65,14 @@ class Bridge {
   Slurm slurm_;
   bool ready_ = false;
   Backoff listing_;  // pauses while Slurm does not answer
+  const Pauses pauses_;
   struct Trouble {
     Backoff pauses;
     Clock::time_point until;
+    int places = 0;  // of a job, that Slurm has refused
   };
-  std::map<std::uint32_t, Trouble> troubles_;  // by job
+  // By what they are with: a job's number, a placeholder's uid, or kApiServer.
+  std::map<std::string, Trouble> troubles_;
 };
 
 }  // namespace pinion::slurm

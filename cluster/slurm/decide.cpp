@@ -397,6 +397,11 @@ Hold given_up(const Rules& rules, const Job& job, const std::string& why, std::i
   return hold_again(rules, job, mark, 1, "waits: " + why, now_s);
 }
 
+Hold not_placed(const Rules& rules, const Job& job, const std::string& why, std::int64_t now_s) {
+  const Mark mark = read_mark(job.admin_comment).value_or(Mark());
+  return hold_again(rules, job, mark, mark.attempt + 1, "waits: " + why, now_s);
+}
+
 std::vector<Action> decide(const Rules& rules, const View& view) {
   return Decision(rules, view).take();
 }

@@ -107,6 +107,11 @@ struct View {
 [[nodiscard]] Hold given_up(const Rules& rules, const Job& job, const std::string& why,
                             std::int64_t now_s);
 
+// For a job whose nodes Slurm refuses each time. It gives them back, and is placed anew after a
+// pause that grows. Precondition: as given_up().
+[[nodiscard]] Hold not_placed(const Rules& rules, const Job& job, const std::string& why,
+                              std::int64_t now_s);
+
 // In the order in which they are to be done: jobs in the order of their submission, then
 // placeholders that no job has. No action is there twice.
 [[nodiscard]] std::vector<Action> decide(const Rules& rules, const View& view);

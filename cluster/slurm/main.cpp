@@ -29,7 +29,7 @@ Status run(const Config& config) {
   const auto signals = take_signals();
   if (!signals) return failure(signals.error());
   Log log(config.log_level, config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
-  const auto bridge = Bridge::start(config, log);
+  const auto bridge = Bridge::start(config, log, {});
   if (!bridge) return failure(bridge.error());
   log.info("started", {{"version", kVersion}, {"cluster", config.cluster}});
   ReadyFile ready(config.ready_file, {{"cluster", config.cluster}}, log);

@@ -161,6 +161,16 @@ TEST(Decide, AJobOfWhichAPlaceholderIsRefusedGivesBackWhatItHas) {
   EXPECT_EQ(given_up({}, job, "", kNow).mark.after_s, kNow + 30) << "a quota may be free soon";
 }
 
+TEST(Decide, AJobWhoseNodesSlurmRefusesWaitsLongerEachTime) {
+  Job job = held_job();
+  EXPECT_EQ(to_text(not_placed({}, job, "no such node", kNow).mark),
+            "pinion=wait;attempt=1;after=1000030");
+  job.admin_comment = "pinion=wait;attempt=3";
+  const Hold hold = not_placed({}, job, "no such node", kNow);
+  EXPECT_EQ(to_text(hold.mark), "pinion=wait;attempt=4;after=1000120");
+  EXPECT_EQ(hold.comment, "[pinion: waits: no such node]");
+}
+
 // Jobs 1 .. count of one user each, held.
 std::vector<Job> crowd(int count, const std::string& user) {
   std::vector<Job> jobs;
