@@ -1,9 +1,11 @@
 #include "cluster/slurm/bridge.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/version.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/kube/pods.h"
 
@@ -18,6 +20,13 @@ constexpr const char* kApiServer = "";
 // A job whose nodes Slurm has refused so often in a row gives them back.
 constexpr int kMostPlaces = 5;
 constexpr int kMostPauses = 10;
+// So long without a sign of life, beside a command of Slurm that takes its time.
+constexpr std::int64_t kHangsMs = 60'000;
+constexpr std::int64_t kSilentMs = 60'000;
+// As metrics call actions, by their kind.
+constexpr std::array kActions = {"hold",  "requeue", "cancel", "delete",
+                                 "split", "create",  "place",  "tell"};
+static_assert(kActions.size() == std::variant_size_v<Action>);
 constexpr const char* kRefused = "Slurm does not take its nodes: ";
 constexpr milliseconds kCallLimit{5000};
 // Slurm is asked for at most a fifth of the time.
@@ -25,6 +34,10 @@ constexpr int kRestForEachListing = 4;
 
 std::int64_t unix_s() {
   return std::chrono::system_clock::now().time_since_epoch() / 1s;
+}
+
+std::int64_t steady_ms() {
+  return std::chrono::steady_clock::now().time_since_epoch() / 1ms;
 }
 
 bool calls_api(const Action& action) {
@@ -58,10 +71,12 @@ Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api>
       api_(std::move(api)),
       pods_(std::make_unique<KnownPods>(*api_, all_, log)),
       slurm_(config.command_limit),
+      alive_ms_(steady_ms()),
       listing_(pauses.first, kLongestListingPause),
       pauses_(pauses) {}
 
 milliseconds Bridge::round(const std::function<bool()>& stop) {
+  alive_ms_ = steady_ms();
   pods_->seen();
   if (!pods_->complete()) return config_.poll;
   // Placeholders first: one that is made for a job is never seen without that job.
@@ -73,6 +88,10 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
   const auto begin = Clock::now();
   if (Status listed = list(view); !listed) {
     const milliseconds pause = listing_.next();
+    {
+      const std::lock_guard lock(mutex_);
+      ++figures_.slurm_silent;
+    }
     log_.warn("Slurm does not tell its jobs and nodes",
               {{"why", listed.error().text}, {"pause_ms", std::to_string(pause.count())}});
     return pause;
@@ -80,7 +99,9 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
   listing_.reset();
   const auto listed = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
   view.now_s = unix_s();
+  told_ms_ = steady_ms();
   ready_ = true;
+  note(view);
 
   std::map<std::uint32_t, const Job*> by_id;
   for (const Job& job : view.jobs) by_id[job.id] = &job;
@@ -96,16 +117,19 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
     const std::uint32_t id = job_of(action);
     if (stopped.contains(id) || !may_try(action)) continue;
     if (full && std::holds_alternative<Create>(action)) continue;
-    const auto job = by_id.find(id);
-    const Status carried = carry_out(action, job == by_id.end() ? nullptr : job->second);
+    const auto found = by_id.find(id);
+    const Job* const job = found == by_id.end() ? nullptr : found->second;
+    const Status carried = carry_out(action, job);
+    alive_ms_ = steady_ms();
+    note_done(action, job, carried.has_value());
     if (carried) {
       log_.info(to_text(action));
       succeeded(action);
       done = done || !std::holds_alternative<Say>(action);
     } else {
       failed(action, carried.error());
-      if (std::holds_alternative<Place>(action) && job != by_id.end()) {
-        give_back(*job->second, carried.error().text, view);
+      if (std::holds_alternative<Place>(action) && job != nullptr) {
+        give_back(*job, carried.error().text, view);
       }
       stopped.insert(id);
       full =
@@ -114,6 +138,61 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
   }
   // What was done brings something new: soon, but no sooner than it can be there.
   return done ? config_.poll / 4 : std::max(config_.poll, kRestForEachListing * listed);
+}
+
+void Bridge::note(const View& view) {
+  Figures::Jobs jobs;
+  for (const Job& job : view.jobs) {
+    const auto mark = read_mark(job.admin_comment);
+    if (!mark || !job.elements.empty()) continue;
+    if (job.state == Job::State::kRunning) ++jobs.running;
+    if (job.state != Job::State::kPending) continue;
+    ++(job.held ? jobs.waiting : jobs.placed);
+  }
+  Figures::Placeholders pods;
+  for (const Placeholder& pod : view.placeholders) {
+    if (pod.phase == Placeholder::Phase::kWaiting) ++pods.waiting;
+    if (pod.phase == Placeholder::Phase::kRunning) ++pods.running;
+    if (pod.phase == Placeholder::Phase::kLost) ++pods.lost;
+  }
+  const auto out = static_cast<std::uint64_t>(std::count_if(
+      view.nodes.begin(), view.nodes.end(), [](const Node& node) { return !node.out.empty(); }));
+  const std::lock_guard lock(mutex_);
+  figures_.jobs = jobs;
+  figures_.placeholders = pods;
+  figures_.nodes_out = out;
+  figures_.nodes_serving = view.nodes.size() - out;
+}
+
+void Bridge::note_done(const Action& action, const Job* job, bool done) {
+  const std::lock_guard lock(mutex_);
+  Figures::Tries& tries = figures_.actions[kActions.at(action.index())];
+  ++(done ? tries.done : tries.failed);
+  if (!done || job == nullptr || !std::holds_alternative<Place>(action)) return;
+  // A requeued job's begin is Slurm's.
+  const std::int64_t from =
+      job->restarts > 0 ? job->submit_s : std::max(job->submit_s, job->begin_s);
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  figures_.release.observe(now.count() - static_cast<double>(from));
+}
+
+std::string Bridge::not_live() const {
+  const std::int64_t rests = steady_ms() - alive_ms_;
+  if (rests <= kHangsMs + 2 * config_.command_limit.count()) return "";
+  return "nothing was done for " + std::to_string(rests / 1000) + " s";
+}
+
+std::string Bridge::not_ready() const {
+  if (!ready_) return "Slurm or the API server has not answered yet";
+  return steady_ms() - told_ms_ > kSilentMs ? "Slurm does not answer" : "";
+}
+
+Figures Bridge::figures() const {
+  const std::lock_guard lock(mutex_);
+  Figures figures = figures_;
+  figures.ready = not_ready().empty();
+  figures.version = kVersion;
+  return figures;
 }
 
 Status Bridge::list(View& view) {
@@ -207,6 +286,10 @@ void Bridge::give_back(const Job& job, const std::string& why, const View& view)
   std::vector<const Placeholder*> pods;
   for (const Placeholder& pod : view.placeholders) {
     if (pod.job == job.id && !pod.leaving) pods.push_back(&pod);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    ++figures_.given_back;
   }
   if (!pods.empty()) tell_event(*pods.front(), "job " + number + ": " + kRefused + why);
   const Status held = slurm_.hold(job, not_placed(rules_, job, kRefused + why, unix_s()));

@@ -2,16 +2,19 @@
 // but how long to leave alone what has failed.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "base/backoff.h"
 #include "base/log/log.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/slurm/config.h"
+#include "cluster/slurm/expose.h"
 #include "cluster/slurm/known_pods.h"
 #include "cluster/slurm/slurm.h"
 
@@ -41,6 +44,11 @@ class Bridge {
   // Slurm and the API server have told everything at least once.
   [[nodiscard]] bool ready() const { return ready_; }
 
+  // These from any thread. Why not, in a few words; empty: it is.
+  [[nodiscard]] std::string not_live() const;   // rounds go on
+  [[nodiscard]] std::string not_ready() const;  // Slurm and the API server tell
+  [[nodiscard]] Figures figures() const;
+
  private:
   Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api> api, Log& log,
          Pauses pauses);
@@ -55,6 +63,8 @@ class Bridge {
   void succeeded(const Action& action);
   void failed(const Action& action, const Error& error);
   void give_back(const Job& job, const std::string& why, const View& view);
+  void note(const View& view);
+  void note_done(const Action& action, const Job* job, bool done);
 
   const Config config_;
   const Rules rules_;
@@ -63,7 +73,11 @@ class Bridge {
   std::unique_ptr<kube::Api> api_;
   std::unique_ptr<KnownPods> pods_;
   Slurm slurm_;
-  bool ready_ = false;
+  std::atomic<bool> ready_ = false;
+  std::atomic<std::int64_t> alive_ms_;     // of the steady clock: something was done last
+  std::atomic<std::int64_t> told_ms_ = 0;  // Slurm answered last
+  mutable std::mutex mutex_;
+  Figures figures_;  // under mutex_
   Backoff listing_;  // pauses while Slurm does not answer
   const Pauses pauses_;
   struct Trouble {

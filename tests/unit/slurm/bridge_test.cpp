@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "cluster/slurm/site.h"
 #include "tests/support/tree.h"
 #include "tests/unit/kube/fake_api_server.h"
 
@@ -175,6 +176,37 @@ TEST_F(BridgeTest, WhereSlurmTakesNoOrderAtAllItDeletesThemItself) {
   EXPECT_EQ(tries, 5U);
   for (int i = 0; i < 20; ++i) bridge_->round(never);
   EXPECT_EQ(calls_with("ReqNodeList=n1"), tries) << "the next pause is that of a new attempt";
+}
+
+TEST_F(BridgeTest, TellsPrometheusAndTheKubeletHowItIs) {
+  write("jobs", R"({"jobs": [
+      {"job_id": 12, "job_state": "PENDING", "priority": 0, "cpus": 1, "submit_time": 500,
+       "node_count": 1, "admin_comment": "pinion=wait"},
+      {"job_id": 13, "job_state": "PENDING", "priority": 0, "cpus": 1, "submit_time": 501,
+       "node_count": 1, "admin_comment": "pinion=user-held"},
+      {"job_id": 14, "job_state": "PENDING", "priority": 0, "admin_comment": "of others"}]})");
+  start({placeholder(12, "a")}, {.first = 1ms, .longest = 1ms});
+  rounds_until([&] { return bridge_->figures().release.count() > 0; });
+  const auto site = Site::start("127.0.0.1:0", *bridge_);
+  ASSERT_TRUE(site) << site.error().text;
+  httplib::Client client("http://" + (*site)->address());
+  for (const char* path : {"/livez", "/readyz"}) {
+    const auto answer = client.Get(path);
+    ASSERT_TRUE(answer) << path;
+    EXPECT_EQ(answer->status, 200) << answer->body;
+  }
+  EXPECT_EQ(client.Get("/v1/fleet")->status, 404);
+  const auto metrics = client.Get("/metrics");
+  ASSERT_TRUE(metrics);
+  EXPECT_THAT(metrics->body, HasSubstr("pinion_slurm_jobs{state=\"waiting\"} 2\n"));
+  EXPECT_THAT(metrics->body, HasSubstr("pinion_slurm_placeholders{state=\"running\"} 1\n"));
+  EXPECT_THAT(metrics->body, HasSubstr("pinion_slurm_nodes{state=\"serving\"} 1\n"));
+  EXPECT_THAT(metrics->body, HasSubstr("{action=\"place\",result=\"failed\"} 0\n"));
+  EXPECT_THAT(metrics->body, HasSubstr("release_delay_seconds_bucket{le=\"86400.0\"} 0\n"))
+      << "that job was submitted in 1970";
+  write("jobs", "none");
+  bridge_->round(never);
+  EXPECT_EQ(bridge_->figures().slurm_silent, 1U);
 }
 
 // Placeholders that no job has; 403 is the answer for one of them, 503 for all.
