@@ -30,7 +30,7 @@ static_assert(kActions.size() == std::variant_size_v<Action>);
 constexpr const char* kRefused = "Slurm does not take its nodes: ";
 constexpr milliseconds kCallLimit{5000};
 // Slurm is asked for at most a fifth of the time.
-constexpr int kRestForEachListing = 4;
+constexpr int kRest = 4;  // for each time that it was asked
 
 std::int64_t unix_s() {
   return std::chrono::system_clock::now().time_since_epoch() / 1s;
@@ -77,15 +77,20 @@ Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api>
 
 milliseconds Bridge::round(const std::function<bool()>& stop) {
   alive_ms_ = steady_ms();
-  pods_->seen();
+  const bool pods_changed = pods_->seen();
   if (!pods_->complete()) return config_.poll;
+  const auto begin = Clock::now();
+  const auto rest = [&] {
+    const auto asked = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+    return std::max(config_.poll, kRest * asked);
+  };
+  if (!pods_changed && begin < list_next_ && !changed()) return rest();
   // Placeholders first: one that is made for a job is never seen without that job.
   View view{.jobs = {},
             .nodes = {},
             .placeholders = pods_->now(),
             .placeholders_current = pods_->current(),
             .now_s = 0};
-  const auto begin = Clock::now();
   if (Status listed = list(view); !listed) {
     const milliseconds pause = listing_.next();
     {
@@ -97,7 +102,7 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
     return pause;
   }
   listing_.reset();
-  const auto listed = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+  list_next_ = Clock::now() + rest();
   view.now_s = unix_s();
   told_ms_ = steady_ms();
   ready_ = true;
@@ -112,7 +117,11 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
   std::set<std::uint32_t> stopped;
   bool done = false;
   bool full = false;  // a quota, say: what others are refused there they would be told in vain
-  for (const Action& action : decide(rules_, view)) {
+  auto actions = decide(rules_, view);
+  // Whoever can go on does not wait until all others are told why they cannot.
+  std::stable_partition(actions.begin(), actions.end(),
+                        [](const Action& action) { return !std::holds_alternative<Say>(action); });
+  for (const Action& action : actions) {
     if (stop()) return 0ms;
     const std::uint32_t id = job_of(action);
     if (stopped.contains(id) || !may_try(action)) continue;
@@ -137,7 +146,7 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
     }
   }
   // What was done brings something new: soon, but no sooner than it can be there.
-  return done ? config_.poll / 4 : std::max(config_.poll, kRestForEachListing * listed);
+  return done ? config_.poll / 4 : config_.poll;
 }
 
 void Bridge::note(const View& view) {
@@ -193,6 +202,15 @@ Figures Bridge::figures() const {
   figures.ready = not_ready().empty();
   figures.version = kVersion;
   return figures;
+}
+
+// With many jobs the list of them takes long, so it is not made before there is something new in
+// it, or for what the outline does not show: after some rest.
+bool Bridge::changed() {
+  auto now = slurm_.outline();
+  if (now && *now == outline_) return false;
+  if (now) outline_ = *std::move(now);
+  return true;
 }
 
 Status Bridge::list(View& view) {

@@ -54,6 +54,7 @@ class Bridge {
          Pauses pauses);
 
   Status list(View& view);  // what Slurm has
+  bool changed();           // its jobs have
   Status carry_out(const Action& action, const Job* job);
   Status create(const Create& what);
   void tell(const Job& job, const std::string& why);
@@ -77,8 +78,10 @@ class Bridge {
   std::atomic<std::int64_t> alive_ms_;     // of the steady clock: something was done last
   std::atomic<std::int64_t> told_ms_ = 0;  // Slurm answered last
   mutable std::mutex mutex_;
-  Figures figures_;  // under mutex_
-  Backoff listing_;  // pauses while Slurm does not answer
+  Figures figures_;              // under mutex_
+  std::string outline_;          // of Slurm's jobs, as it was seen last
+  Clock::time_point list_next_;  // not before, unless something has changed
+  Backoff listing_;              // pauses while Slurm does not answer
   const Pauses pauses_;
   struct Trouble {
     Backoff pauses;

@@ -23,13 +23,17 @@ tl::unexpected<Error> said(const std::string& program, const RunEnd& end) {
 }  // namespace
 
 Result<std::vector<Job>> Slurm::jobs() {
-  const auto answer = ask("squeue");
+  const auto answer = ask({"squeue", "--json"});
   if (!answer) return failure(answer.error());
   return read_jobs(*answer);
 }
 
+Result<std::string> Slurm::outline() {
+  return ask({"squeue", "--noheader", "--states=all", "--format=%i %T %Q %r"});
+}
+
 Result<std::vector<Node>> Slurm::nodes() {
-  const auto answer = ask("sinfo");
+  const auto answer = ask({"sinfo", "--json"});
   if (!answer) return failure(answer.error());
   return read_nodes(*answer);
 }
@@ -73,12 +77,11 @@ Status Slurm::split(const Job& job, const Split& what) {
                 {"AdminComment=" + to_text(what.mark)});
 }
 
-// In JSON.
-Result<std::string> Slurm::ask(const std::string& program) {
-  auto end = run_program({program, "--json"}, {.time = limit_});
-  if (end && end->status != 0) end = run_program({program, "--json"}, {.time = limit_});
+Result<std::string> Slurm::ask(const std::vector<std::string>& argv) {
+  auto end = run_program(argv, {.time = limit_});
+  if (end && end->status != 0) end = run_program(argv, {.time = limit_});
   if (!end) return failure(end.error());
-  if (end->status != 0) return said(program, *end);
+  if (end->status != 0) return said(argv.front(), *end);
   return std::move(end->out);
 }
 

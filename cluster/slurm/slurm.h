@@ -24,6 +24,9 @@ class Slurm {
   // there is no squeue, kUnavailable.
   Result<std::vector<Job>> jobs();
 
+  // A few words of each job, which change when one comes, goes, starts, ends, or waits for
+  // something else: for a fraction of what a list of jobs costs. As jobs().
+  Result<std::string> outline();
   // All nodes that it knows. As jobs().
   Result<std::vector<Node>> nodes();
 
@@ -37,7 +40,7 @@ class Slurm {
   Status split(const Job& job, const Split& what);
 
  private:
-  Result<std::string> ask(const std::string& program);
+  Result<std::string> ask(const std::vector<std::string>& argv);
   Status update(const std::string& job, std::vector<std::string> changes);
   Status run(std::vector<std::string> argv);
 

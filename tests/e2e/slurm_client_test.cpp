@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <thread>
 
 #include "cluster/slurm/slurm.h"
 #include "tests/e2e/collection.h"
@@ -237,6 +238,41 @@ TEST_F(SlurmClient, TasksAreOnTheirJobsOwnCores) {
   EXPECT_TRUE(lab::eventually(kPatience, [&] {
     return std::filesystem::is_empty(lab().folder() + "/run");
   })) << "the epilog forgets them";
+}
+
+// Two at one time on one node, with several tasks each.
+TEST_F(SlurmClient, TwoJobsOfANodeStayApart) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two CPUs";
+  const std::string out = lab().folder() + "/apart.";
+  std::vector<std::uint32_t> ids;
+  for (const char* cpu : {"0", "1"}) {
+    // Each task stays until the other job's are there, too.
+    const std::string task = "grep Cpus_allowed_list /proc/self/status; touch " + out +
+                             "$SLURM_JOB_ID.$SLURM_PROCID; "
+                             "until [ $(ls " +
+                             out +
+                             "*.[01] | wc -l) = 4 ]; do sleep 0.1; done; "
+                             "grep Cpus_allowed_list /proc/self/status";
+    const auto id =
+        lab().run({"sbatch", "--parsable", "--chdir=/", "--nodes=1", "--ntasks=2",
+                   "--output=" + out + "%j", "--wrap=srun --quiet bash -c '" + task + "'"});
+    ASSERT_TRUE(ok(id));
+    const Job job = lab().job(static_cast<std::uint32_t>(std::stoul(*id)));
+    auto place = placing(job, {"node-0"}, 2);
+    place.mark.cpus = {{"node-0", cpu}};
+    ASSERT_TRUE(ok(client_.place(job, place)));
+    ids.push_back(job.id);
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    ASSERT_TRUE(lab().wait_for(ids[i], State::kOver)) << lab().show(ids[i]);
+    const auto printed = lab::read_file(out + std::to_string(ids[i]));
+    ASSERT_TRUE(ok(printed));
+    std::string wanted;
+    for (int line = 0; line < 4; ++line) {
+      wanted += "Cpus_allowed_list:\t" + std::to_string(i) + "\n";
+    }
+    EXPECT_EQ(*printed, wanted);
+  }
 }
 
 TEST_F(SlurmClient, WhatSlurmRefusesIsSaid) {

@@ -1,6 +1,9 @@
 // The bridge between an API server and commands of Slurm of the test's own.
 #include "cluster/slurm/bridge.h"
 
+#include <poll.h>
+#include <sys/eventfd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,8 +37,9 @@ bool never() {
 class BridgeTest : public testing::Test {
  protected:
   void SetUp() override {
-    program("squeue", "cat " + file("jobs"));
-    program("sinfo", "cat " + file("nodes"));
+    program("squeue", "if [ \"$1\" = --json ]; then cat " + file("jobs") + "; else cat " +
+                          file("outline") + "; fi");
+    program("sinfo", "echo list >>" + file("calls") + "; cat " + file("nodes"));
     // Writes down what it is asked, and refuses what matches a line of the file.
     program("scontrol", "echo \"$*\" >>" + file("calls") + "\nif echo \"$*\" | grep -q -f " +
                             file("refused") +
@@ -43,6 +47,7 @@ class BridgeTest : public testing::Test {
     path_ = std::getenv("PATH");
     setenv("PATH", (dir_.path().string() + ":" + path_).c_str(), 1);
     write("refused", "");
+    write("outline", "");
     write("calls", "");
     write("nodes", R"({"nodes": [{"name": "n1", "state": "idle"}]})");
     write("jobs", R"({"jobs": [{"job_id": 12, "job_state": "PENDING", "priority": 0, "cpus": 1,
@@ -65,6 +70,7 @@ class BridgeTest : public testing::Test {
       };
     };
     server_.on(std::string("GET ") + kPods, list_or_watch(pods));
+    if (watched_) watch_ = server_.stream_on(std::string("GET ") + kPods);
     server_.on(std::string("GET ") + kEvents, list_or_watch(json::array()));
     write("config",
           "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
@@ -92,6 +98,12 @@ class BridgeTest : public testing::Test {
     EXPECT_TRUE(holds());
   }
 
+  // So many in which Slurm tells all.
+  void rounds(std::size_t count) {
+    const std::size_t before = calls_with("list");
+    rounds_until([&] { return calls_with("list") >= before + count; });
+  }
+
   json placeholder(std::uint32_t job, const std::string& uid) const {
     Create create;
     create.job = create.pod.job = job;
@@ -116,10 +128,12 @@ class BridgeTest : public testing::Test {
     }
     return count;
   }
-  std::string last_call() const {
+  std::string last_order() const {
     std::ifstream calls(file("calls"));
     std::string last;
-    for (std::string line; std::getline(calls, line);) last = line;
+    for (std::string line; std::getline(calls, line);) {
+      if (line != "list") last = line;
+    }
     return last;
   }
   std::vector<kube::FakeApiServer::Seen> seen(const std::string& method) {
@@ -133,8 +147,14 @@ class BridgeTest : public testing::Test {
     std::ofstream(file(name)) << text;
   }
 
+  bool watched_ = false;  // what happens to pods is sent through watch_
+  std::shared_ptr<kube::Stream> watch_;
   kube::FakeApiServer server_;
-  Config config_;
+  Config config_ = [] {
+    Config config;
+    config.poll = 1ms;
+    return config;
+  }();
 
  private:
   void program(const std::string& name, const std::string& text) const {
@@ -155,8 +175,8 @@ TEST_F(BridgeTest, AJobWhoseNodesSlurmRefusesGivesThemBackAfterSomeTries) {
   start({placeholder(12, "a")}, {.first = 1ms, .longest = 1ms});
   rounds_until([&] { return calls_with("Priority=0") > 0; });
   EXPECT_EQ(calls_with("ReqNodeList=n1"), 5U);
-  EXPECT_THAT(last_call(), AllOf(HasSubstr("AdminComment=pinion=wait;attempt=1;after="),
-                                 HasSubstr("waits: Slurm does not take its nodes: ")));
+  EXPECT_THAT(last_order(), AllOf(HasSubstr("AdminComment=pinion=wait;attempt=1;after="),
+                                  HasSubstr("waits: Slurm does not take its nodes: ")));
   const auto events = seen("POST");
   ASSERT_THAT(events, SizeIs(1));
   EXPECT_EQ(events[0].json().at("reason"), "SlurmRefusesNodes");
@@ -174,7 +194,7 @@ TEST_F(BridgeTest, WhereSlurmTakesNoOrderAtAllItDeletesThemItself) {
   rounds_until([&] { return !seen("DELETE").empty(); });
   const std::size_t tries = calls_with("ReqNodeList=n1");
   EXPECT_EQ(tries, 5U);
-  for (int i = 0; i < 20; ++i) bridge_->round(never);
+  rounds(20);
   EXPECT_EQ(calls_with("ReqNodeList=n1"), tries) << "the next pause is that of a new attempt";
 }
 
@@ -205,8 +225,49 @@ TEST_F(BridgeTest, TellsPrometheusAndTheKubeletHowItIs) {
   EXPECT_THAT(metrics->body, HasSubstr("release_delay_seconds_bucket{le=\"86400.0\"} 0\n"))
       << "that job was submitted in 1970";
   write("jobs", "none");
-  bridge_->round(never);
+  rounds(1);
   EXPECT_EQ(bridge_->figures().slurm_silent, 1U);
+}
+
+TEST_F(BridgeTest, AListIsMadeOnceThereIsSomethingNew) {
+  write("jobs", R"({"jobs": []})");
+  config_.poll = 1h;
+  start({}, {});
+  bridge_->round(never);  // the outline was not seen before
+  const std::size_t lists = calls_with("list");
+  for (int i = 0; i < 5; ++i) bridge_->round(never);
+  EXPECT_EQ(calls_with("list"), lists);
+  write("outline", "12 PENDING 0 JobHeldUser\n");
+  bridge_->round(never);
+  EXPECT_EQ(calls_with("list"), lists + 1);
+}
+
+// Lists of many jobs are dear: one is made when the job can go on, not for each of its pods' steps.
+TEST_F(BridgeTest, IsWokenWhenAllPlaceholdersOfAJobRun) {
+  watched_ = true;
+  std::vector<json> pods = {placeholder(12, "a"), placeholder(12, "b")};
+  for (json& pod : pods) {
+    pod["metadata"]["annotations"]["pinion.dev/gang-size"] = "2";
+    pod["status"]["phase"] = "Pending";
+  }
+  start(pods, {});
+  const auto told = [&] {
+    eventfd_t count = 0;
+    pollfd woken{.fd = bridge_->descriptor(), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(poll(&woken, 1, 60'000), 1);
+    EXPECT_EQ(eventfd_read(bridge_->descriptor(), &count), 0);
+    return count;
+  };
+  for (json& pod : pods) {
+    pod["status"]["reason"] = "a step on the way";
+    watch_->send_event("MODIFIED", pod);
+    pod["status"]["phase"] = "Running";
+    watch_->send_event("MODIFIED", pod);
+  }
+  EXPECT_EQ(told(), 1U);
+  pods[0]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  watch_->send_event("MODIFIED", pods[0]);
+  EXPECT_EQ(told(), 1U) << "one is lost";
 }
 
 // Placeholders that no job has; 403 is the answer for one of them, 503 for all.
@@ -217,7 +278,7 @@ TEST_F(BridgeTest, WhatCannotBeDeletedIsTriedAgainWithPauses) {
                kube::status_object(403, "Forbidden", "no"));
   }
   start({placeholder(7, "a"), placeholder(7, "b")}, {.first = 1h, .longest = 1h});
-  for (int i = 0; i < 5; ++i) bridge_->round(never);
+  rounds(5);
   EXPECT_THAT(seen("DELETE"), SizeIs(2)) << "once each";
 }
 
@@ -229,7 +290,7 @@ TEST_F(BridgeTest, AnApiServerThatDoesNotAnswerIsNotAskedForEachPlaceholder) {
   }
   start({placeholder(7, "a"), placeholder(7, "b"), placeholder(7, "c")},
         {.first = 1h, .longest = 1h});
-  for (int i = 0; i < 5; ++i) bridge_->round(never);
+  rounds(5);
   EXPECT_THAT(seen("DELETE"), SizeIs(1));
 }
 
