@@ -1,9 +1,11 @@
 #include "cluster/slurm/bridge.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/version.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/kube/pods.h"
 
@@ -13,30 +15,55 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kFirstPause{500};
-constexpr milliseconds kLongestPause{30'000};
 constexpr milliseconds kLongestListingPause{10'000};
+constexpr const char* kApiServer = "";
+// A job whose nodes Slurm has refused so often in a row gives them back.
+constexpr int kMostPlaces = 5;
+constexpr int kMostPauses = 10;
+// So long without a sign of life, beside a command of Slurm that takes its time.
+constexpr std::int64_t kHangsMs = 60'000;
+constexpr std::int64_t kSilentMs = 60'000;
+// As metrics call actions, by their kind.
+constexpr std::array kActions = {"hold",  "requeue", "cancel", "delete",
+                                 "split", "create",  "place",  "tell"};
+static_assert(kActions.size() == std::variant_size_v<Action>);
+constexpr const char* kRefused = "Slurm does not take its nodes: ";
 constexpr milliseconds kCallLimit{5000};
 // Slurm is asked for at most a fifth of the time.
-constexpr int kRestForEachListing = 4;
+constexpr int kRest = 4;  // for each time that it was asked
 
 std::int64_t unix_s() {
   return std::chrono::system_clock::now().time_since_epoch() / 1s;
 }
 
+std::int64_t steady_ms() {
+  return std::chrono::steady_clock::now().time_since_epoch() / 1ms;
+}
+
+bool calls_api(const Action& action) {
+  return std::holds_alternative<Create>(action) || std::holds_alternative<Delete>(action);
+}
+
+// What is deleted is others' at once, whatever else of the job has failed.
+std::string whose(const Action& action) {
+  const auto* gone = std::get_if<Delete>(&action);
+  return gone != nullptr ? gone->uid : std::to_string(job_of(action));
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Bridge>> Bridge::start(const Config& config, Log& log) {
+Result<std::unique_ptr<Bridge>> Bridge::start(const Config& config, Log& log, Pauses pauses) {
   auto access = kube::read_access(config.kubeconfig, config.kube_context);
   if (!access) return failure(access.error());
   auto all = pod_template_of(config, access->default_namespace);
   if (!all) return failure(all.error());
   auto api = kube::Api::create(*std::move(access));
   if (!api) return failure(api.error());
-  return std::unique_ptr<Bridge>(new Bridge(config, *std::move(all), *std::move(api), log));
+  return std::unique_ptr<Bridge>(new Bridge(config, *std::move(all), *std::move(api), log, pauses));
 }
 
-Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api> api, Log& log)
+Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api> api, Log& log,
+               Pauses pauses)
     : config_(config),
       rules_(rules_of(config)),
       all_(std::move(all)),
@@ -44,65 +71,163 @@ Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api>
       api_(std::move(api)),
       pods_(std::make_unique<KnownPods>(*api_, all_, log)),
       slurm_(config.command_limit),
-      listing_(kFirstPause, kLongestListingPause) {}
+      alive_ms_(steady_ms()),
+      listing_(pauses.first, kLongestListingPause),
+      pauses_(pauses) {}
 
 milliseconds Bridge::round(const std::function<bool()>& stop) {
-  pods_->seen();
+  alive_ms_ = steady_ms();
+  const bool pods_changed = pods_->seen();
   if (!pods_->complete()) return config_.poll;
+  const auto begin = Clock::now();
+  const auto rest = [&] {
+    const auto asked = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+    return std::max(config_.poll, kRest * asked);
+  };
+  if (!pods_changed && begin < list_next_ && !changed()) return rest();
   // Placeholders first: one that is made for a job is never seen without that job.
   View view{.jobs = {},
+            .nodes = {},
             .placeholders = pods_->now(),
             .placeholders_current = pods_->current(),
             .now_s = 0};
-  const auto begin = Clock::now();
-  auto jobs = slurm_.jobs();
-  if (!jobs) {
+  if (Status listed = list(view); !listed) {
     const milliseconds pause = listing_.next();
-    log_.warn("Slurm does not tell its jobs",
-              {{"why", jobs.error().text}, {"pause_ms", std::to_string(pause.count())}});
+    {
+      const std::lock_guard lock(mutex_);
+      ++figures_.slurm_silent;
+    }
+    log_.warn("Slurm does not tell its jobs and nodes",
+              {{"why", listed.error().text}, {"pause_ms", std::to_string(pause.count())}});
     return pause;
   }
   listing_.reset();
-  const auto listed = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-  view.jobs = *std::move(jobs);
+  list_next_ = Clock::now() + rest();
   view.now_s = unix_s();
+  told_ms_ = steady_ms();
   ready_ = true;
+  note(view);
 
   std::map<std::uint32_t, const Job*> by_id;
   for (const Job& job : view.jobs) by_id[job.id] = &job;
-  std::erase_if(troubles_, [&](const auto& entry) { return !by_id.contains(entry.first); });
+  std::set<std::string> there = {kApiServer};
+  for (const Job& job : view.jobs) there.insert(std::to_string(job.id));
+  for (const Placeholder& pod : view.placeholders) there.insert(pod.uid);
+  std::erase_if(troubles_, [&](const auto& entry) { return !there.contains(entry.first); });
   std::set<std::uint32_t> stopped;
   bool done = false;
   bool full = false;  // a quota, say: what others are refused there they would be told in vain
-  for (const Action& action : decide(rules_, view)) {
+  auto actions = decide(rules_, view);
+  // Whoever can go on does not wait until all others are told why they cannot.
+  std::stable_partition(actions.begin(), actions.end(),
+                        [](const Action& action) { return !std::holds_alternative<Say>(action); });
+  for (const Action& action : actions) {
     if (stop()) return 0ms;
     const std::uint32_t id = job_of(action);
-    // What is deleted is others' at once, whatever else of the job has failed.
-    const bool gives_back = std::holds_alternative<Delete>(action);
-    if (stopped.contains(id) || !(gives_back || may_try(id))) continue;
+    if (stopped.contains(id) || !may_try(action)) continue;
     if (full && std::holds_alternative<Create>(action)) continue;
-    const auto job = by_id.find(id);
-    const Status carried = carry_out(action, job == by_id.end() ? nullptr : job->second);
+    const auto found = by_id.find(id);
+    const Job* const job = found == by_id.end() ? nullptr : found->second;
+    const Status carried = carry_out(action, job);
+    alive_ms_ = steady_ms();
+    note_done(action, job, carried.has_value());
     if (carried) {
       log_.info(to_text(action));
-      troubles_.erase(id);
+      succeeded(action);
       done = done || !std::holds_alternative<Say>(action);
     } else {
       failed(action, carried.error());
+      if (std::holds_alternative<Place>(action) && job != nullptr) {
+        give_back(*job, carried.error().text, view);
+      }
       stopped.insert(id);
       full =
           full || (std::holds_alternative<Create>(action) && carried.error().code == Errc::kDenied);
     }
   }
   // What was done brings something new: soon, but no sooner than it can be there.
-  return done ? config_.poll / 4 : std::max(config_.poll, kRestForEachListing * listed);
+  return done ? config_.poll / 4 : config_.poll;
+}
+
+void Bridge::note(const View& view) {
+  Figures::Jobs jobs;
+  for (const Job& job : view.jobs) {
+    const auto mark = read_mark(job.admin_comment);
+    if (!mark || !job.elements.empty()) continue;
+    if (job.state == Job::State::kRunning) ++jobs.running;
+    if (job.state != Job::State::kPending) continue;
+    ++(job.held ? jobs.waiting : jobs.placed);
+  }
+  Figures::Placeholders pods;
+  for (const Placeholder& pod : view.placeholders) {
+    if (pod.phase == Placeholder::Phase::kWaiting) ++pods.waiting;
+    if (pod.phase == Placeholder::Phase::kRunning) ++pods.running;
+    if (pod.phase == Placeholder::Phase::kLost) ++pods.lost;
+  }
+  const auto out = static_cast<std::uint64_t>(std::count_if(
+      view.nodes.begin(), view.nodes.end(), [](const Node& node) { return !node.out.empty(); }));
+  const std::lock_guard lock(mutex_);
+  figures_.jobs = jobs;
+  figures_.placeholders = pods;
+  figures_.nodes_out = out;
+  figures_.nodes_serving = view.nodes.size() - out;
+}
+
+void Bridge::note_done(const Action& action, const Job* job, bool done) {
+  const std::lock_guard lock(mutex_);
+  Figures::Tries& tries = figures_.actions[kActions.at(action.index())];
+  ++(done ? tries.done : tries.failed);
+  if (!done || job == nullptr || !std::holds_alternative<Place>(action)) return;
+  // A requeued job's begin is Slurm's.
+  const std::int64_t from =
+      job->restarts > 0 ? job->submit_s : std::max(job->submit_s, job->begin_s);
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  figures_.release.observe(now.count() - static_cast<double>(from));
+}
+
+std::string Bridge::not_live() const {
+  const std::int64_t rests = steady_ms() - alive_ms_;
+  if (rests <= kHangsMs + 2 * config_.command_limit.count()) return "";
+  return "nothing was done for " + std::to_string(rests / 1000) + " s";
+}
+
+std::string Bridge::not_ready() const {
+  if (!ready_) return "Slurm or the API server has not answered yet";
+  return steady_ms() - told_ms_ > kSilentMs ? "Slurm does not answer" : "";
+}
+
+Figures Bridge::figures() const {
+  const std::lock_guard lock(mutex_);
+  Figures figures = figures_;
+  figures.ready = not_ready().empty();
+  figures.version = kVersion;
+  return figures;
+}
+
+// With many jobs the list of them takes long, so it is not made before there is something new in
+// it, or for what the outline does not show: after some rest.
+bool Bridge::changed() {
+  auto now = slurm_.outline();
+  if (now && *now == outline_) return false;
+  if (now) outline_ = *std::move(now);
+  return true;
+}
+
+Status Bridge::list(View& view) {
+  auto nodes = slurm_.nodes();
+  if (!nodes) return failure(nodes.error());
+  auto jobs = slurm_.jobs();
+  if (!jobs) return failure(jobs.error());
+  view.nodes = *std::move(nodes);
+  // No placeholder can get to what is no node of Kubernetes.
+  std::erase_if(view.nodes,
+                [&](const Node& node) { return kubernetes_node(all_, node.name).empty(); });
+  view.jobs = *std::move(jobs);
+  return {};
 }
 
 Status Bridge::carry_out(const Action& action, const Job* job) {
-  if (const auto* it = std::get_if<Delete>(&action)) {
-    const kube::PodRef pod{.name_space = all_.name_space, .name = it->name, .uid = it->uid};
-    return kube::delete_pod(*api_, pod, {.cancel = nullptr, .whole = kCallLimit});
-  }
+  if (const auto* it = std::get_if<Delete>(&action)) return remove(*it);
   if (job == nullptr) return failure(Errc::kInternal, "the job is not in Slurm's list");
   if (const auto* it = std::get_if<Create>(&action)) {
     Status made = create(*it);
@@ -115,7 +240,7 @@ Status Bridge::carry_out(const Action& action, const Job* job) {
   if (const auto* it = std::get_if<Hold>(&action)) return slurm_.hold(*job, *it);
   if (const auto* it = std::get_if<Place>(&action)) {
     Status placed = slurm_.place(*job, *it);
-    if (!placed) tell(*job, "Slurm does not take its nodes: " + placed.error().text);
+    if (!placed) tell(*job, kRefused + placed.error().text);
     return placed;
   }
   if (const auto* it = std::get_if<Cancel>(&action)) return slurm_.cancel(*job, *it);
@@ -139,21 +264,80 @@ Status Bridge::create(const Create& what) {
   return failure(made.error());
 }
 
-bool Bridge::may_try(std::uint32_t job) const {
-  const auto trouble = troubles_.find(job);
-  return trouble == troubles_.end() || Clock::now() >= trouble->second.until;
+Status Bridge::remove(const Delete& what) {
+  const kube::PodRef pod{.name_space = all_.name_space, .name = what.name, .uid = what.uid};
+  return kube::delete_pod(*api_, pod, {.cancel = nullptr, .whole = kCallLimit});
+}
+
+bool Bridge::may_try(const Action& action) const {
+  const auto rests = [&](const std::string& key) {
+    const auto trouble = troubles_.find(key);
+    return trouble != troubles_.end() && Clock::now() < trouble->second.until;
+  };
+  return !rests(whose(action)) && !(calls_api(action) && rests(kApiServer));
+}
+
+void Bridge::succeeded(const Action& action) {
+  troubles_.erase(whose(action));
+  if (calls_api(action)) troubles_.erase(kApiServer);
 }
 
 void Bridge::failed(const Action& action, const Error& error) {
+  // Without an answer it would be the same with all others, and each takes its time.
+  const bool silent = calls_api(action) && error.code == Errc::kUnavailable;
   Trouble& trouble =
       troubles_
-          .try_emplace(job_of(action),
-                       Trouble{.pauses = Backoff(kFirstPause, kLongestPause), .until = {}})
+          .try_emplace(silent ? kApiServer : whose(action),
+                       Trouble{.pauses = Backoff(pauses_.first, pauses_.longest), .until = {}})
           .first->second;
   const milliseconds pause = trouble.pauses.next();
   trouble.until = Clock::now() + pause;
   log_.warn("cannot " + to_text(action),
             {{"why", error.text}, {"pause_ms", std::to_string(pause.count())}});
+}
+
+// Slurm has refused its nodes. After some tries others get what the job holds in vain.
+void Bridge::give_back(const Job& job, const std::string& why, const View& view) {
+  const std::string number = std::to_string(job.id);
+  Trouble& trouble = troubles_.at(number);
+  if (++trouble.places < kMostPlaces) return;
+  std::vector<const Placeholder*> pods;
+  for (const Placeholder& pod : view.placeholders) {
+    if (pod.job == job.id && !pod.leaving) pods.push_back(&pod);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    ++figures_.given_back;
+  }
+  if (!pods.empty()) tell_event(*pods.front(), "job " + number + ": " + kRefused + why);
+  const Status held = slurm_.hold(job, not_placed(rules_, job, kRefused + why, unix_s()));
+  if (held) {
+    log_.warn("Slurm refuses a job's nodes, it is placed anew later", {{"job", number}});
+    troubles_.erase(number);
+    return;
+  }
+  // Not even that can be noted on the job, so only this process knows how long to leave it alone.
+  const int pauses = std::min(trouble.places - kMostPlaces + 1, kMostPauses);
+  trouble.until = Clock::now() + pauses * config_.retry;
+  log_.warn("Slurm refuses all orders about a job", {{"job", number}, {"why", held.error().text}});
+  for (const Placeholder* pod : pods) {
+    const Action gone = Delete{.job = job.id, .name = pod->name, .uid = pod->uid};
+    if (!may_try(gone)) continue;
+    if (Status done = remove(std::get<Delete>(gone)); !done) {
+      failed(gone, done.error());
+    } else {
+      log_.info(to_text(gone));
+    }
+  }
+}
+
+void Bridge::tell_event(const Placeholder& pod, const std::string& why) {
+  const Status told = kube::report_on_pod(
+      *api_, {.controller = "pinion.dev/slurm", .instance = config_.cluster},
+      {.name_space = all_.name_space, .name = pod.name, .uid = pod.uid},
+      {.warning = true, .reason = "SlurmRefusesNodes", .action = "Placing", .note = why},
+      {.cancel = nullptr, .whole = kCallLimit});
+  if (!told) log_.warn("an event", {{"pod", pod.name}, {"why", told.error().text}});
 }
 
 }  // namespace pinion::slurm

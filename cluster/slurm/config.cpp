@@ -99,6 +99,8 @@ std::vector<settings::Setting> settings_of(Config& config) {
                config.retry, 1s, 1h),
       duration("commandLimit", "How long a command of Slurm may take [10s]", config.command_limit,
                1s, 5min),
+      text("listen", "ADDR:PORT for /metrics, /livez and /readyz; port 0 picks one [none]",
+           config.listen),
       text("readyFile", "File made once Slurm and the API server have answered [none]",
            config.ready_file),
       settings::word("logLevel", "trace | debug | info | warn | error [info]", config.log_level,

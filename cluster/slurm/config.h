@@ -32,6 +32,7 @@ struct Config {
   std::chrono::milliseconds start_limit{120'000};
   std::chrono::milliseconds retry{30'000};
   std::chrono::milliseconds command_limit{10'000};
+  std::string listen;  // empty: nowhere
   std::string ready_file;
   std::string log_level = "info";
   std::string log_format = "text";

@@ -114,19 +114,33 @@ class Decision {
     }
     const std::string attempt = attempt_of(job, mark);
     const auto found = pods_.find(attempt);
+    const Choice& choice = choice_of(job);
+    const std::string too_few = why_too_few(*shape, choice);
     if (found == pods_.end()) {
       if (!job.held) return keep_held(job, mark);
+      if (!too_few.empty()) return say_in_turn(job, too_few);
       if (const std::string why = why_not_its_turn(job); !why.empty()) return say_in_turn(job, why);
       count_waiting(job, false);
-      return create(job, attempt, *shape, {});
+      return create(job, attempt, *shape, choice, {});
     }
     const Pods& pods = found->second;
-    if (spoilt(pods, *shape)) return again(job, mark, "a placeholder was lost");
+    if (spoilt(pods, *shape)) return again(job, mark, mark.attempt, "a placeholder was lost");
+    if (const Placeholder* pod = misplaced(pods, choice); pod != nullptr) {
+      return again(job, mark, mark.attempt, why_misplaced(*pod, choice));
+    }
+    // Another chance for it, and not its fault that it comes late.
+    if (outdated(pods, choice))
+      return again(job, mark, 0, "waits: there are more nodes for it now");
     kept_.insert(attempt);
     if (static_cast<int>(pods.size()) < shape->nodes) {
-      return job.held ? create(job, attempt, *shape, pods) : keep_held(job, mark);
+      if (!job.held) return keep_held(job, mark);
+      if (!too_few.empty()) return say_in_turn(job, too_few);
+      return create(job, attempt, *shape, choice, pods);
     }
-    if (!all_run(pods)) return job.held ? wait(job, pods) : keep_held(job, mark);
+    if (!all_run(pods)) {
+      if (!job.held) return keep_held(job, mark);
+      return too_few.empty() ? wait(job, pods) : say_in_turn(job, too_few);
+    }
     if (job.held) return place(job, mark, *shape, pods);
     released(job, mark, pods);
   }
@@ -138,7 +152,7 @@ class Decision {
     }
     if (view_.now_s - mark.since_s <= rules_.start_limit_s) return;
     kept_.erase(attempt_of(job, mark));
-    again(job, mark, "Slurm does not start it: " + job.reason);
+    again(job, mark, mark.attempt, "Slurm does not start it: " + job.reason);
   }
 
   void running(const Job& job, const Mark& mark) {
@@ -186,8 +200,54 @@ class Decision {
   }
 
   // With new placeholders; its present ones are not kept.
-  void again(const Job& job, const Mark& mark, const std::string& why) {
-    actions_.emplace_back(hold_again(rules_, job, mark, mark.attempt, why, view_.now_s));
+  void again(const Job& job, const Mark& mark, std::int64_t pauses, const std::string& why) {
+    actions_.emplace_back(hold_again(rules_, job, mark, pauses, why, view_.now_s));
+  }
+
+  // The same for all jobs that want the same.
+  const Choice& choice_of(const Job& job) {
+    const auto [at, is_new] =
+        choices_.try_emplace(Wanted(job.partitions, job.constraint, job.excluded));
+    if (is_new) at->second = choose_nodes(job, view_.nodes);
+    return at->second;
+  }
+
+  // Empty: there are enough.
+  static std::string why_too_few(const Shape& shape, const Choice& choice) {
+    const std::size_t there = choice.nodes.size();
+    if (there >= static_cast<std::size_t>(shape.nodes)) return "";
+    std::string why = "waits: needs " + std::to_string(shape.nodes) + " nodes, Slurm has " +
+                      std::to_string(there) + " for it";
+    if (!choice.others.empty()) why.append(": ").append(choice.others);
+    return why;
+  }
+
+  static bool has(const std::vector<std::string>& sorted, const std::string& name) {
+    return std::binary_search(sorted.begin(), sorted.end(), name);
+  }
+
+  // One on a node where Slurm does not start the job.
+  static const Placeholder* misplaced(const Pods& pods, const Choice& choice) {
+    const auto found = std::find_if(pods.begin(), pods.end(), [&](const Placeholder* pod) {
+      return !pod->node.empty() && !has(choice.nodes, pod->node);
+    });
+    return found == pods.end() ? nullptr : *found;
+  }
+
+  static std::string why_misplaced(const Placeholder& pod, const Choice& choice) {
+    std::string why = "Slurm cannot start it on " + pod.node;
+    if (!choice.others.empty()) why.append(": ").append(choice.others);
+    return why;
+  }
+
+  // None has a node yet, and one may not go where Slurm could start the job now.
+  static bool outdated(const Pods& pods, const Choice& choice) {
+    const bool bound = std::any_of(pods.begin(), pods.end(),
+                                   [](const Placeholder* pod) { return !pod->node.empty(); });
+    return !bound && std::any_of(pods.begin(), pods.end(), [&](const Placeholder* pod) {
+      return !std::includes(pod->nodes.begin(), pod->nodes.end(), choice.nodes.begin(),
+                            choice.nodes.end());
+    });
   }
 
   // One is gone or does not fit what the job asks for now, or two are on one node.
@@ -215,7 +275,8 @@ class Decision {
     return nodes;
   }
 
-  void create(const Job& job, const std::string& attempt, const Shape& shape, const Pods& there) {
+  void create(const Job& job, const std::string& attempt, const Shape& shape, const Choice& choice,
+              const Pods& there) {
     kept_.insert(attempt);
     std::set<int> indexes;
     for (const Placeholder* pod : there) indexes.insert(pod->index);
@@ -228,6 +289,7 @@ class Decision {
       pod.index = i;
       pod.size = shape.nodes;
       pod.cpus = shape.cpus;
+      pod.nodes = choice.nodes;
       actions_.emplace_back(Create{.job = job.id, .pod = std::move(pod), .shape = shape});
     }
   }
@@ -288,8 +350,10 @@ class Decision {
 
   const Rules& rules_;
   const View& view_;
-  std::map<std::string, Pods> pods_;       // by attempt
-  std::set<std::string> kept_;             // attempts whose placeholders stay
+  std::map<std::string, Pods> pods_;  // by attempt
+  std::set<std::string> kept_;        // attempts whose placeholders stay
+  using Wanted = std::tuple<std::vector<std::string>, std::string, std::vector<std::string>>;
+  std::map<Wanted, Choice> choices_;       // by partitions, constraint, excluded nodes
   std::map<std::uint32_t, int> elements_;  // by array
   int told_apart_ = 0;                     // pending jobs that could be placed
   int waiting_ = 0;                        // of them, that have placeholders
@@ -331,6 +395,11 @@ std::string to_text(const Action& action) {
 Hold given_up(const Rules& rules, const Job& job, const std::string& why, std::int64_t now_s) {
   const Mark mark = read_mark(job.admin_comment).value_or(Mark());
   return hold_again(rules, job, mark, 1, "waits: " + why, now_s);
+}
+
+Hold not_placed(const Rules& rules, const Job& job, const std::string& why, std::int64_t now_s) {
+  const Mark mark = read_mark(job.admin_comment).value_or(Mark());
+  return hold_again(rules, job, mark, mark.attempt + 1, "waits: " + why, now_s);
 }
 
 std::vector<Action> decide(const Rules& rules, const View& view) {

@@ -3,7 +3,7 @@
 //
 // A job of ours is held from its submission on, then:
 //
-//   held, no placeholders       -> they are made, all of them
+//   held, no placeholders       -> they are made, all of them, for nodes where Slurm can start it
 //   held, all of them run       -> the job is pinned to their nodes, and released
 //   released, and lacks some    -> held again
 //   runs, and lacks one         -> requeued and held, or cancelled where it cannot run again
@@ -18,6 +18,7 @@
 
 #include "cluster/slurm/job.h"
 #include "cluster/slurm/mark.h"
+#include "cluster/slurm/node.h"
 #include "cluster/slurm/placeholder.h"
 #include "cluster/slurm/shape.h"
 
@@ -36,7 +37,7 @@ struct Rules {
 // Of what is done for `job`: an action that fails must stop those of the same job behind it.
 struct Create {
   std::uint32_t job = 0;
-  Placeholder pod;  // name, job, attempt, index, size, cpus
+  Placeholder pod;  // name, job, attempt, index, size, cpus, nodes
   Shape shape;
   bool operator==(const Create&) const = default;
 };
@@ -94,6 +95,7 @@ using Action = std::variant<Hold, Requeue, Cancel, Delete, Split, Create, Place,
 
 struct View {
   std::vector<Job> jobs;
+  std::vector<Node> nodes;
   std::vector<Placeholder> placeholders;
   bool placeholders_current = true;  // false: the API server is not reached; nothing is placed
   std::int64_t now_s = 0;            // since 1970
@@ -104,6 +106,11 @@ struct View {
 // Precondition: read_mark() knows the job.
 [[nodiscard]] Hold given_up(const Rules& rules, const Job& job, const std::string& why,
                             std::int64_t now_s);
+
+// For a job whose nodes Slurm refuses each time. It gives them back, and is placed anew after a
+// pause that grows. Precondition: as given_up().
+[[nodiscard]] Hold not_placed(const Rules& rules, const Job& job, const std::string& why,
+                              std::int64_t now_s);
 
 // In the order in which they are to be done: jobs in the order of their submission, then
 // placeholders that no job has. No action is there twice.

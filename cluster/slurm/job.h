@@ -40,7 +40,9 @@ struct Job {
   std::int64_t memory_per_cpu_mib = 0;
   bool exclusive = false;  // whole nodes
   bool heterogeneous = false;
-  std::vector<std::string> excluded;  // nodes
+  std::string constraint;               // on the features of its nodes
+  std::vector<std::string> partitions;  // any of these; empty: whichever
+  std::vector<std::string> excluded;    // nodes
 
   std::vector<std::string> pinned;  // the nodes that it may only run on
   std::vector<std::string> on;      // the nodes that it runs on

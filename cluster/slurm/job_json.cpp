@@ -5,8 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/utf8.h"
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/slurm/answer_json.h"
 #include "cluster/slurm/hostlist.h"
 
 namespace pinion::slurm {
@@ -106,6 +106,8 @@ Job read_job(const json& from) {
   // Slurm's words for what it shares its nodes with: with nobody.
   job.exclusive = has(json_at(from, "shared"), "none");
   job.heterogeneous = number(from, "het_job_id") > 0;
+  job.constraint = json_text(from, "features");
+  job.partitions = words_of(json_at(from, "partition"));
   job.excluded = hosts(from, "excluded_nodes");
   job.pinned = hosts(from, "required_nodes");
   job.on = hosts(from, "nodes");
@@ -119,31 +121,14 @@ Job read_job(const json& from) {
   return job;
 }
 
-// Slurm writes a job's texts as its user gave them; one broken one must not hide all jobs.
-std::string as_utf8(std::string_view text) {
-  std::string whole(text);
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = utf8_length(text, i);
-    if (length == 0) whole[i] = '?';
-    i += std::max<std::size_t>(length, 1);
-  }
-  return whole;
-}
-
 }  // namespace
 
 Result<std::vector<Job>> read_jobs(std::string_view text) {
-  const json answer = json::parse(as_utf8(text), nullptr, false);
-  const json& list = json_at(answer, "jobs");
-  if (!list.is_array()) return failure(Errc::kUnavailable, "Slurm's answer has no list of jobs");
-  // An answer that says what went wrong may have an empty list beside it.
-  const json& errors = json_at(answer, "errors");
-  if (errors.is_array() && !errors.empty()) {
-    return failure(Errc::kUnavailable, "Slurm's answer: " + kube::json_dump(errors));
-  }
+  const auto list = list_of_answer(text, "jobs");
+  if (!list) return failure(list.error());
   std::vector<Job> jobs;
-  jobs.reserve(list.size());
-  for (const json& one : list) {
+  jobs.reserve(list->size());
+  for (const json& one : *list) {
     Job job = read_job(one);
     if (job.id != 0) jobs.push_back(std::move(job));
   }

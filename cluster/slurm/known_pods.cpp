@@ -2,6 +2,7 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cluster/extender/kube/json_read.h"
@@ -15,6 +16,7 @@ namespace {
 using kube::Change;
 using kube::json_text;
 using nlohmann::json;
+using Phase = Placeholder::Phase;
 
 }  // namespace
 
@@ -92,9 +94,9 @@ std::vector<Placeholder> KnownPods::now() const {
   return all;
 }
 
-void KnownPods::seen() {
+bool KnownPods::seen() {
   eventfd_t count = 0;
-  (void)eventfd_read(changed_.get(), &count);
+  return eventfd_read(changed_.get(), &count) == 0;
 }
 
 void KnownPods::tell() {
@@ -103,37 +105,46 @@ void KnownPods::tell() {
 
 void KnownPods::on_pod(Change change, const json& pod) {
   const std::string uid = json_text(pod, "metadata", "uid");
+  bool news = false;
   {
     const std::lock_guard lock(mutex_);
     const auto read = placeholder_of(all_, pod);
+    const auto before = pods_.find(uid);
+    const auto phase = before == pods_.end() ? Phase::kWaiting : before->second.phase;
     if (change == Change::kDeleted || !read) {
+      news = before != pods_.end() && phase != Phase::kLost;
       pods_.erase(uid);
       std::erase_if(notes_, [&](const auto& note) { return note.second.pod == uid; });
     } else {
       pods_[uid] = *read;
+      news = read->phase != phase && (read->phase == Phase::kLost || all_run(*read));
     }
   }
-  tell();
+  if (news) tell();
+}
+
+bool KnownPods::all_run(const Placeholder& one) const {
+  const auto running = std::count_if(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    return entry.second.attempt == one.attempt && entry.second.phase == Phase::kRunning;
+  });
+  return running >= one.size;
 }
 
 void KnownPods::on_event(Change change, const json& event) {
   const std::string pod = json_text(event, "regarding", "uid");
-  {
-    const std::lock_guard lock(mutex_);
-    const std::string uid = json_text(event, "metadata", "uid");
-    if (change == Change::kDeleted) {
-      notes_.erase(uid);
-    } else if (json_text(event, "regarding", "kind") == "Pod" &&
-               json_text(event, "regarding", "name")
-                       .compare(0, all_.cluster.size() + 1, all_.cluster + "-") == 0) {
-      const std::string again = json_text(event, "series", "lastObservedTime");
-      notes_[uid] = {.pod = pod,
-                     .text = json_text(event, "note"),
-                     .at = again.empty() ? json_text(event, "eventTime") : again,
-                     .never = json_text(event, "reason") == kube::kNeverFits};
-    }
+  const std::lock_guard lock(mutex_);
+  const std::string uid = json_text(event, "metadata", "uid");
+  if (change == Change::kDeleted) {
+    notes_.erase(uid);
+  } else if (json_text(event, "regarding", "kind") == "Pod" &&
+             json_text(event, "regarding", "name")
+                     .compare(0, all_.cluster.size() + 1, all_.cluster + "-") == 0) {
+    const std::string again = json_text(event, "series", "lastObservedTime");
+    notes_[uid] = {.pod = pod,
+                   .text = json_text(event, "note"),
+                   .at = again.empty() ? json_text(event, "eventTime") : again,
+                   .never = json_text(event, "reason") == kube::kNeverFits};
   }
-  tell();
 }
 
 void KnownPods::trouble(const char* list, const Error& error) {

@@ -31,15 +31,18 @@ class KnownPods {
   [[nodiscard]] bool current() const { return current_; }
   [[nodiscard]] std::vector<Placeholder> now() const;
 
-  // For poll(2): readable when something has changed, until seen().
+  // For poll(2): readable when there is something to do, until seen(): all of a job's run, or one
+  // was lost. The rest can wait until somebody looks.
   [[nodiscard]] int descriptor() const { return changed_.get(); }
-  void seen();
+  bool seen();  // whether something had
 
  private:
   class PodFeed;
   class EventFeed;
 
   void on_pod(kube::Change change, const nlohmann::json& pod);
+  // Under mutex_.
+  [[nodiscard]] bool all_run(const Placeholder& one) const;
   void on_event(kube::Change change, const nlohmann::json& event);
   void tell();
   void trouble(const char* list, const Error& error);

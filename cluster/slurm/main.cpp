@@ -3,12 +3,13 @@
 
 #include <array>
 #include <chrono>
+#include <memory>
 
 #include "base/log/ready_file.h"
 #include "base/settings/daemon.h"
 #include "base/signals.h"
 #include "base/version.h"
-#include "cluster/slurm/bridge.h"
+#include "cluster/slurm/site.h"
 
 namespace pinion::slurm {
 namespace {
@@ -29,9 +30,16 @@ Status run(const Config& config) {
   const auto signals = take_signals();
   if (!signals) return failure(signals.error());
   Log log(config.log_level, config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
-  const auto bridge = Bridge::start(config, log);
+  const auto bridge = Bridge::start(config, log, {});
   if (!bridge) return failure(bridge.error());
   log.info("started", {{"version", kVersion}, {"cluster", config.cluster}});
+  std::unique_ptr<Site> site;
+  if (!config.listen.empty()) {
+    auto listening = Site::start(config.listen, **bridge);
+    if (!listening) return failure(listening.error());
+    site = *std::move(listening);
+    log.info("listening", {{"address", site->address()}});
+  }
   ReadyFile ready(config.ready_file, {{"cluster", config.cluster}}, log);
   while (!wait_for_signal(*signals, 0ms)) {
     const auto pause = (*bridge)->round([&] { return wait_for_signal(*signals, 0ms); });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace pinion::slurm {
 
@@ -20,6 +21,7 @@ struct Placeholder {
   int index = 0;        // 0 .. size - 1
   int size = 1;         // how many the job has
   int cpus = 1;
+  std::vector<std::string> nodes;  // that it may go to, in Slurm's words, sorted
   Phase phase = Phase::kWaiting;
   bool leaving = false;  // it is being deleted already
   std::string node;      // in Slurm's words; empty: none yet

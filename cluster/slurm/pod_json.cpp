@@ -1,5 +1,6 @@
 #include "cluster/slurm/pod_json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -19,7 +20,7 @@ constexpr std::string_view kNode = "{node}";
 constexpr const char* kContainer = "cores";
 constexpr const char* kHostname = "kubernetes.io/hostname";
 
-// No two of a job on one node, and none where its user does not want it.
+// No two of a job on one node, and none where Slurm does not start the job.
 json affinity_of(const PodTemplate& all, const Create& wanted) {
   json affinity = json::object();
   if (wanted.pod.size > 1) {
@@ -27,17 +28,14 @@ json affinity_of(const PodTemplate& all, const Create& wanted) {
     affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
         json::array({{{"labelSelector", same}, {"topologyKey", kHostname}}});
   }
-  json excluded = json::array();
-  for (const std::string& node : wanted.shape.excluded) {
+  json names = json::array();
+  for (const std::string& node : wanted.pod.nodes) {
     std::string name = kubernetes_node(all, node);
-    if (!name.empty()) excluded.push_back(std::move(name));
+    if (!name.empty()) names.push_back(std::move(name));
   }
-  if (!excluded.empty()) {
-    const json not_there = {
-        {"key", kHostname}, {"operator", "NotIn"}, {"values", std::move(excluded)}};
-    affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-            ["nodeSelectorTerms"] = json::array({{{"matchExpressions", json::array({not_there})}}});
-  }
+  const json one_of = {{"key", kHostname}, {"operator", "In"}, {"values", std::move(names)}};
+  affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
+      json::array({{{"matchExpressions", json::array({one_of})}}});
   return affinity;
 }
 
@@ -75,9 +73,25 @@ json spec_of(const PodTemplate& all, const Create& wanted) {
   if (all.gates && wanted.pod.size > 1) {
     spec["schedulingGates"] = json::array({{{"name", kGangGate}}});
   }
-  json affinity = affinity_of(all, wanted);
-  if (!affinity.empty()) spec["affinity"] = std::move(affinity);
+  spec["affinity"] = affinity_of(all, wanted);
   return spec;
+}
+
+// As affinity_of() made them. One that somebody else has written there is left out.
+std::vector<std::string> nodes_of(const PodTemplate& all, const json& pod) {
+  std::vector<std::string> nodes;
+  for (const json& term :
+       json_at(pod, "spec", "affinity", "nodeAffinity",
+               "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")) {
+    for (const json& one : json_at(term, "matchExpressions")) {
+      if (json_text(one, "key") != kHostname || json_text(one, "operator") != "In") continue;
+      for (const json& name : json_at(one, "values")) {
+        if (name.is_string()) nodes.push_back(slurm_node(all, name.get<std::string>()));
+      }
+    }
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
 }
 
 template <class T>
@@ -175,6 +189,7 @@ std::optional<Placeholder> placeholder_of(const PodTemplate& all, const json& po
   read.cpus = whole && *whole <= std::numeric_limits<int>::max() ? static_cast<int>(*whole) : -1;
   const std::string node = json_text(pod, "spec", "nodeName");
   if (!node.empty()) read.node = slurm_node(all, node);
+  read.nodes = nodes_of(all, pod);
   read.cpu_list = planned_cpus(json_text(pod, "metadata", "annotations", annotation::kPlanned));
   if (read.phase == Placeholder::Phase::kWaiting) {
     read.why = node.empty() ? why_unscheduled(pod) : why_not_started(pod);

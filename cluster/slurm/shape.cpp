@@ -58,7 +58,6 @@ Result<Shape> shape_of(const Job& job, const ShapeRules& rules) {
     return failure(Errc::kInvalid, "it asks for more memory than any node has");
   }
   shape.memory_mib = job.memory_per_node_mib > 0 ? job.memory_per_node_mib : per_cpu * cpus;
-  shape.excluded = job.excluded;
   return shape;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "cluster/slurm/job.h"
@@ -17,10 +16,9 @@ struct ShapeRules {
 
 struct Shape {
   int nodes = 1;
-  int cpus = 1;                       // on each
-  std::int64_t memory_mib = 0;        // on each
-  std::string profile;                // "cpu", "memory", "network"; empty: not said
-  std::vector<std::string> excluded;  // nodes, in Slurm's words
+  int cpus = 1;                 // on each
+  std::int64_t memory_mib = 0;  // on each
+  std::string profile;          // "cpu", "memory", "network"; empty: not said
 
   bool operator==(const Shape&) const = default;
 };

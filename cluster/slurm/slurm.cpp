@@ -3,6 +3,7 @@
 #include "base/process/run_program.h"
 #include "base/words.h"
 #include "cluster/slurm/job_json.h"
+#include "cluster/slurm/node_json.h"
 
 namespace pinion::slurm {
 namespace {
@@ -22,11 +23,19 @@ tl::unexpected<Error> said(const std::string& program, const RunEnd& end) {
 }  // namespace
 
 Result<std::vector<Job>> Slurm::jobs() {
-  auto listed = run_program({"squeue", "--json"}, {.time = limit_});
-  if (listed && listed->status != 0) listed = run_program({"squeue", "--json"}, {.time = limit_});
-  if (!listed) return failure(listed.error());
-  if (listed->status != 0) return said("squeue", *listed);
-  return read_jobs(listed->out);
+  const auto answer = ask({"squeue", "--json"});
+  if (!answer) return failure(answer.error());
+  return read_jobs(*answer);
+}
+
+Result<std::string> Slurm::outline() {
+  return ask({"squeue", "--noheader", "--states=all", "--format=%i %T %Q %r"});
+}
+
+Result<std::vector<Node>> Slurm::nodes() {
+  const auto answer = ask({"sinfo", "--json"});
+  if (!answer) return failure(answer.error());
+  return read_nodes(*answer);
 }
 
 Status Slurm::hold(const Job& job, const Hold& what) {
@@ -68,6 +77,14 @@ Status Slurm::split(const Job& job, const Split& what) {
                 {"AdminComment=" + to_text(what.mark)});
 }
 
+Result<std::string> Slurm::ask(const std::vector<std::string>& argv) {
+  auto end = run_program(argv, {.time = limit_});
+  if (end && end->status != 0) end = run_program(argv, {.time = limit_});
+  if (!end) return failure(end.error());
+  if (end->status != 0) return said(argv.front(), *end);
+  return std::move(end->out);
+}
+
 Status Slurm::update(const std::string& job, std::vector<std::string> changes) {
   std::vector<std::string> argv = {"scontrol", "update", "JobId=" + job};
   for (std::string& change : changes) argv.push_back(std::move(change));
@@ -75,7 +92,8 @@ Status Slurm::update(const std::string& job, std::vector<std::string> changes) {
 }
 
 Status Slurm::run(std::vector<std::string> argv) {
-  const std::string what = joined(argv, " ");
+  // Without the orders: it is told to the job's user, who has not given them.
+  const std::string what = argv.at(0) + " " + argv.at(1);
   const auto end = run_program(std::move(argv), {.time = limit_});
   if (!end) return failure(end.error());
   if (end->status != 0) return said(what, *end);

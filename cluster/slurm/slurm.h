@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cluster/slurm/decide.h"
 #include "cluster/slurm/job.h"
+#include "cluster/slurm/node.h"
 
 namespace pinion::slurm {
 
@@ -23,6 +24,12 @@ class Slurm {
   // there is no squeue, kUnavailable.
   Result<std::vector<Job>> jobs();
 
+  // A few words of each job, which change when one comes, goes, starts, ends, or waits for
+  // something else: for a fraction of what a list of jobs costs. As jobs().
+  Result<std::string> outline();
+  // All nodes that it knows. As jobs().
+  Result<std::vector<Node>> nodes();
+
   // `job` is what the action's number means, of the list that it was decided on. Errors:
   // kUnavailable with Slurm's own words.
   Status hold(const Job& job, const Hold& what);
@@ -33,6 +40,7 @@ class Slurm {
   Status split(const Job& job, const Split& what);
 
  private:
+  Result<std::string> ask(const std::vector<std::string>& argv);
   Status update(const std::string& job, std::vector<std::string> changes);
   Status run(std::vector<std::string> argv);
 

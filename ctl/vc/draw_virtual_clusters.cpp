@@ -29,7 +29,7 @@ std::string draw_virtual_clusters(const std::vector<VirtualCluster>& clusters) {
   for (const VirtualCluster& each : clusters) {
     rows.push_back({full_name(each), std::to_string(each.nodes), std::to_string(each.ready_nodes),
                     std::to_string(each.running()), std::to_string(each.waiting()),
-                    std::to_string(each.cpus_lent()), std::to_string(each.cpus_waiting()),
+                    std::to_string(each.cpus_lent()), std::to_string(each.cpus_wanted()),
                     or_dash(each.controller)});
   }
   return table(rows, {1, 2, 3, 4, 5, 6});
@@ -54,6 +54,7 @@ std::string virtual_clusters_json(const std::vector<VirtualCluster>& clusters) {
       jobs.push_back({{"job", job.id},
                       {"state", state_of(job)},
                       {"cpus", job.cpus},
+                      {"cpusLent", job.lent},
                       {"nodes", job.nodes},
                       {"why", job.why}});
     }
@@ -65,7 +66,7 @@ std::string virtual_clusters_json(const std::vector<VirtualCluster>& clusters) {
                    {"jobsRunning", each.running()},
                    {"jobsWaiting", each.waiting()},
                    {"cpusLent", each.cpus_lent()},
-                   {"cpusWanted", each.cpus_waiting()},
+                   {"cpusWanted", each.cpus_wanted()},
                    {"jobs", std::move(jobs)}});
   }
   return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

@@ -11,6 +11,7 @@
 #include "base/quantity.h"
 #include "cluster/extender/kube/json_read.h"
 #include "policy/annotations.h"
+#include "policy/lending.h"
 
 namespace pinion::ctl {
 namespace {
@@ -56,6 +57,24 @@ std::int64_t cpus_of(const json& pod) {
   return cpus;
 }
 
+bool runs(const json& pod, const std::string& container) {
+  for (const json& each : json_at(pod, "status", "containerStatuses")) {
+    if (json_text(each, "name") == container) return json_at(each, "state", "running").is_object();
+  }
+  return false;
+}
+
+// The agent lends once both containers run; `nodes`: Slurm's pods of the chart, if it is there.
+bool lends(const json& pod, const std::vector<const json*>& nodes) {
+  const auto to =
+      policy::parse_lend_to(json_text(pod, "metadata", "annotations", annotation::kLendTo));
+  if (!to || !runs(pod, "cores")) return false;
+  return nodes.empty() || std::any_of(nodes.begin(), nodes.end(), [&](const json* node) {
+           return json_text(*node, "spec", "nodeName") == json_text(pod, "spec", "nodeName") &&
+                  to->means_pod(json_text(*node, "metadata", "name")) && runs(*node, to->container);
+         });
+}
+
 std::string why_unscheduled(const json& pod) {
   for (const json& condition : json_at(pod, "status", "conditions")) {
     if (json_text(condition, "type") != "PodScheduled" ||
@@ -78,8 +97,9 @@ struct Gathered {
   std::uint32_t needed = 1;
 };
 
-void gather(const json& pod, Gathered& all) {
+void gather(const json& pod, bool lends, Gathered& all) {
   all.job.cpus += cpus_of(pod);
+  all.job.lent += lends ? cpus_of(pod) : 0;
   const auto size =
       number_in(json_text(pod, "metadata", "annotations", annotation::kGangSize)).value_or(1);
   all.needed = std::max(all.needed, size);
@@ -107,13 +127,6 @@ void add_part(const json& pod, VirtualCluster& cluster) {
   }
 }
 
-std::int64_t cpus_where(const std::vector<VirtualJob>& jobs, bool runs) {
-  return std::accumulate(jobs.begin(), jobs.end(), std::int64_t{0},
-                         [&](std::int64_t sum, const VirtualJob& job) {
-                           return sum + (job.runs == runs ? job.cpus : 0);
-                         });
-}
-
 }  // namespace
 
 int VirtualCluster::running() const {
@@ -126,11 +139,14 @@ int VirtualCluster::waiting() const {
 }
 
 std::int64_t VirtualCluster::cpus_lent() const {
-  return cpus_where(jobs, true);
+  return std::accumulate(jobs.begin(), jobs.end(), std::int64_t{0},
+                         [](std::int64_t sum, const VirtualJob& job) { return sum + job.lent; });
 }
 
-std::int64_t VirtualCluster::cpus_waiting() const {
-  return cpus_where(jobs, false);
+std::int64_t VirtualCluster::cpus_wanted() const {
+  return std::accumulate(
+      jobs.begin(), jobs.end(), std::int64_t{0},
+      [](std::int64_t sum, const VirtualJob& job) { return sum + job.cpus - job.lent; });
 }
 
 Result<std::vector<VirtualCluster>> read_virtual_clusters(const std::string& text) {
@@ -138,17 +154,18 @@ Result<std::vector<VirtualCluster>> read_virtual_clusters(const std::string& tex
   if (!json_at(document, "items").is_array()) {
     return failure(Errc::kInvalid, "the answer is no list of objects");
   }
-  std::map<std::pair<std::string, std::string>, VirtualCluster> clusters;
-  std::map<std::pair<std::string, std::string>, std::map<std::uint32_t, Gathered>> jobs;
+  using Key = std::pair<std::string, std::string>;  // namespace, name
+  std::map<Key, VirtualCluster> clusters;
+  std::map<Key, std::vector<const json*>> placeholders;
+  std::map<Key, std::vector<const json*>> nodes;  // Slurm's
   for (const json& pod : document["items"]) {
     const std::string phase = json_text(pod, "status", "phase");
     const bool over = phase == "Failed" || phase == "Succeeded";
     if (over || !json_text(pod, "metadata", "deletionTimestamp").empty()) continue;
     const bool placeholder = label_of(pod, kName) == "pinion-placeholder";
     const std::string name = label_of(pod, placeholder ? label::kSlurmCluster : kInstance);
-    const auto job = number_in(label_of(pod, label::kSlurmJob));
-    if (name.empty() || (placeholder && !job)) continue;
-    const std::pair key(json_text(pod, "metadata", "namespace"), name);
+    if (name.empty() || (placeholder && !number_in(label_of(pod, label::kSlurmJob)))) continue;
+    const Key key(json_text(pod, "metadata", "namespace"), name);
     VirtualCluster& cluster = clusters
                                   .try_emplace(key, VirtualCluster{.name_space = key.first,
                                                                    .name = name,
@@ -158,16 +175,21 @@ Result<std::vector<VirtualCluster>> read_virtual_clusters(const std::string& tex
                                                                    .jobs = {}})
                                   .first->second;
     if (placeholder) {
-      Gathered& gathered = jobs[key][*job];
-      gathered.job.id = *job;
-      gather(pod, gathered);
+      placeholders[key].push_back(&pod);
     } else {
       add_part(pod, cluster);
+      if (label_of(pod, kComponent) == "node") nodes[key].push_back(&pod);
     }
   }
   std::vector<VirtualCluster> all;
   for (auto& [key, cluster] : clusters) {
-    for (auto& [id, gathered] : jobs[key]) cluster.jobs.push_back(job_of(std::move(gathered)));
+    std::map<std::uint32_t, Gathered> jobs;
+    for (const json* pod : placeholders[key]) {
+      const std::uint32_t id = *number_in(label_of(*pod, label::kSlurmJob));
+      jobs[id].job.id = id;
+      gather(*pod, lends(*pod, nodes[key]), jobs[id]);
+    }
+    for (auto& [id, gathered] : jobs) cluster.jobs.push_back(job_of(std::move(gathered)));
     all.push_back(std::move(cluster));
   }
   return all;

@@ -14,6 +14,7 @@ struct VirtualJob {
   std::uint32_t id = 0;  // Slurm's
   bool runs = false;     // all of its placeholders do; else it waits
   std::int64_t cpus = 0;
+  std::int64_t lent = 0;           // of them
   std::vector<std::string> nodes;  // of Kubernetes, sorted; fewer than it needs while it waits
   std::string why;                 // it waits; empty: not known
 
@@ -28,10 +29,12 @@ struct VirtualCluster {
   int ready_nodes = 0;
   std::vector<VirtualJob> jobs;  // by number
 
-  [[nodiscard]] int running() const;                // jobs
-  [[nodiscard]] int waiting() const;                // jobs
-  [[nodiscard]] std::int64_t cpus_lent() const;     // of the jobs that run
-  [[nodiscard]] std::int64_t cpus_waiting() const;  // of those that wait
+  [[nodiscard]] int running() const;  // jobs
+  [[nodiscard]] int waiting() const;  // jobs
+  // Of placeholders that run beside the container to which they lend. Without the chart that
+  // container is not known, and is taken to run.
+  [[nodiscard]] std::int64_t cpus_lent() const;
+  [[nodiscard]] std::int64_t cpus_wanted() const;  // of all others
 
   bool operator==(const VirtualCluster&) const = default;
 };

@@ -141,8 +141,8 @@ void Writer::sample(const Labels& labels, std::initializer_list<Label> more, dou
 }
 
 void Writer::histogram(const Labels& labels, const Histogram& values) {
-  for (std::size_t i = 0; i < Histogram::kBounds.size(); ++i) {
-    open("_bucket", labels, {{"le", bound_text(Histogram::kBounds[i])}});
+  for (std::size_t i = 0; i < values.bounds().size(); ++i) {
+    open("_bucket", labels, {{"le", bound_text(values.bounds()[i])}});
     append(text_, values.cumulative(i));
     text_ += '\n';
   }

@@ -141,6 +141,22 @@ class Render(unittest.TestCase):
     def test_of_a_virtual_cluster(self):
         made = objects(chart="deploy/chart/virtual-cluster")
         self.assertIn(("StatefulSet", "pinion-controller"), made)
+        self.assertNotIn("PodMonitor", {kind for kind, _ in made})
+
+    def test_a_virtual_cluster_is_scraped_where_it_listens(self):
+        made = objects("--set", "monitoring.enabled=true,monitoring.labels.release=prometheus",
+                       chart="deploy/chart/virtual-cluster")
+        monitor = made["PodMonitor", "pinion"]
+        self.assertEqual(monitor["metadata"]["labels"]["release"], "prometheus")
+        pod = made["StatefulSet", "pinion-controller"]["spec"]["template"]
+        wanted = monitor["spec"]["selector"]["matchLabels"]
+        self.assertLessEqual(wanted.items(), pod["metadata"]["labels"].items())
+        port = monitor["spec"]["podMetricsEndpoints"][0]["port"]
+        bridge, = [one for one in pod["spec"]["containers"] if one["name"] == "pinion-slurm"]
+        number, = [one["containerPort"] for one in bridge["ports"] if one["name"] == port]
+        settings = yaml.safe_load(made["ConfigMap", "pinion-bridge"]["data"]["slurm.yaml"])
+        self.assertEqual(settings["listen"], f"0.0.0.0:{number}")
+        self.assertIn({"ports": [{"port": port}]}, made["NetworkPolicy", "pinion"]["spec"]["ingress"])
 
     def test_helm_finds_no_fault(self):
         for chart in glob.glob(f"{TOP}/deploy/chart/*"):

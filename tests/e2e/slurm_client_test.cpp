@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <thread>
 
 #include "cluster/slurm/slurm.h"
 #include "tests/e2e/collection.h"
@@ -148,6 +149,38 @@ TEST_F(SlurmClient, WhatAJobWaitsForIsSeen) {
   EXPECT_FALSE(first.exclusive);
 }
 
+TEST_F(SlurmClient, NodesAreSeenAsTheyAre) {
+  const auto node = [&](const std::string& name) {
+    const auto nodes = client_.nodes();
+    EXPECT_TRUE(ok(nodes));
+    for (const slurm::Node& one : nodes ? *nodes : std::vector<slurm::Node>()) {
+      if (one.name == name) return one;
+    }
+    ADD_FAILURE() << "no " << name;
+    return slurm::Node();
+  };
+  EXPECT_EQ(node("node-0"),
+            (slurm::Node{.name = "node-0", .out = "", .features = {}, .partitions = {"main"}}));
+  const auto update = [&](std::vector<std::string> changes) {
+    changes.insert(changes.begin(), {"scontrol", "update", "NodeName=node-1"});
+    EXPECT_TRUE(ok(lab().run(std::move(changes))));
+  };
+  update({"AvailableFeatures=gpu,ib", "ActiveFeatures=gpu,ib"});
+  EXPECT_EQ(node("node-1").features, (std::set<std::string>{"gpu", "ib"}));
+  const Job job = submitted({"--constraint=gpu&ib"});
+  EXPECT_EQ(job.constraint, "gpu&ib");
+  EXPECT_THAT(job.partitions, ElementsAre("main"));
+  ASSERT_TRUE(ok(client_.place(job, placing(job, {"node-1"}, 1))));
+  ASSERT_TRUE(lab().wait_for(job.id, State::kRunning)) << lab().show(job.id);
+  EXPECT_EQ(node("node-1").out, "") << "jobs run beside others";
+  update({"State=DRAIN", "Reason=disk"});
+  EXPECT_THAT(node("node-1").out, HasSubstr("DRAIN"));
+  EXPECT_THAT(node("node-1").out, HasSubstr("(disk)"));
+  update({"State=RESUME"});
+  EXPECT_TRUE(lab::eventually(kPatience, [&] { return node("node-1").out.empty(); }))
+      << "once it has answered";
+}
+
 TEST_F(SlurmClient, UsersPlaceNothing) {
   const auto submitted =
       lab().run_as_nobody({"sbatch", "--parsable", "--chdir=/", "--output=/dev/null", "--nodes=1",
@@ -205,6 +238,41 @@ TEST_F(SlurmClient, TasksAreOnTheirJobsOwnCores) {
   EXPECT_TRUE(lab::eventually(kPatience, [&] {
     return std::filesystem::is_empty(lab().folder() + "/run");
   })) << "the epilog forgets them";
+}
+
+// Two at one time on one node, with several tasks each.
+TEST_F(SlurmClient, TwoJobsOfANodeStayApart) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two CPUs";
+  const std::string out = lab().folder() + "/apart.";
+  std::vector<std::uint32_t> ids;
+  for (const char* cpu : {"0", "1"}) {
+    // Each task stays until the other job's are there, too.
+    const std::string task = "grep Cpus_allowed_list /proc/self/status; touch " + out +
+                             "$SLURM_JOB_ID.$SLURM_PROCID; "
+                             "until [ $(ls " +
+                             out +
+                             "*.[01] | wc -l) = 4 ]; do sleep 0.1; done; "
+                             "grep Cpus_allowed_list /proc/self/status";
+    const auto id =
+        lab().run({"sbatch", "--parsable", "--chdir=/", "--nodes=1", "--ntasks=2",
+                   "--output=" + out + "%j", "--wrap=srun --quiet bash -c '" + task + "'"});
+    ASSERT_TRUE(ok(id));
+    const Job job = lab().job(static_cast<std::uint32_t>(std::stoul(*id)));
+    auto place = placing(job, {"node-0"}, 2);
+    place.mark.cpus = {{"node-0", cpu}};
+    ASSERT_TRUE(ok(client_.place(job, place)));
+    ids.push_back(job.id);
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    ASSERT_TRUE(lab().wait_for(ids[i], State::kOver)) << lab().show(ids[i]);
+    const auto printed = lab::read_file(out + std::to_string(ids[i]));
+    ASSERT_TRUE(ok(printed));
+    std::string wanted;
+    for (int line = 0; line < 4; ++line) {
+      wanted += "Cpus_allowed_list:\t" + std::to_string(i) + "\n";
+    }
+    EXPECT_EQ(*printed, wanted);
+  }
 }
 
 TEST_F(SlurmClient, WhatSlurmRefusesIsSaid) {

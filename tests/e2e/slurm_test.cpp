@@ -1,8 +1,12 @@
 // A Slurm job from sbatch to its end through placeholders: real Slurm, API server, scheduler and
 // extender, pinion-slurm between them, and imagined agents.
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <functional>
 #include <iostream>
 #include <set>
+#include <thread>
 
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/slurm/mark.h"
@@ -10,6 +14,7 @@
 #include "tests/e2e/quota.h"
 #include "tests/e2e/scene.h"
 #include "tests/e2e/slurm_lab.h"
+#include "tests/lab/files.h"
 
 namespace pinion::e2e {
 namespace {
@@ -148,6 +153,30 @@ TEST_F(SlurmJobs, ThatCanNeverFitSayWhyAndCanBeCancelled) {
   EXPECT_TRUE(no_placeholders());
 }
 
+TEST_F(SlurmJobs, GoWhereSlurmStartsThem) {
+  const auto update = [&](std::vector<std::string> changes) {
+    changes.insert(changes.begin(), {"scontrol", "update"});
+    EXPECT_TRUE(ok(slurm().run(std::move(changes))));
+  };
+  update({"NodeName=node-2", "AvailableFeatures=gpu", "ActiveFeatures=gpu"});
+  update({"NodeName=node-0", "State=DRAIN", "Reason=disk"});
+  start_bridge();
+  const auto wide = submit({"--nodes=3", "--ntasks=3"});
+  const auto gpu = submit({"--nodes=1", "--constraint=gpu"});
+  const auto two = submit({"--nodes=2", "--ntasks=2"});
+  EXPECT_TRUE(runs(gpu));
+  EXPECT_EQ(slurm().job(gpu).on, std::vector<std::string>{"node-2"});
+  EXPECT_TRUE(runs(two));
+  EXPECT_EQ(slurm().job(two).on, (std::vector<std::string>{"node-1", "node-2"}));
+  EXPECT_TRUE(lab::eventually(kPatience, [&] {
+    return slurm().job(wide).comment.find("Slurm has 2 for it: node-0 is IDLE+DRAIN (disk") !=
+           std::string::npos;
+  })) << slurm().show(wide);
+  EXPECT_TRUE(placeholders_of(slurm().job(wide)).empty());
+  update({"NodeName=node-0", "State=RESUME"});
+  EXPECT_TRUE(runs(wide));
+}
+
 TEST_F(SlurmJobs, GiveBackWhatTheyHaveWhereAQuotaAdmitsNotAll) {
   auto quota = Quota::make(admin());
   ASSERT_TRUE(ok(quota));
@@ -212,6 +241,72 @@ TEST_F(SlurmJobs, GoOnWhereAKilledBridgeHasLeftThem) {
   EXPECT_TRUE(runs(next));
   EXPECT_TRUE(pods().wait([](const Collection::Objects& all) { return all.size() == 2; }))
       << "those of the job that ended unseen are gone";
+}
+
+// A thousand jobs of one user, for which there is no room, submitted 50 a second; beside them small
+// ones of another user, for which there is. What Slurm itself needs from a release to a start is
+// measured with the same jobs, released by hand.
+TEST_F(SlurmJobs, ALongQueueOfOneUserDelaysNoOther) {
+  constexpr int kQueued = 1000;
+  constexpr std::chrono::milliseconds kEvery{20};
+  constexpr int kProbes = 7;
+  const auto now = [] { return std::chrono::system_clock::now().time_since_epoch(); };
+  // Seconds from before `sbatch` until the job writes the time.
+  const auto start_of = [&](int number, const std::function<void(std::uint32_t)>& submitted) {
+    const std::string file = slurm().folder() + "/out/" + std::to_string(number);
+    const std::chrono::duration<double> begin = now();
+    const auto id =
+        slurm().run_as_nobody({"sbatch", "--parsable", "--chdir=/", "--nodes=2", "--ntasks=2",
+                               "--output=/dev/null", "--wrap=date +%s.%N >" + file});
+    EXPECT_TRUE(ok(id));
+    if (id) submitted(static_cast<std::uint32_t>(std::stoul(*id)));
+    EXPECT_TRUE(lab::eventually(kPatience, [&] {
+      const auto text = lab::read_file(file);
+      return text && text->ends_with('\n');
+    }));
+    return std::stod(lab::read_file(file).value_or("0")) - begin.count();
+  };
+  const auto median = [](std::vector<double> values) {
+    std::nth_element(values.begin(), values.begin() + kProbes / 2, values.end());
+    return values[kProbes / 2];
+  };
+  std::filesystem::create_directory(slurm().folder() + "/out");
+  std::filesystem::permissions(slurm().folder() + "/out", std::filesystem::perms::all);
+
+  std::vector<double> slurm_alone;
+  for (int i = 0; i < kProbes; ++i) {
+    slurm_alone.push_back(start_of(i, [&](std::uint32_t id) {
+      EXPECT_TRUE(ok(slurm().run({"scontrol", "release", std::to_string(id)})));
+    }));
+  }
+  start_bridge();
+  std::vector<double> idle;
+  for (int i = 0; i < kProbes; ++i) idle.push_back(start_of(100 + i, [](std::uint32_t) {}));
+  // 28 of each node's 32 CPUs.
+  EXPECT_TRUE(runs(submit({"--nodes=3", "--ntasks=84"})));
+  const auto begin = std::chrono::steady_clock::now();
+  std::thread user([&] {
+    for (int i = 0; i < kQueued; ++i) {
+      std::this_thread::sleep_until(begin + i * kEvery);
+      EXPECT_TRUE(ok(slurm().submit({"--nodes=1", "--ntasks=8"})));
+    }
+  });
+  std::vector<double> meanwhile;
+  for (int i = 0; i < kProbes; ++i) {
+    std::this_thread::sleep_until(begin + (i + 1) * kQueued * kEvery / (kProbes + 1));
+    meanwhile.push_back(start_of(200 + i, [](std::uint32_t) {}));
+  }
+  user.join();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::vector<double> queued;
+  for (int i = 0; i < kProbes; ++i) queued.push_back(start_of(300 + i, [](std::uint32_t) {}));
+  std::cout << kQueued << " jobs submitted in " << took.count() << " s\n"
+            << "from sbatch to running, median: Slurm alone " << median(slurm_alone) << " s, idle "
+            << median(idle) << " s, while they come " << median(meanwhile)
+            << " s, with all of them " << median(queued) << " s\n";
+  EXPECT_LT(median(queued), 3 * median(idle)) << "seconds depend on what else runs here";
+  RecordProperty("idle_s", std::to_string(median(idle)));
+  RecordProperty("queued_s", std::to_string(median(queued)));
 }
 
 // Killed again and again while jobs come: whatever it was in the middle of.

@@ -22,7 +22,8 @@ void check_object(const Create& create) {
   const auto read = placeholder_of(all, pod_object(all, create));
   if (!read || read->attempt != create.pod.attempt || read->job != create.job ||
       read->index != create.pod.index || read->size != create.pod.size ||
-      read->cpus != create.pod.cpus || read->phase != Placeholder::Phase::kWaiting) {
+      read->cpus != create.pod.cpus || read->nodes != create.pod.nodes ||
+      read->phase != Placeholder::Phase::kWaiting) {
     std::abort();
   }
 }
@@ -40,6 +41,9 @@ PINION_FUZZ_TARGET(slurm_jobs) {
   rules.most_waiting = 10;
   View view;
   view.jobs = *std::move(jobs);
+  view.nodes = {{.name = "n1", .out = "", .features = {"gpu"}, .partitions = {"main"}},
+                {.name = "n2", .out = "", .features = {"big"}, .partitions = {"main", "night"}},
+                {.name = "n3", .out = "DOWN", .features = {}, .partitions = {"main"}}};
   view.now_s = 1'800'000'000;
   const auto actions = decide(rules, view);
   if (actions != decide(rules, view)) std::abort();

@@ -46,7 +46,7 @@ class World {
  public:
   void step(std::uint32_t number) {
     Dice dice(number);
-    switch (dice.below(14)) {
+    switch (dice.below(15)) {
       case 0:
         submit(dice);
         return;
@@ -74,6 +74,8 @@ class World {
       case 11:
         now_s_ += dice.below(100);
         return;
+      case 12:
+        return break_or_mend(dice);
       default:
         round(dice);
     }
@@ -81,6 +83,7 @@ class World {
 
   // Nothing more happens to jobs and placeholders; the bridge is left to itself, every round whole.
   void settle() {
+    out_.clear();
     int quiet = 0;  // rounds
     // A few jobs at a time, and some are placed several times.
     for (std::uint32_t i = 0; i < 20 + 4 * last_id_; ++i) {
@@ -110,6 +113,13 @@ class World {
   [[nodiscard]] View view(std::vector<Placeholder> seen) const {
     View view;
     for (const auto& [id, job] : jobs_) view.jobs.push_back(job);
+    for (std::uint32_t i = 0; i < kNodes; ++i) {
+      const std::string name = node_name(i);
+      view.nodes.push_back({.name = name,
+                            .out = out_.contains(name) ? "DOWN" : "",
+                            .features = {},
+                            .partitions = {}});
+    }
     view.placeholders = std::move(seen);
     view.now_s = now_s_;
     return view;
@@ -153,7 +163,9 @@ class World {
       if (other.attempt == pod.attempt) taken.insert(other.node);
     }
     for (std::uint32_t i = 0; i < kNodes; ++i) {
-      if (!taken.contains(node_name(i + pod.job))) return node_name(i + pod.job);
+      const std::string name = node_name(i + pod.job);
+      const bool allowed = std::find(pod.nodes.begin(), pod.nodes.end(), name) != pod.nodes.end();
+      if (allowed && !taken.contains(name)) return name;
     }
     return "";
   }
@@ -163,6 +175,11 @@ class World {
     if (pod == nullptr || pod->leaving || !pod->node.empty()) return;
     // The anti-affinity of placeholders is not ours: once in a while two share a node.
     pod->node = dice.below(10) == 0 ? node_name(dice.below(kNodes)) : free_node(*pod);
+  }
+
+  void break_or_mend(Dice& dice) {
+    const std::string node = node_name(dice.below(kNodes));
+    if (out_.erase(node) == 0) out_.insert(node);
   }
 
   static void start_pod(Placeholder& pod) {
@@ -252,8 +269,14 @@ class World {
     return actions.empty();
   }
 
-  // The same again for the same view, and nothing twice.
+  // Nothing twice, and no placeholder for a node that Slurm does not use.
   void check(const std::vector<Action>& actions) const {
+    for (const Action& action : actions) {
+      const auto* create = std::get_if<Create>(&action);
+      if (create == nullptr) continue;
+      RC_ASSERT(create->pod.nodes.size() >= static_cast<std::size_t>(create->shape.nodes));
+      for (const std::string& node : create->pod.nodes) RC_ASSERT(!out_.contains(node));
+    }
     for (auto at = actions.begin(); at != actions.end(); ++at) {
       RC_ASSERT(std::find(std::next(at), actions.end(), *at) == actions.end());
     }
@@ -266,6 +289,7 @@ class World {
     for (const auto& [name, pod] : pods_) {
       if (pod.attempt != attempt_of(job, *read_mark(job.admin_comment))) continue;
       RC_ASSERT(pod.phase == Phase::kRunning);
+      RC_ASSERT(!out_.contains(pod.node));
       nodes.insert(pod.node);
     }
     RC_ASSERT(nodes == std::set<std::string>(place.nodes.begin(), place.nodes.end()));
@@ -380,6 +404,7 @@ class World {
   std::int64_t now_s_ = 1'000'000;
   std::uint32_t last_id_ = 0;
   int last_uid_ = 0;
+  std::set<std::string> out_;  // nodes where Slurm starts nothing
   std::map<std::uint32_t, Job> jobs_;
   std::map<std::string, Placeholder> pods_;
   std::vector<Placeholder> old_pods_;

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -38,6 +39,10 @@ class KeyedQueue {
     Milliseconds first_pause{1000};  // after a failure; doubled each time, up to the longest
     Milliseconds longest_pause{60'000};
     int threads = 1;
+    // Of the keys of one group at most so many are worked on at one time; the others of it wait,
+    // and keep no thread. Without a function: all threads are everybody's.
+    std::function<std::string(const Value&)> group_of = {};
+    int most_of_group = 1;
   };
 
   // `may_act` is asked before each piece of work, under a lock: it must be quick. `work` is called
@@ -70,8 +75,10 @@ class KeyedQueue {
       return true;
     }
     if (entries_.size() >= options_.most) return false;
+    std::string group = options_.group_of ? options_.group_of(value) : std::string();
     const auto made =
         entries_.emplace(key, Entry{.value = std::move(value),
+                                    .group = std::move(group),
                                     .serial = ++serial_,
                                     .due = {},
                                     .backoff = {options_.first_pause, options_.longest_pause}});
@@ -93,12 +100,16 @@ class KeyedQueue {
     const auto known = entries_.find(key);
     if (known == entries_.end()) return;
     order_.erase({known->second.due, key});
+    if (const auto group = groups_.find(known->second.group); group != groups_.end()) {
+      group->second.waiting.erase({known->second.due, key});
+    }
     entries_.erase(known);
   }
 
  private:
   struct Entry {
     Value value;
+    std::string group;
     std::uint64_t serial;  // another one where the key was erased and noted anew
     typename Clock::time_point due;
     Backoff backoff;
@@ -106,6 +117,12 @@ class KeyedQueue {
     bool working = false;  // then it is not in order_
   };
   using Entries = std::map<Key, Entry>;
+  using Order = std::set<std::pair<typename Clock::time_point, Key>>;
+  // Of a group of which something is worked on.
+  struct Group {
+    int working = 0;
+    Order waiting;  // what is due, while no more of it may be worked on; then not in order_
+  };
 
   void put(typename Entries::iterator at, typename Clock::time_point due) {
     at->second.due = due;
@@ -126,6 +143,11 @@ class KeyedQueue {
         continue;
       }
       const auto at = entries_.find(order_.begin()->second);
+      if (const auto group = groups_.find(at->second.group);
+          group != groups_.end() && group->second.working >= options_.most_of_group) {
+        group->second.waiting.insert(order_.extract(order_.begin()));
+        continue;
+      }
       order_.erase(order_.begin());
       if (!at->second.wanted) {
         entries_.erase(at);
@@ -143,9 +165,12 @@ class KeyedQueue {
     const Key key = at->first;
     const Value value = at->second.value;
     const std::uint64_t serial = at->second.serial;
+    const std::string group = at->second.group;
+    if (options_.group_of) ++groups_[group].working;
     lock.unlock();
     const Worked worked = work_(key, value);
     lock.lock();
+    if (options_.group_of) leave(group);
     at = entries_.find(key);
     if (at == entries_.end() || at->second.serial != serial) return;
     Entry& entry = at->second;
@@ -161,13 +186,28 @@ class KeyedQueue {
     }
   }
 
+  // One of the group less is worked on: the first that waits for it may be. With none at work
+  // nobody would let go those that wait.
+  void leave(const std::string& name) {
+    const auto group = groups_.find(name);
+    Order& waiting = group->second.waiting;
+    if (!waiting.empty()) {
+      order_.insert(waiting.extract(waiting.begin()));
+      changed_.notify_one();
+    }
+    if (--group->second.working > 0) return;
+    order_.merge(waiting);
+    groups_.erase(group);
+  }
+
   const Options options_;
   const std::function<bool()> may_act_;
   const std::function<Worked(const Key&, const Value&)> work_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Entries entries_;
-  std::set<std::pair<typename Clock::time_point, Key>> order_;
+  Order order_;
+  std::map<std::string, Group> groups_;
   std::uint64_t serial_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;  // last: they use all above

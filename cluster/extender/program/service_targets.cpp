@@ -20,7 +20,10 @@ using targets::Step;
 
 constexpr std::size_t kMostServices = 2'000;
 constexpr std::size_t kMostOfNamespace = 500;
-constexpr int kServiceThreads = 4;  // so many resizes and questions are under way at most
+// So many services are looked at, each with a question or a resize under way, at one time; and of
+// one namespace, whose queries may all be slow.
+constexpr int kServiceThreads = 8;
+constexpr int kThreadsOfNamespace = 2;
 constexpr std::size_t kLongestAnswer = std::size_t{256} << 10;
 constexpr std::chrono::milliseconds kPrometheusLimit{3'000};
 constexpr std::int64_t kSlowMs = 1'000;  // a query that takes so long is asked once a minute
@@ -67,7 +70,9 @@ ServiceTargets::ServiceTargets(kube::Api& api, std::unique_ptr<kube::Api> promet
       queue_({.most = kMostServices,
               .first_pause = options_.look,
               .longest_pause = options_.look,
-              .threads = kServiceThreads},
+              .threads = kServiceThreads,
+              .group_of = [](const Noted& noted) { return noted.pod.name_space; },
+              .most_of_group = kThreadsOfNamespace},
              asks_.may_act, [this](const std::string& uid, const Noted& noted) {
                return look(uid, noted.pod, noted.service);
              }) {}

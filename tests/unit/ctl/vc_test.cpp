@@ -32,17 +32,33 @@ json part(const char* component, const json& status) {
           {"status", status}};
 }
 
+json running(const char* container) {
+  return {{"name", container}, {"state", {{"running", json::object()}}}};
+}
+
+// Of the chart, with Slurm's container running.
+json slurm_node(const char* name, const char* node) {
+  json pod = part("node", ready(true));
+  pod["metadata"]["name"] = name;
+  pod["spec"]["nodeName"] = node;
+  pod["status"]["containerStatuses"] = json::array({running("slurm")});
+  return pod;
+}
+
 json placeholder(const char* job, const char* cpus, const char* node, int size = 1) {
   const json resources = {{"requests", {{"cpu", cpus}}}};
-  json pod = {{"metadata",
-               {{"namespace", "hpc"},
-                {"labels",
-                 {{"app.kubernetes.io/name", "pinion-placeholder"},
-                  {"pinion.dev/slurm-cluster", "wind"},
-                  {"pinion.dev/slurm-job", job}}},
-                {"annotations", {{"pinion.dev/gang-size", std::to_string(size)}}}}},
-              {"spec", {{"containers", json::array({{{"resources", resources}}})}}},
-              {"status", {{"phase", "Running"}}}};
+  json pod = {
+      {"metadata",
+       {{"namespace", "hpc"},
+        {"labels",
+         {{"app.kubernetes.io/name", "pinion-placeholder"},
+          {"pinion.dev/slurm-cluster", "wind"},
+          {"pinion.dev/slurm-job", job}}},
+        {"annotations",
+         {{"pinion.dev/gang-size", std::to_string(size)},
+          {"pinion.dev/lend-to", "wind-node-*/slurm"}}}}},
+      {"spec", {{"containers", json::array({{{"resources", resources}}})}}},
+      {"status", {{"phase", "Running"}, {"containerStatuses", json::array({running("cores")})}}}};
   if (*node != '\0') {
     pod["spec"]["nodeName"] = node;
   } else {
@@ -62,25 +78,51 @@ std::vector<VirtualCluster> read(const std::vector<json>& pods) {
 }
 
 TEST(VirtualClusters, AreTheirPartsAndTheirJobs) {
-  const auto clusters = read({part("controller", ready(true)), part("node", ready(true)),
-                              part("node", ready(false)), part("login", ready(true)),
-                              placeholder("7", "4", "b", 2), placeholder("7", "4", "a", 2),
-                              placeholder("9", "8", "a", 2), placeholder("9", "8", "", 2)});
+  const auto clusters =
+      read({part("controller", ready(true)), slurm_node("wind-node-x", "a"),
+            slurm_node("wind-node-y", "b"), part("node", ready(false)), part("login", ready(true)),
+            placeholder("7", "4", "b", 2), placeholder("7", "4", "a", 2),
+            placeholder("9", "8", "a", 2), placeholder("9", "8", "", 2)});
   EXPECT_EQ(draw_virtual_clusters(clusters),
             "CLUSTER   NODES  READY  RUNNING  WAITING  LENT  WANTED  CONTROLLER\n"
-            "hpc/wind      2      1        1        1     8      16  ready\n");
+            "hpc/wind      3      2        1        1    16       8  ready\n");
   EXPECT_EQ(draw_virtual_jobs(clusters),
             "CLUSTER   JOB  STATE  CPUS  NODES  WHY\n"
             "hpc/wind    7  runs      8  a,b    -\n"
             "hpc/wind    9  waits    16  a      0/2 nodes are available\n");
   const json document = json::parse(virtual_clusters_json(clusters));
   ASSERT_THAT(document, SizeIs(1));
-  EXPECT_EQ(document[0]["cpusLent"], 8);
+  EXPECT_EQ(document[0]["cpusLent"], 16);
   EXPECT_EQ(document[0]["jobs"][1], json({{"job", 9},
                                           {"state", "waits"},
                                           {"cpus", 16},
+                                          {"cpusLent", 8},
                                           {"nodes", {"a"}},
                                           {"why", "0/2 nodes are available"}}));
+}
+
+// As the agent does it: both containers run, and the placeholder says to whom.
+TEST(VirtualClusters, CountAsLentOnlyWhatIsLent) {
+  const auto lent = [](const json& pod, const json& borrower) {
+    const VirtualCluster cluster = read({pod, borrower}).at(0);
+    EXPECT_EQ(cluster.cpus_wanted(), 4 - cluster.cpus_lent());
+    return cluster.cpus_lent();
+  };
+  const json pod = placeholder("7", "4", "a");
+  const json slurm = slurm_node("wind-node-x", "a");
+  EXPECT_EQ(lent(pod, slurm), 4);
+  EXPECT_EQ(lent(pod, slurm_node("wind-node-x", "b")), 0) << "on another node";
+  EXPECT_EQ(lent(pod, slurm_node("other", "a")), 0);
+  json starts = slurm;
+  starts["status"]["containerStatuses"][0]["state"] = {{"waiting", json::object()}};
+  EXPECT_EQ(lent(pod, starts), 0);
+  starts = pod;
+  starts["status"]["containerStatuses"][0]["state"] = {{"waiting", json::object()}};
+  EXPECT_EQ(lent(starts, slurm), 0);
+  json keeps = pod;
+  keeps["metadata"]["annotations"].erase("pinion.dev/lend-to");
+  EXPECT_EQ(lent(keeps, slurm), 0);
+  EXPECT_EQ(read({pod}).at(0).cpus_lent(), 4) << "without the chart";
 }
 
 TEST(VirtualClusters, SayWhyTheirControllerIsNotReady) {

@@ -151,6 +151,28 @@ TEST(KeyedQueue, ErasedAndNotedAnewDuringItsWorkItIsWorkedOnAgain) {
   EXPECT_THAT(worker.wait_for(2), ElementsAre("a1", "a2"));
 }
 
+TEST(KeyedQueue, AGroupKeepsNoMoreThreadsThanItMay) {
+  Worker worker;
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  KeyedQueue<std::string, int> queue({.most = 10,
+                                      .threads = 4,
+                                      .group_of = [](int value) { return std::to_string(value); },
+                                      .most_of_group = 2},
+                                     always, [&](const std::string& key, int value) {
+                                       const Worked worked = worker.work(key, value);
+                                       if (value == 1) ended.wait();
+                                       return worked;
+                                     });
+  for (const char* key : {"a", "b", "c", "d"}) queue.add(key, 1);
+  worker.wait_for(2);
+  queue.add("z", 2);
+  EXPECT_EQ(worker.wait_for(3).back(), "z2") << "two threads are left for others";
+  queue.erase("c");
+  end.set_value();
+  EXPECT_EQ(worker.wait_for(4).back(), "d1") << "and the rest of the group comes later";
+}
+
 // One that was erased and noted anew while it was worked on.
 TEST(KeyedQueue, TheEndOfOldWorkDoesNotStartMore) {
   std::array<std::promise<void>, 2> ends;

@@ -169,6 +169,41 @@ TEST_F(ServiceTargetsTest, TwoServicesOfANodeDoNotGetTheSameRoom) {
   EXPECT_EQ(sum, 2 * 1000 + spare_milli_);
 }
 
+// More of them than there are threads, each with a query over which Prometheus takes its time.
+TEST_F(ServiceTargetsTest, SlowQueriesOfOneNamespaceHoldUpNoOther) {
+  struct Counts {
+    std::atomic<int> now = 0;
+    std::atomic<int> most = 0;
+    std::atomic<int> all = 0;
+  };
+  const auto slow = std::make_shared<Counts>();  // a handler may outlive the test
+  prometheus_.on("GET /api/v1/query", [slow](const auto& request, auto& response) {
+    if (request.get_param_value("query").find("slow-") != std::string::npos) {
+      const int now = ++slow->now;
+      ++slow->all;
+      for (int most = slow->most; now > most;) slow->most.compare_exchange_weak(most, now);
+      std::this_thread::sleep_for(300ms);
+      --slow->now;
+    }
+    response.set_content(R"({"status": "success", "data": {"resultType": "vector",
+                             "result": [{"metric": {}, "value": [1, "400"]}]}})",
+                         "application/json");
+  });
+  start();
+  for (int i = 0; i < 40; ++i) {
+    json pod = service_pod();
+    pod["metadata"]["namespace"] = "slow";
+    pod["metadata"]["uid"] = pod["metadata"]["name"] = "slow-" + std::to_string(i);
+    services_->seen(kube::Change::kAdded, pod);
+  }
+  while (slow->most < 2) std::this_thread::yield();
+  services_->seen(kube::Change::kAdded, service_pod());
+  EXPECT_EQ(sent(kResizePath).at("metadata").at("uid"), "u");
+  EXPECT_LT(slow->all, 40) << "it did not wait for all of them";
+  services_.reset();
+  EXPECT_EQ(slow->most, 2);
+}
+
 TEST_F(ServiceTargetsTest, AMistakeOfItsOwnerIsToldOnce) {
   start();
   json wrong = service_pod();

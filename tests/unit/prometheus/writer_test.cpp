@@ -183,6 +183,17 @@ x_seconds_count{m="A"} 3
 )");
 }
 
+TEST(Histogram, HasTheBoundsThatItIsMadeWith) {
+  Histogram values(Histogram::kWaits);
+  values.observe(45);
+  EXPECT_EQ(values.cumulative(5), 0U) << "30 s";
+  EXPECT_EQ(values.cumulative(6), 1U) << "60 s";
+  Writer writer(Format::kText);
+  writer.family(kHistogramSeries);
+  writer.histogram({}, values);
+  EXPECT_NE(writer.finish().find("x_seconds_bucket{le=\"60.0\"} 1\n"), std::string::npos);
+}
+
 TEST(Histogram, TakesNoNonsense) {
   Histogram values;
   values.observe(std::nan(""));

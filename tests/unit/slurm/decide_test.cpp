@@ -38,6 +38,7 @@ Placeholder pod(int index, Phase phase, const std::string& node = "") {
   made.cpus = 2;
   made.phase = phase;
   made.node = node;
+  made.nodes = {"n1", "n2"};
   return made;
 }
 
@@ -45,12 +46,26 @@ std::vector<Placeholder> running() {
   return {pod(0, Phase::kRunning, "n2"), pod(1, Phase::kRunning, "n1")};
 }
 
+const std::vector<Node>& idle_nodes() {
+  static const std::vector<Node> nodes = {
+      {.name = "n1", .out = {}, .features = {}, .partitions = {}},
+      {.name = "n2", .out = {}, .features = {}, .partitions = {}}};
+  return nodes;
+}
+
+View view_of(std::vector<Job> jobs, std::vector<Placeholder> pods, std::int64_t now = kNow) {
+  return {.jobs = std::move(jobs),
+          .nodes = idle_nodes(),
+          .placeholders = std::move(pods),
+          .placeholders_current = true,
+          .now_s = now};
+}
+
 std::vector<Action> actions(const Job& job, const std::vector<Placeholder>& pods,
                             std::int64_t now = kNow) {
   Rules rules;
   rules.cluster = "wind";
-  return decide(rules,
-                {.jobs = {job}, .placeholders = pods, .placeholders_current = true, .now_s = now});
+  return decide(rules, view_of({job}, pods, now));
 }
 
 std::vector<std::string> texts(const std::vector<Action>& actions) {
@@ -66,6 +81,62 @@ TEST(Decide, AHeldJobGetsItsPlaceholders) {
   EXPECT_EQ(first.pod.cpus, 2);
   EXPECT_EQ(first.pod.size, 2);
   EXPECT_EQ(first.shape.memory_mib, 2048);
+  EXPECT_THAT(first.pod.nodes, ElementsAre("n1", "n2"));
+}
+
+TEST(Decide, PlaceholdersGoOnlyWhereSlurmStartsTheJob) {
+  Job job = held_job();
+  job.nodes = 1;
+  View view = view_of({job}, {});
+  view.nodes[0].out = "IDLE+DRAIN (disk)";
+  auto made = decide({.cluster = "wind"}, view);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_THAT(std::get<Create>(made.front()).pod.nodes, ElementsAre("n2"));
+  view.nodes[0].out = "";
+  view.nodes[0].features = {"gpu"};
+  view.jobs[0].constraint = "gpu";
+  made = decide({.cluster = "wind"}, view);
+  EXPECT_THAT(std::get<Create>(made.front()).pod.nodes, ElementsAre("n1"));
+}
+
+TEST(Decide, AJobForWhichNoNodeIsLeftIsToldWhy) {
+  View view = view_of({held_job()}, {});
+  view.nodes[0].out = "IDLE+DRAIN (disk)";
+  EXPECT_THAT(texts(decide({}, view)),
+              ElementsAre("tell 12: [pinion: waits: needs 2 nodes, Slurm has 1 for it: n1 is "
+                          "IDLE+DRAIN (disk)]"));
+  // What waits already holds nothing: it keeps its turn.
+  view.placeholders = {pod(0, Phase::kWaiting), pod(1, Phase::kWaiting)};
+  EXPECT_THAT(texts(decide({}, view)), ElementsAre(HasSubstr("tell 12: [pinion: waits: needs 2")));
+}
+
+TEST(Decide, APlaceholderOnANodeThatSlurmDoesNotUseIsReplaced) {
+  View view = view_of({held_job()}, running());
+  view.nodes[0].out = "DOWN";
+  const auto made = decide({}, view);
+  EXPECT_THAT(texts(made),
+              ElementsAre("hold 12", "delete wind-12-500-0-0-0", "delete wind-12-500-0-0-1"));
+  EXPECT_EQ(std::get<Hold>(made.front()).comment,
+            "[pinion: Slurm cannot start it on n1: n1 is DOWN]");
+  view.jobs[0].held = false;
+  view.jobs[0].pinned = {"n1", "n2"};
+  EXPECT_EQ(texts(decide({}, view)).front(), "hold 12") << "nor is it waited for when let go";
+  view.jobs[0].state = Job::State::kRunning;
+  view.jobs[0].on = {"n1", "n2"};
+  EXPECT_THAT(decide({}, view), IsEmpty()) << "a job that runs is Slurm's business";
+}
+
+TEST(Decide, ANodeThatComesBackIsAChanceForWhoWaits) {
+  View view = view_of({held_job()}, {pod(0, Phase::kWaiting), pod(1, Phase::kWaiting)});
+  view.jobs[0].admin_comment = "pinion=wait;attempt=7";
+  for (Placeholder& one : view.placeholders) one.attempt = "12-500-0-7";
+  EXPECT_THAT(decide({}, view), IsEmpty());
+  view.nodes.push_back({.name = "n3", .out = {}, .features = {}, .partitions = {}});
+  const auto made = decide({}, view);
+  ASSERT_EQ(made.size(), 3U);
+  EXPECT_EQ(std::get<Hold>(made.front()).mark.after_s, kNow) << "without a pause";
+  view.placeholders[0].node = "n1";
+  EXPECT_THAT(decide({}, view), IsEmpty()) << "it is on its way already";
 }
 
 TEST(Decide, WhatIsMissingIsMadeAndOthersAreWaitedFor) {
@@ -90,6 +161,16 @@ TEST(Decide, AJobOfWhichAPlaceholderIsRefusedGivesBackWhatItHas) {
   EXPECT_EQ(given_up({}, job, "", kNow).mark.after_s, kNow + 30) << "a quota may be free soon";
 }
 
+TEST(Decide, AJobWhoseNodesSlurmRefusesWaitsLongerEachTime) {
+  Job job = held_job();
+  EXPECT_EQ(to_text(not_placed({}, job, "no such node", kNow).mark),
+            "pinion=wait;attempt=1;after=1000030");
+  job.admin_comment = "pinion=wait;attempt=3";
+  const Hold hold = not_placed({}, job, "no such node", kNow);
+  EXPECT_EQ(to_text(hold.mark), "pinion=wait;attempt=4;after=1000120");
+  EXPECT_EQ(hold.comment, "[pinion: waits: no such node]");
+}
+
 // Jobs 1 .. count of one user each, held.
 std::vector<Job> crowd(int count, const std::string& user) {
   std::vector<Job> jobs;
@@ -105,8 +186,7 @@ std::vector<Job> crowd(int count, const std::string& user) {
 
 std::vector<Action> decided(const std::vector<Job>& jobs,
                             const std::vector<Placeholder>& pods = {}) {
-  return decide({.cluster = "wind", .most_waiting = 8},
-                {.jobs = jobs, .placeholders = pods, .placeholders_current = true, .now_s = kNow});
+  return decide({.cluster = "wind", .most_waiting = 8}, view_of(jobs, pods));
 }
 
 TEST(Decide, WhoWaitsBehindOthersIsTold) {
@@ -175,11 +255,9 @@ TEST(Decide, ARequeuedJobIsNotPlacedInTheSecondOfItsEnd) {
 }
 
 TEST(Decide, NothingIsPlacedOnOldNews) {
-  EXPECT_THAT(decide({.cluster = "wind"}, {.jobs = {held_job()},
-                                           .placeholders = running(),
-                                           .placeholders_current = false,
-                                           .now_s = kNow}),
-              IsEmpty());
+  View view = view_of({held_job()}, running());
+  view.placeholders_current = false;
+  EXPECT_THAT(decide({.cluster = "wind"}, view), IsEmpty());
 }
 
 TEST(Decide, AReleasedJobIsLeftToSlurmForAWhile) {
@@ -319,8 +397,7 @@ TEST(Decide, PlaceholdersThatDoNotFitTheJobAnyMoreAreReplaced) {
 TEST(Decide, OnlySoManyJobsWaitAtOneTime) {
   Rules rules;
   rules.most_waiting = 2;
-  View view;
-  view.now_s = kNow;
+  View view = view_of({}, {});
   for (std::uint32_t id = 1; id <= 4; ++id) {
     Job job = held_job();
     job.id = id;
@@ -344,7 +421,7 @@ TEST(Decide, AnArraysElementsAreToldApartAsTheyMayRun) {
   first.id = 13;
   first.array = 12;
   first.element = 0;
-  View view{.jobs = {rest, first}, .placeholders = {}, .placeholders_current = true, .now_s = kNow};
+  View view = view_of({rest, first}, {});
   EXPECT_THAT(texts(decide({}, view)),
               ElementsAre("split 12_1", "split 12_3", HasSubstr("create"), HasSubstr("create")));
   view.jobs[0].dependent = true;

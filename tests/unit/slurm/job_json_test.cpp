@@ -48,6 +48,7 @@ TEST(JobJson, IsReadAsSlurmWritesIt) {
   EXPECT_EQ(jobs[2].elements, "0-3%2");
   EXPECT_EQ(jobs[2].most_elements, 2);
   EXPECT_EQ(jobs[2].array, 3U);
+  EXPECT_THAT(jobs[0].partitions, ElementsAre("main"));
   EXPECT_TRUE(jobs[3].dependent);
   EXPECT_TRUE(jobs[4].exclusive);
   EXPECT_EQ(jobs[4].begin_s, 1'795'565'680);

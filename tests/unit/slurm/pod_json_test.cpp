@@ -18,6 +18,7 @@ Create second_of_two() {
   create.pod.index = 1;
   create.pod.size = 2;
   create.pod.cpus = 3;
+  create.pod.nodes = {"node-1", "node-2"};
   create.shape.cpus = 3;
   create.shape.memory_mib = 100;
   create.shape.profile = "cpu";
@@ -67,25 +68,26 @@ TEST(PodJson, SaysWhyItDoesNotStart) {
   EXPECT_EQ(placeholder_of(wind(), pod)->why, "ImagePullBackOff: no such image");
 }
 
-TEST(PodJson, ASingleOneHasNoGateAndNoAffinity) {
+TEST(PodJson, ASingleOneHasNoGateAndNothingToKeepAwayFrom) {
   Create create = second_of_two();
   create.pod.size = 1;
   create.pod.index = 0;
   const json pod = pod_object(wind(), create);
   EXPECT_FALSE(pod["spec"].contains("schedulingGates"));
-  EXPECT_FALSE(pod["spec"].contains("affinity"));
+  EXPECT_FALSE(pod["spec"]["affinity"].contains("podAntiAffinity"));
 }
 
-TEST(PodJson, NodesThatItsUserExcludesAreRuledOut) {
+TEST(PodJson, ItGoesOnlyToTheNodesThatItMayHave) {
   Create create = second_of_two();
-  create.shape.excluded = {"vc-a", "other", "vc-b"};
+  create.pod.nodes = {"vc-a", "vc-b"};
   PodTemplate all = wind();
   all.node_name = "vc-{node}";
   const json pod = pod_object(all, create);
   EXPECT_EQ(
       pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
          ["nodeSelectorTerms"][0]["matchExpressions"][0],
-      json({{"key", "kubernetes.io/hostname"}, {"operator", "NotIn"}, {"values", {"a", "b"}}}));
+      json({{"key", "kubernetes.io/hostname"}, {"operator", "In"}, {"values", {"a", "b"}}}));
+  EXPECT_EQ(placeholder_of(all, pod)->nodes, create.pod.nodes);
 }
 
 TEST(PodJson, IsReadAsItWasMadeAndAsItGoesOn) {

@@ -1,0 +1,104 @@
+#include "cluster/slurm/expose.h"
+
+namespace pinion::slurm {
+namespace {
+
+using prometheus::Series;
+using prometheus::Type;
+using prometheus::Writer;
+
+Series series(Type type, std::string_view name, std::string_view unit, std::string_view labels,
+              std::string_view help) {
+  Series made;
+  made.name = name;
+  made.type = type;
+  made.unit = unit;
+  made.labels = labels;
+  made.help = help;
+  return made;
+}
+
+// In the order in which they are written.
+enum Id : std::size_t {
+  kBuild,
+  kReady,
+  kJobs,
+  kPlaceholders,
+  kNodes,
+  kRelease,
+  kActions,
+  kGivenBack,
+  kSilent,
+};
+
+struct Part {
+  std::string_view state;
+  std::uint64_t value;
+};
+
+void states(Writer& writer, Id id, std::initializer_list<Part> values) {
+  writer.family(slurm_series()[id]);
+  for (const Part& part : values) writer.sample({}, {{"state", part.state}}, part.value);
+}
+
+void single(Writer& writer, Id id, std::uint64_t value) {
+  writer.family(slurm_series()[id]);
+  writer.sample({}, value);
+}
+
+}  // namespace
+
+std::string expose(const Figures& figures, prometheus::Format format) {
+  Writer writer(format);
+  writer.family(slurm_series()[kBuild]);
+  writer.sample({}, {{"version", figures.version}}, std::uint64_t{1});
+  single(writer, kReady, figures.ready ? 1 : 0);
+  states(writer, kJobs,
+         {{"waiting", figures.jobs.waiting},
+          {"placed", figures.jobs.placed},
+          {"running", figures.jobs.running}});
+  states(writer, kPlaceholders,
+         {{"waiting", figures.placeholders.waiting},
+          {"running", figures.placeholders.running},
+          {"lost", figures.placeholders.lost}});
+  states(writer, kNodes, {{"serving", figures.nodes_serving}, {"out", figures.nodes_out}});
+  writer.family(slurm_series()[kRelease]);
+  writer.histogram({}, figures.release);
+  writer.family(slurm_series()[kActions]);
+  for (const auto& [action, tries] : figures.actions) {
+    writer.sample({}, {{"action", action}, {"result", "done"}}, tries.done);
+    writer.sample({}, {{"action", action}, {"result", "failed"}}, tries.failed);
+  }
+  single(writer, kGivenBack, figures.given_back);
+  single(writer, kSilent, figures.slurm_silent);
+  return writer.finish();
+}
+
+const std::vector<Series>& slurm_series() {
+  static const std::vector<Series> all = {
+      series(Type::kInfo, "pinion_slurm_build_info", "", "version", "The program's version."),
+      series(Type::kGauge, "pinion_slurm_ready", "", "",
+             "1: Slurm and the API server have answered in the last minute."),
+      series(Type::kGauge, "pinion_slurm_jobs", "", "state",
+             "Jobs that `pinion-slurm` places: `waiting` for their cores, `placed` (let go, Slurm "
+             "has not started them yet), `running`. An array's elements count once they are told "
+             "apart."),
+      series(Type::kGauge, "pinion_slurm_placeholders", "", "state",
+             "Placeholder pods: `waiting`, `running`, `lost` (ended, or being deleted)."),
+      series(Type::kGauge, "pinion_slurm_nodes", "", "state",
+             "Slurm's nodes: `serving`, or `out`, where Slurm starts no job."),
+      series(Type::kHistogram, "pinion_slurm_release_delay_seconds", "seconds", "",
+             "From a job's submission, or the begin that it asks for, until it was let go on its "
+             "nodes. Slurm tells the former in whole seconds, so up to 1 s is too much."),
+      series(Type::kCounter, "pinion_slurm_actions_total", "", "action, result",
+             "What was done, and what failed and is tried again: `create` and `delete` of "
+             "placeholders; `place`, `hold`, `requeue`, `cancel`, `split`, `tell` of jobs."),
+      series(Type::kCounter, "pinion_slurm_given_back_total", "", "",
+             "How often a job gave its placeholders back because Slurm refused its nodes."),
+      series(Type::kCounter, "pinion_slurm_silent_total", "", "",
+             "How often Slurm did not tell its jobs and nodes."),
+  };
+  return all;
+}
+
+}  // namespace pinion::slurm

@@ -1,0 +1,39 @@
+// A node as Slurm tells of it, and which nodes a job may have.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "cluster/slurm/job.h"
+
+namespace pinion::slurm {
+
+struct Node {
+  std::string name;
+  std::string out;  // why Slurm starts no job there: "IDLE+DRAIN: bad disk"; empty: it does
+  std::set<std::string> features;       // that it has now
+  std::vector<std::string> partitions;  // it is in these
+
+  bool operator==(const Node&) const = default;
+};
+
+// Whether a node with these features is what a job's --constraint wants: names with & and |, from
+// left to right, parts of it in parentheses. Empty: every node is. Errors: kInvalid for what is
+// about all nodes of a job together, as [a|b] and a*2, or is no such expression.
+Result<bool> fits(std::string_view constraint, const std::set<std::string>& features);
+
+struct Choice {
+  std::vector<std::string> nodes;  // that the job may have, sorted
+  std::string others;              // why not the others; empty: there are none
+
+  bool operator==(const Choice&) const = default;
+};
+
+// Of a job that may run in several partitions: in the one that has the most nodes for it, among
+// equals the one that it names first.
+[[nodiscard]] Choice choose_nodes(const Job& job, const std::vector<Node>& nodes);
+
+}  // namespace pinion::slurm
