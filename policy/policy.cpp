@@ -10,10 +10,8 @@
 namespace pinion::policy {
 namespace {
 
-using topology::Align;
 using topology::Bytes;
 using topology::CpuSet;
-using topology::MemoryPolicy;
 using topology::Profile;
 using topology::Strength;
 

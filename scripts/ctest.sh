@@ -8,13 +8,22 @@ ctest_skips=()
 # run_ctest PRESET OPTION...: fails where a test fails, where the options match none, and in CI where one is skipped that
 # may not be. A failure ends the script that sourced this.
 run_ctest() {
-  local preset=$1 log total failed=0 skips=() disabled=() name
+  local preset=$1 log total failed=0 skips=() disabled=() name reports=$PWD/build/$1/reports
   shift
   log=$(mktemp)
+  # Of sanitizers, also in a process of which no test asks how it ended.
+  rm -rf "$reports"
+  mkdir -p "$reports"
+  export ASAN_OPTIONS=exitcode=99:log_path=$reports/report UBSAN_OPTIONS=log_path=$reports/report
   echo "ctest: $preset ($*)"
   # What passed is not shown, what fails is shown at once.
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --timeout 900 "$@" 2>&1 | tee "$log" |
     { grep --line-buffered -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test .* Passed )' || true; } || failed=$?
+  if compgen -G "$reports/*" >/dev/null; then
+    tail -n 60 "$reports"/* >&2
+    echo "sanitizers have reported, see above" >&2
+    failed=1
+  fi
   if [ $failed -ne 0 ]; then
     rm -f "$log"
     return $failed

@@ -33,6 +33,8 @@ check_all() {
   for name in $(all_mutants); do
     git apply --check "$(patch_of "$name")" ||
       die "$(patch_of "$name") does not apply any more: make the same fault in today's source"
+    [[ -n $(field "$name" breaks) && -n $(field "$name" area) && -n $(field "$name" tests) ]] ||
+      die "$(patch_of "$name"): breaks, area or tests are missing"
   done
 }
 
@@ -115,7 +117,8 @@ try_programs() {
   check_sound "$@"
   apply "$patch"
   compile "$@" || built=
-  if [ -n "$built" ] && ! run_tests "$@"; then noticed=$(killer); fi
+  # Twice: what fails by chance has noticed nothing.
+  if [ -n "$built" ] && ! run_tests "$@" && ! run_tests "$@"; then noticed=$(killer); fi
   apply -R "$patch"
   [ -n "$built" ] || die "$name does not build, see $log"
 }

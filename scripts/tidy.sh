@@ -22,10 +22,11 @@ commands=$build/compile_commands.json
 # tidy_one BATCH [FILE]: the batch without the analyzer, or with it one file of the batch.
 tidy_one() {
   local words key checks=-clang-analyzer-*,-bugprone-suspicious-include file=${2:-$1}
-  [ $# -eq 1 ] || checks=-*,clang-analyzer-*
+  # With the analyzer those that look at nothing but the file they are called with.
+  [ $# -eq 1 ] || checks=-*,clang-analyzer-*,misc-unused-using-decls,misc-unused-alias-decls
   read -ra words < <(jq -r --arg file "$1" 'first(.[] | select(.file == $file)).command | sub(" -o .*"; "")' "$commands")
   while [[ ${words[0]} != *clang++* ]]; do words=("${words[@]:1}"); done
-  mapfile -t words < <(printf '%s\n' "${words[@]}" | grep -v '^-fsanitize=')  # they change nothing that is read
+  mapfile -t words < <(printf '%s\n' "${words[@]}" | grep -vE '^-f(no-)?sanitize=')  # they change nothing that is read
   # Comments stay in: NOLINT is one. Without the paths of this checkout.
   key=$({
     clang-tidy-14 --version
@@ -47,6 +48,7 @@ share=1
 if [ "${1:-}" = --share ]; then
   share=$2
   shift 2
+  git rev-parse -q --verify HEAD~1 >/dev/null || share=1  # nothing says what has changed
 fi
 mkdir -p "$cache"
 find "$cache" -type f -mtime +30 -delete

@@ -14,7 +14,6 @@ namespace pinion::ctl {
 namespace {
 
 using topology::Align;
-using topology::MemoryPolicy;
 using topology::Profile;
 using topology::Request;
 using topology::Smt;

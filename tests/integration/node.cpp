@@ -57,7 +57,11 @@ Result<std::shared_ptr<lab::ContainerdLab>> NodeTest::open_lab(const lab::LabOpt
 void NodeTest::TearDown() {
   if (!lab_) return;
   if (HasFailure()) std::printf("%s\n", logs().c_str());
-  agent_.kill();
+  if (agent_.running()) {  // so that what it says of leaks is heard
+    const auto ended = agent_.stop();
+    EXPECT_TRUE(ok(ended));
+    EXPECT_EQ(ended.value_or(0), 0) << logs();
+  }
   EXPECT_TRUE(ok(close_lab())) << "left behind";
 }
 

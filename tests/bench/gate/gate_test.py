@@ -47,6 +47,7 @@ class Judge(unittest.TestCase):
             ("within the record's noise", of(1, noise=0.5), of(1.45), True, "holds"),
             ("within its own noise", of(1), of(1.45, noise=0.5), True, "holds"),
             ("beyond its own noise", of(1), of(1.55, noise=0.5), True, "worse"),
+            ("five times, of which one turn makes a noise", of(1), of(5.2, noise=5.3), True, "worse"),
             ("on another machine", of(1), of(elsewhere - 0.01), False, "holds"),
             ("beyond that", of(1), of(elsewhere + 0.01), False, "worse"),
             ("much better", of(1), of(0.5), True, "better"),

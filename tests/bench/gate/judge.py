@@ -6,6 +6,7 @@ from dataclasses import dataclass
 # least counts. Between turns (other processes, other addresses) it goes both ways: the median counts.
 
 ELSEWHERE = 0.35  # a ratio may be worse by so much more on another machine than the record's, or beside another Go
+MOST_NOISE = 1.0
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,9 @@ def result(turns):
 
 
 def margin(floor, recorded, now, same_kind):
-    """By how much, to one, a ratio may be worse than the one recorded: the row's floor, or the noise where it is larger."""
-    return max(floor if same_kind else floor + ELSEWHERE, recorded.noise, now.noise)
+    """By how much, to one, a ratio may be worse than the one recorded: the row's floor, or the noise where it is larger. A
+    single turn of five times is no noise: that is measured again."""
+    return max(floor if same_kind else floor + ELSEWHERE, recorded.noise, min(now.noise, MOST_NOISE))
 
 
 def verdict(floor, recorded, now, same_kind):

@@ -1,5 +1,6 @@
 """Runs the programs and reads what they measured."""
 import json
+import math
 import os
 import re
 import subprocess
@@ -76,7 +77,7 @@ def run(program, rows, folders, work):
 def of_turn(figure, measured):
     """The looks at a figure in one turn, in the base unit; never empty, all above zero."""
     values = measured[figure.program].get((figure.name, figure.field), [])
-    if not values or min(values) <= 0:
+    if not values or not all(0 < value < math.inf for value in values):
         raise Failed(f"{figure.program} measured no {figure.field} of {figure.name}")
     return [in_base_unit(value, figure.field) for value in values]
 
