@@ -47,6 +47,9 @@ struct SchedulerSettings {
   std::int64_t head_ms = kUnknownTime;
 };
 
+// Why a member goes to no other node.
+inline constexpr const char* kNodeLimit = "its job is on as many nodes as it may use";
+
 // Whether a job's members have their CPUs.
 struct PlaceAnswer {
   bool placed = false;
@@ -124,6 +127,11 @@ class Scheduler {
   bool take_changed();
   // Reserves this member's CPUs on this node. Precondition: it waits.
   PlaceAnswer place_at(const MemberId& member, const std::string& node, std::int64_t now_ms);
+  // Whether the member must not go there, as its job may use no more nodes. Precondition: it is
+  // known.
+  [[nodiscard]] bool is_beyond_limit(const MemberId& member, NodeIndex node) const {
+    return is_beyond_limit(*book_.job_of(member), *book_.member(member), node);
+  }
   // Calls `look` with the fleet as this member may use it: with the room that is held for the head
   // of the queue, where it is before that or over by then. Precondition: the member is known.
   void see_as(const MemberId& member, std::int64_t now_ms, const std::function<void()>& look);
@@ -157,6 +165,10 @@ class Scheduler {
   // What decides there beside CPUs, whether its agent has spoken yet or not. What is reserved there
   // for members that may not use it any more is withdrawn.
   void terms(const std::string& node, const NodeTerms& terms, std::int64_t now_ms);
+  // The node exists, be it that its agent has not spoken yet; open for members that name no nodes.
+  void exists(const std::string& node, bool open, std::int64_t now_ms) {
+    fleet_.exists(node, open, now_ms);
+  }
   // Sets of nodes that members may use have changed.
   void nodes_changed(std::int64_t now_ms);
   // Nodes silent for `silent_ms` get nobody; what is reserved there is withdrawn. Returns how many
@@ -218,6 +230,10 @@ class Scheduler {
   std::optional<GangRefusal> reserve_gang(const Job& job, const std::vector<Member*>& members,
                                           Gang& gang, const std::vector<NodeIndex>* among,
                                           std::vector<NodeIndex>& nodes);
+  [[nodiscard]] int node_limit(const Job& job) const;
+  [[nodiscard]] bool is_beyond_limit(const Job& job, const Member& member, NodeIndex node) const;
+  void heed_limit(const Job& job, std::int64_t now_ms);
+  [[nodiscard]] std::optional<GangRefusal> judge(Job& job, const std::vector<Member*>& members);
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
   [[nodiscard]] bool any_runs(const std::vector<Member*>& waiting) const;

@@ -54,6 +54,7 @@ class NodeFacts {
   };
 
   [[nodiscard]] bool allows(const std::string& node, const NodeDemand& demand) const;
+  [[nodiscard]] std::shared_ptr<NodeSet> set_of(const NodeDemand& demand) const;
   bool refresh_sets(const std::string& node);
   void leave(const Occupant& occupant, std::int64_t now_ms);
 

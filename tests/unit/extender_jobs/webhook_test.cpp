@@ -97,10 +97,11 @@ TEST(Webhook, WarnsOfAJobThatFitsNotEvenTheIdleFleet) {
   EXPECT_EQ(never.at("allowed"), true);
   EXPECT_THAT(never.at("warnings").at(0).get<std::string>(),
               HasSubstr("it cannot start on these nodes: needs 4 x 20 CPUs"));
-  EXPECT_THAT(never.at("warnings").at(0).get<std::string>(), HasSubstr("have room for 0"));
+  EXPECT_THAT(never.at("warnings").at(0).get<std::string>(),
+              HasSubstr("no node could give that even with nothing running"));
   const json few = answer_to(large_job(4), {}, 3);
   EXPECT_THAT(few.at("warnings").at(0).get<std::string>(),
-              HasSubstr("with nothing running the nodes that it may use have room for 2"));
+              HasSubstr("even with nothing running there is room for 2"));
 }
 
 // Templates that say no job's name.
