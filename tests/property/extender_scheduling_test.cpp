@@ -1,7 +1,8 @@
 // The scheduler, the API server, the agents and the owners of pods play against the pod scheduler
 // in random order: calls time out, bindings fail or land late, pods vanish, told of or not, nodes
-// go, pods change while they wait, gates are taken off or the patch is lost. A deterministic
-// schedule of events, chosen by rapidcheck.
+// go, pods change while they wait, gates are taken off or the patch is lost; another scheduler
+// binds pods where it likes, and jobs are made again under their names while pods of the first are
+// there. A deterministic schedule of events, chosen by rapidcheck.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -32,7 +33,7 @@ class SchedulingWorld {
   }
 
   void step() {
-    switch (pick_below(18)) {
+    switch (pick_below(19)) {
       case 0:
         create();
         break;
@@ -75,6 +76,9 @@ class SchedulingWorld {
       case 15:
         native_size_ = 1 + pick_below(3);
         pod_scheduler_.group(native_key(), native_size_, now_);
+        break;
+      case 16:
+        if (one_in(4)) bind_by_another();
         break;
       default:
         now_ += pick_below(400);
@@ -150,14 +154,14 @@ class SchedulingWorld {
     }
     if (job < 3) {
       const std::string name = "j" + std::to_string(job);
+      if (one_in(10)) ++made_again_;  // another one of that name
+      pod.owner = name + "-" + std::to_string(made_again_);
       int alive = 0;
-      for (const auto& [uid, other] : pods_) {
-        const auto of = other.pod.annotations.find("pinion.dev/job");
-        alive += of != other.pod.annotations.end() && of->second == name ? 1 : 0;
-      }
+      for (const auto& [uid, other] : pods_) alive += other.pod.owner == pod.owner ? 1 : 0;
       if (alive > 1 + job) return;  // sometimes one more than the gang says it has
       pod.annotations = {{"pinion.dev/job", name},
                          {"pinion.dev/gang-size", std::to_string(2 + job)}};
+      if (job == 1) pod.annotations["pinion.dev/nodes"] = std::to_string(1 + made_again_ % 2);
       if (alive > job && !one_in(4)) return;
       pod.gang_gate = one_in(2);
       pod.other_gates = one_in(8);
@@ -295,6 +299,30 @@ class SchedulingWorld {
     take_effects();
   }
 
+  // Another scheduler than the one that asks us, with its own idea of what is free: of the node's
+  // CPUs some may be promised.
+  void bind_by_another() {
+    SimPod* pod = some_pod();
+    if (pod == nullptr || agents_.empty() || pod->bound || pod->in_call) return;
+    const auto agent = std::next(agents_.begin(), pick_below(static_cast<int>(agents_.size())));
+    const Demand demand = demand_of(pod->pod, {});
+    if (demand.requests.empty()) return;
+    const auto outcome = topology::allocate(*machine_, agent->second, demand.requests.front());
+    const auto* decision = std::get_if<topology::Decision>(&outcome);
+    if (decision == nullptr) return;
+    disturbed_ = true;
+    agent->second.commit(decision->claim);
+    pod->bound = true;
+    pod->pod.node = agent->first;
+    pod->pod.gang_gate = pod->pod.other_gates = false;
+    // The agent and the API server tell of it in any order.
+    if (one_in(2)) tell_of(agent->first);
+    if (one_in(2)) {
+      pod_scheduler_.seen(pod->pod, now_);
+      pod->told = true;
+    }
+  }
+
   // The scheduler proposes one victim on each node, and evicts what is left of that or not.
   void preempt(Pod& pod) {
     std::vector<Eviction> proposals;
@@ -334,6 +362,7 @@ class SchedulingWorld {
       if (!gang->members.contains(uid) || gang->id == gang_of_group(native_key())) continue;
       RC_ASSERT(gang->started);
       if (!whole_.insert(gang->id).second) continue;  // who comes later goes alone
+      if (disturbed_) continue;
       RC_ASSERT(gang->count(Member::State::kReserved) == 0);
       RC_ASSERT(gang->fixed() == gang->spec.size);
     }
@@ -428,7 +457,7 @@ class SchedulingWorld {
       if (const auto* decision = std::get_if<topology::Decision>(&outcome)) {
         ledger.commit(decision->claim);
       } else {
-        RC_ASSERT(nodes_gone_);
+        RC_ASSERT(disturbed_);
       }
     }
     tell_of(node);
@@ -509,7 +538,7 @@ class SchedulingWorld {
   }
 
   void toggle_node() {
-    nodes_gone_ = true;
+    disturbed_ = true;
     if (agents_.size() > 1 && one_in(2)) {
       const auto agent = agents_.begin();
       // Its pods go with it.
@@ -542,7 +571,8 @@ class SchedulingWorld {
       }
       if (gang->started) continue;
       const int kept = gang->count(Member::State::kReserved);
-      RC_ASSERT(kept == 0 || kept + gang->fixed() == gang->spec.size);
+      RC_ASSERT(kept == 0 || kept + gang->fixed() >= gang->spec.size);
+      RC_ASSERT(kept == 0 || kept + gang->fixed() == gang->spec.size || disturbed_);
     }
     std::erase_if(
         whole_, [&](const std::string& key) { return pod_scheduler_.book().find(key) == nullptr; });
@@ -572,7 +602,8 @@ class SchedulingWorld {
   int bindings_ = 0;
   int native_size_ = 0;  // of the scheduler's own group; 0: it is not there yet
   int native_bindings_ = 0;
-  bool nodes_gone_ = false;
+  int made_again_ = 0;
+  bool disturbed_ = false;       // nodes have come and gone, or another scheduler has bound a pod
   std::set<std::string> whole_;  // gangs of which somebody has gone
 };
 

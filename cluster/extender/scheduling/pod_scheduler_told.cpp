@@ -227,6 +227,7 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   const JobId job = job_of(*known);
   held_.refuse(job, pod.uid, kBound);
   const bool room = scheduler_.runs(pod.uid, pod.node, now_ms, known->by_us);
+  heed();  // the plan may have fallen with it
   if (held_.count(job) > 0) let_go_if_whole(job, 0, now_ms);
   heed();
   return room || fleet().find(pod.node) < 0;
