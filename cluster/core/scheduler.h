@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -118,6 +119,13 @@ class Scheduler {
   void prefer(const MemberId& member, const std::string& node);
   // Whether place() would succeed, or has. Precondition: the job is known.
   [[nodiscard]] bool would_place(const JobId& job, std::int64_t now_ms);
+  // The same on another fleet than it is now; of a job that has started for this member alone.
+  // Precondition: the member is known.
+  [[nodiscard]] bool would_fit(const MemberId& member, const FleetView& fleet) const;
+  // The fleet without what jobs of a lower priority have reserved, and without those of their
+  // members that run.
+  [[nodiscard]] FleetView without_reserved_below(std::int32_t priority) const;
+  void drop_running_below(std::int32_t priority, FleetView& fleet) const;
   // Tries the jobs of the queue in its order, if anything has changed since it last did.
   void run(std::int64_t now_ms);
   // The same with those of these jobs that are in the queue, whatever has changed, and while
@@ -254,7 +262,7 @@ class Scheduler {
   [[nodiscard]] bool head_room_comes() const;
   void keep_head_room(const Job& job, const Gang& gang, const std::vector<NodeIndex>* among,
                       std::int64_t now_ms);
-  [[nodiscard]] Gang gang_of(const Job& job, const std::vector<Member*>& members) const;
+  [[nodiscard]] Gang gang_of(const Job& job, std::span<const Member* const> members) const;
   void note_end(const Job& job, const Member& member, std::int64_t now_ms);
   void note_ends_at(NodeIndex index);
   void forget_end(const Member& member);

@@ -41,6 +41,12 @@ std::string why_incomplete(const Job& job) {
          " that start together exist";
 }
 
+FleetView::Leaving leave_of(const Member& member) {
+  FleetView::Leaving leaving{.who = member.id, .ids = {}, .requests = member.terms.requests};
+  for (const auto& request : member.requests) leaving.ids.push_back(request.id);
+  return leaving;
+}
+
 // Different for different jobs, the same for the same.
 std::uint64_t seed_of(const JobId& job) {
   std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
@@ -50,7 +56,7 @@ std::uint64_t seed_of(const JobId& job) {
 
 }  // namespace
 
-Gang Scheduler::gang_of(const Job& job, const std::vector<Member*>& members) const {
+Gang Scheduler::gang_of(const Job& job, std::span<const Member* const> members) const {
   Gang gang;
   for (const Member* member : members) gang.emplace_back(member->requests, member->terms);
   if (job.spec.task_groups > 0) {
@@ -150,6 +156,43 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
   }
   if (lift) hold_head_room();
   return fits;
+}
+
+bool Scheduler::would_fit(const MemberId& id, const FleetView& fleet) const {
+  const Job& job = *book_.job_of(id);
+  if (!job.complete()) return false;
+  const std::vector<const Member*> members =
+      job.started ? std::vector<const Member*>{&job.members.at(id)} : next_members(job);
+  return members.empty() || std::holds_alternative<GangPlan>(place_gang(
+                                policy_of(job), fleet, gang_of(job, members),
+                                {.steps = 0, .nodes = node_limit(job)}, seed_of(job.id)));
+}
+
+FleetView Scheduler::without_reserved_below(std::int32_t priority) const {
+  std::map<NodeIndex, std::vector<FleetView::Leaving>> leaving;
+  for (const JobId& id : reserved_) {
+    const Job& job = *book_.find(id);
+    if (job.spec.priority >= priority || !may_be_lifted(job)) continue;
+    for (const auto& [name, member] : job.members) {
+      const NodeIndex node = member.state == State::kReserved ? fleet_.find(member.node) : -1;
+      if (node >= 0) leaving[node].push_back(leave_of(member));
+    }
+  }
+  FleetView fleet(fleet_);
+  for (const auto& [node, those] : leaving) fleet.vacate(node, those);
+  return fleet;
+}
+
+void Scheduler::drop_running_below(std::int32_t priority, FleetView& fleet) const {
+  std::map<NodeIndex, std::vector<FleetView::Leaving>> leaving;
+  for (const auto& [id, job] : book_.jobs()) {
+    if (job.spec.priority >= priority) continue;
+    for (const auto& [name, member] : job.members) {
+      const NodeIndex node = member.fixed() ? fleet_.find(member.node) : -1;
+      if (node >= 0) leaving[node].push_back(leave_of(member));
+    }
+  }
+  for (const auto& [node, those] : leaving) fleet.vacate(node, those);
 }
 
 // Of a job that has begun to start, and is not whole without those, the others would run in vain.

@@ -38,22 +38,19 @@ void NodeFacts::known(const std::string& node, std::int64_t now_ms) {
   if (refresh_sets(node)) scheduler_.nodes_changed(now_ms);
 }
 
-void NodeFacts::occupied(const std::string& uid, const std::string& name,
-                         const ResourceList& requests, bool service, std::int64_t now_ms) {
+void NodeFacts::occupied(const std::string& uid, const std::string& name, const Occupant& occupant,
+                         std::int64_t now_ms) {
   const auto known = occupants_.find(uid);
   if (known != occupants_.end()) {
-    if (known->second.node->first == name && known->second.requests == requests &&
-        known->second.service == service) {
-      return;
-    }
+    if (known->second.node->first == name && known->second.occupant == occupant) return;
     leave(known->second, now_ms);
     occupants_.erase(known);
   }
   const auto node = nodes_.try_emplace(name).first;
   ++node->second.pods;
-  node->second.terms.others += requests;
-  node->second.terms.services += service ? 1 : 0;
-  occupants_.emplace(uid, Occupant{.node = node, .requests = requests, .service = service});
+  node->second.terms.others += occupant.requests;
+  node->second.terms.services += occupant.service ? 1 : 0;
+  occupants_.emplace(uid, Known{.node = node, .occupant = occupant});
   scheduler_.terms(name, node->second.terms, now_ms);
 }
 
@@ -64,12 +61,28 @@ void NodeFacts::vacated(const std::string& uid, std::int64_t now_ms) {
   occupants_.erase(known);
 }
 
-void NodeFacts::leave(const Occupant& occupant, std::int64_t now_ms) {
-  Node& node = occupant.node->second;
-  node.terms.others -= occupant.requests;
-  node.terms.services -= occupant.service ? 1 : 0;
-  scheduler_.terms(occupant.node->first, node.terms, now_ms);
-  if (--node.pods == 0 && !node.told) nodes_.erase(occupant.node);
+void NodeFacts::leave(const Known& known, std::int64_t now_ms) {
+  Node& node = known.node->second;
+  node.terms.others -= known.occupant.requests;
+  node.terms.services -= known.occupant.service ? 1 : 0;
+  scheduler_.terms(known.node->first, node.terms, now_ms);
+  if (--node.pods == 0 && !node.told) nodes_.erase(known.node);
+}
+
+ResourceList NodeFacts::requests_of(const std::string& uid) const {
+  const auto known = occupants_.find(uid);
+  return known == occupants_.end() ? ResourceList() : known->second.occupant.requests;
+}
+
+std::map<std::string, std::vector<FleetView::Leaving>> NodeFacts::below(
+    std::int32_t priority) const {
+  std::map<std::string, std::vector<FleetView::Leaving>> those;
+  for (const auto& [uid, known] : occupants_) {
+    if (known.occupant.priority >= priority) continue;
+    those[known.node->first].push_back(
+        {.who = uid, .ids = {}, .requests = known.occupant.requests});
+  }
+  return those;
 }
 
 MemberTerms NodeFacts::terms(const NodeDemand& demand, const ResourceList& requests) {

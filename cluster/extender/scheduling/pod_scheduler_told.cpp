@@ -176,7 +176,11 @@ bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
   if (pod.node.empty() || book().member(pod.uid) != nullptr) {
     nodes_.vacated(pod.uid, now_ms);
   } else {
-    nodes_.occupied(pod.uid, pod.node, pod.requests, is_service(pod) && !pod.over, now_ms);
+    nodes_.occupied(pod.uid, pod.node,
+                    {.requests = pod.requests,
+                     .service = is_service(pod) && !pod.over,
+                     .priority = pod.priority},
+                    now_ms);
   }
   return room;
 }
