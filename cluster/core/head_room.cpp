@@ -45,7 +45,7 @@ class Later {
         among_all_(limits.among == nullptr),
         next_(endings.begin()),
         end_(endings.end()) {
-    if (!among_all_) among_.insert(limits.among->begin(), limits.among->end());
+    if (limits.among != nullptr) among_.insert(limits.among->begin(), limits.among->end());
     for (const auto& [name, node] : fleet.by_name()) {
       if (usable(node) && some_fits(node)) open_.push_back(node);
     }

@@ -102,6 +102,11 @@ TEST(Webhook, WarnsOfAJobThatFitsNotEvenTheIdleFleet) {
   const json few = answer_to(large_job(4), {}, 3);
   EXPECT_THAT(few.at("warnings").at(0).get<std::string>(),
               HasSubstr("even with nothing running there is room for 2"));
+  json on_one = large_job(4);
+  on_one["request"]["object"]["metadata"]["annotations"]["pinion.dev/nodes"] = "1";
+  const json never_there = answer_to(on_one);
+  EXPECT_THAT(never_there.at("warnings").at(0).get<std::string>(),
+              HasSubstr("on at most 1 node; even with nothing running there is room for 2"));
 }
 
 // Templates that say no job's name.
