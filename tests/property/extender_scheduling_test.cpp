@@ -116,7 +116,8 @@ class SchedulingWorld {
     Pod pod;
     bool in_call = false;  // its bind call is under way, as the scheduler sees it
     bool bound = false;
-    bool told = false;  // the pod scheduler has been told of it
+    bool told = false;        // the pod scheduler has been told of it
+    bool by_another = false;  // another scheduler has bound it, of which nobody has told yet
   };
   struct ApiCall {
     std::string uid;
@@ -312,15 +313,12 @@ class SchedulingWorld {
     if (decision == nullptr) return;
     disturbed_ = true;
     agent->second.commit(decision->claim);
-    pod->bound = true;
+    pod->bound = pod->by_another = true;
     pod->pod.node = agent->first;
     pod->pod.gang_gate = pod->pod.other_gates = false;
     // The agent and the API server tell of it in any order.
     if (one_in(2)) tell_of(agent->first);
-    if (one_in(2)) {
-      pod_scheduler_.seen(pod->pod, now_);
-      pod->told = true;
-    }
+    if (one_in(2)) tell_of(*pod);
   }
 
   // The scheduler proposes one victim on each node, and evicts what is left of that or not.
@@ -481,7 +479,7 @@ class SchedulingWorld {
   // A container ends and is started again later; a report or two between.
   void restart() {
     const SimPod* pod = some_pod();
-    if (pod == nullptr || !pod->bound || !pod->told) return;
+    if (pod == nullptr || !pod->bound || !pod->told || pod->by_another) return;
     const auto agent = agents_.find(pod->pod.node);
     if (agent == agents_.end()) return;
     agent->second.release(claim_id(pod->pod.uid, "c"));
@@ -514,9 +512,12 @@ class SchedulingWorld {
   // The watch of the API server, always a little late or early.
   void tell_of_a_pod() {
     SimPod* pod = some_pod();
-    if (pod == nullptr) return;
-    pod_scheduler_.seen(pod->pod, now_);
-    pod->told = true;
+    if (pod != nullptr) tell_of(*pod);
+  }
+  void tell_of(SimPod& pod) {
+    pod_scheduler_.seen(pod.pod, now_);
+    pod.told = true;
+    pod.by_another = false;
   }
 
   // Its owner changes what may be changed while it waits: where it may go, and whether it is to
@@ -533,8 +534,7 @@ class SchedulingWorld {
       auto& annotations = pod->pod.annotations;
       if (annotations.erase("pinion.dev/cpus") == 0) annotations["pinion.dev/cpus"] = "shared";
     }
-    pod_scheduler_.seen(pod->pod, now_);
-    pod->told = true;
+    tell_of(*pod);
   }
 
   void toggle_node() {
