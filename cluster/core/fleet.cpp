@@ -176,7 +176,28 @@ void Fleet::set_terms(NodeIndex node, const NodeTerms& terms, const ResourceList
   it.company.services += terms.services;
 }
 
+void Fleet::exists(const std::string& name, bool open, std::int64_t now_ms) {
+  if (find(name) >= 0) return;
+  const auto [known, fresh] = unheard_.try_emplace(name, Unheard{.since_ms = now_ms});
+  known->second.open = open;
+  awaited_ += fresh ? 1 : 0;
+}
+
+void Fleet::forget_unheard(std::string_view name) {
+  const auto known = unheard_.find(name);
+  if (known == unheard_.end()) return;
+  awaited_ -= known->second.awaited ? 1 : 0;
+  unheard_.erase(known);
+}
+
+int Fleet::unheard(const MemberTerms& terms) const {
+  if (terms.nodes != nullptr) return static_cast<int>(terms.nodes->unheard().size());
+  return static_cast<int>(std::count_if(unheard_.begin(), unheard_.end(),
+                                        [](const auto& entry) { return entry.second.open; }));
+}
+
 void Fleet::remove(std::string_view name) {
+  forget_unheard(name);
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return;
   const NodeIndex node = found->second;
@@ -198,6 +219,11 @@ int Fleet::age(std::int64_t now_ms, std::int64_t silent_ms) {
   for (const auto& [name, node] : by_name_) {
     set_stale(node, !at(node).linked || now_ms - at(node).heard_ms >= silent_ms);
     if (at(node).stale) ++stale;
+  }
+  for (auto& [name, node] : unheard_) {
+    if (!node.awaited || now_ms - node.since_ms < silent_ms) continue;
+    node.awaited = false;
+    --awaited_;
   }
   return stale;
 }
@@ -339,6 +365,7 @@ NodeIndex Fleet::add(const std::string& name, std::shared_ptr<const MachineKind>
   const auto known = by_name_.emplace(name, node).first;
   lookup_.insert(name, node);
   index_.add(node, known->first, it.holes);
+  forget_unheard(name);
   return node;
 }
 

@@ -106,10 +106,13 @@ class Fleet {
   // `taken`: by members; `company`: of them. Precondition: the node exists.
   void set_terms(NodeIndex node, const NodeTerms& terms, const ResourceList& taken,
                  Company company = {});
+  // The node exists, as somebody else tells; its agent may still have to speak. `open`: as in
+  // NodeTerms.
+  void exists(const std::string& name, bool open, std::int64_t now_ms);
   // The node is gone, with all promises there.
   void remove(std::string_view name);
   // Marks as stale the nodes that are not linked or were not heard for `silent_ms`. Returns how
-  // many are stale.
+  // many are stale. Those of which nothing was heard for so long are not awaited any more.
   int age(std::int64_t now_ms, std::int64_t silent_ms);
 
   // Holds what allocate() gives there for the request until the agent reports it, it is released,
@@ -129,6 +132,7 @@ class Fleet {
   // Gives back the promises whose time has come; returns their ids.
   std::vector<std::string> expire(std::int64_t now_ms);
 
+  [[nodiscard]] const CompanyRules& rules() const { return rules_; }
   [[nodiscard]] NodeIndex find(std::string_view name) const {  // -1: not known
     return lookup_.find(name);
   }
@@ -141,6 +145,10 @@ class Fleet {
   [[nodiscard]] const std::map<std::string, NodeIndex, std::less<>>& by_name() const {
     return by_name_;
   }
+  // Whether a node exists whose agent may be about to speak for the first time.
+  [[nodiscard]] bool awaits() const { return awaited_ > 0; }
+  // Nodes for which no agent has spoken, of those that a member of these terms may use.
+  [[nodiscard]] int unheard(const MemberTerms& terms) const;
   // Whether the container has CPUs on some node, promised or reported.
   [[nodiscard]] bool knows(std::string_view id) const;
   [[nodiscard]] bool promised(std::string_view id) const {
@@ -233,6 +241,15 @@ class Fleet {
   std::map<std::string, std::map<NodeIndex, int>, std::less<>> jobs_;  // containers by node
   std::uint64_t promises_made_ = 0;
   HoleIndex index_;
+  // Nodes that exist and of whose agents nothing was heard.
+  struct Unheard {
+    bool open = true;
+    std::int64_t since_ms = 0;
+    bool awaited = true;
+  };
+  void forget_unheard(std::string_view name);
+  std::map<std::string, Unheard, std::less<>> unheard_;
+  int awaited_ = 0;  // of them
 };
 
 }  // namespace pinion::cluster

@@ -1,6 +1,7 @@
 // The members of a job that start together, as they are planned.
 #pragma once
 
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,18 @@ struct GangMember : topology::Request {
 
 // Workers of one job; those whose requests name the same task group belong together.
 using Gang = std::vector<GangMember>;
+
+inline constexpr int kAnyNumber = std::numeric_limits<int>::max();
+
+struct PlanLimits {
+  // Decisions of the allocator, some 15 us each, that the search may take; 0: none. So many leave a
+  // gang of 256 below 50 ms with its promises (docs/scheduling.md).
+  int steps = 500;
+  // Only these nodes; null: all. Never stale ones, nor those that a member may not use.
+  const std::vector<NodeIndex>* among = nullptr;
+  // On how many nodes the job may be at one time, those included where it is.
+  int nodes = kAnyNumber;
+};
 
 // Whether they ask for the same, whoever and of whatever task group they are.
 [[nodiscard]] bool same_shape(const topology::Request& a, const topology::Request& b);

@@ -1,7 +1,7 @@
 #include "cluster/core/gang_draft.h"
 
 #include <algorithm>
-#include <numeric>
+#include <queue>
 #include <tuple>
 
 namespace pinion::cluster {
@@ -73,23 +73,105 @@ bool same_shape(const GangMember& a, const GangMember& b) {
          std::equal(a.beside.begin(), a.beside.end(), b.beside.begin(), b.beside.end(), alike);
 }
 
-Draft::Draft(const Fleet& fleet, const Gang& gang, const std::vector<NodeIndex>* among)
-    : fleet_(fleet), gang_(gang), placed_(gang.size()) {
-  std::vector<bool> is_among(static_cast<std::size_t>(fleet.size()), among == nullptr);
+std::vector<NodeIndex> nodes_among(const FleetView& fleet, const std::vector<NodeIndex>* among,
+                                   bool silent) {
+  const Fleet& all = fleet.fleet();
+  std::vector<bool> is_among(static_cast<std::size_t>(all.size()), among == nullptr);
   if (among != nullptr) {
     for (const NodeIndex node : *among) is_among.at(static_cast<std::size_t>(node)) = true;
   }
-  for (const auto& [name, node] : fleet.by_name()) {
-    if (is_among[static_cast<std::size_t>(node)] && !fleet.node(node).stale) {
-      allowed_.push_back(node);
+  std::vector<NodeIndex> nodes;
+  for (const auto& [name, node] : all.by_name()) {
+    if (is_among[static_cast<std::size_t>(node)] && fleet.node(node).stale == silent) {
+      nodes.push_back(node);
     }
   }
+  return nodes;
+}
+
+Draft::Draft(const FleetView& fleet, const Gang& gang, const PlanLimits& limits)
+    : fleet_(fleet),
+      gang_(gang),
+      most_nodes_(limits.nodes),
+      allowed_(nodes_among(fleet, limits.among, false)),
+      silent_(nodes_among(fleet, limits.among, true)),
+      placed_(gang.size()) {
   find_shapes();
   find_groups();
   if (gang.empty()) return;
-  for (const NodeIndex node : fleet.nodes_of_job(gang.front().job)) {
-    if (is_among[static_cast<std::size_t>(node)] && !fleet.node(node).stale) use(node);
+  const std::set<NodeIndex> allowed(allowed_.begin(), allowed_.end());
+  for (const NodeIndex node : fleet_.nodes_of_job(gang.front().job)) {
+    if (allowed.contains(node)) {
+      use(node);
+    } else {
+      ++elsewhere_;
+    }
   }
+}
+
+int Draft::nodes() const {
+  return elsewhere_ +
+         static_cast<int>(std::count_if(used_.begin(), used_.end(), [](const auto& entry) {
+           return !entry.second.groups.empty();
+         }));
+}
+
+bool Draft::is_on(NodeIndex node) const {
+  const auto used = used_.find(node);
+  return used != used_.end() && !used->second.groups.empty();
+}
+
+std::vector<NodeIndex> Draft::roomiest() {
+  Count left;
+  for (const Shape& shape : shapes_) {
+    left.emplace_back(left.size(), static_cast<int>(shape.members.size()));
+  }
+  std::stable_sort(left.begin(), left.end(), [&](const auto& a, const auto& b) {
+    return shapes_[a.first].request.all_cpus() > shapes_[b.first].request.all_cpus();
+  });
+  // The CPUs of those whom the node takes of them, and whether they are taken off.
+  const auto cpus_at = [&](NodeIndex node, bool take) {
+    scratch_ = fleet_.node(node).holes;
+    ResourceList spare = fleet_.node(node).spare;
+    std::int64_t cpus = 0;
+    for (auto& [shape, number] : left) {
+      const GangMember& request = shapes_[shape].request;
+      const int fit =
+          number > 0 && may_take(node, request) ? at_once(node, spare, request, number) : 0;
+      cpus += std::int64_t{fit} * request.all_cpus();
+      if (take) number -= fit;
+    }
+    return cpus;
+  };
+  std::vector<NodeIndex> nodes;
+  std::priority_queue<std::pair<std::int64_t, std::ptrdiff_t>> rooms;
+  for (std::size_t at = 0; at < allowed_.size(); ++at) {
+    if (is_on(allowed_[at])) {
+      nodes.push_back(allowed_[at]);
+      cpus_at(allowed_[at], true);
+    }
+  }
+  for (std::size_t at = 0; at < allowed_.size(); ++at) {
+    if (is_on(allowed_[at])) continue;
+    // Of equal ones the first by name.
+    rooms.emplace(cpus_at(allowed_[at], false), -static_cast<std::ptrdiff_t>(at));
+  }
+  const int most = most_nodes_ - elsewhere_;
+  while (!rooms.empty() && static_cast<int>(nodes.size()) < most) {
+    const auto [cpus, at] = rooms.top();
+    rooms.pop();
+    const NodeIndex node = allowed_[static_cast<std::size_t>(-at)];
+    // What is left has become less since.
+    const std::int64_t now = cpus_at(node, false);
+    if (now == 0) continue;
+    if (now < cpus) {
+      rooms.emplace(now, at);
+      continue;
+    }
+    cpus_at(node, true);
+    nodes.push_back(node);
+  }
+  return nodes;
 }
 
 void Draft::find_shapes() {
@@ -231,12 +313,15 @@ bool Draft::is_better(const Choice& a, const Choice& b) const {
 std::optional<Draft::Choice> Draft::choose(const Members& members, int group) {
   const Count wanted = count(members);
   std::optional<Choice> best;
-  for (const Candidate& it : candidates(capped(wanted))) {
+  const bool no_more = most_nodes_ != kAnyNumber && nodes() >= most_nodes_;
+  static const std::vector<Candidate> none;
+  for (const Candidate& it : no_more ? none : candidates(capped(wanted))) {
     if (used_.find(it.node) != used_.end()) continue;
     best = Choice{.score = node_score({.still_fit = it.fit}), .candidate = it};
     break;
   }
   for (const auto& [node, used] : used_) {
+    if (no_more && used.groups.empty()) continue;
     const auto own = used.groups.find(group);
     const int here = own == used.groups.end() ? 0 : own->second;
     const int others = static_cast<int>(used.groups.size()) - (here > 0 ? 1 : 0);

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "cluster/core/fleet.h"
+#include "cluster/core/fleet_view.h"
 #include "cluster/core/gang.h"
 #include "cluster/core/task_groups.h"
 
@@ -27,12 +27,17 @@ struct Quality {
   auto operator<=>(const Quality&) const = default;
 };
 
+// Those of the fleet's nodes that are among these (null: all), by whether their agents are silent;
+// ascending by name.
+[[nodiscard]] std::vector<NodeIndex> nodes_among(const FleetView& fleet,
+                                                 const std::vector<NodeIndex>* among, bool silent);
+
 class Draft {
  public:
   using Members = std::vector<std::size_t>;  // positions in the gang
 
-  // Both are only read and must outlive it. `among`: as in PlanLimits.
-  Draft(const Fleet& fleet, const Gang& gang, const std::vector<NodeIndex>* among);
+  // The fleet and the gang are only read and must outlive it.
+  Draft(const FleetView& fleet, const Gang& gang, const PlanLimits& limits);
 
   // The members of each task group, larger requests first; groups in placing order.
   [[nodiscard]] const std::vector<Members>& groups() const { return groups_; }
@@ -59,6 +64,17 @@ class Draft {
   [[nodiscard]] std::map<NodeIndex, Members> by_node() const;
   // The nodes it may use, ascending by name.
   [[nodiscard]] const std::vector<NodeIndex>& allowed() const { return allowed_; }
+  // Those that it could, if their agents were not silent.
+  [[nodiscard]] const std::vector<NodeIndex>& silent() const { return silent_; }
+  [[nodiscard]] const FleetView& fleet() const { return fleet_; }
+  [[nodiscard]] int most_nodes() const { return most_nodes_; }
+  // Nodes where something of the job is, or is planned.
+  [[nodiscard]] int nodes() const;
+  [[nodiscard]] bool is_on(NodeIndex node) const;
+  // So many nodes that together take most of the gang, as far as a look tells: those where the job
+  // is, and one after another the one that takes most of what is left. Precondition: nobody is
+  // placed.
+  [[nodiscard]] std::vector<NodeIndex> roomiest();
 
   // Members that are alike but for their names.
   struct Shape {
@@ -119,9 +135,12 @@ class Draft {
   void remember(NodeIndex node);
   void remember(std::size_t member);
 
-  const Fleet& fleet_;
+  const FleetView fleet_;
   const Gang& gang_;
+  const int most_nodes_;
   std::vector<NodeIndex> allowed_;
+  std::vector<NodeIndex> silent_;
+  int elsewhere_ = 0;  // nodes where the job is, that are not among those
   std::vector<Shape> shapes_;
   std::vector<std::size_t> shape_of_;  // by member
   std::map<std::string, int> group_numbers_;

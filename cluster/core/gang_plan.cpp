@@ -38,20 +38,22 @@ std::string_view to_string(GangReason reason) {
       return "no-hole";
     case GangReason::kTooFew:
       return "too-few";
+    case GangReason::kNodeLimit:
+      return "node-limit";
     case GangReason::kFragmented:
       break;
   }
   return "fragmented";
 }
 
-GangOutcome plan_gang(const Fleet& fleet, const Gang& gang, const PlanLimits& limits) {
+GangOutcome plan_gang(const FleetView& fleet, const Gang& gang, const PlanLimits& limits) {
   if (const auto reason = senseless(fleet, gang)) return refuse_as(*reason);
-  Draft draft(fleet, gang, limits.among);
+  Draft draft(fleet, gang, limits);
   for (const Draft::Members& group : draft.groups()) draft.place(group);
   const Quality first = draft.quality();
   const int steps = improve(draft, limits.steps);
   const Quality quality = draft.quality();
-  if (quality.unplaced > 0) return refuse(fleet, draft);
+  if (quality.unplaced > 0) return refuse(draft);
   GangPlan plan = plan_of(gang, draft);
   plan.first = first;
   plan.quality = quality;

@@ -40,25 +40,31 @@ struct GangPlan {
 enum class GangReason {
   kEmpty,       // a gang without members
   kTwice,       // two members have one id, or one of them has CPUs already
-  kNever,       // a member fits on no node of this fleet, even with nothing running
+  kNever,       // not all fit on this fleet, even with nothing running
   kNoHole,      // no node has a hole for one of its members now
   kTooFew,      // there are such holes, but not enough for all
+  kNodeLimit,   // enough for each kind of member, but on more nodes than the job may use
   kFragmented,  // enough for each kind of member, but not for all kinds together
 };
 [[nodiscard]] std::string_view to_string(GangReason reason);
 
 struct GangRefusal {
   GangReason reason = GangReason::kNoHole;
-  topology::Request shape;  // the kind of member that is in the way: its first container
-  int beside = 0;           // its other containers
-  int need = 0;             // members of this kind
-  bool apart = false;       // each has to be on a node of its own
-  int nodes = 0;            // nodes that have a hole for one
-  int room = 0;             // of these members the fleet could take
-  int largest = 0;          // most CPUs of one hole on the other nodes
-  bool memory = false;      // other nodes have the CPUs, but not the memory beside them
-  bool requests = false;    // other nodes have both, but too much else is requested there
-  int closed = 0;           // nodes that the members may not use
+  topology::Request shape;      // the kind of member that is in the way: its first container
+  int beside = 0;               // its other containers
+  int need = 0;                 // members of this kind
+  bool apart = false;           // each has to be on a node of its own
+  int nodes = 0;                // nodes that have a hole for one
+  int room = 0;                 // of these members the fleet could take
+  int largest = 0;              // most CPUs of one hole on the other nodes
+  bool memory = false;          // other nodes have the CPUs, but not the memory beside them
+  bool requests = false;        // other nodes have both, but too much else is requested there
+  int closed = 0;               // nodes that the members may not use
+  int unheard = 0;              // that no agent has spoken for
+  int silent = 0;               // whose agent is silent
+  int most_nodes = kAnyNumber;  // PlanLimits::nodes
+  int job_nodes = 0;            // where it is already
+  int room_there = 0;           // of such members, on as many nodes as it may use
   // One sentence without names of nodes, so that equal causes have equal texts:
   // "needs 4 x 8 CPUs in one NUMA node; 3 nodes have such a hole, largest elsewhere 6"
   std::string text;
@@ -66,16 +72,8 @@ struct GangRefusal {
 
 using GangOutcome = std::variant<GangPlan, GangRefusal>;
 
-struct PlanLimits {
-  // Decisions of the allocator, some 15 us each, that the search may take; 0: none. So many leave a
-  // gang of 256 below 50 ms with its promises (docs/scheduling.md).
-  int steps = 500;
-  // Only these nodes; null: all. Never stale ones, nor those that a member may not use.
-  const std::vector<NodeIndex>* among = nullptr;
-};
-
 // Deterministic: equal fleets, gangs and limits give equal outcomes.
-[[nodiscard]] GangOutcome plan_gang(const Fleet& fleet, const Gang& gang,
+[[nodiscard]] GangOutcome plan_gang(const FleetView& fleet, const Gang& gang,
                                     const PlanLimits& limits = {});
 
 // Promises every placement of the plan on the fleet, in its order, or none: true when all are held.

@@ -1,6 +1,8 @@
 #include "cluster/core/gang_refusal.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 
 #include "cluster/core/hole_text.h"
@@ -22,13 +24,40 @@ std::string closed_text(int closed) {
   return std::to_string(closed) + (closed == 1 ? " node is" : " nodes are") + " closed to it; ";
 }
 
+// ", on at most 2 nodes (1 has some already)"
+std::string limit_text(const GangRefusal& refusal) {
+  if (refusal.most_nodes == kAnyNumber) return {};
+  const int there = refusal.job_nodes;
+  return ", on at most " + std::to_string(refusal.most_nodes) +
+         (refusal.most_nodes == 1 ? " node" : " nodes") +
+         (there == 0   ? ""
+          : there == 1 ? " (1 has some already)"
+                       : " (" + std::to_string(there) + " have some already)");
+}
+
+}  // namespace
+
+std::string absent_text(int unheard, int silent) {
+  const auto nodes = [](int count) {
+    return std::to_string(count) + (count == 1 ? " node" : " nodes");
+  };
+  std::string text;
+  if (unheard > 0) text += "no agent speaks for " + nodes(unheard) + "; ";
+  if (silent > 0) {
+    text += (silent == 1 ? "the agent of " : "the agents of ") + nodes(silent) +
+            (silent == 1 ? " is silent; " : " are silent; ");
+  }
+  return text;
+}
+
 std::string text_of(const GangRefusal& refusal) {
   // "4 x 8 CPUs and 16 GiB in one NUMA node"
   const std::string needs =
       "needs " + std::to_string(refusal.need) + " x " + hole_text(refusal.shape) +
       (refusal.beside > 0 ? " and CPUs of " + std::to_string(refusal.beside) + " more beside it"
                           : "") +
-      (refusal.apart ? ", each on another node; " : "; ") + closed_text(refusal.closed);
+      (refusal.apart ? ", each on another node" : "") + limit_text(refusal) + "; " +
+      closed_text(refusal.closed) + absent_text(refusal.unheard, refusal.silent);
   const std::string most = std::to_string(refusal.largest);
   const std::string elsewhere = refusal.memory ? "others lack the memory beside the CPUs"
                                 : refusal.requests
@@ -41,7 +70,12 @@ std::string text_of(const GangRefusal& refusal) {
     case GangReason::kTwice:
       return "two workers of the gang have the same id, or one has its CPUs already";
     case GangReason::kNever:
-      return needs + "no node could give that even with nothing running, largest " + most;
+      if (refusal.nodes == 0) {
+        return needs + "no node could give that even with nothing running, largest " + most;
+      }
+      return needs + "even with nothing running there is room for " +
+             (refusal.room_there < refusal.need ? std::to_string(refusal.room_there)
+                                                : "these, but not for all workers of the job");
     case GangReason::kNoHole:
       return needs + "no node has such a hole, " +
              (refusal.memory     ? "some lack only the memory"
@@ -49,61 +83,79 @@ std::string text_of(const GangRefusal& refusal) {
                                  : "largest " + most);
     case GangReason::kTooFew:
       return needs + have + "room for " + std::to_string(refusal.room) + ", " + elsewhere;
+    case GangReason::kNodeLimit:
+      return needs + have + "room for " + std::to_string(refusal.room) + ", of which " +
+             std::to_string(refusal.room_there) + " on so few nodes";
     case GangReason::kFragmented:
       break;
   }
   return needs + have + "but not for all workers of this job together, " + elsewhere;
 }
 
-struct Survey {
-  int nodes = 0;
-  int room = 0;
-  int largest = 0;
-  bool memory = false;
-  bool requests = false;
-  int closed = 0;
-};
+namespace {
 
 // What the allowed nodes have for members of this shape.
-Survey look(const Fleet& fleet, const Draft& draft, const GangMember& request, int need) {
-  Survey survey;
+void look(const Draft& draft, const GangMember& request, GangRefusal& refusal) {
+  const FleetView& fleet = draft.fleet();
   const std::vector<Request> requests = request.requests();
   const PodFit together(fleet, requests);
+  const std::set<NodeIndex> job_nodes = fleet.nodes_of_job(request.job);
+  refusal.job_nodes = static_cast<int>(job_nodes.size());
+  std::vector<int> rooms;  // of nodes where the job is not
+  for (const NodeIndex node : draft.silent()) {
+    if (fleet.may_use(node, request.terms)) ++refusal.silent;
+  }
   for (const NodeIndex node : draft.allowed()) {
     if (!fleet.may_use(node, request.terms)) {
-      ++survey.closed;
+      ++refusal.closed;
       continue;
     }
     Holes holes = fleet.node(node).holes;
     if (together.fit(node)) {
-      const int most =
-          times(fleet.node(node).spare, request.terms.requests, request.terms.apart ? 1 : need);
-      survey.requests = survey.requests || most == 0;
+      const int most = times(fleet.node(node).spare, request.terms.requests,
+                             request.terms.apart ? 1 : refusal.need);
+      refusal.requests = refusal.requests || most == 0;
       if (most == 0) continue;
-      ++survey.nodes;
-      survey.room += std::clamp(topology::reserve_in(holes, request, need), 1, most);
+      ++refusal.nodes;
+      const int room = std::clamp(topology::reserve_in(holes, request, refusal.need), 1, most);
+      refusal.room += room;
+      if (job_nodes.contains(node)) {
+        refusal.room_there += room;
+      } else {
+        rooms.push_back(room);
+      }
       continue;
     }
     const int largest = holes.largest(widest_align(request), request.smt);
-    survey.largest = std::max(survey.largest, largest);
+    refusal.largest = std::max(refusal.largest, largest);
     Request dry = request;
     dry.memory = 0;
-    survey.memory = survey.memory || (binds_memory(request) && fleet.fits(node, dry));
+    refusal.memory = refusal.memory || (binds_memory(request) && fleet.fits(node, dry));
   }
-  return survey;
+  std::sort(rooms.begin(), rooms.end(), std::greater<>());
+  const int more = std::max(0, draft.most_nodes() - refusal.job_nodes);
+  rooms.resize(std::min(rooms.size(), static_cast<std::size_t>(more)));
+  refusal.room_there = std::accumulate(rooms.begin(), rooms.end(), refusal.room_there);
 }
 
-GangReason reason_of(const Fleet& fleet, const Draft& draft, const GangMember& shape,
-                     const GangRefusal& refusal) {
-  if (refusal.nodes > 0) {
-    return refusal.room < refusal.need ? GangReason::kTooFew : GangReason::kFragmented;
-  }
-  const auto& allowed = draft.allowed();
+// Whether one of these nodes would take one of them with nothing running.
+bool ever_fits(const Fleet& fleet, const GangMember& shape, const std::vector<NodeIndex>& nodes) {
   const std::vector<Request> requests = shape.requests();
   IdleFit idle(fleet, requests);
-  const bool ever = std::any_of(allowed.begin(), allowed.end(), [&](NodeIndex node) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeIndex node) {
     return fleet.takes_idle(node, shape.terms) && idle.fit(node);
   });
+}
+
+GangReason reason_of(const Draft& draft, const GangMember& shape, const GangRefusal& refusal) {
+  if (refusal.nodes > 0) {
+    return refusal.room < refusal.need         ? GangReason::kTooFew
+           : refusal.room_there < refusal.need ? GangReason::kNodeLimit
+                                               : GangReason::kFragmented;
+  }
+  const Fleet& fleet = draft.fleet().fleet();
+  const bool ever = fleet.awaits() || ever_fits(fleet, shape, draft.allowed()) ||
+                    ever_fits(fleet, shape, draft.silent());
   return ever ? GangReason::kNoHole : GangReason::kNever;
 }
 
@@ -123,7 +175,7 @@ const Draft::Shape& largest_homeless(const Draft& draft) {
 
 }  // namespace
 
-std::optional<GangReason> senseless(const Fleet& fleet, const Gang& gang) {
+std::optional<GangReason> senseless(const FleetView& fleet, const Gang& gang) {
   if (gang.empty()) return GangReason::kEmpty;
   std::set<std::string_view> ids;
   const auto known = [&](const Request& request) {
@@ -142,7 +194,7 @@ GangRefusal refuse_as(GangReason reason) {
   return refusal;
 }
 
-GangRefusal refuse(const Fleet& fleet, const Draft& draft) {
+GangRefusal refuse(const Draft& draft) {
   GangRefusal refusal;
   const Draft::Shape& homeless = largest_homeless(draft);
   const GangMember& member = homeless.request;
@@ -150,14 +202,11 @@ GangRefusal refuse(const Fleet& fleet, const Draft& draft) {
   refusal.beside = static_cast<int>(member.beside.size());
   refusal.need = static_cast<int>(homeless.members.size());
   refusal.apart = member.terms.apart && refusal.need > 1;
-  const Survey survey = look(fleet, draft, member, refusal.need);
-  refusal.nodes = survey.nodes;
-  refusal.room = survey.room;
-  refusal.largest = survey.largest;
-  refusal.memory = survey.memory;
-  refusal.requests = survey.requests;
-  refusal.closed = survey.closed;
-  refusal.reason = reason_of(fleet, draft, member, refusal);
+  refusal.most_nodes = draft.most_nodes();
+  const Fleet& fleet = draft.fleet().fleet();
+  refusal.unheard = fleet.unheard(member.terms);
+  look(draft, member, refusal);
+  refusal.reason = reason_of(draft, member, refusal);
   if (refusal.reason == GangReason::kNever) {
     refusal.largest = 0;
     for (const NodeIndex node : draft.allowed()) {

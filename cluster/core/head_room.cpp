@@ -37,13 +37,15 @@ bool may_take(const topology::Topology& machine, const topology::Ledger& ledger,
 class Later {
  public:
   Later(const Fleet& fleet, const Gang& gang, const std::set<Ending>& endings,
-        const std::vector<NodeIndex>* among)
+        const PlanLimits& limits)
       : fleet_(fleet),
         gang_(gang),
-        among_all_(among == nullptr),
+        most_nodes_(limits.nodes),
+        job_nodes_(fleet.nodes_of_job(gang.front().job)),
+        among_all_(limits.among == nullptr),
         next_(endings.begin()),
         end_(endings.end()) {
-    if (among != nullptr) among_.insert(among->begin(), among->end());
+    if (limits.among != nullptr) among_.insert(limits.among->begin(), limits.among->end());
     for (const auto& [name, node] : fleet.by_name()) {
       if (usable(node) && some_fits(node)) open_.push_back(node);
     }
@@ -62,9 +64,10 @@ class Later {
 
   // The CPUs of all when so many have ended; nullopt: not all find some. Precondition: reach().
   [[nodiscard]] std::optional<std::map<NodeIndex, topology::CpuSet>> fit(std::size_t ended) const {
-    std::map<NodeIndex, std::vector<const Ending*>> nodes;
+    Nodes nodes;
     for (std::size_t i = 0; i < ended; ++i) nodes[endings_[i]->node].push_back(endings_[i]);
     for (const NodeIndex node : open_) nodes.try_emplace(node);
+    if (most_nodes_ != kAnyNumber) keep_roomiest(nodes);
     std::map<NodeIndex, topology::CpuSet> cpus;
     Gang rest = gang_;
     for (const auto& [node, over] : nodes) {
@@ -77,6 +80,23 @@ class Later {
   }
 
  private:
+  using Nodes = std::map<NodeIndex, std::vector<const Ending*>>;
+
+  // As many as the job may use: those where it is, and those that take most.
+  void keep_roomiest(Nodes& nodes) const {
+    std::vector<std::pair<int, NodeIndex>> rooms;
+    for (const auto& [node, over] : nodes) {
+      Gang rest = gang_;
+      const int taken = fill(node, over, rest).count();
+      if (!job_nodes_.contains(node)) rooms.emplace_back(-taken, node);
+    }
+    std::sort(rooms.begin(), rooms.end());
+    const auto more = std::max<std::ptrdiff_t>(0, most_nodes_ - std::ssize(job_nodes_));
+    for (auto at = std::min(more, std::ssize(rooms)); at < std::ssize(rooms); ++at) {
+      nodes.erase(rooms[static_cast<std::size_t>(at)].second);
+    }
+  }
+
   [[nodiscard]] bool usable(NodeIndex node) const {
     return !fleet_.node(node).stale && (among_all_ || among_.contains(node));
   }
@@ -129,6 +149,8 @@ class Later {
 
   const Fleet& fleet_;
   const Gang& gang_;
+  const int most_nodes_;
+  const std::set<NodeIndex> job_nodes_;
   const bool among_all_;
   std::set<NodeIndex> among_;  // else
   std::set<Ending>::const_iterator next_;
@@ -140,9 +162,8 @@ class Later {
 }  // namespace
 
 std::optional<HeadRoom> find_head_room(const Fleet& fleet, const std::string& job, const Gang& gang,
-                                       const std::set<Ending>& endings,
-                                       const std::vector<NodeIndex>* among) {
-  Later later(fleet, gang, endings, among);
+                                       const std::set<Ending>& endings, const PlanLimits& limits) {
+  Later later(fleet, gang, endings, limits);
   // Twice as many each time until they fit, then the middle of what is left.
   std::size_t none = 0;
   std::size_t asked = 1;

@@ -45,6 +45,6 @@ struct HeadRoom {
 [[nodiscard]] std::optional<HeadRoom> find_head_room(const Fleet& fleet, const std::string& job,
                                                      const Gang& gang,
                                                      const std::set<Ending>& endings,
-                                                     const std::vector<NodeIndex>* among);
+                                                     const PlanLimits& limits);
 
 }  // namespace pinion::cluster

@@ -34,6 +34,7 @@ struct JobSpec {
   std::int32_t priority = 0;
   int size = 1;             // members that start together, >= 1
   int task_groups = 0;      // into which they are cut; 0: members say themselves, if any
+  int nodes = 0;            // on which its members may be at one time; 0: any number
   std::int64_t run_ms = 0;  // it runs no longer than this once it has started; 0: not said
   std::optional<PlacementPolicy> placement;  // nullopt: the cluster's for this kind of load
   bool service = false;                      // no HPC job
@@ -70,7 +71,8 @@ struct Job {
   bool started = false;             // `size` of its members have begun together
   std::int64_t touched_ms = 0;      // somebody has asked for it or changed it
   std::string why;                  // it waits: why; empty: it has what it wants
-  bool hopeless = false;            // that it never fits has been told, since it last changed
+  std::string never;                // why it never fits, as was told since it last changed
+  bool judged = false;              // whether it ever fits was looked at, since it last changed
   bool refused = false;             // for lack of room, since it last changed
   std::uint64_t refused_at = 0;     // after so many changes of the fleet
   std::int64_t again_ms = 0;        // when it is to be tried again

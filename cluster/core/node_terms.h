@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,7 @@ inline constexpr ResourceList kPlenty{.milli_cpus = std::numeric_limits<std::int
   return times(of, one, 1) == 1;
 }
 
-// Nodes by their index in the fleet.
+// Nodes by their index in the fleet; and by their names those of whose agents nothing was heard.
 class NodeSet {
  public:
   [[nodiscard]] bool contains(NodeIndex node) const {
@@ -65,9 +66,18 @@ class NodeSet {
     if (at >= nodes_.size()) nodes_.resize(at + 1);
     nodes_[at] = in;
   }
+  [[nodiscard]] const std::set<std::string>& unheard() const { return unheard_; }
+  void set_unheard(const std::string& node, bool in) {
+    if (in) {
+      unheard_.insert(node);
+    } else {
+      unheard_.erase(node);
+    }
+  }
 
  private:
   std::vector<bool> nodes_;
+  std::set<std::string> unheard_;
 };
 
 struct NodeTerms {

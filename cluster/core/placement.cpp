@@ -32,16 +32,10 @@ constexpr std::array kNames = {Named{PlacementPolicy::kHoles, "holes"},
 // The fleet with the members that have been placed so far.
 class Trial {
  public:
-  Trial(const Fleet& fleet, const Gang& gang, const std::vector<NodeIndex>* among) : fleet_(fleet) {
-    std::vector<bool> is_among(static_cast<std::size_t>(fleet.size()), among == nullptr);
-    if (among != nullptr) {
-      for (const NodeIndex node : *among) is_among.at(static_cast<std::size_t>(node)) = true;
-    }
-    for (const auto& [name, node] : fleet.by_name()) {
-      if (is_among[static_cast<std::size_t>(node)] && !fleet.node(node).stale) {
-        allowed_.push_back(node);
-      }
-    }
+  Trial(const FleetView& fleet, const Gang& gang, const PlanLimits& limits)
+      : fleet_(fleet),
+        most_nodes_(limits.nodes),
+        allowed_(nodes_among(fleet, limits.among, false)) {
     for (const NodeIndex node : fleet.nodes_of_job(gang.front().job)) {
       for (const auto& [id, claim] : fleet.node(node).ledger.claims()) {
         if (claim.job == gang.front().job) ++groups_[node][claim.task_group];
@@ -63,6 +57,7 @@ class Trial {
   [[nodiscard]] bool fits(NodeIndex node, const GangMember& member) const {
     if (!fleet_.may_use(node, member.terms) || !has(spare(node), member.terms.requests))
       return false;
+    if (static_cast<int>(groups_.size()) >= most_nodes_ && !groups_.contains(node)) return false;
     if (member.terms.apart && !groups_at(node).empty()) return false;
     const auto found = ledgers_.find(node);
     if (found == ledgers_.end() && member.beside.empty()) return fleet_.fits(node, member);
@@ -103,8 +98,9 @@ class Trial {
     return found == spare_.end() ? fleet_.node(node).spare : found->second;
   }
 
-  const Fleet& fleet_;
-  std::vector<NodeIndex> allowed_;  // ascending by name
+  const FleetView& fleet_;
+  const int most_nodes_;
+  const std::vector<NodeIndex> allowed_;  // ascending by name
   std::map<NodeIndex, ResourceList> spare_;
   std::map<NodeIndex, topology::Ledger> ledgers_;
   std::map<NodeIndex, std::map<std::string, int>> groups_;
@@ -156,7 +152,7 @@ int group_score(const Trial& trial, NodeIndex node, const std::string& group, in
 // Precondition: some node fits.
 using Chooser = std::function<NodeIndex(const std::vector<NodeIndex>&, const GangMember&)>;
 
-Chooser chooser_of(PlacementPolicy placement, const Fleet& fleet, const Gang& gang,
+Chooser chooser_of(PlacementPolicy placement, const FleetView& fleet, const Gang& gang,
                    const Trial& trial, std::mt19937_64& random) {
   // The first of the best ones; each is scored once.
   const auto best = [](const std::vector<NodeIndex>& nodes, const auto& score) {
@@ -222,6 +218,30 @@ std::vector<std::size_t> order_of(const Gang& gang) {
   return order;
 }
 
+GangOutcome place_by(PlacementPolicy placement, const FleetView& fleet, const Gang& gang,
+                     const PlanLimits& limits, std::uint64_t seed) {
+  if (placement == PlacementPolicy::kHoles) return plan_gang(fleet, gang, limits);
+  if (const auto reason = senseless(fleet, gang)) return refuse_as(*reason);
+  std::mt19937_64 random(seed);
+  Trial trial(fleet, gang, limits);
+  const Chooser choose = chooser_of(placement, fleet, gang, trial, random);
+  GangPlan plan;
+  plan.placements.resize(gang.size());
+  plan.order = order_of(gang);
+  for (const std::size_t member : plan.order) {
+    std::vector<NodeIndex> nodes;
+    for (const NodeIndex node : trial.allowed()) {
+      if (!trial.fits(node, gang[member])) continue;
+      nodes.push_back(node);
+      if (placement == PlacementPolicy::kFirstFit) break;
+    }
+    // The words count the room of the fleet as it is.
+    if (nodes.empty()) return refuse(Draft(fleet, gang, limits));
+    plan.placements[member] = trial.put(choose(nodes, gang[member]), gang[member]);
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::string_view to_string(PlacementPolicy placement) {
@@ -238,28 +258,16 @@ std::optional<PlacementPolicy> placement_of(std::string_view word) {
   return std::nullopt;
 }
 
-GangOutcome place_gang(PlacementPolicy placement, const Fleet& fleet, const Gang& gang,
+GangOutcome place_gang(PlacementPolicy placement, const FleetView& fleet, const Gang& gang,
                        const PlanLimits& limits, std::uint64_t seed) {
-  if (placement == PlacementPolicy::kHoles) return plan_gang(fleet, gang, limits);
-  if (const auto reason = senseless(fleet, gang)) return refuse_as(*reason);
-  std::mt19937_64 random(seed);
-  Trial trial(fleet, gang, limits.among);
-  const Chooser choose = chooser_of(placement, fleet, gang, trial, random);
-  GangPlan plan;
-  plan.placements.resize(gang.size());
-  plan.order = order_of(gang);
-  for (const std::size_t member : plan.order) {
-    std::vector<NodeIndex> nodes;
-    for (const NodeIndex node : trial.allowed()) {
-      if (!trial.fits(node, gang[member])) continue;
-      nodes.push_back(node);
-      if (placement == PlacementPolicy::kFirstFit) break;
-    }
-    // The words count the room of the fleet as it is.
-    if (nodes.empty()) return refuse(fleet, Draft(fleet, gang, limits.among));
-    plan.placements[member] = trial.put(choose(nodes, gang[member]), gang[member]);
-  }
-  return plan;
+  GangOutcome outcome = place_by(placement, fleet, gang, limits, seed);
+  const auto* refusal = std::get_if<GangRefusal>(&outcome);
+  if (refusal == nullptr || limits.nodes == kAnyNumber || senseless(fleet, gang)) return outcome;
+  const std::vector<NodeIndex> roomiest = Draft(fleet, gang, limits).roomiest();
+  PlanLimits among_those = limits;
+  among_those.among = &roomiest;
+  GangOutcome again = place_by(placement, fleet, gang, among_those, seed);
+  return std::holds_alternative<GangPlan>(again) ? again : outcome;
 }
 
 }  // namespace pinion::cluster

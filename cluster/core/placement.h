@@ -25,8 +25,9 @@ enum class PlacementPolicy {
 [[nodiscard]] std::optional<PlacementPolicy> placement_of(std::string_view word);
 
 // All members or a reason, as plan_gang(); the rules but kHoles choose member by member and take
-// nothing back. Deterministic, those by chance for the same `seed`.
-[[nodiscard]] GangOutcome place_gang(PlacementPolicy placement, const Fleet& fleet,
+// nothing back. Where that needs more nodes than the job may use, they choose among as few that
+// have the most room. Deterministic, those by chance for the same `seed`.
+[[nodiscard]] GangOutcome place_gang(PlacementPolicy placement, const FleetView& fleet,
                                      const Gang& gang, const PlanLimits& limits = {},
                                      std::uint64_t seed = 0);
 

@@ -43,7 +43,7 @@ bool IdleFit::fit(NodeIndex node) {
   return answer->second;
 }
 
-PodFit::PodFit(const Fleet& fleet, const std::vector<topology::Request>& requests)
+PodFit::PodFit(const FleetView& fleet, const std::vector<topology::Request>& requests)
     : fleet_(fleet), requests_(requests), whole_(as_one(requests)), least_(requests.front()) {
   for (const topology::Request& one : requests) {
     least_.cpus = std::min(least_.cpus, one.cpus);

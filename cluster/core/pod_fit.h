@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "cluster/core/fleet.h"
+#include "cluster/core/fleet_view.h"
 
 namespace pinion::cluster {
 
@@ -33,8 +33,8 @@ class IdleFit {
 // For many nodes in turn.
 class PodFit {
  public:
-  // Both must outlive it. Precondition: one request or more.
-  PodFit(const Fleet& fleet, const std::vector<topology::Request>& requests);
+  // The requests and the fleet must outlive it. Precondition: one request or more.
+  PodFit(const FleetView& fleet, const std::vector<topology::Request>& requests);
 
   // Whether the node would take all of them now; never a stale one. Precondition: an index below
   // the fleet's size.
@@ -44,7 +44,7 @@ class PodFit {
   [[nodiscard]] bool spread(const topology::Holes& holes) const;
   [[nodiscard]] bool needs_one_domain(const topology::Holes& holes) const;
 
-  const Fleet& fleet_;
+  const FleetView fleet_;
   const std::vector<topology::Request>& requests_;
   // One request as large as all of them: what it needs of one domain is there for each after the
   // others, wherever those go. nullopt: they differ in more than their size.

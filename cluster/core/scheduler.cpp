@@ -36,8 +36,9 @@ void Scheduler::submit(const JobId& id, JobSpec spec, std::int64_t now_ms) {
     return;
   }
   if (job->spec == spec) return;
-  const bool planned_for = job->spec.size == spec.size && job->spec.task_groups == spec.task_groups;
-  if (!planned_for && !job->started) withdraw(id, "the job has changed", now_ms);
+  const bool same_gang = job->spec.size == spec.size && job->spec.task_groups == spec.task_groups;
+  const bool planned_for = job->spec.nodes == spec.nodes && (same_gang || job->started);
+  if (!planned_for) withdraw(id, "the job has changed", now_ms);
   job->spec = std::move(spec);
   note_whole(*job);  // of fewer, enough may be on their way
   requeue(*job);
@@ -107,6 +108,7 @@ bool Scheduler::leave(const MemberId& id, std::int64_t now_ms) {
   for (const auto& request : member.requests) member_of_claim_.erase(request.id);
   book_.leave(id);
   if (job->members.empty()) job->started = false;
+  heed_limit(*job, now_ms);
   requeue(*job);
   changed_ = true;
   return true;
@@ -131,7 +133,8 @@ void Scheduler::requeue(Job& job) {
   const auto members = job.complete() ? next_members(job) : std::vector<const Member*>();
   hopeless_.erase(job.id);
   job.refused = false;
-  job.hopeless = false;
+  job.never.clear();
+  job.judged = false;
   job.again_ms = 0;
   job.shapes = shapes_of(members);
   if (!members.empty()) {
@@ -301,6 +304,7 @@ void Scheduler::started(const MemberId& id, bool done, std::int64_t now_ms) {
         job->started || job->count(State::kReserved) + job->fixed() >= job->spec.size;
     if (!whole || !stands(member))
       withdraw(job->id, "a member of the job could not be started", now_ms);
+    heed_limit(*job, now_ms);
   }
 }
 
@@ -332,6 +336,7 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
   for (const auto& request : member.requests) fleet_.extend(request.id, kNoExpiry);
   if (job.count(State::kReserved) == 0) reserved_.erase(job.id);
   if (together || job.fixed() >= job.spec.size) job.started = true;
+  heed_limit(job, now_ms);
   requeue(job);
   return room;
 }
@@ -408,6 +413,7 @@ void Scheduler::tick(std::int64_t now_ms) {
     give_back(job, member);
     member.since_ms = now_ms;
     tell(JobNews::Kind::kWithdrawn, job, "nobody has told of its start", 1);
+    heed_limit(job, now_ms);
     requeue(job);
   }
   hold_head_room();

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,9 @@ struct SchedulerSettings {
   std::int64_t head_after_ms = 0;
   std::int64_t head_ms = kUnknownTime;
 };
+
+// Why a member goes to no other node.
+inline constexpr const char* kNodeLimit = "its job is on as many nodes as it may use";
 
 // Whether a job's members have their CPUs.
 struct PlaceAnswer {
@@ -115,6 +119,13 @@ class Scheduler {
   void prefer(const MemberId& member, const std::string& node);
   // Whether place() would succeed, or has. Precondition: the job is known.
   [[nodiscard]] bool would_place(const JobId& job, std::int64_t now_ms);
+  // The same on another fleet than it is now; of a job that has started for this member alone.
+  // Precondition: the member is known.
+  [[nodiscard]] bool would_fit(const MemberId& member, const FleetView& fleet) const;
+  // The fleet without what jobs of a lower priority have reserved, and without those of their
+  // members that run.
+  [[nodiscard]] FleetView without_reserved_below(std::int32_t priority) const;
+  void drop_running_below(std::int32_t priority, FleetView& fleet) const;
   // Tries the jobs of the queue in its order, if anything has changed since it last did.
   void run(std::int64_t now_ms);
   // The same with those of these jobs that are in the queue, whatever has changed, and while
@@ -124,6 +135,11 @@ class Scheduler {
   bool take_changed();
   // Reserves this member's CPUs on this node. Precondition: it waits.
   PlaceAnswer place_at(const MemberId& member, const std::string& node, std::int64_t now_ms);
+  // Whether the member must not go there, as its job may use no more nodes. Precondition: it is
+  // known.
+  [[nodiscard]] bool is_beyond_limit(const MemberId& member, NodeIndex node) const {
+    return is_beyond_limit(*book_.job_of(member), *book_.member(member), node);
+  }
   // Calls `look` with the fleet as this member may use it: with the room that is held for the head
   // of the queue, where it is before that or over by then. Precondition: the member is known.
   void see_as(const MemberId& member, std::int64_t now_ms, const std::function<void()>& look);
@@ -157,6 +173,10 @@ class Scheduler {
   // What decides there beside CPUs, whether its agent has spoken yet or not. What is reserved there
   // for members that may not use it any more is withdrawn.
   void terms(const std::string& node, const NodeTerms& terms, std::int64_t now_ms);
+  // The node exists, be it that its agent has not spoken yet; open for members that name no nodes.
+  void exists(const std::string& node, bool open, std::int64_t now_ms) {
+    fleet_.exists(node, open, now_ms);
+  }
   // Sets of nodes that members may use have changed.
   void nodes_changed(std::int64_t now_ms);
   // Nodes silent for `silent_ms` get nobody; what is reserved there is withdrawn. Returns how many
@@ -218,6 +238,10 @@ class Scheduler {
   std::optional<GangRefusal> reserve_gang(const Job& job, const std::vector<Member*>& members,
                                           Gang& gang, const std::vector<NodeIndex>* among,
                                           std::vector<NodeIndex>& nodes);
+  [[nodiscard]] int node_limit(const Job& job) const;
+  [[nodiscard]] bool is_beyond_limit(const Job& job, const Member& member, NodeIndex node) const;
+  void heed_limit(const Job& job, std::int64_t now_ms);
+  [[nodiscard]] std::optional<GangRefusal> judge(Job& job, const std::vector<Member*>& members);
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
   [[nodiscard]] bool any_runs(const std::vector<Member*>& waiting) const;
@@ -238,7 +262,7 @@ class Scheduler {
   [[nodiscard]] bool head_room_comes() const;
   void keep_head_room(const Job& job, const Gang& gang, const std::vector<NodeIndex>* among,
                       std::int64_t now_ms);
-  [[nodiscard]] Gang gang_of(const Job& job, const std::vector<Member*>& members) const;
+  [[nodiscard]] Gang gang_of(const Job& job, std::span<const Member* const> members) const;
   void note_end(const Job& job, const Member& member, std::int64_t now_ms);
   void note_ends_at(NodeIndex index);
   void forget_end(const Member& member);

@@ -154,7 +154,9 @@ void Scheduler::withdraw_fallen(const std::string& why, std::int64_t now_ms) {
 }
 
 int Scheduler::age(std::int64_t now_ms, std::int64_t silent_ms) {
+  const bool awaited = fleet_.awaits();
   const int silent = fleet_.age(now_ms, silent_ms);
+  if (awaited && !fleet_.awaits()) changed_ = true;  // what never fits can be told
   if (silent > 0) withdraw_fallen("a node of its plan is silent", now_ms);
   return silent;
 }
@@ -165,7 +167,7 @@ void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
     if (!site->second.has_members()) sites_.erase(site);
   }
   const NodeIndex node = fleet_.find(name);
-  if (node < 0) return;
+  if (node < 0) return fleet_.remove(name);  // of its agent nothing was heard
   std::erase_if(endings_, [&](const Ending& ending) {
     if (ending.node != node) return false;
     ending_of_.erase(ending.id);

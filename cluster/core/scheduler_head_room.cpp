@@ -101,7 +101,8 @@ void Scheduler::keep_head_room(const Job& job, const Gang& gang,
     if (same ? head_room_comes() : !queue_.before(job.id, head_->job)) return;
   }
   lift_head_room();
-  auto room = find_head_room(fleet_, job.id, gang, endings_, among);
+  auto room =
+      find_head_room(fleet_, job.id, gang, endings_, {.among = among, .nodes = node_limit(job)});
   const bool same = head_ && head_->job == job.id;
   // Another's room is kept as long as none can be found for this one; what is not kept is free.
   if (head_ && same != room.has_value()) changed_ = true;

@@ -7,6 +7,7 @@
 
 #include "cluster/core/gang_refusal.h"
 #include "cluster/core/hole_text.h"
+#include "cluster/core/never_fits.h"
 #include "cluster/core/pod_fit.h"
 #include "cluster/core/scheduler_parts.h"
 #include "cluster/core/task_groups.h"
@@ -40,6 +41,12 @@ std::string why_incomplete(const Job& job) {
          " that start together exist";
 }
 
+FleetView::Leaving leave_of(const Member& member) {
+  FleetView::Leaving leaving{.who = member.id, .ids = {}, .requests = member.terms.requests};
+  for (const auto& request : member.requests) leaving.ids.push_back(request.id);
+  return leaving;
+}
+
 // Different for different jobs, the same for the same.
 std::uint64_t seed_of(const JobId& job) {
   std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
@@ -49,7 +56,7 @@ std::uint64_t seed_of(const JobId& job) {
 
 }  // namespace
 
-Gang Scheduler::gang_of(const Job& job, const std::vector<Member*>& members) const {
+Gang Scheduler::gang_of(const Job& job, std::span<const Member* const> members) const {
   Gang gang;
   for (const Member* member : members) gang.emplace_back(member->requests, member->terms);
   if (job.spec.task_groups > 0) {
@@ -126,12 +133,12 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
   std::vector<Member*> members = next_of(job);
   if (members.empty()) return true;
   if (job.started) members.resize(1);
-  if (any_runs(members)) return false;
+  if (any_runs(members) || (!job.never.empty() && !job.started)) return false;
   if (must_wait_its_turn(job) || hindered(job, now_ms) != nullptr) return false;
   const bool lift = may_take_head_room(job, now_ms);
   if (lift) lift_head_room();
   bool fits = false;
-  if (members.size() == 1) {
+  if (members.size() == 1 && job.spec.nodes == 0) {
     const auto& requests = members.front()->requests;
     const MemberTerms& terms = members.front()->terms;
     const bool by_index = requests.size() == 1 && !terms.apart;
@@ -144,10 +151,48 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
                       });
   } else {
     fits = std::holds_alternative<GangPlan>(
-        place_gang(policy_of(job), fleet_, gang_of(job, members), {.steps = 0}, seed_of(job.id)));
+        place_gang(policy_of(job), fleet_, gang_of(job, members),
+                   {.steps = 0, .nodes = node_limit(job)}, seed_of(job.id)));
   }
   if (lift) hold_head_room();
   return fits;
+}
+
+bool Scheduler::would_fit(const MemberId& id, const FleetView& fleet) const {
+  const Job& job = *book_.job_of(id);
+  if (!job.complete()) return false;
+  const std::vector<const Member*> members =
+      job.started ? std::vector<const Member*>{&job.members.at(id)} : next_members(job);
+  return members.empty() || std::holds_alternative<GangPlan>(place_gang(
+                                policy_of(job), fleet, gang_of(job, members),
+                                {.steps = 0, .nodes = node_limit(job)}, seed_of(job.id)));
+}
+
+FleetView Scheduler::without_reserved_below(std::int32_t priority) const {
+  std::map<NodeIndex, std::vector<FleetView::Leaving>> leaving;
+  for (const JobId& id : reserved_) {
+    const Job& job = *book_.find(id);
+    if (job.spec.priority >= priority || !may_be_lifted(job)) continue;
+    for (const auto& [name, member] : job.members) {
+      const NodeIndex node = member.state == State::kReserved ? fleet_.find(member.node) : -1;
+      if (node >= 0) leaving[node].push_back(leave_of(member));
+    }
+  }
+  FleetView fleet(fleet_);
+  for (const auto& [node, those] : leaving) fleet.vacate(node, those);
+  return fleet;
+}
+
+void Scheduler::drop_running_below(std::int32_t priority, FleetView& fleet) const {
+  std::map<NodeIndex, std::vector<FleetView::Leaving>> leaving;
+  for (const auto& [id, job] : book_.jobs()) {
+    if (job.spec.priority >= priority) continue;
+    for (const auto& [name, member] : job.members) {
+      const NodeIndex node = member.fixed() ? fleet_.find(member.node) : -1;
+      if (node >= 0) leaving[node].push_back(leave_of(member));
+    }
+  }
+  for (const auto& [node, those] : leaving) fleet.vacate(node, those);
 }
 
 // Of a job that has begun to start, and is not whole without those, the others would run in vain.
@@ -225,6 +270,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
     job.again_ms = now_ms;
     return {.why = job.why = "a container of its members runs already, as its agent says"};
   }
+  if (!job.never.empty() && !job.started) return {.never = true, .why = job.why = job.never};
   auto refusal = attempt(job, members, among, now_ms);
   if (refusal && refusal->reason != GangReason::kNever) {
     // What less urgent jobs merely keep goes before anything that runs.
@@ -245,6 +291,7 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
     return {.placed = true};
   }
   ++counters_.refused;
+  if (auto never = judge(job, members)) refusal = std::move(never);
   job.why = refusal->text;
   job.refused = true;
   job.refused_at = changes_;
@@ -254,23 +301,41 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   if (never) tell_if_hopeless(job, members);
   if (!never) {
     keep_head_room(job, gang_of(job, members), among, now_ms);
-  } else if (among == nullptr) {
+  } else if (among == nullptr || (!job.never.empty() && !job.started)) {
     unqueue(job.id);
     hopeless_.insert(job.id);
   }
   return {.never = never, .why = job.why};
 }
 
+// Whether those that start together would ever fit: looked at when they are first refused. Of a job
+// that has started each member is on its own.
+std::optional<GangRefusal> Scheduler::judge(Job& job, const std::vector<Member*>& members) {
+  if (job.started || job.judged || fleet_.awaits()) return std::nullopt;
+  job.judged = true;
+  std::vector<Member*> all = members;
+  for (auto& [id, member] : job.members) {
+    if (member.state != State::kWaiting) all.push_back(&member);
+  }
+  auto never =
+      never_fits(fleet_, gang_of(job, all), job.spec.nodes > 0 ? job.spec.nodes : kAnyNumber);
+  if (never) {
+    job.never = never->text;
+    tell(JobNews::Kind::kHopeless, job, job.never, static_cast<int>(all.size()));
+  }
+  return never;
+}
+
 // What was refused may be hopeless on the nodes that were offered alone.
 void Scheduler::tell_if_hopeless(Job& job, const std::vector<Member*>& members) {
-  if (job.hopeless || fleet_.by_name().empty()) return;
+  if (!job.never.empty() || fleet_.by_name().empty()) return;
   const bool fits = std::all_of(members.begin(), members.end(), [&](const Member* member) {
     const bool looked_at = member != members.front() && member->terms == members.front()->terms &&
                            member->cpus() <= members.front()->cpus();
     return looked_at || fits_when_idle(member->requests, member->terms);
   });
   if (fits) return;
-  job.hopeless = true;
+  job.never = job.why;
   tell(JobNews::Kind::kHopeless, job, job.why, static_cast<int>(members.size()));
 }
 
@@ -310,9 +375,9 @@ bool Scheduler::fits_when_idle(const std::vector<topology::Request>& requests,
                                const MemberTerms& terms) const {
   const auto& nodes = fleet_.by_name();
   IdleFit idle(fleet_, requests);
-  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
-    return fleet_.takes_idle(entry.second, terms) && idle.fit(entry.second);
-  });
+  return fleet_.awaits() || std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+           return fleet_.takes_idle(entry.second, terms) && idle.fit(entry.second);
+         });
 }
 
 // One member, wherever its hole is the tightest.
@@ -336,8 +401,9 @@ std::optional<GangRefusal> Scheduler::attempt_one(Job& job, Member& member,
   if (member.requests.size() > 1) {
     text += " and CPUs of " + std::to_string(member.requests.size() - 1) + " more beside it";
   }
+  text += "; " + absent_text(fleet_.unheard(member.terms), 0);
   return refusal_of(ever ? GangReason::kNoHole : GangReason::kNever,
-                    text + (ever ? "; no node has that now" : "; no node could ever give that"));
+                    text + (ever ? "no node has that now" : "no node could ever give that"));
 }
 
 bool Scheduler::must_wait_its_turn(const Job& job) const {
@@ -353,20 +419,22 @@ std::optional<GangRefusal> Scheduler::attempt(Job& job, const std::vector<Member
                       book_.find(queue_.first())->called() + " is before it in the queue");
   }
   if (const Job::Shape* shape = hindered(job, now_ms)) {
-    if (!job.refused && !fits_when_idle({shape->like}, shape->terms)) {
+    if (job.started && !job.refused && !fits_when_idle({shape->like}, shape->terms)) {
       return refusal_of(GangReason::kNever,
                         "needs " + hole_text(shape->like) + "; no node could ever give that");
     }
     if (among != nullptr && members.size() > 1) {  // somebody asks, and is told all
       if (may_take_head_room(job, now_ms)) lift_head_room();
-      auto refusal = refuse(fleet_, Draft(fleet_, gang_of(job, members), among));
+      auto refusal =
+          refuse(Draft(fleet_, gang_of(job, members), {.among = among, .nodes = node_limit(job)}));
       hold_head_room();
       return refusal;
     }
-    return refusal_of(GangReason::kTooFew, "needs " + std::to_string(shape->members) + " x " +
-                                               hole_text(shape->like) + "; there is room for " +
-                                               std::to_string(fleet_.room_at_most(shape->like)) +
-                                               " at most");
+    return refusal_of(GangReason::kTooFew,
+                      "needs " + std::to_string(shape->members) + " x " + hole_text(shape->like) +
+                          "; " + absent_text(fleet_.unheard(shape->terms), 0) +
+                          "there is room for " + std::to_string(fleet_.room_at_most(shape->like)) +
+                          " at most");
   }
   const bool lift = may_take_head_room(job, now_ms);
   if (lift) lift_head_room();
@@ -380,7 +448,8 @@ std::optional<GangRefusal> Scheduler::attempt_here(Job& job, const std::vector<M
                                                    std::int64_t now_ms) {
   Gang gang = gang_of(job, members);
   const bool by_index = policy_of(job) == PlacementPolicy::kHoles && among == nullptr;
-  if (gang.size() == 1 && (by_index || !gang.front().beside.empty())) {
+  const bool alone = gang.size() == 1 && job.spec.nodes == 0;
+  if (alone && (by_index || !gang.front().beside.empty())) {
     return attempt_one(job, *members.front(), among, now_ms);
   }
   std::vector<NodeIndex> nodes;
@@ -408,7 +477,8 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
   for (std::size_t i = 0; i < gang.size(); ++i) {
     const NodeIndex node = members[i]->prefers.empty() ? -1 : fleet_.find(members[i]->prefers);
     const bool there = node >= 0 && !fleet_.node(node).stale && fleet_.takes(node, gang[i].terms) &&
-                       !fleet_.too_near(node, gang[i].terms, gang[i].job);
+                       !fleet_.too_near(node, gang[i].terms, gang[i].job) &&
+                       !is_beyond_limit(job, *members[i], node);
     if (there && promise(*members[i], node, kNoExpiry)) {
       nodes[i] = node;
       taken.emplace_back(members[i]->prefers, gang[i].terms);
@@ -417,7 +487,7 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
       rest.push_back(i);
     }
   }
-  const PlanLimits limits{.steps = settings_.plan_steps, .among = among};
+  const PlanLimits limits{.steps = settings_.plan_steps, .among = among, .nodes = node_limit(job)};
   for (;;) {
     if (rest.empty()) break;
     Gang others;
@@ -453,6 +523,7 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
   if (const Unwelcome why = fleet_.unwelcome(node, member.terms); why != Unwelcome::kNo) {
     return {.why = std::string(to_string(why))};
   }
+  if (is_beyond_limit(job, member, node)) return {.why = kNodeLimit};
   bool done = false;
   see_as(id, now_ms, [&] { done = reserve(job, member, node, now_ms); });
   if (!done) return {.why = "needs " + hole_text(member.requests.front()) + ", taken meanwhile"};
@@ -460,6 +531,40 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
   job.why.clear();
   requeue(job);
   return {.placed = true};
+}
+
+// On how many nodes they may be that the fleet knows to have some of the job.
+int Scheduler::node_limit(const Job& job) const {
+  if (job.spec.nodes == 0 || job.members.empty()) return kAnyNumber;
+  const auto known = fleet_.nodes_of_job(job.members.begin()->second.requests.front().job);
+  std::set<std::string_view> others;
+  for (const auto& [id, member] : job.members) {
+    if (!member.node.empty() && !known.contains(fleet_.find(member.node))) {
+      others.insert(member.node);
+    }
+  }
+  return std::max(0, job.spec.nodes - static_cast<int>(others.size()));
+}
+
+// Whether its job must not come to one more node for it.
+bool Scheduler::is_beyond_limit(const Job& job, const Member& member, NodeIndex node) const {
+  if (job.spec.nodes == 0) return false;
+  const auto nodes = fleet_.nodes_of_job(member.requests.front().job);
+  return !nodes.contains(node) && static_cast<int>(nodes.size()) >= node_limit(job);
+}
+
+// Where members have been started elsewhere than planned, what is reserved may be on too many
+// nodes.
+void Scheduler::heed_limit(const Job& job, std::int64_t now_ms) {
+  if (job.spec.nodes == 0) return;
+  std::set<std::string_view> there;
+  std::set<std::string_view> all;
+  for (const auto& [id, member] : job.members) {
+    if (member.fixed()) there.insert(member.node);
+    if (!member.node.empty()) all.insert(member.node);
+  }
+  if (static_cast<int>(all.size()) <= job.spec.nodes || all.size() == there.size()) return;
+  withdraw(job.id, "members of the job run on other nodes", now_ms);
 }
 
 // Those of its containers that have no CPUs yet get them there, or none does.

@@ -1,6 +1,7 @@
 // Owners of jobs, nodes' agents and an adapter that starts what is placed play against the core in
 // random order: members come late or never, starts are lost, land late or are told twice, jobs are
-// made again under the same name, nodes vanish and come back. Invariants hold after each event.
+// made again under the same name, nodes vanish and come back; another scheduler starts members and
+// strangers where it likes. Invariants hold after each event.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -28,7 +29,7 @@ class World {
   }
 
   void step() {
-    switch (below(16)) {
+    switch (below(17)) {
       case 0:
       case 1:
         make_job();
@@ -61,6 +62,9 @@ class World {
         break;
       case 14:
         place_one();
+        break;
+      case 15:
+        another_scheduler();
         break;
       default:
         now_ += below(500);
@@ -117,6 +121,7 @@ class World {
     spec.size = 1 + below(6);
     spec.task_groups = one_in(3) ? 1 + below(spec.size) : 0;
     spec.run_ms = one_in(2) ? 1000 * (1 + below(20)) : 0;
+    spec.nodes = one_in(3) ? 1 + below(3) : 0;
     if (one_in(3)) spec.placement = static_cast<PlacementPolicy>(below(6));
     scheduler_.submit("job-" + std::to_string(made_++), spec, now_);
   }
@@ -134,7 +139,8 @@ class World {
       requests.push_back(requests.front());
       requests.back().id = id + "/side";
     }
-    ASSERT_TRUE(scheduler_.join(job->id, id, requests, now_));
+    const bool apart = job->spec.priority == 2 && job->spec.task_groups == 0;
+    ASSERT_TRUE(scheduler_.join(job->id, id, requests, now_, {.apart = apart}));
     ASSERT_FALSE(scheduler_.join(job->id, id, requests, now_));
   }
 
@@ -190,6 +196,9 @@ class World {
     if (told && one_in(8)) scheduler_.started(member, landed, now_);
     if (!landed || scheduler_.book().member(member) == nullptr) return;
     // What landed is seen there, by the owner's system and by the agent, in any order.
+    if (scheduler_.book().member(member)->node != node) {
+      scattered_.insert(scheduler_.book().job_of(member)->id);
+    }
     if (!told || one_in(2)) scheduler_.runs(member, node, now_);
     run_there(member, node);
   }
@@ -234,6 +243,10 @@ class World {
       JobSpec spec = job->spec;
       spec.size = 1 + below(6);
       spec.priority = below(3);
+      if (one_in(2)) {
+        spec.nodes = below(4);
+        scattered_.insert(job->id);  // of fewer nodes than it is on already
+      }
       scheduler_.submit(job->id, spec, now_);
     } else if (one_in(4)) {
       const int node = below(kNodes);
@@ -242,6 +255,35 @@ class World {
     } else {
       scheduler_.withdraw(job->id, "for the test", now_);
     }
+  }
+
+  // It starts a member, or a container that nobody here knows; or one of those ends.
+  void another_scheduler() {
+    const std::string name = name_of(below(kNodes));
+    const auto agent = agents_.find(name);
+    if (agent == agents_.end() || one_in(2)) return;
+    for (const auto& [id, claim] : agent->second.claims()) {
+      if (!id.starts_with("stranger") || one_in(2)) continue;
+      agent->second.release(id);
+      return;
+    }
+    const MemberId member = some_member(State::kWaiting);
+    std::vector<topology::Request> requests(1);
+    requests.front().id = "stranger-" + std::to_string(made_++);
+    requests.front().cpus = 1 + below(4);
+    if (!member.empty() && one_in(2)) requests = scheduler_.book().member(member)->requests;
+    const bool is_member = !requests.front().id.starts_with("stranger");
+    topology::Ledger ledger = agent->second;
+    for (const auto& request : requests) {
+      const auto outcome = topology::allocate(*machine_, ledger, request);
+      const auto* decision = std::get_if<topology::Decision>(&outcome);
+      if (decision == nullptr || ledger.find(request.id) != nullptr) return;
+      ledger.commit(decision->claim);
+    }
+    agent->second = ledger;
+    if (!is_member) return;
+    scattered_.insert(scheduler_.book().job_of(member)->id);
+    scheduler_.runs(member, name, now_);
   }
 
   void report(int node) {
@@ -278,6 +320,7 @@ class World {
       }
       ASSERT_LE(reserved == 0 ? 0 : job.fixed() + reserved,
                 std::max(job.spec.size, static_cast<int>(job.members.size())));
+      check_nodes(job);
       bool waits = false;
       for (const auto& [name, member] : job.members) {
         waits = waits || member.state == State::kWaiting;
@@ -295,6 +338,7 @@ class World {
       }
       if (scheduler_.queue().contains(id)) {
         ASSERT_TRUE(job.complete() && waits) << id;
+        ASSERT_TRUE(job.never.empty() || job.started) << id << " never fits";
       }
     }
     ASSERT_EQ(fleet.promises(), with_cpus) << "a promise without a member";
@@ -308,6 +352,17 @@ class World {
     }
   }
 
+  // Nobody is to start on one node more than the job may use, unless others have started its
+  // members elsewhere.
+  void check_nodes(const Job& job) const {
+    std::set<std::string> nodes;
+    for (const auto& [name, member] : job.members) {
+      if (!member.node.empty()) nodes.insert(member.node);
+    }
+    if (job.spec.nodes == 0 || scattered_.contains(job.id)) return;
+    ASSERT_LE(static_cast<int>(nodes.size()), job.spec.nodes) << job.id;
+  }
+
   Scheduler scheduler_;
   const bool backfill_;
   std::mt19937_64 random_;
@@ -319,6 +374,7 @@ class World {
   std::int64_t now_ = 1000;
   std::uint64_t generation_ = 0;
   int made_ = 0;
+  std::set<JobId> scattered_;
 };
 
 struct Case {

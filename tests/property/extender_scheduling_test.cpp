@@ -1,7 +1,8 @@
 // The scheduler, the API server, the agents and the owners of pods play against the pod scheduler
 // in random order: calls time out, bindings fail or land late, pods vanish, told of or not, nodes
-// go, pods change while they wait, gates are taken off or the patch is lost. A deterministic
-// schedule of events, chosen by rapidcheck.
+// go, pods change while they wait, gates are taken off or the patch is lost; another scheduler
+// binds pods where it likes, and jobs are made again under their names while pods of the first are
+// there. A deterministic schedule of events, chosen by rapidcheck.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -32,7 +33,7 @@ class SchedulingWorld {
   }
 
   void step() {
-    switch (pick_below(18)) {
+    switch (pick_below(19)) {
       case 0:
         create();
         break;
@@ -76,6 +77,9 @@ class SchedulingWorld {
         native_size_ = 1 + pick_below(3);
         pod_scheduler_.group(native_key(), native_size_, now_);
         break;
+      case 16:
+        if (one_in(4)) bind_by_another();
+        break;
       default:
         now_ += pick_below(400);
         pod_scheduler_.tick(now_);
@@ -112,7 +116,8 @@ class SchedulingWorld {
     Pod pod;
     bool in_call = false;  // its bind call is under way, as the scheduler sees it
     bool bound = false;
-    bool told = false;  // the pod scheduler has been told of it
+    bool told = false;        // the pod scheduler has been told of it
+    bool by_another = false;  // another scheduler has bound it, of which nobody has told yet
   };
   struct ApiCall {
     std::string uid;
@@ -150,14 +155,14 @@ class SchedulingWorld {
     }
     if (job < 3) {
       const std::string name = "j" + std::to_string(job);
+      if (one_in(10)) ++made_again_;  // another one of that name
+      pod.owner = name + "-" + std::to_string(made_again_);
       int alive = 0;
-      for (const auto& [uid, other] : pods_) {
-        const auto of = other.pod.annotations.find("pinion.dev/job");
-        alive += of != other.pod.annotations.end() && of->second == name ? 1 : 0;
-      }
+      for (const auto& [uid, other] : pods_) alive += other.pod.owner == pod.owner ? 1 : 0;
       if (alive > 1 + job) return;  // sometimes one more than the gang says it has
       pod.annotations = {{"pinion.dev/job", name},
                          {"pinion.dev/gang-size", std::to_string(2 + job)}};
+      if (job == 1) pod.annotations["pinion.dev/nodes"] = std::to_string(1 + made_again_ % 2);
       if (alive > job && !one_in(4)) return;
       pod.gang_gate = one_in(2);
       pod.other_gates = one_in(8);
@@ -295,6 +300,27 @@ class SchedulingWorld {
     take_effects();
   }
 
+  // Another scheduler than the one that asks us, with its own idea of what is free: of the node's
+  // CPUs some may be promised.
+  void bind_by_another() {
+    SimPod* pod = some_pod();
+    if (pod == nullptr || agents_.empty() || pod->bound || pod->in_call) return;
+    const auto agent = std::next(agents_.begin(), pick_below(static_cast<int>(agents_.size())));
+    const Demand demand = demand_of(pod->pod, {});
+    if (demand.requests.empty()) return;
+    const auto outcome = topology::allocate(*machine_, agent->second, demand.requests.front());
+    const auto* decision = std::get_if<topology::Decision>(&outcome);
+    if (decision == nullptr) return;
+    disturbed_ = true;
+    agent->second.commit(decision->claim);
+    pod->bound = pod->by_another = true;
+    pod->pod.node = agent->first;
+    pod->pod.gang_gate = pod->pod.other_gates = false;
+    // The agent and the API server tell of it in any order.
+    if (one_in(2)) tell_of(agent->first);
+    if (one_in(2)) tell_of(*pod);
+  }
+
   // The scheduler proposes one victim on each node, and evicts what is left of that or not.
   void preempt(Pod& pod) {
     std::vector<Eviction> proposals;
@@ -334,6 +360,7 @@ class SchedulingWorld {
       if (!gang->members.contains(uid) || gang->id == gang_of_group(native_key())) continue;
       RC_ASSERT(gang->started);
       if (!whole_.insert(gang->id).second) continue;  // who comes later goes alone
+      if (disturbed_) continue;
       RC_ASSERT(gang->count(Member::State::kReserved) == 0);
       RC_ASSERT(gang->fixed() == gang->spec.size);
     }
@@ -428,7 +455,7 @@ class SchedulingWorld {
       if (const auto* decision = std::get_if<topology::Decision>(&outcome)) {
         ledger.commit(decision->claim);
       } else {
-        RC_ASSERT(nodes_gone_);
+        RC_ASSERT(disturbed_);
       }
     }
     tell_of(node);
@@ -452,7 +479,7 @@ class SchedulingWorld {
   // A container ends and is started again later; a report or two between.
   void restart() {
     const SimPod* pod = some_pod();
-    if (pod == nullptr || !pod->bound || !pod->told) return;
+    if (pod == nullptr || !pod->bound || !pod->told || pod->by_another) return;
     const auto agent = agents_.find(pod->pod.node);
     if (agent == agents_.end()) return;
     agent->second.release(claim_id(pod->pod.uid, "c"));
@@ -485,9 +512,12 @@ class SchedulingWorld {
   // The watch of the API server, always a little late or early.
   void tell_of_a_pod() {
     SimPod* pod = some_pod();
-    if (pod == nullptr) return;
-    pod_scheduler_.seen(pod->pod, now_);
-    pod->told = true;
+    if (pod != nullptr) tell_of(*pod);
+  }
+  void tell_of(SimPod& pod) {
+    pod_scheduler_.seen(pod.pod, now_);
+    pod.told = true;
+    pod.by_another = false;
   }
 
   // Its owner changes what may be changed while it waits: where it may go, and whether it is to
@@ -504,12 +534,11 @@ class SchedulingWorld {
       auto& annotations = pod->pod.annotations;
       if (annotations.erase("pinion.dev/cpus") == 0) annotations["pinion.dev/cpus"] = "shared";
     }
-    pod_scheduler_.seen(pod->pod, now_);
-    pod->told = true;
+    tell_of(*pod);
   }
 
   void toggle_node() {
-    nodes_gone_ = true;
+    disturbed_ = true;
     if (agents_.size() > 1 && one_in(2)) {
       const auto agent = agents_.begin();
       // Its pods go with it.
@@ -542,7 +571,8 @@ class SchedulingWorld {
       }
       if (gang->started) continue;
       const int kept = gang->count(Member::State::kReserved);
-      RC_ASSERT(kept == 0 || kept + gang->fixed() == gang->spec.size);
+      RC_ASSERT(kept == 0 || kept + gang->fixed() >= gang->spec.size);
+      RC_ASSERT(kept == 0 || kept + gang->fixed() == gang->spec.size || disturbed_);
     }
     std::erase_if(
         whole_, [&](const std::string& key) { return pod_scheduler_.book().find(key) == nullptr; });
@@ -572,7 +602,8 @@ class SchedulingWorld {
   int bindings_ = 0;
   int native_size_ = 0;  // of the scheduler's own group; 0: it is not there yet
   int native_bindings_ = 0;
-  bool nodes_gone_ = false;
+  int made_again_ = 0;
+  bool disturbed_ = false;       // nodes have come and gone, or another scheduler has bound a pod
   std::set<std::string> whole_;  // gangs of which somebody has gone
 };
 

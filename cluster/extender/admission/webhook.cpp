@@ -1,5 +1,6 @@
 #include "cluster/extender/admission/webhook.h"
 
+#include "cluster/core/never_fits.h"
 #include "cluster/extender/jobs/gang.h"
 
 namespace pinion::cluster::admission {
@@ -16,9 +17,11 @@ jobs::Mutation mutation_of(const Review& review, const jobs::Options& options,
   if (!mutation.cut) return mutation;
   const auto after = review.object.patch(mutation.patch);
   look([&](const jobs::FleetSight& sight) {
-    const std::string why =
-        jobs::why_never(sight.fleet, jobs::gang_of(after, *mutation.cut, options.defaults, sight));
-    if (!why.empty()) mutation.warnings.push_back("it cannot start on these nodes: " + why);
+    const int nodes = mutation.cut->request.nodes;
+    const auto never =
+        never_fits(sight.fleet, jobs::gang_of(after, *mutation.cut, options.defaults, sight),
+                   nodes > 0 ? nodes : kAnyNumber);
+    if (never) mutation.warnings.push_back("it cannot start on these nodes: " + never->text);
   });
   return mutation;
 }

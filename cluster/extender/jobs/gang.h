@@ -14,8 +14,4 @@ namespace pinion::cluster::jobs {
 [[nodiscard]] Gang gang_of(const nlohmann::json& object, const Cut& cut,
                            const policy::Defaults& defaults, const FleetSight& sight);
 
-// Why these members could not start together on the fleet even with nothing running; empty: they
-// could, as far as a look at each kind of them by itself tells, or no node is known yet.
-[[nodiscard]] std::string why_never(const Fleet& fleet, const Gang& gang);
-
 }  // namespace pinion::cluster::jobs

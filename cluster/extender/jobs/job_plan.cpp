@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "cluster/core/gang_plan.h"
+#include "cluster/core/placement.h"
 #include "cluster/extender/jobs/gang.h"
 #include "cluster/extender/kube/json_read.h"
 
@@ -79,8 +79,9 @@ std::vector<PlanWorker> workers_of(const json& after, const Cut& cut, const Gang
   return workers;
 }
 
-void place(const Fleet& fleet, const Gang& gang, JobPlan& plan) {
-  const GangOutcome outcome = plan_gang(fleet, gang);
+void place(const Fleet& fleet, const Gang& gang, int nodes, JobPlan& plan) {
+  const GangOutcome outcome =
+      place_gang(PlacementPolicy::kHoles, fleet, gang, {.nodes = nodes > 0 ? nodes : kAnyNumber});
   if (const auto* refusal = std::get_if<GangRefusal>(&outcome)) {
     plan.waits = refusal->text;
     return;
@@ -112,7 +113,7 @@ JobPlan plan_job(const json& object, const Options& options, const LookAtFleet& 
   look([&](const FleetSight& sight) {
     const Gang gang = gang_of(after, *mutation.cut, options.defaults, sight);
     plan.workers = workers_of(after, *mutation.cut, gang);
-    place(sight.fleet, gang, plan);
+    place(sight.fleet, gang, mutation.cut->request.nodes, plan);
   });
   return plan;
 }

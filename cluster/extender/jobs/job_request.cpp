@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cluster/core/learnt_profile.h"
 #include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/scheduling/demand.h"
 #include "policy/annotations.h"
 #include "policy/policy.h"
 #include "topology/words.h"
@@ -16,8 +17,6 @@ namespace {
 
 using kube::json_at;
 using nlohmann::json;
-
-constexpr int kMaxNodes = 1'000'000;
 
 // Those that mean nothing without a number of tasks.
 constexpr std::array kOnlyWithTasks{annotation::kCpusPerTask, annotation::kMemoryPerTask,

@@ -115,6 +115,7 @@ void Cutter::mark_worker(const Cut& cut, TemplateEditor& editor) {
   }
   // A Pod by itself is not told how many others there are.
   if (cut.job.kind == JobKind::kPod) return;
+  if (cut.request.nodes > 0) editor.mark(annotation::kNodes, std::to_string(cut.request.nodes));
   editor.mark(annotation::kGangSize, std::to_string(decision.granularity.workers));
   editor.mark(annotation::kTaskGroups, std::to_string(decision.granularity.groups));
   if (!decision.granularity.tried.empty()) {

@@ -237,6 +237,9 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
   const auto placement = placement_of(pod);
   if (!placement) return refused(placement.error().text);
   demand.placement = *placement;
+  const auto nodes = number_of(pod, annotation::kNodes, kMaxNodes);
+  if (!nodes) return refused(nodes.error().text);
+  demand.nodes = *nodes;
   const auto size = number_of(pod, annotation::kGangSize, kMaxGang);
   if (!size) return refused(size.error().text);
   const bool grouped = is_grouped(pod, groups);

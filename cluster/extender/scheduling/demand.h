@@ -34,6 +34,7 @@ struct Demand {
   // Task groups into which the gang is cut, 1 .. size; 0: members say themselves which one they
   // are of, if any (pinion.dev/task-group).
   int groups = 0;
+  int nodes = 0;  // that its job may use at most (pinion.dev/nodes); 0: any number
   std::optional<PlacementPolicy> placement;  // its own (pinion.dev/placement)
   bool service = false;                      // as is_service() says
   bool classed = false;                      // it says so itself, or that it is none
@@ -42,6 +43,7 @@ struct Demand {
 
 // As each member's bind call is held open until the last one has come (PodSchedulerLimits::held).
 inline constexpr int kMaxGang = 1000;
+inline constexpr int kMaxNodes = 1'000'000;  // of pinion.dev/nodes
 
 // Under which the fleet knows a container of a pod, before and after it exists.
 [[nodiscard]] std::string claim_id(std::string_view pod_uid, std::string_view container);

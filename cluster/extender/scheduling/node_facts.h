@@ -26,10 +26,23 @@ class NodeFacts {
   void gone(const std::string& node, std::int64_t now_ms);
   // The fleet has this node now. To be called before anybody is placed there.
   void known(const std::string& node, std::int64_t now_ms);
-  // The pod is on the node, without being a member of a job; it may be a service.
-  void occupied(const std::string& uid, const std::string& node, const ResourceList& requests,
-                bool service, std::int64_t now_ms);
+  // Who is on a node without being a member of a job.
+  struct Occupant {
+    ResourceList requests{};
+    bool service = false;
+    std::int32_t priority = 0;
+
+    bool operator==(const Occupant&) const = default;
+  };
+  void occupied(const std::string& uid, const std::string& node, const Occupant& occupant,
+                std::int64_t now_ms);
   void vacated(const std::string& uid, std::int64_t now_ms);
+
+  // What it requests; nothing where it is not known.
+  [[nodiscard]] ResourceList requests_of(const std::string& uid) const;
+  // Those of a lower priority, by node.
+  [[nodiscard]] std::map<std::string, std::vector<FleetView::Leaving>> below(
+      std::int32_t priority) const;
 
   // --- what members may use
 
@@ -47,19 +60,19 @@ class NodeFacts {
     std::size_t pods = 0;  // those in occupants_
   };
   using Nodes = std::map<std::string, Node, std::less<>>;
-  struct Occupant {
+  struct Known {
     Nodes::iterator node;
-    ResourceList requests;
-    bool service = false;
+    Occupant occupant;
   };
 
   [[nodiscard]] bool allows(const std::string& node, const NodeDemand& demand) const;
+  [[nodiscard]] std::shared_ptr<NodeSet> set_of(const NodeDemand& demand) const;
   bool refresh_sets(const std::string& node);
-  void leave(const Occupant& occupant, std::int64_t now_ms);
+  void leave(const Known& known, std::int64_t now_ms);
 
   Scheduler& scheduler_;
   Nodes nodes_;
-  std::unordered_map<std::string, Occupant> occupants_;  // by uid
+  std::unordered_map<std::string, Known> occupants_;  // by uid
   std::map<NodeDemand, std::shared_ptr<NodeSet>> sets_;
 };
 

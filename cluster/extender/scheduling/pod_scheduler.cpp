@@ -175,10 +175,20 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
       {.text = needs + ", more than the node has", .hopeless = true},
       {.text = "no Pinion agent speaks for the node", .hopeless = true},
       {.text = "the node's Pinion agent is silent or has lost its runtime", .hopeless = true}};
-  enum : std::uint8_t { kFull = 1, kNoMemory, kSmall, kNoAgent, kSilent, kCompany };
+  enum : std::uint8_t {
+    kFull = 1,
+    kNoMemory,
+    kSmall,
+    kNoAgent,
+    kSilent,
+    kCompany,
+    kLimit = kCompany + 3
+  };
   for (const Unwelcome why : {Unwelcome::kOtherJob, Unwelcome::kJobs, Unwelcome::kServices}) {
     answer.texts.push_back({.text = std::string(to_string(why)), .hopeless = true});
   }
+  answer.texts.push_back({.text = kNodeLimit, .hopeless = true});
+  const bool limited = demand.nodes > 0;
   const PodFit fits(fleet(), demand.requests);
   const bool binds = std::any_of(demand.requests.begin(), demand.requests.end(), binds_memory);
   auto cpus_alone = binds ? demand.requests : std::vector<topology::Request>();
@@ -196,6 +206,8 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
       answer.verdict[i] = kNoAgent;
     } else if (const Unwelcome why = fleet().unwelcome(nodes[i], terms); why != Unwelcome::kNo) {
       answer.verdict[i] = static_cast<std::uint8_t>(kCompany + static_cast<int>(why) - 1);
+    } else if (limited && scheduler_.is_beyond_limit(known.pod.uid, nodes[i])) {
+      answer.verdict[i] = kLimit;
     } else if (!fits.fit(nodes[i])) {
       answer.verdict[i] = why_not(nodes[i]);
     }

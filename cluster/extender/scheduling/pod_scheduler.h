@@ -81,7 +81,7 @@ class PodScheduler {
         scheduler_(limits.scheduler),
         nodes_(scheduler_),
         held_(limits.held),
-        preemption_(scheduler_, cache_) {}
+        preemption_(scheduler_, cache_, nodes_) {}
   PodScheduler(const PodScheduler&) = delete;
   PodScheduler& operator=(const PodScheduler&) = delete;
 

@@ -61,7 +61,10 @@ void PodScheduler::ask_for_evictions(std::int64_t now_ms) {
     Pod pod;
     pod.uid = known.pod.uid;
     pod.priority = known.priority;
-    if (!preemption_.could_start(pod, known.demand, now_ms)) continue;
+    bool could = false;
+    scheduler_.see_as(pod.uid, now_ms,
+                      [&] { could = preemption_.could_start(pod, known.demand, now_ms); });
+    if (!could) continue;
     gates.asked = true;
     follow_plan(id);
   }

@@ -46,6 +46,7 @@ inline JobSpec spec_of(const KnownPod& known, const SchedulerSettings& settings)
   spec.priority = known.priority;
   spec.placement = placement_of(demand, settings);
   spec.service = demand.service;
+  spec.nodes = demand.nodes;
   if (demand.kind == Demand::Kind::kMember) {
     spec.owner.kind.clear();
     spec.owner.name = demand.job;

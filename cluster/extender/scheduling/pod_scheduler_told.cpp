@@ -176,7 +176,11 @@ bool PodScheduler::seen(const Pod& pod, std::int64_t now_ms) {
   if (pod.node.empty() || book().member(pod.uid) != nullptr) {
     nodes_.vacated(pod.uid, now_ms);
   } else {
-    nodes_.occupied(pod.uid, pod.node, pod.requests, is_service(pod) && !pod.over, now_ms);
+    nodes_.occupied(pod.uid, pod.node,
+                    {.requests = pod.requests,
+                     .service = is_service(pod) && !pod.over,
+                     .priority = pod.priority},
+                    now_ms);
   }
   return room;
 }
@@ -227,6 +231,7 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   const JobId job = job_of(*known);
   held_.refuse(job, pod.uid, kBound);
   const bool room = scheduler_.runs(pod.uid, pod.node, now_ms, known->by_us);
+  heed();  // the plan may have fallen with it
   if (held_.count(job) > 0) let_go_if_whole(job, 0, now_ms);
   heed();
   return room || fleet().find(pod.node) < 0;

@@ -37,8 +37,14 @@ std::vector<Eviction> Preemption::judge(Pod pod, const Demand& demand,
   pod.nominated = nominated_to(pod.uid, pod.nominated, now_ms);
   if (!pod.nominated.empty()) nominated(pod.uid, pod.nominated);
   const bool member = demand.kind == Demand::Kind::kMember;
-  const Ledgers soon = without_ended(pod, member, proposals, asked, now_ms);
-  if (!soon.empty() && fits_with(pod, demand, soon)) proposals.clear();
+  FleetView soon = scheduler_.without_reserved_below(pod.priority);
+  const std::set<NodeIndex> ended = drop_ended(pod, member, proposals, asked, now_ms, soon);
+  const bool fits_soon =
+      member ? !ended.empty() && scheduler_.would_fit(pod.uid, soon)
+             : std::any_of(ended.begin(), ended.end(), [&](NodeIndex node) {
+                 return grants_all(soon.node(node), soon.node(node).ledger, demand.requests);
+               });
+  if (fits_soon) proposals.clear();
   // Its part is done, the others of its gang ask for themselves.
   if (member && has_its_place(pod, demand, now_ms)) proposals.clear();
   std::erase_if(proposals, [&](const Eviction& eviction) {
@@ -46,19 +52,18 @@ std::vector<Eviction> Preemption::judge(Pod pod, const Demand& demand,
     if (index < 0 || fleet_.node(index).stale) return true;
     // Who would have to go is not known of those whom it must not join.
     if (fleet_.unwelcome(index, terms_of(pod)) != Unwelcome::kNo) return true;
-    const FleetNode& node = fleet_.node(index);
-    const auto later = soon.find(index);
-    const topology::Ledger& ledger = later == soon.end() ? node.ledger : later->second;
-    return !grants_all(node, without(ledger, eviction.victims), demand.requests);
+    const FleetNode& node = soon.node(index);
+    return !grants_all(node, without(node.ledger, eviction.victims), demand.requests);
   });
   // Nobody is to go for a gang that would lack room all the same.
-  if (!proposals.empty() && member && !fits_with(pod, demand, without_lower(pod.priority, soon))) {
-    proposals.clear();
+  if (!proposals.empty() && member) {
+    drop_lower(pod.priority, soon);
+    if (!scheduler_.would_fit(pod.uid, soon)) proposals.clear();
   }
   if (!proposals.empty()) {
     asked.kept = proposals;
     asked.spared_ms = -1;
-  } else if (!soon.empty()) {
+  } else if (!ended.empty()) {
     early_[pod.uid] = now_ms;
     if (asked.spared_ms < 0) asked.spared_ms = now_ms;
   }
@@ -107,69 +112,6 @@ MemberTerms Preemption::terms_of(const Pod& pod) const {
   return member == nullptr ? MemberTerms() : member->terms;
 }
 
-// On one of these nodes, or of a member the whole gang on all nodes.
-bool Preemption::fits_with(const Pod& pod, const Demand& demand, const Ledgers& ledgers) const {
-  if (demand.kind == Demand::Kind::kMember) return gang_fits_with(pod, demand, ledgers);
-  return std::any_of(ledgers.begin(), ledgers.end(), [&](const auto& entry) {
-    return grants_all(fleet_.node(entry.first), entry.second, demand.requests);
-  });
-}
-
-// Node by node, as many as each takes: for members that are alike as exact as a plan. What nodes
-// have beside CPUs counts as if nobody else were there, but whom a rule keeps from others waits for
-// their end, as nobody is evicted for that.
-bool Preemption::gang_fits_with(const Pod& pod, const Demand& demand,
-                                const Ledgers& ledgers) const {
-  const Job& job = *scheduler_.book().find(demand.gang);
-  if (!job.complete()) return false;
-  Gang rest;
-  if (job.started) {
-    rest.emplace_back(demand.requests, terms_of(pod));
-  } else {
-    for (const Member* member : next_members(job)) {
-      rest.emplace_back(member->requests, member->terms);
-    }
-  }
-  Gang kinds;  // what is asked for, each once
-  for (const GangMember& member : rest) {
-    const bool known = std::any_of(kinds.begin(), kinds.end(), [&](const GangMember& kind) {
-      return same_shape(kind, member);
-    });
-    if (!known) kinds.push_back(member);
-  }
-  for (NodeIndex node = 0; node < fleet_.size() && !rest.empty(); ++node) {
-    const FleetNode& there = fleet_.node(node);
-    if (there.name.empty() || there.stale) continue;
-    const auto freed = ledgers.find(node);
-    if (freed == ledgers.end() &&
-        std::none_of(kinds.begin(), kinds.end(),
-                     [&](const GangMember& kind) { return fleet_.may_fit(node, kind); })) {
-      continue;
-    }
-    topology::Ledger ledger = freed == ledgers.end() ? there.ledger : freed->second;
-    ResourceList left = there.capacity;
-    bool has_one = false;
-    std::erase_if(rest, [&](const GangMember& member) {
-      const MemberTerms& terms = member.terms;
-      if (!fleet_.may_use(node, terms) || !has(left, terms.requests) ||
-          fleet_.too_near(node, terms, member.job) || (terms.apart && has_one)) {
-        return false;
-      }
-      auto plan = topology::plan(there.topology(), ledger, member.requests());
-      const bool all = std::all_of(plan.outcomes.begin(), plan.outcomes.end(),
-                                   [](const topology::Outcome& outcome) {
-                                     return std::holds_alternative<topology::Decision>(outcome);
-                                   });
-      if (!all) return false;
-      ledger = std::move(plan.ledger);
-      left -= terms.requests;
-      has_one = true;
-      return true;
-    });
-  }
-  return rest.empty();
-}
-
 // The node that its status names, or will name in a moment; empty: none.
 std::string Preemption::nominated_to(const std::string& uid, const std::string& told,
                                      std::int64_t now_ms) const {
@@ -215,11 +157,13 @@ bool Preemption::has_its_place(const Pod& pod, const Demand& demand, std::int64_
 bool Preemption::could_start(const Pod& pod, const Demand& demand, std::int64_t now_ms) {
   auto& last = could_start_;
   if (last.gang != demand.gang || last.priority != pod.priority || now_ms >= last.until_ms) {
-    const Ledgers soon = without_ended(pod, true, {}, {}, now_ms);
+    FleetView fleet = scheduler_.without_reserved_below(pod.priority);
+    drop_ended(pod, true, {}, {}, now_ms, fleet);
+    drop_lower(pod.priority, fleet);
     last = {.gang = demand.gang,
             .priority = pod.priority,
             .until_ms = now_ms + kCouldStartMs,
-            .yes = fits_with(pod, demand, without_lower(pod.priority, soon))};
+            .yes = scheduler_.would_fit(pod.uid, fleet)};
   }
   return last.yes;
 }
@@ -264,10 +208,11 @@ std::vector<std::string> Preemption::ended_at(NodeIndex node) const {
 // The nodes in question (for a gang: all) with pods that are deleted or were given to the scheduler
 // to evict, as they will be when all have told that those are gone: else more pods would be evicted
 // in the moment between. The API server's word, the agent's and the scheduler's next question come
-// in any order.
-Preemption::Ledgers Preemption::without_ended(const Pod& pod, bool member,
-                                              const std::vector<Eviction>& proposals,
-                                              const Asked& asked, std::int64_t now_ms) const {
+// in any order. Returns the nodes where there are such.
+std::set<NodeIndex> Preemption::drop_ended(const Pod& pod, bool member,
+                                           const std::vector<Eviction>& proposals,
+                                           const Asked& asked, std::int64_t now_ms,
+                                           FleetView& fleet) const {
   std::map<NodeIndex, std::vector<std::string>> ended;
   for (const Eviction& kept : asked.kept) {
     // Victims that are being deleted are not proposed again.
@@ -284,28 +229,30 @@ Preemption::Ledgers Preemption::without_ended(const Pod& pod, bool member,
     auto& there = ended[fleet_.find(node)];
     there.insert(there.end(), uids.begin(), uids.end());
   }
-  Ledgers ledgers;
+  std::set<NodeIndex> there;
   for (const auto& [index, uids] : ended) {
     if (index < 0 || fleet_.node(index).stale) continue;
-    ledgers.emplace(index, without(fleet_.node(index).ledger, uids));
+    there.insert(index);
+    std::vector<FleetView::Leaving> leaving;
+    for (const auto& uid : uids) {
+      // What it requests still counts until its end is told.
+      const Member* known = scheduler_.book().member(uid);
+      const bool counts = known != nullptr && known->node == fleet_.node(index).name;
+      leaving.push_back({.who = uid,
+                         .ids = claims_of(fleet_.node(index).ledger, uid),
+                         .requests = counts ? known->terms.requests : nodes_.requests_of(uid)});
+    }
+    fleet.vacate(index, leaving);
   }
-  return ledgers;
+  return there;
 }
 
-// The nodes that have pods of a lower priority, as they would be without them; and those of `soon`.
-Preemption::Ledgers Preemption::without_lower(std::int32_t priority, Ledgers soon) const {
-  for (const auto& [name, uids] : cache_.residents()) {
-    const NodeIndex node = fleet_.find(name);
-    if (node < 0) continue;
-    std::vector<std::string> lower;
-    for (const auto& uid : uids) {
-      if (cache_.find(uid)->priority < priority) lower.push_back(uid);
-    }
-    if (lower.empty()) continue;
-    topology::Ledger& ledger = soon.try_emplace(node, fleet_.node(node).ledger).first->second;
-    ledger = without(std::move(ledger), lower);
+// All pods of a lower priority.
+void Preemption::drop_lower(std::int32_t priority, FleetView& fleet) const {
+  scheduler_.drop_running_below(priority, fleet);
+  for (const auto& [name, those] : nodes_.below(priority)) {
+    if (const NodeIndex node = fleet_.find(name); node >= 0) fleet.vacate(node, those);
   }
-  return soon;
 }
 
 }  // namespace pinion::cluster

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cluster/core/scheduler.h"
 #include "cluster/extender/scheduling/effects.h"
+#include "cluster/extender/scheduling/node_facts.h"
 #include "cluster/extender/scheduling/pause.h"
 #include "cluster/extender/scheduling/pod_cache.h"
 
@@ -23,10 +25,11 @@ struct Eviction {
 class Preemption {
  public:
   // All must outlive it.
-  Preemption(const Scheduler& scheduler, const PodCache& cache)
-      : scheduler_(scheduler), fleet_(scheduler.fleet()), cache_(cache) {}
+  Preemption(const Scheduler& scheduler, const PodCache& cache, const NodeFacts& nodes)
+      : scheduler_(scheduler), fleet_(scheduler.fleet()), cache_(cache), nodes_(nodes) {}
 
-  // Those of the proposals after which the pod would get its cores. None where it would get them
+  // Those of the proposals after which the pod would get its cores, also those that pods of a lower
+  // priority merely have reserved. None where it would get them
   // from pods that are on their way out already; and for a member of a gang, where it has its room
   // while others of the gang lack theirs, or where there would be no room for all of the gang if
   // all pods of a lower priority were gone. Preconditions: a pod of the cache, and its demand has
@@ -57,7 +60,6 @@ class Preemption {
   std::vector<std::string> take_early(bool reported, std::int64_t now_ms);
 
  private:
-  using Ledgers = std::map<NodeIndex, topology::Ledger>;
   using Requests = std::vector<topology::Request>;
 
   // What has been said to a pod's questions.
@@ -76,23 +78,21 @@ class Preemption {
   };
 
   [[nodiscard]] MemberTerms terms_of(const Pod& pod) const;
-  [[nodiscard]] bool fits_with(const Pod& pod, const Demand& demand, const Ledgers& ledgers) const;
-  [[nodiscard]] bool gang_fits_with(const Pod& pod, const Demand& demand,
-                                    const Ledgers& ledgers) const;
   [[nodiscard]] std::string nominated_to(const std::string& uid, const std::string& told,
                                          std::int64_t now_ms) const;
   [[nodiscard]] std::map<std::string, Requests> reserved(const Pod& pod, const Demand& demand,
                                                          std::int64_t now_ms) const;
   [[nodiscard]] bool has_its_place(const Pod& pod, const Demand& demand, std::int64_t now_ms) const;
   [[nodiscard]] std::vector<std::string> ended_at(NodeIndex node) const;
-  [[nodiscard]] Ledgers without_ended(const Pod& pod, bool member,
-                                      const std::vector<Eviction>& proposals, const Asked& asked,
-                                      std::int64_t now_ms) const;
-  [[nodiscard]] Ledgers without_lower(std::int32_t priority, Ledgers soon) const;
+  std::set<NodeIndex> drop_ended(const Pod& pod, bool member,
+                                 const std::vector<Eviction>& proposals, const Asked& asked,
+                                 std::int64_t now_ms, FleetView& fleet) const;
+  void drop_lower(std::int32_t priority, FleetView& fleet) const;
 
   const Scheduler& scheduler_;
   const Fleet& fleet_;  // its
   const PodCache& cache_;
+  const NodeFacts& nodes_;
   std::map<std::string, Asked> asked_;         // by uid
   std::map<std::string, std::int64_t> early_;  // uids that are to ask again, and since when
   struct {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <ctime>
 #include <set>
 
@@ -105,6 +106,95 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"Fill", PlacementPolicy::kFill, "node-0: j-2; node-1: j-0 j-1"},
                     Row{"LeastLoaded", PlacementPolicy::kLeastLoaded,
                         "node-0: j-1; node-2: j-0 j-2"}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+constexpr std::array kAllPolicies = {
+    PlacementPolicy::kHoles,    PlacementPolicy::kTaskGroup,   PlacementPolicy::kTaskGroupRandom,
+    PlacementPolicy::kFirstFit, PlacementPolicy::kLeastLoaded, PlacementPolicy::kMostLoaded,
+    PlacementPolicy::kFill,     PlacementPolicy::kRandom};
+
+struct LimitRow {
+  const char* name;
+  std::vector<std::vector<int>> busy;  // of each node: containers of so many CPUs
+  std::vector<int> there;              // of each node: members of the job that are there already
+  std::vector<int> cpus;               // of the members
+  int groups;
+  int nodes;            // that the job may use
+  const char* refusal;  // empty: there is a plan
+};
+
+class NodeLimit : public PlacementTest, public testing::WithParamInterface<LimitRow> {};
+
+// Whatever the rule: on as many nodes as the job may use, those included where it is; and whoever
+// can be placed so is.
+TEST_P(NodeLimit, HoldsWithEachPolicy) {
+  const LimitRow& row = GetParam();
+  std::set<NodeIndex> there;
+  for (std::size_t node = 0; node < 4; ++node) {
+    const std::string name = "node-" + std::to_string(node);
+    if (node < row.busy.size()) {
+      for (const int cpus : row.busy[node]) busy(name, cpus);
+    }
+    if (node >= row.there.size() || row.there[node] == 0) continue;
+    topology::Request early = request_of("early-" + name, row.there[node]);
+    early.job = "j";
+    ASSERT_TRUE(fleet_.promise(fleet_.find(name), early, kNoExpiry));
+    there.insert(fleet_.find(name));
+  }
+  for (const PlacementPolicy policy : kAllPolicies) {
+    SCOPED_TRACE(to_string(policy));
+    const Gang gang = gang_of("j", row.cpus, row.groups);
+    outcome_ = place_gang(policy, fleet_, gang, {.nodes = row.nodes}, 7);
+    if (const auto* refusal = std::get_if<GangRefusal>(&outcome_)) {
+      EXPECT_EQ(refusal->text, row.refusal);
+      EXPECT_EQ(refusal->reason, GangReason::kNodeLimit);
+      continue;
+    }
+    EXPECT_STREQ(row.refusal, "");
+    std::set<NodeIndex> nodes = there;
+    for (const Placement& placement : std::get<GangPlan>(outcome_).placements) {
+      nodes.insert(placement.node);
+    }
+    EXPECT_LE(static_cast<int>(nodes.size()), row.nodes);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, NodeLimit,
+    testing::Values(
+        LimitRow{"one_node", {}, {}, {16, 16}, 2, 1, ""},
+        LimitRow{"more_groups_than_nodes", {}, {}, {8, 8, 8, 8, 8, 8, 8, 8}, 4, 2, ""},
+        LimitRow{"the_tightest_nodes_are_too_small",
+                 {{16, 8}, {16, 8}},
+                 {},
+                 {8, 8, 8, 8, 8, 8, 8, 8},
+                 8,
+                 2,
+                 ""},
+        LimitRow{"nodes_that_complete_each_other",
+                 {{16}, {8, 8}, {8, 8}, {16}},
+                 {},
+                 {16, 8, 8},
+                 1,
+                 2,
+                 ""},
+        LimitRow{"a_node_where_it_is_counts", {}, {0, 0, 1}, {15, 16}, 1, 1, ""},
+        LimitRow{"no_room_where_it_is",
+                 {{}, {}, {16, 12}},
+                 {0, 0, 4},
+                 {4},
+                 1,
+                 1,
+                 "needs 1 x 4 CPUs in one NUMA node, on at most 1 node (1 has some already); 3 "
+                 "nodes have such a hole, room for 3, of which 0 on so few nodes"},
+        LimitRow{"room_on_more_nodes_only",
+                 {{16}, {16}, {16}, {16}},
+                 {},
+                 {8, 8, 8, 8, 8, 8},
+                 2,
+                 2,
+                 "needs 6 x 8 CPUs in one NUMA node, on at most 2 nodes; 4 nodes have such a hole, "
+                 "room for 8, of which 4 on so few nodes"}),
     [](const auto& row) { return std::string(row.param.name); });
 
 // At most one member of a job on a node, whatever would be best for it else.

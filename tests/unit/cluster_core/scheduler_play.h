@@ -27,6 +27,7 @@ class SchedulerTest : public testing::Test {
     std::string name{};  // where it is not the id
     std::string name_space = "team";
     int groups = 0;
+    int nodes = 0;
   };
   void submit(const JobId& id, const Of& of) {
     JobSpec spec;
@@ -36,6 +37,7 @@ class SchedulerTest : public testing::Test {
     spec.size = of.size;
     spec.run_ms = of.run_ms;
     spec.task_groups = of.groups;
+    spec.nodes = of.nodes;
     core_.submit(id, spec, now_++);
   }
   void join(const JobId& id, int number, int cpus) {

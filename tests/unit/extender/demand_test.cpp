@@ -50,6 +50,8 @@ TEST(Demand, OfAPod) {
        "pinion.dev/placement: none of holes"},
       {"the cluster's for services", pod_of("p", 2, {{"placement", "fill"}}),
        Demand::Kind::kRefused, "pinion.dev/placement: none of holes"},
+      {"no nodes", pod_of("p", 2, {{"nodes", "0"}}), Demand::Kind::kRefused,
+       "pinion.dev/nodes: not a number from 1"},
       {"an unknown class", pod_of("p", 2, {{"class", "batch"}}), Demand::Kind::kRefused,
        "use one of: hpc, service"},
       {"an unknown class, without cores", pod_of("p", 2, {{"class", "batch"}, {"cpus", "shared"}}),
@@ -72,6 +74,11 @@ TEST(Demand, OfAPod) {
       EXPECT_EQ(demand.requests[0].memory, kGiB);
     }
   }
+}
+
+TEST(DemandTest, AJobNamesHowManyNodesItMayUse) {
+  EXPECT_EQ(demand_of(pod_of("p", 2, {{"nodes", "3"}}), policy::Defaults()).nodes, 3);
+  EXPECT_EQ(demand_of(pod_of("p", 2), policy::Defaults()).nodes, 0);
 }
 
 TEST(DemandTest, AJobNamesItsPlacement) {

@@ -304,5 +304,70 @@ TEST_F(GangsTest, AfterAStartAGangThatIsBoundInPartComesFirst) {
   EXPECT_EQ(pod_scheduler_.gang_counters().planned, 1U);
 }
 
+TEST_F(GangsTest, AGangStaysOnAsManyNodesAsItMayUse) {
+  const auto member = [](int number, int cpus) {
+    Pod pod = member_of("j", number, 2, cpus);
+    pod.annotations["pinion.dev/nodes"] = "1";
+    return pod;
+  };
+  for (int i = 0; i < 2; ++i) pod_scheduler_.seen(member(i, 3), now_);
+  const std::string node = filtered(member(0, 3));
+  ASSERT_EQ(node.size(), 1U);
+  EXPECT_EQ(filtered(member(1, 3)), node);
+  bind(member(0, 3), node, 1);
+  ASSERT_EQ(bind(member(1, 3), node, 2).kind, Kind::kGo);
+  EXPECT_EQ(filtered(member(2, 2)), "") << "one that comes late";
+  EXPECT_NE(answer_.why.find("on at most 1 node (1 has some already)"), std::string::npos)
+      << answer_.why;
+  EXPECT_EQ(filtered(member(3, 1)), node);
+}
+
+// They are no gang: the scheduler chooses the node of each.
+TEST_F(GangsTest, PodsByThemselvesOfOneJobStayOnAsManyNodesAsItMayUse) {
+  const auto lone = [](const std::string& uid) {
+    return pod_of(uid, 2, {{"job", "j"}, {"nodes", "1"}});
+  };
+  EXPECT_EQ(filtered(lone("first")), "ab");
+  ASSERT_EQ(bind(lone("first"), "a", 1).kind, Kind::kGo);
+  EXPECT_EQ(filtered(lone("second")), "a");
+  EXPECT_EQ(text_for(1), "its job is on as many nodes as it may use");
+  EXPECT_EQ(bind(lone("second"), "b", 2).kind, Kind::kRefuse);
+  EXPECT_EQ(bind(lone("second"), "a", 3).kind, Kind::kGo);
+  EXPECT_EQ(filtered(pod_of("other", 2, {{"job", "k"}, {"nodes", "1"}})), "ab");
+}
+
+TEST_F(GangsTest, NodesWithoutAnAgentAreNamedAsThatFromTheFirstQuestion) {
+  for (const char* node : {"a", "b", "c"}) pod_scheduler_.node({.name = node}, now_);
+  exist("j", 3, 4);
+  EXPECT_EQ(filtered(member_of("j", 0, 3, 4), {"a", "b", "c"}), "");
+  EXPECT_NE(answer_.why.find("; no agent speaks for 1 node; "), std::string::npos) << answer_.why;
+  pod_scheduler_.unlinked("b");
+  filtered(member_of("j", 0, 3, 4), {"a", "b", "c"});
+  EXPECT_NE(answer_.why.find("; the agent of 1 node is silent; "), std::string::npos)
+      << answer_.why;
+  ASSERT_TRUE(pod_scheduler_.report(report_of("c", machine_), now_));
+  filtered(member_of("j", 0, 3, 4), {"a", "b", "c"});
+  EXPECT_EQ(answer_.why.find("no agent"), std::string::npos) << answer_.why;
+  PodScheduler before_all(policy::Defaults(), {});
+  before_all.node({.name = "a"}, 0);
+  for (int i = 0; i < 2; ++i) before_all.seen(member_of("j", i, 2, 4), 0);
+  const auto answer = before_all.filter(member_of("j", 0, 2, 4), {"a"}, 0);
+  EXPECT_NE(answer.why.find("no agent speaks for 1 node"), std::string::npos) << answer.why;
+  EXPECT_FALSE(answer.texts.at(0).hopeless) << "it may come";
+}
+
+// The members fit one by one, and not together: both the event and the answer say so.
+TEST_F(GangsTest, AGangThatNeverFitsAsAWholeIsToldSoOnce) {
+  exist("j", 3, 4);
+  EXPECT_EQ(filtered(member_of("j", 0, 3, 4)), "");
+  EXPECT_TRUE(answer_.texts.at(0).hopeless) << "evicting others would not help";
+  const Effects effects = pod_scheduler_.take_effects();
+  ASSERT_EQ(effects.hopeless.size(), 1U);
+  EXPECT_EQ(effects.hopeless[0].why, answer_.why);
+  EXPECT_NE(answer_.why.find("even with nothing running there is room for 2"), std::string::npos);
+  EXPECT_EQ(filtered(member_of("j", 1, 3, 4)), "");
+  EXPECT_TRUE(pod_scheduler_.take_effects().hopeless.empty());
+}
+
 }  // namespace
 }  // namespace pinion::cluster

@@ -238,6 +238,76 @@ TEST_F(IdleNodeTest, NobodyIsEvictedForAGangThatMayNotUseTheIdleNode) {
   EXPECT_EQ(evicted("small"), 0U);
 }
 
+struct MemoryRow {
+  const char* name;
+  std::int32_t priority;  // of who has most of node a's memory, beside a pod of a lower one there
+  bool whole_cpus;        // that pod has CPUs of its own
+  std::size_t evicted;
+};
+
+class MemoryTest : public PreemptionTest, public testing::WithParamInterface<MemoryRow> {};
+
+// A gang of two members, of 5 CPUs and 6 GiB each: node b would have to be emptied, and node a has
+// the CPUs. Who stays there leaves memory for it or not.
+TEST_P(MemoryTest, OfThoseThatStayCounts) {
+  const ResourceList allocatable{.milli_cpus = 8000, .memory = 10 * kGiB, .members = 10};
+  for (const char* node : {"a", "b"}) {
+    pod_scheduler_.node({.name = node, .allocatable = allocatable}, now_);
+  }
+  Pod other = pod_of("other", 1);
+  if (!GetParam().whole_cpus) other.qos = policy::Qos::kBurstable;
+  other.node = "a";
+  other.priority = GetParam().priority;
+  other.requests = {.milli_cpus = 1000, .memory = 8 * kGiB, .members = 1};
+  EXPECT_TRUE(pod_scheduler_.seen(other, now_));
+  add_low("b", 4);
+  Pod pod;
+  for (int i = 0; i < 2; ++i) {
+    pod = urgent(member_of("j", i, 2, 5));
+    pod.requests = {.milli_cpus = 5000, .memory = 6 * kGiB, .members = 1};
+    pod_scheduler_.seen(pod, now_);
+  }
+  EXPECT_EQ(kept(pod, {{.node = "b", .victims = {"low-b"}}}), GetParam().evicted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, MemoryTest,
+                         testing::Values(MemoryRow{"lower_priority", 0, true, 1},
+                                         MemoryRow{"equal_priority", 5, true, 0},
+                                         MemoryRow{"higher_priority", 9, true, 0},
+                                         MemoryRow{"lower_without_cpus", 0, false, 1},
+                                         MemoryRow{"higher_without_cpus", 9, false, 0}),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+// What a less urgent gang merely holds on node b goes with the pod that is evicted there.
+TEST_F(PreemptionTest, PlacesThatLessUrgentJobsHoldCountAsFree) {
+  add_low("a", 7);
+  add_low("b", 3);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(pod_scheduler_.seen(member_of("held", i, 2, 2), now_));
+  ASSERT_EQ(filtered(member_of("held", 0, 2, 2)), "b");
+  const std::vector<Eviction> low{{.node = "b", .victims = {"low-b"}}};
+  EXPECT_EQ(kept(urgent(pod_of("single", 7)), low), 1U);
+  EXPECT_EQ(kept(pod_of("equal", 7), low), 0U) << "those of no lower priority stay";
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(pod_scheduler_.seen(urgent(member_of("j", i, 2, 7)), now_));
+  EXPECT_EQ(kept(urgent(member_of("j", 1, 2, 7)), low), 1U);
+}
+
+// The gang may use one node, and its members would have to go to two.
+TEST_F(PreemptionTest, NobodyIsEvictedForAGangThatNeedsMoreNodesThanItMayUse) {
+  add_low("b", 4);
+  const auto evicted = [&](const std::string& nodes) {
+    Pod pod;
+    for (int i = 0; i < 2; ++i) {
+      pod = urgent(member_of("j" + nodes, i, 2, 5));
+      pod.annotations["pinion.dev/nodes"] = nodes;
+      pod_scheduler_.seen(pod, now_);
+    }
+    return kept(pod, {{.node = "b", .victims = {"low-b"}}});
+  };
+  EXPECT_EQ(evicted("2"), 1U);
+  EXPECT_EQ(evicted("1"), 0U);
+}
+
 // Node b would have to be emptied of a service, and on node a there is room beside another job.
 TEST(PreemptionRules, NobodyIsEvictedForAGangThatTheRulesWouldKeepOut) {
   const MachinePtr machine = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});

@@ -97,10 +97,16 @@ TEST(Webhook, WarnsOfAJobThatFitsNotEvenTheIdleFleet) {
   EXPECT_EQ(never.at("allowed"), true);
   EXPECT_THAT(never.at("warnings").at(0).get<std::string>(),
               HasSubstr("it cannot start on these nodes: needs 4 x 20 CPUs"));
-  EXPECT_THAT(never.at("warnings").at(0).get<std::string>(), HasSubstr("have room for 0"));
+  EXPECT_THAT(never.at("warnings").at(0).get<std::string>(),
+              HasSubstr("no node could give that even with nothing running"));
   const json few = answer_to(large_job(4), {}, 3);
   EXPECT_THAT(few.at("warnings").at(0).get<std::string>(),
-              HasSubstr("with nothing running the nodes that it may use have room for 2"));
+              HasSubstr("even with nothing running there is room for 2"));
+  json on_one = large_job(4);
+  on_one["request"]["object"]["metadata"]["annotations"]["pinion.dev/nodes"] = "1";
+  const json never_there = answer_to(on_one);
+  EXPECT_THAT(never_there.at("warnings").at(0).get<std::string>(),
+              HasSubstr("on at most 1 node; even with nothing running there is room for 2"));
 }
 
 // Templates that say no job's name.

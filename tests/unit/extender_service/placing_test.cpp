@@ -298,7 +298,9 @@ TEST_F(PlacingTest, AGangAtItsGatesIsOpenedOrItsUserIsTold) {
   EXPECT_EQ(cluster_.explained.size(), 1U);
   EXPECT_EQ(cluster_.warned,
             (std::map<std::string, std::string>{
-                {"o0", "needs 8 CPUs in one NUMA node; no node could ever give that"}}));
+                {"o0",
+                 "needs 2 x 8 CPUs in one NUMA node; no node could give that even with nothing "
+                 "running, largest 7"}}));
 }
 
 }  // namespace

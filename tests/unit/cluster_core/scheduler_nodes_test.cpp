@@ -1,0 +1,240 @@
+// On how many nodes a job may be, and jobs for which there are too few.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cluster_core/scheduler_play.h"
+
+namespace pinion::cluster {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST_F(SchedulerTest, AGangWaitsForRoomOnAsManyNodesAsItMayUse) {
+  for (const char* id : {"x", "y"}) job(id, {.cpus = 4});
+  run();
+  for (const char* id : {"x", "y"}) start(id);
+  job("j", {.size = 2, .cpus = 3, .nodes = 1});
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(why("j"),
+            "needs 2 x 3 CPUs in one NUMA node, on at most 1 node; 2 nodes have such a hole, room "
+            "for 2, of which 1 on so few nodes");
+  end("x");
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  EXPECT_EQ(node_of("j-0"), node_of("j-1"));
+  submit("j", {.size = 2, .nodes = 2});
+  EXPECT_THAT(run(), ElementsAre("j: the job has changed", "j 2"));
+}
+
+class NodesTest : public SchedulerTest {
+ protected:
+  // A third node, and a job that runs on two; it may use so many.
+  void runs_on_two(int nodes) {
+    add_node("c");
+    job("j", {.size = 2, .cpus = 5, .nodes = nodes});
+    EXPECT_THAT(run(), ElementsAre("j 2"));
+    start("j");
+    EXPECT_EQ(nodes_of("j").size(), 2U);
+  }
+  std::set<std::string> nodes_of(const JobId& id) {
+    std::set<std::string> nodes;
+    for (const auto& [name, member] : core_.book().find(id)->members) {
+      if (!member.node.empty()) nodes.insert(member.node);
+    }
+    return nodes;
+  }
+};
+
+TEST_F(NodesTest, LateMembersComeToNoOtherNode) {
+  runs_on_two(2);
+  join("j", 2, 2);
+  EXPECT_THAT(run(), ElementsAre("j 1")) << "beside one that runs";
+  EXPECT_EQ(nodes_of("j").size(), 2U);
+  join("j", 3, 4);
+  EXPECT_THAT(run(), IsEmpty()) << "there is room on the third node alone";
+  EXPECT_THAT(why("j"), HasSubstr("on at most 2 nodes (2 have some already)"));
+  EXPECT_THAT(why("j"), HasSubstr("of which 0 on so few nodes"));
+  submit("j", {.size = 2, .nodes = 3});
+  EXPECT_THAT(run(), testing::Contains("j 1"));
+}
+
+TEST_F(NodesTest, WhoReplacesAMemberThatIsGoneMayTakeAnotherNodeInItsPlace) {
+  runs_on_two(2);
+  const std::string left = node_of("j-1");
+  core_.leave("j-0", now_);
+  job("other", {.cpus = 7});
+  run();
+  start("other");
+  join("j", 2, 5);
+  EXPECT_THAT(run(), ElementsAre("j 1"));
+  EXPECT_EQ(nodes_of("j").size(), 2U);
+  EXPECT_TRUE(nodes_of("j").contains(left));
+}
+
+TEST_F(NodesTest, AMemberWhoseNodesAgentIsGoneStillHasItsNode) {
+  runs_on_two(2);
+  core_.lost(node_of("j-0"), now_);
+  join("j", 2, 5);
+  EXPECT_THAT(run(), IsEmpty()) << "it may still run there";
+  core_.leave("j-0", now_);
+  EXPECT_THAT(run(), ElementsAre("j 1"));
+}
+
+TEST_F(NodesTest, WhoIsNominatedToOneNodeTooManyIsPlannedWithTheOthers) {
+  job("j", {.size = 2, .cpus = 3, .nodes = 1});
+  core_.prefer("j-0", "a");
+  core_.prefer("j-1", "b");
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  EXPECT_EQ(nodes_of("j"), std::set<std::string>{"a"});
+}
+
+TEST_F(NodesTest, WhatAnotherSchedulerChoosesIsHeldToIt) {
+  // Two jobs of the core whose requests name one job.
+  for (const char* id : {"x", "y"}) {
+    submit(id, {.nodes = 1});
+    topology::Request request = request_of(std::string(id) + "/main", 2);
+    request.job = "lone";
+    ASSERT_TRUE(core_.join(id, std::string(id) + "-0", {request}, now_));
+  }
+  ASSERT_TRUE(core_.place_at("x-0", "a", now_).placed);
+  EXPECT_TRUE(core_.is_beyond_limit("y-0", core_.fleet().find("b")));
+  EXPECT_EQ(core_.place_at("y-0", "b", now_).why, kNodeLimit);
+  EXPECT_TRUE(core_.place_at("y-0", "a", now_).placed);
+}
+
+TEST_F(NodesTest, WhatIsReservedGoesWhereOthersRunOnOtherNodesThanPlanned) {
+  runs_on_two(2);
+  core_.leave("j-0", now_);
+  join("j", 2, 5);
+  EXPECT_THAT(run(), ElementsAre("j 1"));
+  const auto before = nodes_of("j");
+  const std::string third = !before.contains("a") ? "a" : !before.contains("b") ? "b" : "c";
+  join("j", 3, 1);
+  core_.runs("j-3", third, now_);
+  EXPECT_THAT(news(), ElementsAre("j: members of the job run on other nodes"));
+}
+
+TEST_F(NodesTest, RoomForTheFirstIsHeldOnAsManyNodesAsItMayUse) {
+  for (const char* id : {"x", "y"}) job(id, {.cpus = 5, .run_ms = 1000});
+  run();
+  for (const char* id : {"x", "y"}) start(id);
+  job("j", {.size = 2, .cpus = 3, .nodes = 1});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->cpus.size(), 1U);
+}
+
+struct NeverRow {
+  const char* name;
+  std::vector<int> cpus;  // of the members, on two nodes of one NUMA node with 7 CPUs each
+  bool apart;
+  int nodes;
+  const char* why;  // empty: it starts
+};
+
+class NeverTest : public SchedulerTest, public testing::WithParamInterface<NeverRow> {};
+
+// Whose members all fit, but not together. Somebody else has all CPUs meanwhile.
+TEST_P(NeverTest, IsToldAtOnceAndHoldsNobodyUp) {
+  const NeverRow& row = GetParam();
+  for (const char* id : {"x", "y"}) job(id, {.cpus = 7});
+  run();
+  for (const char* id : {"x", "y"}) start(id);
+  const auto size = static_cast<int>(row.cpus.size());
+  submit("j", {.size = size, .priority = 9, .nodes = row.nodes});
+  for (int i = 0; i < size; ++i) {
+    const MemberId member = "j-" + std::to_string(i);
+    const int cpus = row.cpus[static_cast<std::size_t>(i)];
+    core_.join("j", member, {request_of(member + "/main", cpus)}, now_, {.apart = row.apart});
+  }
+  const bool never = *row.why != 0;
+  if (never) {
+    EXPECT_THAT(run(), ElementsAre("j never"));
+    EXPECT_EQ(why("j"), row.why);
+    EXPECT_FALSE(core_.head_room());
+    EXPECT_TRUE(core_.place("j", nullptr, now_).never) << "also when it is asked about again";
+    EXPECT_FALSE(core_.would_place("j", now_));
+  } else {
+    EXPECT_THAT(run(), IsEmpty());
+  }
+  EXPECT_EQ(core_.queue().contains("j"), !never);
+  for (const char* id : {"x", "y"}) end(id);
+  job("next", {.cpus = 7});
+  EXPECT_THAT(run().front(), never ? "next 1" : "j " + std::to_string(size));
+  if (!never) return;
+  for (const char* node : {"c", "d", "e"}) {
+    ASSERT_TRUE(core_.report(
+        report_of(node, machine_of({.cores_per_l3 = 16, .memory_per_node = 64 * kGiB})), now_));
+  }
+  EXPECT_THAT(run(), ElementsAre("j " + std::to_string(size))) << "on larger nodes";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, NeverTest,
+    testing::Values(
+        NeverRow{"fits", {7, 7}, false, 0, ""}, NeverRow{"fits_unlike", {4, 3, 7}, false, 0, ""},
+        NeverRow{"too_many",
+                 {7, 7, 7},
+                 false,
+                 0,
+                 "needs 3 x 7 CPUs in one NUMA node; even with nothing running there is room for "
+                 "2"},
+        NeverRow{"too_many_in_pieces",
+                 {4, 4, 4},
+                 false,
+                 0,
+                 "needs 3 x 4 CPUs in one NUMA node; even with nothing running there is room for "
+                 "2"},
+        NeverRow{"unlike_that_do_not_go_together",
+                 {6, 5, 2},
+                 false,
+                 1,
+                 "needs 1 x 6 CPUs in one NUMA node, on at most 1 node; even with nothing running "
+                 "there is room for these, but not for all workers of the job"},
+        NeverRow{"fits_on_one_node", {4, 3}, false, 1, ""},
+        NeverRow{"node_limit",
+                 {4, 4},
+                 false,
+                 1,
+                 "needs 2 x 4 CPUs in one NUMA node, on at most 1 node; even with nothing running "
+                 "there is room for 1"},
+        NeverRow{"apart",
+                 {1, 1, 1},
+                 true,
+                 0,
+                 "needs 3 x 1 CPU in one NUMA node, each on another node; even with nothing "
+                 "running there is room for 2"}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST_F(SchedulerTest, WhatNeverFitsIsNotSaidWhileAnAgentIsAwaited) {
+  core_.exists("c", true, now_);
+  job("j", {.size = 3, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_THAT(why("j"), HasSubstr("no agent speaks for 1 node; "));
+  core_.age(now_ + 10'000, 10'000 + now_);
+  EXPECT_THAT(run(), IsEmpty());
+  for (const char* node : {"a", "b"}) core_.heard(node, now_ + 60'000);
+  core_.age(now_ + 60'000, 60'000);
+  EXPECT_THAT(run(), ElementsAre("j never")) << "of that one nothing is heard any more";
+  core_.exists("d", true, now_);
+  add_node("c");
+  EXPECT_THAT(run(), ElementsAre("j 3"));
+}
+
+TEST_F(SchedulerTest, NodesWhoseAgentsAreMissingOrSilentAreNamedAsThat) {
+  core_.exists("c", true, now_);
+  core_.exists("closed", false, now_);
+  core_.unlinked("b");
+  job("j", {.size = 2, .cpus = 4});
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_THAT(why("j"),
+              "needs 2 x 4 CPUs in one NUMA node; no agent speaks for 1 node; the agent of 1 node "
+              "is silent; 1 node has such a hole, room for 1, largest elsewhere 0");
+  core_.lost("c", now_);
+  core_.place("j", nullptr, now_);
+  EXPECT_THAT(why("j"), testing::Not(HasSubstr("no agent speaks")));
+}
+
+}  // namespace
+}  // namespace pinion::cluster
