@@ -8,7 +8,7 @@
 #   scripts/cluster.sh install [ARG...] build the images and install the chart; ARG: for helm, as -f PRESET
 #   scripts/cluster.sh status           what runs
 #   scripts/cluster.sh down             take all of it away
-#   scripts/cluster.sh kubectl ARG...   the same as kubectl with its kubeconfig; helm ARG... likewise
+#   scripts/cluster.sh kubectl ARG...   the same as kubectl with its kubeconfig; helm ARG..., and ctr ARG... of containerd, likewise
 #   scripts/cluster.sh env              lines for "eval": PATH and KUBECONFIG, so that kubectl and helm are this cluster's
 #   scripts/cluster.sh restart PART [KILL] end and start a part anew: kubelet, scheduler, ...
 #   scripts/cluster.sh load FILE...     images from tars, as scripts/oci.py makes them
@@ -357,8 +357,10 @@ END
   say "installing the chart"
   helm upgrade --install pinion "$top/deploy/chart/pinion" --namespace $namespace --create-namespace \
     -f "$dir/values.yaml" "$@" --wait --timeout 3m >/dev/null
-  # One of the chart's own needs nothing from outside.
-  kubectl -n $namespace get deployment pinion-scheduler >/dev/null 2>&1 || command_adopt_scheduler
+  # One of the chart's own needs nothing from outside, and agents alone have none.
+  if kubectl -n $namespace get configmap pinion-scheduler >/dev/null 2>&1; then
+    kubectl -n $namespace get deployment pinion-scheduler >/dev/null 2>&1 || command_adopt_scheduler
+  fi
   say "Pinion is installed: try  eval \"\$(scripts/cluster.sh env)\"  and then  kubectl get pods -A"
 }
 
@@ -437,7 +439,7 @@ case ${1:-} in
   up | down | status | install | env | restart) command=$1; shift; "command_$command" "$@" ;;
   load) shift; find_programs; load_images "$@" ;;
   adopt-scheduler) command_adopt_scheduler ;;
-  kubectl | helm) find_programs; "$@" ;;
+  kubectl | helm | ctr) find_programs; "$@" ;;
   -h | --help) sed -n '2,19s/^# \{0,1\}//p' "$0" ;;
   *) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -233,7 +233,9 @@ std::string socket_below(const std::string& root, const std::string& path) {
 RuntimeFacts read_runtime(const ReadOptions& options, const Program& agent) {
   RuntimeFacts facts;
   facts.socket_path = value_of(agent.settings, "nriSocket", "/var/run/nri/nri.sock");
-  facts.socket = agent::api::probe_unix(socket_below(options.root, facts.socket_path));
+  // The path is the agent's: the chart may mount another folder of the node there (hostPaths.nri).
+  const std::string& root = agent.process ? agent.root : options.root;
+  facts.socket = agent::api::probe_unix(socket_below(root, facts.socket_path));
   facts.config_path =
       options.containerd_config.empty() ? kContainerdConfig : options.containerd_config;
   if (!options.containerd_config.empty() || exists(options.root + facts.config_path)) {

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """The chart as it stands, on a real cluster of one node (scripts/cluster.sh): real kubelet, containerd and control plane.
 
 Needs root, and what scripts/kube.sh --cluster, runtime.sh and package.sh --images make. Each case says in its name what an
@@ -9,118 +9,15 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import time
 import unittest
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-NAMESPACE = "pinion-system"
-IMAGE = "localhost/pinion/busybox:1"
-DIR = os.environ.setdefault("PINION_CLUSTER", "/var/tmp/pinion-cluster-test")
+from lab import (DIR, IMAGE, KUBECTL, NAMESPACE, PINIONCTL, TOP, apply, cluster, cpus_of, cpus_of_pod, cpus_of_process, eventually,
+                 extenders, get, kubectl, leaders, need_a_cluster, pid_in, planned, pod, run, wait_ready)
+
 os.environ["PINION_PACKAGED"] = "yes"  # scripts/test.sh has built the images
-
-
-def run(*command, check=True, stdin=None, limit=180):
-    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, timeout=limit, input=stdin)
-    if check and done.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def cluster(*arguments, **options):
-    return run("scripts/cluster.sh", *arguments, **options)
-
-
-def kubectl(*arguments, **options):
-    return run(*KUBECTL, *arguments, **options)
-
-
-def get(*arguments):
-    return json.loads(kubectl("get", "-o", "json", *arguments))
-
-
-def eventually(seconds, what, holds):
-    """Until it is true; its last answer is part of the failure."""
-    end = time.monotonic() + seconds
-    while True:
-        answer = holds()
-        if answer:
-            return answer
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {seconds} s: {what}: {answer!r}\n{state()}")
-        time.sleep(0.2)  # between looks, not instead of one
-
-
-def state():
-    pods = kubectl("get", "pods", "-A", "-o", "wide", check=False)
-    events = kubectl("get", "events", "-A", "--sort-by=.lastTimestamp", check=False)
-    logs = kubectl("-n", NAMESPACE, "logs", "-l", "app.kubernetes.io/part-of=pinion", "--tail=15", "--prefix", check=False)
-    return "\n".join([pods, "\n".join(events.splitlines()[-25:]), logs])
-
-
-def pod(name, cpu=None, command="sleep 3600", annotations=None, requests=None, **spec):
-    """With `cpu` Guaranteed, with `requests` alone Burstable, without both BestEffort."""
-    resources = {"limits": {"cpu": str(cpu), "memory": "32Mi"}} if cpu else {"requests": requests} if requests else {}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations or {}},
-            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, **spec,
-                     "containers": [{"name": "rank", "image": IMAGE, "command": ["sh", "-c", command],
-                                     "resources": resources}]}}
-
-
-def apply(*objects):
-    for one in objects:
-        kubectl("apply", "-f", "-", stdin=json.dumps(one))
-
-
-def wait_ready(name, seconds=60):
-    kubectl("wait", "--for=condition=Ready", f"pod/{name}", f"--timeout={seconds}s", limit=seconds + 30)
-
-
-def cpus_of(text):
-    cpus = set()
-    for part in text.strip().split(","):
-        first, _, last = part.partition("-")
-        cpus.update(range(int(first), int(last or first) + 1))
-    return cpus
-
-
-def pid_in(name):
-    """Of the pod's first process, in the host's numbers: containerd knows it."""
-    uid = get(f"pod/{name}")["metadata"]["uid"]
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            with open(f"/proc/{entry}/cgroup") as groups, open(f"/proc/{entry}/cmdline") as command:
-                if uid in groups.read() and "2147483647" not in command.read():  # not the pause
-                    return int(entry)
-        except OSError:
-            continue
-    raise AssertionError(f"no process of pod {name}\n{state()}")
-
-
-def cpus_of_process(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return cpus_of(re.search(r"Cpus_allowed_list:\s*(\S+)", status.read()).group(1))
-
-
-def cpus_of_pod(name):
-    return cpus_of_process(pid_in(name))
-
-
-def planned(name):
-    text = get(f"pod/{name}")["metadata"]["annotations"].get("pinion.dev/planned", "")
-    return cpus_of(text.partition("=")[2]) if text else None
-
-
-def extenders():
-    pods = get("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-extender")["items"]
-    return [one["metadata"]["name"] for one in pods if "deletionTimestamp" not in one["metadata"]]
-
-
-def leaders():
-    pods = get("pods", "-n", NAMESPACE, "-l", "pinion.dev/leader=true")["items"]
-    return [one["metadata"]["name"] for one in pods if "deletionTimestamp" not in one["metadata"]]
+# Programs here have other names, and files lie elsewhere.
+OF_THE_NODE = ("--kubelet-config", f"{DIR}/conf/kubelet.yaml", "--containerd-config", f"{DIR}/c/config.toml")  # for doctor
+OF_THE_CLUSTER = ("--kubectl", KUBECTL[0], "--kubeconfig", f"{DIR}/admin.kubeconfig")  # for pinionctl
 
 
 def text_of(path):
@@ -132,7 +29,27 @@ def text_of(path):
 
 
 def pinionctl(*arguments):
-    return run("build/package/out/bin/pinionctl", *arguments, "--kubectl", KUBECTL[0], "--kubeconfig", f"{DIR}/admin.kubeconfig")
+    return run(PINIONCTL, *arguments, *OF_THE_CLUSTER)
+
+
+def give_scheduler_its_former_configuration():
+    with open(f"{DIR}/conf/scheduler.yaml", "w") as file:
+        json.dump({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+                   "clientConnection": {"kubeconfig": f"{DIR}/scheduler.kubeconfig"}, "leaderElection": {"leaderElect": False}}, file)
+    cluster("restart", "scheduler")
+
+
+def marked_pod(name):
+    """As the webhook makes it."""
+    made = pod(name, cpu=1)
+    made["spec"]["containers"][0]["resources"]["limits"]["pinion.dev/managed"] = "1"
+    return made
+
+
+def errors_of_doctor(*arguments):
+    """And what it finds good. Exit code 1 is also for warnings, 2 for what cannot be known here."""
+    said = json.loads(run(PINIONCTL, "doctor", *arguments, "--json", check=False))["findings"]
+    return [one for one in said if one["severity"] == "error"], {one["id"] for one in said if one["severity"] == "good"}
 
 
 def hpcc_input(order, ranks):
@@ -289,9 +206,7 @@ class Cluster(unittest.TestCase):
         kubectl("-n", NAMESPACE, "delete", "pod", "-l", "app.kubernetes.io/name=pinion-extender", "--grace-period=0", "--force")
         self.assertEqual(extenders(), [])
         # Marked already, as the webhook is away as well.
-        managed = pod("needs-a-core", cpu=1)
-        managed["spec"]["containers"][0]["resources"]["limits"]["pinion.dev/managed"] = "1"
-        apply(managed, pod("needs-none"))
+        apply(marked_pod("needs-a-core"), pod("needs-none"))
         wait_ready("needs-none")
         # The scheduler gives up its connection to a pod that is gone after httpTimeout, 30 s.
         eventually(60, "the scheduler asked in vain", lambda: any(
@@ -317,6 +232,67 @@ class Cluster(unittest.TestCase):
         wait_ready("comes-later", 120)
         self.assertEqual(cpus_of_process(pid), has)
         self.assertEqual(cpus_of_pod("comes-later") & has, set())
+
+    def test_6b_a_rank_that_crashes_comes_back_to_its_core(self):
+        apply(pod("beside"), pod("crashes", cpu=1, restartPolicy="Always",
+                                 command="grep Cpus_allowed_list /proc/self/status; sleep 1; exit 1"))
+        wait_ready("beside")
+        seen = {}  # restart -> CPUs, as its own log says
+
+        def has_come_back():
+            status = get("pod/crashes")["status"].get("containerStatuses", [{}])[0]
+            said = re.search(r"Cpus_allowed_list:\s*(\S+)", kubectl("logs", "crashes", check=False))
+            if said:
+                seen[status["restartCount"]] = said.group(1)
+                core = cpus_of(said.group(1))
+                # Also while the kubelet waits before it starts it again.
+                self.assertEqual(cpus_of_pod("beside") & core, set(), status.get("state"))
+            return status.get("restartCount", 0) >= 2 and len(seen) > 1
+        eventually(90, "it was started two times more", has_come_back)
+        self.assertEqual({frozenset(cpus_of(cpus)) for cpus in seen.values()}, {frozenset(planned("crashes"))}, seen)
+
+    def test_6c_a_resize_in_place_gives_cores_back_and_takes_them(self):
+        def resize(cpu):
+            amount = {"cpu": cpu, "memory": "32Mi"}
+            kubectl("patch", "pod", "grows", "--subresource=resize", "-p", json.dumps(
+                {"spec": {"containers": [{"name": "rank", "resources": {"limits": amount, "requests": amount}}]}}))
+        apply(pod("grows", cpu=1), pod("beside"))
+        wait_ready("grows")
+        wait_ready("beside")
+        pid, core, everywhere = pid_in("grows"), cpus_of_pod("grows"), os.sched_getaffinity(0)
+        self.assertEqual(core, planned("grows"))
+        resize("500m")
+        eventually(60, "half a CPU is of the shared ones", lambda: cpus_of_process(pid) == everywhere)
+        eventually(30, "so is the core, for others", lambda: cpus_of_pod("beside") == everywhere)
+        resize("1")
+        eventually(60, "a whole one is a core", lambda: len(cpus_of_process(pid)) == 1)
+        self.assertEqual(cpus_of_pod("beside") & cpus_of_process(pid), set())
+        self.assertEqual(get("pod/grows")["status"]["containerStatuses"][0]["restartCount"], 0)
+
+    def test_6d_a_drained_node_gets_no_ranks_until_it_is_open_again(self):
+        apply(pod("leaves", cpu=1))
+        wait_ready("leaves")
+        # Of one node both extenders cannot go: their budget keeps one, and it finds no other node.
+        kubectl("drain", "pinion-node", "--ignore-daemonsets", "--force", "--timeout=90s",
+                "--pod-selector", "app.kubernetes.io/name!=pinion-extender", limit=120)
+        self.addCleanup(kubectl, "uncordon", "pinion-node")
+        apply(pod("waits", cpu=1))
+        kubectl("wait", "--for=condition=PodScheduled=False", "pod/waits", "--timeout=30s")
+        kubectl("uncordon", "pinion-node")
+        wait_ready("waits", 60)
+        self.assertEqual(cpus_of_pod("waits"), planned("waits"))
+
+    def test_6e_doctor_finds_nothing_wrong(self):
+        apply(pod("asked-about", cpu=1))
+        wait_ready("asked-about")  # so the scheduler has asked the leader
+        for arguments, good in (
+                (OF_THE_NODE, {"agent", "agent-ready", "fence", "agent-drift", "kubelet-cpu-manager", "kubelet-memory-manager", "nri",
+                  "cgroup-cpuset", "certificates"}),
+                (("cluster", *OF_THE_CLUSTER),
+                 {"agents", "extender", "agents-silent", "scheduler", "webhook", "clocks"})):
+            errors, found = errors_of_doctor(*arguments)
+            self.assertEqual(errors, [])
+            self.assertLessEqual(good, found)
 
     def test_0_kustomize_has_what_the_chart_has(self):
         run("scripts/manifests.sh", "--check")
@@ -404,19 +380,13 @@ until [ -e go-on ]; do sleep 0.1; done
         cluster("install", "-f", "deploy/chart/pinion/presets/default-scheduler.yaml", "--set", "scheduler.markPods=false")
         of_extenders = ("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-extender")
         eventually(60, "the former extenders are gone", lambda: len(get(*of_extenders)["items"]) == 2)
-        marked = pod("marked-before", cpu=1)
-        marked["spec"]["containers"][0]["resources"]["limits"]["pinion.dev/managed"] = "1"
-        apply(marked)
+        apply(marked_pod("marked-before"))
         wait_ready("marked-before")
         self.assertEqual(cpus_of_pod("marked-before"), planned("marked-before"))
         kubectl("delete", "pod", "marked-before", "--grace-period=0", "--force")
 
         self.addCleanup(cluster, "adopt-scheduler")
-        with open(f"{DIR}/conf/scheduler.yaml", "w") as file:
-            json.dump({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-                       "clientConnection": {"kubeconfig": f"{DIR}/scheduler.kubeconfig"},
-                       "leaderElection": {"leaderElect": False}}, file)
-        cluster("restart", "scheduler")
+        give_scheduler_its_former_configuration()
         apply(pod("unmarked", cpu=1))
         wait_ready("unmarked", 90)
         self.assertNotIn("pinion.dev/managed", json.dumps(get("pod/unmarked")["spec"]))
@@ -436,6 +406,11 @@ until [ -e go-on ]; do sleep 0.1; done
         self.assertNotIn("pinion.dev/managed", json.dumps(get("pod/by-the-second")["spec"]))
 
     def test_9_uninstalled_only_what_the_page_names_is_left(self):
+        # The second scheduler of test_8 is there.
+        apply(pod("lives-on", cpu=1, schedulerName="pinion-scheduler"))
+        wait_ready("lives-on")
+        pid, core = pid_in("lives-on"), cpus_of_pod("lives-on")
+        self.assertEqual(len(core), 1)
         cluster("helm", "uninstall", "pinion", "--namespace", NAMESPACE, "--wait")
         kinds = ("clusterroles,clusterrolebindings,mutatingwebhookconfigurations,deployments,daemonsets,services,configmaps,secrets,"
                  "roles,rolebindings,serviceaccounts,leases,poddisruptionbudgets,networkpolicies")
@@ -452,15 +427,103 @@ until [ -e go-on ]; do sleep 0.1; done
         self.assertNotIn("pinion.dev", json.dumps([node["metadata"].get("labels"), node["spec"].get("taints")]))
         apply(pod("life-goes-on"))
         wait_ready("life-goes-on")
+        self.assertEqual(cpus_of_process(pid), core, "a rank keeps its core until the release")
+        run(PINIONCTL, "release", "--state-dir", f"{DIR}/pinion")
+        self.assertEqual(cpus_of_process(pid), os.sched_getaffinity(0))
+        self.assertEqual(os.listdir(f"{DIR}/pinion"), ["agent.lock"])
+
+
+class Migration(unittest.TestCase):
+    """docs/migrate.md, there and back, on a node of which the kubelet keeps CPU 0."""
+
+    @classmethod
+    def setUpClass(cls):
+        cluster("up", "--bare", limit=300)
+
+    @classmethod
+    def tearDownClass(cls):
+        cluster("down")
+
+    def kubelet_with(self, policy):
+        path = f"{DIR}/conf/kubelet.yaml"
+        with open(path) as file:
+            text = re.sub(r"(?m)^(cpuManagerPolicy|reservedSystemCPUs):.*\n", "", file.read())
+        with open(path, "w") as file:
+            file.write(f'{text}cpuManagerPolicy: {policy}\nreservedSystemCPUs: "0"\n')
+        if os.path.exists(f"{DIR}/kubelet/cpu_manager_state"):
+            os.remove(f"{DIR}/kubelet/cpu_manager_state")
+        cluster("restart", "kubelet")
+
+    def install(self, preset, *more):
+        # On a machine of two CPUs all that is not reserved is for one rank.
+        cluster("install", "-f", f"deploy/chart/pinion/presets/{preset}.yaml", "--set-string", "agent.config.reservedSystemCPUs=0",
+                "--set", "agent.resources.requests.cpu=0,extender.resources.requests.cpu=0", *more)
+
+    def agents(self):
+        return get("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=pinion-agent")["items"]
+
+    def drain(self):
+        kubectl("drain", "pinion-node", "--ignore-daemonsets", "--force", "--timeout=90s", limit=120)
+
+    def assert_alone(self, name):
+        apply(pod(name, cpu=1), pod(f"beside-{name}"))
+        wait_ready(name)
+        wait_ready(f"beside-{name}")
+        core = cpus_of_pod(name)
+        self.assertEqual(len(core - {0}), 1, core)
+        self.assertEqual(len(core), 1)
+        self.assertEqual(cpus_of_pod(f"beside-{name}") & core, set())
+
+    def test_there_and_back(self):
+        only_labelled = ("--set-string", "agent.nodeSelector.pinned-by=pinion")
+        self.kubelet_with("static")
+        self.assert_alone("by-the-kubelet")
+        self.install("agents-only", *only_labelled)
+        self.assertEqual(self.agents(), [])
+
+        self.drain()
+        self.kubelet_with("none")
+        kubectl("label", "node", "pinion-node", "pinned-by=pinion")
+        eventually(60, "the agent is there", self.agents)
+        kubectl("-n", NAMESPACE, "rollout", "status", "daemonset/pinion-agent", "--timeout=60s")
+        errors, good = errors_of_doctor(*OF_THE_NODE)
+        self.assertEqual(errors, [])
+        self.assertLessEqual({"agent", "kubelet-cpu-manager", "reserved-cpus"}, good)
+        kubectl("uncordon", "pinion-node")
+        self.assert_alone("by-the-agent")
+        self.install("default-scheduler")
+        kubectl("delete", "pod", "by-the-agent", "--wait")
+        self.assert_alone("by-all")
+        pid, core = pid_in("by-all"), cpus_of_pod("by-all")
+        self.assertEqual(core, planned("by-all"))
+
+        # Back: first the extender.
+        self.install("default-scheduler", "--set", "scheduler.markPods=false")
+        kubectl("-n", NAMESPACE, "rollout", "status", "deployment/pinion-extender", "--timeout=90s")
+        give_scheduler_its_former_configuration()
+        apply(marked_pod("marked"))
+        kubectl("wait", "--for=condition=PodScheduled=False", "pod/marked", "--timeout=30s")
+        self.assertIn("Insufficient pinion.dev/managed", get("pod/marked")["status"]["conditions"][0]["message"])
+        kubectl("delete", "pod", "marked")
+        kubectl("label", "nodes", "--all", "pinned-by=pinion")
+        self.install("agents-only", *only_labelled)
+        kubectl("-n", NAMESPACE, "rollout", "status", "daemonset/pinion-agent", "--timeout=60s")
+        self.assertEqual(cpus_of_process(pid), core)
+        self.assertEqual(extenders(), [])
+        self.assertEqual(get("mutatingwebhookconfigurations", "-l", "app.kubernetes.io/part-of=pinion")["items"], [])
+
+        self.drain()
+        kubectl("label", "node", "pinion-node", "pinned-by-")
+        eventually(60, "the agent is gone", lambda: not self.agents())
+        run(PINIONCTL, "release", "--state-dir", f"{DIR}/pinion")
+        self.kubelet_with("static")
+        kubectl("uncordon", "pinion-node")
+        self.assert_alone("by-the-kubelet-again")
+        cluster("helm", "uninstall", "pinion", "--namespace", NAMESPACE, "--wait")
+        apply(pod("life-goes-on"))
+        wait_ready("life-goes-on")
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0:
-        print("it must be root")
-        sys.exit(77)
-    folder = run("scripts/kube.sh", "--where").strip()
-    KUBECTL = [f"{folder}/kubectl", f"--kubeconfig={DIR}/admin.kubeconfig"]
-    if not os.path.exists(KUBECTL[0]):
-        print("not built: scripts/kube.sh --cluster")
-        sys.exit(77)
+    need_a_cluster()
     unittest.main(verbosity=2)

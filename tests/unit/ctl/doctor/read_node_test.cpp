@@ -98,6 +98,20 @@ class DoctorReads : public testing::Test {
     write("proc/" + std::to_string(pid) + "/cmdline", text);
   }
 
+  [[nodiscard]] Fd listen_at(const std::string& name) const {
+    const std::string socket_path = path(name);
+    std::filesystem::create_directories(std::filesystem::path(socket_path).parent_path());
+    Fd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    EXPECT_LT(socket_path.size(), sizeof(address.sun_path));
+    socket_path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+              0);
+    EXPECT_EQ(listen(listener.get(), 1), 0);
+    return listener;
+  }
+
   [[nodiscard]] NodeFacts read() const {
     ReadOptions options;
     options.root = root();
@@ -163,16 +177,17 @@ TEST_F(DoctorReads, TheRuntime) {
 
 // The usual path goes over a link that leads out of the tree.
 TEST_F(DoctorReads, ASocketThatAnswers) {
-  std::filesystem::create_directories(path("run/nri"));
+  std::filesystem::remove_all(path("proc/60"));
   std::filesystem::create_directories(path("var"));
-  const Fd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string socket_path = path("run/nri/nri.sock");
-  ASSERT_LT(socket_path.size(), sizeof(address.sun_path));
-  socket_path.copy(address.sun_path, socket_path.size());
-  ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  ASSERT_EQ(listen(listener.get(), 1), 0);
+  const Fd listener = listen_at("run/nri/nri.sock");
+  const RuntimeFacts facts = read().runtime;
+  EXPECT_EQ(facts.socket_path, "/var/run/nri/nri.sock");
+  EXPECT_TRUE(facts.socket) << facts.socket.error().text;
+}
+
+// Where the node has it, only the volumes of its pod know.
+TEST_F(DoctorReads, ASocketThatAnswersTheAgentInItsContainer) {
+  const Fd listener = listen_at("proc/60/root/var/run/nri/nri.sock");
   const RuntimeFacts facts = read().runtime;
   EXPECT_EQ(facts.socket_path, "/var/run/nri/nri.sock");
   EXPECT_TRUE(facts.socket) << facts.socket.error().text;
