@@ -413,6 +413,7 @@ void Scheduler::tick(std::int64_t now_ms) {
     give_back(job, member);
     member.since_ms = now_ms;
     tell(JobNews::Kind::kWithdrawn, job, "nobody has told of its start", 1);
+    if (!job.started) withdraw(job.id, "a member of the job has not started", now_ms);
     heed_limit(job, now_ms);
     requeue(job);
   }
