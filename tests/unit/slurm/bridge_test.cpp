@@ -109,7 +109,7 @@ class BridgeTest : public testing::Test {
     create.job = create.pod.job = job;
     create.pod.attempt = std::to_string(job) + "-500-0-0";
     create.pod.name = "wind-" + create.pod.attempt + "-" + uid;
-    create.pod.nodes = {"n1"};
+    create.nodes = std::make_shared<const std::vector<std::string>>(1, "n1");
     PodTemplate all;
     all.name_space = "hpc";
     all.cluster = "wind";
