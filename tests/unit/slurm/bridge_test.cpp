@@ -41,7 +41,8 @@ class BridgeTest : public testing::Test {
                           file("outline") + "; fi");
     program("sinfo", "echo list >>" + file("calls") + "; cat " + file("nodes"));
     // Writes down what it is asked, and refuses what matches a line of the file.
-    program("scontrol", "echo \"$*\" >>" + file("calls") + "\nif echo \"$*\" | grep -q -f " +
+    program("scontrol", "echo \"$*\" >>" + file("calls") + "\nif [ $1 = show ]; then cat " +
+                            file("shown") + "; exit; fi\nif echo \"$*\" | grep -q -f " +
                             file("refused") +
                             "; then echo 'Invalid node name specified' >&2; exit 1; fi");
     path_ = std::getenv("PATH");
@@ -196,6 +197,15 @@ TEST_F(BridgeTest, WhereSlurmTakesNoOrderAtAllItDeletesThemItself) {
   EXPECT_EQ(tries, 5U);
   rounds(20);
   EXPECT_EQ(calls_with("ReqNodeList=n1"), tries) << "the next pause is that of a new attempt";
+}
+
+TEST_F(BridgeTest, WhereSinfoTellsGroupsOfNodesScontrolIsAsked) {
+  write("nodes", R"({"sinfo": [{"nodes": {"allocated": 0, "idle": 1}}]})");
+  write("shown", R"({"nodes": [{"name": "n1", "state": ["IDLE"]}]})");
+  start({placeholder(12, "a")}, {});
+  rounds_until([&] { return calls_with("ReqNodeList=n1") > 0; });
+  rounds_until([&] { return calls_with("show nodes --json") > 3; });
+  EXPECT_EQ(calls_with("list"), 1U) << "and sinfo no more";
 }
 
 TEST_F(BridgeTest, TellsPrometheusAndTheKubeletHowItIs) {
