@@ -5,6 +5,7 @@
 //
 //   held, no placeholders       -> they are made, all of them, for nodes where Slurm can start it
 //   held, all of them run       -> the job is pinned to their nodes, and released
+//   held, too few nodes left    -> its placeholders are deleted
 //   released, and lacks some    -> held again
 //   runs, and lacks one         -> requeued and held, or cancelled where it cannot run again
 //   over, requeued or cancelled -> its placeholders are deleted
