@@ -89,6 +89,10 @@ inline constexpr const char* kWoken =
 inline constexpr const char* kOwnerUid = "pinion.dev/owner-uid";
 inline constexpr const char* kSlurmIndex =
     "pinion.dev/slurm-index";  // among its job's placeholders
+inline constexpr const char* kSlurmPartition =
+    "pinion.dev/slurm-partition";  // that it was made for
+inline constexpr const char* kSlurmNodes =
+    "pinion.dev/slurm-nodes";  // a hash of the nodes that it may go to
 
 // --- ours, on job objects and their templates
 
@@ -110,7 +114,7 @@ inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 inline constexpr const char* kSpeedSeen = "pinion.dev/speed-seen";
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 56> kAll{kCpus,
+inline constexpr std::array<std::string_view, 58> kAll{kCpus,
                                                        kAlign,
                                                        kStrength,
                                                        kSmt,
@@ -154,6 +158,8 @@ inline constexpr std::array<std::string_view, 56> kAll{kCpus,
                                                        kWoken,
                                                        kOwnerUid,
                                                        kSlurmIndex,
+                                                       kSlurmPartition,
+                                                       kSlurmNodes,
                                                        kDecided,
                                                        kRole,
                                                        kOwner,

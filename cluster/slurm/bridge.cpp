@@ -16,12 +16,15 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestListingPause{10'000};
-constexpr const char* kApiServer = "";
+// Not one for both: what cannot be made must not keep what can be deleted.
+constexpr const char* kCreates = "creates";
+constexpr const char* kDeletes = "deletes";
 // A job whose nodes Slurm has refused so often in a row gives them back.
 constexpr int kMostPlaces = 5;
 constexpr int kMostPauses = 10;
-// So long without a sign of life, beside a command of Slurm that takes its time.
+// So long without a sign of life, beside all commands that one list may take, each made twice.
 constexpr std::int64_t kHangsMs = 60'000;
+constexpr int kCommands = 8;
 constexpr std::int64_t kSilentMs = 60'000;
 // As metrics call actions, by their kind.
 constexpr std::array kActions = {"hold",  "requeue", "cancel", "delete",
@@ -29,8 +32,9 @@ constexpr std::array kActions = {"hold",  "requeue", "cancel", "delete",
 static_assert(kActions.size() == std::variant_size_v<Action>);
 constexpr const char* kRefused = "Slurm does not take its nodes: ";
 constexpr milliseconds kCallLimit{5000};
-// Slurm is asked for at most a fifth of the time.
+// Slurm is asked for at most a fifth of the time while there is nothing new in it.
 constexpr int kRest = 4;  // for each time that it was asked
+constexpr milliseconds kLongestRest{30'000};
 
 std::int64_t unix_s() {
   return std::chrono::system_clock::now().time_since_epoch() / 1s;
@@ -40,8 +44,10 @@ std::int64_t steady_ms() {
   return std::chrono::steady_clock::now().time_since_epoch() / 1ms;
 }
 
-bool calls_api(const Action& action) {
-  return std::holds_alternative<Create>(action) || std::holds_alternative<Delete>(action);
+// Of all calls like this one; nullptr: it is none of the API server.
+const char* calls_like(const Action& action) {
+  if (std::holds_alternative<Create>(action)) return kCreates;
+  return std::holds_alternative<Delete>(action) ? kDeletes : nullptr;
 }
 
 // What is deleted is others' at once, whatever else of the job has failed.
@@ -77,14 +83,16 @@ Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api>
 
 milliseconds Bridge::round(const std::function<bool()>& stop) {
   alive_ms_ = steady_ms();
-  const bool pods_changed = pods_->seen();
+  news_ = pods_->seen() || news_;
   if (!pods_->complete()) return config_.poll;
   const auto begin = Clock::now();
-  const auto rest = [&] {
-    const auto asked = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-    return std::max(config_.poll, kRest * asked);
-  };
-  if (!pods_changed && begin < list_next_ && !changed()) return rest();
+  if (begin < list_soonest_) {
+    return std::min(kLongestRest, std::chrono::ceil<milliseconds>(list_soonest_ - begin));
+  }
+  const auto asked = [&] { return std::chrono::duration_cast<milliseconds>(Clock::now() - begin); };
+  const auto rest = [&] { return std::max(config_.poll, std::min(kLongestRest, kRest * asked())); };
+  if (!news_ && begin < list_next_) news_ = changed();
+  if (!news_ && begin < list_next_) return rest();
   // Placeholders first: one that is made for a job is never seen without that job.
   View view{.jobs = {},
             .nodes = {},
@@ -93,6 +101,7 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
             .now_s = 0};
   if (Status listed = list(view); !listed) {
     const milliseconds pause = listing_.next();
+    list_soonest_ = Clock::now() + pause;
     {
       const std::lock_guard lock(mutex_);
       ++figures_.slurm_silent;
@@ -102,6 +111,8 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
     return pause;
   }
   listing_.reset();
+  news_ = false;
+  list_soonest_ = Clock::now() + asked();
   list_next_ = Clock::now() + rest();
   view.now_s = unix_s();
   told_ms_ = steady_ms();
@@ -110,7 +121,7 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
 
   std::map<std::uint32_t, const Job*> by_id;
   for (const Job& job : view.jobs) by_id[job.id] = &job;
-  std::set<std::string> there = {kApiServer};
+  std::set<std::string> there = {kCreates, kDeletes};
   for (const Job& job : view.jobs) there.insert(std::to_string(job.id));
   for (const Placeholder& pod : view.placeholders) there.insert(pod.uid);
   std::erase_if(troubles_, [&](const auto& entry) { return !there.contains(entry.first); });
@@ -187,7 +198,7 @@ void Bridge::note_done(const Action& action, const Job* job, bool done) {
 
 std::string Bridge::not_live() const {
   const std::int64_t rests = steady_ms() - alive_ms_;
-  if (rests <= kHangsMs + 2 * config_.command_limit.count()) return "";
+  if (rests <= kHangsMs + kCommands * config_.command_limit.count()) return "";
   return "nothing was done for " + std::to_string(rests / 1000) + " s";
 }
 
@@ -208,6 +219,7 @@ Figures Bridge::figures() const {
 // it, or for what the outline does not show: after some rest.
 bool Bridge::changed() {
   auto now = slurm_.outline();
+  if (now) told_ms_ = steady_ms();
   if (now && *now == outline_) return false;
   if (now) outline_ = *std::move(now);
   return true;
@@ -234,7 +246,7 @@ Status Bridge::carry_out(const Action& action, const Job* job) {
     if (made) return made;
     const Errc code = made.error().code;
     if (code != Errc::kDenied && code != Errc::kInvalid) return made;
-    const Status held = slurm_.hold(*job, given_up(rules_, *job, made.error().text, unix_s()));
+    const Status held = hold(*job, given_up(rules_, *job, made.error().text, unix_s()));
     return held ? made : held;
   }
   if (const auto* it = std::get_if<Hold>(&action)) return slurm_.hold(*job, *it);
@@ -247,6 +259,13 @@ Status Bridge::carry_out(const Action& action, const Job* job) {
   if (const auto* it = std::get_if<Say>(&action)) return slurm_.say(*job, *it);
   if (const auto* it = std::get_if<Split>(&action)) return slurm_.split(*job, *it);
   return slurm_.requeue(*job);
+}
+
+// Beside what was decided.
+Status Bridge::hold(const Job& job, const Hold& what) {
+  const Status held = slurm_.hold(job, what);
+  note_done(what, &job, held.has_value());
+  return held;
 }
 
 // Unless it says so already; in vain where Slurm does not answer.
@@ -274,24 +293,41 @@ bool Bridge::may_try(const Action& action) const {
     const auto trouble = troubles_.find(key);
     return trouble != troubles_.end() && Clock::now() < trouble->second.until;
   };
-  return !rests(whose(action)) && !(calls_api(action) && rests(kApiServer));
+  const char* const like = calls_like(action);
+  return !rests(whose(action)) && (like == nullptr || !rests(like));
 }
 
 void Bridge::succeeded(const Action& action) {
-  troubles_.erase(whose(action));
-  if (calls_api(action)) troubles_.erase(kApiServer);
+  if (const char* const like = calls_like(action)) troubles_.erase(like);
+  const auto own = troubles_.find(whose(action));
+  if (own == troubles_.end()) return;
+  // Slurm has refused its nodes: that it has placeholders again, or hears of it, ends nothing.
+  const bool goes_on =
+      std::holds_alternative<Create>(action) || std::holds_alternative<Say>(action);
+  if (goes_on && own->second.places > 0) {
+    own->second.until = {};
+  } else {
+    troubles_.erase(own);
+  }
+}
+
+milliseconds Bridge::rest(const std::string& key, int times) {
+  Trouble& trouble =
+      troubles_
+          .try_emplace(key, Trouble{.pauses = Backoff(pauses_.first, pauses_.longest), .until = {}})
+          .first->second;
+  const milliseconds pause = times * trouble.pauses.next();
+  trouble.until = Clock::now() + pause;
+  return pause;
 }
 
 void Bridge::failed(const Action& action, const Error& error) {
-  // Without an answer it would be the same with all others, and each takes its time.
-  const bool silent = calls_api(action) && error.code == Errc::kUnavailable;
-  Trouble& trouble =
-      troubles_
-          .try_emplace(silent ? kApiServer : whose(action),
-                       Trouble{.pauses = Backoff(pauses_.first, pauses_.longest), .until = {}})
-          .first->second;
-  const milliseconds pause = trouble.pauses.next();
-  trouble.until = Clock::now() + pause;
+  // Without an answer it would be the same with all others, and each takes its time. Or with this
+  // one alone: it rests for longer, so next time somebody else is tried.
+  const char* const like = calls_like(action);
+  const bool silent = like != nullptr && error.code == Errc::kUnavailable;
+  if (silent) rest(like, 1);
+  const milliseconds pause = rest(whose(action), silent ? 2 : 1);
   log_.warn("cannot " + to_text(action),
             {{"why", error.text}, {"pause_ms", std::to_string(pause.count())}});
 }
@@ -310,7 +346,7 @@ void Bridge::give_back(const Job& job, const std::string& why, const View& view)
     ++figures_.given_back;
   }
   if (!pods.empty()) tell_event(*pods.front(), "job " + number + ": " + kRefused + why);
-  const Status held = slurm_.hold(job, not_placed(rules_, job, kRefused + why, unix_s()));
+  const Status held = hold(job, not_placed(rules_, job, kRefused + why, unix_s()));
   if (held) {
     log_.warn("Slurm refuses a job's nodes, it is placed anew later", {{"job", number}});
     troubles_.erase(number);
@@ -323,7 +359,9 @@ void Bridge::give_back(const Job& job, const std::string& why, const View& view)
   for (const Placeholder* pod : pods) {
     const Action gone = Delete{.job = job.id, .name = pod->name, .uid = pod->uid};
     if (!may_try(gone)) continue;
-    if (Status done = remove(std::get<Delete>(gone)); !done) {
+    const Status done = remove(std::get<Delete>(gone));
+    note_done(gone, nullptr, done.has_value());
+    if (!done) {
       failed(gone, done.error());
     } else {
       log_.info(to_text(gone));

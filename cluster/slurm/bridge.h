@@ -56,12 +56,14 @@ class Bridge {
   Status list(View& view);  // what Slurm has
   bool changed();           // its jobs have
   Status carry_out(const Action& action, const Job* job);
+  Status hold(const Job& job, const Hold& what);
   Status create(const Create& what);
   void tell(const Job& job, const std::string& why);
   Status remove(const Delete& what);
   void tell_event(const Placeholder& pod, const std::string& why);
   bool may_try(const Action& action) const;
   void succeeded(const Action& action);
+  std::chrono::milliseconds rest(const std::string& key, int times);
   void failed(const Action& action, const Error& error);
   void give_back(const Job& job, const std::string& why, const View& view);
   void note(const View& view);
@@ -78,17 +80,19 @@ class Bridge {
   std::atomic<std::int64_t> alive_ms_;     // of the steady clock: something was done last
   std::atomic<std::int64_t> told_ms_ = 0;  // Slurm answered last
   mutable std::mutex mutex_;
-  Figures figures_;              // under mutex_
-  std::string outline_;          // of Slurm's jobs, as it was seen last
-  Clock::time_point list_next_;  // not before, unless something has changed
-  Backoff listing_;              // pauses while Slurm does not answer
+  Figures figures_;                 // under mutex_
+  std::string outline_;             // of Slurm's jobs, as it was seen last
+  bool news_ = true;                // since the last list
+  Clock::time_point list_next_;     // not before, unless there is news
+  Clock::time_point list_soonest_;  // not even then
+  Backoff listing_;                 // pauses while Slurm does not answer
   const Pauses pauses_;
   struct Trouble {
     Backoff pauses;
     Clock::time_point until;
     int places = 0;  // of a job, that Slurm has refused
   };
-  // By what they are with: a job's number, a placeholder's uid, or kApiServer.
+  // By what they are with: a job's number, a placeholder's uid, or all creates or deletes.
   std::map<std::string, Trouble> troubles_;
 };
 

@@ -17,12 +17,33 @@ constexpr std::int64_t kMostPauses = 10;
 constexpr int kUsersShare = 4;
 constexpr int kMostSaid = 5;
 constexpr std::int64_t kCredentialRest = 2;  // seconds, from a requeue to the next start
+// Names of nodes in all placeholders that wait: each carries as many as it may go to.
+constexpr std::int64_t kMostNames = 2'000'000;
+// Lists of nodes that are made in one round for jobs without placeholders: first in the order of
+// the jobs, of one user a quarter, then as many for the rest.
+constexpr std::uint64_t kMostChoices = 100;
+
+// The same in all versions of the program: the next one must know it again. FNV-1a.
+std::string short_for(const std::vector<std::string>& names) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const std::string& name : names) {
+    for (const char c : name + ",") {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    }
+  }
+  return std::to_string(hash);
+}
+
+void count_failure(Mark& mark) {
+  mark.failed = std::min(mark.failed, static_cast<int>(kMostPauses)) + 1;
+}
 
 // To be placed anew, after so many pauses.
 Hold hold_again(const Rules& rules, const Job& job, const Mark& mark, std::int64_t pauses,
                 const std::string& why, std::int64_t now_s) {
   Mark next;
   next.attempt = mark.attempt + 1;
+  next.failed = mark.failed;
   next.after_s = now_s + std::min(pauses, kMostPauses) * rules.retry_s;
   return {.job = job.id, .mark = next, .comment = told(job.comment, why)};
 }
@@ -63,18 +84,35 @@ class Decision {
     if (job.state != Job::State::kPending) return;
     if (may_be_placed(job, *mark) && shape_of(job, rules_.shape)) ++told_apart_;
     const auto pods = pods_.find(attempt_of(job, *mark));
-    if (pods != pods_.end()) count_waiting(job, fits_no_node(pods->second));
+    if (pods == pods_.end()) return;
+    if (!fits_no_node(pods->second) || full(hopeless_, 1)) return count_waiting(job);
+    count(job, hopeless_);
   }
 
-  void count_waiting(const Job& job, bool hopeless) {
-    if (hopeless && ++hopeless_ <= rules_.most_waiting) return;
-    ++waiting_;
-    ++waiting_of_[job.user];
+  struct Waiting {
+    int jobs = 0;
+    std::int64_t names = 0;  // of nodes, in all of their placeholders, at most
+  };
+
+  void count(const Job& job, Waiting& among) const {
+    ++among.jobs;
+    among.names +=
+        std::int64_t{std::max(job.nodes, 1)} * static_cast<std::int64_t>(view_.nodes.size());
+  }
+  void count_waiting(const Job& job) {
+    count(job, waiting_);
+    count(job, waiting_of_[job.user]);
+  }
+
+  // Whether these have this part of all places, or of all names. A job of very many nodes gets its
+  // turn as any other one.
+  [[nodiscard]] bool full(const Waiting& of, int part) const {
+    return of.jobs >= std::max(1, rules_.most_waiting / part) || of.names >= kMostNames / part;
   }
 
   [[nodiscard]] std::string why_not_its_turn(const Job& job) {
-    if (waiting_ >= rules_.most_waiting) return "waits: behind other jobs that wait for cores";
-    if (waiting_of_[job.user] < std::max(1, rules_.most_waiting / kUsersShare)) return "";
+    if (full(waiting_, 1)) return "waits: behind other jobs that wait for cores";
+    if (!full(waiting_of_[job.user], kUsersShare)) return "";
     return "waits: behind other jobs of its user that wait for cores";
   }
 
@@ -112,37 +150,41 @@ class Decision {
       keep_held(job, mark);
       return say(job, shape.error().text);
     }
-    const std::string attempt = attempt_of(job, mark);
-    const auto found = pods_.find(attempt);
-    const Choice& choice = choice_of(job);
-    const std::string too_few = why_too_few(*shape, choice);
-    if (found == pods_.end()) {
-      if (!job.held) return keep_held(job, mark);
-      if (!too_few.empty()) return say_in_turn(job, too_few);
-      if (const std::string why = why_not_its_turn(job); !why.empty()) return say_in_turn(job, why);
-      count_waiting(job, false);
-      return create(job, attempt, *shape, choice, {});
-    }
+    const auto found = pods_.find(attempt_of(job, mark));
+    if (found == pods_.end()) return begin(job, mark, *shape);
     const Pods& pods = found->second;
-    if (spoilt(pods, *shape)) return again(job, mark, mark.attempt, "a placeholder was lost");
-    if (const Placeholder* pod = misplaced(pods, choice); pod != nullptr) {
-      return again(job, mark, mark.attempt, why_misplaced(*pod, choice));
+    const Chosen& chosen = chosen_for(job, partitions_of(job, mark, pods), *shape);
+    if (spoilt(pods, *shape)) return failed(job, mark, "a placeholder was lost");
+    if (const Placeholder* pod = misplaced(pods, chosen.choice); pod != nullptr) {
+      return failed(job, mark, why_misplaced(*pod, chosen.choice));
     }
-    // Another chance for it, and not its fault that it comes late.
-    if (outdated(pods, choice))
-      return again(job, mark, 0, "waits: there are more nodes for it now");
-    kept_.insert(attempt);
-    if (static_cast<int>(pods.size()) < shape->nodes) {
-      if (!job.held) return keep_held(job, mark);
-      if (!too_few.empty()) return say_in_turn(job, too_few);
-      return create(job, attempt, *shape, choice, pods);
+    // Neither is its fault. It would keep others from cores and from their turn in vain.
+    if (const std::string too_few = why_too_few(*shape, chosen.choice);
+        job.held && !too_few.empty()) {
+      return again(job, mark, too_few);
     }
-    if (!all_run(pods)) {
-      if (!job.held) return keep_held(job, mark);
-      return too_few.empty() ? wait(job, pods) : say_in_turn(job, too_few);
+    if (outdated(pods, chosen) && renewable(mark)) {
+      return again(job, mark, "waits: there are other nodes for it now");
     }
-    if (job.held) return place(job, mark, *shape, pods);
-    released(job, mark, pods);
+    kept_.insert(found->first);
+    const bool all = static_cast<int>(pods.size()) >= shape->nodes;
+    if (!job.held) return all && all_run(pods) ? released(job, mark, pods) : keep_held(job, mark);
+    if (!all) return create(job, mark, *shape, chosen, pods);
+    all_run(pods) ? place(job, mark, *shape, pods) : wait(job, pods);
+  }
+
+  // Without placeholders. Whose turn it is not costs nothing.
+  void begin(const Job& job, const Mark& mark, const Shape& shape) {
+    if (!job.held) return keep_held(job, mark);
+    if (const std::string why = why_not_its_turn(job); !why.empty()) return say_in_turn(job, why);
+    const std::vector<std::string> partitions = partitions_of(job, mark, {});
+    if (!may_choose(job, partitions)) return;
+    const Chosen& chosen = chosen_for(job, partitions, shape);
+    if (const std::string too_few = why_too_few(shape, chosen.choice); !too_few.empty()) {
+      return say_in_turn(job, too_few);
+    }
+    count_waiting(job);
+    create(job, mark, shape, chosen, {});
   }
 
   // All of its placeholders run, and it may start.
@@ -152,7 +194,7 @@ class Decision {
     }
     if (view_.now_s - mark.since_s <= rules_.start_limit_s) return;
     kept_.erase(attempt_of(job, mark));
-    again(job, mark, mark.attempt, "Slurm does not start it: " + job.reason);
+    failed(job, mark, "Slurm does not start it: " + job.reason);
   }
 
   void running(const Job& job, const Mark& mark) {
@@ -200,24 +242,98 @@ class Decision {
   }
 
   // With new placeholders; its present ones are not kept.
-  void again(const Job& job, const Mark& mark, std::int64_t pauses, const std::string& why) {
+  void again(const Job& job, const Mark& mark, const std::string& why) {
+    actions_.emplace_back(hold_again(rules_, job, mark, 0, why, view_.now_s));
+  }
+  // It may be so again, so the pause grows.
+  void failed(const Job& job, Mark mark, const std::string& why) {
+    const int pauses = mark.failed;
+    count_failure(mark);
     actions_.emplace_back(hold_again(rules_, job, mark, pauses, why, view_.now_s));
   }
 
+  // Where it may be placed in this attempt, what comes first is best. Slurm says nothing of a
+  // partition that is down, so each attempt begins with another one, and stays with what it took.
+  static std::vector<std::string> partitions_of(const Job& job, const Mark& mark,
+                                                const Pods& pods) {
+    std::vector<std::string> all = job.partitions;
+    if (all.empty()) return {""};
+    if (!pods.empty() && std::find(all.begin(), all.end(), pods.front()->partition) != all.end()) {
+      return {pods.front()->partition};
+    }
+    const auto first = static_cast<std::size_t>(mark.attempt) % all.size();
+    std::rotate(all.begin(), std::next(all.begin(), static_cast<std::ptrdiff_t>(first)), all.end());
+    return all;
+  }
+
+  using Wanted = std::tuple<std::string, std::string, std::vector<std::string>>;
+  static Wanted wanted_of(const Job& job, const std::string& partition) {
+    return {partition, job.constraint, job.excluded};
+  }
+
+  struct Chosen {
+    std::string partition;
+    Choice choice;
+    std::string list;  // short for its nodes
+  };
+
   // The same for all jobs that want the same.
-  const Choice& choice_of(const Job& job) {
-    const auto [at, is_new] =
-        choices_.try_emplace(Wanted(job.partitions, job.constraint, job.excluded));
-    if (is_new) at->second = choose_nodes(job, view_.nodes);
-    return at->second;
+  const Chosen& chosen_in(const Job& job, const std::string& partition) {
+    std::shared_ptr<const Chosen>& chosen = choices_[wanted_of(job, partition)];
+    if (chosen == nullptr) {
+      Choice choice = choose_nodes(job, partition, view_.nodes);
+      std::string list = short_for(choice.nodes);
+      chosen = std::make_shared<const Chosen>(
+          Chosen{.partition = partition, .choice = std::move(choice), .list = std::move(list)});
+    }
+    return *chosen;
+  }
+
+  // The first that has enough nodes, else the one that has most.
+  const Chosen& chosen_for(const Job& job, const std::vector<std::string>& partitions,
+                           const Shape& shape) {
+    const Chosen* most = nullptr;
+    for (const std::string& partition : partitions) {
+      const Chosen& chosen = chosen_in(job, partition);
+      if (enough(shape, chosen.choice)) return chosen;
+      if (most == nullptr || chosen.choice.nodes.size() > most->choice.nodes.size()) {
+        most = &chosen;
+      }
+    }
+    return *most;
+  }
+
+  // Each list that nobody has wanted yet takes its time, and jobs that lack nodes are many. So each
+  // round looks at the first of them, and at some of the others, which time draws.
+  bool may_choose(const Job& job, const std::vector<std::string>& partitions) {
+    const auto missing = static_cast<std::uint64_t>(
+        std::count_if(partitions.begin(), partitions.end(), [&](const std::string& partition) {
+          return !choices_.contains(wanted_of(job, partition));
+        }));
+    if (missing == 0) return true;
+    std::uint64_t& of_user = chosen_of_[job.user];
+    if (chosen_ < kMostChoices && of_user < kMostChoices / kUsersShare) {
+      chosen_ += missing;
+      of_user += missing;
+      return true;
+    }
+    const std::uint64_t groups = static_cast<std::uint64_t>(told_apart_) / kMostChoices + 1;
+    const std::uint64_t drawn =
+        (static_cast<std::uint64_t>(view_.now_s) * 0x9e3779b97f4a7c15U) >> 32U;
+    const bool its = left_++ / kMostChoices == drawn % groups;
+    if (its) drawn_ += missing;
+    return its && drawn_ <= kMostChoices;
+  }
+
+  static bool enough(const Shape& shape, const Choice& choice) {
+    return choice.nodes.size() >= static_cast<std::size_t>(shape.nodes);
   }
 
   // Empty: there are enough.
   static std::string why_too_few(const Shape& shape, const Choice& choice) {
-    const std::size_t there = choice.nodes.size();
-    if (there >= static_cast<std::size_t>(shape.nodes)) return "";
+    if (enough(shape, choice)) return "";
     std::string why = "waits: needs " + std::to_string(shape.nodes) + " nodes, Slurm has " +
-                      std::to_string(there) + " for it";
+                      std::to_string(choice.nodes.size()) + " for it";
     if (!choice.others.empty()) why.append(": ").append(choice.others);
     return why;
   }
@@ -240,14 +356,20 @@ class Decision {
     return why;
   }
 
-  // None has a node yet, and one may not go where Slurm could start the job now.
-  static bool outdated(const Pods& pods, const Choice& choice) {
+  // None has a node yet, and one was made for other nodes than Slurm could start the job on now.
+  static bool outdated(const Pods& pods, const Chosen& chosen) {
     const bool bound = std::any_of(pods.begin(), pods.end(),
                                    [](const Placeholder* pod) { return !pod->node.empty(); });
     return !bound && std::any_of(pods.begin(), pods.end(), [&](const Placeholder* pod) {
-      return !std::includes(pod->nodes.begin(), pod->nodes.end(), choice.nodes.begin(),
-                            choice.nodes.end());
+      return !pod->list.empty() && pod->list != chosen.list;
     });
+  }
+
+  // Where nodes come and go all the time, its placeholders still have time to get theirs: more with
+  // each attempt.
+  [[nodiscard]] bool renewable(const Mark& mark) const {
+    const std::int64_t pauses = std::min(std::int64_t{mark.attempt}, kMostPauses);
+    return view_.now_s >= mark.after_s + pauses * rules_.retry_s;
   }
 
   // One is gone or does not fit what the job asks for now, or two are on one node.
@@ -275,9 +397,12 @@ class Decision {
     return nodes;
   }
 
-  void create(const Job& job, const std::string& attempt, const Shape& shape, const Choice& choice,
+  void create(const Job& job, const Mark& mark, const Shape& shape, const Chosen& chosen,
               const Pods& there) {
+    const std::string attempt = attempt_of(job, mark);
     kept_.insert(attempt);
+    const auto shared = choices_.at(wanted_of(job, chosen.partition));
+    const std::shared_ptr<const std::vector<std::string>> nodes(shared, &shared->choice.nodes);
     std::set<int> indexes;
     for (const Placeholder* pod : there) indexes.insert(pod->index);
     for (int i = 0; i < shape.nodes; ++i) {
@@ -289,8 +414,10 @@ class Decision {
       pod.index = i;
       pod.size = shape.nodes;
       pod.cpus = shape.cpus;
-      pod.nodes = choice.nodes;
-      actions_.emplace_back(Create{.job = job.id, .pod = std::move(pod), .shape = shape});
+      pod.partition = chosen.partition;
+      pod.list = chosen.list;
+      actions_.emplace_back(
+          Create{.job = job.id, .pod = std::move(pod), .shape = shape, .nodes = nodes});
     }
   }
 
@@ -352,14 +479,18 @@ class Decision {
   const View& view_;
   std::map<std::string, Pods> pods_;  // by attempt
   std::set<std::string> kept_;        // attempts whose placeholders stay
-  using Wanted = std::tuple<std::vector<std::string>, std::string, std::vector<std::string>>;
-  std::map<Wanted, Choice> choices_;       // by partitions, constraint, excluded nodes
-  std::map<std::uint32_t, int> elements_;  // by array
-  int told_apart_ = 0;                     // pending jobs that could be placed
-  int waiting_ = 0;                        // of them, that have placeholders
-  int said_ = 0;                           // to jobs whose turn it is not
-  int hopeless_ = 0;                       // of these, that fit no node
-  std::map<std::string, int> waiting_of_;  // by user
+  // By partition, constraint, excluded nodes.
+  std::map<Wanted, std::shared_ptr<const Chosen>> choices_;
+  std::map<std::string, std::uint64_t> chosen_of_;  // by user: made for jobs without placeholders
+  std::uint64_t chosen_ = 0;                        // all of these
+  std::uint64_t left_ = 0;                          // jobs behind the first of them
+  std::uint64_t drawn_ = 0;                         // made for such
+  std::map<std::uint32_t, int> elements_;           // by array
+  int told_apart_ = 0;                              // pending jobs that could be placed
+  int said_ = 0;                                    // to jobs whose turn it is not
+  Waiting waiting_;                                 // jobs that have placeholders
+  Waiting hopeless_;                                // others of these, that fit no node
+  std::map<std::string, Waiting> waiting_of_;       // by user
   std::vector<Action> actions_;
 };
 
@@ -398,8 +529,9 @@ Hold given_up(const Rules& rules, const Job& job, const std::string& why, std::i
 }
 
 Hold not_placed(const Rules& rules, const Job& job, const std::string& why, std::int64_t now_s) {
-  const Mark mark = read_mark(job.admin_comment).value_or(Mark());
-  return hold_again(rules, job, mark, mark.attempt + 1, "waits: " + why, now_s);
+  Mark mark = read_mark(job.admin_comment).value_or(Mark());
+  count_failure(mark);
+  return hold_again(rules, job, mark, mark.failed, "waits: " + why, now_s);
 }
 
 std::vector<Action> decide(const Rules& rules, const View& view) {

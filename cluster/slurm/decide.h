@@ -5,12 +5,14 @@
 //
 //   held, no placeholders       -> they are made, all of them, for nodes where Slurm can start it
 //   held, all of them run       -> the job is pinned to their nodes, and released
+//   held, too few nodes left    -> its placeholders are deleted
 //   released, and lacks some    -> held again
 //   runs, and lacks one         -> requeued and held, or cancelled where it cannot run again
 //   over, requeued or cancelled -> its placeholders are deleted
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -28,7 +30,8 @@ struct Rules {
   std::string cluster = "slurm";  // begins the placeholders' names
   ShapeRules shape = {};
   // Jobs with placeholders that wait at one time, and of one user a quarter; the rest queue in
-  // Slurm. Those that fit no node count by themselves, as they would keep all others out.
+  // Slurm. Those that fit no node count by themselves, as they would keep all others out. None gets
+  // placeholders while those that wait name 2,000,000 nodes: each names all that it may go to.
   int most_waiting = 100;
   std::int64_t start_limit_s = 120;  // from a job's release to its start, else it is placed anew
   std::int64_t retry_s = 30;         // pause after the second failed attempt; grows with each
@@ -37,9 +40,14 @@ struct Rules {
 // Of what is done for `job`: an action that fails must stop those of the same job behind it.
 struct Create {
   std::uint32_t job = 0;
-  Placeholder pod;  // name, job, attempt, index, size, cpus, nodes
+  Placeholder pod;  // name, job, attempt, index, size, cpus, partition, list
   Shape shape;
-  bool operator==(const Create&) const = default;
+  // That it may go to, in Slurm's words, sorted; all of a job's share it.
+  std::shared_ptr<const std::vector<std::string>> nodes = {};
+  // The placeholder's `list` stands for them.
+  bool operator==(const Create& other) const {
+    return job == other.job && pod == other.pod && shape == other.shape;
+  }
 };
 struct Delete {
   std::uint32_t job = 0;

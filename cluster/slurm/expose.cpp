@@ -78,7 +78,8 @@ const std::vector<Series>& slurm_series() {
   static const std::vector<Series> all = {
       series(Type::kInfo, "pinion_slurm_build_info", "", "version", "The program's version."),
       series(Type::kGauge, "pinion_slurm_ready", "", "",
-             "1: Slurm and the API server have answered in the last minute."),
+             "1: Slurm has answered in the last minute, and the API server has told all "
+             "placeholders once."),
       series(Type::kGauge, "pinion_slurm_jobs", "", "state",
              "Jobs that `pinion-slurm` places: `waiting` for their cores, `placed` (let go, Slurm "
              "has not started them yet), `running`. An array's elements count once they are told "

@@ -65,6 +65,7 @@ std::optional<Mark> read_mark(std::string_view admin_comment) {
     const std::string_view name = part.substr(0, equals);
     const std::string_view value = part.substr(equals + 1);
     if (name == "attempt") read_number(value, mark.attempt);
+    if (name == "failed") read_number(value, mark.failed);
     if (name == "since") read_number(value, mark.since_s);
     if (name == "after") read_number(value, mark.after_s);
     if (name == "cpus") mark.cpus = read_cpus(value);
@@ -75,6 +76,7 @@ std::optional<Mark> read_mark(std::string_view admin_comment) {
 std::string to_text(const Mark& mark) {
   std::string text(mark.user_held ? kUserHeld : kWaiting);
   if (mark.attempt > 0) text += ";attempt=" + std::to_string(mark.attempt);
+  if (mark.failed > 0) text += ";failed=" + std::to_string(mark.failed);
   if (mark.since_s > 0) text += ";since=" + std::to_string(mark.since_s);
   if (mark.after_s > 0) text += ";after=" + std::to_string(mark.after_s);
   const char* before = ";cpus=";

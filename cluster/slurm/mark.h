@@ -1,7 +1,7 @@
 // What the bridge notes on a job: the AdminComment, which only root and SlurmUser may write. All
 // that the bridge has to know of a job after a restart is in it:
 //
-//   pinion=wait;attempt=1;since=1795562144;after=1795562204;cpus=node-0:0-3/node-2:4-7,12
+//   pinion=wait;attempt=2;failed=1;since=1795562144;after=1795562204;cpus=node-0:0-3/node-2:4-7,12
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ namespace pinion::slurm {
 struct Mark {
   bool user_held = false;                        // submitted with --hold
   int attempt = 0;                               // to place it, since its submission
+  int failed = 0;                                // of these, by what may happen again
   std::int64_t since_s = 0;                      // when it was let go on its nodes; 0: not yet
   std::int64_t after_s = 0;                      // no placeholders before
   std::map<std::string, std::string> cpus = {};  // its cores on each node, where known

@@ -8,7 +8,8 @@
 namespace pinion::slurm {
 namespace {
 
-constexpr int kDeepest = 8;        // parentheses
+constexpr int kDeepest = 8;  // parentheses
+constexpr std::size_t kLongest = 1024;
 constexpr std::size_t kNamed = 3;  // nodes whose state is told
 
 class Constraint {
@@ -66,12 +67,15 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
 // What keeps a job off nodes, counted.
 class Others {
  public:
-  Others(const Job& job, const std::string& partition) : job_(job), partition_(partition) {}
+  Others(const Job& job, const std::string& partition)
+      : job_(job),
+        partition_(partition),
+        excluded_names_(job.excluded.begin(), job.excluded.end()) {}
 
   // Whether the job may not have it.
   bool takes(const Node& node) {
     if (!partition_.empty() && !has(node.partitions, partition_)) return ++elsewhere_ > 0;
-    if (has(job_.excluded, node.name)) return ++excluded_ > 0;
+    if (excluded_names_.contains(node.name)) return ++excluded_ > 0;
     const auto fit = fits(job_.constraint, node.features);
     if (!fit) return ++unclear_ > 0;
     if (!*fit) return ++unfit_ > 0;
@@ -83,7 +87,7 @@ class Others {
   [[nodiscard]] std::string text() const {
     std::vector<std::string> parts;
     if (unclear_ > 0) {
-      parts.push_back("--constraint=" + job_.constraint +
+      parts.push_back("--constraint=" + job_.constraint.substr(0, kLongest) +
                       " cannot be placed, join features with & and | alone");
     }
     parts.insert(parts.end(), named_.begin(), named_.end());
@@ -99,6 +103,7 @@ class Others {
  private:
   const Job& job_;
   const std::string& partition_;
+  const std::set<std::string> excluded_names_;
   std::size_t elsewhere_ = 0;
   std::size_t excluded_ = 0;
   std::size_t unclear_ = 0;
@@ -107,7 +112,17 @@ class Others {
   std::vector<std::string> named_;
 };
 
-Choice choose_in(const Job& job, const std::string& partition, const std::vector<Node>& nodes) {
+}  // namespace
+
+Result<bool> fits(std::string_view constraint, const std::set<std::string>& features) {
+  if (constraint.empty()) return true;
+  if (constraint.size() > kLongest) return failure(Errc::kInvalid, "too long");
+  const auto value = Constraint(constraint, features).value();
+  if (!value) return failure(Errc::kInvalid, "not features joined with & and |");
+  return *value;
+}
+
+Choice choose_nodes(const Job& job, const std::string& partition, const std::vector<Node>& nodes) {
   Choice choice;
   Others others(job, partition);
   for (const Node& node : nodes) {
@@ -116,26 +131,6 @@ Choice choose_in(const Job& job, const std::string& partition, const std::vector
   std::sort(choice.nodes.begin(), choice.nodes.end());
   choice.others = others.text();
   return choice;
-}
-
-}  // namespace
-
-Result<bool> fits(std::string_view constraint, const std::set<std::string>& features) {
-  if (constraint.empty()) return true;
-  const auto value = Constraint(constraint, features).value();
-  if (!value) return failure(Errc::kInvalid, "not features joined with & and |");
-  return *value;
-}
-
-Choice choose_nodes(const Job& job, const std::vector<Node>& nodes) {
-  if (job.partitions.empty()) return choose_in(job, "", nodes);
-  Choice best;
-  for (const std::string& partition : job.partitions) {
-    Choice choice = choose_in(job, partition, nodes);
-    const bool first = partition == job.partitions.front();
-    if (first || choice.nodes.size() > best.nodes.size()) best = std::move(choice);
-  }
-  return best;
 }
 
 }  // namespace pinion::slurm

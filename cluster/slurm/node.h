@@ -22,7 +22,8 @@ struct Node {
 
 // Whether a node with these features is what a job's --constraint wants: names with & and |, from
 // left to right, parts of it in parentheses. Empty: every node is. Errors: kInvalid for what is
-// about all nodes of a job together, as [a|b] and a*2, or is no such expression.
+// about all nodes of a job together, as [a|b] and a*2, is no such expression, or is longer than
+// 1024 characters.
 Result<bool> fits(std::string_view constraint, const std::set<std::string>& features);
 
 struct Choice {
@@ -32,8 +33,8 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
-// Of a job that may run in several partitions: in the one that has the most nodes for it, among
-// equals the one that it names first.
-[[nodiscard]] Choice choose_nodes(const Job& job, const std::vector<Node>& nodes);
+// In this partition; empty: in whichever.
+[[nodiscard]] Choice choose_nodes(const Job& job, const std::string& partition,
+                                  const std::vector<Node>& nodes);
 
 }  // namespace pinion::slurm

@@ -1,4 +1,4 @@
-// What `sinfo --json` prints.
+// What `sinfo --json` prints, in later versions `scontrol show nodes --json`.
 #pragma once
 
 #include <string_view>

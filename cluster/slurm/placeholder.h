@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace pinion::slurm {
 
@@ -21,7 +20,8 @@ struct Placeholder {
   int index = 0;        // 0 .. size - 1
   int size = 1;         // how many the job has
   int cpus = 1;
-  std::vector<std::string> nodes;  // that it may go to, in Slurm's words, sorted
+  std::string partition;  // of Slurm, that its job was to run in; empty: whichever
+  std::string list;       // short for the nodes that it may go to; empty: not known
   Phase phase = Phase::kWaiting;
   bool leaving = false;  // it is being deleted already
   std::string node;      // in Slurm's words; empty: none yet

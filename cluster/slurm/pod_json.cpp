@@ -29,7 +29,7 @@ json affinity_of(const PodTemplate& all, const Create& wanted) {
         json::array({{{"labelSelector", same}, {"topologyKey", kHostname}}});
   }
   json names = json::array();
-  for (const std::string& node : wanted.pod.nodes) {
+  for (const std::string& node : *wanted.nodes) {
     std::string name = kubernetes_node(all, node);
     if (!name.empty()) names.push_back(std::move(name));
   }
@@ -46,7 +46,9 @@ json annotations_of(const PodTemplate& all, const Create& wanted) {
                       // Each is a group of its own: they go to different nodes.
                       {annotation::kTaskGroup, std::to_string(pod.index)},
                       {annotation::kStrength, all.required ? "required" : "preferred"},
-                      {annotation::kSlurmIndex, std::to_string(pod.index)}};
+                      {annotation::kSlurmIndex, std::to_string(pod.index)},
+                      {annotation::kSlurmNodes, pod.list}};
+  if (!pod.partition.empty()) annotations[annotation::kSlurmPartition] = pod.partition;
   if (!wanted.shape.profile.empty()) annotations[annotation::kProfile] = wanted.shape.profile;
   if (!all.lend_to.empty()) annotations[annotation::kLendTo] = all.lend_to;
   return annotations;
@@ -75,23 +77,6 @@ json spec_of(const PodTemplate& all, const Create& wanted) {
   }
   spec["affinity"] = affinity_of(all, wanted);
   return spec;
-}
-
-// As affinity_of() made them. One that somebody else has written there is left out.
-std::vector<std::string> nodes_of(const PodTemplate& all, const json& pod) {
-  std::vector<std::string> nodes;
-  for (const json& term :
-       json_at(pod, "spec", "affinity", "nodeAffinity",
-               "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")) {
-    for (const json& one : json_at(term, "matchExpressions")) {
-      if (json_text(one, "key") != kHostname || json_text(one, "operator") != "In") continue;
-      for (const json& name : json_at(one, "values")) {
-        if (name.is_string()) nodes.push_back(slurm_node(all, name.get<std::string>()));
-      }
-    }
-  }
-  std::sort(nodes.begin(), nodes.end());
-  return nodes;
 }
 
 template <class T>
@@ -189,7 +174,9 @@ std::optional<Placeholder> placeholder_of(const PodTemplate& all, const json& po
   read.cpus = whole && *whole <= std::numeric_limits<int>::max() ? static_cast<int>(*whole) : -1;
   const std::string node = json_text(pod, "spec", "nodeName");
   if (!node.empty()) read.node = slurm_node(all, node);
-  read.nodes = nodes_of(all, pod);
+  // What was asked for: somebody else may have changed the affinity.
+  read.list = json_text(pod, "metadata", "annotations", annotation::kSlurmNodes);
+  read.partition = json_text(pod, "metadata", "annotations", annotation::kSlurmPartition);
   read.cpu_list = planned_cpus(json_text(pod, "metadata", "annotations", annotation::kPlanned));
   if (read.phase == Placeholder::Phase::kWaiting) {
     read.why = node.empty() ? why_unscheduled(pod) : why_not_started(pod);

@@ -33,9 +33,18 @@ Result<std::string> Slurm::outline() {
 }
 
 Result<std::vector<Node>> Slurm::nodes() {
-  const auto answer = ask({"sinfo", "--json"});
-  if (!answer) return failure(answer.error());
-  return read_nodes(*answer);
+  Result<std::vector<Node>> nodes = failure(Errc::kUnavailable, "not asked");
+  if (!sinfo_tells_groups_) {
+    const auto answer = ask({"sinfo", "--json"});
+    if (!answer) return failure(answer.error());
+    nodes = read_nodes(*answer);
+    if (nodes) return nodes;
+  }
+  const auto answer = ask({"scontrol", "show", "nodes", "--json"});
+  auto others = answer ? read_nodes(*answer) : failure(answer.error());
+  if (!others && !sinfo_tells_groups_) return nodes;
+  sinfo_tells_groups_ = true;
+  return others;
 }
 
 Status Slurm::hold(const Job& job, const Hold& what) {

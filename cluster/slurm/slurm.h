@@ -27,7 +27,8 @@ class Slurm {
   // A few words of each job, which change when one comes, goes, starts, ends, or waits for
   // something else: for a fraction of what a list of jobs costs. As jobs().
   Result<std::string> outline();
-  // All nodes that it knows. As jobs().
+  // All nodes that it knows. Later versions' sinfo tells of groups of them; then scontrol is asked,
+  // and from then on it alone. As jobs().
   Result<std::vector<Node>> nodes();
 
   // `job` is what the action's number means, of the list that it was decided on. Errors:
@@ -45,6 +46,7 @@ class Slurm {
   Status run(std::vector<std::string> argv);
 
   std::chrono::milliseconds limit_;  // of each command
+  bool sinfo_tells_groups_ = false;
 };
 
 }  // namespace pinion::slurm

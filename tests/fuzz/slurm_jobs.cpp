@@ -22,8 +22,8 @@ void check_object(const Create& create) {
   const auto read = placeholder_of(all, pod_object(all, create));
   if (!read || read->attempt != create.pod.attempt || read->job != create.job ||
       read->index != create.pod.index || read->size != create.pod.size ||
-      read->cpus != create.pod.cpus || read->nodes != create.pod.nodes ||
-      read->phase != Placeholder::Phase::kWaiting) {
+      read->cpus != create.pod.cpus || read->list != create.pod.list ||
+      read->partition != create.pod.partition || read->phase != Placeholder::Phase::kWaiting) {
     std::abort();
   }
 }

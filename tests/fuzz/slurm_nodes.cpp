@@ -15,7 +15,8 @@ namespace {
 using namespace pinion::slurm;
 
 void check(const Job& job, const std::vector<Node>& nodes) {
-  const Choice choice = choose_nodes(job, nodes);
+  const std::string partition = job.partitions.empty() ? "" : job.partitions.front();
+  const Choice choice = choose_nodes(job, partition, nodes);
   if (!std::is_sorted(choice.nodes.begin(), choice.nodes.end())) std::abort();
   if (choice.nodes.size() > nodes.size()) std::abort();
   if (choice.nodes.size() < nodes.size() && choice.others.empty()) std::abort();

@@ -164,7 +164,8 @@ class World {
     }
     for (std::uint32_t i = 0; i < kNodes; ++i) {
       const std::string name = node_name(i + pod.job);
-      const bool allowed = std::find(pod.nodes.begin(), pod.nodes.end(), name) != pod.nodes.end();
+      const auto& may = allowed_.at(pod.name);
+      const bool allowed = std::find(may.begin(), may.end(), name) != may.end();
       if (allowed && !taken.contains(name)) return name;
     }
     return "";
@@ -274,8 +275,8 @@ class World {
     for (const Action& action : actions) {
       const auto* create = std::get_if<Create>(&action);
       if (create == nullptr) continue;
-      RC_ASSERT(create->pod.nodes.size() >= static_cast<std::size_t>(create->shape.nodes));
-      for (const std::string& node : create->pod.nodes) RC_ASSERT(!out_.contains(node));
+      RC_ASSERT(create->nodes->size() >= static_cast<std::size_t>(create->shape.nodes));
+      for (const std::string& node : *create->nodes) RC_ASSERT(!out_.contains(node));
     }
     for (auto at = actions.begin(); at != actions.end(); ++at) {
       RC_ASSERT(std::find(std::next(at), actions.end(), *at) == actions.end());
@@ -338,7 +339,8 @@ class World {
   void done(const Create& it) {
     Placeholder pod = it.pod;
     pod.uid = "uid-" + std::to_string(++last_uid_);
-    pods_.emplace(pod.name, pod);  // one that exists stays
+    // One that exists stays.
+    if (pods_.emplace(pod.name, pod).second) allowed_[pod.name] = *it.nodes;
   }
   void done(const Delete& it) {
     const auto pod = pods_.find(it.name);
@@ -407,6 +409,7 @@ class World {
   std::set<std::string> out_;  // nodes where Slurm starts nothing
   std::map<std::uint32_t, Job> jobs_;
   std::map<std::string, Placeholder> pods_;
+  std::map<std::string, std::vector<std::string>> allowed_;  // by placeholder: its nodes
   std::vector<Placeholder> old_pods_;
 };
 

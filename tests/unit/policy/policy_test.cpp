@@ -491,11 +491,12 @@ TEST(Policy, AutoIsNoProfileThatANodeCouldDecide) {
 
 TEST(Policy, AnnotationsOfTheExtenderAndTheSlurmBridgeAreKnown) {
   Pod pod = make_pod("p");
-  for (const char* name :
-       {"profile-why", "gang-size",   "task-groups", "role",          "hostfile",
-        "owner",       "decided",     "tasks",       "cpus-per-task", "memory-per-task",
-        "policy",      "nodes",       "planned",     "woken",         "placement",
-        "owner-uid",   "slurm-index", "worker-role", "min-workers",   "wanted-workers"}) {
+  for (const char* name : {"profile-why",   "gang-size",       "task-groups",     "role",
+                           "hostfile",      "owner",           "decided",         "tasks",
+                           "cpus-per-task", "memory-per-task", "policy",          "nodes",
+                           "planned",       "woken",           "placement",       "owner-uid",
+                           "slurm-index",   "slurm-nodes",     "slurm-partition", "worker-role",
+                           "min-workers",   "wanted-workers"}) {
     pod.annotations["pinion.dev/" + std::string(name)] = "1";
   }
   EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());

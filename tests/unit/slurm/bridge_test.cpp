@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37,17 +39,21 @@ bool never() {
 class BridgeTest : public testing::Test {
  protected:
   void SetUp() override {
-    program("squeue", "if [ \"$1\" = --json ]; then cat " + file("jobs") + "; else cat " +
-                          file("outline") + "; fi");
-    program("sinfo", "echo list >>" + file("calls") + "; cat " + file("nodes"));
+    program("squeue", "if [ \"$1\" = --json ]; then cat " + file("jobs") +
+                          "; else echo outline >>" + file("calls") + "; cat " + file("outline") +
+                          "; fi");
+    program("sinfo", "echo list >>" + file("calls") + "; sleep $(cat " + file("delay") + "); cat " +
+                         file("nodes"));
     // Writes down what it is asked, and refuses what matches a line of the file.
-    program("scontrol", "echo \"$*\" >>" + file("calls") + "\nif echo \"$*\" | grep -q -f " +
+    program("scontrol", "echo \"$*\" >>" + file("calls") + "\nif [ $1 = show ]; then cat " +
+                            file("shown") + "; exit; fi\nif echo \"$*\" | grep -q -f " +
                             file("refused") +
                             "; then echo 'Invalid node name specified' >&2; exit 1; fi");
     path_ = std::getenv("PATH");
     setenv("PATH", (dir_.path().string() + ":" + path_).c_str(), 1);
     write("refused", "");
     write("outline", "");
+    write("delay", "0");
     write("calls", "");
     write("nodes", R"({"nodes": [{"name": "n1", "state": "idle"}]})");
     write("jobs", R"({"jobs": [{"job_id": 12, "job_state": "PENDING", "priority": 0, "cpus": 1,
@@ -109,7 +115,7 @@ class BridgeTest : public testing::Test {
     create.job = create.pod.job = job;
     create.pod.attempt = std::to_string(job) + "-500-0-0";
     create.pod.name = "wind-" + create.pod.attempt + "-" + uid;
-    create.pod.nodes = {"n1"};
+    create.nodes = std::make_shared<const std::vector<std::string>>(1, "n1");
     PodTemplate all;
     all.name_space = "hpc";
     all.cluster = "wind";
@@ -132,7 +138,7 @@ class BridgeTest : public testing::Test {
     std::ifstream calls(file("calls"));
     std::string last;
     for (std::string line; std::getline(calls, line);) {
-      if (line != "list") last = line;
+      if (line != "list" && line != "outline") last = line;
     }
     return last;
   }
@@ -175,7 +181,7 @@ TEST_F(BridgeTest, AJobWhoseNodesSlurmRefusesGivesThemBackAfterSomeTries) {
   start({placeholder(12, "a")}, {.first = 1ms, .longest = 1ms});
   rounds_until([&] { return calls_with("Priority=0") > 0; });
   EXPECT_EQ(calls_with("ReqNodeList=n1"), 5U);
-  EXPECT_THAT(last_order(), AllOf(HasSubstr("AdminComment=pinion=wait;attempt=1;after="),
+  EXPECT_THAT(last_order(), AllOf(HasSubstr("AdminComment=pinion=wait;attempt=1;failed=1;after="),
                                   HasSubstr("waits: Slurm does not take its nodes: ")));
   const auto events = seen("POST");
   ASSERT_THAT(events, SizeIs(1));
@@ -184,6 +190,9 @@ TEST_F(BridgeTest, AJobWhoseNodesSlurmRefusesGivesThemBackAfterSomeTries) {
   EXPECT_THAT(events[0].json().at("note").get<std::string>(),
               AllOf(HasSubstr("job 12: Slurm does not take its nodes"),
                     HasSubstr("Invalid node name specified")));
+  auto actions = bridge_->figures().actions;
+  EXPECT_EQ(actions["place"].failed, 5U);
+  EXPECT_EQ(actions["hold"].done, 1U);
 }
 
 TEST_F(BridgeTest, WhereSlurmTakesNoOrderAtAllItDeletesThemItself) {
@@ -196,6 +205,62 @@ TEST_F(BridgeTest, WhereSlurmTakesNoOrderAtAllItDeletesThemItself) {
   EXPECT_EQ(tries, 5U);
   rounds(20);
   EXPECT_EQ(calls_with("ReqNodeList=n1"), tries) << "the next pause is that of a new attempt";
+  auto actions = bridge_->figures().actions;
+  EXPECT_EQ(actions["hold"].failed, 1U);
+  EXPECT_EQ(actions["delete"].done, 1U);
+}
+
+TEST_F(BridgeTest, NewPlaceholdersAreNoNewBeginningForAJobThatSlurmRefuses) {
+  write("refused", "JobId=12\n");
+  config_.retry = 1ms;
+  watched_ = true;
+  const json pod = placeholder(12, "a");
+  const json next = placeholder(12, "b");
+  for (const char* uid : {"a", "b"}) {
+    server_.on("DELETE " + std::string(kPods) + "/wind-12-500-0-0-" + uid, 200, json::object());
+  }
+  server_.on(std::string("POST ") + kPods, 201, json::object());
+  start({pod}, {.first = 1ms, .longest = 1ms});
+  rounds_until([&] { return seen("DELETE").size() == 1; });
+  watch_->send_event("DELETED", pod);
+  rounds_until([&] {
+    const auto made = seen("POST");
+    return std::any_of(made.begin(), made.end(),
+                       [](const auto& one) { return one.target == kPods; });
+  });
+  watch_->send_event("ADDED", next);
+  rounds_until([&] { return seen("DELETE").size() == 2; });
+  EXPECT_EQ(calls_with("ReqNodeList=n1"), 5U + 1U);
+}
+
+TEST_F(BridgeTest, WhereSinfoTellsGroupsOfNodesScontrolIsAsked) {
+  write("nodes", R"({"sinfo": [{"nodes": {"allocated": 0, "idle": 1}}]})");
+  write("shown", R"({"nodes": [{"name": "n1", "state": ["IDLE"]}]})");
+  start({placeholder(12, "a")}, {});
+  rounds_until([&] { return calls_with("ReqNodeList=n1") > 0; });
+  rounds_until([&] { return calls_with("show nodes --json") > 3; });
+  EXPECT_EQ(calls_with("list"), 1U) << "and sinfo no more";
+}
+
+// A webhook that fails for it, say.
+TEST_F(BridgeTest, APlaceholderThatCannotBeMadeKeepsNothingElseFromBeingDone) {
+  write("jobs", R"({"jobs": [
+      {"job_id": 12, "job_state": "PENDING", "priority": 0, "cpus": 1, "submit_time": 500,
+       "node_count": 1, "admin_comment": "pinion=wait"},
+      {"job_id": 13, "job_state": "PENDING", "priority": 0, "cpus": 1, "submit_time": 501,
+       "node_count": 1, "admin_comment": "pinion=wait"}]})");
+  std::atomic<int> made = 0;  // for job 13
+  server_.on(std::string("POST ") + kPods, [&](const auto& request, auto& response) {
+    const bool first = request.body.find("wind-12-") != std::string::npos;
+    made += first ? 0 : 1;
+    response.status = first ? 503 : 201;
+    response.set_content("{}", "application/json");
+  });
+  server_.on("DELETE " + std::string(kPods) + "/wind-7-500-0-0-a", 200, json::object());
+  start({placeholder(7, "a")}, {.first = 100ms, .longest = 1h});
+  rounds_until([&] { return !seen("DELETE").empty(); });
+  EXPECT_EQ(made, 0) << "and that before the pause is over";
+  rounds_until([&] { return made > 0; });
 }
 
 TEST_F(BridgeTest, TellsPrometheusAndTheKubeletHowItIs) {
@@ -233,13 +298,26 @@ TEST_F(BridgeTest, AListIsMadeOnceThereIsSomethingNew) {
   write("jobs", R"({"jobs": []})");
   config_.poll = 1h;
   start({}, {});
-  bridge_->round(never);  // the outline was not seen before
+  rounds_until([&] { return calls_with("outline") > 0; });
   const std::size_t lists = calls_with("list");
-  for (int i = 0; i < 5; ++i) bridge_->round(never);
+  const std::size_t outlines = calls_with("outline");
+  rounds_until([&] { return calls_with("outline") >= outlines + 5; });
   EXPECT_EQ(calls_with("list"), lists);
   write("outline", "12 PENDING 0 JobHeldUser\n");
-  bridge_->round(never);
+  rounds(1);
   EXPECT_EQ(calls_with("list"), lists + 1);
+}
+
+TEST_F(BridgeTest, SlurmRestsAsLongAsAListTookWhateverIsNew) {
+  write("jobs", R"({"jobs": []})");
+  write("delay", "1");
+  start({}, {});
+  const std::size_t outlines = calls_with("outline");
+  write("outline", "12 PENDING 0 JobHeldUser\n");
+  EXPECT_GT(bridge_->round(never), 0ms);
+  EXPECT_EQ(calls_with("list"), 1U);
+  EXPECT_EQ(calls_with("outline"), outlines);
+  rounds(1);
 }
 
 // Lists of many jobs are dear: one is made when the job can go on, not for each of its pods' steps.

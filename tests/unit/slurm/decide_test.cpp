@@ -27,6 +27,19 @@ Job held_job() {
   return job;
 }
 
+// What stands in a placeholder for these nodes.
+std::string list_of(const std::vector<std::string>& names) {
+  Job job;
+  job.id = 1;
+  job.held = true;
+  job.admin_comment = "pinion=wait";
+  View view{.jobs = {job}, .nodes = {}, .placeholders = {}, .now_s = kNow};
+  for (const std::string& name : names) {
+    view.nodes.push_back({.name = name, .out = {}, .features = {}, .partitions = {}});
+  }
+  return std::get<Create>(decide({}, view).at(0)).pod.list;
+}
+
 Placeholder pod(int index, Phase phase, const std::string& node = "") {
   Placeholder made;
   made.attempt = "12-500-0-0";
@@ -38,7 +51,7 @@ Placeholder pod(int index, Phase phase, const std::string& node = "") {
   made.cpus = 2;
   made.phase = phase;
   made.node = node;
-  made.nodes = {"n1", "n2"};
+  made.list = list_of({"n1", "n2"});
   return made;
 }
 
@@ -81,7 +94,8 @@ TEST(Decide, AHeldJobGetsItsPlaceholders) {
   EXPECT_EQ(first.pod.cpus, 2);
   EXPECT_EQ(first.pod.size, 2);
   EXPECT_EQ(first.shape.memory_mib, 2048);
-  EXPECT_THAT(first.pod.nodes, ElementsAre("n1", "n2"));
+  EXPECT_THAT(*first.nodes, ElementsAre("n1", "n2"));
+  EXPECT_EQ(first.nodes, std::get<Create>(made.at(1)).nodes) << "one list for both";
 }
 
 TEST(Decide, PlaceholdersGoOnlyWhereSlurmStartsTheJob) {
@@ -91,12 +105,12 @@ TEST(Decide, PlaceholdersGoOnlyWhereSlurmStartsTheJob) {
   view.nodes[0].out = "IDLE+DRAIN (disk)";
   auto made = decide({.cluster = "wind"}, view);
   ASSERT_EQ(made.size(), 1U);
-  EXPECT_THAT(std::get<Create>(made.front()).pod.nodes, ElementsAre("n2"));
+  EXPECT_THAT(*std::get<Create>(made.front()).nodes, ElementsAre("n2"));
   view.nodes[0].out = "";
   view.nodes[0].features = {"gpu"};
   view.jobs[0].constraint = "gpu";
   made = decide({.cluster = "wind"}, view);
-  EXPECT_THAT(std::get<Create>(made.front()).pod.nodes, ElementsAre("n1"));
+  EXPECT_THAT(*std::get<Create>(made.front()).nodes, ElementsAre("n1"));
 }
 
 TEST(Decide, AJobForWhichNoNodeIsLeftIsToldWhy) {
@@ -105,9 +119,21 @@ TEST(Decide, AJobForWhichNoNodeIsLeftIsToldWhy) {
   EXPECT_THAT(texts(decide({}, view)),
               ElementsAre("tell 12: [pinion: waits: needs 2 nodes, Slurm has 1 for it: n1 is "
                           "IDLE+DRAIN (disk)]"));
-  // What waits already holds nothing: it keeps its turn.
-  view.placeholders = {pod(0, Phase::kWaiting), pod(1, Phase::kWaiting)};
-  EXPECT_THAT(texts(decide({}, view)), ElementsAre(HasSubstr("tell 12: [pinion: waits: needs 2")));
+}
+
+TEST(Decide, AJobForWhichTooFewNodesAreLeftGivesUpItsCoresAndItsTurn) {
+  View view = view_of({held_job()}, {pod(0, Phase::kRunning, "n2"), pod(1, Phase::kWaiting)});
+  view.nodes[0].out = "IDLE+DRAIN (disk)";
+  const auto made = decide({}, view);
+  EXPECT_THAT(texts(made),
+              ElementsAre("hold 12", "delete wind-12-500-0-0-0", "delete wind-12-500-0-0-1"));
+  const auto& hold = std::get<Hold>(made.front());
+  EXPECT_EQ(to_text(hold.mark), "pinion=wait;attempt=1;after=1000000") << "not its fault";
+  EXPECT_THAT(*hold.comment, HasSubstr("waits: needs 2 nodes, Slurm has 1 for it"));
+  view.jobs[0].admin_comment = to_text(hold.mark);
+  view.jobs[0].comment = *hold.comment;
+  view.placeholders.clear();
+  EXPECT_THAT(decide({}, view), IsEmpty()) << "and gets none before there are enough";
 }
 
 TEST(Decide, APlaceholderOnANodeThatSlurmDoesNotUseIsReplaced) {
@@ -139,6 +165,55 @@ TEST(Decide, ANodeThatComesBackIsAChanceForWhoWaits) {
   EXPECT_THAT(decide({}, view), IsEmpty()) << "it is on its way already";
 }
 
+TEST(Decide, WhereNodesComeAndGoPlaceholdersHaveTimeToGetTheirs) {
+  View view = view_of({held_job()}, {pod(0, Phase::kWaiting), pod(1, Phase::kWaiting)});
+  view.jobs[0].admin_comment = "pinion=wait;attempt=2;after=1000000";
+  for (Placeholder& one : view.placeholders) {
+    one.attempt = "12-500-0-2";
+    one.list = "of others";
+  }
+  EXPECT_THAT(decide({}, view), IsEmpty());
+  view.now_s = kNow + 60;
+  const auto made = decide({}, view);
+  ASSERT_EQ(made.size(), 3U);
+  EXPECT_EQ(to_text(std::get<Hold>(made.front()).mark), "pinion=wait;attempt=3;after=1000060");
+  for (Placeholder& one : view.placeholders) one.list.clear();
+  EXPECT_THAT(decide({}, view), IsEmpty()) << "nobody knows what it was made for";
+}
+
+TEST(Decide, ALossAfterManyNewListsIsTheFirst) {
+  Job job = held_job();
+  job.admin_comment = "pinion=wait;attempt=9";
+  Placeholder lost = pod(0, Phase::kLost, "n1");
+  lost.attempt = "12-500-0-9";
+  const auto made = actions(job, {lost});
+  EXPECT_EQ(to_text(std::get<Hold>(made.front()).mark),
+            "pinion=wait;attempt=10;failed=1;after=1000000");
+}
+
+TEST(Decide, OfSeveralPartitionsEachAttemptBeginsWithAnotherOneAndStaysThere) {
+  View view = view_of({held_job()}, {});
+  view.nodes = {{.name = "n1", .out = {}, .features = {}, .partitions = {"a", "b"}},
+                {.name = "n2", .out = {}, .features = {}, .partitions = {"a", "b"}},
+                {.name = "n3", .out = {}, .features = {}, .partitions = {"b", "small"}}};
+  view.jobs[0].partitions = {"small", "a", "b"};
+  const auto partition = [&](int attempt) {
+    view.jobs[0].admin_comment = "pinion=wait;attempt=" + std::to_string(attempt);
+    return std::get<Create>(decide({}, view).at(0)).pod.partition;
+  };
+  EXPECT_EQ(partition(0), "a") << "the first that has enough";
+  EXPECT_EQ(partition(1), "a");
+  EXPECT_EQ(partition(2), "b");
+  EXPECT_EQ(partition(3), "a");
+  // It got nodes of b. Another one comes to a.
+  view.jobs[0].admin_comment = "pinion=wait";
+  view.placeholders = {pod(0, Phase::kRunning, "n2"), pod(1, Phase::kRunning, "n3")};
+  for (Placeholder& one : view.placeholders) one.partition = "b";
+  EXPECT_THAT(texts(decide({}, view)), ElementsAre("place 12 on n2,n3"));
+  for (Placeholder& one : view.placeholders) one.partition = "a";
+  EXPECT_EQ(texts(decide({}, view)).front(), "hold 12") << "n3 is not in a";
+}
+
 TEST(Decide, WhatIsMissingIsMadeAndOthersAreWaitedFor) {
   EXPECT_THAT(texts(actions(held_job(), {pod(1, Phase::kWaiting)})),
               ElementsAre("create wind-12-500-0-0-0"));
@@ -164,10 +239,10 @@ TEST(Decide, AJobOfWhichAPlaceholderIsRefusedGivesBackWhatItHas) {
 TEST(Decide, AJobWhoseNodesSlurmRefusesWaitsLongerEachTime) {
   Job job = held_job();
   EXPECT_EQ(to_text(not_placed({}, job, "no such node", kNow).mark),
-            "pinion=wait;attempt=1;after=1000030");
-  job.admin_comment = "pinion=wait;attempt=3";
+            "pinion=wait;attempt=1;failed=1;after=1000030");
+  job.admin_comment = "pinion=wait;attempt=3;failed=3";
   const Hold hold = not_placed({}, job, "no such node", kNow);
-  EXPECT_EQ(to_text(hold.mark), "pinion=wait;attempt=4;after=1000120");
+  EXPECT_EQ(to_text(hold.mark), "pinion=wait;attempt=4;failed=4;after=1000120");
   EXPECT_EQ(hold.comment, "[pinion: waits: no such node]");
 }
 
@@ -208,6 +283,44 @@ TEST(Decide, OneUserKeepsNoOtherOut) {
   EXPECT_EQ(all[1], "create wind-2-500-0-0-0");
   EXPECT_EQ(all[2], "tell 3: [pinion: waits: behind other jobs of its user that wait for cores]");
   EXPECT_EQ(all.back(), "create wind-11-500-0-0-0");
+}
+
+// Two jobs of 1,000 nodes each, of one user each, where Slurm has 1,500.
+TEST(Decide, PlaceholdersNameOnlySoManyNodesAtOneTime) {
+  auto jobs = crowd(4, "");
+  for (Job& job : jobs) job.nodes = job.cpus = 1000;
+  View view = view_of(jobs, {});
+  view.nodes.clear();
+  for (int i = 0; i < 1500; ++i) {
+    view.nodes.push_back(
+        {.name = "n" + std::to_string(i), .out = {}, .features = {}, .partitions = {}});
+  }
+  const auto all = texts(decide({.cluster = "wind"}, view));
+  ASSERT_EQ(all.size(), 2U * 1000U + 2U);
+  EXPECT_EQ(all[2000], "tell 3: [pinion: waits: behind other jobs that wait for cores]");
+  view.jobs[1].user = view.jobs[0].user;
+  EXPECT_EQ(texts(decide({.cluster = "wind"}, view)).at(1000),
+            "tell 2: [pinion: waits: behind other jobs of its user that wait for cores]");
+}
+
+// Each wants another list of nodes, and there are too few for it.
+TEST(Decide, OnlySoManyListsOfNodesAreMadeInOneRound) {
+  auto jobs = crowd(1000, "a");
+  for (Job& job : jobs) job.constraint = "none-" + std::to_string(job.id);
+  Job last = crowd(1, "b").front();
+  last.id = 2000;
+  last.constraint = "";
+  jobs.push_back(last);
+  View view = view_of(jobs, {});
+  EXPECT_EQ(texts(decide({}, view)).back(), "create slurm-2000-500-0-0-0");
+  // The last one of the same user gets its turn after some rounds.
+  view.jobs.back().user = "a";
+  int rounds = 0;
+  while (!std::holds_alternative<Create>(decide({}, view).back())) {
+    ASSERT_LT(++rounds, 200);
+    ++view.now_s;
+  }
+  EXPECT_GT(rounds, 0);
 }
 
 TEST(Decide, JobsThatFitNoNodeKeepNoOtherOut) {
@@ -289,7 +402,8 @@ TEST(Decide, ALostPlaceholderTakesTheOthersWithIt) {
       actions(held_job(), {pod(0, Phase::kLost, "n1"), pod(1, Phase::kRunning, "n2")});
   EXPECT_THAT(texts(made),
               ElementsAre("hold 12", "delete wind-12-500-0-0-0", "delete wind-12-500-0-0-1"));
-  EXPECT_EQ(to_text(std::get<Hold>(made.front()).mark), "pinion=wait;attempt=1;after=1000000");
+  EXPECT_EQ(to_text(std::get<Hold>(made.front()).mark),
+            "pinion=wait;attempt=1;failed=1;after=1000000");
 }
 
 TEST(Decide, ARunningJobKeepsItsPlaceholders) {

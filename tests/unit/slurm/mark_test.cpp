@@ -13,11 +13,12 @@ TEST(Told, IsCutBetweenCharacters) {
 TEST(Mark, IsReadAsItWasWritten) {
   const Mark mark{.user_held = false,
                   .attempt = 3,
+                  .failed = 2,
                   .since_s = 1'795'562'144,
                   .after_s = 7,
                   .cpus = {{"node-0", "0-3,8"}, {"node-2", "4"}}};
   EXPECT_EQ(to_text(mark),
-            "pinion=wait;attempt=3;since=1795562144;after=7;cpus=node-0:0-3,8/node-2:4");
+            "pinion=wait;attempt=3;failed=2;since=1795562144;after=7;cpus=node-0:0-3,8/node-2:4");
   EXPECT_EQ(read_mark(to_text(mark)), mark);
   EXPECT_EQ(read_mark("pinion=wait"), Mark());
   EXPECT_EQ(read_mark("pinion=user-held")->user_held, true);

@@ -34,6 +34,7 @@ TEST(Constraint, OfAllNodesTogetherIsRefused) {
                            "()", "gpu&&ib", "((((((((((gpu))))))))))"}) {
     EXPECT_FALSE(fits(text, {"gpu", "ib"})) << text;
   }
+  EXPECT_FALSE(fits(std::string(1025, 'a'), {"gpu"}));
 }
 
 std::vector<Node> four() {
@@ -44,26 +45,20 @@ std::vector<Node> four() {
 }
 
 TEST(ChooseNodes, TakesThoseWhereSlurmStartsJobs) {
-  const Choice all = choose_nodes({}, four());
+  const Choice all = choose_nodes({}, "", four());
   EXPECT_THAT(all.nodes, ElementsAre("n1", "n3", "n4"));
   EXPECT_EQ(all.others, "n2 is DOWN (x)");
   Job job;
-  job.partitions = {"main"};
   job.constraint = "gpu";
   job.excluded = {"n4"};
-  const Choice few = choose_nodes(job, four());
+  const Choice few = choose_nodes(job, "main", four());
   EXPECT_THAT(few.nodes, IsEmpty());
   EXPECT_EQ(few.others, "n2 is DOWN (x), 1 lack gpu, 1 are not in partition main, 1 are excluded");
-  EXPECT_EQ(choose_nodes({}, {four()[0]}), (Choice{.nodes = {"n4"}, .others = ""}));
+  EXPECT_EQ(choose_nodes({}, "", {four()[0]}), (Choice{.nodes = {"n4"}, .others = ""}));
 }
 
-TEST(ChooseNodes, OfSeveralPartitionsTakesTheOneWithMostNodes) {
-  Job job;
-  job.partitions = {"none", "main", "night"};
-  EXPECT_THAT(choose_nodes(job, four()).nodes, ElementsAre("n1", "n4")) << "the first of equals";
-  job.constraint = "gpu";
-  job.partitions = {"none"};
-  EXPECT_EQ(choose_nodes(job, four()).others, "4 are not in partition none");
+TEST(ChooseNodes, OfAPartitionThatIsNotThereTakesNone) {
+  EXPECT_EQ(choose_nodes({}, "none", four()).others, "4 are not in partition none");
 }
 
 TEST(ChooseNodes, NamesAFewOfManyThatAreOut) {
@@ -72,11 +67,12 @@ TEST(ChooseNodes, NamesAFewOfManyThatAreOut) {
     nodes.push_back(
         {.name = "n" + std::to_string(i), .out = "DOWN", .features = {}, .partitions = {}});
   }
-  EXPECT_EQ(choose_nodes({}, nodes).others,
+  EXPECT_EQ(choose_nodes({}, "", nodes).others,
             "n0 is DOWN, n1 is DOWN, n2 is DOWN, 6 more are out of service");
   Job job;
   job.constraint = "[a|b]";
-  EXPECT_THAT(choose_nodes(job, nodes).others, HasSubstr("--constraint=[a|b] cannot be placed"));
+  EXPECT_THAT(choose_nodes(job, "", nodes).others,
+              HasSubstr("--constraint=[a|b] cannot be placed"));
 }
 
 }  // namespace
