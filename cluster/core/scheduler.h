@@ -119,9 +119,11 @@ class Scheduler {
   void prefer(const MemberId& member, const std::string& node);
   // Whether place() would succeed, or has. Precondition: the job is known.
   [[nodiscard]] bool would_place(const JobId& job, std::int64_t now_ms);
-  // The same on another fleet than it is now; of a job that has started for this member alone.
+  // On which nodes the job would be, with those where it is, if it were placed on another fleet
+  // than it is now; nullopt: it would not. Of a job that has started, for this member alone.
   // Precondition: the member is known.
-  [[nodiscard]] bool would_fit(const MemberId& member, const FleetView& fleet) const;
+  [[nodiscard]] std::optional<std::set<NodeIndex>> would_use(const MemberId& member,
+                                                             const FleetView& fleet) const;
   // The fleet without what jobs of a lower priority have reserved, and without those of their
   // members that run.
   [[nodiscard]] FleetView without_reserved_below(std::int32_t priority) const;

@@ -158,14 +158,20 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
   return fits;
 }
 
-bool Scheduler::would_fit(const MemberId& id, const FleetView& fleet) const {
+std::optional<std::set<NodeIndex>> Scheduler::would_use(const MemberId& id,
+                                                        const FleetView& fleet) const {
   const Job& job = *book_.job_of(id);
-  if (!job.complete()) return false;
-  const std::vector<const Member*> members =
-      job.started ? std::vector<const Member*>{&job.members.at(id)} : next_members(job);
-  return members.empty() || std::holds_alternative<GangPlan>(place_gang(
-                                policy_of(job), fleet, gang_of(job, members),
-                                {.steps = 0, .nodes = node_limit(job)}, seed_of(job.id)));
+  if (!job.complete()) return std::nullopt;
+  const Member& asks = job.members.at(id);
+  const auto members = job.started ? std::vector<const Member*>{&asks} : next_members(job);
+  std::set<NodeIndex> nodes = fleet.nodes_of_job(asks.requests.front().job);
+  if (members.empty()) return nodes;
+  const auto outcome = place_gang(policy_of(job), fleet, gang_of(job, members),
+                                  {.steps = 0, .nodes = node_limit(job)}, seed_of(job.id));
+  const auto* plan = std::get_if<GangPlan>(&outcome);
+  if (plan == nullptr) return std::nullopt;
+  for (const Placement& placement : plan->placements) nodes.insert(placement.node);
+  return nodes;
 }
 
 FleetView Scheduler::without_reserved_below(std::int32_t priority) const {

@@ -62,8 +62,9 @@ void PodScheduler::ask_for_evictions(std::int64_t now_ms) {
     pod.uid = known.pod.uid;
     pod.priority = known.priority;
     bool could = false;
-    scheduler_.see_as(pod.uid, now_ms,
-                      [&] { could = preemption_.could_start(pod, known.demand, now_ms); });
+    scheduler_.see_as(pod.uid, now_ms, [&] {
+      could = preemption_.could_use(pod, known.demand, now_ms).has_value();
+    });
     if (!could) continue;
     gates.asked = true;
     follow_plan(id);
