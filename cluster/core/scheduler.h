@@ -137,10 +137,10 @@ class Scheduler {
   bool take_changed();
   // Reserves this member's CPUs on this node. Precondition: it waits.
   PlaceAnswer place_at(const MemberId& member, const std::string& node, std::int64_t now_ms);
-  // Whether the member must not go there, as its job may use no more nodes. Precondition: it is
-  // known.
-  [[nodiscard]] bool is_beyond_limit(const MemberId& member, NodeIndex node) const {
-    return is_beyond_limit(*book_.job_of(member), *book_.member(member), node);
+  // The only nodes where the member may go, as its job may use no more; nullopt: it may. A look at
+  // all of the job. Precondition: it is known.
+  [[nodiscard]] std::optional<std::set<NodeIndex>> kept_to(const MemberId& member) const {
+    return kept_to(*book_.job_of(member), *book_.member(member));
   }
   // Calls `look` with the fleet as this member may use it: with the room that is held for the head
   // of the queue, where it is before that or over by then. Precondition: the member is known.
@@ -241,7 +241,8 @@ class Scheduler {
                                           Gang& gang, const std::vector<NodeIndex>* among,
                                           std::vector<NodeIndex>& nodes);
   [[nodiscard]] int node_limit(const Job& job) const;
-  [[nodiscard]] bool is_beyond_limit(const Job& job, const Member& member, NodeIndex node) const;
+  [[nodiscard]] std::optional<std::set<NodeIndex>> kept_to(const Job& job,
+                                                           const Member& member) const;
   void heed_limit(const Job& job, std::int64_t now_ms);
   [[nodiscard]] std::optional<GangRefusal> judge(Job& job, const std::vector<Member*>& members);
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);

@@ -480,20 +480,23 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
   const auto put_back = [&] {
     for (const auto& [node, terms] : std::exchange(taken, {})) remove_requests(node, terms);
   };
+  const int most = node_limit(job);
+  std::set<NodeIndex> used = fleet_.nodes_of_job(gang.front().job);
   for (std::size_t i = 0; i < gang.size(); ++i) {
     const NodeIndex node = members[i]->prefers.empty() ? -1 : fleet_.find(members[i]->prefers);
     const bool there = node >= 0 && !fleet_.node(node).stale && fleet_.takes(node, gang[i].terms) &&
                        !fleet_.too_near(node, gang[i].terms, gang[i].job) &&
-                       !is_beyond_limit(job, *members[i], node);
+                       (used.contains(node) || static_cast<int>(used.size()) < most);
     if (there && promise(*members[i], node, kNoExpiry)) {
       nodes[i] = node;
+      used.insert(node);
       taken.emplace_back(members[i]->prefers, gang[i].terms);
       add_requests(members[i]->prefers, gang[i].terms);
     } else {
       rest.push_back(i);
     }
   }
-  const PlanLimits limits{.steps = settings_.plan_steps, .among = among, .nodes = node_limit(job)};
+  const PlanLimits limits{.steps = settings_.plan_steps, .among = among, .nodes = most};
   for (;;) {
     if (rest.empty()) break;
     Gang others;
@@ -529,7 +532,9 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
   if (const Unwelcome why = fleet_.unwelcome(node, member.terms); why != Unwelcome::kNo) {
     return {.why = std::string(to_string(why))};
   }
-  if (is_beyond_limit(job, member, node)) return {.why = kNodeLimit};
+  if (const auto only = kept_to(job, member); only && !only->contains(node)) {
+    return {.why = kNodeLimit};
+  }
   bool done = false;
   see_as(id, now_ms, [&] { done = reserve(job, member, node, now_ms); });
   if (!done) return {.why = "needs " + hole_text(member.requests.front()) + ", taken meanwhile"};
@@ -552,11 +557,11 @@ int Scheduler::node_limit(const Job& job) const {
   return std::max(0, job.spec.nodes - static_cast<int>(others.size()));
 }
 
-// Whether its job must not come to one more node for it.
-bool Scheduler::is_beyond_limit(const Job& job, const Member& member, NodeIndex node) const {
-  if (job.spec.nodes == 0) return false;
-  const auto nodes = fleet_.nodes_of_job(member.requests.front().job);
-  return !nodes.contains(node) && static_cast<int>(nodes.size()) >= node_limit(job);
+std::optional<std::set<NodeIndex>> Scheduler::kept_to(const Job& job, const Member& member) const {
+  if (job.spec.nodes == 0) return std::nullopt;
+  auto nodes = fleet_.nodes_of_job(member.requests.front().job);
+  if (static_cast<int>(nodes.size()) < node_limit(job)) return std::nullopt;
+  return nodes;
 }
 
 // Where members have been started elsewhere than planned, what is reserved may be on too many

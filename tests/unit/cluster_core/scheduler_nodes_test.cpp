@@ -98,7 +98,7 @@ TEST_F(NodesTest, WhatAnotherSchedulerChoosesIsHeldToIt) {
     ASSERT_TRUE(core_.join(id, std::string(id) + "-0", {request}, now_));
   }
   ASSERT_TRUE(core_.place_at("x-0", "a", now_).placed);
-  EXPECT_TRUE(core_.is_beyond_limit("y-0", core_.fleet().find("b")));
+  EXPECT_EQ(core_.kept_to("y-0"), std::set<NodeIndex>{core_.fleet().find("a")});
   EXPECT_EQ(core_.place_at("y-0", "b", now_).why, kNodeLimit);
   EXPECT_TRUE(core_.place_at("y-0", "a", now_).placed);
 }
