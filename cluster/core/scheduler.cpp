@@ -67,6 +67,7 @@ bool Scheduler::join(const JobId& id, const MemberId& member,
   for (auto& request : requests) {
     if (request.job.empty()) request.job = id;
     member_of_claim_[request.id] = member;
+    fleet_.name_job(request.id, request.job);  // its agent may have told of it before
   }
   Member& joined = book_.join(job, member, std::move(requests));
   joined.since_ms = now_ms;

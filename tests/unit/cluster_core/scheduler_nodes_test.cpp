@@ -125,6 +125,31 @@ TEST_F(NodesTest, RoomForTheFirstIsHeldOnAsManyNodesAsItMayUse) {
   EXPECT_EQ(core_.head_room()->cpus.size(), 1U);
 }
 
+// As after a start of whoever tells of jobs, and of those that another scheduler has bound.
+TEST_F(NodesTest, WhatAnAgentNamesBeforeItsMemberIsToldOfIsOfItsJob) {
+  NodeReport report = report_of("a", machine_);
+  report.generation = 2;
+  report.claims = {claim_of("j-0/main", "1-3")};
+  ASSERT_TRUE(core_.report(std::move(report), now_));
+  job("j", {.size = 1, .cpus = 3, .nodes = 1});
+  core_.runs("j-0", "a", now_);
+  join("j", 1, 3);
+  EXPECT_EQ(core_.kept_to("j-1"), std::set<NodeIndex>{core_.fleet().find("a")});
+  EXPECT_THAT(run(), testing::Contains("j 1"));
+  EXPECT_EQ(node_of("j-1"), "a");
+}
+
+TEST_F(NodesTest, MoreThanFitOnNodesOfOneKindGetTheRoomiestOfThem) {
+  add_node("c");
+  for (const char* id : {"x", "y", "z"}) job(id, {.cpus = *id == 'y' ? 2 : 4, .run_ms = 1000});
+  run();
+  for (const char* id : {"x", "y", "z"}) start(id);
+  job("j", {.size = 4, .cpus = 3, .nodes = 2});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->cpus.size(), 2U);
+}
+
 struct NeverRow {
   const char* name;
   std::vector<int> cpus;  // of the members, on two nodes of one NUMA node with 7 CPUs each
