@@ -235,6 +235,7 @@ class Scheduler {
   void remove_requests(const std::string& node, const MemberTerms& terms);
   void tell_if_hopeless(Job& job, const std::vector<Member*>& members);
   void set_terms(NodeIndex node, const std::string& name);
+  void note_machines();
   void requeue_hopeless();
   [[nodiscard]] const Job::Shape* hindered(const Job& job, std::int64_t now_ms) const;
   std::optional<GangRefusal> reserve_gang(const Job& job, const std::vector<Member*>& members,
@@ -244,6 +245,7 @@ class Scheduler {
   [[nodiscard]] std::optional<std::set<NodeIndex>> kept_to(const Job& job,
                                                            const Member& member) const;
   void heed_limit(const Job& job, std::int64_t now_ms);
+  [[nodiscard]] bool is_to_be_judged(const Job& job) const;
   [[nodiscard]] std::optional<GangRefusal> judge(Job& job, const std::vector<Member*>& members);
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
@@ -296,6 +298,7 @@ class Scheduler {
   std::optional<HeadRoom> head_;  // what is free of it is held on the fleet
   bool changed_ = false;          // since the last run(): somebody may fit who did not
   std::uint64_t changes_ = 0;     // that take_changed() has told
+  std::uint64_t machines_ = 1;  // counts changes of what the idle fleet has
   std::vector<JobNews> news_;
   Counters counters_;
 };

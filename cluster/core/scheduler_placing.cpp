@@ -314,11 +314,17 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   return {.never = never, .why = job.why};
 }
 
-// Whether those that start together would ever fit: looked at when they are first refused. Of a job
-// that has started each member is on its own.
+// Of a job that has started each member is on its own; where some have begun, their nodes may be
+// closed by now or gone.
+bool Scheduler::is_to_be_judged(const Job& job) const {
+  return job.fixed() == 0 && !job.started && job.judged_at != machines_ && !fleet_.awaits();
+}
+
+// Whether those that start together would ever fit: looked at when they are first refused, and
+// again when the fleet has other nodes.
 std::optional<GangRefusal> Scheduler::judge(Job& job, const std::vector<Member*>& members) {
-  if (job.started || job.judged || fleet_.awaits()) return std::nullopt;
-  job.judged = true;
+  if (!is_to_be_judged(job)) return std::nullopt;
+  job.judged_at = machines_;
   std::vector<Member*> all = members;
   for (auto& [id, member] : job.members) {
     if (member.state != State::kWaiting) all.push_back(&member);

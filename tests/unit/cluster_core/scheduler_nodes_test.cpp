@@ -232,6 +232,69 @@ INSTANTIATE_TEST_SUITE_P(
                  "running there is room for 2"}),
     [](const auto& row) { return std::string(row.param.name); });
 
+// It would have fitted when it was first looked at.
+TEST_F(SchedulerTest, WhatNeverFitsOnAFleetThatHasShrunkIsToldThen) {
+  for (const bool cordoned : {true, false}) {
+    SCOPED_TRACE(cordoned);
+    for (const char* id : {"x", "y"}) job(id, {.cpus = 7});
+    run();
+    for (const char* id : {"x", "y"}) start(id);
+    job("j", {.size = 2, .cpus = 7});
+    EXPECT_THAT(run(), IsEmpty());
+    if (cordoned) {
+      core_.terms("b", {.open = false}, now_);
+    } else {
+      core_.lost("b", now_);
+    }
+    EXPECT_THAT(run(), ElementsAre("j never"));
+    for (const char* id : {"x", "y", "j"}) end(id);
+    core_.terms("b", {}, now_);
+  }
+}
+
+TEST(SchedulerWithoutBackfillTest, WhoNeverFitsAnyMoreHoldsNobodyUp) {
+  const MachinePtr machine = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
+  Scheduler core({.backfill = false});
+  for (const char* node : {"a", "b"}) ASSERT_TRUE(core.report(report_of(node, machine), 1));
+  const auto job = [&](const std::string& id, int size) {
+    JobSpec spec;
+    spec.size = size;
+    core.submit(id, spec, 1);
+    for (int i = 0; i < size; ++i) {
+      const MemberId member = id + "-" + std::to_string(i);
+      ASSERT_TRUE(core.join(id, member, {request_of(member + "/main", 7)}, 1));
+    }
+  };
+  job("x", 1);
+  core.run(2);
+  job("j", 2);
+  core.run(1002);
+  core.lost(core.book().member("x-0")->node == "a" ? "b" : "a", 1003);
+  job("next", 1);
+  core.run(2003);
+  core.end("x", 2004);
+  core.run(3005);
+  EXPECT_EQ(core.book().member("next-0")->state, Member::State::kReserved);
+}
+
+// Its node is closed to others since it has begun; it stays.
+TEST_F(SchedulerTest, AGangOfWhichSomeHaveBegunIsNotSaidToNeverFit) {
+  job("j", {.size = 2, .cpus = 5});
+  run();
+  core_.start("j-0", now_);
+  core_.started("j-0", true, now_);
+  core_.leave("j-1", now_);
+  core_.take_news();
+  core_.terms(node_of("j-0"), {.open = false}, now_);
+  job("x", {.cpus = 7, .priority = 9});
+  EXPECT_THAT(run(), testing::Contains("x 1"));
+  start("x");
+  join("j", 2, 5);
+  EXPECT_THAT(run(), IsEmpty());
+  end("x");
+  EXPECT_THAT(run(), testing::Contains("j 1"));
+}
+
 TEST_F(SchedulerTest, WhatNeverFitsIsNotSaidWhileAnAgentIsAwaited) {
   core_.exists("c", true, now_);
   job("j", {.size = 3, .cpus = 7});
