@@ -298,6 +298,7 @@ class Scheduler {
   std::optional<HeadRoom> head_;  // what is free of it is held on the fleet
   bool changed_ = false;          // since the last run(): somebody may fit who did not
   std::uint64_t changes_ = 0;     // that take_changed() has told
+  IdleFleet idle_{fleet_};
   std::uint64_t machines_ = 1;  // counts changes of what the idle fleet has
   std::vector<JobNews> news_;
   Counters counters_;

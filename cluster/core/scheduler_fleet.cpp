@@ -61,6 +61,7 @@ void Scheduler::note_ends_at(NodeIndex index) {
 // Who never fitted may fit now, and who would have may not any more.
 void Scheduler::note_machines() {
   ++machines_;
+  idle_.forget();
   changed_ = true;
 }
 

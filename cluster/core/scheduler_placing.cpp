@@ -330,7 +330,8 @@ std::optional<GangRefusal> Scheduler::judge(Job& job, const std::vector<Member*>
     if (member.state != State::kWaiting) all.push_back(&member);
   }
   auto never =
-      never_fits(fleet_, gang_of(job, all), job.spec.nodes > 0 ? job.spec.nodes : kAnyNumber);
+      never_fits(idle_, gang_of(job, all), job.spec.nodes > 0 ? job.spec.nodes : kAnyNumber,
+                 policy_of(job), seed_of(job.id));
   if (never) {
     job.never = never->text;
     tell(JobNews::Kind::kHopeless, job, job.never, static_cast<int>(all.size()));

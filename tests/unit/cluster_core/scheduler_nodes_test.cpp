@@ -295,6 +295,31 @@ TEST_F(SchedulerTest, AGangOfWhichSomeHaveBegunIsNotSaidToNeverFit) {
   EXPECT_THAT(run(), testing::Contains("j 1"));
 }
 
+// The first one goes to the larger node, and nothing is taken back: that is the job's own policy.
+TEST_F(SchedulerTest, WhatNeverFitsIsSaidOfTheJobsOwnPolicy) {
+  core_.lost("b", now_);
+  ASSERT_TRUE(core_.report(
+      report_of("c", machine_of({.cores_per_l3 = 7, .memory_per_node = 64 * kGiB})), now_));
+  for (const auto placement : {PlacementPolicy::kHoles, PlacementPolicy::kFirstFit}) {
+    const JobId id(to_string(placement));
+    JobSpec spec;
+    spec.size = 2;
+    spec.placement = placement;
+    core_.submit(id, spec, now_);
+    join(id, 0, 6);
+    join(id, 1, 7);
+  }
+  EXPECT_THAT(run(), ElementsAre("holes 2", "first-fit never"));
+}
+
+// That no plan was found for as many is no proof that there is none.
+TEST_F(SchedulerTest, OfManyMembersNotHavingFoundAPlanIsNotSaidToBeNever) {
+  submit("j", {.size = 9});
+  for (int i = 0; i < 9; ++i) join("j", i, i < 2 ? 4 : 1);
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_THAT(why("j"), HasSubstr("but not for all workers of this job together"));
+}
+
 TEST_F(SchedulerTest, WhatNeverFitsIsNotSaidWhileAnAgentIsAwaited) {
   core_.exists("c", true, now_);
   job("j", {.size = 3, .cpus = 7});
