@@ -289,6 +289,18 @@ std::vector<std::string> Fleet::expire(std::int64_t now_ms) {
   return expired;
 }
 
+void Fleet::name_job(std::string_view id, const std::string& job) {
+  const auto known = running_.find(id);
+  if (known == running_.end()) return;
+  const NodeIndex node = known->second;
+  topology::Claim claim = *at(node).ledger.find(id);
+  count_job(claim.job, node, -1);
+  count_job(job, node, 1);
+  claim.job = job;
+  at(node).ledger.release(id);
+  at(node).ledger.commit(std::move(claim));
+}
+
 bool Fleet::knows(std::string_view id) const {
   return promised(id) || running_.find(id) != running_.end();
 }

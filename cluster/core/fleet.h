@@ -149,6 +149,8 @@ class Fleet {
   [[nodiscard]] bool awaits() const { return awaited_ > 0; }
   // Nodes for which no agent has spoken, of those that a member of these terms may use.
   [[nodiscard]] int unheard(const MemberTerms& terms) const;
+  // What was reported of the container is of this job. Nothing where it was not, or is promised.
+  void name_job(std::string_view id, const std::string& job);
   // Whether the container has CPUs on some node, promised or reported.
   [[nodiscard]] bool knows(std::string_view id) const;
   [[nodiscard]] bool promised(std::string_view id) const {

@@ -7,6 +7,7 @@ namespace pinion::cluster {
 FleetView FleetView::idle(const Fleet& fleet) {
   FleetView view(fleet);
   view.idle_ = true;
+  view.others_ = std::make_shared<std::map<NodeIndex, Other>>();
   for (const auto& [name, index] : fleet.by_name()) {
     const FleetNode& now = fleet.node(index);
     FleetNode node;
@@ -18,13 +19,18 @@ FleetView FleetView::idle(const Fleet& fleet) {
     node.capacity = node.room = node.spare = now.capacity;
     NodeDigest digest = digest_of(node.holes, node.holes);
     digest.usable = true;
-    view.others_.emplace(index, Other{.node = std::move(node), .digest = digest});
+    view.others_->emplace(index, Other{.node = std::move(node), .digest = digest});
   }
   return view;
 }
 
 void FleetView::vacate(NodeIndex index, const std::vector<Leaving>& those) {
-  const auto [other, fresh] = others_.try_emplace(index);
+  if (others_ == nullptr) {
+    others_ = std::make_shared<std::map<NodeIndex, Other>>();
+  } else if (others_.use_count() > 1) {
+    others_ = std::make_shared<std::map<NodeIndex, Other>>(*others_);
+  }
+  const auto [other, fresh] = others_->try_emplace(index);
   auto& [node, digest] = other->second;
   if (fresh) node = fleet_->node(index);
   bool released = fresh;
@@ -40,22 +46,22 @@ void FleetView::vacate(NodeIndex index, const std::vector<Leaving>& those) {
 }
 
 bool FleetView::may_fit(NodeIndex node, const topology::Request& request) const {
-  const auto other = others_.find(node);
-  return other == others_.end() ? fleet_->may_fit(node, request)
-                                : would_grant(other->second.digest, request).value_or(true);
+  const Other* other = find(node);
+  return other == nullptr ? fleet_->may_fit(node, request)
+                          : would_grant(other->digest, request).value_or(true);
 }
 
 bool FleetView::surely_fits(NodeIndex node, const topology::Request& request) const {
-  const auto other = others_.find(node);
-  return other == others_.end() ? fleet_->surely_fits(node, request)
-                                : would_grant(other->second.digest, request).value_or(false);
+  const Other* other = find(node);
+  return other == nullptr ? fleet_->surely_fits(node, request)
+                          : would_grant(other->digest, request).value_or(false);
 }
 
 bool FleetView::fits(NodeIndex node, const topology::Request& request) const {
-  const auto other = others_.find(node);
-  if (other == others_.end()) return fleet_->fits(node, request);
-  if (const auto known = would_grant(other->second.digest, request)) return *known;
-  const FleetNode& it = other->second.node;
+  const Other* other = find(node);
+  if (other == nullptr) return fleet_->fits(node, request);
+  if (const auto known = would_grant(other->digest, request)) return *known;
+  const FleetNode& it = other->node;
   return std::holds_alternative<topology::Decision>(
       topology::allocate(it.topology(), it.ledger, request));
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,8 +30,8 @@ class FleetView {
 
   [[nodiscard]] const Fleet& fleet() const { return *fleet_; }
   [[nodiscard]] const FleetNode& node(NodeIndex node) const {
-    const auto other = others_.find(node);
-    return other == others_.end() ? fleet_->node(node) : other->second.node;
+    const Other* other = find(node);
+    return other == nullptr ? fleet_->node(node) : other->node;
   }
 
   // As Fleet's.
@@ -53,10 +55,35 @@ class FleetView {
     NodeDigest digest;
   };
 
+  [[nodiscard]] const Other* find(NodeIndex node) const {
+    if (others_ == nullptr) return nullptr;
+    const auto other = others_->find(node);
+    return other == others_->end() ? nullptr : &other->second;
+  }
+
   const Fleet* fleet_;
   bool idle_ = false;
-  std::map<NodeIndex, Other> others_;
+  // Shared with copies of this, until one of them is changed; null: none.
+  std::shared_ptr<std::map<NodeIndex, Other>> others_;
   std::set<std::string> gone_;
+};
+
+// The fleet with nothing running, made when it is first asked for.
+class IdleFleet {
+ public:
+  explicit IdleFleet(const Fleet& fleet) : fleet_(fleet) {}  // it must outlive this
+
+  [[nodiscard]] const Fleet& fleet() const { return fleet_; }
+  const FleetView& view() {
+    if (!view_) view_ = FleetView::idle(fleet_);
+    return *view_;
+  }
+  // Its nodes, their machines or what they have beside CPUs are others now.
+  void forget() { view_.reset(); }
+
+ private:
+  const Fleet& fleet_;
+  std::optional<FleetView> view_;
 };
 
 }  // namespace pinion::cluster

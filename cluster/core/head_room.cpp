@@ -63,13 +63,13 @@ class Later {
   }
 
   // The CPUs of all when so many have ended; nullopt: not all find some. Precondition: reach().
-  [[nodiscard]] std::optional<std::map<NodeIndex, topology::CpuSet>> fit(std::size_t ended) const {
+  [[nodiscard]] std::optional<std::map<NodeIndex, topology::CpuSet>> fit(std::size_t ended) {
     Nodes nodes;
     for (std::size_t i = 0; i < ended; ++i) nodes[endings_[i]->node].push_back(endings_[i]);
     for (const NodeIndex node : open_) nodes.try_emplace(node);
     if (most_nodes_ != kAnyNumber) keep_roomiest(nodes);
     std::map<NodeIndex, topology::CpuSet> cpus;
-    Gang rest = gang_;
+    Members rest = members();
     for (const auto& [node, over] : nodes) {
       if (rest.empty()) break;
       topology::CpuSet taken = fill(node, over, rest);
@@ -81,14 +81,29 @@ class Later {
 
  private:
   using Nodes = std::map<NodeIndex, std::vector<const Ending*>>;
+  using Members = std::vector<const GangMember*>;
+
+  [[nodiscard]] Members members() const {
+    Members members;
+    for (const GangMember& member : gang_) members.push_back(&member);
+    return members;
+  }
+
+  // The CPUs that the gang would take there by itself when those are over, the first ones there.
+  int room_at(NodeIndex node, const std::vector<const Ending*>& over) {
+    const auto [known, fresh] = rooms_.try_emplace({node, over.size()});
+    if (fresh) {
+      Members rest = members();
+      known->second = fill(node, over, rest).count();
+    }
+    return known->second;
+  }
 
   // As many as the job may use: those where it is, and those that take most.
-  void keep_roomiest(Nodes& nodes) const {
+  void keep_roomiest(Nodes& nodes) {
     std::vector<std::pair<int, NodeIndex>> rooms;
     for (const auto& [node, over] : nodes) {
-      Gang rest = gang_;
-      const int taken = fill(node, over, rest).count();
-      if (!job_nodes_.contains(node)) rooms.emplace_back(-taken, node);
+      if (!job_nodes_.contains(node)) rooms.emplace_back(-room_at(node, over), node);
     }
     std::sort(rooms.begin(), rooms.end());
     const auto more = std::max<std::ptrdiff_t>(0, most_nodes_ - std::ssize(job_nodes_));
@@ -114,29 +129,31 @@ class Later {
                        [](const auto& claim) { return claim.first == kHeadClaim; });
   }
 
-  topology::CpuSet fill(NodeIndex index, const std::vector<const Ending*>& over, Gang& rest) const {
+  topology::CpuSet fill(NodeIndex index, const std::vector<const Ending*>& over,
+                        Members& rest) const {
     const FleetNode& node = fleet_.node(index);
     topology::Ledger ledger = node.ledger;
     for (const Ending* ending : over) ledger.release(ending->id);
     topology::CpuSet cpus;
-    std::optional<GangMember> refused;
+    const GangMember* refused = nullptr;
     ResourceList spare = node.room;  // when members give theirs back is not counted
     const bool deserted = is_deserted(node, ledger);
-    std::erase_if(rest, [&](const GangMember& request) {
-      if (refused && same_shape(*refused, request)) return false;
+    std::erase_if(rest, [&](const GangMember* member) {
+      const GangMember& request = *member;
+      if (refused != nullptr && same_shape(*refused, request)) return false;
       const bool may_use = deserted ? fleet_.may_ever_use(index, request.terms)
                                     : fleet_.may_use(index, request.terms);
       const bool taken = may_use && has(spare, request.terms.requests) &&
                          !fleet_.too_near(index, request.terms, request.job) &&
                          !(request.terms.apart && !cpus.empty());
       if (!taken || !may_take(node.topology(), ledger, request)) {
-        refused = request;
+        refused = member;
         return false;
       }
       auto outcome = topology::allocate(node.topology(), ledger, request);
       auto* decision = std::get_if<topology::Decision>(&outcome);
       if (decision == nullptr) {
-        refused = request;
+        refused = member;
         return false;
       }
       spare -= request.terms.requests;
@@ -155,8 +172,9 @@ class Later {
   std::set<NodeIndex> among_;  // else
   std::set<Ending>::const_iterator next_;
   const std::set<Ending>::const_iterator end_;
-  std::vector<const Ending*> endings_;  // on usable nodes
-  std::vector<NodeIndex> open_;         // with room for a member now
+  std::vector<const Ending*> endings_;                      // on usable nodes
+  std::vector<NodeIndex> open_;                             // with room for a member now
+  std::map<std::pair<NodeIndex, std::size_t>, int> rooms_;  // by node and how many have ended there
 };
 
 }  // namespace

@@ -68,11 +68,13 @@ struct Job {
   JobSpec spec;
   std::int64_t submitted_ms = 0;
   std::map<MemberId, Member> members;
-  bool started = false;             // `size` of its members have begun together
-  std::int64_t touched_ms = 0;      // somebody has asked for it or changed it
-  std::string why;                  // it waits: why; empty: it has what it wants
-  std::string never;                // why it never fits, as was told since it last changed
-  bool judged = false;              // whether it ever fits was looked at, since it last changed
+  bool started = false;         // `size` of its members have begun together
+  std::int64_t touched_ms = 0;  // somebody has asked for it or changed it
+  std::string why;              // it waits: why; empty: it has what it wants
+  std::string never;            // why it never fits, as was told since it last changed
+  // Whether it ever fits was looked at on the fleet of then (Scheduler's machines); 0: not since it
+  // last changed.
+  std::uint64_t judged_at = 0;
   bool refused = false;             // for lack of room, since it last changed
   std::uint64_t refused_at = 0;     // after so many changes of the fleet
   std::int64_t again_ms = 0;        // when it is to be tried again

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cluster/core/gang_refusal.h"
-#include "cluster/core/placement.h"
 
 namespace pinion::cluster {
 namespace {
@@ -88,18 +87,37 @@ bool may_fit_side_by_side(const Fleet& fleet, std::vector<Kind>& kinds, int most
   });
 }
 
+// Whether it was counted, or of so few members that the search has found what there is.
+bool is_proof(const GangRefusal& refusal, const Gang& gang) {
+  constexpr std::size_t few = 8;
+  switch (refusal.reason) {
+    case GangReason::kNever:
+    case GangReason::kTooFew:
+    case GangReason::kNodeLimit:
+      return true;
+    case GangReason::kFragmented:
+      return gang.size() <= few;
+    case GangReason::kEmpty:
+    case GangReason::kTwice:
+    case GangReason::kNoHole:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
 
-std::optional<GangRefusal> never_fits(const Fleet& fleet, const Gang& gang, int most_nodes) {
+std::optional<GangRefusal> never_fits(IdleFleet& idle, const Gang& gang, int most_nodes,
+                                      PlacementPolicy placement, std::uint64_t seed) {
+  const Fleet& fleet = idle.fleet();
   if (fleet.by_name().empty() || fleet.awaits() || gang.empty()) return std::nullopt;
   std::vector<Kind> kinds = kinds_of(gang);
   const bool fits = kinds.size() == 1 ? may_fit(fleet, kinds.front(), most_nodes)
                                       : may_fit_side_by_side(fleet, kinds, most_nodes);
   if (fits) return std::nullopt;
-  auto outcome =
-      place_gang(PlacementPolicy::kHoles, FleetView::idle(fleet), gang, {.nodes = most_nodes});
+  auto outcome = place_gang(placement, idle.view(), gang, {.nodes = most_nodes}, seed);
   auto* refusal = std::get_if<GangRefusal>(&outcome);
-  if (refusal == nullptr) return std::nullopt;
+  if (refusal == nullptr || !is_proof(*refusal, gang)) return std::nullopt;
   refusal->reason = GangReason::kNever;
   refusal->text = text_of(*refusal);
   return std::move(*refusal);

@@ -67,6 +67,7 @@ bool Scheduler::join(const JobId& id, const MemberId& member,
   for (auto& request : requests) {
     if (request.job.empty()) request.job = id;
     member_of_claim_[request.id] = member;
+    fleet_.name_job(request.id, request.job);  // its agent may have told of it before
   }
   Member& joined = book_.join(job, member, std::move(requests));
   joined.since_ms = now_ms;
@@ -134,7 +135,7 @@ void Scheduler::requeue(Job& job) {
   hopeless_.erase(job.id);
   job.refused = false;
   job.never.clear();
-  job.judged = false;
+  job.judged_at = 0;
   job.again_ms = 0;
   job.shapes = shapes_of(members);
   if (!members.empty()) {
@@ -257,6 +258,7 @@ std::optional<std::int32_t> Scheduler::lowest_reserved() const {
 bool Scheduler::is_refused_again(const Job& job, std::optional<std::int32_t> lowest,
                                  std::int64_t now_ms) const {
   if (!job.refused || (lowest && *lowest < job.spec.priority)) return false;
+  if (is_to_be_judged(job)) return false;
   if (!settings_.backfill) return queue_.first() != job.id;
   if (!head_ || hindered(job, now_ms) == nullptr) return false;
   return head_->job == job.id ? head_room_comes() : queue_.before(head_->job, job.id);

@@ -119,9 +119,11 @@ class Scheduler {
   void prefer(const MemberId& member, const std::string& node);
   // Whether place() would succeed, or has. Precondition: the job is known.
   [[nodiscard]] bool would_place(const JobId& job, std::int64_t now_ms);
-  // The same on another fleet than it is now; of a job that has started for this member alone.
+  // On which nodes the job would be, with those where it is, if it were placed on another fleet
+  // than it is now; nullopt: it would not. Of a job that has started, for this member alone.
   // Precondition: the member is known.
-  [[nodiscard]] bool would_fit(const MemberId& member, const FleetView& fleet) const;
+  [[nodiscard]] std::optional<std::set<NodeIndex>> would_use(const MemberId& member,
+                                                             const FleetView& fleet) const;
   // The fleet without what jobs of a lower priority have reserved, and without those of their
   // members that run.
   [[nodiscard]] FleetView without_reserved_below(std::int32_t priority) const;
@@ -135,10 +137,10 @@ class Scheduler {
   bool take_changed();
   // Reserves this member's CPUs on this node. Precondition: it waits.
   PlaceAnswer place_at(const MemberId& member, const std::string& node, std::int64_t now_ms);
-  // Whether the member must not go there, as its job may use no more nodes. Precondition: it is
-  // known.
-  [[nodiscard]] bool is_beyond_limit(const MemberId& member, NodeIndex node) const {
-    return is_beyond_limit(*book_.job_of(member), *book_.member(member), node);
+  // The only nodes where the member may go, as its job may use no more; nullopt: it may. A look at
+  // all of the job. Precondition: it is known.
+  [[nodiscard]] std::optional<std::set<NodeIndex>> kept_to(const MemberId& member) const {
+    return kept_to(*book_.job_of(member), *book_.member(member));
   }
   // Calls `look` with the fleet as this member may use it: with the room that is held for the head
   // of the queue, where it is before that or over by then. Precondition: the member is known.
@@ -233,14 +235,17 @@ class Scheduler {
   void remove_requests(const std::string& node, const MemberTerms& terms);
   void tell_if_hopeless(Job& job, const std::vector<Member*>& members);
   void set_terms(NodeIndex node, const std::string& name);
+  void note_machines();
   void requeue_hopeless();
   [[nodiscard]] const Job::Shape* hindered(const Job& job, std::int64_t now_ms) const;
   std::optional<GangRefusal> reserve_gang(const Job& job, const std::vector<Member*>& members,
                                           Gang& gang, const std::vector<NodeIndex>* among,
                                           std::vector<NodeIndex>& nodes);
   [[nodiscard]] int node_limit(const Job& job) const;
-  [[nodiscard]] bool is_beyond_limit(const Job& job, const Member& member, NodeIndex node) const;
+  [[nodiscard]] std::optional<std::set<NodeIndex>> kept_to(const Job& job,
+                                                           const Member& member) const;
   void heed_limit(const Job& job, std::int64_t now_ms);
+  [[nodiscard]] bool is_to_be_judged(const Job& job) const;
   [[nodiscard]] std::optional<GangRefusal> judge(Job& job, const std::vector<Member*>& members);
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
@@ -293,6 +298,8 @@ class Scheduler {
   std::optional<HeadRoom> head_;  // what is free of it is held on the fleet
   bool changed_ = false;          // since the last run(): somebody may fit who did not
   std::uint64_t changes_ = 0;     // that take_changed() has told
+  IdleFleet idle_{fleet_};
+  std::uint64_t machines_ = 1;  // counts changes of what the idle fleet has
   std::vector<JobNews> news_;
   Counters counters_;
 };

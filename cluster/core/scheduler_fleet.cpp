@@ -38,7 +38,10 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
   if (elsewhere) withdraw_fallen("a member of the job runs elsewhere", now_ms);
   hold_head_room_at(node);
   // Machines that are equal are one; agents name theirs in each report.
-  if (fleet_.node(node).kind != machine) requeue_hopeless();
+  if (fleet_.node(node).kind != machine) {
+    note_machines();
+    requeue_hopeless();
+  }
   return lost;
 }
 
@@ -55,6 +58,13 @@ void Scheduler::note_ends_at(NodeIndex index) {
   }
 }
 
+// Who never fitted may fit now, and who would have may not any more.
+void Scheduler::note_machines() {
+  ++machines_;
+  idle_.forget();
+  changed_ = true;
+}
+
 void Scheduler::requeue_hopeless() {
   for (const JobId& id : std::exchange(hopeless_, {})) requeue(*book_.find(id));
 }
@@ -69,10 +79,13 @@ void Scheduler::terms(const std::string& node, const NodeTerms& terms, std::int6
                     before.others.members > terms.others.members ||
                     before.services > terms.services;
   const bool other = before.open != terms.open || before.capacity != terms.capacity;
-  changed_ = changed_ || more || other;
+  changed_ = changed_ || more;
   const bool nothing_said = terms == NodeTerms() && !site.has_members();
   if (nothing_said) sites_.erase(node);
-  if (other) requeue_hopeless();
+  if (other) {
+    note_machines();
+    requeue_hopeless();
+  }
   if (before.open && !terms.open) withdraw_fallen("a node of its plan is closed", now_ms);
   if (before.services < terms.services && !settings_.company.services_beside) {
     withdraw_fallen("a service is on a node of its plan", now_ms);
@@ -80,7 +93,7 @@ void Scheduler::terms(const std::string& node, const NodeTerms& terms, std::int6
 }
 
 void Scheduler::nodes_changed(std::int64_t now_ms) {
-  changed_ = true;
+  note_machines();
   requeue_hopeless();
   withdraw_fallen("a node of its plan is closed to it", now_ms);
 }
@@ -175,6 +188,7 @@ void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
   });
   if (head_ && head_->cpus.contains(node)) drop_head_room();
   fleet_.remove(name);
+  note_machines();
   withdraw_fallen("a node of its plan is gone", now_ms);
 }
 

@@ -158,14 +158,20 @@ bool Scheduler::would_place(const JobId& id, std::int64_t now_ms) {
   return fits;
 }
 
-bool Scheduler::would_fit(const MemberId& id, const FleetView& fleet) const {
+std::optional<std::set<NodeIndex>> Scheduler::would_use(const MemberId& id,
+                                                        const FleetView& fleet) const {
   const Job& job = *book_.job_of(id);
-  if (!job.complete()) return false;
-  const std::vector<const Member*> members =
-      job.started ? std::vector<const Member*>{&job.members.at(id)} : next_members(job);
-  return members.empty() || std::holds_alternative<GangPlan>(place_gang(
-                                policy_of(job), fleet, gang_of(job, members),
-                                {.steps = 0, .nodes = node_limit(job)}, seed_of(job.id)));
+  if (!job.complete()) return std::nullopt;
+  const Member& asks = job.members.at(id);
+  const auto members = job.started ? std::vector<const Member*>{&asks} : next_members(job);
+  std::set<NodeIndex> nodes = fleet.nodes_of_job(asks.requests.front().job);
+  if (members.empty()) return nodes;
+  const auto outcome = place_gang(policy_of(job), fleet, gang_of(job, members),
+                                  {.steps = 0, .nodes = node_limit(job)}, seed_of(job.id));
+  const auto* plan = std::get_if<GangPlan>(&outcome);
+  if (plan == nullptr) return std::nullopt;
+  for (const Placement& placement : plan->placements) nodes.insert(placement.node);
+  return nodes;
 }
 
 FleetView Scheduler::without_reserved_below(std::int32_t priority) const {
@@ -308,17 +314,24 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   return {.never = never, .why = job.why};
 }
 
-// Whether those that start together would ever fit: looked at when they are first refused. Of a job
-// that has started each member is on its own.
+// Of a job that has started each member is on its own; where some have begun, their nodes may be
+// closed by now or gone.
+bool Scheduler::is_to_be_judged(const Job& job) const {
+  return job.fixed() == 0 && !job.started && job.judged_at != machines_ && !fleet_.awaits();
+}
+
+// Whether those that start together would ever fit: looked at when they are first refused, and
+// again when the fleet has other nodes.
 std::optional<GangRefusal> Scheduler::judge(Job& job, const std::vector<Member*>& members) {
-  if (job.started || job.judged || fleet_.awaits()) return std::nullopt;
-  job.judged = true;
+  if (!is_to_be_judged(job)) return std::nullopt;
+  job.judged_at = machines_;
   std::vector<Member*> all = members;
   for (auto& [id, member] : job.members) {
     if (member.state != State::kWaiting) all.push_back(&member);
   }
   auto never =
-      never_fits(fleet_, gang_of(job, all), job.spec.nodes > 0 ? job.spec.nodes : kAnyNumber);
+      never_fits(idle_, gang_of(job, all), job.spec.nodes > 0 ? job.spec.nodes : kAnyNumber,
+                 policy_of(job), seed_of(job.id));
   if (never) {
     job.never = never->text;
     tell(JobNews::Kind::kHopeless, job, job.never, static_cast<int>(all.size()));
@@ -474,20 +487,23 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
   const auto put_back = [&] {
     for (const auto& [node, terms] : std::exchange(taken, {})) remove_requests(node, terms);
   };
+  const int most = node_limit(job);
+  std::set<NodeIndex> used = fleet_.nodes_of_job(gang.front().job);
   for (std::size_t i = 0; i < gang.size(); ++i) {
     const NodeIndex node = members[i]->prefers.empty() ? -1 : fleet_.find(members[i]->prefers);
     const bool there = node >= 0 && !fleet_.node(node).stale && fleet_.takes(node, gang[i].terms) &&
                        !fleet_.too_near(node, gang[i].terms, gang[i].job) &&
-                       !is_beyond_limit(job, *members[i], node);
+                       (used.contains(node) || static_cast<int>(used.size()) < most);
     if (there && promise(*members[i], node, kNoExpiry)) {
       nodes[i] = node;
+      used.insert(node);
       taken.emplace_back(members[i]->prefers, gang[i].terms);
       add_requests(members[i]->prefers, gang[i].terms);
     } else {
       rest.push_back(i);
     }
   }
-  const PlanLimits limits{.steps = settings_.plan_steps, .among = among, .nodes = node_limit(job)};
+  const PlanLimits limits{.steps = settings_.plan_steps, .among = among, .nodes = most};
   for (;;) {
     if (rest.empty()) break;
     Gang others;
@@ -523,7 +539,9 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
   if (const Unwelcome why = fleet_.unwelcome(node, member.terms); why != Unwelcome::kNo) {
     return {.why = std::string(to_string(why))};
   }
-  if (is_beyond_limit(job, member, node)) return {.why = kNodeLimit};
+  if (const auto only = kept_to(job, member); only && !only->contains(node)) {
+    return {.why = kNodeLimit};
+  }
   bool done = false;
   see_as(id, now_ms, [&] { done = reserve(job, member, node, now_ms); });
   if (!done) return {.why = "needs " + hole_text(member.requests.front()) + ", taken meanwhile"};
@@ -546,11 +564,11 @@ int Scheduler::node_limit(const Job& job) const {
   return std::max(0, job.spec.nodes - static_cast<int>(others.size()));
 }
 
-// Whether its job must not come to one more node for it.
-bool Scheduler::is_beyond_limit(const Job& job, const Member& member, NodeIndex node) const {
-  if (job.spec.nodes == 0) return false;
-  const auto nodes = fleet_.nodes_of_job(member.requests.front().job);
-  return !nodes.contains(node) && static_cast<int>(nodes.size()) >= node_limit(job);
+std::optional<std::set<NodeIndex>> Scheduler::kept_to(const Job& job, const Member& member) const {
+  if (job.spec.nodes == 0) return std::nullopt;
+  auto nodes = fleet_.nodes_of_job(member.requests.front().job);
+  if (static_cast<int>(nodes.size()) < node_limit(job)) return std::nullopt;
+  return nodes;
 }
 
 // Where members have been started elsewhere than planned, what is reserved may be on too many

@@ -18,8 +18,9 @@ jobs::Mutation mutation_of(const Review& review, const jobs::Options& options,
   const auto after = review.object.patch(mutation.patch);
   look([&](const jobs::FleetSight& sight) {
     const int nodes = mutation.cut->request.nodes;
+    IdleFleet idle(sight.fleet);
     const auto never =
-        never_fits(sight.fleet, jobs::gang_of(after, *mutation.cut, options.defaults, sight),
+        never_fits(idle, jobs::gang_of(after, *mutation.cut, options.defaults, sight),
                    nodes > 0 ? nodes : kAnyNumber);
     if (never) mutation.warnings.push_back("it cannot start on these nodes: " + never->text);
   });

@@ -110,6 +110,13 @@ bool is_grouped(const Pod& pod, const PodGroups& groups) {
   return !pod.group.empty() && groups.served(pod.group_api) && groups.size(group_key(pod)) != 0;
 }
 
+// A launcher or master that is in no gang is not of the job whose workers may use so many nodes,
+// nor kept from their nodes.
+std::string part_beside_gang(const Pod& pod, const Demand& demand) {
+  const auto role = pod.annotations.find(annotation::kRole);
+  return role == pod.annotations.end() || demand.nodes > 0 ? std::string() : " " + role->second;
+}
+
 // Takes a container's CPUs into the demand.
 class Gatherer {
  public:
@@ -247,8 +254,9 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
     return as_annotated(pod, std::move(demand), *size);
   }
   if (grouped) return as_grouped(pod, std::move(demand), groups);
+  const std::string part = part_beside_gang(pod, demand);
   for (auto& request : demand.requests) {
-    if (!request.job.empty()) request.job = gang_of(pod, request.job);
+    if (!request.job.empty()) request.job = gang_of(pod, request.job) + part;
   }
   return demand;
 }

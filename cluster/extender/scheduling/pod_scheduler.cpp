@@ -188,7 +188,7 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
     answer.texts.push_back({.text = std::string(to_string(why)), .hopeless = true});
   }
   answer.texts.push_back({.text = kNodeLimit, .hopeless = true});
-  const bool limited = demand.nodes > 0;
+  const auto only = scheduler_.kept_to(known.pod.uid);
   const PodFit fits(fleet(), demand.requests);
   const bool binds = std::any_of(demand.requests.begin(), demand.requests.end(), binds_memory);
   auto cpus_alone = binds ? demand.requests : std::vector<topology::Request>();
@@ -206,7 +206,7 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
       answer.verdict[i] = kNoAgent;
     } else if (const Unwelcome why = fleet().unwelcome(nodes[i], terms); why != Unwelcome::kNo) {
       answer.verdict[i] = static_cast<std::uint8_t>(kCompany + static_cast<int>(why) - 1);
-    } else if (limited && scheduler_.is_beyond_limit(known.pod.uid, nodes[i])) {
+    } else if (only && !only->contains(nodes[i])) {
       answer.verdict[i] = kLimit;
     } else if (!fits.fit(nodes[i])) {
       answer.verdict[i] = why_not(nodes[i]);

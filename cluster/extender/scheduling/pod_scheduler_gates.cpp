@@ -54,7 +54,8 @@ void PodScheduler::ask_for_evictions(std::int64_t now_ms) {
   for (const JobId& id : gates_.ready()) {
     Gates::Gang& gates = *gates_.find(id);
     const Job& job = *book().find(id);
-    if (gates.asked || !job.refused || !job.complete() || !gates.ask.over(now_ms)) continue;
+    const bool may_help = job.refused && job.never.empty() && job.complete();
+    if (gates.asked || !may_help || !gates.ask.over(now_ms)) continue;
     const KnownPod& known = *cache_.find(*gates.ours.begin());
     if (!cache_.any_below(known.priority)) continue;
     gates.ask.begin(now_ms);
@@ -62,8 +63,9 @@ void PodScheduler::ask_for_evictions(std::int64_t now_ms) {
     pod.uid = known.pod.uid;
     pod.priority = known.priority;
     bool could = false;
-    scheduler_.see_as(pod.uid, now_ms,
-                      [&] { could = preemption_.could_start(pod, known.demand, now_ms); });
+    scheduler_.see_as(pod.uid, now_ms, [&] {
+      could = preemption_.could_use(pod, known.demand, now_ms).has_value();
+    });
     if (!could) continue;
     gates.asked = true;
     follow_plan(id);

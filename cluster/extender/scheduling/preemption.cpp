@@ -9,7 +9,7 @@ namespace pinion::cluster {
 namespace {
 
 constexpr std::int64_t kEarlyMs = 1000;
-constexpr std::int64_t kCouldStartMs = 1000;  // the answer holds
+constexpr std::int64_t kCouldUseMs = 1000;  // the answer holds
 
 // The ids of its containers that have CPUs there.
 std::vector<std::string> claims_of(const topology::Ledger& ledger, const std::string& uid) {
@@ -20,6 +20,11 @@ std::vector<std::string> claims_of(const topology::Ledger& ledger, const std::st
     ids.push_back(claim->first);
   }
   return ids;
+}
+
+// Whether the node is one of those that the gang would use, where it may use so many only.
+bool counts(const Demand& demand, const std::set<NodeIndex>& those, NodeIndex node) {
+  return demand.nodes == 0 || those.contains(node);
 }
 
 topology::Ledger without(topology::Ledger ledger, const std::vector<std::string>& uids) {
@@ -40,13 +45,11 @@ std::vector<Eviction> Preemption::judge(Pod pod, const Demand& demand,
   FleetView soon = scheduler_.without_reserved_below(pod.priority);
   const std::set<NodeIndex> ended = drop_ended(pod, member, proposals, asked, now_ms, soon);
   const bool fits_soon =
-      member ? !ended.empty() && scheduler_.would_fit(pod.uid, soon)
+      member ? !ended.empty() && scheduler_.would_use(pod.uid, soon).has_value()
              : std::any_of(ended.begin(), ended.end(), [&](NodeIndex node) {
                  return grants_all(soon.node(node), soon.node(node).ledger, demand.requests);
                });
   if (fits_soon) proposals.clear();
-  // Its part is done, the others of its gang ask for themselves.
-  if (member && has_its_place(pod, demand, now_ms)) proposals.clear();
   std::erase_if(proposals, [&](const Eviction& eviction) {
     const NodeIndex index = fleet_.find(eviction.node);
     if (index < 0 || fleet_.node(index).stale) return true;
@@ -55,10 +58,19 @@ std::vector<Eviction> Preemption::judge(Pod pod, const Demand& demand,
     const FleetNode& node = soon.node(index);
     return !grants_all(node, without(node.ledger, eviction.victims), demand.requests);
   });
-  // Nobody is to go for a gang that would lack room all the same.
   if (!proposals.empty() && member) {
-    drop_lower(pod.priority, soon);
-    if (!scheduler_.would_fit(pod.uid, soon)) proposals.clear();
+    FleetView emptied = soon;
+    drop_lower(pod.priority, emptied);
+    const auto room = scheduler_.would_use(pod.uid, emptied);
+    // Nobody is to go for a gang that would lack room all the same. Of one that has its place the
+    // part is done, the others of its gang ask for themselves.
+    std::erase_if(proposals, [&](const Eviction& eviction) {
+      return !room || !counts(demand, *room, fleet_.find(eviction.node));
+    });
+    if (room && counts(demand, *room, fleet_.find(pod.nominated)) &&
+        has_its_place(pod, demand, soon, now_ms)) {
+      proposals.clear();
+    }
   }
   if (!proposals.empty()) {
     asked.kept = proposals;
@@ -137,11 +149,12 @@ std::map<std::string, Preemption::Requests> Preemption::reserved(const Pod& pod,
 }
 
 // Whether the member has room where it is nominated, beside others of its gang that are: because it
-// was free, or others were evicted for it.
-bool Preemption::has_its_place(const Pod& pod, const Demand& demand, std::int64_t now_ms) const {
+// was free, or others were evicted for it. `soon`: without what has ended.
+bool Preemption::has_its_place(const Pod& pod, const Demand& demand, const FleetView& soon,
+                               std::int64_t now_ms) const {
   const NodeIndex node = fleet_.find(pod.nominated);
   if (node < 0 || fleet_.node(node).stale) return false;
-  std::vector<std::string> ended = ended_at(node);
+  std::vector<std::string> ended;
   for (const auto& [uid, asked] : asked_) {
     if (asked.kept.size() != 1 || asked.kept.front().node != pod.nominated) continue;
     // All of them are known.
@@ -151,21 +164,23 @@ bool Preemption::has_its_place(const Pod& pod, const Demand& demand, std::int64_
   }
   Requests requests = reserved(pod, demand, now_ms)[pod.nominated];
   requests.insert(requests.end(), demand.requests.begin(), demand.requests.end());
-  return grants_all(fleet_.node(node), without(fleet_.node(node).ledger, ended), requests);
+  return grants_all(soon.node(node), without(soon.node(node).ledger, ended), requests);
 }
 
-bool Preemption::could_start(const Pod& pod, const Demand& demand, std::int64_t now_ms) {
-  auto& last = could_start_;
+const std::optional<std::set<NodeIndex>>& Preemption::could_use(const Pod& pod,
+                                                                const Demand& demand,
+                                                                std::int64_t now_ms) {
+  auto& last = could_use_;
   if (last.gang != demand.gang || last.priority != pod.priority || now_ms >= last.until_ms) {
     FleetView fleet = scheduler_.without_reserved_below(pod.priority);
     drop_ended(pod, true, {}, {}, now_ms, fleet);
     drop_lower(pod.priority, fleet);
     last = {.gang = demand.gang,
             .priority = pod.priority,
-            .until_ms = now_ms + kCouldStartMs,
-            .yes = scheduler_.would_fit(pod.uid, fleet)};
+            .until_ms = now_ms + kCouldUseMs,
+            .nodes = scheduler_.would_use(pod.uid, fleet)};
   }
-  return last.yes;
+  return last.nodes;
 }
 
 NodeIndex Preemption::reserve(const Pod& pod, const Demand& demand,
@@ -174,11 +189,13 @@ NodeIndex Preemption::reserve(const Pod& pod, const Demand& demand,
   Asked& asked = asked_[pod.uid];
   if (!asked.pause.over(now_ms)) return -1;
   asked.pause.begin(now_ms);
-  if (!could_start(pod, demand, now_ms)) return -1;
+  const auto& room = could_use(pod, demand, now_ms);
+  if (!room) return -1;
   const MemberTerms terms = terms_of(pod);
   auto others = reserved(pod, demand, now_ms);
   for (const NodeIndex index : nodes) {
-    if (index < 0 || fleet_.node(index).stale || !fleet_.may_fit(index, demand.requests.front())) {
+    if (index < 0 || fleet_.node(index).stale || !counts(demand, *room, index) ||
+        !fleet_.may_fit(index, demand.requests.front())) {
       continue;
     }
     const FleetNode& node = fleet_.node(index);
@@ -198,11 +215,6 @@ NodeIndex Preemption::reserve(const Pod& pod, const Demand& demand,
   }
   early_[pod.uid] = now_ms;
   return -1;
-}
-
-std::vector<std::string> Preemption::ended_at(NodeIndex node) const {
-  const auto ending = ending_.find(fleet_.node(node).name);
-  return ending == ending_.end() ? std::vector<std::string>() : ending->second;
 }
 
 // The nodes in question (for a gang: all) with pods that are deleted or were given to the scheduler

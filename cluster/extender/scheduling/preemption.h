@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,11 +30,11 @@ class Preemption {
       : scheduler_(scheduler), fleet_(scheduler.fleet()), cache_(cache), nodes_(nodes) {}
 
   // Those of the proposals after which the pod would get its cores, also those that pods of a lower
-  // priority merely have reserved. None where it would get them
-  // from pods that are on their way out already; and for a member of a gang, where it has its room
-  // while others of the gang lack theirs, or where there would be no room for all of the gang if
-  // all pods of a lower priority were gone. Preconditions: a pod of the cache, and its demand has
-  // requests.
+  // priority merely have reserved. None where it would get them from pods that are on their way out
+  // already; and for a member of a gang, where it has its room while others of the gang lack
+  // theirs, or where there would be no room for all of the gang if all pods of a lower priority
+  // were gone. Of a gang that may use so many nodes only those count that it would use then.
+  // Preconditions: a pod of the cache, and its demand has requests.
   std::vector<Eviction> judge(Pod pod, const Demand& demand, std::vector<Eviction> proposals,
                               std::int64_t now_ms);
   // Where a member of a gang that lacks room may be nominated, so that the scheduler counts it
@@ -43,9 +44,11 @@ class Preemption {
   // again. `nodes`: those that the scheduler would take. Preconditions as judge().
   NodeIndex reserve(const Pod& pod, const Demand& demand, const std::vector<NodeIndex>& nodes,
                     std::int64_t now_ms);
-  // Whether the whole gang of this member would find room if all pods of a lower priority were
-  // gone. Precondition: as judge().
-  [[nodiscard]] bool could_start(const Pod& pod, const Demand& demand, std::int64_t now_ms);
+  // The nodes that the whole gang of this member would use if all pods of a lower priority were
+  // gone; nullopt: it would lack room. Precondition: as judge().
+  [[nodiscard]] const std::optional<std::set<NodeIndex>>& could_use(const Pod& pod,
+                                                                    const Demand& demand,
+                                                                    std::int64_t now_ms);
   // Its status names the node, as the scheduler has chosen among the kept proposals.
   void nominated(const std::string& uid, const std::string& node);
   // It is bound, or no more.
@@ -82,8 +85,8 @@ class Preemption {
                                          std::int64_t now_ms) const;
   [[nodiscard]] std::map<std::string, Requests> reserved(const Pod& pod, const Demand& demand,
                                                          std::int64_t now_ms) const;
-  [[nodiscard]] bool has_its_place(const Pod& pod, const Demand& demand, std::int64_t now_ms) const;
-  [[nodiscard]] std::vector<std::string> ended_at(NodeIndex node) const;
+  [[nodiscard]] bool has_its_place(const Pod& pod, const Demand& demand, const FleetView& soon,
+                                   std::int64_t now_ms) const;
   std::set<NodeIndex> drop_ended(const Pod& pod, bool member,
                                  const std::vector<Eviction>& proposals, const Asked& asked,
                                  std::int64_t now_ms, FleetView& fleet) const;
@@ -99,8 +102,8 @@ class Preemption {
     std::string gang;
     std::int32_t priority = 0;
     std::int64_t until_ms = 0;
-    bool yes = false;
-  } could_start_;  // the last answer
+    std::optional<std::set<NodeIndex>> nodes{};
+  } could_use_;  // the last answer
   // Uids of deleted pods that their agent still names, by node.
   std::map<std::string, std::vector<std::string>> ending_;
 };

@@ -98,7 +98,7 @@ TEST_F(NodesTest, WhatAnotherSchedulerChoosesIsHeldToIt) {
     ASSERT_TRUE(core_.join(id, std::string(id) + "-0", {request}, now_));
   }
   ASSERT_TRUE(core_.place_at("x-0", "a", now_).placed);
-  EXPECT_TRUE(core_.is_beyond_limit("y-0", core_.fleet().find("b")));
+  EXPECT_EQ(core_.kept_to("y-0"), std::set<NodeIndex>{core_.fleet().find("a")});
   EXPECT_EQ(core_.place_at("y-0", "b", now_).why, kNodeLimit);
   EXPECT_TRUE(core_.place_at("y-0", "a", now_).placed);
 }
@@ -123,6 +123,31 @@ TEST_F(NodesTest, RoomForTheFirstIsHeldOnAsManyNodesAsItMayUse) {
   EXPECT_THAT(run(), IsEmpty());
   ASSERT_TRUE(core_.head_room());
   EXPECT_EQ(core_.head_room()->cpus.size(), 1U);
+}
+
+// As after a start of whoever tells of jobs, and of those that another scheduler has bound.
+TEST_F(NodesTest, WhatAnAgentNamesBeforeItsMemberIsToldOfIsOfItsJob) {
+  NodeReport report = report_of("a", machine_);
+  report.generation = 2;
+  report.claims = {claim_of("j-0/main", "1-3")};
+  ASSERT_TRUE(core_.report(std::move(report), now_));
+  job("j", {.size = 1, .cpus = 3, .nodes = 1});
+  core_.runs("j-0", "a", now_);
+  join("j", 1, 3);
+  EXPECT_EQ(core_.kept_to("j-1"), std::set<NodeIndex>{core_.fleet().find("a")});
+  EXPECT_THAT(run(), testing::Contains("j 1"));
+  EXPECT_EQ(node_of("j-1"), "a");
+}
+
+TEST_F(NodesTest, MoreThanFitOnNodesOfOneKindGetTheRoomiestOfThem) {
+  add_node("c");
+  for (const char* id : {"x", "y", "z"}) job(id, {.cpus = *id == 'y' ? 2 : 4, .run_ms = 1000});
+  run();
+  for (const char* id : {"x", "y", "z"}) start(id);
+  job("j", {.size = 4, .cpus = 3, .nodes = 2});
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->cpus.size(), 2U);
 }
 
 struct NeverRow {
@@ -206,6 +231,94 @@ INSTANTIATE_TEST_SUITE_P(
                  "needs 3 x 1 CPU in one NUMA node, each on another node; even with nothing "
                  "running there is room for 2"}),
     [](const auto& row) { return std::string(row.param.name); });
+
+// It would have fitted when it was first looked at.
+TEST_F(SchedulerTest, WhatNeverFitsOnAFleetThatHasShrunkIsToldThen) {
+  for (const bool cordoned : {true, false}) {
+    SCOPED_TRACE(cordoned);
+    for (const char* id : {"x", "y"}) job(id, {.cpus = 7});
+    run();
+    for (const char* id : {"x", "y"}) start(id);
+    job("j", {.size = 2, .cpus = 7});
+    EXPECT_THAT(run(), IsEmpty());
+    if (cordoned) {
+      core_.terms("b", {.open = false}, now_);
+    } else {
+      core_.lost("b", now_);
+    }
+    EXPECT_THAT(run(), ElementsAre("j never"));
+    for (const char* id : {"x", "y", "j"}) end(id);
+    core_.terms("b", {}, now_);
+  }
+}
+
+TEST(SchedulerWithoutBackfillTest, WhoNeverFitsAnyMoreHoldsNobodyUp) {
+  const MachinePtr machine = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
+  Scheduler core({.backfill = false});
+  for (const char* node : {"a", "b"}) ASSERT_TRUE(core.report(report_of(node, machine), 1));
+  const auto job = [&](const std::string& id, int size) {
+    JobSpec spec;
+    spec.size = size;
+    core.submit(id, spec, 1);
+    for (int i = 0; i < size; ++i) {
+      const MemberId member = id + "-" + std::to_string(i);
+      ASSERT_TRUE(core.join(id, member, {request_of(member + "/main", 7)}, 1));
+    }
+  };
+  job("x", 1);
+  core.run(2);
+  job("j", 2);
+  core.run(1002);
+  core.lost(core.book().member("x-0")->node == "a" ? "b" : "a", 1003);
+  job("next", 1);
+  core.run(2003);
+  core.end("x", 2004);
+  core.run(3005);
+  EXPECT_EQ(core.book().member("next-0")->state, Member::State::kReserved);
+}
+
+// Its node is closed to others since it has begun; it stays.
+TEST_F(SchedulerTest, AGangOfWhichSomeHaveBegunIsNotSaidToNeverFit) {
+  job("j", {.size = 2, .cpus = 5});
+  run();
+  core_.start("j-0", now_);
+  core_.started("j-0", true, now_);
+  core_.leave("j-1", now_);
+  core_.take_news();
+  core_.terms(node_of("j-0"), {.open = false}, now_);
+  job("x", {.cpus = 7, .priority = 9});
+  EXPECT_THAT(run(), testing::Contains("x 1"));
+  start("x");
+  join("j", 2, 5);
+  EXPECT_THAT(run(), IsEmpty());
+  end("x");
+  EXPECT_THAT(run(), testing::Contains("j 1"));
+}
+
+// The first one goes to the larger node, and nothing is taken back: that is the job's own policy.
+TEST_F(SchedulerTest, WhatNeverFitsIsSaidOfTheJobsOwnPolicy) {
+  core_.lost("b", now_);
+  ASSERT_TRUE(core_.report(
+      report_of("c", machine_of({.cores_per_l3 = 7, .memory_per_node = 64 * kGiB})), now_));
+  for (const auto placement : {PlacementPolicy::kHoles, PlacementPolicy::kFirstFit}) {
+    const JobId id(to_string(placement));
+    JobSpec spec;
+    spec.size = 2;
+    spec.placement = placement;
+    core_.submit(id, spec, now_);
+    join(id, 0, 6);
+    join(id, 1, 7);
+  }
+  EXPECT_THAT(run(), ElementsAre("holes 2", "first-fit never"));
+}
+
+// That no plan was found for as many is no proof that there is none.
+TEST_F(SchedulerTest, OfManyMembersNotHavingFoundAPlanIsNotSaidToBeNever) {
+  submit("j", {.size = 9});
+  for (int i = 0; i < 9; ++i) join("j", i, i < 2 ? 4 : 1);
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_THAT(why("j"), HasSubstr("but not for all workers of this job together"));
+}
 
 TEST_F(SchedulerTest, WhatNeverFitsIsNotSaidWhileAnAgentIsAwaited) {
   core_.exists("c", true, now_);

@@ -322,6 +322,20 @@ TEST_F(GangsTest, AGangStaysOnAsManyNodesAsItMayUse) {
   EXPECT_EQ(filtered(member(3, 1)), node);
 }
 
+TEST_F(GangsTest, ALauncherBesideAGangDoesNotUseUpItsNodes) {
+  const Pod launcher = pod_of("l", 5, {{"job", "j"}, {"role", "launcher"}});
+  EXPECT_EQ(filtered(launcher), "ab");
+  ASSERT_EQ(bind(launcher, "a", 1).kind, Kind::kGo);
+  const auto worker = [](int number) {
+    Pod pod = member_of("j", number, 2, 3);
+    pod.annotations["pinion.dev/nodes"] = "1";
+    pod.annotations["pinion.dev/role"] = "worker";
+    return pod;
+  };
+  for (int i = 0; i < 2; ++i) pod_scheduler_.seen(worker(i), now_);
+  EXPECT_EQ(filtered(worker(0)), "b") << "both go there";
+}
+
 // They are no gang: the scheduler chooses the node of each.
 TEST_F(GangsTest, PodsByThemselvesOfOneJobStayOnAsManyNodesAsItMayUse) {
   const auto lone = [](const std::string& uid) {

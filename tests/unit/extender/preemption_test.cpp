@@ -308,6 +308,63 @@ TEST_F(PreemptionTest, NobodyIsEvictedForAGangThatNeedsMoreNodesThanItMayUse) {
   EXPECT_EQ(evicted("1"), 0U);
 }
 
+// A gang of two, of 3 CPUs each, that may use one node. On a there is room for one, beside who is
+// more urgent; b would have to be emptied of two.
+class OneNodeTest : public PreemptionTest {
+ protected:
+  void SetUp() override {
+    PreemptionTest::SetUp();
+    add("high", "a", 4, 9);
+    report("a", {{"high/main", 4}});
+    for (const auto& [uid, cpus] : {std::pair("low1", 3), std::pair("low2", 4)}) {
+      add(uid, "b", cpus, 0);
+    }
+    report("b", {{"low1/main", 3}, {"low2/main", 4}});
+    for (const int i : {0, 1}) EXPECT_TRUE(pod_scheduler_.seen(member(i), now_));
+  }
+  void add(const std::string& uid, const std::string& node, int cpus, std::int32_t priority) {
+    Pod pod = pod_of(uid, cpus);
+    pod.node = node;
+    pod.priority = priority;
+    EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
+  }
+  static Pod member(int number, const std::string& nominated = {}) {
+    Pod pod = urgent(member_of("j", number, 2, 3), nominated);
+    pod.annotations["pinion.dev/nodes"] = "1";
+    return pod;
+  }
+};
+
+TEST_F(OneNodeTest, NobodyIsNominatedToANodeThatTheGangWouldNotUse) {
+  EXPECT_EQ(filtered(member(0)), "");
+  EXPECT_TRUE(pod_scheduler_.take_effects().nominations.empty());
+}
+
+TEST_F(OneNodeTest, PodsAreEvictedWhereAllOfTheGangWouldBe) {
+  const std::vector<Eviction> both{{.node = "a", .victims = {}},
+                                   {.node = "b", .victims = {"low1"}}};
+  const auto kept = pod_scheduler_.preempt(member(0), both, now_);
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].node, "b");
+  EXPECT_EQ(this->kept(member(1), {{.node = "b", .victims = {"low2"}}}), 1U);
+}
+
+TEST_F(OneNodeTest, WhoIsNominatedElsewhereHasNotItsPlace) {
+  EXPECT_EQ(kept(member(0, "a"), {{.node = "b", .victims = {"low1"}}}), 1U);
+}
+
+// A less urgent gang holds what is free on node a, where a member of the other one is nominated.
+TEST_F(PreemptionTest, WhoHasItsPlaceWhereLessUrgentJobsHoldPlacesHasIt) {
+  add_low("b", 7);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(pod_scheduler_.seen(member_of("held", i, 2, 3), now_));
+  ASSERT_EQ(filtered(member_of("held", 0, 2, 3)), "a");
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(pod_scheduler_.seen(urgent(member_of("j", i, 2, 5)), now_));
+  const std::vector<Eviction> low{{.node = "b", .victims = {"low-b"}}};
+  EXPECT_EQ(kept(urgent(member_of("j", 0, 2, 5), "a"), low), 0U);
+  EXPECT_EQ(kept(urgent(member_of("j", 1, 2, 5)), low), 1U);
+}
+
 // Node b would have to be emptied of a service, and on node a there is room beside another job.
 TEST(PreemptionRules, NobodyIsEvictedForAGangThatTheRulesWouldKeepOut) {
   const MachinePtr machine = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
