@@ -263,7 +263,7 @@ Status Bridge::carry_out(const Action& action, const Job* job) {
 
 // Beside what was decided.
 Status Bridge::hold(const Job& job, const Hold& what) {
-  const Status held = slurm_.hold(job, what);
+  Status held = slurm_.hold(job, what);
   note_done(what, &job, held.has_value());
   return held;
 }
