@@ -1,13 +1,12 @@
 // docs/kubernetes.md lists exactly the series of the extender, and all of them are written.
 // UPDATE_GOLDEN=1 in the environment rewrites the part between the document's two marks.
 #include "cluster/extender/service/expose.h"
+#include "tests/support/document_part.h"
 #include "tests/support/places.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <string>
 
 namespace pinion::cluster {
 namespace {
@@ -16,29 +15,9 @@ const std::string kPath = test_support::in_checkout("docs/kubernetes.md");
 const std::string kBegin = "<!-- series: begin -->\n";
 const std::string kEnd = "<!-- series: end -->";
 
-std::string table() {
-  std::string text = "| series | type | labels | is |\n|---|---|---|---|\n";
-  for (const auto& one : extender_series()) {
-    text.append("| `").append(one.name).append("` | ").append(to_string(one.type));
-    text.append(" | ").append(one.labels).append(" | ").append(one.help).append(" |\n");
-  }
-  return text;
-}
-
 TEST(Series, StandInTheDocument) {
-  std::ifstream file(kPath);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const std::size_t begin = text.find(kBegin);
-  const std::size_t end = text.find(kEnd);
-  ASSERT_NE(begin, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const std::size_t from = begin + kBegin.size();
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(kPath) << text.substr(0, from) << table() << text.substr(end);
-    return;
-  }
-  EXPECT_EQ(text.substr(from, end - from), table())
-      << "if the table of series is right: UPDATE_GOLDEN=1 extender_service_test";
+  test_support::expect_part(kPath, kBegin, kEnd, test_support::series_table(extender_series()),
+                            "extender_service_test");
 }
 
 TEST(Series, AreAllWrittenInBothFormats) {

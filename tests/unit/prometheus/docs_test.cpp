@@ -2,12 +2,12 @@
 // the part between its two marks.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "metrics/prometheus/series.h"
+#include "tests/support/document_part.h"
 #include "tests/support/places.h"
 
 namespace pinion::prometheus {
@@ -38,20 +38,7 @@ std::string table() {
 }
 
 TEST(MetricsDocument, ListsWhatIsExported) {
-  std::ifstream file(kPath);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const std::size_t begin = text.find(kBegin);
-  const std::size_t end = text.find(kEnd);
-  ASSERT_NE(begin, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const std::size_t from = begin + kBegin.size();
-  ASSERT_LE(from, end);
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(kPath) << text.substr(0, from) << table() << text.substr(end);
-    return;
-  }
-  EXPECT_EQ(text.substr(from, end - from), table())
-      << "if the table of series is right: UPDATE_GOLDEN=1 prometheus_test";
+  test_support::expect_part(kPath, kBegin, kEnd, table(), "prometheus_test");
 }
 
 // Every word of the cost column is explained above the table.

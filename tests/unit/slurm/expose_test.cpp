@@ -1,13 +1,12 @@
 // docs/metrics.md lists exactly the series of pinion-slurm, and all of them are written.
 // UPDATE_GOLDEN=1 in the environment rewrites the part between the document's two marks.
 #include "cluster/slurm/expose.h"
+#include "tests/support/document_part.h"
 #include "tests/support/places.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <string>
 
 namespace pinion::slurm {
 namespace {
@@ -16,29 +15,9 @@ const std::string kPath = test_support::in_checkout("docs/metrics.md");
 const std::string kBegin = "<!-- series of pinion-slurm: begin -->\n";
 const std::string kEnd = "<!-- series of pinion-slurm: end -->";
 
-std::string table() {
-  std::string text = "| series | type | labels | is |\n|---|---|---|---|\n";
-  for (const auto& one : slurm_series()) {
-    text.append("| `").append(one.name).append("` | ").append(to_string(one.type));
-    text.append(" | ").append(one.labels).append(" | ").append(one.help).append(" |\n");
-  }
-  return text;
-}
-
 TEST(SlurmSeries, StandInTheDocument) {
-  std::ifstream file(kPath);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const std::size_t begin = text.find(kBegin);
-  const std::size_t end = text.find(kEnd);
-  ASSERT_NE(begin, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const std::size_t from = begin + kBegin.size();
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(kPath) << text.substr(0, from) << table() << text.substr(end);
-    return;
-  }
-  EXPECT_EQ(text.substr(from, end - from), table())
-      << "if the table of series is right: UPDATE_GOLDEN=1 slurm_test";
+  test_support::expect_part(kPath, kBegin, kEnd, test_support::series_table(slurm_series()),
+                            "slurm_test");
 }
 
 TEST(SlurmSeries, AreAllWritten) {
