@@ -26,6 +26,13 @@ fuzz_one() {
     -artifact_prefix="$work/" "$work/found" "tests/fuzz/corpus/$name" >"$work/log" 2>&1; then
     echo "fuzz: $name failed; the input is in build/fuzz/$name, keep it in tests/fuzz/corpus/$name with the fix:"
     tail -n 40 "$work/log"
+    # So that the log of a machine that is gone is enough.
+    local input
+    for input in "$work"/{crash,leak,oom,timeout}-*; do
+      [ -s "$input" ] || continue
+      echo "fuzz: $name: the input's first 4096 bytes in base64:"
+      head -c 4096 "$input" | base64
+    done
     return 1
   fi
   echo "fuzz: $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$work/log") inputs"

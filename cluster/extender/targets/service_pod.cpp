@@ -123,7 +123,9 @@ Result<std::string> read_container(const json& pod) {
   const json& containers = json_at(pod, "spec", "containers");
   const std::string name = annotated(pod, annotation::kServiceContainer);
   if (name.empty() && containers.is_array() && containers.size() == 1) {
-    return json_text(containers[0], "name");
+    std::string only = json_text(containers[0], "name");
+    if (only.empty()) return failure(Errc::kInvalid, "the pod's container has no name");
+    return only;
   }
   if (name.empty()) {
     return wrong(annotation::kServiceContainer,
