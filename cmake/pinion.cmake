@@ -171,7 +171,7 @@ function(pinion_test name)
     set(schedule COST 100)
   endif()
   set(unit_test UNIT_TEST)
-  if("integration" IN_LIST arg_LABELS)
+  if("integration" IN_LIST arg_LABELS OR "experiments" IN_LIST arg_LABELS)
     set(unit_test)
   endif()
   pinion_program(${name} ${unit_test}

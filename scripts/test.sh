@@ -110,7 +110,7 @@ run_release() {
   fi
   scripts/kube.sh --all
   scripts/kube.sh --helm
-  release -L "integration|e2e|charts" -E "$others"
+  release -L "integration|e2e|charts|page|experiments" -E "$others"
   $whole || all_compiled
   if ! $whole && [ "$(turn 4)" = 2 ]; then
     echo "release: Kubernetes 1.37, with every fourth commit"

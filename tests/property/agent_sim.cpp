@@ -260,29 +260,28 @@ Sim::Id Sim::borrower_of(const Member& lender) const {
 void Sim::check_loans() {
   if (!options_.lend) return;
   const engine::Loans before = std::exchange(loans_, loans_of(engine_.state()));
+  CpuSet lent;
+  std::map<Id, CpuSet> due;
   for (const auto& [lender, loan] : loans_) {
     if (!before.contains(lender)) ++done_["loans"];
+    lent |= loan.cpus;
+    due[loan.borrower] |= loan.cpus;
   }
   const bool lends = options_.fence != engine::FenceKind::kRuntime;
+  const CpuSet pool = engine_.pool();
   for (const auto& [id, member] : engine_.state().members) {
     if (!containers_.contains(id)) continue;  // of a pod that ended this moment
+    const engine::Cpuset target = engine::target(engine_.state(), member, pool);
     const auto loan = loans_.find(id);
     const Id wanted = lends ? borrower_of(member) : Id();
     if (wanted != (loan == loans_.end() ? Id() : loan->second.borrower)) {
       broken(id + " is to lend to '" + wanted + "'");
     }
-    if (member.role == Role::kExclusive && wanted.empty() &&
-        engine_.target_of(member) != member.own) {
+    if (member.role == Role::kExclusive && wanted.empty() && target != member.own) {
       broken(id + " does not have back what it lent");
     }
-    CpuSet due;
-    CpuSet lent;
-    for (const auto& [lender, other] : loans_) {
-      lent |= other.cpus;
-      if (other.borrower == id) due |= other.cpus;
-    }
     if (engine_.state().keeper_of(member) != nullptr) continue;
-    if ((engine_.target_of(member).cpus & lent) != due) broken(id + " has what is lent to another");
+    if ((target.cpus & lent) != due[id]) broken(id + " has what is lent to another");
   }
 }
 
@@ -300,9 +299,11 @@ void Sim::check_all_files() {
     const Member* member = engine_.state().find(id);
     if (member == nullptr) {
       broken(id + " runs and is not known");
-    } else if (!matches(sim.file, engine_.target_of(*member))) {
-      broken(id + " is on " + sim.file.cpus.to_string() + " and not on " +
-             engine_.target_of(*member).cpus.to_string());
+      continue;
+    }
+    const engine::Cpuset target = engine::target(engine_.state(), *member, pool);
+    if (!matches(sim.file, target)) {
+      broken(id + " is on " + sim.file.cpus.to_string() + " and not on " + target.cpus.to_string());
     }
   }
 }

@@ -100,6 +100,12 @@ TEST(ServicePod, WithSeveralContainersSaysWhich) {
   EXPECT_TRUE(read_service(pod));
 }
 
+TEST(ServicePod, ItsOneContainerHasToHaveAName) {
+  json pod = service_pod();
+  pod["spec"]["containers"][0].erase("name");
+  EXPECT_THAT(read_service(pod).error().text, HasSubstr("has no name"));
+}
+
 TEST(ServicePod, WithoutALimitCannotBeResized) {
   json pod = service_pod();
   pod["spec"]["containers"][0]["resources"].erase("limits");

@@ -68,7 +68,7 @@ def services(program, folder):
 
 
 def mixed(program):
-    one = [program, "mixed", "--policy", "least-loaded", "--seeds", "2", "--check", "--json"]
+    one = [program, "mixed", "--policy", "least-loaded", "--seeds", "1", "--check", "--json"]
     first, again, other = (subprocess.run(one + ["--seed", seed], check=True, capture_output=True).stdout for seed in "115")
     if first != again or first == other or json.loads(first)[0]["paper_seconds"] != 11200:
         sys.exit("mixed: the same seed gave other bytes, another the same, or the paper's figure is missing")
