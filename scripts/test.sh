@@ -5,7 +5,7 @@
 #   scripts/test.sh            the quick checks: format, and `quick`: unit, property and golden tests and fuzz corpora
 #                              under ASan and UBSan; the same build's programs with containerd 2.1 and beside a real
 #                              kube-scheduler
-#   scripts/test.sh all        those, and all other steps: what CI runs. Of the guest's machines a half, of the files for
+#   scripts/test.sh all        those, and all other steps: what CI runs. Of the guest's machines a third, of the files for
 #                              clang-tidy's analyzer those just changed and an eighth, of containerd 1.7 or 2.4, and of
 #                              Kubernetes 1.37 every fourth time: the next with each commit
 #   scripts/test.sh STEP...    these alone, and whole
@@ -150,13 +150,13 @@ run_kube137() {
 
 # In machines with several NUMA nodes and cgroup v2.
 run_guest() {
-  local half=()
+  local label=guest
   if ! $whole; then
-    half=(-LE "half$((1 - $(turn 2)))")
-    echo "guest: half of the machines, the others with the next commit; scripts/test.sh guest takes all"
+    label=third$(turn 3)
+    echo "guest: a third of the machines, the others with the next commits; scripts/test.sh guest takes all"
   fi
   scripts/guest.sh --fetch
-  release -L guest "${half[@]}"
+  release -L "^$label$"
 }
 
 # The chart on a real cluster of one node.
