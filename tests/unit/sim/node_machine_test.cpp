@@ -6,7 +6,6 @@
 #include <set>
 
 #include "cluster/sim/lublin.h"
-#include "tests/support/machine.h"
 #include "tests/unit/sim/play.h"
 
 namespace pinion::sim {
@@ -19,14 +18,8 @@ using Times = std::map<std::int64_t, std::pair<int, int>>;
 std::unique_ptr<NodeMachine> nodes(int count, const NodeRules& rules,
                                    const topology::CpuSet& reserved = {0, 9}) {
   auto machine = std::make_unique<NodeMachine>(rules);
-  const auto topology = std::make_shared<const topology::Topology>(test_support::machine(
-      {.packages = 2, .cores_per_l3 = 9, .memory_per_node = 64 * test_support::kGiB}));
   for (int node = 0; node < count; ++node) {
-    cluster::NodeReport report;
-    report.name = "node-" + std::to_string(node);
-    report.topology = topology;
-    report.reserved = reserved;
-    EXPECT_TRUE(machine->add(std::move(report)));
+    EXPECT_TRUE(machine->add(node_report(node, reserved)));
   }
   return machine;
 }
