@@ -5,7 +5,7 @@
 # is new enough, else Debian's. A second run finds the result, and needs neither time nor network.
 #
 #   scripts/kube.sh            build and fetch if needed, then say what there is
-#   scripts/kube.sh --all      kube-controller-manager too, which few tests need
+#   scripts/kube.sh --all      kube-controller-manager and helm too, which few tests need
 #   scripts/kube.sh --v137     the same of Kubernetes 1.37, which has gangs of its own, in a folder of its own
 #   scripts/kube.sh --cluster  all that a cluster of this machine needs: kubelet and kube-proxy (one program), kubectl, helm and the CNI plugins too
 #   scripts/kube.sh --helm     helm alone, for the tests of the charts
@@ -132,10 +132,12 @@ if [ ! -e "$folder/versions" ]; then
   in_cache "$key/kube" make_program kube
   in_cache "$key/versions" make_versions
 fi
-if [ $all = yes ]; then in_cache "$key/kube-controller-manager" make_program kube-controller-manager; fi
+if [ $all = yes ]; then
+  in_cache "$key/kube-controller-manager" make_program kube-controller-manager
+  take_helm
+fi
 if [ $whole_cluster = yes ]; then
   in_cache "$key/node" make_program node
-  take_helm
   for part in kubectl cni; do
     pinned $part
     [ -e "$cache/$part-$version" ] || case $part in

@@ -54,7 +54,7 @@ prepare() {
   for name in "${steps[@]}"; do
     case $name in
       quick) set -- scripts/kube.sh ;;
-      release | e2e) set -- bash -c "scripts/kube.sh --all && scripts/kube.sh --helm" ;;
+      release | e2e) set -- scripts/kube.sh --all ;;
       *) continue ;;
     esac
     # A session is an autogroup of its own, beside which nice counts for nothing: the group has to be nice, too.
@@ -109,7 +109,6 @@ run_release() {
     echo "release: containerd 2.4, with the next commit 1.7"
   fi
   scripts/kube.sh --all
-  scripts/kube.sh --helm
   release -L "integration|e2e|charts|page|experiments" -E "$others"
   $whole || all_compiled
   if ! $whole && [ "$(turn 4)" = 2 ]; then
@@ -131,7 +130,6 @@ run_integration() {
 }
 run_e2e() {
   scripts/kube.sh --all
-  scripts/kube.sh --helm
   release -L "e2e|charts"
 }
 

@@ -9,15 +9,6 @@
 namespace pinion::topology {
 namespace {
 
-Refusal refuse(const Request& request, Reason reason, std::string text) {
-  Refusal refusal;
-  refusal.reason = reason;
-  refusal.need = request.cpus;
-  refusal.align = request.align;
-  refusal.text = std::move(text);
-  return refusal;
-}
-
 // Every CPU of the cores that `cpus` touches.
 CpuSet whole_cores(const Topology& topology, const CpuSet& cpus) {
   CpuSet all;

@@ -32,6 +32,7 @@
 #include "topology/allocate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "topology/decide.h"
 #include "topology/refusal.h"
@@ -127,11 +128,14 @@ Outcome allocate(const Topology& topology, const Ledger& ledger, const Request& 
   return refuse(topology, ledger, request, nullptr, {});
 }
 
-Plan plan(const Topology& topology, Ledger ledger, const std::vector<Request>& requests) {
+Plan plan(const Topology& topology, Ledger ledger, const std::vector<Request>& requests,
+          const std::function<std::string(const Request&)>& forbids) {
   Plan result{.outcomes = {}, .ledger = std::move(ledger)};
   result.outcomes.reserve(requests.size());
   for (const Request& request : requests) {
-    result.outcomes.push_back(resize(topology, result.ledger, request));
+    std::string text = forbids ? forbids(request) : std::string();
+    result.outcomes.push_back(text.empty() ? resize(topology, result.ledger, request)
+                                           : refuse(request, Reason::kAnnotation, std::move(text)));
     if (const auto* decision = std::get_if<Decision>(&result.outcomes.back())) {
       result.ledger.commit(decision->claim);
     }

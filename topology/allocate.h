@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,7 +81,7 @@ enum class Reason {
   kTopology,  // this machine can never satisfy it: larger than any such domain, or an odd number of
               // hyper-threads under full-core, an unknown device, cpus < 1
   kLastShared,  // would leave no CPU for everybody else
-  kAnnotation,  // it asks for what this node does not let pods ask; not said here (policy/plan.h)
+  kAnnotation,  // it asks for what this node does not let pods ask; said by plan() alone
 };
 [[nodiscard]] std::string_view to_string(Reason reason);  // "cpus", "memory", ...
 [[nodiscard]] std::string_view to_string(Align align);    // "l3", "numa", "socket", "none"
@@ -151,8 +152,11 @@ struct Plan {
   std::vector<Outcome> outcomes;  // by position of the request
   Ledger ledger;
 };
+// `forbids` says why one is refused whatever is free (Reason::kAnnotation), or nothing; null:
+// never.
 [[nodiscard]] Plan plan(const Topology& topology, Ledger ledger,
-                        const std::vector<Request>& requests);
+                        const std::vector<Request>& requests,
+                        const std::function<std::string(const Request&)>& forbids = nullptr);
 
 // The most ordinary CPUs that one request with this alignment and SMT policy could get now (0:
 // none), memory aside.

@@ -1,6 +1,7 @@
 #include "topology/refusal.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "topology/memory.h"
 #include "topology/refusal_text.h"
@@ -188,6 +189,15 @@ bool is_sound(const Topology& topology, const Request& request) {
   return std::any_of(topology.devices.begin(), topology.devices.end(), [&](const Device& device) {
     return device.name == request.near_device || device.pci == request.near_device;
   });
+}
+
+Refusal refuse(const Request& request, Reason reason, std::string text) {
+  Refusal refusal;
+  refusal.reason = reason;
+  refusal.need = request.cpus;
+  refusal.align = request.align;
+  refusal.text = std::move(text);
+  return refusal;
 }
 
 Refusal refuse(const Topology& topology, const Ledger& ledger, const Request& request,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "topology/space.h"
@@ -27,6 +28,9 @@ namespace pinion::topology {
 // At least one CPU, and a device that exists if one is named: all else depends on the machine's
 // size and on what is free.
 [[nodiscard]] bool is_sound(const Topology& topology, const Request& request);
+
+// Whatever is free.
+[[nodiscard]] Refusal refuse(const Request& request, Reason reason, std::string text);
 
 // Precondition: the request was found not to fit. `own` is the claim that was to grow (nullptr:
 // none), `only` the domain in which it had to.

@@ -98,7 +98,7 @@ void expose_machine(Writer& writer, const NodeView& view) {
   rooms(writer, kNuma, numa_domains(*view.topology), view);
   rooms(writer, kL3, l3_domains(*view.topology), view);
   memory(writer, view);
-  expose_single(writer, Metric::kSharedCpus, static_cast<std::uint64_t>(view.pool.count()));
+  writer.single(series(Metric::kSharedCpus), static_cast<std::uint64_t>(view.pool.count()));
   writer.family(series(Metric::kLargestRequest));
   using topology::Align;
   for (const Align align : {Align::kL3, Align::kNuma, Align::kSocket, Align::kNone}) {

@@ -3,13 +3,13 @@
 namespace pinion::agent {
 
 using prometheus::Metric;
+using prometheus::series;
 
 void expose_noise(prometheus::Writer& writer, const noise::Figures& figures) {
-  writer.family(prometheus::series(Metric::kNoiseIrqs));
-  writer.sample({}, {{"state", "moved"}}, figures.irqs_moved);
-  writer.sample({}, {{"state", "kept_by_kernel"}}, figures.irqs_kept);
-  expose_single(writer, Metric::kNoiseCorrections, figures.corrections);
-  expose_single(writer, Metric::kNoiseErrors, figures.errors);
+  writer.parts(series(Metric::kNoiseIrqs), "state",
+               {{"moved", figures.irqs_moved}, {"kept_by_kernel", figures.irqs_kept}});
+  writer.single(series(Metric::kNoiseCorrections), figures.corrections);
+  writer.single(series(Metric::kNoiseErrors), figures.errors);
 }
 
 }  // namespace pinion::agent

@@ -17,11 +17,4 @@ void expose_runtime(prometheus::Writer& writer, const NodeView& view);
 void expose_self(prometheus::Writer& writer, const metrics::Sample& sample,
                  const ExposeExtras& extras);
 
-// One sample without labels of its own family.
-template <class T>
-void expose_single(prometheus::Writer& writer, prometheus::Metric metric, T value) {
-  writer.family(prometheus::series(metric));
-  writer.sample({}, value);
-}
-
 }  // namespace pinion::agent

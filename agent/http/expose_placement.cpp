@@ -25,9 +25,7 @@ void refusals(Writer& writer, const NodeView& view) {
 }
 
 void kinds(Writer& writer, Metric metric, std::uint64_t exclusive, std::uint64_t shared) {
-  writer.family(series(metric));
-  writer.sample({}, {{"kind", "exclusive"}}, exclusive);
-  writer.sample({}, {{"kind", "shared"}}, shared);
+  writer.parts(series(metric), "kind", {{"exclusive", exclusive}, {"shared", shared}});
 }
 
 // Only reasons that there are: most nodes lend nothing.
@@ -76,15 +74,15 @@ void expose_placement(Writer& writer, const NodeView& view) {
                     [](const ContainerView& one) { return !one.trouble.empty(); });
   kinds(writer, Metric::kContainers, static_cast<std::uint64_t>(exclusive),
         view.containers.size() - static_cast<std::uint64_t>(exclusive));
-  expose_single(writer, Metric::kContainersMisplaced, static_cast<std::uint64_t>(misplaced));
+  writer.single(series(Metric::kContainersMisplaced), static_cast<std::uint64_t>(misplaced));
   not_lent(writer, view);
   kinds(writer, Metric::kPlaced, view.counters.exclusive_placed, view.counters.shared_placed);
   refusals(writer, view);
   for (const Count& count : kCounts) {
-    expose_single(writer, count.metric, view.counters.*count.value);
+    writer.single(series(count.metric), view.counters.*count.value);
   }
-  expose_single(writer, Metric::kSynchronized, std::uint64_t{view.synchronized ? 1U : 0U});
-  expose_single(writer, Metric::kGeneration, view.generation);
+  writer.single(series(Metric::kSynchronized), std::uint64_t{view.synchronized ? 1U : 0U});
+  writer.single(series(Metric::kGeneration), view.generation);
   if (view.fence.empty()) return;
   writer.family(series(Metric::kFenceInfo));
   writer.sample({},

@@ -44,7 +44,7 @@ void expose_runtime(Writer& writer, const NodeView& view) {
   }
   // Before that the runtime does not ask the plugin yet.
   const bool connected = view.phase == "synchronized";
-  expose_single(writer, Metric::kRuntimeConnected, std::uint64_t{connected ? 1U : 0U});
+  writer.single(series(Metric::kRuntimeConnected), std::uint64_t{connected ? 1U : 0U});
   by_method(writer, Metric::kNriCalls, view.nri.calls);
   by_method(writer, Metric::kNriErrors, view.nri.errors);
   writer.family(series(Metric::kNriDuration));
@@ -54,7 +54,7 @@ void expose_runtime(Writer& writer, const NodeView& view) {
     writer.histogram({{"method", nri::to_string(static_cast<nri::Method>(i))}}, latency);
   }
   for (const NriCount& count : kNriCounts)
-    expose_single(writer, count.metric, view.nri.*count.value);
+    writer.single(series(count.metric), view.nri.*count.value);
 }
 
 }  // namespace pinion::agent

@@ -11,17 +11,17 @@ constexpr double kMillisecondsPerSecond = 1e3;
 
 void collector(Writer& writer, const metrics::Sample& sample) {
   const metrics::CollectorFigures& figures = sample.collector;
-  expose_single(writer, Metric::kCollectorPasses, figures.passes);
+  writer.single(series(Metric::kCollectorPasses), figures.passes);
   if (sample.number != 0) {
-    expose_single(writer, Metric::kCollectorPassTime,
+    writer.single(series(Metric::kCollectorPassTime),
                   static_cast<double>(sample.unix_ms) / kMillisecondsPerSecond);
-    expose_single(writer, Metric::kCollectorPassSeconds, figures.last_pass_seconds);
+    writer.single(series(Metric::kCollectorPassSeconds), figures.last_pass_seconds);
   }
-  expose_single(writer, Metric::kCollectorCpuSeconds, figures.cpu_seconds);
-  expose_single(writer, Metric::kCollectorDescriptors, figures.descriptors);
-  expose_single(writer, Metric::kCollectorReopened, figures.reopened);
-  expose_single(writer, Metric::kCollectorVanished, figures.vanished);
-  expose_single(writer, Metric::kCollectorErrors, figures.errors);
+  writer.single(series(Metric::kCollectorCpuSeconds), figures.cpu_seconds);
+  writer.single(series(Metric::kCollectorDescriptors), figures.descriptors);
+  writer.single(series(Metric::kCollectorReopened), figures.reopened);
+  writer.single(series(Metric::kCollectorVanished), figures.vanished);
+  writer.single(series(Metric::kCollectorErrors), figures.errors);
 }
 
 void listeners(Writer& writer, const std::vector<ListenerFigures>& all) {
@@ -42,10 +42,10 @@ void listeners(Writer& writer, const std::vector<ListenerFigures>& all) {
 }
 
 void process(Writer& writer, const ProcessFigures& figures) {
-  expose_single(writer, Metric::kAgentStartTime, figures.start_time_seconds);
-  expose_single(writer, Metric::kAgentCpuSeconds, figures.cpu_seconds);
+  writer.single(series(Metric::kAgentStartTime), figures.start_time_seconds);
+  writer.single(series(Metric::kAgentCpuSeconds), figures.cpu_seconds);
   if (figures.resident_bytes) {
-    expose_single(writer, Metric::kAgentResidentBytes, *figures.resident_bytes);
+    writer.single(series(Metric::kAgentResidentBytes), *figures.resident_bytes);
   }
 }
 
@@ -60,10 +60,10 @@ void expose_self(Writer& writer, const metrics::Sample& sample, const ExposeExtr
                   std::uint64_t{1});
   }
   collector(writer, sample);
-  expose_single(writer, Metric::kScrapes, extras.scrape.scrapes);
+  writer.single(series(Metric::kScrapes), extras.scrape.scrapes);
   if (extras.scrape.scrapes != 0) {
-    expose_single(writer, Metric::kScrapeSeconds, extras.scrape.seconds);
-    expose_single(writer, Metric::kScrapeBytes, extras.scrape.bytes);
+    writer.single(series(Metric::kScrapeSeconds), extras.scrape.seconds);
+    writer.single(series(Metric::kScrapeBytes), extras.scrape.bytes);
   }
   listeners(writer, extras.listeners);
   if (extras.process) process(writer, *extras.process);

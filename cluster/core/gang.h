@@ -1,6 +1,7 @@
 // The members of a job that start together, as they are planned.
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -55,5 +56,7 @@ struct PlanLimits {
 // Whether they ask for the same, whoever and of whatever task group they are.
 [[nodiscard]] bool same_shape(const topology::Request& a, const topology::Request& b);
 [[nodiscard]] bool same_shape(const GangMember& a, const GangMember& b);
+// The positions of those of the same shape, by the first of each.
+[[nodiscard]] std::vector<std::vector<std::size_t>> by_shape(const Gang& gang);
 
 }  // namespace pinion::cluster

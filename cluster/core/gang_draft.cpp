@@ -73,6 +73,17 @@ bool same_shape(const GangMember& a, const GangMember& b) {
          std::equal(a.beside.begin(), a.beside.end(), b.beside.begin(), b.beside.end(), alike);
 }
 
+std::vector<std::vector<std::size_t>> by_shape(const Gang& gang) {
+  std::vector<std::vector<std::size_t>> shapes;
+  for (std::size_t member = 0; member < gang.size(); ++member) {
+    std::size_t shape = 0;
+    while (shape < shapes.size() && !same_shape(gang[shapes[shape].front()], gang[member])) ++shape;
+    if (shape == shapes.size()) shapes.emplace_back();
+    shapes[shape].push_back(member);
+  }
+  return shapes;
+}
+
 std::vector<NodeIndex> nodes_among(const FleetView& fleet, const std::vector<NodeIndex>* among,
                                    bool silent) {
   const Fleet& all = fleet.fleet();
@@ -176,14 +187,10 @@ std::vector<NodeIndex> Draft::roomiest() {
 
 void Draft::find_shapes() {
   shape_of_.resize(gang_.size());
-  for (std::size_t member = 0; member < gang_.size(); ++member) {
-    std::size_t shape = 0;
-    while (shape < shapes_.size() && !same_shape(shapes_[shape].request, gang_[member])) ++shape;
-    if (shape == shapes_.size()) {
-      shapes_.push_back({.request = anonymous(gang_[member]), .members = {}});
-    }
-    shapes_[shape].members.push_back(member);
-    shape_of_[member] = shape;
+  for (Members& members : by_shape(gang_)) {
+    for (const std::size_t member : members) shape_of_[member] = shapes_.size();
+    shapes_.push_back(
+        {.request = anonymous(gang_[members.front()]), .members = std::move(members)});
   }
   for (const Shape& shape : shapes_) {
     const auto wanted = static_cast<int>(shape.members.size());
@@ -258,9 +265,9 @@ int Draft::group_number(const std::string& task_group) {
 }
 
 Draft::Count Draft::count(const Members& members) const {
-  std::map<std::size_t, int> by_shape;
-  for (const std::size_t member : members) ++by_shape[shape_of_[member]];
-  return {by_shape.begin(), by_shape.end()};
+  std::map<std::size_t, int> numbers;
+  for (const std::size_t member : members) ++numbers[shape_of_[member]];
+  return {numbers.begin(), numbers.end()};
 }
 
 Draft::Count Draft::capped(Count count) const {

@@ -18,21 +18,6 @@ struct Kind {
   std::map<const MachineKind*, int> rooms{};  // of such members, by machine
 };
 
-std::vector<Kind> kinds_of(const Gang& gang) {
-  std::vector<Kind> kinds;
-  for (const GangMember& member : gang) {
-    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) {
-      return same_shape(*kind.like, member);
-    });
-    if (known == kinds.end()) {
-      kinds.push_back({.like = &member, .members = 1});
-    } else {
-      ++known->members;
-    }
-  }
-  return kinds;
-}
-
 // No less than the members of this kind that it takes; of several containers each is looked at by
 // itself.
 int room_when_idle(const MachineKind& machine, const GangMember& member, int wanted) {
@@ -111,7 +96,10 @@ std::optional<GangRefusal> never_fits(IdleFleet& idle, const Gang& gang, int mos
                                       PlacementPolicy placement, std::uint64_t seed) {
   const Fleet& fleet = idle.fleet();
   if (fleet.by_name().empty() || fleet.awaits() || gang.empty()) return std::nullopt;
-  std::vector<Kind> kinds = kinds_of(gang);
+  std::vector<Kind> kinds;
+  for (const auto& members : by_shape(gang)) {
+    kinds.push_back({.like = &gang[members.front()], .members = static_cast<int>(members.size())});
+  }
   const bool fits = kinds.size() == 1 ? may_fit(fleet, kinds.front(), most_nodes)
                                       : may_fit_side_by_side(fleet, kinds, most_nodes);
   if (fits) return std::nullopt;

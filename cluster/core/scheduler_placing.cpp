@@ -7,7 +7,6 @@
 
 #include "cluster/core/gang_refusal.h"
 #include "cluster/core/hole_text.h"
-#include "cluster/core/never_fits.h"
 #include "cluster/core/pod_fit.h"
 #include "cluster/core/scheduler_parts.h"
 #include "cluster/core/task_groups.h"
@@ -45,13 +44,6 @@ FleetView::Leaving leave_of(const Member& member) {
   FleetView::Leaving leaving{.who = member.id, .ids = {}, .requests = member.terms.requests};
   for (const auto& request : member.requests) leaving.ids.push_back(request.id);
   return leaving;
-}
-
-// Different for different jobs, the same for the same.
-std::uint64_t seed_of(const JobId& job) {
-  std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
-  for (const char byte : job) hash = (hash ^ static_cast<unsigned char>(byte)) * 1'099'511'628'211U;
-  return hash;
 }
 
 }  // namespace
@@ -314,44 +306,6 @@ PlaceAnswer Scheduler::place_all(Job& job, const std::vector<Member*>& members,
   return {.never = never, .why = job.why};
 }
 
-// Of a job that has started each member is on its own; where some have begun, their nodes may be
-// closed by now or gone.
-bool Scheduler::is_to_be_judged(const Job& job) const {
-  return job.fixed() == 0 && !job.started && job.judged_at != machines_ && !fleet_.awaits();
-}
-
-// Whether those that start together would ever fit: looked at when they are first refused, and
-// again when the fleet has other nodes.
-std::optional<GangRefusal> Scheduler::judge(Job& job, const std::vector<Member*>& members) {
-  if (!is_to_be_judged(job)) return std::nullopt;
-  job.judged_at = machines_;
-  std::vector<Member*> all = members;
-  for (auto& [id, member] : job.members) {
-    if (member.state != State::kWaiting) all.push_back(&member);
-  }
-  auto never =
-      never_fits(idle_, gang_of(job, all), job.spec.nodes > 0 ? job.spec.nodes : kAnyNumber,
-                 policy_of(job), seed_of(job.id));
-  if (never) {
-    job.never = never->text;
-    tell(JobNews::Kind::kHopeless, job, job.never, static_cast<int>(all.size()));
-  }
-  return never;
-}
-
-// What was refused may be hopeless on the nodes that were offered alone.
-void Scheduler::tell_if_hopeless(Job& job, const std::vector<Member*>& members) {
-  if (!job.never.empty() || fleet_.by_name().empty()) return;
-  const bool fits = std::all_of(members.begin(), members.end(), [&](const Member* member) {
-    const bool looked_at = member != members.front() && member->terms == members.front()->terms &&
-                           member->cpus() <= members.front()->cpus();
-    return looked_at || fits_when_idle(member->requests, member->terms);
-  });
-  if (fits) return;
-  job.never = job.why;
-  tell(JobNews::Kind::kHopeless, job, job.why, static_cast<int>(members.size()));
-}
-
 // Whether a glance tells that there is no room: of its members that start together, or of a job
 // that has started for any of them.
 const Job::Shape* Scheduler::hindered(const Job& job, std::int64_t now_ms) const {
@@ -381,16 +335,6 @@ std::int64_t Scheduler::held_room_at_most(const topology::Request& request) cons
     room += count / request.cpus + std::min(domains, count);
   }
   return room;
-}
-
-// Whether some node would take them with nothing running.
-bool Scheduler::fits_when_idle(const std::vector<topology::Request>& requests,
-                               const MemberTerms& terms) const {
-  const auto& nodes = fleet_.by_name();
-  IdleFit idle(fleet_, requests);
-  return fleet_.awaits() || std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
-           return fleet_.takes_idle(entry.second, terms) && idle.fit(entry.second);
-         });
 }
 
 // One member, wherever its hole is the tightest.
@@ -549,40 +493,6 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
   job.why.clear();
   requeue(job);
   return {.placed = true};
-}
-
-// On how many nodes they may be that the fleet knows to have some of the job.
-int Scheduler::node_limit(const Job& job) const {
-  if (job.spec.nodes == 0 || job.members.empty()) return kAnyNumber;
-  const auto known = fleet_.nodes_of_job(job.members.begin()->second.requests.front().job);
-  std::set<std::string_view> others;
-  for (const auto& [id, member] : job.members) {
-    if (!member.node.empty() && !known.contains(fleet_.find(member.node))) {
-      others.insert(member.node);
-    }
-  }
-  return std::max(0, job.spec.nodes - static_cast<int>(others.size()));
-}
-
-std::optional<std::set<NodeIndex>> Scheduler::kept_to(const Job& job, const Member& member) const {
-  if (job.spec.nodes == 0) return std::nullopt;
-  auto nodes = fleet_.nodes_of_job(member.requests.front().job);
-  if (static_cast<int>(nodes.size()) < node_limit(job)) return std::nullopt;
-  return nodes;
-}
-
-// Where members have been started elsewhere than planned, what is reserved may be on too many
-// nodes.
-void Scheduler::heed_limit(const Job& job, std::int64_t now_ms) {
-  if (job.spec.nodes == 0) return;
-  std::set<std::string_view> there;
-  std::set<std::string_view> all;
-  for (const auto& [id, member] : job.members) {
-    if (member.fixed()) there.insert(member.node);
-    if (!member.node.empty()) all.insert(member.node);
-  }
-  if (static_cast<int>(all.size()) <= job.spec.nodes || all.size() == there.size()) return;
-  withdraw(job.id, "members of the job run on other nodes", now_ms);
 }
 
 // Those of its containers that have no CPUs yet get them there, or none does.

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <utility>
+
+#include "cluster/core/never_fits.h"
 
 namespace pinion::sim {
 namespace {
@@ -51,7 +52,7 @@ Status NodeMachine::add(cluster::NodeReport node) {
   taken_.resize(std::max(taken_.size(), static_cast<std::size_t>(index) + 1));
   taken_[static_cast<std::size_t>(index)] = std::move(taken);
   largest_ = largest_of(fleet());
-  room_.clear();
+  idle_fleet_.forget();
   return {};
 }
 
@@ -69,39 +70,20 @@ std::string NodeMachine::member_of(const cluster::JobId& job, std::size_t worker
   return job + "/" + std::to_string(worker);
 }
 
-// Whether idle machines have room for so many of its largest worker; where that may lie in more
-// than one domain, for one of them.
-bool NodeMachine::ever_fits(const Cut& cut) {
-  const auto& request =
-      *std::max_element(cut.requests.begin(), cut.requests.end(),
-                        [](const auto& a, const auto& b) { return a.cpus < b.cpus; });
-  if (request.strength == topology::Strength::kPreferred ||
-      request.align > topology::Align::kNuma) {
-    for (cluster::NodeIndex node = 0; node < fleet().size(); ++node) {
-      if (fleet().fits_idle(node, request)) return true;
-    }
-    return false;
-  }
-  const std::tuple key(request.cpus, request.memory, request.align);
-  auto known = room_.find(key);
-  if (known == room_.end()) {
-    std::int64_t room = 0;
-    for (cluster::NodeIndex node = 0; node < fleet().size(); ++node) {
-      topology::Holes idle = fleet().node(node).kind->idle;
-      room += topology::reserve_in(idle, request, std::numeric_limits<int>::max());
-    }
-    known = room_.emplace(key, room).first;
-  }
-  return known->second >= std::ssize(cut.requests);
-}
-
 std::string NodeMachine::never(const Job& job) {
   auto made = cut(job, rules_.shape, largest_, fleet());
   if (!made) return made.error().text;
   cut_ = std::move(*made);
-  if (ever_fits(cut_) && (!job.apart || std::ssize(cut_.requests) <= fleet().size())) return {};
-  return "needs " + std::to_string(cut_.requests.size()) + " workers of up to " +
-         std::to_string(cut_.requests.front().cpus) + " CPUs, more than the idle nodes could give";
+  cluster::Gang gang;
+  for (const topology::Request& request : cut_.requests) {
+    gang.emplace_back(std::vector{request}, cluster::MemberTerms{.apart = job.apart});
+    gang.back().id = std::to_string(gang.size());
+  }
+  const auto placement =
+      job.service ? rules_.services.value_or(rules_.placement) : rules_.placement;
+  const auto refusal =
+      cluster::never_fits(idle_fleet_, gang, cluster::kAnyNumber, placement, rules_.seed);
+  return refusal ? refusal->text : std::string();
 }
 
 void NodeMachine::submit(Handle handle, const Job& job, Ms now) {

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -58,20 +57,18 @@ class NodeMachine : public Machine {
   [[nodiscard]] cluster::JobId id_of(Handle handle) const;
   [[nodiscard]] Handle handle_of(const cluster::JobId& id) const;
   [[nodiscard]] std::string member_of(const cluster::JobId& job, std::size_t worker) const;
-  [[nodiscard]] bool ever_fits(const Cut& cut);
   Started begin(const cluster::JobId& id, Ms now);
   void take(const Piece& piece, int sign);
 
   const NodeRules rules_;
   cluster::Scheduler scheduler_;
+  cluster::IdleFleet idle_fleet_{scheduler_.fleet()};
   const std::string prefix_;  // of ids: with it, chance follows the seed
   Largest largest_;
   std::int64_t processors_ = 0;
   std::int64_t idle_ = 0;    // CPUs that nobody has
   std::int64_t broken_ = 0;  // of them, those in NUMA nodes of which a part is taken
   std::vector<Taken> taken_;
-  // Workers that idle machines have room for, by what one asks; see ever_fits().
-  std::map<std::tuple<int, topology::Bytes, topology::Align>, std::int64_t> room_;
   Cut cut_;  // of the job that never() was asked about last
   std::unordered_map<Handle, Present> present_;
   bool freed_ = true;  // the first of the queue may fit that did not

@@ -3,20 +3,10 @@
 namespace pinion::slurm {
 namespace {
 
+using prometheus::series;
 using prometheus::Series;
 using prometheus::Type;
 using prometheus::Writer;
-
-Series series(Type type, std::string_view name, std::string_view unit, std::string_view labels,
-              std::string_view help) {
-  Series made;
-  made.name = name;
-  made.type = type;
-  made.unit = unit;
-  made.labels = labels;
-  made.help = help;
-  return made;
-}
 
 // In the order in which they are written.
 enum Id : std::size_t {
@@ -31,46 +21,36 @@ enum Id : std::size_t {
   kSilent,
 };
 
-struct Part {
-  std::string_view state;
-  std::uint64_t value;
-};
-
-void states(Writer& writer, Id id, std::initializer_list<Part> values) {
-  writer.family(slurm_series()[id]);
-  for (const Part& part : values) writer.sample({}, {{"state", part.state}}, part.value);
-}
-
-void single(Writer& writer, Id id, std::uint64_t value) {
-  writer.family(slurm_series()[id]);
-  writer.sample({}, value);
+const Series& series(Id id) {
+  return slurm_series()[id];
 }
 
 }  // namespace
 
 std::string expose(const Figures& figures, prometheus::Format format) {
   Writer writer(format);
-  writer.family(slurm_series()[kBuild]);
+  writer.family(series(kBuild));
   writer.sample({}, {{"version", figures.version}}, std::uint64_t{1});
-  single(writer, kReady, figures.ready ? 1 : 0);
-  states(writer, kJobs,
-         {{"waiting", figures.jobs.waiting},
-          {"placed", figures.jobs.placed},
-          {"running", figures.jobs.running}});
-  states(writer, kPlaceholders,
-         {{"waiting", figures.placeholders.waiting},
-          {"running", figures.placeholders.running},
-          {"lost", figures.placeholders.lost}});
-  states(writer, kNodes, {{"serving", figures.nodes_serving}, {"out", figures.nodes_out}});
-  writer.family(slurm_series()[kRelease]);
+  writer.single(series(kReady), std::uint64_t{figures.ready ? 1U : 0U});
+  writer.parts(series(kJobs), "state",
+               {{"waiting", figures.jobs.waiting},
+                {"placed", figures.jobs.placed},
+                {"running", figures.jobs.running}});
+  writer.parts(series(kPlaceholders), "state",
+               {{"waiting", figures.placeholders.waiting},
+                {"running", figures.placeholders.running},
+                {"lost", figures.placeholders.lost}});
+  writer.parts(series(kNodes), "state",
+               {{"serving", figures.nodes_serving}, {"out", figures.nodes_out}});
+  writer.family(series(kRelease));
   writer.histogram({}, figures.release);
-  writer.family(slurm_series()[kActions]);
+  writer.family(series(kActions));
   for (const auto& [action, tries] : figures.actions) {
     writer.sample({}, {{"action", action}, {"result", "done"}}, tries.done);
     writer.sample({}, {{"action", action}, {"result", "failed"}}, tries.failed);
   }
-  single(writer, kGivenBack, figures.given_back);
-  single(writer, kSilent, figures.slurm_silent);
+  writer.single(series(kGivenBack), figures.given_back);
+  writer.single(series(kSilent), figures.slurm_silent);
   return writer.finish();
 }
 

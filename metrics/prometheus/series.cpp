@@ -312,6 +312,17 @@ const Series& series(Metric metric) {
   return kTable[static_cast<std::size_t>(metric)];
 }
 
+Series series(Type type, std::string_view name, std::string_view unit, std::string_view labels,
+              std::string_view help) {
+  Series made;
+  made.name = name;
+  made.type = type;
+  made.unit = unit;
+  made.labels = labels;
+  made.help = help;
+  return made;
+}
+
 std::string_view family_name(const Series& series) {
   std::string_view name = series.name;
   if (series.type == kCounter) name.remove_suffix(std::string_view("_total").size());

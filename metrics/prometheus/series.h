@@ -154,6 +154,9 @@ struct Series {
 };
 
 [[nodiscard]] const Series& series(Metric metric);
+// One of another program, which has a table of its own: without id, source and cost.
+[[nodiscard]] Series series(Type type, std::string_view name, std::string_view unit,
+                            std::string_view labels, std::string_view help);
 
 // The name without "_total" of a counter and without "_info": what OpenMetrics calls the family.
 [[nodiscard]] std::string_view family_name(const Series& series);

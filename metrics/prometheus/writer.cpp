@@ -140,6 +140,12 @@ void Writer::sample(const Labels& labels, std::initializer_list<Label> more, dou
   text_ += '\n';
 }
 
+void Writer::parts(const Series& series, std::string_view label,
+                   std::initializer_list<Part> parts) {
+  family(series);
+  for (const Part& part : parts) sample({}, {{label, part.label_value}}, part.value);
+}
+
 void Writer::histogram(const Labels& labels, const Histogram& values) {
   for (std::size_t i = 0; i < values.bounds().size(); ++i) {
     open("_bucket", labels, {{"le", bound_text(values.bounds()[i])}});

@@ -64,6 +64,19 @@ class Writer {
   void sample(const Labels& labels, double value) { sample(labels, {}, value); }
   void histogram(const Labels& labels, const Histogram& values);
 
+  // A family of one sample without labels.
+  template <class T>
+  void single(const Series& series, T value) {
+    family(series);
+    sample({}, value);
+  }
+  // A family with a sample for each value of one label.
+  struct Part {
+    std::string_view label_value;
+    std::uint64_t value;
+  };
+  void parts(const Series& series, std::string_view label, std::initializer_list<Part> parts);
+
   // The text, with the end that the format asks for. The writer is used up.
   [[nodiscard]] std::string finish();
 

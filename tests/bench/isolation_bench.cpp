@@ -115,9 +115,6 @@ Status rounds(lab::ContainerdLab& lab, const Options& options, const topology::T
 
 Status run(const Options& options) {
   const lab::LabOptions lab_options{.containerd = options.containerd, .runtime = {}, .logs = {}};
-  if (const auto why = lab::why_no_lab(lab_options); !why.empty()) {
-    return failure(Errc::kUnavailable, why);
-  }
   const auto machine = topology::discover(topology::Source{});
   if (!machine) return failure(machine.error());
   auto lab = lab::ContainerdLab::start(lab_options);

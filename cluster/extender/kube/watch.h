@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "cluster/extender/kube/api.h"
@@ -34,6 +36,27 @@ class WatchHandler {
   // After that, where it was a list: it is not known any more what there is. on_synced() comes when
   // one is complete.
   virtual void on_list_failed(const Error& error) { (void)error; }
+};
+
+// Stands before `next`, which must outlive it: tells it everything, then each object to `look`.
+class WatchTap : public WatchHandler {
+ public:
+  using Look = std::function<void(Change, const nlohmann::json&)>;
+  WatchTap(WatchHandler& next, Look look) : next_(next), look_(std::move(look)) {}
+
+  void on_object(Change change, const nlohmann::json& object) override {
+    next_.on_object(change, object);
+    look_(change, object);
+  }
+  void on_synced(std::uint64_t generation) override { next_.on_synced(generation); }
+  void on_trouble(const Error& error, std::chrono::milliseconds pause) override {
+    next_.on_trouble(error, pause);
+  }
+  void on_list_failed(const Error& error) override { next_.on_list_failed(error); }
+
+ private:
+  WatchHandler& next_;
+  const Look look_;
 };
 
 struct WatchOptions {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <functional>
 
 #include "agent/client/tls.h"
 #include "base/version.h"
@@ -197,7 +198,9 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
       agents_(ready_agents_, agent_options(config)),
       pods_(placing_, jobs_, refused_, log),
       nodes_(placing_, log),
-      tainted_nodes_(taint_ ? std::make_unique<TaintedNodes>(nodes_, *taint_) : nullptr),
+      tainted_nodes_(taint_ ? std::make_unique<kube::WatchTap>(
+                                  nodes_, std::bind_front(&StartupTaint::seen, taint_.get()))
+                            : nullptr),
       pod_groups_(PodGroupApi::kSigs, placing_, log),
       native_pod_groups_(PodGroupApi::kNative, placing_, log),
       topologies_(config.node_resource_topology
@@ -303,7 +306,8 @@ Status Extender::keep_targets(const Config& config) {
                                },
                            .most = [this] { return placing_.look(most_for_a_service); }},
       ServiceTargets::Options{.reporter = reporter_of(config)});
-  service_pods_ = std::make_unique<ServicePods>(pods_, *services_);
+  service_pods_ = std::make_unique<kube::WatchTap>(
+      pods_, std::bind_front(&ServiceTargets::seen, services_.get()));
   return {};
 }
 
@@ -327,9 +331,8 @@ void Extender::watch_all(const Config& config, const kube::Access& access) {
          .label_selector = {},
          .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
         service_pods_ ? static_cast<kube::WatchHandler&>(*service_pods_) : pods_);
-  kube::WatchHandler& nodes =
-      tainted_nodes_ ? static_cast<kube::WatchHandler&>(*tainted_nodes_) : nodes_;
-  watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}}, nodes);
+  watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}},
+        tainted_nodes_ ? static_cast<kube::WatchHandler&>(*tainted_nodes_) : nodes_);
   for (std::size_t i = 0; elastic_ && i < elastic::kCollections.size(); ++i) {
     watch({.path = elastic::kCollections[i].path,
            .label_selector = label::kElastic,

@@ -293,9 +293,4 @@ void ServiceTargets::tell(const kube::PodRef& pod, const std::optional<kube::Pod
   }
 }
 
-void ServicePods::on_object(kube::Change change, const json& object) {
-  next_.on_object(change, object);
-  services_.seen(change, object);
-}
-
 }  // namespace pinion::cluster

@@ -106,22 +106,4 @@ class ServiceTargets {
   KeyedQueue<std::string, Noted> queue_;  // by uid; last: it uses all above
 };
 
-// Stands before the feed of pods, and tells both.
-class ServicePods : public kube::WatchHandler {
- public:
-  ServicePods(kube::WatchHandler& next, ServiceTargets& services)
-      : next_(next), services_(services) {}
-
-  void on_object(kube::Change change, const nlohmann::json& object) override;
-  void on_synced(std::uint64_t generation) override { next_.on_synced(generation); }
-  void on_trouble(const Error& error, std::chrono::milliseconds pause) override {
-    next_.on_trouble(error, pause);
-  }
-  void on_list_failed(const Error& error) override { next_.on_list_failed(error); }
-
- private:
-  kube::WatchHandler& next_;
-  ServiceTargets& services_;
-};
-
 }  // namespace pinion::cluster

@@ -46,21 +46,19 @@ StartupTaint::~StartupTaint() {
   cancel_.cancel();
 }
 
-void StartupTaint::seen(const json& node) {
-  auto patch = without_startup_taint(node);
+void StartupTaint::seen(kube::Change change, const json& node) {
+  auto patch = change == kube::Change::kDeleted ? std::nullopt : without_startup_taint(node);
   const std::string name = json_text(node, "metadata", "name");
-  if (!patch) return gone(name);
   const std::lock_guard lock(mutex_);
+  if (!patch) {
+    tainted_.erase(name);
+    queue_.erase(name);
+    return;
+  }
   json& known = tainted_[name];
   if (known == *patch) return;
   known = *std::move(patch);
   if (ready_.contains(name)) queue_.add(name, known);
-}
-
-void StartupTaint::gone(const std::string& node) {
-  const std::lock_guard lock(mutex_);
-  tainted_.erase(node);
-  queue_.erase(node);
 }
 
 void StartupTaint::ready(const std::string& node, bool is_ready) {
@@ -88,15 +86,6 @@ Worked StartupTaint::take_from(const std::string& node, const json& patch) {
   log_.warn("a node's start-up taint cannot be taken away, trying again",
             {{"node", node}, {"why", done.error().text}});
   return Worked::kAgain;
-}
-
-void TaintedNodes::on_object(kube::Change change, const json& object) {
-  next_.on_object(change, object);
-  if (change == kube::Change::kDeleted) {
-    taint_.gone(json_text(object, "metadata", "name"));
-  } else {
-    taint_.seen(object);
-  }
 }
 
 void ReadyAgents::connected(const std::string& node) {

@@ -46,9 +46,8 @@ class StartupTaint {
   StartupTaint& operator=(const StartupTaint&) = delete;
   ~StartupTaint();
 
-  // A node as it is now, and one that is deleted. These only note what is to be done.
-  void seen(const nlohmann::json& node);
-  void gone(const std::string& node);
+  // A node as it is now, or as it was when it was deleted. Only notes what is to be done.
+  void seen(kube::Change change, const nlohmann::json& node);
   // Its agent's stream is up, or is not any more.
   void ready(const std::string& node, bool is_ready);
 
@@ -62,23 +61,6 @@ class StartupTaint {
   std::map<std::string, nlohmann::json> tainted_;  // the patch, by node
   std::set<std::string> ready_;
   KeyedQueue<std::string, nlohmann::json> queue_;  // by node; last: it uses all above
-};
-
-// Stands before the feed of nodes, and tells both.
-class TaintedNodes : public kube::WatchHandler {
- public:
-  TaintedNodes(kube::WatchHandler& next, StartupTaint& taint) : next_(next), taint_(taint) {}
-
-  void on_object(kube::Change change, const nlohmann::json& object) override;
-  void on_synced(std::uint64_t generation) override { next_.on_synced(generation); }
-  void on_trouble(const Error& error, std::chrono::milliseconds pause) override {
-    next_.on_trouble(error, pause);
-  }
-  void on_list_failed(const Error& error) override { next_.on_list_failed(error); }
-
- private:
-  kube::WatchHandler& next_;
-  StartupTaint& taint_;
 };
 
 // Stands before the feed of agents, and tells both.

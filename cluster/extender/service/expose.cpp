@@ -6,20 +6,10 @@
 namespace pinion::cluster {
 namespace {
 
+using prometheus::series;
 using prometheus::Series;
 using prometheus::Type;
 using prometheus::Writer;
-
-Series series(Type type, std::string_view name, std::string_view unit, std::string_view labels,
-              std::string_view help) {
-  Series made;
-  made.name = name;
-  made.type = type;
-  made.unit = unit;
-  made.labels = labels;
-  made.help = help;
-  return made;
-}
 
 // In the order in which they are written.
 enum Id : std::size_t {
@@ -61,45 +51,37 @@ enum Id : std::size_t {
   kHandshakes,
 };
 
-void single(Writer& writer, Id id, std::uint64_t value) {
-  writer.family(extender_series()[id]);
-  writer.sample({}, value);
-}
-
-struct Part {
-  std::string_view label;
-  std::uint64_t value;
-};
-
-void parts(Writer& writer, Id id, std::string_view name, std::initializer_list<Part> values) {
-  writer.family(extender_series()[id]);
-  for (const Part& part : values) writer.sample({}, {{name, part.label}}, part.value);
+const Series& series(Id id) {
+  return extender_series()[id];
 }
 
 void scheduler(Writer& writer, const ExtenderFigures& all) {
   const SchedulingFigures& figures = all.scheduler;
-  parts(writer, kNodes, "state",
-        {{"live", figures.nodes - figures.stale}, {"stale", figures.stale}});
-  single(writer, kFreeCpus, figures.free_cpus);
-  single(writer, kPromises, figures.promises);
-  single(writer, kPromisesLost, all.promises_lost);
-  parts(writer, kPods, "state",
-        {{"waiting", figures.waiting}, {"gated", figures.gated}, {"placed", figures.placed}});
-  single(writer, kGangs, figures.gangs);
-  parts(writer, kPlans, "result",
-        {{"planned", figures.plans.planned},
-         {"refused", figures.plans.refused},
-         {"whole", figures.plans.whole},
-         {"given_up", figures.plans.given_up}});
+  writer.parts(series(kNodes), "state",
+               {{"live", figures.nodes - figures.stale}, {"stale", figures.stale}});
+  writer.single(series(kFreeCpus), figures.free_cpus);
+  writer.single(series(kPromises), figures.promises);
+  writer.single(series(kPromisesLost), all.promises_lost);
+  writer.parts(
+      series(kPods), "state",
+      {{"waiting", figures.waiting}, {"gated", figures.gated}, {"placed", figures.placed}});
+  writer.single(series(kGangs), figures.gangs);
+  writer.parts(series(kPlans), "result",
+               {{"planned", figures.plans.planned},
+                {"refused", figures.plans.refused},
+                {"whole", figures.plans.whole},
+                {"given_up", figures.plans.given_up}});
 }
 
 void placing(Writer& writer, const PlacingFigures& figures) {
-  parts(writer, kFilters, "result",
-        {{"offered", figures.offered}, {"refused", figures.refused}, {"other", figures.others}});
-  parts(writer, kBinds, "result", {{"bound", figures.bound}, {"refused", figures.not_bound}});
-  single(writer, kWoken, figures.woken);
-  single(writer, kNominated, figures.nominated);
-  single(writer, kOpened, figures.opened);
+  writer.parts(
+      series(kFilters), "result",
+      {{"offered", figures.offered}, {"refused", figures.refused}, {"other", figures.others}});
+  writer.parts(series(kBinds), "result",
+               {{"bound", figures.bound}, {"refused", figures.not_bound}});
+  writer.single(series(kWoken), figures.woken);
+  writer.single(series(kNominated), figures.nominated);
+  writer.single(series(kOpened), figures.opened);
 }
 
 constexpr std::array kRescales{"start", "shrink", "expand"};
@@ -110,7 +92,7 @@ std::uint64_t counted(const std::map<std::string, std::uint64_t>& counts, const 
 }
 
 void elastic_jobs(Writer& writer, const ElasticFigures& figures) {
-  writer.family(extender_series()[kElasticSteps]);
+  writer.family(series(kElasticSteps));
   for (const char* step : {"start", "shrink", "expand", "resize", "done", "declined"}) {
     writer.sample({}, {{"step", step}}, counted(figures.steps, step));
   }
@@ -118,15 +100,15 @@ void elastic_jobs(Writer& writer, const ElasticFigures& figures) {
     const auto found = figures.rescales.find(step);
     return found == figures.rescales.end() ? ElasticFigures::Rescales() : found->second;
   };
-  writer.family(extender_series()[kElasticRescales]);
+  writer.family(series(kElasticRescales));
   for (const char* step : kRescales) writer.sample({}, {{"step", step}}, rescales(step).count);
-  writer.family(extender_series()[kElasticSeconds]);
+  writer.family(series(kElasticSeconds));
   for (const char* step : kRescales) writer.sample({}, {{"step", step}}, rescales(step).seconds);
-  writer.family(extender_series()[kElasticJobs]);
+  writer.family(series(kElasticJobs));
   for (const char* state : {"waits", "starts", "runs", "shrinks", "expands", "ends", "refused"}) {
     writer.sample({}, {{"state", state}}, counted(figures.jobs, state));
   }
-  writer.family(extender_series()[kElasticWorkers]);
+  writer.family(series(kElasticWorkers));
   for (const auto& row : figures.rows) {
     const prometheus::Labels job{
         {"namespace", row.name_space}, {"kind", row.kind}, {"name", row.name}};
@@ -137,41 +119,43 @@ void elastic_jobs(Writer& writer, const ElasticFigures& figures) {
 }
 
 void services(Writer& writer, const ServiceFigures& figures) {
-  parts(writer, kServices, "state",
-        {{"cared_for", figures.services - figures.refused}, {"refused", figures.refused}});
-  writer.family(extender_series()[kServiceLooks]);
+  writer.parts(series(kServices), "state",
+               {{"cared_for", figures.services - figures.refused}, {"refused", figures.refused}});
+  writer.family(series(kServiceLooks));
   for (const char* reason : {"on_target", "short", "spare", "load", "bounds", "settling", "idle",
                              "no_metric", "impossible", "full"}) {
     writer.sample({}, {{"reason", reason}}, counted(figures.looks, reason));
   }
-  parts(writer, kServiceResizes, "result",
-        {{"done", figures.resized}, {"refused", figures.not_resized}});
-  writer.family(extender_series()[kServicePerformance]);
+  writer.parts(series(kServiceResizes), "result",
+               {{"done", figures.resized}, {"refused", figures.not_resized}});
+  writer.family(series(kServicePerformance));
   for (const auto& row : figures.rows) {
     writer.sample({{"namespace", row.name_space}, {"pod", row.pod}}, row.performance);
   }
-  writer.family(extender_series()[kServiceCpus]);
+  writer.family(series(kServiceCpus));
   for (const auto& row : figures.rows) {
     writer.sample({{"namespace", row.name_space}, {"pod", row.pod}}, row.cpus);
   }
 }
 
 void server(Writer& writer, const ServerFigures& figures) {
-  writer.family(extender_series()[kHttpCalls]);
+  writer.family(series(kHttpCalls));
   for (std::size_t verb = 0; verb < kVerbs; ++verb) {
     const VerbFigures& one = figures.verbs[verb];
-    for (const Part& part : {Part{"answered", one.answered}, Part{"malformed", one.malformed},
-                             Part{"refused", one.refused}, Part{"failed", one.failed}}) {
-      writer.sample({}, {{"verb", kVerbNames[verb]}, {"result", part.label}}, part.value);
+    for (const auto& part : {Writer::Part{"answered", one.answered},
+                             {"malformed", one.malformed},
+                             {"refused", one.refused},
+                             {"failed", one.failed}}) {
+      writer.sample({}, {{"verb", kVerbNames[verb]}, {"result", part.label_value}}, part.value);
     }
   }
-  writer.family(extender_series()[kHttpRunning]);
+  writer.family(series(kHttpRunning));
   for (std::size_t verb = 0; verb < kVerbs; ++verb) {
     writer.sample({}, {{"verb", kVerbNames[verb]}}, figures.verbs[verb].now);
   }
-  single(writer, kConnections, figures.connections);
-  single(writer, kTurnedAway, figures.turned_away);
-  single(writer, kHandshakes, figures.handshakes_refused);
+  writer.single(series(kConnections), figures.connections);
+  writer.single(series(kTurnedAway), figures.turned_away);
+  writer.single(series(kHandshakes), figures.handshakes_refused);
 }
 
 }  // namespace
@@ -276,21 +260,21 @@ SchedulingFigures scheduling_figures(const PodScheduler& scheduler) {
 
 std::string expose(const ExtenderFigures& figures, prometheus::Format format) {
   Writer writer(format);
-  writer.family(extender_series()[kBuild]);
+  writer.family(series(kBuild));
   writer.sample({}, {{"version", figures.version}}, std::uint64_t{1});
-  single(writer, kLeading, figures.leading ? 1 : 0);
-  single(writer, kReady, figures.ready ? 1 : 0);
-  single(writer, kAgents, figures.agents_connected);
-  single(writer, kAgentFailures, figures.agent_failures);
+  writer.single(series(kLeading), std::uint64_t{figures.leading ? 1U : 0U});
+  writer.single(series(kReady), std::uint64_t{figures.ready ? 1U : 0U});
+  writer.single(series(kAgents), figures.agents_connected);
+  writer.single(series(kAgentFailures), figures.agent_failures);
   scheduler(writer, figures);
   placing(writer, figures.placing);
-  single(writer, kApiFailures, figures.api_failures);
-  single(writer, kEvicted, figures.evicted);
+  writer.single(series(kApiFailures), figures.api_failures);
+  writer.single(series(kEvicted), figures.evicted);
   elastic_jobs(writer, figures.elastic);
   services(writer, figures.services);
-  writer.family(extender_series()[kFilterSeconds]);
+  writer.family(series(kFilterSeconds));
   writer.histogram({}, figures.placing.filter);
-  writer.family(extender_series()[kPrioritizeSeconds]);
+  writer.family(series(kPrioritizeSeconds));
   writer.histogram({}, figures.placing.prioritize);
   server(writer, figures.server);
   return writer.finish();

@@ -22,4 +22,26 @@ void expect_golden(const std::string& name, const std::string& got) {
   EXPECT_EQ(got, expected) << "UPDATE_GOLDEN=1 rewrites " << path;
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = text.find('\n', from);
+    lines.push_back(text.substr(from, end - from));
+    from = end == std::string::npos ? text.size() : end + 1;
+  }
+  return lines;
+}
+
+std::string without_color(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      i = text.find('m', i);
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
 }  // namespace pinion::ctl

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "cluster/files/fleet_file.h"
 #include "ctl/job/draw_job_plan.h"
 #include "tests/unit/ctl/golden.h"
@@ -55,25 +53,6 @@ JobPlan small_plan() {
 }
 JobPlan large_plan() {
   return plan_on(job_of(300, 8, 20), kLargeNodes);
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-std::string without_color(const std::string& text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b') {
-      i = text.find('m', i);
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
 }
 
 TEST(JobPicture, LooksAsCheckedIn) {

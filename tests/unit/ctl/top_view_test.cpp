@@ -22,28 +22,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t from = 0; from < text.size();) {
-    const std::size_t end = text.find('\n', from);
-    lines.push_back(text.substr(from, end - from));
-    from = end == std::string::npos ? text.size() : end + 1;
-  }
-  return lines;
-}
-
-std::string without_color(const std::string& text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b') {
-      i = text.find('m', i);
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
 // The words of a column, top to bottom, of the page without colour.
 std::vector<std::string> names_in(const std::string& page) {
   std::vector<std::string> names;

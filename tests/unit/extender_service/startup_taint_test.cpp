@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 
 #include "tests/unit/kube/fake_api_server.h"
 
@@ -78,7 +79,7 @@ class StartupTaintTest : public testing::Test {
   // What was patched before another node, which is tainted and ready, is.
   std::vector<std::string> patched(StartupTaint& taints) {
     taints.ready("last", true);
-    taints.seen(tainted("last"));
+    taints.seen(kube::Change::kModified, tainted("last"));
     std::vector<std::string> targets;
     while (targets.empty() || targets.back() != "/api/v1/nodes/last") {
       const auto seen = server_.wait_for(targets.size() + 1);
@@ -97,8 +98,8 @@ class StartupTaintTest : public testing::Test {
 
 TEST_F(StartupTaintTest, IsTakenOnceTheAgentIsReady) {
   const auto taints = start();
-  taints->seen(tainted("a"));
-  taints->seen(tainted("b"));
+  taints->seen(kube::Change::kModified, tainted("a"));
+  taints->seen(kube::Change::kModified, tainted("b"));
   EXPECT_TRUE(patched(*taints).empty()) << "no agent is ready";
   taints->ready("a", true);
   const auto seen = server_.wait_for(2);
@@ -110,7 +111,7 @@ TEST_F(StartupTaintTest, IsTakenOnceTheAgentIsReady) {
 TEST_F(StartupTaintTest, OfANodeThatIsSeenLaterThanItsAgent) {
   const auto taints = start();
   taints->ready("a", true);
-  taints->seen(tainted("a"));
+  taints->seen(kube::Change::kModified, tainted("a"));
   EXPECT_EQ(server_.wait_for(1).at(0).target, "/api/v1/nodes/a");
 }
 
@@ -123,37 +124,38 @@ class StartupTaintEnded : public StartupTaintTest, public testing::WithParamInte
 
 TEST_P(StartupTaintEnded, IsLeftAlone) {
   const auto taints = start();
-  taints->seen(tainted("a"));
+  taints->seen(kube::Change::kModified, tainted("a"));
   GetParam().end(*taints);
   EXPECT_TRUE(patched(*taints).empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StartupTaintEnded,
-                         testing::Values(Ended{"a_lost_agent",
-                                               [](StartupTaint& taints) {
-                                                 taints.gone("a");
-                                                 taints.ready("a", true);
-                                                 taints.ready("a", false);
-                                                 taints.seen(node(
-                                                     "a", json::array({taint(kStartupTaint)})));
-                                               }},
-                                         Ended{"a_deleted_node",
-                                               [](StartupTaint& taints) {
-                                                 taints.gone("a");
-                                                 taints.ready("a", true);
-                                               }},
-                                         Ended{"a_node_without_it",
-                                               [](StartupTaint& taints) {
-                                                 taints.seen(node("a", json::array()));
-                                                 taints.ready("a", true);
-                                               }}),
-                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, StartupTaintEnded,
+    testing::Values(Ended{"a_lost_agent",
+                          [](StartupTaint& taints) {
+                            taints.seen(kube::Change::kDeleted, node("a", json::array()));
+                            taints.ready("a", true);
+                            taints.ready("a", false);
+                            taints.seen(kube::Change::kModified,
+                                        node("a", json::array({taint(kStartupTaint)})));
+                          }},
+                    Ended{"a_deleted_node",
+                          [](StartupTaint& taints) {
+                            taints.seen(kube::Change::kDeleted, node("a", json::array()));
+                            taints.ready("a", true);
+                          }},
+                    Ended{"a_node_without_it",
+                          [](StartupTaint& taints) {
+                            taints.seen(kube::Change::kModified, node("a", json::array()));
+                            taints.ready("a", true);
+                          }}),
+    [](const auto& one) { return one.param.name; });
 
 TEST_F(StartupTaintTest, WaitsForTheLead) {
   leads_ = false;
   const auto taints = start(1ms);
   taints->ready("a", true);
-  taints->seen(tainted("a"));
+  taints->seen(kube::Change::kModified, tainted("a"));
   EXPECT_TRUE(server_.seen().empty());
   leads_ = true;
   EXPECT_EQ(server_.wait_for(1).at(0).target, "/api/v1/nodes/a");
@@ -164,7 +166,7 @@ TEST_F(StartupTaintTest, IsTriedAgainWhereThePatchIsRefused) {
   server_.on("PATCH /api/v1/nodes/c", 200, json::object());
   const auto taints = start(1ms);
   taints->ready("c", true);
-  taints->seen(tainted("c"));
+  taints->seen(kube::Change::kModified, tainted("c"));
   EXPECT_EQ(server_.wait_for(2).at(1).target, "/api/v1/nodes/c");
 }
 
@@ -180,7 +182,7 @@ class Deaf : public kube::WatchHandler {
 TEST_F(StartupTaintTest, NodesAreToldToTheFeedToo) {
   const auto taints = start();
   Deaf feed;
-  TaintedNodes nodes(feed, *taints);
+  kube::WatchTap nodes(feed, std::bind_front(&StartupTaint::seen, taints.get()));
   nodes.on_object(kube::Change::kAdded, tainted("a"));
   nodes.on_object(kube::Change::kDeleted, tainted("a"));
   nodes.on_object(kube::Change::kAdded, tainted("b"));

@@ -22,7 +22,7 @@ TEST(PolicyPlan, WhatIsNotAllowedIsRefusedAndHoldsNothing) {
   requests[1].smt = topology::Smt::kOnePerCore;
   requests[2].id = "c";
   requests[2].cpus = 2;
-  const topology::Plan strict = plan(machine, ledger, requests, {});
+  const topology::Plan strict = policy::plan(machine, ledger, requests, {});
   ASSERT_EQ(strict.outcomes.size(), 3U);
   const auto& refusal = std::get<Refusal>(strict.outcomes[1]);
   EXPECT_EQ(to_string(refusal.reason), "annotation");

@@ -5,7 +5,6 @@
 
 #include "cluster/sim/model_file.h"
 #include "cluster/sim/node_machine.h"
-#include "tests/support/machine.h"
 #include "tests/unit/sim/play.h"
 
 namespace pinion::sim {
@@ -32,15 +31,7 @@ class World {
     EXPECT_TRUE(model) << model.error().text;
     model_ = *model;
     if (!delays) model_.start = model_.release = 0;
-    const auto topology = std::make_shared<const topology::Topology>(test_support::machine(
-        {.packages = 2, .cores_per_l3 = 9, .memory_per_node = 64 * test_support::kGiB}));
-    for (int node = 0; node < count; ++node) {
-      cluster::NodeReport report;
-      report.name = "node-" + std::to_string(node);
-      report.topology = topology;
-      report.reserved = topology::CpuSet{0, 9};
-      EXPECT_TRUE(machine_.add(std::move(report)));
-    }
+    for (int node = 0; node < count; ++node) EXPECT_TRUE(machine_.add(node_report(node)));
     contention_.emplace(model_, machine_.fleet(), pinned);
   }
 
@@ -108,12 +99,7 @@ TEST(Contention, ProcessesWithoutACpuEachWait) {
   const auto model = parse_model_file(kModel);
   ASSERT_TRUE(model);
   cluster::Fleet fleet;
-  cluster::NodeReport report;
-  report.name = "node";
-  report.topology = std::make_shared<const topology::Topology>(test_support::machine(
-      {.packages = 2, .cores_per_l3 = 9, .memory_per_node = 64 * test_support::kGiB}));
-  report.reserved = topology::CpuSet{0, 9};
-  ASSERT_TRUE(fleet.report(std::move(report), 0));
+  ASSERT_TRUE(fleet.report(node_report(0), 0));
   Contention contention(*model, fleet, false);
   const auto add = [&](Handle handle, const std::string& kind, int tasks) {
     contention.add(handle, kind_of(job_of(1, 0, 1, tasks), kind),

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "cluster/sim/lublin.h"
-#include "tests/support/machine.h"
 #include "tests/unit/sim/play.h"
 
 namespace pinion::sim {
@@ -16,16 +15,11 @@ using cluster::PlacementPolicy;
 using Times = std::map<std::int64_t, std::pair<int, int>>;
 
 // Nodes of two NUMA nodes with 8 usable CPUs each, as 0 and 9 are reserved.
-std::unique_ptr<NodeMachine> nodes(int count, const NodeRules& rules) {
+std::unique_ptr<NodeMachine> nodes(int count, const NodeRules& rules,
+                                   const topology::CpuSet& reserved = {0, 9}) {
   auto machine = std::make_unique<NodeMachine>(rules);
-  const auto topology = std::make_shared<const topology::Topology>(test_support::machine(
-      {.packages = 2, .cores_per_l3 = 9, .memory_per_node = 64 * test_support::kGiB}));
   for (int node = 0; node < count; ++node) {
-    cluster::NodeReport report;
-    report.name = "node-" + std::to_string(node);
-    report.topology = topology;
-    report.reserved = topology::CpuSet{0, 9};
-    EXPECT_TRUE(machine->add(std::move(report)));
+    EXPECT_TRUE(machine->add(node_report(node, reserved)));
   }
   return machine;
 }
@@ -54,8 +48,15 @@ TEST(NodeMachine, LeavesOutWhatNoIdleNodeCouldGive) {
   const Played played = play(jobs, *machine);
   EXPECT_EQ(played.times, (Times{{3, {0, 10}}}));
   EXPECT_EQ(played.refused.at(1),
-            "needs 5 workers of up to 7 CPUs, more than the idle nodes could give");
+            "needs 3 x 7 CPUs in one NUMA node; even with nothing running there is room for these, "
+            "but not for all workers of the job");
   EXPECT_EQ(played.refused.at(2), "a task of 17 CPUs, no node has more than 16");
+}
+
+TEST(NodeMachine, WorkersOfTwoSizesFitWhereAllOfTheLargerWouldNot) {
+  const Played played = play({job_of(1, 0, 10, 17)}, *nodes(1, {}, {0}));
+  ASSERT_EQ(played.records.size(), 1U);
+  EXPECT_EQ(played.records[0].pieces.size(), 2U) << "8 CPUs beside the reserved one, and 9";
 }
 
 TEST(NodeMachine, BackfillsOnlyBesideWhatIsHeldForTheFirst) {

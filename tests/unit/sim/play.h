@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cluster/core/fleet.h"
 #include "cluster/sim/jobs_file.h"
 #include "cluster/sim/simulation.h"
+#include "tests/support/machine.h"
 
 namespace pinion::sim {
 
@@ -22,6 +25,17 @@ inline Job job_of(std::int64_t number, int submit, int run, int processors, int 
   job.request = 1000 * Ms{std::max(run, request)};
   job.shape.tasks = processors;
   return job;
+}
+
+// A node of two NUMA nodes with 9 CPUs each.
+inline cluster::NodeReport node_report(int number, const topology::CpuSet& reserved = {0, 9}) {
+  static const auto topology = std::make_shared<const topology::Topology>(test_support::machine(
+      {.packages = 2, .cores_per_l3 = 9, .memory_per_node = 64 * test_support::kGiB}));
+  cluster::NodeReport report;
+  report.name = "node-" + std::to_string(number);
+  report.topology = topology;
+  report.reserved = reserved;
+  return report;
 }
 
 struct Played {
