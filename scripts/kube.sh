@@ -9,6 +9,8 @@
 #   scripts/kube.sh --v137     the same of Kubernetes 1.37, which has gangs of its own, in a folder of its own
 #   scripts/kube.sh --cluster  all that a cluster of this machine needs: kubelet and kube-proxy (one program), kubectl, helm and the CNI plugins too
 #   scripts/kube.sh --helm     helm alone, for the tests of the charts
+#   scripts/kube.sh --nodes    the runtimes of imagined nodes alone (tests/e2e/nodes), which --all builds too; with
+#                              --print and --where the program, not the folder
 #   scripts/kube.sh --print    print the folder on stdout: kube  etcd  versions  kube-controller-manager  node  kubectl
 #                              helm  cni
 #   scripts/kube.sh --where    print where the folder is, or would be, and do nothing
@@ -17,16 +19,18 @@ set -euo pipefail
 action=report
 all=no
 whole_cluster=no
+only_nodes=no
 mod=go  # which go.mod and go.sum of the module
 for argument in "$@"; do
   case $argument in
     --all) all=yes ;;
     --cluster) all=yes whole_cluster=yes ;;
     --helm) action=helm ;;
+    --nodes) only_nodes=yes ;;
     --v137) mod=v137 ;;
     --print) action=print ;;
     --where) action=where ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "kube: unknown option '$argument' (see --help)" >&2; exit 2 ;;
   esac
 done
@@ -75,6 +79,13 @@ make_program() {
   (cd "$module" && "$go" build -modfile="$mod.mod" -trimpath "${kube_gcflags[@]}" -ldflags "$ldflags" -o "$work/out" "./cmd/$name")
 }
 
+# make_nodes WORK
+make_nodes() {
+  use_go
+  say "building the runtimes of imagined nodes with $("$go" env GOVERSION)"
+  (cd "$nodes_module" && "$go" build -tags nri_no_wasm -trimpath "-gcflags=all=$gcflags" -ldflags "-s -w" -o "$1/out" .)
+}
+
 # make_versions WORK: of the folder, written when the programs that all tests need are there.
 make_versions() {
   {
@@ -108,8 +119,15 @@ pinned etcd
 etcd=etcd-$version
 key=kube/$({ cat "$module"/{"$mod".mod,"$mod".sum,cmd/*/*.go} && echo "$ldflags ${kube_gcflags[*]} $etcd"; } | sha256sum | cut -c 1-16)
 folder=$cache/$key
+nodes_module=$scripts/../tests/e2e/nodes
+nodes=nodes-$(cat "$nodes_module"/{go.mod,go.sum,*.go} | sha256sum | cut -c 1-16)
 if [ $action = where ]; then
-  echo "$folder"
+  if [ $only_nodes = yes ]; then echo "$cache/$nodes"; else echo "$folder"; fi
+  exit 0
+fi
+if [ $only_nodes = yes ]; then
+  in_cache "$nodes" make_nodes
+  if [ $action = print ]; then echo "$cache/$nodes"; else say "the runtimes of imagined nodes are $cache/$nodes"; fi
   exit 0
 fi
 
@@ -135,6 +153,7 @@ fi
 if [ $all = yes ]; then
   in_cache "$key/kube-controller-manager" make_program kube-controller-manager
   take_helm
+  in_cache "$nodes" make_nodes
 fi
 if [ $whole_cluster = yes ]; then
   in_cache "$key/node" make_program node

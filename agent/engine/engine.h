@@ -161,7 +161,8 @@ class Engine {
   bool regain(Member& member, const topology::Request& request);
   struct Rest {
     int cpus = 0;
-    int part = 1;  // see Kept
+    int part = 1;                // see Kept
+    topology::CpuSet planned{};  // CPUs planned for them that are free
   };
   [[nodiscard]] int unclaimed(const Pod& pod, const Member* except) const;
   [[nodiscard]] bool runs_on_cores(std::string_view pod_id) const;

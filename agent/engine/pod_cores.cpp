@@ -6,7 +6,8 @@
 // Where the runtime tells the CPUs of the pod as a whole, those of its containers to come are
 // claimed with those of the first, so that it is admitted whole or not at all. That claim is a set
 // of CPUs as close together as can be, not yet split among the containers: how large each of them
-// is, nobody tells. Where the first must not leave its domain, neither will the others, and equal
+// is, nobody tells, unless they are planned: then the set is where they are planned, in however
+// many domains. Else, where the first must not leave its domain, neither will the others, and equal
 // ones are the likely case: the set lies in one domain, or in parts of the first one's size that
 // each do.
 #include <algorithm>
@@ -52,6 +53,19 @@ Outcome allocate_in_parts(const topology::Topology& topology, topology::Ledger l
   }
   all.claim.id = whole.id;
   return all;
+}
+
+// Exactly there; nothing where that cannot be.
+std::optional<Outcome> allocate_as_planned(const topology::Topology& topology,
+                                           const topology::Ledger& ledger,
+                                           topology::Request request, const CpuSet& planned) {
+  request.preferred = planned;
+  request.align = topology::Align::kNone;
+  if (request.smt == topology::Smt::kFullCore) request.smt = topology::Smt::kPreferFull;
+  Outcome outcome = topology::allocate(topology, ledger, request);
+  const auto* decision = std::get_if<Decision>(&outcome);
+  if (decision == nullptr || decision->cpus != planned) return std::nullopt;
+  return outcome;
 }
 
 // Whether they would find places if nobody were there but `first`.
@@ -143,7 +157,10 @@ std::optional<Refusal> Engine::reserve_rest(const topology::Request& like, std::
   request.memory = 0;
   request.preferred = near;
   std::optional<Outcome> outcome;
-  if (request.strength == topology::Strength::kRequired && !anywhere) {
+  if (rest.planned.count() == rest.cpus) {
+    outcome = allocate_as_planned(state_.topology, state_.ledger, request, rest.planned);
+  }
+  if (!outcome && request.strength == topology::Strength::kRequired && !anywhere) {
     outcome = allocate_in_parts(state_.topology, state_.ledger, request, rest.part);
     // Where equal ones would not even fit alone, they are others, which may find places all the
     // same.
@@ -267,8 +284,12 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   const auto& decision = std::get<Decision>(outcome);
   state_.ledger.commit(decision.claim);
   const int left = put_back(back, record, member);
-  Rest rest{.cpus = unclaimed(pod, &member) - request.cpus, .part = part};
+  Rest rest{.cpus = unclaimed(pod, &member) - request.cpus,
+            .part = part,
+            .planned = wish.beside - state_.ledger.exclusive()};
   if (!first) rest.cpus = std::min(rest.cpus, left);
+  // Parts of CPUs may add up to whole ones, which those who ask for them will not get.
+  if (wish.planned) rest.cpus = std::min(rest.cpus, (wish.beside - wish.request.preferred).count());
   if (rest.cpus > 0 && !first) keep_rest(request, pod.id, rest, near);
   if (rest.cpus > 0 && first) {
     const bool anywhere = !wish.beside.empty();  // it is planned where they are to be

@@ -189,8 +189,8 @@ void Draft::find_shapes() {
   shape_of_.resize(gang_.size());
   for (Members& members : by_shape(gang_)) {
     for (const std::size_t member : members) shape_of_[member] = shapes_.size();
-    shapes_.push_back(
-        {.request = anonymous(gang_[members.front()]), .members = std::move(members)});
+    GangMember request = anonymous(gang_[members.front()]);
+    shapes_.push_back({.request = std::move(request), .members = std::move(members)});
   }
   for (const Shape& shape : shapes_) {
     const auto wanted = static_cast<int>(shape.members.size());

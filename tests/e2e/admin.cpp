@@ -39,16 +39,21 @@ json node_object(const std::string& name) {
 }
 
 json pod_object(const PodShape& shape) {
-  const json amounts = {{"cpu", std::to_string(shape.milli_cpus) + "m"},
-                        {"memory", std::to_string(shape.memory_mib) + "Mi"}};
-  json resources = {{"requests", amounts}};
-  if (!shape.burstable) resources["limits"] = amounts;
+  const auto container = [&](const std::string& name, int milli_cpus) {
+    const json amounts = {{"cpu", std::to_string(milli_cpus) + "m"},
+                          {"memory", std::to_string(shape.memory_mib) + "Mi"}};
+    json resources = {{"requests", amounts}};
+    if (!shape.burstable) resources["limits"] = amounts;
+    return json{{"name", name}, {"image", "none"}, {"resources", resources}};
+  };
+  json containers = json::array({container("main", shape.milli_cpus)});
+  for (const int milli_cpus : shape.sides) {
+    containers.push_back(container("side-" + std::to_string(containers.size() - 1), milli_cpus));
+  }
   json pod = {{"apiVersion", "v1"},
               {"kind", "Pod"},
               {"metadata", {{"name", shape.name}, {"namespace", "default"}}},
-              {"spec",
-               {{"containers",
-                 json::array({{{"name", "main"}, {"image", "none"}, {"resources", resources}}})}}}};
+              {"spec", {{"containers", std::move(containers)}}}};
   if (!shape.annotations.empty()) pod["metadata"]["annotations"] = shape.annotations;
   if (!shape.labels.empty()) pod["metadata"]["labels"] = shape.labels;
   if (!shape.priority_class.empty()) pod["spec"]["priorityClassName"] = shape.priority_class;

@@ -21,11 +21,12 @@ struct NodeShape {
   int pods = 250;
 };
 
-// A pod of one container named "main". Guaranteed unless it says otherwise.
+// A pod of a container named "main", and more. Guaranteed unless it says otherwise.
 struct PodShape {
   std::string name;
   int milli_cpus = 1000;
   int memory_mib = 64;
+  std::vector<int> sides = {};  // milli CPUs of further containers: "side-0" and so on
   std::map<std::string, std::string> annotations = {};
   std::map<std::string, std::string> labels = {};
   bool burstable = false;           // requests without limits

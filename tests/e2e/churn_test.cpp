@@ -1,35 +1,73 @@
-// Random pods and gangs that come and go, checked against the agents' ledgers: nobody ever lands
-// where his agent refuses him, no gang ever runs in part, and nothing is left in the end.
+// Random pods and gangs that come and go on real agents: nobody ever lands where his agent refuses
+// him, everybody has the cores planned for him, no gang ever runs in part, and nothing is left in
+// the end.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tests/e2e/crowd.h"
+#include "tests/e2e/with_agents.h"
 
 namespace pinion::e2e {
 namespace {
 
-class Churn : public Crowd {
+constexpr int kNodes = 6;
+
+class Churn : public WithAgents<Crowd> {
  protected:
-  void play(const std::function<int()>& cpus) {
-    start(6);
-    come_and_go(number_from("PINION_E2E_PODS", 1000), number_from("PINION_E2E_CROWD", 30), cpus);
+  void play(int pods, const std::function<int()>& cpus) {
+    start(kNodes);
     if (HasFatalFailure()) return;
+    go_on(pods, cpus);
     EXPECT_GT(most_whole(), 3U);
-    finish();
   }
+  void go_on(int pods, const std::function<int()>& cpus) {
+    come_and_go(number_from("PINION_E2E_PODS", pods), number_from("PINION_E2E_CROWD", 30), cpus);
+    if (!HasFatalFailure()) restore();
+    if (!HasFatalFailure()) finish();
+    EXPECT_GT(agents().compared(), number_from("PINION_E2E_PODS", pods) / 4);
+  }
+  // After what disturb() has done.
+  virtual void restore() {}
+
+  int some_cpus() { return 1 + roll(roll(3) == 0 ? 14 : 6); }
 };
 
 TEST_F(Churn, OfEqualPodsNobodyBounces) {
-  play([] { return 5; });
+  play(1000, [] { return 5; });
 }
 
 // In whatever order an agent sees them: each is told its CPUs with the binding.
-TEST_F(Churn, OfDifferentPodsNobodyBounces) {
-  play([this] { return 1 + roll(roll(3) == 0 ? 14 : 6); });
+class MixedChurn : public Churn {
+ protected:
+  // Some have containers beside the main one, with cores of their own and without.
+  void dress(PodShape& pod) override {
+    switch (roll(8)) {
+      case 0:
+        pod.sides = {1000 * (1 + roll(3))};
+        break;
+      case 1:
+        pod.sides = {500};
+        break;
+      case 2:
+        pod.sides = {1000, 500, 1000};
+        break;
+      case 3:
+        pod.sides = {500, 500};
+        break;
+      default:
+        break;
+    }
+  }
+};
+
+TEST_F(MixedChurn, OfDifferentPodsNobodyBounces) {
+  play(1000, [this] { return some_cpus(); });
 }
 
 // Pods of many gangs exist in part, and now and then nobody knows them: the extender is killed,
 // while gangs are bound, too.
-class KilledChurn : public Crowd {
+class KilledChurn : public Churn {
  protected:
   void disturb() override {
     if (roll(12) != 0) return;
@@ -37,20 +75,43 @@ class KilledChurn : public Crowd {
     ASSERT_TRUE(ok(extender().restart(false)));
     ++kills_;
   }
+  void restore() override { ASSERT_TRUE(extender().wait_ready()); }
 
   int kills_ = 0;
 };
 
 TEST_F(KilledChurn, UnderAQuotaNoGangRunsInPart) {
-  start(6);
-  ASSERT_NO_FATAL_FAILURE(limit(40));
-  come_and_go(number_from("PINION_E2E_PODS", 250), number_from("PINION_E2E_CROWD", 30),
-              [this] { return 1 + roll(roll(3) == 0 ? 14 : 6); });
+  start(kNodes);
   if (HasFatalFailure()) return;
-  ASSERT_TRUE(extender().wait_ready());
-  finish();
+  ASSERT_NO_FATAL_FAILURE(limit(40));
+  go_on(250, [this] { return some_cpus(); });
   EXPECT_GT(kills_, 1);
   EXPECT_GT(refused_by_quota(), 20);
+}
+
+// One agent after the other is killed, and pods come and go while there is none on their node.
+class AgentsKilledChurn : public MixedChurn {
+ protected:
+  void disturb() override {
+    if (down_ && roll(3) == 0) restore();
+    if (down_ || roll(6) != 0) return;
+    down_ = "node-" + std::to_string(roll(kNodes));
+    agents().kill_agent(*down_);
+    ++kills_;
+  }
+  void restore() override {
+    if (!down_) return;
+    ASSERT_TRUE(ok(agents().restart_agent(*down_)));
+    down_.reset();
+  }
+
+  std::optional<std::string> down_;
+  int kills_ = 0;
+};
+
+TEST_F(AgentsKilledChurn, EverybodyIsWherePlannedInTheEnd) {
+  play(300, [this] { return some_cpus(); });
+  EXPECT_GT(kills_, 1);
 }
 
 }  // namespace

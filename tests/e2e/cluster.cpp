@@ -105,9 +105,14 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-Result<lab::Process> start_mortal(std::vector<std::string> argv, const std::string& log) {
+Result<lab::Process> start_mortal(std::vector<std::string> argv, const std::string& log,
+                                  int standard_input) {
   argv.insert(argv.begin(), {"setpriv", "--pdeathsig", "KILL", "--"});
-  return lab::Process::start({.argv = std::move(argv), .env = {}, .log = log});
+  return lab::Process::start({.argv = std::move(argv),
+                              .env = {},
+                              .log = log,
+                              .mount_namespace = -1,
+                              .standard_input = standard_input});
 }
 
 Result<std::unique_ptr<Cluster>> Cluster::start(const ClusterOptions& options) {

@@ -112,8 +112,9 @@ class Cluster {
   lab::Process scheduler_;
 };
 
-// Ends with the thread that starts it, by SIGKILL; log as given.
-Result<lab::Process> start_mortal(std::vector<std::string> argv, const std::string& log);
+// Ends with the thread that starts it, by SIGKILL; log as given. `standard_input`: fd; -1: nothing.
+Result<lab::Process> start_mortal(std::vector<std::string> argv, const std::string& log,
+                                  int standard_input = -1);
 
 // A TCP port of 127.0.0.1 that nobody has at this moment.
 int free_port();

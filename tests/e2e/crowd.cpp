@@ -25,6 +25,7 @@ void Crowd::begin(const Gang& gang) {
   for (int i = 0; i < gang.size; ++i) {
     PodShape pod = member(gang, i);
     if (gang.size == 1) pod.annotations.erase("pinion.dev/gang-size");
+    dress(pod);
     quota_ ? wanted_.push_back(std::move(pod)) : add(pod);
   }
   all_.push_back(gang);
@@ -79,8 +80,7 @@ void Crowd::make_wanted() {
   }
 }
 
-Crowd::Standing Crowd::standing(const Gang& gang,
-                                const std::map<std::string, FakeNodes::Held>& held) {
+Crowd::Standing Crowd::standing(const Gang& gang, const std::map<std::string, Nodes::Held>& held) {
   int some = 0;
   for (const std::string& name : names(gang)) some += held.contains(name) ? 1 : 0;
   if (some == 0) return Standing::kNone;

@@ -35,15 +35,16 @@ class Crowd : public Scene {
   // gang is there whole, more may exist.
   void limit(int pods);
   [[nodiscard]] int refused_by_quota() const { return refused_; }
-  // Done after each gang that come_and_go() begins.
+  // Done after each gang that come_and_go() begins; and to each of its pods before.
   virtual void disturb() {}
+  virtual void dress(PodShape& /*pod*/) {}
 
   // The most gangs that come_and_go() saw running whole.
   [[nodiscard]] std::size_t most_whole() const { return most_whole_; }
 
  private:
   enum class Standing { kNone, kPart, kWhole };
-  static Standing standing(const Gang& gang, const std::map<std::string, FakeNodes::Held>& held);
+  static Standing standing(const Gang& gang, const std::map<std::string, Nodes::Held>& held);
   testing::AssertionResult no_gang_in_part();
   std::size_t whole();
   void end(std::size_t index);

@@ -118,10 +118,10 @@ TEST_F(Discovery, AnAgentThatComesBackElsewhereIsFollowed) {
   add(PodShape{.name = "before", .milli_cpus = 12'000});
   ASSERT_TRUE(run({"before"}));
 
-  nodes().cut("node-0");
+  fakes().cut("node-0");
   remove_agent("node-0");
   ASSERT_TRUE(hears(0));
-  ASSERT_TRUE(ok(nodes().serve_at("node-0", at("127.0.0.9"))));
+  ASSERT_TRUE(ok(fakes().serve_at("node-0", at("127.0.0.9"))));
   add_agent("node-0", "127.0.0.9");
   ASSERT_TRUE(hears(1));
   add(PodShape{.name = "after", .milli_cpus = 12'000});

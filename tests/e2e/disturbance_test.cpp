@@ -153,10 +153,10 @@ TEST_F(Disturbance, AnExtenderThatBeginsAnewKnowsWhatIsBound) {
   start(1);
   add(PodShape{.name = "before", .milli_cpus = 12'000});
   ASSERT_TRUE(run({"before"}));
-  nodes().cut("node-0");
+  fakes().cut("node-0");
   extender().kill();
   ASSERT_TRUE(ok(extender().restart(false)));
-  ASSERT_TRUE(ok(nodes().serve("node-0")));
+  ASSERT_TRUE(ok(fakes().serve("node-0")));
   add(PodShape{.name = "after-0", .milli_cpus = 12'000, .annotations = {{"pinion.dev/job", "a"}}});
   ASSERT_TRUE(run({"after-0"}));
   EXPECT_FALSE(nodes().held().at("before").cpus.intersects(nodes().held().at("after-0").cpus));
@@ -173,8 +173,8 @@ TEST_F(Disturbance, TheApiServerIsKilledWhileAGangIsHeld) {
 TEST_F(Disturbance, StreamsOfAgentsAreCutWhileAGangIsHeld) {
   start(4);
   begin_gang();
-  for (const auto& [node, address] : nodes().addresses()) nodes().cut(node);
-  for (const auto& [node, address] : nodes().addresses()) ASSERT_TRUE(ok(nodes().serve(node)));
+  for (const auto& [node, address] : nodes().addresses()) fakes().cut(node);
+  for (const auto& [node, address] : nodes().addresses()) ASSERT_TRUE(ok(fakes().serve(node)));
   end_gang();
 }
 

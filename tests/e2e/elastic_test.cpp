@@ -27,7 +27,7 @@ class Elastic : public Scene {
 
   void start_elastic(int count) {
     start(count, {}, {"--elastic", "elastic"});
-    nodes().tell_ready();
+    fakes().tell_ready();
   }
 
   void add_job(const JobShape& shape) {

@@ -25,7 +25,7 @@ class ExtenderProcess {
  public:
   ExtenderProcess() = default;
 
-  // The only replica, with a fixed list of agents, as FakeNodes::agents_file() gives it, or "": it
+  // The only replica, with a fixed list of agents, as Nodes::agents_file() gives it, or "": it
   // looks for their pods; `more`: further flags, or another --kubeconfig. Waits until it answers
   // questions. Errors: kUnavailable with its log's end.
   static Result<ExtenderProcess> start(Cluster& cluster, const std::string& agents_file,

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <utility>
 
-#include "base/quantity.h"
 #include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/collection.h"
+#include "tests/e2e/pod_as_run.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {
@@ -13,41 +13,6 @@ namespace pinion::e2e {
 using nlohmann::json;
 
 namespace {
-
-policy::Qos qos_of(const json& pod) {
-  const std::string word = kube::json_text(pod, "status", "qosClass");
-  if (word == "Guaranteed") return policy::Qos::kGuaranteed;
-  if (word == "Burstable") return policy::Qos::kBurstable;
-  return policy::Qos::kBestEffort;
-}
-
-// What the kubelet tells the runtime of a container's limits and requests.
-policy::Resources resources_of(const json& container) {
-  const auto amount = [&](const char* kind, const char* name) {
-    return kube::json_text(container, "resources", kind, name);
-  };
-  const auto milli = milli_quantity(amount("limits", "cpu"));
-  const auto memory = whole_quantity(amount("limits", "memory"));
-  if (milli) return test_support::cpu(*milli, memory.value_or(0));
-  const auto asked = milli_quantity(amount("requests", "cpu"));
-  policy::Resources resources = test_support::cpu(asked.value_or(0), memory.value_or(0));
-  resources.quota = -1;
-  return resources;
-}
-
-policy::Pod engine_pod(const json& pod) {
-  policy::Pod made = test_support::make_pod(kube::json_text(pod, "metadata", "name"), qos_of(pod));
-  const std::string uid = kube::json_text(pod, "metadata", "uid");
-  made.cgroup_parent.resize(made.cgroup_parent.rfind("pod"));
-  made.cgroup_parent += "pod" + uid;
-  made.id = "sandbox-" + uid;
-  made.uid = uid;
-  made.name_space = kube::json_text(pod, "metadata", "namespace");
-  for (const auto& [name, value] : kube::json_at(pod, "metadata", "annotations").items()) {
-    made.annotations[name] = value.get<std::string>();
-  }
-  return made;
-}
 
 NodeShape shape_of(const topology::Topology& machine) {
   topology::Bytes memory = 0;
@@ -96,14 +61,6 @@ std::map<std::string, std::string> FakeNodes::addresses() const {
   std::map<std::string, std::string> all;
   for (const auto& [node, agent] : agents_) all[node] = agent->address();
   return all;
-}
-
-std::string FakeNodes::agents_file() const {
-  std::string text = "agents:\n";
-  for (const auto& [node, address] : addresses()) {
-    text += "  - {node: \"" + node + "\", address: \"" + address + "\"}\n";
-  }
-  return text;
 }
 
 bool FakeNodes::wait(const std::function<bool()>& condition) {
@@ -208,11 +165,12 @@ std::vector<Bounced> FakeNodes::begin(const std::string& uid, const json& pod, F
   PodRun& run = pods_[uid];
   run.node = agent.node();
   run.name = kube::json_text(pod, "metadata", "name");
-  const policy::Pod seen = engine_pod(pod);
+  const policy::Pod seen = pod_as_run(pod);
   for (const json& container : kube::json_at(pod, "spec", "containers")) {
-    FakeAgent::Unit unit{.pod = seen,
-                         .container = test_support::make_container(
-                             seen, kube::json_text(container, "name"), resources_of(container))};
+    FakeAgent::Unit unit{
+        .pod = seen,
+        .container = test_support::make_container(seen, kube::json_text(container, "name"),
+                                                  resources_as_run(container))};
     unit.container.id = uid + "-" + unit.container.name;
     if (const auto refused = agent.run(unit)) {
       all_refused.push_back(

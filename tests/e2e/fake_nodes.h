@@ -13,18 +13,11 @@
 #include "cluster/extender/kube/watch.h"
 #include "tests/e2e/admin.h"
 #include "tests/e2e/fake_agent.h"
+#include "tests/e2e/nodes.h"
 
 namespace pinion::e2e {
 
-// An agent would not take what was sent to its node.
-struct Bounced {
-  std::string node;
-  std::string pod;
-  std::string container;
-  std::string text;
-};
-
-class FakeNodes : private kube::WatchHandler {
+class FakeNodes : public Nodes, private kube::WatchHandler {
  public:
   // Where the agent of a node serves.
   using PlaceOf = std::function<AgentPlace(const std::string& node)>;
@@ -36,36 +29,15 @@ class FakeNodes : private kube::WatchHandler {
                                                   const std::vector<std::string>& names,
                                                   const topology::Topology& machine,
                                                   const engine::Settings& settings = {});
-  FakeNodes(const FakeNodes&) = delete;
-  FakeNodes& operator=(const FakeNodes&) = delete;
   ~FakeNodes() override;
 
-  // Where each agent serves, by node; and the same as a file for --agents of pinion-extender.
-  [[nodiscard]] std::map<std::string, std::string> addresses() const;
-  [[nodiscard]] std::string agents_file() const;
-
-  // As soon as the condition holds; false when it does not within a long time. The condition may
-  // look at everything below.
-  bool wait(const std::function<bool()>& condition);
-  // All that was ever refused; and the same, for who has expected it.
-  [[nodiscard]] std::vector<Bounced> bounced() const;
-  std::vector<Bounced> take_bounced();
-  // What each pod's containers hold, by the pod's name: only those that hold cores of their own.
-  struct Held {
-    std::string uid;
-    std::string node;
-    topology::CpuSet cpus;
-  };
-  [[nodiscard]] std::map<std::string, Held> held() const;
-  // By the ledger of each node's agent.
-  struct Room {
-    std::vector<int> free_cpus;  // of each NUMA node
-    int containers = 0;          // with cores of their own
-
-    bool operator==(const Room&) const = default;
-  };
-  [[nodiscard]] std::map<std::string, Room> rooms() const;
-  [[nodiscard]] std::size_t running() const;  // pods, with cores of their own or without
+  [[nodiscard]] std::map<std::string, std::string> addresses() const override;
+  bool wait(const std::function<bool()>& condition) override;
+  [[nodiscard]] std::vector<Bounced> bounced() const override;
+  std::vector<Bounced> take_bounced() override;
+  [[nodiscard]] std::map<std::string, Held> held() const override;
+  [[nodiscard]] std::map<std::string, Room> rooms() const override;
+  [[nodiscard]] std::size_t running() const override;
 
   // The streams of one agent; and where it is to serve again.
   void cut(const std::string& node);

@@ -8,6 +8,7 @@
 
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
+#include "tests/e2e/pod_as_run.h"
 #include "tests/e2e/webhook.h"
 #include "tests/lab/files.h"
 #include "tests/support/machine.h"
@@ -17,13 +18,6 @@ namespace pinion::e2e {
 using nlohmann::json;
 
 namespace {
-
-// Guaranteed with whole CPUs.
-bool gets_cores(const json& pod) {
-  const std::string cpus =
-      kube::json_text(kube::json_at(pod, "spec", "containers").at(0), "resources", "limits", "cpu");
-  return kube::json_text(pod, "status", "qosClass") == "Guaranteed" && cpus.back() != 'm';
-}
 
 // Of each log, shown with a failure.
 int log_lines() {
@@ -79,10 +73,14 @@ void Scene::start_nodes(int count) {
   start_nodes(count, FakeNodes::sockets_in(cluster_->folder()));
 }
 
-void Scene::start_nodes(int count, const FakeNodes::PlaceOf& place_of) {
+std::vector<std::string> Scene::node_names(int count) {
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i) names.push_back("node-" + std::to_string(i));
-  auto nodes = FakeNodes::start(cluster_->access(), place_of, names,
+  return names;
+}
+
+void Scene::start_nodes(int count, const FakeNodes::PlaceOf& place_of) {
+  auto nodes = FakeNodes::start(cluster_->access(), place_of, node_names(count),
                                 test_support::machine({.packages = 2, .cores_per_l3 = 16}));
   ASSERT_TRUE(ok(nodes));
   nodes_ = *std::move(nodes);
@@ -303,9 +301,9 @@ testing::AssertionResult Scene::agents_and_extender_agree() {
     const auto page = deciding().page("/v1/fleet");
     if (!page) return false;
     fleet = *page;
-    std::map<std::string, FakeNodes::Room> rooms;
+    std::map<std::string, Nodes::Room> rooms;
     for (const json& node : kube::json_at(fleet, "nodes")) {
-      FakeNodes::Room& room = rooms[kube::json_text(node, "name")];
+      Nodes::Room& room = rooms[kube::json_text(node, "name")];
       room.containers = static_cast<int>(kube::json_integer(node, "containers"));
       for (const json& numa : kube::json_at(node, "numa")) {
         room.free_cpus.push_back(static_cast<int>(kube::json_integer(numa, "freeCpus")));

@@ -45,8 +45,10 @@ class Scene : public testing::Test {
   void start_with_webhook(int count, const std::vector<std::string>& flags = {});
 
   // The parts of it.
-  void start_nodes(int count);
+  static std::vector<std::string> node_names(int count);
+  virtual void start_nodes(int count);  // FakeNodes, where nobody has others
   void start_nodes(int count, const FakeNodes::PlaceOf& place_of);
+  void use(std::unique_ptr<Nodes> nodes) { nodes_ = std::move(nodes); }
   void start_extender(std::vector<std::string> flags);
   void start_scheduler(SchedulerOptions scheduler);  // its extender's URL: as above
 
@@ -55,7 +57,8 @@ class Scene : public testing::Test {
 
   Cluster& cluster() { return *cluster_; }
   Admin& admin() { return *admin_; }
-  FakeNodes& nodes() { return *nodes_; }
+  Nodes& nodes() { return *nodes_; }
+  FakeNodes& fakes() { return dynamic_cast<FakeNodes&>(*nodes_); }
   ExtenderProcess& extender() { return extender_; }
   // Of several extenders, the one that decides.
   virtual const ExtenderProcess& deciding() { return extender_; }
@@ -104,7 +107,7 @@ class Scene : public testing::Test {
 
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Admin> admin_;
-  std::unique_ptr<FakeNodes> nodes_;
+  std::unique_ptr<Nodes> nodes_;
   ExtenderProcess extender_;
   std::unique_ptr<Collection> pods_;
   int witnesses_ = 0;

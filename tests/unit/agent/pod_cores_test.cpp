@@ -184,6 +184,46 @@ TEST_P(BothFences, WhatIsHeldForOthersIsWhereTheyArePlanned) {
   EXPECT_EQ(node.run(part(pod, "two", 2)), cores[7].cpus);
 }
 
+// Each of them is placed by itself: no two in one NUMA node, and halves of cores.
+TEST_P(BothFences, WhatIsHeldForOthersIsWhereTheyArePlannedThoughThatIsScattered) {
+  for (const char* strength : {"required", "preferred"}) {
+    SCOPED_TRACE(strength);
+    Driver node(xeon_snc2(), GetParam());
+    const auto& nodes = node.engine.state().topology.nodes;
+    const CpuSet two = nodes[1].cpus.lowest(1);
+    const CpuSet three = nodes[2].cpus.lowest(1);
+    const CpuSet four = nodes[3].cpus.lowest(1);
+    Pod pod = whole_pod("p", 5);
+    pod.annotations["pinion.dev/strength"] = strength;
+    pod.annotations["pinion.dev/planned"] = "one=0-1 two=" + two.to_string() +
+                                            " three=" + three.to_string() +
+                                            " four=" + four.to_string();
+    EXPECT_EQ(node.run(part(pod, "one", 2)), cpus("0-1"));
+    EXPECT_EQ(node.taken(), cpus("0-1") | two | three | four);
+    EXPECT_EQ(node.run(part(pod, "three", 1)), three);
+    EXPECT_EQ(node.taken(), cpus("0-1") | two | three | four);
+    EXPECT_EQ(node.run(part(pod, "two", 1)), two);
+    EXPECT_EQ(node.run(part(pod, "four", 1)), four);
+  }
+}
+
+// Two halves are one CPU of the pod as a whole.
+TEST_P(BothFences, NothingIsHeldForPartsOfCpusWhereOthersArePlanned) {
+  for (const char* planned : {"one=0-1", "one=0-1 two=4-5"}) {
+    SCOPED_TRACE(planned);
+    Driver node(xeon_snc2(), GetParam());
+    const bool alone = std::string_view(planned).find("two") == std::string_view::npos;
+    Pod pod = whole_pod("p", alone ? 3 : 5);
+    pod.annotations["pinion.dev/planned"] = planned;
+    node.run(part(pod, "one", 2));
+    EXPECT_EQ(node.taken(), cpus(alone ? "0-1" : "0-1,4-5"));
+    for (const char* half : {"half", "other-half"}) {
+      node.run({pod, make_container(pod, half, cpu(500))});
+    }
+    EXPECT_EQ(node.taken(), cpus(alone ? "0-1" : "0-1,4-5"));
+  }
+}
+
 TEST_P(BothFences, NothingIsHeldForAContainerThatTurnsOutToBeShared) {
   Driver node(laptop(), GetParam());
   Pod pod = whole_pod("p", 5);
