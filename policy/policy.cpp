@@ -85,12 +85,12 @@ class Annotations {
     CpuSet beside;  // for the pod's other containers
   };
   // By "CONTAINER=CPUS CONTAINER=CPUS"; empty where it says nothing. Own CPUs that are none are
-  // remembered in error().
+  // remembered in error(). One of a single container would take the extender's place.
   Planned planned() {
     Planned planned;
-    const std::string* value = find(annotation::kPlanned);
-    if (value == nullptr) return planned;
-    for (std::string_view rest = *value; !rest.empty();) {
+    const auto value = pod_.annotations.find(annotation::kPlanned);
+    if (value == pod_.annotations.end()) return planned;
+    for (std::string_view rest = value->second; !rest.empty();) {
       const std::string_view part = rest.substr(0, rest.find(' '));
       rest.remove_prefix(std::min(part.size() + 1, rest.size()));
       const auto sign = part.find('=');

@@ -55,17 +55,20 @@ Outcome allocate_in_parts(const topology::Topology& topology, topology::Ledger l
   return all;
 }
 
-// Exactly there; nothing where that cannot be.
+// Exactly there; nothing where that cannot be. Their hyper-threads are as they were planned, one or
+// all of a core, which need not be as the first one's are.
 std::optional<Outcome> allocate_as_planned(const topology::Topology& topology,
                                            const topology::Ledger& ledger,
                                            topology::Request request, const CpuSet& planned) {
   request.preferred = planned;
   request.align = topology::Align::kNone;
-  if (request.smt == topology::Smt::kFullCore) request.smt = topology::Smt::kPreferFull;
-  Outcome outcome = topology::allocate(topology, ledger, request);
-  const auto* decision = std::get_if<Decision>(&outcome);
-  if (decision == nullptr || decision->cpus != planned) return std::nullopt;
-  return outcome;
+  for (const topology::Smt smt : {request.smt, topology::Smt::kPreferFull}) {
+    request.smt = smt;
+    Outcome outcome = topology::allocate(topology, ledger, request);
+    const auto* decision = std::get_if<Decision>(&outcome);
+    if (decision != nullptr && decision->claim.cpus == planned) return outcome;
+  }
+  return std::nullopt;
 }
 
 // Whether they would find places if nobody were there but `first`.
@@ -157,7 +160,7 @@ std::optional<Refusal> Engine::reserve_rest(const topology::Request& like, std::
   request.memory = 0;
   request.preferred = near;
   std::optional<Outcome> outcome;
-  if (rest.planned.count() == rest.cpus) {
+  if (!rest.planned.empty()) {
     outcome = allocate_as_planned(state_.topology, state_.ledger, request, rest.planned);
   }
   if (!outcome && request.strength == topology::Strength::kRequired && !anywhere) {
@@ -209,8 +212,8 @@ void Engine::keep_rest(const topology::Request& like, std::string_view pod_id, c
 }
 
 // What of its pod's may serve the member, out of the ledger: what its name held, what is for those
-// to come, and where that is too little all that nobody of the pod runs on.
-std::vector<Claim> Engine::withdraw(const Member& member, int cpus) {
+// to come, where it is planned, and where that is too little all that nobody of the pod runs on.
+std::vector<Claim> Engine::withdraw(const Member& member, int cpus, const CpuSet& planned) {
   std::vector<Claim> claims;
   const auto& kept = state_.pods.find(member.pod_id)->second.kept;
   const auto take_out = [&](const Kept& one) {
@@ -218,15 +221,15 @@ std::vector<Claim> Engine::withdraw(const Member& member, int cpus) {
     state_.ledger.release(one.request.id);
     cpus -= one.request.cpus;
   };
-  const auto own_or_rest = [&](std::string_view name) {
-    return name == member.name || name == kRest;
+  const auto its = [&](std::string_view name, const Kept& one) {
+    return name == member.name || name == kRest || one.own.cpus.intersects(planned);
   };
   for (const auto& [name, one] : kept) {
-    if (own_or_rest(name)) take_out(one);
+    if (its(name, one)) take_out(one);
   }
   if (cpus <= 0) return claims;
   for (const auto& [name, one] : kept) {
-    if (!own_or_rest(name)) take_out(one);
+    if (!its(name, one)) take_out(one);
   }
   return claims;
 }
@@ -271,7 +274,7 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   const bool first = !member.started() && record.kept.empty() && !runs_on_cores(pod.id);
   const auto to_come = record.kept.find(kRest);
   const int part = to_come == record.kept.end() ? request.cpus : to_come->second.part;
-  const std::vector<Claim> back = withdraw(member, request.cpus);
+  const std::vector<Claim> back = withdraw(member, request.cpus, request.preferred);
   CpuSet near;
   for (const Claim& claim : back) near |= claim.cpus;
   const bool planned = !request.preferred.empty() && request.preferred.is_subset_of(near);
@@ -284,12 +287,16 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   const auto& decision = std::get<Decision>(outcome);
   state_.ledger.commit(decision.claim);
   const int left = put_back(back, record, member);
-  Rest rest{.cpus = unclaimed(pod, &member) - request.cpus,
-            .part = part,
-            .planned = wish.beside - state_.ledger.exclusive()};
+  Rest rest{.cpus = unclaimed(pod, &member) - request.cpus, .part = part};
+  // Its own may be more than it asks for: an init container's are those of the main one.
+  const CpuSet all_planned = wish.request.preferred | wish.beside;
   if (!first) rest.cpus = std::min(rest.cpus, left);
-  // Parts of CPUs may add up to whole ones, which those who ask for them will not get.
-  if (wish.planned) rest.cpus = std::min(rest.cpus, (wish.beside - wish.request.preferred).count());
+  if (wish.planned) {
+    // Parts of CPUs may add up to whole ones, which those who ask for them will not get.
+    if (first) rest.cpus = std::min(rest.cpus, std::max(0, all_planned.count() - request.cpus));
+    // What is held already stays where it is.
+    rest.planned = (first ? all_planned : near) - state_.ledger.exclusive();
+  }
   if (rest.cpus > 0 && !first) keep_rest(request, pod.id, rest, near);
   if (rest.cpus > 0 && first) {
     const bool anywhere = !wish.beside.empty();  // it is planned where they are to be

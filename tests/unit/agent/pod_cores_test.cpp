@@ -207,6 +207,50 @@ TEST_P(BothFences, WhatIsHeldForOthersIsWhereTheyArePlannedThoughThatIsScattered
   }
 }
 
+// The extender names the host's CPUs for an init container, too.
+TEST_P(BothFences, ASmallInitContainerHoldsWhatIsPlannedForTheOthers) {
+  Driver node(laptop(), GetParam());
+  Pod pod = whole_pod("p", 6);
+  pod.annotations["pinion.dev/planned"] = "main=0-3 side=4-5 init=0-3";
+  const Unit init = part(pod, "init", 1);
+  node.run(init);
+  EXPECT_EQ(node.taken(), cpus("0-5"));
+  node.stop(init);
+  EXPECT_EQ(node.run(part(pod, "main", 4)), cpus("0-3"));
+  EXPECT_EQ(node.taken(), cpus("0-5"));
+  EXPECT_EQ(node.run(part(pod, "side", 2)), cpus("4-5"));
+}
+
+// CPUs that become free later change nothing of what is held.
+TEST_P(BothFences, WhatIsHeldStaysWhenPlannedCpusBecomeFree) {
+  Driver node(xeon_snc2(), GetParam());
+  Pod other = whole_pod("x", 2);
+  other.annotations["pinion.dev/planned"] = "c=0-1";
+  EXPECT_EQ(node.run(part(other, "c", 2)), cpus("0-1"));
+  Pod pod = whole_pod("p", 5);
+  pod.annotations["pinion.dev/planned"] = "one=0-1 two=18 three=30 four=42";
+  EXPECT_FALSE(node.run(part(pod, "one", 2)).intersects(cpus("0-1")));
+  node.end(part(other, "c", 2));
+  EXPECT_EQ(node.run(part(pod, "three", 1)), cpus("30"));
+  EXPECT_EQ(node.run(part(pod, "two", 1)), cpus("18"));
+  EXPECT_EQ(node.run(part(pod, "four", 1)), cpus("42"));
+}
+
+TEST_P(BothFences, WhatIsHeldIsWhereOnePerCoreIsPlanned) {
+  Settings settings;
+  settings.defaults.privileges = {Privilege::kOnePerCore};
+  Driver node(xeon_snc2(), GetParam(), settings);
+  const auto& topology = node.engine.state().topology;
+  const auto core = [&](std::size_t number) { return topology.cores[number].cpus; };
+  Pod pod = whole_pod("p", 3);
+  pod.annotations["pinion.dev/smt"] = "one-per-core";
+  pod.annotations["pinion.dev/planned"] = "one=" + core(0).to_string() +
+                                          " two=" + core(15).to_string() +
+                                          " three=" + core(29).to_string();
+  node.run(part(pod, "one", 1));
+  EXPECT_EQ(node.taken(), core(0) | core(15) | core(29));
+}
+
 // Two halves are one CPU of the pod as a whole.
 TEST_P(BothFences, NothingIsHeldForPartsOfCpusWhereOthersArePlanned) {
   for (const char* planned : {"one=0-1", "one=0-1 two=4-5"}) {
