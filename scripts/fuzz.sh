@@ -30,8 +30,7 @@ fuzz_one() {
     local input
     for input in "$work"/{crash,leak,oom,timeout}-*; do
       [ -s "$input" ] || continue
-      echo "fuzz: $name: the input's first 4096 bytes in base64:"
-      head -c 4096 "$input" | base64
+      echo "fuzz: $name: the input's first 4096 bytes in base64: $(head -c 4096 "$input" | base64 -w 0)"
     done
     return 1
   fi

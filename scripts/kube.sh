@@ -152,7 +152,7 @@ if [ ! -e "$folder/versions" ]; then
 fi
 if [ $all = yes ]; then
   in_cache "$key/kube-controller-manager" make_program kube-controller-manager
-  take_helm
+  [ $mod != go ] || take_helm
   in_cache "$nodes" make_nodes
 fi
 if [ $whole_cluster = yes ]; then

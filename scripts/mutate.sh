@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Shows that the tests bite: breaks the product in one place at a time (tests/mutants), builds it, runs the quick tests
-# (unit, property, golden, fuzz corpora) and says which test noticed. Works in a copy below build/mutate; nothing of the
+# (unit, property, golden, fuzz corpora, experiments) and says which test noticed. Works in a copy below build/mutate; nothing of the
 # checkout is touched, but that --record writes who noticed into docs/mutants.md. Ends with 1 when a mutant survived, with 2
 # when the check itself could not be made.
 # Usage: scripts/mutate.sh [--record] [NAME...] | [--record] --sample N [--seed S] | --list | --check

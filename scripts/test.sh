@@ -75,7 +75,7 @@ checks() {
   run_ctest asan-ubsan -j $jobs "$@"
 }
 # The real containerds are started one after the other, which leaves much of the machine to the others; the first time
-# also to Go (prepare), of which the cluster's tests alone wait.
+# also to Go (prepare), for which the cluster's tests alone wait.
 run_quick() {
   cmake --preset package >/dev/null # made by name alone, see run_cluster: at least it can be configured
   scripts/runtime.sh

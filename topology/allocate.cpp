@@ -133,9 +133,9 @@ Plan plan(const Topology& topology, Ledger ledger, const std::vector<Request>& r
   Plan result{.outcomes = {}, .ledger = std::move(ledger)};
   result.outcomes.reserve(requests.size());
   for (const Request& request : requests) {
-    std::string text = forbids ? forbids(request) : std::string();
+    const std::string text = forbids ? forbids(request) : std::string();
     result.outcomes.push_back(text.empty() ? resize(topology, result.ledger, request)
-                                           : refuse(request, Reason::kAnnotation, std::move(text)));
+                                           : refuse(request, Reason::kAnnotation, text));
     if (const auto* decision = std::get_if<Decision>(&result.outcomes.back())) {
       result.ledger.commit(decision->claim);
     }

@@ -24,8 +24,9 @@ class Churn : public WithAgents<Crowd> {
   void go_on(int pods, const std::function<int()>& cpus) {
     come_and_go(number_from("PINION_E2E_PODS", pods), number_from("PINION_E2E_CROWD", 30), cpus);
     if (!HasFatalFailure()) restore();
+    EXPECT_EQ(agents().difference(), "");  // with all that runs now, also on shared CPUs
     if (!HasFatalFailure()) finish();
-    EXPECT_GT(agents().compared(), number_from("PINION_E2E_PODS", pods) / 4);
+    EXPECT_GT(agents().compared(), 30);  // finish() alone runs as many
   }
   // After what disturb() has done.
   virtual void restore() {}

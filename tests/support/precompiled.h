@@ -1,4 +1,5 @@
-// What most tests include, parsed once for all of them: tests/precompiled.cmake. Nothing includes this itself.
+// What most tests include, parsed once for all of them: tests/precompiled.cmake. Nothing includes
+// this itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """pinion-sim as a program: same input and seed, same bytes; wrong use says what is wrong.
 
-Usage: program_test.py PINION_SIM
+Usage: program_test.py PINION_SIM [means]
 """
 import json
 import os
@@ -76,6 +76,17 @@ def mixed(program):
     refused(program, 2, ["mixed", "--services", "1"], "--services")
 
 
+def means(program):
+    """Of several seeds the figures are the mean."""
+    def seconds(*seeds):
+        done = subprocess.run([program, "mixed", "--policy", "least-loaded", "--json", *seeds], check=True,
+                              capture_output=True)
+        return json.loads(done.stdout)[0]["seconds"]
+    one, two, both = (seconds("--seed", seed, "--seeds", count) for seed, count in (("1", "1"), ("2", "1"), ("1", "2")))
+    if one == two or abs(both - (one + two) / 2) > 1e-6 * both:
+        sys.exit(f"mixed: seeds 1 and 2 give {one} and {two}, both together {both}")
+
+
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
         with open(folder + "/fleet.yaml", "w") as file:
@@ -110,6 +121,9 @@ def main(program):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) == 2:
+        main(sys.argv[1])
+    elif sys.argv[2:] == ["means"]:
+        means(sys.argv[1])
+    else:
         sys.exit(__doc__)
-    main(sys.argv[1])
