@@ -62,13 +62,12 @@ std::optional<Outcome> allocate_as_planned(const topology::Topology& topology,
                                            topology::Request request, const CpuSet& planned) {
   request.preferred = planned;
   request.align = topology::Align::kNone;
-  for (const topology::Smt smt : {request.smt, topology::Smt::kPreferFull}) {
-    request.smt = smt;
+  for (;; request.smt = topology::Smt::kPreferFull) {
     Outcome outcome = topology::allocate(topology, ledger, request);
     const auto* decision = std::get_if<Decision>(&outcome);
     if (decision != nullptr && decision->claim.cpus == planned) return outcome;
+    if (request.smt == topology::Smt::kPreferFull) return std::nullopt;
   }
-  return std::nullopt;
 }
 
 // Whether they would find places if nobody were there but `first`.
@@ -288,10 +287,10 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   state_.ledger.commit(decision.claim);
   const int left = put_back(back, record, member);
   Rest rest{.cpus = unclaimed(pod, &member) - request.cpus, .part = part};
-  // Its own may be more than it asks for: an init container's are those of the main one.
-  const CpuSet all_planned = wish.request.preferred | wish.beside;
   if (!first) rest.cpus = std::min(rest.cpus, left);
   if (wish.planned) {
+    // Its own may be more than it asks for: an init container's are those of the main one.
+    const CpuSet all_planned = wish.request.preferred | wish.beside;
     // Parts of CPUs may add up to whole ones, which those who ask for them will not get.
     if (first) rest.cpus = std::min(rest.cpus, std::max(0, all_planned.count() - request.cpus));
     // What is held already stays where it is.

@@ -72,18 +72,12 @@ Result<std::unique_ptr<AgentNodes>> AgentNodes::start(Cluster& cluster,
       return failure(made.error().within(name));
     }
   }
-  kube::WatchOptions options;
-  options.path = "/api/v1/pods";
-  options.field_selector = "spec.nodeName!=";
-  options.backoff_first = std::chrono::milliseconds(20);
-  options.backoff_longest = std::chrono::milliseconds(200);
-  kube::WatchHandler& handler = self;
-  self.watch_ = std::make_unique<kube::Watch>(self.admin_.api(), options, handler);
+  self.watch_pods();
   return nodes;
 }
 
 AgentNodes::~AgentNodes() {
-  if (watch_) watch_->stop();
+  stop_watching();
   runtime_.reset();
 }
 
@@ -91,21 +85,6 @@ std::map<std::string, std::string> AgentNodes::addresses() const {
   std::map<std::string, std::string> all;
   for (const auto& [node, agent] : agents_) all[node] = "unix:" + agent->api_socket();
   return all;
-}
-
-bool AgentNodes::wait(const std::function<bool()>& condition) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, lab::patient(kPatience), condition);
-}
-
-std::vector<Bounced> AgentNodes::bounced() const {
-  const std::lock_guard lock(mutex_);
-  return bounced_;
-}
-
-std::vector<Bounced> AgentNodes::take_bounced() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(bounced_, {});
 }
 
 std::map<std::string, Nodes::Held> AgentNodes::held() const {
@@ -216,11 +195,6 @@ void AgentNodes::on_object(kube::Change change, const json& pod) {
   } else if (run == pods_.end() && agents_.contains(node_of(pod))) {
     begin(uid, pod);
   }
-  changed_.notify_all();
-}
-
-void AgentNodes::on_synced(std::uint64_t /*generation*/) {
-  const std::lock_guard lock(mutex_);
   changed_.notify_all();
 }
 

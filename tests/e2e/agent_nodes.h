@@ -6,12 +6,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "cluster/extender/kube/watch.h"
-#include "tests/e2e/admin.h"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/node_agent.h"
 #include "tests/e2e/node_runtime.h"
@@ -20,7 +17,7 @@
 
 namespace pinion::e2e {
 
-class AgentNodes : public Nodes, private kube::WatchHandler {
+class AgentNodes : public Nodes {
  public:
   // Nodes of 2 x 8 cores with two threads each, made at the API server too; the agents are ready.
   // Errors: kNotFound where the runtime's program is not built; as Admin and NodeAgent.
@@ -29,9 +26,6 @@ class AgentNodes : public Nodes, private kube::WatchHandler {
   ~AgentNodes() override;
 
   [[nodiscard]] std::map<std::string, std::string> addresses() const override;
-  bool wait(const std::function<bool()>& condition) override;
-  [[nodiscard]] std::vector<Bounced> bounced() const override;
-  std::vector<Bounced> take_bounced() override;
   [[nodiscard]] std::map<std::string, Held> held() const override;
   [[nodiscard]] std::map<std::string, Room> rooms() const override;
   [[nodiscard]] std::size_t running() const override;
@@ -70,10 +64,9 @@ class AgentNodes : public Nodes, private kube::WatchHandler {
   };
 
   AgentNodes(const kube::Access& access, topology::Topology machine)
-      : admin_(access), machine_(std::move(machine)) {}
+      : Nodes(access), machine_(std::move(machine)) {}
 
   void on_object(kube::Change change, const nlohmann::json& pod) override;
-  void on_synced(std::uint64_t generation) override;
   void begin(const std::string& uid, const nlohmann::json& pod);
   // What the runtime says.
   void on_event(const nlohmann::json& event);
@@ -83,18 +76,13 @@ class AgentNodes : public Nodes, private kube::WatchHandler {
   void compare(const std::string& id, const Container& changed);
   [[nodiscard]] std::string difference_now() const;
 
-  Admin admin_;
   const topology::Topology machine_;
-  mutable std::recursive_mutex mutex_;
-  std::condition_variable_any changed_;
   std::map<std::string, std::unique_ptr<NodeAgent>> agents_;  // by node
   std::map<std::string, PodRun> pods_;                        // by uid, until they are gone
   std::map<std::string, Container> containers_;               // by id, that live
-  std::vector<Bounced> bounced_;
   std::vector<std::string> wrong_;
   int compared_ = 0;
-  std::unique_ptr<NodeRuntime> runtime_;
-  std::unique_ptr<kube::Watch> watch_;  // the last: it uses all the others
+  std::unique_ptr<NodeRuntime> runtime_;  // the last: it uses all the others
 };
 
 }  // namespace pinion::e2e

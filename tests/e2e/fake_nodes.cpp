@@ -1,12 +1,10 @@
 #include "tests/e2e/fake_nodes.h"
 
-#include <chrono>
 #include <utility>
 
 #include "cluster/extender/kube/json_read.h"
 #include "tests/e2e/collection.h"
 #include "tests/e2e/pod_as_run.h"
-#include "tests/lab/files.h"
 
 namespace pinion::e2e {
 
@@ -43,39 +41,18 @@ Result<std::unique_ptr<FakeNodes>> FakeNodes::start(const kube::Access& access,
       return failure(made.error().within(name));
     }
   }
-  kube::WatchOptions options;
-  options.path = "/api/v1/pods";
-  options.field_selector = "spec.nodeName!=";
-  options.backoff_first = std::chrono::milliseconds(20);
-  options.backoff_longest = std::chrono::milliseconds(200);
-  kube::WatchHandler& handler = *nodes;
-  nodes->watch_ = std::make_unique<kube::Watch>(nodes->admin_.api(), options, handler);
+  nodes->watch_pods();
   return nodes;
 }
 
 FakeNodes::~FakeNodes() {
-  if (watch_) watch_->stop();
+  stop_watching();
 }
 
 std::map<std::string, std::string> FakeNodes::addresses() const {
   std::map<std::string, std::string> all;
   for (const auto& [node, agent] : agents_) all[node] = agent->address();
   return all;
-}
-
-bool FakeNodes::wait(const std::function<bool()>& condition) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, lab::patient(kPatience), condition);
-}
-
-std::vector<Bounced> FakeNodes::bounced() const {
-  const std::lock_guard lock(mutex_);
-  return bounced_;
-}
-
-std::vector<Bounced> FakeNodes::take_bounced() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(bounced_, {});
 }
 
 std::map<std::string, FakeNodes::Held> FakeNodes::held() const {
@@ -153,11 +130,6 @@ void FakeNodes::on_object(kube::Change change, const json& pod) {
   if (over) (void)admin_.remove_pod(name);
   for (const Bounced& each : refused) (void)admin_.say_refused(name, each.container, each.text);
   if (begun && refused.empty() && tells_ready_) (void)admin_.say_ready(name);
-}
-
-void FakeNodes::on_synced(std::uint64_t /*generation*/) {
-  const std::lock_guard lock(mutex_);
-  changed_.notify_all();
 }
 
 std::vector<Bounced> FakeNodes::begin(const std::string& uid, const json& pod, FakeAgent& agent) {

@@ -6,18 +6,15 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "cluster/extender/kube/watch.h"
-#include "tests/e2e/admin.h"
 #include "tests/e2e/fake_agent.h"
 #include "tests/e2e/nodes.h"
 
 namespace pinion::e2e {
 
-class FakeNodes : public Nodes, private kube::WatchHandler {
+class FakeNodes : public Nodes {
  public:
   // Where the agent of a node serves.
   using PlaceOf = std::function<AgentPlace(const std::string& node)>;
@@ -32,9 +29,6 @@ class FakeNodes : public Nodes, private kube::WatchHandler {
   ~FakeNodes() override;
 
   [[nodiscard]] std::map<std::string, std::string> addresses() const override;
-  bool wait(const std::function<bool()>& condition) override;
-  [[nodiscard]] std::vector<Bounced> bounced() const override;
-  std::vector<Bounced> take_bounced() override;
   [[nodiscard]] std::map<std::string, Held> held() const override;
   [[nodiscard]] std::map<std::string, Room> rooms() const override;
   [[nodiscard]] std::size_t running() const override;
@@ -54,21 +48,15 @@ class FakeNodes : public Nodes, private kube::WatchHandler {
     std::vector<FakeAgent::Unit> units;  // that run
   };
 
-  explicit FakeNodes(const kube::Access& access) : admin_(access) {}
+  explicit FakeNodes(const kube::Access& access) : Nodes(access) {}
 
   void on_object(kube::Change change, const nlohmann::json& pod) override;
-  void on_synced(std::uint64_t generation) override;
   // What of it the agent refuses.
   std::vector<Bounced> begin(const std::string& uid, const nlohmann::json& pod, FakeAgent& agent);
   void end(const std::string& uid);
 
-  Admin admin_;
-  mutable std::recursive_mutex mutex_;
-  std::condition_variable_any changed_;
   std::map<std::string, std::unique_ptr<FakeAgent>> agents_;  // by node
   std::map<std::string, PodRun> pods_;                        // by uid
-  std::vector<Bounced> bounced_;
-  std::unique_ptr<kube::Watch> watch_;  // the last: it uses all the others
   std::atomic<bool> tells_ready_ = false;
 };
 

@@ -1,11 +1,16 @@
 // The nodes of a test, which run what is bound to them: FakeNodes or AgentNodes.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "cluster/extender/kube/watch.h"
+#include "tests/e2e/admin.h"
 #include "topology/cpuset.h"
 
 namespace pinion::e2e {
@@ -18,12 +23,11 @@ struct Bounced {
   std::string text;
 };
 
-class Nodes {
+class Nodes : protected kube::WatchHandler {
  public:
-  Nodes() = default;
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
-  virtual ~Nodes() = default;
+  ~Nodes() override = default;
 
   // Where each agent serves, by node; and the same as a file for --agents of pinion-extender.
   [[nodiscard]] virtual std::map<std::string, std::string> addresses() const = 0;
@@ -37,10 +41,10 @@ class Nodes {
 
   // As soon as the condition holds; false when it does not within a long time. The condition may
   // look at everything below but rooms().
-  virtual bool wait(const std::function<bool()>& condition) = 0;
+  bool wait(const std::function<bool()>& condition);
   // All that was ever refused; and the same, for who has expected it.
-  [[nodiscard]] virtual std::vector<Bounced> bounced() const = 0;
-  virtual std::vector<Bounced> take_bounced() = 0;
+  [[nodiscard]] std::vector<Bounced> bounced() const;
+  std::vector<Bounced> take_bounced();
   // What each pod's containers hold, by the pod's name: only those that hold cores of their own.
   struct Held {
     std::string uid;
@@ -57,6 +61,23 @@ class Nodes {
   };
   [[nodiscard]] virtual std::map<std::string, Room> rooms() const = 0;
   [[nodiscard]] virtual std::size_t running() const = 0;  // pods, with cores or without
+
+ protected:
+  explicit Nodes(const kube::Access& access) : admin_(access) {}
+
+  // From now on on_object() is told of the pods that are bound; and not any more, which whoever
+  // derives from this has to say before it is gone.
+  void watch_pods();
+  void stop_watching();
+  void on_synced(std::uint64_t generation) override;
+
+  Admin admin_;
+  mutable std::recursive_mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<Bounced> bounced_;
+
+ private:
+  std::unique_ptr<kube::Watch> watch_;
 };
 
 }  // namespace pinion::e2e
