@@ -276,7 +276,13 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   const std::vector<Claim> back = withdraw(member, request.cpus, request.preferred);
   CpuSet near;
   for (const Claim& claim : back) near |= claim.cpus;
-  const bool planned = !request.preferred.empty() && request.preferred.is_subset_of(near);
+  // For each container the extender promises CPUs of its own, also where an init container was the
+  // largest of all: what the pod keeps may be fewer, and elsewhere.
+  const bool promised = wish.planned && !record.kept.contains(member.name) &&
+                        request.preferred.count() >= request.cpus &&
+                        !request.preferred.intersects(state_.ledger.exclusive());
+  const bool planned =
+      promised || (!request.preferred.empty() && request.preferred.is_subset_of(near));
   if (!near.empty() && !planned) request.preferred = near;
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) {

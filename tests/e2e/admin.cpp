@@ -46,14 +46,23 @@ json pod_object(const PodShape& shape) {
     if (!shape.burstable) resources["limits"] = amounts;
     return json{{"name", name}, {"image", "none"}, {"resources", resources}};
   };
-  json containers = json::array({container("main", shape.milli_cpus)});
-  for (const int milli_cpus : shape.sides) {
-    containers.push_back(container("side-" + std::to_string(containers.size() - 1), milli_cpus));
-  }
+  const auto numbered = [&](const std::string& name, const std::vector<int>& all) {
+    json made = json::array();
+    for (const int milli_cpus : all) {
+      made.push_back(container(name + std::to_string(made.size()), milli_cpus));
+    }
+    return made;
+  };
+  json containers = numbered("side-", shape.sides);
+  containers.insert(containers.begin(), container("main", shape.milli_cpus));
   json pod = {{"apiVersion", "v1"},
               {"kind", "Pod"},
               {"metadata", {{"name", shape.name}, {"namespace", "default"}}},
               {"spec", {{"containers", std::move(containers)}}}};
+  json first = numbered("sidecar-", shape.sidecars);
+  for (json& sidecar : first) sidecar["restartPolicy"] = "Always";
+  for (json& init : numbered("init-", shape.inits)) first.push_back(std::move(init));
+  if (!first.empty()) pod["spec"]["initContainers"] = std::move(first);
   if (!shape.annotations.empty()) pod["metadata"]["annotations"] = shape.annotations;
   if (!shape.labels.empty()) pod["metadata"]["labels"] = shape.labels;
   if (!shape.priority_class.empty()) pod["spec"]["priorityClassName"] = shape.priority_class;

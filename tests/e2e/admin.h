@@ -26,7 +26,11 @@ struct PodShape {
   std::string name;
   int milli_cpus = 1000;
   int memory_mib = 64;
-  std::vector<int> sides = {};  // milli CPUs of further containers: "side-0" and so on
+  // Milli CPUs of further containers: "side-0" and so on; those that start before "main" and stay,
+  // "sidecar-0"; and those that end before it, "init-0".
+  std::vector<int> sides = {};
+  std::vector<int> sidecars = {};
+  std::vector<int> inits = {};
   std::map<std::string, std::string> annotations = {};
   std::map<std::string, std::string> labels = {};
   bool burstable = false;           // requests without limits

@@ -91,7 +91,7 @@ std::map<std::string, Nodes::Held> AgentNodes::held() const {
   const std::lock_guard lock(mutex_);
   std::map<std::string, Held> held;
   for (const auto& [id, container] : containers_) {
-    if (!container.own || container.cpus.empty()) continue;
+    if (container.own == 0 || container.cpus.empty()) continue;
     Held& pod = held[pods_.at(container.pod).name];
     pod.uid = container.pod;
     pod.node = container.node;
@@ -159,19 +159,30 @@ std::string AgentNodes::difference_now() const {
     CpuSet exclusive;
     std::set<std::string> listed;
     for (const lab::AgentContainer& theirs : status->containers) {
+      // Of a container that has ended, or is to come: its pod's until that ends.
+      if (theirs.id.starts_with(kSandbox)) {
+        const std::string uid = theirs.id.substr(std::string(kSandbox).size());
+        const bool runs = pods_.contains(uid.substr(0, uid.find('/')));
+        if (!runs) return node + ": keeps CPUs for the pod of " + theirs.id + ", which is gone";
+        if (theirs.decided.intersects(exclusive)) return node + ": keeps twice " + theirs.id;
+        exclusive |= theirs.decided;
+        continue;
+      }
       const auto ours = containers_.find(theirs.id);
       if (ours == containers_.end()) return node + ": nothing like its " + theirs.id + " runs";
       listed.insert(theirs.id);
       const Container& container = ours->second;
       const std::string beside = node + ": " + theirs.pod + " has " + container.cpus.to_string() +
                                  ", its agent says " + theirs.decided.to_string();
-      if (theirs.exclusive != container.own || theirs.decided != container.cpus) return beside;
+      if (theirs.exclusive != (container.own > 0) || theirs.decided != container.cpus)
+        return beside;
+      if (theirs.exclusive && container.cpus.intersects(exclusive)) return beside;
       if (theirs.exclusive) exclusive |= container.cpus;
     }
     for (const auto& [id, container] : containers_) {
       if (container.node != node) continue;
       if (!listed.contains(id)) return node + ": its agent does not know " + id;
-      if (!container.own && container.cpus.intersects(exclusive)) {
+      if (container.own == 0 && container.cpus.intersects(exclusive)) {
         return node + ": " + id + " is shared and has " + container.cpus.to_string() +
                ", exclusive are " + exclusive.to_string();
       }
@@ -205,14 +216,20 @@ void AgentNodes::begin(const std::string& uid, const json& pod) {
   run.name = as_run.name;
   const auto planned = as_run.annotations.find(annotation::kPlanned);
   std::vector<ContainerToRun> containers;
-  for (const json& container : kube::json_at(pod, "spec", "containers")) {
+  const auto add = [&](const json& container, bool init) {
     const std::string name = kube::json_text(container, "name");
     const std::string id = uid + "-" + name;
-    containers.push_back({.id = id, .name = name, .resources = resources_as_run(container)});
+    const policy::Resources resources = resources_as_run(container);
+    containers.push_back({.id = id, .name = name, .resources = resources, .ends = init});
     Container& known = run.containers[id];
-    known = {.node = run.node, .pod = uid, .name = name, .own = gets_cores(pod, container)};
+    known = {.node = run.node, .pod = uid, .name = name};
+    if (gets_cores(pod, container)) known.own = milli_cpus(resources).value_or(0) / 1000;
     if (planned != as_run.annotations.end()) known.planned = planned_for(name, planned->second);
+  };
+  for (const json& container : kube::json_at(pod, "spec", "initContainers")) {
+    add(container, ends(container));
   }
+  for (const json& container : kube::json_at(pod, "spec", "containers")) add(container, false);
   runtime_->run(run.node, as_run, containers);
 }
 
@@ -260,18 +277,20 @@ void AgentNodes::on_container(const json& event) {
   if (what == "created") containers_[id] = pods_.at(uid_of(event)).containers.at(id);
   Container& container = containers_.at(id);
   container.cpus = cpus_of(kube::json_text(event, "cpus"));
-  if (container.own && !container.cpus.empty()) compare(id, container);
+  if (container.own > 0 && !container.cpus.empty()) compare(id, container);
 }
 
 void AgentNodes::compare(const std::string& id, const Container& changed) {
   ++compared_;
   const std::string who = changed.node + ": " + pods_.at(changed.pod).name + "/" + changed.name +
                           " has " + changed.cpus.to_string();
-  if (changed.planned != changed.cpus) {
-    wrong_.push_back(who + ", planned are '" + changed.planned.to_string() + "'");
+  // An init container's are those of the main one: planned are as many as the larger of them wants.
+  if (changed.cpus.count() != changed.own || !changed.cpus.is_subset_of(changed.planned)) {
+    wrong_.push_back(who + ", planned are '" + changed.planned.to_string() + "' for " +
+                     std::to_string(changed.own));
   }
   for (const auto& [other_id, other] : containers_) {
-    if (other_id == id || other.node != changed.node || !other.own) continue;
+    if (other_id == id || other.node != changed.node || other.own == 0) continue;
     if (other.cpus.intersects(changed.cpus)) {
       wrong_.push_back(who + ", and " + pods_.at(other.pod).name + "/" + other.name + " " +
                        other.cpus.to_string());

@@ -4,6 +4,7 @@
 // planned, and that no two containers have a core in common.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -48,9 +49,9 @@ class AgentNodes : public Nodes {
  private:
   struct Container {
     std::string node;
-    std::string pod;   // uid
-    std::string name;  // the container's own
-    bool own = false;  // is to have cores of its own
+    std::string pod;       // uid
+    std::string name;      // the container's own
+    std::int64_t own = 0;  // how many CPUs it is to have for itself alone
     topology::CpuSet planned{};
     topology::CpuSet cpus{};
     bool started = false;

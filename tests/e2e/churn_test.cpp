@@ -41,9 +41,9 @@ TEST_F(Churn, OfEqualPodsNobodyBounces) {
 // In whatever order an agent sees them: each is told its CPUs with the binding.
 class MixedChurn : public Churn {
  protected:
-  // Some have containers beside the main one, with cores of their own and without.
+  // Some have containers before and beside the main one, with cores of their own and without.
   void dress(PodShape& pod) override {
-    switch (roll(8)) {
+    switch (roll(12)) {
       case 0:
         pod.sides = {1000 * (1 + roll(3))};
         break;
@@ -55,6 +55,20 @@ class MixedChurn : public Churn {
         break;
       case 3:
         pod.sides = {500, 500};
+        break;
+      case 4:
+        pod.inits = {1000 * (1 + roll(8)), 500};
+        break;
+      case 5:
+        pod.inits = {1000 * (1 + roll(8))};
+        pod.sides = {1000 * (1 + roll(3)), 500};
+        break;
+      case 6:
+        pod.sidecars = {1000};
+        pod.inits = {1000 * (1 + roll(3))};
+        break;
+      case 7:
+        pod.sidecars = {500};
         break;
       default:
         break;

@@ -106,12 +106,13 @@ void NodeRuntime::run(const std::string& node, const policy::Pod& pod,
        {{"cgroupParent", pod.cgroup_parent}, {"podResources", linux_resources(pod.resources)}}}};
   json all = json::array();
   for (const ContainerToRun& container : containers) {
-    all.push_back({{"id", container.id},
-                   {"podSandboxId", pod.id},
-                   {"name", container.name},
-                   {"linux",
-                    {{"cgroupsPath", pod.cgroup_parent + "/" + container.id},
-                     {"resources", linux_resources(container.resources)}}}});
+    const json made = {{"id", container.id},
+                       {"podSandboxId", pod.id},
+                       {"name", container.name},
+                       {"linux",
+                        {{"cgroupsPath", pod.cgroup_parent + "/" + container.id},
+                         {"resources", linux_resources(container.resources)}}}};
+    all.push_back({{"container", made}, {"ends", container.ends}});
   }
   order({{"run", {{"node", node}, {"pod", sandbox}, {"containers", std::move(all)}}}});
 }

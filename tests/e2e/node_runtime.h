@@ -20,6 +20,7 @@ struct ContainerToRun {
   std::string id;
   std::string name;
   policy::Resources resources;
+  bool ends = false;  // before the next begins: an init container
 };
 
 class NodeRuntime {

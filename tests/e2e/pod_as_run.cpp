@@ -1,6 +1,7 @@
 #include "tests/e2e/pod_as_run.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 #include "base/quantity.h"
@@ -20,7 +21,42 @@ policy::Qos qos_of(const json& pod) {
   return policy::Qos::kBestEffort;
 }
 
+// Figure by figure: without a quota where one of them has none.
+template <class Combine>
+policy::Resources combined(const policy::Resources& a, const policy::Resources& b,
+                           Combine combine) {
+  policy::Resources all = b;
+  all.shares = combine(a.shares.value_or(0), b.shares.value_or(0));
+  all.memory = combine(a.memory.value_or(0), b.memory.value_or(0));
+  const std::int64_t quota = a.quota.value_or(0);
+  const std::int64_t other = b.quota.value_or(0);
+  all.quota = quota < 0 || other < 0 ? -1 : combine(quota, other);
+  return all;
+}
+
+// The most that runs at one time: all that stay, or an init container and the sidecars before it.
+policy::Resources resources_of_all(const json& pod) {
+  policy::Resources staying;
+  policy::Resources at_start;
+  for (const json& container : kube::json_at(pod, "spec", "initContainers")) {
+    const policy::Resources with = combined(staying, resources_as_run(container), std::plus<>());
+    if (ends(container)) {
+      at_start = combined(at_start, with, [](auto x, auto y) { return std::max(x, y); });
+    } else {
+      staying = with;
+    }
+  }
+  for (const json& container : kube::json_at(pod, "spec", "containers")) {
+    staying = combined(staying, resources_as_run(container), std::plus<>());
+  }
+  return combined(at_start, staying, [](auto x, auto y) { return std::max(x, y); });
+}
+
 }  // namespace
+
+bool ends(const json& init_container) {
+  return kube::json_text(init_container, "restartPolicy") != "Always";
+}
 
 policy::Resources resources_as_run(const json& container) {
   const auto amount = [&](const char* kind, const char* name) {
@@ -46,15 +82,7 @@ policy::Pod pod_as_run(const json& pod) {
   for (const auto& [name, value] : kube::json_at(pod, "metadata", "annotations").items()) {
     made.annotations[name] = value.get<std::string>();
   }
-  policy::Resources all;
-  for (const json& container : kube::json_at(pod, "spec", "containers")) {
-    const policy::Resources one = resources_as_run(container);
-    all.shares = all.shares.value_or(0) + one.shares.value_or(0);
-    all.memory = all.memory.value_or(0) + one.memory.value_or(0);
-    all.quota = one.quota.value_or(0) < 0 ? -1 : all.quota.value_or(0) + one.quota.value_or(0);
-    all.period = one.period;
-  }
-  made.resources = all;
+  made.resources = resources_of_all(pod);
   return made;
 }
 
@@ -65,8 +93,12 @@ bool gets_cores(const json& pod, const json& container) {
 
 bool gets_cores(const json& pod) {
   const json& containers = kube::json_at(pod, "spec", "containers");
+  const json& first = kube::json_at(pod, "spec", "initContainers");
   return std::any_of(containers.begin(), containers.end(),
-                     [&](const json& container) { return gets_cores(pod, container); });
+                     [&](const json& container) { return gets_cores(pod, container); }) ||
+         std::any_of(first.begin(), first.end(), [&](const json& container) {
+           return !ends(container) && gets_cores(pod, container);
+         });
 }
 
 }  // namespace pinion::e2e

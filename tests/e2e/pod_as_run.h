@@ -10,7 +10,9 @@ namespace pinion::e2e {
 policy::Pod pod_as_run(const nlohmann::json& pod);
 // Limits and requests of one of its containers.
 policy::Resources resources_as_run(const nlohmann::json& container);
-// The pod is Guaranteed, and this container, or one of all, has whole CPUs.
+// It is one that ends before the next begins, and no sidecar.
+bool ends(const nlohmann::json& init_container);
+// The pod is Guaranteed, and this container, or one of those that stay, has whole CPUs.
 bool gets_cores(const nlohmann::json& pod, const nlohmann::json& container);
 bool gets_cores(const nlohmann::json& pod);
 

@@ -45,6 +45,22 @@ TEST_F(RealAgents, GangsAndPodsRunOnTheCoresPlanned) {
   EXPECT_GE(agents().compared(), 8);
 }
 
+// An init container of a pod runs on CPUs of the main one, whichever of them wants more.
+TEST_F(RealAgents, InitContainersRunWhereTheMainOneWill) {
+  start(1);
+  add(PodShape{.name = "small-first", .milli_cpus = 6000, .inits = {2000, 500, 4000}});
+  add(PodShape{.name = "large-first", .milli_cpus = 2000, .sides = {2000}, .inits = {4000}});
+  add(PodShape{
+      .name = "beside", .milli_cpus = 2000, .sidecars = {2000, 500}, .inits = {1000, 2000}});
+  ASSERT_TRUE(run({"small-first", "large-first", "beside"}));
+  ASSERT_TRUE(nodes().wait([&] { return agents().compared() == 10; }));
+  const auto held = nodes().held();
+  EXPECT_EQ(held.at("small-first").cpus.count(), 6);
+  EXPECT_EQ(held.at("large-first").cpus.count(), 4);
+  EXPECT_EQ(held.at("beside").cpus.count(), 4);
+  EXPECT_EQ(agents().difference(), "");
+}
+
 TEST_F(RealAgents, ARefusedContainerIsShownToTheApiServer) {
   start(1);
   const auto pod = admin().add_pod({.name = "wide",

@@ -9,12 +9,16 @@ namespace pinion::cluster {
 
 namespace {
 
-// Whether the container holds cores; and what its claim is called here. What an agent keeps for
-// containers of a pod that are still to come, nameless, is planned for them by name here.
 bool holds(const v1::Container& container) {
-  return container.exclusive() && !container.finished() && !container.name().empty();
+  return container.exclusive() && !container.finished();
 }
 
+// What an agent keeps for containers of a pod that are still to come is nobody's yet.
+bool runs(const v1::Container& container) {
+  return holds(container) && !container.name().empty();
+}
+
+// What its claim is called here.
 std::string name_of(const v1::Container& container) {
   return claim_id(container.pod_uid(), container.name());
 }
@@ -24,7 +28,7 @@ std::string name_of(const v1::Container& container) {
 MissRates rates_of(const agent::api::Mirror& mirror) {
   MissRates rates;
   for (const auto& [id, container] : mirror.containers()) {
-    if (!holds(container) || !container.rates().has_l3_misses_per_second()) continue;
+    if (!runs(container) || !container.rates().has_l3_misses_per_second()) continue;
     rates[name_of(container)] = container.rates().l3_misses_per_second();
   }
   return rates;
@@ -34,7 +38,7 @@ std::vector<ContainerUse> uses_of(const agent::api::Mirror& mirror) {
   constexpr double ns = 1e-9;
   std::vector<ContainerUse> uses;
   for (const auto& [id, container] : mirror.containers()) {
-    if (!holds(container)) continue;
+    if (!runs(container)) continue;
     ContainerUse use{.job = job_key(container.namespace_(), container.job()), .id = id};
     const auto cpus = topology::CpuSet::parse(container.cpus());
     if (use.job.empty() || !cpus || cpus->empty()) continue;

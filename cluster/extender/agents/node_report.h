@@ -12,7 +12,8 @@
 namespace pinion::cluster {
 
 // `machine`: the node's own, which changes seldom and costs time to build. Claims are named by
-// claim_id(), rates by the same. Errors: kInvalid, naming what makes no sense in what was told.
+// claim_id(), rates by the same; one without a container's name is of CPUs that the agent keeps for
+// containers of that pod to come. Errors: kInvalid, naming what makes no sense in what was told.
 Result<NodeReport> report_of(const agent::api::Mirror& mirror,
                              std::shared_ptr<const topology::Topology> machine);
 

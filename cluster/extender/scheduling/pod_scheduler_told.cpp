@@ -250,13 +250,23 @@ void PodScheduler::still_there(const std::string& node, bool fresh, std::int64_t
 }
 
 // An init container runs on CPUs that are promised to its pod for those that come after it: the
-// promise stays and speaks for both.
+// promise stays and speaks for both. So it does for what an agent keeps for containers to come.
+// That may be more: after a large init container, as much as the pod requests as a whole.
 void PodScheduler::drop_lent(NodeReport& report) const {
   const NodeIndex node = fleet().find(report.name);
   if (node < 0) return;
+  for (topology::Claim& claim : report.claims) {
+    const KnownPod* pod = cache_.find(pod_of_claim(claim.id));
+    if (pod == nullptr || claim.id != claim_id(pod->pod.uid, "")) continue;
+    const topology::CpuSet promised = still_promised(pod->demand, node, report);
+    const int elsewhere = (promised - claim.cpus).count();
+    claim.cpus -= promised;
+    claim.cpus = claim.cpus.lowest(std::max(0, claim.cpus.count() - elsewhere));
+  }
   std::erase_if(report.claims, [&](const topology::Claim& claim) {
     const KnownPod* pod = cache_.find(pod_of_claim(claim.id));
     if (pod == nullptr) return false;
+    if (claim.id == claim_id(pod->pod.uid, "") && claim.cpus.empty()) return true;
     const Demand& demand = pod->demand;
     const auto& inits = demand.inits;
     if (std::find(inits.begin(), inits.end(), claim.id) == inits.end()) return false;
@@ -265,6 +275,20 @@ void PodScheduler::drop_lent(NodeReport& report) const {
     const topology::Claim* promised = fleet().node(node).ledger.find(host);
     return promised != nullptr && claim.cpus.is_subset_of(promised->cpus);
   });
+}
+
+// What is promised there to containers of the pod that the report does not name yet.
+topology::CpuSet PodScheduler::still_promised(const Demand& demand, NodeIndex node,
+                                              const NodeReport& report) const {
+  topology::CpuSet promised;
+  for (const topology::Request& request : demand.requests) {
+    const topology::Claim* claim = fleet().node(node).ledger.find(request.id);
+    if (claim == nullptr || !fleet().promised(request.id)) continue;
+    const bool named = std::any_of(report.claims.begin(), report.claims.end(),
+                                   [&](const auto& one) { return one.id == request.id; });
+    if (!named) promised |= claim->cpus;
+  }
+  return promised;
 }
 
 void PodScheduler::gone(const std::string& uid, std::int64_t now_ms) {

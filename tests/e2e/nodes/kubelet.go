@@ -2,22 +2,36 @@ package main
 
 import nri "github.com/containerd/nri/pkg/adaptation"
 
+type toRun struct {
+	*nri.Container
+	ends bool // before the next begins: an init container
+}
+
 // begin runs a pod as a kubelet does, one container after the other, each pod on its own. Where the runtime refuses a
-// container, the others run all the same.
-func (n *node) begin(pod *nri.PodSandbox, containers []*nri.Container) {
+// container, the others run all the same, but none after an init container.
+func (n *node) begin(pod *nri.PodSandbox, containers []toRun) {
 	ended := make(chan struct{})
 	n.pods[pod.Id] = ended
 	go func() {
 		n.runPodSandbox(pod)
-		var there []*nri.Container
-		for _, container := range containers {
-			if n.createContainer(pod, container) {
-				there = append(there, container)
-				n.startContainer(pod, container)
+		var there, running []*nri.Container
+		for _, each := range containers {
+			if !n.createContainer(pod, each.Container) {
+				if each.ends {
+					break
+				}
+				continue
+			}
+			there = append(there, each.Container)
+			n.startContainer(pod, each.Container)
+			if each.ends {
+				n.stopContainer(pod, each.Container)
+			} else {
+				running = append(running, each.Container)
 			}
 		}
 		<-ended
-		for _, container := range there {
+		for _, container := range running {
 			n.stopContainer(pod, container)
 		}
 		n.stopPodSandbox(pod)

@@ -19,11 +19,14 @@ import (
 type order struct {
 	// A node comes to be, with NRI at that socket.
 	Open *struct{ Node, Socket string }
-	// A pod is to run: NRI's PodSandbox, and its Containers.
+	// A pod is to run: NRI's PodSandbox, and its Containers, of which some end before the next begins.
 	Run *struct {
 		Node       string
 		Pod        json.RawMessage
-		Containers []json.RawMessage
+		Containers []struct {
+			Container json.RawMessage
+			Ends      bool
+		}
 	}
 	// The pod of that id is to end.
 	End *struct{ Node, Pod string }
@@ -75,10 +78,10 @@ func (all nodes) obey(line []byte) error {
 		if err := protojson.Unmarshal(to.Run.Pod, pod); err != nil {
 			return err
 		}
-		var containers []*nri.Container
-		for _, text := range to.Run.Containers {
-			container := &nri.Container{}
-			if err := protojson.Unmarshal(text, container); err != nil {
+		var containers []toRun
+		for _, each := range to.Run.Containers {
+			container := toRun{Container: &nri.Container{}, ends: each.Ends}
+			if err := protojson.Unmarshal(each.Container, container.Container); err != nil {
 				return err
 			}
 			containers = append(containers, container)
@@ -101,5 +104,8 @@ func main() {
 		if err := all.obey(lines.Bytes()); err != nil {
 			fail(fmt.Errorf("%s: %w", lines.Text(), err))
 		}
+	}
+	if err := lines.Err(); err != nil {
+		fail(err)
 	}
 }

@@ -159,7 +159,7 @@ TEST_P(BothFences, APodOfBoundContainersIsAdmittedWholeOrRefusedAtItsFirstContai
     SCOPED_TRACE(c.name);
     // Two nodes of ten CPUs and a reserved one.
     Driver node(test_support::machine({.nodes_per_package = 2, .cores_per_l3 = 11}), GetParam(),
-                {.reserved = cpus("0,11")});
+                {.reserved = cpus("0,11"), .defaults = {}});
     if (c.busy > 0) node.run(test_support::bound_rank("busy", c.busy, 0));
     Pod pod = whole_pod("p", std::accumulate(c.sizes.begin(), c.sizes.end(), 0));
     pod.annotations["pinion.dev/strength"] = "required";
@@ -169,7 +169,9 @@ TEST_P(BothFences, APodOfBoundContainersIsAdmittedWholeOrRefusedAtItsFirstContai
       if (!node.run(part(pod, "c" + std::to_string(started), size)).empty()) ++started;
     }
     EXPECT_EQ(started, c.started);
-    if (started == 0) EXPECT_EQ(node.taken().count(), c.busy) << "nothing stays behind";
+    if (started == 0) {
+      EXPECT_EQ(node.taken().count(), c.busy) << "nothing stays behind";
+    }
   }
 }
 
@@ -219,6 +221,26 @@ TEST_P(BothFences, ASmallInitContainerHoldsWhatIsPlannedForTheOthers) {
   EXPECT_EQ(node.run(part(pod, "main", 4)), cpus("0-3"));
   EXPECT_EQ(node.taken(), cpus("0-5"));
   EXPECT_EQ(node.run(part(pod, "side", 2)), cpus("4-5"));
+}
+
+// The pod as a whole asks for no more than that: what is planned for the others is not held.
+TEST_P(BothFences, AfterALargeInitContainerTheOthersRunWhereTheyArePlanned) {
+  Driver node(xeon_snc2(), GetParam());
+  const auto& cores = node.engine.state().topology.cores;
+  const CpuSet main = cores[2].cpus | cores[3].cpus;
+  const CpuSet side = cores[7].cpus;
+  Pod pod = whole_pod("p", 4);
+  pod.annotations["pinion.dev/planned"] =
+      "main=" + main.to_string() + " side=" + side.to_string() + " init=" + main.to_string();
+  const Unit init = part(pod, "init", 4);
+  EXPECT_EQ(node.run(init), main);
+  EXPECT_EQ(node.taken(), main);
+  node.stop(init);
+  const CpuSet runs = node.run(part(pod, "main", 2));
+  EXPECT_TRUE(runs.is_subset_of(main));
+  EXPECT_EQ(node.taken(), main);
+  EXPECT_EQ(node.run(part(pod, "side", 2)), side);
+  EXPECT_EQ(node.taken(), runs | side);
 }
 
 // CPUs that become free later change nothing of what is held.

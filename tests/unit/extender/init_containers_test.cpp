@@ -64,6 +64,26 @@ TEST_F(PodSchedulerTest, WhileAnInitContainerRunsTheOthersKeepTheirRoom) {
   EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
 }
 
+// As the agent tells: what the pod as a whole requests is its own until it has ended.
+TEST_F(PodSchedulerTest, WhatAPodKeepsAfterALargeInitContainerIsNobodyElses) {
+  const Pod pod = with(with(pod_of("p", 2), "side", 1, PodContainer::Kind::kMain), "i", 5);
+  ASSERT_EQ(filtered(pod), "ab");
+  ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  pod_scheduler_.bound("p", true, now_);
+  report("a", {{"p/i", 5}});
+  EXPECT_EQ(filtered(pod_of("other", 2)), "b");
+  EXPECT_EQ(filtered(pod_of("small", 1)), "ab");
+  report("a", {{"p/main", 2}, {"p/", 3}});
+  EXPECT_EQ(filtered(pod_of("other", 3)), "b") << "the other one's promise is held once";
+  EXPECT_EQ(filtered(pod_of("other", 2)), "ab");
+  report("a", {{"p/main", 2}, {"p/side", 1}, {"p/", 2}});
+  EXPECT_EQ(filtered(pod_of("other", 3)), "b");
+  EXPECT_EQ(filtered(pod_of("other", 2)), "ab");
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+  report("a", {});
+  EXPECT_EQ(filtered(pod_of("other", 3)), "ab");
+}
+
 TEST_F(PodSchedulerTest, AnInitContainerOnOtherCpusCountsBesideItsPodsPromise) {
   Pod pod = with(pod_of("p", 3), "i", 3);
   ASSERT_EQ(filtered(pod), "ab");

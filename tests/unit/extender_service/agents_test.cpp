@@ -139,6 +139,19 @@ TEST_F(AgentsTest, ANodeIsReportedAndItsChangesToo) {
   EXPECT_TRUE(fleet.report(sink_.report("node-1"), 0)) << "the fleet takes it as it is";
 }
 
+TEST_F(AgentsTest, WhatANodeKeepsForAPodIsReportedWithoutAName) {
+  agent::NodeView view = api::empty_view();
+  ASSERT_TRUE(api::place(view, api::request("sandbox/", 2)));
+  view.containers[0].pod_uid = "uid";
+  view.containers[0].name.clear();
+  publish(view);
+  start();
+  ASSERT_TRUE(agents_.follow({{.node = "node-1", .address = options_.listen}}));
+  ASSERT_TRUE(eventually([&] { return sink_.report("node-1").claims.size() == 1; }));
+  EXPECT_EQ(sink_.report("node-1").claims[0].id, "uid/");
+  EXPECT_EQ(sink_.report("node-1").claims[0].cpus.count(), 2);
+}
+
 TEST_F(AgentsTest, ANodeWhoseContainersAreNotKnownYetIsNotReported) {
   agent::NodeView view = api::empty_view();
   view.synchronized = false;
