@@ -280,13 +280,51 @@ start_scheduler() {
     --authentication-kubeconfig "$dir/scheduler.kubeconfig" --authorization-kubeconfig "$dir/scheduler.kubeconfig"
 }
 start_containerd() {
-  begin containerd env "PATH=$runtime/2.1:$runtime:$PATH" "$runtime/2.1/containerd" --config "$dir/c/config.toml"
+  mkdir -p "$dir/logs"
+  echo "== started" >>"$dir/logs/containerd.log"
+  begin containerd env "PATH=$runtime/2.1:$runtime:$PATH" "$runtime/2.1/containerd" --config "${1:-$dir/c/config.toml}"
 }
 start_kubelet() {
   begin kubelet "$kube/node" kubelet --config "$dir/conf/kubelet.yaml" --kubeconfig "$dir/kubelet.kubeconfig" \
     --root-dir "$dir/kubelet" --cert-dir "$dir/pki" --hostname-override $node --node-ip $node_ip
 }
 start_proxy() { begin proxy "$kube/node" kube-proxy --config "$dir/conf/proxy.yaml"; }
+
+# What containerd has said since it was started last.
+containerd_says() { awk '/^== started$/ { said = ""; next } { said = said $0 "\n" } END { printf "%s", said }' "$dir/logs/containerd.log"; }
+
+# The pod of which it has two sandboxes of one name.
+pod_of_two_sandboxes() {
+  containerd_says |
+    sed -n 's/.*Failed to run CRI service.*failed to reserve sandbox name [\\"]*[^_]*_[^_]*_\([0-9a-f-]*\)_.*/\1/p'
+}
+
+# Killed while it makes a sandbox, containerd 2.1 may make a second one of its name when it is back, and once killed again it
+# does not start any more: a fault of its own. As an operator would, with the CRI plugin off, all that the pod has is taken
+# away; the kubelet makes it anew.
+await_containerd() {
+  local limit=$((SECONDS + 60)) pod id
+  until [[ $(containerd_says) == *"Start event monitor"* ]]; do # the CRI plugin has read its state
+    [ $SECONDS -lt $limit ] || die "containerd: not within the time; the logs are in $dir/logs"
+    pod=$(pod_of_two_sandboxes)
+    if [ -n "$pod" ]; then
+      echo "containerd had two sandboxes of one name: taking away what it has of pod $pod"
+      sed '1a disabled_plugins = ["io.containerd.grpc.v1.cri"]' "$dir/c/config.toml" >"$dir/c/without-cri.toml"
+      end containerd
+      start_containerd "$dir/c/without-cri.toml"
+      await 60 containerd ctr version
+      for id in $(ctr containers ls -q "labels.\"io.kubernetes.pod.uid\"==$pod"); do
+        ctr tasks rm -f "$id" >/dev/null 2>&1 || true
+        ctr containers rm "$id"
+        ctr sandboxes rm -f "$id" >/dev/null 2>&1 || true
+      done
+      end containerd
+      start_containerd
+    fi
+    sleep 0.2
+  done
+}
+
 parts=(etcd apiserver controller_manager scheduler containerd kubelet proxy)
 
 # ---- Images
@@ -385,7 +423,7 @@ command_restart() {
   "start_$1"
   case $1 in
     apiserver) await 60 "$1" kubectl get --raw /readyz ;;
-    containerd) await 60 "$1" ctr version ;;
+    containerd) await_containerd ;;
     kubelet) await 60 "$1" inside curl -sf http://127.0.0.1:10248/healthz ;; # it ends where there is no runtime
     scheduler) await 60 "$1" inside curl -sfk https://127.0.0.1:10259/readyz ;;
   esac

@@ -135,8 +135,9 @@ class Soak:
     def kill(self, part, how, which):
         self.kills[part] += 1
         if part in workload.PARTS:
-            cluster("restart", part, "KILL")
-            return f"{part} killed"
+            said = cluster("restart", part, "KILL").strip()
+            self.counts["faults of containerd's own"] += bool(said)
+            return f"{part} killed" + (f" ({said})" if said else "")
         found = sorted(pods_of(AGENT if part == "agent" else EXTENDER), key=lambda one: one["metadata"]["name"])
         if not found:
             return f"no {part} is there to kill"
@@ -257,7 +258,8 @@ class Soak:
 
     def report(self, rounds, seconds):
         say(f"seed {self.seed}: {rounds} rounds in {seconds / 60:.1f} minutes")
-        say(", ".join(f"{self.counts[what]} {what}" for what in ("pods", "containers", "jobs", "refusals for want of a webhook")))
+        say(", ".join(f"{self.counts[what]} {what}" for what in ("pods", "containers", "jobs", "refusals for want of a webhook",
+                                                             "faults of containerd's own")))
         say("killed: " + ", ".join(f"{part} {count}" for part, count in sorted(self.kills.items())))
         say("wrong: " + ", ".join(f"{kind} {self.wrong[kind]}" for kind in views.KINDS))
         own = collections.Counter()
