@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "cluster/extender/scheduling/pod_scheduler_parts.h"
 #include "policy/annotations.h"
@@ -251,7 +252,8 @@ void PodScheduler::still_there(const std::string& node, bool fresh, std::int64_t
 
 // An init container runs on CPUs that are promised to its pod for those that come after it: the
 // promise stays and speaks for both. So it does for what an agent keeps for containers to come.
-// That may be more: after a large init container, as much as the pod requests as a whole.
+// That may be more: after a large init container, as much as the pod requests as a whole. The rest
+// counts with one of its containers that run, as it ends with them.
 void PodScheduler::drop_lent(NodeReport& report) const {
   const NodeIndex node = fleet().find(report.name);
   if (node < 0) return;
@@ -262,6 +264,13 @@ void PodScheduler::drop_lent(NodeReport& report) const {
     const int elsewhere = (promised - claim.cpus).count();
     claim.cpus -= promised;
     claim.cpus = claim.cpus.lowest(std::max(0, claim.cpus.count() - elsewhere));
+    const auto running =
+        std::find_if(report.claims.begin(), report.claims.end(), [&](const auto& one) {
+          const auto& requests = pod->demand.requests;
+          return std::any_of(requests.begin(), requests.end(),
+                             [&](const auto& request) { return request.id == one.id; });
+        });
+    if (running != report.claims.end()) running->cpus |= std::exchange(claim.cpus, {});
   }
   std::erase_if(report.claims, [&](const topology::Claim& claim) {
     const KnownPod* pod = cache_.find(pod_of_claim(claim.id));

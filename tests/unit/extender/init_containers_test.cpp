@@ -80,6 +80,7 @@ TEST_F(PodSchedulerTest, WhatAPodKeepsAfterALargeInitContainerIsNobodyElses) {
   EXPECT_EQ(filtered(pod_of("other", 3)), "b");
   EXPECT_EQ(filtered(pod_of("other", 2)), "ab");
   EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+  EXPECT_EQ(pod_scheduler_.fleet().node(0).ledger.claims().size(), 2U) << "it ends with them";
   report("a", {});
   EXPECT_EQ(filtered(pod_of("other", 3)), "ab");
 }
