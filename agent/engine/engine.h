@@ -166,8 +166,8 @@ class Engine {
   };
   [[nodiscard]] int unclaimed(const Pod& pod, const Member* except) const;
   [[nodiscard]] bool runs_on_cores(std::string_view pod_id) const;
-  std::vector<topology::Claim> withdraw(const Member& member, int cpus,
-                                        const topology::CpuSet& planned);
+  std::vector<topology::Claim> withdraw(const Member& member, const topology::Request& request,
+                                        bool to_plan);
   int put_back(const std::vector<topology::Claim>& claims, PodRecord& pod, const Member& member);
   std::optional<topology::Refusal> reserve_rest(const topology::Request& like,
                                                 std::string_view pod_id, const Rest& rest,

@@ -70,6 +70,11 @@ std::optional<Outcome> allocate_as_planned(const topology::Topology& topology,
   }
 }
 
+bool preferred_is_free(const topology::Ledger& ledger, const topology::Request& request) {
+  return request.preferred.count() >= request.cpus &&
+         !request.preferred.intersects(ledger.exclusive());
+}
+
 // Whether they would find places if nobody were there but `first`.
 bool fits_idle(const topology::Topology& topology, const topology::Ledger& ledger,
                const topology::Request& whole, int part, std::string_view first) {
@@ -211,8 +216,11 @@ void Engine::keep_rest(const topology::Request& like, std::string_view pod_id, c
 }
 
 // What of its pod's may serve the member, out of the ledger: what its name held, what is for those
-// to come, where it is planned, and where that is too little all that nobody of the pod runs on.
-std::vector<Claim> Engine::withdraw(const Member& member, int cpus, const CpuSet& planned) {
+// to come, where it is planned, and where that is too little all that nobody of the pod runs on:
+// not with `to_plan`, where its preferred CPUs are free then.
+std::vector<Claim> Engine::withdraw(const Member& member, const topology::Request& request,
+                                    bool to_plan) {
+  int cpus = request.cpus;
   std::vector<Claim> claims;
   const auto& kept = state_.pods.find(member.pod_id)->second.kept;
   const auto take_out = [&](const Kept& one) {
@@ -221,12 +229,12 @@ std::vector<Claim> Engine::withdraw(const Member& member, int cpus, const CpuSet
     cpus -= one.request.cpus;
   };
   const auto its = [&](std::string_view name, const Kept& one) {
-    return name == member.name || name == kRest || one.own.cpus.intersects(planned);
+    return name == member.name || name == kRest || one.own.cpus.intersects(request.preferred);
   };
   for (const auto& [name, one] : kept) {
     if (its(name, one)) take_out(one);
   }
-  if (cpus <= 0) return claims;
+  if (cpus <= 0 || (to_plan && preferred_is_free(state_.ledger, request))) return claims;
   for (const auto& [name, one] : kept) {
     if (!its(name, one)) take_out(one);
   }
@@ -273,16 +281,14 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   const bool first = !member.started() && record.kept.empty() && !runs_on_cores(pod.id);
   const auto to_come = record.kept.find(kRest);
   const int part = to_come == record.kept.end() ? request.cpus : to_come->second.part;
-  const std::vector<Claim> back = withdraw(member, request.cpus, request.preferred);
-  CpuSet near;
-  for (const Claim& claim : back) near |= claim.cpus;
   // For each container the extender promises CPUs of its own, also where an init container was the
   // largest of all: what the pod keeps may be fewer, and elsewhere.
-  const bool promised = wish.planned && !record.kept.contains(member.name) &&
-                        request.preferred.count() >= request.cpus &&
-                        !request.preferred.intersects(state_.ledger.exclusive());
-  const bool planned =
-      promised || (!request.preferred.empty() && request.preferred.is_subset_of(near));
+  const bool to_plan = wish.planned && !record.kept.contains(member.name);
+  const std::vector<Claim> back = withdraw(member, request, to_plan);
+  CpuSet near;
+  for (const Claim& claim : back) near |= claim.cpus;
+  const bool planned = (to_plan && preferred_is_free(state_.ledger, request)) ||
+                       (!request.preferred.empty() && request.preferred.is_subset_of(near));
   if (!near.empty() && !planned) request.preferred = near;
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) {

@@ -280,6 +280,16 @@ bool Fleet::drop_hold(NodeIndex node, const std::string& id) {
   return true;
 }
 
+bool Fleet::drop_reported(NodeIndex node, std::string_view id) {
+  const Claim* claim = at(node).ledger.find(id);
+  if (claim == nullptr || promised(id)) return false;
+  count_job(claim->job, node, -1);
+  at(node).ledger.release(id);
+  if (const auto running = running_.find(id); running != running_.end()) running_.erase(running);
+  refresh(node);
+  return true;
+}
+
 std::vector<std::string> Fleet::expire(std::int64_t now_ms) {
   std::vector<std::string> expired;
   for (const auto& [id, promise] : promises_) {

@@ -129,6 +129,9 @@ class Fleet {
   void hold(NodeIndex node, const std::string& id, const topology::CpuSet& cpus);
   // False: there is no such hold.
   bool drop_hold(NodeIndex node, const std::string& id);
+  // What the last report of the node says of this id does not count until the next one. False: it
+  // says nothing of it.
+  bool drop_reported(NodeIndex node, std::string_view id);
   // Gives back the promises whose time has come; returns their ids.
   std::vector<std::string> expire(std::int64_t now_ms);
 

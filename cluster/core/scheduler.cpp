@@ -343,6 +343,11 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
   return room;
 }
 
+void Scheduler::drop_reported(const std::string& node, std::string_view id) {
+  const NodeIndex index = fleet_.find(node);
+  if (index >= 0) fleet_.drop_reported(index, id);
+}
+
 bool Scheduler::still_runs(const MemberId& id, std::int64_t expires_ms) {
   const Member& member = *book_.member(id);
   const NodeIndex node = fleet_.find(member.node);

@@ -161,6 +161,8 @@ class Scheduler {
   // when its agent reports them. Precondition: it is known.
   bool runs(const MemberId& member, const std::string& node, std::int64_t now_ms,
             bool together = false);
+  // What the node's report says of this id does not count until the next one.
+  void drop_reported(const std::string& node, std::string_view id);
   // It still runs there: what its agent does not name is reserved again until `expires_ms`. False:
   // there is no room. Precondition: it is known and fixed.
   bool still_runs(const MemberId& member, std::int64_t expires_ms);

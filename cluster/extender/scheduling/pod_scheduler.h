@@ -227,8 +227,7 @@ class PodScheduler {
   void forget_untold(std::int64_t now_ms);
   void still_there(const std::string& node, bool fresh, std::int64_t now_ms);
   void drop_lent(NodeReport& report) const;
-  [[nodiscard]] topology::CpuSet still_promised(const Demand& demand, NodeIndex node,
-                                                const NodeReport& report) const;
+  void drop_kept(NodeReport& report, NodeIndex node) const;
   void note_gates(const Pod& pod);
   void plan_if_ready(const KnownPod& known, std::int64_t now_ms);
   void plan_gated(std::int64_t now_ms);

@@ -13,6 +13,18 @@ namespace {
 
 constexpr const char* kNotOurs = "the pod asks for no CPUs of its own any more";
 
+// Without so many CPUs of it, whole cores first.
+topology::CpuSet without_some(topology::CpuSet cpus, int count,
+                              const topology::Topology& topology) {
+  for (const topology::Core& core : topology.cores) {
+    const topology::CpuSet part = cpus & core.cpus;
+    if (part.count() > count) continue;
+    cpus -= part;
+    count -= part.count();
+  }
+  return cpus.lowest(std::max(0, cpus.count() - count));
+}
+
 // Why a pod is no member of its gang any more that is now what `demand` says.
 std::string left_for(const Demand& demand) {
   if (demand.kind != Demand::Kind::kMember) return "the pod is no member of its gang any more";
@@ -231,6 +243,8 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   if (book().member(pod.uid) == nullptr) return true;  // what it asks for is not known
   const JobId job = job_of(*known);
   held_.refuse(job, pod.uid, kBound);
+  // What is promised to it now speaks for that.
+  if (!was_known) scheduler_.drop_reported(pod.node, claim_id(pod.uid, ""));
   const bool room = scheduler_.runs(pod.uid, pod.node, now_ms, known->by_us);
   heed();  // the plan may have fallen with it
   if (held_.count(job) > 0) let_go_if_whole(job, 0, now_ms);
@@ -251,31 +265,14 @@ void PodScheduler::still_there(const std::string& node, bool fresh, std::int64_t
 }
 
 // An init container runs on CPUs that are promised to its pod for those that come after it: the
-// promise stays and speaks for both. So it does for what an agent keeps for containers to come.
-// That may be more: after a large init container, as much as the pod requests as a whole. The rest
-// counts with one of its containers that run, as it ends with them.
+// promise stays and speaks for both.
 void PodScheduler::drop_lent(NodeReport& report) const {
   const NodeIndex node = fleet().find(report.name);
+  drop_kept(report, node);
   if (node < 0) return;
-  for (topology::Claim& claim : report.claims) {
-    const KnownPod* pod = cache_.find(pod_of_claim(claim.id));
-    if (pod == nullptr || claim.id != claim_id(pod->pod.uid, "")) continue;
-    const topology::CpuSet promised = still_promised(pod->demand, node, report);
-    const int elsewhere = (promised - claim.cpus).count();
-    claim.cpus -= promised;
-    claim.cpus = claim.cpus.lowest(std::max(0, claim.cpus.count() - elsewhere));
-    const auto running =
-        std::find_if(report.claims.begin(), report.claims.end(), [&](const auto& one) {
-          const auto& requests = pod->demand.requests;
-          return std::any_of(requests.begin(), requests.end(),
-                             [&](const auto& request) { return request.id == one.id; });
-        });
-    if (running != report.claims.end()) running->cpus |= std::exchange(claim.cpus, {});
-  }
   std::erase_if(report.claims, [&](const topology::Claim& claim) {
     const KnownPod* pod = cache_.find(pod_of_claim(claim.id));
     if (pod == nullptr) return false;
-    if (claim.id == claim_id(pod->pod.uid, "") && claim.cpus.empty()) return true;
     const Demand& demand = pod->demand;
     const auto& inits = demand.inits;
     if (std::find(inits.begin(), inits.end(), claim.id) == inits.end()) return false;
@@ -286,18 +283,40 @@ void PodScheduler::drop_lent(NodeReport& report) const {
   });
 }
 
-// What is promised there to containers of the pod that the report does not name yet.
-topology::CpuSet PodScheduler::still_promised(const Demand& demand, NodeIndex node,
-                                              const NodeReport& report) const {
-  topology::CpuSet promised;
-  for (const topology::Request& request : demand.requests) {
-    const topology::Claim* claim = fleet().node(node).ledger.find(request.id);
-    if (claim == nullptr || !fleet().promised(request.id)) continue;
-    const bool named = std::any_of(report.claims.begin(), report.claims.end(),
-                                   [&](const auto& one) { return one.id == request.id; });
-    if (!named) promised |= claim->cpus;
+// A promise speaks also for what an agent keeps for containers to come. That may be more: after a
+// large init container, as much as the pod requests as a whole. The rest counts with one of its
+// containers that run, as it ends with them. Of who is not known it is all that is known.
+void PodScheduler::drop_kept(NodeReport& report, NodeIndex node) const {
+  std::vector<topology::Claim>& claims = report.claims;
+  for (topology::Claim& kept : claims) {
+    const KnownPod* pod = cache_.find(pod_of_claim(kept.id));
+    if (pod == nullptr || kept.id != claim_id(pod->pod.uid, "")) continue;
+    topology::CpuSet promised;
+    topology::Claim* running = nullptr;
+    bool all_counted = true;
+    for (const topology::Request& request : pod->demand.requests) {
+      const auto named = std::find_if(claims.begin(), claims.end(),
+                                      [&](const auto& one) { return one.id == request.id; });
+      if (named != claims.end()) {
+        if (running == nullptr) running = &*named;
+      } else if (node >= 0 && fleet().promised(request.id)) {
+        const topology::Claim* claim = fleet().node(node).ledger.find(request.id);
+        if (claim != nullptr) promised |= claim->cpus;
+      } else {
+        all_counted = false;  // it will be promised next
+      }
+    }
+    if (!all_counted) kept.cpus = {};
+    const int elsewhere = (promised - kept.cpus).count();
+    kept.cpus -= promised;
+    if (elsewhere > 0) {
+      kept.cpus = without_some(kept.cpus, elsewhere, fleet().node(node).topology());
+    }
+    if (running != nullptr) running->cpus |= std::exchange(kept.cpus, {});
   }
-  return promised;
+  std::erase_if(claims, [](const topology::Claim& claim) {
+    return claim.cpus.empty() && claim.id.ends_with('/');
+  });
 }
 
 void PodScheduler::gone(const std::string& uid, std::int64_t now_ms) {

@@ -243,6 +243,17 @@ TEST_P(BothFences, AfterALargeInitContainerTheOthersRunWhereTheyArePlanned) {
   EXPECT_EQ(node.taken(), runs | side);
 }
 
+TEST_P(BothFences, WhoRunsWherePlannedLeavesAStoppedOneItsCores) {
+  Driver node(laptop(), GetParam());
+  Pod pod = make_pod("p");  // the runtime does not tell of the pod as a whole
+  pod.annotations["pinion.dev/planned"] = "main=0-1 side=4-5";
+  const Unit main = part(pod, "main", 2);
+  EXPECT_EQ(node.run(main), cpus("0-1"));
+  node.stop(main);
+  EXPECT_EQ(node.run(part(pod, "side", 2)), cpus("4-5"));
+  EXPECT_EQ(node.taken(), cpus("0-1,4-5"));
+}
+
 // CPUs that become free later change nothing of what is held.
 TEST_P(BothFences, WhatIsHeldStaysWhenPlannedCpusBecomeFree) {
   Driver node(xeon_snc2(), GetParam());

@@ -85,6 +85,81 @@ TEST_F(PodSchedulerTest, WhatAPodKeepsAfterALargeInitContainerIsNobodyElses) {
   EXPECT_EQ(filtered(pod_of("other", 3)), "ab");
 }
 
+// Whole cores of it count as those that are promised elsewhere.
+TEST_F(PodSchedulerTest, WhatAPodKeepsLeavesNoHalvesOfCores) {
+  const auto machine =
+      machine_of({.cores_per_l3 = 8, .threads_per_core = 2, .memory_per_node = 64 * kGiB});
+  const auto cores = [&](std::size_t from, std::size_t to) {
+    topology::CpuSet all;
+    for (std::size_t i = from; i <= to; ++i) all |= machine->cores[i].cpus;
+    return all.to_string();
+  };
+  const auto tell = [&](const std::vector<topology::Claim>& claims) {
+    NodeReport report = report_of("c", machine, machine->cores[0].cpus);
+    report.generation = ++generation_;
+    report.claims = claims;
+    ASSERT_TRUE(pod_scheduler_.report(std::move(report), now_));
+  };
+  tell({});
+  const Pod pod = with(with(pod_of("p", 4), "side", 2, PodContainer::Kind::kMain), "i", 10);
+  ASSERT_EQ(filtered(pod, {"c"}), "c");
+  ASSERT_EQ(bind(pod, "c", 1).kind, Kind::kGo);
+  pod_scheduler_.bound("p", true, now_);
+  tell({claim_of("p/main", cores(1, 2)), claim_of("p/", cores(3, 5))});
+  EXPECT_EQ(filtered(pod_of("other", 4, {{"smt", "full-core"}}), {"c"}), "c") << text_for(0);
+}
+
+// Whoever of the API server and the agent speaks first.
+TEST_F(PodSchedulerTest, AfterARestartAPromiseSpeaksForWhatIsKept) {
+  for (const bool told_first : {true, false}) {
+    SCOPED_TRACE(told_first);
+    const std::string name = told_first ? "first" : "later";
+    Pod pod = with(pod_of(name, 2), "side", 2, PodContainer::Kind::kMain);
+    pod.node = told_first ? "c" : "a";
+    const auto taken = [&] {
+      const Fleet& fleet = pod_scheduler_.fleet();
+      return fleet.node(fleet.find(pod.node)).ledger.exclusive().count();
+    };
+    const auto report_it = [&] { report(pod.node, {{name + "/main", 2}, {name + "/", 2}}); };
+    if (!told_first) report_it();
+    EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
+    if (told_first) report_it();
+    EXPECT_EQ(taken(), 4);
+    report(pod.node, {{name + "/main", 2}, {name + "/side", 2}});
+    EXPECT_EQ(taken(), 4);
+  }
+}
+
+TEST_F(PodSchedulerTest, WhatAPodKeepsGoesWithItForAGangOfHigherPriority) {
+  std::vector<Eviction> all;
+  for (const std::string node : {"a", "b"}) {
+    Pod low = with(pod_of("low-" + node, 2), "i", 5);
+    low.node = node;
+    EXPECT_TRUE(pod_scheduler_.seen(low, now_));
+    report(node, {{low.uid + "/main", 2}, {low.uid + "/", 3}});
+    all.push_back({.node = node, .victims = {low.uid}});
+  }
+  Pod pod;
+  for (int i = 0; i < 2; ++i) {
+    pod = member_of("m", i, 2, 6);
+    pod.priority = 5;
+    pod_scheduler_.seen(pod, now_);
+  }
+  EXPECT_EQ(pod_scheduler_.preempt(pod, all, now_).size(), 2U);
+}
+
+TEST_F(PodSchedulerTest, RoomIsHeldWhereAPodKeepsMoreThanItUses) {
+  report("b", {{"x/main", 7}});
+  Pod low = with(pod_of("low", 2), "i", 5);
+  low.node = "a";
+  EXPECT_TRUE(pod_scheduler_.seen(low, now_));
+  report("a", {{"low/main", 2}, {"low/", 3}});
+  const Pod big = pod_of("big", 7);
+  pod_scheduler_.seen(big, now_);
+  EXPECT_EQ(filtered(big), "");
+  EXPECT_EQ(filtered(pod_of("small", 2)), "") << "what is free is held for the big one";
+}
+
 TEST_F(PodSchedulerTest, AnInitContainerOnOtherCpusCountsBesideItsPodsPromise) {
   Pod pod = with(pod_of("p", 3), "i", 3);
   ASSERT_EQ(filtered(pod), "ab");
