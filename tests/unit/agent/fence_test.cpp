@@ -415,10 +415,12 @@ TEST(PartitionFence, AfterARestartLivePartitionsAreKeptAndLostOnesMadeAnew) {
   Driver before(laptop(), FenceKind::kPartition);
   const Unit kept = rank("kept", 2);
   const Unit lost = rank("lost", 2);
+  const Unit narrow = rank("narrow", 2);
   before.run(kept);
   before.run(lost);
+  before.run(narrow);
   Driver node(laptop(), FenceKind::kPartition);
-  auto event = all_running({kept, lost});
+  auto event = all_running({kept, lost, narrow});
   const auto file = [&](const Unit& unit, Partition::Kind kind) {
     const CpuSet own = before.own(unit);
     const CpuSet held = kind == Partition::Kind::kNone ? CpuSet() : own;
@@ -426,10 +428,12 @@ TEST(PartitionFence, AfterARestartLivePartitionsAreKeptAndLostOnesMadeAnew) {
   };
   event.files[kept.id()] = file(kept, Partition::Kind::kRoot);
   event.files[lost.id()] = file(lost, Partition::Kind::kNone);
+  event.files[narrow.id()] = file(narrow, Partition::Kind::kRoot);
+  event.files[narrow.id()].partition.cpus = before.own(narrow).lowest(1);
   (void)node.handle(event);
   EXPECT_EQ(node.engine.guarded(), before.own(kept));
-  EXPECT_THAT(node.drain(), testing::Contains(lost.id()));
-  EXPECT_EQ(node.engine.guarded(), before.own(kept) | before.own(lost));
+  EXPECT_THAT(node.drain(), testing::IsSupersetOf({lost.id(), narrow.id()}));
+  EXPECT_EQ(node.engine.guarded(), before.own(kept) | before.own(lost) | before.own(narrow));
 }
 
 TEST(PartitionFence, IsolationIsByOptionOrWhereItMayBeAskedFor) {

@@ -206,6 +206,19 @@ TEST_P(SynchronizeTest, ACreatedOneKeepsWhatItWasTold) {
   EXPECT_FALSE(node.engine.idle()) << "it has no file yet";
 }
 
+TEST_P(SynchronizeTest, WhoRunsGoesBeforeWhoIsOnlyCreated) {
+  Driver node(laptop(), GetParam());
+  const Unit created = rank("a", 2);
+  const Unit runs = rank("b", 2);
+  auto event = all_running({created, runs});
+  event.containers[0].state = ContainerState::kCreated;
+  event.containers[0].resources.cpus = "4-5";
+  event.files = {{runs.id(), on("4-5")}};
+  EXPECT_EQ(node.handle(event).fatal, "");
+  EXPECT_EQ(node.own(runs), cpus("4-5"));
+  EXPECT_FALSE(node.own(created).intersects(cpus("4-5")));
+}
+
 TEST_P(SynchronizeTest, TheSameContainerListedTwiceHoldsOnce) {
   Driver node(laptop(), GetParam());
   const Unit a = rank("a", 2);

@@ -148,10 +148,15 @@ TEST(VirtualClusters, WhoseJobIsNotPlannedYetSayWhereTheReasonStands) {
   EXPECT_EQ(read({gated}).at(0).jobs.at(0).why, "it is not planned yet; squeue -o %k says why");
 }
 
-TEST(VirtualClusters, ThatAreBeingDeletedAreNotShown) {
+TEST(VirtualClusters, OfWhichAllIsOverOrBeingDeletedAreNotShown) {
   json leaving = placeholder("7", "4", "a");
   leaving["metadata"]["deletionTimestamp"] = "2026-11-25T00:00:00Z";
   EXPECT_THAT(read({leaving}), IsEmpty());
+  for (const char* phase : {"Succeeded", "Failed"}) {
+    json over = placeholder("7", "4", "a");
+    over["status"]["phase"] = phase;
+    EXPECT_THAT(read({over}), IsEmpty()) << phase;
+  }
   EXPECT_EQ(draw_virtual_clusters({}), "no virtual clusters\n");
   EXPECT_EQ(draw_virtual_jobs({}), "no jobs with placeholders\n");
   EXPECT_EQ(virtual_clusters_json({}), "[]\n");

@@ -200,6 +200,24 @@ TEST_F(Container, AFailedReadKeepsWhatWasCounted) {
   EXPECT_EQ(counters.uncounted(), CpuSet{3});
 }
 
+TEST_F(Container, AGroupThatCannotBeReadTakesNoOthersPlace) {
+  class HalfBroken : public FakeKernel {
+   public:
+    int broken = -1;
+    ssize_t read(int fd, void* buffer, std::size_t size) override {
+      return fd == broken ? -EIO : FakeKernel::read(fd, buffer, size);
+    }
+  } kernel;
+  ContainerCounters counters(kernel, events(), Fd());
+  ASSERT_TRUE(counters.set_cpus({3}));
+  kernel.broken = kernel.events().begin()->first;  // leads the first group
+  kernel.count(3, kSwitches, 9, 0, 0);
+  kernel.count(3, kCycles, 5);
+  ASSERT_FALSE(counters.read());
+  EXPECT_EQ(counters.count(kSwitches)->value, 0U);
+  EXPECT_EQ(counters.count(kCycles)->value, 5U);
+}
+
 TEST_F(Container, NoCpuAtAll) {
   ASSERT_TRUE(counters_.set_cpus({0}));
   ASSERT_TRUE(counters_.set_cpus({}));

@@ -47,14 +47,14 @@ INSTANTIATE_TEST_SUITE_P(
                     HolesCase{"nothing_reserved_the_whole", laptop(), "", ask(8), 0},
                     HolesCase{"a_core_reserved_pairs", laptop(), "0-1", ask(2), 3},
                     HolesCase{"a_core_reserved_the_rest", laptop(), "0-1", ask(6), 1}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& one) { return std::string(one.param.name); });
 
 // Both L3s draw on the 16 GiB of their node.
 INSTANTIATE_TEST_SUITE_P(Memory, HolesTable,
                          testing::Values(HolesCase{
                              "shared_by_two_l3", machine({.l3s_per_node = 2, .cores_per_l3 = 4}),
                              "0", with_memory(ask(2, Align::kL3), 6 * kGiB), 2}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace pinion::topology
