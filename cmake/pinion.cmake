@@ -132,6 +132,7 @@ endfunction()
 # pinion_discover_suites(PROGRAM PROPERTIES properties...): one ctest entry for each suite, PROGRAM.Suite. For programs of
 # many short cases: starting one with sanitizers costs more than most of them. None of them may be skipped.
 function(pinion_discover_suites program)
+  target_link_libraries(${program} PRIVATE whole_run)
   cmake_parse_arguments(arg "" "" "PROPERTIES" ${ARGN})
   pinion_test_environment(environment)
   set(base ${CMAKE_CURRENT_BINARY_DIR}/${program}_suites)
@@ -148,6 +149,7 @@ endfunction()
 # pinion_discover_tests(PROGRAM [FILTER TEST_FILTER words] PROPERTIES properties...): one ctest entry for each case,
 # PROGRAM.Suite.Case, skipped where GoogleTest's output has a skipped one. A program that knows no such case any more fails.
 function(pinion_discover_tests program)
+  target_link_libraries(${program} PRIVATE whole_run)
   cmake_parse_arguments(arg "" "" "FILTER;PROPERTIES" ${ARGN})
   pinion_test_environment(environment)
   gtest_discover_tests(${program} TEST_PREFIX ${program}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ${arg_FILTER}
@@ -188,7 +190,11 @@ function(pinion_test name)
   endif()
   set(labels)
   if(arg_LABELS)
-    set(labels LABELS "${arg_LABELS}")
+    list(LENGTH arg_LABELS count)
+    if(count GREATER 1)
+      message(FATAL_ERROR "${name}: of several labels ctest would see the first alone")
+    endif()
+    set(labels LABELS ${arg_LABELS})
   endif()
   if(arg_SUITES)
     pinion_discover_suites(${name} PROPERTIES ${labels} ${schedule})

@@ -29,6 +29,10 @@ run_ctest() {
     return $failed
   fi
   total=$(sed -n 's/.*tests failed out of \([0-9]*\)$/\1/p' "$log")
+  if [ -z "$total" ]; then
+    echo "ctest has not said how many tests there were" >&2
+    return 1
+  fi
   # A case that its source disables is no part of the total.
   mapfile -t disabled < <(sed -n 's/^ *[0-9]*\/[0-9]* *Test *#[0-9]*: \([^ ]*\) .*\*\*\*Not Run (Disabled).*/\1/p' "$log")
   mapfile -t skips < <(sed -n 's/^ *[0-9]*\/[0-9]* *Test *#[0-9]*: \([^ ]*\) .*\*\*\*Skipped.*/\1/p' "$log")

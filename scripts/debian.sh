@@ -89,9 +89,9 @@ debian_fetch() {
   shift 2
   mkdir -p "$folder" "$work/debs"
   mapfile -t options < <(debian_apt_options "$work")
-  (cd "$work/debs" && apt-get "${options[@]}" -qq download "$@") >&2
+  (cd "$work/debs" && apt-get "${options[@]}" -qq download "$@") >&2 || return 1
   for deb in "$work/debs"/*.deb; do
-    dpkg-deb -x "$deb" "$folder"
+    dpkg-deb -x "$deb" "$folder" || return 1
   done
   rm -r "$work/debs"
 }

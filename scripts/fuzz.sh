@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/by_commit.sh
 . scripts/by_commit.sh
 
+unset ASAN_OPTIONS UBSAN_OPTIONS # of test.sh, which would have the reports elsewhere
+
 seconds=${1:-5}
 names=("${@:2}")
 seed=$(commit_seed)
@@ -16,25 +18,34 @@ bin=$PWD/build/asan-ubsan/bin
 if [ ${#names[@]} -eq 0 ]; then
   mapfile -t names < <(cd tests/fuzz/corpus && printf '%s\n' *)
 fi
+[ ${#names[@]} -gt 0 ] || { echo "fuzz: there are no targets" >&2; exit 1; }
 
-# What it found goes to a folder of its own: the corpus is changed by people.
+# What it found goes to a folder of its own: the corpus is changed by people. Where a slow machine has not got beyond the
+# corpus in that time, it gets more, once.
 fuzz_one() {
-  local name=$1 work=$PWD/build/fuzz/$1
+  local name=$1 work=$PWD/build/fuzz/$1 limit inputs
   rm -rf "$work"
   mkdir -p "$work/found"
-  if ! "$bin/${name}_fuzz" -seed="$seed" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=3000 -print_final_stats=1 \
-    -artifact_prefix="$work/" "$work/found" "tests/fuzz/corpus/$name" >"$work/log" 2>&1; then
-    echo "fuzz: $name failed; the input is in build/fuzz/$name, keep it in tests/fuzz/corpus/$name with the fix:"
-    tail -n 40 "$work/log"
-    # So that the log of a machine that is gone is enough.
-    local input
-    for input in "$work"/{crash,leak,oom,timeout}-*; do
-      [ -s "$input" ] || continue
-      echo "fuzz: $name: the input's first 4096 bytes in base64: $(head -c 4096 "$input" | base64 -w 0)"
-    done
-    return 1
-  fi
-  echo "fuzz: $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$work/log") inputs"
+  for limit in "$seconds" $((12 * seconds)); do
+    if ! "$bin/${name}_fuzz" -seed="$seed" -max_total_time="$limit" -timeout=60 -rss_limit_mb=3000 -print_final_stats=1 \
+      -artifact_prefix="$work/" "$work/found" "tests/fuzz/corpus/$name" >"$work/log" 2>&1; then
+      echo "fuzz: $name failed; the input is in build/fuzz/$name, keep it in tests/fuzz/corpus/$name with the fix:"
+      grep -m 1 -A 25 ERROR: "$work/log" || tail -n 40 "$work/log"
+      # So that the log of a machine that is gone is enough.
+      local input
+      for input in "$work"/{crash,leak,oom,timeout}-*; do
+        [ -s "$input" ] || continue
+        echo "fuzz: $name: the input's first 4096 bytes in base64: $(head -c 4096 "$input" | base64 -w 0)"
+      done
+      return 1
+    fi
+    inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/log")
+    echo "fuzz: $name: $inputs inputs"
+    # It reads its corpus and an empty input first.
+    [ "${inputs:-0}" -gt $(($(find "tests/fuzz/corpus/$name" -type f | wc -l) + 1)) ] && return
+  done
+  echo "fuzz: $name has tried no input of its own, or has ended early"
+  return 1
 }
 export -f fuzz_one
 export bin seconds seed

@@ -21,7 +21,7 @@ cd "$(dirname "$0")/.."
 . scripts/by_commit.sh
 
 # What a shell may have left over would let tests pass that do not.
-unset UPDATE_GOLDEN PINION_BIN_DIR ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS
+unset UPDATE_GOLDEN PINION_BIN_DIR ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS "${!GTEST_@}"
 
 # For the property tests. An own one takes its place, to look for more: RC_PARAMS="max_success=1000".
 export RC_PARAMS=${RC_PARAMS:-seed=$(commit_seed)}

@@ -18,7 +18,7 @@ pinion_test(ctl_plan_job_test
 pinion_test(ctl_plan_live_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_live_test.cpp ${CMAKE_CURRENT_LIST_DIR}/../api/certificates.cpp
   LINK ctl_job extender_admission extender_service test_support
-  LABELS unit threads)
+  LABELS threads)
 
 pinion_test(ctl_vc_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/vc_test.cpp
