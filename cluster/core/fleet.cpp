@@ -274,20 +274,13 @@ void Fleet::hold(NodeIndex node, const std::string& id, const topology::CpuSet& 
   refresh(node);
 }
 
-bool Fleet::drop_hold(NodeIndex node, const std::string& id) {
-  if (!at(node).ledger.release(id)) return false;
-  refresh(node);
-  return true;
-}
-
-bool Fleet::drop_reported(NodeIndex node, std::string_view id) {
+void Fleet::drop_claim(NodeIndex node, std::string_view id) {
   const Claim* claim = at(node).ledger.find(id);
-  if (claim == nullptr || promised(id)) return false;
+  if (claim == nullptr || promised(id)) return;
   count_job(claim->job, node, -1);
   at(node).ledger.release(id);
   if (const auto running = running_.find(id); running != running_.end()) running_.erase(running);
   refresh(node);
-  return true;
 }
 
 std::vector<std::string> Fleet::expire(std::int64_t now_ms) {

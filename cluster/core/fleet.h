@@ -124,14 +124,12 @@ class Fleet {
   bool extend(std::string_view id, std::int64_t expires_ms);
   // Gives the promise back. False: there is none, or it was confirmed.
   bool release(std::string_view id);
-  // Holds these CPUs there for nobody, until drop_hold() or the next report of the node.
+  // Holds these CPUs there for nobody, until drop_claim() or the next report of the node.
   // Preconditions: they are free, and not empty; the node has no hold of this id.
   void hold(NodeIndex node, const std::string& id, const topology::CpuSet& cpus);
-  // False: there is no such hold.
-  bool drop_hold(NodeIndex node, const std::string& id);
-  // What the last report of the node says of this id does not count until the next one. False: it
-  // says nothing of it.
-  bool drop_reported(NodeIndex node, std::string_view id);
+  // Takes off the node what is held there by this id, or what its last report says of it, which
+  // does not count until the next one. A promise stays.
+  void drop_claim(NodeIndex node, std::string_view id);
   // Gives back the promises whose time has come; returns their ids.
   std::vector<std::string> expire(std::int64_t now_ms);
 

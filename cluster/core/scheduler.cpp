@@ -321,7 +321,7 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
   }
   const NodeIndex node = fleet_.find(name);
   bool room = node >= 0;
-  if (room) fleet_.drop_hold(node, kHeadClaim);  // who runs is there, whatever waits
+  if (room) fleet_.drop_claim(node, kHeadClaim);  // who runs is there, whatever waits
   if (member.state == State::kWaiting) {
     room = room && reserve(job, member, node, now_ms);
     if (!room) {
@@ -345,7 +345,7 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
 
 void Scheduler::drop_reported(const std::string& node, std::string_view id) {
   const NodeIndex index = fleet_.find(node);
-  if (index >= 0) fleet_.drop_reported(index, id);
+  if (index >= 0) fleet_.drop_claim(index, id);
 }
 
 bool Scheduler::still_runs(const MemberId& id, std::int64_t expires_ms) {
@@ -355,7 +355,7 @@ bool Scheduler::still_runs(const MemberId& id, std::int64_t expires_ms) {
   const bool named = std::all_of(member.requests.begin(), member.requests.end(),
                                  [&](const auto& request) { return fleet_.knows(request.id); });
   if (named) return true;
-  fleet_.drop_hold(node, kHeadClaim);
+  fleet_.drop_claim(node, kHeadClaim);
   const bool room = promise(member, node, expires_ms);
   if (room && !ending_of_.contains(member.requests.front().id)) {
     note_end(*book_.job_of(id), member, member.since_ms);

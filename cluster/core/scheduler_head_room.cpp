@@ -24,7 +24,7 @@ void Scheduler::hold_head_room_at(NodeIndex node) {
   if (!head_) return;
   const auto room = head_->cpus.find(node);
   if (room == head_->cpus.end()) return;
-  fleet_.drop_hold(node, kHeadClaim);
+  fleet_.drop_claim(node, kHeadClaim);
   const auto free = room->second - fleet_.node(node).ledger.exclusive();
   if (!free.empty()) fleet_.hold(node, kHeadClaim, free);
 }
@@ -36,7 +36,7 @@ void Scheduler::hold_head_room() {
 
 void Scheduler::lift_head_room() {
   if (!head_) return;
-  for (const auto& [node, cpus] : head_->cpus) fleet_.drop_hold(node, kHeadClaim);
+  for (const auto& [node, cpus] : head_->cpus) fleet_.drop_claim(node, kHeadClaim);
 }
 
 void Scheduler::drop_head_room() {
