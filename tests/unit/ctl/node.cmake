@@ -1,7 +1,7 @@
 pinion_test(unit_ctl_comparison
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/comparison_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_test.cpp
   LINK comparison
-  LABELS unit)
+  LABEL unit)
 
 if(PINION_TESTS)
   pinion_library(ctl_sample
@@ -14,13 +14,13 @@ pinion_test(unit_ctl_node
     ${CMAKE_CURRENT_LIST_DIR}/recording_test.cpp ${CMAKE_CURRENT_LIST_DIR}/interval_figures_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/duration_test.cpp ${CMAKE_CURRENT_LIST_DIR}/prometheus_test.cpp
   LINK ctl_compare ctl_node_text ctl_top ctl_golden ctl_sample
-  LABELS unit)
+  LABEL unit)
 
 # The program itself beside a server, one after another: with the integration tests.
 if(PINION_LAB AND PINION_TESTS)
   pinion_test(unit_ctl_node_commands
     SOURCES ${CMAKE_CURRENT_LIST_DIR}/node_commands_test.cpp
     LINK ctl_source ctl_sample util
-    LABELS integration)
+    LABEL integration)
   add_dependencies(unit_ctl_node_commands pinionctl)
 endif()
