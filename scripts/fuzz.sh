@@ -20,6 +20,17 @@ if [ ${#names[@]} -eq 0 ]; then
 fi
 [ ${#names[@]} -gt 0 ] || { echo "fuzz: there are no targets" >&2; exit 1; }
 
+# What the target failed with. The inputs too, so that the log of a machine that is gone is enough.
+tell_failure() {
+  local name=$1 work=$2 input
+  echo "fuzz: $name failed; the input is in build/fuzz/$name, keep it in tests/fuzz/corpus/$name with the fix:"
+  grep -m 1 -A 25 ERROR: "$work/log" || tail -n 40 "$work/log"
+  for input in "$work"/{crash,leak,oom,timeout}-*; do
+    [ -s "$input" ] || continue
+    echo "fuzz: $name: the input's first 4096 bytes in base64: $(head -c 4096 "$input" | base64 -w 0)"
+  done
+}
+
 # What it found goes to a folder of its own: the corpus is changed by people. Where a slow machine has not got beyond the
 # corpus in that time, it gets more, once.
 fuzz_one() {
@@ -29,14 +40,7 @@ fuzz_one() {
   for limit in "$seconds" $((12 * seconds)); do
     if ! "$bin/${name}_fuzz" -seed="$seed" -max_total_time="$limit" -timeout=60 -rss_limit_mb=3000 -print_final_stats=1 \
       -artifact_prefix="$work/" "$work/found" "tests/fuzz/corpus/$name" >"$work/log" 2>&1; then
-      echo "fuzz: $name failed; the input is in build/fuzz/$name, keep it in tests/fuzz/corpus/$name with the fix:"
-      grep -m 1 -A 25 ERROR: "$work/log" || tail -n 40 "$work/log"
-      # So that the log of a machine that is gone is enough.
-      local input
-      for input in "$work"/{crash,leak,oom,timeout}-*; do
-        [ -s "$input" ] || continue
-        echo "fuzz: $name: the input's first 4096 bytes in base64: $(head -c 4096 "$input" | base64 -w 0)"
-      done
+      tell_failure "$name" "$work"
       return 1
     fi
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/log")
@@ -47,6 +51,6 @@ fuzz_one() {
   echo "fuzz: $name has tried no input of its own, or has ended early"
   return 1
 }
-export -f fuzz_one
+export -f fuzz_one tell_failure
 export bin seconds seed
 printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I '{}' bash -c 'fuzz_one "$1"' _ '{}'
