@@ -310,6 +310,22 @@ std::optional<std::int64_t> milli_cpus(const Resources& resources) {
   return static_cast<std::int64_t>((shares * 1000 + kSharesPerCpu - 1) / kSharesPerCpu);
 }
 
+topology::Bytes requested_memory(Qos qos, const Resources& resources,
+                                 std::optional<std::int64_t> oom_score_adj,
+                                 topology::Bytes machine) {
+  // Beside these the kubelet has scores of other meaning: of critical pods, and 999 for the rest.
+  constexpr std::int64_t least = 3;
+  constexpr std::int64_t most = 998;
+  topology::Bytes bytes = qos == Qos::kGuaranteed ? machine : 0;
+  if (qos == Qos::kBurstable && oom_score_adj && *oom_score_adj >= least &&
+      *oom_score_adj <= most) {
+    bytes = machine / 1000 * static_cast<topology::Bytes>(1000 - *oom_score_adj);
+  }
+  const std::int64_t limit = resources.memory.value_or(0);
+  if (limit > 0) return std::min(bytes, static_cast<topology::Bytes>(limit));
+  return qos == Qos::kGuaranteed ? 0 : bytes;
+}
+
 Resources merge(Resources record, const Resources& wanted) {
   // CRI writes 0 for "not stated", and containerd passes it on.
   if (wanted.shares.value_or(0) != 0) record.shares = wanted.shares;

@@ -29,6 +29,15 @@ enum class Qos { kGuaranteed, kBurstable, kBestEffort, kUnknown };
 // Both those groups of the kubelet that made the pod, whatever its class is; none for other pods.
 [[nodiscard]] std::vector<std::string> qos_groups_of(std::string_view cgroup_parent);
 
+// The bytes that the kubelet counts for the container: the limit of one in a Guaranteed pod. The
+// runtime is not told a Burstable one's request, but the kubelet makes the score for the kernel's
+// choice of whom to kill of it: 1000 - 1000 * request / `machine`, the memory of the machine; so it
+// is read back from there, down to a whole thousandth of that. 0 for all others, and where nothing
+// is stated.
+[[nodiscard]] topology::Bytes requested_memory(Qos qos, const Resources& resources,
+                                               std::optional<std::int64_t> oom_score_adj,
+                                               topology::Bytes machine);
+
 // CPUs in thousandths: from quota/period where there is a quota, else from shares (1024 for one
 // CPU; the kubelet caps shares at 262144, so that value alone says nothing). nullopt: not stated.
 [[nodiscard]] std::optional<std::int64_t> milli_cpus(const Resources& resources);

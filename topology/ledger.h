@@ -51,6 +51,10 @@ class Ledger {
   [[nodiscard]] const Claim* find(std::string_view id) const;
   // Bytes of the node's memory promised to bound containers.
   [[nodiscard]] Bytes promised(Index node) const;
+  // Bytes that containers without CPUs of their own request, of whatever nodes: of each as much as
+  // its part of the machine's memory is set aside for them (memory.h).
+  [[nodiscard]] Bytes shared_memory() const { return shared_memory_; }
+  void set_shared_memory(Bytes bytes) { shared_memory_ = bytes; }
 
   // Takes the claim in; one with the same id is replaced (a resize).
   // Precondition, checked (the process stops): its CPUs are not empty, disjoint from every other
@@ -67,6 +71,7 @@ class Ledger {
   CpuSet exclusive_;
   std::map<std::string, Claim, std::less<>> claims_;
   std::vector<Bytes> promised_;  // by node index, grown on demand
+  Bytes shared_memory_ = 0;
 };
 
 }  // namespace pinion::topology

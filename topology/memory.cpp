@@ -88,6 +88,9 @@ int closeness(const Topology& topology, Index a, Index b) {
 }
 
 MemoryLeft memory_left(const Topology& topology, const Ledger& ledger, const Claim* own) {
+  double whole = 0;  // exact up to 8 PiB
+  for (const Node& node : topology.nodes) whole += static_cast<double>(node.memory);
+  const double shared = std::min(static_cast<double>(ledger.shared_memory()), whole);
   std::vector<Bytes> mine(topology.nodes.size());
   if (own != nullptr) {
     for (const Claim::Share& share : own->memory) {
@@ -97,7 +100,9 @@ MemoryLeft memory_left(const Topology& topology, const Ledger& ledger, const Cla
   MemoryLeft left(topology.nodes.size());
   for (std::size_t node = 0; node < left.size(); ++node) {
     const Bytes memory = topology.nodes[node].memory;
-    const Bytes others = ledger.promised(static_cast<Index>(node)) - mine[node];
+    const auto set_aside =
+        memory == 0 ? 0 : static_cast<Bytes>(shared * (static_cast<double>(memory) / whole));
+    const Bytes others = ledger.promised(static_cast<Index>(node)) - mine[node] + set_aside;
     left[node] = std::max(mine[node], memory - std::min(memory, others));
   }
   return left;

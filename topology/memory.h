@@ -35,8 +35,9 @@ void for_each_node(const Topology& topology, Align align, Index domain, Visit vi
   }
 }
 
-// Unpromised bytes by node. What `own` (may be nullptr) was promised counts as free for it, even
-// where more is promised than the node has (adopt.h).
+// Unpromised bytes by node, without what is set aside for containers without CPUs of their own.
+// What `own` (may be nullptr) was promised counts as free for it, even where more is promised than
+// the node has (adopt.h).
 using MemoryLeft = std::vector<Bytes>;
 [[nodiscard]] MemoryLeft memory_left(const Topology& topology, const Ledger& ledger,
                                      const Claim* own);

@@ -208,6 +208,7 @@ v1::NodeState node_of(const NodeName& name, const NodeView& view, const metrics:
   add_domains(view, node);
   set_largest(*view.topology, view.ledger, *node.mutable_largest());
   node.set_strict_reservation(view.ledger.strict());
+  node.set_shared_memory(view.ledger.shared_memory());
   add_refusals(view, node);
   if (sample != nullptr) add_events(*sample, node);
   node.set_compares_files(view.compares_files);

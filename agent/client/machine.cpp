@@ -176,6 +176,7 @@ Result<topology::Ledger> ledger_of(const v1::Snapshot& snapshot, const Topology&
   auto reserved = cpus_of(snapshot.node().sets().reserved(), "reserved");
   if (!reserved) return failure(reserved.error());
   topology::Ledger ledger(*reserved, snapshot.node().strict_reservation());
+  ledger.set_shared_memory(snapshot.node().shared_memory());
   for (const v1::Container& container : snapshot.containers()) {
     if (!container.exclusive() || container.finished()) continue;
     Result<topology::Claim> claim = claim_of(container, topology);

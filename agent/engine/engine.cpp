@@ -47,6 +47,11 @@ std::string refusal_text(const Member& member, const std::string& why) {
 Engine::Engine(topology::Topology topology, const Settings& settings, FenceKind fence)
     : settings_(settings) {
   state_.topology = std::move(topology);
+  if (settings_.machine_memory == 0) {
+    for (const topology::Node& node : state_.topology.nodes) {
+      settings_.machine_memory += node.memory;
+    }
+  }
   state_.ledger = topology::Ledger(settings.reserved, settings.strict_reservation);
   switch (fence) {
     case FenceKind::kPartition:
@@ -146,6 +151,7 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   member.cgroups_path = container.cgroups_path;
   if (container.pid != 0) member.pid = container.pid;
   member.resources = merge(member.resources, container.resources);
+  member.oom_score_adj = container.oom_score_adj;
   if (!container.near_nodes.empty()) member.near_nodes = container.near_nodes;
   member.qos = policy::qos_of(pod.cgroup_parent);
   member.qos_group = note_qos_group(pod);
@@ -166,6 +172,7 @@ void Engine::leave_cores(Member& member, Role role) {
         {.cgroups_path = member.cgroups_path, .pid = member.pid, .cpus = member.own.cpus});
   }
   member.role = role;
+  count_memory(member);
   member.own = {};
   member.guarded = false;
   member.unguarded_why.clear();
@@ -232,6 +239,7 @@ void Engine::assign(Member& member, const topology::Request& request, const Deci
 
 void Engine::run_on(Member& member, Kept cores) {
   member.role = Role::kExclusive;
+  count_memory(member);
   member.request = std::move(cores.request);
   member.own = std::move(cores.own);
   member.why = cores.why;
@@ -270,10 +278,27 @@ Wish Engine::wish_for(const Pod& pod, Member& member, const Resources& resources
   return wish;
 }
 
+// What it requests, unless a claim of its own has that.
+void Engine::count_memory(Member& member) {
+  const bool claims = member.role == Role::kExclusive;
+  state_.set_counted_memory(
+      member, claims ? 0
+                     : policy::requested_memory(member.qos, member.resources, member.oom_score_adj,
+                                                settings_.machine_memory));
+}
+
 // Gives the member its cores, or a place in the shared set. A text means it was refused; it then
 // holds nothing.
 std::optional<std::string> Engine::place(Member& member, const Wish& wish, const Pod& pod,
                                          Effects& effects) {
+  state_.set_counted_memory(member, 0);  // its own is not kept from it
+  auto refusal = find_place(member, wish, pod, effects);
+  count_memory(member);
+  return refusal;
+}
+
+std::optional<std::string> Engine::find_place(Member& member, const Wish& wish, const Pod& pod,
+                                              Effects& effects) {
   if (wish.kind == Wish::Kind::kRefused) {
     return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), wish.text,
                          effects);
@@ -389,6 +414,7 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
     return;
   }
   member.resources = after;
+  count_memory(member);
   member.refused_resize.clear();
   member.stuck = false;
   if (member.started()) state_.work.push(member.id, Cause::kResize);

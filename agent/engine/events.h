@@ -45,6 +45,7 @@ struct Container {
   std::vector<DeviceNumber> devices = {};  // that were allocated to it; see agent/nri/translate.h
   // NUMA nodes beside its devices: the NRI plugin leaves them out and the shell fills them in.
   NodeSet near_nodes = {};
+  std::optional<std::int64_t> oom_score_adj = {};  // of its first process; nullopt: not told
 
   bool operator==(const Container&) const = default;
 };

@@ -11,7 +11,9 @@ namespace pinion::engine {
 
 // Every rank that can stays exactly where it is; the others are returned. Pods keep what is whole.
 std::vector<Member*> Engine::adopt_on_changed_machine() {
+  const Bytes shared_memory = state_.ledger.shared_memory();
   state_.ledger = topology::Ledger(settings_.reserved, settings_.strict_reservation);
+  state_.ledger.set_shared_memory(shared_memory);
   const auto stays = [this](const topology::Request& request, const CpuSet& cpus) {
     const topology::Outcome outcome =
         topology::adopt(state_.topology, state_.ledger, request, cpus);

@@ -79,6 +79,7 @@ bool preferred_is_free(const topology::Ledger& ledger, const topology::Request& 
 bool fits_idle(const topology::Topology& topology, const topology::Ledger& ledger,
                const topology::Request& whole, int part, std::string_view first) {
   topology::Ledger idle(ledger.reserved(), ledger.strict());
+  idle.set_shared_memory(ledger.shared_memory());
   if (const Claim* claim = ledger.find(first)) idle.commit(*claim);
   return std::holds_alternative<Decision>(allocate_in_parts(topology, idle, whole, part));
 }
@@ -327,9 +328,13 @@ bool Engine::place_anew(Member& member) {
   if (state_.ledger.find(member.claim) != nullptr) return false;  // its namesake's
   topology::Request request = member.request;
   request.preferred = member.own.cpus & state_.topology.online;
+  state_.set_counted_memory(member, 0);
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   const auto* decision = std::get_if<Decision>(&outcome);
-  if (decision == nullptr) return false;
+  if (decision == nullptr) {
+    count_memory(member);
+    return false;
+  }
   assign(member, request, *decision);
   return true;
 }

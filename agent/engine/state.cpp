@@ -44,8 +44,14 @@ void State::erase_member(const std::string& id) {
   const auto member = members.find(id);
   if (member == members.end()) return;
   leave_pod(member->second);
+  set_counted_memory(member->second, 0);
   members.erase(member);
   lenders.erase(id);
+}
+
+void State::set_counted_memory(Member& member, Bytes bytes) {
+  ledger.set_shared_memory(ledger.shared_memory() - member.counted_memory + bytes);
+  member.counted_memory = bytes;
 }
 
 const std::vector<Member*>& State::members_of(std::string_view pod_id) const {
@@ -110,12 +116,25 @@ std::optional<std::string> broken_pairing(const State& state) {
   return std::nullopt;
 }
 
+std::optional<std::string> broken_memory(const State& state) {
+  Bytes counted = 0;
+  for (const auto& [id, member] : state.members) {
+    counted += member.counted_memory;
+    if (member.role == Role::kExclusive && member.counted_memory > 0) {
+      return id + " has a claim, and its memory counts as shared";
+    }
+  }
+  if (counted != state.ledger.shared_memory()) return "shared memory is counted wrong";
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
                                             const CpuSet& held) {
   if (auto broken = broken_listing(state)) return broken;
   if (auto broken = broken_pairing(state)) return broken;
+  if (auto broken = broken_memory(state)) return broken;
   const topology::Ledger& ledger = state.ledger;
   int claimed = 0;
   for (const auto& [id, claim] : ledger.claims()) claimed += claim.cpus.count();

@@ -67,7 +67,9 @@ struct Member {
   std::string qos_group;  // a key of State::qos_groups, or empty
   Labels labels;
   Lending lending;
-  Resources resources;             // as last stated by the runtime, updates merged in
+  Resources resources;                        // as last stated by the runtime, updates merged in
+  std::optional<std::int64_t> oom_score_adj;  // as in Container
+  Bytes counted_memory = 0;        // of the ledger's shared_memory(); set_counted_memory()
   NodeSet near_nodes;              // beside its devices
   Cpuset own;                      // kExclusive: what it was given
   topology::Request request;       // what it was given that for, or waits for
@@ -158,6 +160,8 @@ struct State {
   // The container's entry, a new one if it is unknown, among its pod's. The pod has a record.
   Member& put_member(const std::string& id, const std::string& pod_id);
   void erase_member(const std::string& id);
+  // So much of the ledger's shared memory is for this one.
+  void set_counted_memory(Member& member, Bytes bytes);
   // Those of one pod; none of an unknown one.
   [[nodiscard]] const std::vector<Member*>& members_of(std::string_view pod_id) const;
   [[nodiscard]] Member* find(std::string_view id);
@@ -169,8 +173,8 @@ struct State {
 
 // The first broken rule of the state as a sentence, or nothing: pods list their containers, claims
 // correspond one to one to exclusive members and what pods keep, nobody runs on what another holds,
-// no claim touches a reserved or offline CPU, the shared set and `pool` are not empty and touch no
-// claim; of the claims only `held` count against the pool.
+// no claim touches a reserved or offline CPU, shared memory is counted right, the shared set and
+// `pool` are not empty and touch no claim; of the claims only `held` count against the pool.
 [[nodiscard]] std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
                                                           const CpuSet& held);
 

@@ -182,6 +182,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     } else {
       if (member.role == Role::kWaiting) member.trouble.clear();
       member.role = Role::kShared;
+      count_memory(member);
       shared.push_back(cpus);
     }
   }

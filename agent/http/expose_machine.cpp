@@ -99,6 +99,7 @@ void expose_machine(Writer& writer, const NodeView& view) {
   rooms(writer, kL3, l3_domains(*view.topology), view);
   memory(writer, view);
   writer.single(series(Metric::kSharedCpus), static_cast<std::uint64_t>(view.pool.count()));
+  writer.single(series(Metric::kSharedMemory), view.ledger.shared_memory());
   writer.family(series(Metric::kLargestRequest));
   using topology::Align;
   for (const Align align : {Align::kL3, Align::kNuma, Align::kSocket, Align::kNone}) {

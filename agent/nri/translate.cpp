@@ -143,6 +143,10 @@ engine::Pod to_pod(const wire::PodSandbox& pod) {
 }
 
 engine::Container to_container(const wire::Container& container) {
+  std::optional<std::int64_t> oom_score_adj;
+  if (container.linux().has_oom_score_adj()) {
+    oom_score_adj = container.linux().oom_score_adj().value();
+  }
   return engine::Container{.id = container.id(),
                            .pod_id = container.pod_sandbox_id(),
                            .name = clean_text(container.name()),
@@ -150,7 +154,8 @@ engine::Container to_container(const wire::Container& container) {
                            .resources = to_resources(container.linux().resources()),
                            .cgroups_path = container.linux().cgroups_path(),
                            .pid = container.pid(),
-                           .devices = to_devices(container.linux())};
+                           .devices = to_devices(container.linux()),
+                           .oom_score_adj = oom_score_adj};
 }
 
 Result<engine::Event> to_event(const wire::CreateContainerRequest& request) {

@@ -45,6 +45,7 @@ std::string fault_of(const Claim& claim, const Ledger& ledger, const Topology& t
 
 Result<Ledger> ledger_of(const MachineKind& kind, const NodeReport& report) {
   Ledger ledger = kind.idle_ledger();
+  ledger.set_shared_memory(report.shared_memory);
   for (const Claim& claim : report.claims) {
     const std::string fault = fault_of(claim, ledger, *kind.topology);
     if (!fault.empty()) {

@@ -68,6 +68,7 @@ struct NodeReport {
   topology::CpuSet reserved;
   bool strict_reservation = false;
   std::vector<topology::Claim> claims;  // of exclusive containers
+  topology::Bytes shared_memory = 0;    // what the others request
   MissRates rates;
   std::string instance;
   std::uint64_t generation = 0;

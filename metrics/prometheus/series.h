@@ -69,6 +69,7 @@ enum class Metric {
   kNumaMemory,
   kNumaMemoryPromised,
   kSharedCpus,
+  kSharedMemory,
   kLargestRequest,
   // Placement.
   kContainers,

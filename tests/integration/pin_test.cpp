@@ -1,4 +1,6 @@
 // What a rank gets and what others lose: creation, refusal, resize, end.
+#include <algorithm>
+
 #include "tests/integration/node.h"
 
 namespace pinion::integration {
@@ -106,6 +108,34 @@ TEST_P(Root_Containerd_Pin, WhatDoesNotFitIsRefusedWithTheReason) {
   EXPECT_NE(more.error().text.find("not enough free CPUs"), std::string::npos) << more.error().text;
   // Nor has the refusal of that moved anyone.
   for (const auto& rank : ranks) EXPECT_TRUE(is_pinned(rank, {}));
+}
+
+// A Burstable one's request reaches the agent by its oom_score_adj alone.
+TEST_P(Root_Containerd_Pin, WhatASharedContainerRequestsIsKeptFromRanks) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto memory = static_cast<std::uint64_t>(lab::machine_memory());
+  auto spec = lab::burstable_pod("web", 100, {});
+  spec.containers[0].memory_request = lab::machine_memory() / 2;
+  const auto web = run(spec);
+  ASSERT_TRUE(ok(web));
+  const auto status = agent().status();
+  ASSERT_TRUE(ok(status));
+  EXPECT_LE(status->shared_memory, memory / 2);
+  EXPECT_GE(status->shared_memory, memory / 2 - memory / 500);
+
+  lab::PodSpec large = rank_spec("rank");
+  const auto most =
+      std::max_element(machine().topology.nodes.begin(), machine().topology.nodes.end(),
+                       [](const auto& a, const auto& b) { return a.memory < b.memory; });
+  lab::ContainerSpec& rank = large.containers[0];
+  rank.memory_request = rank.memory_limit = static_cast<std::int64_t>(most->memory / 10 * 6);
+  const auto refused = run(large);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("not enough unpromised memory"), std::string::npos)
+      << refused.error().text;
+  ASSERT_TRUE(ok(remove(*web)));
+  large.name = "rank-again";
+  EXPECT_TRUE(ok(run(large)));
 }
 
 TEST_P(Root_Containerd_Pin, AnAnnotationAloneGivesNoCores) {

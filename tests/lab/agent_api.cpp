@@ -60,6 +60,7 @@ Result<AgentStatus> status_of(const api::Snapshot& snapshot) {
   }
   for (const auto& [name, value] : snapshot.node().counters()) status.counters[name] = value;
   status.phase = snapshot.node().runtime().phase();
+  status.shared_memory = snapshot.node().shared_memory();
   return status;
 }
 

@@ -38,6 +38,7 @@ struct AgentStatus {
   std::vector<AgentContainer> containers;
   std::map<std::string, std::uint64_t> counters;  // "drift", "repairs", ...: docs/api.md
   std::string phase;                              // of the connection to the runtime
+  std::uint64_t shared_memory = 0;                // bytes, that containers without cores request
 
   [[nodiscard]] const AgentContainer* find(const std::string& id) const;
 };

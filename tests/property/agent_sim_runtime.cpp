@@ -99,6 +99,7 @@ engine::Container Sim::attempt(const engine::Pod& pod, const std::string& name,
   const std::string suffix = "-" + std::to_string(next_++);
   container.id += suffix;
   container.cgroups_path += suffix;
+  if (roll(3) > 0) container.oom_score_adj = 1000 - roll(60);
   return container;
 }
 

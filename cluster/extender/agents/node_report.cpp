@@ -66,6 +66,7 @@ Result<NodeReport> report_of(const agent::api::Mirror& mirror,
   v1::Snapshot named;
   named.mutable_node()->mutable_sets()->set_reserved(node.sets().reserved());
   named.mutable_node()->set_strict_reservation(node.strict_reservation());
+  named.mutable_node()->set_shared_memory(node.shared_memory());
   NodeReport report;
   std::set<std::string> names;
   for (const auto& [id, container] : mirror.containers()) {
@@ -83,6 +84,7 @@ Result<NodeReport> report_of(const agent::api::Mirror& mirror,
   report.topology = std::move(machine);
   report.reserved = ledger->reserved();
   report.strict_reservation = ledger->strict();
+  report.shared_memory = ledger->shared_memory();
   report.instance = node.instance();
   report.generation = node.generation();
   for (const auto& [id, claim] : ledger->claims()) report.claims.push_back(claim);

@@ -122,6 +122,41 @@ TEST_P(BothFences, AnUpdateOfMemoryAloneIsAnsweredWithItsCores) {
   EXPECT_EQ(node.engine.state().ledger.promised(0), Bytes{1 << 21});
 }
 
+TEST_P(BothFences, WhatSharedOnesRequestIsKeptFromBoundOnes) {
+  const topology::Topology machine = laptop();
+  ASSERT_EQ(machine.nodes.size(), 1U);
+  const Bytes memory = machine.nodes[0].memory;
+  const auto half = static_cast<std::int64_t>(memory / 2);
+  Driver node(machine, GetParam());
+  Unit web{make_pod("web", engine::Qos::kBurstable), {}};
+  web.container = make_container(web.pod, "main", cpu(500));
+  web.container.oom_score_adj = 400;  // six tenths of the machine
+  node.run(web);
+  EXPECT_EQ(node.engine.state().ledger.shared_memory(), memory / 1000 * 600);
+  const auto refused = node.create(bound_rank("r", 2, half));
+  ASSERT_TRUE(refused.reply.refusal);
+  EXPECT_THAT(*refused.reply.refusal, testing::HasSubstr("not enough unpromised memory"));
+  node.end(web);
+  EXPECT_EQ(node.engine.state().ledger.shared_memory(), 0U);
+  EXPECT_FALSE(node.create(bound_rank("r", 2, half)).reply.refusal);
+}
+
+TEST_P(BothFences, ItsOwnRequestIsNotKeptFromOneThatGetsCores) {
+  const topology::Topology machine = laptop();
+  const auto most = static_cast<std::int64_t>(machine.nodes[0].memory / 10 * 9);
+  Driver node(machine, GetParam());
+  Unit unit = bound_rank("r", 2, most);
+  unit.container.resources = cpu(1500, most);
+  unit.container.oom_score_adj = -997;
+  node.run(unit);
+  EXPECT_EQ(node.engine.state().ledger.shared_memory(), Bytes(most));
+  EXPECT_FALSE(node.update(unit, cpu(2000, most)).reply.refusal);
+  EXPECT_EQ(node.engine.state().ledger.shared_memory(), 0U);
+  EXPECT_EQ(node.engine.state().ledger.promised(0), Bytes(most));
+  EXPECT_FALSE(node.update(unit, cpu(1500, most / 2)).reply.refusal);
+  EXPECT_EQ(node.engine.state().ledger.shared_memory(), Bytes(most / 2));
+}
+
 TEST_P(BothFences, AnUpdateOfASharedOneIsAnsweredWithThePool) {
   Driver node(laptop(), GetParam());
   node.run(rank("r", 2));

@@ -23,6 +23,7 @@ TEST(NodeOnTheWire, SaysWhoAndHow) {
   NodeView view = two_nodes();
   view.generation = 7;
   view.ledger = topology::Ledger({0}, true);
+  view.ledger.set_shared_memory(5);
   view.refusals.push_back({.unix_ms = 12,
                            .name_space = "ns",
                            .pod = "p",
@@ -40,6 +41,7 @@ TEST(NodeOnTheWire, SaysWhoAndHow) {
   EXPECT_EQ(node.runtime().phase(), "synchronized");
   EXPECT_EQ(node.fence(), "leaf");
   EXPECT_TRUE(node.strict_reservation());
+  EXPECT_EQ(node.shared_memory(), 5U);
   ASSERT_EQ(node.refusals_size(), 1);
   EXPECT_EQ(node.refusals(0).unix_ms(), 12);
   EXPECT_EQ(node.refusals(0).namespace_(), "ns");

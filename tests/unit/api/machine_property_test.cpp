@@ -15,6 +15,7 @@ using topology::Topology;
 RC_GTEST_PROP(ApiProperty, ReaderDecidesAsTheAgentWould, ()) {
   const Topology machine = topology::random_machine();
   NodeView view = empty_view(machine, topology::random_ledger(machine).reserved());
+  view.ledger.set_shared_memory(*rc::gen::inRange<topology::Bytes>(0, topology::Bytes{1} << 36));
   for (int i = 0; i < 4; ++i) {
     place(view, topology::random_request(machine, "c" + std::to_string(i)));
   }

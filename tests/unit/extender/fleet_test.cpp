@@ -69,6 +69,18 @@ TEST_F(FleetTest, MemoryCounts) {
   EXPECT_EQ(best(request), "none");
 }
 
+// As its agent does.
+TEST_F(FleetTest, WhatSharedContainersRequestCounts) {
+  NodeReport report = report_of("a", small());
+  report.shared_memory = 4 * kGiB;
+  ASSERT_TRUE(fleet_.report(std::move(report), 0));
+  topology::Request request = request_of("p", 2);
+  request.memory = 6 * kGiB;
+  EXPECT_EQ(best(request), "a");
+  request.memory += 1;
+  EXPECT_EQ(best(request), "none");
+}
+
 // As its agent does, where its reserved CPUs are for the system alone.
 TEST_F(FleetTest, LeavesACpuForSharedContainers) {
   for (const bool strict : {false, true}) {

@@ -101,6 +101,37 @@ TEST(Policy, QosGroupOf) {
   }
 }
 
+TEST(Policy, RequestedMemory) {
+  constexpr topology::Bytes gib = 1ULL << 30;
+  constexpr topology::Bytes machine = 256 * gib;
+  struct Case {
+    const char* name;
+    Qos qos;
+    std::int64_t limit;  // 0: none is stated
+    std::optional<std::int64_t> score;
+    topology::Bytes want;
+  };
+  for (const Case& c : {
+           Case{"Guaranteed: its limit", Qos::kGuaranteed, 4 * std::int64_t{gib}, -997, 4 * gib},
+           Case{"Guaranteed without one", Qos::kGuaranteed, 0, -997, 0},
+           Case{"no more than there is", Qos::kGuaranteed, INT64_MAX, -997, machine},
+           // The kubelet's arithmetic for a request of 64 GiB of 256.
+           Case{"Burstable: as its score says", Qos::kBurstable, 0, 750, machine / 1000 * 250},
+           Case{"within its limit", Qos::kBurstable, std::int64_t{gib}, 750, gib},
+           Case{"less than a thousandth", Qos::kBurstable, 0, 999, 0},
+           Case{"all of it", Qos::kBurstable, 0, 3, machine / 1000 * 997},
+           Case{"a critical pod's score says nothing", Qos::kBurstable, 0, -997, 0},
+           Case{"no score is told", Qos::kBurstable, 0, std::nullopt, 0},
+           Case{"no score of a kubelet", Qos::kBurstable, 0, INT64_MIN, 0},
+           Case{"BestEffort", Qos::kBestEffort, std::int64_t{gib}, 1000, 0},
+           Case{"of no kubelet", Qos::kUnknown, std::int64_t{gib}, 0, 0},
+       }) {
+    Resources resources;
+    if (c.limit != 0) resources.memory = c.limit;
+    EXPECT_EQ(requested_memory(c.qos, resources, c.score, machine), c.want) << c.name;
+  }
+}
+
 TEST(Policy, MilliCpus) {
   struct Case {
     const char* name;

@@ -80,6 +80,54 @@ TEST(Memory, WhatIsPromised) {
   }
 }
 
+struct SharedCase {
+  const char* name;
+  Bytes shared;
+  Shares promised;  // to others, of node 0
+  Bytes largest;    // that a container with CPUs of node 0 can be bound with
+};
+
+TEST(Memory, SharedContainersHaveTheirPartOfEachNode) {
+  const Topology xeon = xeon_snc2();
+  for (const SharedCase& c : {
+           SharedCase{"none", 0, {}, 96 * kGiB},
+           SharedCase{"a quarter of it from each node", 8 * kGiB, {}, 94 * kGiB},
+           SharedCase{
+               "beside what is promised", 8 * kGiB, {{.node = 0, .bytes = 90 * kGiB}}, 4 * kGiB},
+           SharedCase{"more than is left", 40 * kGiB, {{.node = 0, .bytes = 90 * kGiB}}, 0},
+           SharedCase{"more than there is", 4000 * kGiB, {}, 0},
+       }) {
+    SCOPED_TRACE(c.name);
+    Ledger ledger;
+    if (!c.promised.empty()) ledger = ledger_of("", {holder("a", "0,48", c.promised)});
+    ledger.set_shared_memory(c.shared);
+    Request request = with_memory(ask(2), c.largest);
+    request.near_nodes.add(0);
+    if (c.largest > 0) {
+      const Outcome outcome = allocate(xeon, ledger, request);
+      const auto* decision = std::get_if<Decision>(&outcome);
+      ASSERT_NE(decision, nullptr) << text_of(outcome);
+      EXPECT_EQ(decision->claim.mems, NodeSet{0});
+    }
+    request.memory = c.largest + 1;
+    const Outcome more = allocate(xeon, ledger, request);
+    const auto* decision = std::get_if<Decision>(&more);
+    EXPECT_TRUE(decision == nullptr || decision->claim.mems != NodeSet{0}) << text_of(more);
+  }
+}
+
+TEST(Memory, AContainerKeepsWhatItWasPromisedWhenSharedOnesCome) {
+  const Topology xeon = xeon_snc2();
+  Ledger ledger = ledger_of("", {holder("a", "0,48", {{.node = 0, .bytes = 90 * kGiB}})});
+  ledger.set_shared_memory(96 * kGiB);
+  Request request = with_memory(ask(2), 90 * kGiB);
+  request.id = "a";
+  request.preferred = ledger.find("a")->cpus;
+  ASSERT_TRUE(std::holds_alternative<Decision>(resize(xeon, ledger, request)));
+  request.memory += kGiB;
+  EXPECT_TRUE(std::holds_alternative<Refusal>(resize(xeon, ledger, request)));
+}
+
 TEST(Memory, AMachineThatStatesNoneIsNoObstacle) {
   auto facts = facts_of({.cores_per_l3 = 4});
   facts.memories[0].bytes = 0;
