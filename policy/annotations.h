@@ -79,6 +79,7 @@ inline constexpr const char* kServiceCpu = "pinion.dev/service-cpu";  // "500m..
 // Which one, where it has several.
 inline constexpr const char* kServiceContainer = "pinion.dev/service-container";
 inline constexpr const char* kServiceSettle = "pinion.dev/service-settle";  // "20s"
+inline constexpr const char* kServicePolicy = "pinion.dev/service-policy";  // ours | paper
 
 // --- ours, on pods
 
@@ -114,7 +115,7 @@ inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 inline constexpr const char* kSpeedSeen = "pinion.dev/speed-seen";
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 58> kAll{kCpus,
+inline constexpr std::array<std::string_view, 59> kAll{kCpus,
                                                        kAlign,
                                                        kStrength,
                                                        kSmt,
@@ -154,6 +155,7 @@ inline constexpr std::array<std::string_view, 58> kAll{kCpus,
                                                        kServiceCpu,
                                                        kServiceContainer,
                                                        kServiceSettle,
+                                                       kServicePolicy,
                                                        kPlanned,
                                                        kWoken,
                                                        kOwnerUid,

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # A whole Kubernetes cluster of one node on this machine, with Pinion installed by its chart: etcd, kube-apiserver,
 # kube-controller-manager, kube-scheduler, kubelet, kube-proxy and containerd with NRI, all real and unmodified, in a network
-# namespace and a folder of their own. As root. What is needed is built or fetched once (scripts/kube.sh, runtime.sh,
-# package.sh); the first time takes a quarter of an hour.
+# namespace and a folder of their own. Prometheus scrapes agents and extenders, and what files in prometheus/targets of that
+# folder name. As root. What is needed is built or fetched once (scripts/kube.sh, runtime.sh, package.sh); the first time
+# takes a quarter of an hour.
 #
+#   scripts/cluster.sh build            what the others need, so that they start at once
 #   scripts/cluster.sh up [--bare]      start it, and install Pinion; --bare: without Pinion
 #   scripts/cluster.sh install [ARG...] build the images and install the chart; ARG: for helm, as -f PRESET
 #   scripts/cluster.sh status           what runs
@@ -29,6 +31,7 @@ node_ip=10.245.255.2
 node=pinion-node
 service_ip=10.96.0.1
 extender_ip=10.96.0.77     # fixed: a scheduler outside of pods resolves no names of Services
+prometheus=$node_ip:9090
 cgroup=pinion-cluster
 namespace=pinion-system
 busybox=localhost/pinion/busybox:1
@@ -288,6 +291,10 @@ start_kubelet() {
   begin kubelet "$kube/node" kubelet --config "$dir/conf/kubelet.yaml" --kubeconfig "$dir/kubelet.kubeconfig" \
     --root-dir "$dir/kubelet" --cert-dir "$dir/pki" --hostname-override $node --node-ip $node_ip
 }
+start_prometheus() {
+  begin prometheus "$(command -v prometheus)" --config.file "$dir/prometheus/prometheus.yaml" --web.listen-address "$prometheus" \
+    --storage.tsdb.path "$dir/prometheus/data" --log.level warn
+}
 start_proxy() { begin proxy "$kube/node" kube-proxy --config "$dir/conf/proxy.yaml"; }
 
 # What containerd has said since it was started last.
@@ -325,7 +332,7 @@ await_containerd() {
   done
 }
 
-parts=(etcd apiserver controller_manager scheduler containerd kubelet proxy)
+parts=(etcd apiserver controller_manager scheduler containerd kubelet proxy prometheus)
 
 # ---- Images
 
@@ -378,9 +385,16 @@ command_up() {
   [ $bare = yes ] || command_install -f "$top/deploy/chart/pinion/presets/default-scheduler.yaml"
 }
 
+make_packages() { [ -n "${PINION_PACKAGED:-}" ] || "$scripts/package.sh" --images --no-slurm; }
+
+command_build() {
+  prepare
+  make_packages
+}
+
 command_install() {
   find_programs
-  [ -n "${PINION_PACKAGED:-}" ] || "$scripts/package.sh" --images --no-slurm
+  make_packages
   load_images "$top"/build/package/out/pinion-{agent,extender}.tar
   local tag
   tag=$(ctr images ls -q | sed -n 's#^localhost/pinion/pinion-agent:##p' | grep -F "$("$top/build/package/out/bin/pinion-agent" --version | tr + -)" | tail -n 1)
@@ -390,7 +404,9 @@ agent:
   # Two CPUs at the least: the last one that is left is never given away.
   config: {reservedSystemCPUs: ""}
   hostPaths: {nri: $nri, kubelet: $dir/kubelet, state: $dir/pinion}
-extender: {service: {clusterIP: $extender_ip}}
+extender:
+  service: {clusterIP: $extender_ip}
+  config: {servicesPrometheus: "http://$prometheus"}
 END
   say "installing the chart"
   helm upgrade --install pinion "$top/deploy/chart/pinion" --namespace $namespace --create-namespace \
@@ -399,7 +415,27 @@ END
   if kubectl -n $namespace get configmap pinion-scheduler >/dev/null 2>&1; then
     kubectl -n $namespace get deployment pinion-scheduler >/dev/null 2>&1 || command_adopt_scheduler
   fi
+  watch_pinion
   say "Pinion is installed: try  eval \"\$(scripts/cluster.sh env)\"  and then  kubectl get pods -A"
+}
+
+# secret_file NAME KEY FILE
+secret_file() { kubectl -n $namespace get secret "$1" -o "jsonpath={.data.${2/./\\.}}" | base64 -d >"$3"; }
+
+# The example of deploy/prometheus as it stands, but for what is this cluster's, and it looks more often.
+watch_pinion() {
+  local ca=$dir/prometheus/pinion-ca.crt
+  mkdir -p "$dir/prometheus/targets"
+  secret_file pinion-extender-tls ca.crt "$ca" 2>/dev/null || cp "$dir/pki/ca.crt" "$ca" # agents alone have none
+  sed "s#/etc/prometheus/pinion-ca.crt#$ca#; s#\.\./chart#$top/deploy/chart#; s#scrape_interval: .*#scrape_interval: 5s#
+    s#- role: pod#&\n        kubeconfig_file: $dir/admin.kubeconfig#" "$top/deploy/prometheus/scrape.yaml" >"$dir/prometheus/prometheus.yaml"
+  cat >>"$dir/prometheus/prometheus.yaml" <<END
+
+  - job_name: others
+    honor_labels: true
+    file_sd_configs: [{files: [$dir/prometheus/targets/*.yaml], refresh_interval: 5s}]
+END
+  command_restart prometheus
 }
 
 # What the chart's notes tell an operator to do.
@@ -407,9 +443,7 @@ command_adopt_scheduler() {
   find_programs
   local key
   mkdir -p "$dir/conf/pinion"
-  for key in tls.crt tls.key ca.crt; do
-    kubectl -n $namespace get secret pinion-scheduler-tls -o "jsonpath={.data.${key/./\\.}}" | base64 -d >"$dir/conf/pinion/$key"
-  done
+  for key in tls.crt tls.key ca.crt; do secret_file pinion-scheduler-tls $key "$dir/conf/pinion/$key"; done
   kubectl -n $namespace get configmap pinion-scheduler -o 'jsonpath={.data.scheduler\.yaml}' |
     sed "s#/etc/kubernetes/scheduler.conf#$dir/scheduler.kubeconfig#; s#/etc/kubernetes/pinion#$dir/conf/pinion#" >"$dir/conf/scheduler.yaml"
   echo "leaderElection: {leaderElect: false}" >>"$dir/conf/scheduler.yaml"
@@ -425,6 +459,7 @@ command_restart() {
     apiserver) await 60 "$1" kubectl get --raw /readyz ;;
     containerd) await_containerd ;;
     kubelet) await 60 "$1" inside curl -sf http://127.0.0.1:10248/healthz ;; # it ends where there is no runtime
+    prometheus) await 60 "$1" inside curl -sf "http://$prometheus/-/ready" ;;
     scheduler) await 60 "$1" inside curl -sfk https://127.0.0.1:10259/readyz ;;
   esac
 }
@@ -443,7 +478,7 @@ command_status() {
 command_down() {
   find_programs
   local pid mount
-  for pid in kubelet scheduler controller_manager proxy; do end $pid; done
+  for pid in kubelet scheduler controller_manager proxy prometheus; do end $pid; done
   if runs containerd; then
     ctr task ls -q 2>/dev/null | xargs -r -n 1 "$runtime/2.1/ctr" --address "$dir/c/containerd.sock" -n k8s.io task kill -s KILL 2>/dev/null || true
   fi
@@ -474,10 +509,10 @@ command_env() {
 }
 
 case ${1:-} in
-  up | down | status | install | env | restart) command=$1; shift; "command_$command" "$@" ;;
+  build | up | down | status | install | env | restart) command=$1; shift; "command_$command" "$@" ;;
   load) shift; find_programs; load_images "$@" ;;
   adopt-scheduler) command_adopt_scheduler ;;
   kubectl | helm | ctr) find_programs; "$@" ;;
-  -h | --help) sed -n '2,19s/^# \{0,1\}//p' "$0" ;;
-  *) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0" ;;
+  *) sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -19,7 +19,7 @@ packages=(
 for use in "$@"; do
   case $use in
     package) packages+=(dpkg-dev libudev-dev mmdebstrap) ;; # shared libraries' names; what hwloc's archive needs; Slurm's image
-    cluster) packages+=(nftables iproute2 openssl curl) ;; # of scripts/cluster.sh
+    cluster) packages+=(nftables iproute2 openssl curl prometheus) ;; # of scripts/cluster.sh
     demo) packages+=(openmpi-bin hpcc) ;;         # its MPI program
     test)
       packages+=(jq libudev-dev)                             # for clang-tidy's commands; to configure packages

@@ -11,10 +11,6 @@ case "${1:-}" in
   '' | *[!0-9]*) sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 # scripts/test.sh has made all of it.
-if [ -z "${PINION_PACKAGED:-}" ]; then
-  scripts/kube.sh --cluster
-  scripts/runtime.sh
-  scripts/package.sh --images --no-slurm
-  export PINION_PACKAGED=yes
-fi
+[ -n "${PINION_PACKAGED:-}" ] || scripts/cluster.sh build
+export PINION_PACKAGED=yes
 exec python3 -B tests/cluster/soak.py "$@"

@@ -161,8 +161,9 @@ PlantRun run_plant(const PlantSettings& settings) {
       .target = service.is_latency() ? kLatency : kThroughput,
       .min_milli = kMinMilli,
       .max_milli = kMaxMilli,
-      .settle_ms = settings.settle_ms};
-  const auto loop = cluster::make_service_loop(settings.policy, target);
+      .settle_ms = settings.settle_ms,
+      .policy = settings.policy};
+  const auto loop = cluster::make_service_loop(target);
   Metric metric(service.mean_s, service.noise, random);
   Metric use(service.mean_s, service.noise / 2, random);
   Overshoot overshoot;

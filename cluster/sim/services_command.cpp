@@ -17,15 +17,13 @@
 namespace pinion::sim {
 namespace {
 
-using cluster::ServicePolicy;
+using cluster::kServicePolicyWords;
 
 constexpr std::array kPlantWords{
     Word<Plant>{"linear", Plant::kLinear}, Word<Plant>{"saturating", Plant::kSaturating},
     Word<Plant>{"delayed", Plant::kDelayed}, Word<Plant>{"latency", Plant::kLatency}};
 constexpr std::array kPlantLoadWords{Word<PlantLoad>{"steps", PlantLoad::kSteps},
                                      Word<PlantLoad>{"daily", PlantLoad::kDaily}};
-constexpr std::array kServicePolicyWords{Word<ServicePolicy>{"paper", ServicePolicy::kPaper},
-                                         Word<ServicePolicy>{"ours", ServicePolicy::kLearning}};
 
 struct ServicesOptions {
   std::string plant;  // these three: empty: all

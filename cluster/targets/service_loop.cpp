@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/words.h"
 #include "cluster/targets/learning_loop.h"
 #include "cluster/targets/paper_loop.h"
 
@@ -35,8 +34,8 @@ std::optional<double> performance(const ServiceTarget& target,
   return target.target / *measured;
 }
 
-std::unique_ptr<ServiceLoop> make_service_loop(ServicePolicy policy, const ServiceTarget& target) {
-  if (policy == ServicePolicy::kPaper) return std::make_unique<PaperLoop>(target);
+std::unique_ptr<ServiceLoop> make_service_loop(const ServiceTarget& target) {
+  if (target.policy == ServicePolicy::kPaper) return std::make_unique<PaperLoop>(target);
   return std::make_unique<LearningLoop>(target);
 }
 

@@ -3,10 +3,13 @@
 // and whoever shows it things carries out what it says, and shows it what came of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
+
+#include "base/words.h"
 
 namespace pinion::cluster {
 
@@ -14,6 +17,14 @@ enum class Direction {
   kAtLeast,  // more is better: a throughput
   kAtMost,   // less is better: a latency
 };
+
+enum class ServicePolicy {
+  kLearning,  // learning_loop.h: ours
+  kPaper,     // paper_loop.h
+};
+inline constexpr std::array kServicePolicyWords{
+    Word<ServicePolicy>{"paper", ServicePolicy::kPaper},
+    Word<ServicePolicy>{"ours", ServicePolicy::kLearning}};
 
 // What the service's owner wants. CPUs are in thousandths.
 struct ServiceTarget {
@@ -23,6 +34,7 @@ struct ServiceTarget {
   std::int64_t max_milli = 0;  // 0 < min <= max
   // After a change of its CPUs, the metric is of the time before for so long.
   std::int64_t settle_ms = 20'000;
+  ServicePolicy policy = ServicePolicy::kLearning;
 
   bool operator==(const ServiceTarget&) const = default;
 };
@@ -80,13 +92,7 @@ class ServiceLoop {
   virtual ServiceDecision look(const ServiceSight& sight) = 0;
 };
 
-enum class ServicePolicy {
-  kPaper,     // paper_loop.h
-  kLearning,  // learning_loop.h: ours
-};
-
-[[nodiscard]] std::unique_ptr<ServiceLoop> make_service_loop(ServicePolicy policy,
-                                                             const ServiceTarget& target);
+[[nodiscard]] std::unique_ptr<ServiceLoop> make_service_loop(const ServiceTarget& target);
 
 // --- for loops
 

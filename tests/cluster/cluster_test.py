@@ -11,8 +11,9 @@ import shutil
 import subprocess
 import unittest
 
+import service
 from lab import (DIR, IMAGE, KUBECTL, NAMESPACE, PINIONCTL, TOP, apply, cluster, cpus_of, cpus_of_pod, cpus_of_process, eventually,
-                 extenders, get, kubectl, leaders, need_a_cluster, pid_in, planned, pod, run, wait_ready)
+                 extenders, get, kubectl, leaders, need_a_cluster, pid_in, planned, pod, prometheus, run, wait_ready)
 
 os.environ["PINION_PACKAGED"] = "yes"  # scripts/test.sh has built the images
 # Programs here have other names, and files lie elsewhere.
@@ -111,6 +112,7 @@ class Quickstart(unittest.TestCase):
         self.assertRegex(said, r"(?m)^Cpus_allowed_list:\s*\d+$")
         pinned, where = re.search(r"Cpus_allowed_list:\s*(\S+)\nrank=(\S+)", said).groups()
         self.assertEqual(pinned, where)
+        self.assertRegex(said, r'(?m)^\{"status":"success".*"job":"wind".*"value":')
         self.assertRegex(said, r"(?m)^0/1 nodes are available: 1 .*CPU")
         self.assertFalse(os.path.exists(DIR))
         self.assertNotIn("pinion-cluster", run("ip", "netns"))
@@ -158,6 +160,9 @@ class Cluster(unittest.TestCase):
             self.assertEqual(cpus_of_pod(name) & set.union(*cores), set(), f"{name} is on a rank's core")
         for name, has in zip(names, cores):
             self.assertEqual(planned(name), has, "not where the extender has planned it")
+        switches = 'pinion_container_context_switches_total{namespace="default",job="wind"}'
+        eventually(60, "Prometheus has what was counted", lambda: sorted(
+            labels["pod"] for labels, _ in prometheus(switches)) == sorted(names))
 
     def test_2_an_agent_honours_what_was_planned(self):
         for cpu in sorted(os.sched_getaffinity(0))[:2]:
@@ -297,6 +302,27 @@ class Cluster(unittest.TestCase):
     def test_0_kustomize_has_what_the_chart_has(self):
         run("scripts/manifests.sh", "--check")
         self.assertIn("kind: DaemonSet", kubectl("kustomize", "deploy/base"))
+
+    def test_6f_a_service_gets_the_cpus_for_its_target_beside_a_rank(self):
+        service.load_nginx()
+        apply(pod("rank", cpu=1), service.service_pod(
+            "web", {"metric": "sum(rate(requests_total[20s]))", "target": "1000000", "cpu": "50m..300m", "settle": "25s"}))
+        wait_ready("rank")
+        wait_ready("web")
+        pid, core, quota = pid_in("web"), cpus_of_pod("rank"), service.Quota("web")
+        self.assertAlmostEqual(quota.read(), 0.1)
+        load = service.Load(service.address_of("web"))
+        self.addCleanup(load.stop)
+        eventually(120, "it has the most that it may have", lambda: abs(quota.read() - 0.3) < 0.001)
+        # As much as it now has, and half of it, so that it needs half.
+        served = eventually(60, "a rate", lambda: [rate for _, rate in prometheus("sum(rate(requests_total[20s]))") if rate])[0]
+        kubectl("annotate", "pod", "web", "--overwrite", f"pinion.dev/service-target={served / 2:.2f}")
+        eventually(150, "it has about half of it", lambda: 0.1 < quota.read() < 0.2)
+        self.assertEqual(cpus_of_pod("rank"), core)
+        self.assertEqual(cpus_of_process(pid) & core, set())
+        self.assertEqual(get("pod/web")["status"]["containerStatuses"][0]["restartCount"], 0)
+        self.assertEqual(load.failed, 0)
+        self.assertIn("ServiceResized", kubectl("events", "--for", "pod/web"))
 
     def test_7_an_mpi_job_of_a_virtual_cluster_runs_on_lent_cores(self):
         run("scripts/deps.sh", "demo", limit=600)  # hpcc

@@ -46,6 +46,12 @@ def get(*arguments):
     return json.loads(kubectl("get", "-o", "json", *arguments))
 
 
+def prometheus(query):
+    """The value of each series: labels -> number."""
+    said = json.loads(run("curl", "-sfG", "http://10.245.255.2:9090/api/v1/query", "--data-urlencode", f"query={query}"))
+    return [(one["metric"], float(one["value"][1])) for one in said["data"]["result"]]
+
+
 def eventually(seconds, what, holds):
     """Until it is true; its last answer is part of the failure."""
     end = time.monotonic() + seconds

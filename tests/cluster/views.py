@@ -71,19 +71,25 @@ def whole_cpus(pod, container):
     return int(limit) if pod["status"].get("qosClass") == "Guaranteed" and limit == int(limit) else 0
 
 
+def needed(spec, amount):
+    """At once, of what `amount` says of each container: those that end before the main ones start need theirs first."""
+    beside, most = 0, 0
+    for container in spec.get("initContainers", []):
+        most = max(most, beside + amount(container))
+        if container.get("restartPolicy") == "Always":
+            beside += amount(container)
+    return max(most, beside + sum(map(amount, spec["containers"])))
+
+
 def pod_of(pod):
     meta, spec, status = pod["metadata"], pod["spec"], pod["status"]
     name = f"{meta['namespace']}/{meta['name']}"
     found = Pod(uid=meta["uid"], name=name, node=spec.get("nodeName", ""), ended=status.get("phase") in ("Succeeded", "Failed"))
     found.starting = bool(found.node) and status.get("phase") == "Pending"
     found.leaving = "deletionTimestamp" in meta
-    by_name = {}
-    for container in spec["containers"]:
-        by_name[container["name"]] = own = whole_cpus(pod, container)
-        found.cpus += number(container.get("resources", {}).get("requests", {}).get("cpu", "0"))
-        found.whole_cpus += own
-    for container in spec.get("initContainers", []):
-        by_name[container["name"]] = whole_cpus(pod, container)
+    found.cpus = needed(spec, lambda container: number(container.get("resources", {}).get("requests", {}).get("cpu", "0")))
+    found.whole_cpus = needed(spec, lambda container: whole_cpus(pod, container))
+    by_name = {one["name"]: whole_cpus(pod, one) for one in spec["containers"] + spec.get("initContainers", [])}
     annotations = meta.get("annotations", {})
     if "pinion.dev/gang-size" in annotations:
         found.gang = f"{meta['namespace']}/{annotations.get('pinion.dev/job', '')}"

@@ -5,7 +5,7 @@ import unittest
 import growth
 import workload
 from growth import Taken
-from views import Container, Group, Pod, Views, differences, pod_of
+from views import Container, Group, Pod, Views, differences, needed, pod_of
 
 
 def one_node():
@@ -132,6 +132,14 @@ class Checker(unittest.TestCase):
                           {"name": "beside", "state": {"waiting": {}}}]}})
         self.assertEqual(pod, Pod("u", "hpc/wind-0", cpus=2.05, whole_cpus=2, gang="hpc/wind", gang_size=2,
                                   running={"abc": Container("hpc/wind-0", "rank", 2)}))
+
+    def test_counts_init_containers_as_the_kubelet_does(self):
+        def one(cpus, sidecar=False):
+            return {"cpus": cpus, **({"restartPolicy": "Always"} if sidecar else {})}
+        for inits, mains, wanted in (([], [2, 1], 3), ([one(2)], [1], 2), ([one(1)], [2], 2), ([one(1, sidecar=True)], [2], 3),
+                                     ([one(1, sidecar=True), one(3)], [2], 4), ([one(3), one(1, sidecar=True)], [1], 3)):
+            spec = {"initContainers": inits, "containers": [one(cpus) for cpus in mains]}
+            self.assertEqual(needed(spec, lambda container: container["cpus"]), wanted, (inits, mains))
 
 
 class Growth(unittest.TestCase):

@@ -9,10 +9,11 @@ CPUS = len(os.sched_getaffinity(0))
 RANKS = CPUS - 1  # at once: one CPU stays for all others
 
 
-def sidecar(made, name, cpu, **more):
-    made["spec"].setdefault(more.pop("place", "containers"), []).append(
-        {"name": name, "image": IMAGE, "command": ["sh", "-c", more.pop("command", "sleep 3600")],
-         "resources": {"limits": {"cpu": cpu, "memory": "16Mi"}}})
+def also(made, name, cpu, place="containers", command="sleep 3600", **more):
+    """With another container."""
+    made["spec"].setdefault(place, []).append(
+        {"name": name, "image": IMAGE, "command": ["sh", "-c", command], "resources": {"limits": {"cpu": str(cpu), "memory": "16Mi"}},
+         **more})
     return made
 
 
@@ -34,12 +35,22 @@ def rank(name, draw):
 
 def two_containers(name, draw):
     del draw
-    return [sidecar(pod(name, cpu=1), "beside", "50m")]
+    return [also(pod(name, cpu=1), "beside", "50m")]
 
 
 def after_another(name, draw):
     made = pod(name, cpu=1, command=draw.choice(["sleep 3600", "true"]))
-    return [sidecar(made, "before", "1", place="initContainers", command="true")]
+    return [also(made, "before", draw.randint(1, RANKS), "initContainers", draw.choice(["true", "sleep 1"]))]
+
+
+def shared_after_a_large_one(name, draw):
+    made = pod(name, cpu="50m", command=draw.choice(["sleep 3600", "sleep 1"]))
+    return [also(made, "before", RANKS, "initContainers", "true")]
+
+
+def with_sidecar(name, draw):
+    made = pod(name, cpu=1, command=draw.choice(["sleep 3600", "sleep 1"]))
+    return [also(made, "sidecar", "50m", "initContainers", draw.choice(["sleep 3600", "sleep 1"]), restartPolicy="Always")]
 
 
 def crashes(name, draw):
@@ -80,7 +91,8 @@ def job(name, draw):
                           {"name": "rank", "image": IMAGE, "command": ["sh", "-c", draw.choice(["sleep 3600", "sleep 2"])]}]}}}}]
 
 
-KINDS = {best_effort: 8, burstable: 7, part_of_a_cpu: 6, rank: 7, two_containers: 2, after_another: 2, crashes: 2, too_large: 1,
+KINDS = {best_effort: 8, burstable: 7, part_of_a_cpu: 6, rank: 7, two_containers: 2, after_another: 2,
+         shared_after_a_large_one: 1, with_sidecar: 2, crashes: 2, too_large: 1,
          gang: 1, gang_that_never_fits: 1, gang_that_misses_one: 1, job: 2}
 
 

@@ -34,8 +34,9 @@ std::optional<double> any_metric(const ServiceTarget& target) {
 }
 
 void play(ServicePolicy policy) {
-  const ServiceTarget target = any_target();
-  const auto loop = make_service_loop(policy, target);
+  ServiceTarget target = any_target();
+  target.policy = policy;
+  const auto loop = make_service_loop(target);
   const bool ours = policy == ServicePolicy::kLearning;
   const LearningKnobs knobs;
   ServiceSight sight{.limit_milli = *rc::gen::inRange<std::int64_t>(1, 30'000)};

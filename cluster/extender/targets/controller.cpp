@@ -99,7 +99,7 @@ Step Controller::look(const ServicePod& service, const Reading& reading, const N
                       std::int64_t now_ms) {
   if (loop_ == nullptr || target_ != service.target) {
     target_ = service.target;
-    loop_ = make_service_loop(ServicePolicy::kLearning, target_);
+    loop_ = make_service_loop(target_);
   }
   if (service.resize != Resize::kDeferred) deferred_ms_.reset();
   if (service.resize == Resize::kDeferred && !deferred_ms_) deferred_ms_ = now_ms;

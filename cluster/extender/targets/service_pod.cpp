@@ -108,6 +108,14 @@ Result<ServiceTarget> read_goal(const json& pod) {
     if (!settle) return failure(settle.error());
     target.settle_ms = *settle;
   }
+  if (const std::string word = annotated(pod, annotation::kServicePolicy); !word.empty()) {
+    const auto known = value_of(word, kServicePolicyWords);
+    if (!known) {
+      return wrong(annotation::kServicePolicy,
+                   quoted_value(word) + " is none of " + list_of(kServicePolicyWords));
+    }
+    target.policy = *known;
+  }
   return target;
 }
 

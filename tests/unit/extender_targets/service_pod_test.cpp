@@ -28,6 +28,7 @@ TEST(ServicePod, IsRead) {
   json pod = service_pod("1500m", "600m");
   pod["metadata"]["annotations"][annotation::kServiceDirection] = "at-most";
   pod["metadata"]["annotations"][annotation::kServiceSettle] = "45s";
+  pod["metadata"]["annotations"][annotation::kServicePolicy] = "paper";
   const auto service = read_service(pod);
   ASSERT_TRUE(service) << service.error().text;
   EXPECT_EQ(service->pod.name, "web-0");
@@ -41,6 +42,7 @@ TEST(ServicePod, IsRead) {
   EXPECT_EQ(service->target.min_milli, 500);
   EXPECT_EQ(service->target.max_milli, 8000);
   EXPECT_EQ(service->target.settle_ms, 45'000);
+  EXPECT_EQ(service->target.policy, ServicePolicy::kPaper);
   EXPECT_EQ(service->present_limit(), 1500);
   EXPECT_EQ(service->present_request(), 600);
   EXPECT_EQ(request_for(*service, 3000), 1200);
@@ -81,6 +83,7 @@ TEST(ServicePod, SaysWhatWouldBeRight) {
         Mistake{.path = "cpu", .value = "1..9G", .says = "500m..8"},
         Mistake{.path = "settle", .value = "1h", .says = "of the kind 20s"},
         Mistake{.path = "settle", .value = "601s", .says = "600s at most"},
+        Mistake{.path = "policy", .value = "pid", .says = "'pid' is none of paper, ours"},
         Mistake{.path = "container", .value = "x", .says = "no container 'x'"},
         Mistake{
             .path = "cpu.nginx", .value = "1..2", .says = "service-cpu.nginx': holds for no"}}) {
