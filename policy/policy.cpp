@@ -313,17 +313,14 @@ std::optional<std::int64_t> milli_cpus(const Resources& resources) {
 topology::Bytes requested_memory(Qos qos, const Resources& resources,
                                  std::optional<std::int64_t> oom_score_adj,
                                  topology::Bytes machine) {
-  // Beside these the kubelet has scores of other meaning: of critical pods, and 999 for the rest.
-  constexpr std::int64_t least = 3;
-  constexpr std::int64_t most = 998;
-  topology::Bytes bytes = qos == Qos::kGuaranteed ? machine : 0;
-  if (qos == Qos::kBurstable && oom_score_adj && *oom_score_adj >= least &&
-      *oom_score_adj <= most) {
-    bytes = machine / 1000 * static_cast<topology::Bytes>(1000 - *oom_score_adj);
-  }
-  const std::int64_t limit = resources.memory.value_or(0);
-  if (limit > 0) return std::min(bytes, static_cast<topology::Bytes>(limit));
-  return qos == Qos::kGuaranteed ? 0 : bytes;
+  const auto limit =
+      static_cast<topology::Bytes>(std::max<std::int64_t>(resources.memory.value_or(0), 0));
+  const topology::Bytes most = limit == 0 ? machine : std::min(limit, machine);
+  if (qos == Qos::kGuaranteed) return limit == 0 ? 0 : most;
+  // Other scores have another meaning: of critical pods, and 999 for less than a thousandth.
+  const std::int64_t score = oom_score_adj.value_or(0);
+  if (qos != Qos::kBurstable || score < 3 || score > 998) return 0;
+  return std::min(most, machine / 1000 * static_cast<topology::Bytes>(1000 - score));
 }
 
 Resources merge(Resources record, const Resources& wanted) {

@@ -76,7 +76,10 @@ end() {
   local pid tries=0
   pid=$(pid_of "$1")
   rm -f "$dir/pids/$1"
-  [ -n "$pid" ] && kill "-${2:-TERM}" "$pid" 2>/dev/null || return 0
+  [ -n "$pid" ] || return 0
+  # Of a shell with what it runs.
+  if [ "$1" = discovery ]; then kill "-${2:-TERM}" -- "-$pid" 2>/dev/null || true; fi
+  kill "-${2:-TERM}" "$pid" 2>/dev/null || return 0
   while kill -0 "$pid" 2>/dev/null; do
     tries=$((tries + 1))
     if [ $tries -eq 100 ]; then kill -KILL "$pid" 2>/dev/null || true; fi
@@ -332,7 +335,7 @@ await_containerd() {
   done
 }
 
-parts=(etcd apiserver controller_manager scheduler containerd kubelet proxy prometheus)
+parts=(etcd apiserver controller_manager scheduler containerd kubelet proxy discovery prometheus)
 
 # ---- Images
 
@@ -422,19 +425,38 @@ END
 # secret_file NAME KEY FILE
 secret_file() { kubectl -n $namespace get secret "$1" -o "jsonpath={.data.${2/./\\.}}" | base64 -d >"$3"; }
 
+# Tells Prometheus of the pods in a file, in the words of its own discovery in Kubernetes, which Debian's is built without.
+start_discovery() {
+  local template file=$dir/prometheus/pods.yaml
+  # shellcheck disable=SC2016 # of the template
+  template='{{range $pod := .items}}{{if .status.podIP}}{{range .spec.containers}}{{range .ports}}
+- targets: ["{{$pod.status.podIP}}:{{.containerPort}}"]
+  labels:
+    __meta_kubernetes_pod_name: {{$pod.metadata.name}}
+    __meta_kubernetes_pod_ip: {{$pod.status.podIP}}
+    __meta_kubernetes_pod_node_name: {{$pod.spec.nodeName}}
+    __meta_kubernetes_pod_label_app_kubernetes_io_name: {{index $pod.metadata.labels "app.kubernetes.io/name"}}
+    __meta_kubernetes_pod_container_port_name: {{.name}}
+{{end}}{{end}}{{end}}{{end}}'
+  # shellcheck disable=SC2016 # of the inner shell
+  begin discovery bash -c 'while true; do if "${@:2}" >"$1.new"; then mv "$1.new" "$1"; fi; sleep 5; done' bash "$file" \
+    "$kube/kubectl" --kubeconfig "$dir/admin.kubeconfig" -n $namespace get pods -o "go-template=$template"
+}
+
 # The example of deploy/prometheus as it stands, but for what is this cluster's, and it looks more often.
 watch_pinion() {
   local ca=$dir/prometheus/pinion-ca.crt
   mkdir -p "$dir/prometheus/targets"
   secret_file pinion-extender-tls ca.crt "$ca" 2>/dev/null || cp "$dir/pki/ca.crt" "$ca" # agents alone have none
   sed "s#/etc/prometheus/pinion-ca.crt#$ca#; s#\.\./chart#$top/deploy/chart#; s#scrape_interval: .*#scrape_interval: 5s#
-    s#- role: pod#&\n        kubeconfig_file: $dir/admin.kubeconfig#" "$top/deploy/prometheus/scrape.yaml" >"$dir/prometheus/prometheus.yaml"
+    s#kubernetes_sd_configs:#file_sd_configs:#; s#- role: pod#- files: [$dir/prometheus/pods.yaml]#" "$top/deploy/prometheus/scrape.yaml" >"$dir/prometheus/prometheus.yaml"
   cat >>"$dir/prometheus/prometheus.yaml" <<END
 
   - job_name: others
     honor_labels: true
     file_sd_configs: [{files: [$dir/prometheus/targets/*.yaml], refresh_interval: 5s}]
 END
+  command_restart discovery
   command_restart prometheus
 }
 
@@ -478,7 +500,7 @@ command_status() {
 command_down() {
   find_programs
   local pid mount
-  for pid in kubelet scheduler controller_manager proxy prometheus; do end $pid; done
+  for pid in kubelet scheduler controller_manager proxy discovery prometheus; do end $pid; done
   if runs containerd; then
     ctr task ls -q 2>/dev/null | xargs -r -n 1 "$runtime/2.1/ctr" --address "$dir/c/containerd.sock" -n k8s.io task kill -s KILL 2>/dev/null || true
   fi

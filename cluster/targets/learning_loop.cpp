@@ -86,9 +86,12 @@ ServiceDecision LearningLoop::look(const ServiceSight& sight) {
   }
   const double place = place_of(sight);
   // Its use has jumped: until the metric shows that, the model says what comes of it.
-  const bool foreseen = samples_ > 0 && sight.now_ms - use_jumped_ms_ < target_.settle_ms;
-  if (!foreseen)
+  const bool foreseen =
+      samples_ >= knobs_.samples_to_grow && sight.now_ms - use_jumped_ms_ < target_.settle_ms;
+  if (!foreseen) {
     see(*ratio > 0 ? std::clamp(std::log(*ratio), -kFarthest, kFarthest) : -kFarthest, place);
+    ++seen_;
+  }
   learn();
   const double level = level_ + elasticity_ * (place - place_);
   if (is_idle(sight, level)) return take_back(sight);
@@ -123,7 +126,11 @@ void LearningLoop::see_use(const ServiceSight& sight) {
   const double off = used - used_;
   const bool far = std::abs(off) > kUseJump * used_;
   use_falls_ = off < -kFallOfNoise * std::sqrt(use_variance_) * used_;
-  if (far) use_jumped_ms_ = sight.now_ms;
+  // One that never rests does not keep the metric from being seen.
+  if (far && seen_ >= knobs_.samples_to_grow) {
+    use_jumped_ms_ = sight.now_ms;
+    seen_ = 0;
+  }
   used_ += far ? off : knobs_.smoothing * off;
   if (!far && used_ > 0)
     use_variance_ += kNoiseWeight * (off * off / used_ / used_ - use_variance_);

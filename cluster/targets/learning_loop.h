@@ -88,6 +88,7 @@ class LearningLoop : public ServiceLoop {
   double used_ = 0;          // of a latency: thousandths of a CPU, averaged; 0: not told
   double use_variance_ = 0;  // relative
   std::int64_t use_jumped_ms_;
+  int seen_ = 0;            // samples since then
   bool use_falls_ = false;  // it did not end falling yet
 
   std::int64_t limit_milli_ = 0;  // as seen last; 0: never

@@ -112,7 +112,7 @@ class Quickstart(unittest.TestCase):
         self.assertRegex(said, r"(?m)^Cpus_allowed_list:\s*\d+$")
         pinned, where = re.search(r"Cpus_allowed_list:\s*(\S+)\nrank=(\S+)", said).groups()
         self.assertEqual(pinned, where)
-        self.assertRegex(said, r'(?m)^\{"status":"success".*"job":"wind".*"value":')
+        self.assertRegex(said, r'(?m)^\{"status":"success".*"pod":"wind-.*"value":')
         self.assertRegex(said, r"(?m)^0/1 nodes are available: 1 .*CPU")
         self.assertFalse(os.path.exists(DIR))
         self.assertNotIn("pinion-cluster", run("ip", "netns"))
@@ -160,7 +160,7 @@ class Cluster(unittest.TestCase):
             self.assertEqual(cpus_of_pod(name) & set.union(*cores), set(), f"{name} is on a rank's core")
         for name, has in zip(names, cores):
             self.assertEqual(planned(name), has, "not where the extender has planned it")
-        switches = 'pinion_container_context_switches_total{namespace="default",job="wind"}'
+        switches = 'pinion_container_context_switches_total{namespace="default",pod=~"wind-.*"}'
         eventually(60, "Prometheus has what was counted", lambda: sorted(
             labels["pod"] for labels, _ in prometheus(switches)) == sorted(names))
 

@@ -198,6 +198,30 @@ TEST(LearningLoop, SeesALoadThatFallsByWhatIsUsedBeforeTheMetricShowsIt) {
   EXPECT_NEAR(static_cast<double>(decision.limit_milli.value_or(0)), 2700, 250);
 }
 
+// As its use is told by a rate, that rises for as long as its range.
+TEST(LearningLoop, DoesNotWaitForItsUseToStopRisingWhereItKnowsNoLevelYet) {
+  Play play(kLatency, [](double) { return 400; });
+  for (const int used : {200, 400, 600, 800}) {
+    play.now.used_milli = used;
+    if (play.look().limit_milli) break;
+  }
+  EXPECT_EQ(play.now.limit_milli, 1700) << "the most in one step";
+}
+
+// First it is shown what the service before it did, and then what it uses is never the same.
+TEST(LearningLoop, BelievesTheMetricAlsoWhereItsUseNeverRests) {
+  double latency = 2;
+  Play play(kLatency, [&](double) { return latency; });
+  play.now.used_milli = 3000;
+  play.look(2);
+  latency = 400;
+  for (int i = 0; i < 7 && play.resizes == 0; ++i) {
+    play.now.used_milli = i % 2 == 0 ? 1200 : 950;
+    play.look();
+  }
+  EXPECT_EQ(play.now.limit_milli, 1700);
+}
+
 TEST(LearningLoop, IsCarefulWithALatencyWhoseUseIsNotTold) {
   Play play(kLatency, [](double cpus) { return latency(cpus, 3); });
   play.now.limit_milli = 8000;
