@@ -15,6 +15,7 @@
 #include "agent/settings.h"
 #include "base/log/log.h"
 #include "base/log/ready_file.h"
+#include "base/process/memory.h"
 #include "base/settings/daemon.h"
 #include "base/signals.h"
 #include "base/state_lock.h"
@@ -91,8 +92,6 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   const policy::Reserved reserved = config.kept_back();
   if (auto valid = policy::check_reserved(reserved, *topology); !valid) return valid;
   const topology::ReservedMemory reserved_memory = reserved.memory_of(*topology);
-  topology::Bytes machine_memory = 0;
-  for (const topology::Node& node : topology->nodes) machine_memory += node.memory;
   topology = topology::without_reserved_memory(std::move(*topology), reserved_memory);
   auto enforcement = choose_enforcement(config, topology->online);
   if (!enforcement) return failure(enforcement.error());
@@ -102,7 +101,7 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
                         {.reserved = config.reserved,
                          .strict_reservation = config.strict_reservation,
                          .defaults = config.defaults,
-                         .machine_memory = machine_memory,
+                         .machine_memory = config.topology ? 0 : machine_memory(),
                          .partition_kinds = config.partition},
                         enforcement->fence);
   log.info("started", {{"version", kVersion},

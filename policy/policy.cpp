@@ -317,7 +317,7 @@ topology::Bytes requested_memory(Qos qos, const Resources& resources,
       static_cast<topology::Bytes>(std::max<std::int64_t>(resources.memory.value_or(0), 0));
   const topology::Bytes most = limit == 0 ? machine : std::min(limit, machine);
   if (qos == Qos::kGuaranteed) return limit == 0 ? 0 : most;
-  // Other scores have another meaning: of critical pods, and 999 for less than a thousandth.
+  // Other scores have another meaning: of critical pods, and 999 for all below two thousandths.
   const std::int64_t score = oom_score_adj.value_or(0);
   if (qos != Qos::kBurstable || score < 3 || score > 998) return 0;
   return std::min(most, machine / 1000 * static_cast<topology::Bytes>(1000 - score));

@@ -77,8 +77,12 @@ Effects Engine::handle(const Event& event) {
                        std::holds_alternative<CreateContainer>(event) ||
                        std::holds_alternative<StopContainer>(event);
   const Loans before = loans_of(state_);
+  const Bytes shared_memory = state_.ledger.shared_memory();
   std::visit([&](const auto& e) { on(e, effects); }, event);
-  if (!hand_on(effects) && effects.may_update) fence_->answering(state_, effects);
+  if (!hand_on(effects)) {
+    if (state_.ledger.shared_memory() < shared_memory) offer_cores(effects);
+    if (effects.may_update) fence_->answering(state_, effects);
+  }
   follow_loans(before, starting(event), effects.notes);
   if (update != nullptr && effects.reply.own) {
     std::erase_if(effects.reply.updates,
@@ -287,13 +291,18 @@ void Engine::count_memory(Member& member) {
                                                 settings_.machine_memory));
 }
 
+// What a pod's containers request is not kept from each other: it was sent here with all of it.
+void Engine::leave_out_memory(std::string_view pod_id) {
+  for (Member* member : state_.members_of(pod_id)) state_.set_counted_memory(*member, 0);
+}
+
 // Gives the member its cores, or a place in the shared set. A text means it was refused; it then
 // holds nothing.
 std::optional<std::string> Engine::place(Member& member, const Wish& wish, const Pod& pod,
                                          Effects& effects) {
-  state_.set_counted_memory(member, 0);  // its own is not kept from it
+  leave_out_memory(member.pod_id);
   auto refusal = find_place(member, wish, pod, effects);
-  count_memory(member);
+  for (Member* one : state_.members_of(member.pod_id)) count_memory(*one);
   return refusal;
 }
 

@@ -15,7 +15,7 @@ struct Settings {
   CpuSet reserved;                  // never given away exclusively
   bool strict_reservation = false;  // reserved CPUs are for system containers only
   Defaults defaults;
-  Bytes machine_memory = 0;  // what is reserved included; 0: that of the topology
+  Bytes machine_memory = 0;  // as the kubelet counts it; 0: that of the topology
   PartitionKinds partition_kinds = PartitionKinds::kRoot;
 };
 
@@ -139,6 +139,7 @@ class Engine {
   std::optional<std::string> find_place(Member& member, const Wish& wish, const Pod& pod,
                                         Effects& effects);
   void count_memory(Member& member);
+  void leave_out_memory(std::string_view pod_id);
   void assign(Member& member, const topology::Request& request, const topology::Decision& decision);
   void run_on(Member& member, Kept cores);
   // The member runs on cores of its own no longer; the caller sees to its claim.

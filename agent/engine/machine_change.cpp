@@ -11,9 +11,7 @@ namespace pinion::engine {
 
 // Every rank that can stays exactly where it is; the others are returned. Pods keep what is whole.
 std::vector<Member*> Engine::adopt_on_changed_machine() {
-  const Bytes shared_memory = state_.ledger.shared_memory();
   state_.ledger = topology::Ledger(settings_.reserved, settings_.strict_reservation);
-  state_.ledger.set_shared_memory(shared_memory);
   const auto stays = [this](const topology::Request& request, const CpuSet& cpus) {
     const topology::Outcome outcome =
         topology::adopt(state_.topology, state_.ledger, request, cpus);
@@ -45,6 +43,8 @@ void Engine::on(const MachineChanged& event, Effects& effects) {
   ++counters_.machine_changes;
   state_.topology = event.topology;
   freed_ = true;
+  // What is set aside for shared ones is not kept from those who have their memory already.
+  for (auto& [id, member] : state_.members) state_.set_counted_memory(member, 0);
   const std::vector<Member*> displaced = adopt_on_changed_machine();
   for (auto& [id, member] : state_.members) {
     member.applied.reset();  // v1 takes offline CPUs out of every file, and puts none back
@@ -68,6 +68,7 @@ void Engine::on(const MachineChanged& event, Effects& effects) {
     effects.notes.push_back(std::move(line));
     if (member->started()) state_.work.push(member->id, Cause::kResize);
   }
+  for (auto& [id, member] : state_.members) count_memory(member);
   fence_->allocated_running(state_, effects);
 }
 

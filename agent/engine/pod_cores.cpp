@@ -328,15 +328,12 @@ bool Engine::place_anew(Member& member) {
   if (state_.ledger.find(member.claim) != nullptr) return false;  // its namesake's
   topology::Request request = member.request;
   request.preferred = member.own.cpus & state_.topology.online;
-  state_.set_counted_memory(member, 0);
+  leave_out_memory(member.pod_id);
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   const auto* decision = std::get_if<Decision>(&outcome);
-  if (decision == nullptr) {
-    count_memory(member);
-    return false;
-  }
-  assign(member, request, *decision);
-  return true;
+  if (decision != nullptr) assign(member, request, *decision);
+  for (Member* one : state_.members_of(member.pod_id)) count_memory(*one);
+  return decision != nullptr;
 }
 
 // Where claims were given back: those who wait for cores are served, then everybody else. False:

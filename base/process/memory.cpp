@@ -29,6 +29,13 @@ int unmap_read_only(dl_phdr_info* object, std::size_t /*size*/, void* page_size)
 
 }  // namespace
 
+std::uint64_t machine_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  return pages < 0 ? 0
+                   : static_cast<std::uint64_t>(pages) *
+                         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 void give_back_memory() {
   malloc_trim(0);
   auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));

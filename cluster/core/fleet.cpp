@@ -130,6 +130,10 @@ std::vector<LostPromise> Fleet::refit(NodeIndex node, Ledger& ledger) {
     if (promise != promises_.end()) in_order.emplace(promise->second.order, id);
   }
   std::vector<LostPromise> lost;
+  // What shared containers request since then, its pod's own among them, is not kept from who was
+  // promised already.
+  const topology::Bytes shared_memory = ledger.shared_memory();
+  ledger.set_shared_memory(0);
   for (const auto& [order, id] : in_order) {
     Request request = promises_.find(id)->second.request;
     request.preferred = at(node).ledger.find(id)->cpus;
@@ -143,6 +147,7 @@ std::vector<LostPromise> Fleet::refit(NodeIndex node, Ledger& ledger) {
                     .refusal = std::move(std::get<topology::Refusal>(outcome))});
     promises_.erase(id);
   }
+  ledger.set_shared_memory(shared_memory);
   return lost;
 }
 

@@ -1,6 +1,7 @@
 // What a rank gets and what others lose: creation, refusal, resize, end.
 #include <algorithm>
 
+#include "base/process/memory.h"
 #include "tests/integration/node.h"
 
 namespace pinion::integration {
@@ -113,9 +114,9 @@ TEST_P(Root_Containerd_Pin, WhatDoesNotFitIsRefusedWithTheReason) {
 // A Burstable one's request reaches the agent by its oom_score_adj alone.
 TEST_P(Root_Containerd_Pin, WhatASharedContainerRequestsIsKeptFromRanks) {
   ASSERT_TRUE(ok(start_agent()));
-  const auto memory = static_cast<std::uint64_t>(lab::machine_memory());
+  const std::uint64_t memory = machine_memory();
   auto spec = lab::burstable_pod("web", 100, {});
-  spec.containers[0].memory_request = lab::machine_memory() / 2;
+  spec.containers[0].memory_request = static_cast<std::int64_t>(memory / 2);
   const auto web = run(spec);
   ASSERT_TRUE(ok(web));
   const auto status = agent().status();

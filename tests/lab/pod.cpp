@@ -1,8 +1,8 @@
 #include "tests/lab/pod.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+
+#include "base/process/memory.h"
 
 namespace pinion::lab {
 namespace {
@@ -64,10 +64,6 @@ std::string cgroup_parent(const std::string& root, const PodSpec& pod) {
   return base;
 }
 
-std::int64_t machine_memory() {
-  return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-}
-
 LinuxResources resources_of(const PodSpec& pod, const ContainerSpec& container) {
   LinuxResources result;
   result.cpu_shares = shares_of(container.cpu_request);
@@ -83,7 +79,8 @@ LinuxResources resources_of(const PodSpec& pod, const ContainerSpec& container) 
     case Qos::kBurstable:
       // pkg/kubelet/qos/policy.go; 999 and 3 keep the class between the other two.
       result.oom_score_adj = std::clamp<std::int64_t>(
-          1000 - 1000 * container.memory_request / machine_memory(), 3, 999);
+          1000 - 1000 * container.memory_request / static_cast<std::int64_t>(machine_memory()), 3,
+          999);
       break;
     case Qos::kBestEffort:
       result.oom_score_adj = 1000;

@@ -48,9 +48,6 @@ std::string uid_of(const PodSpec& pod);
 // As a kubelet with the cgroupfs driver: ROOT/kubepods[/burstable|/besteffort]/pod<uid>.
 std::string cgroup_parent(const std::string& root, const PodSpec& pod);
 
-// MemTotal, in bytes: what a kubelet here calls the machine's memory.
-std::int64_t machine_memory();
-
 // linux.resources of a container. Formulas: kubernetes/kubernetes pkg/kubelet/cm/helpers_linux.go.
 struct LinuxResources {
   std::int64_t cpu_shares = 0;

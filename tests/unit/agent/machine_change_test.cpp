@@ -9,6 +9,7 @@
 namespace pinion::engine {
 namespace {
 
+using test_support::bound_rank;
 using test_support::cpu;
 using test_support::cpus;
 using test_support::Driver;
@@ -62,6 +63,22 @@ TEST_P(MachineChange, ARankThatLostOneMovesToOthersOfTheSameShape) {
   const CpuSet moved_to = node_.own(r);
   change("");
   EXPECT_EQ(node_.own(r), moved_to) << "it is whole, so it stays";
+}
+
+TEST_P(MachineChange, WhatSharedOnesRequestIsNotKeptFromOneThatMoves) {
+  const Bytes memory = machine_without("").nodes[0].memory;
+  const Unit r = bound_rank("r", 2, static_cast<std::int64_t>(memory / 10 * 9));
+  const CpuSet own = node_.run(r);
+  Unit web{test_support::make_pod("web", Qos::kBurstable), {}};
+  web.container = test_support::make_container(web.pod, "main", cpu(500));
+  web.container.oom_score_adj = 700;
+  node_.run(web);
+  const Bytes shared_memory = node_.engine.state().ledger.shared_memory();
+  EXPECT_GT(shared_memory, 0U);
+  change(std::to_string(own.first()));
+  EXPECT_EQ(node_.own(r).count(), 2);
+  EXPECT_EQ(trouble(r), "");
+  EXPECT_EQ(node_.engine.state().ledger.shared_memory(), shared_memory);
 }
 
 TEST_P(MachineChange, WhereNothingIsFreeItWaitsInTheSharedSetAndGetsCoresAgain) {

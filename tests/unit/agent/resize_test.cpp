@@ -141,6 +141,32 @@ TEST_P(BothFences, WhatSharedOnesRequestIsKeptFromBoundOnes) {
   EXPECT_FALSE(node.create(bound_rank("r", 2, half)).reply.refusal);
 }
 
+TEST_P(BothFences, OneThatLacksMemoryGetsItsCoresWhenSharedOnesGo) {
+  const topology::Topology machine = laptop();
+  Driver node(machine, GetParam());
+  Unit web{make_pod("web", engine::Qos::kBurstable), {}};
+  web.container = make_container(web.pod, "main", cpu(500));
+  web.container.oom_score_adj = 400;
+  const Unit waits = bound_rank("r", 2, static_cast<std::int64_t>(machine.nodes[0].memory / 2));
+  (void)node.handle(all_running({web, waits}));
+  ASSERT_TRUE(node.own(waits).empty());
+  node.stop(web);
+  EXPECT_EQ(node.own(waits).count(), 2);
+}
+
+TEST_P(BothFences, WhatItsOwnPodRequestsIsNotKeptFromARank) {
+  const topology::Topology machine = laptop();
+  const auto tenth = static_cast<std::int64_t>(machine.nodes[0].memory / 10);
+  Driver node(machine, GetParam());
+  Unit unit = bound_rank("r", 2, 8 * tenth);
+  const Unit helper{unit.pod, make_container(unit.pod, "helper", cpu(500, 3 * tenth))};
+  node.run(helper);
+  EXPECT_EQ(node.engine.state().ledger.shared_memory(), Bytes(3 * tenth));
+  EXPECT_EQ(node.run(unit).count(), 2);
+  EXPECT_EQ(node.engine.state().ledger.shared_memory(), Bytes(3 * tenth));
+  EXPECT_TRUE(node.create(bound_rank("other", 2, tenth)).reply.refusal);
+}
+
 TEST_P(BothFences, ItsOwnRequestIsNotKeptFromOneThatGetsCores) {
   const topology::Topology machine = laptop();
   const auto most = static_cast<std::int64_t>(machine.nodes[0].memory / 10 * 9);

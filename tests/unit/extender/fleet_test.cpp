@@ -154,6 +154,20 @@ TEST_F(FleetTest, APromiseThatNoLongerFitsIsLostAndSaid) {
   EXPECT_EQ(fleet_.promises(), 0U);
 }
 
+TEST_F(FleetTest, APromiseStaysWhereSharedContainersRequestMoreSince) {
+  node("a", {});
+  topology::Request request = request_of("p", 2);
+  request.memory = 8 * kGiB;
+  ASSERT_TRUE(holds(fleet_.promise(fleet_.find("a"), request, 100)));
+  NodeReport report = report_of("a", nullptr);
+  report.generation = 2;
+  report.shared_memory = kGiB;
+  const auto lost = fleet_.report(report, 0);
+  ASSERT_TRUE(lost);
+  EXPECT_TRUE(lost->empty());
+  EXPECT_EQ(fleet_.node(fleet_.find("a")).ledger.shared_memory(), kGiB);
+}
+
 TEST_F(FleetTest, AnAgentThatRunsAPodPromisedElsewhereFreesThePromise) {
   node("a", {});
   node("b", {});
