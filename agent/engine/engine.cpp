@@ -296,13 +296,17 @@ void Engine::leave_out_memory(std::string_view pod_id) {
   for (Member* member : state_.members_of(pod_id)) state_.set_counted_memory(*member, 0);
 }
 
+void Engine::count_memory_of(std::string_view pod_id) {
+  for (Member* member : state_.members_of(pod_id)) count_memory(*member);
+}
+
 // Gives the member its cores, or a place in the shared set. A text means it was refused; it then
 // holds nothing.
 std::optional<std::string> Engine::place(Member& member, const Wish& wish, const Pod& pod,
                                          Effects& effects) {
   leave_out_memory(member.pod_id);
   auto refusal = find_place(member, wish, pod, effects);
-  for (Member* one : state_.members_of(member.pod_id)) count_memory(*one);
+  count_memory_of(member.pod_id);
   return refusal;
 }
 

@@ -139,6 +139,7 @@ class Engine {
   std::optional<std::string> find_place(Member& member, const Wish& wish, const Pod& pod,
                                         Effects& effects);
   void count_memory(Member& member);
+  void count_memory_of(std::string_view pod_id);
   void leave_out_memory(std::string_view pod_id);
   void assign(Member& member, const topology::Request& request, const topology::Decision& decision);
   void run_on(Member& member, Kept cores);

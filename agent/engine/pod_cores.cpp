@@ -332,7 +332,7 @@ bool Engine::place_anew(Member& member) {
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   const auto* decision = std::get_if<Decision>(&outcome);
   if (decision != nullptr) assign(member, request, *decision);
-  for (Member* one : state_.members_of(member.pod_id)) count_memory(*one);
+  count_memory_of(member.pod_id);
   return decision != nullptr;
 }
 
