@@ -69,10 +69,7 @@ TEST_P(MachineChange, WhatSharedOnesRequestIsNotKeptFromOneThatMoves) {
   const Bytes memory = machine_without("").nodes[0].memory;
   const Unit r = bound_rank("r", 2, static_cast<std::int64_t>(memory / 10 * 9));
   const CpuSet own = node_.run(r);
-  Unit web{test_support::make_pod("web", Qos::kBurstable), {}};
-  web.container = test_support::make_container(web.pod, "main", cpu(500));
-  web.container.oom_score_adj = 700;
-  node_.run(web);
+  node_.run(test_support::burstable("web", 700));
   const Bytes shared_memory = node_.engine.state().ledger.shared_memory();
   EXPECT_GT(shared_memory, 0U);
   change(std::to_string(own.first()));

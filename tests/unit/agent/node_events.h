@@ -81,6 +81,14 @@ inline Unit shared(const std::string& name) {
   return {pod, make_container(pod, "main", cpu(0))};
 }
 
+// One whose request the kubelet has put into that score.
+inline Unit burstable(const std::string& name, std::int64_t oom_score_adj) {
+  const auto pod = make_pod(name, engine::Qos::kBurstable);
+  Unit unit{pod, make_container(pod, "main", cpu(500))};
+  unit.container.oom_score_adj = oom_score_adj;
+  return unit;
+}
+
 // A placeholder that lends its cores, and a container that takes them.
 inline Unit lender(const std::string& name, int cpus, const std::string& to = "vc-*/main") {
   Unit unit = rank(name, cpus);

@@ -12,6 +12,7 @@ namespace {
 
 using test_support::all_running;
 using test_support::bound_rank;
+using test_support::burstable;
 using test_support::cpu;
 using test_support::cpus;
 using test_support::Driver;
@@ -128,9 +129,7 @@ TEST_P(BothFences, WhatSharedOnesRequestIsKeptFromBoundOnes) {
   const Bytes memory = machine.nodes[0].memory;
   const auto half = static_cast<std::int64_t>(memory / 2);
   Driver node(machine, GetParam());
-  Unit web{make_pod("web", engine::Qos::kBurstable), {}};
-  web.container = make_container(web.pod, "main", cpu(500));
-  web.container.oom_score_adj = 400;  // six tenths of the machine
+  const Unit web = burstable("web", 400);  // six tenths of the machine
   node.run(web);
   EXPECT_EQ(node.engine.state().ledger.shared_memory(), memory / 1000 * 600);
   const auto refused = node.create(bound_rank("r", 2, half));
@@ -144,9 +143,7 @@ TEST_P(BothFences, WhatSharedOnesRequestIsKeptFromBoundOnes) {
 TEST_P(BothFences, OneThatLacksMemoryGetsItsCoresWhenSharedOnesGo) {
   const topology::Topology machine = laptop();
   Driver node(machine, GetParam());
-  Unit web{make_pod("web", engine::Qos::kBurstable), {}};
-  web.container = make_container(web.pod, "main", cpu(500));
-  web.container.oom_score_adj = 400;
+  const Unit web = burstable("web", 400);
   const Unit waits = bound_rank("r", 2, static_cast<std::int64_t>(machine.nodes[0].memory / 2));
   (void)node.handle(all_running({web, waits}));
   ASSERT_TRUE(node.own(waits).empty());
