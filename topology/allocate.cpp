@@ -6,7 +6,8 @@
 // 2. Where it fits. A domain of the asked alignment whose cores can make up exactly what is asked
 //    and, for a bound memory limit, whose NUMA nodes have that much unpromised. Strength kPreferred
 //    asks for each wider alignment in turn when no domain fits: l3, numa, socket, none.
-// 3. What it had. If the CPUs it had before are enough by themselves, it gets them again.
+// 3. What it had, or was promised. If these CPUs are enough by themselves, it gets them, in the
+//    narrowest alignment that its strength allows, before any others in a narrower one.
 // 4. Which domain is best. The first difference in this list decides:
 //      near the device that it names, else near those that it has;
 //      near the CPUs it already has;
@@ -51,21 +52,24 @@ CpuSet held_before(const Topology& topology, const Request& request) {
   return cores;
 }
 
-// What is tried for each alignment, in this order: the CPUs it had, then all.
-std::vector<Space> spaces_of(const Topology& topology, const Ledger& ledger,
-                             const Request& request) {
-  const CpuSet free = topology.online - ledger.reserved() - ledger.exclusive();
-  const std::vector<CpuSet> pools = pools_of(topology, free, request.use_isolated);
+// What it had, of each pool that has enough of that.
+std::vector<Space> spaces_before(const Topology& topology, const std::vector<CpuSet>& pools,
+                                 const Request& request) {
   std::vector<Space> spaces;
-  spaces.reserve(2 * pools.size());
-  if (!request.preferred.empty()) {
-    const CpuSet before = held_before(topology, request);
-    for (const CpuSet& pool : pools) {
-      const CpuSet had = pool & before;
-      if (had.count() < request.cpus) continue;
-      spaces.push_back(survey(topology, had, pool - had, request.preferred, request.smt));
-    }
+  if (request.preferred.empty()) return spaces;
+  const CpuSet before = held_before(topology, request);
+  for (const CpuSet& pool : pools) {
+    const CpuSet had = pool & before;
+    if (had.count() < request.cpus) continue;
+    spaces.push_back(survey(topology, had, pool - had, request.preferred, request.smt));
   }
+  return spaces;
+}
+
+std::vector<Space> spaces_of(const Topology& topology, const std::vector<CpuSet>& pools,
+                             const Request& request) {
+  std::vector<Space> spaces;
+  spaces.reserve(pools.size());
   for (const CpuSet& pool : pools) {
     spaces.push_back(survey(topology, pool, {}, request.preferred, request.smt));
   }
@@ -106,6 +110,19 @@ std::optional<Decision> attempt(const Wishes& wishes, const Space& space, Align 
   return decision;
 }
 
+// The spaces in order, for each alignment that the strength allows.
+std::optional<Decision> climb(const Wishes& wishes, const std::vector<Space>& spaces) {
+  const Request& request = wishes.request;
+  const Align widest = request.strength == Strength::kRequired ? request.align : Align::kNone;
+  for (const Align align : kAligns) {
+    if (align < request.align || align > widest) continue;
+    for (const Space& space : spaces) {
+      if (auto decision = attempt(wishes, space, align)) return decision;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 MemoryPolicy usual_memory_policy(const Request& request) {
@@ -117,14 +134,11 @@ MemoryPolicy usual_memory_policy(const Request& request) {
 Outcome allocate(const Topology& topology, const Ledger& ledger, const Request& request) {
   if (!is_sound(topology, request)) return refuse(topology, ledger, request, nullptr, {});
   const Wishes wishes = wishes_of(topology, ledger, request, nullptr);
-  const std::vector<Space> spaces = spaces_of(topology, ledger, request);
-  const Align widest = request.strength == Strength::kRequired ? request.align : Align::kNone;
-  for (const Align align : kAligns) {
-    if (align < request.align || align > widest) continue;
-    for (const Space& space : spaces) {
-      if (auto decision = attempt(wishes, space, align)) return std::move(*decision);
-    }
-  }
+  const CpuSet free = topology.online - ledger.reserved() - ledger.exclusive();
+  const std::vector<CpuSet> pools = pools_of(topology, free, request.use_isolated);
+  auto decision = climb(wishes, spaces_before(topology, pools, request));
+  if (!decision) decision = climb(wishes, spaces_of(topology, pools, request));
+  if (decision) return std::move(*decision);
   return refuse(topology, ledger, request, nullptr, {});
 }
 

@@ -7,6 +7,7 @@ namespace {
 
 using topology::Align;
 using topology::Claim;
+using topology::CpuSet;
 using topology::Ledger;
 using topology::Outcome;
 using topology::Request;
@@ -108,7 +109,7 @@ void Fleet::confirm(const NodeReport& report, NodeIndex node) {
     if (promise != promises_.end() && promise->second.node != node) {
       release(claim.id);
     } else if (promise != promises_.end()) {
-      promises_.erase(promise);
+      erase_promise(claim.id);
     }
     running_.insert_or_assign(claim.id, node);
   }
@@ -122,30 +123,55 @@ void Fleet::forget_running(NodeIndex node) {
   }
 }
 
-// Fits the promises of the node into what is left, in the order in which they were made.
+void Fleet::erase_promise(std::string_view id) {
+  const auto promise = promises_.find(id);
+  at(promise->second.node).promises.erase(promise->second.order);
+  promises_.erase(promise);
+}
+
+// Fits the promises of the node into what is left: where they are as far as that is free, then the
+// others elsewhere.
 std::vector<LostPromise> Fleet::refit(NodeIndex node, Ledger& ledger) {
-  std::map<std::uint64_t, std::string> in_order;
-  for (const auto& [id, claim] : at(node).ledger.claims()) {
-    const auto promise = promises_.find(id);
-    if (promise != promises_.end()) in_order.emplace(promise->second.order, id);
-  }
-  std::vector<LostPromise> lost;
   // What shared containers request since then, its pod's own among them, is not kept from who was
   // promised already.
   const topology::Bytes shared_memory = ledger.shared_memory();
   ledger.set_shared_memory(0);
-  for (const auto& [order, id] : in_order) {
-    Request request = promises_.find(id)->second.request;
-    request.preferred = at(node).ledger.find(id)->cpus;
-    Outcome outcome = topology::allocate(at(node).topology(), ledger, request);
+  std::vector<std::string> displaced;
+  for (const auto& [order, id] : at(node).promises) {
+    const Promise& promise = promises_.find(id)->second;
+    Request request = promise.request;
+    request.preferred = promise.told.empty() ? at(node).ledger.find(id)->cpus : promise.told;
+    if (!request.preferred.intersects(ledger.exclusive())) {
+      Outcome outcome = topology::allocate(at(node).topology(), ledger, request);
+      const auto* decision = std::get_if<topology::Decision>(&outcome);
+      if (decision != nullptr && decision->claim.cpus == request.preferred) {
+        ledger.commit(decision->claim);
+        continue;
+      }
+    }
+    displaced.push_back(id);
+    // What is left of where its agent will have it is for nobody else.
+    Claim left;
+    left.id = id;
+    left.cpus = promise.told - ledger.exclusive();
+    if (!left.cpus.empty()) ledger.commit(std::move(left));
+  }
+  std::vector<LostPromise> lost;
+  for (const std::string& id : displaced) {
+    const Promise& promise = promises_.find(id)->second;
+    const Claim* left = ledger.find(id);
+    const CpuSet kept = left == nullptr ? CpuSet() : left->cpus;
+    Outcome outcome = topology::allocate(at(node).topology(), ledger, promise.request);
     if (auto* decision = std::get_if<topology::Decision>(&outcome)) {
+      ledger.release(id);
+      decision->claim.cpus |= kept;
       ledger.commit(std::move(decision->claim));
       continue;
     }
     lost.push_back({.id = id,
                     .node = at(node).name,
                     .refusal = std::move(std::get<topology::Refusal>(outcome))});
-    promises_.erase(id);
+    if (promise.told.empty()) erase_promise(id);
   }
   ledger.set_shared_memory(shared_memory);
   return lost;
@@ -208,10 +234,8 @@ void Fleet::remove(std::string_view name) {
   if (found == by_name_.end()) return;
   const NodeIndex node = found->second;
   forget_running(node);
-  for (const auto& [id, claim] : at(node).ledger.claims()) {
-    promises_.erase(id);
-    count_job(claim.job, node, -1);
-  }
+  for (const auto& [order, id] : at(node).promises) promises_.erase(id);
+  for (const auto& [id, claim] : at(node).ledger.claims()) count_job(claim.job, node, -1);
   index_.remove(node, found->first, at(node).holes);
   lookup_.erase(found->first);
   by_name_.erase(found);
@@ -245,6 +269,7 @@ Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int6
   if (const auto* decision = std::get_if<topology::Decision>(&outcome)) {
     at(node).ledger.commit(decision->claim);
     count_job(request.job, node, 1);
+    at(node).promises.emplace(promises_made_, request.id);
     promises_.emplace(
         request.id,
         Promise{
@@ -252,6 +277,21 @@ Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int6
     refresh(node);
   }
   return outcome;
+}
+
+void Fleet::settle(std::string_view id, const CpuSet& cpus) {
+  const auto promise = promises_.find(id);
+  if (promise == promises_.end()) return;
+  const NodeIndex node = promise->second.node;
+  const Claim* claim = at(node).ledger.find(id);
+  if (claim == nullptr || claim->cpus.count() != cpus.count()) return;
+  promise->second.told = cpus;
+  if (claim->cpus == cpus) return;
+  Claim more = *claim;
+  more.cpus |= cpus - at(node).ledger.exclusive();
+  at(node).ledger.release(id);
+  at(node).ledger.commit(std::move(more));
+  refresh(node);
 }
 
 bool Fleet::extend(std::string_view id, std::int64_t expires_ms) {
@@ -265,9 +305,11 @@ bool Fleet::release(std::string_view id) {
   const auto promise = promises_.find(id);
   if (promise == promises_.end()) return false;
   const NodeIndex node = promise->second.node;
-  count_job(promise->second.request.job, node, -1);
-  at(node).ledger.release(id);
-  promises_.erase(promise);
+  if (const Claim* claim = at(node).ledger.find(id); claim != nullptr) {
+    count_job(claim->job, node, -1);
+    at(node).ledger.release(id);
+  }
+  erase_promise(id);
   refresh(node);
   return true;
 }

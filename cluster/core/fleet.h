@@ -42,8 +42,9 @@ struct MachineKind {
 struct FleetNode {
   std::string name;  // empty: no node has this index now
   std::shared_ptr<const MachineKind> kind;
-  topology::Ledger ledger;  // what runs there and what is promised
-  topology::Holes holes;    // of that ledger
+  topology::Ledger ledger;                        // what runs there and what is promised
+  std::map<std::uint64_t, std::string> promises;  // ids, by the order in which they were made
+  topology::Holes holes;                          // of that ledger
   MissRates rates;
   int pressure_level = 0;  // of its memory controllers, 0 .. 10
   std::string instance;    // of the agent: another one means that generations began anew
@@ -74,7 +75,8 @@ struct NodeReport {
   std::uint64_t generation = 0;
 };
 
-// A promise that a report left no room for: the pod was sent there and the agent will refuse it.
+// A promise that a report left no room for: if the pod was sent there, and the report is not only
+// older than that, the agent will refuse it.
 struct LostPromise {
   std::string id;
   std::string node;
@@ -92,11 +94,11 @@ class Fleet {
   Fleet& operator=(const Fleet&) = delete;
 
   // Takes the report in place of what was known of the node. Promises that it names are confirmed
-  // (no promise any more), the others are fitted in again; those that no longer fit are dropped and
-  // returned. A report older than the one known (same instance, lower generation) changes nothing.
-  // Errors: kInvalid for an empty name, a first report without a machine, or claims without CPUs,
-  // with CPUs that another one has or that are reserved, or with memory of a node that the machine
-  // has not.
+  // (no promise any more), the others are fitted in again; those that no longer fit are returned,
+  // and dropped unless their agent was told (settle()). A report older than the one known (same
+  // instance, lower generation) changes nothing. Errors: kInvalid for an empty name, a first report
+  // without a machine, or claims without CPUs, with CPUs that another one has or that are reserved,
+  // or with memory of a node that the machine has not.
   Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
   // The agent was heard and nothing has changed.
   void heard(NodeIndex node, std::int64_t now_ms);
@@ -121,6 +123,10 @@ class Fleet {
   // a node that does not exist with kNotFound; what allocate() says is in the outcome.
   Result<topology::Outcome> promise(NodeIndex node, const topology::Request& request,
                                     std::int64_t expires_ms);
+  // Its agent is told of exactly these CPUs, and will give them: the promise stays there. Where a
+  // report that was on its way takes some of them for a while, it keeps the others and comes back.
+  // Nothing for what is no promise, or one of another number of CPUs.
+  void settle(std::string_view id, const topology::CpuSet& cpus);
   // Sets the time of a promise anew. False: there is none of that id.
   bool extend(std::string_view id, std::int64_t expires_ms);
   // Gives the promise back. False: there is none, or it was confirmed.
@@ -216,6 +222,7 @@ class Fleet {
     topology::Request request;
     std::int64_t expires_ms = 0;
     std::uint64_t order = 0;  // of being made
+    topology::CpuSet told{};  // where its agent will have it; empty: it may move
   };
 
   FleetNode& at(NodeIndex node) { return nodes_[static_cast<std::size_t>(node)]; }
@@ -224,6 +231,7 @@ class Fleet {
       const std::shared_ptr<const topology::Topology>& topology, const topology::CpuSet& reserved,
       bool strict_reservation);
   void confirm(const NodeReport& report, NodeIndex node);
+  void erase_promise(std::string_view id);
   void forget_running(NodeIndex node);
   bool any_may_fit(const topology::Request& request) const;
   std::vector<LostPromise> refit(NodeIndex node, topology::Ledger& ledger);

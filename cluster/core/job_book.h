@@ -51,7 +51,9 @@ struct Member {
     kRunning,
   };
   MemberId id;
-  std::vector<topology::Request> requests;  // one for each container with CPUs, not empty
+  // One for each container with CPUs, not empty. `preferred`: where its agent was told it is to be,
+  // of one that is fixed().
+  std::vector<topology::Request> requests;
   MemberTerms terms{};
   State state = State::kWaiting;
   std::string node;           // empty while it waits

@@ -279,6 +279,13 @@ bool Scheduler::start(const MemberId& id, std::int64_t now_ms) {
   if (member.state != State::kReserved) return false;
   member.state = State::kStarting;
   member.since_ms = now_ms;
+  const NodeIndex node = fleet_.find(member.node);
+  for (auto& request : member.requests) {
+    const topology::Claim* claim = node < 0 ? nullptr : fleet_.node(node).ledger.find(request.id);
+    if (claim == nullptr) continue;
+    request.preferred = claim->cpus;
+    fleet_.settle(request.id, request.preferred);
+  }
   note_end(*job, member, now_ms);
   job->touched_ms = now_ms;
   if (job->count(State::kReserved) == 0) reserved_.erase(job->id);
@@ -346,6 +353,13 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
 void Scheduler::drop_reported(const std::string& node, std::string_view id) {
   const NodeIndex index = fleet_.find(node);
   if (index >= 0) fleet_.drop_claim(index, id);
+}
+
+void Scheduler::hold(const std::string& node, const std::string& id, const topology::CpuSet& cpus) {
+  const NodeIndex index = fleet_.find(node);
+  if (index < 0) return;
+  const topology::CpuSet free = cpus - fleet_.node(index).ledger.exclusive();
+  if (!free.empty()) fleet_.hold(index, id, free);
 }
 
 bool Scheduler::still_runs(const MemberId& id, std::int64_t expires_ms) {

@@ -163,6 +163,9 @@ class Scheduler {
             bool together = false);
   // What the node's report says of this id does not count until the next one.
   void drop_reported(const std::string& node, std::string_view id);
+  // So far as these CPUs are free there, they are nobody's until then, under this id, which has
+  // nothing there.
+  void hold(const std::string& node, const std::string& id, const topology::CpuSet& cpus);
   // It still runs there: what its agent does not name is reserved again until `expires_ms`. False:
   // there is no room. Precondition: it is known and fixed.
   bool still_runs(const MemberId& member, std::int64_t expires_ms);

@@ -499,10 +499,12 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
 bool Scheduler::promise(const Member& member, NodeIndex node, std::int64_t expires_ms) {
   std::vector<std::string_view> done;
   for (const auto& request : member.requests) {
-    if (fleet_.node(node).ledger.find(request.id) != nullptr) continue;
+    if (fleet_.node(node).ledger.find(request.id) != nullptr || fleet_.promised(request.id))
+      continue;
     const auto outcome = fleet_.promise(node, request, expires_ms);
     if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
       done.push_back(request.id);
+      fleet_.settle(request.id, request.preferred);
       continue;
     }
     for (const auto id : done) fleet_.release(id);
@@ -534,8 +536,9 @@ void Scheduler::give_back(Job& job, Member& member) {
   remove_requests(member.node, member.terms);
   member.state = State::kWaiting;
   member.node.clear();
-  if (job.spec.task_groups > 0) {
-    for (auto& request : member.requests) request.task_group.clear();
+  for (auto& request : member.requests) {
+    request.preferred = {};
+    if (job.spec.task_groups > 0) request.task_group.clear();
   }
   if (job.count(State::kReserved) == 0) reserved_.erase(job.id);
   changed_ = true;

@@ -10,6 +10,7 @@
 #include "tests/e2e/collection.h"
 #include "tests/e2e/pod_as_run.h"
 #include "tests/lab/files.h"
+#include "tests/unit/agent/node_events.h"
 #include "topology/discover/discover.h"
 
 namespace pinion::e2e {
@@ -23,23 +24,9 @@ constexpr const char* kMachine = "synthetic:package:2 [numa(memory=64GiB)] l3:2 
 constexpr NodeShape kShape{.cpus = 32, .memory_gib = 128};
 constexpr const char* kSandbox = "sandbox-";  // an id of a pod as it runs: that and its uid
 
-CpuSet cpus_of(const std::string& list) {
-  const auto cpus = CpuSet::parse(list);
-  return cpus ? *cpus : CpuSet();
-}
-
 // The pod of an event.
 std::string uid_of(const json& event) {
   return kube::json_text(event, "pod").substr(std::string(kSandbox).size());
-}
-
-// Of "CONTAINER=CPUS CONTAINER=CPUS".
-CpuSet planned_for(const std::string& container, const std::string& planned) {
-  std::istringstream parts(planned);
-  for (std::string part; parts >> part;) {
-    if (part.starts_with(container + "=")) return cpus_of(part.substr(container.size() + 1));
-  }
-  return {};
 }
 
 }  // namespace
@@ -224,7 +211,8 @@ void AgentNodes::begin(const std::string& uid, const json& pod) {
     Container& known = run.containers[id];
     known = {.node = run.node, .pod = uid, .name = name};
     if (gets_cores(pod, container)) known.own = milli_cpus(resources).value_or(0) / 1000;
-    if (planned != as_run.annotations.end()) known.planned = planned_for(name, planned->second);
+    if (planned != as_run.annotations.end())
+      known.planned = test_support::planned_for(name, planned->second);
   };
   for (const json& container : kube::json_at(pod, "spec", "initContainers")) {
     add(container, ends(container));
@@ -276,7 +264,7 @@ void AgentNodes::on_container(const json& event) {
   }
   if (what == "created") containers_[id] = pods_.at(uid_of(event)).containers.at(id);
   Container& container = containers_.at(id);
-  container.cpus = cpus_of(kube::json_text(event, "cpus"));
+  container.cpus = test_support::cpus(kube::json_text(event, "cpus"));
   if (container.own > 0 && !container.cpus.empty()) compare(id, container);
 }
 
@@ -286,8 +274,16 @@ void AgentNodes::compare(const std::string& id, const Container& changed) {
                           " has " + changed.cpus.to_string();
   // An init container's are those of the main one: planned are as many as the larger of them wants.
   if (changed.cpus.count() != changed.own || !changed.cpus.is_subset_of(changed.planned)) {
+    std::string beside;
+    for (const auto& [other_id, other] : containers_) {
+      if (other_id == id || other.node != changed.node) continue;
+      if (other.own > 0 && other.cpus.intersects(changed.planned)) {
+        beside += "; " + pods_.at(other.pod).name + "/" + other.name + " has " +
+                  other.cpus.to_string() + ", planned are '" + other.planned.to_string() + "'";
+      }
+    }
     wrong_.push_back(who + ", planned are '" + changed.planned.to_string() + "' for " +
-                     std::to_string(changed.own));
+                     std::to_string(changed.own) + beside);
   }
   for (const auto& [other_id, other] : containers_) {
     if (other_id == id || other.node != changed.node || other.own == 0) continue;

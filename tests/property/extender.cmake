@@ -26,3 +26,8 @@ pinion_test(extender_jobs_properties
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/extender_jobs_test.cpp
   LINK extender_jobs test_support rapidcheck rapidcheck_gtest
   LABEL property)
+
+pinion_test(planned_properties
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/planned_test.cpp
+  LINK extender_scheduling engine test_support
+  LABEL property LONG)

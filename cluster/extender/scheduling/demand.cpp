@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kPeriod = 100'000;                   // microseconds, the kubelet's
 constexpr std::int64_t kMostMilli = std::int64_t{1} << 40;  // far above any machine
+constexpr int kMaxThreads = 8;                              // of a core, as POWER has
 
 // As the kubelet will tell the runtime, from which the agent reads its wish.
 policy::Resources resources_of(const PodContainer& container) {
@@ -115,6 +116,16 @@ bool is_grouped(const Pod& pod, const PodGroups& groups) {
 std::string part_beside_gang(const Pod& pod, const Demand& demand) {
   const auto role = pod.annotations.find(annotation::kRole);
   return role == pod.annotations.end() || demand.nodes > 0 ? std::string() : " " + role->second;
+}
+
+// Whether the CPUs that the pod says are planned for it may be so: it is bound, and they are as
+// many as would be promised to it.
+bool was_planned(const Pod& pod, const topology::Request& request) {
+  const int cpus = request.preferred.count();
+  if (pod.node.empty()) return false;
+  return request.smt == topology::Smt::kOnePerCore
+             ? cpus >= request.cpus && cpus <= request.cpus * kMaxThreads
+             : cpus == request.cpus;
 }
 
 // Takes a container's CPUs into the demand.
@@ -236,6 +247,9 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
     gathered.add(container.kind, std::move(wish.request));
   }
   Demand demand = gathered.take();
+  for (auto& request : demand.requests) {
+    if (!was_planned(pod, request)) request.preferred = {};
+  }
   demand.service = is_service(pod);
   demand.classed = states_class(pod);
   if (demand.requests.empty()) return demand;

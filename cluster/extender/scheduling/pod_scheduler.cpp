@@ -473,17 +473,16 @@ std::map<std::string, std::string> PodScheduler::told_with_binding(const std::st
   if (node < 0) return told;
   const KnownPod& known = *cache_.find(uid);
   std::string planned;
-  const auto tell = [&](const std::string& id, const std::string& on) {
-    const topology::Claim* claim = fleet().node(node).ledger.find(on);
+  const auto tell = [&](std::string_view id, const topology::Request& on) {
+    const topology::Claim* claim = fleet().node(node).ledger.find(on.id);
     if (claim == nullptr) return;
-    const std::string container = id.substr(claim_id(uid, "").size());
-    planned += (planned.empty() ? "" : " ") + container + "=" + claim->cpus.to_string();
+    planned.append(planned.empty() ? "" : " ").append(id.substr(claim_id(uid, "").size()));
+    planned += "=" + (on.preferred.empty() ? claim->cpus : on.preferred).to_string();
   };
-  const auto& requests = known.demand.requests;
-  for (const auto& request : requests) tell(request.id, request.id);
+  for (const auto& request : member->requests) tell(request.id, request);
+  const topology::Request& host = member->requests[known.demand.host];
   for (const auto& init : known.demand.inits) {
-    const std::string& host = requests[known.demand.host].id;
-    if (init != host) tell(init, host);
+    if (init != host.id) tell(init, host);
   }
   if (!planned.empty()) told[annotation::kPlanned] = planned;
   if (known.demand.kind == Demand::Kind::kMember) {

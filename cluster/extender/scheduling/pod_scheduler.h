@@ -228,6 +228,7 @@ class PodScheduler {
   void still_there(const std::string& node, bool fresh, std::int64_t now_ms);
   void drop_lent(NodeReport& report) const;
   void drop_kept(NodeReport& report, NodeIndex node) const;
+  void drop_spoken_for(const KnownPod& known);
   void note_gates(const Pod& pod);
   void plan_if_ready(const KnownPod& known, std::int64_t now_ms);
   void plan_gated(std::int64_t now_ms);

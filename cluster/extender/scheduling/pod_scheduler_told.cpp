@@ -243,13 +243,42 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   if (book().member(pod.uid) == nullptr) return true;  // what it asks for is not known
   const JobId job = job_of(*known);
   held_.refuse(job, pod.uid, kBound);
-  // What is promised to it now speaks for that.
-  if (!was_known) scheduler_.drop_reported(pod.node, claim_id(pod.uid, ""));
+  if (!was_known) drop_spoken_for(*known);
   const bool room = scheduler_.runs(pod.uid, pod.node, now_ms, known->by_us);
   heed();  // the plan may have fallen with it
   if (held_.count(job) > 0) let_go_if_whole(job, 0, now_ms);
   heed();
   return room || fleet().find(pod.node) < 0;
+}
+
+// Its agent has reported it, and nobody has told of it before: what is promised to it next speaks
+// for what its pod keeps and lends.
+void PodScheduler::drop_spoken_for(const KnownPod& known) {
+  const NodeIndex node = fleet().find(known.node);
+  if (node < 0) return;
+  const std::string kept = claim_id(known.pod.uid, "");
+  const auto& claims = fleet().node(node).ledger.claims();
+  NodeReport said;
+  said.name = known.node;
+  for (auto at = claims.lower_bound(kept); at != claims.end() && at->first.starts_with(kept);
+       ++at) {
+    if (!fleet().promised(at->first)) said.claims.push_back(at->second);
+  }
+  const std::vector<topology::Claim> before = said.claims;
+  drop_lent(said);
+  topology::CpuSet rest;
+  for (const topology::Claim& claim : said.claims) rest |= claim.cpus;
+  for (const topology::Claim& claim : before) {
+    const bool stays =
+        claim.id != kept && std::any_of(said.claims.begin(), said.claims.end(),
+                                        [&](const auto& one) { return one.id == claim.id; });
+    if (stays) {
+      rest -= claim.cpus;
+    } else {
+      scheduler_.drop_reported(known.node, claim.id);
+    }
+  }
+  if (!rest.empty()) scheduler_.hold(known.node, kept, rest);
 }
 
 // What is there and the report does not name is reserved before anybody else is given its room. Of
@@ -264,50 +293,65 @@ void PodScheduler::still_there(const std::string& node, bool fresh, std::int64_t
   }
 }
 
-// An init container runs on CPUs that are promised to its pod for those that come after it: the
-// promise stays and speaks for both.
+// An init container runs on CPUs that are promised to its pod for those that come after it, or were
+// by an extender before: the promise speaks for both.
 void PodScheduler::drop_lent(NodeReport& report) const {
   const NodeIndex node = fleet().find(report.name);
   drop_kept(report, node);
-  if (node < 0) return;
-  std::erase_if(report.claims, [&](const topology::Claim& claim) {
+  const auto& claims = report.claims;
+  std::vector<std::string> lent;
+  for (const topology::Claim& claim : claims) {
     const KnownPod* pod = cache_.find(pod_of_claim(claim.id));
-    if (pod == nullptr) return false;
-    const Demand& demand = pod->demand;
-    const auto& inits = demand.inits;
-    if (std::find(inits.begin(), inits.end(), claim.id) == inits.end()) return false;
-    const std::string& host = demand.requests[demand.host].id;
-    if (host == claim.id || !fleet().promised(host)) return false;
-    const topology::Claim* promised = fleet().node(node).ledger.find(host);
-    return promised != nullptr && claim.cpus.is_subset_of(promised->cpus);
+    if (pod == nullptr || pod->node != report.name) continue;
+    const auto& inits = pod->demand.inits;
+    if (std::find(inits.begin(), inits.end(), claim.id) == inits.end()) continue;
+    const topology::Request& host = pod->demand.requests[pod->demand.host];
+    const bool runs = std::any_of(claims.begin(), claims.end(),
+                                  [&](const auto& one) { return one.id == host.id; });
+    if (runs) continue;
+    const bool promised = node >= 0 && fleet().promised(host.id);
+    const topology::Claim* there = promised ? fleet().node(node).ledger.find(host.id) : nullptr;
+    if (claim.cpus.is_subset_of(there == nullptr ? host.preferred : there->cpus)) {
+      lent.push_back(claim.id);
+    }
+  }
+  std::erase_if(report.claims, [&](const topology::Claim& claim) {
+    return std::find(lent.begin(), lent.end(), claim.id) != lent.end();
   });
 }
 
-// A promise speaks also for what an agent keeps for containers to come. That may be more: after a
-// large init container, as much as the pod requests as a whole. The rest counts with one of its
-// containers that run, as it ends with them. Of who is not known it is all that is known.
+// A promise speaks also for what an agent keeps for containers to come: for what it shares with
+// that, and where the agent was not told of it, for as many CPUs, from which it will serve them.
+// What is kept may be more: after a large init container, as much as the pod requests as a whole.
+// The rest counts with one of its containers that run, as it ends with them. Of who is not known it
+// is all that is known.
 void PodScheduler::drop_kept(NodeReport& report, NodeIndex node) const {
   std::vector<topology::Claim>& claims = report.claims;
   for (topology::Claim& kept : claims) {
     const KnownPod* pod = cache_.find(pod_of_claim(kept.id));
     if (pod == nullptr || kept.id != claim_id(pod->pod.uid, "")) continue;
     topology::CpuSet promised;
+    int elsewhere = 0;
     topology::Claim* running = nullptr;
     bool all_counted = true;
-    for (const topology::Request& request : pod->demand.requests) {
+    const Member* member = book().member(pod->pod.uid);
+    for (const auto& request : member == nullptr ? pod->demand.requests : member->requests) {
       const auto named = std::find_if(claims.begin(), claims.end(),
                                       [&](const auto& one) { return one.id == request.id; });
       if (named != claims.end()) {
         if (running == nullptr) running = &*named;
       } else if (node >= 0 && fleet().promised(request.id)) {
         const topology::Claim* claim = fleet().node(node).ledger.find(request.id);
-        if (claim != nullptr) promised |= claim->cpus;
+        if (claim == nullptr) continue;
+        promised |= claim->cpus;
+        if (request.preferred.empty()) elsewhere += (claim->cpus - kept.cpus).count();
+      } else if (!request.preferred.empty()) {
+        promised |= request.preferred;  // it will be promised next, there
       } else {
-        all_counted = false;  // it will be promised next
+        all_counted = false;  // anywhere
       }
     }
     if (!all_counted) kept.cpus = {};
-    const int elsewhere = (promised - kept.cpus).count();
     kept.cpus -= promised;
     if (elsewhere > 0) {
       kept.cpus = without_some(kept.cpus, elsewhere, fleet().node(node).topology());

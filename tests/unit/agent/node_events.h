@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -230,6 +231,15 @@ inline engine::Synchronize all_running(const std::vector<Unit>& units) {
 inline engine::CpuSet cpus(const std::string& list) {
   const auto parsed = engine::CpuSet::parse(list);
   return parsed ? *parsed : engine::CpuSet();
+}
+
+// Of "CONTAINER=CPUS CONTAINER=CPUS", as pinion.dev/planned says it.
+inline engine::CpuSet planned_for(const std::string& container, const std::string& planned) {
+  std::istringstream parts(planned);
+  for (std::string part; parts >> part;) {
+    if (part.starts_with(container + "=")) return cpus(part.substr(container.size() + 1));
+  }
+  return {};
 }
 
 inline engine::NodeSet mems(const std::string& list) {

@@ -139,6 +139,51 @@ TEST_F(FleetTest, APromiseMovesWhenTheAgentGaveItsCpusToAnother) {
   EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "4-6");
 }
 
+// A report that was on its way when its pod ended: the agent will give what it was told.
+TEST_F(FleetTest, APromiseThatItsAgentWasToldComesBackToItsPlace) {
+  node("a", {});
+  const NodeIndex a = fleet_.find("a");
+  ASSERT_TRUE(holds(fleet_.promise(a, request_of("p", 3), 100)));
+  fleet_.settle("p", CpuSet{1, 2, 3});
+  node("a", {claim_of("other", "2")}, 2);
+  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1,3-6") << "and keeps the rest";
+  node("a", {}, 3);
+  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1-3");
+
+  node("a", {claim_of("one", "3"), claim_of("two", "4-5")}, 4);
+  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1-2") << "also without room";
+  EXPECT_TRUE(fleet_.promised("p"));
+  node("a", {}, 5);
+  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1-3");
+  EXPECT_TRUE(fleet_.release("p"));
+  EXPECT_TRUE(fleet_.node(a).ledger.claims().empty());
+}
+
+TEST_F(FleetTest, WhatIsLeftOfATakenPlaceIsForNobodyElse) {
+  node("a", {});
+  const NodeIndex a = fleet_.find("a");
+  ASSERT_TRUE(holds(fleet_.promise(a, request_of("first", 2), 100)));
+  ASSERT_TRUE(holds(fleet_.promise(a, request_of("told", 3), 100)));
+  EXPECT_EQ(fleet_.node(a).ledger.find("told")->cpus.to_string(), "4-6");
+  fleet_.settle("told", CpuSet{4, 5, 6});
+  node("a", {claim_of("other", "1,4")}, 2);
+  EXPECT_EQ(fleet_.node(a).ledger.find("first")->cpus.to_string(), "2-3");
+  EXPECT_TRUE((CpuSet{5, 6}).is_subset_of(fleet_.node(a).ledger.find("told")->cpus));
+}
+
+// By an extender before this one; what it was told there is of one size with what it asks for.
+TEST_F(FleetTest, APlaceThatIsTakenWhenItIsToldIsHeldAsFarAsItIsFree) {
+  node("a", {claim_of("other", "2")});
+  const NodeIndex a = fleet_.find("a");
+  ASSERT_TRUE(holds(fleet_.promise(a, request_of("p", 3), 100)));
+  fleet_.settle("p", CpuSet{1, 2, 3, 4});
+  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "4-6");
+  fleet_.settle("p", CpuSet{1, 2, 3});
+  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1,3-6");
+  node("a", {}, 2);
+  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1-3");
+}
+
 TEST_F(FleetTest, APromiseThatNoLongerFitsIsLostAndSaid) {
   node("a", {});
   ASSERT_TRUE(holds(fleet_.promise(fleet_.find("a"), request_of("p", 4), 100)));

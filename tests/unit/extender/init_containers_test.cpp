@@ -48,6 +48,25 @@ TEST(InitContainers, WhatAPodAsksFor) {
   }
 }
 
+// Of who is bound, and as many CPUs as it asks for: everybody may write annotations.
+TEST(InitContainers, WhatIsPlannedIsHeededWhereItMayBe) {
+  Pod pod = with(pod_of("p", 2), "i", 3);
+  policy::Defaults defaults;
+  defaults.privileges = {policy::Privilege::kOnePerCore};
+  const auto planned = [&](const std::string& node, const std::string& cpus) {
+    pod.node = node;
+    pod.annotations["pinion.dev/planned"] = "main=" + cpus;
+    return demand_of(pod, defaults).requests.at(0).preferred.to_string();
+  };
+  EXPECT_EQ(planned("a", "4-6"), "4-6");
+  EXPECT_EQ(planned("", "4-6"), "");
+  EXPECT_EQ(planned("a", "4-5"), "");
+  EXPECT_EQ(planned("a", "0-7"), "");
+  pod.annotations["pinion.dev/smt"] = "one-per-core";
+  EXPECT_EQ(planned("a", "1-6"), "1-6");
+  EXPECT_EQ(planned("a", "0-63"), "");
+}
+
 TEST_F(PodSchedulerTest, WhileAnInitContainerRunsTheOthersKeepTheirRoom) {
   const Pod pod = with(pod_of("p", 6), "i", 2);
   EXPECT_EQ(filtered(pod), "ab");
@@ -66,16 +85,17 @@ TEST_F(PodSchedulerTest, WhileAnInitContainerRunsTheOthersKeepTheirRoom) {
 
 // As the agent tells: what the pod as a whole requests is its own until it has ended.
 TEST_F(PodSchedulerTest, WhatAPodKeepsAfterALargeInitContainerIsNobodyElses) {
-  const Pod pod = with(with(pod_of("p", 2), "side", 1, PodContainer::Kind::kMain), "i", 5);
+  Pod pod = with(pod_of("p", 2), "i", 5);
+  pod.containers.push_back(container_of("side", 1, PodContainer::Kind::kMain));
   ASSERT_EQ(filtered(pod), "ab");
   ASSERT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  EXPECT_EQ(pod_scheduler_.told_with_binding("p")["pinion.dev/planned"], "main=1-5 side=6 i=1-5");
   pod_scheduler_.bound("p", true, now_);
   report("a", {{"p/i", 5}});
   EXPECT_EQ(filtered(pod_of("other", 2)), "b");
   EXPECT_EQ(filtered(pod_of("small", 1)), "ab");
   report("a", {{"p/main", 2}, {"p/", 3}});
-  EXPECT_EQ(filtered(pod_of("other", 3)), "b") << "the other one's promise is held once";
-  EXPECT_EQ(filtered(pod_of("other", 2)), "ab");
+  EXPECT_EQ(filtered(pod_of("other", 2)), "b") << "until the other one is where it was planned";
   report("a", {{"p/main", 2}, {"p/side", 1}, {"p/", 2}});
   EXPECT_EQ(filtered(pod_of("other", 3)), "b");
   EXPECT_EQ(filtered(pod_of("other", 2)), "ab");
@@ -85,7 +105,8 @@ TEST_F(PodSchedulerTest, WhatAPodKeepsAfterALargeInitContainerIsNobodyElses) {
   EXPECT_EQ(filtered(pod_of("other", 3)), "ab");
 }
 
-// Whole cores of it count as those that are promised elsewhere.
+// Whole cores of it count as those that are promised elsewhere, to a pod whose agent was not told
+// where.
 TEST_F(PodSchedulerTest, WhatAPodKeepsLeavesNoHalvesOfCores) {
   const auto machine =
       machine_of({.cores_per_l3 = 8, .threads_per_core = 2, .memory_per_node = 64 * kGiB});
@@ -101,10 +122,9 @@ TEST_F(PodSchedulerTest, WhatAPodKeepsLeavesNoHalvesOfCores) {
     ASSERT_TRUE(pod_scheduler_.report(std::move(report), now_));
   };
   tell({});
-  const Pod pod = with(with(pod_of("p", 4), "side", 2, PodContainer::Kind::kMain), "i", 10);
-  ASSERT_EQ(filtered(pod, {"c"}), "c");
-  ASSERT_EQ(bind(pod, "c", 1).kind, Kind::kGo);
-  pod_scheduler_.bound("p", true, now_);
+  Pod pod = with(with(pod_of("p", 4), "side", 2, PodContainer::Kind::kMain), "i", 10);
+  pod.node = "c";
+  ASSERT_TRUE(pod_scheduler_.seen(pod, now_));
   tell({claim_of("p/main", cores(1, 2)), claim_of("p/", cores(3, 5))});
   EXPECT_EQ(filtered(pod_of("other", 4, {{"smt", "full-core"}}), {"c"}), "c") << text_for(0);
 }

@@ -182,7 +182,13 @@ TEST(Allocate, WhatItHadBefore) {
   one.preferred = cpus("5,54");
   Request isolated = ask(2);
   isolated.preferred = cpus("1,49");
+  Request wide = ask(4);
+  wide.preferred = cpus("10-13");
+  Request wide_if_it_must = wide;
+  wide_if_it_must.strength = Strength::kPreferred;
   check({
+      {"in two nodes, before a free one", xeon_snc2(), "0", {}, wide_if_it_must, "10-13", "0-1"},
+      {"not in two where it insists on one", xeon_snc2(), "0", {}, wide, "10-11,58-59", "0"},
       {"again", xeon_snc2(), "0", {}, again, "2-3,50-51", "0"},
       {"against the best fit", xeon_snc2(), "0", {{"a", "12-21,60-69"}}, again, "2-3,50-51", "0"},
       {"the rest of it when one core is taken",

@@ -1,0 +1,431 @@
+// The pod scheduler and the engines of three agents in one process: pods of many shapes come and
+// go, what either side is told comes late, and everybody gets exactly the CPUs planned for him.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <random>
+
+#include "cluster/extender/scheduling/pod_scheduler.h"
+#include "policy/annotations.h"
+#include "tests/support/machine.h"
+#include "tests/unit/agent/node_events.h"
+
+namespace pinion::cluster {
+namespace {
+
+using engine::ContainerEvent;
+using engine::PodEvent;
+using test_support::Driver;
+using test_support::planned_for;
+using topology::CpuSet;
+using Kind = PodContainer::Kind;
+
+class World {
+ public:
+  World(unsigned seed, bool restarts) : restarts_(restarts), random_(seed) {
+    for (const char* name : {"a", "b", "c"}) {
+      Node& node = nodes_[name];
+      node.driver = std::make_unique<Driver>(*machine_, engine::FenceKind::kLeaf);
+      (void)node.driver->handle(engine::Synchronize{});
+      note_report(name);
+      hear(name);
+    }
+    scheduler_->complete_gangs(now_);
+  }
+
+  void step() {
+    switch (roll(12)) {
+      case 0:
+        if (pods_.size() < 40) create();
+        break;
+      case 1:
+      case 2:
+      case 3:
+        ask();
+        break;
+      case 4:
+      case 5:
+        live();
+        break;
+      case 6:
+      case 7:
+      case 8:
+        hear_of_some_pod();
+        break;
+      case 9:
+        ask_to_end();
+        break;
+      case 10:
+        if (restarts_ && roll(60) == 0) return restart();
+        hear(some_node());
+        break;
+      default:
+        now_ += roll(200);
+        scheduler_->tick(now_);
+    }
+    take_effects();
+  }
+
+  [[nodiscard]] const std::string& fault() const { return fault_; }
+  // The last of what happened.
+  [[nodiscard]] std::string transcript() const {
+    return transcript_.substr(transcript_.size() -
+                              std::min<std::size_t>(transcript_.size(), 20'000));
+  }
+  [[nodiscard]] unsigned compared() const { return compared_; }
+
+ private:
+  struct SimPod {
+    Pod pod;
+    bool in_call = false;
+    bool runs = false;   // its node has heard of it
+    bool asked = false;  // to end
+    std::string planned;
+    engine::Pod as_run;
+    std::size_t next = 0;  // container to be created
+    bool init_runs = false;
+    bool sandbox = false;
+  };
+  struct Node {
+    std::unique_ptr<Driver> driver;
+    std::uint64_t generation = 0;
+    std::deque<NodeReport> reports;  // on their way
+  };
+
+  int roll(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  void say(const std::string& line) { transcript_ += line + "\n"; }
+
+  static std::unique_ptr<PodScheduler> fresh() {
+    return std::make_unique<PodScheduler>(policy::Defaults(), PodSchedulerLimits());
+  }
+
+  // The extender is killed and comes back: it asks for all that there is.
+  void restart() {
+    say("restart");
+    scheduler_ = fresh();
+    held_.clear();
+    changed_.clear();
+    for (auto& [name, node] : nodes_) {
+      note_report(name);
+      while (node.reports.size() > 1) node.reports.pop_front();
+      if (roll(2) == 0) hear(name);
+    }
+    for (auto& [uid, sim] : pods_) {
+      sim.in_call = false;
+      scheduler_->seen(sim.pod, now_);
+    }
+    for (const auto& [name, node] : nodes_) hear(name);
+    scheduler_->complete_gangs(now_);
+  }
+
+  std::string some_node() { return std::next(nodes_.begin(), roll(3))->first; }
+
+  void note_report(const std::string& name) {
+    Node& node = nodes_.at(name);
+    NodeReport report;
+    report.name = name;
+    report.topology = machine_;
+    report.instance = "i";
+    report.generation = ++node.generation;
+    for (const auto& [id, claim] : node.driver->engine.state().ledger.claims()) {
+      report.claims.push_back(claim);
+    }
+    node.reports.push_back(std::move(report));
+    if (node.reports.size() > 6) node.reports.pop_front();
+  }
+
+  void hear(const std::string& name) {
+    Node& node = nodes_.at(name);
+    if (node.reports.empty()) return;
+    std::string what;
+    for (const auto& claim : node.reports.front().claims) {
+      what += " " + claim.id + "=" + claim.cpus.to_string();
+    }
+    say("report " + name + ":" + what);
+    const auto lost = scheduler_->report(std::move(node.reports.front()), now_);
+    node.reports.pop_front();
+    if (!lost) fault_ = lost.error().text;
+    if (lost && !lost->empty()) say("LOST " + lost->front().id);
+  }
+
+  void create() {
+    const int gang = roll(2) == 0 ? 1 : 2 + roll(4);
+    const int cpus = 1 + roll(roll(3) == 0 ? 14 : 6);
+    const std::string job = "j" + std::to_string(jobs_++);
+    for (int i = 0; i < gang; ++i) {
+      SimPod sim;
+      Pod& pod = sim.pod;
+      pod.uid = job + "-" + std::to_string(i);
+      pod.name_space = "n";
+      pod.name = pod.uid;
+      pod.qos = policy::Qos::kGuaranteed;
+      if (gang > 1) {
+        pod.annotations = {{"pinion.dev/job", job}, {"pinion.dev/gang-size", std::to_string(gang)}};
+      }
+      dress(pod, cpus);
+      pods_[pod.uid] = sim;
+      say("create " + pod.uid);
+      changed_.push_back(pod.uid);
+    }
+  }
+
+  void dress(Pod& pod, int cpus) {
+    std::vector<std::pair<Kind, int>> all = {{Kind::kMain, 1000 * cpus}};
+    switch (roll(12)) {
+      case 0:
+        all.emplace_back(Kind::kMain, 1000 * (1 + roll(3)));
+        break;
+      case 1:
+        all.emplace_back(Kind::kMain, 500);
+        break;
+      case 2:
+        all = {all[0], {Kind::kMain, 1000}, {Kind::kMain, 500}, {Kind::kMain, 1000}};
+        break;
+      case 3:
+        all = {all[0], {Kind::kMain, 500}, {Kind::kMain, 500}};
+        break;
+      case 4:
+        all = {{Kind::kInit, 1000 * (1 + roll(8))}, {Kind::kInit, 500}, all[0]};
+        break;
+      case 5:
+        all = {{Kind::kInit, 1000 * (1 + roll(8))},
+               all[0],
+               {Kind::kMain, 1000 * (1 + roll(3))},
+               {Kind::kMain, 500}};
+        break;
+      case 6:
+        all = {{Kind::kSidecar, 1000}, {Kind::kInit, 1000 * (1 + roll(3))}, all[0]};
+        break;
+      case 7:
+        all = {{Kind::kSidecar, 500}, all[0]};
+        break;
+      default:
+        break;
+    }
+    int i = 0;
+    for (const auto& [kind, milli] : all) {
+      pod.containers.push_back(
+          {.name = "c" + std::to_string(i++), .milli_cpus = milli, .memory = 0, .kind = kind});
+    }
+  }
+
+  SimPod* some_pod() {
+    if (pods_.empty()) return nullptr;
+    return &std::next(pods_.begin(), roll(static_cast<int>(pods_.size())))->second;
+  }
+
+  void ask() {
+    SimPod* sim = some_pod();
+    if (sim == nullptr || sim->in_call || !sim->pod.node.empty() || sim->asked) return;
+    std::vector<std::string_view> names;
+    for (const auto& [name, node] : nodes_) names.push_back(name);
+    const auto answer = scheduler_->filter(sim->pod, names, now_);
+    if (!answer.ours) {
+      fault_ = sim->pod.uid + " is not ours";
+      return;
+    }
+    std::vector<std::string> passed;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (answer.verdict[i] == 0) passed.emplace_back(names[i]);
+    }
+    if (passed.empty()) return;
+    const std::string node =
+        passed[static_cast<std::size_t>(roll(static_cast<int>(passed.size())))];
+    const Ticket ticket = ++tickets_;
+    const auto bind = scheduler_->bind(sim->pod.uid, node, ticket, now_);
+    if (bind.kind == BindAnswer::Kind::kRefuse) return;
+    sim->in_call = true;
+    if (bind.kind == BindAnswer::Kind::kHold) {
+      held_[ticket] = {sim->pod.uid, node};
+    } else {
+      go(sim->pod.uid, node);
+    }
+  }
+
+  // The extender makes the binding, which lands at once; it hears of that.
+  void go(const std::string& uid, const std::string& node) {
+    const auto told = scheduler_->told_with_binding(uid);
+    const auto at = pods_.find(uid);
+    const bool done = at != pods_.end() && !at->second.asked;
+    if (at != pods_.end()) at->second.in_call = false;
+    if (done) {
+      at->second.pod.node = node;
+      for (const auto& [key, value] : told) at->second.pod.annotations[key] = value;
+      const auto planned = told.find(annotation::kPlanned);
+      at->second.planned = planned == told.end() ? "" : planned->second;
+      say("bind " + uid + " to " + node + ": " + at->second.planned);
+      changed_.push_back(uid);
+    }
+    scheduler_->bound(uid, done, now_);
+  }
+
+  void take_effects() {
+    const Effects effects = scheduler_->take_effects();
+    for (const auto& answered : effects.answered) {
+      const auto [uid, node] = held_.extract(answered.ticket).mapped();
+      if (answered.go) {
+        go(uid, node);
+      } else if (const auto at = pods_.find(uid); at != pods_.end()) {
+        at->second.in_call = false;
+      }
+    }
+  }
+
+  // The API server's watch, in its order.
+  void hear_of_some_pod() {
+    if (changed_.empty()) return;
+    const std::string uid = changed_.front();
+    changed_.pop_front();
+    const auto at = pods_.find(uid);
+    say("hear of " + uid + (at == pods_.end() ? ": gone" : ""));
+    if (at == pods_.end()) {
+      scheduler_->gone(uid, now_);
+    } else {
+      scheduler_->seen(at->second.pod, now_);
+    }
+  }
+
+  void ask_to_end() {
+    SimPod* sim = some_pod();
+    if (sim == nullptr || sim->asked || pods_.size() < 15) return;
+    if (sim->pod.node.empty() && roll(2) == 0) return;
+    sim->asked = true;
+    say("ask to end " + sim->pod.uid);
+    if (sim->pod.node.empty()) over(sim->pod.uid);
+  }
+
+  void over(const std::string& uid) {
+    changed_.push_back(uid);
+    pods_.erase(pods_.find(uid));
+  }
+
+  // One step of one pod's life on its node.
+  void live() {
+    SimPod* sim = some_pod();
+    if (sim == nullptr || sim->pod.node.empty()) return;
+    const std::string name = sim->pod.node;
+    Driver& driver = *nodes_.at(name).driver;
+    if (!sim->sandbox) {
+      sim->sandbox = true;
+      sim->as_run = test_support::make_pod(sim->pod.name);
+      sim->as_run.id = sim->as_run.uid = sim->pod.uid;
+      sim->as_run.annotations = sim->pod.annotations;
+      sim->as_run.resources = test_support::cpu(milli_of(sim->pod));
+      (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kRun, .pod = sim->as_run});
+      return;
+    }
+    const auto unit = [&](std::size_t i) {
+      const PodContainer& one = sim->pod.containers[i];
+      return test_support::Unit{
+          sim->as_run, test_support::make_container(sim->as_run, one.name,
+                                                    test_support::cpu(one.milli_cpus.value_or(0)))};
+    };
+    if (sim->next < sim->pod.containers.size()) {
+      const auto made = unit(sim->next);
+      if (sim->init_runs) {
+        driver.stop(made);
+        sim->init_runs = false;
+        ++sim->next;
+      } else {
+        const auto answer = driver.create(made);
+        if (answer.reply.refusal) {
+          fault_ = made.id() + " refused: " + *answer.reply.refusal;
+          return;
+        }
+        driver.start(made);
+        const PodContainer& one = sim->pod.containers[sim->next];
+        compare(*sim, one, driver.own(made));
+        sim->init_runs = one.kind == Kind::kInit;
+        if (!sim->init_runs) ++sim->next;
+      }
+      note_report(name);
+      return;
+    }
+    if (!sim->asked) return;
+    for (std::size_t i = 0; i < sim->pod.containers.size(); ++i) {
+      if (sim->pod.containers[i].kind != Kind::kInit) driver.stop(unit(i));
+    }
+    (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kStop, .pod = sim->as_run});
+    for (std::size_t i = 0; i < sim->pod.containers.size(); ++i) {
+      driver.tell(unit(i), ContainerEvent::Kind::kRemove);
+    }
+    (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kRemove, .pod = sim->as_run});
+    say("over " + sim->pod.uid);
+    note_report(name);
+    over(sim->pod.uid);
+  }
+
+  static std::int64_t milli_of(const Pod& pod) {
+    std::int64_t staying = 0;
+    std::int64_t at_start = 0;
+    for (const PodContainer& one : pod.containers) {
+      if (one.kind == Kind::kInit) {
+        at_start = std::max(at_start, staying + *one.milli_cpus);
+      } else {
+        staying += *one.milli_cpus;
+      }
+    }
+    return std::max(staying, at_start);
+  }
+
+  void compare(const SimPod& sim, const PodContainer& one, const CpuSet& own) {
+    say("run " + sim.pod.uid + "/" + one.name + " on " + own.to_string());
+    if (*one.milli_cpus % 1000 != 0) return;
+    ++compared_;
+    const CpuSet planned = planned_for(one.name, sim.planned);
+    if (own.count() == *one.milli_cpus / 1000 && own.is_subset_of(planned)) return;
+    fault_ = sim.pod.node + ": " + sim.pod.uid + "/" + one.name + " has " + own.to_string() +
+             ", planned are " + sim.planned;
+  }
+
+  std::shared_ptr<const topology::Topology> machine_ = std::make_shared<const topology::Topology>(
+      test_support::machine({.packages = 2,
+                             .l3s_per_node = 2,
+                             .cores_per_l3 = 4,
+                             .threads_per_core = 2,
+                             .memory_per_node = 64 * test_support::kGiB,
+                             .siblings = test_support::Siblings::kAdjacent}));
+  std::unique_ptr<PodScheduler> scheduler_ = fresh();
+  const bool restarts_;  // of the extender
+  std::mt19937 random_;
+  std::int64_t now_ = 1;
+  std::map<std::string, Node> nodes_;
+  std::map<std::string, SimPod> pods_;
+  std::deque<std::string> changed_;  // uids, as the watch will tell of them
+  std::map<Ticket, std::pair<std::string, std::string>> held_;
+  Ticket tickets_ = 0;
+  int jobs_ = 0;
+  unsigned compared_ = 0;
+  std::string fault_;
+  std::string transcript_;
+};
+
+// PINION_EVENTS: how many, both cases together.
+unsigned events() {
+  const char* wanted = std::getenv("PINION_EVENTS");  // NOLINT(concurrency-mt-unsafe)
+  return wanted == nullptr ? 400'000U : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
+}
+
+constexpr unsigned kLife = 4000;  // events of one world
+
+class Planned : public testing::TestWithParam<bool> {};
+
+TEST_P(Planned, EverybodyIsWherePlanned) {
+  unsigned compared = 0;
+  for (unsigned seed = 0; seed <= events() / 2 / kLife; ++seed) {
+    World world(seed, GetParam());
+    for (unsigned event = 0; event < kLife && world.fault().empty(); ++event) world.step();
+    ASSERT_EQ(world.fault(), "") << "seed " << seed << ", after\n" << world.transcript();
+    compared += world.compared();
+  }
+  EXPECT_GT(compared, events() / 2 / 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Planned, testing::Bool(), [](const auto& test) {
+  return std::string(test.param ? "ExtenderRestarts" : "NobodyRestarts");
+});
+
+}  // namespace
+}  // namespace pinion::cluster
