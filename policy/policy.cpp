@@ -399,7 +399,7 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
         static_cast<int>(std::min<std::int64_t>(*milli / 1000, CpuSet::kCapacity)), defaults);
     const auto planned = annotations.planned();
     wish.request.preferred = planned.own;
-    wish.planned = !planned.own.empty();
+    wish.request.planned = !planned.own.empty();
     wish.beside = planned.beside;
     wish.text = annotations.error();
     if (wish.text.empty()) wish.text = not_allowed(wish.request, defaults.privileges);

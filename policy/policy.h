@@ -80,9 +80,8 @@ struct Wish {
   };
   Kind kind = Kind::kShared;
   topology::Request request;  // with kExclusive; id is the caller's to fill in
-  bool planned = false;       // with kExclusive: its pod says on what CPUs, and those of others:
-  topology::CpuSet beside;    // planned for the pod's other containers
-  std::string text;           // with kRefused: one sentence; with kShared: why not exclusive
+  topology::CpuSet beside;  // with request.planned: what is planned for the pod's other containers
+  std::string text;         // with kRefused: one sentence; with kShared: why not exclusive
   std::vector<std::string> warnings;  // annotations under our prefix that are not understood
 };
 

@@ -6,8 +6,8 @@
 // 2. Where it fits. A domain of the asked alignment whose cores can make up exactly what is asked
 //    and, for a bound memory limit, whose NUMA nodes have that much unpromised. Strength kPreferred
 //    asks for each wider alignment in turn when no domain fits: l3, numa, socket, none.
-// 3. What it had, or was promised. If these CPUs are enough by themselves, it gets them, in the
-//    narrowest alignment that its strength allows, before any others in a narrower one.
+// 3. What it had. If the CPUs it had before are enough by themselves, it gets them again; if they
+//    were planned for it, also in a wider domain of those that its strength allows.
 // 4. Which domain is best. The first difference in this list decides:
 //      near the device that it names, else near those that it has;
 //      near the CPUs it already has;
@@ -56,6 +56,7 @@ CpuSet held_before(const Topology& topology, const Request& request) {
 std::vector<Space> spaces_before(const Topology& topology, const std::vector<CpuSet>& pools,
                                  const Request& request) {
   std::vector<Space> spaces;
+  spaces.reserve(2 * pools.size());
   if (request.preferred.empty()) return spaces;
   const CpuSet before = held_before(topology, request);
   for (const CpuSet& pool : pools) {
@@ -66,14 +67,11 @@ std::vector<Space> spaces_before(const Topology& topology, const std::vector<Cpu
   return spaces;
 }
 
-std::vector<Space> spaces_of(const Topology& topology, const std::vector<CpuSet>& pools,
-                             const Request& request) {
-  std::vector<Space> spaces;
-  spaces.reserve(pools.size());
+void add_all(const Topology& topology, const std::vector<CpuSet>& pools, const Request& request,
+             std::vector<Space>& spaces) {
   for (const CpuSet& pool : pools) {
     spaces.push_back(survey(topology, pool, {}, request.preferred, request.smt));
   }
-  return spaces;
 }
 
 struct Choice {
@@ -136,9 +134,13 @@ Outcome allocate(const Topology& topology, const Ledger& ledger, const Request& 
   const Wishes wishes = wishes_of(topology, ledger, request, nullptr);
   const CpuSet free = topology.online - ledger.reserved() - ledger.exclusive();
   const std::vector<CpuSet> pools = pools_of(topology, free, request.use_isolated);
-  auto decision = climb(wishes, spaces_before(topology, pools, request));
-  if (!decision) decision = climb(wishes, spaces_of(topology, pools, request));
-  if (decision) return std::move(*decision);
+  std::vector<Space> spaces = spaces_before(topology, pools, request);
+  if (request.planned) {
+    if (auto decision = climb(wishes, spaces)) return std::move(*decision);
+    spaces.clear();
+  }
+  add_all(topology, pools, request, spaces);
+  if (auto decision = climb(wishes, spaces)) return std::move(*decision);
   return refuse(topology, ledger, request, nullptr, {});
 }
 

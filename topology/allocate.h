@@ -64,10 +64,16 @@ struct Request {
   std::string task_group;
   Profile profile = Profile::kNone;
   bool use_isolated = false;  // may be given isolcpus CPUs (only then, and those first)
-  CpuSet preferred;           // CPUs it had before, or was promised: taken where they are free and
-                              // fit, before others in a narrower domain. In a resize under
-                              // kOnePerCore: those that it runs on
+  CpuSet preferred;           // CPUs it had before: taken again where they still are free and fit.
+                              // In a resize under kOnePerCore: those that it runs on
+  bool planned = false;       // these were promised to its pod: they come before others in a
+                              // narrower domain
 };
+
+inline void forget_plan(Request& request) {
+  request.planned = false;
+  request.preferred = {};
+}
 
 // For a request that states none, by its job, alignment and strength: bound in one NUMA node where
 // it insists or belongs to a job, so that nobody who asked for nothing is refused for memory.

@@ -391,6 +391,7 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, cons
   topology::Request request = wish.request;
   request.id = member.claim;
   request.preferred = member.own.cpus;
+  request.planned = false;
   if (request.cpus == member.request.cpus && request.memory == member.request.memory) {
     return std::nullopt;
   }

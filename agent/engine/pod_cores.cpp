@@ -284,7 +284,7 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   const int part = to_come == record.kept.end() ? request.cpus : to_come->second.part;
   // For each container the extender promises CPUs of its own, also where an init container was the
   // largest of all: what the pod keeps may be fewer, and elsewhere.
-  const bool to_plan = wish.planned && !record.kept.contains(member.name);
+  const bool to_plan = request.planned && !record.kept.contains(member.name);
   const std::vector<Claim> back = withdraw(member, request, to_plan);
   CpuSet near;
   for (const Claim& claim : back) near |= claim.cpus;
@@ -301,7 +301,7 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   const int left = put_back(back, record, member);
   Rest rest{.cpus = unclaimed(pod, &member) - request.cpus, .part = part};
   if (!first) rest.cpus = std::min(rest.cpus, left);
-  if (wish.planned) {
+  if (wish.request.planned) {
     // Its own may be more than it asks for: an init container's are those of the main one.
     const CpuSet all_planned = wish.request.preferred | wish.beside;
     // Parts of CPUs may add up to whole ones, which those who ask for them will not get.
@@ -328,6 +328,7 @@ bool Engine::place_anew(Member& member) {
   if (state_.ledger.find(member.claim) != nullptr) return false;  // its namesake's
   topology::Request request = member.request;
   request.preferred = member.own.cpus & state_.topology.online;
+  request.planned = false;
   leave_out_memory(member.pod_id);
   const topology::Outcome outcome = topology::allocate(state_.topology, state_.ledger, request);
   const auto* decision = std::get_if<Decision>(&outcome);

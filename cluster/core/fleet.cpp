@@ -1,6 +1,7 @@
 #include "cluster/core/fleet.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pinion::cluster {
 namespace {
@@ -10,6 +11,7 @@ using topology::Claim;
 using topology::CpuSet;
 using topology::Ledger;
 using topology::Outcome;
+using topology::Refusal;
 using topology::Request;
 using topology::Topology;
 
@@ -63,6 +65,43 @@ Request only(Request request, Align align) {
   request.align = align;
   request.strength = topology::Strength::kRequired;
   return request;
+}
+
+Claim with(Claim claim, const CpuSet& more) {
+  claim.cpus |= more;
+  return claim;
+}
+
+// The claim that a planned request has where it was planned, as far as that is free.
+Claim left_of(const Request& request, const Ledger& ledger) {
+  Claim left;
+  left.id = request.id;
+  left.cpus = request.preferred - ledger.exclusive();
+  left.job = request.job;
+  left.task_group = request.task_group;
+  left.profile = request.profile;
+  return left;
+}
+
+bool is_planned(const Ledger& ledger, const Request& request) {
+  const Claim* claim = ledger.find(request.id);
+  return claim != nullptr && claim->cpus == request.preferred;
+}
+
+// Exactly where it was planned, or not at all.
+bool commit_planned(const Topology& topology, Ledger& ledger, const Request& request) {
+  if (request.preferred.intersects(ledger.exclusive())) return false;
+  const Outcome outcome = topology::allocate(topology, ledger, request);
+  const auto* decision = std::get_if<topology::Decision>(&outcome);
+  if (decision == nullptr || decision->claim.cpus != request.preferred) return false;
+  ledger.commit(decision->claim);
+  return true;
+}
+
+// Whether its plan is one that such a machine can keep when nobody else is there.
+bool may_be_planned(const MachineKind& kind, const Request& request) {
+  Ledger idle = kind.idle_ledger();
+  return commit_planned(*kind.topology, idle, request);
 }
 
 bool grants(const Topology& topology, const Ledger& ledger, const topology::Holes& holes,
@@ -129,52 +168,89 @@ void Fleet::erase_promise(std::string_view id) {
   promises_.erase(promise);
 }
 
-// Fits the promises of the node into what is left: where they are as far as that is free, then the
-// others elsewhere.
+// What the settled promise has in the ledger: its own place as far as that is free, and another one
+// where that is not all of it.
+Outcome Fleet::place(const Topology& topology, Ledger& ledger, Promise& promise) {
+  Claim left = left_of(promise.request, ledger);
+  Outcome outcome = topology::allocate(topology, ledger, promise.request);
+  const auto* decision = std::get_if<topology::Decision>(&outcome);
+  promise.lost = decision == nullptr;
+  if (decision != nullptr) left = with(decision->claim, left.cpus);
+  if (!left.cpus.empty()) ledger.commit(std::move(left));
+  return outcome;
+}
+
+// Fits the promises of the node into what is left: the settled ones first, each where it is to be.
 std::vector<LostPromise> Fleet::refit(NodeIndex node, Ledger& ledger) {
+  FleetNode& it = at(node);
   // What shared containers request since then, its pod's own among them, is not kept from who was
   // promised already.
   const topology::Bytes shared_memory = ledger.shared_memory();
   ledger.set_shared_memory(0);
-  std::vector<std::string> displaced;
-  for (const auto& [order, id] : at(node).promises) {
-    const Promise& promise = promises_.find(id)->second;
-    Request request = promise.request;
-    request.preferred = promise.told.empty() ? at(node).ledger.find(id)->cpus : promise.told;
-    if (!request.preferred.intersects(ledger.exclusive())) {
-      Outcome outcome = topology::allocate(at(node).topology(), ledger, request);
-      const auto* decision = std::get_if<topology::Decision>(&outcome);
-      if (decision != nullptr && decision->claim.cpus == request.preferred) {
-        ledger.commit(decision->claim);
-        continue;
-      }
+  std::vector<Promise*> displaced;
+  std::vector<Promise*> others;
+  for (const auto& [order, id] : it.promises) {
+    Promise& promise = promises_.find(id)->second;
+    if (promise.request.planned && commit_planned(it.topology(), ledger, promise.request)) {
+      promise.lost = false;
+    } else if (promise.request.planned && may_be_planned(*it.kind, promise.request)) {
+      displaced.push_back(&promise);
+    } else {
+      forget_plan(promise.request);  // its agent keeps other CPUs back since
+      others.push_back(&promise);
     }
-    displaced.push_back(id);
-    // What is left of where its agent will have it is for nobody else.
-    Claim left;
-    left.id = id;
-    left.cpus = promise.told - ledger.exclusive();
+  }
+  it.displaced = !displaced.empty();
+  for (const Promise* promise : displaced) {
+    Claim left = left_of(promise->request, ledger);
     if (!left.cpus.empty()) ledger.commit(std::move(left));
   }
   std::vector<LostPromise> lost;
-  for (const std::string& id : displaced) {
-    const Promise& promise = promises_.find(id)->second;
-    const Claim* left = ledger.find(id);
-    const CpuSet kept = left == nullptr ? CpuSet() : left->cpus;
-    Outcome outcome = topology::allocate(at(node).topology(), ledger, promise.request);
-    if (auto* decision = std::get_if<topology::Decision>(&outcome)) {
-      ledger.release(id);
-      decision->claim.cpus |= kept;
-      ledger.commit(std::move(decision->claim));
-      continue;
-    }
-    lost.push_back({.id = id,
-                    .node = at(node).name,
+  const auto lose = [&](const Promise& promise, Outcome& outcome) {
+    lost.push_back({.id = promise.request.id,
+                    .node = it.name,
                     .refusal = std::move(std::get<topology::Refusal>(outcome))});
-    if (promise.told.empty()) erase_promise(id);
+  };
+  for (Promise* promise : displaced) {
+    ledger.release(promise->request.id);
+    const bool before = promise->lost;
+    Outcome outcome = place(it.topology(), ledger, *promise);
+    if (promise->lost && !before) lose(*promise, outcome);
+  }
+  for (const Promise* promise : others) {
+    Request request = promise->request;
+    const Claim* claim = it.ledger.find(request.id);
+    if (claim != nullptr) request.preferred = claim->cpus;
+    Outcome outcome = topology::allocate(it.topology(), ledger, request);
+    if (auto* decision = std::get_if<topology::Decision>(&outcome)) {
+      ledger.commit(std::move(decision->claim));
+    } else {
+      lose(*promise, outcome);
+      erase_promise(request.id);
+    }
   }
   ledger.set_shared_memory(shared_memory);
   return lost;
+}
+
+void Fleet::bring_back(NodeIndex node) {
+  FleetNode& it = at(node);
+  if (!std::exchange(it.displaced, false)) return;
+  const topology::Bytes shared_memory = it.ledger.shared_memory();
+  it.ledger.set_shared_memory(0);
+  for (const auto& [order, id] : it.promises) {
+    Promise& promise = promises_.find(id)->second;
+    if (!promise.request.planned || is_planned(it.ledger, promise.request)) continue;
+    if (it.ledger.find(id) != nullptr) {
+      count_job(promise.request.job, node, -1);
+      it.ledger.release(id);
+    }
+    place(it.topology(), it.ledger, promise);
+    if (it.ledger.find(id) != nullptr) count_job(promise.request.job, node, 1);
+    it.displaced = it.displaced || !is_planned(it.ledger, promise.request);
+  }
+  it.ledger.set_shared_memory(shared_memory);
+  refresh(node);
 }
 
 void Fleet::heard(NodeIndex node, std::int64_t now_ms) {
@@ -265,33 +341,46 @@ Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int6
   if (knows(request.id)) {
     return failure(Errc::kExhausted, request.id + " has its CPUs already");
   }
-  Outcome outcome = topology::allocate(at(node).topology(), at(node).ledger, request);
-  if (const auto* decision = std::get_if<topology::Decision>(&outcome)) {
-    at(node).ledger.commit(decision->claim);
-    count_job(request.job, node, 1);
-    at(node).promises.emplace(promises_made_, request.id);
-    promises_.emplace(
-        request.id,
-        Promise{
-            .node = node, .request = request, .expires_ms = expires_ms, .order = promises_made_++});
-    refresh(node);
+  FleetNode& it = at(node);
+  Promise promise{.node = node, .request = request, .expires_ms = expires_ms};
+  if (request.planned && !may_be_planned(*it.kind, request)) forget_plan(promise.request);
+  Outcome outcome = Refusal();
+  if (promise.request.planned) {
+    outcome = place(it.topology(), it.ledger, promise);
+    it.displaced = it.displaced || !is_planned(it.ledger, promise.request);
+  } else {
+    outcome = topology::allocate(it.topology(), it.ledger, promise.request);
+    const auto* decision = std::get_if<topology::Decision>(&outcome);
+    if (decision == nullptr) return outcome;
+    it.ledger.commit(decision->claim);
   }
+  if (it.ledger.find(request.id) != nullptr) count_job(request.job, node, 1);
+  promise.order = promises_made_++;
+  it.promises.emplace(promise.order, request.id);
+  promises_.emplace(request.id, std::move(promise));
+  refresh(node);
   return outcome;
 }
 
-void Fleet::settle(std::string_view id, const CpuSet& cpus) {
+CpuSet Fleet::settle(std::string_view id) {
   const auto promise = promises_.find(id);
-  if (promise == promises_.end()) return;
-  const NodeIndex node = promise->second.node;
-  const Claim* claim = at(node).ledger.find(id);
-  if (claim == nullptr || claim->cpus.count() != cpus.count()) return;
-  promise->second.told = cpus;
-  if (claim->cpus == cpus) return;
-  Claim more = *claim;
-  more.cpus |= cpus - at(node).ledger.exclusive();
-  at(node).ledger.release(id);
-  at(node).ledger.commit(std::move(more));
-  refresh(node);
+  if (promise == promises_.end()) return {};
+  Request& request = promise->second.request;
+  const Claim* claim = at(promise->second.node).ledger.find(id);
+  if (!request.planned && claim != nullptr) {
+    request.planned = true;
+    request.preferred = claim->cpus;
+  }
+  return request.planned ? request.preferred : CpuSet();
+}
+
+bool Fleet::unsettle(std::string_view id) {
+  const auto promise = promises_.find(id);
+  if (promise == promises_.end()) return false;
+  Request& request = promise->second.request;
+  const bool whole = !request.planned || is_planned(at(promise->second.node).ledger, request);
+  forget_plan(request);
+  return whole;
 }
 
 bool Fleet::extend(std::string_view id, std::int64_t expires_ms) {

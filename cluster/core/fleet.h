@@ -44,7 +44,8 @@ struct FleetNode {
   std::shared_ptr<const MachineKind> kind;
   topology::Ledger ledger;                        // what runs there and what is promised
   std::map<std::uint64_t, std::string> promises;  // ids, by the order in which they were made
-  topology::Holes holes;                          // of that ledger
+  bool displaced = false;  // a settled promise is not where its agent was told
+  topology::Holes holes;   // of that ledger
   MissRates rates;
   int pressure_level = 0;  // of its memory controllers, 0 .. 10
   std::string instance;    // of the agent: another one means that generations began anew
@@ -94,8 +95,8 @@ class Fleet {
   Fleet& operator=(const Fleet&) = delete;
 
   // Takes the report in place of what was known of the node. Promises that it names are confirmed
-  // (no promise any more), the others are fitted in again; those that no longer fit are returned,
-  // and dropped unless their agent was told (settle()). A report older than the one known (same
+  // (no promise any more), the others are fitted in again; those that no longer fit are returned, a
+  // settled one once, and dropped unless they are settled. A report older than the one known (same
   // instance, lower generation) changes nothing. Errors: kInvalid for an empty name, a first report
   // without a machine, or claims without CPUs, with CPUs that another one has or that are reserved,
   // or with memory of a node that the machine has not.
@@ -119,14 +120,22 @@ class Fleet {
   int age(std::int64_t now_ms, std::int64_t silent_ms);
 
   // Holds what allocate() gives there for the request until the agent reports it, it is released,
-  // or `expires_ms` has come. An id that is known to the fleet already is refused with kExhausted,
-  // a node that does not exist with kNotFound; what allocate() says is in the outcome.
+  // or `expires_ms` has come. One that was planned on CPUs which it could be given on this machine,
+  // as its agent was told by another extender, stands as a settled one, also with a refusal. An id
+  // that is known to the fleet already is refused with kExhausted, a node that does not exist with
+  // kNotFound; what allocate() says is in the outcome.
   Result<topology::Outcome> promise(NodeIndex node, const topology::Request& request,
                                     std::int64_t expires_ms);
-  // Its agent is told of exactly these CPUs, and will give them: the promise stays there. Where a
-  // report that was on its way takes some of them for a while, it keeps the others and comes back.
-  // Nothing for what is no promise, or one of another number of CPUs.
-  void settle(std::string_view id, const topology::CpuSet& cpus);
+  // Its agent is told where the promise is, and will give it these CPUs, which are returned: it
+  // stays there. Where a report that was on its way takes some of them for a while, it holds the
+  // others and a place elsewhere, if there is one, and comes back. Empty: it has no place, or there
+  // is none of that id.
+  topology::CpuSet settle(std::string_view id);
+  // Its agent was not told after all: the promise may move. Whether it is where it was, whole.
+  bool unsettle(std::string_view id);
+  // Something was given back on this node: settled promises that are not where their agent will
+  // have them come there as far as it is free by now.
+  void bring_back(NodeIndex node);
   // Sets the time of a promise anew. False: there is none of that id.
   bool extend(std::string_view id, std::int64_t expires_ms);
   // Gives the promise back. False: there is none, or it was confirmed.
@@ -219,10 +228,10 @@ class Fleet {
  private:
   struct Promise {
     NodeIndex node = -1;
-    topology::Request request;
+    topology::Request request;  // planned: it is settled, where that says
     std::int64_t expires_ms = 0;
     std::uint64_t order = 0;  // of being made
-    topology::CpuSet told{};  // where its agent will have it; empty: it may move
+    bool lost = false;        // settled, and the last report leaves it no room
   };
 
   FleetNode& at(NodeIndex node) { return nodes_[static_cast<std::size_t>(node)]; }
@@ -232,6 +241,8 @@ class Fleet {
       bool strict_reservation);
   void confirm(const NodeReport& report, NodeIndex node);
   void erase_promise(std::string_view id);
+  static topology::Outcome place(const topology::Topology& topology, topology::Ledger& ledger,
+                                 Promise& promise);
   void forget_running(NodeIndex node);
   bool any_may_fit(const topology::Request& request) const;
   std::vector<LostPromise> refit(NodeIndex node, topology::Ledger& ledger);

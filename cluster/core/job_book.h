@@ -51,8 +51,7 @@ struct Member {
     kRunning,
   };
   MemberId id;
-  // One for each container with CPUs, not empty. `preferred`: where its agent was told it is to be,
-  // of one that is fixed().
+  // One for each container with CPUs, not empty; `planned`, where its agent was told so.
   std::vector<topology::Request> requests;
   MemberTerms terms{};
   State state = State::kWaiting;

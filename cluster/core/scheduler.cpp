@@ -279,12 +279,9 @@ bool Scheduler::start(const MemberId& id, std::int64_t now_ms) {
   if (member.state != State::kReserved) return false;
   member.state = State::kStarting;
   member.since_ms = now_ms;
-  const NodeIndex node = fleet_.find(member.node);
   for (auto& request : member.requests) {
-    const topology::Claim* claim = node < 0 ? nullptr : fleet_.node(node).ledger.find(request.id);
-    if (claim == nullptr) continue;
-    request.preferred = claim->cpus;
-    fleet_.settle(request.id, request.preferred);
+    request.preferred = fleet_.settle(request.id);
+    request.planned = !request.preferred.empty();
   }
   note_end(*job, member, now_ms);
   job->touched_ms = now_ms;
@@ -308,13 +305,55 @@ void Scheduler::started(const MemberId& id, bool done, std::int64_t now_ms) {
   } else {
     member.state = State::kReserved;
     reserved_.insert(job->id);
+    bool whole = job->started || job->count(State::kReserved) + job->fixed() >= job->spec.size;
+    for (auto& request : member.requests) {
+      whole = fleet_.unsettle(request.id) && whole;
+      forget_plan(request);
+    }
     // Its room may have gone meanwhile, or its others have lost theirs.
-    const bool whole =
-        job->started || job->count(State::kReserved) + job->fixed() >= job->spec.size;
     if (!whole || !stands(member))
       withdraw(job->id, "a member of the job could not be started", now_ms);
     heed_limit(*job, now_ms);
   }
+}
+
+void Scheduler::planned(const MemberId& id, const std::vector<topology::Request>& requests) {
+  Job& job = *book_.job_of(id);
+  Member& member = job.members.at(id);
+  if (member.fixed() || !std::any_of(requests.begin(), requests.end(),
+                                     [](const auto& request) { return request.planned; })) {
+    return;
+  }
+  give_back(job, member);
+  for (auto& own : member.requests) {
+    const auto said = std::find_if(requests.begin(), requests.end(),
+                                   [&](const auto& request) { return request.id == own.id; });
+    if (said == requests.end()) continue;
+    own.planned = said->planned;
+    own.preferred = said->preferred;
+  }
+}
+
+// Where its agent was told it is to be, nobody is to start.
+void Scheduler::make_way(const Member& member, NodeIndex node, std::int64_t now_ms) {
+  topology::CpuSet cpus;
+  for (const auto& request : member.requests) {
+    if (request.planned) cpus |= request.preferred;
+  }
+  if (cpus.empty()) return;
+  const topology::Ledger& ledger = fleet_.node(node).ledger;
+  std::set<JobId> fallen;
+  for (const JobId& id : reserved_) {
+    for (const Member* other : members_in(*book_.find(id), State::kReserved)) {
+      if (other->id == member.id || fleet_.find(other->node) != node) continue;
+      for (const auto& request : other->requests) {
+        const topology::Claim* claim = ledger.find(request.id);
+        if (claim != nullptr && claim->cpus.intersects(cpus)) fallen.insert(id);
+      }
+    }
+  }
+  for (const JobId& id : fallen)
+    withdraw(id, "its place was planned for another that runs", now_ms);
 }
 
 bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t now_ms,
@@ -328,7 +367,10 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
   }
   const NodeIndex node = fleet_.find(name);
   bool room = node >= 0;
-  if (room) fleet_.drop_claim(node, kHeadClaim);  // who runs is there, whatever waits
+  if (room) {
+    fleet_.drop_claim(node, kHeadClaim);  // who runs is there, whatever waits
+    if (!member.fixed()) make_way(member, node, now_ms);
+  }
   if (member.state == State::kWaiting) {
     room = room && reserve(job, member, node, now_ms);
     if (!room) {
@@ -352,7 +394,9 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
 
 void Scheduler::drop_reported(const std::string& node, std::string_view id) {
   const NodeIndex index = fleet_.find(node);
-  if (index >= 0) fleet_.drop_claim(index, id);
+  if (index < 0) return;
+  fleet_.drop_claim(index, id);
+  fleet_.bring_back(index);
 }
 
 void Scheduler::hold(const std::string& node, const std::string& id, const topology::CpuSet& cpus) {

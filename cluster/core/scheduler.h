@@ -156,6 +156,9 @@ class Scheduler {
   // nobody else tells within `confirm_ms`, neither runs() nor its node's agent, that one waits
   // again. Precondition: start() was true.
   void started(const MemberId& member, bool done, std::int64_t now_ms);
+  // Its agent was told by another to put it where these say that are planned. To be said before
+  // runs(), of one that nobody here has started.
+  void planned(const MemberId& member, const std::vector<topology::Request>& requests);
   // The member runs on this node, whoever started it; `together`: with the others of its job, which
   // has started by that. False: the node has no room for what is reserved by that; it has its CPUs
   // when its agent reports them. Precondition: it is known.
@@ -255,6 +258,7 @@ class Scheduler {
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
   [[nodiscard]] bool any_runs(const std::vector<Member*>& waiting) const;
+  void make_way(const Member& member, NodeIndex node, std::int64_t now_ms);
   void withdraw_fallen(const std::string& why, std::int64_t now_ms);
   [[nodiscard]] bool is_refused_again(const Job& job, std::optional<std::int32_t> lowest,
                                       std::int64_t now_ms) const;

@@ -498,19 +498,23 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
 // Those of its containers that have no CPUs yet get them there, or none does.
 bool Scheduler::promise(const Member& member, NodeIndex node, std::int64_t expires_ms) {
   std::vector<std::string_view> done;
+  bool room = true;
   for (const auto& request : member.requests) {
     if (fleet_.node(node).ledger.find(request.id) != nullptr || fleet_.promised(request.id))
       continue;
     const auto outcome = fleet_.promise(node, request, expires_ms);
     if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
       done.push_back(request.id);
-      fleet_.settle(request.id, request.preferred);
+      continue;
+    }
+    if (fleet_.promised(request.id)) {  // it was planned, and waits for its place
+      room = false;
       continue;
     }
     for (const auto id : done) fleet_.release(id);
     return false;
   }
-  return true;
+  return room;
 }
 
 bool Scheduler::reserve(Job& job, Member& member, NodeIndex node, std::int64_t now_ms) {
@@ -530,14 +534,17 @@ void Scheduler::give_back(Job& job, Member& member) {
   if (member.state == State::kWaiting) return;
   for (const auto& request : member.requests) fleet_.release(request.id);
   const NodeIndex node = fleet_.find(member.node);
-  if (node >= 0) hold_head_room_at(node);
+  if (node >= 0) {
+    fleet_.bring_back(node);
+    hold_head_room_at(node);
+  }
   forget_end(member);
   queue_.charge(job.spec.owner.name_space, -member.cpus());
   remove_requests(member.node, member.terms);
   member.state = State::kWaiting;
   member.node.clear();
   for (auto& request : member.requests) {
-    request.preferred = {};
+    forget_plan(request);
     if (job.spec.task_groups > 0) request.task_group.clear();
   }
   if (job.count(State::kReserved) == 0) reserved_.erase(job.id);

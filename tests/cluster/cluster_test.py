@@ -13,20 +13,12 @@ import unittest
 
 import service
 from lab import (DIR, IMAGE, KUBECTL, NAMESPACE, PINIONCTL, TOP, apply, cluster, cpus_of, cpus_of_pod, cpus_of_process, eventually,
-                 extenders, get, kubectl, leaders, need_a_cluster, pid_in, planned, pod, prometheus, run, wait_ready)
+                 extenders, get, kubectl, leaders, need_a_cluster, pid_in, planned, pod, prometheus, run, text_of, wait_ready)
 
 os.environ["PINION_PACKAGED"] = "yes"  # scripts/test.sh has built the images
 # Programs here have other names, and files lie elsewhere.
 OF_THE_NODE = ("--kubelet-config", f"{DIR}/conf/kubelet.yaml", "--containerd-config", f"{DIR}/c/config.toml")  # for doctor
 OF_THE_CLUSTER = ("--kubectl", KUBECTL[0], "--kubeconfig", f"{DIR}/admin.kubeconfig")  # for pinionctl
-
-
-def text_of(path):
-    try:
-        with open(path) as file:
-            return file.read()
-    except FileNotFoundError:
-        return ""
 
 
 def pinionctl(*arguments):

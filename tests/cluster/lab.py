@@ -97,6 +97,34 @@ def cpus_of(text):
     return cpus
 
 
+def text_of(path):
+    """Nothing where there is no such file."""
+    try:
+        with open(path) as file:
+            return file.read().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def tree_of(controller):
+    """The folder under which this controller's groups are, and whether it is of cgroup v1."""
+    for line in text_of("/proc/mounts").splitlines():
+        _, folder, kind, options = line.split()[:4]
+        if kind == "cgroup" and controller in options.split(","):
+            return folder, True
+    return "/sys/fs/cgroup", False
+
+
+def group_of(pid, controller):
+    """The folder of the process's group, and whether it is of cgroup v1."""
+    tree, first = tree_of(controller)
+    for line in text_of(f"/proc/{pid}/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers.split(",").count(controller) == first:
+            return tree + path, first
+    raise AssertionError(f"process {pid} has no group of {controller}")
+
+
 def pid_of(uid):
     """Of the first process of the pod with that uid, in the host's numbers; None: it has none."""
     for entry in os.listdir("/proc"):

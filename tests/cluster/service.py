@@ -13,7 +13,8 @@ import sys
 import threading
 import time
 
-from lab import (DIR, apply, cluster, cpus_of_pod, eventually, get, kubectl, need_a_cluster, pid_in, pod, run, wait_ready)
+from lab import (DIR, apply, cluster, cpus_of_pod, eventually, get, group_of, kubectl, need_a_cluster, pid_in, pod, run, text_of,
+                 wait_ready)
 
 NGINX = "localhost/pinion/nginx:1"
 PORT = 8080
@@ -169,25 +170,12 @@ def address_of(name):
     return get(f"pod/{name}")["status"]["podIP"]
 
 
-def text_of(path):
-    with open(path) as file:
-        return file.read().strip()
-
-
 class Quota:
     """What the kernel lets a container use: CPUs."""
 
     def __init__(self, name):
-        with open(f"/proc/{pid_in(name)}/cgroup") as groups:
-            parts = [line.strip().split(":", 2) for line in groups]
-        v1 = next((path for _, controllers, path in parts if "cpu" in controllers.split(",")), None)
-        mounts = text_of("/proc/mounts").splitlines()
-        if v1:
-            mount = next(words[1] for words in map(str.split, mounts) if words[2] == "cgroup" and "cpu" in words[3].split(","))
-            self.files = [f"{mount}{v1}/cpu.cfs_quota_us", f"{mount}{v1}/cpu.cfs_period_us"]
-        else:
-            mount = next(words[1] for words in map(str.split, mounts) if words[2] == "cgroup2")
-            self.files = [f"{mount}{parts[0][2]}/cpu.max"]
+        group, first = group_of(pid_in(name), "cpu")
+        self.files = [f"{group}/{file}" for file in (("cpu.cfs_quota_us", "cpu.cfs_period_us") if first else ("cpu.max",))]
 
     def read(self):
         quota, period = " ".join(map(text_of, self.files)).split()

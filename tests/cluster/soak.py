@@ -15,7 +15,7 @@ import time
 import growth
 import views
 import workload
-from lab import (DIR, NAMESPACE, NODE, TOP, apply, cluster, eventually, get, kubectl, leaders, need_a_cluster, pid_in, pid_of, pod, state,
+from lab import (DIR, NAMESPACE, NODE, TOP, apply, cluster, eventually, get, group_of, kubectl, leaders, need_a_cluster, pid_in, pid_of, pod, state,
                  wait_ready)
 
 SETTLES = 150       # s; the scheduler gives up its connection to an extender that is gone after 30 s, and the kubelet waits longer
@@ -38,10 +38,8 @@ class Pin(threading.Thread):
     def __init__(self, name):
         super().__init__(daemon=True)
         self.pod, self.pid, self.lost = name, pid_in(name), []
-        tree, file = views.cpuset_tree()
-        with open(f"/proc/{self.pid}/cgroup") as groups:
-            own = next(line.strip().rpartition("kubepods")[2] for line in groups if "kubepods" in line)
-        self.path = f"{tree}{own}/{file}"
+        group, first = group_of(self.pid, "cpuset")
+        self.path = f"{group}/cpuset.cpus" + ("" if first else ".effective")
         self.cpus = self.read()
         self.looks = 0
         self.done = threading.Event()

@@ -9,7 +9,7 @@ import json
 import os
 import re
 
-from lab import DIR, NAMESPACE, NODE, PINIONCTL, cluster, cpus_of, get, kubectl, run
+from lab import DIR, NAMESPACE, NODE, PINIONCTL, cluster, cpus_of, get, kubectl, run, tree_of
 
 Difference = collections.namedtuple("Difference", "kind text")
 KINDS = ("view", "overlap", "drift", "lost pin", "leak", "stuck")
@@ -114,12 +114,8 @@ def ask(what):
 
 def cpuset_tree():
     """The folder of the node's pods, and the file that says which CPUs a group has."""
-    with open("/proc/mounts") as mounts:
-        for line in mounts:
-            _, folder, kind, options = line.split()[:4]
-            if kind == "cgroup" and "cpuset" in options.split(","):
-                return f"{folder}/pinion-cluster/kubepods", "cpuset.cpus"
-    return "/sys/fs/cgroup/pinion-cluster/kubepods", "cpuset.cpus.effective"
+    tree, first = tree_of("cpuset")
+    return f"{tree}/pinion-cluster/kubepods", "cpuset.cpus" if first else "cpuset.cpus.effective"
 
 
 def threads_of(folder):

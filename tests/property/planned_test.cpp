@@ -1,8 +1,10 @@
 // The pod scheduler and the engines of three agents in one process: pods of many shapes come and
-// go, what either side is told comes late, and everybody gets exactly the CPUs planned for him.
+// go, what either side is told comes late, bindings fail, extenders restart or another one takes
+// over, and everybody gets exactly the CPUs planned for him.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <random>
@@ -27,7 +29,10 @@ class World {
   World(unsigned seed, bool restarts) : restarts_(restarts), random_(seed) {
     for (const char* name : {"a", "b", "c"}) {
       Node& node = nodes_[name];
-      node.driver = std::make_unique<Driver>(*machine_, engine::FenceKind::kLeaf);
+      node.reserved = name[0] == 'b' ? CpuSet{0, 1, 16} : CpuSet{0};
+      engine::Settings settings;
+      settings.reserved = node.reserved;
+      node.driver = std::make_unique<Driver>(*machine_, engine::FenceKind::kLeaf, settings);
       (void)node.driver->handle(engine::Synchronize{});
       note_report(name);
       hear(name);
@@ -36,9 +41,12 @@ class World {
   }
 
   void step() {
-    switch (roll(12)) {
+    switch (roll(13)) {
       case 0:
         if (pods_.size() < 40) create();
+        break;
+      case 12:
+        bind_one();
         break;
       case 1:
       case 2:
@@ -58,14 +66,29 @@ class World {
         ask_to_end();
         break;
       case 10:
-        if (restarts_ && roll(60) == 0) return restart();
+        if (restarts_ && roll(60) == 0) return roll(2) == 0 ? restart() : take_over();
         hear(some_node());
         break;
       default:
         now_ += roll(200);
-        scheduler_->tick(now_);
+        for (PodScheduler* each : both()) each->tick(now_);
     }
     take_effects();
+  }
+
+  // All pods go: nothing is left of them.
+  void end() {
+    while (fault_.empty() && !pods_.empty()) {
+      for (auto& [uid, sim] : pods_) sim.asked = true;
+      std::vector<std::string> waiting;
+      for (const auto& [uid, sim] : pods_) {
+        if (sim.pod.node.empty()) waiting.push_back(uid);
+      }
+      for (const std::string& uid : waiting) over(uid);
+      if (!binds_.empty()) bind_one();
+      live();
+    }
+    if (fault_.empty()) nothing_is_left();
   }
 
   [[nodiscard]] const std::string& fault() const { return fault_; }
@@ -77,6 +100,23 @@ class World {
   [[nodiscard]] unsigned compared() const { return compared_; }
 
  private:
+  void nothing_is_left() {
+    while (!binds_.empty()) bind_one();
+    while (!changed_.empty()) hear_of_some_pod();
+    for (const auto& [name, node] : nodes_) {
+      while (!node.reports.empty()) hear(name);
+    }
+    take_effects();
+    for (PodScheduler* each : both()) {
+      if (each->pods() != 0) fault_ = "pods are left";
+      if (each->fleet().promises() != 0) fault_ = "promises are left";
+      for (const auto& [name, node] : each->fleet().by_name()) {
+        const auto& claims = each->fleet().node(node).ledger.claims();
+        if (!claims.empty()) fault_ = claims.begin()->first + " is left on " + name;
+      }
+    }
+  }
+
   struct SimPod {
     Pod pod;
     bool in_call = false;
@@ -90,6 +130,7 @@ class World {
   };
   struct Node {
     std::unique_ptr<Driver> driver;
+    CpuSet reserved;
     std::uint64_t generation = 0;
     std::deque<NodeReport> reports;  // on their way
   };
@@ -101,53 +142,79 @@ class World {
     return std::make_unique<PodScheduler>(policy::Defaults(), PodSchedulerLimits());
   }
 
-  // The extender is killed and comes back: it asks for all that there is.
+  // It hears of all that there is, of some nodes before the pods.
+  std::unique_ptr<PodScheduler> started() {
+    auto one = fresh();
+    const auto speak = [&](const std::string& name) {
+      if (!one->report(state_of(name), now_)) fault_ = "a first report is refused";
+    };
+    for (const auto& [name, node] : nodes_) {
+      if (roll(2) == 0) speak(name);
+    }
+    for (const auto& [uid, sim] : pods_) one->seen(sim.pod, now_);
+    for (const auto& [name, node] : nodes_) speak(name);
+    return one;
+  }
+
+  // The extender is killed and comes back.
   void restart() {
     say("restart");
-    scheduler_ = fresh();
+    scheduler_ = started();
+    lead();
+  }
+
+  // By then the other one has heard of all bindings.
+  void take_over() {
+    say("take over");
+    while (!changed_.empty()) hear_of_some_pod();
+    scheduler_ = std::move(follower_);
+    follower_ = started();
+    lead();
+  }
+
+  void lead() {
     held_.clear();
-    changed_.clear();
-    for (auto& [name, node] : nodes_) {
-      note_report(name);
-      while (node.reports.size() > 1) node.reports.pop_front();
-      if (roll(2) == 0) hear(name);
-    }
-    for (auto& [uid, sim] : pods_) {
-      sim.in_call = false;
-      scheduler_->seen(sim.pod, now_);
-    }
-    for (const auto& [name, node] : nodes_) hear(name);
+    binds_.clear();
+    for (auto& [uid, sim] : pods_) sim.in_call = false;
     scheduler_->complete_gangs(now_);
   }
 
+  std::array<PodScheduler*, 2> both() { return {scheduler_.get(), follower_.get()}; }
+
   std::string some_node() { return std::next(nodes_.begin(), roll(3))->first; }
 
-  void note_report(const std::string& name) {
-    Node& node = nodes_.at(name);
+  NodeReport state_of(const std::string& name) {
+    const Node& node = nodes_.at(name);
     NodeReport report;
     report.name = name;
     report.topology = machine_;
+    report.reserved = node.reserved;
     report.instance = "i";
-    report.generation = ++node.generation;
+    report.generation = node.generation;
     for (const auto& [id, claim] : node.driver->engine.state().ledger.claims()) {
       report.claims.push_back(claim);
     }
-    node.reports.push_back(std::move(report));
+    return report;
+  }
+
+  void note_report(const std::string& name) {
+    Node& node = nodes_.at(name);
+    ++node.generation;
+    node.reports.push_back(state_of(name));
     if (node.reports.size() > 6) node.reports.pop_front();
   }
 
   void hear(const std::string& name) {
     Node& node = nodes_.at(name);
     if (node.reports.empty()) return;
-    std::string what;
-    for (const auto& claim : node.reports.front().claims) {
-      what += " " + claim.id + "=" + claim.cpus.to_string();
-    }
-    say("report " + name + ":" + what);
-    const auto lost = scheduler_->report(std::move(node.reports.front()), now_);
+    const NodeReport report = std::move(node.reports.front());
     node.reports.pop_front();
-    if (!lost) fault_ = lost.error().text;
-    if (lost && !lost->empty()) say("LOST " + lost->front().id);
+    std::string what;
+    for (const auto& claim : report.claims) what += " " + claim.id + "=" + claim.cpus.to_string();
+    say("report " + name + ":" + what);
+    for (PodScheduler* each : both()) {
+      if (!each->report(report, now_)) fault_ = "a report is refused";
+    }
   }
 
   void create() {
@@ -161,8 +228,10 @@ class World {
       pod.name_space = "n";
       pod.name = pod.uid;
       pod.qos = policy::Qos::kGuaranteed;
+      if (roll(8) == 0) pod.annotations["pinion.dev/strength"] = "required";
       if (gang > 1) {
-        pod.annotations = {{"pinion.dev/job", job}, {"pinion.dev/gang-size", std::to_string(gang)}};
+        pod.annotations["pinion.dev/job"] = job;
+        pod.annotations["pinion.dev/gang-size"] = std::to_string(gang);
       }
       dress(pod, cpus);
       pods_[pod.uid] = sim;
@@ -240,15 +309,18 @@ class World {
     if (bind.kind == BindAnswer::Kind::kHold) {
       held_[ticket] = {sim->pod.uid, node};
     } else {
-      go(sim->pod.uid, node);
+      binds_.emplace_back(sim->pod.uid, node);
     }
   }
 
-  // The extender makes the binding, which lands at once; it hears of that.
-  void go(const std::string& uid, const std::string& node) {
+  // The extender makes a binding, which lands at once or fails; it hears of that.
+  void bind_one() {
+    if (binds_.empty()) return;
+    const auto [uid, node] = binds_.front();
+    binds_.pop_front();
     const auto told = scheduler_->told_with_binding(uid);
     const auto at = pods_.find(uid);
-    const bool done = at != pods_.end() && !at->second.asked;
+    const bool done = at != pods_.end() && !at->second.asked && roll(8) != 0;
     if (at != pods_.end()) at->second.in_call = false;
     if (done) {
       at->second.pod.node = node;
@@ -262,11 +334,12 @@ class World {
   }
 
   void take_effects() {
+    (void)follower_->take_effects();
     const Effects effects = scheduler_->take_effects();
     for (const auto& answered : effects.answered) {
       const auto [uid, node] = held_.extract(answered.ticket).mapped();
       if (answered.go) {
-        go(uid, node);
+        binds_.emplace_back(uid, node);
       } else if (const auto at = pods_.find(uid); at != pods_.end()) {
         at->second.in_call = false;
       }
@@ -280,10 +353,12 @@ class World {
     changed_.pop_front();
     const auto at = pods_.find(uid);
     say("hear of " + uid + (at == pods_.end() ? ": gone" : ""));
-    if (at == pods_.end()) {
-      scheduler_->gone(uid, now_);
-    } else {
-      scheduler_->seen(at->second.pod, now_);
+    for (PodScheduler* each : both()) {
+      if (at == pods_.end()) {
+        each->gone(uid, now_);
+      } else {
+        each->seen(at->second.pod, now_);
+      }
     }
   }
 
@@ -388,13 +463,15 @@ class World {
                              .memory_per_node = 64 * test_support::kGiB,
                              .siblings = test_support::Siblings::kAdjacent}));
   std::unique_ptr<PodScheduler> scheduler_ = fresh();
-  const bool restarts_;  // of the extender
+  std::unique_ptr<PodScheduler> follower_ = fresh();  // is told all that the other one is
+  const bool restarts_;                               // of the extender
   std::mt19937 random_;
   std::int64_t now_ = 1;
   std::map<std::string, Node> nodes_;
   std::map<std::string, SimPod> pods_;
   std::deque<std::string> changed_;  // uids, as the watch will tell of them
   std::map<Ticket, std::pair<std::string, std::string>> held_;
+  std::deque<std::pair<std::string, std::string>> binds_;  // uid and node, to be made
   Ticket tickets_ = 0;
   int jobs_ = 0;
   unsigned compared_ = 0;
@@ -417,6 +494,7 @@ TEST_P(Planned, EverybodyIsWherePlanned) {
   for (unsigned seed = 0; seed <= events() / 2 / kLife; ++seed) {
     World world(seed, GetParam());
     for (unsigned event = 0; event < kLife && world.fault().empty(); ++event) world.step();
+    world.end();
     ASSERT_EQ(world.fault(), "") << "seed " << seed << ", after\n" << world.transcript();
     compared += world.compared();
   }

@@ -248,7 +248,7 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
   }
   Demand demand = gathered.take();
   for (auto& request : demand.requests) {
-    if (!was_planned(pod, request)) request.preferred = {};
+    if (!was_planned(pod, request)) forget_plan(request);
   }
   demand.service = is_service(pod);
   demand.classed = states_class(pod);

@@ -475,9 +475,9 @@ std::map<std::string, std::string> PodScheduler::told_with_binding(const std::st
   std::string planned;
   const auto tell = [&](std::string_view id, const topology::Request& on) {
     const topology::Claim* claim = fleet().node(node).ledger.find(on.id);
-    if (claim == nullptr) return;
+    if (claim == nullptr && !on.planned) return;
     planned.append(planned.empty() ? "" : " ").append(id.substr(claim_id(uid, "").size()));
-    planned += "=" + (on.preferred.empty() ? claim->cpus : on.preferred).to_string();
+    planned += "=" + (on.planned ? on.preferred : claim->cpus).to_string();
   };
   for (const auto& request : member->requests) tell(request.id, request);
   const topology::Request& host = member->requests[known.demand.host];

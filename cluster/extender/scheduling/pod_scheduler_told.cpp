@@ -207,6 +207,7 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   const bool asks = !demand.requests.empty() || demand.kind == Demand::Kind::kWaiting;
   const KnownPod* before = cache_.find(pod.uid);
   const bool was_known = before != nullptr;
+  const bool was_bound = was_known && !before->node.empty();
   // Its annotations, or its PodGroup, have changed while it waits.
   if (!asks && was_known && before->node.empty()) {
     drop(pod.uid, demand.kind == Demand::Kind::kRefused ? demand.text : kNotOurs, now_ms);
@@ -243,7 +244,10 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   if (book().member(pod.uid) == nullptr) return true;  // what it asks for is not known
   const JobId job = job_of(*known);
   held_.refuse(job, pod.uid, kBound);
-  if (!was_known) drop_spoken_for(*known);
+  if (!was_bound) {
+    scheduler_.planned(pod.uid, known->demand.requests);
+    drop_spoken_for(*known);
+  }
   const bool room = scheduler_.runs(pod.uid, pod.node, now_ms, known->by_us);
   heed();  // the plan may have fallen with it
   if (held_.count(job) > 0) let_go_if_whole(job, 0, now_ms);
@@ -305,13 +309,15 @@ void PodScheduler::drop_lent(NodeReport& report) const {
     if (pod == nullptr || pod->node != report.name) continue;
     const auto& inits = pod->demand.inits;
     if (std::find(inits.begin(), inits.end(), claim.id) == inits.end()) continue;
-    const topology::Request& host = pod->demand.requests[pod->demand.host];
+    const Member* member = book().member(pod->pod.uid);
+    if (member == nullptr) continue;
+    const topology::Request& host = member->requests[pod->demand.host];
     const bool runs = std::any_of(claims.begin(), claims.end(),
                                   [&](const auto& one) { return one.id == host.id; });
     if (runs) continue;
     const bool promised = node >= 0 && fleet().promised(host.id);
     const topology::Claim* there = promised ? fleet().node(node).ledger.find(host.id) : nullptr;
-    if (claim.cpus.is_subset_of(there == nullptr ? host.preferred : there->cpus)) {
+    if (claim.cpus.is_subset_of(there == nullptr || host.planned ? host.preferred : there->cpus)) {
       lent.push_back(claim.id);
     }
   }
@@ -342,10 +348,11 @@ void PodScheduler::drop_kept(NodeReport& report, NodeIndex node) const {
         if (running == nullptr) running = &*named;
       } else if (node >= 0 && fleet().promised(request.id)) {
         const topology::Claim* claim = fleet().node(node).ledger.find(request.id);
+        promised |= request.preferred;
         if (claim == nullptr) continue;
         promised |= claim->cpus;
-        if (request.preferred.empty()) elsewhere += (claim->cpus - kept.cpus).count();
-      } else if (!request.preferred.empty()) {
+        if (!request.planned) elsewhere += (claim->cpus - kept.cpus).count();
+      } else if (request.planned) {
         promised |= request.preferred;  // it will be promised next, there
       } else {
         all_counted = false;  // anywhere

@@ -144,7 +144,7 @@ TEST_F(FleetTest, APromiseThatItsAgentWasToldComesBackToItsPlace) {
   node("a", {});
   const NodeIndex a = fleet_.find("a");
   ASSERT_TRUE(holds(fleet_.promise(a, request_of("p", 3), 100)));
-  fleet_.settle("p", CpuSet{1, 2, 3});
+  EXPECT_EQ(fleet_.settle("p").to_string(), "1-3");
   node("a", {claim_of("other", "2")}, 2);
   EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1,3-6") << "and keeps the rest";
   node("a", {}, 3);
@@ -165,23 +165,84 @@ TEST_F(FleetTest, WhatIsLeftOfATakenPlaceIsForNobodyElse) {
   ASSERT_TRUE(holds(fleet_.promise(a, request_of("first", 2), 100)));
   ASSERT_TRUE(holds(fleet_.promise(a, request_of("told", 3), 100)));
   EXPECT_EQ(fleet_.node(a).ledger.find("told")->cpus.to_string(), "4-6");
-  fleet_.settle("told", CpuSet{4, 5, 6});
+  EXPECT_EQ(fleet_.settle("told").to_string(), "4-6");
   node("a", {claim_of("other", "1,4")}, 2);
   EXPECT_EQ(fleet_.node(a).ledger.find("first")->cpus.to_string(), "2-3");
   EXPECT_TRUE((CpuSet{5, 6}).is_subset_of(fleet_.node(a).ledger.find("told")->cpus));
 }
 
-// By an extender before this one; what it was told there is of one size with what it asks for.
-TEST_F(FleetTest, APlaceThatIsTakenWhenItIsToldIsHeldAsFarAsItIsFree) {
+topology::Request planned(const std::string& id, int cpus, const CpuSet& on) {
+  topology::Request request = request_of(id, cpus);
+  request.planned = true;
+  request.preferred = on;
+  return request;
+}
+
+// By an extender before this one.
+TEST_F(FleetTest, APlannedPlaceThatIsTakenIsHeldAsFarAsItIsFree) {
   node("a", {claim_of("other", "2")});
   const NodeIndex a = fleet_.find("a");
-  ASSERT_TRUE(holds(fleet_.promise(a, request_of("p", 3), 100)));
-  fleet_.settle("p", CpuSet{1, 2, 3, 4});
-  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "4-6");
-  fleet_.settle("p", CpuSet{1, 2, 3});
+  ASSERT_TRUE(holds(fleet_.promise(a, planned("p", 3, {1, 2, 3}), 100)));
   EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1,3-6");
-  node("a", {}, 2);
-  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1-3");
+  ASSERT_TRUE(holds(fleet_.promise(a, request_of("x", 1), 100)));
+  EXPECT_EQ(fleet_.node(a).ledger.find("x")->cpus.to_string(), "7");
+  fleet_.drop_claim(a, "other");
+  fleet_.bring_back(a);
+  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1-3") << "at once";
+}
+
+TEST_F(FleetTest, APlannedPromiseWithoutRoomStandsAndIsLostOnce) {
+  node("a", {claim_of("one", "2"), claim_of("two", "4-7")});
+  const NodeIndex a = fleet_.find("a");
+  EXPECT_FALSE(holds(fleet_.promise(a, planned("p", 3, {1, 2, 3}), 100)));
+  EXPECT_TRUE(fleet_.promised("p"));
+  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1,3");
+  const auto losses = [&](std::vector<topology::Claim> claims, std::uint64_t generation) {
+    NodeReport report = report_of("a", nullptr);
+    report.claims = std::move(claims);
+    report.generation = generation;
+    return fleet_.report(report, 0)->size();
+  };
+  EXPECT_EQ(losses({claim_of("one", "1-3"), claim_of("two", "4-7")}, 2), 0U);
+  EXPECT_EQ(fleet_.node(a).ledger.find("p"), nullptr);
+  EXPECT_EQ(losses({}, 3), 0U);
+  EXPECT_EQ(losses({claim_of("two", "2,4-7")}, 4), 1U);
+  EXPECT_EQ(losses({claim_of("two", "2,4-7")}, 5), 0U);
+  EXPECT_TRUE(fleet_.release("p"));
+  EXPECT_EQ(fleet_.promises(), 0U);
+}
+
+// Whatever a pod says of itself, or its agent keeps back since.
+TEST_F(FleetTest, NoPlaceIsHeldThatNobodyMayHave) {
+  node("a", {});
+  const NodeIndex a = fleet_.find("a");
+  const auto held = [&] { return fleet_.node(a).ledger.find("p")->cpus.to_string(); };
+  for (const CpuSet& on :
+       {CpuSet{0, 1}, CpuSet{3, 4}, CpuSet{1, 2, 3}, CpuSet{1, 1000}, CpuSet{1}}) {
+    ASSERT_TRUE(holds(fleet_.promise(a, planned("p", 2, on), 100)));
+    EXPECT_EQ(held(), "1-2") << on.to_string();
+    EXPECT_EQ(fleet_.settle("p").to_string(), "1-2");
+    EXPECT_TRUE(fleet_.release("p"));
+  }
+  ASSERT_TRUE(holds(fleet_.promise(a, planned("p", 2, {1, 2}), 100)));
+  NodeReport report = report_of("a", small());
+  report.reserved = CpuSet{0, 1};
+  report.generation = 2;
+  ASSERT_TRUE(fleet_.report(report, 0));
+  EXPECT_EQ(held(), "2-3");
+}
+
+TEST_F(FleetTest, APromiseWhoseAgentWasNotToldAfterAllMayMove) {
+  node("a", {});
+  const NodeIndex a = fleet_.find("a");
+  ASSERT_TRUE(holds(fleet_.promise(a, request_of("p", 2), 100)));
+  fleet_.settle("p");
+  EXPECT_TRUE(fleet_.unsettle("p"));
+  fleet_.settle("p");
+  node("a", {claim_of("other", "2")}, 2);
+  EXPECT_FALSE(fleet_.unsettle("p"));
+  node("a", {claim_of("other", "2")}, 3);
+  EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.count(), 2);
 }
 
 TEST_F(FleetTest, APromiseThatNoLongerFitsIsLostAndSaid) {

@@ -183,12 +183,16 @@ TEST(Allocate, WhatItHadBefore) {
   Request isolated = ask(2);
   isolated.preferred = cpus("1,49");
   Request wide = ask(4);
-  wide.preferred = cpus("10-13");
-  Request wide_if_it_must = wide;
-  wide_if_it_must.strength = Strength::kPreferred;
+  wide.preferred = cpus("11-12,59-60");
+  wide.strength = Strength::kPreferred;
+  Request planned = wide;
+  planned.planned = true;
+  Request narrow = planned;
+  narrow.strength = Strength::kRequired;
   check({
-      {"in two nodes, before a free one", xeon_snc2(), "0", {}, wide_if_it_must, "10-13", "0-1"},
-      {"not in two where it insists on one", xeon_snc2(), "0", {}, wide, "10-11,58-59", "0"},
+      {"not in two nodes where one has room", xeon_snc2(), "0", {}, wide, "1,11,49,59", "0"},
+      {"in two, where it was planned there", xeon_snc2(), "0", {}, planned, "11-12,59-60", "0-1"},
+      {"but not if it insists on one", xeon_snc2(), "0", {}, narrow, "1,11,49,59", "0"},
       {"again", xeon_snc2(), "0", {}, again, "2-3,50-51", "0"},
       {"against the best fit", xeon_snc2(), "0", {{"a", "12-21,60-69"}}, again, "2-3,50-51", "0"},
       {"the rest of it when one core is taken",
