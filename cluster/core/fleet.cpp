@@ -83,11 +83,6 @@ Claim left_of(const Request& request, const Ledger& ledger) {
   return left;
 }
 
-bool is_planned(const Ledger& ledger, const Request& request) {
-  const Claim* claim = ledger.find(request.id);
-  return claim != nullptr && claim->cpus == request.preferred;
-}
-
 // Exactly where it was planned, or not at all.
 bool commit_planned(const Topology& topology, Ledger& ledger, const Request& request) {
   if (request.preferred.intersects(ledger.exclusive())) return false;
@@ -168,15 +163,27 @@ void Fleet::erase_promise(std::string_view id) {
   promises_.erase(promise);
 }
 
+// It has all that it asks for, and no more.
+bool Fleet::is_whole(const Ledger& ledger, const Promise& promise) {
+  const Request& request = promise.request;
+  const Claim* claim = ledger.find(request.id);
+  if (claim == nullptr || promise.lost) return false;
+  return !request.planned || claim->cpus == request.preferred;
+}
+
 // What the settled promise has in the ledger: its own place as far as that is free, and another one
 // where that is not all of it.
 Outcome Fleet::place(const Topology& topology, Ledger& ledger, Promise& promise) {
   Claim left = left_of(promise.request, ledger);
+  // What shared containers request since it was planned is not kept from it.
+  const topology::Bytes shared_memory = ledger.shared_memory();
+  ledger.set_shared_memory(0);
   Outcome outcome = topology::allocate(topology, ledger, promise.request);
   const auto* decision = std::get_if<topology::Decision>(&outcome);
   promise.lost = decision == nullptr;
   if (decision != nullptr) left = with(decision->claim, left.cpus);
   if (!left.cpus.empty()) ledger.commit(std::move(left));
+  ledger.set_shared_memory(shared_memory);
   return outcome;
 }
 
@@ -236,20 +243,17 @@ std::vector<LostPromise> Fleet::refit(NodeIndex node, Ledger& ledger) {
 void Fleet::bring_back(NodeIndex node) {
   FleetNode& it = at(node);
   if (!std::exchange(it.displaced, false)) return;
-  const topology::Bytes shared_memory = it.ledger.shared_memory();
-  it.ledger.set_shared_memory(0);
   for (const auto& [order, id] : it.promises) {
     Promise& promise = promises_.find(id)->second;
-    if (!promise.request.planned || is_planned(it.ledger, promise.request)) continue;
+    if (!promise.request.planned || is_whole(it.ledger, promise)) continue;
     if (it.ledger.find(id) != nullptr) {
       count_job(promise.request.job, node, -1);
       it.ledger.release(id);
     }
     place(it.topology(), it.ledger, promise);
     if (it.ledger.find(id) != nullptr) count_job(promise.request.job, node, 1);
-    it.displaced = it.displaced || !is_planned(it.ledger, promise.request);
+    it.displaced = it.displaced || !is_whole(it.ledger, promise);
   }
-  it.ledger.set_shared_memory(shared_memory);
   refresh(node);
 }
 
@@ -347,7 +351,7 @@ Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int6
   Outcome outcome = Refusal();
   if (promise.request.planned) {
     outcome = place(it.topology(), it.ledger, promise);
-    it.displaced = it.displaced || !is_planned(it.ledger, promise.request);
+    it.displaced = it.displaced || !is_whole(it.ledger, promise);
   } else {
     outcome = topology::allocate(it.topology(), it.ledger, promise.request);
     const auto* decision = std::get_if<topology::Decision>(&outcome);
@@ -374,11 +378,21 @@ CpuSet Fleet::settle(std::string_view id) {
   return request.planned ? request.preferred : CpuSet();
 }
 
+CpuSet Fleet::settled(std::string_view id) const {
+  const auto promise = promises_.find(id);
+  if (promise == promises_.end() || !promise->second.request.planned) return {};
+  return promise->second.request.preferred;
+}
+
+bool Fleet::may_settle(NodeIndex node, const Request& request) const {
+  return request.planned && may_be_planned(*this->node(node).kind, request);
+}
+
 bool Fleet::unsettle(std::string_view id) {
   const auto promise = promises_.find(id);
   if (promise == promises_.end()) return false;
   Request& request = promise->second.request;
-  const bool whole = !request.planned || is_planned(at(promise->second.node).ledger, request);
+  const bool whole = is_whole(at(promise->second.node).ledger, promise->second);
   forget_plan(request);
   return whole;
 }
@@ -404,10 +418,12 @@ bool Fleet::release(std::string_view id) {
 }
 
 void Fleet::hold(NodeIndex node, const std::string& id, const topology::CpuSet& cpus) {
+  Ledger& ledger = at(node).ledger;
   Claim claim;
   claim.id = id;
-  claim.cpus = cpus;
-  at(node).ledger.commit(std::move(claim));
+  claim.cpus = (cpus & at(node).topology().online) - ledger.exclusive() - ledger.reserved();
+  if (claim.cpus.empty()) return;
+  ledger.commit(std::move(claim));
   refresh(node);
 }
 

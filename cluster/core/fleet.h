@@ -131,6 +131,10 @@ class Fleet {
   // others and a place elsewhere, if there is one, and comes back. Empty: it has no place, or there
   // is none of that id.
   topology::CpuSet settle(std::string_view id);
+  // Where the agent will have it; empty for what is not settled.
+  [[nodiscard]] topology::CpuSet settled(std::string_view id) const;
+  // Whether the request is planned, and the machine could keep that when nothing else runs there.
+  [[nodiscard]] bool may_settle(NodeIndex node, const topology::Request& request) const;
   // Its agent was not told after all: the promise may move. Whether it is where it was, whole.
   bool unsettle(std::string_view id);
   // Something was given back on this node: settled promises that are not where their agent will
@@ -140,8 +144,8 @@ class Fleet {
   bool extend(std::string_view id, std::int64_t expires_ms);
   // Gives the promise back. False: there is none, or it was confirmed.
   bool release(std::string_view id);
-  // Holds these CPUs there for nobody, until drop_claim() or the next report of the node.
-  // Preconditions: they are free, and not empty; the node has no hold of this id.
+  // Holds those of these CPUs that are free there for nobody, until drop_claim() or the next report
+  // of the node. Precondition: the node has no hold of this id.
   void hold(NodeIndex node, const std::string& id, const topology::CpuSet& cpus);
   // Takes off the node what is held there by this id, or what its last report says of it, which
   // does not count until the next one. A promise stays.
@@ -241,6 +245,7 @@ class Fleet {
       bool strict_reservation);
   void confirm(const NodeReport& report, NodeIndex node);
   void erase_promise(std::string_view id);
+  static bool is_whole(const topology::Ledger& ledger, const Promise& promise);
   static topology::Outcome place(const topology::Topology& topology, topology::Ledger& ledger,
                                  Promise& promise);
   void forget_running(NodeIndex node);

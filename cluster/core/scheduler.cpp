@@ -317,20 +317,28 @@ void Scheduler::started(const MemberId& id, bool done, std::int64_t now_ms) {
   }
 }
 
-void Scheduler::planned(const MemberId& id, const std::vector<topology::Request>& requests) {
+void Scheduler::planned(const MemberId& id, const std::string& node,
+                        const std::vector<topology::Request>& requests, std::int64_t now_ms) {
   Job& job = *book_.job_of(id);
   Member& member = job.members.at(id);
-  if (member.fixed() || !std::any_of(requests.begin(), requests.end(),
-                                     [](const auto& request) { return request.planned; })) {
-    return;
+  const bool elsewhere = !member.node.empty() && member.node != node;
+  std::vector<std::pair<topology::Request*, const topology::Request*>> other;
+  for (auto& own : member.requests) {
+    const auto said = std::find_if(requests.begin(), requests.end(), [&](const auto& request) {
+      return request.id == own.id && request.planned;
+    });
+    if (said == requests.end()) continue;
+    if (own.planned && own.preferred == said->preferred && !elsewhere) continue;
+    other.emplace_back(&own, &*said);
+  }
+  if (other.empty()) return;
+  if (member.state == State::kReserved && elsewhere && !job.started) {
+    withdraw(job.id, "a member of the job was started elsewhere", now_ms);
   }
   give_back(job, member);
-  for (auto& own : member.requests) {
-    const auto said = std::find_if(requests.begin(), requests.end(),
-                                   [&](const auto& request) { return request.id == own.id; });
-    if (said == requests.end()) continue;
-    own.planned = said->planned;
-    own.preferred = said->preferred;
+  for (const auto& [own, said] : other) {
+    own->planned = true;
+    own->preferred = said->preferred;
   }
 }
 
@@ -338,7 +346,7 @@ void Scheduler::planned(const MemberId& id, const std::vector<topology::Request>
 void Scheduler::make_way(const Member& member, NodeIndex node, std::int64_t now_ms) {
   topology::CpuSet cpus;
   for (const auto& request : member.requests) {
-    if (request.planned) cpus |= request.preferred;
+    if (fleet_.may_settle(node, request)) cpus |= request.preferred;
   }
   if (cpus.empty()) return;
   const topology::Ledger& ledger = fleet_.node(node).ledger;
@@ -401,9 +409,7 @@ void Scheduler::drop_reported(const std::string& node, std::string_view id) {
 
 void Scheduler::hold(const std::string& node, const std::string& id, const topology::CpuSet& cpus) {
   const NodeIndex index = fleet_.find(node);
-  if (index < 0) return;
-  const topology::CpuSet free = cpus - fleet_.node(index).ledger.exclusive();
-  if (!free.empty()) fleet_.hold(index, id, free);
+  if (index >= 0) fleet_.hold(index, id, cpus);
 }
 
 bool Scheduler::still_runs(const MemberId& id, std::int64_t expires_ms) {

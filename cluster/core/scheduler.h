@@ -156,9 +156,10 @@ class Scheduler {
   // nobody else tells within `confirm_ms`, neither runs() nor its node's agent, that one waits
   // again. Precondition: start() was true.
   void started(const MemberId& member, bool done, std::int64_t now_ms);
-  // Its agent was told by another to put it where these say that are planned. To be said before
-  // runs(), of one that nobody here has started.
-  void planned(const MemberId& member, const std::vector<topology::Request>& requests);
+  // Its agent on that node was told, here or by another, to put it where these say that are
+  // planned. To be said before runs().
+  void planned(const MemberId& member, const std::string& node,
+               const std::vector<topology::Request>& requests, std::int64_t now_ms);
   // The member runs on this node, whoever started it; `together`: with the others of its job, which
   // has started by that. False: the node has no room for what is reserved by that; it has its CPUs
   // when its agent reports them. Precondition: it is known.

@@ -25,8 +25,7 @@ void Scheduler::hold_head_room_at(NodeIndex node) {
   const auto room = head_->cpus.find(node);
   if (room == head_->cpus.end()) return;
   fleet_.drop_claim(node, kHeadClaim);
-  const auto free = room->second - fleet_.node(node).ledger.exclusive();
-  if (!free.empty()) fleet_.hold(node, kHeadClaim, free);
+  fleet_.hold(node, kHeadClaim, room->second);
 }
 
 void Scheduler::hold_head_room() {

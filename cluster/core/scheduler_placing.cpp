@@ -495,24 +495,22 @@ PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std
   return {.placed = true};
 }
 
-// Those of its containers that have no CPUs yet get them there, or none does.
+// Those of its containers that have no CPUs yet get them there, or none does but those that are
+// planned there.
 bool Scheduler::promise(const Member& member, NodeIndex node, std::int64_t expires_ms) {
-  std::vector<std::string_view> done;
+  std::vector<std::string_view> unplanned;
   bool room = true;
   for (const auto& request : member.requests) {
-    if (fleet_.node(node).ledger.find(request.id) != nullptr || fleet_.promised(request.id))
+    if (fleet_.node(node).ledger.find(request.id) != nullptr || fleet_.promised(request.id)) {
       continue;
+    }
     const auto outcome = fleet_.promise(node, request, expires_ms);
-    if (outcome && std::holds_alternative<topology::Decision>(*outcome)) {
-      done.push_back(request.id);
-      continue;
-    }
-    if (fleet_.promised(request.id)) {  // it was planned, and waits for its place
-      room = false;
-      continue;
-    }
-    for (const auto id : done) fleet_.release(id);
-    return false;
+    const bool done = outcome && std::holds_alternative<topology::Decision>(*outcome);
+    if (done && !request.planned) unplanned.push_back(request.id);
+    room = room && done;
+  }
+  if (!room) {
+    for (const auto id : unplanned) fleet_.release(id);
   }
   return room;
 }

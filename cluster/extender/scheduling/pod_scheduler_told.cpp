@@ -207,7 +207,7 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   const bool asks = !demand.requests.empty() || demand.kind == Demand::Kind::kWaiting;
   const KnownPod* before = cache_.find(pod.uid);
   const bool was_known = before != nullptr;
-  const bool was_bound = was_known && !before->node.empty();
+  const bool was_bound = was_known && before->bound;
   // Its annotations, or its PodGroup, have changed while it waits.
   if (!asks && was_known && before->node.empty()) {
     drop(pod.uid, demand.kind == Demand::Kind::kRefused ? demand.text : kNotOurs, now_ms);
@@ -215,6 +215,8 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   if (demand.kind == Demand::Kind::kNone) note_other(pod, now_ms);
   const bool late_group = demand.kind == Demand::Kind::kWaiting && !pod.node.empty();
   if (late_group) demand = cluster::demand_of(pod, defaults_);
+  const std::vector<topology::Request> requests =
+      was_bound || pod.node.empty() ? std::vector<topology::Request>() : demand.requests;
   KnownPod* known = asks ? know(pod, std::move(demand), now_ms) : nullptr;
   note_gates(pod);
   if (known == nullptr) return true;
@@ -245,7 +247,7 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   const JobId job = job_of(*known);
   held_.refuse(job, pod.uid, kBound);
   if (!was_bound) {
-    scheduler_.planned(pod.uid, known->demand.requests);
+    scheduler_.planned(pod.uid, pod.node, requests, now_ms);
     drop_spoken_for(*known);
   }
   const bool room = scheduler_.runs(pod.uid, pod.node, now_ms, known->by_us);
@@ -315,11 +317,13 @@ void PodScheduler::drop_lent(NodeReport& report) const {
     const bool runs = std::any_of(claims.begin(), claims.end(),
                                   [&](const auto& one) { return one.id == host.id; });
     if (runs) continue;
-    const bool promised = node >= 0 && fleet().promised(host.id);
-    const topology::Claim* there = promised ? fleet().node(node).ledger.find(host.id) : nullptr;
-    if (claim.cpus.is_subset_of(there == nullptr || host.planned ? host.preferred : there->cpus)) {
-      lent.push_back(claim.id);
+    topology::CpuSet place = host.planned ? host.preferred : topology::CpuSet();
+    if (node >= 0 && fleet().promised(host.id)) {
+      place = fleet().settled(host.id);
+      const topology::Claim* there = fleet().node(node).ledger.find(host.id);
+      if (place.empty() && there != nullptr) place = there->cpus;
     }
+    if (claim.cpus.is_subset_of(place)) lent.push_back(claim.id);
   }
   std::erase_if(report.claims, [&](const topology::Claim& claim) {
     return std::find(lent.begin(), lent.end(), claim.id) != lent.end();
@@ -348,10 +352,11 @@ void PodScheduler::drop_kept(NodeReport& report, NodeIndex node) const {
         if (running == nullptr) running = &*named;
       } else if (node >= 0 && fleet().promised(request.id)) {
         const topology::Claim* claim = fleet().node(node).ledger.find(request.id);
-        promised |= request.preferred;
+        const topology::CpuSet settled = fleet().settled(request.id);
+        promised |= settled;
         if (claim == nullptr) continue;
         promised |= claim->cpus;
-        if (!request.planned) elsewhere += (claim->cpus - kept.cpus).count();
+        if (settled.empty()) elsewhere += (claim->cpus - kept.cpus).count();
       } else if (request.planned) {
         promised |= request.preferred;  // it will be promised next, there
       } else {
