@@ -113,7 +113,10 @@ ViewPublisher::ViewPublisher(const Node& node, Published<NodeView>& views, bool 
 
 void ViewPublisher::consider(TimePoint now, const Node& node, const nri::Connection& connection) {
   const auto phase = connection.phase();
-  if (generation_ > 0 && version_ == node.version() && phase_ == phase) return;
+  if (generation_ > 0 && version_ == node.version() && phase_ == phase) {
+    due_.reset();
+    return;
+  }
   if (now < next_) {
     due_ = next_;
     return;

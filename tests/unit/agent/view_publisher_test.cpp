@@ -73,6 +73,20 @@ TEST_F(ViewOfANode, IsReadyAgainAfterTheNextSynchronize) {
   EXPECT_TRUE(view()->synchronized);
 }
 
+// A runtime that takes a connection and drops it: else the main loop would not rest any more.
+TEST_F(ViewOfANode, NothingIsDueOnceAChangeIsUndone) {
+  const auto now = Clock::now();
+  publisher_.publish(now, node_, connection_);
+  turn(0);  // connects
+  publisher_.consider(now + std::chrono::milliseconds(1), node_, connection_);
+  EXPECT_TRUE(publisher_.deadline());
+  ASSERT_TRUE(runtime_->accept());
+  runtime_->close_peer();
+  for (int i = 0; i < 100 && connection_.phase(); ++i) turn(1000);
+  publisher_.consider(now + std::chrono::milliseconds(30), node_, connection_);
+  EXPECT_FALSE(publisher_.deadline());
+}
+
 TEST_F(ViewOfANode, ShowsWhatAPodKeepsForContainersThatDoNotRun) {
   test_support::Unit unit = test_support::rank("r", 1);
   unit.pod.resources = test_support::cpu(2000);
