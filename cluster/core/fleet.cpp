@@ -67,11 +67,6 @@ Request only(Request request, Align align) {
   return request;
 }
 
-Claim with(Claim claim, const CpuSet& more) {
-  claim.cpus |= more;
-  return claim;
-}
-
 // The claim that a planned request has where it was planned, as far as that is free.
 Claim left_of(const Request& request, const Ledger& ledger) {
   Claim left;
@@ -174,15 +169,16 @@ bool Fleet::is_whole(const Ledger& ledger, const Promise& promise) {
 // What the settled promise has in the ledger: its own place as far as that is free, and another one
 // where that is not all of it.
 Outcome Fleet::place(const Topology& topology, Ledger& ledger, Promise& promise) {
-  Claim left = left_of(promise.request, ledger);
+  const Claim left = left_of(promise.request, ledger);
   // What shared containers request since it was planned is not kept from it.
   const topology::Bytes shared_memory = ledger.shared_memory();
   ledger.set_shared_memory(0);
   Outcome outcome = topology::allocate(topology, ledger, promise.request);
   const auto* decision = std::get_if<topology::Decision>(&outcome);
   promise.lost = decision == nullptr;
-  if (decision != nullptr) left = with(decision->claim, left.cpus);
-  if (!left.cpus.empty()) ledger.commit(std::move(left));
+  Claim claim = decision == nullptr ? left : decision->claim;
+  claim.cpus |= left.cpus;
+  if (!claim.cpus.empty()) ledger.commit(std::move(claim));
   ledger.set_shared_memory(shared_memory);
   return outcome;
 }

@@ -15,8 +15,8 @@ import time
 import growth
 import views
 import workload
-from lab import (DIR, NAMESPACE, NODE, TOP, apply, cluster, eventually, get, group_of, kubectl, leaders, need_a_cluster, pid_in, pid_of, pod, state,
-                 wait_ready)
+from lab import (DIR, NAMESPACE, NODE, TOP, apply, cluster, eventually, get, group_of, kubectl, leaders, need_a_cluster, pid_in,
+                 pid_of, pod, state, wait_ready)
 
 SETTLES = 150       # s; the scheduler gives up its connection to an extender that is gone after 30 s, and the kubelet waits longer
                     # and longer for a container that fails

@@ -45,9 +45,6 @@ class World {
       case 0:
         if (pods_.size() < 40) create();
         break;
-      case 12:
-        bind_one();
-        break;
       case 1:
       case 2:
       case 3:
@@ -68,6 +65,9 @@ class World {
       case 10:
         if (restarts_ && roll(60) == 0) return roll(2) == 0 ? restart() : take_over();
         hear(some_node());
+        break;
+      case 11:
+        bind_one();
         break;
       default:
         now_ += roll(200);
@@ -120,7 +120,6 @@ class World {
   struct SimPod {
     Pod pod;
     bool in_call = false;
-    bool runs = false;   // its node has heard of it
     bool asked = false;  // to end
     std::string planned;
     engine::Pod as_run;
