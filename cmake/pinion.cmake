@@ -17,8 +17,9 @@ if(PINION_SANITIZE)
   add_compile_options(-fsanitize=${PINION_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${PINION_SANITIZE})
   if(PINION_SANITIZE MATCHES undefined)
-    # Not null and vptr, a fifth of the compiler's time: at a null or dangling object AddressSanitizer stops as well.
-    add_compile_options(-fno-sanitize-recover=undefined -fno-sanitize=null,vptr)
+    # Not null and vptr, a fifth of the compiler's time: at a null or dangling object AddressSanitizer stops as well. Nor
+    # alignment, a tenth of the rest: -Wcast-align says at once where a cast could do harm.
+    add_compile_options(-fno-sanitize-recover=undefined -fno-sanitize=null,vptr,alignment -Wcast-align)
   endif()
 endif()
 
@@ -69,12 +70,18 @@ function(pinion_part_of_product name)
   endif()
 endfunction()
 
-# pinion_library(NAME SOURCES files... [LINK targets...])
+# pinion_library(NAME SOURCES files... [LINK targets...] [HOT]). HOT: property tests spend their time in it, so it is
+# optimised a little for sanitizers, too.
 function(pinion_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "HOT" "" "SOURCES;LINK" ${ARGN})
   pinion_batches(sources ${name} ${arg_SOURCES})
   add_library(${name} STATIC ${sources})
   pinion_part_of_product(${name})
+  if(NOT arg_HOT)
+    pinion_precompiled(${name})
+  elseif(PINION_SANITIZE)
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
   target_link_libraries(${name} PUBLIC pinion_flags ${arg_LINK})
 endfunction()
 
@@ -90,17 +97,17 @@ function(pinion_pure_library name)
   endforeach()
   pinion_library(${name} ${ARGN})
   set_target_properties(${name} PROPERTIES PINION_PURE TRUE)
-  if(PINION_SANITIZE)
-    target_compile_options(${name} PRIVATE -O1)  # the property tests spend their time here
-  endif()
   set_property(GLOBAL APPEND PROPERTY PINION_PURE_TARGETS ${name})
 endfunction()
 
 # pinion_program(NAME SOURCES files... [LINK targets...])
 function(pinion_program name)
-  cmake_parse_arguments(arg "UNIT_TEST" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "UNIT_TEST;HOT" "" "SOURCES;LINK" ${ARGN})
   pinion_batches(sources ${name} ${arg_SOURCES})
   add_executable(${name} ${sources})
+  if(NOT arg_HOT)
+    pinion_precompiled(${name})
+  endif()
   pinion_part_of_product(${name})
   target_link_libraries(${name} PRIVATE pinion_flags ${arg_LINK})
   if(NOT arg_UNIT_TEST)
@@ -121,12 +128,23 @@ endfunction()
 # What every test of ours runs with.
 function(pinion_test_environment variable)
   if(PINION_SANITIZE MATCHES thread)
-    set(environment ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp")
+    set(environment ENVIRONMENT_MODIFICATION
+      "TSAN_OPTIONS=string_append: suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp")
   elseif(PINION_SANITIZE)
     # hwloc's plugins for GPUs, there when an MPI is installed, leak: a folder without any.
     set(environment ENVIRONMENT "HWLOC_PLUGINS_PATH=${CMAKE_CURRENT_SOURCE_DIR}")
   endif()
   set(${variable} ${environment} PARENT_SCOPE)
+endfunction()
+
+# pinion_label_not_built(PROGRAM FILE properties...): the entry PROGRAM_NOT_BUILT, which there is as long as FILE is not,
+# has the label that the cases would have: who asks for that label sees it fail.
+function(pinion_label_not_built program file)
+  cmake_parse_arguments(arg "" "LABELS" "" ${ARGN})
+  set(include ${CMAKE_CURRENT_BINARY_DIR}/${program}_not_built.cmake)
+  file(WRITE ${include} "if(NOT EXISTS \"${file}\")\n"
+    "  set_tests_properties(${program}_NOT_BUILT PROPERTIES LABELS ${arg_LABELS})\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
 endfunction()
 
 # pinion_discover_suites(PROGRAM PROPERTIES properties...): one ctest entry for each suite, PROGRAM.Suite. For programs of
@@ -144,6 +162,7 @@ function(pinion_discover_suites program)
   file(WRITE ${base}_include.cmake "if(EXISTS \"${base}.cmake\")\n  include(\"${base}.cmake\")\n"
     "else()\n  add_test(${program}_NOT_BUILT ${program}_NOT_BUILT)\nendif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${base}_include.cmake)
+  pinion_label_not_built(${program} ${base}.cmake ${arg_PROPERTIES})
 endfunction()
 
 # pinion_discover_tests(PROGRAM [FILTER TEST_FILTER words] PROPERTIES properties...): one ctest entry for each case,
@@ -155,12 +174,14 @@ function(pinion_discover_tests program)
   gtest_discover_tests(${program} TEST_PREFIX ${program}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ${arg_FILTER}
     PROPERTIES ${environment}
       FAIL_REGULAR_EXPRESSION "Running 0 tests from 0 test suites" ${arg_PROPERTIES})
+  pinion_label_not_built(${program} "${CMAKE_CURRENT_BINARY_DIR}/${program}[1]_tests.cmake" ${arg_PROPERTIES})
 endfunction()
 
 # A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case, with SUITES one per suite. LABEL: one,
-# as of several ctest would see the first alone; "threads" says that several threads run in it: the target threaded_tests
-# builds those. ONE_AT_A_TIME: its cases fill the machine with threads, and none runs beside another of them. LONG: its
-# own code is worth optimising, and it runs before others. TSAN_FILTER: which cases ThreadSanitizer sees.
+# as of several ctest would see the first alone; without it the folder of tests/. "threads" says that several threads run
+# in it: the target threaded_tests builds those. ONE_AT_A_TIME: its cases fill the machine with threads, and none runs
+# beside another of them. LONG: its own code is worth optimising, and it runs before others. TSAN_FILTER: which cases
+# ThreadSanitizer sees.
 function(pinion_test name)
   if(NOT PINION_TESTS)
     return()
@@ -168,6 +189,9 @@ function(pinion_test name)
   cmake_parse_arguments(arg "ONE_AT_A_TIME;LONG;SUITES" "LABEL;TSAN_FILTER" "SOURCES;LINK" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "pinion_test(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_LABEL)
+    string(REGEX REPLACE "^${CMAKE_SOURCE_DIR}/tests/([a-z]+).*" "\\1" arg_LABEL ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
   set(schedule)
   if(arg_ONE_AT_A_TIME)
@@ -179,30 +203,27 @@ function(pinion_test name)
   if(arg_LABEL MATCHES "^(integration|experiments)$")
     set(unit_test)
   endif()
-  pinion_program(${name} ${unit_test}
+  set(hot)
+  if(arg_LONG)
+    set(hot HOT)
+  endif()
+  pinion_program(${name} ${unit_test} ${hot}
     SOURCES ${arg_SOURCES} LINK ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_options(${name} PRIVATE $<IF:$<BOOL:${arg_LONG}>,-O1,-O0>)
-  if(NOT arg_LONG)
-    pinion_precompiled(${name})
-  endif()
   if(arg_LABEL STREQUAL "threads")
     if(NOT TARGET threaded_tests)
       add_custom_target(threaded_tests)
     endif()
     add_dependencies(threaded_tests ${name})
   endif()
-  set(labels)
-  if(arg_LABEL)
-    set(labels LABELS ${arg_LABEL})
-  endif()
   if(arg_SUITES)
-    pinion_discover_suites(${name} PROPERTIES ${labels} ${schedule})
+    pinion_discover_suites(${name} PROPERTIES LABELS ${arg_LABEL} ${schedule})
   else()
     set(filter)
     if(arg_TSAN_FILTER AND PINION_SANITIZE MATCHES thread)
       set(filter FILTER TEST_FILTER ${arg_TSAN_FILTER})
     endif()
-    pinion_discover_tests(${name} ${filter} PROPERTIES ${labels} ${schedule})
+    pinion_discover_tests(${name} ${filter} PROPERTIES LABELS ${arg_LABEL} ${schedule})
   endif()
 endfunction()
 
@@ -220,6 +241,7 @@ function(pinion_followed)
       continue()
     endif()
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    set_target_properties(${target} PROPERTIES PINION_FOLLOWED TRUE)
     get_target_property(links ${target} LINK_LIBRARIES)
     pinion_followed(${links})
   endforeach()

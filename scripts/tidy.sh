@@ -6,8 +6,8 @@
 # by a hash of everything the answer depends on.
 #
 #   scripts/tidy.sh             everything
-#   scripts/tidy.sh --share N   the analyzer for what the last commit has changed, and for one file in N of all, the next
-#                               part with each commit
+#   scripts/tidy.sh --share N   the analyzer for what was changed since `all` last passed here, else by the last commit,
+#                               and for one file in N of all, the next part with each commit
 #   scripts/tidy.sh FILE...     these files and their batches
 set -euo pipefail
 case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
@@ -26,7 +26,9 @@ tidy_one() {
   [ $# -eq 1 ] || checks=-*,clang-analyzer-*,misc-unused-using-decls,misc-unused-alias-decls
   read -ra words < <(jq -r --arg file "$1" 'first(.[] | select(.file == $file)).command | sub(" -o .*"; "")' "$commands")
   while [[ ${words[0]} != *clang++* ]]; do words=("${words[@]:1}"); done
-  mapfile -t words < <(printf '%s\n' "${words[@]}" | grep -vE '^-f(no-)?sanitize=')  # they change nothing that is read
+  # They change nothing that is read; a precompiled header is one of clang's own.
+  mapfile -t words < <(printf '%s\n' "${words[@]}" |
+    sed -E '/^-f(no-)?sanitize=/d; /^-Wcast-align$/d; /^-include-pch$/{N;d}')
   # Comments stay in: NOLINT is one. Without the paths of this checkout.
   key=$({
     clang-tidy-14 --version
@@ -48,7 +50,7 @@ share=1
 if [ "${1:-}" = --share ]; then
   share=$2
   shift 2
-  git rev-parse -q --verify HEAD~1 >/dev/null || share=1  # nothing says what has changed
+  [ -n "$(passed_commit)" ] || share=1  # nothing says what has changed
 fi
 mkdir -p "$cache"
 find "$cache" -type f -mtime +30 -delete
@@ -74,5 +76,5 @@ fi >"$build/tidy-sources"
   cut -d ' ' -f 1 "$build/tidy-sources" | sort -u
   awk -v share="$share" -v turn="$(turn "$share")" -v checkout="$PWD/" '
     FILENAME == "-" { changed[checkout $1]; next }
-    FNR % share == turn || $2 in changed' - "$build/tidy-sources" < <(git diff --name-only HEAD~1 2>/dev/null)
+    FNR % share == turn || $2 in changed' - "$build/tidy-sources" < <(git diff --name-only "$(passed_commit)" 2>/dev/null)
 } | xargs -P "$(nproc)" -L 1 scripts/tidy.sh --one

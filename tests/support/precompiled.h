@@ -1,4 +1,4 @@
-// What most tests include, parsed once for all of them: tests/precompiled.cmake. Nothing includes
+// What most tests include, parsed once for all of them: cmake/precompiled.cmake. Nothing includes
 // this itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
