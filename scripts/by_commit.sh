@@ -13,5 +13,15 @@ turn() {
   echo $((number % $1))
 }
 
+# What the last whole run on this machine that passed looked at, where the checkout stems from it; else the commit before
+# this one. Both empty where there is none.
+passed=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}/passed
+passed_commit() {
+  local commit
+  commit=$(cat "$passed" 2>/dev/null || true)
+  git merge-base --is-ancestor "${commit:-none}" HEAD 2>/dev/null || commit=HEAD~1
+  git rev-parse -q --verify "$commit^{commit}" || true
+}
+
 # A seed for what is drawn: the same commit fails again, or never.
 commit_seed() { echo $((16#$(git rev-parse HEAD 2>/dev/null | cut -c1-7 || echo 1))); }

@@ -14,7 +14,8 @@ run_ctest() {
   # Of sanitizers, also in a process of which no test asks how it ended.
   rm -rf "$reports"
   mkdir -p "$reports"
-  export ASAN_OPTIONS=exitcode=99:log_path=$reports/report UBSAN_OPTIONS=log_path=$reports/report
+  export ASAN_OPTIONS=exitcode=99:log_path=$reports/report
+  export UBSAN_OPTIONS=log_path=$reports/report TSAN_OPTIONS=log_path=$reports/report
   echo "ctest: $preset ($*)"
   # What passed is not shown, what fails is shown at once.
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --timeout 900 "$@" 2>&1 | tee "$log" |

@@ -36,9 +36,10 @@ build_module() {
   use_go
   mkdir -p "$work" "$folder"
   (
-    cd "$work"
-    "$go" mod init pinion.dev/module
-    GOFLAGS=-buildvcs=false "$go" get "${@/%/@$version}"
-    "$go" build -trimpath "-gcflags=all=$gcflags" -ldflags "-s -w $ldflags" -o "$folder/" "$@"
+    # One chain: nothing ends a function of which a caller asks how it went.
+    cd "$work" &&
+      "$go" mod init pinion.dev/module &&
+      GOFLAGS=-buildvcs=false "$go" get "${@/%/@$version}" &&
+      "$go" build -trimpath "-gcflags=all=$gcflags" -ldflags "-s -w $ldflags" -o "$folder/" "$@"
   ) >"$work.log" 2>&1 || { tail -n 5 "$work.log" >&2; return 1; }
 }

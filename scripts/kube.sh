@@ -120,7 +120,7 @@ etcd=etcd-$version
 key=kube/$({ cat "$module"/{"$mod".mod,"$mod".sum,cmd/*/*.go} && echo "$ldflags ${kube_gcflags[*]} $etcd"; } | sha256sum | cut -c 1-16)
 folder=$cache/$key
 nodes_module=$scripts/../tests/e2e/nodes
-nodes=nodes-$(cat "$nodes_module"/{go.mod,go.sum,*.go} | sha256sum | cut -c 1-16)
+nodes=nodes-$({ cat "$nodes_module"/{go.mod,go.sum,*.go} && echo "$gcflags"; } | sha256sum | cut -c 1-16)
 if [ $action = where ]; then
   if [ $only_nodes = yes ]; then echo "$cache/$nodes"; else echo "$folder"; fi
   exit 0

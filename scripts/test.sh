@@ -192,5 +192,6 @@ for name in "${steps[@]}"; do
   "run_$name"
 done
 
+$whole || git rev-parse HEAD >"$passed" # see by_commit.sh
 printf '\n== all steps passed in %ss\n' "$SECONDS"
 ctest_summary
