@@ -46,8 +46,9 @@ enum class Smt {
 enum class MemoryPolicy {
   kBind,       // cpuset.mems is the nodes of the CPUs, and others of the domain where the limit
                // needs them; the limit is promised from their memory. See memory.h
-  kPreferred,  // cpuset.mems stays open; nodes with enough free memory are chosen first
-  kAny,        // memory plays no part
+  kPreferred,  // cpuset.mems stays open; nodes with enough free memory are chosen first. What it
+               // uses of each is promised to nobody else, see memory.h
+  kAny,        // the same, and memory plays no part in the choice
 };
 
 struct Request {

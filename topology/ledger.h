@@ -27,7 +27,8 @@ struct Claim {
   std::string id;  // container
   CpuSet cpus;     // never empty
   NodeSet mems;    // nodes its memory is bound to, kernel numbers; empty: any
-  // Bytes promised to it, ascending by node; empty unless bound with a limit.
+  // Bytes promised to it, ascending by node; of one that is not bound, those that it is expected to
+  // use. Empty without a limit.
   std::vector<Share> memory;
   std::string job;
   std::string task_group;
@@ -49,7 +50,7 @@ class Ledger {
   [[nodiscard]] const CpuSet& exclusive() const { return exclusive_; }  // union of all claims
   [[nodiscard]] const std::map<std::string, Claim, std::less<>>& claims() const { return claims_; }
   [[nodiscard]] const Claim* find(std::string_view id) const;
-  // Bytes of the node's memory promised to bound containers.
+  // Bytes of the node's memory in all claims.
   [[nodiscard]] Bytes promised(Index node) const;
   // Bytes that containers without CPUs of their own request, of whatever nodes: of each as much as
   // its part of the machine's memory is set aside for them (memory.h).

@@ -131,28 +131,42 @@ std::optional<Bytes> memory_left_in(const Topology& topology, const MemoryLeft& 
 std::optional<Binding> bind_memory(const Topology& topology, const MemoryLeft& left,
                                    const Request& request, const CpuSet& cpus, Place place,
                                    const Claim* own) {
+  const bool bound = request.memory_policy == MemoryPolicy::kBind;
+  if (!bound) place = {.align = Align::kNone, .domain = 0};  // it may use any node's
   Binding binding;
-  if (request.memory_policy != MemoryPolicy::kBind) return binding;
   std::vector<Index> owners;
   for_each_node(topology, place.align, place.domain, [&](Index node) {
     if (node_at(topology, node).cpus.intersects(cpus)) owners.push_back(node);
   });
   const std::vector<Index> homes = with_memory(topology, owners);
   if (homes.empty()) return binding;
-  for (const Index node : homes) binding.mems.add(node_at(topology, node).id);
+  if (bound) {
+    for (const Index node : homes) binding.mems.add(node_at(topology, node).id);
+  }
   if (request.memory == 0) return binding;
 
   Bytes missing = request.memory;
-  for (const Index node : lending_order(topology, left, place, homes, own)) {
-    const Bytes part = std::min(missing, left_on(left, node));
-    if (part == 0) continue;
-    binding.mems.add(node_at(topology, node).id);
-    binding.shares.push_back({.node = node, .bytes = part});
-    missing -= part;
+  std::vector<Bytes> parts(topology.nodes.size());
+  const auto take = [&](Index node, Bytes most) {
+    Bytes& part = parts[static_cast<std::size_t>(node)];
+    const Bytes more = std::min({missing, most, left_on(left, node) - part});
+    part += more;
+    missing -= more;
+  };
+  if (!bound) {
+    const Bytes by_cpu = missing / static_cast<Bytes>(cpus.count());
+    for (const Index node : homes) {
+      take(node, by_cpu * static_cast<Bytes>(node_at(topology, node).cpus.count_common(cpus)));
+    }
   }
-  if (missing > 0) return std::nullopt;
-  std::sort(binding.shares.begin(), binding.shares.end(),
-            [](const Claim::Share& a, const Claim::Share& b) { return a.node < b.node; });
+  for (const Index node : lending_order(topology, left, place, homes, own)) take(node, missing);
+  if (bound && missing > 0) return std::nullopt;
+  for (Index node = 0; node < static_cast<Index>(parts.size()); ++node) {
+    const Bytes part = parts[static_cast<std::size_t>(node)];
+    if (part == 0) continue;
+    if (bound) binding.mems.add(node_at(topology, node).id);
+    binding.shares.push_back({.node = node, .bytes = part});
+  }
   return binding;
 }
 

@@ -6,6 +6,10 @@
 // others in it lend, nearest first, what the limit needs beyond that. Each node promises all it has
 // left before the next one is asked; among equally near nodes the one with most left comes first,
 // then the lower one.
+//
+// A container that is not bound counts too: it uses memory of its nodes first, as the kernel does,
+// of each by its number of the container's CPUs; what those do not have left counts on the others,
+// nearest first. It is never refused: what no node has left counts nowhere.
 #pragma once
 
 #include <optional>
@@ -48,12 +52,12 @@ using MemoryLeft = std::vector<Bytes>;
                                                   Align align, Index domain);
 
 struct Binding {
-  NodeSet mems;                      // kernel numbers; empty: any
+  NodeSet mems;                      // kernel numbers; empty: any, for policies other than kBind
   std::vector<Claim::Share> shares;  // ascending by node
 };
-// The binding of a container on these CPUs, all within the domain; nullopt where the domain's
-// memory does not cover the limit. Nothing is bound for policies other than kBind. `own` (may be
-// nullptr) is what the container has now; the nodes that promised to it go on lending.
+// The binding of a container on these CPUs (not empty), all within the domain; nullopt where it is
+// to be bound and the domain's memory does not cover the limit. `own` (may be nullptr) is what the
+// container has now; the nodes that promised to it go on lending.
 [[nodiscard]] std::optional<Binding> bind_memory(const Topology& topology, const MemoryLeft& left,
                                                  const Request& request, const CpuSet& cpus,
                                                  Place place, const Claim* own);

@@ -148,9 +148,7 @@ Wishes wishes_of(const Topology& topology, const Ledger& ledger, const Request& 
                  const Claim* own) {
   Wishes wishes{.topology = topology, .ledger = ledger, .request = request, .own = own};
   wishes.devices = device_nodes(topology, request);
-  if (request.memory_policy != MemoryPolicy::kAny && request.memory > 0) {
-    wishes.left = memory_left(topology, ledger, own);
-  }
+  if (request.memory > 0) wishes.left = memory_left(topology, ledger, own);
   const bool spread = request.profile == Profile::kMemory;
   if (spread) wishes.controllers.resize(topology.nodes.size());
   if (!spread && request.task_group.empty()) return wishes;
@@ -194,7 +192,7 @@ Rank rank(const Wishes& wishes, const Space& space, Align align, Index domain, i
       }
     });
   }
-  if (!wishes.left.empty()) {
+  if (!wishes.left.empty() && request.memory_policy != MemoryPolicy::kAny) {
     const auto left = memory_left_in(topology, wishes.left, align, domain);
     rank.short_of_memory = left && *left < request.memory;
   }

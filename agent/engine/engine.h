@@ -190,7 +190,7 @@ class Engine {
   void say_loans(const Loans& ended, const Loans& begun, std::vector<Note>& notes);
 
   // machine_change.cpp
-  std::vector<Member*> adopt_on_changed_machine();
+  std::vector<Member*> adopt_on_changed_machine(bool same_nodes);
 
   // synchronize.cpp
   void drop_unlisted(const Synchronize& event);

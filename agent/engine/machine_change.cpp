@@ -1,6 +1,7 @@
 // CPUs that go offline, and come back, while containers run. Free and shared ones only change what
 // there is to give. A rank whose core went moves to other cores like those it had; where there are
 // none it runs in the shared set, and it gets cores again as soon as CPUs come back.
+#include <algorithm>
 #include <utility>
 
 #include "agent/engine/engine.h"
@@ -9,15 +10,18 @@
 
 namespace pinion::engine {
 
-// Every rank that can stays exactly where it is; the others are returned. Pods keep what is whole.
-std::vector<Member*> Engine::adopt_on_changed_machine() {
-  state_.ledger = topology::Ledger(settings_.reserved, settings_.strict_reservation);
-  const auto stays = [this](const topology::Request& request, const CpuSet& cpus) {
-    const topology::Outcome outcome =
-        topology::adopt(state_.topology, state_.ledger, request, cpus);
-    const auto* decision = std::get_if<topology::Decision>(&outcome);
-    if (decision != nullptr) state_.ledger.commit(decision->claim);
-    return decision != nullptr;
+// Every rank that can stays exactly where it is, with its memory; the others are returned. Pods
+// keep what is whole.
+std::vector<Member*> Engine::adopt_on_changed_machine(bool same_nodes) {
+  const topology::Ledger before = std::exchange(
+      state_.ledger, topology::Ledger(settings_.reserved, settings_.strict_reservation));
+  const auto stays = [&](const topology::Request& request, const CpuSet& cpus) {
+    topology::Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, cpus);
+    auto* decision = std::get_if<topology::Decision>(&outcome);
+    if (decision == nullptr) return false;
+    if (same_nodes) decision->claim.memory = before.find(request.id)->memory;
+    state_.ledger.commit(std::move(decision->claim));
+    return true;
   };
   std::vector<Member*> displaced;
   for (auto& [id, member] : state_.members) {
@@ -41,11 +45,14 @@ void Engine::on(const MachineChanged& event, Effects& effects) {
        .text = "CPUs of the machine changed",
        .fields = {{"offline", gone.to_string()}, {"online", back.to_string()}}});
   ++counters_.machine_changes;
+  const bool same_nodes = std::equal(state_.topology.nodes.begin(), state_.topology.nodes.end(),
+                                     event.topology.nodes.begin(), event.topology.nodes.end(),
+                                     [](const auto& a, const auto& b) { return a.id == b.id; });
   state_.topology = event.topology;
   freed_ = true;
   // What is set aside for shared ones is not kept from those who have their memory already.
   for (auto& [id, member] : state_.members) state_.set_counted_memory(member, 0);
-  const std::vector<Member*> displaced = adopt_on_changed_machine();
+  const std::vector<Member*> displaced = adopt_on_changed_machine(same_nodes);
   for (auto& [id, member] : state_.members) {
     member.applied.reset();  // v1 takes offline CPUs out of every file, and puts none back
     member.stuck = false;

@@ -3,6 +3,7 @@
 // Only then are containers placed that started while nobody was looking.
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "agent/engine/engine.h"
 #include "topology/adopt.h"
@@ -157,7 +158,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     Wish wish;
     CpuSet cpus;    // where it is seen
     CpuSet record;  // where the runtime's record has it
-    std::pair<bool, bool> doubt = {};
+    std::tuple<bool, bool, bool> doubt = {};
   };
   std::vector<Candidate> candidates;
   std::vector<CpuSet> shared;  // where containers run that hold nothing
@@ -189,10 +190,12 @@ void Engine::on(const Synchronize& event, Effects& effects) {
 
   // The surest first: those that run before those only created, whose record is old by now, and
   // last those that stand exactly where a shared container stands, because they found no cores.
+  // Where memory is bound, it comes before what others may use.
   for (Candidate& candidate : candidates) {
     const bool among_shared =
         std::find(shared.begin(), shared.end(), candidate.cpus) != shared.end();
-    candidate.doubt = {among_shared, !candidate.member->started()};
+    const bool bound = candidate.wish.request.memory_policy == topology::MemoryPolicy::kBind;
+    candidate.doubt = {among_shared, !candidate.member->started(), !bound};
     if (!candidate.member->lending.lend_to) continue;
     const bool own = candidate.cpus.count() == candidate.wish.request.cpus && !among_shared;
     if (!own || seems_lent(candidate.record, candidate.cpus)) candidate.cpus = candidate.record;

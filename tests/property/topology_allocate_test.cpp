@@ -58,11 +58,25 @@ void check_sound(const Topology& machine, const Ledger& before, const Request& r
   RC_ASSERT(isolated == decision.why.isolated);
 }
 
-void check_memory(const Topology& machine, const Request& request, const Decision& decision) {
+// Of one that is not bound nothing is left out while its own nodes have any memory left.
+void check_unbound(const Topology& machine, const Ledger& before, const Request& request,
+                   const Claim& claim) {
+  RC_ASSERT(claim.mems.empty());
+  RC_ASSERT(promised_to(claim) <= request.memory);
+  if (promised_to(claim) == request.memory) return;
+  Ledger after = before;
+  after.commit(claim);
+  for (const NodeId node : machine.nodes_of(claim.cpus)) {
+    const Index index = machine.node_index(node);
+    RC_ASSERT(after.promised(index) >= machine.nodes[static_cast<std::size_t>(index)].memory);
+  }
+}
+
+void check_memory(const Topology& machine, const Ledger& before, const Request& request,
+                  const Decision& decision) {
   const Claim& claim = decision.claim;
   if (request.memory_policy != MemoryPolicy::kBind) {
-    RC_ASSERT(claim.mems.empty());
-    RC_ASSERT(claim.memory.empty());
+    check_unbound(machine, before, request, claim);
     return;
   }
   RC_ASSERT(machine.nodes_of(claim.cpus).is_subset_of(claim.mems));
@@ -133,7 +147,7 @@ RC_GTEST_PROP(Allocate, ADecisionKeepsToTheRules, ()) {
   const auto* decision = std::get_if<Decision>(&outcome);
   if (decision == nullptr) RC_DISCARD("refused");
   check_sound(machine, ledger, request, *decision);
-  check_memory(machine, request, *decision);
+  check_memory(machine, ledger, request, *decision);
   if (request.smt == Smt::kFullCore) RC_ASSERT(is_whole_cores(machine, decision->claim.cpus));
   if (request.smt == Smt::kPreferFull && request.preferred.empty()) {
     check_whole_first(machine, ledger, request, *decision);
@@ -242,7 +256,7 @@ void check_resize(const Topology& machine, const Ledger& ledger, const Request& 
     RC_ASSERT(own->mems.is_subset_of(decision.claim.mems));
   }
   check_sound(machine, ledger, request, decision);
-  check_memory(machine, request, decision);
+  check_memory(machine, ledger, request, decision);
 }
 
 // A container that ran before the agent did, on CPUs that nobody chose by these rules.

@@ -12,8 +12,9 @@ namespace pinion::cluster {
 
 // Of each NUMA node with CPUs or memory its CPUs (allocatable: without reserved ones; available:
 // that no container holds and nobody was promised) and memory in bytes (available: not promised to
-// bound containers; what runs unbound does not count), and its distances to the others. A plugin
-// takes a resource that no zone names for one that no NUMA node has, so memory is always there.
+// containers with CPUs of their own; what others use does not count), and its distances to the
+// others. A plugin takes a resource that no zone names for one that no NUMA node has, so memory is
+// always there.
 // `defaults`: how agents place pods that do not say so themselves.
 [[nodiscard]] nlohmann::json node_topology(const FleetNode& node, const policy::Defaults& defaults);
 

@@ -17,7 +17,7 @@ struct NodeRow {
     int cpus = 0;  // without reserved ones
     int free = 0;
     topology::Bytes memory = 0;
-    topology::Bytes free_memory = 0;  // not promised to bound containers
+    topology::Bytes free_memory = 0;  // not promised to containers with cores of their own
 
     bool operator==(const Numa&) const = default;
   };

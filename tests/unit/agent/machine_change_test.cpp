@@ -78,6 +78,16 @@ TEST_P(MachineChange, WhatSharedOnesRequestIsNotKeptFromOneThatMoves) {
   EXPECT_EQ(node_.engine.state().ledger.shared_memory(), shared_memory);
 }
 
+TEST_P(MachineChange, WhatOthersUseIsNotKeptFromOneThatMoves) {
+  const auto tenth = static_cast<std::int64_t>(machine_without("").nodes[0].memory / 10);
+  const Unit r = bound_rank("r", 2, 6 * tenth);
+  const CpuSet own = node_.run(r);
+  node_.run(rank("open", 2, 8 * tenth));
+  change(std::to_string(own.first()));
+  EXPECT_EQ(node_.own(r).count(), 2);
+  EXPECT_EQ(trouble(r), "");
+}
+
 TEST_P(MachineChange, WhereNothingIsFreeItWaitsInTheSharedSetAndGetsCoresAgain) {
   const Unit a = rank("a", 4);
   const Unit b = rank("b", 3);

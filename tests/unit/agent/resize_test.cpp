@@ -140,6 +140,20 @@ TEST_P(BothFences, WhatSharedOnesRequestIsKeptFromBoundOnes) {
   EXPECT_FALSE(node.create(bound_rank("r", 2, half)).reply.refusal);
 }
 
+TEST_P(BothFences, WhatRanksThatAreNotBoundUseIsKeptFromBoundOnes) {
+  const topology::Topology machine = laptop();
+  const auto tenth = static_cast<std::int64_t>(machine.nodes[0].memory / 10);
+  Driver node(machine, GetParam());
+  const Unit open = rank("open", 2, 6 * tenth);
+  node.run(open);
+  EXPECT_EQ(node.engine.state().ledger.promised(0), Bytes(6 * tenth));
+  EXPECT_TRUE(node.create(bound_rank("r", 2, 5 * tenth)).reply.refusal);
+  EXPECT_FALSE(node.update(open, cpu(2000, 4 * tenth)).reply.refusal);
+  EXPECT_EQ(node.engine.state().ledger.promised(0), Bytes(4 * tenth));
+  EXPECT_FALSE(node.create(bound_rank("r", 2, 5 * tenth)).reply.refusal);
+  EXPECT_FALSE(node.create(rank("late", 2, 5 * tenth)).reply.refusal) << "it is never refused";
+}
+
 TEST_P(BothFences, OneThatLacksMemoryGetsItsCoresWhenSharedOnesGo) {
   const topology::Topology machine = laptop();
   Driver node(machine, GetParam());

@@ -78,6 +78,25 @@ TEST_P(SynchronizeTest, AnUnplacedContainerDoesNotPassForARank) {
   EXPECT_EQ(node.engine.counters().unplaced, 1U);
 }
 
+// Two nodes of 16 GiB. The first in the list is not bound and may use any memory.
+TEST_P(SynchronizeTest, ABoundContainerKeepsItsNodesBesideOneThatIsNot) {
+  const topology::Topology machine = test_support::machine(
+      {.packages = 2, .cores_per_l3 = 4, .memory_per_node = 16 * test_support::kGiB});
+  Driver node(machine, GetParam());
+  const Unit open = rank("a", 2, 12 * test_support::kGiB);
+  const Unit bound = test_support::bound_rank("b", 2, 10 * test_support::kGiB);
+  auto event = all_running({open, bound});
+  event.files = {{open.id(), on("0-1")}, {bound.id(), on("2-3")}};
+  EXPECT_EQ(node.handle(event).fatal, "");
+  using Shares = std::vector<topology::Claim::Share>;
+  const topology::Ledger& ledger = node.engine.state().ledger;
+  EXPECT_EQ(ledger.find(claim_id(bound.pod.id, "main"))->memory,
+            (Shares{{.node = 0, .bytes = 10 * test_support::kGiB}}));
+  EXPECT_EQ(ledger.find(claim_id(open.pod.id, "main"))->memory,
+            (Shares{{.node = 0, .bytes = 6 * test_support::kGiB},
+                    {.node = 1, .bytes = 6 * test_support::kGiB}}));
+}
+
 TEST_P(SynchronizeTest, WithoutFilesTheRecordCounts) {
   Driver node(laptop(), GetParam());
   const Unit a = rank("a", 2);

@@ -61,7 +61,29 @@ TEST(Memory, WhatIsPromised) {
   const std::vector<Promise> cases = {
       {"one node", with_memory(ask(2), 8 * kGiB), {}, {{.node = 0, .bytes = 8 * kGiB}}},
       {"no limit", ask(2), {}, {}},
-      {"preferred", with_memory(ask(2), kGiB, MemoryPolicy::kPreferred), {}, {}},
+      {"preferred: of the node of its CPUs",
+       with_memory(ask(2), kGiB, MemoryPolicy::kPreferred),
+       {},
+       {{.node = 0, .bytes = kGiB}}},
+      {"any: the same",
+       with_memory(ask(2), kGiB, MemoryPolicy::kAny),
+       {},
+       {{.node = 0, .bytes = kGiB}}},
+      {"not bound, on two nodes: by its CPUs there",
+       with_memory(ask(36, Align::kSocket), 36 * kGiB, MemoryPolicy::kPreferred),
+       {},
+       {{.node = 0, .bytes = 24 * kGiB}, {.node = 1, .bytes = 12 * kGiB}}},
+      {"not bound: what its node has not left on the nearest one",
+       with_memory(ask(2), 8 * kGiB, MemoryPolicy::kAny),
+       {holder("a", "0,48", {{.node = 0, .bytes = 90 * kGiB}})},
+       {{.node = 0, .bytes = 6 * kGiB}, {.node = 1, .bytes = 2 * kGiB}}},
+      {"not bound: more than there is",
+       with_memory(ask(2), 400 * kGiB, MemoryPolicy::kAny),
+       {},
+       {{.node = 0, .bytes = 96 * kGiB},
+        {.node = 1, .bytes = 96 * kGiB},
+        {.node = 2, .bytes = 96 * kGiB},
+        {.node = 3, .bytes = 96 * kGiB}}},
       {"the node of its CPUs first, then its neighbour",
        with_memory(ask(2, Align::kNone), 100 * kGiB),
        {},
@@ -78,6 +100,20 @@ TEST(Memory, WhatIsPromised) {
     ASSERT_NE(decision, nullptr) << text_of(outcome);
     EXPECT_EQ(decision->claim.memory, c.want);
   }
+}
+
+TEST(Memory, WhatOneThatIsNotBoundUsesIsKeptFromBoundOnes) {
+  const Topology xeon = xeon_snc2();
+  Ledger ledger;
+  const Outcome first =
+      allocate(xeon, ledger, with_memory(ask(2), 90 * kGiB, MemoryPolicy::kPreferred));
+  ledger.commit(std::get<Decision>(first).claim);
+  Request bound = with_memory(ask(2), 8 * kGiB);
+  bound.id = "bound";
+  bound.near_nodes.add(0);
+  EXPECT_EQ(std::get<Decision>(allocate(xeon, ledger, bound)).claim.mems, NodeSet{1});
+  bound.memory = 6 * kGiB;
+  EXPECT_EQ(std::get<Decision>(allocate(xeon, ledger, bound)).claim.mems, NodeSet{0});
 }
 
 struct SharedCase {
