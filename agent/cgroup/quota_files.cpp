@@ -1,5 +1,9 @@
 #include "agent/cgroup/quota_files.h"
 
+#include <fcntl.h>
+#include <sys/xattr.h>
+
+#include <array>
 #include <charconv>
 #include <string>
 
@@ -31,13 +35,15 @@ Result<T> read_number(int group, const char* name) {
   return value;
 }
 
-Status write_quota(int group, int version, const CpuQuota& quota) {
+// As cpu.max has it.
+std::string to_text(const CpuQuota& quota) {
   const bool none = quota.limit == CpuQuota::kNone;
-  if (version == 2) {
-    return write_file(
-        group, "cpu.max",
-        (none ? "max" : std::to_string(quota.limit)) + " " + std::to_string(quota.period));
-  }
+  return (none ? "max" : std::to_string(quota.limit)) + " " + std::to_string(quota.period);
+}
+
+Status write_quota(int group, int version, const CpuQuota& quota) {
+  if (version == 2) return write_file(group, "cpu.max", to_text(quota));
+  const bool none = quota.limit == CpuQuota::kNone;
   if (!none) {
     if (auto done = write_file(group, "cpu.cfs_period_us", std::to_string(quota.period)); !done) {
       return done;
@@ -64,6 +70,64 @@ std::optional<CpuQuota> pod_quota(const CpuQuota& now, const engine::PodQuota& w
 
 bool same(const CpuQuota& a, const CpuQuota& b) {
   return a.limit == b.limit && (a.limit == CpuQuota::kNone || a.period == b.period);
+}
+
+const char* attribute(int version) {
+  return version == 2 ? "user.pinion.quota" : "trusted.pinion.quota";  // v1 has no other kind
+}
+
+std::optional<CpuQuota> remembered(int group, int version) {
+  std::array<char, 64> text{};
+  const ssize_t size = fgetxattr(group, attribute(version), text.data(), text.size());
+  if (size < 0) return std::nullopt;
+  const auto quota = parse_cpu_max(std::string_view(text.data(), static_cast<std::size_t>(size)));
+  return quota && quota->limit != CpuQuota::kNone ? std::optional(*quota) : std::nullopt;
+}
+
+// Best effort: without it only its release leaves the group without a quota.
+void remember(int group, int version, const CpuQuota& quota) {
+  if (quota.limit == CpuQuota::kNone || remembered(group, version) == quota) return;
+  const std::string text = to_text(quota);
+  (void)fsetxattr(group, attribute(version), text.data(), text.size(), 0);
+}
+
+void forget(int group, int version) {
+  (void)fremovexattr(group, attribute(version));
+}
+
+void remember_pod(int pod, int version, const CpuQuota& now, const std::optional<CpuQuota>& target,
+                  const std::optional<CpuQuota>& stated) {
+  if (target && target->limit != CpuQuota::kNone) {
+    forget(pod, version);
+  } else if (target) {
+    remember(pod, version, now);
+  } else if (now.limit == CpuQuota::kNone && stated && !remembered(pod, version)) {
+    remember(pod, version, *stated);
+  }
+}
+
+void restore_below(const Fd& group, const std::string& path, int version, int depth,
+                   RestoredQuotas& restored) {
+  if (depth > kMaxGroupDepth) return;
+  (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
+    const std::string child_path = path + "/" + name;
+    // v1 refuses a limit above that of the group around it.
+    restore_below(child, child_path, version, depth + 1, restored);
+    const auto quota = remembered(child.get(), version);
+    if (!quota) return true;
+    const auto now = read_quota(child.get(), version);
+    const bool none = now && now->limit == CpuQuota::kNone;
+    const Status done = !now   ? Status(failure(now.error()))
+                        : none ? write_quota(child.get(), version, *quota)
+                               : Status();
+    if (!done) {
+      restored.failed.push_back(child_path + ": " + done.error().text);
+      return true;
+    }
+    forget(child.get(), version);
+    if (none) restored.groups.push_back(child_path);
+    return true;
+  });
 }
 
 }  // namespace
@@ -113,6 +177,12 @@ Result<std::optional<CpuQuota>> bring_quota(int group, int version,
     return same(*own, wanted.own) ? Status() : write_quota(group, version, wanted.own);
   };
   const auto target = pod_quota(*now, wanted.pod);
+  remember_pod(pod.get(), version, *now, target, wanted.pod.stated);
+  if (wanted.own.limit != CpuQuota::kNone) {
+    forget(group, version);
+  } else if (wanted.stated) {
+    remember(group, version, *wanted.stated);
+  }
   const bool lowers = target && target->limit != CpuQuota::kNone;
   // A container's limit above its pod's is refused on v1.
   if (lowers) {
@@ -127,6 +197,17 @@ Result<std::optional<CpuQuota>> bring_quota(int group, int version,
     if (auto done = write_own(); !done) return failure(done.error());
   }
   return target && !lowers ? std::optional(*now) : std::nullopt;
+}
+
+RestoredQuotas restore_quotas(const Hierarchy& cpu) {
+  RestoredQuotas restored;
+  const Fd root = open_directory(AT_FDCWD, cpu.mount.c_str());
+  if (!root.valid()) {
+    restored.failed.push_back(sys_failure("open " + cpu.mount).value().text);
+    return restored;
+  }
+  restore_below(root, "", cpu.version, 0, restored);
+  return restored;
 }
 
 }  // namespace pinion::cgroup

@@ -1,10 +1,15 @@
-// The files of the CFS quota: cpu.max on v2, cpu.cfs_quota_us and cpu.cfs_period_us on v1.
+// The files of the CFS quota: cpu.max on v2, cpu.cfs_quota_us and cpu.cfs_period_us on v1. A group
+// whose quota was taken away remembers it in an extended attribute, `user.pinion.quota` (v2) or
+// `trusted.pinion.quota` (v1), so that it outlives the agent and goes with the group.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "agent/engine/events.h"
+#include "base/cgroup/hierarchy.h"
 #include "base/error.h"
 
 namespace pinion::cgroup {
@@ -16,9 +21,18 @@ namespace pinion::cgroup {
 [[nodiscard]] Result<engine::CpuQuota> read_quota(int group, int version);
 
 // Brings the container's group, an open directory, and the pod's above it to what is wanted: what
-// may be raised first, the pod before its container. Gives back what the pod's said where
-// its limit was taken away just now. Errors: as read_quota.
+// may be raised first, the pod before its container. Both remember what was taken away, as far as
+// the kernel lets them. Gives back what the pod's said where its limit was taken away just now.
+// Errors: as read_quota.
 [[nodiscard]] Result<std::optional<engine::CpuQuota>> bring_quota(
     int group, int version, const engine::QuotaTarget& wanted);
+
+struct RestoredQuotas {
+  std::vector<std::string> groups;  // paths of those that have their quota again
+  std::vector<std::string> failed;  // "path: why"; these still remember theirs
+};
+
+// Every group that remembers a quota, and has none now, has it again. Precondition: no agent runs.
+[[nodiscard]] RestoredQuotas restore_quotas(const Hierarchy& cpu);
 
 }  // namespace pinion::cgroup

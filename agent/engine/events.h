@@ -94,6 +94,8 @@ struct PodQuota {
 struct QuotaTarget {
   CpuQuota own;
   PodQuota pod;
+  // Where its own is taken away: what it was, for who gives the node back. nullopt: not known.
+  std::optional<CpuQuota> stated = {};
 
   bool operator==(const QuotaTarget&) const = default;
 };

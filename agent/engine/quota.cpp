@@ -69,8 +69,10 @@ bool lifts_quota(const State& state, const Member& member) {
 }
 
 std::optional<QuotaTarget> quota_target(const State& state, const Member& member) {
-  if (lifts_quota(state, member)) return QuotaTarget{.own = {}, .pod = pod_target(state, member)};
   const auto stated = stated_quota(member.resources);
+  if (lifts_quota(state, member)) {
+    return QuotaTarget{.own = {}, .pod = pod_target(state, member), .stated = stated};
+  }
   if (!member.unlimited || !stated) return std::nullopt;
   return QuotaTarget{.own = *stated, .pod = pod_target(state, member)};
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "agent/cgroup/quota_files.h"
 #include "agent/noise/kernel_noise.h"
 #include "agent/release/cgroups.h"
 #include "base/state_lock.h"
@@ -27,6 +28,11 @@ Result<NodeReleased> release_node(const std::string& state_dir) {
   noise::Pass noise = noise::restore({}, state_dir + "/" + noise::kSavedName);
   NodeReleased done{.as_before = std::move(noise.written),
                     .not_as_before = std::move(noise.failed)};
+  if (const auto cpu = cgroup::find_hierarchy("/", "cpu")) {
+    cgroup::RestoredQuotas quotas = cgroup::restore_quotas(*cpu);
+    done.quotas = std::move(quotas.groups);
+    done.not_released = std::move(quotas.failed);
+  }
   auto cgroups = release_cgroups();
   if (!cgroups) {
     done.cgroups = failure(cgroups.error());
@@ -34,7 +40,7 @@ Result<NodeReleased> release_node(const std::string& state_dir) {
   }
   done.partitions = std::move(cgroups->partitions);
   done.widened = std::move(cgroups->widened);
-  done.not_released = std::move(cgroups->failed);
+  done.not_released.insert(done.not_released.end(), cgroups->failed.begin(), cgroups->failed.end());
   return done;
 }
 

@@ -13,6 +13,7 @@ struct NodeReleased {
   std::vector<std::string> not_as_before = {};  // "irq 24: why"
   std::vector<std::string> partitions = {};     // paths of those taken away
   std::vector<std::string> widened = {};  // groups that may use all CPUs and memory nodes again
+  std::vector<std::string> quotas = {};   // groups that have their CPU quota again
   std::vector<std::string> not_released = {};  // "path: why"
   Status cgroups = {};                         // why no group was looked at
 };

@@ -28,6 +28,7 @@ int run(const ReleaseOptions& options) {
   std::string text = list("as before             ", released->as_before) +
                      list("partition taken away  ", released->partitions) +
                      list("all CPUs again        ", released->widened) +
+                     list("CPU quota again       ", released->quotas) +
                      list("not released          ", released->not_released) +
                      list("not as before         ", released->not_as_before);
   if (text.empty() && released->cgroups) text = "nothing to release\n";

@@ -1,4 +1,5 @@
 // A rank is not throttled on cores that belong to it alone.
+#include "agent/cgroup/quota_files.h"
 #include "tests/integration/node.h"
 #include "tests/lab/files.h"
 #include "tests/lab/usage.h"
@@ -131,6 +132,22 @@ TEST_P(Root_Containerd_Quota, ItIsPutBackWithTheCores) {
       rank->id, lab::resources_of(rank->pod.spec, rank->pod.spec.containers.front()))));
   EXPECT_TRUE(becomes(rank->cgroup, std::nullopt));
   EXPECT_TRUE(becomes(rank->pod.cgroup, std::nullopt));
+}
+
+TEST_P(Root_Containerd_Quota, ItIsPutBackWhenTheNodeIsGivenBack) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto rank = run_threads("rank");
+  ASSERT_TRUE(ok(rank));
+  expect_free_run(*rank);
+  ASSERT_TRUE(ok(agent().stop()));
+  auto hierarchy = cgroup::find_hierarchy("/", "cpu");
+  ASSERT_TRUE(hierarchy);
+  hierarchy->mount += "/" + node().cgroup_root();  // what others have is theirs
+  const auto restored = cgroup::restore_quotas(*hierarchy);
+  EXPECT_TRUE(restored.failed.empty()) << testing::PrintToString(restored.failed);
+  EXPECT_EQ(restored.groups.size(), 2U) << testing::PrintToString(restored.groups);
+  EXPECT_EQ(quota(rank->cgroup), whole());
+  EXPECT_EQ(quota(rank->pod.cgroup), whole());
 }
 
 TEST_P(Root_Containerd_Quota, ARankThatStartedWithoutTheAgentLosesItToo) {

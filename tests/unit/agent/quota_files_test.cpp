@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/xattr.h>
 
 #include <fstream>
 
@@ -146,6 +147,81 @@ TEST(QuotaFiles, Brings) {
       EXPECT_TRUE(limit("pod/c").starts_with(word(c.own))) << limit("pod/c");
     }
   }
+}
+
+class Restore : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (fsetxattr(tree_.open("pod").get(), "user.pinion.test", "1", 1, 0) != 0) {
+      GTEST_SKIP() << "the file system of " << tree_.path() << " has no extended attributes";
+    }
+  }
+  void now(const CpuQuota& pod, const CpuQuota& own) const {
+    tree_.write("pod", pod);
+    tree_.write("pod/c", own);
+  }
+  void bring(const QuotaTarget& wanted) const {
+    ASSERT_TRUE(bring_quota(tree_.open("pod/c").get(), 2, wanted));
+  }
+  [[nodiscard]] RestoredQuotas restore() const {
+    return restore_quotas({.mount = tree_.path().string(), .version = 2, .writable = true});
+  }
+  [[nodiscard]] std::string text(const std::string& group) const {
+    std::ifstream file(tree_.path() / group / "cpu.max");
+    std::string line;
+    std::getline(file, line);
+    return line;
+  }
+
+  QuotaTree tree_{2};
+};
+
+TEST_F(Restore, PutsBackWhatWasTakenAwayTheContainerBeforeItsPod) {
+  struct Case {
+    const char* name;
+    CpuQuota pod_now;
+    CpuQuota own_now;
+    QuotaTarget wanted;
+  };
+  for (const Case& c : {
+           Case{"both files had it", kTwo, kTwo, {kNoLimit, {2, kTwo}, kTwo}},
+           Case{"the runtime was told of none", kTwo, kNoLimit, {kNoLimit, {2, kTwo}, kTwo}},
+           Case{"an earlier agent", kNoLimit, kNoLimit, {kNoLimit, {2, kTwo}, kTwo}},
+       }) {
+    SCOPED_TRACE(c.name);
+    now(c.pod_now, c.own_now);
+    bring(c.wanted);
+    now(kNoLimit, kNoLimit);
+    EXPECT_THAT(restore().groups, testing::ElementsAre("/pod/c", "/pod"));
+    EXPECT_EQ(text("pod"), "200000 100000");
+    EXPECT_EQ(text("pod/c"), "200000 100000");
+    now(kNoLimit, kNoLimit);
+    EXPECT_THAT(restore().groups, testing::IsEmpty()) << "a second time there is nothing to do";
+  }
+}
+
+TEST_F(Restore, LeavesAloneWhatItsOwnerHasSet) {
+  now(kTwo, kTwo);
+  bring({kNoLimit, {2, kTwo}, kTwo});
+  now(kOne, kOne);  // somebody else's limits since
+  EXPECT_THAT(restore().groups, testing::IsEmpty());
+  EXPECT_EQ(text("pod"), "100000 100000");
+
+  now(kTwo, kTwo);
+  bring({kNoLimit, {2, kTwo}, kTwo});
+  now(kNoLimit, kNoLimit);
+  bring({kOne, {0, kTwo}});  // it gave up its cores
+  now(kNoLimit, kNoLimit);
+  EXPECT_THAT(restore().groups, testing::IsEmpty());
+}
+
+TEST_F(Restore, OfAPodThatKeepsItsQuotaOnlyTheContainers) {
+  now(kTwo, kOne);
+  bring({kNoLimit, {1, kTwo}, kOne});
+  now(kTwo, kNoLimit);
+  EXPECT_THAT(restore().groups, testing::ElementsAre("/pod/c"));
+  EXPECT_EQ(text("pod/c"), "100000 100000");
+  EXPECT_EQ(text("pod"), "200000 100000");
 }
 
 TEST(QuotaFiles, MissingOrBrokenFilesAreErrors) {

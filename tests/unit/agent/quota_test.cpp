@@ -95,7 +95,9 @@ TEST(Quota, ThePodsGoesWhereAllOfItIsExclusive) {
   node.create(first);
   const auto one = target(node.start(first), first);
   ASSERT_TRUE(one);
-  EXPECT_EQ(*one, (QuotaTarget{.own = {}, .pod = {.exclusive = 2, .stated = CpuQuota{200'000}}}));
+  EXPECT_EQ(*one, (QuotaTarget{.own = {},
+                               .pod = {.exclusive = 2, .stated = CpuQuota{200'000}},
+                               .stated = CpuQuota{200'000}}));
   node.create(second);
   const auto both = target(node.start(second), second);
   ASSERT_TRUE(both);
