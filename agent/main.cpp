@@ -7,6 +7,7 @@
 #include "agent/collector_thread.h"
 #include "agent/config.h"
 #include "agent/counting.h"
+#include "agent/kept_file.h"
 #include "agent/main_loop.h"
 #include "agent/noise_thread.h"
 #include "agent/preflight.h"
@@ -141,9 +142,15 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   std::optional<NoiseThread> keeping_off;
   if (kernel_noise) keeping_off.emplace(*kernel_noise, views, noise_figures, log, kNoiseLook);
 
+  const std::string kept_file = config.state_dir + "/" + kKeptFile;
+  if (auto kept = load_kept(kept_file)) {
+    engine.restore(*std::move(kept));
+  } else {
+    log.warn("what pods kept before the restart is not known", {{"why", kept.error().text}});
+  }
   Node node(std::move(engine), std::move(enforcement->files),
             MachineWatch::of(*source, reserved_memory), log, config.audit_interval,
-            find_device_nodes(config, *source));
+            find_device_nodes(config, *source), kept_file);
   nri::Connection connection = connect(config, *launch, beside, node);
   ViewPublisher publisher(node, views, !enforcement->denied.empty());
   ReadyFile ready(config.ready_file, (*serving)->addresses(), log);

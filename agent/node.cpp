@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "agent/kept_file.h"
+
 namespace pinion::agent {
 namespace {
 
@@ -21,13 +23,14 @@ constexpr std::chrono::milliseconds kCheckPause{100};
 
 Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
            std::optional<MachineWatch> machine, Log& log, std::chrono::milliseconds audit_interval,
-           DeviceNodes devices)
+           DeviceNodes devices, std::string kept_file)
     : engine_(std::move(engine)),
       files_(std::move(files)),
       machine_(std::move(machine)),
       log_(log),
       audit_interval_(audit_interval),
       devices_(std::move(devices)),
+      kept_file_(std::move(kept_file)),
       widen_due_(!engine_.narrows_qos_groups()),
       next_audit_(std::chrono::steady_clock::now() + audit_interval),
       resync_backoff_(kFirstResyncPause, kLastResyncPause) {}
@@ -62,8 +65,24 @@ void Node::say(Note::Level level, std::string text,
   notes_.push_back({.level = level, .text = std::move(text), .fields = std::move(fields)});
 }
 
+// No event is lost where it fails: the next one that changes anything tries again.
+void Node::save_kept() {
+  if (kept_file_.empty() || !synchronized_ || std::exchange(saved_at_, version_) == version_)
+    return;
+  const auto kept = engine_.kept();
+  std::string text = kept.empty() ? std::string() : encode(kept);
+  if (text == saved_) return;
+  const auto done = agent::save_kept(kept_file_, text);
+  std::string trouble = done ? std::string() : done.error().text;
+  if (done) saved_ = std::move(text);
+  if (std::exchange(save_trouble_, trouble) == trouble || trouble.empty()) return;
+  log_.warn("what pods keep is not saved: an agent after this one will not know it",
+            {{"why", trouble}});
+}
+
 void Node::finish(TimePoint now) {
   for (const Note& note : std::exchange(notes_, {})) log_.write(note);
+  save_kept();
   if (!unchecked_ || now < next_check_) return;
   unchecked_ = false;
   next_check_ = now + kCheckPause;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "agent/cgroup/cpuset_files.h"
@@ -25,10 +26,10 @@ class Node final : public EngineHandler {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   // The log must outlive the node. Without `files` nothing is compared; without `machine` its CPUs
-  // never change.
+  // never change; without `kept_file` what pods keep is not saved (kept_file.h).
   Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
        std::optional<MachineWatch> machine, Log& log, std::chrono::milliseconds audit_interval,
-       DeviceNodes devices = {});
+       DeviceNodes devices = {}, std::string kept_file = {});
 
   // EngineHandler
   engine::Reply handle(engine::Event event) override;
@@ -37,7 +38,8 @@ class Node final : public EngineHandler {
   void warn(const std::string& text) override;
 
   // What nobody is to wait for who waits for an answer, after each round of events: writes the
-  // log's lines and, every 100 ms while there are events, stops the process if the state is broken.
+  // log's lines, saves what pods keep and, every 100 ms while there are events, stops the process
+  // if the state is broken.
   void finish(TimePoint now);
 
   // Does one small piece of waiting work: a cpuset file to grow, or one to compare. False: there is
@@ -81,6 +83,7 @@ class Node final : public EngineHandler {
   bool look_at_machine(TimePoint now);
   bool grows_by_resync(TimePoint now);
   void record(std::vector<engine::Refused> refused);
+  void save_kept();
   void complete(engine::Synchronize& all);
 
   engine::Engine engine_;
@@ -89,6 +92,10 @@ class Node final : public EngineHandler {
   Log& log_;
   std::chrono::milliseconds audit_interval_;
   DeviceNodes devices_;
+  std::string kept_file_;
+  std::optional<std::string> saved_;  // the file's text; nullopt: not known
+  std::uint64_t saved_at_ = 0;        // version_ that was saved, or tried to
+  std::string save_trouble_;          // why not, as said last
   bool synchronized_ = false;
   std::uint64_t version_ = 0;
   std::deque<RefusalView> refusals_;

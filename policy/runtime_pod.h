@@ -32,6 +32,7 @@ struct Pod {
       cgroup_parent;  // "/kubepods/burstable/pod<uid>" or "kubepods-burstable-pod<uid>.slice"
   std::string runtime_handler = {};  // of its RuntimeClass; empty: the runtime's default
   Resources resources = {};  // of the pod as a whole, when its sandbox was made; may be unstated
+  std::uint32_t pid = 0;     // of its sandbox's process; 0: it has stopped, or is not told
 
   bool operator==(const Pod&) const = default;
 };

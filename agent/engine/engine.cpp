@@ -275,11 +275,14 @@ Wish Engine::wish_for(const Pod& pod, Member& member, const Resources& resources
   Wish wish = wish_of(pod, member.name, resources, settings_.defaults);
   member.isolate = wish.request.use_isolated;
   wish.request.near_nodes = member.near_nodes;
-  // Where no CPU is isolated from the boot on, a partition isolates.
-  const bool by_partition = settings_.partition_kinds != PartitionKinds::kRoot &&
-                            state_.topology.isolated.empty() && fence_->makes_partitions();
-  if (by_partition) wish.request.use_isolated = false;
+  if (isolates_by_partition()) wish.request.use_isolated = false;
   return wish;
+}
+
+// Where no CPU is isolated from the boot on, a partition isolates.
+bool Engine::isolates_by_partition() const {
+  return settings_.partition_kinds != PartitionKinds::kRoot && state_.topology.isolated.empty() &&
+         fence_->makes_partitions();
 }
 
 // What it requests, unless a claim of its own has that.

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "agent/engine/fence.h"
+#include "agent/engine/kept_cores.h"
 #include "agent/engine/loans.h"
 #include "agent/engine/state.h"
 
@@ -88,6 +89,13 @@ class Engine {
   // each Enforce goes to report() before the next is asked for.
   [[nodiscard]] std::optional<Work> next();
 
+  // What pods keep for containers that do not run: for an agent after this one, by pod and name.
+  [[nodiscard]] std::vector<KeptCores> kept() const;
+
+  // What an agent before this one has saved. With the next Synchronize the pods keep it again, as
+  // far as their sandboxes still run and nobody else runs there.
+  void restore(std::vector<KeptCores> kept) { saved_ = std::move(kept); }
+
   // The result of an Enforce that next(), idle() or audit() asked for; more may be next() then.
   [[nodiscard]] std::vector<Note> report(const Enforced& result);
 
@@ -152,6 +160,7 @@ class Engine {
   std::optional<std::string> resize(Member& member, const Wish& wish, const Pod& pod,
                                     Effects& effects);
   [[nodiscard]] Wish wish_for(const Pod& pod, Member& member, const Resources& resources) const;
+  [[nodiscard]] bool isolates_by_partition() const;
   static void warn(const Wish& wish, const Member& member, Effects& effects);
   std::string count_refusal(const Member& member, std::string_view reason, const std::string& text,
                             Effects& effects);
@@ -182,6 +191,7 @@ class Engine {
                  const CpuSet& near);
   void trim_rest(const Pod& pod);
   bool place_anew(Member& member);
+  void restore_kept(const Pod& pod, const KeptCores& saved, Effects& effects);
   bool hand_on(Effects& effects);
   void offer_cores(Effects& effects);
 
@@ -218,7 +228,8 @@ class Engine {
   State state_;
   Counters counters_;
   std::unique_ptr<Fence> fence_;
-  bool freed_ = false;  // a claim was given back since cores were last offered
+  bool freed_ = false;            // a claim was given back since cores were last offered
+  std::vector<KeptCores> saved_;  // by an agent before this one, until all containers are known
 };
 
 }  // namespace pinion::engine

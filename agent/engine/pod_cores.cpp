@@ -15,6 +15,7 @@
 
 #include "agent/engine/engine.h"
 #include "agent/engine/note.h"
+#include "topology/adopt.h"
 
 namespace pinion::engine {
 namespace {
@@ -111,7 +112,7 @@ void Engine::release_pod(std::string_view pod_id) {
 // All its containers were removed: none of them will come again.
 void Engine::release_if_idle(std::string_view pod_id) {
   const auto pod = state_.pods.find(pod_id);
-  if (pod == state_.pods.end() || !pod->second.stopped.empty()) return;
+  if (pod == state_.pods.end() || !pod->second.stopped.empty() || pod->second.restored) return;
   if (pod->second.members.empty()) release_pod(pod_id);
 }
 
@@ -335,6 +336,60 @@ bool Engine::place_anew(Member& member) {
   if (decision != nullptr) assign(member, request, *decision);
   count_memory_of(member.pod_id);
   return decision != nullptr;
+}
+
+std::vector<KeptCores> Engine::kept() const {
+  std::vector<KeptCores> all;
+  for (const auto& [pod_id, pod] : state_.pods) {
+    for (const auto& [name, kept] : pod.kept) {
+      all.push_back({.pod_id = pod_id,
+                     .container = name,
+                     .cpus = kept.own.cpus,
+                     .memory = kept.request.memory,
+                     .part = kept.part});
+    }
+  }
+  return all;
+}
+
+// The pod keeps again what an agent before this one has saved, unless that is somebody else's now
+// or more than the pod has left.
+void Engine::restore_kept(const Pod& pod, const KeptCores& saved, Effects& effects) {
+  const std::string id = claim_id(pod.id, saved.container);
+  if (state_.ledger.find(id) != nullptr) return;
+  const int count = saved.cpus.count();
+  PodRecord& record = record_of(pod);
+  const auto namesake =
+      std::find_if(record.members.begin(), record.members.end(),
+                   [&](const Member* member) { return member->name == saved.container; });
+  const Member* except = namesake == record.members.end() ? nullptr : *namesake;
+  if (milli_cpus(pod.resources) && count > unclaimed(pod, except)) return;
+  Resources asked;
+  asked.period = CpuQuota().period;
+  asked.quota = count * static_cast<std::int64_t>(CpuQuota().period);
+  asked.memory = static_cast<std::int64_t>(saved.memory);
+  Wish wish = wish_of(pod, saved.container, asked, settings_.defaults);
+  if (wish.kind != Wish::Kind::kExclusive) return;
+  topology::Request& request = wish.request;
+  request.id = id;
+  topology::forget_plan(request);
+  if (isolates_by_partition()) request.use_isolated = false;
+  if (saved.container == kRest) request.memory_policy = topology::MemoryPolicy::kAny;
+  const Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, saved.cpus);
+  const auto* decision = std::get_if<Decision>(&outcome);
+  if (decision == nullptr) return;
+  state_.ledger.commit(decision->claim);
+  record.restored = true;
+  record.kept[saved.container] = {.request = request,
+                                  .own = {.cpus = decision->cpus, .mems = decision->claim.mems},
+                                  .why = decision->why,
+                                  .part = saved.part};
+  effects.notes.push_back({.level = Note::Level::kInfo,
+                           .text = "the pod keeps its cores over the agent's restart",
+                           .fields = {{"namespace", pod.name_space},
+                                      {"pod", pod.name},
+                                      {"container", saved.container},
+                                      {"cpus", saved.cpus.to_string()}}});
 }
 
 // Where claims were given back: those who wait for cores are served, then everybody else. False:

@@ -116,6 +116,9 @@ struct PodRecord {
   // told to have stopped before it is told to have started.
   std::set<std::string, std::less<>> stopped;
   std::optional<CpuQuota> quota;  // of the pod's group, before it was taken away
+  // An agent before this one has left what it keeps: which of its containers have ended and are not
+  // removed yet is not known, so only its sandbox tells that none of them comes again.
+  bool restored = false;
 };
 
 // A QoS class's group of cgroup v2, whose CPUs bound those of everybody below it (fence `tree`).

@@ -1,9 +1,11 @@
 // A connection begins with the list of all that exists. Whoever runs keeps its cores: what the
 // agent remembers comes first, then what the cgroup's own file says, then the runtime's record.
-// Only then are containers placed that started while nobody was looking.
+// Then pods keep what an agent before this one has saved of containers that do not run. Only then
+// are containers placed that started while nobody was looking.
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "agent/engine/engine.h"
 #include "topology/adopt.h"
@@ -207,6 +209,10 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     if (!adopt(*candidate.member, candidate.wish.request, candidate.cpus)) {
       unplaced.push_back(&candidate);
     }
+  }
+  for (const KeptCores& saved : std::exchange(saved_, {})) {
+    const auto pod = pods.find(saved.pod_id);
+    if (pod != pods.end() && pod->second->pid != 0) restore_kept(*pod->second, saved, effects);
   }
   for (const Candidate* candidate : unplaced) {
     place_running(*candidate->member, candidate->wish, *candidate->pod, candidate->cpus, effects);

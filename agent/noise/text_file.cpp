@@ -40,13 +40,13 @@ Status write_text(const std::string& path, const std::string& text) {
   return {};
 }
 
-Status replace_text(const std::string& path, const std::string& text) {
+Status replace_text(const std::string& path, const std::string& text, bool synced) {
   const std::string fresh = path + ".new";
   {
     const Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file.valid()) return sys_failure("open " + fresh);
     if (auto written = write_all(file, text, fresh); !written) return written;
-    if (fsync(file.get()) != 0) return sys_failure("sync " + fresh);
+    if (synced && fsync(file.get()) != 0) return sys_failure("sync " + fresh);
   }
   if (std::rename(fresh.c_str(), path.c_str()) != 0) return sys_failure("rename " + fresh);
   return {};

@@ -134,7 +134,8 @@ engine::Pod to_pod(const wire::PodSandbox& pod) {
                   .annotations = {},
                   .cgroup_parent = pod.linux().cgroup_parent(),
                   .runtime_handler = clean_text(pod.runtime_handler()),
-                  .resources = to_resources(pod.linux().pod_resources())};
+                  .resources = to_resources(pod.linux().pod_resources()),
+                  .pid = pod.pid()};
   for (const auto& [key, value] : pod.annotations()) {
     if (!key.starts_with(annotation::kPrefix)) continue;  // nobody here reads those
     out.annotations.emplace(clean_text(key), clean_text(value));

@@ -95,6 +95,29 @@ TEST_P(Root_Containerd_Pod, ACrashLoopComesBackToItsCores) {
   EXPECT_TRUE(no_drift());
 }
 
+TEST_P(Root_Containerd_Pod, APodKeepsItsCoresOverARestartOfTheAgentWhileItsSandboxRuns) {
+  const auto pod = node().run_pod(pod_of("crashing", {"main"}));
+  ASSERT_TRUE(ok(pod));
+  lab::ContainerSpec main = pod->spec.containers.front();
+  const auto first = start(*pod, main);
+  ASSERT_TRUE(ok(first));
+  const CpuSet own = file(*first);
+  ASSERT_TRUE(ok(node().cri().stop_container(first->id)));
+  agent().kill();
+  ASSERT_TRUE(ok(start_agent()));
+  EXPECT_TRUE(is_full_with(machine().ranks - 1)) << "nobody gets between";
+  main.attempt = 1;
+  const auto second = start(*pod, main);
+  ASSERT_TRUE(ok(second));
+  EXPECT_EQ(file(*second), own);
+  ASSERT_TRUE(ok(node().cri().stop_container(second->id)));
+  agent().kill();
+  ASSERT_TRUE(ok(node().cri().stop_pod(pod->id)));  // it is listed until it is removed
+  ASSERT_TRUE(ok(start_agent()));
+  EXPECT_TRUE(is_full_with(machine().ranks));
+  ASSERT_TRUE(ok(node().remove_pod(*pod)));
+}
+
 TEST_P(Root_Containerd_Pod, AnInitContainerHandsItsCoresToTheMainOne) {
   lab::PodSpec spec = pod_of("staged", {"main"});
   const auto pod = node().run_pod(spec);

@@ -74,6 +74,9 @@ class RandomLife : public testing::TestWithParam<Scene> {
         events >= 2'000) {  // else hardly anybody has cores
       EXPECT_GT(sim.done().count("came back"), 0U);
     }
+    if (GetParam().machine.online.count() > 8 && events >= 2'000) {
+      EXPECT_GT(sim.done().count("kept over a restart"), 0U);
+    }
   }
 };
 

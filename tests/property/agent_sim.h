@@ -69,6 +69,7 @@ class Sim {
   void unknown();
   void synchronize();
   void restart_agent();
+  void check_kept(const engine::KeptCores& kept);
   void tamper();
   void hotplug();
   void quiet_moment(int pieces);

@@ -282,8 +282,9 @@ void Sim::synchronize() {
   std::set<std::string> pods;
   std::map<Id, CpuSet> before;
   for (auto& [id, sim] : containers_) {
-    if (sim.phase == Phase::kExited) continue;
     if (pods.insert(sim.pod.id).second) event.pods.push_back(sim.pod);
+    event.pods.back().pid = 1;
+    if (sim.phase == Phase::kExited) continue;
     event.containers.push_back(sim.container);
     const bool runs = sim.phase == Phase::kRunning;
     event.containers.back().state = runs ? ContainerState::kRunning : ContainerState::kCreated;
@@ -298,7 +299,7 @@ void Sim::synchronize() {
   apply(effects.reply.updates);
 }
 
-// All that the new agent has is the runtime's list and the files.
+// All that the new agent has is the runtime's list, the files and what the last one has saved.
 void Sim::restart_agent() {
   std::map<Id, CpuSet> before;
   for (const auto& [id, sim] : containers_) {
@@ -331,15 +332,37 @@ void Sim::restart_agent() {
     const CpuSet stands = holds ? sim.file.cpus : effective(id) - due;
     for (const auto& [rank, cores] : before) clean = clean && !stands.intersects(cores);
   }
+  const std::vector<engine::KeptCores> kept = engine_.kept();
   engine_ = engine::Engine(machine_, options_.settings, options_.fence);
+  engine_.restore(kept);
   synchronize();
   ++done_[clean ? "restart clean" : "restart with wrong files"];
   if (!clean) return;
+  // One that found no cores before takes those of its pod.
+  const bool placed = engine_.counters().exclusive_placed > 0;
+  for (const engine::KeptCores& one : placed ? std::vector<engine::KeptCores>() : kept) {
+    check_kept(one);
+  }
   for (const auto& [id, cores] : before) {
     if (engine_.state().find(id)->own.cpus != cores) {
       broken(id + " lost " + cores.to_string() + " in a restart and has " +
              engine_.state().find(id)->own.cpus.to_string());
     }
+  }
+}
+
+// Over a restart: unless its pod is gone or states other CPUs than its containers ask for, or
+// somebody else is there.
+void Sim::check_kept(const engine::KeptCores& kept) {
+  const auto is_its = [&](const auto& entry) { return entry.second.pod.id == kept.pod_id; };
+  const auto one = std::find_if(containers_.begin(), containers_.end(), is_its);
+  if (one == containers_.end() || policy::milli_cpus(one->second.pod.resources)) return;
+  const topology::Ledger& ledger = engine_.state().ledger;
+  const auto* claim = ledger.find(engine::claim_id(kept.pod_id, kept.container));
+  if (claim != nullptr && kept.cpus.is_subset_of(claim->cpus)) {
+    ++done_["kept over a restart"];
+  } else if (!kept.cpus.intersects(ledger.exclusive())) {
+    broken(kept.pod_id + " kept " + kept.cpus.to_string() + " and lost it in a restart");
   }
 }
 

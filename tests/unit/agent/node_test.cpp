@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "agent/kept_file.h"
 #include "tests/support/machine.h"
+#include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
 
 namespace pinion::agent {
@@ -94,6 +98,34 @@ TEST_F(NodeWithoutFiles, AnAnswerThatTellsItComesBeforeAResync) {
   check();
   EXPECT_FALSE(node_.take_resync_wish(now_ + 60s));
   EXPECT_FALSE(node_.next_work(true).has_value());
+}
+
+TEST(NodeWithAFile, SavesWhatPodsKeepAfterEachEvent) {
+  const test_support::TempDir dir;
+  const std::string path = dir.path() / kKeptFile;
+  std::ofstream(path) << "of another agent";
+  Log log{"error", LogFormat::kText};
+  Node node{engine::Engine(test_support::laptop(), {}, engine::FenceKind::kRuntime),
+            std::nullopt,
+            std::nullopt,
+            log,
+            10s,
+            {},
+            path};
+  node.finish(Clock::now());
+  EXPECT_TRUE(std::filesystem::exists(path)) << "nobody is known yet";
+  Unit rank = test_support::rank("r", 2);
+  node.handle(test_support::all_running({}));
+  node.finish(Clock::now());
+  EXPECT_FALSE(std::filesystem::exists(path));
+  node.handle(engine::CreateContainer{rank.pod, rank.container});
+  node.handle(engine::StopContainer{rank.pod, rank.container});
+  node.finish(Clock::now());
+  ASSERT_EQ(node.engine().kept().size(), 1U);
+  EXPECT_EQ(load_kept(path).value(), node.engine().kept());
+  node.handle(engine::CreateContainer{rank.pod, rank.container});
+  node.finish(Clock::now());
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -57,6 +57,109 @@ TEST_P(BothFences, ARestartedContainerGetsItsCoresAgain) {
   }
 }
 
+// An agent after that of `before`, told of these pods and of no container.
+Driver after(const Driver& before, FenceKind fence, const Synchronize& event) {
+  Driver node(xeon_snc2(), fence);
+  node.engine.restore(before.engine.kept());
+  EXPECT_EQ(node.handle(event).fatal, "");
+  return node;
+}
+
+TEST_P(BothFences, ACrashedContainerGetsItsCoresAgainThoughTheAgentWasRestarted) {
+  Driver before(xeon_snc2(), GetParam());
+  before.run(rank("a", 4));
+  Unit unit = rank("b", 4, 1 << 30);
+  unit.pod.pid = 1;
+  const CpuSet own = before.run(unit);
+  before.stop(unit);
+  Driver node = after(before, GetParam(), {.pods = {unit.pod}, .containers = {}, .files = {}});
+  EXPECT_EQ(node.taken(), own);
+  EXPECT_EQ(node.engine.kept(), before.engine.kept());
+  Unit older = unit;
+  older.container.id = "older";
+  node.tell(older, EventKind::kRemove);
+  EXPECT_EQ(node.taken(), own) << "others of its attempts may come again";
+  const Unit other = rank("c", 4);
+  EXPECT_FALSE(node.run(other).intersects(own));
+  unit.container.id = "again";
+  EXPECT_EQ(node.run(unit), own);
+  node.stop(unit);
+  node.pod_event(unit, PodEvent::Kind::kStop);
+  EXPECT_EQ(node.taken(), node.own(other));
+}
+
+TEST_P(BothFences, WhatAnAgentHasSavedIsNotKeptWhereItIsSomebodyElses) {
+  struct Case {
+    const char* name;
+    void (*change)(Synchronize&, const CpuSet& own);
+  };
+  const Case cases[] = {
+      {"its sandbox has stopped", [](Synchronize& e, const CpuSet&) { e.pods[0].pid = 0; }},
+      {"its pod is gone", [](Synchronize& e, const CpuSet&) { e.pods.clear(); }},
+      {"its pod has fewer CPUs",
+       [](Synchronize& e, const CpuSet&) { e.pods[0].resources = cpu(2000); }},
+      {"its annotations are others",
+       [](Synchronize& e, const CpuSet&) { e.pods[0].annotations["pinion.dev/cpus"] = "shared"; }},
+      {"another container runs there",
+       [](Synchronize& e, const CpuSet& own) {
+         const Unit other = rank("other", 4);
+         e.pods.push_back(other.pod);
+         e.containers.push_back(other.container);
+         e.containers.back().state = ContainerState::kRunning;
+         e.files[other.id()] = {.cpus = own, .mems = test_support::mems("0")};
+       }},
+      {"it runs again, elsewhere",
+       [](Synchronize& e, const CpuSet&) {
+         Unit again = rank("b", 4);
+         e.containers.push_back(again.container);
+         e.containers.back().state = ContainerState::kRunning;
+         e.files[again.id()] = {.cpus = cpus("20-21,68-69"), .mems = test_support::mems("1")};
+       }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Driver before(xeon_snc2(), GetParam());
+    Unit unit = rank("b", 4);
+    unit.pod.pid = 1;
+    const CpuSet own = before.run(unit);
+    before.stop(unit);
+    Synchronize event{.pods = {unit.pod}, .containers = {}, .files = {}};
+    c.change(event, own);
+    const Driver node = after(before, GetParam(), event);
+    EXPECT_TRUE(node.engine.kept().empty());
+    EXPECT_EQ(node.taken().count(), event.containers.empty() ? 0 : 4);
+  }
+}
+
+TEST_P(BothFences, OneThatCameBackWhileNoAgentRanGetsTheCoresItHad) {
+  Driver before(xeon_snc2(), GetParam());
+  before.run(rank("a", 4));
+  Unit unit = rank("b", 4);
+  unit.pod.pid = 1;
+  const CpuSet own = before.run(unit);
+  before.stop(unit);
+  unit.container.id = "again";
+  auto event = all_running({unit, shared("s")});
+  event.files = {{unit.id(), {.cpus = cpus("0-95"), .mems = test_support::mems("0-3")}},
+                 {shared("s").id(), {.cpus = cpus("0-95"), .mems = test_support::mems("0-3")}}};
+  EXPECT_EQ(after(before, GetParam(), event).own(unit), own);
+}
+
+TEST_P(BothFences, WhatIsForThoseToComeIsKeptOverARestartOfTheAgent) {
+  Driver before(xeon_snc2(), GetParam());
+  Pod pod = whole_pod("p", 6);
+  pod.pid = 1;
+  const Unit first = part(pod, "first", 2);
+  const CpuSet own = before.run(first);
+  const CpuSet rest = before.taken() - own;
+  ASSERT_EQ(rest.count(), 4);
+  auto event = all_running({first});
+  event.files[first.id()] = {.cpus = own, .mems = test_support::mems("0")};
+  Driver node = after(before, GetParam(), event);
+  EXPECT_EQ(node.taken(), own | rest);
+  EXPECT_EQ(node.run(part(pod, "second", 4)), rest);
+}
+
 TEST_P(BothFences, APodKeepsItsCoresUntilItsContainersAreRemovedOrItsSandboxStops) {
   struct Case {
     const char* name;

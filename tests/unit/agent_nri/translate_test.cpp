@@ -47,6 +47,7 @@ TEST(Translate, CreateContainerOfARealKubelet) {
   EXPECT_EQ(create.pod.name_space, "default");
   EXPECT_EQ(create.pod.annotations.size(), 0U) << "its twelve are not ours";
   EXPECT_EQ(create.pod.cgroup_parent, "/kubepods/pod29a93b8d-f833-47e1-a7f5-289948890502");
+  EXPECT_EQ(create.pod.pid, 10480U);
 
   const engine::Container& container = create.container;
   EXPECT_EQ(container.id, "a2e55dc62ae1872a36081c619aa707db1790e6e2946a1d167aa5aceeae91ca1c");
