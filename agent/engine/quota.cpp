@@ -10,6 +10,11 @@ std::optional<std::int64_t> milli_by_shares(Resources resources) {
   return milli_cpus(resources);
 }
 
+// Whether a record without its quota would still say how many CPUs it has: not from 256 on.
+bool shares_tell(const Member& member) {
+  return milli_by_shares(member.resources) == std::int64_t{1000} * member.request.cpus;
+}
+
 // Of the pod's containers as far as they are known: all of them together.
 std::optional<CpuQuota> stated_by_containers(const State& state, const Member& of) {
   CpuQuota sum{.limit = 0};
@@ -58,9 +63,9 @@ std::optional<CpuQuota> stated_quota(const Resources& resources) {
 }
 
 bool lifts_quota(const Member& member) {
-  return member.role == Role::kExclusive && member.qos == Qos::kGuaranteed &&
-         member.resources.quota.value_or(0) != 0 &&
-         milli_by_shares(member.resources) == std::int64_t{1000} * member.request.cpus;
+  if (member.role != Role::kExclusive || member.qos != Qos::kGuaranteed) return false;
+  const std::int64_t quota = member.resources.quota.value_or(0);
+  return quota > 0 || (quota < 0 && shares_tell(member));
 }
 
 bool lifts_quota(const State& state, const Member& member) {
@@ -78,7 +83,9 @@ std::optional<QuotaTarget> quota_target(const State& state, const Member& member
 }
 
 std::optional<std::int64_t> told_quota(const Member& member) {
-  if (lifts_quota(member)) return CpuQuota::kNone;
+  if (lifts_quota(member)) {
+    return shares_tell(member) ? std::optional(CpuQuota::kNone) : std::nullopt;
+  }
   const auto stated = stated_quota(member.resources);
   return member.unlimited && stated ? std::optional(stated->limit) : std::nullopt;
 }

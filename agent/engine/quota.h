@@ -15,7 +15,8 @@ namespace pinion::engine {
 // shares say. nullopt: it never had one, or nothing says how much.
 [[nodiscard]] std::optional<CpuQuota> stated_quota(const Resources& resources);
 
-// Whether its quota is taken away: it has exclusive CPUs, and its shares say how much to put back.
+// Whether its quota is taken away: it has exclusive CPUs, and the runtime's record says how much to
+// put back.
 [[nodiscard]] bool lifts_quota(const Member& member);
 
 // The same of a container with lent cores, whatever its shares say.
@@ -24,7 +25,8 @@ namespace pinion::engine {
 // What its files are to say; nullopt: they are of no concern.
 [[nodiscard]] std::optional<QuotaTarget> quota_target(const State& state, const Member& member);
 
-// The quota for the runtime's record; nullopt: as it was asked for.
+// The quota for the runtime's record; nullopt: as it was asked for, also where it is taken away and
+// nothing else in the record would say how much to put back: then only the files have none.
 [[nodiscard]] std::optional<std::int64_t> told_quota(const Member& member);
 
 }  // namespace pinion::engine

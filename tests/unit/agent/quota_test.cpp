@@ -109,6 +109,29 @@ TEST(Quota, ThePodsGoesWhereAllOfItIsExclusive) {
   EXPECT_EQ(audit->quota->pod, (PodQuota{.exclusive = 6, .stated = CpuQuota{650'000}}));
 }
 
+// The kubelet caps its shares, so the runtime's record must keep the quota.
+TEST(Quota, Of256CpusOnlyTheFilesHaveNone) {
+  const auto machine = test_support::machine({.packages = 2, .cores_per_l3 = 160});
+  Driver node(machine, FenceKind::kLeaf);
+  Unit unit = rank("r", 256);
+  EXPECT_EQ(unit.container.resources.shares, 262'144U);
+  EXPECT_EQ(told(node, unit), std::nullopt);
+  const QuotaTarget none{.own = {},
+                         .pod = {.exclusive = 256, .stated = CpuQuota{25'600'000}},
+                         .stated = CpuQuota{25'600'000}};
+  EXPECT_EQ(target(node.start(unit), unit), none);
+  EXPECT_EQ(node.update(unit, cpu(255'000)).reply.own_quota, CpuQuota::kNone);
+  EXPECT_EQ(node.update(unit, cpu(256'000)).reply.own_quota, std::nullopt);
+
+  Driver later(machine, FenceKind::kLeaf);
+  unit.container.state = ContainerState::kRunning;
+  unit.container.resources.cpus = "0-255";
+  (void)later.handle(Synchronize{.pods = {unit.pod}, .containers = {unit.container}, .files = {}});
+  const auto audit = later.engine.audit("");
+  ASSERT_TRUE(audit);
+  EXPECT_EQ(audit->quota, none);
+}
+
 TEST(Quota, ItComesBackWhenTheContainerGivesUpItsCores) {
   Driver node(xeon_snc2(), FenceKind::kLeaf);
   const Unit unit = rank("r", 2);
