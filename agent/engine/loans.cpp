@@ -1,22 +1,28 @@
 #include "agent/engine/loans.h"
 
+#include <algorithm>
+
 #include "agent/engine/fence.h"
 
 namespace pinion::engine {
 namespace {
 
+// Whether a pod that is meant has a container at all.
+bool has_pod(const State& state, const Member& lender) {
+  return std::any_of(state.members.begin(), state.members.end(), [&](const auto& entry) {
+    const Member& member = entry.second;
+    return member.name_space == lender.name_space && &member != &lender &&
+           lender.lending.lend_to->means_pod(member.pod_name);
+  });
+}
+
 // The one container that is meant, as far as names tell.
 Loan named(const State& state, const Member& lender) {
   const policy::LendTo& to = *lender.lending.lend_to;
-  NoLoan why = NoLoan::kNoPod;
   const Member* found = nullptr;
-  for (const auto& [id, member] : state.members) {
-    if (member.name_space != lender.name_space || &member == &lender) continue;
-    if (!to.means_pod(member.pod_name)) continue;
-    if (member.name != to.container) {
-      if (why == NoLoan::kNoPod) why = NoLoan::kNoContainer;
-      continue;
-    }
+  for (const std::string& id : state.named(lender.name_space, to.container)) {
+    const Member& member = *state.find(id);
+    if (&member == &lender || !to.means_pod(member.pod_name)) continue;
     // An attempt that was given up, or one that is not started yet, stands beside its namesake.
     const bool namesakes = found != nullptr && found->pod_id == member.pod_id;
     if (namesakes && !(found->started() && member.started())) {
@@ -26,7 +32,8 @@ Loan named(const State& state, const Member& lender) {
     if (found != nullptr) return {.why = NoLoan::kSeveral};
     found = &member;
   }
-  return {.borrower = found, .why = found == nullptr ? why : NoLoan::kNone};
+  if (found != nullptr) return {.borrower = found};
+  return {.why = has_pod(state, lender) ? NoLoan::kNoContainer : NoLoan::kNoPod};
 }
 
 NoLoan unfit(const Member& borrower) {

@@ -44,9 +44,31 @@ void State::erase_member(const std::string& id) {
   const auto member = members.find(id);
   if (member == members.end()) return;
   leave_pod(member->second);
+  unname(member->second);
   set_counted_memory(member->second, 0);
   members.erase(member);
   lenders.erase(id);
+}
+
+void State::unname(const Member& member) {
+  const auto ids = named_.find({member.name_space, member.name});
+  if (ids == named_.end()) return;
+  ids->second.erase(member.id);
+  if (ids->second.empty()) named_.erase(ids);
+}
+
+void State::name_member(Member& member, const std::string& name_space, const std::string& name) {
+  unname(member);
+  member.name_space = name_space;
+  member.name = name;
+  named_[{name_space, name}].insert(member.id);
+}
+
+const std::set<std::string>& State::named(const std::string& name_space,
+                                          const std::string& name) const {
+  static const std::set<std::string> none;
+  const auto ids = named_.find({name_space, name});
+  return ids == named_.end() ? none : ids->second;
 }
 
 void State::set_counted_memory(Member& member, Bytes bytes) {
@@ -97,6 +119,18 @@ std::optional<std::string> broken_listing(const State& state) {
   return std::nullopt;
 }
 
+// The same by name.
+std::optional<std::string> broken_names(const State& state) {
+  std::size_t listed = 0;
+  for (const auto& [id, member] : state.members) {
+    const auto& ids = state.named(member.name_space, member.name);
+    if (!ids.contains(id)) return id + " is not listed by its name";
+    if (*ids.begin() == id) listed += ids.size();
+  }
+  if (listed != state.members.size()) return "a name lists a container that is not there";
+  return std::nullopt;
+}
+
 // Each exclusive member and each thing kept has a claim of its own, and there are no others.
 std::optional<std::string> broken_pairing(const State& state) {
   std::size_t claims = 0;
@@ -133,6 +167,7 @@ std::optional<std::string> broken_memory(const State& state) {
 std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
                                             const CpuSet& held) {
   if (auto broken = broken_listing(state)) return broken;
+  if (auto broken = broken_names(state)) return broken;
   if (auto broken = broken_pairing(state)) return broken;
   if (auto broken = broken_memory(state)) return broken;
   const topology::Ledger& ledger = state.ledger;

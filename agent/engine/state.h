@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/engine/events.h"
@@ -163,6 +164,11 @@ struct State {
   // The container's entry, a new one if it is unknown, among its pod's. The pod has a record.
   Member& put_member(const std::string& id, const std::string& pod_id);
   void erase_member(const std::string& id);
+  // Its name and namespace, by which others may mean it.
+  void name_member(Member& member, const std::string& name_space, const std::string& name);
+  // The ids of all containers of that name in the namespace, ascending.
+  [[nodiscard]] const std::set<std::string>& named(const std::string& name_space,
+                                                   const std::string& name) const;
   // So much of the ledger's shared memory is for this one.
   void set_counted_memory(Member& member, Bytes bytes);
   // Those of one pod; none of an unknown one.
@@ -172,12 +178,16 @@ struct State {
 
  private:
   void leave_pod(const Member& member);
+  void unname(const Member& member);
+
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> named_;
 };
 
-// The first broken rule of the state as a sentence, or nothing: pods list their containers, claims
-// correspond one to one to exclusive members and what pods keep, nobody runs on what another holds,
-// no claim touches a reserved or offline CPU, shared memory is counted right, the shared set and
-// `pool` are not empty and touch no claim; of the claims only `held` count against the pool.
+// The first broken rule of the state as a sentence, or nothing: pods and names list their
+// containers, claims correspond one to one to exclusive members and what pods keep, nobody runs on
+// what another holds, no claim touches a reserved or offline CPU, shared memory is counted right,
+// the shared set and `pool` are not empty and touch no claim; of the claims only `held` count
+// against the pool.
 [[nodiscard]] std::optional<std::string> broken_invariant(const State& state, const CpuSet& pool,
                                                           const CpuSet& held);
 
