@@ -98,16 +98,20 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
   }
   void flush_() override {}
 
-  // Waits until it can be written; false: given up.
+  // Waits until it can be written; false: given up. Of the lines after that none waits.
   bool may_write() const {
-    constexpr int look_again_ms = 100;
+    constexpr std::chrono::milliseconds look_again{100};
     while (true) {
-      pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-      const int n = ::poll(&ready, 1, look_again_ms);
-      if (n > 0) return true;
-      if (n < 0 && errno != EINTR) return false;
       const Clock::duration deadline = deadline_;
-      if (deadline.count() != 0 && Clock::now().time_since_epoch() >= deadline) return false;
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now().time_since_epoch());
+      const bool ends = deadline.count() != 0;
+      const auto wait =
+          ends ? std::clamp(left, std::chrono::milliseconds(0), look_again) : look_again;
+      pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+      const int n = ::poll(&ready, 1, static_cast<int>(wait.count()));
+      if (n > 0) return true;
+      if ((n < 0 && errno != EINTR) || (ends && left <= wait)) return false;
     }
   }
 

@@ -68,7 +68,8 @@ TEST_P(Root_Containerd_Restart, OfTheAgentKeepsEveryRank) {
     const auto status = agent().stop();
     ASSERT_TRUE(ok(status));
     EXPECT_EQ(*status, 0);
-    EXPECT_LT(std::chrono::steady_clock::now() - before, lab::patient(Milliseconds(3000)));
+    // A second of its own making, and one more where the machine has other things to do.
+    EXPECT_LT(std::chrono::steady_clock::now() - before, lab::patient(Milliseconds(2000)));
     EXPECT_EQ(file(rank_), own_) << "stopping the agent changed a rank";
     for (const auto& noise : noise_) EXPECT_FALSE(file(noise).intersects(own_));
     ASSERT_TRUE(ok(start_agent()));
