@@ -195,7 +195,15 @@ bool Node::look_at_machine(TimePoint now) {
         {{"why", changed->error().text}});
     return false;
   }
+  const engine::CpuSet before = engine_.state().topology.online;
   handle(engine::MachineChanged{std::move(**changed)});
+  const engine::CpuSet& online = engine_.state().topology.online;
+  if (files_ && !online.is_subset_of(before) && !engine_.guarded().empty()) {
+    if (const auto cleared = files_->clear_partitions(online); !cleared) {
+      say(Level::kWarn, "threads of the kernel may run on ranks' CPUs that were offline",
+          {{"why", cleared.error().text}});
+    }
+  }
   return true;
 }
 

@@ -108,6 +108,10 @@ Status CpusetFiles::unguard(const engine::Unguard& group) const {
   return Partitions(hierarchy_.mount).remove(*path, group.cpus);
 }
 
+Status CpusetFiles::clear_partitions(const CpuSet& online) const {
+  return Partitions(hierarchy_.mount).probe(online);
+}
+
 Status CpusetFiles::widen_narrowed() {
   if (hierarchy_.version != 2 || !hierarchy_.writable) return {};
   return qos_groups_.widen_narrowed(hierarchy_);

@@ -38,6 +38,11 @@ class CpusetFiles {
   // Takes a partition away from a container that lives on without, or is gone.
   [[nodiscard]] Status unguard(const engine::Unguard& group) const;
 
+  // After CPUs came back: the kernel lets some of its threads (kcompactdN, workers of RCU) on them
+  // again, also where a partition has them, until any partition changes. Changes one, of a group of
+  // its own. Errors: as Partitions::probe().
+  [[nodiscard]] Status clear_partitions(const engine::CpuSet& online) const;
+
   // See qos_groups.h; what comes of it is news. Nothing where the hierarchy is only read. Errors:
   // of the system, nothing was begun then.
   [[nodiscard]] Status widen_narrowed();

@@ -49,6 +49,25 @@ std::map<std::string, CpuSet> rcu_threads() {
   return threads;
 }
 
+std::set<std::string> kernel_threads_on(const CpuSet& cpus) {
+  constexpr unsigned kernel_thread = 0x00200000;  // PF_KTHREAD
+  constexpr unsigned bound = 0x04000000;          // PF_NO_SETAFFINITY
+  std::set<std::string> names;
+  for (const int pid : metrics::list_processes("").value_or(std::vector<int>())) {
+    const auto stat = lab::read_file("/proc/" + std::to_string(pid) + "/stat");
+    const auto status = metrics::read_task_status("", pid, pid);
+    if (!stat || !status || !status->cpus_allowed) continue;
+    std::istringstream fields(stat->substr(stat->rfind(')') + 1));
+    std::string before;
+    for (int field = 3; field < 9; ++field) fields >> before;
+    unsigned flags = 0;
+    fields >> flags;
+    if ((flags & kernel_thread) == 0 || (flags & bound) != 0) continue;
+    if (status->cpus_allowed->intersects(cpus)) names.insert(stat->substr(0, stat->rfind(')') + 1));
+  }
+  return names;
+}
+
 std::set<std::string> fixed_irqs() {
   std::set<std::string> fixed;
   for (const auto& [number, path] : affinity_files()) {

@@ -20,6 +20,9 @@ std::map<std::string, std::string> kernel_settings();
 // Where RCU's offload threads may run, by name; there are some only with rcu_nocbs.
 std::map<std::string, CpuSet> rcu_threads();
 
+// The kernel's threads, as "PID (NAME)", that are bound to no CPU and may run on one of these.
+std::set<std::string> kernel_threads_on(const CpuSet& cpus);
+
 // Interrupts by number whose affinity the kernel lets nobody write: not even what it is already.
 std::set<std::string> fixed_irqs();
 // All others whose affinity names one of these CPUs, as text; "" where there are none.

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "tests/guest/guest_node.h"
+#include "tests/guest/kernel_settings.h"
 #include "tests/integration/pinionctl.h"
 
 namespace pinion::guest {
@@ -272,6 +273,26 @@ TEST_P(Guest_Numa, ARankWhoseCpuGoesHasItsCoresToItselfAgain) {
                               }))
       << file(rank->running).to_string() << ", shared " << file(*shared).to_string();
   EXPECT_TRUE(no_drift());
+}
+
+TEST_P(Guest_Numa, NoKernelThreadStaysOnAPartitionWhenACpuComesBack) {
+  ASSERT_TRUE(ok(start_agent()));
+  const auto rank = start_rank("rank", 2, {{"job", "job"}});
+  ASSERT_TRUE(ok(rank));
+  const CpuSet own = file(rank->running);
+  if (!kernel_threads_on(own).empty()) GTEST_SKIP() << "no partition keeps them off";
+  CpuSet other = machine().topology.online - own;
+  other.remove(0);
+  const CpuSet away{other.first()};
+  ASSERT_TRUE(ok(set_online(away, false)));
+  const auto noticed = [&] {
+    return agent().log_tail().find("CPUs of the machine changed") != std::string::npos;
+  };
+  ASSERT_TRUE(lab::eventually(kSoon, noticed)) << logs();
+  ASSERT_TRUE(ok(set_online(away, true)));
+  EXPECT_TRUE(lab::eventually(kSoon, [&] { return kernel_threads_on(own).empty(); }))
+      << testing::PrintToString(kernel_threads_on(own)) << "\n"
+      << logs();
 }
 
 TEST_P(Guest_Numa, MemoryWithoutCpusIsNoHome) {
