@@ -1,6 +1,7 @@
 // A container's CPUs changed in place.
 #include "agent/engine/engine.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/machine.h"
@@ -17,6 +18,7 @@ using test_support::cpu;
 using test_support::cpus;
 using test_support::Driver;
 using test_support::laptop;
+using test_support::make_container;
 using test_support::rank;
 using test_support::shared;
 using test_support::Unit;
