@@ -13,12 +13,15 @@ void Contention::add(Handle handle, const Job& job, const std::vector<Piece>& pi
     // Who is not pinned is as often on one CPU of the node as on another.
     const auto& machine = fleet_.node(piece.node).topology();
     const topology::CpuSet& cpus = pinned_ ? piece.cpus : machine.online;
+    int domains = 0;
     for (std::size_t numa = 0; numa < numa_nodes.size(); ++numa) {
       const int there = cpus.count_common(numa_nodes[numa].cpus);
       if (there == 0) continue;
+      ++domains;
       present.shares.push_back({.where = {piece.node, static_cast<int>(numa)},
                                 .tasks = static_cast<double>(piece.tasks) * there / cpus.count()});
     }
+    present.split = present.split || domains > 1;
     tasks[piece.node] += piece.tasks;
     present.cpus[piece.node] += piece.tasks * job.shape.cpus_per_task;
     all += piece.tasks;
@@ -91,7 +94,9 @@ double Contention::slowdown(const Present& present) const {
   }
   // Who roams sees each NUMA node in turn, who is pinned waits for those on the busiest.
   if (!pinned_ && tasks > 0) memory = mean / tasks;
-  double slow = (1 - kind.memory + kind.memory * memory) * (pinned_ ? 1 : kind.loose);
+  double slow = 1 - kind.memory + kind.memory * memory;
+  if (!pinned_) slow *= kind.loose;
+  if (pinned_ && present.split) slow *= kind.split;
   double queue = 1;
   for (const auto& [node, cpus] : present.cpus) queue = std::max(queue, cpu_queue(node));
   slow *= 1 + kind.crowded * (queue - 1);

@@ -36,6 +36,7 @@ class Contention {
     std::vector<Share> shares;
     std::map<int, double> sent;  // GB/s, by node
     std::map<int, int> cpus;     // that its processes want, by node
+    bool split = false;          // a worker has CPUs in several NUMA nodes
   };
 
   void charge(Handle handle, const Present& present, int sign);

@@ -9,7 +9,10 @@
 //     stream:
 //       seconds: 250     # of a job whose list says no run time, where nothing disturbs it
 //       memory: 1        # share of its time that waits for memory, 0 .. 1
-//       loose: 1.2       # how much longer its processes take when they are not pinned, >= 1
+//       loose: 1.2       # how much longer its processes take when they are not pinned, >= 1: what
+//                        # migrations and remote memory cost them
+//       split: 1.3       # how much longer the pinned processes of a worker take that has CPUs in
+//                        # several NUMA nodes, >= 1
 //       crowded: 1       # how much longer its processes take on a node of which twice its CPUs are
 //                        # wanted; 1: equal shares and nothing lost, more: they wait for each other
 //       traffic: 0       # GB/s that each process sends to the others
@@ -30,6 +33,7 @@ struct KindModel {
   double seconds = 0;
   double memory = 0;
   double loose = 1;
+  double split = 1;
   double traffic = 0;
   double crowded = 1;
 };

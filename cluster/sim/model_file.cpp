@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kModelKeys{"bandwidth", "nic", "start", "release",
                                                      "kinds"};
-constexpr std::array<std::string_view, 5> kKindKeys{"seconds", "memory", "loose", "traffic",
-                                                    "crowded"};
+constexpr std::array<std::string_view, 6> kKindKeys{"seconds", "memory",  "loose",
+                                                    "split",   "traffic", "crowded"};
 constexpr std::size_t kMostKinds = 1000;
 
 Result<KindModel> read_kind(const YAML::Node& node) {
@@ -20,6 +20,7 @@ Result<KindModel> read_kind(const YAML::Node& node) {
   const KindModel kind{.seconds = yaml_number(entry, "seconds", 0, 0, 1e9),
                        .memory = yaml_number(entry, "memory", 0, 0, 1),
                        .loose = yaml_number(entry, "loose", 1, 1, 1000),
+                       .split = yaml_number(entry, "split", 1, 1, 1000),
                        .traffic = yaml_number(entry, "traffic", 0, 0, 1e6),
                        .crowded = yaml_number(entry, "crowded", 1, 1, 1000)};
   if (entry.error()) return failure(*entry.error());
@@ -68,6 +69,7 @@ std::string to_yaml(const Model& model) {
     text += "  " + name + ": {seconds: " + number(kind.seconds) +
             ", memory: " + number(kind.memory) + ", loose: " + number(kind.loose) +
             ", traffic: " + number(kind.traffic) +
+            (kind.split > 1 ? ", split: " + number(kind.split) : "") +
             (kind.crowded > 1 ? ", crowded: " + number(kind.crowded) : "") + "}\n";
   }
   return text;

@@ -21,6 +21,7 @@ kinds:
   ring: {traffic: 1}
   chat: {traffic: 0.05}
   tight: {crowded: 3}
+  near: {loose: 2, split: 1.5}
 )";
 
 // One or two nodes of two NUMA nodes with 8 usable CPUs each.
@@ -82,6 +83,26 @@ TEST(Contention, WhoIsNotPinnedUsesAllNumaNodes) {
             (Times{{1, {0, 150}}}));
 }
 
+TEST(Contention, AWorkerInTwoNumaNodesIsSlower) {
+  struct Case {
+    const char* name;
+    const char* kind;
+    int tasks;
+    int workers;
+    bool pinned;
+    int seconds;
+  };
+  for (const Case& c :
+       {Case{"in one", "near", 8, 1, true, 100}, Case{"in two", "near", 12, 1, true, 150},
+        Case{"a worker in each", "near", 12, 2, true, 100},
+        Case{"roaming costs what it costs", "near", 12, 1, false, 200},
+        Case{"of another kind", "half", 12, 1, true, 100}}) {
+    EXPECT_EQ(World(1, c.pinned).times({kind_of(job_of(1, 0, 100, c.tasks), c.kind, c.workers)}),
+              (Times{{1, {0, c.seconds}}}))
+        << c.name;
+  }
+}
+
 TEST(Contention, TheNetworkIsSharedEqually) {
   // Two workers of 8 on one node talk inside it. On two nodes each process sends 8 of 15 parts of
   // its 1 GB/s out: 8 * 8 / 15 of 0.5.
@@ -134,12 +155,14 @@ TEST(ModelFile, IsWrittenAsItIsRead) {
   EXPECT_EQ(to_yaml(*again), to_yaml(*model));
   EXPECT_DOUBLE_EQ(again->kind("stream").loose, 1.5);
   EXPECT_DOUBLE_EQ(again->kind("tight").crowded, 3);
+  EXPECT_DOUBLE_EQ(again->kind("near").split, 1.5);
   EXPECT_DOUBLE_EQ(again->kind("unknown").loose, 1);
 }
 
 TEST(ModelFile, SaysWhatIsWrongAndWhere) {
-  for (const char* bad : {"- 5", "bandwidth: 2", "speed: 1", "kinds: 5", "kinds: {a: 5}",
-                          "kinds: {a: {loose: 0.5}}", "kinds: {a: {crowded: 0.5}}", "kinds: ["}) {
+  for (const char* bad :
+       {"- 5", "bandwidth: 2", "speed: 1", "kinds: 5", "kinds: {a: 5}", "kinds: {a: {loose: 0.5}}",
+        "kinds: {a: {crowded: 0.5}}", "kinds: {a: {split: 0.9}}", "kinds: ["}) {
     const auto model = parse_model_file(bad);
     ASSERT_FALSE(model) << bad;
     EXPECT_EQ(model.error().text.substr(0, 7), "line 1:") << model.error().text;
