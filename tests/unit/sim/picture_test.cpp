@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <regex>
+
+#include "cluster/sim/node_machine.h"
 #include "cluster/sim/pool.h"
 #include "cluster/sim/report.h"
 #include "tests/unit/sim/play.h"
@@ -32,6 +35,37 @@ TEST(Picture, HasEachJobOnce) {
   EXPECT_THAT(svg, HasSubstr("<title>2: 2 processors, 100 to 140 s</title>"));
   EXPECT_THAT(svg, Not(HasSubstr("CPUs of the first nodes")));
   EXPECT_EQ(count(svg, "<svg"), 1U);
+}
+
+// The rows of so many pixels below `top` in which the job has a bar, where CPUs are drawn.
+std::vector<int> rows_of(const std::string& svg, const std::string& job, double top,
+                         double pixels) {
+  const std::string drawn = svg.substr(svg.find("CPUs of the first nodes"));
+  const std::regex bar("y=\"([0-9.]+)\" [^>]*><title>" + job + ":");
+  std::vector<int> rows;
+  for (std::sregex_iterator at(drawn.begin(), drawn.end(), bar), end; at != end; ++at) {
+    rows.push_back(static_cast<int>((std::stod((*at)[1]) - top) / pixels + 0.5));
+  }
+  return rows;
+}
+
+// Each job is drawn at each CPU that it had: a row of 4 pixels for each CPU of the node.
+TEST(Picture, ShowsWhichCpusEachJobHas) {
+  NodeMachine machine({.queue = QueueRule::kFcfs});
+  ASSERT_TRUE(machine.add(node_report(0)));
+  Picture picture;
+  const auto played =
+      play({job_of(1, 0, 100, 3), job_of(2, 0, 50, 8), job_of(3, 60, 10, 8)}, machine);
+  for (const JobRecord& record : played.records) picture.ended(record);
+  ASSERT_EQ(played.records.size(), 3U);
+  const std::string svg = picture.svg(16, &machine.fleet());
+  std::smatch name;
+  ASSERT_TRUE(std::regex_search(svg, name, std::regex("y=\"([0-9.]+)\">node-0<")));
+  for (const JobRecord& record : played.records) {
+    std::vector<int> cpus;
+    for (const int cpu : record.pieces.at(0).cpus) cpus.push_back(cpu);
+    EXPECT_EQ(rows_of(svg, std::to_string(record.job.number), std::stod(name[1]) - 10, 4), cpus);
+  }
 }
 
 TEST(Picture, IsNoLargerForALongTrace) {

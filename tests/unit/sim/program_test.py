@@ -5,6 +5,9 @@ Usage: program_test.py PINION_SIM [means]
 """
 import json
 import os
+import pty
+import re
+import select
 import subprocess
 import sys
 import tempfile
@@ -52,6 +55,27 @@ def elastic(program, folder):
     expected = ["short,20,22,52,4,30,,5,,,,,0,4@22", "long,0,0,120,8,100,,0,,,,,2,8@0;4@20;8@52"]
     if lines[1:] != expected or result["rescales"] != 2 or result["rescaling"] != 4 or result["utilisation"] != 1:
         sys.exit(f"elastic jobs: {lines[1:]}, {result}; expected {expected}")
+
+
+def progress(program):
+    """On a terminal a bar with the time left; of two that run side by side, none from the one without."""
+    endless = [program, "run", "--generate", "lublin", "--limit", "100000000", "--load", "0.5", "--processors", "128"]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=theirs) as shown, \
+            subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as silent:
+        os.close(theirs)
+        text = b""
+        while shown.poll() is None and len(re.findall(rb"\r\033\[K\[#* *\] +\d+ %, \d+ s left", text)) < 3:
+            if not select.select([ours], [], [], 60)[0]:
+                sys.exit(f"no progress on a terminal: {text!r}")
+            text += os.read(ours, 4096)
+        silence = not select.select([silent.stderr], [], [], 0)[0]
+        ended = shown.poll(), silent.poll()
+        shown.kill()
+        silent.kill()
+    os.close(ours)
+    if not silence or ended != (None, None):
+        sys.exit(f"progress where there is no terminal, or the programs have ended: {ended}, {text!r}")
 
 
 def services(program, folder):
@@ -114,6 +138,7 @@ def main(program):
                 "--queue")
         refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--rescale-gap", "5"], "--elastic")
         refused(program, 0, ["run", "--help"], "fcfs")
+        progress(program)
         elastic(program, folder)
         services(program, folder)
         mixed(program)
