@@ -90,6 +90,10 @@ struct ElasticJob {
   double rest = kNotStated;  // expected units of work left, of speed_up's; kNotStated: an hour
   double shrink_cost_s = kNotStated;  // seconds in which it does not work; expected_cost_s()
   double expand_cost_s = kNotStated;
+  // Slots in NUMA nodes that become wholly free when one worker leaves, when two do, and so on
+  // (whole_nodes.h), in the order in which its workers leave on a shrink; one more than are stated
+  // frees no more. Empty: not known.
+  std::vector<std::int64_t> frees_whole;
 
   [[nodiscard]] std::int64_t slots(int with_workers) const {
     return with_workers == 0 ? 0 : with_workers * slots_per_worker + other_slots;
@@ -144,6 +148,9 @@ struct ElasticKnobs {
   std::int64_t patience_ms = 3'600'000;
   // At most this share of a job's time goes into rescales, 0 < share <= 1.
   double rescale_share = 0.05;
+  // What a freed slot is worth in a NUMA node that others still use, against one in a NUMA node
+  // that becomes wholly free, 0 < worth <= 1: whom a job makes shrink depends on it.
+  double broken_worth = 0.5;
 };
 
 // Steps for at most view.slots; no job is named twice. Preconditions: the ids differ and are above

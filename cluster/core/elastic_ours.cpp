@@ -3,8 +3,10 @@
 //
 //   1. Who waits goes by priority, one higher for each `ageing_ms` of waiting; of equals the least
 //      work first, then by submission. Each starts with its minimum if that is free, or if others
-//      shrink for it: those who lose least by it, and only if all they lose, the rescales and what
-//      they are slower while it runs, is less than what the job gains by not waiting for an end.
+//      shrink for it: those who lose least by it for each slot, where slots of NUMA nodes that
+//      become wholly free count more than others (`broken_worth`), and only if all they lose, the
+//      rescales and what they are slower while it runs, is less than what the job gains by not
+//      waiting for an end.
 //   2. Once the first who finds no room has waited for `patience_ms`, nobody behind it starts, what
 //      becomes free is kept for it, and others shrink for it whatever that costs.
 //   3. What is free goes step by step to the job whose rate of ending, 1 / what it still takes,
@@ -56,6 +58,12 @@ struct Giver {
   double loss = 0;  // weighted seconds
 
   [[nodiscard]] std::int64_t slots() const { return fewer * entry->job->slots_per_worker; }
+  // Of them, those in NUMA nodes that become wholly free.
+  [[nodiscard]] std::int64_t whole() const {
+    const auto& frees = entry->job->frees_whole;
+    if (frees.empty()) return 0;
+    return std::min(slots(), frees[std::min(frees.size(), static_cast<std::size_t>(fewer)) - 1]);
+  }
 };
 
 struct Shrinks {
@@ -186,12 +194,13 @@ class OurPolicy {
       if (!entry.may_change || entry.workers <= entry.job->min_workers) continue;
       givers.push_back(giver_of(entry, need, seconds));
     }
-    std::sort(givers.begin(), givers.end(), [](const Giver& a, const Giver& b) {
-      const auto turn = [](const Giver& giver) {
-        return std::tuple(giver.loss / static_cast<double>(giver.slots()), giver.entry->job->id);
-      };
-      return turn(a) < turn(b);
-    });
+    const auto turn = [&](const Giver& giver) {
+      const auto broken = static_cast<double>(giver.slots() - giver.whole());
+      const double worth = static_cast<double>(giver.whole()) + knobs_.broken_worth * broken;
+      return std::tuple(giver.loss / worth, giver.entry->job->id);
+    };
+    std::sort(givers.begin(), givers.end(),
+              [&](const Giver& a, const Giver& b) { return turn(a) < turn(b); });
     Shrinks shrinks;
     for (const Giver& first : givers) {
       if (need <= 0) break;

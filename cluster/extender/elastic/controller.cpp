@@ -186,6 +186,7 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id) {
   if (job.left && speed.unit > 0) seen.rest = *job.left / speed.unit;
   seen.shrink_cost_s = expected_cost_s(job.seen.shrinks, job.rescale_cost_s);
   seen.expand_cost_s = expected_cost_s(job.seen.expands, job.rescale_cost_s);
+  seen.frees_whole = job.frees_whole;
   return seen;
 }
 

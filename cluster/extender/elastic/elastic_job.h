@@ -78,11 +78,12 @@ struct ElasticObject {
   std::int64_t declined_until_ms = 0;
   std::vector<PastStep> history{};  // the newest first
 
-  std::vector<SizeRate> speed_up{};    // as its user says; empty: unknown
-  double rescale_cost_s = kNotStated;  // the same
-  std::optional<Progress> progress{};  // as its application writes it on the job
-  SpeedSeen seen{};                    // what the annotation has, or this leader knows
-  std::optional<double> left{};        // work that it still has to do, of seen.measure
+  std::vector<SizeRate> speed_up{};         // as its user says; empty: unknown
+  double rescale_cost_s = kNotStated;       // the same
+  std::optional<Progress> progress{};       // as its application writes it on the job
+  SpeedSeen seen{};                         // what the annotation has, or this leader knows
+  std::optional<double> left{};             // work that it still has to do, of seen.measure
+  std::vector<std::int64_t> frees_whole{};  // CPUs, as ElasticJob's (workers.h)
 
   // Workers that it has, or will have when what is under way ends.
   [[nodiscard]] int workers() const { return wanted.value_or(suspended ? 0 : stated); }

@@ -175,6 +175,7 @@ void ElasticJobs::look_if_settled() {
 
 void ElasticJobs::look() {
   const std::int64_t free = asks_.free();
+  look_at_workers();
   elastic::Decided decided;
   std::vector<ElasticObject> told;
   {
@@ -197,6 +198,29 @@ void ElasticJobs::look() {
   for (const elastic::Action& action : decided.actions) {
     if (!asks_.may_act()) return;
     carry_out(action);
+  }
+}
+
+// Where those are that could shrink, while somebody waits for whom they could.
+void ElasticJobs::look_at_workers() {
+  if (!asks_.frees_whole) return;
+  std::vector<ElasticObject> could;
+  bool waits = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [uid, job] : jobs_) {
+      job.frees_whole.clear();
+      waits = waits || (!job.over && job.workers() == 0);
+      const bool gives = job.change == Change::kMalleable && job.workers() > job.min_workers;
+      if (gives && !job.over && !job.wanted) could.push_back(job);
+    }
+  }
+  if (!waits || could.empty()) return;
+  auto frees = asks_.frees_whole(could);
+  const std::lock_guard lock(mutex_);
+  for (auto& [uid, whole] : frees) {
+    const auto job = jobs_.find(uid);
+    if (job != jobs_.end()) job->second.frees_whole = std::move(whole);
   }
 }
 

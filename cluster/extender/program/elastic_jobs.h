@@ -36,6 +36,10 @@ class ElasticJobs {
     // What the containers of that job have counted so far; empty: nothing is counted.
     std::function<std::optional<RunFigures>(const std::string& name_space, const std::string& job)>
         counted = {};
+    // elastic::frees_whole() of these jobs, asked while another job waits; empty: not wanted.
+    std::function<std::map<std::string, std::vector<std::int64_t>>(
+        const std::vector<elastic::ElasticObject>& jobs)>
+        frees_whole = {};
   };
 
   struct Pace {
@@ -96,6 +100,7 @@ class ElasticJobs {
   std::vector<std::unique_ptr<KindFeed>> make_feeds();
   void look_if_settled();
   void look();
+  void look_at_workers();
   void watch_speeds();  // under mutex_
   [[nodiscard]] std::optional<elastic::WorkDone> work_of(const elastic::ElasticObject& job) const;
   void carry_out(const elastic::Action& action);

@@ -10,6 +10,7 @@
 #include "agent/client/tls.h"
 #include "base/version.h"
 #include "cluster/extender/admission/dry_plan.h"
+#include "cluster/extender/elastic/workers.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/program/agents_file.h"
@@ -277,16 +278,27 @@ void Extender::size_jobs(const Config& config) {
   const auto free = [this] {
     return static_cast<std::int64_t>(placing_.look(scheduling_figures).free_cpus);
   };
-  elastic_ = std::make_unique<ElasticJobs>(
-      *api_, log_, *policy, job_options_.defaults,
-      ElasticJobs::Asks{.may_act = [this] { return closed().empty(); },
-                        .free = free,
-                        .counted =
-                            [this](const std::string& name_space, const std::string& job) {
-                              return learnt_ ? learnt_->under_way(name_space, job)
-                                             : std::optional<RunFigures>();
-                            }},
-      ElasticJobs::Pace());
+  const auto frees_whole = [this](const std::vector<elastic::ElasticObject>& jobs) {
+    return placing_.look([&](const PodScheduler& scheduler) {
+      std::vector<elastic::PodCpus> pods;
+      scheduler.visit_held([&](const PodRef& pod, NodeIndex node, const topology::CpuSet& cpus) {
+        pods.push_back(
+            {.name_space = pod.name_space, .name = pod.name, .held = {.node = node, .cpus = cpus}});
+      });
+      return elastic::frees_whole(scheduler.fleet(), jobs, pods);
+    });
+  };
+  ElasticJobs::Asks asks{.may_act = [this] { return closed().empty(); },
+                         .free = free,
+                         .counted =
+                             [this](const std::string& name_space, const std::string& job) {
+                               return learnt_ ? learnt_->under_way(name_space, job)
+                                              : std::optional<RunFigures>();
+                             }};
+  // The others do not look at it.
+  if (policy == ElasticPolicy::kOurs) asks.frees_whole = frees_whole;
+  elastic_ = std::make_unique<ElasticJobs>(*api_, log_, *policy, job_options_.defaults,
+                                           std::move(asks), ElasticJobs::Pace());
 }
 
 Status Extender::keep_targets(const Config& config) {

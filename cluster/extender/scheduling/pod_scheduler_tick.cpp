@@ -133,6 +133,24 @@ void PodScheduler::tell(const JobNews& news) {
   effects_.news.push_back(std::move(gang));
 }
 
+void PodScheduler::visit_held(
+    const std::function<void(const PodRef&, NodeIndex, const topology::CpuSet&)>& visit) const {
+  for (const auto& [name, uids] : cache_.residents()) {
+    const NodeIndex node = fleet().find(name);
+    if (node < 0) continue;
+    for (const std::string& uid : uids) {
+      const Member* member = book().member(uid);
+      if (member == nullptr) continue;
+      topology::CpuSet cpus;
+      for (const auto& request : member->requests) {
+        const topology::Claim* claim = fleet().node(node).ledger.find(request.id);
+        if (claim != nullptr) cpus |= claim->cpus;
+      }
+      if (!cpus.empty()) visit(cache_.find(uid)->pod, node, cpus);
+    }
+  }
+}
+
 std::vector<const Job*> PodScheduler::gangs() const {
   std::vector<const Job*> gangs;
   for (const auto& [id, job] : book().jobs()) {

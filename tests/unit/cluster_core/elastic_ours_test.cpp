@@ -90,6 +90,42 @@ TEST(OurElastic, WhoLosesLeastShrinks) {
   EXPECT_EQ(size_of(decided, 3), 0);
 }
 
+// 4 waits for 4 slots. 1 and 3 have 8 workers each, and lose 7.5 s and their rescales by giving 4.
+TEST(OurElastic, WhoFreesWholeNumaNodesShrinksFirst) {
+  using Frees = std::vector<std::int64_t>;
+  struct Case {
+    const char* name;
+    double cost_of_3;  // of one rescale
+    Frees frees_of_1;
+    Frees frees_of_3;
+    std::uint64_t shrinks;
+  };
+  const Frees whole{0, 0, 0, 4};
+  const Frees none{0, 0, 0, 0};
+  for (const Case& c :
+       {Case{"nothing is known: by id", 0, {}, {}, 1},
+        Case{"neither does: by id", 0, none, none, 1}, Case{"both do: by id", 0, whole, whole, 1},
+        Case{"only the later one does", 0, none, whole, 3},
+        Case{"of the other nothing is known", 0, {}, whole, 3},
+        Case{"only with one worker more", 0, {0, 0, 0, 0, 8}, {2, 4}, 3},
+        Case{"as many as are stated, and no more", 0, none, {4}, 3},
+        Case{"the more of it the better", 0, {0, 0, 0, 2}, whole, 3},
+        Case{"not more than it gives", 0, {4}, {100}, 1},
+        Case{"half as dear again", 2, none, whole, 3},
+        Case{"more than twice as dear", 6, none, whole, 1}}) {
+    SCOPED_TRACE(c.name);
+    std::vector jobs{linear(running(1, 0, 4, 8, 8), 800),
+                     linear(running(3, 0, 4, 8, 8), 800, c.cost_of_3),
+                     linear(waiting(4, 0, 4, 4), 60)};
+    jobs[0].frees_whole = c.frees_of_1;
+    jobs[1].frees_whole = c.frees_of_3;
+    const auto decided = steps(16, jobs);
+    EXPECT_EQ(size_of(decided, 4), 4);
+    EXPECT_EQ(size_of(decided, c.shrinks), 4);
+    EXPECT_EQ(size_of(decided, c.shrinks == 1 ? 3 : 1), 0);
+  }
+}
+
 TEST(OurElastic, PriorityWeighsTime) {
   // It loses 60 s for the 50 that the other would wait: too much, unless that is more urgent.
   const auto jobs = [](std::int32_t priority) {

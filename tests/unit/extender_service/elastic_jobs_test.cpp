@@ -51,16 +51,17 @@ json runs_after(const json& patch) {
 
 class ElasticJobsTest : public testing::Test {
  protected:
-  // These jobs are all that there are; 32 CPUs are free.
-  void start(const std::vector<json>& jobs) {
+  // These jobs are all that there are.
+  void start(const std::vector<json>& jobs, ElasticPolicy policy = ElasticPolicy::kElastic) {
     std::unique_lock made(made_);
-    elastic_ = std::make_unique<ElasticJobs>(*api_, log_, ElasticPolicy::kElastic, defaults_,
+    elastic_ = std::make_unique<ElasticJobs>(*api_, log_, policy, defaults_,
                                              ElasticJobs::Asks{.may_act =
                                                                    [this] {
                                                                      ++asked_;
                                                                      return leads_.load();
                                                                    },
-                                                               .free = [] { return 32; }},
+                                                               .free = [this] { return free_; },
+                                                               .frees_whole = frees_whole_},
                                              ElasticJobs::Pace{.look = 1ms, .tell_again = 1ms});
     made.unlock();
     for (const json& job : jobs) sees(kube::Change::kAdded, job);
@@ -105,6 +106,8 @@ class ElasticJobsTest : public testing::Test {
   policy::Defaults defaults_;
   std::atomic<bool> leads_ = true;
   std::atomic<int> asked_ = 0;  // whether it leads
+  std::int64_t free_ = 32;      // CPUs
+  decltype(ElasticJobs::Asks::frees_whole) frees_whole_;
   std::mutex made_;
   std::unique_ptr<ElasticJobs> elastic_;  // after what handlers use
 };
@@ -120,6 +123,33 @@ TEST_F(ElasticJobsTest, AJobThatMayNotBeChangedIsInNobodysWay) {
   ASSERT_GE(seen.size(), 2U) << "a was decided for";
   EXPECT_EQ(seen[1].target, path_of("b"));
   EXPECT_EQ(seen[1].json()["spec"]["suspend"], false);
+}
+
+// Of two that are alike the one shrinks whose last workers have a NUMA node of their own.
+TEST_F(ElasticJobsTest, WhereWorkersAreDecidesWhoShrinks) {
+  const auto runs = [](const std::string& name) {
+    json job = make_job({.name = name, .workers = 8});
+    job["status"] = {{"active", 8}, {"ready", 8}};
+    return job;
+  };
+  free_ = 0;
+  std::atomic<std::size_t> asked_for = 0;
+  frees_whole_ = [&](const std::vector<elastic::ElasticObject>& jobs) {
+    asked_for = jobs.size();
+    return std::map<std::string, std::vector<std::int64_t>>{{"uid-b", {0, 0, 0, 16}}};
+  };
+  server_.on("PATCH " + path_of("b"), 200, runs("b"));
+  json urgent = make_job({.name = "urgent",
+                          .suspended = true,
+                          .annotations = {{"pinion.dev/min-workers", "4"},
+                                          {"pinion.dev/max-workers", "4"},
+                                          {"pinion.dev/priority", "5"}}});
+  start({runs("a"), runs("b"), urgent}, ElasticPolicy::kOurs);
+  json patch = patch_of("b");
+  EXPECT_EQ(patch["metadata"]["annotations"]["pinion.dev/wanted-workers"], "4");
+  EXPECT_EQ(server_.seen().at(0).target, path_of("b")) << "nobody else was asked to";
+  EXPECT_EQ(asked_for, 2U) << "those that could";
+  elastic_.reset();  // before what it asks
 }
 
 TEST_F(ElasticJobsTest, AJobThatWaitsShowsWhyWhileThisReplicaDecides) {

@@ -1,0 +1,26 @@
+// Which NUMA nodes become wholly free when members leave: what a shrink is worth to a job that
+// needs its CPUs in one place.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cluster/core/fleet.h"
+
+namespace pinion::cluster {
+
+// What one member has on one node of the fleet.
+struct HeldCpus {
+  NodeIndex node = -1;
+  topology::CpuSet cpus;
+};
+
+// CPUs of those NUMA nodes in which nobody has exclusive CPUs any more once the first of `leaving`
+// has left, once the first two have, and so on; those that are wholly free already do not count.
+// Reserved and isolated CPUs are neither in the way nor counted. As long as `leaving`, and never
+// falls. Precondition: indexes below fleet.size() of nodes that exist.
+[[nodiscard]] std::vector<std::int64_t> whole_nodes_freed(const Fleet& fleet,
+                                                          std::span<const HeldCpus> leaving);
+
+}  // namespace pinion::cluster

@@ -1,0 +1,70 @@
+#include "cluster/extender/elastic/workers.h"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "cluster/extender/kube/json_read.h"
+
+namespace pinion::cluster::elastic {
+namespace {
+
+// Namespace, what stands before the number, and whether letters follow it.
+using Called = std::tuple<std::string, std::string, bool>;
+using ByNumber = std::map<int, HeldCpus>;
+
+Called called(const ElasticObject& job) {
+  std::string before = job.name;
+  if (job.kind == jobs::JobKind::kMpiJob) before += "-worker";
+  if (job.kind == jobs::JobKind::kVolcanoJob) {
+    const auto& tasks = kube::json_at(job.spec_part, "tasks");
+    if (job.worker_task < tasks.size()) {
+      before += "-" + kube::json_text(tasks[job.worker_task], "name");
+    }
+  }
+  return {job.name_space, before, job.kind == jobs::JobKind::kIndexedJob};
+}
+
+// nullopt: the name does not end with a number.
+std::optional<std::pair<std::string_view, int>> cut(std::string_view name) {
+  const std::size_t dash = name.rfind('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = name.substr(dash + 1);
+  int number = 0;
+  const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (fault != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return std::pair(name.substr(0, dash), number);
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<std::int64_t>> frees_whole(const Fleet& fleet,
+                                                             const std::vector<ElasticObject>& jobs,
+                                                             const std::vector<PodCpus>& pods) {
+  std::map<Called, ByNumber> workers;
+  for (const ElasticObject& job : jobs) workers.try_emplace(called(job));
+  for (const PodCpus& pod : pods) {
+    const std::string_view name = pod.name;
+    for (const bool letters : {false, true}) {
+      const auto found = cut(letters ? name.substr(0, name.rfind('-')) : name);
+      if (!found) continue;
+      const auto of = workers.find({pod.name_space, std::string(found->first), letters});
+      if (of != workers.end()) of->second.insert_or_assign(found->second, pod.held);
+    }
+  }
+  std::map<std::string, std::vector<std::int64_t>> freed;
+  for (const ElasticObject& job : jobs) {
+    const ByNumber& numbers = workers.at(called(job));
+    if (numbers.empty() || static_cast<int>(numbers.size()) != job.stated ||
+        numbers.begin()->first != 0 || numbers.rbegin()->first != job.stated - 1) {
+      continue;
+    }
+    std::vector<HeldCpus> leaving;
+    for (auto at = numbers.rbegin(); at != numbers.rend(); ++at) leaving.push_back(at->second);
+    freed.emplace(job.uid, whole_nodes_freed(fleet, leaving));
+  }
+  return freed;
+}
+
+}  // namespace pinion::cluster::elastic

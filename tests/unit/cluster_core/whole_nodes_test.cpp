@@ -1,0 +1,78 @@
+// Which NUMA nodes become wholly free as members leave.
+#include "cluster/core/whole_nodes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender/scene.h"
+
+namespace pinion::cluster {
+namespace {
+
+using topology::CpuSet;
+
+CpuSet cpus(const char* list) {
+  return *CpuSet::parse(list);
+}
+
+// Nodes a and b, each with NUMA nodes 0-3 and 4-7; CPU 0 is reserved.
+class WholeNodes : public testing::Test {
+ protected:
+  void node(const std::string& name, const std::vector<const char*>& claims,
+            const CpuSet& isolated = {}) {
+    NodeReport report =
+        report_of(name, machine_of({.packages = 2, .cores_per_l3 = 4, .isolated = isolated}));
+    for (const char* claim : claims) report.claims.push_back(claim_of(name + claim, claim));
+    const auto lost = fleet_.report(std::move(report), 0);
+    ASSERT_TRUE(lost) << lost.error().text;
+  }
+
+  struct Leaver {
+    const char* node;
+    const char* cpus;
+  };
+  std::vector<std::int64_t> freed(const std::vector<Leaver>& leavers) const {
+    std::vector<HeldCpus> leaving;
+    for (const auto& [node, list] : leavers) {
+      leaving.push_back({.node = fleet_.find(node), .cpus = cpus(list)});
+    }
+    return whole_nodes_freed(fleet_, leaving);
+  }
+
+  using Freed = std::vector<std::int64_t>;
+  Fleet fleet_;
+};
+
+TEST_F(WholeNodes, BecomeFreeWithTheLastWhoIsThere) {
+  node("a", {"1", "2-3", "4-5", "6-7"});
+  node("b", {"4-5", "6"});
+  struct Case {
+    const char* name;
+    std::vector<Leaver> leaving;
+    Freed freed;
+  };
+  for (const Case& c : {
+           Case{"nobody", {}, {}},
+           Case{"without the reserved CPU", {{"a", "1"}, {"a", "2-3"}}, {0, 3}},
+           Case{"in the other order", {{"a", "2-3"}, {"a", "1"}}, {0, 3}},
+           Case{"one after the other",
+                {{"a", "4-5"}, {"a", "6-7"}, {"a", "1"}, {"a", "2-3"}},
+                {0, 4, 4, 7}},
+           Case{"one of each", {{"a", "4-5"}, {"a", "1"}}, {0, 0}},
+           Case{"on two machines",
+                {{"b", "6"}, {"a", "4-5"}, {"b", "4-5"}, {"a", "6-7"}},
+                {0, 0, 4, 8}},
+           Case{"in both NUMA nodes at once", {{"a", "1,4-5"}, {"a", "2-3,6-7"}}, {0, 7}},
+           Case{"CPUs that nobody has", {{"b", "1-3"}}, {0}},
+           Case{"twice the same", {{"b", "4-6"}, {"b", "4-6"}}, {4, 4}},
+       }) {
+    EXPECT_EQ(freed(c.leaving), c.freed) << c.name;
+  }
+}
+
+TEST_F(WholeNodes, HaveNoIsolatedCpus) {
+  node("a", {"4-5"}, CpuSet{6, 7});
+  EXPECT_EQ(freed({{"a", "4-5"}}), Freed{2});
+}
+
+}  // namespace
+}  // namespace pinion::cluster
