@@ -45,6 +45,28 @@ TEST_F(SinglePodsTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
   EXPECT_EQ(filtered(first), "ab");
 }
 
+TEST_F(SinglePodsTest, TellsWhichCpusEachPodHas) {
+  using Held = std::map<std::string, std::string>;
+  const auto held = [this] {
+    Held pods;
+    pod_scheduler_.visit_held([&](const PodRef& pod, NodeIndex node, const topology::CpuSet& cpus) {
+      pods[pod.uid] =
+          std::to_string(cpus.count()) + " on " + pod_scheduler_.fleet().node(node).name;
+    });
+    return pods;
+  };
+  EXPECT_EQ(filtered(pod_of("waits", 3)), "ab");
+  EXPECT_EQ(held(), Held{});
+  ASSERT_EQ(bind(pod_of("waits", 3), "a", 1).kind, Kind::kGo);
+  ASSERT_EQ(filtered(pod_of("runs", 2)), "ab");
+  ASSERT_EQ(bind(pod_of("runs", 2), "b", 2).kind, Kind::kGo);
+  pod_scheduler_.bound("runs", true, now_);
+  report("b", {{"runs/main", 2}});
+  EXPECT_EQ(held(), (Held{{"runs", "2 on b"}, {"waits", "3 on a"}}));
+  pod_scheduler_.gone("runs", now_);
+  EXPECT_EQ(held(), (Held{{"waits", "3 on a"}}));
+}
+
 // The CPUs are there, and the memory is promised to another pod.
 TEST_F(SinglePodsTest, SaysWhetherCpusOrMemoryAreShort) {
   const auto large = [](const char* uid) {
