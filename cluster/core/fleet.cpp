@@ -437,6 +437,7 @@ std::vector<std::string> Fleet::expire(std::int64_t now_ms) {
   for (const auto& [id, promise] : promises_) {
     if (promise.expires_ms <= now_ms) expired.push_back(id);
   }
+  std::sort(expired.begin(), expired.end());
   for (const std::string& id : expired) release(id);
   return expired;
 }

@@ -21,6 +21,7 @@
 #include "cluster/core/name_table.h"
 #include "cluster/core/node_digest.h"
 #include "cluster/core/node_terms.h"
+#include "cluster/core/text_map.h"
 #include "topology/holes.h"
 
 namespace pinion::cluster {
@@ -264,9 +265,9 @@ class Fleet {
   NameTable lookup_;                                       // the same, for speed
   // By fingerprint; those that no node has any more go when there are many.
   std::multimap<std::size_t, std::weak_ptr<const MachineKind>> kinds_;
-  std::map<std::string, Promise, std::less<>> promises_;
-  std::map<std::string, NodeIndex, std::less<>> running_;  // claims that agents reported
-  std::map<std::string, std::map<NodeIndex, int>, std::less<>> jobs_;  // containers by node
+  TextMap<Promise> promises_;
+  TextMap<NodeIndex> running_;              // claims that agents reported
+  TextMap<std::map<NodeIndex, int>> jobs_;  // containers by node
   std::uint64_t promises_made_ = 0;
   HoleIndex index_;
   // Nodes that exist and of whose agents nothing was heard.

@@ -1,6 +1,7 @@
 #include "cluster/core/head_room.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "cluster/core/hole_text.h"
@@ -9,12 +10,13 @@
 namespace pinion::cluster {
 namespace {
 
-// Whether some domain has as many free CPUs as the request needs, whatever else it wants: never
-// false where allocate() grants it, and much cheaper than a refusal with its reasons.
-bool may_take(const topology::Topology& machine, const topology::Ledger& ledger,
+// Whether some domain has as many free CPUs as the request needs when these are taken, whatever
+// else it wants: never false where allocate() grants it, and much cheaper than a refusal with its
+// reasons.
+bool may_take(const topology::Topology& machine, const topology::CpuSet& taken,
               const topology::Request& request) {
   const auto has_room = [&](const topology::CpuSet& domain) {
-    return domain.count() - domain.count_common(ledger.exclusive()) >= request.cpus;
+    return domain.count() - domain.count_common(taken) >= request.cpus;
   };
   const auto any_has = [&](const auto& domains) {
     return std::any_of(domains.begin(), domains.end(),
@@ -33,7 +35,8 @@ bool may_take(const topology::Topology& machine, const topology::Ledger& ledger,
   return has_room(machine.online);
 }
 
-// The fleet at the moment when the first few of the endings are over.
+// The fleet at the moment when the first few of the endings are over. Many have to end before a
+// node takes anybody; until then it is not looked at more closely.
 class Later {
  public:
   Later(const Fleet& fleet, const Gang& gang, const std::set<Ending>& endings,
@@ -44,17 +47,21 @@ class Later {
         job_nodes_(fleet.nodes_of_job(gang.front().job)),
         among_all_(limits.among == nullptr),
         next_(endings.begin()),
-        end_(endings.end()) {
+        end_(endings.end()),
+        sites_(static_cast<std::size_t>(fleet.size())) {
     if (limits.among != nullptr) among_.insert(limits.among->begin(), limits.among->end());
+    for (const GangMember& member : gang) {
+      if (kinds_.empty() || !same_shape(*kinds_.back(), member)) kinds_.push_back(&member);
+    }
     for (const auto& [name, node] : fleet.by_name()) {
-      if (usable(node) && some_fits(node)) open_.push_back(node);
+      if (usable(node) && some_fits(node)) open(node, 0);
     }
   }
 
   // Has as many endings at hand, or all that there are; returns how many. Few are needed of many.
   std::size_t reach(std::size_t wanted) {
     for (; next_ != end_ && endings_.size() < wanted; ++next_) {
-      if (usable(next_->node)) endings_.push_back(&*next_);
+      if (usable(next_->node)) take_in(*next_);
     }
     return endings_.size();
   }
@@ -65,8 +72,10 @@ class Later {
   // The CPUs of all when so many have ended; nullopt: not all find some. Precondition: reach().
   [[nodiscard]] std::optional<std::map<NodeIndex, topology::CpuSet>> fit(std::size_t ended) {
     Nodes nodes;
-    for (std::size_t i = 0; i < ended; ++i) nodes[endings_[i]->node].push_back(endings_[i]);
-    for (const NodeIndex node : open_) nodes.try_emplace(node);
+    for (const NodeIndex node : open_) {
+      const Site& site = sites_[static_cast<std::size_t>(node)];
+      if (site.open_from <= ended) nodes.emplace_back(node, over_there(site, ended));
+    }
     if (most_nodes_ != kAnyNumber) keep_roomiest(nodes);
     std::map<NodeIndex, topology::CpuSet> cpus;
     Members rest = members();
@@ -80,8 +89,14 @@ class Later {
   }
 
  private:
-  using Nodes = std::map<NodeIndex, std::vector<const Ending*>>;
+  // A node, with those who have ended there.
+  using Nodes = std::vector<std::pair<NodeIndex, std::span<const std::size_t>>>;
   using Members = std::vector<const GangMember*>;
+  struct Site {
+    std::vector<std::size_t> over;                                    // of endings_
+    topology::CpuSet taken;                                           // when they are over
+    std::size_t open_from = std::numeric_limits<std::size_t>::max();  // it may take a member then
+  };
 
   [[nodiscard]] Members members() const {
     Members members;
@@ -89,8 +104,34 @@ class Later {
     return members;
   }
 
+  void open(NodeIndex node, std::size_t ended) {
+    sites_[static_cast<std::size_t>(node)].open_from = ended;
+    open_.insert(node);
+  }
+
+  void take_in(const Ending& ending) {
+    Site& site = sites_[static_cast<std::size_t>(ending.node)];
+    const FleetNode& node = fleet_.node(ending.node);
+    if (site.over.empty()) site.taken = node.ledger.exclusive();
+    site.over.push_back(endings_.size());
+    endings_.push_back(&ending);
+    if (open_.contains(ending.node)) return;
+    const topology::Claim* claim = node.ledger.find(ending.id);
+    if (claim != nullptr) site.taken -= claim->cpus;
+    const bool any = std::any_of(kinds_.begin(), kinds_.end(), [&](const GangMember* member) {
+      return may_take(node.topology(), site.taken, *member);
+    });
+    if (any) open(ending.node, endings_.size());
+  }
+
+  [[nodiscard]] static std::span<const std::size_t> over_there(const Site& site,
+                                                               std::size_t ended) {
+    const auto end = std::lower_bound(site.over.begin(), site.over.end(), ended);
+    return {site.over.begin(), end};
+  }
+
   // The CPUs that the gang would take there by itself when those are over, the first ones there.
-  int room_at(NodeIndex node, const std::vector<const Ending*>& over) {
+  int room_at(NodeIndex node, std::span<const std::size_t> over) {
     const auto [known, fresh] = rooms_.try_emplace({node, over.size()});
     if (fresh) {
       Members rest = members();
@@ -107,9 +148,11 @@ class Later {
     }
     std::sort(rooms.begin(), rooms.end());
     const auto more = std::max<std::ptrdiff_t>(0, most_nodes_ - std::ssize(job_nodes_));
+    std::set<NodeIndex> dropped;
     for (auto at = std::min(more, std::ssize(rooms)); at < std::ssize(rooms); ++at) {
-      nodes.erase(rooms[static_cast<std::size_t>(at)].second);
+      dropped.insert(rooms[static_cast<std::size_t>(at)].second);
     }
+    std::erase_if(nodes, [&](const auto& node) { return dropped.contains(node.first); });
   }
 
   [[nodiscard]] bool usable(NodeIndex node) const {
@@ -129,11 +172,10 @@ class Later {
                        [](const auto& claim) { return claim.first == kHeadClaim; });
   }
 
-  topology::CpuSet fill(NodeIndex index, const std::vector<const Ending*>& over,
-                        Members& rest) const {
+  topology::CpuSet fill(NodeIndex index, std::span<const std::size_t> over, Members& rest) const {
     const FleetNode& node = fleet_.node(index);
     topology::Ledger ledger = node.ledger;
-    for (const Ending* ending : over) ledger.release(ending->id);
+    for (const std::size_t ending : over) ledger.release(endings_[ending]->id);
     topology::CpuSet cpus;
     const GangMember* refused = nullptr;
     ResourceList spare = node.room;  // when members give theirs back is not counted
@@ -146,7 +188,7 @@ class Later {
       const bool taken = may_use && has(spare, request.terms.requests) &&
                          !fleet_.too_near(index, request.terms, request.job) &&
                          !(request.terms.apart && !cpus.empty());
-      if (!taken || !may_take(node.topology(), ledger, request)) {
+      if (!taken || !may_take(node.topology(), ledger.exclusive(), request)) {
         refused = member;
         return false;
       }
@@ -172,8 +214,10 @@ class Later {
   std::set<NodeIndex> among_;  // else
   std::set<Ending>::const_iterator next_;
   const std::set<Ending>::const_iterator end_;
+  std::vector<const GangMember*> kinds_;                    // of members, no two alike in a row
   std::vector<const Ending*> endings_;                      // on usable nodes
-  std::vector<NodeIndex> open_;                             // with room for a member now
+  std::vector<Site> sites_;                                 // by node
+  std::set<NodeIndex> open_;                                // that may take a member at some time
   std::map<std::pair<NodeIndex, std::size_t>, int> rooms_;  // by node and how many have ended there
 };
 

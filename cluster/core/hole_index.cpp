@@ -21,10 +21,11 @@ int step_of(const Holes& holes, Smt smt) {
   return smt == Smt::kFullCore ? holes.step : 0;
 }
 
-// The different sizes of the node's holes of one kind, ascending, without 0.
-std::vector<int> sizes_of(const Holes& holes, Align align, Smt smt) {
-  std::vector<int> sizes;
-  sizes.reserve(holes.of(align).size());
+// The different sizes of the node's holes of one kind, ascending, without 0, in `sizes`: which the
+// caller keeps for the next kind, as they are many and small.
+const std::vector<int>& sizes_of(const Holes& holes, Align align, Smt smt,
+                                 std::vector<int>& sizes) {
+  sizes.clear();
   for (const topology::Hole& hole : holes.of(align)) {
     if (hole.of(smt) > 0) sizes.push_back(hole.of(smt));
   }
@@ -65,17 +66,19 @@ std::int64_t HoleIndex::room_at_most(const topology::Request& request) const {
 
 void HoleIndex::add(NodeIndex node, std::string_view name, const Holes& holes) {
   count(holes, 1);
+  std::vector<int> sizes;
   for_each_kind([&](Align align, Smt smt) {
     BySize& by_size = by_kind_[kind_of(align, smt)][step_of(holes, smt)];
-    for (const int size : sizes_of(holes, align, smt)) by_size[size].emplace(name, node);
+    for (const int size : sizes_of(holes, align, smt, sizes)) by_size[size].emplace(name, node);
   });
 }
 
 void HoleIndex::remove(NodeIndex node, std::string_view name, const Holes& holes) {
   count(holes, -1);
+  std::vector<int> sizes;
   for_each_kind([&](Align align, Smt smt) {
     BySize& by_size = by_kind_[kind_of(align, smt)][step_of(holes, smt)];
-    for (const int size : sizes_of(holes, align, smt)) {
+    for (const int size : sizes_of(holes, align, smt, sizes)) {
       const auto nodes = by_size.find(size);
       if (nodes == by_size.end()) continue;
       nodes->second.erase({name, node});
@@ -88,9 +91,11 @@ void HoleIndex::update(NodeIndex node, std::string_view name, const Holes& befor
                        const Holes& after) {
   count(before, -1);
   count(after, 1);
+  std::vector<int> old_sizes;
+  std::vector<int> new_sizes;
   for_each_kind([&](Align align, Smt smt) {
-    const std::vector<int> old_sizes = sizes_of(before, align, smt);
-    const std::vector<int> new_sizes = sizes_of(after, align, smt);
+    sizes_of(before, align, smt, old_sizes);
+    sizes_of(after, align, smt, new_sizes);
     const bool moved = step_of(before, smt) != step_of(after, smt);
     if (!moved && old_sizes == new_sizes) return;
     ByStep& by_step = by_kind_[kind_of(align, smt)];

@@ -34,13 +34,13 @@ std::vector<const Member*> next_members(const Job& job) {
 }
 
 Job* JobBook::find(std::string_view job) {
-  const auto found = jobs_.find(job);
-  return found == jobs_.end() ? nullptr : &found->second;
+  const auto found = by_id_.find(job);
+  return found == by_id_.end() ? nullptr : found->second;
 }
 
 const Job* JobBook::find(std::string_view job) const {
-  const auto found = jobs_.find(job);
-  return found == jobs_.end() ? nullptr : &found->second;
+  const auto found = by_id_.find(job);
+  return found == by_id_.end() ? nullptr : found->second;
 }
 
 Job* JobBook::job_of(std::string_view member) {
@@ -64,6 +64,7 @@ const Member* JobBook::member(std::string_view member) const {
 
 Job& JobBook::add(JobId id, JobSpec spec, std::int64_t now_ms) {
   Job& job = jobs_[id];
+  by_id_.emplace(id, &job);
   job.id = std::move(id);
   job.spec = std::move(spec);
   job.submitted_ms = now_ms;
@@ -88,6 +89,7 @@ void JobBook::leave(const MemberId& member) {
 void JobBook::erase(const JobId& job) {
   const auto found = jobs_.find(job);
   for (const auto& [id, member] : found->second.members) job_of_.erase(id);
+  by_id_.erase(found->first);
   jobs_.erase(found);
 }
 

@@ -13,6 +13,7 @@
 
 #include "cluster/core/hole_index.h"
 #include "cluster/core/placement.h"
+#include "cluster/core/text_map.h"
 
 namespace pinion::cluster {
 
@@ -123,7 +124,8 @@ class JobBook {
 
  private:
   std::map<JobId, Job, std::less<>> jobs_;
-  std::map<MemberId, Job*, std::less<>> job_of_;
+  TextMap<Job*> by_id_;   // the same, for speed
+  TextMap<Job*> job_of_;  // by member
 };
 
 }  // namespace pinion::cluster

@@ -45,8 +45,9 @@ void JobQueue::charge(const std::string& name_space, int cpus) {
 }
 
 std::int64_t JobQueue::used(const std::string& share) const {
+  if (order_ == QueueOrder::kPriority) return 0;
   const auto found = used_.find(share);
-  return found == used_.end() || order_ == QueueOrder::kPriority ? 0 : found->second;
+  return found == used_.end() ? 0 : found->second;
 }
 
 void JobQueue::visit(const std::function<bool(const std::string& job)>& visit) const {

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/core/text_map.h"
+
 namespace pinion::cluster {
 
 enum class QueueOrder {
@@ -71,7 +73,7 @@ class JobQueue {
   [[nodiscard]] std::int64_t used(const std::string& share) const;
 
   const QueueOrder order_;
-  std::map<std::string, Known, std::less<>> entries_;
+  TextMap<Known> entries_;
   std::map<std::int32_t, Class, std::greater<>> classes_;  // by priority
   std::map<std::string, std::int64_t> used_;               // CPUs, by namespace
   std::uint64_t pushed_ = 0;

@@ -23,6 +23,7 @@
 #include "cluster/core/job_book.h"
 #include "cluster/core/job_queue.h"
 #include "cluster/core/placement.h"
+#include "cluster/core/text_map.h"
 
 namespace pinion::cluster {
 
@@ -287,12 +288,12 @@ class Scheduler {
   const SchedulerSettings settings_;
   Fleet fleet_;
   JobBook book_;
-  JobQueue queue_;            // complete jobs with members that wait
-  std::set<JobId> reserved_;  // with members in State::kReserved
-  std::set<JobId> hopeless_;  // complete, and larger than the idle fleet: not in the queue
-  std::map<std::string, MemberId, std::less<>> member_of_claim_;  // of all members
+  JobQueue queue_;                     // complete jobs with members that wait
+  std::set<JobId> reserved_;           // with members in State::kReserved
+  std::set<JobId> hopeless_;           // complete, and larger than the idle fleet: not in the queue
+  TextMap<MemberId> member_of_claim_;  // of all members
   std::set<Ending> endings_;
-  std::map<std::string, Ending, std::less<>> ending_of_;  // by claim id
+  TextMap<Ending> ending_of_;  // by claim id
   // What is said of nodes, and what members take there; also before their agents speak.
   struct Site {
     NodeTerms terms{};
