@@ -11,7 +11,7 @@
 namespace pinion::cluster::jobs {
 
 std::string reviews_file(const std::string& name) {
-  return test_support::in_checkout("tests/unit/extender_jobs/" + name + ".json");
+  return pinion::test_support::in_checkout("tests/unit/extender_jobs/" + name + ".json");
 }
 
 std::string captured_text(const std::string& name) {
