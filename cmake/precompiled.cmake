@@ -12,6 +12,7 @@ function(pinion_precompiled_header name header)
   list(APPEND flags ${options} -O0 -std=c++20 -pthread ${ARGN})
   # Debian's headers are as old as their package: by time alone an upgrade is not seen.
   execute_process(COMMAND dpkg-query -W libgtest-dev libgmock-dev nlohmann-json3-dev libstdc++-12-dev libc6-dev
+    linux-libc-dev clang-14 libclang-common-14-dev
     OUTPUT_VARIABLE versions ERROR_QUIET)
   set(versions_file ${CMAKE_BINARY_DIR}/precompiled/versions)
   file(CONFIGURE OUTPUT ${versions_file} CONTENT "${versions}" @ONLY)
@@ -19,12 +20,14 @@ function(pinion_precompiled_header name header)
     COMMAND ${CMAKE_CXX_COMPILER} ${flags} -x c++-header ${header} -o ${path} -fpch-instantiate-templates
       -Xclang -fno-pch-timestamp -MD -MF ${path}.d -MT ${path}
     COMMAND sh -c "{ \"$@\" <\"$0\" && echo \"$*\"; } | sha256sum >${path}.sum" ${header}
-      ${CMAKE_CXX_COMPILER} ${flags} -E -P -x c++ -
+      ${CMAKE_CXX_COMPILER} ${flags} -E -P -dD -x c++ -
     COMMENT "Precompiling ${name}")
   add_custom_target(precompiled_${name} DEPENDS ${CMAKE_BINARY_DIR}/${path})
 endfunction()
 
-if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+set(precompiled FALSE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CMAKE_BUILD_TYPE STREQUAL Debug)
+  set(precompiled TRUE)
   pinion_precompiled_header(product ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
   pinion_precompiled_header(tests ${CMAKE_SOURCE_DIR}/tests/support/precompiled.h -DGTEST_HAS_PTHREAD=1)
   if(PINION_FUZZ)
@@ -34,7 +37,7 @@ endif()
 
 # pinion_precompiled(TARGET): its sources get one of them first.
 function(pinion_precompiled target)
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang OR NOT PINION_BATCH GREATER 1)
+  if(NOT precompiled OR NOT PINION_BATCH GREATER 1)
     return()
   endif()
   set(name product)

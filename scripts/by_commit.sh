@@ -13,14 +13,13 @@ turn() {
   echo $((number % $1))
 }
 
-# What the last whole run on this machine that passed looked at, where the checkout stems from it; else the commit before
-# this one. Both empty where there is none.
+# passed: a file with the commit of the last whole run on this machine that passed. passed_commit: where this checkout has
+# left that commit's history; without one the commit before this one. Empty where there is none.
 passed=${PINION_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pinion}/passed
 passed_commit() {
   local commit
   commit=$(cat "$passed" 2>/dev/null || true)
-  git merge-base --is-ancestor "${commit:-none}" HEAD 2>/dev/null || commit=HEAD~1
-  git rev-parse -q --verify "$commit^{commit}" || true
+  git merge-base "${commit:-none}" HEAD 2>/dev/null || git rev-parse -q --verify "HEAD~1^{commit}" || true
 }
 
 # A seed for what is drawn: the same commit fails again, or never.

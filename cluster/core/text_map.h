@@ -1,5 +1,5 @@
-// A map by ids that is only looked into, never gone through: faster than a sorted one where there
-// are many. What order its entries have is nobody's business, so that no decision depends on it.
+// A map by ids that is looked into: faster than a sorted one where there are many. Who goes through
+// it sorts what is found, so that no decision depends on the order of its entries.
 #pragma once
 
 #include <functional>

@@ -5,17 +5,23 @@
 namespace pinion::cluster {
 
 std::vector<std::int64_t> whole_nodes_freed(const Fleet& fleet, std::span<const HeldCpus> leaving) {
+  struct Site {
+    topology::CpuSet taken;  // by those who are still there
+    topology::CpuSet given;  // by those who have left
+  };
   std::vector<std::int64_t> freed;
-  std::map<NodeIndex, topology::CpuSet> taken;  // by those who are still there
+  std::map<NodeIndex, Site> sites;
   std::int64_t whole = 0;
   for (const HeldCpus& leaver : leaving) {
     const FleetNode& node = fleet.node(leaver.node);
-    topology::CpuSet& there = taken.try_emplace(leaver.node, node.ledger.exclusive()).first->second;
-    const topology::CpuSet given = leaver.cpus & there;
-    there -= given;
+    Site& site = sites.try_emplace(leaver.node, Site{node.ledger.exclusive(), {}}).first->second;
+    const topology::CpuSet given = leaver.cpus & site.taken;
+    site.taken -= given;
+    site.given |= given;
     for (const topology::Node& numa : node.topology().nodes) {
-      if (!given.intersects(numa.cpus) || there.intersects(numa.cpus)) continue;
-      whole += (numa.cpus - node.ledger.reserved() - node.topology().isolated).count();
+      const topology::CpuSet own = numa.cpus - node.ledger.reserved() - node.topology().isolated;
+      if (!given.intersects(own) || site.taken.intersects(own)) continue;
+      whole += (site.given & own).count();
     }
     freed.push_back(whole);
   }

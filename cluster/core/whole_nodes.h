@@ -16,10 +16,10 @@ struct HeldCpus {
   topology::CpuSet cpus;
 };
 
-// CPUs of those NUMA nodes in which nobody has exclusive CPUs any more once the first of `leaving`
-// has left, once the first two have, and so on; those that are wholly free already do not count.
-// Reserved and isolated CPUs are neither in the way nor counted. As long as `leaving`, and never
-// falls. Precondition: indexes below fleet.size() of nodes that exist.
+// CPUs that the first of `leaving`, the first two, and so on, have in NUMA nodes in which nobody
+// has exclusive CPUs any more once these have left. Reserved and isolated CPUs are neither in the
+// way nor counted. As long as `leaving`, and never falls. Precondition: indexes below fleet.size()
+// of nodes that exist.
 [[nodiscard]] std::vector<std::int64_t> whole_nodes_freed(const Fleet& fleet,
                                                           std::span<const HeldCpus> leaving);
 

@@ -1,5 +1,6 @@
 #include "cluster/extender/elastic/workers.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -12,7 +13,9 @@ namespace {
 
 // Namespace, what stands before the number, and whether letters follow it.
 using Called = std::tuple<std::string, std::string, bool>;
-using ByNumber = std::map<int, HeldCpus>;
+using ByNumber = std::multimap<int, HeldCpus>;
+
+constexpr std::size_t kLetters = 5;  // that a Job's controller puts behind the number
 
 Called called(const ElasticObject& job) {
   std::string before = job.name;
@@ -31,6 +34,7 @@ std::optional<std::pair<std::string_view, int>> cut(std::string_view name) {
   const std::size_t dash = name.rfind('-');
   if (dash == std::string_view::npos) return std::nullopt;
   const std::string_view digits = name.substr(dash + 1);
+  if (digits.size() > 1 && digits.front() == '0') return std::nullopt;
   int number = 0;
   const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (fault != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
@@ -47,19 +51,23 @@ std::map<std::string, std::vector<std::int64_t>> frees_whole(const Fleet& fleet,
   for (const PodCpus& pod : pods) {
     const std::string_view name = pod.name;
     for (const bool letters : {false, true}) {
-      const auto found = cut(letters ? name.substr(0, name.rfind('-')) : name);
+      const std::size_t dash = name.rfind('-');
+      if (letters && (dash == std::string_view::npos || name.size() - dash - 1 != kLetters))
+        continue;
+      const auto found = cut(letters ? name.substr(0, dash) : name);
       if (!found) continue;
       const auto of = workers.find({pod.name_space, std::string(found->first), letters});
-      if (of != workers.end()) of->second.insert_or_assign(found->second, pod.held);
+      if (of != workers.end()) of->second.emplace(found->second, pod.held);
     }
   }
   std::map<std::string, std::vector<std::int64_t>> freed;
   for (const ElasticObject& job : jobs) {
     const ByNumber& numbers = workers.at(called(job));
-    if (numbers.empty() || static_cast<int>(numbers.size()) != job.stated ||
-        numbers.begin()->first != 0 || numbers.rbegin()->first != job.stated - 1) {
-      continue;
-    }
+    // 0, 1, 2 and so on, each once.
+    int next = 0;
+    const bool all = std::all_of(numbers.begin(), numbers.end(),
+                                 [&](const auto& worker) { return worker.first == next++; });
+    if (!all || next != job.stated || next == 0) continue;
     std::vector<HeldCpus> leaving;
     for (auto at = numbers.rbegin(); at != numbers.rend(); ++at) leaving.push_back(at->second);
     freed.emplace(job.uid, whole_nodes_freed(fleet, leaving));

@@ -218,9 +218,11 @@ void ElasticJobs::look_at_workers() {
   if (!waits || could.empty()) return;
   auto frees = asks_.frees_whole(could);
   const std::lock_guard lock(mutex_);
-  for (auto& [uid, whole] : frees) {
-    const auto job = jobs_.find(uid);
-    if (job != jobs_.end()) job->second.frees_whole = std::move(whole);
+  for (const ElasticObject& asked : could) {
+    const auto whole = frees.find(asked.uid);
+    const auto job = jobs_.find(asked.uid);
+    if (whole == frees.end() || job == jobs_.end() || job->second.stated != asked.stated) continue;
+    job->second.frees_whole = std::move(whole->second);
   }
 }
 

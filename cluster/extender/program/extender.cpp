@@ -6,6 +6,8 @@
 #include <array>
 #include <climits>
 #include <functional>
+#include <set>
+#include <string_view>
 
 #include "agent/client/tls.h"
 #include "base/version.h"
@@ -279,12 +281,16 @@ void Extender::size_jobs(const Config& config) {
     return static_cast<std::int64_t>(placing_.look(scheduling_figures).free_cpus);
   };
   const auto frees_whole = [this](const std::vector<elastic::ElasticObject>& jobs) {
+    std::set<std::string_view> name_spaces;
+    for (const elastic::ElasticObject& job : jobs) name_spaces.insert(job.name_space);
     return placing_.look([&](const PodScheduler& scheduler) {
       std::vector<elastic::PodCpus> pods;
-      scheduler.visit_held([&](const PodRef& pod, NodeIndex node, const topology::CpuSet& cpus) {
-        pods.push_back(
-            {.name_space = pod.name_space, .name = pod.name, .held = {.node = node, .cpus = cpus}});
-      });
+      scheduler.visit_held([&](const PodRef& pod) { return name_spaces.contains(pod.name_space); },
+                           [&](const PodRef& pod, NodeIndex node, const topology::CpuSet& cpus) {
+                             pods.push_back({.name_space = pod.name_space,
+                                             .name = pod.name,
+                                             .held = {.node = node, .cpus = cpus}});
+                           });
       return elastic::frees_whole(scheduler.fleet(), jobs, pods);
     });
   };

@@ -162,8 +162,9 @@ class PodScheduler {
   // Of a pod that is no member of a gang there is a job of its own.
   [[nodiscard]] const JobBook& book() const { return scheduler_.book(); }
   [[nodiscard]] std::vector<const Job*> gangs() const;  // by id
-  // Calls `visit` with each pod that has CPUs on a node, and with these.
+  // Calls `visit` with each of the wanted pods that has CPUs on a node, and with these.
   void visit_held(
+      const std::function<bool(const PodRef&)>& wanted,
       const std::function<void(const PodRef&, NodeIndex, const topology::CpuSet&)>& visit) const;
   [[nodiscard]] const GangCounters& gang_counters() const { return gang_counters_; }
   [[nodiscard]] int held(const JobId& gang) const { return held_.count(gang); }

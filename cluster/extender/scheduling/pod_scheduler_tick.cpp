@@ -134,13 +134,14 @@ void PodScheduler::tell(const JobNews& news) {
 }
 
 void PodScheduler::visit_held(
+    const std::function<bool(const PodRef&)>& wanted,
     const std::function<void(const PodRef&, NodeIndex, const topology::CpuSet&)>& visit) const {
   for (const auto& [name, uids] : cache_.residents()) {
     const NodeIndex node = fleet().find(name);
     if (node < 0) continue;
     for (const std::string& uid : uids) {
       const Member* member = book().member(uid);
-      if (member == nullptr) continue;
+      if (member == nullptr || !wanted(cache_.find(uid)->pod)) continue;
       topology::CpuSet cpus;
       for (const auto& request : member->requests) {
         const topology::Claim* claim = fleet().node(node).ledger.find(request.id);

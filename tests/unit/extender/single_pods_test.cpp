@@ -49,15 +49,18 @@ TEST_F(SinglePodsTest, TellsWhichCpusEachPodHas) {
   using Held = std::map<std::string, std::string>;
   const auto held = [this] {
     Held pods;
-    pod_scheduler_.visit_held([&](const PodRef& pod, NodeIndex node, const topology::CpuSet& cpus) {
-      pods[pod.uid] =
-          std::to_string(cpus.count()) + " on " + pod_scheduler_.fleet().node(node).name;
-    });
+    pod_scheduler_.visit_held([](const PodRef& pod) { return pod.uid != "unwanted"; },
+                              [&](const PodRef& pod, NodeIndex node, const topology::CpuSet& cpus) {
+                                pods[pod.uid] = std::to_string(cpus.count()) + " on " +
+                                                pod_scheduler_.fleet().node(node).name;
+                              });
     return pods;
   };
   EXPECT_EQ(filtered(pod_of("waits", 3)), "ab");
   EXPECT_EQ(held(), Held{});
   ASSERT_EQ(bind(pod_of("waits", 3), "a", 1).kind, Kind::kGo);
+  ASSERT_EQ(filtered(pod_of("unwanted", 1)), "ab");
+  ASSERT_EQ(bind(pod_of("unwanted", 1), "b", 1).kind, Kind::kGo);
   ASSERT_EQ(filtered(pod_of("runs", 2)), "ab");
   ASSERT_EQ(bind(pod_of("runs", 2), "b", 2).kind, Kind::kGo);
   pod_scheduler_.bound("runs", true, now_);

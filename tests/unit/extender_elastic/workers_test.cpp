@@ -84,6 +84,18 @@ TEST(ElasticWorkers, AreKnownByTheirNames) {
                 JobKind::kMpiJob,
                 {"j-worker-4", "j-worker-2", "j-worker-1", "j-worker-0"},
                 false},
+           Case{"a number comes twice",
+                JobKind::kIndexedJob,
+                {"j-3-x7k2p", "j-3-abcde", "j-2-abcde", "j-1-fghij", "j-0-klmno"},
+                false},
+           Case{"a number that no controller writes",
+                JobKind::kMpiJob,
+                {"j-worker-03", "j-worker-2", "j-worker-1", "j-worker-0"},
+                false},
+           Case{"one of another owner, with fewer letters",
+                JobKind::kIndexedJob,
+                {"j-3-0", "j-2-abcde", "j-1-fghij", "j-0-klmno"},
+                false},
            Case{"no numbers", JobKind::kIndexedJob, {"j", "j-", "j-x-abcde", "-j--"}, false},
        }) {
     const Freed wanted = c.known ? Freed{{"uid-j", {0, 0, 0, 4}}} : Freed{};
@@ -93,7 +105,7 @@ TEST(ElasticWorkers, AreKnownByTheirNames) {
 
 TEST(ElasticWorkers, OfOtherNamespacesAreOthers) {
   const std::vector pods{std::string("j-worker-0")};
-  EXPECT_EQ(freed({job_of(jobs::JobKind::kMpiJob, "j", 1)}, pods), (Freed{{"uid-j", {4}}}));
+  EXPECT_EQ(freed({job_of(jobs::JobKind::kMpiJob, "j", 1)}, pods), (Freed{{"uid-j", {1}}}));
   EXPECT_EQ(freed({job_of(jobs::JobKind::kMpiJob, "j", 1)}, pods, "others"), Freed{});
 }
 
@@ -106,7 +118,7 @@ TEST(ElasticWorkers, LeaveFromTheHighestNumberDown) {
             (Freed{{"uid-near", {0, 0, 0}}, {"uid-far", {0, 0, 0}}}));
   EXPECT_EQ(freed({near, far}, {"near-worker-2", "near-worker-1", "near-worker-0", "far-worker-0",
                                 "far-worker-1", "far-worker-2"}),
-            (Freed{{"uid-near", {0, 0, 0}}, {"uid-far", {0, 3, 3}}}));
+            (Freed{{"uid-near", {0, 0, 0}}, {"uid-far", {0, 2, 2}}}));
 }
 
 }  // namespace

@@ -63,16 +63,18 @@ def progress(program):
     ours, theirs = pty.openpty()
     with subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=theirs) as shown, \
             subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as silent:
-        os.close(theirs)
-        text = b""
-        while shown.poll() is None and len(re.findall(rb"\r\033\[K\[#* *\] +\d+ %, \d+ s left", text)) < 3:
-            if not select.select([ours], [], [], 60)[0]:
-                sys.exit(f"no progress on a terminal: {text!r}")
-            text += os.read(ours, 4096)
-        silence = not select.select([silent.stderr], [], [], 0)[0]
-        ended = shown.poll(), silent.poll()
-        shown.kill()
-        silent.kill()
+        try:
+            os.close(theirs)
+            text = b""
+            while shown.poll() is None and len(re.findall(rb"\r\033\[K\[#* *\] +\d+ %, \d+ s left", text)) < 3:
+                if not select.select([ours], [], [], 60)[0]:
+                    sys.exit(f"no progress on a terminal: {text!r}")
+                text += os.read(ours, 4096)
+            silence = not select.select([silent.stderr], [], [], 0)[0]
+            ended = shown.poll(), silent.poll()
+        finally:
+            shown.kill()
+            silent.kill()
     os.close(ours)
     if not silence or ended != (None, None):
         sys.exit(f"progress where there is no terminal, or the programs have ended: {ended}, {text!r}")
