@@ -81,7 +81,14 @@ std::optional<CpuQuota> remembered(int group, int version) {
   const ssize_t size = fgetxattr(group, attribute(version), text.data(), text.size());
   if (size < 0) return std::nullopt;
   const auto quota = parse_cpu_max(std::string_view(text.data(), static_cast<std::size_t>(size)));
-  return quota && quota->limit != CpuQuota::kNone ? std::optional(*quota) : std::nullopt;
+  // Whoever may write a group of v2 may set its attribute: what the kernel would refuse is
+  // nobody's.
+  constexpr std::int64_t least_us = 1'000;
+  constexpr std::int64_t longest_period_us = 1'000'000;
+  const bool possible = quota && quota->limit != CpuQuota::kNone && quota->limit >= least_us &&
+                        static_cast<std::int64_t>(quota->period) >= least_us &&
+                        static_cast<std::int64_t>(quota->period) <= longest_period_us;
+  return possible ? std::optional(*quota) : std::nullopt;
 }
 
 // Best effort: without it only its release leaves the group without a quota.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/release/release.h"
+#include "base/utf8.h"
 #include "ctl/common/report.h"
 
 namespace pinion::ctl {
@@ -18,7 +19,7 @@ struct ReleaseOptions {
 
 std::string list(const char* word, const std::vector<std::string>& paths) {
   std::string text;
-  for (const std::string& path : paths) text += word + path + "\n";
+  for (const std::string& path : paths) text += word + clean_text(path) + "\n";
   return text;
 }
 

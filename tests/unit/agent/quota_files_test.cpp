@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/xattr.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "base/cgroup/group_files.h"
@@ -213,6 +214,20 @@ TEST_F(Restore, LeavesAloneWhatItsOwnerHasSet) {
   bring({kOne, {0, kTwo}});  // it gave up its cores
   now(kNoLimit, kNoLimit);
   EXPECT_THAT(restore().groups, testing::IsEmpty());
+}
+
+TEST_F(Restore, TakesNoTextThatTheKernelWouldRefuse) {
+  now(kNoLimit, kNoLimit);
+  const Fd pod = tree_.open("pod");
+  for (const char* text : {"1 100000", "999 100000", "100000 999", "100000 1000001", "max 100000",
+                           "many", "-100000 100000"}) {
+    ASSERT_EQ(fsetxattr(pod.get(), "user.pinion.quota", text, std::strlen(text), 0), 0);
+    const RestoredQuotas restored = restore();
+    EXPECT_THAT(restored.groups, testing::IsEmpty()) << text;
+    EXPECT_THAT(restored.failed, testing::IsEmpty()) << text;
+  }
+  ASSERT_EQ(fsetxattr(pod.get(), "user.pinion.quota", "1000 1000000", 12, 0), 0);
+  EXPECT_THAT(restore().groups, testing::ElementsAre("/pod"));
 }
 
 TEST_F(Restore, OfAPodThatKeepsItsQuotaOnlyTheContainers) {
