@@ -18,15 +18,27 @@ CpuSet whole_cores(const Topology& topology, const CpuSet& cpus) {
   return all;
 }
 
+// The nodes among these that have memory lend to it.
+Claim lent_by(const Topology& topology, const NodeSet& mems) {
+  Claim own;
+  for (Index node = 0; node < static_cast<Index>(topology.nodes.size()); ++node) {
+    const Node& one = topology.nodes[static_cast<std::size_t>(node)];
+    if (one.memory == 0 || !mems.contains(one.id)) continue;
+    own.mems.add(one.id);
+    own.memory.push_back({.node = node, .bytes = 0});
+  }
+  return own;
+}
+
 // As a new container on these CPUs would be bound; where the nodes' memory does not cover its limit
-// any more, the first node promises beyond what it has.
+// any more, the first node promises beyond what it has. The nodes of `own` lend to it already.
 Binding binding_of(const Topology& topology, const Ledger& ledger, const Request& request,
-                   const CpuSet& cpus, Place place) {
+                   const CpuSet& cpus, Place place, const Claim& own) {
   const MemoryLeft left = memory_left(topology, ledger, nullptr);
-  if (auto covered = bind_memory(topology, left, request, cpus, place, nullptr)) return *covered;
+  if (auto covered = bind_memory(topology, left, request, cpus, place, &own)) return *covered;
   Request without_limit = request;
   without_limit.memory = 0;
-  auto binding = bind_memory(topology, left, without_limit, cpus, place, nullptr);
+  auto binding = bind_memory(topology, left, without_limit, cpus, place, &own);
   if (!binding) return {};
   if (!binding->mems.empty()) {
     binding->shares = {
@@ -38,7 +50,7 @@ Binding binding_of(const Topology& topology, const Ledger& ledger, const Request
 }  // namespace
 
 Outcome adopt(const Topology& topology, const Ledger& ledger, const Request& request,
-              const CpuSet& cpus) {
+              const CpuSet& cpus, const NodeSet& mems) {
   const std::string list = cpus.to_string();
   if (cpus.empty() || cpus.count() != request.cpus) {
     return refuse(
@@ -65,7 +77,10 @@ Outcome adopt(const Topology& topology, const Ledger& ledger, const Request& req
   }
 
   const Place place = place_of(topology, cpus, request.align);
-  Binding binding = binding_of(topology, ledger, request, cpus, place);
+  const Claim own = lent_by(topology, mems);
+  Binding binding = binding_of(topology, ledger, request, cpus, place, own);
+  // Its pages may be on any of these.
+  if (!binding.mems.empty()) binding.mems |= own.mems;
   Decision decision;
   decision.cpus = cpus;
   decision.claim = {.id = request.id,

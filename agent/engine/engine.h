@@ -206,7 +206,7 @@ class Engine {
   void drop_unlisted(const Synchronize& event);
   void observe(Member& member, const Container& container, const Synchronize& event);
   [[nodiscard]] bool seems_lent(const CpuSet& record, const CpuSet& file) const;
-  bool adopt(Member& member, const topology::Request& request, const CpuSet& cpus);
+  bool adopt(Member& member, const topology::Request& request, const Cpuset& seen);
   void place_running(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus,
                      Effects& effects);
   void resize_unseen(Member& member, const Pod& pod, Effects& effects);

@@ -21,15 +21,18 @@ bool has_started(const Container& container) {
   return container.state == ContainerState::kRunning || container.state == ContainerState::kPaused;
 }
 
-// What the runtime's record says of a container's CPUs.
-CpuSet recorded(const Container& container) {
+// What the runtime's record says of a container's CPUs and memory.
+Cpuset recorded(const Container& container) {
   const auto record = CpuSet::parse(container.resources.cpus);
-  return record ? *record : CpuSet();
+  const auto mems = NodeSet::parse(container.resources.mems);
+  return {.cpus = record ? *record : CpuSet(), .mems = mems ? *mems : NodeSet()};
 }
 
 // Where the container runs now, by its file or else by the runtime's record.
-CpuSet runs_on(const Container& container, const std::map<std::string, Applied>& files) {
-  if (const auto file = files.find(container.id); file != files.end()) return file->second.cpus;
+Cpuset runs_on(const Container& container, const std::map<std::string, Applied>& files) {
+  if (const auto file = files.find(container.id); file != files.end()) {
+    return {.cpus = file->second.cpus, .mems = file->second.mems};
+  }
   return recorded(container);
 }
 
@@ -89,11 +92,13 @@ bool Engine::seems_lent(const CpuSet& record, const CpuSet& file) const {
   });
 }
 
-// The member stays on the CPUs it is seen on. False: they are not a set that it can be given.
-bool Engine::adopt(Member& member, const topology::Request& request, const CpuSet& cpus) {
+// The member stays on the CPUs it is seen on, with its memory. False: they are not a set that it
+// can be given.
+bool Engine::adopt(Member& member, const topology::Request& request, const Cpuset& seen) {
   if (regain(member, request)) return true;
   if (state_.ledger.find(request.id) != nullptr) return false;
-  const topology::Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, cpus);
+  const topology::Outcome outcome =
+      topology::adopt(state_.topology, state_.ledger, request, seen.cpus, seen.mems);
   const auto* decision = std::get_if<topology::Decision>(&outcome);
   if (decision == nullptr) return false;
   const std::uint64_t not_met = counters_.preferred_not_met;
@@ -158,8 +163,8 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     Member* member;
     const Pod* pod;
     Wish wish;
-    CpuSet cpus;    // where it is seen
-    CpuSet record;  // where the runtime's record has it
+    Cpuset seen;    // where it is
+    Cpuset record;  // where the runtime's record has it
     std::tuple<bool, bool, bool> doubt = {};
   };
   std::vector<Candidate> candidates;
@@ -178,15 +183,15 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     }
     Wish wish = wish_for(*pod->second, member, member.resources);
     if (is_new) warn(wish, member, effects);
-    const CpuSet cpus = runs_on(container, event.files);
+    const Cpuset seen = runs_on(container, event.files);
     if (wish.kind == Wish::Kind::kExclusive) {
       wish.request.id = member.claim;
-      candidates.push_back({&member, pod->second, std::move(wish), cpus, recorded(container)});
+      candidates.push_back({&member, pod->second, std::move(wish), seen, recorded(container)});
     } else {
       if (member.role == Role::kWaiting) member.trouble.clear();
       member.role = Role::kShared;
       count_memory(member);
-      shared.push_back(cpus);
+      shared.push_back(seen.cpus);
     }
   }
 
@@ -195,18 +200,19 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   // Where memory is bound, it comes before what others may use.
   for (Candidate& candidate : candidates) {
     const bool among_shared =
-        std::find(shared.begin(), shared.end(), candidate.cpus) != shared.end();
+        std::find(shared.begin(), shared.end(), candidate.seen.cpus) != shared.end();
     const bool bound = candidate.wish.request.memory_policy == topology::MemoryPolicy::kBind;
     candidate.doubt = {among_shared, !candidate.member->started(), !bound};
     if (!candidate.member->lending.lend_to) continue;
-    const bool own = candidate.cpus.count() == candidate.wish.request.cpus && !among_shared;
-    if (!own || seems_lent(candidate.record, candidate.cpus)) candidate.cpus = candidate.record;
+    const CpuSet& cpus = candidate.seen.cpus;
+    const bool own = cpus.count() == candidate.wish.request.cpus && !among_shared;
+    if (!own || seems_lent(candidate.record.cpus, cpus)) candidate.seen = candidate.record;
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });
   std::vector<const Candidate*> unplaced;
   for (const Candidate& candidate : candidates) {
-    if (!adopt(*candidate.member, candidate.wish.request, candidate.cpus)) {
+    if (!adopt(*candidate.member, candidate.wish.request, candidate.seen)) {
       unplaced.push_back(&candidate);
     }
   }
@@ -215,7 +221,8 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     if (pod != pods.end() && pod->second->pid != 0) restore_kept(*pod->second, saved, effects);
   }
   for (const Candidate* candidate : unplaced) {
-    place_running(*candidate->member, candidate->wish, *candidate->pod, candidate->cpus, effects);
+    place_running(*candidate->member, candidate->wish, *candidate->pod, candidate->seen.cpus,
+                  effects);
   }
 
   count_wrong_files();

@@ -97,6 +97,41 @@ TEST_P(SynchronizeTest, ABoundContainerKeepsItsNodesBesideOneThatIsNot) {
                     {.node = 1, .bytes = 6 * test_support::kGiB}}));
 }
 
+// What counted on its node when it was placed comes after it now, and must not take its nodes away.
+TEST_P(SynchronizeTest, ABoundContainerKeepsItsNodesOverARestart) {
+  constexpr auto kGiB = test_support::kGiB;
+  const topology::Topology machine =
+      test_support::machine({.packages = 2, .cores_per_l3 = 4, .memory_per_node = 16 * kGiB});
+  struct Case {
+    const char* name;
+    bool files;
+    Unit bound;
+  };
+  Unit over = rank("r", 2, 8 * kGiB);
+  over.pod.annotations["pinion.dev/job"] = "j";
+  for (const Case& one : {Case{"by the files", true, over}, Case{"by the record", false, over}}) {
+    SCOPED_TRACE(one.name);
+    Driver node(machine, GetParam());
+    const Unit bound = one.bound;
+    auto event = all_running({bound, rank("u0", 2, 10 * kGiB), rank("u1", 2, 10 * kGiB)});
+    const std::map<std::string, const char*> there = {{event.containers[0].id, "0-1"},
+                                                      {event.containers[1].id, "2-3"},
+                                                      {event.containers[2].id, "4-5"}};
+    for (Container& container : event.containers) {
+      container.resources.cpus = there.at(container.id);
+      container.resources.mems = "0-1";
+      if (one.files) event.files[container.id] = {cpus(there.at(container.id)), mems("0-1")};
+      if (one.files) container.resources.mems = "0";
+    }
+    const auto effects = node.handle(event);
+    EXPECT_EQ(effects.fatal, "");
+    EXPECT_EQ(node.own(bound), cpus("0-1"));
+    const topology::Ledger& ledger = node.engine.state().ledger;
+    EXPECT_EQ(ledger.find(claim_id(bound.pod.id, "main"))->mems, mems("0-1"));
+    for (const topology::Index at : {0, 1}) EXPECT_LE(ledger.promised(at), 16 * kGiB);
+  }
+}
+
 TEST_P(SynchronizeTest, WithoutFilesTheRecordCounts) {
   Driver node(laptop(), GetParam());
   const Unit a = rank("a", 2);
