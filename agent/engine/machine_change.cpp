@@ -19,7 +19,10 @@ std::vector<Member*> Engine::adopt_on_changed_machine(bool same_nodes) {
     topology::Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, cpus);
     auto* decision = std::get_if<topology::Decision>(&outcome);
     if (decision == nullptr) return false;
-    if (same_nodes) decision->claim.memory = before.find(request.id)->memory;
+    if (same_nodes) {
+      decision->claim.memory = before.find(request.id)->memory;
+      decision->claim.mems = before.find(request.id)->mems;
+    }
     state_.ledger.commit(std::move(decision->claim));
     return true;
   };

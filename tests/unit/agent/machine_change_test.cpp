@@ -78,6 +78,19 @@ TEST_P(MachineChange, WhatSharedOnesRequestIsNotKeptFromOneThatMoves) {
   EXPECT_EQ(node_.engine.state().ledger.shared_memory(), shared_memory);
 }
 
+// Of which one alone would do by now.
+TEST_P(MachineChange, ARankThatStaysKeepsTheNodesOfItsMemory) {
+  const auto half = static_cast<std::int64_t>(machine_without("").nodes[0].memory / 2);
+  const Unit r = bound_rank("r", 2, half);
+  auto event = test_support::all_running({r});
+  event.files[r.id()] = {.cpus = cpus("0-1"), .mems = test_support::mems("0-1")};
+  (void)node_.handle(event);
+  change("7");
+  EXPECT_EQ(node_.own(r), cpus("0-1"));
+  EXPECT_EQ(node_.engine.state().ledger.find(claim_id(r.pod.id, "main"))->mems,
+            test_support::mems("0-1"));
+}
+
 TEST_P(MachineChange, WhatOthersUseIsNotKeptFromOneThatMoves) {
   const auto tenth = static_cast<std::int64_t>(machine_without("").nodes[0].memory / 10);
   const Unit r = bound_rank("r", 2, 6 * tenth);
