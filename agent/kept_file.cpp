@@ -46,6 +46,7 @@ std::optional<KeptCores> entry_in(std::string_view line) {
   kept.pod_id = *pod;
   kept.cpus = *set;
   kept.container = line;
+  if (kept.container.empty() && kept.part < 1) return std::nullopt;  // it is divided by
   return kept;
 }
 

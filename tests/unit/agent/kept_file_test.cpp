@@ -43,7 +43,8 @@ TEST(KeptFile, AnythingElseIsAnError) {
         begin + "end\nend\n", begin + "pod 1 0 0 main\n", begin + "pod 1 0 0\nend\n",
         begin + "pod  0 0 main\nend\n", begin + " 1 0 0 main\nend\n",
         begin + "pod x 0 0 main\nend\n", begin + "pod 1 -1 0 main\nend\n",
-        begin + "pod 1 0 -1 main\nend\n", begin + "pod 1 1k 0 main\nend\n"}) {
+        begin + "pod 1 0 -1 main\nend\n", begin + "pod 1 1k 0 main\nend\n",
+        begin + "pod 1 0 0 \nend\n"}) {
     EXPECT_FALSE(decode(text)) << text;
   }
 }
