@@ -93,7 +93,11 @@ Result<std::vector<KeptCores>> load_kept(const std::string& path) {
 }
 
 Status save_kept(const std::string& path, const std::string& text) {
-  if (!text.empty()) return noise::replace_text(path, text, false);
+  if (!text.empty()) {
+    auto done = noise::replace_text(path, text, false);
+    if (!done) unlink(path.c_str());
+    return done;
+  }
   if (unlink(path.c_str()) == 0 || errno == ENOENT) return {};
   return sys_failure("remove " + path);
 }

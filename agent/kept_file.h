@@ -30,7 +30,7 @@ inline constexpr const char* kKeptFile = "kept-cores";  // in the agent's state 
 [[nodiscard]] Result<std::vector<engine::KeptCores>> load_kept(const std::string& path);
 
 // All of the new text or all of the old one, whatever ends the agent meanwhile; an empty text takes
-// the file away. Errors: of the system.
+// the file away. Errors: of the system; the old text, which is wrong by now, is taken away then.
 [[nodiscard]] Status save_kept(const std::string& path, const std::string& text);
 
 }  // namespace pinion::agent

@@ -74,7 +74,7 @@ void Node::save_kept() {
   if (text == saved_) return;
   const auto done = agent::save_kept(kept_file_, text);
   std::string trouble = done ? std::string() : done.error().text;
-  if (done) saved_ = std::move(text);
+  saved_ = done ? std::optional(std::move(text)) : std::nullopt;
   if (std::exchange(save_trouble_, trouble) == trouble || trouble.empty()) return;
   log_.warn("what pods keep is not saved: an agent after this one will not know it",
             {{"why", trouble}});

@@ -1,9 +1,13 @@
 #include "agent/release/release.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
 #include "agent/cgroup/quota_files.h"
+#include "agent/kept_file.h"
 #include "agent/noise/kernel_noise.h"
 #include "agent/release/cgroups.h"
 #include "base/state_lock.h"
@@ -28,10 +32,15 @@ Result<NodeReleased> release_node(const std::string& state_dir) {
   noise::Pass noise = noise::restore({}, state_dir + "/" + noise::kSavedName);
   NodeReleased done{.as_before = std::move(noise.written),
                     .not_as_before = std::move(noise.failed)};
+  // Pods keep nothing any more.
+  const std::string kept = state_dir + "/" + kKeptFile;
+  if (unlink(kept.c_str()) != 0 && errno != ENOENT) {
+    done.not_released.push_back(sys_failure("remove " + kept).value().text);
+  }
   if (const auto cpu = cgroup::find_hierarchy("/", "cpu")) {
     cgroup::RestoredQuotas quotas = cgroup::restore_quotas(*cpu);
     done.quotas = std::move(quotas.groups);
-    done.not_released = std::move(quotas.failed);
+    done.not_released.insert(done.not_released.end(), quotas.failed.begin(), quotas.failed.end());
   }
   auto cgroups = release_cgroups();
   if (!cgroups) {

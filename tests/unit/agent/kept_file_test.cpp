@@ -64,5 +64,14 @@ TEST(KeptFile, IsReplacedAndTakenAway) {
   EXPECT_FALSE(save_kept(path + "/none/kept", encode(kSome)));
 }
 
+TEST(KeptFile, WhereItCannotBeReplacedTheOldOneIsTakenAway) {
+  const test_support::TempDir dir;
+  const std::string path = dir.path() / kKeptFile;
+  EXPECT_TRUE(save_kept(path, encode(kSome)));
+  std::filesystem::create_directory(path + ".new");  // in the way
+  EXPECT_FALSE(save_kept(path, encode({kSome[0]})));
+  EXPECT_EQ(load_kept(path).value(), std::vector<KeptCores>());
+}
+
 }  // namespace
 }  // namespace pinion::agent
