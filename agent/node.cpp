@@ -199,7 +199,9 @@ bool Node::look_at_machine(TimePoint now) {
   handle(engine::MachineChanged{std::move(**changed)});
   const engine::CpuSet& online = engine_.state().topology.online;
   if (files_ && !online.is_subset_of(before) && !engine_.guarded().empty()) {
-    if (const auto cleared = files_->clear_partitions(online); !cleared) {
+    // Never those of ranks: the trial would take a partition, or their file, away from them.
+    const engine::CpuSet free = online - engine_.state().ledger.exclusive();
+    if (const auto cleared = files_->clear_partitions(free); !cleared) {
       say(Level::kWarn, "threads of the kernel may run on ranks' CPUs that were offline",
           {{"why", cleared.error().text}});
     }
