@@ -403,6 +403,7 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, cons
   }
   const auto& decision = std::get<Decision>(outcome);
   const CpuSet before = member.own.cpus;
+  const bool frees_memory = request.memory < member.request.memory;
   assign(member, request, decision);
   ++counters_.resized;
   Note line = note(Note::Level::kInfo, "resized", member);
@@ -414,6 +415,7 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, cons
   } else if (member.own.cpus != before) {
     freed_ = true;
   }
+  freed_ = freed_ || frees_memory;
   return std::nullopt;
 }
 

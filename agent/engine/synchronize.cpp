@@ -140,7 +140,9 @@ void Engine::count_wrong_files() {
 // A resize that was done while nobody listened: the runtime's record says another size.
 void Engine::resize_unseen(Member& member, const Pod& pod, Effects& effects) {
   const Wish wish = wish_for(pod, member, member.resources);
-  const bool same = wish.kind == Wish::Kind::kExclusive && wish.request.cpus == member.request.cpus;
+  const bool same = wish.kind == Wish::Kind::kExclusive &&
+                    wish.request.cpus == member.request.cpus &&
+                    wish.request.memory == member.request.memory;
   if (same) return;
   if (auto refusal = resize(member, wish, pod, effects)) {
     member.trouble = *refusal;

@@ -39,6 +39,29 @@ TEST_P(BothFences, AResizeThatNobodyToldIsDoneAtTheNextSynchronize) {
   EXPECT_TRUE(before.is_subset_of(node.engine.state().shared()));
 }
 
+// It only gives memory back, told or not: one that waits for that gets cores.
+TEST_P(BothFences, MemoryThatAResizeFreesGoesToWhoWaits) {
+  constexpr auto kGiB = test_support::kGiB;
+  for (const bool told : {true, false}) {
+    SCOPED_TRACE(told ? "told" : "seen later");
+    Driver node(test_support::machine({.cores_per_l3 = 8, .memory_per_node = 16 * kGiB}),
+                GetParam());
+    Unit large = bound_rank("large", 2, 12 * kGiB);
+    const Unit waits = bound_rank("waits", 2, 8 * kGiB);
+    node.run(large);
+    auto event = all_running({large, waits});
+    (void)node.handle(event);
+    ASSERT_EQ(node.engine.state().find(waits.id())->role, Role::kWaiting);
+    if (told) {
+      EXPECT_FALSE(node.update(large, cpu(2000, 4 * kGiB)).reply.refusal);
+    } else {
+      event.containers[0].resources = cpu(2000, 4 * kGiB);
+      (void)node.handle(event);
+    }
+    EXPECT_EQ(node.engine.state().find(waits.id())->role, Role::kExclusive);
+  }
+}
+
 TEST_P(BothFences, GrowingKeepsWhatItHas) {
   Driver node(laptop(), GetParam());
   const Unit unit = rank("r", 2);

@@ -109,6 +109,7 @@ TEST_P(SynchronizeTest, ABoundContainerKeepsItsNodesOverARestart) {
   };
   Unit over = rank("r", 2, 8 * kGiB);
   over.pod.annotations["pinion.dev/job"] = "j";
+  over.pod.annotations["pinion.dev/strength"] = "preferred";
   for (const Case& one : {Case{"by the files", true, over}, Case{"by the record", false, over}}) {
     SCOPED_TRACE(one.name);
     Driver node(machine, GetParam());
