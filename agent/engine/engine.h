@@ -191,6 +191,8 @@ class Engine {
                  const CpuSet& near);
   void trim_rest(const Pod& pod);
   bool place_anew(Member& member);
+  Wish wish_for_kept(const Pod& pod, const KeptCores& saved) const;
+  std::string keep_again(const Pod& pod, const KeptCores& saved);
   void restore_kept(const Pod& pod, const KeptCores& saved, Effects& effects);
   bool hand_on(Effects& effects);
   void offer_cores(Effects& effects);

@@ -11,6 +11,7 @@
 // ones are the likely case: the set lies in one domain, or in parts of the first one's size that
 // each do.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "agent/engine/engine.h"
@@ -29,6 +30,15 @@ constexpr std::string_view kRest;  // the name under which a pod keeps what is f
 auto find_kept(PodRecord& pod, std::string_view claim) {
   return std::find_if(pod.kept.begin(), pod.kept.end(),
                       [&](const auto& entry) { return entry.second.request.id == claim; });
+}
+
+int count_cores(const topology::Topology& topology, const CpuSet& cpus) {
+  std::set<topology::Index> cores;
+  for (const topology::CpuId cpu : cpus) {
+    const auto* one = topology.find(cpu);
+    cores.insert(one == nullptr ? -1 - cpu : one->core);
+  }
+  return static_cast<int>(cores.size());
 }
 
 using Outcome = topology::Outcome;
@@ -342,54 +352,89 @@ std::vector<KeptCores> Engine::kept() const {
   std::vector<KeptCores> all;
   for (const auto& [pod_id, pod] : state_.pods) {
     for (const auto& [name, kept] : pod.kept) {
-      all.push_back({.pod_id = pod_id,
-                     .container = name,
-                     .cpus = kept.own.cpus,
-                     .memory = kept.request.memory,
-                     .part = kept.part});
+      all.push_back(
+          {.pod_id = pod_id,
+           .container = name,
+           .cpus = name == kRest ? state_.ledger.find(kept.request.id)->cpus : kept.own.cpus,
+           .memory = kept.request.memory,
+           .part = kept.part});
     }
   }
   return all;
 }
 
-// The pod keeps again what an agent before this one has saved, unless that is somebody else's now
-// or more than the pod has left.
-void Engine::restore_kept(const Pod& pod, const KeptCores& saved, Effects& effects) {
-  const std::string id = claim_id(pod.id, saved.container);
-  if (state_.ledger.find(id) != nullptr) return;
+// What an agent before this one has saved, as it is asked for now. What is for those to come nobody
+// asks for: it stays as it is.
+Wish Engine::wish_for_kept(const Pod& pod, const KeptCores& saved) const {
   const int count = saved.cpus.count();
-  PodRecord& record = record_of(pod);
-  const auto namesake =
-      std::find_if(record.members.begin(), record.members.end(),
-                   [&](const Member* member) { return member->name == saved.container; });
-  const Member* except = namesake == record.members.end() ? nullptr : *namesake;
-  if (milli_cpus(pod.resources) && count > unclaimed(pod, except)) return;
+  if (saved.container == kRest) {
+    Wish wish;
+    wish.kind = Wish::Kind::kExclusive;
+    const Labels labels = policy::labels_of(pod, saved.container);
+    wish.request.job = labels.job;
+    wish.request.task_group = labels.task_group;
+    wish.request.profile = labels.profile;
+    wish.request.cpus = count;
+    wish.request.strength = topology::Strength::kPreferred;
+    wish.request.smt = topology::Smt::kPack;
+    wish.request.memory_policy = topology::MemoryPolicy::kAny;
+    return wish;
+  }
   Resources asked;
   asked.period = CpuQuota().period;
   asked.quota = count * static_cast<std::int64_t>(CpuQuota().period);
   asked.memory = static_cast<std::int64_t>(saved.memory);
   Wish wish = wish_of(pod, saved.container, asked, settings_.defaults);
-  if (wish.kind != Wish::Kind::kExclusive) return;
+  topology::forget_plan(wish.request);
+  if (isolates_by_partition()) wish.request.use_isolated = false;
+  return wish;
+}
+
+// The pod keeps that again, unless it is somebody else's now or more than the pod has left. A text:
+// why not.
+std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
+  PodRecord& record = record_of(pod);
+  Wish wish = wish_for_kept(pod, saved);
+  if (wish.kind != Wish::Kind::kExclusive) return wish.text;
   topology::Request& request = wish.request;
-  request.id = id;
-  topology::forget_plan(request);
-  if (isolates_by_partition()) request.use_isolated = false;
-  if (saved.container == kRest) request.memory_policy = topology::MemoryPolicy::kAny;
+  request.id = claim_id(pod.id, saved.container);
+  if (state_.ledger.find(request.id) != nullptr) return "its container runs elsewhere";
+  int count = request.cpus;
+  if (saved.container == kRest && milli_cpus(pod.resources)) {
+    // Where each has a core of its own, the siblings are held too and count for nobody.
+    const int left = unclaimed(pod, nullptr);
+    if (count > left) count = count_cores(state_.topology, saved.cpus);
+    if (count > left) return "its pod has " + std::to_string(left) + " CPUs left";
+  }
   const Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, saved.cpus);
-  const auto* decision = std::get_if<Decision>(&outcome);
-  if (decision == nullptr) return;
-  state_.ledger.commit(decision->claim);
+  if (const auto* refusal = std::get_if<Refusal>(&outcome)) return refusal->text;
+  const auto& decision = std::get<Decision>(outcome);
+  state_.ledger.commit(decision.claim);
+  request.cpus = count;
   record.restored = true;
   record.kept[saved.container] = {.request = request,
-                                  .own = {.cpus = decision->cpus, .mems = decision->claim.mems},
-                                  .why = decision->why,
+                                  .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
+                                  .why = decision.why,
                                   .part = saved.part};
-  effects.notes.push_back({.level = Note::Level::kInfo,
-                           .text = "the pod keeps its cores over the agent's restart",
-                           .fields = {{"namespace", pod.name_space},
-                                      {"pod", pod.name},
-                                      {"container", saved.container},
-                                      {"cpus", saved.cpus.to_string()}}});
+  return {};
+}
+
+void Engine::restore_kept(const Pod& pod, const KeptCores& saved, Effects& effects) {
+  const Claim* there = state_.ledger.find(claim_id(pod.id, saved.container));
+  if (there != nullptr && saved.cpus.is_subset_of(there->cpus)) return;  // it runs there again
+  const std::string why = keep_again(pod, saved);
+  Note line{.level = Note::Level::kInfo,
+            .text = "the pod keeps its cores over the agent's restart",
+            .fields = {{"namespace", pod.name_space},
+                       {"pod", pod.name},
+                       {"container", saved.container},
+                       {"cpus", saved.cpus.to_string()}}};
+  if (!why.empty()) {
+    line.level = Note::Level::kWarn;
+    line.text = "the pod does not get back the cores that it kept";
+    line.fields.emplace_back("why", why);
+  }
+  effects.notes.push_back(std::move(line));
 }
 
 // Where claims were given back: those who wait for cores are served, then everybody else. False:

@@ -96,8 +96,6 @@ TEST_P(BothFences, WhatAnAgentHasSavedIsNotKeptWhereItIsSomebodyElses) {
   const Case cases[] = {
       {"its sandbox has stopped", [](Synchronize& e, const CpuSet&) { e.pods[0].pid = 0; }},
       {"its pod is gone", [](Synchronize& e, const CpuSet&) { e.pods.clear(); }},
-      {"its pod has fewer CPUs",
-       [](Synchronize& e, const CpuSet&) { e.pods[0].resources = cpu(2000); }},
       {"its annotations are others",
        [](Synchronize& e, const CpuSet&) { e.pods[0].annotations["pinion.dev/cpus"] = "shared"; }},
       {"another container runs there",
@@ -128,6 +126,59 @@ TEST_P(BothFences, WhatAnAgentHasSavedIsNotKeptWhereItIsSomebodyElses) {
     const Driver node = after(before, GetParam(), event);
     EXPECT_TRUE(node.engine.kept().empty());
     EXPECT_EQ(node.taken().count(), event.containers.empty() ? 0 : 4);
+  }
+}
+
+// By what the sandbox stated at first: the container has grown in place since.
+TEST_P(BothFences, AGrownContainerGetsItsCoresAgainThoughTheAgentWasRestarted) {
+  Driver before(xeon_snc2(), GetParam());
+  Unit unit = rank("b", 4);
+  unit.pod.pid = 1;
+  unit.pod.resources = cpu(2000);
+  const CpuSet own = before.run(unit);
+  before.stop(unit);
+  Driver node = after(before, GetParam(), {.pods = {unit.pod}, .containers = {}, .files = {}});
+  EXPECT_EQ(node.taken(), own);
+}
+
+TEST_P(BothFences, WhatIsForThoseToComeIsKeptOverARestartAsItIs) {
+  struct Case {
+    const char* name;
+    const char* annotation;
+    const char* value;
+    int pod_cpus;  // after the restart
+    bool kept;
+  };
+  const Case cases[] = {
+      {"nothing asked for", "team", "x", 4, true},
+      {"a core each", "smt", "one-per-core", 4, true},
+      {"a core each, for the containers by their names", "smt.one", "one-per-core", 4, true},
+      {"the other containers run shared, all but those of a name", "cpus", "shared", 4, true},
+      {"no CPU is left for them", "team", "x", 2, false},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Driver before(xeon_snc2(), GetParam());
+    Pod pod = whole_pod("p", 4);
+    pod.pid = 1;
+    pod.annotations[std::string("pinion.dev/") + c.annotation] = c.value;
+    pod.annotations["pinion.dev/cpus.one"] = "exclusive";
+    const Unit one = part(pod, "one", 2);
+    const CpuSet own = before.run(one);
+    auto event = all_running({one});
+    event.files[one.id()] = {.cpus = own, .mems = test_support::mems("0")};
+    event.pods[0].resources = cpu(1000 * c.pod_cpus);
+    Driver node(xeon_snc2(), GetParam());
+    node.engine.restore(before.engine.kept());
+    const auto effects = node.handle(event);
+    EXPECT_EQ(effects.fatal, "");
+    EXPECT_EQ(node.own(one), own);
+    EXPECT_EQ(node.taken() == before.taken(), c.kept);
+    EXPECT_EQ(node.engine.kept() == before.engine.kept(), c.kept);
+    const auto refused = [](const Note& line) {
+      return line.text == "the pod does not get back the cores that it kept";
+    };
+    EXPECT_EQ(std::count_if(effects.notes.begin(), effects.notes.end(), refused), c.kept ? 0 : 1);
   }
 }
 
