@@ -58,6 +58,17 @@ void Engine::drop_unlisted(const Synchronize& event) {
     release_pod(entry.first);
     return true;
   });
+  // A runtime that tells the processes of sandboxes tells by none that this one's has ended.
+  const bool tells = std::any_of(event.pods.begin(), event.pods.end(),
+                                 [](const Pod& pod) { return pod.pid != 0; });
+  for (const Pod& pod : event.pods) {
+    if (tells && pod.pid == 0 && state_.members_of(pod.id).empty()) {
+      const bool runs =
+          std::any_of(event.containers.begin(), event.containers.end(),
+                      [&](const Container& one) { return is_live(one) && one.pod_id == pod.id; });
+      if (!runs) release_pod(pod.id);
+    }
+  }
   state_.qos_groups.clear();  // to be seen and tried anew
 }
 

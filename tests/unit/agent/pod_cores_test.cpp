@@ -182,6 +182,35 @@ TEST_P(BothFences, WhatIsForThoseToComeIsKeptOverARestartAsItIs) {
   }
 }
 
+// Its end was told to nobody.
+TEST_P(BothFences, ASandboxThatIsListedWithoutItsProcessKeepsNothing) {
+  struct Case {
+    const char* name;
+    std::uint32_t pid;
+    std::uint32_t others_pid;
+    int taken;
+  };
+  const Case cases[] = {
+      {"it runs", 1, 2, 4},
+      {"it has ended", 0, 2, 0},
+      {"this runtime tells none", 0, 0, 4},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Driver node(xeon_snc2(), GetParam());
+    Unit unit = rank("b", 4);
+    node.run(unit);
+    node.stop(unit);
+    unit.pod.pid = c.pid;
+    Pod other = make_pod("other");
+    other.pid = c.others_pid;
+    EXPECT_EQ(
+        node.handle(Synchronize{.pods = {unit.pod, other}, .containers = {}, .files = {}}).fatal,
+        "");
+    EXPECT_EQ(node.taken().count(), c.taken);
+  }
+}
+
 TEST_P(BothFences, OneThatCameBackWhileNoAgentRanGetsTheCoresItHad) {
   Driver before(xeon_snc2(), GetParam());
   before.run(rank("a", 4));
