@@ -181,19 +181,24 @@ std::string AgentNodes::difference_now() const {
 // A pod runs once it is bound. One that is asked to end is over for the API server when it is gone
 // from its node.
 void AgentNodes::on_object(kube::Change change, const json& pod) {
-  const std::lock_guard lock(mutex_);
   const std::string uid = kube::json_text(pod, "metadata", "uid");
+  const bool deleted = change == kube::Change::kDeleted;
   const bool asked = !kube::json_text(pod, "metadata", "deletionTimestamp").empty();
-  const auto run = pods_.find(uid);
-  if (change == kube::Change::kDeleted || asked) {
-    if (run != pods_.end() && !std::exchange(run->second.ends, true)) {
-      run->second.asked = change != kube::Change::kDeleted;
+  bool never_ran = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto run = pods_.find(uid);
+    if (run == pods_.end()) {
+      const bool ours = !deleted && agents_.contains(node_of(pod));
+      never_ran = ours && asked;
+      if (ours && !asked) begin(uid, pod);
+    } else if ((deleted || asked) && !std::exchange(run->second.ends, true)) {
+      run->second.asked = !deleted;
       runtime_->end(run->second.node, kSandbox + uid);
     }
-  } else if (run == pods_.end() && agents_.contains(node_of(pod))) {
-    begin(uid, pod);
+    changed_.notify_all();
   }
-  changed_.notify_all();
+  if (never_ran) (void)admin_.remove_pod(kube::json_text(pod, "metadata", "name"));
 }
 
 void AgentNodes::begin(const std::string& uid, const json& pod) {
@@ -283,7 +288,8 @@ void AgentNodes::compare(const std::string& id, const Container& changed) {
       }
     }
     wrong_.push_back(who + ", planned are '" + changed.planned.to_string() + "' for " +
-                     std::to_string(changed.own) + beside);
+                     std::to_string(changed.own) + beside + "; its agent said last:\n" +
+                     agents_.at(changed.node)->log_tail(60));
   }
   for (const auto& [other_id, other] : containers_) {
     if (other_id == id || other.node != changed.node || other.own == 0) continue;

@@ -28,6 +28,12 @@ class Churn : public WithAgents<Crowd> {
     if (!HasFatalFailure()) finish();
     EXPECT_GT(agents().compared(), 30);  // finish() alone runs as many
   }
+  // As users do, with time to end: the CPUs of one that is gone at once are planned for others,
+  // while its node may be about to begin it.
+  void take_away(const std::vector<std::string>& names) override {
+    for (const std::string& name : names) ASSERT_TRUE(ok(admin().ask_pod_to_end(name))) << name;
+  }
+
   // After what disturb() has done.
   virtual void restore() {}
 
@@ -91,6 +97,8 @@ class KilledChurn : public Churn {
     ++kills_;
   }
   void restore() override { ASSERT_TRUE(extender().wait_ready()); }
+  // The quota counts those that are about to end.
+  void take_away(const std::vector<std::string>& names) override { Crowd::take_away(names); }
 
   int kills_ = 0;
 };

@@ -37,7 +37,7 @@ void Crowd::end(std::size_t index) {
   std::erase_if(there, [&](const std::string& name) {
     return std::erase_if(wanted_, [&](const PodShape& pod) { return pod.name == name; }) > 0;
   });
-  remove(there);
+  take_away(there);
   all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(index));
   make_wanted();
 }

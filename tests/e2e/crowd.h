@@ -38,6 +38,8 @@ class Crowd : public Scene {
   // Done after each gang that come_and_go() begins; and to each of its pods before.
   virtual void disturb() {}
   virtual void dress(PodShape& /*pod*/) {}
+  // How pods are deleted: they are gone at once, whether their nodes have begun them or not.
+  virtual void take_away(const std::vector<std::string>& names) { remove(names); }
 
   // The most gangs that come_and_go() saw running whole.
   [[nodiscard]] std::size_t most_whole() const { return most_whole_; }

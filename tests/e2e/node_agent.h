@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "tests/lab/agent_api.h"
+#include "tests/lab/files.h"
 #include "tests/lab/process.h"
 
 namespace pinion::e2e {
@@ -23,6 +24,7 @@ class NodeAgent {
   Status start();       // does not wait
   void kill();          // SIGKILL
   Status wait_ready();  // as soon as its runtime has told it all containers
+  [[nodiscard]] std::string log_tail(int lines) const { return lab::tail_of(log_, lines); }
   [[nodiscard]] Result<lab::AgentStatus> status() const {
     return lab::AgentApi(api_socket()).status();
   }
