@@ -2,10 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <future>
+#include <map>
 #include <optional>
 #include <string>
 
+#include "agent/engine/events.h"
 #include "topology/discover/discover.h"
 #include "topology/reserved_memory.h"
 
@@ -18,25 +21,30 @@ class MachineWatch {
   // Nothing for a source that is no running kernel's.
   static std::optional<MachineWatch> of(const topology::Source& source,
                                         topology::ReservedMemory reserved);
-  // `online_file`: the kernel's list of online CPUs, of the machine at `source`.
-  MachineWatch(topology::Source source, std::string online_file, topology::ReservedMemory reserved);
+  // `cpu_folder`: the kernel's /sys/devices/system/cpu, of the machine at `source`.
+  MachineWatch(topology::Source source, std::string cpu_folder, topology::ReservedMemory reserved);
 
-  // The machine as it is now, without its reserved memory, where the list has changed. It is looked
-  // at once a second, and read, which can take long, on another thread: the answer comes with a
-  // later call. Errors: as topology::discover; the next look tries again.
-  std::optional<Result<topology::Topology>> look(TimePoint now);
+  // The machine as it is now, without its reserved memory, where a CPU went or came, also where it
+  // was away for a moment only. It is looked at once a second, and read, which can take long, on
+  // another thread: the answer comes with a later call. Errors: as topology::discover; the next
+  // look tries again.
+  std::optional<Result<engine::MachineChanged>> look(TimePoint now);
   // When to call look() while the machine is read; nothing otherwise.
   [[nodiscard]] std::optional<TimePoint> deadline() const;
 
  private:
-  [[nodiscard]] std::string read_list() const;
+  // The online CPUs, each with the inode of its folder `topology`: the kernel takes that away with
+  // the CPU, and makes another when it is back.
+  using Cpus = std::map<int, std::uint64_t>;
+  // Empty where the kernel's list cannot be read.
+  [[nodiscard]] Cpus read_cpus() const;
 
   topology::Source source_;
-  std::string online_file_;
+  std::string cpu_folder_;
   topology::ReservedMemory reserved_;
-  std::string seen_;
+  Cpus seen_;
   TimePoint next_;
-  std::string reading_;  // the list for which the machine is read
+  Cpus reading_;  // those for which the machine is read
   std::future<Result<topology::Topology>> machine_;
 };
 

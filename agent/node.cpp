@@ -195,10 +195,10 @@ bool Node::look_at_machine(TimePoint now) {
         {{"why", changed->error().text}});
     return false;
   }
-  const engine::CpuSet before = engine_.state().topology.online;
-  handle(engine::MachineChanged{std::move(**changed)});
+  const engine::CpuSet stayed = engine_.state().topology.online - (*changed)->away;
+  handle(std::move(**changed));
   const engine::CpuSet& online = engine_.state().topology.online;
-  if (files_ && !online.is_subset_of(before) && !engine_.guarded().empty()) {
+  if (files_ && !online.is_subset_of(stayed) && !engine_.guarded().empty()) {
     // Never those of ranks: the trial would take a partition, or their file, away from them.
     const engine::CpuSet free = online - engine_.state().ledger.exclusive();
     if (const auto cleared = files_->clear_partitions(free); !cleared) {

@@ -153,6 +153,7 @@ struct ContainerEvent {
 // CPUs went offline or came back: the machine as it is now.
 struct MachineChanged {
   topology::Topology topology;
+  CpuSet away = {};  // online as before, but not in between
 };
 
 using Event = std::variant<Synchronize, CreateContainer, UpdateContainer, StopContainer, PodEvent,

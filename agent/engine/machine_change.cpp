@@ -45,10 +45,10 @@ std::vector<Member*> Engine::adopt_on_changed_machine(bool same_nodes) {
 void Engine::on(const MachineChanged& event, Effects& effects) {
   const CpuSet gone = state_.topology.online - event.topology.online;
   const CpuSet back = event.topology.online - state_.topology.online;
-  effects.notes.push_back(
-      {.level = Note::Level::kWarn,
-       .text = "CPUs of the machine changed",
-       .fields = {{"offline", gone.to_string()}, {"online", back.to_string()}}});
+  effects.notes.push_back({.level = Note::Level::kWarn,
+                           .text = "CPUs of the machine changed",
+                           .fields = {{"offline", (gone | event.away).to_string()},
+                                      {"online", (back | event.away).to_string()}}});
   ++counters_.machine_changes;
   const bool same_nodes = std::equal(state_.topology.nodes.begin(), state_.topology.nodes.end(),
                                      event.topology.nodes.begin(), event.topology.nodes.end(),
