@@ -41,7 +41,7 @@ class World {
   }
 
   void step() {
-    switch (roll(13)) {
+    switch (roll(15)) {
       case 0:
         if (pods_.size() < 40) create();
         break;
@@ -52,21 +52,23 @@ class World {
         break;
       case 4:
       case 5:
-        live();
-        break;
       case 6:
       case 7:
+        live();
+        break;
       case 8:
+      case 9:
+      case 10:
         hear_of_some_pod();
         break;
-      case 9:
+      case 11:
         ask_to_end();
         break;
-      case 10:
+      case 12:
         if (restarts_ && roll(60) == 0) return roll(2) == 0 ? restart() : take_over();
         hear(some_node());
         break;
-      case 11:
+      case 13:
         bind_one();
         break;
       default:
@@ -312,7 +314,7 @@ class World {
     }
   }
 
-  // The extender makes a binding, which lands at once or fails; it hears of that.
+  // The extender makes a binding, which lands or fails; it hears of that, or of neither.
   void bind_one() {
     if (binds_.empty()) return;
     const auto [uid, node] = binds_.front();
@@ -329,7 +331,9 @@ class World {
       say("bind " + uid + " to " + node + ": " + at->second.planned);
       changed_.push_back(uid);
     }
-    scheduler_->bound(uid, done, now_);
+    const bool lost = roll(8) == 0;
+    if (lost) say("the answer to the binding of " + uid + " is lost");
+    scheduler_->bound(uid, done || lost, now_);
   }
 
   void take_effects() {
@@ -381,6 +385,7 @@ class World {
     if (sim == nullptr || sim->pod.node.empty()) return;
     const std::string name = sim->pod.node;
     Driver& driver = *nodes_.at(name).driver;
+    if (sim->asked) return end(*sim);
     if (!sim->sandbox) {
       sim->sandbox = true;
       sim->as_run = test_support::make_pod(sim->pod.name);
@@ -390,45 +395,53 @@ class World {
       (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kRun, .pod = sim->as_run});
       return;
     }
-    const auto unit = [&](std::size_t i) {
-      const PodContainer& one = sim->pod.containers[i];
-      return test_support::Unit{
-          sim->as_run, test_support::make_container(sim->as_run, one.name,
-                                                    test_support::cpu(one.milli_cpus.value_or(0)))};
-    };
-    if (sim->next < sim->pod.containers.size()) {
-      const auto made = unit(sim->next);
-      if (sim->init_runs) {
-        driver.stop(made);
-        sim->init_runs = false;
-        ++sim->next;
-      } else {
-        const auto answer = driver.create(made);
-        if (answer.reply.refusal) {
-          fault_ = made.id() + " refused: " + *answer.reply.refusal;
-          return;
-        }
-        driver.start(made);
-        const PodContainer& one = sim->pod.containers[sim->next];
-        compare(*sim, one, driver.own(made));
-        sim->init_runs = one.kind == Kind::kInit;
-        if (!sim->init_runs) ++sim->next;
+    if (sim->next == sim->pod.containers.size()) return;
+    const auto made = unit(*sim, sim->next);
+    if (sim->init_runs) {
+      driver.stop(made);
+      sim->init_runs = false;
+      ++sim->next;
+    } else {
+      const auto answer = driver.create(made);
+      if (answer.reply.refusal) {
+        fault_ = made.id() + " refused: " + *answer.reply.refusal;
+        return;
       }
-      note_report(name);
-      return;
+      driver.start(made);
+      const PodContainer& one = sim->pod.containers[sim->next];
+      compare(*sim, one, driver.own(made));
+      sim->init_runs = one.kind == Kind::kInit;
+      if (!sim->init_runs) ++sim->next;
     }
-    if (!sim->asked) return;
-    for (std::size_t i = 0; i < sim->pod.containers.size(); ++i) {
-      if (sim->pod.containers[i].kind != Kind::kInit) driver.stop(unit(i));
-    }
-    (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kStop, .pod = sim->as_run});
-    for (std::size_t i = 0; i < sim->pod.containers.size(); ++i) {
-      driver.tell(unit(i), ContainerEvent::Kind::kRemove);
-    }
-    (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kRemove, .pod = sim->as_run});
-    say("over " + sim->pod.uid);
     note_report(name);
-    over(sim->pod.uid);
+  }
+
+  static test_support::Unit unit(const SimPod& sim, std::size_t i) {
+    const PodContainer& one = sim.pod.containers[i];
+    return {sim.as_run, test_support::make_container(
+                            sim.as_run, one.name, test_support::cpu(one.milli_cpus.value_or(0)))};
+  }
+
+  // Wherever in its life it is.
+  void end(const SimPod& sim) {
+    const std::string uid = sim.pod.uid;
+    const std::string name = sim.pod.node;
+    Driver& driver = *nodes_.at(name).driver;
+    const std::size_t made = sim.next + (sim.init_runs ? 1 : 0);
+    for (std::size_t i = 0; i < made; ++i) {
+      const bool runs = sim.pod.containers[i].kind != Kind::kInit || i == sim.next;
+      if (runs) driver.stop(unit(sim, i));
+    }
+    if (sim.sandbox) {
+      (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kStop, .pod = sim.as_run});
+      for (std::size_t i = 0; i < made; ++i) {
+        driver.tell(unit(sim, i), ContainerEvent::Kind::kRemove);
+      }
+      (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kRemove, .pod = sim.as_run});
+    }
+    say("over " + uid);
+    note_report(name);
+    over(uid);
   }
 
   static std::int64_t milli_of(const Pod& pod) {
