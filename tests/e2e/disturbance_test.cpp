@@ -190,6 +190,23 @@ TEST_F(Disturbance, AnUrgentPodMovesOthersAwayWhereThatMakesAHole) {
   EXPECT_EQ(bound(low), 3);
 }
 
+// A gang that waits for one of its own, and whose priority is lower, keeps no urgent pod waiting;
+// who runs stays.
+TEST_F(Disturbance, AnUrgentPodHasThePlaceOfAGangThatMerelyHoldsIt) {
+  start_full({"low-0", "low-1", "low-2", "low-3"});
+  remove({"low-1", "low-2", "low-3"});
+  const Gang held{.job = "held", .size = 3, .cpus = 12};
+  ASSERT_TRUE(begin(held));
+  const PodShape urgent{.name = "urgent", .milli_cpus = 14'000};
+  add_urgent(urgent);
+  ASSERT_TRUE(run({"urgent"}));
+  EXPECT_EQ(bound({"low-0"}), 1);
+  finish(held);
+  EXPECT_TRUE(wait_in_vain(names(held)));
+  remove({"urgent", "low-0"});
+  EXPECT_TRUE(run(names(held)));
+}
+
 // Of 14 CPUs there is room for eight where eight of 12 go; a ninth has none, whoever goes.
 TEST_F(Disturbance, AnUrgentGangMovesOthersAwayOnlyWhereAllOfItFits) {
   std::vector<std::string> low;
