@@ -118,11 +118,15 @@ TEST(ElasticNodes, WhatAShrinkFreesInWholeNumaNodesIsKnown) {
   EXPECT_EQ(freed.back(), 8) << "in the other NUMA node is somebody else";
 }
 
-TEST(ElasticNodes, TheLauncherIsPlacedAndDoesNotLeave) {
-  Job job = elastic_job(1, 0, 70, 1, 8);
+Job with_launcher(Job job, int processors) {
   auto elastic = std::make_shared<Elastic>(*job.elastic);
-  elastic->launcher = 2;
+  elastic->launcher = processors;
   job.elastic = std::move(elastic);
+  return job;
+}
+
+TEST(ElasticNodes, TheLauncherIsPlacedAndDoesNotLeave) {
+  const Job job = with_launcher(elastic_job(1, 0, 70, 1, 8), 2);
   const auto played =
       play_on(1, {.policy = ElasticPolicy::kElastic}, {job, elastic_job(2, 20, 100, 12, 12, 5)});
   const JobRecord& record = record_of(played, 1);
@@ -163,6 +167,8 @@ TEST(ElasticNodes, WhoFitsOnNoIdleNodeIsRefused) {
   EXPECT_THAT(play_on(1, {.policy = ElasticPolicy::kOurs}, jobs).refused,
               ElementsAre(Pair(1, testing::HasSubstr("3 CPUs in one NUMA node"))));
   EXPECT_EQ(play_on(1, {.policy = ElasticPolicy::kMax}, jobs).refused.size(), 2U);
+  EXPECT_THAT(play_on(2, {}, {with_launcher(elastic_job(1, 0, 10, 1, 2), 17)}).refused,
+              ElementsAre(Pair(1, "a launcher of 17 CPUs, no node has more than 16")));
 }
 
 TEST(ElasticNodes, ContentionIsThatOfTheWorkersThatGoOn) {
@@ -178,6 +184,26 @@ TEST(ElasticNodes, ContentionIsThatOfTheWorkersThatGoOn) {
   // 10 s of 100 are done at 20, and 90 are left for 180 s from 30.
   EXPECT_THAT(played.times, testing::Contains(Pair(2, Pair(0, 210))));
   EXPECT_EQ(sizes_of(record_of(played, 2)), "8@0 4@20 ");
+}
+
+TEST(ElasticNodes, OursLearnsHowFastAJobIsWhereItLies) {
+  // Four workers want all the bandwidth of their NUMA node, so eight are no faster there. It is
+  // told that they would be elsewhere; or it has seen that they are not, and tries six.
+  const Model model{.bandwidth = 0.25, .kinds = {{"stream", {.memory = 1}}}};
+  const auto sizes = [&](bool told) {
+    auto nodes = idle_nodes(1);
+    Contention contention(model, nodes->fleet(), true);
+    ElasticMachine machine(std::move(nodes), {.policy = ElasticPolicy::kOurs, .told = told});
+    Job stream = elastic_job(2, 0, 400, 4, 8);
+    stream.kind = "stream";
+    std::vector<Job> jobs{job_of(1, 0, 1000, 8), elastic_job(3, 0, 50, 4, 4, 5), stream};
+    jobs.front().priority = 6;
+    for (int i = 0; i < 2; ++i) jobs.push_back(elastic_job(4 + i, 100 + 100 * i, 50, 4, 4, 5));
+    return sizes_of(
+        record_of(play(std::move(jobs), machine, {.check = true, .contention = &contention}), 2));
+  };
+  EXPECT_EQ(sizes(true), "4@0 8@50 4@100 8@150 4@200 8@250 ");
+  EXPECT_EQ(sizes(false), "4@0 8@150 4@250 6@300 ");
 }
 
 TEST(ElasticNodes, AWorkerInTwoNumaNodesTakesLonger) {
