@@ -16,14 +16,20 @@ struct JobRecord {
   Job job;
   Ms start = 0;
   Ms end = 0;
-  std::vector<Piece> pieces{};
-  double work = 0;  // processor milliseconds that it held
+  std::vector<Piece> pieces{};  // at its end
+  double work = 0;              // processor milliseconds that it held
   struct Stretch {
     Ms from = 0;
     int workers = 0;
   };
   std::vector<Stretch> sizes{};  // of an elastic job, from its start
   Ms rescaling = 0;              // time that its rescales took
+  struct Stay {
+    Piece piece;
+    Ms from = 0;
+    Ms to = 0;
+  };
+  std::vector<Stay> stays{};  // of an elastic job on nodes: all pieces that it ever had
 
   // Shrinks and expands.
   [[nodiscard]] std::int64_t rescales() const { return sizes.empty() ? 0 : std::ssize(sizes) - 1; }

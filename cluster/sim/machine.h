@@ -16,7 +16,7 @@ using Handle = std::uint64_t;  // of a job in one simulation, in the order of su
 // CPUs of one node that a worker of a job has.
 struct Piece {
   int node = 0;
-  int tasks = 0;
+  int tasks = 0;  // 0: of a launcher
   topology::CpuSet cpus;
 };
 
@@ -36,6 +36,8 @@ struct Started {
 struct Resized {
   Handle job = 0;
   Size size;
+  // All that it holds: its first workers are those that go on. Empty where processors are counted.
+  std::vector<Piece> pieces{};
 };
 
 class Machine {
@@ -50,8 +52,12 @@ class Machine {
   [[nodiscard]] virtual std::string never(const Job& job) = 0;
   // Precondition: never() is empty.
   virtual void submit(Handle handle, const Job& job, Ms now) = 0;
-  // What the job has is free. Precondition: it was started.
+  // The job runs no more; what it has is free with end(). Precondition: it was started.
+  virtual void over(Handle /*handle*/, Ms /*now*/) {}
+  // What the job has is free. Precondition: it is over.
   virtual void end(Handle handle, Ms now) = 0;
+  // From now on it takes so many times as long as where nothing disturbs it, >= 1.
+  virtual void disturbed(Handle /*handle*/, double /*slowdown*/, Ms /*now*/) {}
   // One look at the queue: those who start now, in their order.
   virtual std::vector<Started> pass(Ms now) = 0;
   // Whose sizes the last pass has changed, in its order.

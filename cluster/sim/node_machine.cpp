@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <utility>
 
 #include "cluster/core/never_fits.h"
@@ -74,6 +75,11 @@ std::string NodeMachine::never(const Job& job) {
   auto made = cut(job, rules_.shape, largest_, fleet());
   if (!made) return made.error().text;
   cut_ = std::move(*made);
+  return never_cut(job);
+}
+
+// What cut_ is.
+std::string NodeMachine::never_cut(const Job& job) {
   cluster::Gang gang;
   for (const topology::Request& request : cut_.requests) {
     gang.emplace_back(std::vector{request}, cluster::MemberTerms{.apart = job.apart});
@@ -138,16 +144,100 @@ Started NodeMachine::begin(const cluster::JobId& id, Ms now) {
   Started started{.job = handle_of(id), .pieces = {}};
   Present& present = present_.at(started.job);
   for (std::size_t worker = 0; worker < present.tasks.size(); ++worker) {
-    const std::string member = member_of(id, worker);
-    scheduler_.start(member, now);
-    scheduler_.started(member, true, now);
-    const cluster::NodeIndex node = fleet().find(scheduler_.book().member(member)->node);
-    const topology::Claim* claim = fleet().node(node).ledger.find(member);
-    started.pieces.push_back({.node = node, .tasks = present.tasks[worker], .cpus = claim->cpus});
-    take(started.pieces.back(), 1);
+    started.pieces.push_back(begin_worker(member_of(id, worker), present.tasks[worker], now));
   }
   present.pieces = started.pieces;
   return started;
+}
+
+Piece NodeMachine::begin_worker(const std::string& member, int tasks, Ms now) {
+  scheduler_.start(member, now);
+  scheduler_.started(member, true, now);
+  const cluster::NodeIndex node = fleet().find(scheduler_.book().member(member)->node);
+  const topology::Claim* claim = fleet().node(node).ledger.find(member);
+  Piece piece{.node = node, .tasks = tasks, .cpus = claim->cpus};
+  take(piece, 1);
+  return piece;
+}
+
+int NodeMachine::Present::workers() const {
+  return static_cast<int>(
+      std::count_if(tasks.begin(), tasks.end(), [](int each) { return each > 0; }));
+}
+
+Status NodeMachine::cut_with(const Job& job, int workers) {
+  auto made = job.elastic ? cut_elastic(job, workers, rules_.shape, largest_, fleet())
+                          : cut(job, rules_.shape, largest_, fleet());
+  if (!made) return failure(std::move(made.error()));
+  cut_ = std::move(*made);
+  return {};
+}
+
+std::string NodeMachine::never_with(const Job& job, int workers) {
+  const Status good = cut_with(job, workers);
+  return good ? never_cut(job) : good.error().text;
+}
+
+bool NodeMachine::start(Handle handle, const Job& job, int workers, Ms now) {
+  if (!cut_with(job, workers)) return false;
+  submit(handle, job, now);
+  const cluster::JobId id = id_of(handle);
+  const bool placed = scheduler_.place(id, nullptr, now).placed;
+  if (placed) {
+    begin(id, now);
+  } else {
+    end(handle, now);
+  }
+  scheduler_.take_news();
+  return placed;
+}
+
+int NodeMachine::grow(Handle handle, const Job& job, int workers, Ms now) {
+  Present& present = present_.at(handle);
+  const auto one = cut_elastic(job, 1, rules_.shape, largest_, fleet());
+  if (!one) return present.workers();
+  const cluster::JobId id = id_of(handle);
+  // As the extender asks: the plan then looks at where the job is already.
+  std::vector<cluster::NodeIndex> all(static_cast<std::size_t>(fleet().size()));
+  std::iota(all.begin(), all.end(), 0);
+  while (present.workers() < workers) {
+    const std::string member = member_of(id, present.tasks.size());
+    topology::Request request = one->requests.back();
+    request.id = member;
+    scheduler_.join(id, member, {std::move(request)}, now, {.apart = job.apart});
+    if (!scheduler_.place_member(member, &all, now).placed) {
+      scheduler_.leave(member, now);
+      break;
+    }
+    present.tasks.push_back(1);
+    present.pieces.push_back(begin_worker(member, 1, now));
+  }
+  scheduler_.take_news();
+  return present.workers();
+}
+
+void NodeMachine::shrink(Handle handle, int workers, Ms now) {
+  Present& present = present_.at(handle);
+  const cluster::JobId id = id_of(handle);
+  cluster::JobSpec spec = scheduler_.book().find(id)->spec;
+  while (present.workers() > workers) {
+    take(present.pieces.back(), -1);
+    present.pieces.pop_back();
+    present.tasks.pop_back();
+    scheduler_.leave(member_of(id, present.tasks.size()), now);
+  }
+  spec.size = static_cast<int>(present.tasks.size());
+  scheduler_.submit(id, std::move(spec), now);
+  scheduler_.take_news();
+}
+
+std::vector<std::int64_t> NodeMachine::frees_whole(Handle handle) const {
+  const Present& present = present_.at(handle);
+  std::vector<cluster::HeldCpus> leaving;
+  for (auto piece = present.pieces.rbegin(); piece != present.pieces.rend(); ++piece) {
+    if (piece->tasks > 0) leaving.push_back({.node = piece->node, .cpus = piece->cpus});
+  }
+  return cluster::whole_nodes_freed(fleet(), leaving);
 }
 
 void NodeMachine::take(const Piece& piece, int sign) {

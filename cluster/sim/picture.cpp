@@ -100,12 +100,15 @@ std::string draw_cpus(const std::vector<JobRecord>& jobs, const cluster::Fleet& 
     int row = 0;
     for (const int cpu : online) {
       for (const JobRecord& job : jobs) {
-        for (const Piece& piece : job.pieces) {
-          if (piece.node != node || !piece.cpus.contains(cpu)) continue;
-          drawn += rect(times.at(job.start), y + row * kCpuRow,
-                        times.at(job.end) - times.at(job.start), kCpuRow - 0.5, color_of(job)) +
+        const auto draw = [&](const Piece& piece, Ms from, Ms to) {
+          if (piece.node != node || !piece.cpus.contains(cpu)) return;
+          drawn += rect(times.at(from), y + row * kCpuRow, times.at(to) - times.at(from),
+                        kCpuRow - 0.5, color_of(job)) +
                    hint_of(job);
-        }
+        };
+        for (const auto& [piece, from, to] : job.stays) draw(piece, from, to);
+        if (!job.stays.empty()) continue;
+        for (const Piece& piece : job.pieces) draw(piece, job.start, job.end);
       }
       ++row;
     }

@@ -80,7 +80,11 @@ nlohmann::ordered_json to_json(const Figures& figures) {
 
 std::string csv_line(const JobRecord& record, int numa_nodes) {
   std::set<int> nodes;
-  for (const Piece& piece : record.pieces) nodes.insert(piece.node);
+  int placed = 0;  // without a launcher
+  for (const Piece& piece : record.pieces) {
+    nodes.insert(piece.node);
+    placed += piece.tasks > 0 ? 1 : 0;
+  }
   std::string line = record.job.called() + "," + seconds_text(record.job.submit) + "," +
                      seconds_text(record.start) + "," + seconds_text(record.end) + "," +
                      std::to_string(record.job.processors()) + "," +
@@ -89,7 +93,7 @@ std::string csv_line(const JobRecord& record, int numa_nodes) {
   if (numa_nodes < 0) {
     line += ",,,";
   } else {
-    line += std::to_string(record.pieces.size()) + "," + std::to_string(nodes.size()) + "," +
+    line += std::to_string(placed) + "," + std::to_string(nodes.size()) + "," +
             std::to_string(numa_nodes) + ",";
   }
   line += record.job.kind + "," + std::to_string(record.rescales()) + ",";

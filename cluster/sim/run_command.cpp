@@ -10,7 +10,7 @@
 #include "base/cli/input.h"
 #include "base/cli/output.h"
 #include "cluster/files/fleet_file.h"
-#include "cluster/sim/elastic_pool.h"
+#include "cluster/sim/elastic_machine.h"
 #include "cluster/sim/jobs_file.h"
 #include "cluster/sim/lublin.h"
 #include "cluster/sim/model_file.h"
@@ -41,7 +41,8 @@ Result<std::unique_ptr<NodeMachine>> make_nodes(const RunOptions& options,
   const auto entries = cluster::parse_fleet_file(*text);
   if (!entries) return failure(entries.error().within(options.fleet));
   NodeRules rules;
-  rules.queue = options.queue;
+  // The elastic policy is the queue, and what it says holds.
+  rules.queue = options.elastic ? QueueRule::kFcfs : options.queue;
   rules.placement = placement;
   rules.shape.granularity = options.granularity;
   rules.shape.groups = options.groups;
@@ -61,20 +62,21 @@ Ms ms_of_seconds(double seconds) {
   return static_cast<Ms>(std::llround(1000 * seconds));
 }
 
-Result<World> make_elastic(const RunOptions& options, const std::string& placement) {
-  if (placement != "pool" || !options.fleet.empty()) {
-    return failure(Errc::kInvalid,
-                   "--elastic only counts processors: give --processors in place of --fleet");
-  }
-  World world;
-  world.machine = std::make_unique<ElasticPool>(
-      options.processors, ElasticRules{.policy = *options.elastic,
-                                       .gap = ms_of_seconds(options.rescale_gap),
-                                       .told = options.curves_told});
-  return world;
+ElasticRules elastic_rules(const RunOptions& options, const Model& model) {
+  return {.policy = *options.elastic,
+          .gap = ms_of_seconds(options.rescale_gap),
+          .told = options.curves_told,
+          .start = ms_of_seconds(model.start),
+          .release = ms_of_seconds(model.release)};
 }
 
-Result<World> make_world(const RunOptions& options) {
+std::unique_ptr<Machine> counted(const RunOptions& options, const Model& model,
+                                 std::int64_t processors) {
+  if (!options.elastic) return std::make_unique<Pool>(processors, options.queue);
+  return std::make_unique<ElasticMachine>(processors, elastic_rules(options, model));
+}
+
+Result<World> make_world(const RunOptions& options, const Model& model) {
   const std::string placement = !options.placement.empty() ? options.placement
                                 : options.fleet.empty()    ? "pool"
                                                            : "ours";
@@ -82,20 +84,24 @@ Result<World> make_world(const RunOptions& options) {
     return failure(Errc::kInvalid, "--placement " + placement + " needs nodes: give a --fleet");
   }
   World world;
-  if (options.elastic) return make_elastic(options, placement);
   if (options.fleet.empty()) {
-    world.machine = std::make_unique<Pool>(options.processors, options.queue);
+    world.machine = counted(options, model, options.processors);
     return world;
   }
   const auto on_nodes = node_placement(placement);
   auto nodes = make_nodes(options, on_nodes.value_or(cluster::PlacementPolicy::kFirstFit));
   if (!nodes) return failure(nodes.error());
   if ((*nodes)->processors() < 1) return failure(Errc::kInvalid, options.fleet + ": no free CPU");
-  if (on_nodes) {
-    world.nodes = nodes->get();
-    world.machine = std::move(*nodes);
+  if (!on_nodes) {
+    world.machine = counted(options, model, (*nodes)->processors());
+    return world;
+  }
+  world.nodes = nodes->get();
+  if (options.elastic) {
+    world.machine =
+        std::make_unique<ElasticMachine>(std::move(*nodes), elastic_rules(options, model));
   } else {
-    world.machine = std::make_unique<Pool>((*nodes)->processors(), options.queue);
+    world.machine = std::move(*nodes);
   }
   return world;
 }
@@ -161,10 +167,10 @@ int numa_nodes_of(const JobRecord& record, const NodeMachine* nodes) {
 }
 
 Status run(const RunOptions& options) {
-  auto world = make_world(options);
-  if (!world) return failure(world.error());
   const auto model = read_model(options);
   if (!model) return failure(model.error());
+  auto world = make_world(options, *model);
+  if (!world) return failure(world.error());
   if (!options.model.empty() && world->nodes == nullptr) {
     return failure(Errc::kInvalid,
                    "--model looks at where jobs lie: give a --fleet and a placement on it");

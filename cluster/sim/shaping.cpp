@@ -77,4 +77,28 @@ Result<Cut> cut(const Job& job, const ShapeRules& rules, const Largest& largest,
   return cut;
 }
 
+Result<Cut> cut_elastic(const Job& job, int workers, const ShapeRules& rules,
+                        const Largest& largest, const cluster::Fleet& fleet) {
+  Job sized = job;
+  sized.shape.tasks = sized.shape.workers = workers;
+  sized.shape.groups = std::min(job.shape.groups, workers);
+  ShapeRules as_it_says = rules;
+  as_it_says.granularity = Policy::kNone;
+  auto made = cut(sized, as_it_says, largest, fleet);
+  const int cpus = job.elastic->launcher;
+  if (!made || cpus == 0) return made;
+  if (cpus > largest.node) {
+    return failure(Errc::kInvalid, "a launcher of " + std::to_string(cpus) +
+                                       " CPUs, no node has more than " +
+                                       std::to_string(largest.node));
+  }
+  topology::Request launcher = made->requests.front();
+  launcher.cpus = cpus;
+  launcher.memory = 0;
+  if (cpus > largest.numa) launcher.strength = topology::Strength::kPreferred;
+  made->tasks.insert(made->tasks.begin(), 0);
+  made->requests.insert(made->requests.begin(), std::move(launcher));
+  return made;
+}
+
 }  // namespace pinion::sim

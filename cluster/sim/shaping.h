@@ -37,5 +37,9 @@ struct Largest {
 // fit in any node.
 Result<Cut> cut(const Job& job, const ShapeRules& rules, const Largest& largest,
                 const cluster::Fleet& fleet);
+// The same for an elastic job that has so many workers now: each is a task, whatever the policy.
+// Before them comes its launcher, without tasks, if it has processors of its own.
+Result<Cut> cut_elastic(const Job& job, int workers, const ShapeRules& rules,
+                        const Largest& largest, const cluster::Fleet& fleet);
 
 }  // namespace pinion::sim

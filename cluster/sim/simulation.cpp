@@ -9,6 +9,20 @@ namespace pinion::sim {
 namespace {
 
 constexpr double kLongest = 1e16;  // ms
+constexpr Ms kNotYet = -1;
+
+void close_stay(JobRecord::Stay& stay, Ms now) {
+  if (stay.to == kNotYet) stay.to = now;
+}
+
+// Of what a job holds, what its first workers work with.
+std::vector<Piece> working(const std::vector<Piece>& pieces, int workers) {
+  std::vector<Piece> those;
+  for (const Piece& piece : pieces) {
+    if (piece.tasks > 0 && workers-- > 0) those.push_back(piece);
+  }
+  return those;
+}
 
 }  // namespace
 
@@ -53,7 +67,9 @@ void Simulation::end_all(Ms now) {
     Running& running = found->second;
     frees_.emplace(now + settings_.release, handle);
     hold(running, 0, now);
+    machine_.over(handle, now);
     if (settings_.contention != nullptr) settings_.contention->remove(handle);
+    for (JobRecord::Stay& stay : running.stays) close_stay(stay, now);
     const JobRecord record{.handle = handle,
                            .job = std::move(running.job),
                            .start = running.start,
@@ -61,7 +77,8 @@ void Simulation::end_all(Ms now) {
                            .pieces = std::move(running.pieces),
                            .work = running.work,
                            .sizes = std::move(running.sizes),
-                           .rescaling = running.rescaling};
+                           .rescaling = running.rescaling,
+                           .stays = std::move(running.stays)};
     running_.erase(found);
     accounts_.ended(record);
     if (on_end) on_end(record);
@@ -76,15 +93,17 @@ void Simulation::free_all(Ms now) {
 }
 
 // From now on it works at another pace, after a pause. What it has done before counts.
-void Simulation::change_pace(Handle handle, Running& running, double slowdown, Ms pause, Ms now) {
+void Simulation::change_pace(Handle handle, Running& running, double disturbed, double rate,
+                             Ms pause, Ms now) {
   if (now > running.since) {
-    running.rest -= static_cast<double>(now - running.since) / running.slowdown;
+    running.rest -= static_cast<double>(now - running.since) / running.slowdown();
     running.since = now;
   }
   running.since += pause;
-  running.slowdown = slowdown;
+  running.disturbed = disturbed;
+  running.rate = rate;
   ends_.erase({running.end, handle});
-  const double rest = std::min(std::max(0.0, running.rest) * slowdown, kLongest);
+  const double rest = std::min(std::max(0.0, running.rest) * running.slowdown(), kLongest);
   running.end = std::max(now, running.since + static_cast<Ms>(std::ceil(rest - 1e-6)));
   ends_.emplace(running.end, handle);
 }
@@ -92,7 +111,9 @@ void Simulation::change_pace(Handle handle, Running& running, double slowdown, M
 // The ends of all whose neighbours have changed are computed anew.
 void Simulation::slow_down(Ms now) {
   for (const auto& [handle, slowdown] : settings_.contention->changes()) {
-    change_pace(handle, running_.at(handle), slowdown, 0, now);
+    Running& running = running_.at(handle);
+    change_pace(handle, running, slowdown, running.rate, 0, now);
+    machine_.disturbed(handle, slowdown, now);
   }
 }
 
@@ -106,16 +127,35 @@ void Simulation::hold(Running& running, std::int64_t processors, Ms now) {
   running.processors = processors;
 }
 
+// A job gets more pieces behind those that it has, or loses the last ones.
+void Simulation::occupy(Running& running, const std::vector<Piece>& pieces, Ms now) {
+  while (running.pieces.size() > pieces.size()) {
+    running.pieces.pop_back();
+    const auto last = std::find_if(running.stays.rbegin(), running.stays.rend(),
+                                   [](const auto& stay) { return stay.to == kNotYet; });
+    close_stay(*last, now);
+  }
+  for (std::size_t i = running.pieces.size(); i < pieces.size(); ++i) {
+    running.pieces.push_back(pieces[i]);
+    running.stays.push_back({.piece = pieces[i], .from = now, .to = kNotYet});
+  }
+}
+
 void Simulation::resize(const Resized& resized, Ms now) {
   Running& running = running_.at(resized.job);
   const Size& size = resized.size;
   hold(running, size.processors, now);
+  occupy(running, resized.pieces, now);
   if (running.job.shape.tasks == size.workers) return;
   running.job.shape.tasks = size.workers;
   running.sizes.push_back({.from = now, .workers = size.workers});
   running.rescaling += size.pause;
-  const double slowdown = 1 / running.job.elastic->speed_up.rate(size.workers);
-  change_pace(resized.job, running, slowdown, size.pause, now);
+  const double rate = running.job.elastic->speed_up.rate(size.workers);
+  change_pace(resized.job, running, running.disturbed, rate, size.pause, now);
+  if (settings_.contention != nullptr) {
+    settings_.contention->remove(resized.job);
+    settings_.contention->add(resized.job, running.job, working(running.pieces, size.workers));
+  }
 }
 
 void Simulation::begin(Started started, Ms now) {
@@ -126,17 +166,23 @@ void Simulation::begin(Started started, Ms now) {
   running.start = running.since = running.held_since = now + settings_.start;
   running.end = running.start + running.job.run;
   running.rest = static_cast<double>(running.job.run);
-  running.pieces = std::move(started.pieces);
+  if (started.size) {
+    occupy(running, started.pieces, running.start);
+  } else {
+    running.pieces = std::move(started.pieces);
+  }
   hold(running, started.size ? started.size->processors : running.job.processors(), now);
   ends_.emplace(running.end, started.job);
   if (settings_.contention != nullptr) {
-    settings_.contention->add(started.job, running.job, running.pieces);
+    settings_.contention->add(
+        started.job, running.job,
+        started.size ? working(running.pieces, started.size->workers) : running.pieces);
   }
   if (started.size) {
     running.job.shape.tasks = started.size->workers;
     running.sizes.push_back({.from = now, .workers = started.size->workers});
-    const double slowdown = 1 / running.job.elastic->speed_up.rate(started.size->workers);
-    change_pace(started.job, running, slowdown, started.size->pause, now);
+    const double rate = running.job.elastic->speed_up.rate(started.size->workers);
+    change_pace(started.job, running, running.disturbed, rate, started.size->pause, now);
   }
   running_.emplace(started.job, std::move(running));
 }

@@ -47,8 +47,9 @@ class Simulation {
     Job job;
     Ms start = 0;
     std::vector<Piece> pieces;
-    double rest = 0;  // milliseconds of `run` that are still to do, at `since`
-    double slowdown = 1;
+    double rest = 0;       // milliseconds of `run` that are still to do, at `since`
+    double disturbed = 1;  // how much longer it takes because of its neighbours
+    double rate = 1;       // how much faster it is because of its size
     Ms since = 0;
     Ms end = 0;
     std::int64_t processors = 0;  // that it holds
@@ -56,6 +57,9 @@ class Simulation {
     double work = 0;  // processor milliseconds until then
     std::vector<JobRecord::Stretch> sizes{};
     Ms rescaling = 0;
+    std::vector<JobRecord::Stay> stays{};
+
+    [[nodiscard]] double slowdown() const { return disturbed / rate; }
   };
 
   Status fetch();
@@ -66,7 +70,9 @@ class Simulation {
   void begin(Started started, Ms now);
   void resize(const Resized& resized, Ms now);
   void hold(Running& running, std::int64_t processors, Ms now);
-  void change_pace(Handle handle, Running& running, double slowdown, Ms pause, Ms now);
+  static void occupy(Running& running, const std::vector<Piece>& pieces, Ms now);
+  void change_pace(Handle handle, Running& running, double disturbed, double rate, Ms pause,
+                   Ms now);
   Status pass(Ms now);
   [[nodiscard]] std::optional<Ms> next_moment() const;
 

@@ -76,7 +76,7 @@ class Player:
 
 
 def line_up(player, sets):
-    """All means of Fig. 7 and Fig. 8, by two processes at a time."""
+    """All means of Fig. 7 and Fig. 8, by as many processes at a time as there are CPUs."""
     gaps, times = range(0, 301, 60), range(0, 1201, 240)
     wanted = [(every, policy, GAP) for every in gaps for policy in POLICIES]
     wanted += [(GAP, policy, gap) for gap in times for policy in POLICIES]

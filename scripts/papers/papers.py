@@ -3,6 +3,7 @@
 
 Usage: papers.py PINION_SIM OUTPUT.md
 """
+import concurrent.futures
 import csv
 import json
 import os
@@ -37,7 +38,7 @@ class Player:
         """Means over the seeds: makespan, sums of wait, run and response, mean run time by kind."""
         sums, kinds = {}, {}
         for seed in SEEDS:
-            per_job = os.path.join(self.folder, "jobs.csv")
+            per_job = os.path.join(self.folder, f"{jobs}-{scenario}.csv")
             done = subprocess.run([self.program, "run", "--jobs", data(jobs), "--fleet", data("cluster.yaml"), "--scenario",
                                    scenario, "--model", self.model, "--seed", str(seed), "--per-job", per_job, "--json",
                                    "-"], check=True, capture_output=True, text=True)
@@ -52,6 +53,11 @@ class Player:
                 kinds.setdefault(row["kind"], []).append(float(row["end"]) - float(row["start"]))
         sums["kinds"] = {kind: sum(runs) / len(runs) for kind, runs in kinds.items()}
         return sums
+
+    def play_all(self, jobs, scenarios):
+        """The same by scenario, as many at a time as there are CPUs."""
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            return dict(zip(scenarios, pool.map(lambda scenario: self.play(jobs, scenario), scenarios)))
 
 
 def table(head, rows):
@@ -104,9 +110,9 @@ def write(program, output):
         text = text.replace("@FIT@", player.fit().strip())
         with open(player.model) as file:
             text = text.replace("@MODEL@", file.read().strip())
-        first = {s: player.play("experiment1.yaml", s) for s in SCENARIOS}
-        second = {s: player.play("experiment2.yaml", s) for s in SCENARIOS}
-        third = {s: player.play("experiment2.yaml", s) for s in ("KUBEFLOW", "VOLCANO")}
+        first = player.play_all("experiment1.yaml", SCENARIOS)
+        second = player.play_all("experiment2.yaml", SCENARIOS)
+        third = player.play_all("experiment2.yaml", ("KUBEFLOW", "VOLCANO"))
         pictures = os.path.join(os.path.dirname(os.path.abspath(output)), "papers")
         for mark, section in elastic.sections(player.program, folder, table, seen["elastic"], pictures).items():
             text = text.replace(mark, section)

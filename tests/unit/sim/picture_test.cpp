@@ -68,6 +68,24 @@ TEST(Picture, ShowsWhichCpusEachJobHas) {
   }
 }
 
+TEST(Picture, ShowsTheCpusOfAnElasticJobWhileItHasThem) {
+  NodeMachine machine({.queue = QueueRule::kFcfs});
+  ASSERT_TRUE(machine.add(node_report(0)));
+  JobRecord record{.handle = 1, .job = job_of(7, 0, 100, 1), .start = 0, .end = 100'000};
+  record.pieces = {{.node = 0, .tasks = 1, .cpus = {3}}};
+  record.stays = {{.piece = record.pieces[0], .from = 0, .to = 100'000},
+                  {.piece = {.node = 0, .tasks = 1, .cpus = {5}}, .from = 0, .to = 50'000},
+                  {.piece = {.node = 0, .tasks = 1, .cpus = {5}}, .from = 60'000, .to = 80'000}};
+  Picture picture;
+  picture.ended(record);
+  const std::string svg = picture.svg(16, &machine.fleet());
+  std::smatch name;
+  ASSERT_TRUE(std::regex_search(svg, name, std::regex("y=\"([0-9.]+)\">node-0<")));
+  EXPECT_THAT(rows_of(svg, "7", std::stod(name[1]) - 10, 4), testing::ElementsAre(3, 5, 5));
+  const std::string cpus = svg.substr(svg.find("CPUs of the first nodes"));
+  EXPECT_EQ(count(cpus, "width=\"445.0\" height=\"3.5\""), 1U);  // half of the time
+}
+
 TEST(Picture, IsNoLargerForALongTrace) {
   Picture picture;
   for (int i = 0; i < 5000; ++i) {

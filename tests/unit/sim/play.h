@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/core/elastic.h"
 #include "cluster/core/fleet.h"
 #include "cluster/sim/jobs_file.h"
 #include "cluster/sim/simulation.h"
@@ -24,6 +25,26 @@ inline Job job_of(std::int64_t number, int submit, int run, int processors, int 
   job.run = 1000 * Ms{run};
   job.request = 1000 * Ms{std::max(run, request)};
   job.shape.tasks = processors;
+  return job;
+}
+
+// `run` seconds with `max` workers, twice as long with half of them.
+inline Job elastic_job(std::int64_t number, int submit, int run, int min, int max,
+                       int priority = 0) {
+  Job job = job_of(number, submit, run, max);
+  job.priority = priority;
+  auto elastic = std::make_shared<Elastic>();
+  elastic->min = min;
+  elastic->max = max;
+  elastic->speed_up = cluster::SpeedUp(0, max);
+  job.elastic = std::move(elastic);
+  return job;
+}
+
+inline Job with_rescale(Job job, double seconds) {
+  auto elastic = std::make_shared<Elastic>(*job.elastic);
+  elastic->rebalance = 1000 * seconds;
+  job.elastic = std::move(elastic);
   return job;
 }
 
@@ -44,6 +65,14 @@ struct Played {
   std::vector<JobRecord> records;                     // as they ended
   std::map<std::int64_t, std::string> refused;
 };
+
+inline std::string sizes_of(const JobRecord& record) {
+  std::string text;
+  for (const auto& [from, workers] : record.sizes) {
+    text += std::to_string(workers) + "@" + std::to_string(from / 1000) + " ";
+  }
+  return text;
+}
 
 inline Played play(std::vector<Job> jobs, Machine& machine,
                    const SimulationSettings& settings = {.check = true}) {

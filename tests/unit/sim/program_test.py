@@ -57,6 +57,35 @@ def elastic(program, folder):
         sys.exit(f"elastic jobs: {lines[1:]}, {result}; expected {expected}")
 
 
+ON_NODES = """
+- {name: long, min: 4, max: 16, times: {4: 400, 8: 200, 16: 100}, restart: 1, rebalance: 1}
+- {name: short, submit: 20, min: 8, max: 8, run: 30, priority: 5}
+"""
+
+
+def elastic_on_nodes(program, folder):
+    """The same on a node of twice 8 CPUs; workers are placed one by one, so long and short end with so many CPUs of it."""
+    with open(folder + "/one.yaml", "w") as file:
+        file.write(FLEET.replace("count: 8", "count: 1"))
+    with open(folder + "/elastic.yaml", "w") as file:
+        file.write(ON_NODES)
+    with open(folder + "/model.yaml", "w") as file:
+        file.write("kinds: {}\n")
+    runs = []
+    for policy in "elastic", "elastic", "max":
+        files = {"--per-job": folder + "/nodes.csv", "--svg": folder + "/nodes.svg", "--json": folder + "/nodes.json"}
+        words = [word for pair in files.items() for word in pair]
+        subprocess.run([program, "run", "--jobs", folder + "/elastic.yaml", "--fleet", folder + "/one.yaml", "--elastic", policy,
+                        "--rescale-gap", "20", "--model", folder + "/model.yaml", "--check"] + words, check=True, capture_output=True)
+        runs.append([open(path).read() for path in files.values()])
+    if runs[0] != runs[1] or runs[0] == runs[2]:
+        sys.exit("elastic jobs on nodes: the same gave other bytes, or another policy the same")
+    lines, result = runs[0][0].splitlines(), json.loads(runs[0][2])
+    expected = ["short,20,22,52,8,30,,5,8,1,8,,0,8@22", "long,0,0,120,16,100,,0,16,1,16,,2,16@0;8@20;16@52"]
+    if lines[1:] != expected or result["utilisation"] != 1 or result["fragmentation"] != 0:
+        sys.exit(f"elastic jobs on nodes: {lines[1:]}, {result}; expected {expected}")
+
+
 def progress(program):
     """On a terminal a bar with the time left; of two that run side by side, none from the one without."""
     endless = [program, "run", "--generate", "lublin", "--limit", "100000000", "--load", "0.5", "--processors", "128"]
@@ -133,8 +162,6 @@ def main(program):
         refused(program, 1, ["run", "--generate", "lublin", "--processors", "4", "--placement", "ours"], "--fleet")
         refused(program, 1, ["run", "--jobs", folder + "/jobs.yaml", "--processors", "4"], "no --model says that of kind")
         refused(program, 1, ["run", "--generate", "lublin", "--processors", "4", "--per-job", folder + "/no/x.csv"], "write")
-        refused(program, 1, ["run", "--generate", "lublin", "--fleet", folder + "/fleet.yaml", "--elastic", "ours"],
-                "--elastic only counts processors: give --processors")
         refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--elastic", "most"], "moldable")
         refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--elastic", "ours", "--queue", "easy"],
                 "--queue")
@@ -142,6 +169,7 @@ def main(program):
         refused(program, 0, ["run", "--help"], "fcfs")
         progress(program)
         elastic(program, folder)
+        elastic_on_nodes(program, folder)
         services(program, folder)
         mixed(program)
         os.remove(folder + "/bad.swf")

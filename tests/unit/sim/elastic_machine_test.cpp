@@ -1,5 +1,5 @@
 // Jobs that shrink and expand, on cases computed by hand.
-#include "cluster/sim/elastic_pool.h"
+#include "cluster/sim/elastic_machine.h"
 
 #include <gmock/gmock.h>
 
@@ -11,48 +11,21 @@ namespace {
 using cluster::ElasticPolicy;
 using testing::ElementsAre;
 
-// `run` seconds with `max` workers, twice as long with half of them.
-Job elastic_job(std::int64_t number, int submit, int run, int min, int max, int priority = 0) {
-  Job job = job_of(number, submit, run, max);
-  job.priority = priority;
-  auto elastic = std::make_shared<Elastic>();
-  elastic->min = min;
-  elastic->max = max;
-  elastic->speed_up = cluster::SpeedUp(0, max);
-  job.elastic = std::move(elastic);
-  return job;
-}
-
-Job with_rescale(Job job, double seconds) {
-  auto elastic = std::make_shared<Elastic>(*job.elastic);
-  elastic->rebalance = 1000 * seconds;
-  job.elastic = std::move(elastic);
-  return job;
-}
-
 ElasticRules rules_of(ElasticPolicy policy) {
   return {.policy = policy};
 }
 
 using Times = std::map<std::int64_t, std::pair<int, int>>;
 
-std::string sizes_of(const JobRecord& record) {
-  std::string text;
-  for (const auto& [from, workers] : record.sizes) {
-    text += std::to_string(workers) + "@" + std::to_string(from / 1000) + " ";
-  }
-  return text;
-}
-
-TEST(ElasticPool, ARigidJobTakesWhatItSays) {
-  ElasticPool pool(10, rules_of(ElasticPolicy::kElastic));
+TEST(ElasticMachine, ARigidJobTakesWhatItSays) {
+  ElasticMachine pool(10, rules_of(ElasticPolicy::kElastic));
   EXPECT_EQ(play({job_of(1, 0, 100, 6), job_of(2, 1, 10, 6)}, pool).times,
             (Times{{1, {0, 100}}, {2, {100, 110}}}));
 }
 
-TEST(ElasticPool, ProcessorsAreHandedOnWhenAShrinkHasEnded) {
+TEST(ElasticMachine, ProcessorsAreHandedOnWhenAShrinkHasEnded) {
   // 1 shrinks from 8 to 4 at 20, which takes 10 s; then 2 starts and 1 works half as fast.
-  ElasticPool pool(8, rules_of(ElasticPolicy::kElastic));
+  ElasticMachine pool(8, rules_of(ElasticPolicy::kElastic));
   const auto played = play(
       {with_rescale(elastic_job(1, 0, 100, 4, 8), 10), elastic_job(2, 20, 200, 4, 4, 5)}, pool);
   EXPECT_EQ(played.times, (Times{{1, {0, 190}}, {2, {30, 230}}}));
@@ -63,17 +36,17 @@ TEST(ElasticPool, ProcessorsAreHandedOnWhenAShrinkHasEnded) {
   EXPECT_DOUBLE_EQ(played.figures.rescaling, 10);
 }
 
-TEST(ElasticPool, AnExpandHoldsItsProcessorsWhileItDoesNotWork) {
+TEST(ElasticMachine, AnExpandHoldsItsProcessorsWhileItDoesNotWork) {
   // 2 has 4 beside 1; at 50 it has done 25 of 100 s and expands for 10 s: 75 are left.
-  ElasticPool pool(8, rules_of(ElasticPolicy::kElastic));
+  ElasticMachine pool(8, rules_of(ElasticPolicy::kElastic));
   const auto played =
       play({elastic_job(1, 0, 50, 4, 4), with_rescale(elastic_job(2, 0, 100, 2, 8), 10)}, pool);
   EXPECT_EQ(played.times, (Times{{1, {0, 50}}, {2, {0, 135}}}));
   EXPECT_EQ(sizes_of(played.records.at(1)), "4@0 8@50 ");
 }
 
-TEST(ElasticPool, AStartTakesItsTimeToo) {
-  ElasticPool pool(8, rules_of(ElasticPolicy::kElastic));
+TEST(ElasticMachine, AStartTakesItsTimeToo) {
+  ElasticMachine pool(8, rules_of(ElasticPolicy::kElastic));
   Job job = elastic_job(1, 5, 100, 4, 8);
   auto elastic = std::make_shared<Elastic>(*job.elastic);
   elastic->restart = 1000;
@@ -82,8 +55,8 @@ TEST(ElasticPool, AStartTakesItsTimeToo) {
   EXPECT_EQ(play({job}, pool).times, (Times{{1, {5, 110}}}));
 }
 
-TEST(ElasticPool, TheLauncherHoldsProcessors) {
-  ElasticPool pool(8, rules_of(ElasticPolicy::kMoldable));
+TEST(ElasticMachine, TheLauncherHoldsProcessors) {
+  ElasticMachine pool(8, rules_of(ElasticPolicy::kMoldable));
   Job job = elastic_job(1, 0, 70, 1, 8);
   auto elastic = std::make_shared<Elastic>(*job.elastic);
   elastic->launcher = 1;
@@ -94,35 +67,35 @@ TEST(ElasticPool, TheLauncherHoldsProcessors) {
   EXPECT_DOUBLE_EQ(played.figures.utilisation, 1);
 }
 
-TEST(ElasticPool, WhoCanNeverStartIsRefused) {
-  ElasticPool elastic(8, rules_of(ElasticPolicy::kElastic));
+TEST(ElasticMachine, WhoCanNeverStartIsRefused) {
+  ElasticMachine elastic(8, rules_of(ElasticPolicy::kElastic));
   const std::vector jobs{elastic_job(1, 0, 10, 9, 16), elastic_job(2, 0, 10, 8, 16)};
   EXPECT_THAT(play(jobs, elastic).refused,
               ElementsAre(testing::Pair(1, "needs 9 processors, there are 8")));
-  ElasticPool most(8, rules_of(ElasticPolicy::kMax));
+  ElasticMachine most(8, rules_of(ElasticPolicy::kMax));
   EXPECT_EQ(play(jobs, most).refused.size(), 2U);
 }
 
-TEST(ElasticPool, AJobsOwnGapGoesBeforeThatOfAll) {
+TEST(ElasticMachine, AJobsOwnGapGoesBeforeThatOfAll) {
   for (const Ms own : {-1, 0}) {
     Job job = elastic_job(1, 0, 100, 4, 8);
     auto elastic = std::make_shared<Elastic>(*job.elastic);
     elastic->gap = own;
     job.elastic = std::move(elastic);
-    ElasticPool pool(8, {.policy = ElasticPolicy::kElastic, .gap = 60'000});
+    ElasticMachine pool(8, {.policy = ElasticPolicy::kElastic, .gap = 60'000});
     const auto played = play({job, elastic_job(2, 20, 10, 4, 4, 5)}, pool);
     EXPECT_EQ(played.times.at(2).first, own < 0 ? 100 : 20);
   }
 }
 
-TEST(ElasticPool, OursLooksAgainWhenAGapEnds) {
+TEST(ElasticMachine, OursLooksAgainWhenAGapEnds) {
   // 1 started at 0 with what was free, 2 ends at 10, the gap of 1 at 30.
-  ElasticPool pool(8, {.policy = ElasticPolicy::kOurs, .gap = 30'000});
+  ElasticMachine pool(8, {.policy = ElasticPolicy::kOurs, .gap = 30'000});
   const auto played = play({elastic_job(2, 0, 10, 4, 4), elastic_job(1, 0, 100, 2, 8)}, pool);
   EXPECT_EQ(sizes_of(played.records.at(1)), "4@0 8@30 ");
 }
 
-TEST(ElasticPool, OursLearnsThatAJobDoesNotScale) {
+TEST(ElasticMachine, OursLearnsThatAJobDoesNotScale) {
   // It runs 100 s with any number of workers: expanding is useless, but seems to pay at first.
   const auto rescales = [](bool told) {
     Job flat = elastic_job(1, 0, 1000, 2, 16);
@@ -131,7 +104,7 @@ TEST(ElasticPool, OursLearnsThatAJobDoesNotScale) {
     elastic->gap = 20'000;
     elastic->restart = 20'000;
     flat.elastic = std::move(elastic);
-    ElasticPool pool(16, {.policy = ElasticPolicy::kOurs, .gap = 0, .told = told});
+    ElasticMachine pool(16, {.policy = ElasticPolicy::kOurs, .gap = 0, .told = told});
     const auto played = play({elastic_job(2, 0, 50, 14, 14), flat}, pool);
     return played.records.at(1).rescales();
   };

@@ -1,0 +1,305 @@
+#include "cluster/sim/elastic_machine.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace pinion::sim {
+namespace {
+
+constexpr Ms kSeen = 10'000;       // a job is watched for so long before its speed is known
+constexpr Ms kLeastRest = 60'000;  // of a job for which there was no hole, as the extender has it
+constexpr Ms kNoRest = std::numeric_limits<Ms>::min();
+
+double seconds(Ms ms) {
+  return static_cast<double>(ms) / 1000;
+}
+
+}  // namespace
+
+// With which it starts, or not at all.
+int ElasticMachine::least_workers(const Job& job) const {
+  if (!job.elastic) return job.shape.tasks;
+  return rules_.policy == cluster::ElasticPolicy::kMax ? job.elastic->max : job.elastic->min;
+}
+
+std::string ElasticMachine::never(const Job& job) {
+  const int workers = least_workers(job);
+  const int launcher = job.elastic ? job.elastic->launcher : 0;
+  const std::int64_t need = std::int64_t{workers} * job.shape.cpus_per_task + launcher;
+  if (need <= processors_) return nodes_ ? nodes_->never_with(job, workers) : std::string();
+  return "needs " + std::to_string(need) + " processors, there are " + std::to_string(processors_);
+}
+
+void ElasticMachine::submit(Handle handle, const Job& job, Ms /*now*/) {
+  Part part;
+  part.job = job;
+  cluster::ElasticJob& seen = part.seen;
+  seen.id = handle;
+  seen.priority = job.priority;
+  seen.submitted_ms = job.submit;
+  seen.slots_per_worker = job.shape.cpus_per_task;
+  seen.min_workers = seen.max_workers = job.shape.tasks;
+  seen.change = cluster::Change::kRigid;
+  seen.is_new = true;
+  seen.gap_ms = rules_.gap;
+  seen.speed_up = cluster::SpeedUp(cluster::kCautiousSerial, job.shape.tasks);
+  if (job.elastic) {
+    const Elastic& elastic = *job.elastic;
+    seen.min_workers = elastic.min;
+    seen.max_workers = elastic.max;
+    seen.other_slots = elastic.launcher;
+    seen.change = elastic.change;
+    if (elastic.gap >= 0) seen.gap_ms = elastic.gap;
+    if (rules_.told) seen.speed_up = elastic.speed_up;
+  }
+  parts_.emplace(handle, std::move(part));
+}
+
+// Nothing is decided for it any more, or begun that has been.
+void ElasticMachine::over(Handle handle, Ms /*now*/) {
+  Part& part = parts_.at(handle);
+  part.over = true;
+  part.until.reset();
+  part.seen.changing = true;
+  part.seen.workers = part.runs_with;
+  decided_.erase(std::remove(decided_.begin(), decided_.end(), handle), decided_.end());
+}
+
+void ElasticMachine::end(Handle handle, Ms now) {
+  const auto found = parts_.find(handle);
+  free_ += found->second.holds;
+  parts_.erase(found);
+  if (nodes_) nodes_->end(handle, now);
+  freed_ = true;
+}
+
+void ElasticMachine::disturbed(Handle handle, double slowdown, Ms now) {
+  Part& part = parts_.at(handle);
+  count(part, now);
+  part.disturbed = slowdown;
+}
+
+// What it has and is from now on.
+void ElasticMachine::tell(Handle handle, const Part& part, Ms pause) {
+  resized_.push_back({.job = handle,
+                      .size = {.workers = part.runs_with, .processors = part.holds, .pause = pause},
+                      .pieces = nodes_ ? nodes_->pieces(handle) : std::vector<Piece>()});
+}
+
+// What is under way and ends now.
+void ElasticMachine::finish(Ms now) {
+  for (auto& [handle, part] : parts_) {
+    if (!part.until || *part.until > now) continue;
+    if (std::exchange(part.coming, false)) {
+      expand(handle, part, now);
+      continue;
+    }
+    part.until.reset();
+    part.seen.changing = false;
+    const std::int64_t holds = part.seen.slots(part.runs_with);
+    if (holds == part.holds) continue;
+    free_ += part.holds - holds;
+    part.holds = holds;
+    if (nodes_) nodes_->shrink(handle, part.runs_with, now);
+    tell(handle, part, 0);
+  }
+}
+
+void ElasticMachine::count(Part& part, Ms now) {
+  if (part.runs_with == 0 || part.over || now <= part.counted) return;
+  part.done += seconds(now - part.counted) * part.rate();
+  part.counted = now;
+}
+
+// What a progress report says, and where its last workers are.
+void ElasticMachine::look(Handle handle, Part& part, Ms now) const {
+  count(part, now);
+  if (part.runs_with > 0 && now > part.since) {
+    const bool known = !part.rates.empty() && part.rates.back().workers == part.runs_with;
+    if (now - part.since >= kSeen && !known) part.rates.push_back({part.runs_with, part.rate()});
+    part.since = now;
+  }
+  part.seen.rest = std::max(0.0, seconds(part.job.request) - part.done);
+  if (nodes_ && part.runs_with > 0 && rules_.policy == cluster::ElasticPolicy::kOurs) {
+    part.seen.frees_whole = nodes_->frees_whole(handle);
+  }
+  const bool known = rules_.told && part.job.elastic != nullptr;
+  const auto declared = [&](int workers) {
+    return known ? seconds(part.job.elastic->rescale_takes(workers)) : cluster::kNotStated;
+  };
+  part.seen.shrink_cost_s = cluster::expected_cost_s(part.shrinks, declared(part.seen.min_workers));
+  part.seen.expand_cost_s = cluster::expected_cost_s(part.expands, declared(part.seen.max_workers));
+  if (!rules_.told) part.seen.speed_up.see(part.rates);
+}
+
+void ElasticMachine::decide(Ms now) {
+  std::vector<cluster::ElasticJob> jobs;
+  jobs.reserve(parts_.size());
+  for (auto& [handle, part] : parts_) {
+    if (part.waits() && part.seen.declined_until_ms > now) continue;
+    part.seen.declined_until_ms = part.waits() ? kNoRest : part.seen.declined_until_ms;
+    look(handle, part, now);
+    jobs.push_back(part.seen);
+    part.seen.is_new = false;
+  }
+  const auto decision = cluster::decide(
+      rules_.policy,
+      {.jobs = jobs, .slots = processors_, .now_ms = now, .freed = std::exchange(freed_, false)},
+      rules_.knobs);
+  look_again_ = decision.look_again_ms;
+  for (const cluster::ElasticStep& step : decision.steps) {
+    Part& part = parts_.at(step.job);
+    part.seen.workers = step.workers;
+    part.seen.changing = true;
+    part.seen.changed_ms = now;
+    if (step.workers < step.from) {
+      shrink(step.job, part, now);
+    } else {
+      decided_.push_back(step.job);
+    }
+  }
+}
+
+void ElasticMachine::shrink(Handle handle, Part& part, Ms now) {
+  const Ms pause = part.job.elastic->rescale_takes(part.seen.workers);
+  part.runs_with = part.seen.workers;
+  part.since = part.counted = now + pause;
+  part.until = now + pause + rules_.release;
+  part.shrinks.push_back(seconds(pause));
+  tell(handle, part, pause);
+}
+
+// Gives a job that starts or expands CPUs on nodes; returns how many workers it then has.
+int ElasticMachine::place(Handle handle, const Part& part, Ms now) {
+  const int wanted = part.seen.workers;
+  if (!nodes_) return wanted;
+  if (part.runs_with > 0) return nodes_->grow(handle, part.job, wanted, now);
+  if (nodes_->start(handle, part.job, wanted, now)) return wanted;
+  const int least = least_workers(part.job);
+  if (least == wanted || !nodes_->start(handle, part.job, least, now)) return 0;
+  return nodes_->grow(handle, part.job, wanted, now);
+}
+
+// Starts or expands. Precondition: its processors are free.
+void ElasticMachine::enlarge(Handle handle, Part& part, Ms now) {
+  const int workers = place(handle, part, now);
+  if (workers < part.seen.workers) {
+    cut_short_ = freed_ = true;
+    part.seen.workers = workers;
+    part.seen.declined_until_ms = now + std::max(part.seen.gap_ms, kLeastRest);
+    part.seen.is_new = workers == 0;  // comes again when it has rested
+    if (workers == part.runs_with) {
+      part.seen.changing = false;
+      return;
+    }
+  }
+  const std::int64_t holds = part.seen.slots(workers);
+  free_ -= holds - part.holds;
+  part.holds = holds;
+  part.until = now + rules_.start;
+  if (part.runs_with > 0) {
+    part.coming = rules_.start > 0;
+    if (part.coming) {
+      tell(handle, part, 0);
+    } else {
+      expand(handle, part, now);
+    }
+    return;
+  }
+  part.runs_with = workers;
+  Started started{.job = handle, .pieces = {}};
+  if (nodes_) started.pieces = nodes_->pieces(handle);
+  if (part.job.elastic) {
+    const Ms pause = part.job.elastic->start_takes(workers);
+    *part.until += pause;
+    started.size = Size{.workers = workers, .processors = holds, .pause = pause};
+  }
+  part.since = part.counted = *part.until;
+  started_.push_back(std::move(started));
+}
+
+// Its new workers run.
+void ElasticMachine::expand(Handle handle, Part& part, Ms now) {
+  const Ms pause = part.job.elastic->rescale_takes(part.seen.workers);
+  count(part, now);
+  part.runs_with = part.seen.workers;
+  part.since = part.counted = now + pause;
+  part.until = now + pause;
+  part.expands.push_back(seconds(pause));
+  tell(handle, part, pause);
+}
+
+// Nobody goes past: else what one is waiting for could be taken by others for ever.
+void ElasticMachine::begin_all(Ms now) {
+  while (!decided_.empty()) {
+    const Handle handle = decided_.front();
+    Part& part = parts_.at(handle);
+    if (part.seen.slots(part.seen.workers) - part.holds > free_) return;
+    enlarge(handle, part, now);
+    decided_.pop_front();
+  }
+}
+
+std::vector<Started> ElasticMachine::pass(Ms now) {
+  finish(now);
+  do {
+    cut_short_ = false;
+    decide(now);
+    begin_all(now);
+  } while (cut_short_);
+  return std::exchange(started_, {});
+}
+
+std::vector<Resized> ElasticMachine::take_resized() {
+  return std::exchange(resized_, {});
+}
+
+std::optional<Ms> ElasticMachine::wake() const {
+  std::optional<Ms> next = look_again_;
+  const auto at = [&](Ms when) { next = next ? std::min(*next, when) : when; };
+  for (const auto& [handle, part] : parts_) {
+    if (part.until) at(*part.until);
+    if (part.waits() && part.seen.declined_until_ms != kNoRest) at(part.seen.declined_until_ms);
+  }
+  return next;
+}
+
+double ElasticMachine::fragmentation() const {
+  return nodes_ ? nodes_->fragmentation() : Machine::fragmentation();
+}
+
+Status ElasticMachine::check(Ms now) const {
+  const auto fault = [&](const std::string& text) {
+    return failure(Errc::kInternal, "at " + std::to_string(now) + " ms: " + text);
+  };
+  std::int64_t held = 0;
+  std::int64_t promised = 0;
+  for (const auto& [handle, part] : parts_) {
+    held += part.holds;
+    promised += part.seen.slots(part.seen.workers);
+    const std::int64_t least = part.seen.slots(part.runs_with);
+    if (part.holds < least || (!part.until && !part.over && part.holds != least)) {
+      return fault("job " + std::to_string(handle) + " holds " + std::to_string(part.holds) +
+                   " processors for " + std::to_string(part.runs_with) + " workers");
+    }
+    const bool sized = part.seen.workers == 0 || (part.seen.workers >= part.seen.min_workers &&
+                                                  part.seen.workers <= part.seen.max_workers);
+    if (!sized) return fault("job " + std::to_string(handle) + " has a size that it may not have");
+    if (!nodes_ || part.runs_with == 0) continue;
+    std::int64_t placed = 0;
+    for (const Piece& piece : nodes_->pieces(handle)) placed += piece.cpus.count();
+    if (placed != part.holds) {
+      return fault("job " + std::to_string(handle) + " has " + std::to_string(placed) +
+                   " CPUs on nodes, " + std::to_string(part.holds) + " are counted");
+    }
+  }
+  if (held + free_ != processors_ || free_ < 0 || promised > processors_) {
+    return fault(std::to_string(held) + " processors are held, " + std::to_string(free_) +
+                 " free and " + std::to_string(promised) + " promised, of " +
+                 std::to_string(processors_));
+  }
+  return nodes_ ? nodes_->check(now) : Status();
+}
+
+}  // namespace pinion::sim

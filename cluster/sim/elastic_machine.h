@@ -1,0 +1,107 @@
+// Jobs that shrink and expand, on processors that are merely counted or on nodes: an adapter of the
+// core's elastic policies (cluster/core/elastic.h). A shrink takes its time, then its processors
+// are free; what was decided to use them begins when enough are free. A job that starts or rescales
+// does not work meanwhile.
+//
+// The policies count CPUs. On nodes not all workers of a start or an expand may find a hole: then
+// the job goes on with those that did, or gives them back if these are fewer than it may have, and
+// is left alone for its gap, as by the extender's controller (but at once, where that waits for
+// them). Nothing else fails.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cluster/core/elastic.h"
+#include "cluster/sim/node_machine.h"
+
+namespace pinion::sim {
+
+struct ElasticRules {
+  cluster::ElasticPolicy policy = cluster::ElasticPolicy::kOurs;
+  Ms gap = 0;  // of jobs that do not say their own
+  // Whether the policy knows from the start how fast a job is with how many workers, and what its
+  // rescales take; else it learns that from what it sees of the job.
+  bool told = true;
+  cluster::ElasticKnobs knobs{};
+  Ms start = 0;    // until workers run that have been placed, >= 0
+  Ms release = 0;  // from a shrink's end until its processors can be given again, >= 0
+};
+
+class ElasticMachine : public Machine {
+ public:
+  // So many processors, all alike. Precondition: processors >= 1.
+  ElasticMachine(std::int64_t processors, const ElasticRules& rules)
+      : rules_(rules), processors_(processors), free_(processors) {}
+  // Preconditions: has a processor, and no job is there.
+  ElasticMachine(std::unique_ptr<NodeMachine> nodes, const ElasticRules& rules)
+      : rules_(rules),
+        nodes_(std::move(nodes)),
+        processors_(nodes_->processors()),
+        free_(processors_) {}
+
+  [[nodiscard]] std::int64_t processors() const override { return processors_; }
+  [[nodiscard]] std::string never(const Job& job) override;
+  void submit(Handle handle, const Job& job, Ms now) override;
+  void over(Handle handle, Ms now) override;
+  void end(Handle handle, Ms now) override;
+  void disturbed(Handle handle, double slowdown, Ms now) override;
+  std::vector<Started> pass(Ms now) override;
+  std::vector<Resized> take_resized() override;
+  [[nodiscard]] std::optional<Ms> wake() const override;
+  [[nodiscard]] double fragmentation() const override;
+  [[nodiscard]] Status check(Ms now) const override;
+
+ private:
+  struct Part {
+    Job job;                   // its speed is 1 with job.shape.tasks workers
+    cluster::ElasticJob seen;  // as the policy sees it
+    int runs_with = 0;         // 0: has not begun
+    std::int64_t holds = 0;    // processors
+    std::optional<Ms> until;   // the end of its start, shrink or expand, once begun
+    bool coming = false;       // its new workers are placed, and do not run before `until`
+    bool over = false;
+    Ms since = 0;          // works with runs_with since then, or was looked at
+    Ms counted = 0;        // what it has done is counted until then
+    double done = 0;       // seconds' worth with job.shape.tasks workers, undisturbed
+    double disturbed = 1;  // how much longer it takes because of others
+    std::vector<cluster::SizeRate> rates{};
+    std::vector<double> shrinks{};  // seconds that its rescales took
+    std::vector<double> expands{};
+
+    [[nodiscard]] double rate() const {
+      return (job.elastic ? job.elastic->speed_up.rate(runs_with) : 1) / disturbed;
+    }
+    [[nodiscard]] bool waits() const { return seen.workers == 0; }
+  };
+
+  [[nodiscard]] int least_workers(const Job& job) const;
+  void finish(Ms now);
+  static void count(Part& part, Ms now);
+  void look(Handle handle, Part& part, Ms now) const;
+  void decide(Ms now);
+  void begin_all(Ms now);
+  void shrink(Handle handle, Part& part, Ms now);
+  void enlarge(Handle handle, Part& part, Ms now);
+  void expand(Handle handle, Part& part, Ms now);
+  int place(Handle handle, const Part& part, Ms now);
+  void tell(Handle handle, const Part& part, Ms pause);
+
+  const ElasticRules rules_;
+  const std::unique_ptr<NodeMachine> nodes_;  // nullptr: processors are merely counted
+  const std::int64_t processors_;
+  std::int64_t free_;
+  std::map<Handle, Part> parts_;
+  std::deque<Handle> decided_;  // starts and expands that have not begun, in their order
+  bool freed_ = false;
+  bool cut_short_ = false;  // for somebody there was no hole: what it was to have is for others
+  std::optional<Ms> look_again_;
+  std::vector<Started> started_;
+  std::vector<Resized> resized_;
+};
+
+}  // namespace pinion::sim
