@@ -92,9 +92,9 @@ Result<std::vector<KeptCores>> load_kept(const std::string& path) {
   return kept;
 }
 
-Status save_kept(const std::string& path, const std::string& text) {
-  if (!text.empty()) {
-    auto done = noise::replace_text(path, text, false);
+Status save_kept(const std::string& path, const std::vector<KeptCores>& kept) {
+  if (!kept.empty()) {
+    auto done = noise::replace_text(path, encode(kept), false);
     if (!done) unlink(path.c_str());
     return done;
   }

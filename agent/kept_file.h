@@ -29,8 +29,8 @@ inline constexpr const char* kKeptFile = "kept-cores";  // in the agent's state 
 // Nothing where there is no such file. Errors: as decode(), and of the system.
 [[nodiscard]] Result<std::vector<engine::KeptCores>> load_kept(const std::string& path);
 
-// All of the new text or all of the old one, whatever ends the agent meanwhile; an empty text takes
-// the file away. Errors: of the system; the old text, which is wrong by now, is taken away then.
-[[nodiscard]] Status save_kept(const std::string& path, const std::string& text);
+// All of the new text or all of the old one, whatever ends the agent meanwhile; where nothing is
+// kept, no file. Errors: of the system; the old text, which is wrong by now, is taken away then.
+[[nodiscard]] Status save_kept(const std::string& path, const std::vector<engine::KeptCores>& kept);
 
 }  // namespace pinion::agent

@@ -65,16 +65,13 @@ void Node::say(Note::Level level, std::string text,
   notes_.push_back({.level = level, .text = std::move(text), .fields = std::move(fields)});
 }
 
-// No event is lost where it fails: the next one that changes anything tries again.
+// Where it fails, the next round tries again.
 void Node::save_kept() {
-  if (kept_file_.empty() || !synchronized_ || std::exchange(saved_at_, version_) == version_)
-    return;
-  const auto kept = engine_.kept();
-  std::string text = kept.empty() ? std::string() : encode(kept);
-  if (text == saved_) return;
-  const auto done = agent::save_kept(kept_file_, text);
+  const std::uint64_t revision = engine_.state().kept_revision();
+  if (kept_file_.empty() || !synchronized_ || saved_ == revision) return;
+  const auto done = agent::save_kept(kept_file_, engine_.kept());
   std::string trouble = done ? std::string() : done.error().text;
-  saved_ = done ? std::optional(std::move(text)) : std::nullopt;
+  saved_ = done ? std::optional(revision) : std::nullopt;
   if (std::exchange(save_trouble_, trouble) == trouble || trouble.empty()) return;
   log_.warn("what pods keep is not saved: an agent after this one will not know it",
             {{"why", trouble}});

@@ -38,8 +38,8 @@ class Node final : public EngineHandler {
   void warn(const std::string& text) override;
 
   // What nobody is to wait for who waits for an answer, after each round of events: writes the
-  // log's lines, saves what pods keep and, every 100 ms while there are events, stops the process
-  // if the state is broken.
+  // log's lines, saves what pods keep where that has changed and, every 100 ms while there are
+  // events, stops the process if the state is broken.
   void finish(TimePoint now);
 
   // Does one small piece of waiting work: a cpuset file to grow, or one to compare. False: there is
@@ -93,9 +93,8 @@ class Node final : public EngineHandler {
   std::chrono::milliseconds audit_interval_;
   DeviceNodes devices_;
   std::string kept_file_;
-  std::optional<std::string> saved_;  // the file's text; nullopt: not known
-  std::uint64_t saved_at_ = 0;        // version_ that was saved, or tried to
-  std::string save_trouble_;          // why not, as said last
+  std::optional<std::uint64_t> saved_;  // State::kept_revision() of the file; nullopt: not known
+  std::string save_trouble_;            // why not, as said last
   bool synchronized_ = false;
   std::uint64_t version_ = 0;
   std::deque<RefusalView> refusals_;

@@ -88,7 +88,7 @@ NodeView make_view(const Node& node, const nri::Connection& connection,
     view.containers.push_back(view_of(engine, member, pool, guarded));
   }
   for (const auto& [id, record] : state.pods) {
-    for (const auto& [name, kept] : record.kept) {
+    for (const auto& [name, kept] : record.kept()) {
       view.containers.push_back(view_of(record, name, kept));
     }
   }

@@ -33,7 +33,7 @@ std::vector<Member*> Engine::adopt_on_changed_machine(bool same_nodes) {
     }
   }
   for (auto& [id, pod] : state_.pods) {
-    std::erase_if(pod.kept, [&](const auto& entry) {
+    std::erase_if(state_.change_kept(pod), [&](const auto& entry) {
       topology::Request request = entry.second.request;
       request.cpus = entry.second.own.cpus.count();  // more where siblings are held
       return !stays(request, entry.second.own.cpus);

@@ -27,8 +27,8 @@ using topology::Refusal;
 
 constexpr std::string_view kRest;  // the name under which a pod keeps what is for those to come
 
-auto find_kept(PodRecord& pod, std::string_view claim) {
-  return std::find_if(pod.kept.begin(), pod.kept.end(),
+auto find_kept(const PodRecord& pod, std::string_view claim) {
+  return std::find_if(pod.kept().begin(), pod.kept().end(),
                       [&](const auto& entry) { return entry.second.request.id == claim; });
 }
 
@@ -99,7 +99,7 @@ bool fits_idle(const topology::Topology& topology, const topology::Ledger& ledge
 
 void Engine::leave_to_pod(Member& member) {
   if (member.role != Role::kExclusive) return;
-  state_.pods.find(member.pod_id)->second.kept[member.name] = {
+  state_.change_kept(state_.pods.find(member.pod_id)->second)[member.name] = {
       .request = member.request, .own = member.own, .why = member.why};
   leave_cores(member, Role::kShared);
 }
@@ -112,8 +112,8 @@ void Engine::release_cores(Member& member) {
 
 void Engine::release_pod(std::string_view pod_id) {
   const auto pod = state_.pods.find(pod_id);
-  if (pod == state_.pods.end()) return;
-  for (const auto& [name, kept] : std::exchange(pod->second.kept, {})) {
+  if (pod == state_.pods.end() || pod->second.kept().empty()) return;
+  for (const auto& [name, kept] : std::exchange(state_.change_kept(pod->second), {})) {
     state_.ledger.release(claim_id(pod_id, name));
     freed_ = true;
   }
@@ -136,12 +136,11 @@ bool Engine::runs_on_cores(std::string_view pod_id) const {
 bool Engine::regain(Member& member, const topology::Request& request) {
   const auto pod = state_.pods.find(member.pod_id);
   if (pod == state_.pods.end()) return false;
-  const auto kept = pod->second.kept.find(member.name);
-  if (kept == pod->second.kept.end()) return false;
+  const auto kept = pod->second.kept().find(member.name);
+  if (kept == pod->second.kept().end()) return false;
   const topology::Request& before = kept->second.request;
   if (before.cpus != request.cpus || before.memory != request.memory) return false;
-  run_on(member, std::move(kept->second));
-  pod->second.kept.erase(kept);
+  run_on(member, std::move(state_.change_kept(pod->second).extract(kept).mapped()));
   return true;
 }
 
@@ -158,8 +157,8 @@ int Engine::unclaimed(const Pod& pod, const Member* except) const {
     *milli -= member->role == Role::kExclusive ? std::int64_t{1000} * member->request.cpus
                                                : stated.value_or(0);
   }
-  for (const auto& [name, kept] : state_.pods.find(pod.id)->second.kept) {
-    *milli -= std::int64_t{1000} * kept.request.cpus;
+  for (const auto& [name, kept] : state_.pods.find(pod.id)->second.kept()) {
+    if (name != kRest) *milli -= std::int64_t{1000} * kept.request.cpus;
   }
   return static_cast<int>(std::clamp<std::int64_t>(*milli / 1000, 0, CpuSet::kCapacity));
 }
@@ -196,7 +195,7 @@ std::optional<Refusal> Engine::reserve_rest(const topology::Request& like, std::
   if (const auto* refusal = std::get_if<Refusal>(&*outcome)) return *refusal;
   const auto& decision = std::get<Decision>(*outcome);
   state_.ledger.commit(decision.claim);
-  state_.pods.find(pod_id)->second.kept[std::string(kRest)] = {
+  state_.change_kept(state_.pods.find(pod_id)->second)[std::string(kRest)] = {
       .request = std::move(request),
       .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
       .why = decision.why,
@@ -206,16 +205,12 @@ std::optional<Refusal> Engine::reserve_rest(const topology::Request& like, std::
 
 // No more is kept for containers to come than they can still ask for: one of them is shared.
 void Engine::trim_rest(const Pod& pod) {
-  auto& kept = record_of(pod).kept;
-  const auto rest = kept.find(kRest);
-  if (rest == kept.end()) return;
-  Kept before = std::move(rest->second);
-  kept.erase(rest);
-  const Rest left{.cpus = unclaimed(pod, nullptr), .part = before.part};
-  if (left.cpus >= before.request.cpus) {
-    kept.emplace(kRest, std::move(before));
-    return;
-  }
+  PodRecord& record = record_of(pod);
+  const auto rest = record.kept().find(kRest);
+  if (rest == record.kept().end()) return;
+  const Rest left{.cpus = unclaimed(pod, nullptr), .part = rest->second.part};
+  if (left.cpus >= rest->second.request.cpus) return;
+  const Kept before = std::move(state_.change_kept(record).extract(rest).mapped());
   state_.ledger.release(before.request.id);
   freed_ = true;
   if (left.cpus > 0) keep_rest(before.request, pod.id, left, before.own.cpus);
@@ -234,7 +229,7 @@ std::vector<Claim> Engine::withdraw(const Member& member, const topology::Reques
                                     bool to_plan) {
   int cpus = request.cpus;
   std::vector<Claim> claims;
-  const auto& kept = state_.pods.find(member.pod_id)->second.kept;
+  const auto& kept = state_.pods.find(member.pod_id)->second.kept();
   const auto take_out = [&](const Kept& one) {
     claims.push_back(*state_.ledger.find(one.request.id));
     state_.ledger.release(one.request.id);
@@ -269,7 +264,7 @@ int Engine::put_back(const std::vector<Claim>& claims, PodRecord& pod, const Mem
       state_.ledger.commit(claim);
       left -= cpus;
     } else {
-      pod.kept.erase(kept);
+      state_.change_kept(pod).erase(kept);
       freed_ = true;
     }
   }
@@ -284,18 +279,18 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   member.request = request;
   if (regain(member, request)) return std::nullopt;
   PodRecord& record = record_of(pod);
-  if (!record.kept.contains(member.name) && state_.ledger.find(request.id) != nullptr) {
+  if (!record.kept().contains(member.name) && state_.ledger.find(request.id) != nullptr) {
     Refusal namesake;
     namesake.need = request.cpus;
     namesake.text = "another container of its name in its pod runs on its cores";
     return namesake;
   }
-  const bool first = !member.started() && record.kept.empty() && !runs_on_cores(pod.id);
-  const auto to_come = record.kept.find(kRest);
-  const int part = to_come == record.kept.end() ? request.cpus : to_come->second.part;
+  const bool first = !member.started() && record.kept().empty() && !runs_on_cores(pod.id);
+  const auto to_come = record.kept().find(kRest);
+  const int part = to_come == record.kept().end() ? request.cpus : to_come->second.part;
   // For each container the extender promises CPUs of its own, also where an init container was the
   // largest of all: what the pod keeps may be fewer, and elsewhere.
-  const bool to_plan = request.planned && !record.kept.contains(member.name);
+  const bool to_plan = request.planned && !record.kept().contains(member.name);
   const std::vector<Claim> back = withdraw(member, request, to_plan);
   CpuSet near;
   for (const Claim& claim : back) near |= claim.cpus;
@@ -351,7 +346,7 @@ bool Engine::place_anew(Member& member) {
 std::vector<KeptCores> Engine::kept() const {
   std::vector<KeptCores> all;
   for (const auto& [pod_id, pod] : state_.pods) {
-    for (const auto& [name, kept] : pod.kept) {
+    for (const auto& [name, kept] : pod.kept()) {
       all.push_back(
           {.pod_id = pod_id,
            .container = name,
@@ -412,10 +407,11 @@ std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
   state_.ledger.commit(decision.claim);
   request.cpus = count;
   record.restored = true;
-  record.kept[saved.container] = {.request = request,
-                                  .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
-                                  .why = decision.why,
-                                  .part = saved.part};
+  state_.change_kept(record)[saved.container] = {
+      .request = request,
+      .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
+      .why = decision.why,
+      .part = saved.part};
   return {};
 }
 

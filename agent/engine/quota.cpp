@@ -38,7 +38,7 @@ PodQuota pod_target(const State& state, const Member& of) {
     pod.stated = stated_by_containers(state, of);
     return pod;
   }
-  for (const auto& [name, kept] : record->second.kept) {
+  for (const auto& [name, kept] : record->second.kept()) {
     if (!name.empty()) pod.exclusive += kept.request.cpus;  // it may come again at any moment
   }
   const auto& before = record->second.quota;

@@ -140,7 +140,7 @@ std::optional<std::string> broken_pairing(const State& state) {
     if (auto broken = broken_claim(state, member.claim, member.own.cpus)) return broken;
   }
   for (const auto& [id, pod] : state.pods) {
-    for (const auto& [name, kept] : pod.kept) {
+    for (const auto& [name, kept] : pod.kept()) {
       ++claims;
       if (auto broken = broken_claim(state, claim_id(id, name), kept.own.cpus)) return broken;
     }

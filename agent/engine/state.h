@@ -106,13 +106,15 @@ struct Kept {
   int part = 0;  // of those to come: CPUs of the pod's first container, as the others may ask for
 };
 
+// By container name; "": for those to come.
+using KeptByName = std::map<std::string, Kept, std::less<>>;
+
 // A pod whose sandbox is there, as far as its containers' lives are too short to remember it.
 struct PodRecord {
   std::string uid;
   std::string name;
   std::string name_space;
-  std::vector<Member*> members;                   // its live containers, as they were heard of
-  std::map<std::string, Kept, std::less<>> kept;  // by container name; "": for those to come
+  std::vector<Member*> members;  // its live containers, as they were heard of
   // Ids of containers that were stopped and are not removed yet. A program that ends at once is
   // told to have stopped before it is told to have started.
   std::set<std::string, std::less<>> stopped;
@@ -120,6 +122,12 @@ struct PodRecord {
   // An agent before this one has left what it keeps: which of its containers have ended and are not
   // removed yet is not known, so only its sandbox tells that none of them comes again.
   bool restored = false;
+
+  [[nodiscard]] const KeptByName& kept() const { return kept_; }
+
+ private:
+  friend struct State;
+  KeptByName kept_;  // see State::change_kept()
 };
 
 // A QoS class's group of cgroup v2, whose CPUs bound those of everybody below it (fence `tree`).
@@ -169,6 +177,13 @@ struct State {
   // The ids of all containers of that name in the namespace, ascending.
   [[nodiscard]] const std::set<std::string>& named(const std::string& name_space,
                                                    const std::string& name) const;
+  // What the pod keeps, for who changes it.
+  [[nodiscard]] KeptByName& change_kept(PodRecord& pod) {
+    ++kept_revision_;
+    return pod.kept_;
+  }
+  // Grows with each change of what a pod keeps, also where the same event takes it back.
+  [[nodiscard]] std::uint64_t kept_revision() const { return kept_revision_; }
   // So much of the ledger's shared memory is for this one.
   void set_counted_memory(Member& member, Bytes bytes);
   // Those of one pod; none of an unknown one.
@@ -181,6 +196,7 @@ struct State {
   void unname(const Member& member);
 
   std::map<std::pair<std::string, std::string>, std::set<std::string>> named_;
+  std::uint64_t kept_revision_ = 0;
 };
 
 // The first broken rule of the state as a sentence, or nothing: pods and names list their

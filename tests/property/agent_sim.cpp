@@ -21,8 +21,13 @@ Effects Sim::handle(const engine::Event& event, const std::string& what) {
   last_ = what;
   const std::string verb = what.substr(0, what.find(' '));
   ++done_[verb];
+  const std::vector<engine::KeptCores> kept = engine_.kept();
+  const std::uint64_t revision = engine_.state().kept_revision();
   Effects effects = engine_.handle(event);
   if (const auto rule = engine_.broken()) broken("fatal: " + *rule);
+  if (engine_.kept() != kept && engine_.state().kept_revision() == revision) {
+    broken("what pods keep changed and nobody will save it");
+  }
   transcript_ += what;
   if (effects.reply.refusal) {
     ++done_[verb + " refused"];

@@ -131,8 +131,8 @@ void Sim::create(const engine::Pod& pod, const std::string& name) {
   if (beside && roll(20) != 0) return;
   engine::Kept kept;
   if (const auto record = engine_.state().pods.find(pod.id);
-      record != engine_.state().pods.end() && record->second.kept.contains(name)) {
-    kept = record->second.kept.at(name);
+      record != engine_.state().pods.end() && record->second.kept().contains(name)) {
+    kept = record->second.kept().at(name);
   }
   const auto effects = handle(engine::CreateContainer{pod, container}, "create " + container.id);
   if (effects.reply.refusal) {

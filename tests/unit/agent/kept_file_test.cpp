@@ -53,23 +53,23 @@ TEST(KeptFile, IsReplacedAndTakenAway) {
   const test_support::TempDir dir;
   const std::string path = dir.path() / kKeptFile;
   EXPECT_EQ(load_kept(path).value(), std::vector<KeptCores>()) << "there is none yet";
-  EXPECT_TRUE(save_kept(path, encode({kSome[0]})));
-  EXPECT_TRUE(save_kept(path, encode(kSome)));
+  EXPECT_TRUE(save_kept(path, {kSome[0]}));
+  EXPECT_TRUE(save_kept(path, kSome));
   EXPECT_EQ(load_kept(path).value(), kSome);
-  EXPECT_TRUE(save_kept(path, ""));
+  EXPECT_TRUE(save_kept(path, {}));
   EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_TRUE(save_kept(path, "")) << "a second time";
+  EXPECT_TRUE(save_kept(path, {})) << "a second time";
   std::ofstream(path) << "pinion-kept-cores 1\npod";
   EXPECT_EQ(load_kept(path).error().code, Errc::kInvalid);
-  EXPECT_FALSE(save_kept(path + "/none/kept", encode(kSome)));
+  EXPECT_FALSE(save_kept(path + "/none/kept", kSome));
 }
 
 TEST(KeptFile, WhereItCannotBeReplacedTheOldOneIsTakenAway) {
   const test_support::TempDir dir;
   const std::string path = dir.path() / kKeptFile;
-  EXPECT_TRUE(save_kept(path, encode(kSome)));
+  EXPECT_TRUE(save_kept(path, kSome));
   std::filesystem::create_directory(path + ".new");  // in the way
-  EXPECT_FALSE(save_kept(path, encode({kSome[0]})));
+  EXPECT_FALSE(save_kept(path, {kSome[0]}));
   EXPECT_EQ(load_kept(path).value(), std::vector<KeptCores>());
 }
 

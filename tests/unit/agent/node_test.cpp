@@ -100,32 +100,108 @@ TEST_F(NodeWithoutFiles, AnAnswerThatTellsItComesBeforeAResync) {
   EXPECT_FALSE(node_.next_work(true).has_value());
 }
 
-TEST(NodeWithAFile, SavesWhatPodsKeepAfterEachEvent) {
-  const test_support::TempDir dir;
-  const std::string path = dir.path() / kKeptFile;
-  std::ofstream(path) << "of another agent";
-  Log log{"error", LogFormat::kText};
-  Node node{engine::Engine(test_support::laptop(), {}, engine::FenceKind::kRuntime),
-            std::nullopt,
-            std::nullopt,
-            log,
-            10s,
-            {},
-            path};
-  node.finish(Clock::now());
-  EXPECT_TRUE(std::filesystem::exists(path)) << "nobody is known yet";
-  Unit rank = test_support::rank("r", 2);
-  node.handle(test_support::all_running({}));
-  node.finish(Clock::now());
-  EXPECT_FALSE(std::filesystem::exists(path));
-  node.handle(engine::CreateContainer{rank.pod, rank.container});
-  node.handle(engine::StopContainer{rank.pod, rank.container});
-  node.finish(Clock::now());
-  ASSERT_EQ(node.engine().kept().size(), 1U);
-  EXPECT_EQ(load_kept(path).value(), node.engine().kept());
-  node.handle(engine::CreateContainer{rank.pod, rank.container});
-  node.finish(Clock::now());
-  EXPECT_FALSE(std::filesystem::exists(path));
+class NodeWithAFile : public testing::Test {
+ protected:
+  void SetUp() override { mark(); }
+  void mark() const { std::ofstream(path_) << kMark; }
+  [[nodiscard]] bool is_marked() const {
+    std::string text;
+    std::getline(std::ifstream(path_), text);
+    return text == kMark;
+  }
+  // Whether the file is written anew, or taken away, after this event: with what pods keep then.
+  bool saves(const engine::Event& event) {
+    mark();
+    node_.handle(event);
+    node_.finish(Clock::now());
+    if (is_marked()) return false;
+    EXPECT_EQ(load_kept(path_).value(), node_.engine().kept());
+    EXPECT_EQ(std::filesystem::exists(path_), !node_.engine().kept().empty());
+    return true;
+  }
+
+  static constexpr const char* kMark = "of another agent";
+  test_support::TempDir dir_;
+  std::string path_ = dir_.path() / kKeptFile;
+  Log log_{"error", LogFormat::kText};
+  Node node_{engine::Engine(test_support::laptop(), {}, engine::FenceKind::kRuntime),
+             std::nullopt,
+             std::nullopt,
+             log_,
+             10s,
+             {},
+             path_};
+};
+
+TEST_F(NodeWithAFile, WritesNothingUntilAllContainersAreKnown) {
+  node_.finish(Clock::now());
+  EXPECT_TRUE(is_marked());
+  EXPECT_TRUE(saves(test_support::all_running({})));
+}
+
+TEST_F(NodeWithAFile, SavesWhatPodsKeepAfterEachEventThatChangesIt) {
+  const Unit rank = test_support::rank("r", 1);
+  Unit again = rank;
+  again.container.id = "again";
+  const Unit other = test_support::rank("other", 1);
+  const Unit shared = test_support::shared("s");
+  engine::Pod whole = test_support::make_pod("whole");
+  whole.resources = test_support::cpu(2500);
+  const auto part = [&](const char* name, int milli) {
+    return engine::CreateContainer{
+        whole, test_support::make_container(whole, name, test_support::cpu(milli))};
+  };
+  const auto told = [](const Unit& unit, ContainerEvent::Kind kind) {
+    return ContainerEvent{.kind = kind, .pod = unit.pod, .container = unit.container};
+  };
+  const auto ends = [](const Unit& unit) {
+    return engine::PodEvent{.kind = engine::PodEvent::Kind::kStop, .pod = unit.pod};
+  };
+  topology::Topology fewer = test_support::laptop();
+  fewer.online -= test_support::cpus("0-1");
+  const struct {
+    const char* name;
+    engine::Event event;
+    bool saves;
+  } steps[] = {
+      {"all is known", test_support::all_running({}), true},
+      {"a rank comes", engine::CreateContainer{rank.pod, rank.container}, false},
+      {"it starts", told(rank, ContainerEvent::Kind::kStart), false},
+      {"it is resized", engine::UpdateContainer{rank.pod, rank.container, test_support::cpu(2000)},
+       false},
+      {"it ends", engine::StopContainer{rank.pod, rank.container}, true},
+      {"another pod's rank comes", engine::CreateContainer{other.pod, other.container}, false},
+      {"a shared one comes", engine::CreateContainer{shared.pod, shared.container}, false},
+      {"a shared one ends", engine::StopContainer{shared.pod, shared.container}, false},
+      {"a pod that keeps nothing ends", ends(shared), false},
+      {"all is told again", test_support::all_running({rank, other}), true},
+      {"it ends again", engine::StopContainer{rank.pod, rank.container}, true},
+      {"it comes again", engine::CreateContainer{again.pod, again.container}, true},
+      {"the first of a whole pod comes", part("first", 1000), true},
+      {"one that is shared leaves enough", part("half", 500), false},
+      {"one that is shared needs of it", part("another half", 500), true},
+      {"it ends for the last time", engine::StopContainer{again.pod, again.container}, true},
+      {"its pod ends", ends(again), true},
+      {"the other one ends", engine::StopContainer{other.pod, other.container}, true},
+      {"CPUs go offline", engine::MachineChanged{fewer}, true},
+      {"that one's pod ends", ends(other), true},
+  };
+  for (const auto& step : steps) {
+    EXPECT_EQ(saves(step.event), step.saves) << step.name;
+  }
+}
+
+TEST_F(NodeWithAFile, WhereTheFileCannotBeWrittenItTriesAgain) {
+  const Unit rank = test_support::rank("r", 2);
+  EXPECT_TRUE(saves(test_support::all_running({rank})));
+  std::filesystem::create_directory(path_ + ".new");  // in the way
+  node_.handle(engine::StopContainer{rank.pod, rank.container});
+  node_.finish(Clock::now());
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  std::filesystem::remove(path_ + ".new");
+  node_.finish(Clock::now());
+  ASSERT_EQ(node_.engine().kept().size(), 1U);
+  EXPECT_EQ(load_kept(path_).value(), node_.engine().kept());
 }
 
 }  // namespace
