@@ -7,7 +7,7 @@
 #include <charconv>
 #include <optional>
 
-#include "agent/noise/text_file.h"
+#include "base/whole_file.h"
 
 namespace pinion::agent {
 namespace {
@@ -16,7 +16,7 @@ using engine::KeptCores;
 
 constexpr std::string_view kFirstLine = "pinion-kept-cores 1";
 constexpr std::string_view kLastLine = "end";
-constexpr std::size_t kLongestFile = std::size_t{8} << 20;  // bytes
+constexpr std::size_t kLongestFile = 8;  // MiB
 
 // The text before the next `end`, which is taken too; nothing where there is none.
 std::optional<std::string_view> take(std::string_view& text, char end) {
@@ -84,7 +84,7 @@ Result<std::vector<KeptCores>> decode(std::string_view text) {
 }
 
 Result<std::vector<KeptCores>> load_kept(const std::string& path) {
-  const auto text = noise::read_text(path, kLongestFile);
+  const auto text = read_file(path, kLongestFile);
   if (!text && text.error().sys_errno == ENOENT) return std::vector<KeptCores>();
   if (!text) return failure(text.error());
   auto kept = decode(*text);
@@ -94,7 +94,7 @@ Result<std::vector<KeptCores>> load_kept(const std::string& path) {
 
 Status save_kept(const std::string& path, const std::vector<KeptCores>& kept) {
   if (!kept.empty()) {
-    auto done = noise::replace_text(path, encode(kept), false);
+    auto done = replace_file(path, encode(kept), false);
     if (!done) unlink(path.c_str());
     return done;
   }

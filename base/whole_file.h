@@ -1,4 +1,4 @@
-// The whole of a file as text, up to a limit.
+// Files as whole texts.
 #pragma once
 
 #include <fcntl.h>
@@ -7,8 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -42,6 +44,37 @@ inline Result<std::string> read_file(const std::string& path, std::size_t mib) {
     return failure(Errc::kInvalid, path + " is larger than " + std::to_string(mib) + " MiB");
   }
   return **std::move(text);
+}
+
+// One write to a file that exists, below `directory` or at a path (AT_FDCWD): the kernel takes or
+// refuses the text as a whole. `flags`: O_TRUNC, where it may be a plain file as well. Errors: of
+// the system, as "open NAME: ..." or "write 'TEXT' to ...".
+inline Status write_file(int directory, const char* name, const std::string& text, int flags = 0) {
+  const Fd file(openat(directory, name, O_WRONLY | O_CLOEXEC | flags));
+  if (!file.valid()) return sys_failure(std::string("open ") + name);
+  if (::write(file.get(), text.data(), text.size()) < 0) {
+    return sys_failure("write '" + text + "' to " + name);
+  }
+  return {};
+}
+
+// All of the new text or all of the old one, whatever ends the process meanwhile; where `synced`,
+// also when the machine loses power, which may wait for a disk. "PATH.new" is its alone, and its
+// directory exists. Only its owner may read it. Errors: of the system.
+inline Status replace_file(const std::string& path, std::string_view text, bool synced) {
+  const std::string fresh = path + ".new";
+  {
+    const Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!file.valid()) return sys_failure("open " + fresh);
+    while (!text.empty()) {
+      const ssize_t n = ::write(file.get(), text.data(), text.size());
+      if (n < 0) return sys_failure("write " + fresh);
+      text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    if (synced && fsync(file.get()) != 0) return sys_failure("sync " + fresh);
+  }
+  if (std::rename(fresh.c_str(), path.c_str()) != 0) return sys_failure("rename " + fresh);
+  return {};
 }
 
 }  // namespace pinion

@@ -7,6 +7,7 @@
 #include "agent/cgroup/quota_files.h"
 #include "base/cgroup/group_files.h"
 #include "base/cgroup/paths.h"
+#include "base/whole_file.h"
 
 namespace pinion::cgroup {
 namespace {

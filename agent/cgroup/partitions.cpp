@@ -9,6 +9,7 @@
 
 #include "base/cgroup/group_files.h"
 #include "base/cgroup/probe_groups.h"
+#include "base/whole_file.h"
 
 namespace pinion::cgroup {
 namespace {

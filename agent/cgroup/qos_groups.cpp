@@ -6,6 +6,7 @@
 #include "agent/cgroup/slice_properties.h"
 #include "base/cgroup/group_files.h"
 #include "base/cgroup/probe_groups.h"
+#include "base/whole_file.h"
 
 namespace pinion::cgroup {
 namespace {

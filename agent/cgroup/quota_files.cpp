@@ -9,6 +9,7 @@
 
 #include "base/cgroup/group_files.h"
 #include "base/utf8.h"
+#include "base/whole_file.h"
 
 namespace pinion::cgroup {
 namespace {

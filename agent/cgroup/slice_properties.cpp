@@ -5,6 +5,7 @@
 #include "agent/cgroup/qos_groups.h"
 #include "agent/cgroup/slice_record.h"
 #include "base/cgroup/group_files.h"
+#include "base/whole_file.h"
 
 namespace pinion::cgroup {
 namespace {

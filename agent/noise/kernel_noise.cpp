@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "agent/noise/text_file.h"
+#include "base/whole_file.h"
 
 namespace pinion::noise {
 namespace {
@@ -38,7 +38,7 @@ void KernelNoise::load(Pass& pass) {
   if (std::exchange(loaded_, true)) return;
   const std::string& path = options_.saved_file;
   if (access(path.c_str(), F_OK) != 0) return;
-  const auto text = read_text(path, kLongestFile);
+  const auto text = read_file(path, kLongestFile);
   const auto saved = text ? decode(*text) : failure(text.error());
   if (!saved) {
     // Set aside and not removed: an operator may still read it.
@@ -104,7 +104,7 @@ bool KernelNoise::save(Pass& pass) {
   }
   Originals originals{.boot = files_.boot(), .cpus = {}};
   for (const auto& [knob, entry] : entries_) originals.cpus[knob] = entry.original;
-  const auto saved = replace_text(options_.saved_file, encode(originals));
+  const auto saved = replace_file(options_.saved_file, encode(originals), true);
   if (!saved) fail(pass, "nothing is changed without a way back: " + saved.error().text);
   unsaved_ = !saved;
   return !unsaved_;

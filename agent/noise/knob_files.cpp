@@ -1,5 +1,6 @@
 #include "agent/noise/knob_files.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -10,19 +11,19 @@
 #include <memory>
 
 #include "agent/noise/cpu_mask.h"
-#include "agent/noise/text_file.h"
+#include "base/whole_file.h"
 
 namespace pinion::noise {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLongestText = 65'536;
+constexpr std::size_t kMostMib = 1;
 // All kernel threads are its children.
 constexpr const char* kKthreadd = "2";
 
 std::string line_of(const std::string& path) {
-  auto text = read_text(path, kLongestText);
+  auto text = read_file(path, kMostMib);
   if (!text) return {};
   return text->substr(0, text->find('\n'));
 }
@@ -43,7 +44,7 @@ Status set_affinity(int pid, const CpuSet& cpus) {
 }
 
 Result<CpuSet> allowed_cpus(const std::string& status_file) {
-  const auto text = read_text(status_file, kLongestText);
+  const auto text = read_file(status_file, kMostMib);
   if (!text) return failure(text.error());
   constexpr std::string_view field = "\nCpus_allowed_list:";
   const auto at = text->find(field);
@@ -70,7 +71,10 @@ Writers kernel_writers(const Roots& roots) {
     }
     return set_affinity(pid, cpus);
   };
-  return {.file = write_text, .thread = thread};
+  const auto file = [](const std::string& path, const std::string& text) {
+    return write_file(AT_FDCWD, path.c_str(), text, O_TRUNC);
+  };
+  return {.file = file, .thread = thread};
 }
 
 KnobFiles::KnobFiles(Roots roots, Writers writers)
@@ -143,7 +147,7 @@ Result<CpuSet> KnobFiles::read(const Knob& knob) const {
   if (knob.name == kUnbound && access((path + "_requested").c_str(), F_OK) == 0) {
     path += "_requested";
   }
-  const auto text = read_text(path, kLongestText);
+  const auto text = read_file(path, kMostMib);
   if (!text) return failure(text.error());
   auto cpus = holds_list(knob) ? CpuSet::parse(*text) : parse_mask(*text);
   if (!cpus) return failure(cpus.error().within(path));
@@ -162,7 +166,7 @@ Status KnobFiles::write(const Knob& knob, const CpuSet& cpus) const {
 std::optional<CpuSet> KnobFiles::effective(const Knob& knob) const {
   if (!knob.is_irq()) return std::nullopt;
   const std::string path = roots_.proc + "/irq/" + knob.name + "/effective_affinity_list";
-  const auto text = read_text(path, kLongestText);
+  const auto text = read_file(path, kMostMib);
   if (!text) return std::nullopt;
   const auto cpus = CpuSet::parse(*text);
   return cpus ? std::optional(*cpus) : std::nullopt;
@@ -170,7 +174,7 @@ std::optional<CpuSet> KnobFiles::effective(const Knob& knob) const {
 
 Result<CpuSet> KnobFiles::online() const {
   const std::string path = roots_.sys + "/devices/system/cpu/online";
-  const auto text = read_text(path, kLongestText);
+  const auto text = read_file(path, kMostMib);
   if (!text) return failure(text.error());
   auto cpus = CpuSet::parse(*text);
   if (!cpus) return failure(cpus.error().within(path));

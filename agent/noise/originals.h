@@ -18,7 +18,7 @@
 namespace pinion::noise {
 
 inline constexpr std::size_t kMostKnobs = 16'384;
-inline constexpr std::size_t kLongestFile = std::size_t{8} << 20;  // bytes
+inline constexpr std::size_t kLongestFile = 8;  // MiB
 
 struct Originals {
   std::string boot;  // /proc/sys/kernel/random/boot_id: numbers mean nothing after another boot

@@ -7,6 +7,7 @@
 #include "agent/cgroup/partitions.h"
 #include "agent/cgroup/qos_groups.h"
 #include "base/cgroup/group_files.h"
+#include "base/whole_file.h"
 
 namespace pinion::cgroup {
 namespace {

@@ -1,8 +1,5 @@
 #include "agent/release/release.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -33,9 +30,8 @@ Result<NodeReleased> release_node(const std::string& state_dir) {
   NodeReleased done{.as_before = std::move(noise.written),
                     .not_as_before = std::move(noise.failed)};
   // Pods keep nothing any more.
-  const std::string kept = state_dir + "/" + kKeptFile;
-  if (unlink(kept.c_str()) != 0 && errno != ENOENT) {
-    done.not_released.push_back(sys_failure("remove " + kept).value().text);
+  if (const auto saved = save_kept(state_dir + "/" + kKeptFile, {}); !saved) {
+    done.not_released.push_back(saved.error().text);
   }
   if (const auto cpu = cgroup::find_hierarchy("/", "cpu")) {
     cgroup::RestoredQuotas quotas = cgroup::restore_quotas(*cpu);

@@ -42,15 +42,6 @@ Result<std::string> read_file(int directory, const char* name) {
                  std::string(name) + " is longer than " + std::to_string(kMaxText) + " bytes");
 }
 
-Status write_file(int directory, const char* name, const std::string& value) {
-  const Fd file(openat(directory, name, O_WRONLY | O_CLOEXEC));
-  if (!file.valid()) return sys_failure(std::string("open ") + name);
-  if (::write(file.get(), value.data(), value.size()) < 0) {
-    return sys_failure("write '" + value + "' to " + name);
-  }
-  return {};
-}
-
 Result<std::vector<std::string>> child_groups(int directory) {
   // A directory without sub-directories has two links, on cgroup file systems as on most others;
   // that spares nearly every container a walk over its files.

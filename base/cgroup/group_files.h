@@ -20,9 +20,6 @@ inline constexpr int kMaxGroupDepth = 16;
 // Errors: of the system; kInvalid where it is longer.
 Result<std::string> read_file(int directory, const char* name);
 
-// `value` in one write: the kernel takes or refuses it as a whole.
-Status write_file(int directory, const char* name, const std::string& value);
-
 // The IdSet in a file.
 template <class Set>
 Result<Set> read_set(int directory, const char* name) {

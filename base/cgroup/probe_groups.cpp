@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cgroup/group_files.h"
+#include "base/whole_file.h"
 
 namespace pinion::cgroup {
 namespace {

@@ -14,6 +14,7 @@
 #include "agent/engine/events.h"
 #include "base/cgroup/group_files.h"
 #include "base/cgroup/hierarchy.h"
+#include "base/whole_file.h"
 
 namespace pinion::cgroup {
 

@@ -23,6 +23,7 @@
 #include "agent/cgroup/cpuset_files.h"
 #include "agent/cgroup/qos_groups.h"
 #include "base/cgroup/group_files.h"
+#include "base/whole_file.h"
 #include "tests/support/fake_systemd/settled.h"
 
 namespace pinion::cgroup {
