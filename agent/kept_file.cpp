@@ -14,7 +14,7 @@ namespace {
 
 using engine::KeptCores;
 
-constexpr std::string_view kFirstLine = "pinion-kept-cores 1";
+constexpr std::string_view kFirstLine = "pinion-kept-cores 2";
 constexpr std::string_view kLastLine = "end";
 constexpr std::size_t kLongestFile = 8;  // MiB
 
@@ -41,6 +41,8 @@ std::optional<KeptCores> entry_in(std::string_view line) {
   if (!pod || pod->empty() || !cpus) return std::nullopt;
   const auto set = topology::CpuSet::parse(*cpus);
   if (!set || set->empty()) return std::nullopt;
+  if (!read_number(take(line, ' '), kept.count)) return std::nullopt;
+  if (kept.count < 1 || kept.count > set->count()) return std::nullopt;
   if (!read_number(take(line, ' '), kept.memory)) return std::nullopt;
   if (!read_number(take(line, ' '), kept.part) || kept.part < 0) return std::nullopt;
   kept.pod_id = *pod;
@@ -63,6 +65,7 @@ std::string encode(const std::vector<KeptCores>& kept) {
   for (const KeptCores& one : kept) {
     if (!fits_a_line(one)) continue;
     text.append(one.pod_id).append(" ").append(one.cpus.to_string()).append(" ");
+    text.append(std::to_string(one.count)).append(" ");
     text.append(std::to_string(one.memory)).append(" ");
     text.append(std::to_string(one.part)).append(" ").append(one.container).append("\n");
   }

@@ -1,12 +1,13 @@
 // The cores that pods keep, as the text of a file in the state directory. They would be lost where
 // the agent is restarted between two attempts of a container.
 //
-//   pinion-kept-cores 1
-//   4f1d02... 2-5 1073741824 0 main
+//   pinion-kept-cores 2
+//   4f1d02... 2-5 4 1073741824 0 main
 //   end
 //
-// A line has the pod's sandbox, the CPUs, the memory limit in bytes, the size of a part (see
-// engine/state.h), and the container's name, which may be empty.
+// A line has the pod's sandbox, the CPUs, how many of them it asks for (1 or more), the memory
+// limit in bytes, the size of a part (see engine/state.h), and the container's name, which may be
+// empty.
 #pragma once
 
 #include <string>

@@ -12,6 +12,7 @@ struct KeptCores {
   std::string pod_id;     // of the sandbox
   std::string container;  // its name; empty: of those that are still to come
   topology::CpuSet cpus;  // that it ran on, or is to run on
+  int count = 0;          // that it asks for: fewer than `cpus` where siblings are held as well
   topology::Bytes memory = 0;
   int part = 0;  // as in Kept
 

@@ -11,7 +11,6 @@
 // ones are the likely case: the set lies in one domain, or in parts of the first one's size that
 // each do.
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "agent/engine/engine.h"
@@ -30,15 +29,6 @@ constexpr std::string_view kRest;  // the name under which a pod keeps what is f
 auto find_kept(const PodRecord& pod, std::string_view claim) {
   return std::find_if(pod.kept().begin(), pod.kept().end(),
                       [&](const auto& entry) { return entry.second.request.id == claim; });
-}
-
-int count_cores(const topology::Topology& topology, const CpuSet& cpus) {
-  std::set<topology::Index> cores;
-  for (const topology::CpuId cpu : cpus) {
-    const auto* one = topology.find(cpu);
-    cores.insert(one == nullptr ? -1 - cpu : one->core);
-  }
-  return static_cast<int>(cores.size());
 }
 
 using Outcome = topology::Outcome;
@@ -351,6 +341,7 @@ std::vector<KeptCores> Engine::kept() const {
           {.pod_id = pod_id,
            .container = name,
            .cpus = name == kRest ? state_.ledger.find(kept.request.id)->cpus : kept.own.cpus,
+           .count = kept.request.cpus,
            .memory = kept.request.memory,
            .part = kept.part});
     }
@@ -394,18 +385,15 @@ std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
   topology::Request& request = wish.request;
   request.id = claim_id(pod.id, saved.container);
   if (state_.ledger.find(request.id) != nullptr) return "its container runs elsewhere";
-  int count = request.cpus;
   if (saved.container == kRest && milli_cpus(pod.resources)) {
-    // Where each has a core of its own, the siblings are held too and count for nobody.
     const int left = unclaimed(pod, nullptr);
-    if (count > left) count = count_cores(state_.topology, saved.cpus);
-    if (count > left) return "its pod has " + std::to_string(left) + " CPUs left";
+    if (saved.count > left) return "its pod has " + std::to_string(left) + " CPUs left";
   }
   const Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, saved.cpus);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) return refusal->text;
   const auto& decision = std::get<Decision>(outcome);
   state_.ledger.commit(decision.claim);
-  request.cpus = count;
+  request.cpus = saved.count;
   record.restored = true;
   state_.change_kept(record)[saved.container] = {
       .request = request,

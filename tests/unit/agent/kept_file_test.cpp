@@ -14,9 +14,13 @@ using engine::KeptCores;
 using topology::CpuSet;
 
 const std::vector<KeptCores> kSome = {
-    {.pod_id = "4f1d02", .container = "main", .cpus = CpuSet{2, 3, 8}, .memory = 1 << 30},
-    {.pod_id = "4f1d02", .container = "", .cpus = CpuSet{9}, .memory = 0, .part = 2},
-    {.pod_id = "77", .container = "a name with blanks", .cpus = CpuSet{255}},
+    {.pod_id = "4f1d02",
+     .container = "main",
+     .cpus = CpuSet{2, 3, 8},
+     .count = 3,
+     .memory = 1 << 30},
+    {.pod_id = "4f1d02", .container = "", .cpus = CpuSet{9, 57}, .count = 1, .part = 2},
+    {.pod_id = "77", .container = "a name with blanks", .cpus = CpuSet{255}, .count = 1},
 };
 
 TEST(KeptFile, SaysTheSameAgain) {
@@ -25,26 +29,28 @@ TEST(KeptFile, SaysTheSameAgain) {
     ASSERT_TRUE(again) << again.error().text;
     EXPECT_EQ(*again, kept);
   }
-  EXPECT_EQ(encode({kSome[1]}), "pinion-kept-cores 1\n4f1d02 9 0 2 \nend\n");
+  EXPECT_EQ(encode({kSome[1]}), "pinion-kept-cores 2\n4f1d02 9,57 1 0 2 \nend\n");
 }
 
 TEST(KeptFile, WhatNoLineCanHoldIsLeftOut) {
   for (const KeptCores& one :
-       {KeptCores{"", "main", CpuSet{1}}, KeptCores{"a b", "main", CpuSet{1}},
-        KeptCores{"a\nb", "main", CpuSet{1}}, KeptCores{"a", "ma\nin", CpuSet{1}}}) {
+       {KeptCores{"", "main", CpuSet{1}, 1}, KeptCores{"a b", "main", CpuSet{1}, 1},
+        KeptCores{"a\nb", "main", CpuSet{1}, 1}, KeptCores{"a", "ma\nin", CpuSet{1}, 1}}) {
     EXPECT_EQ(encode({one}), encode({}));
   }
 }
 
 TEST(KeptFile, AnythingElseIsAnError) {
-  const std::string begin = "pinion-kept-cores 1\n";
+  const std::string begin = "pinion-kept-cores 2\n";
   for (const std::string& text :
-       {std::string(), std::string("pinion-kept-cores 2\nend\n"), begin, begin + "end",
-        begin + "end\nend\n", begin + "pod 1 0 0 main\n", begin + "pod 1 0 0\nend\n",
-        begin + "pod  0 0 main\nend\n", begin + " 1 0 0 main\nend\n",
-        begin + "pod x 0 0 main\nend\n", begin + "pod 1 -1 0 main\nend\n",
-        begin + "pod 1 0 -1 main\nend\n", begin + "pod 1 1k 0 main\nend\n",
-        begin + "pod 1 0 0 \nend\n"}) {
+       {std::string(), std::string("pinion-kept-cores 1\npod 1-2 4096 0 main\nend\n"),
+        std::string("pinion-kept-cores 3\nend\n"), begin, begin + "end", begin + "end\nend\n",
+        begin + "pod 1 1 0 0 main\n", begin + "pod 1 1 0 0\nend\n",
+        begin + "pod  1 0 0 main\nend\n", begin + " 1 1 0 0 main\nend\n",
+        begin + "pod x 1 0 0 main\nend\n", begin + "pod 1 0 0 0 main\nend\n",
+        begin + "pod 1 2 0 0 main\nend\n", begin + "pod 1 -1 0 0 main\nend\n",
+        begin + "pod 1 1 -1 0 main\nend\n", begin + "pod 1 1 0 -1 main\nend\n",
+        begin + "pod 1 1 1k 0 main\nend\n", begin + "pod 1 1 0 0 \nend\n"}) {
     EXPECT_FALSE(decode(text)) << text;
   }
 }
@@ -59,7 +65,7 @@ TEST(KeptFile, IsReplacedAndTakenAway) {
   EXPECT_TRUE(save_kept(path, {}));
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_TRUE(save_kept(path, {})) << "a second time";
-  std::ofstream(path) << "pinion-kept-cores 1\npod";
+  std::ofstream(path) << "pinion-kept-cores 2\npod";
   EXPECT_EQ(load_kept(path).error().code, Errc::kInvalid);
   EXPECT_FALSE(save_kept(path + "/none/kept", kSome));
 }
