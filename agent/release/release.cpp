@@ -14,31 +14,33 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{10};  // with systemd; nobody waits for us here
 
-Result<cgroup::Released> release_cgroups() {
-  const auto hierarchy = cgroup::find_hierarchy("/", "cpuset");
+Result<cgroup::Released> release_cgroups(const std::string& host_root) {
+  const auto hierarchy = cgroup::find_hierarchy(host_root, "cpuset");
   if (!hierarchy) return failure(hierarchy.error());
-  cgroup::SliceProperties slices(systemd::manager_addresses("/"), {.limit = kPatience});
+  cgroup::SliceProperties slices(systemd::manager_addresses(host_root), {.limit = kPatience});
   return cgroup::release(*hierarchy, slices);
 }
 
 }  // namespace
 
-Result<NodeReleased> release_node(const std::string& state_dir) {
+Result<NodeReleased> release_node(const std::string& host_root, const std::string& state_dir) {
   const auto lock = lock_state_dir(state_dir);
   if (!lock) return failure(lock.error());
-  noise::Pass noise = noise::restore({}, state_dir + "/" + noise::kSavedName);
+  const std::string root = host_root == "/" ? "" : host_root;
+  noise::Pass noise = noise::restore({.proc = root + "/proc", .sys = root + "/sys"},
+                                     state_dir + "/" + noise::kSavedName);
   NodeReleased done{.as_before = std::move(noise.written),
                     .not_as_before = std::move(noise.failed)};
   // Pods keep nothing any more.
   if (const auto saved = save_kept(state_dir + "/" + kKeptFile, {}); !saved) {
     done.not_released.push_back(saved.error().text);
   }
-  if (const auto cpu = cgroup::find_hierarchy("/", "cpu")) {
+  if (const auto cpu = cgroup::find_hierarchy(host_root, "cpu")) {
     cgroup::RestoredQuotas quotas = cgroup::restore_quotas(*cpu);
     done.quotas = std::move(quotas.groups);
     done.not_released.insert(done.not_released.end(), quotas.failed.begin(), quotas.failed.end());
   }
-  auto cgroups = release_cgroups();
+  auto cgroups = release_cgroups(host_root);
   if (!cgroups) {
     done.cgroups = failure(cgroups.error());
     return done;

@@ -18,8 +18,8 @@ struct NodeReleased {
   Status cgroups = {};                         // why no group was looked at
 };
 
-// Holds the lock of the state directory meanwhile, so that no agent starts. Errors: kExhausted when
-// one runs.
-Result<NodeReleased> release_node(const std::string& state_dir);
+// The node whose root folder is `host_root`: "/" for this machine. Holds the lock of the agent's
+// state directory meanwhile, so that no agent starts. Errors: kExhausted when one runs.
+Result<NodeReleased> release_node(const std::string& host_root, const std::string& state_dir);
 
 }  // namespace pinion::agent

@@ -24,7 +24,7 @@ std::string list(const char* word, const std::vector<std::string>& paths) {
 }
 
 int run(const ReleaseOptions& options) {
-  const auto released = agent::release_node(options.state_dir);
+  const auto released = agent::release_node("/", options.state_dir);
   if (!released) return report(released.error());
   std::string text = list("as before             ", released->as_before) +
                      list("partition taken away  ", released->partitions) +

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "agent/kept_file.h"
 #include "tests/support/machine.h"
 #include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
+#include "topology/discover/discover.h"
 
 namespace pinion::agent {
 namespace {
@@ -202,6 +205,76 @@ TEST_F(NodeWithAFile, WhereTheFileCannotBeWrittenItTriesAgain) {
   node_.finish(Clock::now());
   ASSERT_EQ(node_.engine().kept().size(), 1U);
   EXPECT_EQ(load_kept(path_).value(), node_.engine().kept());
+}
+
+// In a tree of plain files no partition can be made: what is said of it tells that one was tried.
+TEST(NodeWithPartitions, AfterCpusCameBackItTriesOneOnFreeCpus) {
+  const topology::Source whole{topology::Source::Kind::kSynthetic,
+                               "package:1 [numa(memory=1GB)] l3:1 core:4 pu:2"};
+  const topology::Source half{topology::Source::Kind::kSynthetic,
+                              "package:1 [numa(memory=1GB)] l3:1 core:2 pu:2"};
+  const struct {
+    const char* name;
+    engine::FenceKind fence;
+    const char* rank;  // its CPUs
+    const topology::Source& after;
+    const char* said;  // "": nothing
+  } cases[] = {
+      {"CPU 2 was away", engine::FenceKind::kPartition, "2-3", whole,
+       "why=\"open cgroup.subtree_control: No such file or directory\""},
+      {"CPU 2 was away, and one CPU is free", engine::FenceKind::kPartition, "1-7", whole,
+       "why=\"with one CPU there is nothing to keep others off\""},
+      {"CPU 2 was away, and nobody has a partition", engine::FenceKind::kLeaf, "2-3", whole, ""},
+      {"CPUs went away", engine::FenceKind::kPartition, "2-3", half, ""},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    const test_support::TempDir dir;
+    const auto write = [&](const std::string& path, const std::string& text) {
+      std::filesystem::create_directories((dir.path() / path).parent_path());
+      std::ofstream(dir.path() / path) << text;
+    };
+    const Unit rank = test_support::rank("r", test_support::cpus(c.rank).count());
+    const bool partition = c.fence == engine::FenceKind::kPartition;
+    const std::string group = "cg" + rank.container.cgroups_path + "/";
+    for (const char* file : {"cpuset.cpus", "cpuset.cpus.effective", "cpuset.cpus.exclusive",
+                             "cpuset.cpus.exclusive.effective"}) {
+      write(group + file, c.rank);
+    }
+    write(group + "cpuset.mems", "0");
+    write(group + "cpuset.cpus.partition", partition ? "root" : "member");
+    write("cpu/online", "0-7");
+    std::filesystem::create_directories(dir.path() / "cpu/cpu2/topology");
+    testing::internal::CaptureStderr();
+    {
+      Log log{"warn", LogFormat::kText};
+      Node node{engine::Engine(topology::discover(whole).value(), {}, c.fence),
+                cgroup::CpusetFiles({.mount = dir.path() / "cg", .version = 2, .writable = true},
+                                    dir.path() / "proc"),
+                MachineWatch(c.after, dir.path() / "cpu", {}), log, 1h};
+      node.handle(test_support::all_running({rank}));
+      EXPECT_EQ(node.engine().state().find(rank.id())->own.cpus, test_support::cpus(c.rank));
+      EXPECT_EQ(node.engine().guarded().empty(), !partition);
+      if (&c.after == &half) {
+        write("cpu/online", "0-3");
+      } else {
+        std::filesystem::rename(dir.path() / "cpu/cpu2/topology", dir.path() / "cpu/old");
+        std::filesystem::create_directories(dir.path() / "cpu/cpu2/topology");
+      }
+      Clock::time_point now = Clock::now();
+      for (int i = 0; i < 30'000 && node.engine().counters().machine_changes == 0; ++i) {
+        node.work(now += 1s);
+        std::this_thread::sleep_for(1ms);  // the pace of the main loop
+      }
+      EXPECT_EQ(node.engine().counters().machine_changes, 1U);
+      node.finish(now);
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    const std::string begin = "threads of the kernel may run on ranks' CPUs that were offline ";
+    const auto at = said.find(begin);
+    const std::string line = at == std::string::npos ? "" : said.substr(at + begin.size());
+    EXPECT_EQ(line.substr(0, line.find('\n')), c.said) << said;
+  }
 }
 
 }  // namespace

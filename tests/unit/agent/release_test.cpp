@@ -7,6 +7,9 @@
 
 #include <fstream>
 
+#include "agent/kept_file.h"
+#include "agent/release/release.h"
+#include "base/state_lock.h"
 #include "tests/support/tree.h"
 
 namespace pinion::cgroup {
@@ -85,6 +88,48 @@ TEST_F(Release, AReadOnlyTreeIsAnError) {
   SliceProperties no_systemd({});
   const auto done = cgroup::release({.mount = "/", .version = 1, .writable = false}, no_systemd);
   EXPECT_EQ(done.error().code, Errc::kDenied);
+}
+
+// A node without control groups, whose agent's state directory is its root folder.
+class ReleaseNode : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(agent::save_kept(
+        kept_,
+        {{.pod_id = "4f1d02", .container = "main", .cpus = topology::CpuSet{2}, .count = 1}}));
+  }
+  [[nodiscard]] Result<agent::NodeReleased> release() const {
+    return agent::release_node(dir_.path(), dir_.path());
+  }
+  [[nodiscard]] bool keeps() const { return std::filesystem::exists(kept_); }
+
+  test_support::TempDir dir_;
+  std::string kept_ = dir_.path() / agent::kKeptFile;
+};
+
+TEST_F(ReleaseNode, PodsKeepNothingAnyMore) {
+  for (const char* time : {"the first time", "a second time"}) {
+    const auto done = release();
+    ASSERT_TRUE(done) << time;
+    EXPECT_THAT(done->not_released, IsEmpty()) << time;
+    EXPECT_FALSE(done->cgroups) << "those of this machine are left alone";
+    EXPECT_FALSE(keeps()) << time;
+  }
+}
+
+TEST_F(ReleaseNode, SaysWhenWhatTheyKeepCannotBeTakenAway) {
+  std::filesystem::remove(kept_);
+  std::filesystem::create_directory(kept_);
+  const auto done = release();
+  ASSERT_TRUE(done);
+  EXPECT_THAT(done->not_released, ElementsAre("remove " + kept_ + ": Is a directory"));
+}
+
+TEST_F(ReleaseNode, WhileAnAgentRunsTheyKeepIt) {
+  const auto lock = lock_state_dir(dir_.path());
+  ASSERT_TRUE(lock);
+  EXPECT_EQ(release().error().code, Errc::kExhausted);
+  EXPECT_TRUE(keeps());
 }
 
 }  // namespace
