@@ -122,7 +122,7 @@ struct ElasticWait {
   enum class Why {
     kNoRoom,        // also with what others may give now
     kNotWorthIt,    // kOurs: others would lose more than it gains
-    kKeptForOther,  // kOurs: for_job has waited for so long that it gets all that becomes free
+    kKeptForOther,  // kOurs: for_job has waited for so long that what becomes free is kept for it
   };
   std::uint64_t job = 0;
   Why why = Why::kNoRoom;
@@ -144,8 +144,11 @@ struct ElasticDecision {
 struct ElasticKnobs {
   // kOurs. A job that has waited for so long goes one priority up.
   std::int64_t ageing_ms = 600'000;
-  // Who has waited so long and is first gets all that becomes free.
+  // For who has waited so long and is first, all that becomes free is kept: others start only where
+  // that is not expected to delay it.
   std::int64_t patience_ms = 3'600'000;
+  // Once it has waited so long, nobody else starts.
+  std::int64_t strict_ms = 604'800'000;
   // At most this share of a job's time goes into rescales, 0 < share <= 1.
   double rescale_share = 0.05;
   // What a freed slot is worth in a NUMA node that others still use, against one in a NUMA node

@@ -7,8 +7,11 @@
 //      become wholly free count more than others (`broken_worth`), and only if all they lose, the
 //      rescales and what they are slower while it runs, is less than what the job gains by not
 //      waiting for an end.
-//   2. Once the first who finds no room has waited for `patience_ms`, nobody behind it starts, what
-//      becomes free is kept for it, and others shrink for it whatever that costs.
+//   2. Once the first who finds no room has waited for `patience_ms`, what becomes free is kept for
+//      it, and others shrink for it whatever that costs. Who is behind it starts only as EASY lets
+//      it (Lifka, 1995): where it is expected to end before enough is free for the first one, or
+//      takes what stays spare then. As jobs may last longer than expected, that ends when the first
+//      one has waited for `strict_ms`: then nobody behind it starts.
 //   3. What is free goes step by step to the job whose rate of ending, 1 / what it still takes,
 //      rises most for each slot, so that the nearly done go first (as by Smith's rule, 1956): to
 //      jobs that start, and to running ones that save more time than an expand and the shrink that
@@ -69,6 +72,19 @@ struct Giver {
 struct Shrinks {
   std::vector<Giver> givers;
   double loss = 0;
+};
+
+// Slots that become free.
+struct Release {
+  double seconds = 0;  // from now
+  std::int64_t slots = 0;
+  bool exact = false;  // else it may be later than that
+};
+
+// When enough will be free for a job, and how much more than that.
+struct Reservation {
+  double seconds = 0;  // from now
+  std::int64_t spare = 0;
 };
 
 // The next step of one job that is to get more workers.
@@ -144,7 +160,8 @@ class OurPolicy {
   // Who has waited for too long, and still finds no room; nullptr: nobody.
   const Entry* admit() {
     int attempts = 0;
-    for (Entry* entry : waiting_) {
+    for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
+      Entry* const entry = *at;
       const ElasticJob& job = *entry->job;
       const std::int64_t need = job.slots(job.min_workers) - free_;
       const bool impatient = now_ - job.submitted_ms >= knobs_.patience_ms;
@@ -152,10 +169,60 @@ class OurPolicy {
       if (need <= 0 || make_room(*entry, need, impatient)) {
         resize(*entry, job.min_workers, 0);
       } else if (impatient) {
+        if (now_ - job.submitted_ms < knobs_.strict_ms) backfill(need, std::next(at));
         return entry;
       }
     }
     return nullptr;
+  }
+
+  // Those from `from` on start where that does not delay one for whom `need` slots more than those
+  // that are free now have to become free.
+  void backfill(std::int64_t need, std::vector<Entry*>::iterator from) {
+    auto reserved = reservation(need);
+    if (!reserved) return;
+    for (; from != waiting_.end() && free_ > 0; ++from) {
+      Entry& entry = **from;
+      const ElasticJob& job = *entry.job;
+      const int most = workers_for(job, free_);
+      if (most == 0) continue;
+      if (job.rest >= 0 && entry.seconds_with(most) <= reserved->seconds) {
+        resize(entry, most, 0);
+      } else if (const int some = workers_for(job, std::min(free_, reserved->spare)); some > 0) {
+        resize(entry, some, 0);
+        reserved->spare -= job.slots(some);
+      }
+    }
+  }
+
+  // The earliest moment at which so many more can be free. Who runs ends, or gives what it has
+  // above its minimum, because the one who waits makes others shrink at any cost. Of whom that is
+  // not known exactly may do so now, and then nothing counts as spare: the true moment may be
+  // another. nullopt: never.
+  [[nodiscard]] std::optional<Reservation> reservation(std::int64_t need) const {
+    std::vector<Release> releases;
+    for (const Entry& entry : entries_) {
+      if (entry.workers == 0) continue;
+      const ElasticJob& job = *entry.job;
+      const bool gives = job.change == Change::kMalleable;
+      const int least = gives ? std::min(job.min_workers, entry.workers) : entry.workers;
+      const std::int64_t more = job.slots(entry.workers) - job.slots(least);
+      const bool settled = !job.changing && entry.workers == job.workers;
+      const double end = job.rest < 0 ? 0 : entry.seconds_with(entry.workers);
+      const double gap = static_cast<double>(std::max<std::int64_t>(0, free_from(job) - now_));
+      releases.push_back({settled ? std::min(end, gap / 1000) : 0, more, settled || more == 0});
+      releases.push_back({end, job.slots(least), job.rest >= 0 && more == 0});
+    }
+    std::sort(releases.begin(), releases.end(), [](const Release& a, const Release& b) {
+      return std::tuple(a.seconds, a.slots) < std::tuple(b.seconds, b.slots);
+    });
+    bool exact = true;
+    for (const Release& release : releases) {
+      need -= release.slots;
+      exact = exact && release.exact;
+      if (need <= 0) return Reservation{.seconds = release.seconds, .spare = exact ? -need : 0};
+    }
+    return std::nullopt;
   }
 
   bool make_room(Entry& entry, std::int64_t need, bool at_any_cost) {
@@ -328,7 +395,7 @@ class OurPolicy {
     return steps;
   }
 
-  // `impatient`: nobody behind it has been looked at.
+  // `impatient`: who is behind it starts only where that does not delay it.
   [[nodiscard]] std::vector<ElasticWait> waits(const Entry* impatient) const {
     std::int64_t could = 0;
     std::int64_t later = 0;

@@ -59,6 +59,7 @@ ElasticRules random_rules(ElasticPolicy policy) {
   rules.told = *rc::gen::element(true, false);
   rules.knobs.ageing_ms = *rc::gen::element(1000, 30'000, 600'000);
   rules.knobs.patience_ms = *rc::gen::element(0, 60'000, 3'600'000);
+  rules.knobs.strict_ms = *rc::gen::element(0, 120'000, 604'800'000);
   rules.knobs.rescale_share = *rc::gen::element(0.05, 0.5, 1.0);
   return rules;
 }
@@ -205,10 +206,11 @@ RC_GTEST_PROP(ElasticPolicies, UnderOursNobodyStarves, ()) {
   const auto rules = random_rules(ElasticPolicy::kOurs);
   const PlayedElastic played = play_counted(jobs, *rc::gen::inRange(1, kMostElastic), rules);
   const Ms steps = kElasticPriorities * rules.knobs.ageing_ms;
+  const Ms strict = std::max(rules.knobs.patience_ms, rules.knobs.strict_ms);
   for (const JobRecord& first : played.records) {
     for (const JobRecord& later : played.records) {
       if (later.job.submit <= first.job.submit + steps) continue;
-      if (later.start <= first.job.submit + rules.knobs.patience_ms + steps + kMostBegin) continue;
+      if (later.start <= first.job.submit + strict + steps + kMostBegin) continue;
       RC_ASSERT(first.start <= later.start);
     }
   }
@@ -261,7 +263,8 @@ RC_GTEST_PROP(ElasticPolicies, EachStepIsAllowedAndThereIsRoomForIt, ()) {
   }
   const cluster::ElasticView view{
       .jobs = seen, .slots = slots, .now_ms = now, .freed = *rc::gen::element(true, false)};
-  const auto decision = cluster::decide(policy, view);
+  const auto knobs = random_rules(policy).knobs;
+  const auto decision = cluster::decide(policy, view, knobs);
   for (const auto& step : decision.steps) {
     cluster::ElasticJob& job = jobs.at(step.job);
     RC_ASSERT(step.from == job.workers);
@@ -269,7 +272,8 @@ RC_GTEST_PROP(ElasticPolicies, EachStepIsAllowedAndThereIsRoomForIt, ()) {
     RC_ASSERT(step.workers >= job.min_workers && step.workers <= job.max_workers);
     RC_ASSERT(!job.changing);
     if (job.workers > 0) {
-      const Ms gap = policy == ElasticPolicy::kOurs ? cluster::effective_gap_ms(job) : job.gap_ms;
+      const Ms gap =
+          policy == ElasticPolicy::kOurs ? cluster::effective_gap_ms(job, knobs) : job.gap_ms;
       RC_ASSERT(now - job.changed_ms >= gap);
       RC_ASSERT(job.change == Change::kMalleable);
       RC_ASSERT(policy >= ElasticPolicy::kElastic);
@@ -280,7 +284,61 @@ RC_GTEST_PROP(ElasticPolicies, EachStepIsAllowedAndThereIsRoomForIt, ()) {
     job.changing = true;  // named once
   }
   RC_ASSERT(!decision.look_again_ms || *decision.look_again_ms > now);
-  RC_ASSERT(cluster::decide(policy, view).steps == decision.steps);
+  RC_ASSERT(cluster::decide(policy, view, knobs).steps == decision.steps);
+}
+
+// One that has waited for long starts no later because others have come behind it, where all last
+// as long as is known and rescales take no time.
+RC_GTEST_PROP(ElasticPolicies, UnderOursNobodyDelaysTheFirst, ()) {
+  std::vector<Job> jobs;
+  const auto add = [&](Ms submit, int most) {
+    Job job;
+    job.number = static_cast<std::int64_t>(jobs.size()) + 1;
+    job.submit = submit;
+    job.run = job.request = *rc::gen::inRange(1, 200) * 1000;
+    job.shape.tasks = *rc::gen::inRange(1, most + 1);
+    if (*rc::gen::element(true, false)) {
+      auto elastic = std::make_shared<Elastic>();
+      elastic->min = *rc::gen::inRange(1, job.shape.tasks + 1);
+      elastic->max = job.shape.tasks;
+      elastic->change = Change::kMalleable;
+      elastic->gap = *rc::gen::element(0, 20'000, 100'000);
+      elastic->speed_up = cluster::SpeedUp(*rc::gen::element(0.0, 0.5, 1.0), job.shape.tasks);
+      job.elastic = elastic;
+    }
+    jobs.push_back(std::move(job));
+  };
+  const int many = *rc::gen::inRange(8, kMostElastic);
+  const int running = *rc::gen::inRange(1, 6);
+  for (int i = 0; i < running; ++i) add(0, many / 2);
+  Job first;
+  first.number = static_cast<std::int64_t>(jobs.size()) + 1;
+  first.submit = 1000;
+  first.run = first.request = 1000;
+  first.priority = 100;
+  first.shape.tasks = *rc::gen::inRange(many / 2, many + 1);
+  jobs.push_back(first);
+  ElasticRules rules{.policy = ElasticPolicy::kOurs, .gap = 0};
+  rules.knobs.patience_ms = 0;
+  const auto start = [&](const PlayedElastic& played) {
+    const auto found =
+        std::find_if(played.records.begin(), played.records.end(),
+                     [&](const auto& one) { return one.job.number == first.number; });
+    return found->start;
+  };
+  const Ms alone = start(play_counted(jobs, many, rules));
+  const int behind = *rc::gen::inRange(1, 10);
+  Ms now = first.submit;
+  for (int i = 0; i < behind; ++i) {
+    now += *rc::gen::inRange(0, 20) * 1000;
+    add(now, many / 2);
+  }
+  const PlayedElastic played = play_counted(jobs, many, rules);
+  const bool passed = std::any_of(
+      played.records.begin(), played.records.end(),
+      [&](const auto& one) { return one.job.number > first.number && one.start < start(played); });
+  RC_CLASSIFY(passed, "somebody starts before it");
+  RC_ASSERT(start(played) <= alone + 10);  // rounding of each change of pace
 }
 
 }  // namespace

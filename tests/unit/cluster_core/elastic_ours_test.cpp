@@ -165,6 +165,79 @@ TEST(OurElastic, WhoHasWaitedForLongGetsAllThatBecomesFree) {
   EXPECT_THAT(decide_at(2 + patience, 8, jobs).steps, IsEmpty());
 }
 
+// 1 has 4 of 8 slots for 25 s more; 2 needs 6 and has waited for long: in 25 s two will be spare.
+class BehindTheFirst : public testing::Test {
+ protected:
+  std::vector<std::uint64_t> started(std::initializer_list<ElasticJob> behind,
+                                     std::int64_t waited = ElasticKnobs().patience_ms) {
+    ElasticJob runs = linear(running(1, 0, 4, 4, 4), rest_);
+    runs.change = Change::kRigid;
+    std::vector jobs{runs, waiting(2, 0, 6, 6)};
+    const std::int64_t now = jobs.back().submitted_ms + waited;
+    for (ElasticJob job : behind) {
+      job.submitted_ms = now;
+      jobs.push_back(job);
+    }
+    std::vector<std::uint64_t> ids;
+    for (const ElasticStep& step : decide_at(now, 8, jobs).steps) ids.push_back(step.job);
+    return ids;
+  }
+
+  double rest_ = 100;
+};
+
+TEST_F(BehindTheFirst, StartsWhoEndsBeforeThat) {
+  EXPECT_THAT(started({linear(waiting(3, 0, 4, 4), 100)}), ElementsAre(3));
+  EXPECT_THAT(started({linear(waiting(3, 0, 4, 4), 101)}), IsEmpty());
+  // With 2 it would last for too long.
+  EXPECT_THAT(started({linear(waiting(3, 0, 1, 4), 100)}), ElementsAre(3));
+}
+
+TEST_F(BehindTheFirst, StartsWhoTakesWhatStaysSpare) {
+  EXPECT_THAT(started({linear(waiting(3, 0, 2, 2), 1000), linear(waiting(4, 0, 2, 2), 1000)}),
+              ElementsAre(3));
+  // What is not known to end.
+  EXPECT_THAT(started({waiting(3, 0, 2, 2), waiting(4, 0, 4, 4)}), ElementsAre(3));
+}
+
+// Others can still shrink for the first one, once their gap is over.
+TEST(OurElastic, NobodyStartsWhoWouldOutlastTheGapOfOneThatCanShrink) {
+  ElasticJob gives = linear(running(1, 0, 2, 4, 4), 100'000);
+  const ElasticJob first = waiting(2, 0, 6, 6);
+  const std::int64_t now = first.submitted_ms + ElasticKnobs().patience_ms;
+  gives.changed_ms = now;
+  gives.gap_ms = 30'000;
+  ElasticJob later = linear(waiting(3, 0, 4, 4), 4 * 31);
+  later.submitted_ms = now;
+  EXPECT_THAT(decide_at(now, 8, {gives, first, later}).steps, IsEmpty());
+  later.rest = 4 * 30;
+  EXPECT_EQ(size_of(decide_at(now, 8, {gives, first, later}).steps, 3), 4);
+}
+
+// One that may end at any moment.
+TEST(OurElastic, NobodyStartsWhoMightOutlastOneOfWhichNothingIsKnown) {
+  ElasticJob unknown = running(1, 0, 2, 2, 2);
+  ElasticJob known = linear(running(2, 0, 2, 2, 2), 2 * 100'000);
+  unknown.change = known.change = Change::kRigid;
+  const ElasticJob first = waiting(3, 0, 6, 6);
+  const std::int64_t now = first.submitted_ms + ElasticKnobs().patience_ms;
+  ElasticJob later = linear(waiting(4, 0, 4, 4), 4 * 1000);
+  later.submitted_ms = now;
+  EXPECT_THAT(decide_at(now, 8, {unknown, known, first, later}).steps, IsEmpty());
+}
+
+TEST_F(BehindTheFirst, NobodyStartsWhereNobodyKnowsWhenItWill) {
+  rest_ = kNotStated;
+  EXPECT_THAT(started({linear(waiting(3, 0, 4, 4), 1)}), IsEmpty());
+}
+
+TEST_F(BehindTheFirst, NobodyStartsOnceItHasWaitedForTooLong) {
+  const ElasticJob fits = linear(waiting(3, 0, 4, 4), 100);
+  const std::int64_t strict = ElasticKnobs().strict_ms;
+  EXPECT_THAT(started({fits}, strict - 1), ElementsAre(3));
+  EXPECT_THAT(started({fits}, strict), IsEmpty());
+}
+
 TEST(OurElastic, WhoHasWaitedForLongMakesOthersShrinkAtAnyCost) {
   const std::vector jobs{linear(running(1, 0, 4, 8, 8), 8, 1000),
                          linear(waiting(2, 0, 4, 4), 1000)};
