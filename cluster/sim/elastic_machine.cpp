@@ -10,6 +10,7 @@ namespace {
 constexpr Ms kSeen = 10'000;       // a job is watched for so long before its speed is known
 constexpr Ms kLeastRest = 60'000;  // of a job for which there was no hole, as the extender has it
 constexpr Ms kNoRest = std::numeric_limits<Ms>::min();
+constexpr Ms kForEver = std::numeric_limits<Ms>::max();  // of one for which no idle machine has one
 
 double seconds(Ms ms) {
   return static_cast<double>(ms) / 1000;
@@ -120,7 +121,7 @@ void ElasticMachine::look(Handle handle, Part& part, Ms now) const {
     if (now - part.since >= kSeen && !known) part.rates.push_back({part.runs_with, part.rate()});
     part.since = now;
   }
-  part.seen.rest = std::max(0.0, seconds(part.job.request) - part.done);
+  part.seen.rest = part.over ? 0 : std::max(0.0, seconds(part.job.request) - part.done);
   if (nodes_ && part.runs_with > 0 && rules_.policy == cluster::ElasticPolicy::kOurs) {
     part.seen.frees_whole = nodes_->frees_whole(handle);
   }
@@ -187,7 +188,8 @@ void ElasticMachine::enlarge(Handle handle, Part& part, Ms now) {
   if (workers < part.seen.workers) {
     cut_short_ = freed_ = true;
     part.seen.workers = workers;
-    part.seen.declined_until_ms = now + std::max(part.seen.gap_ms, kLeastRest);
+    const bool alone = free_ == processors_;
+    part.seen.declined_until_ms = alone ? kForEver : now + std::max(part.seen.gap_ms, kLeastRest);
     part.seen.is_new = workers == 0;  // comes again when it has rested
     if (workers == part.runs_with) {
       part.seen.changing = false;
@@ -260,7 +262,8 @@ std::optional<Ms> ElasticMachine::wake() const {
   const auto at = [&](Ms when) { next = next ? std::min(*next, when) : when; };
   for (const auto& [handle, part] : parts_) {
     if (part.until) at(*part.until);
-    if (part.waits() && part.seen.declined_until_ms != kNoRest) at(part.seen.declined_until_ms);
+    const Ms rests_until = part.seen.declined_until_ms;
+    if (part.waits() && rests_until != kNoRest && rests_until != kForEver) at(rests_until);
   }
   return next;
 }

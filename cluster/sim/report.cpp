@@ -82,8 +82,9 @@ std::string csv_line(const JobRecord& record, int numa_nodes) {
   std::set<int> nodes;
   int placed = 0;  // without a launcher
   for (const Piece& piece : record.pieces) {
+    if (piece.tasks == 0) continue;
     nodes.insert(piece.node);
-    placed += piece.tasks > 0 ? 1 : 0;
+    ++placed;
   }
   std::string line = record.job.called() + "," + seconds_text(record.job.submit) + "," +
                      seconds_text(record.start) + "," + seconds_text(record.end) + "," +

@@ -159,6 +159,7 @@ int numa_nodes_of(const JobRecord& record, const NodeMachine* nodes) {
   if (nodes == nullptr) return -1;
   int count = 0;
   for (const Piece& piece : record.pieces) {
+    if (piece.tasks == 0) continue;  // a launcher's
     for (const auto& numa : nodes->fleet().node(piece.node).topology().nodes) {
       count += numa.cpus.intersects(piece.cpus) ? 1 : 0;
     }

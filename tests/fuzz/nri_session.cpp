@@ -42,7 +42,7 @@ class FuzzHandler : public agent::EngineHandler {
 };
 
 void run(ByteSpan input) {
-  if (input.size() < 2) return;
+  if (input.size() < 3) return;  // the runtime hears of the session with the first piece
   const std::size_t step = 1 + std::to_integer<std::size_t>(input[0]) * 16;
   FuzzHandler handler(std::to_integer<unsigned>(input[1]));
   Counters counters;

@@ -84,6 +84,13 @@ def elastic_on_nodes(program, folder):
     expected = ["short,20,22,52,8,30,,5,8,1,8,,0,8@22", "long,0,0,120,16,100,,0,16,1,16,,2,16@0;8@20;16@52"]
     if lines[1:] != expected or result["utilisation"] != 1 or result["fragmentation"] != 0:
         sys.exit(f"elastic jobs on nodes: {lines[1:]}, {result}; expected {expected}")
+    # Each worker takes a NUMA node's most, so there is no room for the launcher, though enough CPUs are free.
+    with open(folder + "/four.yaml", "w") as file:
+        file.write(FLEET.replace("count: 8", "count: 4"))
+    with open(folder + "/odd.yaml", "w") as file:
+        file.write("- {name: odd, run: 60, tasks: 8, cpus-per-task: 5, min: 8, max: 8, launcher: 4}\n")
+    refused(program, 1, ["run", "--jobs", folder + "/odd.yaml", "--fleet", folder + "/four.yaml", "--elastic", "ours"],
+            "wait although nothing runs")
 
 
 def progress(program):
