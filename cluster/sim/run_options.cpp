@@ -65,11 +65,9 @@ void add_elastic(CLI::App& command, RunOptions& options) {
                 options.elastic = cluster::elastic_policy_of(word);
               },
               "Jobs that say so have from min to max workers, each of them a task, on --processors "
-              "or "
-              "on a --fleet; the policy is also the queue. min, max, moldable, elastic "
-              "(elastic-fig2): those of the elastic "
-              "Charm++ paper. ours: "
-              "rescales where it gains more than it costs (docs/simulator.md)")
+              "or on a --fleet; the policy is also the queue. min, max, moldable, elastic "
+              "(elastic-fig2): those of the elastic Charm++ paper. ours: rescales where it gains "
+              "more than it costs (docs/simulator.md)")
           ->check(CLI::IsMember({"min", "max", "moldable", "elastic", "elastic-fig2", "ours"}))
           ->type_name("POLICY")
           ->excludes("--queue")

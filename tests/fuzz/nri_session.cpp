@@ -42,21 +42,25 @@ class FuzzHandler : public agent::EngineHandler {
 };
 
 void run(ByteSpan input) {
-  if (input.size() < 3) return;  // the runtime hears of the session with the first piece
+  if (input.size() < 2) return;
   const std::size_t step = 1 + std::to_integer<std::size_t>(input[0]) * 16;
   FuzzHandler handler(std::to_integer<unsigned>(input[1]));
   Counters counters;
   Session session({}, handler, counters);
   test_support::FakeRuntime runtime;
   TimePoint now{std::chrono::hours(1)};
+  const auto hear = [&] {
+    runtime.receive(session.output());
+    require(runtime.broken().empty());
+    session.consume_output(session.output().size());
+  };
   session.start(now);
+  hear();
   const ByteSpan bytes = input.subspan(2);
   for (std::size_t at = 0; at < bytes.size(); at += step) {
     const ByteSpan piece = bytes.subspan(at, std::min(step, bytes.size() - at));
     const bool good = session.receive(piece, now).has_value();
-    runtime.receive(session.output());
-    require(runtime.broken().empty());
-    session.consume_output(session.output().size());
+    hear();
     if (!good) break;
     now += std::chrono::milliseconds(1);
     if (!session.tick(now)) break;
