@@ -67,6 +67,7 @@ enum class ElasticPolicy {
 };
 
 inline constexpr double kNotStated = -1;
+inline constexpr std::int64_t kAnyRoom = std::numeric_limits<std::int64_t>::max();
 
 struct ElasticJob {
   std::uint64_t id = 0;
@@ -94,6 +95,9 @@ struct ElasticJob {
   // (whole_nodes.h), in the order in which its workers leave on a shrink; one more than are stated
   // frees no more. Empty: not known.
   std::vector<std::int64_t> frees_whole;
+  // So many workers at most would find their CPUs, beside those that it has, once what is under way
+  // has ended: what is free may lie in holes that are too small (Fleet::room_at_most()). >= 0.
+  std::int64_t room = kAnyRoom;
 
   [[nodiscard]] std::int64_t slots(int with_workers) const {
     return with_workers == 0 ? 0 : with_workers * slots_per_worker + other_slots;
@@ -121,6 +125,7 @@ struct ElasticStep {
 struct ElasticWait {
   enum class Why {
     kNoRoom,        // also with what others may give now
+    kNoHoles,       // kOurs: enough is free, but its workers do not find theirs in one place each
     kNotWorthIt,    // kOurs: others would lose more than it gains
     kKeptForOther,  // kOurs: for_job has waited for so long that what becomes free is kept for it
   };

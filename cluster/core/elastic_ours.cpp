@@ -12,6 +12,7 @@
 //      it (Lifka, 1995): where it is expected to end before enough is free for the first one, or
 //      takes what stays spare then. As jobs may last longer than expected, that ends when the first
 //      one has waited for `strict_ms`: then nobody behind it starts.
+//      Where enough is free, but in holes that are too small for its workers, the same holds.
 //   3. What is free goes step by step to the job whose rate of ending, 1 / what it still takes,
 //      rises most for each slot, so that the nearly done go first (as by Smith's rule, 1956): to
 //      jobs that start, and to running ones that save more time than an expand and the shrink that
@@ -21,6 +22,7 @@
 // Times are weighted by priority. No job changes twice within effective_gap_ms().
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <queue>
 #include <set>
@@ -163,43 +165,44 @@ class OurPolicy {
     for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
       Entry* const entry = *at;
       const ElasticJob& job = *entry->job;
-      const std::int64_t need = job.slots(job.min_workers) - free_;
+      const std::int64_t need = missing(*entry, job.min_workers);
       const bool impatient = now_ - job.submitted_ms >= knobs_.patience_ms;
+      if (job.slots(job.min_workers) <= free_) entry->wait = ElasticWait::Why::kNoHoles;
       if (need > 0 && !(impatient || attempts++ < kShrinkAttempts)) continue;
       if (need <= 0 || make_room(*entry, need, impatient)) {
         resize(*entry, job.min_workers, 0);
       } else if (impatient) {
-        if (now_ - job.submitted_ms < knobs_.strict_ms) backfill(need, std::next(at));
+        if (now_ - job.submitted_ms < knobs_.strict_ms) backfill(at);
         return entry;
       }
     }
     return nullptr;
   }
 
-  // Those from `from` on start where that does not delay one for whom `need` slots more than those
-  // that are free now have to become free.
-  void backfill(std::int64_t need, std::vector<Entry*>::iterator from) {
-    auto reserved = reservation(need);
+  // Those behind `first` start where that does not delay it.
+  void backfill(std::vector<Entry*>::iterator first) {
+    auto reserved = reservation(**first);
     if (!reserved) return;
-    for (; from != waiting_.end() && free_ > 0; ++from) {
-      Entry& entry = **from;
+    for (auto at = std::next(first); at != waiting_.end() && free_ > 0; ++at) {
+      Entry& entry = **at;
       const ElasticJob& job = *entry.job;
-      const int most = workers_for(job, free_);
+      const int most = most_of(job, free_);
       if (most == 0) continue;
       if (job.rest >= 0 && entry.seconds_with(most) <= reserved->seconds) {
         resize(entry, most, 0);
-      } else if (const int some = workers_for(job, std::min(free_, reserved->spare)); some > 0) {
+      } else if (const int some = most_of(job, std::min(free_, reserved->spare)); some > 0) {
         resize(entry, some, 0);
         reserved->spare -= job.slots(some);
       }
     }
   }
 
-  // The earliest moment at which so many more can be free. Who runs ends, or gives what it has
-  // above its minimum, because the one who waits makes others shrink at any cost. Of whom that is
-  // not known exactly may do so now, and then nothing counts as spare: the true moment may be
-  // another. nullopt: never.
-  [[nodiscard]] std::optional<Reservation> reservation(std::int64_t need) const {
+  // The earliest moment at which it may find room. Who runs ends, or gives what it has above its
+  // minimum, because the one who waits makes others shrink at any cost. Of whom that is not known
+  // exactly may do so now, and then nothing counts as spare: the true moment may be another. The
+  // same holds where it lacks holes, as what becomes free may lie apart. nullopt: never.
+  [[nodiscard]] std::optional<Reservation> reservation(const Entry& first) const {
+    std::int64_t need = missing(first, first.job->min_workers);
     std::vector<Release> releases;
     for (const Entry& entry : entries_) {
       if (entry.workers == 0) continue;
@@ -216,13 +219,38 @@ class OurPolicy {
     std::sort(releases.begin(), releases.end(), [](const Release& a, const Release& b) {
       return std::tuple(a.seconds, a.slots) < std::tuple(b.seconds, b.slots);
     });
-    bool exact = true;
+    bool exact = room_of(*first.job) >= first.job->min_workers;
     for (const Release& release : releases) {
       need -= release.slots;
       exact = exact && release.exact;
       if (need <= 0) return Reservation{.seconds = release.seconds, .spare = exact ? -need : 0};
     }
     return std::nullopt;
+  }
+
+  // Of its workers, those that still find CPUs after these decisions.
+  [[nodiscard]] std::int64_t room_of(const ElasticJob& job) const {
+    constexpr std::int64_t any = std::numeric_limits<int>::max();
+    if (job.room >= any) return any;
+    const std::int64_t size = job.slots_per_worker;
+    const std::int64_t fewer = taken_ > 0 ? (taken_ + size - 1) / size : taken_ / size;
+    return std::max<std::int64_t>(job.room - fewer, 0);
+  }
+
+  // Slots that have to become free before it can have so many workers, as too few are or their
+  // holes are too small; 0 or less: none.
+  [[nodiscard]] std::int64_t missing(const Entry& entry, int workers) const {
+    const ElasticJob& job = *entry.job;
+    const std::int64_t few = job.slots(workers) - job.slots(entry.workers) - free_;
+    const std::int64_t homeless = workers - entry.workers - room_of(job);
+    return std::max(few, homeless * job.slots_per_worker);
+  }
+
+  // With which it can start on so many slots that are free; 0: not even with its minimum.
+  [[nodiscard]] int most_of(const ElasticJob& job, std::int64_t slots) const {
+    const auto most =
+        static_cast<int>(std::min<std::int64_t>(workers_for(job, slots), room_of(job)));
+    return most < job.min_workers ? 0 : most;
   }
 
   bool make_room(Entry& entry, std::int64_t need, bool at_any_cost) {
@@ -302,7 +330,9 @@ class OurPolicy {
   }
 
   void resize(Entry& entry, int workers, std::uint64_t for_job) {
-    free_ += entry.job->slots(entry.workers) - entry.job->slots(workers);
+    const std::int64_t more = entry.job->slots(workers) - entry.job->slots(entry.workers);
+    free_ -= more;
+    taken_ += more;
     entry.workers = workers;
     if (for_job == 0) return;
     entry.for_job = for_job;
@@ -312,8 +342,9 @@ class OurPolicy {
   // The step that gains most for each slot; none: entry is nullptr.
   [[nodiscard]] Growth growth_of(Entry& entry) const {
     const ElasticJob& job = *entry.job;
-    const auto limit = static_cast<int>(
-        std::min<std::int64_t>(job.max_workers, entry.workers + free_ / job.slots_per_worker));
+    const std::int64_t more = std::min(free_ / job.slots_per_worker, room_of(job));
+    const auto limit =
+        static_cast<int>(std::min<std::int64_t>(job.max_workers, entry.workers + more));
     // What a running job pays once is paid with its first step.
     const double cost = entry.workers == job.workers ? entry.cost() : 0;
     const double seconds = entry.seconds_with(entry.workers);
@@ -344,8 +375,7 @@ class OurPolicy {
       const Growth growth = growths.top();
       growths.pop();
       Entry& entry = *growth.entry;
-      const std::int64_t need = (growth.workers - entry.workers) * entry.job->slots_per_worker;
-      if (need <= free_) {
+      if (missing(entry, growth.workers) <= 0) {
         resize(entry, growth.workers, 0);
         entry.may_change = false;
       }
@@ -364,7 +394,7 @@ class OurPolicy {
       workers =
           static_cast<int>(std::min<std::int64_t>(job.max_workers, std::int64_t{2} * workers));
       const double faster = entry.seconds_with(workers);
-      auto shrinks = plan_shrinks(job.slots(workers) - job.slots(entry.workers) - free_, faster);
+      auto shrinks = plan_shrinks(missing(entry, workers), faster);
       if (!shrinks) break;
       const double gain = entry.weight * (seconds - faster) - shrinks->loss;
       if (gain <= most) continue;
@@ -446,6 +476,7 @@ class OurPolicy {
   const std::int64_t now_;
   const ElasticKnobs& knobs_;
   std::int64_t free_;
+  std::int64_t taken_ = 0;  // of what was free before these decisions
   std::vector<Entry> entries_;
   std::vector<Entry*> waiting_;  // in their order
   std::vector<Entry*> shrunk_;   // in the order of the decisions

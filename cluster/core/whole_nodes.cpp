@@ -28,4 +28,25 @@ std::vector<std::int64_t> whole_nodes_freed(const Fleet& fleet, std::span<const 
   return freed;
 }
 
+std::int64_t room_when_left(const Fleet& fleet, const topology::Request& request,
+                            std::span<const HeldCpus> leaving) {
+  std::map<NodeIndex, topology::CpuSet> left;
+  for (const HeldCpus& leaver : leaving) left[leaver.node] |= leaver.cpus;
+  std::int64_t room = fleet.room_at_most(request);
+  if (request.use_isolated) return room;
+  for (const auto& [index, cpus] : left) {
+    const FleetNode& node = fleet.node(index);
+    if (node.stale) continue;
+    topology::Ledger ledger = node.ledger;
+    for (const auto& [id, claim] : node.ledger.claims()) {
+      if (claim.cpus.intersects(cpus)) ledger.release(id);
+    }
+    topology::Holes before = node.holes;
+    topology::Holes after = topology::holes_of(node.topology(), ledger);
+    constexpr int all = topology::CpuSet::kCapacity;
+    room += reserve_in(after, request, all) - reserve_in(before, request, all);
+  }
+  return room;
+}
+
 }  // namespace pinion::cluster

@@ -1,5 +1,4 @@
-// Which NUMA nodes become wholly free when members leave: what a shrink is worth to a job that
-// needs its CPUs in one place.
+// What members leave behind: which NUMA nodes become wholly free, and who would find room then.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +21,10 @@ struct HeldCpus {
 // of nodes that exist.
 [[nodiscard]] std::vector<std::int64_t> whole_nodes_freed(const Fleet& fleet,
                                                           std::span<const HeldCpus> leaving);
+
+// No less than the containers like this one that could be given their CPUs once these have left, as
+// Fleet::room_at_most(). Precondition: as above.
+[[nodiscard]] std::int64_t room_when_left(const Fleet& fleet, const topology::Request& request,
+                                          std::span<const HeldCpus> leaving);
 
 }  // namespace pinion::cluster

@@ -116,15 +116,15 @@ void ElasticMachine::count(Part& part, Ms now) {
 // What a progress report says, and where its last workers are.
 void ElasticMachine::look(Handle handle, Part& part, Ms now) const {
   count(part, now);
-  if (part.runs_with > 0 && now > part.since) {
+  if (part.runs_with > 0 && !part.over && now - part.watched >= kSeen) {
     const bool known = !part.rates.empty() && part.rates.back().workers == part.runs_with;
-    if (now - part.since >= kSeen && !known) part.rates.push_back({part.runs_with, part.rate()});
-    part.since = now;
+    const double rate = (part.done - part.done_then) / seconds(now - part.watched);
+    if (!known) part.rates.push_back({part.runs_with, rate});
+    part.watched = now;
+    part.done_then = part.done;
   }
   part.seen.rest = part.over ? 0 : std::max(0.0, seconds(part.job.request) - part.done);
-  if (nodes_ && part.runs_with > 0 && rules_.policy == cluster::ElasticPolicy::kOurs) {
-    part.seen.frees_whole = nodes_->frees_whole(handle);
-  }
+  if (sees_holes() && part.runs_with > 0) part.seen.frees_whole = nodes_->frees_whole(handle);
   const bool known = rules_.told && part.job.elastic != nullptr;
   const auto declared = [&](int workers) {
     return known ? seconds(part.job.elastic->rescale_takes(workers)) : cluster::kNotStated;
@@ -134,13 +134,36 @@ void ElasticMachine::look(Handle handle, Part& part, Ms now) const {
   if (!rules_.told) part.seen.speed_up.see(part.rates);
 }
 
+// Processors, by shrinks that are under way.
+std::int64_t ElasticMachine::being_freed() const {
+  std::int64_t freed = 0;
+  for (const auto& [handle, part] : parts_) {
+    if (part.until)
+      freed += std::max<std::int64_t>(0, part.holds - part.seen.slots(part.runs_with));
+  }
+  return freed;
+}
+
+// Nobody asks where it would not even have enough CPUs.
+std::int64_t ElasticMachine::room_of(const Part& part, std::int64_t freed, Ms now) const {
+  const std::int64_t coming = freed / part.seen.slots_per_worker;
+  if (part.waits() && part.seen.declined_until_ms > now) return coming;
+  const bool could_start = part.waits() && part.seen.slots(part.seen.min_workers) <= free_;
+  const bool could_expand = part.runs_with > 0 && part.runs_with < part.seen.max_workers &&
+                            part.seen.slots_per_worker <= free_;
+  return could_start || could_expand ? nodes_->room(part.job) + coming : cluster::kAnyRoom;
+}
+
 void ElasticMachine::decide(Ms now) {
+  const std::int64_t freed = being_freed();
   std::vector<cluster::ElasticJob> jobs;
   jobs.reserve(parts_.size());
   for (auto& [handle, part] : parts_) {
-    if (part.waits() && part.seen.declined_until_ms > now) continue;
-    part.seen.declined_until_ms = part.waits() ? kNoRest : part.seen.declined_until_ms;
+    const bool rests = part.waits() && part.seen.declined_until_ms > now;
+    if (rests && (!sees_holes() || part.seen.declined_until_ms == kForEver)) continue;
     look(handle, part, now);
+    if (sees_holes()) part.seen.room = room_of(part, freed, now);
+    if (part.waits() && !rests) part.seen.declined_until_ms = kNoRest;
     jobs.push_back(part.seen);
     part.seen.is_new = false;
   }
@@ -165,7 +188,7 @@ void ElasticMachine::decide(Ms now) {
 void ElasticMachine::shrink(Handle handle, Part& part, Ms now) {
   const Ms pause = part.job.elastic->rescale_takes(part.seen.workers);
   part.runs_with = part.seen.workers;
-  part.since = part.counted = now + pause;
+  part.work_from(now + pause);
   part.until = now + pause + rules_.release;
   part.shrinks.push_back(seconds(pause));
   tell(handle, part, pause);
@@ -189,7 +212,9 @@ void ElasticMachine::enlarge(Handle handle, Part& part, Ms now) {
     cut_short_ = freed_ = true;
     part.seen.workers = workers;
     const bool alone = free_ == processors_;
-    part.seen.declined_until_ms = alone ? kForEver : now + std::max(part.seen.gap_ms, kLeastRest);
+    const bool keeps_turn = sees_holes() && workers == 0;
+    const Ms rest = keeps_turn ? kLeastRest : std::max(part.seen.gap_ms, kLeastRest);
+    part.seen.declined_until_ms = alone ? kForEver : now + rest;
     part.seen.is_new = workers == 0;  // comes again when it has rested
     if (workers == part.runs_with) {
       part.seen.changing = false;
@@ -217,7 +242,7 @@ void ElasticMachine::enlarge(Handle handle, Part& part, Ms now) {
     *part.until += pause;
     started.size = Size{.workers = workers, .processors = holds, .pause = pause};
   }
-  part.since = part.counted = *part.until;
+  part.work_from(*part.until);
   started_.push_back(std::move(started));
 }
 
@@ -226,10 +251,16 @@ void ElasticMachine::expand(Handle handle, Part& part, Ms now) {
   const Ms pause = part.job.elastic->rescale_takes(part.seen.workers);
   count(part, now);
   part.runs_with = part.seen.workers;
-  part.since = part.counted = now + pause;
+  part.work_from(now + pause);
   part.until = now + pause;
   part.expands.push_back(seconds(pause));
   tell(handle, part, pause);
+}
+
+// Whether a hole for it may come of a shrink that is under way.
+bool ElasticMachine::waits_for_holes(const Part& part) {
+  return sees_holes() && being_freed() > 0 &&
+         nodes_->room(part.job) < part.seen.workers - part.runs_with;
 }
 
 // Nobody goes past: else what one is waiting for could be taken by others for ever.
@@ -237,7 +268,7 @@ void ElasticMachine::begin_all(Ms now) {
   while (!decided_.empty()) {
     const Handle handle = decided_.front();
     Part& part = parts_.at(handle);
-    if (part.seen.slots(part.seen.workers) - part.holds > free_) return;
+    if (part.seen.slots(part.seen.workers) - part.holds > free_ || waits_for_holes(part)) return;
     enlarge(handle, part, now);
     decided_.pop_front();
   }

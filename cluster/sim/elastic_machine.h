@@ -3,10 +3,11 @@
 // are free; what was decided to use them begins when enough are free. A job that starts or rescales
 // does not work meanwhile.
 //
-// The policies count CPUs. On nodes not all workers of a start or an expand may find a hole: then
-// the job goes on with those that did, or gives them back if these are fewer than it may have, and
-// is left alone for its gap, as by the extender's controller (but at once, where that waits for
-// them). Nothing else fails.
+// The paper's policies count CPUs, and ours sees only how many holes there are at most. So on nodes
+// not all workers of a start or an expand may find one: then the job goes on with those that did,
+// or gives them back if these are fewer than it may have, and is left alone for its gap, as by the
+// extender's controller (but at once, where that waits for them). Under ours a job that could not
+// start is only tried less often, so that it does not lose its turn. Nothing else fails.
 #pragma once
 
 #include <deque>
@@ -65,9 +66,10 @@ class ElasticMachine : public Machine {
     std::optional<Ms> until;   // the end of its start, shrink or expand, once begun
     bool coming = false;       // its new workers are placed, and do not run before `until`
     bool over = false;
-    Ms since = 0;          // works with runs_with since then, or was looked at
     Ms counted = 0;        // what it has done is counted until then
     double done = 0;       // seconds' worth with job.shape.tasks workers, undisturbed
+    Ms watched = 0;        // its speed with runs_with is measured since then,
+    double done_then = 0;  // when it had done so much
     double disturbed = 1;  // how much longer it takes because of others
     std::vector<cluster::SizeRate> rates{};
     std::vector<double> shrinks{};  // seconds that its rescales took
@@ -77,14 +79,26 @@ class ElasticMachine : public Machine {
       return (job.elastic ? job.elastic->speed_up.rate(runs_with) : 1) / disturbed;
     }
     [[nodiscard]] bool waits() const { return seen.workers == 0; }
+    // Goes on, or begins, at that moment.
+    void work_from(Ms moment) {
+      counted = watched = moment;
+      done_then = done;
+    }
   };
 
+  // The policy looks at them, and there are some.
+  [[nodiscard]] bool sees_holes() const {
+    return nodes_ && rules_.policy == cluster::ElasticPolicy::kOurs;
+  }
   [[nodiscard]] int least_workers(const Job& job) const;
   void finish(Ms now);
   static void count(Part& part, Ms now);
   void look(Handle handle, Part& part, Ms now) const;
+  [[nodiscard]] std::int64_t room_of(const Part& part, std::int64_t freed, Ms now) const;
+  [[nodiscard]] std::int64_t being_freed() const;
   void decide(Ms now);
   void begin_all(Ms now);
+  bool waits_for_holes(const Part& part);
   void shrink(Handle handle, Part& part, Ms now);
   void enlarge(Handle handle, Part& part, Ms now);
   void expand(Handle handle, Part& part, Ms now);

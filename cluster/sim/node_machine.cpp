@@ -192,6 +192,22 @@ bool NodeMachine::start(Handle handle, const Job& job, int workers, Ms now) {
   return placed;
 }
 
+std::int64_t NodeMachine::room(const Job& job) {
+  if (!cut_with(job, 1)) return 0;
+  if (job.elastic) return fleet().room_at_most(cut_.requests.back());
+  std::map<int, std::int64_t> room;  // for workers of so many CPUs
+  std::int64_t tasks = 0;
+  for (std::size_t worker = 0; worker < cut_.tasks.size(); ++worker) {
+    const topology::Request& request = cut_.requests[worker];
+    const auto left = room.try_emplace(request.cpus, -1).first;
+    if (left->second < 0) left->second = fleet().room_at_most(request);
+    if (left->second == 0) continue;
+    --left->second;
+    tasks += cut_.tasks[worker];
+  }
+  return tasks;
+}
+
 int NodeMachine::grow(Handle handle, const Job& job, int workers, Ms now) {
   Present& present = present_.at(handle);
   const auto one = cut_elastic(job, 1, rules_.shape, largest_, fleet());

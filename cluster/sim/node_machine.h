@@ -56,6 +56,8 @@ class NodeMachine : public Machine {
   // All but the first so many leave. Preconditions: as for grow(), but it has no fewer; workers
   // >= 1.
   void shrink(Handle handle, int workers, Ms now);
+  // As ElasticJob::room, of a job that waits or is elastic; of one that is not elastic, tasks.
+  [[nodiscard]] std::int64_t room(const Job& job);
   // Its launcher if it has one, then its workers. Precondition: it was started.
   [[nodiscard]] const std::vector<Piece>& pieces(Handle handle) const {
     return present_.at(handle).pieces;

@@ -202,9 +202,15 @@ RC_GTEST_PROP(ElasticPolicies, OursHoldsOnNodes, ()) {
 // Who waits is passed, once it has waited for its patience and a step of ageing for each priority,
 // by nobody who came a step for each priority after it.
 RC_GTEST_PROP(ElasticPolicies, UnderOursNobodyStarves, ()) {
-  const auto jobs = random_elastic_jobs();
+  auto jobs = random_elastic_jobs();
   const auto rules = random_rules(ElasticPolicy::kOurs);
-  const PlayedElastic played = play_counted(jobs, *rc::gen::inRange(1, kMostElastic), rules);
+  const bool on_nodes = *rc::gen::element(true, false);
+  if (on_nodes) {
+    for (Job& job : jobs) job.shape.cpus_per_task = *rc::gen::element(1, 1, 2, 3, 7);
+  }
+  const PlayedElastic played = on_nodes
+                                   ? play_on_nodes(jobs, *rc::gen::inRange(1, 4), rules)
+                                   : play_counted(jobs, *rc::gen::inRange(1, kMostElastic), rules);
   const Ms steps = kElasticPriorities * rules.knobs.ageing_ms;
   const Ms strict = std::max(rules.knobs.patience_ms, rules.knobs.strict_ms);
   for (const JobRecord& first : played.records) {
@@ -232,6 +238,8 @@ cluster::ElasticJob random_seen(std::uint64_t id, std::int64_t& slots, std::int6
   job.shrink_cost_s = *rc::gen::element(cluster::kNotStated, 0.0, 2.0);
   job.expand_cost_s = *rc::gen::element(cluster::kNotStated, 0.0, 2.0);
   job.is_new = *rc::gen::element(true, false);
+  job.room = *rc::gen::element(cluster::kAnyRoom, std::int64_t{0}, std::int64_t{1}, std::int64_t{5},
+                               std::int64_t{20});
   const int workers = *rc::gen::inRange(job.min_workers, job.max_workers + 1);
   if (*rc::gen::element(true, false) && job.slots(workers) <= slots) {
     job.workers = workers;
@@ -265,8 +273,13 @@ RC_GTEST_PROP(ElasticPolicies, EachStepIsAllowedAndThereIsRoomForIt, ()) {
       .jobs = seen, .slots = slots, .now_ms = now, .freed = *rc::gen::element(true, false)};
   const auto knobs = random_rules(policy).knobs;
   const auto decision = cluster::decide(policy, view, knobs);
+  const bool shrinks = std::any_of(decision.steps.begin(), decision.steps.end(),
+                                   [](const auto& step) { return step.workers < step.from; });
   for (const auto& step : decision.steps) {
     cluster::ElasticJob& job = jobs.at(step.job);
+    if (policy == ElasticPolicy::kOurs && !shrinks) {
+      RC_ASSERT(step.workers - step.from <= job.room);
+    }
     RC_ASSERT(step.from == job.workers);
     RC_ASSERT(step.workers != step.from);
     RC_ASSERT(step.workers >= job.min_workers && step.workers <= job.max_workers);

@@ -186,8 +186,16 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id) {
   if (job.left && speed.unit > 0) seen.rest = *job.left / speed.unit;
   seen.shrink_cost_s = expected_cost_s(job.seen.shrinks, job.rescale_cost_s);
   seen.expand_cost_s = expected_cost_s(job.seen.expands, job.rescale_cost_s);
-  seen.frees_whole = job.frees_whole;
+  seen.frees_whole = job.on_fleet.frees_whole;
+  seen.room = job.on_fleet.room;
   return seen;
+}
+
+// What pods that do not run yet will take is in the fleet's holes still; `freed` is not yet.
+std::int64_t room_beside(std::int64_t owed, std::int64_t freed, const ElasticJob& job) {
+  if (job.room == kAnyRoom) return kAnyRoom;
+  const std::int64_t fewer = (owed + job.slots_per_worker - 1) / job.slots_per_worker;
+  return std::max<std::int64_t>(job.room - fewer, 0) + freed / job.slots_per_worker;
 }
 
 // The paper's policies know two moments: somebody ends, somebody arrives. Who leads now may have
@@ -314,6 +322,7 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
   std::int64_t held = 0;            // by pods that run, end, or ought to run long since
   std::int64_t promised = 0;        // for what is decided already
   std::int64_t owed = 0;            // of that, to pods that do not run yet, whoever has made them
+  std::int64_t freed = 0;           // by shrinks, some time
   for (const auto& [uid, job] : jobs) {
     if (job.over) continue;
     if (job.wanted) {
@@ -335,6 +344,7 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     const bool runs = job.active + job.succeeded > 0;
     // What a shrink frees; others may end for as long as their node is not heard.
     const bool frees = job.wanted && !job.grows() && !is_overdue(job, now_ms);
+    if (frees) freed += (job.before - *job.wanted) * job.cpus;
     held += (job.ready + (frees ? job.terminating : 0)) * job.cpus + (runs ? job.other_cpus : 0);
     std::int64_t missing = std::max(0, job.workers() - job.ready - job.succeeded) * job.cpus;
     if (!runs && job.workers() > 0) missing += job.other_cpus;
@@ -344,13 +354,15 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     if (is_to_shrink(job, now_ms) || has_shrunk_late(job)) seen.back().changing = true;
   }
   const std::int64_t slots = std::max(free + held, promised);
-  // Neither one that would not even fit alone nor one that has just failed to start waits in
-  // anybody's way.
+  // Neither one that would not fit if all of them ended nor one that has just failed to start waits
+  // in anybody's way.
   std::erase_if(seen, [&](const ElasticJob& job) {
     if (job.workers > 0) return false;
     const ElasticObject& object = *objects[job.id - 1];
     if (needs[job.id - 1] > slots) {
       decided.waits[object.uid] = why_it_never_fits(needs[job.id - 1], slots);
+    } else if (object.on_fleet.room_at_best < job.min_workers) {
+      decided.waits[object.uid] = why_it_never_finds_holes(object, job.min_workers);
     } else if (job.declined_until_ms > now_ms) {
       decided.waits[object.uid] = why_it_rests(object);
     } else {
@@ -359,12 +371,15 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     return true;
   });
   free -= owed;
+  for (ElasticJob& job : seen) job.room = room_beside(owed, freed, job);
   const ElasticDecision decision = decision_for(policy_, std::move(seen), slots, now_ms);
   for (const ElasticStep& step : decision.steps) {
     const ElasticObject& job = *objects[step.job - 1];
     const std::int64_t more =
         (step.workers - step.from) * job.cpus + (step.from == 0 ? job.other_cpus : 0);
-    if (more > 0 && more > free) {  // when others have made room
+    if (more < 0) freed -= more;
+    const bool finds_holes = job.on_fleet.room - owed / job.cpus >= step.workers - step.from;
+    if (more > 0 && (more > free || (freed > 0 && !finds_holes))) {  // when others have made room
       if (step.from == 0) decided.waits[job.uid] = why_not_yet(step.workers, more, free);
       continue;
     }

@@ -58,12 +58,9 @@ std::optional<Change> change_of(const std::string& word) {
   return std::nullopt;
 }
 
-// Of the pods of one template.
-std::int64_t cpus_of(const json& pod, const policy::Defaults& defaults) {
+std::int64_t cpus_of(const Demand& demand) {
   std::int64_t cpus = 0;
-  for (const topology::Request& request : jobs::demand_of_template(pod, defaults).requests) {
-    cpus += request.cpus;
-  }
+  for (const topology::Request& request : demand.requests) cpus += request.cpus;
   return cpus;
 }
 
@@ -77,16 +74,20 @@ Status read_pods(const json& object, const jobs::JobObject& job, const policy::D
                  ElasticObject& elastic) {
   for (const jobs::PodTemplate& one : job.templates) {
     const json& pod = object.at(one.at);
+    const Demand demand = jobs::demand_of_template(pod, defaults);
     elastic.is_told = elastic.is_told || mounts_size(pod, elastic.name);
     if (!one.member) {
-      elastic.other_cpus += pods_of(object, one) * cpus_of(pod, defaults);
+      elastic.other_cpus += pods_of(object, one) * cpus_of(demand);
       continue;
     }
-    elastic.cpus = cpus_of(pod, defaults);
+    elastic.cpus = cpus_of(demand);
     if (elastic.cpus == 0) {
       return failure(Errc::kInvalid, "its workers get no cores of their own: " +
                                          jobs::why_not_entitled(pod, defaults));
     }
+    elastic.request =
+        *std::max_element(demand.requests.begin(), demand.requests.end(),
+                          [](const auto& a, const auto& b) { return a.cpus < b.cpus; });
   }
   return {};
 }

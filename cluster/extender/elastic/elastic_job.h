@@ -34,6 +34,13 @@ struct Channel {
 };
 [[nodiscard]] std::optional<Channel> read_channel(std::string_view word);
 
+// What the fleet has for it and of it.
+struct OnFleet {
+  std::vector<std::int64_t> frees_whole{};  // CPUs, as ElasticJob's; empty: not known
+  std::int64_t room = kAnyRoom;             // as ElasticJob's
+  std::int64_t room_at_best = kAnyRoom;     // the same if no elastic job ran
+};
+
 struct ElasticObject {
   jobs::JobKind kind = jobs::JobKind::kIndexedJob;
   std::string uid;
@@ -50,6 +57,7 @@ struct ElasticObject {
   std::int32_t priority = 0;
   std::int64_t gap_ms = 180'000;
   std::int64_t cpus = 0;        // exclusive ones of a worker
+  topology::Request request;    // of a worker's container that has most of them
   std::int64_t other_cpus = 0;  // of its other pods: its launcher
   Channel channel;
   int pes_per_worker = 1;
@@ -78,12 +86,12 @@ struct ElasticObject {
   std::int64_t declined_until_ms = 0;
   std::vector<PastStep> history{};  // the newest first
 
-  std::vector<SizeRate> speed_up{};         // as its user says; empty: unknown
-  double rescale_cost_s = kNotStated;       // the same
-  std::optional<Progress> progress{};       // as its application writes it on the job
-  SpeedSeen seen{};                         // what the annotation has, or this leader knows
-  std::optional<double> left{};             // work that it still has to do, of seen.measure
-  std::vector<std::int64_t> frees_whole{};  // CPUs, as ElasticJob's (workers.h)
+  std::vector<SizeRate> speed_up{};    // as its user says; empty: unknown
+  double rescale_cost_s = kNotStated;  // the same
+  std::optional<Progress> progress{};  // as its application writes it on the job
+  SpeedSeen seen{};                    // what the annotation has, or this leader knows
+  std::optional<double> left{};        // work that it still has to do, of seen.measure
+  OnFleet on_fleet{};                  // where the policy looks at that
 
   // Workers that it has, or will have when what is under way ends.
   [[nodiscard]] int workers() const { return wanted.value_or(suspended ? 0 : stated); }

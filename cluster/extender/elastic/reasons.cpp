@@ -37,7 +37,8 @@ std::string why_it_waits(const ElasticWait& wait, std::int64_t needs, const std:
   if (wait.why == ElasticWait::Why::kKeptForOther) {
     return are_free(wait.free) + " and kept for " + other + ", which has waited for too long";
   }
-  const std::string why = "needs " + cpus(needs) + ", " + are_free(wait.free);
+  std::string why = "needs " + cpus(needs) + ", " + are_free(wait.free);
+  if (wait.why == ElasticWait::Why::kNoHoles) why += ", but too few of them in one place";
   if (wait.why == ElasticWait::Why::kNotWorthIt) {
     return why + "; shrinking others would cost more than it gains";
   }
@@ -50,6 +51,12 @@ std::string why_it_waits(const ElasticWait& wait, std::int64_t needs, const std:
 std::string why_it_never_fits(std::int64_t needs, std::int64_t there) {
   return "needs " + cpus(needs) + ", and only " + cpus(there) + (there == 1 ? " is" : " are") +
          " there";
+}
+
+std::string why_it_never_finds_holes(const ElasticObject& job, int workers) {
+  return "needs " + std::to_string(workers) + (workers == 1 ? " worker" : " workers") + " of " +
+         cpus(job.cpus) + "; at most " + std::to_string(job.on_fleet.room_at_best) +
+         " would find theirs in one place if no elastic job ran";
 }
 
 std::string why_it_rests(const ElasticObject& job) {

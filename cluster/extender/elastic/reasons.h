@@ -22,6 +22,7 @@ namespace pinion::cluster::elastic {
 [[nodiscard]] std::string why_it_waits(const ElasticWait& wait, std::int64_t needs,
                                        const std::string& other);
 [[nodiscard]] std::string why_it_never_fits(std::int64_t needs, std::int64_t cpus);
+[[nodiscard]] std::string why_it_never_finds_holes(const ElasticObject& job, int workers);
 [[nodiscard]] std::string why_it_rests(const ElasticObject& job);
 // Others are about to give what it starts with.
 [[nodiscard]] std::string why_not_yet(int workers, std::int64_t needs, std::int64_t free);

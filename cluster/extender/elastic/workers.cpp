@@ -43,10 +43,10 @@ std::optional<std::pair<std::string_view, int>> cut(std::string_view name) {
 
 }  // namespace
 
-std::map<std::string, std::vector<std::int64_t>> frees_whole(const Fleet& fleet,
-                                                             const std::vector<ElasticObject>& jobs,
-                                                             const std::vector<PodCpus>& pods) {
+std::map<std::string, OnFleet> on_fleet(const Fleet& fleet, const std::vector<ElasticObject>& jobs,
+                                        const std::vector<PodCpus>& pods) {
   std::map<Called, ByNumber> workers;
+  std::vector<HeldCpus> all_workers;
   for (const ElasticObject& job : jobs) workers.try_emplace(called(job));
   for (const PodCpus& pod : pods) {
     const std::string_view name = pod.name;
@@ -57,22 +57,29 @@ std::map<std::string, std::vector<std::int64_t>> frees_whole(const Fleet& fleet,
       const auto found = cut(letters ? name.substr(0, dash) : name);
       if (!found) continue;
       const auto of = workers.find({pod.name_space, std::string(found->first), letters});
-      if (of != workers.end()) of->second.emplace(found->second, pod.held);
+      if (of == workers.end()) continue;
+      of->second.emplace(found->second, pod.held);
+      all_workers.push_back(pod.held);
     }
   }
-  std::map<std::string, std::vector<std::int64_t>> freed;
+  std::map<std::string, OnFleet> seen;
   for (const ElasticObject& job : jobs) {
+    OnFleet& own = seen[job.uid];
+    own.room = own.room_at_best = fleet.room_at_most(job.request);
+    if (job.workers() == 0 && own.room < job.min_workers) {
+      own.room_at_best = room_when_left(fleet, job.request, all_workers);
+    }
     const ByNumber& numbers = workers.at(called(job));
     // 0, 1, 2 and so on, each once.
     int next = 0;
-    const bool all = std::all_of(numbers.begin(), numbers.end(),
-                                 [&](const auto& worker) { return worker.first == next++; });
-    if (!all || next != job.stated || next == 0) continue;
+    const bool known = std::all_of(numbers.begin(), numbers.end(),
+                                   [&](const auto& worker) { return worker.first == next++; });
+    if (!known || next != job.stated || next == 0) continue;
     std::vector<HeldCpus> leaving;
     for (auto at = numbers.rbegin(); at != numbers.rend(); ++at) leaving.push_back(at->second);
-    freed.emplace(job.uid, whole_nodes_freed(fleet, leaving));
+    own.frees_whole = whole_nodes_freed(fleet, leaving);
   }
-  return freed;
+  return seen;
 }
 
 }  // namespace pinion::cluster::elastic

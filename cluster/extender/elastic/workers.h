@@ -1,7 +1,8 @@
-// The workers of elastic jobs among all pods, and which NUMA nodes become wholly free when the last
-// of them leave. They are known by their names, which the jobs' controllers make: JOB-NUMBER and
-// five letters of an Indexed Job, JOB-worker-NUMBER of an MPIJob, JOB-TASK-NUMBER of a Volcano Job.
-// On a shrink all of these end the workers with the highest numbers.
+// The workers of elastic jobs among all pods: which NUMA nodes become wholly free when the last of
+// them leave, and what room there is for more. They are known by their names, which the jobs'
+// controllers make: JOB-NUMBER and five letters of an Indexed Job, JOB-worker-NUMBER of an MPIJob,
+// JOB-TASK-NUMBER of a Volcano Job. On a shrink all of these end the workers with the highest
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,10 @@ struct PodCpus {
   HeldCpus held;
 };
 
-// As ElasticJob::frees_whole, by the uids of those of these jobs whose workers, all that they state
-// and no others, are among the pods.
-[[nodiscard]] std::map<std::string, std::vector<std::int64_t>> frees_whole(
-    const Fleet& fleet, const std::vector<ElasticObject>& jobs, const std::vector<PodCpus>& pods);
+// By uid, of all these jobs. What becomes wholly free is known of those whose workers, all that
+// they state and no others, are among the pods.
+[[nodiscard]] std::map<std::string, OnFleet> on_fleet(const Fleet& fleet,
+                                                      const std::vector<ElasticObject>& jobs,
+                                                      const std::vector<PodCpus>& pods);
 
 }  // namespace pinion::cluster::elastic

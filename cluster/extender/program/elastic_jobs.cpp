@@ -175,7 +175,7 @@ void ElasticJobs::look_if_settled() {
 
 void ElasticJobs::look() {
   const std::int64_t free = asks_.free();
-  look_at_workers();
+  look_at_fleet();
   elastic::Decided decided;
   std::vector<ElasticObject> told;
   {
@@ -201,28 +201,28 @@ void ElasticJobs::look() {
   }
 }
 
-// Where those are that could shrink, while somebody waits for whom they could.
-void ElasticJobs::look_at_workers() {
-  if (!asks_.frees_whole) return;
-  std::vector<ElasticObject> could;
-  bool waits = false;
+// Where they are and where more would be, while somebody may get more.
+void ElasticJobs::look_at_fleet() {
+  if (!asks_.on_fleet) return;
+  std::vector<ElasticObject> all;
+  bool grows = false;
   {
     const std::lock_guard lock(mutex_);
     for (auto& [uid, job] : jobs_) {
-      job.frees_whole.clear();
-      waits = waits || (!job.over && job.workers() == 0);
-      const bool gives = job.change == Change::kMalleable && job.workers() > job.min_workers;
-      if (gives && !job.over && !job.wanted) could.push_back(job);
+      job.on_fleet = {};
+      if (job.over) continue;
+      grows = grows || job.workers() < job.max_workers;
+      all.push_back(job);
     }
   }
-  if (!waits || could.empty()) return;
-  auto frees = asks_.frees_whole(could);
+  if (!grows) return;
+  auto seen = asks_.on_fleet(all);
   const std::lock_guard lock(mutex_);
-  for (const ElasticObject& asked : could) {
-    const auto whole = frees.find(asked.uid);
+  for (const ElasticObject& asked : all) {
+    const auto own = seen.find(asked.uid);
     const auto job = jobs_.find(asked.uid);
-    if (whole == frees.end() || job == jobs_.end() || job->second.stated != asked.stated) continue;
-    job->second.frees_whole = std::move(whole->second);
+    if (own == seen.end() || job == jobs_.end() || job->second.stated != asked.stated) continue;
+    job->second.on_fleet = std::move(own->second);
   }
 }
 

@@ -36,10 +36,11 @@ class ElasticJobs {
     // What the containers of that job have counted so far; empty: nothing is counted.
     std::function<std::optional<RunFigures>(const std::string& name_space, const std::string& job)>
         counted = {};
-    // elastic::frees_whole() of these jobs, asked while another job waits; empty: not wanted.
-    std::function<std::map<std::string, std::vector<std::int64_t>>(
+    // elastic::on_fleet() of these jobs, asked while one of them waits or could expand; empty: not
+    // wanted.
+    std::function<std::map<std::string, elastic::OnFleet>(
         const std::vector<elastic::ElasticObject>& jobs)>
-        frees_whole = {};
+        on_fleet = {};
   };
 
   struct Pace {
@@ -100,7 +101,7 @@ class ElasticJobs {
   std::vector<std::unique_ptr<KindFeed>> make_feeds();
   void look_if_settled();
   void look();
-  void look_at_workers();
+  void look_at_fleet();
   void watch_speeds();  // under mutex_
   [[nodiscard]] std::optional<elastic::WorkDone> work_of(const elastic::ElasticObject& job) const;
   void carry_out(const elastic::Action& action);

@@ -280,9 +280,14 @@ void Extender::size_jobs(const Config& config) {
   const auto free = [this] {
     return static_cast<std::int64_t>(placing_.look(scheduling_figures).free_cpus);
   };
-  const auto frees_whole = [this](const std::vector<elastic::ElasticObject>& jobs) {
+  const auto on_fleet = [this](const std::vector<elastic::ElasticObject>& jobs) {
+    // Where the others are matters to one that waits.
     std::set<std::string_view> name_spaces;
-    for (const elastic::ElasticObject& job : jobs) name_spaces.insert(job.name_space);
+    const bool waits =
+        std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.workers() == 0; });
+    for (const elastic::ElasticObject& job : jobs) {
+      if (waits) name_spaces.insert(job.name_space);
+    }
     return placing_.look([&](const PodScheduler& scheduler) {
       std::vector<elastic::PodCpus> pods;
       scheduler.visit_held([&](const PodRef& pod) { return name_spaces.contains(pod.name_space); },
@@ -291,7 +296,7 @@ void Extender::size_jobs(const Config& config) {
                                              .name = pod.name,
                                              .held = {.node = node, .cpus = cpus}});
                            });
-      return elastic::frees_whole(scheduler.fleet(), jobs, pods);
+      return elastic::on_fleet(scheduler.fleet(), jobs, pods);
     });
   };
   ElasticJobs::Asks asks{.may_act = [this] { return closed().empty(); },
@@ -302,7 +307,7 @@ void Extender::size_jobs(const Config& config) {
                                               : std::optional<RunFigures>();
                              }};
   // The others do not look at it.
-  if (policy == ElasticPolicy::kOurs) asks.frees_whole = frees_whole;
+  if (policy == ElasticPolicy::kOurs) asks.on_fleet = on_fleet;
   elastic_ = std::make_unique<ElasticJobs>(*api_, log_, *policy, job_options_.defaults,
                                            std::move(asks), ElasticJobs::Pace());
 }

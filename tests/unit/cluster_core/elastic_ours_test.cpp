@@ -238,6 +238,56 @@ TEST_F(BehindTheFirst, NobodyStartsOnceItHasWaitedForTooLong) {
   EXPECT_THAT(started({fits}, strict), IsEmpty());
 }
 
+// Workers of four CPUs, of which so many find a hole.
+ElasticJob large(ElasticJob job, std::int64_t room) {
+  job.slots_per_worker = 4;
+  job.room = room;
+  return job;
+}
+
+TEST(OurElastic, NobodyGetsMoreWorkersThanFindAHole) {
+  EXPECT_EQ(size_of(steps(64, {large(linear(waiting(1, 0, 2, 8), 1000), 5)}), 1), 5);
+  EXPECT_THAT(steps(64, {large(linear(waiting(1, 0, 2, 8), 1000), 1)}), IsEmpty());
+  EXPECT_EQ(size_of(steps(64, {large(linear(running(1, 0, 2, 8, 3), 1000), 2)}), 1), 5);
+  EXPECT_THAT(steps(64, {large(linear(running(1, 0, 2, 8, 3), 1000), 0)}), IsEmpty());
+}
+
+TEST(OurElastic, WhoStartsBeforeTakesHolesToo) {
+  // One has room for two workers, which the other takes; small ones take half of a hole each.
+  EXPECT_THAT(steps(64, {large(waiting(1, 1, 2, 2), 2), large(waiting(2, 0, 2, 2), 2)}),
+              ElementsAre(ElasticStep{1, 0, 2, 0}));
+  EXPECT_EQ(steps(64, {waiting(1, 1, 4, 4), large(waiting(2, 0, 1, 1), 2)}).size(), 2U);
+  EXPECT_EQ(steps(64, {waiting(1, 1, 5, 5), large(waiting(2, 0, 1, 1), 2)}).size(), 1U);
+}
+
+TEST(OurElastic, OthersShrinkForHolesIfThatIsWorthIt) {
+  // 8 are free, in pieces. Four of 1 may be enough for a hole; it loses 60 s by that.
+  const auto jobs = [](double rest) {
+    return std::vector{linear(running(1, 0, 4, 8, 8), rest, 30),
+                       large(linear(waiting(2, 0, 1, 1), 10), 0)};
+  };
+  EXPECT_THAT(steps(16, jobs(8 * 200)),
+              ElementsAre(ElasticStep{1, 8, 4, 2}, ElasticStep{2, 0, 1, 0}));
+  EXPECT_THAT(steps(16, jobs(8 * 50)), IsEmpty());
+}
+
+TEST(OurElastic, WhoHasWaitedForLongForAHoleIsNotPassed) {
+  // 2 has room for nobody, though 8 are free; 1 ends in 25 s.
+  ElasticJob runs = linear(running(1, 0, 4, 4, 4), 100);
+  runs.change = Change::kRigid;
+  const auto started = [&](double seconds, std::int64_t waited) {
+    const std::int64_t now = 2 + waited;
+    ElasticJob behind = linear(waiting(3, 0, 1, 1), seconds);
+    behind.submitted_ms = now;
+    return size_of(decide_at(now, 12, {runs, large(waiting(2, 0, 1, 1), 0), behind}).steps, 3);
+  };
+  const std::int64_t patience = ElasticKnobs().patience_ms;
+  EXPECT_EQ(started(1000, patience - 1), 1);
+  EXPECT_EQ(started(1000, patience), 0) << "though one would be spare, that may be in its hole";
+  EXPECT_EQ(started(25, patience), 1);
+  EXPECT_EQ(started(25, ElasticKnobs().strict_ms), 0);
+}
+
 TEST(OurElastic, WhoHasWaitedForLongMakesOthersShrinkAtAnyCost) {
   const std::vector jobs{linear(running(1, 0, 4, 8, 8), 8, 1000),
                          linear(waiting(2, 0, 4, 4), 1000)};

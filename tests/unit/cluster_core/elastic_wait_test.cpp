@@ -49,6 +49,16 @@ TEST(ElasticWaits, OursSaysThatAShrinkIsNotWorthItsCost) {
   EXPECT_THAT(waits(ElasticPolicy::kOurs, later, 8, now), ElementsAre(ElasticWait{.job = 2}));
 }
 
+TEST(ElasticWaits, OursSaysThatThereAreNoHoles) {
+  ElasticJob job = waiting(1, 0, 2, 4);
+  job.slots_per_worker = 4;
+  job.room = 1;
+  EXPECT_THAT(waits(ElasticPolicy::kOurs, kWaitNow, 16, {job}),
+              ElementsAre(ElasticWait{.job = 1, .why = Why::kNoHoles, .free = 16}));
+  EXPECT_THAT(waits(ElasticPolicy::kOurs, kWaitNow, 7, {job}),
+              ElementsAre(ElasticWait{.job = 1, .free = 7}));
+}
+
 TEST(ElasticWaits, OursSaysForWhomIsKeptWhatIsFree) {
   ElasticJob rigid = running(1, 0, 4, 4, 4);
   rigid.change = Change::kRigid;

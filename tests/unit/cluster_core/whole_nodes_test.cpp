@@ -1,4 +1,4 @@
-// Which NUMA nodes become wholly free as members leave.
+// What members leave behind: NUMA nodes that become wholly free, and room for others.
 #include "cluster/core/whole_nodes.h"
 
 #include <gtest/gtest.h>
@@ -73,6 +73,29 @@ TEST_F(WholeNodes, HaveNoIsolatedCpus) {
   node("a", {"4-5", "6-7"}, CpuSet{6, 7});
   EXPECT_EQ(freed({{"a", "4-5"}}), Freed{2}) << "they are not in the way";
   EXPECT_EQ(freed({{"a", "6-7"}, {"a", "4-5"}}), (Freed{0, 2}));
+}
+
+TEST_F(WholeNodes, HaveRoomForOthersWhenSomebodyHasLeft) {
+  node("a", {"1", "2", "4-5", "6"});
+  node("b", {"4", "5-7"});
+  const auto room = [&](int each, const std::vector<Leaver>& leavers,
+                        topology::Strength strength = topology::Strength::kRequired) {
+    std::vector<HeldCpus> leaving;
+    for (const auto& [node, list] : leavers) {
+      leaving.push_back({.node = fleet_.find(node), .cpus = cpus(list)});
+    }
+    topology::Request request{.id = "next", .cpus = each};
+    request.align = topology::Align::kNuma;
+    request.strength = strength;
+    return room_when_left(fleet_, request, leaving);
+  };
+  EXPECT_EQ(room(3, {}), 1) << "1-3 of b";
+  EXPECT_EQ(room(3, {{"a", "4-5"}}), 2) << "4, 5 and 7";
+  EXPECT_EQ(room(3, {{"a", "1"}, {"a", "6"}}), 1) << "1 and 3 are two";
+  EXPECT_EQ(room(3, {{"a", "1"}, {"a", "2"}, {"b", "5-7"}}), 3);
+  EXPECT_EQ(room(1, {{"a", "1"}}), 6) << "3 and 7 of a, 1-3 of b, and one more";
+  EXPECT_EQ(room(5, {{"b", "4"}}), 0);
+  EXPECT_EQ(room(5, {{"b", "5-7"}}, topology::Strength::kPreferred), 1);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Which pods are whose workers, and what becomes wholly free when the last ones leave.
+// Which pods are whose workers, what becomes wholly free when the last ones leave, and what room
+// there is for more.
 #include "cluster/extender/elastic/workers.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@ ElasticObject job_of(jobs::JobKind kind, const std::string& name, int workers) {
   job.name = name;
   job.name_space = "team";
   job.stated = workers;
+  job.request.cpus = 1;
   if (kind == jobs::JobKind::kVolcanoJob) {
     job.spec_part = {{"tasks", {{{"name", "master"}}, {{"name", "ranks"}}}}};
     job.worker_task = 1;
@@ -40,7 +42,11 @@ Freed freed(const std::vector<ElasticObject>& jobs, const std::vector<std::strin
   }
   Fleet fleet;
   EXPECT_TRUE(fleet.report(std::move(report), 0));
-  return frees_whole(fleet, jobs, held);
+  Freed freed;
+  for (auto& [uid, seen] : on_fleet(fleet, jobs, held)) {
+    if (!seen.frees_whole.empty()) freed.emplace(uid, std::move(seen.frees_whole));
+  }
+  return freed;
 }
 
 TEST(ElasticWorkers, AreKnownByTheirNames) {
@@ -119,6 +125,35 @@ TEST(ElasticWorkers, LeaveFromTheHighestNumberDown) {
   EXPECT_EQ(freed({near, far}, {"near-worker-2", "near-worker-1", "near-worker-0", "far-worker-0",
                                 "far-worker-1", "far-worker-2"}),
             (Freed{{"uid-near", {0, 0, 0}}, {"uid-far", {0, 2, 2}}}));
+}
+
+// On that node, CPUs 1 and 4 are of a worker each and CPU 7 of somebody else. The next job has
+// workers of three CPUs.
+TEST(ElasticWorkers, MoreFindRoomNowOrIfNoElasticJobRan) {
+  Fleet fleet;
+  NodeReport report = report_of("a", machine_of({.packages = 2, .cores_per_l3 = 4}));
+  std::vector<PodCpus> held;
+  for (const auto& [pod, cpu] : std::map<std::string, const char*>{
+           {"runs-worker-0", "1"}, {"runs-worker-1", "4"}, {"other", "7"}}) {
+    report.claims.push_back(claim_of(pod, cpu));
+    held.push_back({.name_space = "team",
+                    .name = pod,
+                    .held = {.node = 0, .cpus = report.claims.back().cpus}});
+  }
+  ASSERT_TRUE(fleet.report(std::move(report), 0));
+  const auto runs = job_of(jobs::JobKind::kMpiJob, "runs", 2);
+  auto next = job_of(jobs::JobKind::kMpiJob, "next", 2);
+  next.suspended = true;
+  next.request.cpus = 3;
+  next.request.align = topology::Align::kNuma;
+  next.request.strength = topology::Strength::kRequired;
+  next.min_workers = 1;
+  auto seen = on_fleet(fleet, {runs, next}, held);
+  EXPECT_EQ(seen.at("uid-next").room, 0);
+  EXPECT_EQ(seen.at("uid-next").room_at_best, 2) << "1-3 and 4-6";
+  next.suspended = false;
+  seen = on_fleet(fleet, {runs, next}, held);
+  EXPECT_EQ(seen.at("uid-next").room_at_best, 0) << "it does not wait";
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class ElasticJobsTest : public testing::Test {
                                                                      return leads_.load();
                                                                    },
                                                                .free = [this] { return free_; },
-                                                               .frees_whole = frees_whole_},
+                                                               .on_fleet = on_fleet_},
                                              ElasticJobs::Pace{.look = 1ms, .tell_again = 1ms});
     made.unlock();
     for (const json& job : jobs) sees(kube::Change::kAdded, job);
@@ -107,7 +107,7 @@ class ElasticJobsTest : public testing::Test {
   std::atomic<bool> leads_ = true;
   std::atomic<int> asked_ = 0;  // whether it leads
   std::int64_t free_ = 32;      // CPUs
-  decltype(ElasticJobs::Asks::frees_whole) frees_whole_;
+  decltype(ElasticJobs::Asks::on_fleet) on_fleet_;
   std::mutex made_;
   std::unique_ptr<ElasticJobs> elastic_;  // after what handlers use
 };
@@ -134,9 +134,9 @@ TEST_F(ElasticJobsTest, WhereWorkersAreDecidesWhoShrinks) {
   };
   free_ = 0;
   std::atomic<std::size_t> asked_for = 0;
-  frees_whole_ = [&](const std::vector<elastic::ElasticObject>& jobs) {
+  on_fleet_ = [&](const std::vector<elastic::ElasticObject>& jobs) {
     asked_for = jobs.size();
-    return std::map<std::string, std::vector<std::int64_t>>{{"uid-b", {0, 0, 0, 16}}};
+    return std::map<std::string, elastic::OnFleet>{{"uid-b", {.frees_whole = {0, 0, 0, 16}}}};
   };
   server_.on("PATCH " + path_of("b"), 200, runs("b"));
   json urgent = make_job({.name = "urgent",
@@ -148,7 +148,29 @@ TEST_F(ElasticJobsTest, WhereWorkersAreDecidesWhoShrinks) {
   json patch = patch_of("b");
   EXPECT_EQ(patch["metadata"]["annotations"]["pinion.dev/wanted-workers"], "4");
   EXPECT_EQ(server_.seen().at(0).target, path_of("b")) << "nobody else was asked to";
-  EXPECT_EQ(asked_for, 2U) << "those that could";
+  EXPECT_EQ(asked_for, 3U);
+  elastic_.reset();  // before what it asks
+}
+
+TEST_F(ElasticJobsTest, AJobWithoutHolesWaitsAndSaysSo) {
+  std::atomic<std::int64_t> at_best = 8;
+  on_fleet_ = [&](const auto&) {
+    return std::map<std::string, elastic::OnFleet>{
+        {"uid-a", {.room = 1, .room_at_best = at_best.load()}}};
+  };
+  auto shape = test_support::JobShape{.name = "a", .suspended = true};
+  shape.annotations = {{"pinion.dev/min-workers", "2"}, {"pinion.dev/max-workers", "2"}};
+  start({make_job(shape)}, ElasticPolicy::kOurs);
+  const auto waits_with = [this](const std::string& why) {
+    std::string last;
+    while (last != why) last = elastic_->rows().at(0).why;
+  };
+  waits_with(
+      "needs 8 CPUs, 32 CPUs are free, but too few of them in one place; no other job may shrink "
+      "for it");
+  at_best = 1;
+  waits_with(
+      "needs 2 workers of 4 CPUs; at most 1 would find theirs in one place if no elastic job ran");
   elastic_.reset();  // before what it asks
 }
 

@@ -161,6 +161,27 @@ TEST(ElasticNodes, AStartThatFindsNoHoleRestsAndOthersGoPast) {
   EXPECT_EQ(played.times, (Times{{1, {0, 100}}, {2, {0, 100}}, {3, {121, 131}}, {4, {1, 11}}}));
 }
 
+TEST(ElasticNodes, UnderOursAJobThatFindsNoHoleKeepsItsTurn) {
+  // As above. What fits in the holes starts behind 3 where it ends with 1, and else after it.
+  ElasticRules rules{.policy = ElasticPolicy::kOurs};
+  rules.knobs.patience_ms = 0;
+  const auto played = play_on(1, rules,
+                              {job_of(1, 0, 100, 5), job_of(2, 0, 150, 5), job_of(3, 1, 10, 5),
+                               job_of(4, 2, 99, 3), job_of(5, 2, 98, 3)});
+  EXPECT_EQ(played.times,
+            (Times{{1, {0, 100}}, {2, {0, 150}}, {3, {100, 110}}, {4, {100, 199}}, {5, {2, 100}}}));
+}
+
+TEST(ElasticNodes, UnderOursOthersShrinkForAHoleAndItIsWaitedFor) {
+  // When 2 has ended, three CPUs are free beside 1 and two beside 3. 4 needs five in one place.
+  const auto played = play_on(
+      1, {.policy = ElasticPolicy::kOurs},
+      {job_of(1, 0, 1000, 5), job_of(2, 0, 5, 3), with_rescale(elastic_job(3, 0, 1000, 1, 6), 10),
+       of_cpus(elastic_job(4, 500, 20, 1, 1), 5)});
+  EXPECT_THAT(played.times, testing::Contains(Pair(4, Pair(510, 530))));
+  EXPECT_THAT(sizes_of(record_of(played, 3)), testing::StartsWith("6@0 1@500 "));
+}
+
 TEST(ElasticNodes, WhoFitsOnNoIdleNodeIsRefused) {
   const std::vector jobs{of_cpus(elastic_job(1, 0, 10, 5, 5), 3),
                          of_cpus(elastic_job(2, 0, 10, 1, 5), 3)};
