@@ -66,6 +66,7 @@ inline constexpr const char* kPesPerWorker = "pinion.dev/pes-per-worker";
 inline constexpr const char* kSpeedUp = "pinion.dev/speed-up";
 // Seconds in which it does not work, for each shrink and expand.
 inline constexpr const char* kRescaleCostSeconds = "pinion.dev/rescale-cost-seconds";
+inline constexpr const char* kRunSeconds = "pinion.dev/run-seconds";
 // By its application: what is done, in a unit of its own, or "DONE/WHOLE".
 inline constexpr const char* kProgress = "pinion.dev/progress";
 
@@ -115,7 +116,7 @@ inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 inline constexpr const char* kSpeedSeen = "pinion.dev/speed-seen";
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 59> kAll{kCpus,
+inline constexpr std::array<std::string_view, 60> kAll{kCpus,
                                                        kAlign,
                                                        kStrength,
                                                        kSmt,
@@ -148,6 +149,7 @@ inline constexpr std::array<std::string_view, 59> kAll{kCpus,
                                                        kPesPerWorker,
                                                        kSpeedUp,
                                                        kRescaleCostSeconds,
+                                                       kRunSeconds,
                                                        kProgress,
                                                        kServiceMetric,
                                                        kServiceTarget,

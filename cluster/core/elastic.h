@@ -71,7 +71,7 @@ inline constexpr std::int64_t kAnyRoom = std::numeric_limits<std::int64_t>::max(
 
 struct ElasticJob {
   std::uint64_t id = 0;
-  std::int32_t priority = 0;  // higher goes first
+  std::int32_t priority = 0;  // higher goes first; only the order counts
   std::int64_t submitted_ms = 0;
   int min_workers = 1;  // 1 <= min <= max
   int max_workers = 1;
@@ -83,7 +83,8 @@ struct ElasticJob {
   int workers = 0;              // that it has or will have when what is under way ends; 0: waits
   bool changing = false;        // a start, shrink or expand is under way: it is left alone
   std::int64_t changed_ms = 0;  // when its last start, shrink or expand was decided
-  std::int64_t declined_until_ms = std::numeric_limits<std::int64_t>::min();  // by its application
+  // It is left alone until then: its application has declined, or its start has failed.
+  std::int64_t declined_until_ms = std::numeric_limits<std::int64_t>::min();
   bool is_new = false;  // has arrived since the last call (kMin .. kElasticFig2)
 
   // Only kOurs looks at these.
@@ -104,11 +105,20 @@ struct ElasticJob {
   }
 };
 
+// kOurs: a job that has waited for long, for which what becomes free is kept; 0: nobody.
+struct KeptFor {
+  std::uint64_t job = 0;
+  std::int64_t since_ms = 0;
+
+  bool operator==(const KeptFor&) const = default;
+};
+
 struct ElasticView {
   std::span<const ElasticJob> jobs;
   std::int64_t slots = 0;  // that there are
   std::int64_t now_ms = 0;
   bool freed = false;  // somebody has ended since the last call (kMin .. kElasticFig2)
+  KeptFor kept_for{};  // as the last decision said
 };
 
 // A start where the job had no workers, else a shrink or an expand.
@@ -142,6 +152,7 @@ struct ElasticWait {
 struct ElasticDecision {
   std::vector<ElasticStep> steps;  // the first so many of them never need more than there is
   std::vector<ElasticWait> waits;  // kMin .. kElasticFig2: of those that are new
+  KeptFor kept_for{};              // from now on
   // When it should be asked again though nothing has happened; nullopt: needless.
   std::optional<std::int64_t> look_again_ms;
 };
@@ -152,7 +163,7 @@ struct ElasticKnobs {
   // For who has waited so long and is first, all that becomes free is kept: others start only where
   // that is not expected to delay it.
   std::int64_t patience_ms = 3'600'000;
-  // Once it has waited so long, nobody else starts.
+  // Once that has been so for so long, nobody else starts: others may last longer than expected.
   std::int64_t strict_ms = 604'800'000;
   // At most this share of a job's time goes into rescales, 0 < share <= 1.
   double rescale_share = 0.05;

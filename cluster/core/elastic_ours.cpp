@@ -10,8 +10,8 @@
 //   2. Once the first who finds no room has waited for `patience_ms`, what becomes free is kept for
 //      it, and others shrink for it whatever that costs. Who is behind it starts only as EASY lets
 //      it (Lifka, 1995): where it is expected to end before enough is free for the first one, or
-//      takes what stays spare then. As jobs may last longer than expected, that ends when the first
-//      one has waited for `strict_ms`: then nobody behind it starts.
+//      takes what stays spare then. As jobs may last longer than expected, that ends when it has
+//      been so for `strict_ms`: then nobody behind the first one starts.
 //      Where enough is free, but in holes that are too small for its workers, the same holds.
 //   3. What is free goes step by step to the job whose rate of ending, 1 / what it still takes,
 //      rises most for each slot, so that the nearly done go first (as by Smith's rule, 1956): to
@@ -19,13 +19,13 @@
 //      may follow cost.
 //   4. A job that starts small may still make others shrink, by the rule of 1.
 //
-// Times are weighted by priority. No job changes twice within effective_gap_ms().
+// Times are weighted by priority: the lowest that is there counts once, the next one twice, and so
+// on. No job changes twice within effective_gap_ms().
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <queue>
-#include <set>
 #include <tuple>
 #include <vector>
 
@@ -37,7 +37,7 @@ namespace {
 constexpr double kUnknownRest = 3600;  // units of work
 constexpr int kMostWeight = 16;
 constexpr int kStepsToMaximum = 16;  // in which slots are handed out
-constexpr int kShrinkAttempts = 32;  // waiting jobs for which shrinks are looked for in one call
+constexpr int kShrinkAttempts = 32;  // jobs for which shrinks are looked for in one call, each way
 
 struct Entry {
   const ElasticJob* job = nullptr;
@@ -104,22 +104,19 @@ struct Growth {
 class OurPolicy {
  public:
   OurPolicy(const ElasticView& view, const ElasticKnobs& knobs)
-      : now_(view.now_ms), knobs_(knobs), free_(elastic_free(view)) {
-    std::set<std::int32_t> priorities;
-    for (const ElasticJob& job : view.jobs) priorities.insert(job.priority);
+      : now_(view.now_ms), knobs_(knobs), free_(elastic_free(view)), kept_for_(view.kept_for) {
+    std::map<std::int32_t, std::int64_t> ranks;
+    for (const ElasticJob& job : view.jobs) ranks.emplace(job.priority, 0);
+    std::int64_t next = 0;
+    for (auto& [priority, rank] : ranks) rank = next++;
     entries_.reserve(view.jobs.size());
     for (const ElasticJob& job : view.jobs) {
-      const std::int64_t above = std::int64_t{job.priority} - *priorities.begin();
-      entries_.push_back(
-          {.job = &job,
-           .workers = job.workers,
-           .weight = static_cast<double>(std::min<std::int64_t>(1 + above, kMostWeight)),
-           .may_change = job.workers > 0 && job.change == Change::kMalleable && !job.changing &&
-                         now_ >= free_from(job)});
-    }
-    std::map<std::int32_t, std::int64_t> ranks;
-    for (const std::int32_t priority : priorities) {
-      ranks.emplace(priority, static_cast<std::int64_t>(ranks.size()));
+      entries_.push_back({.job = &job,
+                          .workers = job.workers,
+                          .weight = static_cast<double>(
+                              std::min<std::int64_t>(1 + ranks.at(job.priority), kMostWeight)),
+                          .may_change = job.workers > 0 && job.change == Change::kMalleable &&
+                                        !job.changing && now_ >= free_from(job)});
     }
     line_up(ranks);
   }
@@ -128,12 +125,15 @@ class OurPolicy {
     const Entry* const impatient = admit();
     if (impatient == nullptr) {
       spread();
+      int attempts = 0;
       for (Entry* entry : waiting_) {
-        if (entry->starts()) enlarge(*entry);
+        if (entry->starts() && attempts++ < kShrinkAttempts) enlarge(*entry);
       }
+      kept_for_ = {};
     }
     return {.steps = steps(),
             .waits = waits(impatient),
+            .kept_for = kept_for_,
             .look_again_ms = look_again(impatient != nullptr)};
   }
 
@@ -169,10 +169,11 @@ class OurPolicy {
       const bool impatient = now_ - job.submitted_ms >= knobs_.patience_ms;
       if (job.slots(job.min_workers) <= free_) entry->wait = ElasticWait::Why::kNoHoles;
       if (need > 0 && !(impatient || attempts++ < kShrinkAttempts)) continue;
-      if (need <= 0 || make_room(*entry, need, impatient)) {
+      if (!rests(job) && (need <= 0 || make_room(*entry, need, impatient))) {
         resize(*entry, job.min_workers, 0);
       } else if (impatient) {
-        if (now_ - job.submitted_ms < knobs_.strict_ms) backfill(at);
+        if (kept_for_.job != job.id) kept_for_ = {.job = job.id, .since_ms = now_};
+        if (now_ - kept_for_.since_ms < knobs_.strict_ms) backfill(at);
         return entry;
       }
     }
@@ -187,7 +188,7 @@ class OurPolicy {
       Entry& entry = **at;
       const ElasticJob& job = *entry.job;
       const int most = most_of(job, free_);
-      if (most == 0) continue;
+      if (most == 0 || rests(job)) continue;
       if (job.rest >= 0 && entry.seconds_with(most) <= reserved->seconds) {
         resize(entry, most, 0);
       } else if (const int some = most_of(job, std::min(free_, reserved->spare)); some > 0) {
@@ -219,7 +220,7 @@ class OurPolicy {
     std::sort(releases.begin(), releases.end(), [](const Release& a, const Release& b) {
       return std::tuple(a.seconds, a.slots) < std::tuple(b.seconds, b.slots);
     });
-    bool exact = room_of(*first.job) >= first.job->min_workers;
+    bool exact = !rests(*first.job) && room_of(*first.job) >= first.job->min_workers;
     for (const Release& release : releases) {
       need -= release.slots;
       exact = exact && release.exact;
@@ -264,6 +265,9 @@ class OurPolicy {
     carry_out(*shrinks, entry.job->id);
     return true;
   }
+
+  // It has failed to start, for a reason that is not seen here, and is tried again later.
+  [[nodiscard]] bool rests(const ElasticJob& job) const { return job.declined_until_ms > now_; }
 
   // Seconds until so many more slots are free, if nobody shrinks.
   [[nodiscard]] double seconds_until_free(std::int64_t need) const {
@@ -461,6 +465,7 @@ class OurPolicy {
     for (const Entry* entry : waiting_) {
       if (entry->workers > 0) continue;
       waits = true;
+      at(entry->job->declined_until_ms);
       if (!kept_back) at(entry->job->submitted_ms + knobs_.patience_ms);
     }
     for (const Entry& entry : entries_) {
@@ -476,6 +481,7 @@ class OurPolicy {
   const std::int64_t now_;
   const ElasticKnobs& knobs_;
   std::int64_t free_;
+  KeptFor kept_for_;
   std::int64_t taken_ = 0;  // of what was free before these decisions
   std::vector<Entry> entries_;
   std::vector<Entry*> waiting_;  // in their order

@@ -145,9 +145,8 @@ std::int64_t ElasticMachine::being_freed() const {
 }
 
 // Nobody asks where it would not even have enough CPUs.
-std::int64_t ElasticMachine::room_of(const Part& part, std::int64_t freed, Ms now) const {
+std::int64_t ElasticMachine::room_of(const Part& part, std::int64_t freed) const {
   const std::int64_t coming = freed / part.seen.slots_per_worker;
-  if (part.waits() && part.seen.declined_until_ms > now) return coming;
   const bool could_start = part.waits() && part.seen.slots(part.seen.min_workers) <= free_;
   const bool could_expand = part.runs_with > 0 && part.runs_with < part.seen.max_workers &&
                             part.seen.slots_per_worker <= free_;
@@ -162,16 +161,20 @@ void ElasticMachine::decide(Ms now) {
     const bool rests = part.waits() && part.seen.declined_until_ms > now;
     if (rests && (!sees_holes() || part.seen.declined_until_ms == kForEver)) continue;
     look(handle, part, now);
-    if (sees_holes()) part.seen.room = room_of(part, freed, now);
+    if (sees_holes()) part.seen.room = room_of(part, freed);
     if (part.waits() && !rests) part.seen.declined_until_ms = kNoRest;
     jobs.push_back(part.seen);
     part.seen.is_new = false;
   }
-  const auto decision = cluster::decide(
-      rules_.policy,
-      {.jobs = jobs, .slots = processors_, .now_ms = now, .freed = std::exchange(freed_, false)},
-      rules_.knobs);
+  const auto decision = cluster::decide(rules_.policy,
+                                        {.jobs = jobs,
+                                         .slots = processors_,
+                                         .now_ms = now,
+                                         .freed = std::exchange(freed_, false),
+                                         .kept_for = kept_for_},
+                                        rules_.knobs);
   look_again_ = decision.look_again_ms;
+  kept_for_ = decision.kept_for;
   for (const cluster::ElasticStep& step : decision.steps) {
     Part& part = parts_.at(step.job);
     part.seen.workers = step.workers;

@@ -94,7 +94,7 @@ class ElasticMachine : public Machine {
   void finish(Ms now);
   static void count(Part& part, Ms now);
   void look(Handle handle, Part& part, Ms now) const;
-  [[nodiscard]] std::int64_t room_of(const Part& part, std::int64_t freed, Ms now) const;
+  [[nodiscard]] std::int64_t room_of(const Part& part, std::int64_t freed) const;
   [[nodiscard]] std::int64_t being_freed() const;
   void decide(Ms now);
   void begin_all(Ms now);
@@ -114,6 +114,7 @@ class ElasticMachine : public Machine {
   bool freed_ = false;
   bool cut_short_ = false;  // for somebody there was no hole: what it was to have is for others
   std::optional<Ms> look_again_;
+  cluster::KeptFor kept_for_{};
   std::vector<Started> started_;
   std::vector<Resized> resized_;
 };

@@ -13,9 +13,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kLeastRestMs = 60'000;    // of a job whose rescale came to nothing
-constexpr std::int64_t kMostSkewMs = 60'000;     // between the clocks of replicas
-constexpr std::int64_t kLongestMs = 86'400'000;  // of a rescale
+constexpr std::int64_t kLeastRestMs = 60'000;       // of a job whose rescale came to nothing
+constexpr std::int64_t kLongestRestMs = 3'600'000;  // the same, unless its gap is longer
+constexpr std::int64_t kMostSkewMs = 60'000;        // between the clocks of replicas
+constexpr std::int64_t kLongestMs = 86'400'000;     // of a rescale
 
 // The step's annotations, null for those that go.
 Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, std::string why,
@@ -94,8 +95,22 @@ Action done(const ElasticObject& job, std::int64_t now_ms) {
   return action;
 }
 
+// How often it was last made larger in vain, one after the other, before what is under way now.
+int times_in_vain(const ElasticObject& job) {
+  int times = 0;
+  for (std::size_t at = 1; at + 1 < job.history.size(); at += 2) {
+    const bool grew = job.history[at + 1].what == "start" || job.history[at + 1].what == "expand";
+    if (job.history[at].what != "declined" || !grew) break;
+    ++times;
+  }
+  return times;
+}
+
+// Twice as long with each time in vain, so that what others give up for it stays within bounds.
 std::string rests_until(const ElasticObject& job, std::int64_t now_ms) {
-  return std::to_string(now_ms + std::max(job.gap_ms, kLeastRestMs));
+  const std::int64_t rest = std::max(job.gap_ms, kLeastRestMs);
+  const std::int64_t longer = std::min(rest << times_in_vain(job), kLongestRestMs);
+  return std::to_string(now_ms + std::max(rest, longer));
 }
 
 // What was wanted did not come about; it is left alone for its gap, or kLeastRestMs. What a program
@@ -159,7 +174,18 @@ bool has_shrunk_late(const ElasticObject& job) {
          *job.acknowledged < job.stated;
 }
 
-ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id) {
+// As its user says, with what it has done since its last change; what it did before is not known.
+double stated_rest(const ElasticObject& job, const SpeedUp& speed_up, std::int64_t now_ms) {
+  if (job.run_s == kNotStated) return kNotStated;
+  const double all = job.run_s * speed_up.rate(job.min_workers);
+  if (job.workers() == 0) return all;
+  const std::int64_t from = std::max(job.rescaled_ms, job.submitted_ms);
+  const double seconds = static_cast<double>(std::max<std::int64_t>(0, now_ms - from)) / 1000;
+  const double rest = all - seconds * speed_up.rate(job.workers());
+  return rest > 0 ? rest : kNotStated;
+}
+
+ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id, std::int64_t now_ms) {
   ElasticJob seen;
   seen.id = id;
   seen.priority = job.priority;
@@ -183,7 +209,8 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id) {
   seen.declined_until_ms = job.declined_until_ms;
   const ScaledSpeedUp speed = scaled_speed_up(job.speed_up, job.seen);
   seen.speed_up = speed.speed_up;
-  if (job.left && speed.unit > 0) seen.rest = *job.left / speed.unit;
+  seen.rest =
+      job.left && speed.unit > 0 ? *job.left / speed.unit : stated_rest(job, seen.speed_up, now_ms);
   seen.shrink_cost_s = expected_cost_s(job.seen.shrinks, job.rescale_cost_s);
   seen.expand_cost_s = expected_cost_s(job.seen.expands, job.rescale_cost_s);
   seen.frees_whole = job.on_fleet.frees_whole;
@@ -202,8 +229,9 @@ std::int64_t room_beside(std::int64_t owed, std::int64_t freed, const ElasticJob
 // missed any of them, so each look is both: what is free goes by priority to all, and then whoever
 // still waits is looked at as if it came now, and may make others shrink.
 ElasticDecision decision_for(ElasticPolicy policy, std::vector<ElasticJob> jobs, std::int64_t slots,
-                             std::int64_t now_ms) {
-  ElasticView view{.jobs = jobs, .slots = slots, .now_ms = now_ms, .freed = true};
+                             const KeptFor& kept_for, std::int64_t now_ms) {
+  ElasticView view{
+      .jobs = jobs, .slots = slots, .now_ms = now_ms, .freed = true, .kept_for = kept_for};
   ElasticDecision decision = decide(policy, view);
   if (policy == ElasticPolicy::kOurs) return decision;
   for (ElasticJob& job : jobs) {
@@ -282,7 +310,11 @@ std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
   if (!job.is_whole()) {
     if (waited < limits_.ready_ms) return std::nullopt;
     const int there = job.ready + job.succeeded;
-    if (there > job.before && there >= job.min_workers) return settled(job, there, now_ms);
+    // Its controller ends those with the highest numbers: the others have to be those that came.
+    const bool first_came = job.on_fleet.placed == there;
+    if (first_came && there > job.before && there >= job.min_workers) {
+      return settled(job, there, now_ms);
+    }
     return taken_back(job, "its new workers were not ready in time", now_ms);
   }
   if (is_to_be_asked(job)) {
@@ -305,7 +337,7 @@ bool Controller::is_to_shrink(const ElasticObject& job, std::int64_t now_ms) {
 // hold up everybody.
 bool Controller::is_waited_for(const ElasticObject& job, std::int64_t now_ms) const {
   return (job.wanted && !is_overdue(job, now_ms)) ||
-         std::min(since_ms(job.submitted_ms, now_ms), waited_ms(job, now_ms)) < limits_.ready_ms;
+         since_ms(job.submitted_ms, now_ms) < limits_.ready_ms;
 }
 
 // It ought to have taken its new workers long since.
@@ -314,7 +346,7 @@ bool Controller::is_overdue(const ElasticObject& job, std::int64_t now_ms) const
 }
 
 Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::int64_t free,
-                         std::int64_t now_ms) const {
+                         std::int64_t now_ms) {
   Decided decided;
   std::vector<ElasticJob> seen;
   std::vector<const ElasticObject*> objects;
@@ -323,6 +355,11 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
   std::int64_t promised = 0;        // for what is decided already
   std::int64_t owed = 0;            // of that, to pods that do not run yet, whoever has made them
   std::int64_t freed = 0;           // by shrinks, some time
+  KeptFor kept_for{};
+  std::int64_t there = free;  // CPUs that elastic jobs can have
+  for (const auto& [uid, job] : jobs) {
+    if (!job.over) there += (job.ready + job.terminating) * job.cpus;
+  }
   for (const auto& [uid, job] : jobs) {
     if (job.over) continue;
     if (job.wanted) {
@@ -339,7 +376,8 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
       decided.waits[uid] = why_it_is_left_alone(job);
     }
     objects.push_back(&job);
-    seen.push_back(seen_by_policy(job, objects.size()));
+    seen.push_back(seen_by_policy(job, objects.size(), now_ms));
+    if (uid == kept_for_) kept_for = {.job = objects.size(), .since_ms = kept_since_ms_};
     needs.push_back(seen.back().slots(seen.back().min_workers));
     const bool runs = job.active + job.succeeded > 0;
     // What a shrink frees; others may end for as long as their node is not heard.
@@ -348,8 +386,9 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     held += (job.ready + (frees ? job.terminating : 0)) * job.cpus + (runs ? job.other_cpus : 0);
     std::int64_t missing = std::max(0, job.workers() - job.ready - job.succeeded) * job.cpus;
     if (!runs && job.workers() > 0) missing += job.other_cpus;
-    // Given up: what is free is free, and what they have been promised is not.
-    (is_waited_for(job, now_ms) ? owed : held) += missing;
+    // Given up, or more than can come: what is free is free, and what they have been promised is
+    // not.
+    (is_waited_for(job, now_ms) && missing <= there ? owed : held) += missing;
     promised += seen.back().slots(seen.back().workers);
     if (is_to_shrink(job, now_ms) || has_shrunk_late(job)) seen.back().changing = true;
   }
@@ -372,7 +411,9 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
   });
   free -= owed;
   for (ElasticJob& job : seen) job.room = room_beside(owed, freed, job);
-  const ElasticDecision decision = decision_for(policy_, std::move(seen), slots, now_ms);
+  const ElasticDecision decision = decision_for(policy_, std::move(seen), slots, kept_for, now_ms);
+  kept_for_ = decision.kept_for.job == 0 ? "" : objects[decision.kept_for.job - 1]->uid;
+  kept_since_ms_ = decision.kept_for.since_ms;
   for (const ElasticStep& step : decision.steps) {
     const ElasticObject& job = *objects[step.job - 1];
     const std::int64_t more =

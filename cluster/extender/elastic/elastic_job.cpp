@@ -110,6 +110,10 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
   if (const auto cost = numbers.find(annotation::kRescaleCostSeconds, 0, 3'600)) {
     elastic.rescale_cost_s = static_cast<double>(*cost);
   }
+  constexpr std::int64_t year = 31'536'000;
+  if (const auto run = numbers.find(annotation::kRunSeconds, 1, year)) {
+    elastic.run_s = static_cast<double>(*run);
+  }
   elastic.requested = numbers.workers(annotation::kRequestedWorkers);
   elastic.wanted = numbers.workers(annotation::kWantedWorkers);
   elastic.before = numbers.workers(annotation::kPreviousWorkers).value_or(0);

@@ -39,6 +39,8 @@ struct OnFleet {
   std::vector<std::int64_t> frees_whole{};  // CPUs, as ElasticJob's; empty: not known
   std::int64_t room = kAnyRoom;             // as ElasticJob's
   std::int64_t room_at_best = kAnyRoom;     // the same if no elastic job ran
+  // Its first workers, up to the first of which no pod has its CPUs; nullopt: not known.
+  std::optional<int> placed{};
 };
 
 struct ElasticObject {
@@ -88,6 +90,7 @@ struct ElasticObject {
 
   std::vector<SizeRate> speed_up{};    // as its user says; empty: unknown
   double rescale_cost_s = kNotStated;  // the same
+  double run_s = kNotStated;           // the same: with min_workers
   std::optional<Progress> progress{};  // as its application writes it on the job
   SpeedSeen seen{};                    // what the annotation has, or this leader knows
   std::optional<double> left{};        // work that it still has to do, of seen.measure

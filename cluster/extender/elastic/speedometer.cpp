@@ -38,6 +38,7 @@ void Speedometer::look(const ElasticObject& job, const std::optional<WorkDone>& 
     one.from.reset();
   }
   if (work) look_at_speed(one, *work, now_ms);
+  if (now_ms - one.moved_ms >= kLeftKeptMs) one.left.reset();
 }
 
 void Speedometer::look_at_speed(Watched& one, const WorkDone& work, std::int64_t now_ms) {
@@ -52,6 +53,7 @@ void Speedometer::look_at_speed(Watched& one, const WorkDone& work, std::int64_t
   const bool same = last && last->measure == work.measure;
   const bool anew = !same || work.progress.done < last->progress.done || work.at_s < last->at_s;
   if (anew) one.from.reset();
+  if (!last || last->progress.done != work.progress.done) one.moved_ms = now_ms;
   const std::int64_t settle = work.measure == Measure::kProgress ? kSettleMs : kSettleCountersMs;
   const bool moves = same && work.progress.done > last->progress.done;
   if (one.workers == 0 || now_ms - one.since_ms < settle || !moves) return;

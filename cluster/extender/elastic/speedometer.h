@@ -30,6 +30,7 @@ inline constexpr double kSpeedWindowS = 30;
 inline constexpr double kCountedWindowS = 120;  // of counters, which come every 30 s
 inline constexpr std::int64_t kSettleMs = 10'000;
 inline constexpr std::int64_t kSettleCountersMs = 60'000;
+inline constexpr std::int64_t kLeftKeptMs = 600'000;  // what is left is believed without progress
 
 class Speedometer {
  public:
@@ -50,6 +51,7 @@ class Speedometer {
     int workers = 0;            // that all run; 0: it is being rescaled
     std::int64_t since_ms = 0;  // with that number
     std::optional<WorkDone> last;
+    std::int64_t moved_ms = 0;      // when so much was done for the first time
     std::optional<WorkDone> from;   // where the window begins
     std::int64_t asked_for_ms = 0;  // which rescale it was asked for, by when that was decided
     std::int64_t asked_ms = 0;      // 0: it was not, or has answered

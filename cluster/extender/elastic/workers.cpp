@@ -74,6 +74,7 @@ std::map<std::string, OnFleet> on_fleet(const Fleet& fleet, const std::vector<El
     int next = 0;
     const bool known = std::all_of(numbers.begin(), numbers.end(),
                                    [&](const auto& worker) { return worker.first == next++; });
+    if (known) own.placed = next;
     if (!known || next != job.stated || next == 0) continue;
     std::vector<HeldCpus> leaving;
     for (auto at = numbers.rbegin(); at != numbers.rend(); ++at) leaving.push_back(at->second);

@@ -48,6 +48,17 @@ std::string head_id(const json& pod) {
   return kube::json_text(pod, "metadata", "uid") + "/" + std::to_string(restarts.value_or(0));
 }
 
+// Not one that is about to go, nor one of another job of that name. An MPIJob's launcher belongs to
+// a Job in between.
+bool is_its_pod(const ElasticObject& job, const json& pod) {
+  const json& metadata = kube::json_at(pod, "metadata");
+  if (!kube::json_text(metadata, "deletionTimestamp").empty()) return false;
+  if (job.kind == jobs::JobKind::kMpiJob) return true;
+  const json& owners = kube::json_at(metadata, "ownerReferences");
+  return std::any_of(owners.begin(), owners.end(),
+                     [&](const json& owner) { return kube::json_text(owner, "uid") == job.uid; });
+}
+
 }  // namespace
 
 ElasticAsks::ElasticAsks(kube::Api& api, Log& log, const policy::Defaults& defaults,
@@ -131,6 +142,7 @@ Result<std::optional<ElasticAsks::Head>> ElasticAsks::find_head(const ElasticObj
   if (!pods) return failure(pods.error());
   std::optional<Head> found;
   for (const json& pod : kube::json_at(*pods, "items")) {
+    if (!is_its_pod(job, pod)) continue;
     const std::string phase = kube::json_text(pod, "status", "phase");
     if (phase == "Unknown") return failure(Errc::kUnavailable, "the node of its pod is not heard");
     Head head{.address = kube::json_text(pod, "status", "podIP"), .id = head_id(pod)};

@@ -100,7 +100,14 @@ void ElasticJobs::take_in(const std::string& uid, Result<ElasticObject> job) {
     return;
   }
   refused_.erase(uid);
-  if (jobs_.size() >= kMostElasticJobs && !jobs_.contains(uid)) return;
+  if (job->over) return forget(uid);
+  if (jobs_.size() >= kMostElasticJobs && !jobs_.contains(uid)) {
+    if (!std::exchange(full_, true)) {
+      log_.warn("there are too many elastic jobs, more are left as they are",
+                {{"most", std::to_string(kMostElasticJobs)}});
+    }
+    return;
+  }
   if (const auto rest = rests_.find(uid); rest != rests_.end()) {
     job->declined_until_ms = std::max(job->declined_until_ms, rest->second.until_ms);
   }
@@ -211,7 +218,7 @@ void ElasticJobs::look_at_fleet() {
     for (auto& [uid, job] : jobs_) {
       job.on_fleet = {};
       if (job.over) continue;
-      grows = grows || job.workers() < job.max_workers;
+      grows = grows || job.grows() || job.workers() < job.max_workers;
       all.push_back(job);
     }
   }

@@ -119,6 +119,7 @@ class ElasticJobs {
   mutable std::mutex mutex_;
   const std::vector<std::unique_ptr<KindFeed>> feeds_;
   std::map<std::string, elastic::ElasticObject> jobs_;  // by uid
+  bool full_ = false;                                   // that has been said
   std::map<std::string, std::string> refused_;          // by uid: why it is left alone
   std::map<std::string, Rest> rests_;                   // by uid
   std::map<std::string, std::string> waits_;            // by uid: why, since the last look

@@ -281,12 +281,12 @@ void Extender::size_jobs(const Config& config) {
     return static_cast<std::int64_t>(placing_.look(scheduling_figures).free_cpus);
   };
   const auto on_fleet = [this](const std::vector<elastic::ElasticObject>& jobs) {
-    // Where the others are matters to one that waits.
+    // Where all are matters to one that waits, and to one that grows where its own are.
     std::set<std::string_view> name_spaces;
     const bool waits =
         std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.workers() == 0; });
     for (const elastic::ElasticObject& job : jobs) {
-      if (waits) name_spaces.insert(job.name_space);
+      if (waits || job.grows()) name_spaces.insert(job.name_space);
     }
     return placing_.look([&](const PodScheduler& scheduler) {
       std::vector<elastic::PodCpus> pods;
@@ -305,9 +305,8 @@ void Extender::size_jobs(const Config& config) {
                              [this](const std::string& name_space, const std::string& job) {
                                return learnt_ ? learnt_->under_way(name_space, job)
                                               : std::optional<RunFigures>();
-                             }};
-  // The others do not look at it.
-  if (policy == ElasticPolicy::kOurs) asks.on_fleet = on_fleet;
+                             },
+                         .on_fleet = on_fleet};
   elastic_ = std::make_unique<ElasticJobs>(*api_, log_, *policy, job_options_.defaults,
                                            std::move(asks), ElasticJobs::Pace());
 }

@@ -126,6 +126,19 @@ TEST(OurElastic, WhoFreesWholeNumaNodesShrinksFirst) {
   }
 }
 
+TEST(OurElastic, OnlyTheOrderOfPrioritiesWeighs) {
+  // 3 of a far lower priority makes no difference between 1 and 2, which get what is free.
+  const auto size_of_2 = [](std::int32_t lowest) {
+    ElasticJob last = linear(running(3, lowest, 1, 1, 1), 1000);
+    last.change = Change::kRigid;
+    return size_of(steps(22, {last, linear(running(1, 0, 2, 20, 3), 1000),
+                              linear(running(2, 10, 2, 20, 3), 1000)}),
+                   2);
+  };
+  EXPECT_GT(size_of_2(-1), 10);
+  EXPECT_EQ(size_of_2(-1), size_of_2(-1'000'000'000));
+}
+
 TEST(OurElastic, PriorityWeighsTime) {
   // It loses 60 s for the 50 that the other would wait: too much, unless that is more urgent.
   const auto jobs = [](std::int32_t priority) {
@@ -169,7 +182,8 @@ TEST(OurElastic, WhoHasWaitedForLongGetsAllThatBecomesFree) {
 class BehindTheFirst : public testing::Test {
  protected:
   std::vector<std::uint64_t> started(std::initializer_list<ElasticJob> behind,
-                                     std::int64_t waited = ElasticKnobs().patience_ms) {
+                                     std::int64_t waited = ElasticKnobs().patience_ms,
+                                     std::int64_t first_for = 0) {
     ElasticJob runs = linear(running(1, 0, 4, 4, 4), rest_);
     runs.change = Change::kRigid;
     std::vector jobs{runs, waiting(2, 0, 6, 6)};
@@ -179,7 +193,11 @@ class BehindTheFirst : public testing::Test {
       jobs.push_back(job);
     }
     std::vector<std::uint64_t> ids;
-    for (const ElasticStep& step : decide_at(now, 8, jobs).steps) ids.push_back(step.job);
+    const ElasticView view{
+        .jobs = jobs, .slots = 8, .now_ms = now, .kept_for = {2, now - first_for}};
+    const auto decided = decide(ElasticPolicy::kOurs, view);
+    EXPECT_EQ(decided.kept_for, view.kept_for);
+    for (const ElasticStep& step : decided.steps) ids.push_back(step.job);
     return ids;
   }
 
@@ -231,11 +249,27 @@ TEST_F(BehindTheFirst, NobodyStartsWhereNobodyKnowsWhenItWill) {
   EXPECT_THAT(started({linear(waiting(3, 0, 4, 4), 1)}), IsEmpty());
 }
 
-TEST_F(BehindTheFirst, NobodyStartsOnceItHasWaitedForTooLong) {
+TEST_F(BehindTheFirst, NobodyStartsOnceItHasBeenFirstForTooLong) {
   const ElasticJob fits = linear(waiting(3, 0, 4, 4), 100);
   const std::int64_t strict = ElasticKnobs().strict_ms;
-  EXPECT_THAT(started({fits}, strict - 1), ElementsAre(3));
-  EXPECT_THAT(started({fits}, strict), IsEmpty());
+  EXPECT_THAT(started({fits}, 2 * strict, strict - 1), ElementsAre(3));
+  EXPECT_THAT(started({fits}, 2 * strict, strict), IsEmpty());
+}
+
+TEST(OurElastic, WhoIsFirstIsSoSinceThatBeganAnew) {
+  ElasticJob runs = running(1, 0, 4, 4, 4);
+  runs.change = Change::kRigid;
+  const std::vector jobs{runs, waiting(2, 0, 6, 6), waiting(3, 0, 5, 5)};
+  const std::int64_t late = 3 + ElasticKnobs().patience_ms;
+  const auto kept = [&](std::int64_t now, const KeptFor& before) {
+    return decide(ElasticPolicy::kOurs,
+                  {.jobs = jobs, .slots = 8, .now_ms = now, .kept_for = before})
+        .kept_for;
+  };
+  EXPECT_EQ(kept(late, {}), (KeptFor{3, late})) << "of less work";
+  EXPECT_EQ(kept(late, {2, 5}), (KeptFor{3, late}));
+  EXPECT_EQ(kept(late, {3, 5}), (KeptFor{3, 5}));
+  EXPECT_EQ(kept(kOurNow, {3, 5}), KeptFor{}) << "not yet";
 }
 
 // Workers of four CPUs, of which so many find a hole.
@@ -285,7 +319,22 @@ TEST(OurElastic, WhoHasWaitedForLongForAHoleIsNotPassed) {
   EXPECT_EQ(started(1000, patience - 1), 1);
   EXPECT_EQ(started(1000, patience), 0) << "though one would be spare, that may be in its hole";
   EXPECT_EQ(started(25, patience), 1);
-  EXPECT_EQ(started(25, ElasticKnobs().strict_ms), 0);
+}
+
+TEST(OurElastic, WhoseStartHasFailedIsNotTriedYetButKeepsItsTurn) {
+  ElasticJob runs = linear(running(1, 0, 1, 4, 4), 100);
+  ElasticJob first = waiting(2, 0, 2, 2);
+  const auto steps_at = [&](std::int64_t now, std::int64_t until) {
+    first.declined_until_ms = until;
+    ElasticJob behind = linear(waiting(3, 0, 1, 1), 1000);
+    behind.submitted_ms = now;
+    return decide_at(now, 8, {runs, first, behind});
+  };
+  const std::int64_t late = 2 + ElasticKnobs().patience_ms;
+  EXPECT_EQ(size_of(steps_at(late, late).steps, 2), 2);
+  EXPECT_THAT(steps_at(late, late + 1).steps, IsEmpty());
+  EXPECT_EQ(steps_at(late, late + 1).look_again_ms, late + 1);
+  EXPECT_EQ(size_of(steps_at(kOurNow, kOurNow + 1).steps, 3), 1);
 }
 
 TEST(OurElastic, WhoHasWaitedForLongMakesOthersShrinkAtAnyCost) {
@@ -339,7 +388,7 @@ TEST(OurElastic, OnlyMalleableJobsChange) {
 }
 
 TEST(OurElastic, AJobThatStartsSmallMayTakeMoreFromOthers) {
-  // 2 has ten times the weight of 1 and scales; 4 are free.
+  // 2 has twice the weight of 1 and scales; 4 are free.
   const auto decided =
       steps(20, {linear(running(1, 0, 2, 16, 16), 800), linear(waiting(2, 9, 4, 16), 8000)});
   EXPECT_THAT(decided, ElementsAre(ElasticStep{1, 16, 4, 2}, ElasticStep{2, 0, 16, 0}));

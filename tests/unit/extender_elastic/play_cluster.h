@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,10 @@ class Cluster {
   // What the controller does now; all of it is carried out but what `lost` says.
   std::vector<Action> step(const std::function<bool(const Action&)>& lost = {}) {
     std::map<std::string, ElasticObject> seen;
-    for (const auto& [uid, job] : jobs_) seen.emplace(uid, *read_elastic(job, {}));
+    for (const auto& [uid, job] : jobs_) {
+      ElasticObject& one = seen.emplace(uid, *read_elastic(job, {})).first->second;
+      if (!hang_.contains(uid)) one.on_fleet.placed = one.ready;
+    }
     decided_ = controller_.step(seen, free(), now_ms_);
     for (const Action& action : decided_.actions) {
       if (lost && lost(action)) continue;
@@ -66,7 +70,8 @@ class Cluster {
     const int active = count(job, "active");
     job["status"]["terminating"] = count(job, "terminating") + std::max(0, active - wanted);
     job["status"]["active"] = wanted;
-    job["status"]["ready"] = std::min(count(job, "ready"), wanted);
+    const int first = hang_.contains("uid-" + name) ? 1 : 0;  // those that are ready come after it
+    job["status"]["ready"] = std::min(count(job, "ready"), std::max(0, wanted - first));
   }
   void settle(const std::string& name) {
     make_pods(name);
@@ -76,6 +81,9 @@ class Cluster {
   void settle_all() {
     for (const auto& [uid, job] : jobs_) settle(uid.substr(4));
   }
+
+  // The pod with index 0 never becomes ready.
+  void first_hangs(const std::string& name) { hang_.insert("uid-" + name); }
 
   // Applications that agree to what they are asked.
   void acknowledge_all() {
@@ -115,6 +123,7 @@ class Cluster {
   Decided decided_;
   std::map<std::string, nlohmann::json> jobs_;
   std::map<std::string, std::int64_t> cpus_of_worker_;  // by uid
+  std::set<std::string> hang_;                          // the same
   std::int64_t now_ms_ = 1'795'532'400'000;
   int version_ = 100;
 };

@@ -151,6 +151,19 @@ TEST_F(SpeedometerTest, ASpeedIsTakenOnceTheSizeHasSettled) {
       << "the last window counts half";
 }
 
+TEST_F(SpeedometerTest, WhatIsLeftIsForgottenWithoutProgress) {
+  run(60, 10);
+  run(599, 0);
+  EXPECT_EQ(filled_in().left, 9400);
+  run(1, 0);
+  EXPECT_EQ(filled_in().left, std::nullopt);
+  run(1, 1);
+  EXPECT_EQ(filled_in().left, 9399);
+  now_ms_ += 600'000;
+  look();
+  EXPECT_EQ(filled_in().left, std::nullopt) << "it says nothing more";
+}
+
 TEST_F(SpeedometerTest, ReportsThatAreRareCountFromOneToAnother) {
   for (int i = 0; i < 6; ++i) {
     run(1, 600);

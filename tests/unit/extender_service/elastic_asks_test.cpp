@@ -62,8 +62,15 @@ class ElasticAsksTest : public testing::Test {
  protected:
   ElasticAsksTest() {
     server_.on(kHeads, 200, json::parse(R"({"items":[
-        {"metadata":{"uid":"old"},"status":{"phase":"Pending"}},
-        {"metadata":{"uid":"head"},"status":{"phase":"Running","podIP":"127.0.0.1",
+        {"metadata":{"uid":"old","ownerReferences":[{"uid":"uid-wave"}]},
+         "status":{"phase":"Pending"}},
+        {"metadata":{"uid":"ends","deletionTimestamp":"2026-11-25T15:22:48Z",
+                     "ownerReferences":[{"uid":"uid-wave"}]},
+         "status":{"phase":"Running","podIP":"192.0.2.1"}},
+        {"metadata":{"uid":"other","ownerReferences":[{"uid":"of-before"}]},
+         "status":{"phase":"Running","podIP":"192.0.2.1"}},
+        {"metadata":{"uid":"head","ownerReferences":[{"uid":"uid-wave"}]},
+         "status":{"phase":"Running","podIP":"127.0.0.1",
          "containerStatuses":[{"restartCount":3},{"restartCount":2}]}}]})"));
   }
 
@@ -317,8 +324,8 @@ TEST_F(ElasticAsksTest, WhatCannotBeActedOnAnyMoreIsForgotten) {
                         Case{"another life", 8, was_sent(8, 4, 0, "head/1")}}) {
     SCOPED_TRACE(c.name);
     kube::FakeApiServer server;
-    server.on(kHeads, 200, json::parse(R"({"items":[{"metadata":{"uid":"head"},
-        "status":{"phase":"Running","podIP":"127.0.0.1",
+    server.on(kHeads, 200, json::parse(R"({"items":[{"metadata":
+        {"uid":"head","ownerReferences":[{"uid":"uid-wave"}]},"status":{"phase":"Running","podIP":"127.0.0.1",
                   "containerStatuses":[{"restartCount":2}]}}]})"));
     test_support::CharmProgram program(c.pes);
     const json wave = given_up("ccs:" + std::to_string(program.address().port), c.sent);

@@ -55,7 +55,8 @@ class Life {
   Life(const Actuated& kind, std::size_t dies_at, Log& log)
       : kind_(kind), dies_at_(dies_at), log_(log) {
     add_low();
-    server_.on(kHeadsOf, 200, json::parse(R"({"items":[{"metadata":{"uid":"head"},"status":
+    server_.on(kHeadsOf, 200, json::parse(R"({"items":[{"metadata":
+        {"uid":"head","ownerReferences":[{"uid":"uid-low"}]},"status":
         {"phase":"Running","podIP":"127.0.0.1","containerStatuses":[{"restartCount":0}]}}]})"));
     application_.on(std::string("POST ") + elastic::kQuestionPath, 200, json::object());
   }
