@@ -11,7 +11,7 @@
 //     memory-per-task: 2Gi
 //     workers: 4            # the user's own cut; as few as fit in a NUMA node without it
 //     groups: 2             # of them
-//     nodes: 4              # that policy scale may use
+//     nodes: 4              # that a policy may cut it for; all without it
 //     profile: cpu          # cpu, memory or network
 //     kind: dgemm           # the program, as the file of the run-time model calls it
 //     user: ada             # whose share it counts for

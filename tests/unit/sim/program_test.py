@@ -95,7 +95,8 @@ def elastic_on_nodes(program, folder):
 
 def progress(program):
     """On a terminal a bar with the time left; of two that run side by side, none from the one without."""
-    endless = [program, "run", "--generate", "lublin", "--limit", "100000000", "--load", "0.5", "--processors", "128"]
+    endless = [program, "run", "--generate", "lublin", "--limit", "100000000", "--processors", "1024",
+               "--largest", "64"]
     ours, theirs = pty.openpty()
     with subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=theirs) as shown, \
             subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as silent:
