@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "base/cli/input.h"
 #include "base/cli/output.h"
@@ -157,14 +159,15 @@ Result<std::unique_ptr<JobSource>> make_source(const RunOptions& options, const 
 // NUMA nodes that its workers have CPUs of; -1: none are known.
 int numa_nodes_of(const JobRecord& record, const NodeMachine* nodes) {
   if (nodes == nullptr) return -1;
-  int count = 0;
+  std::set<std::pair<int, std::size_t>> there;
   for (const Piece& piece : record.pieces) {
     if (piece.tasks == 0) continue;  // a launcher's
-    for (const auto& numa : nodes->fleet().node(piece.node).topology().nodes) {
-      count += numa.cpus.intersects(piece.cpus) ? 1 : 0;
+    const auto& numa_nodes = nodes->fleet().node(piece.node).topology().nodes;
+    for (std::size_t numa = 0; numa < numa_nodes.size(); ++numa) {
+      if (numa_nodes[numa].cpus.intersects(piece.cpus)) there.emplace(piece.node, numa);
     }
   }
-  return count;
+  return static_cast<int>(there.size());
 }
 
 Status run(const RunOptions& options) {

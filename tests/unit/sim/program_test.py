@@ -52,7 +52,7 @@ def elastic(program, folder):
         sys.exit("the same elastic jobs gave other bytes")
     result, lines = json.loads(runs[0][0]), runs[0][1].splitlines()
     # 19 s of 100 by 20, half as fast from 22 to 52, the rest from 54: 19 + 15 + 66.
-    expected = ["short,20,22,52,4,30,,5,,,,,0,4@22", "long,0,0,120,8,100,,0,,,,,2,8@0;4@20;8@52"]
+    expected = ["short,20,22,52,4,30,,5,4,,,,0,4@22", "long,0,0,120,8,100,,0,8,,,,2,8@0;4@20;8@52"]
     if lines[1:] != expected or result["rescales"] != 2 or result["rescaling"] != 4 or result["utilisation"] != 1:
         sys.exit(f"elastic jobs: {lines[1:]}, {result}; expected {expected}")
 
@@ -81,7 +81,7 @@ def elastic_on_nodes(program, folder):
     if runs[0] != runs[1] or runs[0] == runs[2]:
         sys.exit("elastic jobs on nodes: the same gave other bytes, or another policy the same")
     lines, result = runs[0][0].splitlines(), json.loads(runs[0][2])
-    expected = ["short,20,22,52,8,30,,5,8,1,8,,0,8@22", "long,0,0,120,16,100,,0,16,1,16,,2,16@0;8@20;16@52"]
+    expected = ["short,20,22,52,8,30,,5,8,1,2,,0,8@22", "long,0,0,120,16,100,,0,16,1,2,,2,16@0;8@20;16@52"]
     if lines[1:] != expected or result["utilisation"] != 1 or result["fragmentation"] != 0:
         sys.exit(f"elastic jobs on nodes: {lines[1:]}, {result}; expected {expected}")
     # Each worker takes a NUMA node's most, so there is no room for the launcher, though enough CPUs are free.
