@@ -40,8 +40,8 @@ Result<Malleable> parse_malleable(std::string_view text) {
 
 void make_malleable(Job& job, const Malleable& how, std::int64_t processors) {
   const int tasks = job.shape.tasks;
-  const double most = std::min(std::floor(tasks * how.most + kRounding),
-                               static_cast<double>(processors / job.shape.cpus_per_task));
+  const auto most = std::min(static_cast<std::int64_t>(tasks * how.most + kRounding),
+                             processors / job.shape.cpus_per_task);
   auto elastic = std::make_shared<Elastic>();
   elastic->min = std::clamp(static_cast<int>(std::ceil(tasks * how.least - kRounding)), 1, tasks);
   elastic->max = std::max(tasks, static_cast<int>(most));

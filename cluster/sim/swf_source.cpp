@@ -12,7 +12,7 @@ Status SwfSource::open(const std::string& path) {
   path_ = path;
   in_ = path == "-" ? &std::cin : &file_;
   if (path != "-") {
-    if (const Status good = open_file(); !good) return good;
+    if (Status good = open_file(); !good) return good;
   }
   // The first byte of a gzip'ed file.
   if (in_->peek() != 0x1f) return {};
