@@ -81,6 +81,12 @@ TEST(JobsFile, ReadsHowAJobCanChange) {
   EXPECT_EQ(jobs->at(4).elastic, nullptr);
 }
 
+TEST(JobsFile, AJobMayHaveNoLauncher) {
+  const auto jobs = parse_jobs_file("- {run: 5, tasks: 4, launcher: 0}");
+  ASSERT_TRUE(jobs) << jobs.error().text;
+  EXPECT_EQ(jobs->at(0).elastic->launcher, 0);
+}
+
 TEST(JobsFile, SaysWhatIsWrongAndWhere) {
   const std::vector<std::pair<std::string, std::string>> bad{
       {"run: 5", "line 1: the file must be a list of jobs"},
