@@ -38,15 +38,16 @@ std::string YamlEntry::text(const char* key, std::string otherwise) {
   return value.Scalar();
 }
 
-int YamlEntry::number(const char* key, int otherwise, int most) {
+int YamlEntry::number(const char* key, int otherwise, int most, int least) {
   const YAML::Node value = node_[key];
   if (!value) return otherwise;
   int result = 0;
   const std::string digits = value.IsScalar() ? value.Scalar() : "";
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
   if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() ||
-      result < 1 || result > most) {
-    fail(value, std::string(key) + " must be a whole number from 1 to " + std::to_string(most));
+      result < least || result > most) {
+    fail(value, std::string(key) + " must be a whole number from " + std::to_string(least) +
+                    " to " + std::to_string(most));
   }
   return result;
 }

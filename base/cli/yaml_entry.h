@@ -29,8 +29,8 @@ class YamlEntry {
   [[nodiscard]] YAML::Node operator[](const char* key) const { return node_[key]; }
 
   std::string text(const char* key, std::string otherwise = "");
-  // A whole number from 1 to `most`.
-  int number(const char* key, int otherwise, int most);
+  // A whole number from `least` to `most`.
+  int number(const char* key, int otherwise, int most, int least = 1);
 
   template <class T, std::size_t N>
   T word(const char* key, const std::array<Word<T>, N>& words, T otherwise) {

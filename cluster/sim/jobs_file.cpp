@@ -130,10 +130,13 @@ void read_elastic(YamlEntry& entry, const YAML::Node& node, Job& job) {
   elastic->max = entry.number("max", job.shape.tasks, kMaxProcessors);
   elastic->change = entry.word("change", kChangeWords, cluster::Change::kMalleable);
   if (elastic->change == cluster::Change::kRigid) elastic->min = elastic->max = job.shape.tasks;
+  if (entry.has("min") && entry.has("max") && elastic->min > elastic->max) {
+    entry.fail(node, "min is larger than max");
+  }
   if (elastic->min > job.shape.tasks || job.shape.tasks > elastic->max) {
     entry.fail(node, "tasks must lie between min and max");
   }
-  elastic->launcher = entry.number("launcher", 0, kMaxProcessors);
+  elastic->launcher = entry.number("launcher", 0, kMaxProcessors, 0);
   if (entry.has("gap")) elastic->gap = ms_in(entry, "gap", 0);
   elastic->restart = ms_part(entry, "restart");
   elastic->restart_per_worker = ms_part(entry, "restart-per-worker");

@@ -26,7 +26,6 @@ constexpr int kDayStart = 11;    // the half hour in which the daily cycle begin
 constexpr double kMostRun = 12;  // logarithms of seconds: what is above is drawn again
 constexpr double kMostGap = 13;
 constexpr double kBucketSeconds = 1800;
-constexpr int kPilot = 20'000;  // jobs that the load is estimated from
 
 double day_density(double half_hour) {
   return std::pow(half_hour, kDayShape - 1) * std::exp(-half_hour / kDayScale);
@@ -90,23 +89,29 @@ double Lublin::draw_gap() {
   return gap;
 }
 
-double Lublin::gap_factor() {
+// Draws the same jobs once before.
+double Lublin::gap_factor() const {
   LublinSettings plain = settings_;
   plain.load = 0;
-  plain.seed = ~settings_.seed;
-  Lublin pilot(plain);
-  double work = 0;
-  double gaps = 0;
-  for (int i = 0; i < kPilot; ++i) {
-    const int size = pilot.draw_size();
-    work += size * pilot.draw_run(size);
-    gaps += pilot.draw_gap();
+  Lublin same(plain);
+  double work = 0;  // processor seconds
+  double first = 0;
+  for (std::int64_t i = 0; i < settings_.jobs; ++i) {
+    const Job job = same.draw();
+    work += static_cast<double>(job.run) / 1000 * job.shape.tasks;
+    if (i == 0) first = same.now_;
   }
-  return work / (static_cast<double>(settings_.processors) * settings_.load) / gaps;
+  const double span = same.now_ - first;
+  if (span <= 0) return 1;
+  return work / (static_cast<double>(settings_.processors) * settings_.load) / span;
 }
 
 Result<std::optional<Job>> Lublin::next() {
   if (given_ == settings_.jobs) return std::nullopt;
+  return draw();
+}
+
+Job Lublin::draw() {
   Job job;
   job.number = ++given_;
   job.shape.tasks = draw_size();

@@ -15,8 +15,9 @@ namespace pinion::sim {
 struct LublinSettings {
   std::int64_t jobs = 1000;
   int largest = 128;  // job, in processors: the model's uHi is its logarithm; >= 2
-  // Gaps are stretched alike so that run time times size is this share of what the processors can
-  // do, estimated from other jobs of the same model; 0: the model's own gaps.
+  // Gaps are stretched alike so that the run times times sizes of these jobs are this share of what
+  // the processors can do from the first submission to the last, which are whole seconds; 0: the
+  // model's own gaps. Of one job, or if all are submitted in one second: the same.
   double load = 0;
   std::int64_t processors = 128;  // for `load`
   double overestimate = 1;  // a user asks for the run time times 1 to so much, each as likely; >= 1
@@ -37,7 +38,8 @@ class Lublin : public JobSource {
   int draw_size();
   double draw_run(int size);
   double draw_gap();  // seconds
-  double gap_factor();
+  Job draw();
+  [[nodiscard]] double gap_factor() const;
 
   const LublinSettings settings_;
   std::mt19937_64 random_;

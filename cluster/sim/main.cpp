@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "base/cli/output.h"
+#include "base/version.h"
 #include "cluster/sim/fit_command.h"
 #include "cluster/sim/mixed_command.h"
 #include "cluster/sim/run_command.h"
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is seen as EPIPE by print()
   int exit_code = pinion::kExitOk;
   CLI::App app("Shows what scheduling policies would do, on a virtual clock", "pinion-sim");
+  app.set_version_flag("--version", pinion::kVersion);
   app.require_subcommand(1);
   pinion::sim::add_run_command(app, exit_code);
   pinion::sim::add_fit_command(app, exit_code);
@@ -21,6 +23,15 @@ int main(int argc, char** argv) {
   pinion::sim::add_mixed_command(app, exit_code);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    // Whoever misspells a subcommand is to read which word it is.
+    const auto unknown = app.remaining();
+    if (app.get_subcommands().empty() && !unknown.empty()) {
+      app.exit(CLI::ExtrasError(unknown));
+    } else {
+      app.exit(error);
+    }
+    return pinion::kExitUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? pinion::kExitOk : pinion::kExitUsage;
   }

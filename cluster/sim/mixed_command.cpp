@@ -13,6 +13,7 @@
 #include "base/cli/table.h"
 #include "cluster/files/fleet_file.h"
 #include "cluster/sim/mixed.h"
+#include "cluster/sim/seed_option.h"
 
 namespace pinion::sim {
 namespace {
@@ -140,7 +141,7 @@ void add_mixed_command(CLI::App& app, int& exit_code) {
                    "CPUs are shared and nothing is lost")
       ->check(CLI::Range(1.0, 100.0))
       ->capture_default_str();
-  command->add_option("--seed", options->settings.seed, "The first, of run times and order [1]");
+  add_seed_option(*command, options->settings.seed, "The first, of run times and order [1]");
   command->add_option("--seeds", options->seeds, "The mean of so many [10]")
       ->check(CLI::Range(1, 1000));
   command->add_flag("--check", options->settings.check,

@@ -1,21 +1,5 @@
-// How long a program takes where it lies: what the file of the run-time model says.
-//
-//   bandwidth: 0.12      # of a NUMA node's memory bandwidth, what one process draws that only
-//                        # moves data and has the node to itself
-//   nic: 0.117           # GB/s of a node's network, each way; 0: never a limit
-//   start: 4             # seconds from the decision until a job runs
-//   release: 35          # seconds from a job's end until its CPUs can be given again
-//   kinds:
-//     stream:
-//       seconds: 250     # of a job whose list says no run time, where nothing disturbs it
-//       memory: 1        # share of its time that waits for memory, 0 .. 1
-//       loose: 1.2       # how much longer its processes take when they are not pinned, >= 1: what
-//                        # migrations and remote memory cost them
-//       split: 1.3       # how much longer the pinned processes of a worker take that has CPUs in
-//                        # several NUMA nodes, >= 1
-//       crowded: 1       # how much longer its processes take on a node of which twice its CPUs are
-//                        # wanted; 1: equal shares and nothing lost, more: they wait for each other
-//       traffic: 0       # GB/s that each process sends to the others
+// How long a program takes where it lies: what the file of the run-time model says, of which
+// docs/simulator.md has the form.
 //
 // A process is as slow as its NUMA node and its node's network make it, a job as its slowest
 // process. A NUMA node whose processes together want D times its bandwidth stretches the memory

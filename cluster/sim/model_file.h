@@ -1,4 +1,4 @@
-// The file of the run-time model (model.h says what stands in it).
+// The file of the run-time model (docs/simulator.md has its form).
 #pragma once
 
 #include <string>

@@ -16,6 +16,8 @@ constexpr double kLeft = 90;
 constexpr double kRight = 20;
 constexpr double kTitle = 28;  // above each plot
 constexpr double kJobRow = 6;
+constexpr double kElasticRow = 16;
+constexpr double kDigit = 7;  // of a number
 constexpr double kCpuRow = 4;
 constexpr double kUsage = 120;
 constexpr int kMarks = 5;  // of an axis, less one
@@ -56,9 +58,10 @@ std::string color_of(const JobRecord& record) {
 
 // Names are of letters, digits, '.', '_' and '-' (jobs_file.h), or numbers.
 std::string hint_of(const JobRecord& record) {
+  const std::string sizes = sizes_text(record);
   return "<title>" + record.job.called() + ": " + std::to_string(record.job.processors()) +
-         " processors, " + seconds_text(record.start) + " to " + seconds_text(record.end) +
-         " s</title></rect>\n";
+         " processors, " + seconds_text(record.start) + " to " + seconds_text(record.end) + " s" +
+         (sizes.empty() ? "" : ", workers " + sizes) + "</title></rect>\n";
 }
 
 std::string axis(const Times& times, double y) {
@@ -66,19 +69,47 @@ std::string axis(const Times& times, double y) {
                       "\" y1=\"" + px(y) + "\" y2=\"" + px(y) + "\"/>\n";
   for (int mark = 0; mark <= kMarks; ++mark) {
     const Ms time = times.from + (times.to - times.from) * mark / kMarks;
-    drawn += text(times.at(time), y + 14, " text-anchor=\"middle\"",
+    drawn += text(times.at(time), y + 14,
+                  mark == kMarks ? " text-anchor=\"end\"" : " text-anchor=\"middle\"",
                   seconds_text(time / 1000 * 1000) + " s");
   }
   return drawn;
 }
 
-std::string draw_jobs(const std::vector<JobRecord>& jobs, const Times& times, double& y) {
-  std::string drawn = text(kLeft, y + 18, " class=\"t\"", "Jobs: grey while they wait");
+// A bar as high as the job is large, of its own largest size, and the number where there is room.
+std::string draw_sizes(const JobRecord& record, const Times& times, double y) {
+  int most = 1;
+  for (const auto& size : record.sizes) most = std::max(most, size.workers);
+  std::string drawn;
+  for (std::size_t i = 0; i < record.sizes.size(); ++i) {
+    const bool last = i + 1 == record.sizes.size();
+    const double from = times.at(std::max(record.start, record.sizes[i].from));
+    const double width = times.at(last ? record.end : record.sizes[i + 1].from) - from;
+    const double height = (kElasticRow - 1) * record.sizes[i].workers / most;
+    drawn +=
+        rect(from, y + kElasticRow - 1 - height, width, height, color_of(record)) + hint_of(record);
+    const std::string number = std::to_string(record.sizes[i].workers);
+    if (width > kDigit * static_cast<double>(number.size() + 1)) {
+      drawn += text(from + 2, y + kElasticRow - 4, "", number);
+    }
+  }
+  return drawn;
+}
+
+std::string draw_jobs(const std::vector<JobRecord>& jobs, const Times& times, double& y, bool all) {
+  std::string drawn =
+      text(kLeft, y + 18, " class=\"t\"",
+           all ? "Jobs: grey while they wait" : "The first jobs that ended: grey while they wait");
   y += kTitle;
   for (const JobRecord& job : jobs) {
     const double submitted = times.at(job.job.submit);
     drawn +=
         rect(submitted, y + 2, times.at(job.start) - submitted, kJobRow - 4, "class=\"w\"/>\n");
+    if (!job.sizes.empty()) {
+      drawn += draw_sizes(job, times, y);
+      y += kElasticRow;
+      continue;
+    }
     drawn += rect(times.at(job.start), y, times.at(job.end) - times.at(job.start), kJobRow - 1,
                   color_of(job)) +
              hint_of(job);
@@ -123,9 +154,11 @@ std::string draw_cpus(const std::vector<JobRecord>& jobs, const cluster::Fleet& 
 }  // namespace
 
 void Picture::ended(const JobRecord& record) {
-  if (jobs_.size() < kMostJobs) jobs_.push_back(record);
+  all_ = jobs_.size() < kMostJobs;
+  if (all_) jobs_.push_back(record);
 }
 
+// Times since the first moment.
 void Picture::spend(Ms from, Ms to) {
   while (static_cast<std::size_t>(to / step_) >= kMostTimes) {
     step_ *= 2;
@@ -145,30 +178,31 @@ void Picture::spend(Ms from, Ms to) {
 }
 
 void Picture::busy(Ms now, std::int64_t processors) {
-  spend(last_, now);
+  if (!first_) first_ = last_ = now;
+  spend(last_ - *first_, now - *first_);
   last_ = now;
   busy_ = processors;
 }
 
 std::string Picture::svg(std::int64_t processors, const cluster::Fleet* fleet) const {
-  Times all{.from = 0, .to = std::max<Ms>(last_, 1)};
+  Times all{.from = first_.value_or(0), .to = last_};
+  if (!first_ && !jobs_.empty()) all = {.from = jobs_.front().job.submit, .to = jobs_.back().end};
+  for (const JobRecord& job : jobs_) all.from = std::min(all.from, job.job.submit);
+  all.to = std::max(all.to, all.from + 1);
   Times shown = all;
-  if (!jobs_.empty()) {
-    shown = {.from = jobs_.front().job.submit, .to = jobs_.back().end};
-    for (const JobRecord& job : jobs_) shown.from = std::min(shown.from, job.job.submit);
-    shown.to = std::max(shown.to, shown.from + 1);
-  }
+  if (!all_) shown.to = std::max(jobs_.back().end, all.from + 1);
   std::vector<JobRecord> jobs = jobs_;
   std::stable_sort(jobs.begin(), jobs.end(), [](const JobRecord& a, const JobRecord& b) {
     return std::pair(a.job.submit, a.handle) < std::pair(b.job.submit, b.handle);
   });
   double y = 0;
-  std::string drawn = text(kLeft, y + 18, " class=\"t\"", "Utilisation, %");
+  std::string drawn = text(kLeft, y + 18, " class=\"t\"",
+                           all_ ? "Utilisation, %" : "Utilisation of the whole run, %");
   y += kTitle;
   for (std::size_t i = 0; i < work_.size(); ++i) {
     const double share = work_[i] / static_cast<double>(step_) /
                          static_cast<double>(std::max<std::int64_t>(processors, 1));
-    const Ms from = static_cast<Ms>(i) * step_;
+    const Ms from = *first_ + static_cast<Ms>(i) * step_;
     const double x = all.at(std::min(from, all.to));
     drawn += rect(x, y + kUsage * (1 - share), all.at(std::min(from + step_, all.to)) - x,
                   kUsage * share, "class=\"u\"/>\n");
@@ -176,7 +210,7 @@ std::string Picture::svg(std::int64_t processors, const cluster::Fleet* fleet) c
   drawn += text(kLeft - 6, y + 8, " text-anchor=\"end\"", "100") +
            text(kLeft - 6, y + kUsage, " text-anchor=\"end\"", "0") + axis(all, y + kUsage);
   y += kUsage + kTitle;
-  drawn += draw_jobs(jobs, shown, y);
+  drawn += draw_jobs(jobs, shown, y, all_);
   if (fleet != nullptr) drawn += draw_cpus(jobs, *fleet, shown, y);
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + px(kWidth) + "\" height=\"" +
          px(y) + "\">\n" + kStyle + drawn + "</svg>\n";

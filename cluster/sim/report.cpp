@@ -78,6 +78,15 @@ nlohmann::ordered_json to_json(const Figures& figures) {
   return json;
 }
 
+std::string sizes_text(const JobRecord& record) {
+  std::string text;
+  for (const auto& [from, workers] : record.sizes) {
+    if (!text.empty()) text += ';';
+    text += std::to_string(workers) + "@" + seconds_text(from);
+  }
+  return text;
+}
+
 std::string csv_line(const JobRecord& record, int numa_nodes) {
   std::set<int> nodes;
   int placed = 0;  // without a launcher
@@ -92,17 +101,14 @@ std::string csv_line(const JobRecord& record, int numa_nodes) {
                      seconds_text(record.job.request) + "," + record.job.user + "," +
                      std::to_string(record.job.priority) + ",";
   if (numa_nodes < 0) {
+    if (!record.sizes.empty()) line += std::to_string(record.sizes.back().workers);
     line += ",,,";
   } else {
     line += std::to_string(placed) + "," + std::to_string(nodes.size()) + "," +
             std::to_string(numa_nodes) + ",";
   }
-  line += record.job.kind + "," + std::to_string(record.rescales()) + ",";
-  for (const auto& [from, workers] : record.sizes) {
-    line += std::to_string(workers) + "@" + seconds_text(from) + ";";
-  }
-  if (!record.sizes.empty()) line.pop_back();
-  return line + "\n";
+  return line + record.job.kind + "," + std::to_string(record.rescales()) + "," +
+         sizes_text(record) + "\n";
 }
 
 }  // namespace pinion::sim

@@ -17,12 +17,14 @@ namespace pinion::sim {
 // Times in seconds; `fragmentation` is null where processors are merely counted.
 [[nodiscard]] nlohmann::ordered_json to_json(const Figures& figures);
 
-// "job,submit,start,end,..." and a line for each job. `sizes` of an elastic job: "8@0;4@60.5", its
-// workers since a time; its `processors` are those of its workers at its end.
+// "8@0;4@60.5": the workers of an elastic job since a time; empty for others.
+[[nodiscard]] std::string sizes_text(const JobRecord& record);
+
+// "job,submit,start,end,..." and a line for each job (docs/simulator.md).
 inline constexpr const char* kCsvHead =
     "job,submit,start,end,processors,requested,user,priority,workers,nodes,numa_nodes,kind,"
     "rescales,sizes\n";
-// `numa_nodes`: in which its workers lie, each one's counted; -1: processors are merely counted.
+// `numa_nodes`: in which its workers lie; -1: processors are merely counted.
 [[nodiscard]] std::string csv_line(const JobRecord& record, int numa_nodes);
 
 }  // namespace pinion::sim

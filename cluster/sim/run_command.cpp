@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "base/cli/input.h"
 #include "base/cli/output.h"
@@ -13,6 +15,7 @@
 #include "cluster/sim/elastic_machine.h"
 #include "cluster/sim/jobs_file.h"
 #include "cluster/sim/lublin.h"
+#include "cluster/sim/malleable.h"
 #include "cluster/sim/model_file.h"
 #include "cluster/sim/node_machine.h"
 #include "cluster/sim/output_file.h"
@@ -28,6 +31,10 @@ namespace pinion::sim {
 namespace {
 
 constexpr std::int64_t kGenerated = 1000;  // jobs, where nobody says how many
+
+void warn(const std::string& text) {
+  std::fprintf(stderr, "pinion-sim: %s\n", text.c_str());
+}
 
 struct World {
   std::unique_ptr<Machine> machine;
@@ -77,18 +84,12 @@ std::unique_ptr<Machine> counted(const RunOptions& options, const Model& model,
 }
 
 Result<World> make_world(const RunOptions& options, const Model& model) {
-  const std::string placement = !options.placement.empty() ? options.placement
-                                : options.fleet.empty()    ? "pool"
-                                                           : "ours";
-  if (placement != "pool" && options.fleet.empty()) {
-    return failure(Errc::kInvalid, "--placement " + placement + " needs nodes: give a --fleet");
-  }
   World world;
   if (options.fleet.empty()) {
     world.machine = counted(options, model, options.processors);
     return world;
   }
-  const auto on_nodes = node_placement(placement);
+  const auto on_nodes = node_placement(options.placement.empty() ? "ours" : options.placement);
   auto nodes = make_nodes(options, on_nodes.value_or(cluster::PlacementPolicy::kFirstFit));
   if (!nodes) return failure(nodes.error());
   if ((*nodes)->processors() < 1) return failure(Errc::kInvalid, options.fleet + ": no free CPU");
@@ -132,17 +133,21 @@ Result<std::unique_ptr<JobSource>> read_jobs(const RunOptions& options, const Mo
     job.run = ms_of_seconds(seconds);
     job.request = std::max(job.request, job.run);
   }
+  const bool rigid = std::none_of(jobs->begin(), jobs->end(),
+                                  [](const Job& job) { return job.elastic != nullptr; });
+  if (options.elastic && rigid) {
+    warn("no job is elastic, so --elastic changes no size: give jobs min and max");
+  }
   return std::make_unique<JobList>(std::move(*jobs));
 }
 
-Result<std::unique_ptr<JobSource>> make_source(const RunOptions& options, const Model& model,
-                                               std::int64_t processors) {
+Result<std::unique_ptr<JobSource>> drawn_or_traced(const RunOptions& options,
+                                                   std::int64_t processors) {
   if (!options.trace.empty()) {
     auto trace = std::make_unique<SwfSource>();
     if (const Status good = trace->open(options.trace); !good) return failure(good.error());
     return trace;
   }
-  if (!options.jobs.empty()) return read_jobs(options, model);
   LublinSettings settings;
   settings.jobs = options.limit > 0 ? options.limit : kGenerated;
   settings.largest = static_cast<int>(
@@ -154,17 +159,41 @@ Result<std::unique_ptr<JobSource>> make_source(const RunOptions& options, const 
   return std::make_unique<Lublin>(settings);
 }
 
+Result<std::unique_ptr<JobSource>> make_source(const RunOptions& options, const Model& model,
+                                               std::int64_t processors) {
+  if (!options.jobs.empty()) return read_jobs(options, model);
+  auto source = drawn_or_traced(options, processors);
+  if (!source || !options.elastic) return source;
+  if (!options.malleable) {
+    warn("no job is elastic, so --elastic changes no size: --malleable makes them so");
+    return source;
+  }
+  return std::make_unique<MalleableSource>(std::move(*source), *options.malleable, processors);
+}
+
 // NUMA nodes that its workers have CPUs of; -1: none are known.
 int numa_nodes_of(const JobRecord& record, const NodeMachine* nodes) {
   if (nodes == nullptr) return -1;
-  int count = 0;
+  std::set<std::pair<int, std::size_t>> there;
   for (const Piece& piece : record.pieces) {
     if (piece.tasks == 0) continue;  // a launcher's
-    for (const auto& numa : nodes->fleet().node(piece.node).topology().nodes) {
-      count += numa.cpus.intersects(piece.cpus) ? 1 : 0;
+    const auto& numa_nodes = nodes->fleet().node(piece.node).topology().nodes;
+    for (std::size_t numa = 0; numa < numa_nodes.size(); ++numa) {
+      if (numa_nodes[numa].cpus.intersects(piece.cpus)) there.emplace(piece.node, numa);
     }
   }
-  return count;
+  return static_cast<int>(there.size());
+}
+
+// Why there is nothing to show.
+std::string nothing_ran(const Figures& figures, const std::string& refused) {
+  if (figures.refused > 0) {
+    return "none of " + std::to_string(figures.refused) +
+           " jobs could ever start, the first: " + refused;
+  }
+  return figures.skipped == 0 ? "no jobs"
+                              : "no job that ran, " + std::to_string(figures.skipped) +
+                                    " entries without run time or processors";
 }
 
 Status run(const RunOptions& options) {
@@ -172,10 +201,6 @@ Status run(const RunOptions& options) {
   if (!model) return failure(model.error());
   auto world = make_world(options, *model);
   if (!world) return failure(world.error());
-  if (!options.model.empty() && world->nodes == nullptr) {
-    return failure(Errc::kInvalid,
-                   "--model looks at where jobs lie: give a --fleet and a placement on it");
-  }
   const auto source = make_source(options, *model, world->machine->processors());
   if (!source) return failure(source.error());
   OutputFile per_job;
@@ -207,10 +232,10 @@ Status run(const RunOptions& options) {
   const auto figures = simulation.run();
   progress.reset();
   if (!figures) return failure(figures.error());
+  if (figures->jobs == 0) return failure(Errc::kInvalid, nothing_ran(*figures, refused));
   if (!refused.empty()) {
-    std::fprintf(stderr,
-                 "pinion-sim: left out as they could never start: %lld jobs, the first: %s\n",
-                 static_cast<long long>(figures->refused), refused.c_str());
+    warn("left out as they could never start: " + std::to_string(figures->refused) +
+         " jobs, the first: " + refused);
   }
   if (Status good = per_job.close(); !good) return good;
   const auto* fleet = world->nodes == nullptr ? nullptr : &world->nodes->fleet();
@@ -219,10 +244,9 @@ Status run(const RunOptions& options) {
     if (!good) return good;
   }
   const std::string json = to_json(*figures).dump(2) + "\n";
-  if (!options.json.empty() && options.json != "-") {
-    if (Status good = write_file(options.json, json); !good) return good;
-  }
-  return print(options.json == "-" ? json : to_table(*figures));
+  if (Status good = write_file(options.json, json); !good) return good;
+  const bool printed = options.json == "-" || options.per_job == "-" || options.svg == "-";
+  return printed ? Status() : print(to_table(*figures));
 }
 
 }  // namespace
@@ -237,8 +261,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "  - {name: node, count: 4, topology: \"synthetic:package:2 [numa(memory=64GB)] core:16\"}");
   auto options = std::make_shared<RunOptions>();  // lives as long as the callback below
   add_run_options(*command, *options);
-  command->callback(
-      [options, &exit_code] { exit_code = exit_code_of(run(*options), "pinion-sim"); });
+  command->callback([options, command, &exit_code] {
+    check_run_options(*command, *options);
+    exit_code = exit_code_of(run(*options), "pinion-sim");
+  });
 }
 
 }  // namespace pinion::sim

@@ -2,10 +2,11 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <map>
-#include <vector>
+#include <array>
+#include <filesystem>
 
 #include "cluster/sim/scenario.h"
+#include "cluster/sim/seed_option.h"
 #include "topology/words.h"
 
 namespace pinion::sim {
@@ -84,6 +85,19 @@ void add_elastic(CLI::App& command, RunOptions& options) {
           "Policy ours is not told how fast jobs are with how many workers and what rescales take: "
           "it learns that as they run")
       ->needs(policy);
+  command
+      .add_option_function<std::string>(
+          "--malleable",
+          [&options](const std::string& text) {
+            auto how = parse_malleable(text);
+            if (!how) throw CLI::ValidationError("--malleable", how.error().text);
+            options.malleable = *how;
+          },
+          "The jobs of --trace or --generate may have LEAST to MOST times their processors, as far "
+          "as there are so many; by Amdahl's law with this serial share (0.1)")
+      ->type_name("LEAST:MOST[:SERIAL]")
+      ->needs(policy)
+      ->excludes(command.get_option("--jobs"));
 }
 
 void add_policies(CLI::App& command, RunOptions& options) {
@@ -154,7 +168,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   on->require_option(1);
   add_policies(command, options);
   add_elastic(command, options);
-  command.add_option("--seed", options.seed, "Of all that is drawn; same seed, same result")
+  add_seed_option(command, options.seed, "Of all that is drawn; same seed, same result")
       ->capture_default_str();
   command.add_option("--limit", options.limit, "Take so many jobs only")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
@@ -168,12 +182,51 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->type_name("FILE");
   command
       .add_option("--per-job", options.per_job,
-                  "A line for each job as it ends: job,submit,start,end,... in seconds")
+                  "A line for each job as it ends: job,submit,start,end,... in seconds; - writes "
+                  "it to standard output in place of the table")
       ->type_name("FILE.csv");
   command
       .add_option("--svg", options.svg,
                   "A picture: utilisation, the first 300 jobs by time, CPUs of the first nodes")
       ->type_name("FILE.svg");
+}
+
+void check_run_options(const CLI::App& command, const RunOptions& options) {
+  const auto refuse = [](const std::string& option, const std::string& why) {
+    throw CLI::ValidationError(option, why);
+  };
+  const auto given = [&](const char* option) { return command.count(option) > 0; };
+  const bool fleet = !options.fleet.empty();
+  const bool pool = !fleet || options.placement == "pool";
+  for (const char* option : {"--scenario", "--granularity", "--search", "--depth", "--model"}) {
+    if (!pool || !given(option)) continue;
+    refuse(option, fleet ? "has no effect with --placement pool: choose one on the nodes"
+                         : "looks at nodes: give a --fleet");
+  }
+  if (pool && given("--placement") && options.placement != "pool") {
+    refuse("--placement", options.placement + " needs nodes: give a --fleet");
+  }
+  if (given("--search") && !options.placement.empty() && options.placement != "ours") {
+    refuse("--search", "has no effect but with --placement ours");
+  }
+  if (given("--depth") && (options.elastic || !backfills(options.queue))) {
+    refuse("--depth", "has no effect but with --queue easy or ours");
+  }
+  if (given("--learn") && options.elastic != cluster::ElasticPolicy::kOurs) {
+    refuse("--learn", "has no effect but with --elastic ours");
+  }
+  const std::array outputs{std::pair{"--json", &options.json},
+                           std::pair{"--per-job", &options.per_job},
+                           std::pair{"--svg", &options.svg}};
+  for (auto one = outputs.begin(); one != outputs.end(); ++one) {
+    for (auto other = std::next(one); other != outputs.end(); ++other) {
+      const auto path = [](const std::string& text) {
+        return std::filesystem::path(text).lexically_normal();
+      };
+      if (one->second->empty() || path(*one->second) != path(*other->second)) continue;
+      refuse(other->first, *other->second + " is already what " + one->first + " writes");
+    }
+  }
 }
 
 std::optional<cluster::PlacementPolicy> node_placement(const std::string& word) {

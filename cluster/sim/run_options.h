@@ -9,6 +9,7 @@
 #include "cluster/core/elastic.h"
 #include "cluster/core/granularity.h"
 #include "cluster/core/placement.h"
+#include "cluster/sim/malleable.h"
 #include "cluster/sim/pool_queue.h"
 
 namespace pinion::sim {
@@ -27,6 +28,7 @@ struct RunOptions {
   std::optional<cluster::ElasticPolicy> elastic;
   double rescale_gap = 180;  // seconds
   bool curves_told = true;
+  std::optional<Malleable> malleable;
 
   QueueRule queue = QueueRule::kOurs;
   std::string placement;  // empty: pool with --processors, else ours
@@ -47,7 +49,10 @@ struct RunOptions {
   std::string svg;
 };
 
+// What they say of the same thing twice, or of nothing that they have, is refused when `command`
+// has been parsed: by check_run_options(), with CLI::ValidationError.
 void add_run_options(CLI::App& command, RunOptions& options);
+void check_run_options(const CLI::App& command, const RunOptions& options);
 
 // Placement "pool" is none of them.
 [[nodiscard]] std::optional<cluster::PlacementPolicy> node_placement(const std::string& word);

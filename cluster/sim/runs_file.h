@@ -1,13 +1,4 @@
-// Runs that were seen, for the fit of the run-time model:
-//
-//   tasks: 16                 # of each job, as large as one NUMA node
-//   nodes: 4                  # each with two NUMA nodes
-//   kinds: {dgemm: cpu, stream: memory}
-//   experiments:
-//     - name: CM
-//       pinned: true
-//       runs:                 # [kind, start, run], seconds
-//         - [dgemm, 45, 1189]
+// Runs that were seen, for the fit of the run-time model: docs/simulator.md has their form.
 #pragma once
 
 #include <string>

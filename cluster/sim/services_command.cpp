@@ -12,6 +12,7 @@
 #include "base/cli/table.h"
 #include "base/words.h"
 #include "cluster/sim/output_file.h"
+#include "cluster/sim/seed_option.h"
 #include "cluster/sim/service_plant.h"
 
 namespace pinion::sim {
@@ -117,7 +118,7 @@ void add_services_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0, 3600));
   command->add_flag("!--no-use", options->settings.tells_use,
                     "The loops are not told how many CPUs the service uses");
-  command->add_option("--seed", options->settings.seed, "Of loads and noise [1]");
+  add_seed_option(*command, options->settings.seed, "Of loads and noise [1]");
   command
       ->add_option("--per-second", options->seconds,
                    "CPUs and performance (1: on target) second by second, of one run")

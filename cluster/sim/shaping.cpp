@@ -44,8 +44,8 @@ Result<Cut> cut(const Job& job, const ShapeRules& rules, const Largest& largest,
   const int roomy = std::max(largest.numa, shape.cpus_per_task);
   if (shape.workers == 0) shape.workers = parts(shape.tasks, roomy / shape.cpus_per_task);
   if (shape.workers > kMostWorkers) return failure(Errc::kInvalid, "more than 100000 workers");
-  const int nodes =
-      job.nodes > 0 ? job.nodes : parts(shape.tasks, largest.node / shape.cpus_per_task);
+  const int there = fleet.size();
+  const int nodes = job.nodes > 0 ? std::min(job.nodes, there) : there;
   const auto chosen =
       granularity == Policy::kAuto
           ? cluster::choose_by_fleet(shape, nodes, cluster::free_nodes(fleet), kMostWorkers)

@@ -59,6 +59,21 @@ Status Simulation::arrive(Ms now) {
   return {};
 }
 
+// From now on it disturbs those beside it.
+void Simulation::draw(Handle handle, const Running& running) {
+  settings_.contention->add(
+      handle, running.job,
+      running.sizes.empty() ? running.pieces : working(running.pieces, running.job.shape.tasks));
+}
+
+void Simulation::begin_all(Ms now) {
+  while (!begins_.empty() && begins_.begin()->first == now) {
+    const Handle handle = begins_.begin()->second;
+    draw(handle, running_.at(handle));
+    begins_.erase(begins_.begin());
+  }
+}
+
 void Simulation::end_all(Ms now) {
   while (!ends_.empty() && ends_.begin()->first == now) {
     const Handle handle = ends_.begin()->second;
@@ -152,9 +167,9 @@ void Simulation::resize(const Resized& resized, Ms now) {
   running.rescaling += size.pause;
   const double rate = running.job.elastic->speed_up.rate(size.workers);
   change_pace(resized.job, running, running.disturbed, rate, size.pause, now);
-  if (settings_.contention != nullptr) {
+  if (settings_.contention != nullptr && !begins_.contains({running.start, resized.job})) {
     settings_.contention->remove(resized.job);
-    settings_.contention->add(resized.job, running.job, working(running.pieces, size.workers));
+    draw(resized.job, running);
   }
 }
 
@@ -173,22 +188,19 @@ void Simulation::begin(Started started, Ms now) {
   }
   hold(running, started.size ? started.size->processors : running.job.processors(), now);
   ends_.emplace(running.end, started.job);
-  if (settings_.contention != nullptr) {
-    settings_.contention->add(
-        started.job, running.job,
-        started.size ? working(running.pieces, started.size->workers) : running.pieces);
-  }
   if (started.size) {
     running.job.shape.tasks = started.size->workers;
     running.sizes.push_back({.from = now, .workers = started.size->workers});
     const double rate = running.job.elastic->speed_up.rate(started.size->workers);
     change_pace(started.job, running, running.disturbed, rate, started.size->pause, now);
   }
+  if (settings_.contention != nullptr) begins_.emplace(running.start, started.job);
   running_.emplace(started.job, std::move(running));
 }
 
 Status Simulation::pass(Ms now) {
   for (Started& started : machine_.pass(now)) begin(std::move(started), now);
+  begin_all(now);
   for (const Resized& resized : machine_.take_resized()) resize(resized, now);
   if (settings_.contention != nullptr) slow_down(now);
   accounts_.sample(now, machine_.processors() - busy_, machine_.fragmentation());
@@ -200,6 +212,7 @@ std::optional<Ms> Simulation::next_moment() const {
   std::optional<Ms> now = machine_.wake();
   const auto at = [&](Ms when) { now = now ? std::min(*now, when) : when; };
   if (next_) at(next_->submit);
+  if (!begins_.empty()) at(begins_.begin()->first);
   if (!ends_.empty()) at(ends_.begin()->first);
   if (!frees_.empty()) at(frees_.begin()->first);
   return now;
@@ -209,6 +222,7 @@ Result<Figures> Simulation::run() {
   if (const Status good = fetch(); !good) return failure(good.error());
   while (const auto moment = next_moment()) {
     const Ms now = *moment;
+    begin_all(now);
     end_all(now);
     free_all(now);
     if (const Status good = arrive(now); !good) return failure(good.error());

@@ -64,6 +64,7 @@ class Simulation {
 
   Status fetch();
   Status arrive(Ms now);
+  void begin_all(Ms now);
   void end_all(Ms now);
   void free_all(Ms now);
   void slow_down(Ms now);
@@ -71,6 +72,7 @@ class Simulation {
   void resize(const Resized& resized, Ms now);
   void hold(Running& running, std::int64_t processors, Ms now);
   static void occupy(Running& running, const std::vector<Piece>& pieces, Ms now);
+  void draw(Handle handle, const Running& running);
   void change_pace(Handle handle, Running& running, double disturbed, double rate, Ms pause,
                    Ms now);
   Status pass(Ms now);
@@ -84,6 +86,7 @@ class Simulation {
   Handle handles_ = 0;
   std::unordered_map<Handle, Job> waiting_;
   std::unordered_map<Handle, Running> running_;
+  std::set<std::pair<Ms, Handle>> begins_;  // of jobs that were started, with contention
   std::set<std::pair<Ms, Handle>> ends_;
   std::set<std::pair<Ms, Handle>> frees_;  // of CPUs whose jobs have ended
   std::int64_t busy_ = 0;

@@ -10,16 +10,23 @@ namespace pinion::sim {
 
 Status SwfSource::open(const std::string& path) {
   path_ = path;
-  if (path == "-") {
-    in_ = &std::cin;
-    return {};
+  in_ = path == "-" ? &std::cin : &file_;
+  if (path != "-") {
+    if (Status good = open_file(); !good) return good;
   }
-  file_.open(path, std::ios::binary);
-  if (!file_.is_open()) return sys_failure("read " + path);
+  // The first byte of a gzip'ed file.
+  if (in_->peek() != 0x1f) return {};
+  return failure(Errc::kInvalid, (path == "-" ? "standard input" : path) +
+                                     " is compressed; try: zcat " + (path == "-" ? "FILE" : path) +
+                                     " | pinion-sim run --trace - ...");
+}
+
+Status SwfSource::open_file() {
+  file_.open(path_, std::ios::binary);
+  if (!file_.is_open()) return sys_failure("read " + path_);
   std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
+  const auto size = std::filesystem::file_size(path_, error);
   size_ = error ? 0 : static_cast<std::int64_t>(size);
-  in_ = &file_;
   return {};
 }
 

@@ -11,7 +11,8 @@ namespace pinion::sim {
 
 class SwfSource : public JobSource {
  public:
-  // "-" is standard input. Errors: of the system, naming the file.
+  // "-" is standard input. Errors: of the system, naming the file; kInvalid for one that is
+  // compressed.
   Status open(const std::string& path);
 
   // Errors besides those of parse_swf_line(): a job that was submitted before the one before it.
@@ -20,6 +21,7 @@ class SwfSource : public JobSource {
   [[nodiscard]] std::int64_t skipped() const override { return skipped_; }
 
  private:
+  Status open_file();
   // False: there are no more lines.
   Result<bool> read_line();
 

@@ -147,6 +147,13 @@ TEST(Contention, DelaysOfTheMachineryCount) {
   EXPECT_EQ(World(1, true, true).times(jobs), (Times{{1, {2, 12}}, {2, {17, 27}}}));
 }
 
+TEST(Contention, AJobDrawsNothingBeforeItRuns) {
+  // Alone from 2 to 52, where half is done and the other one begins; both half as fast until 152.
+  auto jobs = std::vector{kind_of(job_of(1, 0, 100, 4), "stream"),
+                          kind_of(job_of(2, 50, 100, 4), "stream")};
+  EXPECT_EQ(World(1, true, true).times(jobs), (Times{{1, {2, 152}}, {2, {52, 202}}}));
+}
+
 TEST(ModelFile, IsWrittenAsItIsRead) {
   const auto model = parse_model_file(kModel);
   ASSERT_TRUE(model);

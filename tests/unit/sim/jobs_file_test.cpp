@@ -81,6 +81,12 @@ TEST(JobsFile, ReadsHowAJobCanChange) {
   EXPECT_EQ(jobs->at(4).elastic, nullptr);
 }
 
+TEST(JobsFile, AJobMayHaveNoLauncher) {
+  const auto jobs = parse_jobs_file("- {run: 5, tasks: 4, launcher: 0}");
+  ASSERT_TRUE(jobs) << jobs.error().text;
+  EXPECT_EQ(jobs->at(0).elastic->launcher, 0);
+}
+
 TEST(JobsFile, SaysWhatIsWrongAndWhere) {
   const std::vector<std::pair<std::string, std::string>> bad{
       {"run: 5", "line 1: the file must be a list of jobs"},
@@ -93,6 +99,8 @@ TEST(JobsFile, SaysWhatIsWrongAndWhere) {
       {"- {run: 5, profile: disk}", "line 1: profile: unknown value 'disk'"},
       {"- {run: 5, count: 100000}\n- {run: 5}", "line 2: more than 100000 jobs"},
       {"- {run: 5, min: 4, tasks: 2}", "line 1: tasks must lie between min and max"},
+      {"- {run: 5, min: 8, max: 4}", "line 1: min is larger than max"},
+      {"- {run: 5, launcher: -1}", "line 1: launcher must be a whole number from 0 to 10000000"},
       {"- {run: 5, max: 4, tasks: 8}", "line 1: tasks must lie between min and max"},
       {"- {run: 5, times: {1: 5}}", "line 1: times: give it without 'run'"},
       {"- {times: {}}", "line 1: times must be a map"},

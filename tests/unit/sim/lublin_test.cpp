@@ -40,13 +40,23 @@ TEST(Lublin, ArrivalsFollowTheDay) {
   EXPECT_GT(hours[13], 3 * hours[5]);
 }
 
-TEST(Lublin, TheLoadIsWhatIsAskedFor) {
-  const LublinSettings settings{.jobs = 50'000, .largest = 64, .load = 0.7, .processors = 256};
-  const auto jobs = draw(settings);
-  double work = 0;
-  for (const Job& job : jobs) work += static_cast<double>(job.run) * job.shape.tasks;
-  const double offered = work / 256 / static_cast<double>(jobs.back().submit);
-  EXPECT_NEAR(offered, 0.7, 0.07);
+TEST(Lublin, TheLoadIsThatOfTheJobsThatCome) {
+  for (const std::int64_t count : {2, 20, 1000, 50'000}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      const auto jobs = draw({.jobs = count,
+                              .largest = 64,
+                              .load = 0.5,
+                              .processors = 256,
+                              .overestimate = 3,
+                              .seed = seed});
+      double work = 0;
+      for (const Job& job : jobs) work += static_cast<double>(job.run) * job.shape.tasks;
+      const auto span = static_cast<double>(jobs.back().submit - jobs.front().submit);
+      // Both ends are rounded to seconds.
+      EXPECT_NEAR(work / 256 / 0.5, span, 1000) << count << " jobs, seed " << seed;
+    }
+  }
+  EXPECT_EQ(draw({.jobs = 1, .load = 0.5}).size(), 1U);
 }
 
 TEST(Lublin, SameSeedSameJobs) {

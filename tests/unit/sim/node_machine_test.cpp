@@ -93,6 +93,12 @@ TEST(NodeMachine, PoliciesCutAndPlaceAsTheyDoInACluster) {
   EXPECT_THAT(on_node, testing::ElementsAre(testing::Pair(0, 4), testing::Pair(1, 4),
                                             testing::Pair(2, 4), testing::Pair(3, 4)));
   EXPECT_EQ(pieces(cluster::Policy::kScale).size(), 4U);
+  job.nodes = 3;
+  EXPECT_EQ(pieces(cluster::Policy::kScale).size(), 3U);
+  job.nodes = 0;  // all, as in a cluster
+  EXPECT_EQ(pieces(cluster::Policy::kScale).size(), 4U);
+  job.nodes = 9;
+  EXPECT_EQ(pieces(cluster::Policy::kScale).size(), 4U);
 }
 
 std::string text_of(const Played& played) {

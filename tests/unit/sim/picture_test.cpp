@@ -86,6 +86,36 @@ TEST(Picture, ShowsTheCpusOfAnElasticJobWhileItHasThem) {
   EXPECT_EQ(count(cpus, "width=\"445.0\" height=\"3.5\""), 1U);  // half of the time
 }
 
+// The bars of utilisation, and those of the jobs, begin where the first job is submitted.
+TEST(Picture, HasOneAxisFromTheFirstSubmission) {
+  Picture picture;
+  Pool pool(4, QueueRule::kFcfs);
+  JobList source({job_of(1, 5'000'000, 100, 4), job_of(2, 5'000'050, 100, 4)});
+  Simulation simulation(source, pool, {});
+  simulation.on_end = [&](const JobRecord& record) { picture.ended(record); };
+  simulation.on_moment = [&](Ms now, std::int64_t busy) { picture.busy(now, busy); };
+  ASSERT_TRUE(simulation.run());
+  const std::string svg = picture.svg(4, nullptr);
+  EXPECT_EQ(count(svg, ">5000000 s<"), 2U);
+  EXPECT_EQ(count(svg, "text-anchor=\"end\">5000200 s<"), 2U);  // not cut at the right
+  EXPECT_THAT(svg, Not(HasSubstr(">0 s<")));
+  EXPECT_EQ(count(svg, "class=\"u\""), 200U);  // seconds
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"90.0\" y=\"28.0\""));
+}
+
+TEST(Picture, ShowsHowLargeAnElasticJobIs) {
+  JobRecord record{.handle = 1, .job = job_of(7, 0, 100, 4), .start = 0, .end = 100'000};
+  record.sizes = {{.from = 0, .workers = 8}, {.from = 50'000, .workers = 4}};
+  Picture picture;
+  picture.ended(record);
+  const std::string svg = picture.svg(8, nullptr);
+  EXPECT_EQ(count(svg, "<title>7: 4 processors, 0 to 100 s, workers 8@0;4@50</title>"), 2U);
+  EXPECT_THAT(svg, HasSubstr("width=\"445.0\" height=\"15.0\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"445.0\" height=\"7.5\""));
+  EXPECT_THAT(svg, HasSubstr(">8</text>"));
+  EXPECT_THAT(svg, HasSubstr(">4</text>"));
+}
+
 TEST(Picture, IsNoLargerForALongTrace) {
   Picture picture;
   for (int i = 0; i < 5000; ++i) {
@@ -113,7 +143,7 @@ TEST(Report, AJobIsALineOfTheTable) {
   record.pieces = {{.node = 0, .tasks = 2, .cpus = {}}, {.node = 1, .tasks = 2, .cpus = {}}};
   EXPECT_EQ(csv_line(record, 3), "7,1,3,5.5,4,9,ada,0,2,2,3,,0,\n");
   record.sizes = {{.from = 3000, .workers = 8}, {.from = 4250, .workers = 4}};
-  EXPECT_EQ(csv_line(record, -1), "7,1,3,5.5,4,9,ada,0,,,,,1,8@3;4@4.25\n");
+  EXPECT_EQ(csv_line(record, -1), "7,1,3,5.5,4,9,ada,0,4,,,,1,8@3;4@4.25\n");
 }
 
 }  // namespace

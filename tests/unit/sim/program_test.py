@@ -3,6 +3,7 @@
 
 Usage: program_test.py PINION_SIM [means]
 """
+import gzip
 import json
 import os
 import pty
@@ -52,7 +53,7 @@ def elastic(program, folder):
         sys.exit("the same elastic jobs gave other bytes")
     result, lines = json.loads(runs[0][0]), runs[0][1].splitlines()
     # 19 s of 100 by 20, half as fast from 22 to 52, the rest from 54: 19 + 15 + 66.
-    expected = ["short,20,22,52,4,30,,5,,,,,0,4@22", "long,0,0,120,8,100,,0,,,,,2,8@0;4@20;8@52"]
+    expected = ["short,20,22,52,4,30,,5,4,,,,0,4@22", "long,0,0,120,8,100,,0,8,,,,2,8@0;4@20;8@52"]
     if lines[1:] != expected or result["rescales"] != 2 or result["rescaling"] != 4 or result["utilisation"] != 1:
         sys.exit(f"elastic jobs: {lines[1:]}, {result}; expected {expected}")
 
@@ -81,7 +82,7 @@ def elastic_on_nodes(program, folder):
     if runs[0] != runs[1] or runs[0] == runs[2]:
         sys.exit("elastic jobs on nodes: the same gave other bytes, or another policy the same")
     lines, result = runs[0][0].splitlines(), json.loads(runs[0][2])
-    expected = ["short,20,22,52,8,30,,5,8,1,8,,0,8@22", "long,0,0,120,16,100,,0,16,1,16,,2,16@0;8@20;16@52"]
+    expected = ["short,20,22,52,8,30,,5,8,1,2,,0,8@22", "long,0,0,120,16,100,,0,16,1,2,,2,16@0;8@20;16@52"]
     if lines[1:] != expected or result["utilisation"] != 1 or result["fragmentation"] != 0:
         sys.exit(f"elastic jobs on nodes: {lines[1:]}, {result}; expected {expected}")
     # Each worker takes a NUMA node's most, so there is no room for the launcher, though enough CPUs are free.
@@ -93,9 +94,56 @@ def elastic_on_nodes(program, folder):
             "wait although nothing runs")
 
 
+def without_effect(program, folder):
+    """Options that could change nothing are refused, by their names."""
+    jobs = ["run", "--generate", "lublin", "--limit", "5"]
+    pool, fleet = jobs + ["--processors", "64"], jobs + ["--fleet", folder + "/fleet.yaml"]
+    for words, text in (
+            (pool + ["--scenario", "CM"], "--scenario"), (pool + ["--granularity", "scale"], "--granularity"),
+            (pool + ["--depth", "5"], "--depth"), (pool + ["--search", "5"], "--search"),
+            (pool + ["--placement", "ours"], "give a --fleet"), (pool + ["--model", "x.yaml"], "--model"),
+            (pool + ["--elastic", "min", "--learn"], "--learn"), (pool + ["--malleable", "0.5:2"], "--elastic"),
+            (pool + ["--elastic", "ours", "--malleable", "2"], "MOST is missing"),
+            (fleet + ["--placement", "pool", "--granularity", "scale"], "--granularity"),
+            (fleet + ["--placement", "least", "--search", "5"], "--search"),
+            (fleet + ["--queue", "fcfs", "--depth", "5"], "--depth"),
+            (pool + ["--per-job", folder + "/x", "--svg", folder + "/./x"], "--svg"),
+            (pool + ["--per-job", "-", "--json", "-"], "--per-job")):
+        refused(program, 2, words, text)
+
+
+def to_standard_output(program):
+    words = [program, "run", "--generate", "lublin", "--limit", "5", "--processors", "64"]
+    done = subprocess.run(words + ["--per-job", "-"], check=True, capture_output=True, text=True)
+    if not done.stdout.startswith("job,submit,") or len(done.stdout.splitlines()) != 6 or done.stderr or os.path.exists("-"):
+        sys.exit(f"--per-job -: {done.stdout!r}, {done.stderr!r}")
+
+
+def malleable(program, folder):
+    """Two jobs of 4 on 8 processors: the first one has both halves until the second one comes."""
+    with open(folder + "/two.swf", "w") as file:
+        file.write("1 0 -1 100 4\n2 50 -1 100 4\n")
+    words = [program, "run", "--trace", folder + "/two.swf", "--processors", "8", "--elastic", "elastic", "--rescale-gap", "0",
+             "--per-job", "-"]
+    def sizes(*more):
+        done = subprocess.run(words + list(more), check=True, capture_output=True, text=True)
+        return [line.split(",")[-1] for line in done.stdout.splitlines()[1:]], done.stderr
+    if sizes("--malleable", "0.5:4:0") != (["8@0", "8@50"], ""):
+        sys.exit(f"--malleable: {sizes('--malleable', '0.5:4:0')}")
+    rigid, said = sizes()
+    if rigid != ["", ""] or said.count("\n") != 1 or "--malleable" not in said:
+        sys.exit(f"--elastic with a trace: {rigid}, {said!r}")
+    with open(folder + "/rigid.yaml", "w") as file:
+        file.write("- {run: 100, tasks: 4}\n")
+    refused(program, 0, ["run", "--jobs", folder + "/rigid.yaml", "--processors", "8", "--elastic", "ours"], "no job is elastic")
+    refused(program, 2, ["run", "--jobs", folder + "/rigid.yaml", "--processors", "8", "--elastic", "ours", "--malleable", "1:2"],
+            "--malleable")
+
+
 def progress(program):
     """On a terminal a bar with the time left; of two that run side by side, none from the one without."""
-    endless = [program, "run", "--generate", "lublin", "--limit", "100000000", "--load", "0.5", "--processors", "128"]
+    endless = [program, "run", "--generate", "lublin", "--limit", "100000000", "--processors", "1024",
+               "--largest", "64"]
     ours, theirs = pty.openpty()
     with subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=theirs) as shown, \
             subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as silent:
@@ -162,11 +210,30 @@ def main(program):
             file.write("1 0 -1 60\n")
         with open(folder + "/jobs.yaml", "w") as file:
             file.write("- {kind: stream, tasks: 4}\n- {run: 5, tasks: 400}\n")
+        with open(folder + "/large.yaml", "w") as file:
+            file.write("- {run: 5, tasks: 40, count: 2}\n")
+        with open(folder + "/empty.yaml", "w") as file:
+            file.write("[]\n")
+        with gzip.open(folder + "/packed.swf.gz", "wb") as file:
+            file.write(b"1 0 -1 60 4\n")
         refused(program, 2, ["run", "--processors", "4"], "--trace")
         refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--queue", "lifo"], "fcfs")
         refused(program, 1, ["run", "--trace", folder + "/none.swf", "--processors", "4"], "No such file")
         refused(program, 1, ["run", "--trace", folder + "/bad.swf", "--processors", "4"], "line 1: 4 fields")
-        refused(program, 1, ["run", "--generate", "lublin", "--processors", "4", "--placement", "ours"], "--fleet")
+        refused(program, 1, ["run", "--jobs", folder + "/large.yaml", "--processors", "4"], "none of 2 jobs could ever start")
+        refused(program, 1, ["run", "--jobs", folder + "/empty.yaml", "--processors", "4"], "no jobs")
+        refused(program, 1, ["run", "--trace", folder + "/packed.swf.gz", "--processors", "4"],
+                f"zcat {folder}/packed.swf.gz | pinion-sim run --trace -")
+        refused(program, 2, ["frob"], "frob")
+        refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--seed", "-1"], "--seed: -1 is below 0")
+        refused(program, 0, ["--version"], "0.1.0")
+        done = subprocess.run([program, "run", "--trace", "-", "--processors", "4"], capture_output=True, text=True,
+                              input=chr(0x1f) + "binary")
+        if done.returncode != 1 or "standard input is compressed" not in done.stderr:
+            sys.exit(f"a compressed trace on standard input: {done.stderr!r}")
+        without_effect(program, folder)
+        to_standard_output(program)
+        malleable(program, folder)
         refused(program, 1, ["run", "--jobs", folder + "/jobs.yaml", "--processors", "4"], "no --model says that of kind")
         refused(program, 1, ["run", "--generate", "lublin", "--processors", "4", "--per-job", folder + "/no/x.csv"], "write")
         refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--elastic", "most"], "moldable")
