@@ -251,7 +251,7 @@ class Soak:
             last = looks[-1]
             lines.append(f"{program} {pid}, {len(looks)} looks: {last.rss_kib / 1024:.1f} MiB ({by.rss_kib:+} KiB), "
                          f"{last.threads} threads ({by.threads:+}), {last.descriptors} descriptors ({by.descriptors:+})")
-            wrong += [f"{program} {pid}: {text}" for text in growth.too_much(by)]
+            wrong += [f"{program} {pid}: {text}" for text in growth.too_much(program, by)]
         return lines, wrong
 
     def report(self, rounds, seconds):
