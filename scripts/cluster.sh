@@ -9,6 +9,7 @@
 #   scripts/cluster.sh up [--bare]      start it, and install Pinion; --bare: without Pinion
 #   scripts/cluster.sh install [ARG...] build the images and install the chart; ARG: for helm, as -f PRESET
 #   scripts/cluster.sh status           what runs
+#   scripts/cluster.sh add-node         a second node on the same machine, of which each believes that the CPUs are its own
 #   scripts/cluster.sh down             take all of it away
 #   scripts/cluster.sh kubectl ARG...   the same as kubectl with its kubeconfig; helm ARG..., and ctr ARG... of containerd, likewise
 #   scripts/cluster.sh env              lines for "eval": PATH and KUBECONFIG, so that kubectl and helm are this cluster's
@@ -29,6 +30,7 @@ net=pinion-cluster         # namespace; its two ends are pinion-out here and pin
 outside=10.245.255.1
 node_ip=10.245.255.2
 node=pinion-node
+second=pinion-node-2       # of add-node
 service_ip=10.96.0.1
 extender_ip=10.96.0.77     # fixed: a scheduler outside of pods resolves no names of Services
 prometheus=$node_ip:9090
@@ -100,6 +102,7 @@ await() {
 kubectl() { "$kube/kubectl" --kubeconfig "$dir/admin.kubeconfig" "$@"; }
 helm() { HELM_CACHE_HOME=$dir/helm HELM_CONFIG_HOME=$dir/helm HELM_DATA_HOME=$dir/helm "$kube/helm" --kubeconfig "$dir/admin.kubeconfig" "$@"; }
 ctr() { "$runtime/2.1/ctr" --address "$dir/c/containerd.sock" -n k8s.io "$@"; }
+ctr_2() { "$runtime/2.1/ctr" --address "$dir/second/c/containerd.sock" -n k8s.io "$@"; }
 
 # ---- What they need
 
@@ -114,7 +117,7 @@ make_network() {
   inside ip link set pinion-in up
   inside ip route add default via $outside
   # Pods and Services can be called from here.
-  ip route add 10.244.0.0/24 via $node_ip
+  ip route add 10.244.0.0/16 via $node_ip
   ip route add 10.96.0.0/16 via $node_ip
   inside sysctl -qw net.ipv4.ip_forward=1
 }
@@ -158,21 +161,32 @@ make_certificates() {
   for name in admin scheduler controller-manager proxy kubelet; do kubeconfig $name; done
 }
 
-# Where the kubelet puts pods; on v1 a new cpuset has no CPUs.
+# make_cgroups NAME: where a kubelet puts pods; on v1 a new cpuset has no CPUs.
 make_cgroups() {
   local mount
   while read -r mount; do
-    mkdir -p "$mount/$cgroup"
+    mkdir -p "$mount/$1"
     if [ -e "$mount/cpuset.cpus" ] && [ ! -e "$mount/cgroup.controllers" ]; then
-      cat "$mount/cpuset.cpus" >"$mount/$cgroup/cpuset.cpus"
-      cat "$mount/cpuset.mems" >"$mount/$cgroup/cpuset.mems"
+      cat "$mount/cpuset.cpus" >"$mount/$1/cpuset.cpus"
+      cat "$mount/cpuset.mems" >"$mount/$1/cpuset.mems"
     fi
   done < <(cgroup_mounts)
 }
 cgroup_mounts() { awk '$3 == "cgroup" || $3 == "cgroup2" { print $2 }' /proc/mounts; }
 
+# write_cni FOLDER SUBNET
+write_cni() {
+  mkdir -p "$1"
+  cat >"$1/10-pinion.conflist" <<END
+{"cniVersion": "0.4.0", "name": "pinion", "plugins": [
+  {"type": "ptp", "ipMasq": false, "mtu": 1500,
+   "ipam": {"type": "host-local", "dataDir": "$dir/c/ipam", "ranges": [[{"subnet": "$2"}]],
+            "routes": [{"dst": "0.0.0.0/0"}]}}]}
+END
+}
+
 write_configurations() {
-  mkdir -p "$dir"/{c/cni,kubelet,manifests,podlogs,volumeplugins,conf} "$nri"
+  mkdir -p "$dir"/{c,kubelet,manifests,podlogs,volumeplugins,conf} "$nri"
   : >"$dir/resolv.conf"
   cat >"$dir/c/config.toml" <<END
 version = 3
@@ -209,12 +223,7 @@ snapshotter = "overlayfs"
 [plugins."io.containerd.cri.v1.images".pinned_images]
 sandbox = "$pause"
 END
-  cat >"$dir/c/cni/10-pinion.conflist" <<END
-{"cniVersion": "0.4.0", "name": "pinion", "plugins": [
-  {"type": "ptp", "ipMasq": false, "mtu": 1500,
-   "ipam": {"type": "host-local", "dataDir": "$dir/c/ipam", "ranges": [[{"subnet": "10.244.0.0/24"}]],
-            "routes": [{"dst": "0.0.0.0/0"}]}}]}
-END
+  write_cni "$dir/c/cni" 10.244.0.0/24
   cat >"$dir/conf/kubelet.yaml" <<END
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -294,6 +303,18 @@ start_kubelet() {
   begin kubelet "$kube/node" kubelet --config "$dir/conf/kubelet.yaml" --kubeconfig "$dir/kubelet.kubeconfig" \
     --root-dir "$dir/kubelet" --cert-dir "$dir/pki" --hostname-override $node --node-ip $node_ip
 }
+# What a node has for itself lies in the same places, as the chart's agents look there: the second one's mount namespace has
+# other folders in them.
+start_containerd_2() {
+  # shellcheck disable=SC2016 # of the inner shell
+  begin containerd_2 unshare --mount bash -ec \
+    'for own in c kubelet nri pinion podlogs; do mount --bind "$0/second/$own" "$0/$own"; done; exec "$@"' "$dir" \
+    env "PATH=$runtime/2.1:$runtime:$PATH" "$runtime/2.1/containerd" --config "$dir/c/config.toml"
+}
+start_kubelet_2() {
+  begin kubelet_2 nsenter "--mount=/proc/$(pid_of containerd_2)/ns/mnt" "$kube/node" kubelet --config "$dir/conf/kubelet-2.yaml" \
+    --kubeconfig "$dir/kubelet-2.kubeconfig" --root-dir "$dir/kubelet" --cert-dir "$dir/pki" --hostname-override $second --node-ip $node_ip
+}
 start_prometheus() {
   begin prometheus "$(command -v prometheus)" --config.file "$dir/prometheus/prometheus.yaml" --web.listen-address "$prometheus" \
     --storage.tsdb.path "$dir/prometheus/data" --log.level warn
@@ -347,9 +368,13 @@ make_images() {
   "$scripts/oci.py" "$dir/images/pause.tar" $pause "$runtime/busybox" --arg sleep --arg 2147483647 >/dev/null
 }
 
+# On all nodes that are there.
 load_images() {
   local image
-  for image in "$@"; do ctr images import --no-unpack "$image" >/dev/null; done
+  for image in "$@"; do
+    ctr images import --no-unpack "$image" >/dev/null
+    ! runs containerd_2 || ctr_2 images import --no-unpack "$image" >/dev/null
+  done
 }
 
 # ---- The commands
@@ -368,7 +393,7 @@ command_up() {
   say "starting Kubernetes"
   make_network
   make_certificates
-  make_cgroups
+  make_cgroups $cgroup
   write_configurations
   make_images
   start_etcd
@@ -386,6 +411,26 @@ command_up() {
   await 60 "the service account" kubectl get serviceaccount default
   say "Kubernetes is up: $(kubectl version -o json | sed -n 's/.*"gitVersion": "\(.*\)".*/\1/p' | tail -n 1), node $node"
   [ $bare = yes ] || command_install -f "$top/deploy/chart/pinion/presets/default-scheduler.yaml"
+}
+
+command_add_node() {
+  find_programs
+  runs kubelet || die "no cluster runs: scripts/cluster.sh up"
+  ! runs kubelet_2 || die "it is there already"
+  mkdir -p "$dir"/second/{c,kubelet,nri,pinion,podlogs} "$dir/pinion"
+  cp "$dir/c/config.toml" "$dir/second/c"
+  write_cni "$dir/second/c/cni" 10.244.1.0/24
+  certificate kubelet-2 "/O=system:nodes/CN=system:node:$second"
+  kubeconfig kubelet-2
+  make_cgroups $cgroup-2
+  sed "s#^cgroupRoot: .*#cgroupRoot: /$cgroup-2#; s#^healthzPort: .*#healthzPort: 10348\nport: 10350#" \
+    "$dir/conf/kubelet.yaml" >"$dir/conf/kubelet-2.yaml"
+  start_containerd_2
+  await 60 "the second containerd" ctr_2 version
+  load_images "$dir"/images/*.tar "$top"/build/package/out/pinion-{agent,extender}.tar
+  start_kubelet_2
+  await 120 "the second node" kubectl wait --for=condition=Ready "node/$second" --timeout=1s
+  say "there is a second node, $second"
 }
 
 make_packages() { [ -n "${PINION_PACKAGED:-}" ] || "$scripts/package.sh" --images --no-slurm; }
@@ -497,16 +542,22 @@ command_status() {
   fi
 }
 
+# kill_tasks CTR
+kill_tasks() {
+  local task
+  for task in $($1 task ls -q 2>/dev/null); do $1 task kill -s KILL "$task" 2>/dev/null || true; done
+}
+
 command_down() {
   find_programs
   local pid mount
-  for pid in kubelet scheduler controller_manager proxy discovery prometheus; do end $pid; done
-  if runs containerd; then
-    ctr task ls -q 2>/dev/null | xargs -r -n 1 "$runtime/2.1/ctr" --address "$dir/c/containerd.sock" -n k8s.io task kill -s KILL 2>/dev/null || true
-  fi
+  for pid in kubelet_2 kubelet scheduler controller_manager proxy discovery prometheus; do end $pid; done
+  if runs containerd; then kill_tasks ctr; fi
+  if runs containerd_2; then kill_tasks ctr_2; fi
   end apiserver
   end etcd
   end containerd
+  end containerd_2
   # Shims that have lost their containerd.
   for pid in /proc/[0-9]*; do
     if tr '\0' ' ' <"$pid/cmdline" 2>/dev/null | grep -q "^[^ ]*containerd-shim-runc-v2 .*$dir/c/containerd.sock"; then
@@ -517,7 +568,7 @@ command_down() {
   ip netns del $net 2>/dev/null || true
   ip link del pinion-out 2>/dev/null || true
   while read -r mount; do
-    [ ! -d "$mount/$cgroup" ] || find "$mount/$cgroup" -depth -type d -exec rmdir {} + 2>/dev/null || true
+    find "$mount/$cgroup" "$mount/$cgroup-2" -depth -type d -exec rmdir {} + 2>/dev/null || true
   done < <(cgroup_mounts)
   if [ -e "$dir/sysctls" ]; then sysctl -q -p "$dir/sysctls" >/dev/null || true; fi
   rm -rf "$dir"
@@ -533,8 +584,9 @@ command_env() {
 case ${1:-} in
   build | up | down | status | install | env | restart) command=$1; shift; "command_$command" "$@" ;;
   load) shift; find_programs; load_images "$@" ;;
+  add-node) command_add_node ;;
   adopt-scheduler) command_adopt_scheduler ;;
   kubectl | helm | ctr) find_programs; "$@" ;;
-  -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0" ;;
-  *) sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  -h | --help) sed -n '2,22s/^# \{0,1\}//p' "$0" ;;
+  *) sed -n '2,22s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

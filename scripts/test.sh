@@ -162,7 +162,7 @@ run_cluster() {
   scripts/kube.sh --cluster
   scripts/runtime.sh
   scripts/package.sh --images
-  cmake --preset release >/dev/null
+  scripts/build.sh release elastic-launcher elastic-wave
   run_ctest release -L cluster
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
 """The chart as it stands, on a real cluster of one node (scripts/cluster.sh): real kubelet, containerd and control plane.
 
-Needs root, and what scripts/kube.sh --cluster, runtime.sh and package.sh --images make. Each case says in its name what an
-operator sees. The cluster is up for the cases of Cluster, and down after them. Then the quickstart is executed, line by line,
-and brings one up and down itself: unittest takes the classes by their names."""
+Needs root, what scripts/kube.sh --cluster, runtime.sh and package.sh --images make, and build/release has examples/elastic-wave.
+Each case says in its name what an operator sees. The cluster is up for the cases of a class, and down after them. The
+quickstart comes last, is executed line by line, and brings one up and down itself: unittest takes the classes by their names."""
 import json
 import os
 import re
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import unittest
 
+import elastic
 import service
 from lab import (DIR, IMAGE, KUBECTL, NAMESPACE, PINIONCTL, TOP, apply, cluster, cpus_of, cpus_of_pod, cpus_of_process, eventually,
                  extenders, get, kubectl, leaders, need_a_cluster, pid_in, planned, pod, prometheus, run, text_of, wait_ready)
@@ -449,6 +450,124 @@ until [ -e go-on ]; do sleep 0.1; done
         run(PINIONCTL, "release", "--state-dir", f"{DIR}/pinion")
         self.assertEqual(cpus_of_process(pid), os.sched_getaffinity(0))
         self.assertEqual(os.listdir(f"{DIR}/pinion"), ["agent.lock"])
+
+
+class Elastic(unittest.TestCase):
+    """docs/elastic.md, on two nodes that have CPUs for one worker each."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.addClassCleanup(cluster, "down")
+        cluster("up", "--bare", limit=300)
+        cluster("install", "-f", "deploy/chart/pinion/presets/default-scheduler.yaml", "--set", "extender.config.elastic=elastic")
+        cluster("add-node")
+        elastic.load_wave()
+        eventually(60, "each node has an agent", lambda: get(
+            "daemonset/pinion-agent", "-n", NAMESPACE)["status"].get("numberReady") == 2)
+
+    def jobs(self, *arguments):
+        """pinionctl's table; nothing while nobody leads."""
+        tls = (f"--{option}={DIR}/conf/pinion/{file}" for option, file in (("ca", "ca.crt"), ("cert", "tls.crt"), ("key", "tls.key")))
+        return run(PINIONCTL, "jobs", "--extender=https://10.96.0.77:10271", *tls, *arguments, check=False)
+
+    def shown(self, name):
+        rows = json.loads(self.jobs("--json") or "[]")
+        return next((row for row in rows if row["name"] == f"default/{name}"), {})
+
+    def eventually_listed(self, pattern, limit=30):
+        try:
+            eventually(limit, pattern, lambda: re.search(f"(?m){pattern}$", self.jobs()))
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.jobs()}") from None
+
+    def scale(self, name, workers):
+        run("env", f"PATH={os.path.dirname(KUBECTL[0])}:{os.environ['PATH']}", f"KUBECONFIG={DIR}/admin.kubeconfig",
+            PINIONCTL, "scale", name, workers)
+
+    def history(self, name):
+        """What and why, the oldest step first, without the seconds that one took."""
+        text = get(f"job/{name}")["metadata"]["annotations"].get("pinion.dev/rescale-history", "")
+        return [re.sub(r" in \d+ s$", "", line.partition(" ")[2]) for line in reversed(text.splitlines())]
+
+    def runs_with(self, name, count):
+        """By index each worker's uid, node, first process and CPUs, as soon as nothing is under way."""
+        eventually(150, f"{name} runs with {count}", lambda: [
+            self.shown(name).get(key) for key in ("state", "workers", "readyWorkers")] == ["runs", count, count])
+        workers = {}
+        for one in get("pods", "-l", f"job-name={name}")["items"]:
+            meta = one["metadata"]
+            first = pid_in(meta["name"])
+            cpus = cpus_of_process(first)
+            self.assertEqual(cpus, planned(meta["name"]))
+            self.assertEqual(len(cpus), elastic.CPUS)
+            workers[int(meta["labels"]["batch.kubernetes.io/job-completion-index"])] = (
+                meta["uid"], one["spec"]["nodeName"], first, cpus)
+        self.assertEqual(sorted(workers), list(range(count)))
+        return workers
+
+    def assert_computes(self, workers):
+        """With a rank in each, on its CPUs."""
+        def runs():
+            now = elastic.progress()
+            return now if now and now[1] == len(workers) else None
+        steps, _ = eventually(120, "all ranks run", runs)
+        eventually(30, "they go on", lambda: (runs() or (0,))[0] > steps)
+        for uid, _, _, cpus in workers.values():
+            self.assertEqual([cpus_of_process(pid) for pid in elastic.ranks_of(uid)], [cpus])
+
+    def test_an_mpi_job_makes_room_for_another_and_grows_back(self):
+        apply({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "wave"},
+               "spec": {"clusterIP": "None", "selector": {"job-name": "wave"}}}, elastic.wave())
+        both = self.runs_with("wave", 2)
+        self.assertEqual({node for _, node, _, _ in both.values()}, {"pinion-node", "pinion-node-2"})
+        self.assert_computes(both)
+        free = elastic.cpus_are_free
+        started = [f"start: from 0 to 2 workers, as {free(2)}", "done: it went from 0 to 2 workers"]
+        self.assertEqual(self.history("wave"), started)
+
+        # The leader is lost, and then a more urgent job comes.
+        leader, = leaders()
+        kubectl("-n", NAMESPACE, "delete", "pod", leader, "--grace-period=0", "--force")
+        apply(elastic.job("urgent", priority=9))
+        urgent = self.runs_with("urgent", 1)
+        self.assertNotIn(leader, leaders())
+        one = self.runs_with("wave", 1)
+        self.assertEqual(one, {0: both[0]}, "the worker that stays keeps process and core")
+        self.assertEqual([node for _, node, _, _ in urgent.values()], [both[1][1]])
+        self.assert_computes(one)
+        shrunk = ["shrink: from 2 to 1 workers, to make room for urgent, of priority 9 above 0",
+                  "resize: its application is ready to go from 2 to 1 workers", "done: it went from 2 to 1 workers"]
+        self.assertEqual(self.history("wave"), started + shrunk)
+
+        # Nothing is free for what comes now, and it is said why.
+        apply(elastic.job("next", priority=5), elastic.job("huge", least=3))
+        self.eventually_listed(rf"^default/next +Job +malleable +waits .*  needs {elastic.CPUS} CPUs?, 0 CPUs are free; "
+                               "no other job may shrink for it")
+        self.eventually_listed(rf"^default/huge .*  needs {3 * elastic.CPUS} CPUs, and only {2 * elastic.CPUS} CPUs are there")
+        kubectl("delete", "job", "huge")
+        self.scale("wave", "2")
+        eventually(30, "the wish is known", lambda: self.shown("wave").get("requestedWorkers") == 2)
+        elastic.end("urgent")
+        self.runs_with("next", 1)
+        self.assertEqual(self.history("next"), [f"start: from 0 to 1 workers, as {free(1)}", "done: it went from 0 to 1 workers"])
+        kubectl("wait", "--for=condition=Complete", "job/urgent", "--timeout=30s")
+        self.assertEqual(self.runs_with("wave", 1), one)
+        elastic.end("next")
+        again = self.runs_with("wave", 2)
+        self.assertEqual(again[0], both[0])
+        self.assert_computes(again)
+        self.assertEqual(self.history("wave"), started + shrunk + [
+            f"expand: from 1 to 2 workers, as its user wishes, and {free(1)}", "done: it went from 1 to 2 workers"])
+        eventually(120, "the launcher is asked how far it is", lambda: re.search(
+            r"(?m)^default/wave +progress .* 2: \d", self.jobs("--speeds")))
+
+        kubectl("delete", "job", "wave")
+        eventually(60, "its pods have gone, and its ConfigMap", lambda: "" == kubectl(
+            "get", "pods", "-l", "job-name=wave") + kubectl("get", "configmap", "wave-elastic", "--ignore-not-found"))
+        left = elastic.checkpoint(f"{elastic.FOLDER}/run")
+        steps = int.from_bytes(left[:8], "little")
+        self.assertGreater(steps, 0)
+        self.assertEqual(elastic.undisturbed(steps), left, "not what a run without any rescale comes to")
 
 
 class Migration(unittest.TestCase):

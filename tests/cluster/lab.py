@@ -98,11 +98,11 @@ def cpus_of(text):
 
 
 def text_of(path):
-    """Nothing where there is no such file."""
+    """Nothing where there is no such file, or no such process any more."""
     try:
         with open(path) as file:
             return file.read().strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return ""
 
 

@@ -149,7 +149,14 @@ class Growth(unittest.TestCase):
 
     def test_of_one_that_leaks(self):
         looks = [Taken(10000 * i, 9, 30 + i) for i in range(6)]
-        self.assertEqual(growth.too_much(growth.grown(looks)), ["rss_kib +20000", "descriptors +2"])
+        self.assertEqual(growth.too_much("agent", growth.grown(looks)), ["rss_kib +20000", "descriptors +2"])
+        self.assertEqual(growth.too_much("extender", growth.grown(looks)), ["rss_kib +20000"])
+
+    def test_an_extender_may_have_the_connections_of_its_calls(self):
+        def leads(descriptors):
+            return growth.too_much("extender", growth.grown([Taken(29000, 43, each) for each in (62, 44, descriptors, descriptors)]))
+        self.assertEqual(leads(67), [])
+        self.assertEqual(leads(85), ["descriptors +41"])
 
     def test_nothing_is_said_of_one_that_lived_shortly(self):
         self.assertIsNone(growth.grown([Taken(1, 1, 1)] * 3))

@@ -158,6 +158,11 @@ void server(Writer& writer, const ServerFigures& figures) {
   writer.single(series(kHandshakes), figures.handshakes_refused);
 }
 
+// CPUs that could be given away: where none is reserved, the last one is everybody else's.
+std::uint64_t free_cpus(const topology::Holes& holes) {
+  return static_cast<std::uint64_t>(std::max(0, holes.free - (holes.guarded ? 1 : 0)));
+}
+
 }  // namespace
 
 const std::vector<Series>& extender_series() {
@@ -173,7 +178,9 @@ const std::vector<Series>& extender_series() {
       series(Type::kGauge, "pinion_extender_nodes", "nodes", "state",
              "Nodes that have an agent; stale: silent for too long, nothing is placed there."),
       series(Type::kGauge, "pinion_extender_free_cpus", "cpus", "",
-             "CPUs on live nodes that nobody holds exclusively and that are not reserved."),
+             "CPUs on live nodes that could be given away: not held exclusively, not reserved, and "
+             "of a "
+             "node without reserved ones not the last."),
       series(Type::kGauge, "pinion_extender_promises", "promises", "",
              "Containers whose cores are promised and not reported by their agent yet."),
       series(Type::kCounter, "pinion_extender_promises_lost_total", "promises", "",
@@ -247,7 +254,7 @@ SchedulingFigures scheduling_figures(const PodScheduler& scheduler) {
     const FleetNode& node = fleet.node(index);
     ++figures.nodes;
     figures.stale += node.stale ? 1U : 0U;
-    if (!node.stale) figures.free_cpus += static_cast<std::uint64_t>(node.holes.free);
+    if (!node.stale) figures.free_cpus += free_cpus(node.holes);
   }
   figures.placed = scheduler.placed();
   figures.waiting = scheduler.waiting().size();

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cluster/extender/service/expose.h"
 #include "tests/unit/extender/scene.h"
 
 namespace pinion::cluster {
@@ -65,6 +66,17 @@ TEST_F(ViewsTest, NodesShowTheirHoles) {
                       {"freeMemoryBytes", 6 * kGiB}};
   EXPECT_EQ(a.at("numa")[0], first) << "the tightest hole, without the reserved CPU";
   EXPECT_EQ(seen.at("nodes")[1].at("stale"), false);
+}
+
+TEST_F(ViewsTest, WhatIsFreeIsWhatCouldBeGivenAway) {
+  EXPECT_EQ(scheduling_figures(pod_scheduler_).free_cpus, 14U) << "both nodes have one reserved";
+  const MachinePtr machine = machine_of({.cores_per_l3 = 2, .memory_per_node = 8 * kGiB});
+  ASSERT_TRUE(pod_scheduler_.report(report_of("c", machine, {}), 1000));
+  EXPECT_EQ(scheduling_figures(pod_scheduler_).free_cpus, 15U) << "the last one of c stays shared";
+  const Pod pod = pod_of("p", 1);
+  pod_scheduler_.filter(pod, {"c"}, 2000);
+  ASSERT_EQ(pod_scheduler_.bind(pod.uid, "c", 1, 2000).kind, BindAnswer::Kind::kGo);
+  EXPECT_EQ(scheduling_figures(pod_scheduler_).free_cpus, 14U);
 }
 
 TEST_F(ViewsTest, GangsThatWaitAtTheirGatesShowWhy) {
