@@ -46,12 +46,12 @@ Status Simulation::arrive(Ms now) {
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const Job& a, const Job& b) { return a.number < b.number; });
   for (Job& job : jobs) {
-    accounts_.submitted(now);
     if (const std::string why = machine_.never(job); !why.empty()) {
       accounts_.refused();
       if (on_refused) on_refused(job, why);
       continue;
     }
+    accounts_.submitted(now);
     const Handle handle = ++handles_;
     machine_.submit(handle, job, now);
     waiting_.emplace(handle, std::move(job));

@@ -43,7 +43,8 @@ Result<bool> SwfSource::read_line() {
                                        std::to_string(kMaxSwfLine) +
                                        " bytes; is this an SWF file?");
   }
-  line_ = part.data();
+  const auto end = static_cast<std::size_t>(got) - (in_->eof() ? 0 : 1);
+  line_.assign(part.data(), end);
   return true;
 }
 

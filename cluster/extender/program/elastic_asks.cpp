@@ -48,13 +48,10 @@ std::string head_id(const json& pod) {
   return kube::json_text(pod, "metadata", "uid") + "/" + std::to_string(restarts.value_or(0));
 }
 
-// Not one that is about to go, nor one of another job of that name. An MPIJob's launcher belongs to
-// a Job in between.
+// Not one of another job of that name. An MPIJob's launcher belongs to a Job in between.
 bool is_its_pod(const ElasticObject& job, const json& pod) {
-  const json& metadata = kube::json_at(pod, "metadata");
-  if (!kube::json_text(metadata, "deletionTimestamp").empty()) return false;
   if (job.kind == jobs::JobKind::kMpiJob) return true;
-  const json& owners = kube::json_at(metadata, "ownerReferences");
+  const json& owners = kube::json_at(pod, "metadata", "ownerReferences");
   return std::any_of(owners.begin(), owners.end(),
                      [&](const json& owner) { return kube::json_text(owner, "uid") == job.uid; });
 }
@@ -146,6 +143,8 @@ Result<std::optional<ElasticAsks::Head>> ElasticAsks::find_head(const ElasticObj
     const std::string phase = kube::json_text(pod, "status", "phase");
     if (phase == "Unknown") return failure(Errc::kUnavailable, "the node of its pod is not heard");
     Head head{.address = kube::json_text(pod, "status", "podIP"), .id = head_id(pod)};
+    // One that is about to go is not asked anything new.
+    if (!kube::json_text(pod, "metadata", "deletionTimestamp").empty() && head.id != id) continue;
     if (phase == "Running" && !head.address.empty() && (!found || head.id == id)) {
       found = std::move(head);
     }

@@ -61,7 +61,7 @@ json given_up(const std::string& channel, const std::string& sent) {
 class ElasticAsksTest : public testing::Test {
  protected:
   ElasticAsksTest() {
-    server_.on(kHeads, 200, json::parse(R"({"items":[
+    json pods = json::parse(R"({"items":[
         {"metadata":{"uid":"old","ownerReferences":[{"uid":"uid-wave"}]},
          "status":{"phase":"Pending"}},
         {"metadata":{"uid":"ends","deletionTimestamp":"2026-11-25T15:22:48Z",
@@ -71,7 +71,12 @@ class ElasticAsksTest : public testing::Test {
          "status":{"phase":"Running","podIP":"192.0.2.1"}},
         {"metadata":{"uid":"head","ownerReferences":[{"uid":"uid-wave"}]},
          "status":{"phase":"Running","podIP":"127.0.0.1",
-         "containerStatuses":[{"restartCount":3},{"restartCount":2}]}}]})"));
+         "containerStatuses":[{"restartCount":3},{"restartCount":2}]}}]})");
+    for (int i = 0; i < 20; ++i) {
+      pods["items"][3]["metadata"]["ownerReferences"].push_back(
+          {{"uid", "uid-slow" + std::to_string(i)}});
+    }
+    server_.on(kHeads, 200, pods);
   }
 
   void is_patched(int status = 200) {

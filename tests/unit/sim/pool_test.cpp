@@ -83,8 +83,9 @@ TEST(Pool, FairGoesByWhoHasFewest) {
 
 TEST(Pool, LeavesOutWhoIsLargerThanAll) {
   Pool pool(10, QueueRule::kFcfs);
-  const Played played = play({job_of(1, 0, 10, 11), job_of(2, 0, 10, 10)}, pool);
-  EXPECT_EQ(played.times, (Times{{2, {0, 10}}}));
+  const Played played = play({job_of(1, 0, 10, 11), job_of(2, 50, 10, 10)}, pool);
+  EXPECT_EQ(played.times, (Times{{2, {50, 60}}}));
+  EXPECT_EQ(played.figures.makespan, 10) << "of those that ran";
   EXPECT_EQ(played.refused.at(1), "needs 11 processors, there are 10");
   EXPECT_EQ(played.figures.refused, 1);
 }

@@ -108,6 +108,9 @@ TEST(Swf, AFileThatIsNoTextIsRefused) {
   const auto job = source.next();
   ASSERT_FALSE(job);
   EXPECT_THAT(job.error().text, testing::HasSubstr("line 1: more than 4096 bytes"));
+  SwfSource binary;
+  ASSERT_TRUE(binary.open(file_of(folder, std::string("1 0 -1 5 1\0 2\n", 13))));
+  EXPECT_FALSE(binary.next());
   SwfSource missing;
   EXPECT_FALSE(missing.open(folder.path() / "missing.swf"));
 }
