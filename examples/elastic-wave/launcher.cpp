@@ -7,8 +7,9 @@
 // hosts in the file HOSTS, one on a line. Asked for another number, it makes FOLDER/stop, waits
 // until the program has left its checkpoint there and ended, and starts it anew. The program makes
 // FOLDER/progress once all ranks run; the number with which the file begins is what is done.
-// SIGTERM ends it the same way. Ends with MPIRUN's status. Where it
-// listens stands in FOLDER/port: PORT, or where that is 0 any.
+// SIGTERM ends it the same way, but with status 143, as the work is not done: else the job would
+// count as complete. Otherwise it ends with MPIRUN's status. Where it listens stands in
+// FOLDER/port: PORT, or where that is 0 any.
 #include <fcntl.h>
 #include <httplib.h>
 #include <spawn.h>
@@ -34,6 +35,7 @@ constexpr int kReady = 200;
 constexpr int kNotYet = 202;
 constexpr int kDeclines = 409;
 constexpr int kNoQuestion = 400;
+constexpr int kNotDone = 128 + SIGTERM;
 
 volatile std::sig_atomic_t ending = 0;
 std::string stop_file;  // the program ends at its next checkpoint when it is there
@@ -59,7 +61,7 @@ class Launcher {
       const int status = run_program();
       if (const auto end = ended(status)) return *end;
     }
-    return 0;
+    return kNotDone;
   }
 
   // To be called as often as somebody asks; answers at once.
@@ -111,7 +113,7 @@ class Launcher {
   // What to end with; nothing where the program is to start again.
   std::optional<int> ended(int status) {
     const std::lock_guard lock(mutex_);
-    if (ending != 0) return status;
+    if (ending != 0) return status == 0 ? kNotDone : status;
     if (wanted_ != workers_) {
       before_ = workers_;
       workers_ = wanted_;
