@@ -274,7 +274,20 @@ void ElasticMachine::begin_all(Ms now) {
     if (part.seen.slots(part.seen.workers) - part.holds > free_ || waits_for_holes(part)) return;
     enlarge(handle, part, now);
     decided_.pop_front();
+    if (sees_holes() && part.waits()) take_back_starts();
   }
+}
+
+// Where one that keeps its turn has found no hole, those behind it are decided anew.
+void ElasticMachine::take_back_starts() {
+  const auto starts = [&](Handle handle) {
+    cluster::ElasticJob& seen = parts_.at(handle).seen;
+    if (parts_.at(handle).runs_with > 0) return false;
+    seen.workers = 0;
+    seen.changing = false;
+    return true;
+  };
+  decided_.erase(std::remove_if(decided_.begin(), decided_.end(), starts), decided_.end());
 }
 
 std::vector<Started> ElasticMachine::pass(Ms now) {

@@ -99,6 +99,7 @@ class ElasticMachine : public Machine {
   void decide(Ms now);
   void begin_all(Ms now);
   bool waits_for_holes(const Part& part);
+  void take_back_starts();
   void shrink(Handle handle, Part& part, Ms now);
   void enlarge(Handle handle, Part& part, Ms now);
   void expand(Handle handle, Part& part, Ms now);

@@ -14,7 +14,8 @@ struct Scenario {
   Policy granularity;
   bool groups;  // the task-group plugin
   const char* placement;
-  int workers;  // of each job where no policy decides
+  int workers;          // of each job where no policy decides
+  bool insist = false;  // a worker that fits in a NUMA node starts in one or waits
 };
 
 // Volcano without a plugin that scores nodes picks any of those that fit; kube-scheduler's default
@@ -29,7 +30,8 @@ constexpr std::array kScenarios{
     Scenario{"CM_G_TG", true, Policy::kGranularity, true, "paper", 1},
     Scenario{"KUBEFLOW", true, Policy::kNone, false, "least", 1},
     Scenario{"VOLCANO", true, Policy::kNone, false, "random", kPerTask},
-    Scenario{"OURS", true, Policy::kAuto, true, "ours", 1},
+    Scenario{"OURS", true, Policy::kAuto, true, "ours", 1, true},
+    Scenario{"OURS_P", true, Policy::kAuto, true, "ours", 1},
 };
 
 }  // namespace
@@ -50,7 +52,7 @@ void apply_scenario(const std::string& name, RunOptions& options) {
   options.granularity = scenario->granularity;
   options.groups = scenario->groups;
   options.pinned = scenario->pinned;
-  options.insist = name == "OURS";
+  options.insist = scenario->insist;
   options.workers = scenario->workers;
 }
 
