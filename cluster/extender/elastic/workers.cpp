@@ -15,6 +15,15 @@ namespace {
 using Called = std::tuple<std::string, std::string, bool>;
 using ByNumber = std::multimap<int, HeldCpus>;
 
+// What room there is for a worker depends on.
+using Alike = std::tuple<int, topology::Align, topology::Strength, topology::Smt,
+                         topology::MemoryPolicy, topology::Bytes, bool>;
+
+Alike alike(const topology::Request& request) {
+  return {request.cpus,          request.align,  request.strength,    request.smt,
+          request.memory_policy, request.memory, request.use_isolated};
+}
+
 constexpr std::size_t kLetters = 5;  // that a Job's controller puts behind the number
 
 Called called(const ElasticObject& job) {
@@ -63,11 +72,14 @@ std::map<std::string, OnFleet> on_fleet(const Fleet& fleet, const std::vector<El
     }
   }
   std::map<std::string, OnFleet> seen;
+  std::map<Alike, std::int64_t> at_best;
   for (const ElasticObject& job : jobs) {
     OnFleet& own = seen[job.uid];
     own.room = own.room_at_best = fleet.room_at_most(job.request);
-    if (job.workers() == 0 && own.room < job.min_workers) {
-      own.room_at_best = room_when_left(fleet, job.request, all_workers);
+    if (job.workers() == 0 && own.room < job.requested.value_or(job.min_workers)) {
+      const auto [best, is_new] = at_best.try_emplace(alike(job.request), 0);
+      if (is_new) best->second = room_when_left(fleet, job.request, all_workers);
+      own.room_at_best = best->second;
     }
     const ByNumber& numbers = workers.at(called(job));
     // 0, 1, 2 and so on, each once.

@@ -151,6 +151,12 @@ TEST(ElasticWorkers, MoreFindRoomNowOrIfNoElasticJobRan) {
   auto seen = on_fleet(fleet, {runs, next}, held);
   EXPECT_EQ(seen.at("uid-next").room, 0);
   EXPECT_EQ(seen.at("uid-next").room_at_best, 2) << "1-3 and 4-6";
+  next.request.cpus = 1;
+  next.requested = 6;
+  seen = on_fleet(fleet, {runs, next}, held);
+  EXPECT_EQ(seen.at("uid-next").room, 4) << "fewer than its user wants";
+  EXPECT_EQ(seen.at("uid-next").room_at_best, 6);
+  next.request.cpus = 3;
   next.suspended = false;
   seen = on_fleet(fleet, {runs, next}, held);
   EXPECT_EQ(seen.at("uid-next").room_at_best, 0) << "it does not wait";
