@@ -99,8 +99,10 @@ Action done(const ElasticObject& job, std::int64_t now_ms) {
 int times_in_vain(const ElasticObject& job) {
   int times = 0;
   for (std::size_t at = 1; at + 1 < job.history.size(); at += 2) {
-    const bool grew = job.history[at + 1].what == "start" || job.history[at + 1].what == "expand";
-    if (job.history[at].what != "declined" || !grew) break;
+    const std::string& what = job.history[at + 1].what;
+    const bool grew =
+        what == to_string(Action::Kind::kStart) || what == to_string(Action::Kind::kExpand);
+    if (!grew || job.history[at].what != to_string(Action::Kind::kDeclined)) break;
     ++times;
   }
   return times;

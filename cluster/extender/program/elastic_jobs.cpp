@@ -135,7 +135,6 @@ ElasticFigures ElasticJobs::figures() const {
   ElasticFigures figures = done_;
   figures.jobs["refused"] = refused_.size();
   for (const auto& [uid, job] : jobs_) {
-    if (job.over) continue;
     ++figures.jobs[std::string(elastic::state_of(job))];
     if (!decides || figures.rows.size() == kMostShown) continue;
     figures.rows.push_back({.name_space = job.name_space,
@@ -151,7 +150,6 @@ std::vector<ElasticRow> ElasticJobs::rows() const {
   std::vector<ElasticRow> rows;
   const std::lock_guard lock(mutex_);
   for (const auto& [uid, job] : jobs_) {
-    if (job.over) continue;
     ElasticRow row{.name = job.name_space + "/" + job.name,
                    .kind = kube::json_text(job.owner, "kind"),
                    .change = std::string(elastic::to_string(job.change)),
@@ -193,7 +191,7 @@ void ElasticJobs::look() {
     waits_ = std::move(decided.waits);
     for (const auto& [uid, job] : jobs_) {
       if (elastic::is_to_be_asked(job)) applications_.ask(job);
-      if (job.is_told && !job.over) told.push_back(job);
+      if (job.is_told) told.push_back(job);
     }
   }
   // We may have ceased to lead meanwhile.
@@ -217,7 +215,6 @@ void ElasticJobs::look_at_fleet() {
     const std::lock_guard lock(mutex_);
     for (auto& [uid, job] : jobs_) {
       job.on_fleet = {};
-      if (job.over) continue;
       grows = grows || job.grows() || job.workers() < job.max_workers;
       all.push_back(job);
     }

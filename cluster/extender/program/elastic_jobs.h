@@ -118,7 +118,7 @@ class ElasticJobs {
   kube::Cancel cancel_;
   mutable std::mutex mutex_;
   const std::vector<std::unique_ptr<KindFeed>> feeds_;
-  std::map<std::string, elastic::ElasticObject> jobs_;  // by uid
+  std::map<std::string, elastic::ElasticObject> jobs_;  // by uid: of none that is over
   bool full_ = false;                                   // that has been said
   std::map<std::string, std::string> refused_;          // by uid: why it is left alone
   std::map<std::string, Rest> rests_;                   // by uid
