@@ -60,7 +60,8 @@ struct Entry {
 struct Giver {
   Entry* entry = nullptr;
   int fewer = 0;
-  double loss = 0;  // weighted seconds
+  double loss = 0;   // weighted seconds
+  double order = 0;  // the least first
 
   [[nodiscard]] std::int64_t slots() const { return fewer * entry->job->slots_per_worker; }
   // Of them, those in NUMA nodes that become wholly free.
@@ -270,15 +271,16 @@ class OurPolicy {
   [[nodiscard]] bool rests(const ElasticJob& job) const { return job.declined_until_ms > now_; }
 
   // Seconds until so many more slots are free, if nobody shrinks.
-  [[nodiscard]] double seconds_until_free(std::int64_t need) const {
-    std::vector<std::pair<double, std::int64_t>> ends;
-    for (const Entry& entry : entries_) {
-      const ElasticJob& job = *entry.job;
-      if (job.workers > 0)
-        ends.emplace_back(entry.seconds_with(job.workers), job.slots(job.workers));
+  [[nodiscard]] double seconds_until_free(std::int64_t need) {
+    if (ends_.empty()) {
+      for (const Entry& entry : entries_) {
+        const ElasticJob& job = *entry.job;
+        if (job.workers > 0)
+          ends_.emplace_back(entry.seconds_with(job.workers), job.slots(job.workers));
+      }
+      std::sort(ends_.begin(), ends_.end());
     }
-    std::sort(ends.begin(), ends.end());
-    for (const auto& [seconds, slots] : ends) {
+    for (const auto& [seconds, slots] : ends_) {
       need -= slots;
       if (need <= 0) return seconds;
     }
@@ -291,19 +293,20 @@ class OurPolicy {
     std::vector<Giver> givers;
     for (Entry& entry : entries_) {
       if (!entry.may_change || entry.workers <= entry.job->min_workers) continue;
-      givers.push_back(giver_of(entry, need, seconds));
-    }
-    const auto turn = [&](const Giver& giver) {
+      Giver& giver = givers.emplace_back(giver_of(entry, need, seconds));
       const auto broken = static_cast<double>(giver.slots() - giver.whole());
-      const double worth = static_cast<double>(giver.whole()) + knobs_.broken_worth * broken;
-      return std::tuple(giver.loss / worth, giver.entry->job->id);
+      giver.order =
+          giver.loss / (static_cast<double>(giver.whole()) + knobs_.broken_worth * broken);
+    }
+    // A heap: few of them are needed.
+    const auto later = [](const Giver& a, const Giver& b) {
+      return std::tie(a.order, a.entry->job->id) > std::tie(b.order, b.entry->job->id);
     };
-    std::sort(givers.begin(), givers.end(),
-              [&](const Giver& a, const Giver& b) { return turn(a) < turn(b); });
+    std::make_heap(givers.begin(), givers.end(), later);
     Shrinks shrinks;
-    for (const Giver& first : givers) {
-      if (need <= 0) break;
-      const Giver giver = giver_of(*first.entry, need, seconds);
+    for (; need > 0 && !givers.empty(); givers.pop_back()) {
+      std::pop_heap(givers.begin(), givers.end(), later);
+      const Giver giver = giver_of(*givers.back().entry, need, seconds);
       need -= giver.slots();
       shrinks.loss += giver.loss;
       shrinks.givers.push_back(giver);
@@ -484,8 +487,9 @@ class OurPolicy {
   KeptFor kept_for_;
   std::int64_t taken_ = 0;  // of what was free before these decisions
   std::vector<Entry> entries_;
-  std::vector<Entry*> waiting_;  // in their order
-  std::vector<Entry*> shrunk_;   // in the order of the decisions
+  std::vector<Entry*> waiting_;                        // in their order
+  std::vector<Entry*> shrunk_;                         // in the order of the decisions
+  std::vector<std::pair<double, std::int64_t>> ends_;  // of those that run: when, and their slots
 };
 
 }  // namespace

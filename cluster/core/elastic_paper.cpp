@@ -1,5 +1,7 @@
 // The policies of the elastic Charm++ paper; elastic.h says how its text is read.
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -28,6 +30,7 @@ class PaperPolicy {
       if (!rescales && job.change == Change::kMalleable) job.change = Change::kMoldable;
     }
     std::sort(jobs_.begin(), jobs_.end(), before);
+    for (ElasticJob& job : jobs_) note(job);
   }
 
   // Fig. 2, for each that has arrived.
@@ -77,10 +80,11 @@ class PaperPolicy {
     const std::int64_t most = job.slots(job.max_workers) - free_;
     std::vector<ElasticJob*> givers;  // the least urgent first
     std::int64_t could = 0;
-    for (auto at = jobs_.rbegin(); at != jobs_.rend() && may_shrink_for(job, *at); ++at) {
-      if (!may_rescale(*at) || at->workers <= at->min_workers) continue;
-      givers.push_back(&*at);
-      could += (at->workers - at->min_workers) * at->slots_per_worker;
+    for (ElasticJob* other : have_more_) {
+      if (!may_shrink_for(job, *other)) break;
+      if (!may_rescale(*other)) continue;
+      givers.push_back(other);
+      could += (other->workers - other->min_workers) * other->slots_per_worker;
     }
     if (could < least) return false;
     std::int64_t freed = 0;
@@ -98,10 +102,10 @@ class PaperPolicy {
 
   [[nodiscard]] ElasticWait wait_of(const ElasticJob& job) const {
     ElasticWait wait{.job = job.id, .free = free_};
-    for (auto at = jobs_.rbegin(); at != jobs_.rend() && may_shrink_for(job, *at); ++at) {
-      if (at->change != Change::kMalleable || at->workers <= at->min_workers) continue;
-      std::int64_t& gives = may_rescale(*at) ? wait.could : wait.later;
-      gives += (at->workers - at->min_workers) * at->slots_per_worker;
+    for (const ElasticJob* other : have_more_) {
+      if (!may_shrink_for(job, *other)) break;
+      std::int64_t& gives = may_rescale(*other) ? wait.could : wait.later;
+      gives += (other->workers - other->min_workers) * other->slots_per_worker;
     }
     return wait;
   }
@@ -112,12 +116,24 @@ class PaperPolicy {
     free_ += job.slots(job.workers) - job.slots(workers);
     job.workers = workers;
     job.changing = true;
+    note(job);
+  }
+
+  void note(ElasticJob& job) {
+    if (job.change == Change::kMalleable && job.workers > job.min_workers) {
+      have_more_.insert(&job);
+    } else {
+      have_more_.erase(&job);
+    }
   }
 
   const bool equals_shrink_;
   const std::int64_t now_;
   std::int64_t free_;
   std::vector<ElasticJob> jobs_;  // the most urgent first
+  // Of them, those that can become smaller and have more than their minimum; the least urgent
+  // first.
+  std::set<ElasticJob*, std::greater<>> have_more_;
   std::vector<ElasticStep> steps_;
   std::vector<ElasticWait> waits_;
 };
