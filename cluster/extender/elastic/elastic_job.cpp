@@ -230,7 +230,7 @@ Result<ElasticObject> read_elastic(const json& object, const policy::Defaults& d
   Status good = read_pods(object, *job, defaults, elastic);
   if (good) good = read_wishes(object, elastic);
   if (!good) return invalid(good.error().text);
-  if (elastic.is_told) elastic.hosts = jobs::hosts_of(object, *job, elastic.max_workers);
+  if (elastic.is_told) elastic.host = jobs::host_name_of(object, *job);
   return elastic;
 }
 

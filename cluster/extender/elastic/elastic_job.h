@@ -64,10 +64,10 @@ struct ElasticObject {
   Channel channel;
   int pes_per_worker = 1;
   std::string head;  // label selector of the pod that listens
-  // It mounts the ConfigMap that tells its size (telling.h); then the hosts of max_workers workers,
-  // where they are known.
+  // It mounts the ConfigMap that tells its size (telling.h); then its workers' hosts, if they have
+  // names.
   bool is_told = false;
-  std::vector<std::string> hosts;
+  std::optional<jobs::HostName> host;
   std::int64_t submitted_ms = 0;  // since 1970
 
   bool over = false;       // finished, or being deleted

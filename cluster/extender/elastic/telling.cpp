@@ -37,15 +37,23 @@ int size_to_tell(const ElasticObject& job) {
   return !job.grows() || job.before == 0 || arrived ? *job.wanted : job.before;
 }
 
+SizeTold size_told(const ElasticObject& job) {
+  return {.workers = size_to_tell(job),
+          .max_workers = job.max_workers,
+          .pes_per_worker = job.pes_per_worker,
+          .host = job.host};
+}
+
 json size_map(const ElasticObject& job) {
-  const auto told = static_cast<std::size_t>(size_to_tell(job));
+  const int told = size_to_tell(job);
   json data = {{kWantedFile, std::to_string(told) + "\n"}};
-  if (!job.hosts.empty()) {
+  if (job.host) {
     std::string hosts;
     std::string nodelist = "group main\n";
-    for (std::size_t i = 0; i < job.hosts.size(); ++i) {
-      if (i < told) hosts += job.hosts[i] + "\n";
-      nodelist += "host " + job.hosts[i] + " ++cpus " + std::to_string(job.pes_per_worker) + "\n";
+    for (int i = 0; i < job.max_workers; ++i) {
+      const std::string host = job.host->of(i);
+      if (i < told) hosts += host + "\n";
+      nodelist += "host " + host + " ++cpus " + std::to_string(job.pes_per_worker) + "\n";
     }
     data[kHostsFile] = hosts;
     data[kNodelistFile] = nodelist;

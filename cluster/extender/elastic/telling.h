@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "cluster/extender/elastic/elastic_job.h"
@@ -22,6 +23,16 @@ inline constexpr const char* kNodelistFile = "nodelist";
 // With how many workers the application is to run: fewer as soon as that is decided, more once the
 // new ones are there.
 [[nodiscard]] int size_to_tell(const ElasticObject& job);
+// What the ConfigMap's files follow from: these are equal where those are.
+struct SizeTold {
+  int workers = 0;
+  int max_workers = 0;
+  int pes_per_worker = 0;
+  std::optional<jobs::HostName> host{};
+
+  bool operator==(const SizeTold&) const = default;
+};
+[[nodiscard]] SizeTold size_told(const ElasticObject& job);
 // Precondition: job.is_told.
 [[nodiscard]] nlohmann::json size_map(const ElasticObject& job);
 

@@ -49,15 +49,10 @@ Status write_indexed_job(json& object, int workers) {
   return {};
 }
 
-std::vector<std::string> indexed_job_hosts(const json& object, const JobObject& job, int workers) {
+std::optional<HostName> indexed_job_host(const json& object, const JobObject& job) {
   const json* subdomain = find(object, kSpec / "template" / "spec" / "subdomain");
   if (subdomain == nullptr || !subdomain->is_string()) return {};
-  std::vector<std::string> hosts;
-  hosts.reserve(static_cast<std::size_t>(workers));
-  for (int i = 0; i < workers; ++i) {
-    hosts.push_back(job.name + "-" + std::to_string(i) + "." + subdomain->get<std::string>());
-  }
-  return hosts;
+  return HostName{.before = job.name + "-", .after = "." + subdomain->get<std::string>()};
 }
 
 Status read_pod(const json& object, JobObject& job) {

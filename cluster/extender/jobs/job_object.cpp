@@ -113,20 +113,28 @@ Status write_workers(json& object, const JobObject& job, int workers, int slots)
   return {};
 }
 
-std::vector<std::string> hosts_of(const json& object, const JobObject& job, int workers) {
+std::optional<HostName> host_name_of(const json& object, const JobObject& job) {
   switch (job.kind) {
     case JobKind::kMpiJob:
-      return mpi_job_hosts(job, workers);
+      return mpi_job_host(job);
     case JobKind::kVolcanoJob:
-      return volcano_hosts(object, job, workers);
-    case JobKind::kJobSet:
-      return job_set_hosts(object, job, workers);
+      return volcano_host(object, job);
     case JobKind::kIndexedJob:
-      return indexed_job_hosts(object, job, workers);
+      return indexed_job_host(object, job);
+    case JobKind::kJobSet:
     case JobKind::kPod:
       break;
   }
   return {};
+}
+
+std::vector<std::string> hosts_of(const json& object, const JobObject& job, int workers) {
+  if (job.kind == JobKind::kMpiJob) return mpi_job_hosts(job, workers);
+  if (job.kind == JobKind::kJobSet) return job_set_hosts(object, job, workers);
+  std::vector<std::string> hosts;
+  const auto name = host_name_of(object, job);
+  for (int i = 0; name && i < workers; ++i) hosts.push_back(name->of(i));
+  return hosts;
 }
 
 Result<std::size_t> find_workers(const std::vector<std::string>& names, const std::string& wanted,

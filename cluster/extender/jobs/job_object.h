@@ -77,6 +77,17 @@ Result<std::optional<CutJob>> read_cut_job(const nlohmann::json& object);
 // object cannot have, or what its user has stated that contradicts it.
 Status write_workers(nlohmann::json& object, const JobObject& job, int workers, int slots);
 
+// A worker's host name has its index between these.
+struct HostName {
+  std::string before;
+  std::string after;
+
+  [[nodiscard]] std::string of(int index) const { return before + std::to_string(index) + after; }
+  bool operator==(const HostName&) const = default;
+};
+// nullopt: as hosts_of(), or it takes more than the index (JobSet).
+[[nodiscard]] std::optional<HostName> host_name_of(const nlohmann::json& object,
+                                                   const JobObject& job);
 // The host names of the workers, the first for the first worker; none where they cannot be told
 // before the pods exist, or do not resolve.
 [[nodiscard]] std::vector<std::string> hosts_of(const nlohmann::json& object, const JobObject& job,

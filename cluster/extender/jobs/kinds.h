@@ -1,6 +1,7 @@
 // What the kinds of jobs differ in. Private to the folder.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,11 @@ Status write_volcano_job(json& object, const JobObject& job, int workers);
 Status write_job_set(json& object, const JobObject& job, int workers);
 Status write_indexed_job(json& object, int workers);
 
+HostName mpi_job_host(const JobObject& job);
+std::optional<HostName> volcano_host(const json& object, const JobObject& job);
+std::optional<HostName> indexed_job_host(const json& object, const JobObject& job);
 std::vector<std::string> mpi_job_hosts(const JobObject& job, int workers);
-std::vector<std::string> volcano_hosts(const json& object, const JobObject& job, int workers);
 std::vector<std::string> job_set_hosts(const json& object, const JobObject& job, int workers);
-std::vector<std::string> indexed_job_hosts(const json& object, const JobObject& job, int workers);
 
 // Which of several named lists of pods works: the one that the user has named, else the only one,
 // else the one called like a worker. Errors: kInvalid when none of this tells.

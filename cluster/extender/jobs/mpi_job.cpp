@@ -26,6 +26,10 @@ Status read_counts(const json& object, JobObject& job) {
   return {};
 }
 
+std::string domain_of(const JobObject& job) {
+  return "." + job.name + "." + job.name_space + ".svc";
+}
+
 }  // namespace
 
 Status read_mpi_job(const json& object, JobObject& job) {
@@ -68,13 +72,15 @@ Status write_mpi_job(json& object, const JobObject& job, int workers, int slots)
   return {};
 }
 
+HostName mpi_job_host(const JobObject& job) {
+  return {.before = job.name + "-worker-", .after = domain_of(job)};
+}
+
 std::vector<std::string> mpi_job_hosts(const JobObject& job, int workers) {
-  const std::string domain = "." + job.name + "." + job.name_space + ".svc";
   std::vector<std::string> hosts;
-  if (job.launcher_works) hosts.push_back(job.name + "-launcher" + domain);
-  for (int i = 0; static_cast<int>(hosts.size()) < workers; ++i) {
-    hosts.push_back(job.name + "-worker-" + std::to_string(i) + domain);
-  }
+  if (job.launcher_works) hosts.push_back(job.name + "-launcher" + domain_of(job));
+  const HostName name = mpi_job_host(job);
+  for (int i = 0; static_cast<int>(hosts.size()) < workers; ++i) hosts.push_back(name.of(i));
   return hosts;
 }
 

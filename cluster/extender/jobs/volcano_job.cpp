@@ -106,15 +106,10 @@ Status write_volcano_job(json& object, const JobObject& job, int workers) {
   return follow(object, kMinAvailable, *before, now, true);
 }
 
-std::vector<std::string> volcano_hosts(const json& object, const JobObject& job, int workers) {
+std::optional<HostName> volcano_host(const json& object, const JobObject& job) {
   // Without the svc plugin there is no Service, and nothing resolves.
   if (find(object, Pointer("/spec/plugins/svc")) == nullptr) return {};
-  std::vector<std::string> hosts;
-  hosts.reserve(static_cast<std::size_t>(workers));
-  for (int i = 0; i < workers; ++i) {
-    hosts.push_back(job.name + "-" + job.worker_name + "-" + std::to_string(i) + "." + job.name);
-  }
-  return hosts;
+  return HostName{.before = job.name + "-" + job.worker_name + "-", .after = "." + job.name};
 }
 
 }  // namespace pinion::cluster::jobs

@@ -18,12 +18,17 @@ using elastic::Channel;
 using elastic::ElasticObject;
 using nlohmann::json;
 
+// At most so many are asked at one time, of one namespace half of them.
 constexpr int kAskThreads = 8;
-constexpr int kReadThreads = 4;  // of these, at most, that read progress
+constexpr int kReadThreads = 4;  // the same, for their progress
+constexpr std::size_t kMostAsked = 10'000;
 constexpr std::size_t kMostReporters = 1'000;
-constexpr std::chrono::milliseconds kProgressRest = 10s;  // of a job whose progress was read
-constexpr std::chrono::minutes kProgressKept{10};         // of one that says no more
-constexpr std::chrono::minutes kAddressKept{5};           // of its pod
+constexpr std::size_t kMostReportersOfNamespace = 250;
+constexpr std::chrono::milliseconds kProgressRest = 10s;   // of a job whose progress was read
+constexpr std::chrono::milliseconds kSilentRest = 20s;     // of one that gives none, at first
+constexpr std::chrono::milliseconds kLongestSilent{300s};  // the same, in the end
+constexpr std::chrono::minutes kProgressKept{10};          // of one that says no more
+constexpr std::chrono::minutes kAddressKept{5};            // of its pod
 // So long a Charm++ program keeps one, if it has not rescaled before. Whether its time is up is for
 // the controller to say, which has it asked no more.
 constexpr std::chrono::milliseconds kHold = 2s;
@@ -59,54 +64,41 @@ bool is_its_pod(const ElasticObject& job, const json& pod) {
 }  // namespace
 
 ElasticAsks::ElasticAsks(kube::Api& api, Log& log, const policy::Defaults& defaults,
-                         elastic::ControllerLimits limits)
-    : api_(api), log_(log), defaults_(defaults), limits_(limits) {
-  for (int i = 0; i < kAskThreads; ++i) {
-    threads_.emplace_back([this] { run(); });
-  }
-}
+                         elastic::ControllerLimits limits, const std::function<bool()>& may_act)
+    : api_(api),
+      log_(log),
+      defaults_(defaults),
+      limits_(limits),
+      reporters_of_(kMostReporters, kMostReportersOfNamespace),
+      questions_({.most = kMostAsked,
+                  .rest = kAskRest,
+                  .first_pause = kLateRest,
+                  .longest_pause = kLateRest,
+                  .threads = kAskThreads,
+                  .group_of = [](const ElasticObject& job) { return job.name_space; },
+                  .most_of_group = kAskThreads / 2},
+                 may_act,
+                 [this](const std::string&, const ElasticObject& job) {
+                   answer(job);
+                   return job.wanted && !is_overdue(job.sent) ? Worked::kDone : Worked::kFailed;
+                 }),
+      progress_({.most = kMostReporters,
+                 .rest = kProgressRest,
+                 .first_pause = kSilentRest,
+                 .longest_pause = kLongestSilent,
+                 .threads = kReadThreads,
+                 .group_of = [](const ElasticObject& job) { return job.name_space; },
+                 .most_of_group = kReadThreads / 2},
+                may_act, [this](const std::string&, const ElasticObject& job) {
+                  return read_progress(job) ? Worked::kDone : Worked::kAgain;
+                }) {}
 
 ElasticAsks::~ElasticAsks() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
   cancel_.cancel();
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 void ElasticAsks::ask(const ElasticObject& job) {
-  const std::lock_guard lock(mutex_);
-  const auto now = Clock::now();
-  std::erase_if(busy_, [&](const auto& one) { return one.second <= now; });
-  if (!busy_.emplace(job.uid, Clock::time_point::max()).second) return;
-  waiting_.push_back(job);
-  changed_.notify_one();
-}
-
-void ElasticAsks::run() {
-  std::unique_lock lock(mutex_);
-  const auto may_read = [this] { return !reporting_.empty() && reading_ < kReadThreads; };
-  while (true) {
-    changed_.wait(lock, [&] { return stopping_ || !waiting_.empty() || may_read(); });
-    if (stopping_) return;
-    if (waiting_.empty()) {
-      const ElasticObject job = std::move(reporting_.front());
-      reporting_.pop_front();
-      ++reading_;
-      read_progress(lock, job);
-      --reading_;
-      if (may_read()) changed_.notify_one();
-      continue;
-    }
-    const ElasticObject job = std::move(waiting_.front());
-    waiting_.pop_front();
-    lock.unlock();
-    answer(job);
-    lock.lock();
-    busy_[job.uid] = Clock::now() + (job.wanted && !is_overdue(job.sent) ? kAskRest : kLateRest);
-  }
+  if (!questions_.update(job.uid, job)) questions_.add(job.uid, job);
 }
 
 void ElasticAsks::answer(const ElasticObject& job) {
@@ -180,40 +172,40 @@ Result<std::optional<int>> ElasticAsks::answer_by_http(const ElasticObject& job)
 }
 
 void ElasticAsks::look_at_progress(const ElasticObject& job) {
-  const std::lock_guard lock(mutex_);
-  if (reporters_.size() >= kMostReporters && !reporters_.contains(job.uid)) return;
-  Reporter& reporter = reporters_[job.uid];
-  if (reporter.asked || Clock::now() < reporter.again) return;
-  reporter.asked = true;
-  reporting_.push_back(job);
-  changed_.notify_one();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!reporters_.contains(job.uid)) {
+      if (!reporters_of_.take(job.name_space)) return;
+      reporters_[job.uid].name_space = job.name_space;
+    }
+  }
+  if (!progress_.update(job.uid, job)) progress_.add(job.uid, job);
 }
 
-// `lock` is released meanwhile.
-void ElasticAsks::read_progress(std::unique_lock<std::mutex>& lock, const ElasticObject& job) {
-  const auto asked = reporters_.find(job.uid);
-  if (asked == reporters_.end()) return;  // forgotten meanwhile
-  std::string address = asked->second.address;
+bool ElasticAsks::read_progress(const ElasticObject& job) {
+  std::string address;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto asked = reporters_.find(job.uid);
+    if (asked != reporters_.end()) address = asked->second.address;
+  }
   const std::string asked_at = address;
-  lock.unlock();
   const auto progress = progress_by_http(job, address);
   const auto now = Clock::now();
-  lock.lock();
+  const std::lock_guard lock(mutex_);
   const auto at = reporters_.find(job.uid);
-  if (at == reporters_.end()) return;
+  if (at == reporters_.end()) return true;  // forgotten meanwhile
   Reporter& reporter = at->second;
-  reporter.asked = false;
   reporter.address = progress ? address : "";
   if (address != asked_at) reporter.find_again = now + kAddressKept;
   if (progress) {
     reporter.heard = now;
-    reporter.pause.reset();
     reporter.told = {.progress = *progress, .at_s = steady_s()};
   }
-  reporter.again = now + (progress ? kProgressRest : reporter.pause.next());
   // Its pod may be another one by now, and what it has said be of no more use.
   if (now >= reporter.find_again) reporter.address.clear();
   if (now - reporter.heard >= kProgressKept) reporter.told.reset();
+  return progress.has_value();
 }
 
 Result<elastic::Progress> ElasticAsks::progress_by_http(const ElasticObject& job,
@@ -242,8 +234,12 @@ std::optional<ElasticAsks::Told> ElasticAsks::progress(const std::string& uid) c
 }
 
 void ElasticAsks::forget(const std::string& uid) {
+  progress_.erase(uid);
   const std::lock_guard lock(mutex_);
-  reporters_.erase(uid);
+  const auto known = reporters_.find(uid);
+  if (known == reporters_.end()) return;
+  reporters_of_.give_back(known->second.name_space);
+  reporters_.erase(known);
 }
 
 Result<std::optional<int>> ElasticAsks::answer_by_ccs(const ElasticObject& job) {

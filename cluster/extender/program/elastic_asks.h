@@ -1,20 +1,15 @@
 // Asks the applications of elastic jobs whether they are ready for another size, over HTTP or CCS,
 // and writes down on their jobs what they answer. A job that is not answered is asked again when it
-// is passed again.
+// is passed again. Applications may be slow on purpose, so no namespace gets all threads.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include "base/backoff.h"
 #include "base/fd.h"
 #include "base/log/log.h"
 #include "cluster/extender/elastic/controller.h"
@@ -22,14 +17,16 @@
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/http.h"
+#include "cluster/extender/program/keyed_queue.h"
+#include "cluster/extender/program/namespace_shares.h"
 
 namespace pinion::cluster {
 
 class ElasticAsks {
  public:
-  // What is passed must outlive this.
+  // What is passed must outlive this. `may_act`: asked before each question; must be quick.
   ElasticAsks(kube::Api& api, Log& log, const policy::Defaults& defaults,
-              elastic::ControllerLimits limits);
+              elastic::ControllerLimits limits, const std::function<bool()>& may_act);
   ElasticAsks(const ElasticAsks&) = delete;
   ElasticAsks& operator=(const ElasticAsks&) = delete;
   ~ElasticAsks();
@@ -38,7 +35,7 @@ class ElasticAsks {
   void ask(const elastic::ElasticObject& job);
 
   // Precondition: elastic::is_to_tell_progress(). Its application is asked every few seconds, one
-  // that does not answer more seldom; and after those that are asked about a rescale.
+  // that does not answer more seldom, until it is forgotten. Nothing where too many are asked.
   void look_at_progress(const elastic::ElasticObject& job);
   // What it has said last.
   struct Told {
@@ -51,12 +48,10 @@ class ElasticAsks {
  private:
   using Clock = std::chrono::steady_clock;
   struct Reporter {
-    bool asked = false;              // now
+    std::string name_space{};
     std::string address{};           // of its pod, as long as it answers
     Clock::time_point find_again{};  // the pod
-    Clock::time_point again{};
     Clock::time_point heard{};
-    Backoff pause{std::chrono::seconds(20), std::chrono::minutes(5)};
     std::optional<Told> told{};
   };
   // What a Charm++ program was sent: its connection is kept until it has acted (ccs/rescale.h), as
@@ -74,9 +69,9 @@ class ElasticAsks {
   };
   using Patch = std::function<Result<nlohmann::json>(const elastic::ElasticObject&)>;
 
-  void run();
   void answer(const elastic::ElasticObject& job);
-  void read_progress(std::unique_lock<std::mutex>& lock, const elastic::ElasticObject& job);
+  // False: it gives none.
+  bool read_progress(const elastic::ElasticObject& job);
   // `address`: empty where it has to be found, or was of no use.
   Result<elastic::Progress> progress_by_http(const elastic::ElasticObject& job,
                                              std::string& address);
@@ -102,16 +97,13 @@ class ElasticAsks {
   const elastic::ControllerLimits limits_;
   kube::Cancel cancel_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<elastic::ElasticObject> waiting_;
-  std::deque<elastic::ElasticObject> reporting_;   // whose progress is to be read
-  int reading_ = 0;                                // threads that read one
-  std::map<std::string, Reporter> reporters_;      // by uid
-  std::map<std::string, Clock::time_point> busy_;  // by uid: until then it is not asked again
-  std::map<std::string, Sent> sent_;               // by uid
-  std::map<std::string, std::string> troubles_;    // by uid: why it gave no answer the last time
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;  // last: they use all above
+  std::map<std::string, Reporter> reporters_;  // by uid
+  NamespaceShares reporters_of_;
+  std::map<std::string, Sent> sent_;             // by uid
+  std::map<std::string, std::string> troubles_;  // by uid: why it gave no answer the last time
+  // By uid; last: they use all above.
+  KeyedQueue<std::string, elastic::ElasticObject> questions_;
+  KeyedQueue<std::string, elastic::ElasticObject> progress_;
 };
 
 }  // namespace pinion::cluster

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/program/call_limit.h"
 #include "cluster/extender/program/clocks.h"
@@ -18,7 +17,8 @@ using nlohmann::json;
 
 constexpr std::chrono::milliseconds kMuteRest = 5s;  // of a job whose ConfigMap was not kept
 constexpr std::size_t kMostAgain = 20;               // ConfigMaps looked at again in one round
-constexpr std::size_t kMostElasticJobs = 10'000;     // more are left as they are
+constexpr std::size_t kMostLeft = 100'000;           // jobs that wait until there is room for them
+constexpr std::size_t kMostTakenIn = 20;             // of these in one round
 constexpr std::size_t kMostShown = 2'000;            // of them, each has series of its own
 
 // As kubectl names it, with the group where there are two of the kind.
@@ -55,15 +55,17 @@ void ElasticJobs::KindFeed::on_trouble(const Error& error, std::chrono::millisec
 }
 
 ElasticJobs::ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy,
-                         const policy::Defaults& defaults, Asks asks, const Pace& pace)
+                         const policy::Defaults& defaults, Asks asks, const Pace& pace,
+                         const Most& most)
     : api_(api),
       log_(log),
       defaults_(defaults),
       asks_(std::move(asks)),
       pace_(pace),
       feeds_(make_feeds()),
+      shares_(most.all, most.of_namespace),
       controller_(policy),
-      applications_(api, log, defaults, {}),
+      applications_(api, log, defaults, {}, asks_.may_act),
       rounds_([this] {
         look_if_settled();
         return pace_.look;
@@ -92,7 +94,8 @@ void ElasticJobs::changed(const json& object) {
 
 void ElasticJobs::take_in(const std::string& uid, Result<ElasticObject> job) {
   if (!job) {
-    jobs_.erase(uid);
+    remove(uid);
+    left_.erase(uid);
     std::string& why = refused_[uid];
     if (std::exchange(why, job.error().text) != job.error().text) {
       log_.warn("an elastic job makes no sense and is left alone", {{"why", why}});
@@ -101,13 +104,8 @@ void ElasticJobs::take_in(const std::string& uid, Result<ElasticObject> job) {
   }
   refused_.erase(uid);
   if (job->over) return forget(uid);
-  if (jobs_.size() >= kMostElasticJobs && !jobs_.contains(uid)) {
-    if (!std::exchange(full_, true)) {
-      log_.warn("there are too many elastic jobs, more are left as they are",
-                {{"most", std::to_string(kMostElasticJobs)}});
-    }
-    return;
-  }
+  if (!jobs_.contains(uid) && !shares_.take(job->name_space)) return leave(*job);
+  left_.erase(uid);
   if (const auto rest = rests_.find(uid); rest != rests_.end()) {
     job->declined_until_ms = std::max(job->declined_until_ms, rest->second.until_ms);
   }
@@ -120,8 +118,55 @@ void ElasticJobs::gone(const std::string& uid) {
   forget(uid);
 }
 
+void ElasticJobs::remove(const std::string& uid) {
+  const auto job = jobs_.find(uid);
+  if (job == jobs_.end()) return;
+  shares_.give_back(job->second.name_space);
+  jobs_.erase(job);
+}
+
+void ElasticJobs::leave(const ElasticObject& job) {
+  if (left_.empty()) {
+    log_.warn("too many elastic jobs, some wait until others have ended", {{"job", job.path}});
+  }
+  if (left_.size() == kMostLeft && !left_.contains(job.uid)) return;
+  left_[job.uid] = {
+      .name_space = job.name_space, .path = job.path, .submitted_ms = job.submitted_ms};
+}
+
+// The first of those for which there is room now.
+void ElasticJobs::take_in_left() {
+  std::vector<std::pair<std::string, Left>> wait;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& one : left_) {
+      if (shares_.has_room(one.second.name_space)) wait.push_back(one);
+    }
+  }
+  const auto count = static_cast<std::ptrdiff_t>(std::min(wait.size(), kMostTakenIn));
+  std::partial_sort(wait.begin(), wait.begin() + count, wait.end(),
+                    [](const auto& one, const auto& other) {
+                      return one.second.submitted_ms < other.second.submitted_ms;
+                    });
+  wait.resize(static_cast<std::size_t>(count));
+  for (const auto& [uid, left] : wait) {
+    const auto now = api_.get(left.path, {.cancel = &cancel_, .whole = kLeadersCallLimit});
+    if (!now && now.error().code != Errc::kNotFound) return;
+    const bool same = now && kube::json_text(*now, "metadata", "uid") == uid;
+    auto job = same ? elastic::read_elastic(*now, defaults_)
+                    : Result<ElasticObject>(failure(Errc::kNotFound, "it is gone"));
+    const std::lock_guard lock(mutex_);
+    if (!same) {
+      forget(uid);
+    } else if (left_.contains(uid)) {  // else the watch was faster
+      take_in(uid, std::move(job));
+    }
+  }
+}
+
 void ElasticJobs::forget(const std::string& uid) {
-  jobs_.erase(uid);
+  remove(uid);
+  left_.erase(uid);
   refused_.erase(uid);
   rests_.erase(uid);
   waits_.erase(uid);
@@ -134,6 +179,7 @@ ElasticFigures ElasticJobs::figures() const {
   const std::lock_guard lock(mutex_);
   ElasticFigures figures = done_;
   figures.jobs["refused"] = refused_.size();
+  if (!left_.empty()) figures.jobs["left"] = left_.size();
   for (const auto& [uid, job] : jobs_) {
     ++figures.jobs[std::string(elastic::state_of(job))];
     if (!decides || figures.rows.size() == kMostShown) continue;
@@ -179,6 +225,7 @@ void ElasticJobs::look_if_settled() {
 }
 
 void ElasticJobs::look() {
+  take_in_left();
   const std::int64_t free = asks_.free();
   look_at_fleet();
   elastic::Decided decided;
@@ -191,14 +238,13 @@ void ElasticJobs::look() {
     waits_ = std::move(decided.waits);
     for (const auto& [uid, job] : jobs_) {
       if (elastic::is_to_be_asked(job)) applications_.ask(job);
-      if (job.is_told) told.push_back(job);
     }
+    told = to_be_told();
   }
   // We may have ceased to lead meanwhile.
-  std::size_t again = 0;
   for (const ElasticObject& job : told) {
     if (!asks_.may_act()) return;
-    tell(job, again);
+    tell(job);
   }
   for (const elastic::Action& action : decided.actions) {
     if (!asks_.may_act()) return;
@@ -265,18 +311,29 @@ std::optional<elastic::WorkDone> ElasticJobs::work_of(const ElasticObject& job) 
                            .at_s = figures->seconds};
 }
 
-// Its ConfigMap, which is looked at when something else is to stand there, and from time to time.
-void ElasticJobs::tell(const ElasticObject& job, std::size_t& again) {
-  const json map = elastic::size_map(job);
-  const auto known = told_.find(job.uid);
+// A ConfigMap is looked at when something else is to stand there, and from time to time.
+std::vector<ElasticObject> ElasticJobs::to_be_told() {
   const auto now = Clock::now();
-  if (known != told_.end() && known->second.data == map["data"]) {
-    if (now < known->second.again || again == kMostAgain) return;
-    ++again;
-  }
   std::erase_if(mute_, [&](const auto& one) { return one.second <= now; });
-  if (mute_.contains(job.uid)) return;
-  const auto kept = keep_owned(api_, owned_map(map), asks_.may_act,
+  std::vector<ElasticObject> told;
+  std::vector<std::pair<Clock::time_point, const ElasticObject*>> again;
+  for (const auto& [uid, job] : jobs_) {
+    if (!job.is_told || mute_.contains(uid)) continue;
+    const auto known = told_.find(uid);
+    if (known == told_.end() || known->second.size != elastic::size_told(job)) {
+      told.push_back(job);
+    } else if (known->second.again <= now) {
+      again.emplace_back(known->second.again, &job);
+    }
+  }
+  std::sort(again.begin(), again.end());
+  again.resize(std::min(again.size(), kMostAgain));
+  for (const auto& one : again) told.push_back(*one.second);
+  return told;
+}
+
+void ElasticJobs::tell(const ElasticObject& job) {
+  const auto kept = keep_owned(api_, owned_map(elastic::size_map(job)), asks_.may_act,
                                {.cancel = &cancel_, .whole = kLeadersCallLimit});
   if (!kept) {
     mute_[job.uid] = Clock::now() + kMuteRest;
@@ -284,7 +341,7 @@ void ElasticJobs::tell(const ElasticObject& job, std::size_t& again) {
               {{"job", job.path}, {"why", kept.error().text}});
     return;
   }
-  told_[job.uid] = {.data = map["data"], .again = Clock::now() + pace_.tell_again};
+  told_[job.uid] = {.size = elastic::size_told(job), .again = Clock::now() + pace_.tell_again};
 }
 
 void ElasticJobs::carry_out(const elastic::Action& action) {

@@ -17,10 +17,12 @@
 #include "cluster/extender/elastic/actuator.h"
 #include "cluster/extender/elastic/controller.h"
 #include "cluster/extender/elastic/speedometer.h"
+#include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/program/elastic_asks.h"
 #include "cluster/extender/program/feeds.h"
+#include "cluster/extender/program/namespace_shares.h"
 #include "cluster/extender/program/rounds.h"
 #include "cluster/extender/service/expose.h"
 #include "cluster/extender/service/views.h"
@@ -47,10 +49,15 @@ class ElasticJobs {
     std::chrono::milliseconds look{1'000};         // between two looks, when nothing has changed
     std::chrono::milliseconds tell_again{60'000};  // a ConfigMap so long ago is looked at again
   };
+  // Jobs beyond these wait until others have ended, those that were made first go first.
+  struct Most {
+    std::size_t all = 10'000;
+    std::size_t of_namespace = 2'500;
+  };
 
   // Both are asked on a thread of its own; what is passed must outlive this.
   ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy, const policy::Defaults& defaults,
-              Asks asks, const Pace& pace);
+              Asks asks, const Pace& pace, const Most& most);
   ElasticJobs(const ElasticJobs&) = delete;
   ElasticJobs& operator=(const ElasticJobs&) = delete;
   ~ElasticJobs();
@@ -90,14 +97,24 @@ class ElasticJobs {
     std::int64_t until_ms = 0;  // since 1970
   };
   struct Told {
-    nlohmann::json data;
-    Clock::time_point again;  // somebody may have changed or deleted it by then
+    elastic::SizeTold size;
+    Clock::time_point again;  // somebody may have changed or deleted the ConfigMap by then
+  };
+
+  // That there is no room for yet.
+  struct Left {
+    std::string name_space;
+    std::string path;
+    std::int64_t submitted_ms = 0;
   };
 
   void changed(const nlohmann::json& object);
   void take_in(const std::string& uid, Result<elastic::ElasticObject> job);  // under mutex_
   void gone(const std::string& uid);
-  void forget(const std::string& uid);  // under mutex_
+  void forget(const std::string& uid);            // under mutex_
+  void remove(const std::string& uid);            // under mutex_: from jobs_
+  void leave(const elastic::ElasticObject& job);  // under mutex_
+  void take_in_left();
   std::vector<std::unique_ptr<KindFeed>> make_feeds();
   void look_if_settled();
   void look();
@@ -107,8 +124,9 @@ class ElasticJobs {
   void carry_out(const elastic::Action& action);
   void answered(const elastic::ElasticObject& was, const Result<nlohmann::json>& now);
   void refused(const elastic::ElasticObject& was, const Error& why);
-  // `again`: maps that were looked at again in this round.
-  void tell(const elastic::ElasticObject& job, std::size_t& again);
+  // Those whose ConfigMap is to be kept now.
+  std::vector<elastic::ElasticObject> to_be_told();  // under mutex_
+  void tell(const elastic::ElasticObject& job);
 
   kube::Api& api_;
   Log& log_;
@@ -119,7 +137,8 @@ class ElasticJobs {
   mutable std::mutex mutex_;
   const std::vector<std::unique_ptr<KindFeed>> feeds_;
   std::map<std::string, elastic::ElasticObject> jobs_;  // by uid: of none that is over
-  bool full_ = false;                                   // that has been said
+  NamespaceShares shares_;                              // of them
+  std::map<std::string, Left> left_;                    // by uid
   std::map<std::string, std::string> refused_;          // by uid: why it is left alone
   std::map<std::string, Rest> rests_;                   // by uid
   std::map<std::string, std::string> waits_;            // by uid: why, since the last look

@@ -67,6 +67,7 @@ ServiceTargets::ServiceTargets(kube::Api& api, std::unique_ptr<kube::Api> promet
       log_(log),
       asks_(std::move(asks)),
       options_(std::move(options)),
+      shares_(kMostServices, kMostOfNamespace),
       queue_({.most = kMostServices,
               .first_pause = options_.look,
               .longest_pause = options_.look,
@@ -95,11 +96,9 @@ void ServiceTargets::seen(kube::Change change, const json& pod) {
   bool taken = false;
   {
     const std::lock_guard lock(mutex_);
-    std::size_t& count = of_namespace_[noted.pod.name_space];
-    taken = count < kMostOfNamespace;
+    taken = cared_.contains(uid) || shares_.take(noted.pod.name_space);
     if (taken && cared_.emplace(uid, std::make_shared<Care>()).second) {
       cared_[uid]->pod = noted.pod;
-      ++count;
     }
   }
   const kube::PodRef ref = noted.pod;
@@ -118,8 +117,7 @@ void ServiceTargets::gone(const std::string& uid) {
   const std::lock_guard lock(mutex_);
   const auto care = cared_.find(uid);
   if (care == cared_.end()) return;
-  const auto count = of_namespace_.find(care->second->pod.name_space);
-  if (--count->second == 0) of_namespace_.erase(count);
+  shares_.give_back(care->second->pod.name_space);
   cared_.erase(care);
 }
 

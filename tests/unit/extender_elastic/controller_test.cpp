@@ -94,6 +94,28 @@ TEST(ElasticController, PodsThatEndWithoutARescaleAreNotWaitedFor) {
   EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink));
 }
 
+// Nobody gets what they hold, but their job is not left alone for ever.
+TEST(ElasticController, AShrinkEndsThoughItsPodsDoNot) {
+  Cluster cluster(32);
+  cluster.add({.name = "low", .workers = 8, .annotations = JobShape().annotations});
+  cluster.settle("low");
+  cluster.wait(200'000);
+  cluster.add_high();
+  ASSERT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink));
+  cluster.make_pods("low");
+  cluster.wait(ControllerLimits().ready_ms + ControllerLimits().acknowledge_ms - 1);
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+  cluster.wait(1);
+  const auto actions = cluster.step();
+  ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kDone));
+  EXPECT_EQ(actions[0].why,
+            "it went from 8 to 4 workers in 300 s, but 4 pods that had to go are not gone yet");
+  EXPECT_EQ(cluster.annotation("low", annotation::kWantedWorkers), "");
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "high needs what they hold";
+  cluster.settle("low");
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kStart));
+}
+
 TEST(ElasticController, WhatBecomesFreeGoesToThoseThatRun) {
   Cluster cluster(32);
   cluster.add({.name = "one",

@@ -124,6 +124,7 @@ class ElasticAsksTest : public testing::Test {
   std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
   Log log_{"error", LogFormat::kText};
   policy::Defaults defaults_;
+  std::function<bool()> leads_ = [] { return true; };
 };
 
 class ElasticAnswers : public ElasticAsksTest,
@@ -134,7 +135,7 @@ TEST_P(ElasticAnswers, AreWrittenDown) {
   const json wave = shrinking(http());
   is(wave);
   is_patched();
-  ElasticAsks asks(*api_, log_, defaults_, {});
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   asks.ask(read(wave));
   EXPECT_EQ(annotation(patches(1).at(0), annotation::kAcknowledgedWorkers), GetParam().second);
   EXPECT_EQ(application_.seen().at(0).json(),
@@ -166,7 +167,7 @@ TEST_F(ElasticAsksTest, AnythingElseIsNoAnswerAndAskedAgain) {
     application.on(kAsked, c.handler);
     const json wave = shrinking("http:" + std::to_string(application.access().endpoint.port));
     is(wave);
-    ElasticAsks asks(*api_, log_, defaults_, {});
+    ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
     while (application.seen().size() < 2) {
       asks.ask(read(wave));
       std::this_thread::yield();
@@ -183,7 +184,7 @@ TEST_F(ElasticAsksTest, ReadsHowFarItIs) {
     return read(wave);
   };
   application_.on(kHowFar, 200, {{"done", 120}, {"whole", 1000}});
-  ElasticAsks asks(*api_, log_, defaults_, {});
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   const auto wave = read_of(application_);
   while (!asks.progress(wave.uid)) {
     asks.look_at_progress(wave);
@@ -215,7 +216,7 @@ TEST_F(ElasticAsksTest, ThoseWhoseProgressIsSlowHoldUpNoQuestion) {
   is(wave);
   is_patched();
   {
-    ElasticAsks asks(*api_, log_, defaults_, {});
+    ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
     for (int i = 0; i < 20; ++i) {
       json one = shrinking("http:" + std::to_string(slow.access().endpoint.port),
                            "slow" + std::to_string(i));
@@ -225,8 +226,37 @@ TEST_F(ElasticAsksTest, ThoseWhoseProgressIsSlowHoldUpNoQuestion) {
     EXPECT_FALSE(slow.wait_for(1).empty());
     asks.ask(read(wave));
     EXPECT_EQ(application_.wait_for(1).size(), 1U);
-    EXPECT_LE(slow.seen().size(), 4U) << "half of the threads are left for questions";
+    EXPECT_LE(slow.seen().size(), 2U) << "half of those for progress are left for others";
     EXPECT_EQ(annotation(patches(1).at(0), annotation::kAcknowledgedWorkers), "4");
+  }
+  gate->set_value();
+}
+
+TEST_F(ElasticAsksTest, ANamespaceWhoseApplicationsAreSlowKeepsNoOtherWaiting) {
+  kube::FakeApiServer slow;
+  const auto gate = std::make_shared<std::promise<void>>();
+  const auto opened = gate->get_future().share();
+  slow.on(kAsked, [opened](const auto&, auto& response) {
+    opened.wait();
+    response.status = 500;
+  });
+  application_.on(kAsked, 202, json::object());
+  {
+    ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
+    for (int i = 0; i < 20; ++i) {
+      asks.ask(read(shrinking("http:" + std::to_string(slow.access().endpoint.port),
+                              "slow" + std::to_string(i))));
+    }
+    EXPECT_EQ(slow.wait_for(4).size(), 4U);
+    json other = shrinking(http(), "slow0");
+    other["metadata"]["namespace"] = "other";
+    other["metadata"]["uid"] = "uid-other";
+    server_.on("GET /api/v1/namespaces/other/pods", 200, json::parse(R"({"items":[
+        {"metadata":{"uid":"head","ownerReferences":[{"uid":"uid-other"}]},
+         "status":{"phase":"Running","podIP":"127.0.0.1"}}]})"));
+    asks.ask(read(other));
+    EXPECT_EQ(application_.wait_for(1).size(), 1U);
+    EXPECT_EQ(slow.seen().size(), 4U) << "half of the threads are left for others";
   }
   gate->set_value();
 }
@@ -240,7 +270,7 @@ TEST_F(ElasticAsksTest, IsTriedAgainWhereSomebodyWasFirst) {
   is(later);
   is_patched(409);
   is_patched();
-  ElasticAsks asks(*api_, log_, defaults_, {});
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   asks.ask(read(wave));
   const auto both = patches(2);
   EXPECT_EQ(both.at(0)["metadata"]["resourceVersion"], "7");
@@ -252,7 +282,7 @@ TEST_F(ElasticAsksTest, ACharmProgramIsSentItsWishAfterThatIsWrittenDown) {
   const json wave = shrinking("ccs:" + std::to_string(program.address().port));
   is(wave);
   is_patched();
-  ElasticAsks asks(*api_, log_, defaults_, {});
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   const auto both = patches(2, asks, wave);
   EXPECT_THAT(annotation(both.at(0), annotation::kRescaleSent),
               testing::MatchesRegex("8 4 [0-9]+ head/2"));
@@ -266,7 +296,7 @@ TEST_F(ElasticAsksTest, NothingIsSentForAJobThatIsNotAskedAnyMore) {
   json over = wave;
   over["metadata"]["annotations"].erase(annotation::kWantedWorkers);
   is(over);
-  ElasticAsks asks(*api_, log_, defaults_, {});
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   std::size_t looks = 0;
   while (looks < 2) {
     asks.ask(read(wave));
@@ -293,7 +323,7 @@ TEST_F(ElasticAsksTest, ProgramsThatDoNotActKeepNobodyFromBeingAsked) {
     test_support::CharmProgram program(8, {.acts = false, .answers = c.answers});
     kube::FakeApiServer application;
     application.on(kAsked, 202, json::object());
-    ElasticAsks asks(*api_, log_, defaults_, {});
+    ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
     for (int i = 0; i < 8; ++i) {
       const std::string name = "slow" + std::to_string(i);
       const json job = shrinking("ccs:" + std::to_string(program.address().port), name, c.since_ms);
@@ -312,7 +342,7 @@ TEST_F(ElasticAsksTest, ACharmProgramThatHasShrunkLateIsFoundOut) {
   const json wave = given_up("ccs:" + std::to_string(program.address().port), was_sent(8, 4));
   is(wave);
   is_patched();
-  ElasticAsks asks(*api_, log_, defaults_, {});
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   asks.ask(read(wave));
   EXPECT_EQ(annotation(patches(1).at(0), annotation::kAcknowledgedWorkers), "4");
   EXPECT_THAT(program.asked(), IsEmpty());
@@ -337,7 +367,7 @@ TEST_F(ElasticAsksTest, WhatCannotBeActedOnAnyMoreIsForgotten) {
     server.on(std::string("GET ") + kWave, 200, wave);
     server.on(std::string("PATCH ") + kWave, 200, wave);
     const auto api = *kube::Api::create(server.access());
-    ElasticAsks asks(*api, log_, defaults_, {});
+    ElasticAsks asks(*api, log_, defaults_, {}, leads_);
     asks.ask(read(wave));
     const auto seen = server.wait_for(3);
     ASSERT_EQ(seen.size(), 3U);
@@ -354,7 +384,7 @@ TEST_F(ElasticAsksTest, WhatIsOverdueIsSentOnceMore) {
   wave["status"] = {{"active", 8}, {"ready", 8}};
   is(wave);
   is_patched();
-  ElasticAsks asks(*api_, log_, defaults_, {});
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   EXPECT_EQ(annotation(patches(2, asks, wave).at(1), annotation::kAcknowledgedWorkers), "4");
   EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4)));
 }
@@ -364,7 +394,7 @@ TEST_F(ElasticAsksTest, WhatIsOverdueIsNotSentOnceMoreWhereItsHostsAreGone) {
   json wave = given_up("ccs:" + std::to_string(program.address().port), was_sent(4, 12, 200'000));
   wave["status"] = {{"active", 8}, {"ready", 8}};
   is(wave);
-  ElasticAsks asks(*api_, log_, defaults_, {});
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   asks.ask(read(wave));
   while (program.looks() < 2) std::this_thread::yield();
   EXPECT_THAT(program.asked(), IsEmpty());
@@ -376,7 +406,7 @@ TEST_F(ElasticAsksTest, ACharmProgramThatActsLateFindsWhoHasAskedIt) {
   const json wave = shrinking("ccs:" + std::to_string(program.address().port));
   is(wave);
   is_patched();
-  ElasticAsks asks(*api_, log_, defaults_, {});
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   std::size_t patched = 0;
   while (patched < 2) {
     asks.ask(read(wave));  // as the watch had it before: the wish is not sent a second time
@@ -396,7 +426,7 @@ TEST_F(ElasticAsksTest, WhatAnotherLeaderHasSentIsNotSentAgain) {
   sent["metadata"]["annotations"][annotation::kRescaleSent] = was_sent(8, 4);
   is(sent);
   is_patched();
-  ElasticAsks asks(*api_, log_, defaults_, {});
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   std::size_t looks = 0;
   while (looks < 2) {
     asks.ask(read(wave));

@@ -54,15 +54,16 @@ class ElasticJobsTest : public testing::Test {
   // These jobs are all that there are.
   void start(const std::vector<json>& jobs, ElasticPolicy policy = ElasticPolicy::kElastic) {
     std::unique_lock made(made_);
-    elastic_ = std::make_unique<ElasticJobs>(*api_, log_, policy, defaults_,
-                                             ElasticJobs::Asks{.may_act =
-                                                                   [this] {
-                                                                     ++asked_;
-                                                                     return leads_.load();
-                                                                   },
-                                                               .free = [this] { return free_; },
-                                                               .on_fleet = on_fleet_},
-                                             ElasticJobs::Pace{.look = 1ms, .tell_again = 1ms});
+    elastic_ =
+        std::make_unique<ElasticJobs>(*api_, log_, policy, defaults_,
+                                      ElasticJobs::Asks{.may_act =
+                                                            [this] {
+                                                              ++asked_;
+                                                              return leads_.load();
+                                                            },
+                                                        .free = [this] { return free_; },
+                                                        .on_fleet = on_fleet_},
+                                      ElasticJobs::Pace{.look = 1ms, .tell_again = 1ms}, most_);
     made.unlock();
     for (const json& job : jobs) sees(kube::Change::kAdded, job);
     for (std::size_t i = 0; i < elastic::kCollections.size(); ++i) elastic_->feed(i).on_synced(1);
@@ -108,6 +109,7 @@ class ElasticJobsTest : public testing::Test {
   std::atomic<int> asked_ = 0;  // whether it leads
   std::int64_t free_ = 32;      // CPUs
   decltype(ElasticJobs::Asks::on_fleet) on_fleet_;
+  ElasticJobs::Most most_;
   std::mutex made_;
   std::unique_ptr<ElasticJobs> elastic_;  // after what handlers use
 };
@@ -223,6 +225,34 @@ TEST_F(ElasticJobsTest, AConfigMapThatSomebodyDeletesIsMadeAgain) {
     EXPECT_EQ(one.method, "POST");
     EXPECT_EQ(one.json()["data"]["wanted-workers"], "4\n");
   }
+}
+
+// Of one namespace no more than its share, and those first that were made first.
+TEST_F(ElasticJobsTest, JobsThatAreTooManyWaitUntilOthersAreGone) {
+  most_ = {.all = 4, .of_namespace = 2};
+  std::map<std::string, json> jobs;
+  for (const char* name : {"a", "b", "c", "d", "e", "other"}) {
+    json job = make_job({.name = name, .change = "rigid"});
+    if (job["metadata"]["name"] == "other") job["metadata"]["namespace"] = "theirs";
+    if (*name == 'd') job["metadata"]["creationTimestamp"] = "2026-11-24T14:00:00Z";
+    jobs[name] = job;
+  }
+  const auto become = [this](const std::vector<std::string>& names, std::size_t left) {
+    std::vector<std::string> shown;
+    while (shown != names || elastic_->figures().jobs["left"] != left) {
+      shown.clear();
+      for (const auto& row : elastic_->rows()) shown.push_back(row.name);
+    }
+  };
+  server_.on("GET " + path_of("c"), 404, refusal(404));
+  server_.on("GET " + path_of("d"), 200, jobs["d"]);
+  server_.on("GET " + path_of("e"), 200, jobs["e"]);
+  start({jobs["a"], jobs["b"], jobs["c"], jobs["d"], jobs["e"], jobs["other"]});
+  become({"default/a", "default/b", "theirs/other"}, 3);
+  sees(kube::Change::kDeleted, jobs["a"]);
+  become({"default/b", "default/d", "theirs/other"}, 1);
+  sees(kube::Change::kDeleted, jobs["b"]);
+  become({"default/d", "default/e", "theirs/other"}, 0);
 }
 
 TEST_F(ElasticJobsTest, AnAnswerDoesNotBringBackAJobThatIsGone) {

@@ -281,16 +281,16 @@ class Life {
 
   // A new process: it knows what the API server lists.
   void lead() {
-    leader_ =
-        std::make_unique<ElasticJobs>(*api_, log_, ElasticPolicy::kElastic, defaults_,
-                                      ElasticJobs::Asks{.may_act =
-                                                            [this] {
-                                                              ++asked_;
-                                                              const std::lock_guard lock(mutex_);
-                                                              return !dead_;
-                                                            },
-                                                        .free = [this] { return free(); }},
-                                      ElasticJobs::Pace{.look = 1ms, .tell_again = 1min});
+    leader_ = std::make_unique<ElasticJobs>(
+        *api_, log_, ElasticPolicy::kElastic, defaults_,
+        ElasticJobs::Asks{.may_act =
+                              [this] {
+                                ++asked_;
+                                const std::lock_guard lock(mutex_);
+                                return !dead_;
+                              },
+                          .free = [this] { return free(); }},
+        ElasticJobs::Pace{.look = 1ms, .tell_again = 1min}, ElasticJobs::Most());
     {
       const std::lock_guard lock(mutex_);
       for (auto& [name, job] : jobs_) job.told = false;
