@@ -1,10 +1,7 @@
 // pinionctl: looks at nodes and machines and plans on them. Each subcommand is a file of its own.
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <csignal>
 
-#include "base/cli/output.h"
+#include "base/cli/subcommands.h"
 #include "base/version.h"
 #include "ctl/compare/compare_command.h"
 #include "ctl/compare/record_command.h"
@@ -24,7 +21,6 @@ int main(int argc, char** argv) {
   int exit_code = pinion::kExitOk;
   CLI::App app("Looks at nodes and machines and plans on them", "pinionctl");
   app.set_version_flag("--version", pinion::kVersion);
-  app.require_subcommand(1);
   pinion::ctl::add_topology_command(app, exit_code);
   pinion::ctl::add_plan_command(app, exit_code);
   pinion::ctl::add_plan_job_command(app, exit_code);
@@ -38,10 +34,5 @@ int main(int argc, char** argv) {
   pinion::ctl::add_vc_command(app, exit_code);
   pinion::ctl::add_release_command(app, exit_code);
   pinion::ctl::add_doctor_command(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? pinion::kExitOk : pinion::kExitUsage;
-  }
-  return exit_code;
+  return pinion::run_subcommand(app, argc, argv, exit_code);
 }

@@ -88,6 +88,13 @@ TEST_F(TopologyCommand, HelpIsNoFailure) {
   }
 }
 
+TEST_F(TopologyCommand, AnUnknownSubcommandIsNamed) {
+  const Outcome outcome = run("topologie");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("topologie"));
+  EXPECT_THAT(run("").err, HasSubstr("A subcommand is required"));
+}
+
 // The picture is larger than a pipe holds, so that the writer really meets the closed end.
 TEST_F(TopologyCommand, SurvivesAReaderThatLeaves) {
   const Outcome status =
