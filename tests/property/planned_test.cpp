@@ -1,6 +1,6 @@
 // The pod scheduler and the engines of three agents in one process: pods of many shapes come and
-// go, what either side is told comes late, bindings fail, extenders restart or another one takes
-// over, and everybody gets exactly the CPUs planned for him.
+// go, what either side is told comes late, bindings fail, agents and extenders restart or another
+// one takes over, and everybody gets exactly the CPUs planned for him.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,9 +30,7 @@ class World {
     for (const char* name : {"a", "b", "c"}) {
       Node& node = nodes_[name];
       node.reserved = name[0] == 'b' ? CpuSet{0, 1, 16} : CpuSet{0};
-      engine::Settings settings;
-      settings.reserved = node.reserved;
-      node.driver = std::make_unique<Driver>(*machine_, engine::FenceKind::kLeaf, settings);
+      node.driver = driver_of(node);
       (void)node.driver->handle(engine::Synchronize{});
       note_report(name);
       hear(name);
@@ -66,6 +64,7 @@ class World {
         break;
       case 12:
         if (restarts_ && roll(60) == 0) return roll(2) == 0 ? restart() : take_over();
+        if (restarts_ && roll(20) == 0) return restart_agent(some_node());
         hear(some_node());
         break;
       case 13:
@@ -132,6 +131,7 @@ class World {
   struct Node {
     std::unique_ptr<Driver> driver;
     CpuSet reserved;
+    int instance = 0;
     std::uint64_t generation = 0;
     std::deque<NodeReport> reports;  // on their way
   };
@@ -164,6 +164,52 @@ class World {
     lead();
   }
 
+  std::unique_ptr<Driver> driver_of(const Node& node) {
+    engine::Settings settings;
+    settings.reserved = node.reserved;
+    return std::make_unique<Driver>(*machine_, engine::FenceKind::kLeaf, settings);
+  }
+
+  // It is killed and comes back; what it has told stands, what it has not is told anew.
+  void restart_agent(const std::string& name) {
+    say("restart the agent of " + name);
+    Node& node = nodes_.at(name);
+    engine::Synchronize all;
+    std::map<std::string, CpuSet> own;
+    for (const auto& [uid, sim] : pods_) {
+      if (sim.pod.node != name || !sim.sandbox) continue;
+      all.pods.push_back(sim.as_run);
+      for (std::size_t i = 0; i < made(sim); ++i) {
+        const auto one = unit(sim, i);
+        all.containers.push_back(one.container);
+        all.containers.back().state =
+            runs(sim, i) ? engine::ContainerState::kRunning : engine::ContainerState::kStopped;
+        if (!runs(sim, i)) continue;
+        all.containers.back().pid = 100;
+        const engine::Member* member = node.driver->engine.state().find(one.id());
+        if (member == nullptr) continue;
+        all.files[one.id()] = {.cpus = member->own.cpus, .mems = member->own.mems};
+        if (sim.pod.containers[i].milli_cpus.value_or(0) % 1000 == 0) {
+          own[one.id()] = member->own.cpus;
+        }
+      }
+    }
+    auto kept = node.driver->engine.kept();
+    node.driver = driver_of(node);
+    node.driver->engine.restore(std::move(kept));
+    (void)node.driver->handle(all);
+    for (const auto& [id, cpus] : own) {
+      const engine::Member* member = node.driver->engine.state().find(id);
+      const CpuSet now = member == nullptr ? CpuSet() : member->own.cpus;
+      if (now == cpus) continue;
+      fault_ = name + ": " + id + " had " + cpus.to_string() + " and has " + now.to_string();
+    }
+    ++node.instance;
+    node.generation = 0;
+    node.reports.clear();
+    note_report(name);
+  }
+
   // By then the other one has heard of all bindings.
   void take_over() {
     say("take over");
@@ -190,7 +236,7 @@ class World {
     report.name = name;
     report.topology = machine_;
     report.reserved = node.reserved;
-    report.instance = "i";
+    report.instance = "i" + std::to_string(node.instance);
     report.generation = node.generation;
     for (const auto& [id, claim] : node.driver->engine.state().ledger.claims()) {
       report.claims.push_back(claim);
@@ -230,6 +276,7 @@ class World {
       pod.name = pod.uid;
       pod.qos = policy::Qos::kGuaranteed;
       if (roll(8) == 0) pod.annotations["pinion.dev/strength"] = "required";
+      if (roll(12) == 0) pod.annotations["pinion.dev/smt"] = "one-per-core";
       if (gang > 1) {
         pod.annotations["pinion.dev/job"] = job;
         pod.annotations["pinion.dev/gang-size"] = std::to_string(gang);
@@ -276,8 +323,11 @@ class World {
     }
     int i = 0;
     for (const auto& [kind, milli] : all) {
-      pod.containers.push_back(
-          {.name = "c" + std::to_string(i++), .milli_cpus = milli, .memory = 0, .kind = kind});
+      const auto gib = static_cast<topology::Bytes>(roll(3) == 0 ? 1 + roll(12) : 0);
+      pod.containers.push_back({.name = "c" + std::to_string(i++),
+                                .milli_cpus = milli,
+                                .memory = gib * test_support::kGiB,
+                                .kind = kind});
     }
   }
 
@@ -391,7 +441,7 @@ class World {
       sim->as_run = test_support::make_pod(sim->pod.name);
       sim->as_run.id = sim->as_run.uid = sim->pod.uid;
       sim->as_run.annotations = sim->pod.annotations;
-      sim->as_run.resources = test_support::cpu(milli_of(sim->pod));
+      sim->as_run.resources = test_support::cpu(milli_of(sim->pod), memory_of(sim->pod));
       (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kRun, .pod = sim->as_run});
       return;
     }
@@ -419,7 +469,18 @@ class World {
   static test_support::Unit unit(const SimPod& sim, std::size_t i) {
     const PodContainer& one = sim.pod.containers[i];
     return {sim.as_run, test_support::make_container(
-                            sim.as_run, one.name, test_support::cpu(one.milli_cpus.value_or(0)))};
+                            sim.as_run, one.name,
+                            test_support::cpu(one.milli_cpus.value_or(0), bytes_of(one)))};
+  }
+
+  static std::int64_t bytes_of(const PodContainer& one) {
+    return static_cast<std::int64_t>(one.memory);
+  }
+
+  // Containers that were created.
+  static std::size_t made(const SimPod& sim) { return sim.next + (sim.init_runs ? 1 : 0); }
+  static bool runs(const SimPod& sim, std::size_t i) {
+    return sim.pod.containers[i].kind != Kind::kInit || i == sim.next;
   }
 
   // Wherever in its life it is.
@@ -427,14 +488,12 @@ class World {
     const std::string uid = sim.pod.uid;
     const std::string name = sim.pod.node;
     Driver& driver = *nodes_.at(name).driver;
-    const std::size_t made = sim.next + (sim.init_runs ? 1 : 0);
-    for (std::size_t i = 0; i < made; ++i) {
-      const bool runs = sim.pod.containers[i].kind != Kind::kInit || i == sim.next;
-      if (runs) driver.stop(unit(sim, i));
+    for (std::size_t i = 0; i < made(sim); ++i) {
+      if (runs(sim, i)) driver.stop(unit(sim, i));
     }
     if (sim.sandbox) {
       (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kStop, .pod = sim.as_run});
-      for (std::size_t i = 0; i < made; ++i) {
+      for (std::size_t i = 0; i < made(sim); ++i) {
         driver.tell(unit(sim, i), ContainerEvent::Kind::kRemove);
       }
       (void)driver.handle(PodEvent{.kind = PodEvent::Kind::kRemove, .pod = sim.as_run});
@@ -444,18 +503,24 @@ class World {
     over(uid);
   }
 
-  static std::int64_t milli_of(const Pod& pod) {
+  // Of a pod's containers together, as the kubelet counts it.
+  template <class Amount>
+  static std::int64_t whole(const Pod& pod, Amount amount) {
     std::int64_t staying = 0;
     std::int64_t at_start = 0;
     for (const PodContainer& one : pod.containers) {
       if (one.kind == Kind::kInit) {
-        at_start = std::max(at_start, staying + *one.milli_cpus);
+        at_start = std::max<std::int64_t>(at_start, staying + amount(one));
       } else {
-        staying += *one.milli_cpus;
+        staying += amount(one);
       }
     }
     return std::max(staying, at_start);
   }
+  static std::int64_t milli_of(const Pod& pod) {
+    return whole(pod, [](const PodContainer& one) { return *one.milli_cpus; });
+  }
+  static std::int64_t memory_of(const Pod& pod) { return whole(pod, bytes_of); }
 
   void compare(const SimPod& sim, const PodContainer& one, const CpuSet& own) {
     say("run " + sim.pod.uid + "/" + one.name + " on " + own.to_string());
