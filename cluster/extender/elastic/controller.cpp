@@ -79,17 +79,19 @@ json ended() {
           {annotation::kAcknowledgedWorkers, nullptr}};
 }
 
-// `left`: pods that had to go and are not gone: they hold their CPUs until they are, but the job
-// may change again.
-Action done(const ElasticObject& job, std::int64_t now_ms, int left = 0) {
+// After a shrink.
+int pods_to_go(const ElasticObject& job) {
+  return std::max(0, job.active - job.stated) + job.terminating;
+}
+
+Action done(const ElasticObject& job, std::int64_t now_ms) {
   json annotations = ended();
   annotations[annotation::kRescaleSent] = nullptr;
   const std::int64_t took_ms = std::max<std::int64_t>(waited_ms(job, now_ms), 0);
-  std::string why = "it went " + from_to(job.before, *job.wanted) + " in " +
-                    std::to_string(took_ms / 1000) + " s";
-  if (left > 0) why += ", but " + std::to_string(left) + " pods that had to go are not gone yet";
-  Action action =
-      action_of(job, Action::Kind::kDone, std::move(annotations), std::move(why), now_ms);
+  Action action = action_of(job, Action::Kind::kDone, std::move(annotations),
+                            "it went " + from_to(job.before, *job.wanted) + " in " +
+                                std::to_string(took_ms / 1000) + " s",
+                            now_ms);
   // Where somebody has written another moment, nobody knows.
   if (job.rescaled_ms > 0 && took_ms <= kLongestMs) {
     action.ended = kind_of(job.before, *job.wanted);
@@ -284,9 +286,8 @@ std::optional<Action> Controller::carry_on(const ElasticObject& job, std::int64_
   if (job.grows()) return carry_on_growing(job, now_ms);
   const std::string step = from_to(job.before, wanted);
   if (job.stated == wanted) {
-    const int left = std::max(0, job.active - wanted) + job.terminating;
-    if (left > 0 && !is_overdue(job, now_ms)) return std::nullopt;
-    return done(job, now_ms, left);
+    if (pods_to_go(job) > 0) return std::nullopt;
+    return done(job, now_ms);
   }
   if (job.acknowledged == wanted || job.channel.kind == Channel::Kind::kNone) {
     Action action = action_of(job, Action::Kind::kResize, json::object(),
@@ -379,6 +380,8 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     }
     if (job.is_pending() && (!job.wanted || is_overdue(job, now_ms))) {
       decided.waits[uid] = why_it_is_left_alone(job);
+    } else if (job.wanted && !job.grows() && job.stated == *job.wanted && is_overdue(job, now_ms)) {
+      decided.waits[uid] = why_it_still_shrinks(pods_to_go(job));
     }
     objects.push_back(&job);
     seen.push_back(seen_by_policy(job, objects.size(), now_ms));

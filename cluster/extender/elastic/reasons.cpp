@@ -70,6 +70,12 @@ std::string why_not_yet(int workers, std::int64_t needs, std::int64_t free) {
          " are free, " + are_free(std::max<std::int64_t>(free, 0));
 }
 
+std::string why_it_still_shrinks(int pods) {
+  return std::to_string(pods) +
+         " pods that had to go are not gone yet: is their node not heard, or does a process of "
+         "theirs hang?";
+}
+
 std::string why_it_is_left_alone(const ElasticObject& job) {
   const std::string why = "its application may still act on what it was sent, to run with " +
                           std::to_string(job.sent->wanted) + " PEs";

@@ -64,24 +64,27 @@ bool is_its_pod(const ElasticObject& job, const json& pod) {
 }  // namespace
 
 ElasticAsks::ElasticAsks(kube::Api& api, Log& log, const policy::Defaults& defaults,
-                         elastic::ControllerLimits limits, const std::function<bool()>& may_act)
+                         elastic::ControllerLimits limits, std::function<bool()> may_act)
     : api_(api),
       log_(log),
       defaults_(defaults),
       limits_(limits),
+      may_act_(std::move(may_act)),
       reporters_of_(kMostReporters, kMostReportersOfNamespace),
-      questions_({.most = kMostAsked,
-                  .rest = kAskRest,
-                  .first_pause = kLateRest,
-                  .longest_pause = kLateRest,
-                  .threads = kAskThreads,
-                  .group_of = [](const ElasticObject& job) { return job.name_space; },
-                  .most_of_group = kAskThreads / 2},
-                 may_act,
-                 [this](const std::string&, const ElasticObject& job) {
-                   answer(job);
-                   return job.wanted && !is_overdue(job.sent) ? Worked::kDone : Worked::kFailed;
-                 }),
+      questions_(
+          {.most = kMostAsked,
+           .rest = kAskRest,
+           .first_pause = kLateRest,
+           .longest_pause = kLateRest,
+           .threads = kAskThreads,
+           .group_of = [](const ElasticObject& job) { return job.name_space; },
+           .most_of_group = kAskThreads / 2},
+          [] { return true; },  // a question is not kept for later
+          [this](const std::string&, const ElasticObject& job) {
+            if (!may_act_()) return Worked::kDone;
+            answer(job);
+            return job.wanted && !is_overdue(job.sent) ? Worked::kDone : Worked::kFailed;
+          }),
       progress_({.most = kMostReporters,
                  .rest = kProgressRest,
                  .first_pause = kSilentRest,
@@ -89,7 +92,7 @@ ElasticAsks::ElasticAsks(kube::Api& api, Log& log, const policy::Defaults& defau
                  .threads = kReadThreads,
                  .group_of = [](const ElasticObject& job) { return job.name_space; },
                  .most_of_group = kReadThreads / 2},
-                may_act, [this](const std::string&, const ElasticObject& job) {
+                may_act_, [this](const std::string&, const ElasticObject& job) {
                   return read_progress(job) ? Worked::kDone : Worked::kAgain;
                 }) {}
 
@@ -233,7 +236,7 @@ std::optional<ElasticAsks::Told> ElasticAsks::progress(const std::string& uid) c
   return at == reporters_.end() ? std::nullopt : at->second.told;
 }
 
-void ElasticAsks::forget(const std::string& uid) {
+void ElasticAsks::forget_progress(const std::string& uid) {
   progress_.erase(uid);
   const std::lock_guard lock(mutex_);
   const auto known = reporters_.find(uid);

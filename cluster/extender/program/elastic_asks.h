@@ -26,13 +26,15 @@ class ElasticAsks {
  public:
   // What is passed must outlive this. `may_act`: asked before each question; must be quick.
   ElasticAsks(kube::Api& api, Log& log, const policy::Defaults& defaults,
-              elastic::ControllerLimits limits, const std::function<bool()>& may_act);
+              elastic::ControllerLimits limits, std::function<bool()> may_act);
   ElasticAsks(const ElasticAsks&) = delete;
   ElasticAsks& operator=(const ElasticAsks&) = delete;
   ~ElasticAsks();
 
   // Precondition: elastic::is_to_be_asked(). Nothing where it is being asked, or was a moment ago.
   void ask(const elastic::ElasticObject& job);
+  // It is not to be asked any more, if it still waits for its turn.
+  void withdraw(const std::string& uid) { questions_.erase(uid); }
 
   // Precondition: elastic::is_to_tell_progress(). Its application is asked every few seconds, one
   // that does not answer more seldom, until it is forgotten. Nothing where too many are asked.
@@ -43,7 +45,7 @@ class ElasticAsks {
     double at_s = 0;  // of the steady clock
   };
   [[nodiscard]] std::optional<Told> progress(const std::string& uid) const;
-  void forget(const std::string& uid);
+  void forget_progress(const std::string& uid);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -95,6 +97,7 @@ class ElasticAsks {
   Log& log_;
   const policy::Defaults& defaults_;
   const elastic::ControllerLimits limits_;
+  const std::function<bool()> may_act_;
   kube::Cancel cancel_;
   mutable std::mutex mutex_;
   std::map<std::string, Reporter> reporters_;  // by uid

@@ -15,11 +15,17 @@ using namespace std::chrono_literals;
 using elastic::ElasticObject;
 using nlohmann::json;
 
-constexpr std::chrono::milliseconds kMuteRest = 5s;  // of a job whose ConfigMap was not kept
-constexpr std::size_t kMostAgain = 20;               // ConfigMaps looked at again in one round
-constexpr std::size_t kMostLeft = 100'000;           // jobs that wait until there is room for them
-constexpr std::size_t kMostTakenIn = 20;             // of these in one round
-constexpr std::size_t kMostShown = 2'000;            // of them, each has series of its own
+// So many ConfigMaps are written at one time, of one namespace half of them.
+constexpr int kMapThreads = 4;
+constexpr std::size_t kMostMaps = 100'000;
+constexpr std::size_t kMostAgain = 20;              // looked at again in one round
+constexpr std::chrono::milliseconds kMapRest = 5s;  // of one that could not be kept, at first
+constexpr std::chrono::milliseconds kLongestMapRest{300s};  // the same, in the end
+constexpr std::size_t kMostLeft = 100'000;  // jobs that wait until there is room for them
+constexpr std::size_t kMostLeftOfNamespace = 25'000;
+constexpr std::size_t kMostTakenIn = 20;              // of these in one round
+constexpr std::chrono::milliseconds kLeftRest = 60s;  // of one that could not be read
+constexpr std::size_t kMostShown = 2'000;             // of them, each has series of its own
 
 // As kubectl names it, with the group where there are two of the kind.
 std::string kind_of(const nlohmann::json& owner) {
@@ -64,8 +70,18 @@ ElasticJobs::ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy,
       pace_(pace),
       feeds_(make_feeds()),
       shares_(most.all, most.of_namespace),
+      left_shares_(kMostLeft, kMostLeftOfNamespace),
       controller_(policy),
       applications_(api, log, defaults, {}, asks_.may_act),
+      maps_(
+          {.most = kMostMaps,
+           .first_pause = kMapRest,
+           .longest_pause = kLongestMapRest,
+           .threads = kMapThreads,
+           .group_of = [](const ElasticObject& job) { return job.name_space; },
+           .most_of_group = kMapThreads / 2},
+          [] { return true; },
+          [this](const std::string&, const ElasticObject& job) { return tell(job); }),
       rounds_([this] {
         look_if_settled();
         return pace_.look;
@@ -95,7 +111,7 @@ void ElasticJobs::changed(const json& object) {
 void ElasticJobs::take_in(const std::string& uid, Result<ElasticObject> job) {
   if (!job) {
     remove(uid);
-    left_.erase(uid);
+    forget_left(uid);
     std::string& why = refused_[uid];
     if (std::exchange(why, job.error().text) != job.error().text) {
       log_.warn("an elastic job makes no sense and is left alone", {{"why", why}});
@@ -104,8 +120,15 @@ void ElasticJobs::take_in(const std::string& uid, Result<ElasticObject> job) {
   }
   refused_.erase(uid);
   if (job->over) return forget(uid);
-  if (!jobs_.contains(uid) && !shares_.take(job->name_space)) return leave(*job);
-  left_.erase(uid);
+  const auto known = jobs_.find(uid);
+  const bool had_share = known != jobs_.end() && known->second.suspended;
+  if (job->suspended && !had_share) {
+    if (known == jobs_.end() && !shares_.has_room(job->name_space)) return leave(*job);
+    shares_.take_anyway(job->name_space);
+  } else if (!job->suspended && had_share) {
+    shares_.give_back(job->name_space);
+  }
+  forget_left(uid);
   if (const auto rest = rests_.find(uid); rest != rests_.end()) {
     job->declined_until_ms = std::max(job->declined_until_ms, rest->second.until_ms);
   }
@@ -121,17 +144,29 @@ void ElasticJobs::gone(const std::string& uid) {
 void ElasticJobs::remove(const std::string& uid) {
   const auto job = jobs_.find(uid);
   if (job == jobs_.end()) return;
-  shares_.give_back(job->second.name_space);
+  if (job->second.suspended) shares_.give_back(job->second.name_space);
   jobs_.erase(job);
+  told_.erase(uid);
+  maps_.erase(uid);
+  applications_.withdraw(uid);
+  applications_.forget_progress(uid);
 }
 
 void ElasticJobs::leave(const ElasticObject& job) {
   if (left_.empty()) {
-    log_.warn("too many elastic jobs, some wait until others have ended", {{"job", job.path}});
+    log_.warn("too many elastic jobs wait, some are not looked at until others have started",
+              {{"job", job.path}});
   }
-  if (left_.size() == kMostLeft && !left_.contains(job.uid)) return;
+  if (left_.contains(job.uid) || !left_shares_.take(job.name_space)) return;
   left_[job.uid] = {
       .name_space = job.name_space, .path = job.path, .submitted_ms = job.submitted_ms};
+}
+
+void ElasticJobs::forget_left(const std::string& uid) {
+  const auto left = left_.find(uid);
+  if (left == left_.end()) return;
+  left_shares_.give_back(left->second.name_space);
+  left_.erase(left);
 }
 
 // The first of those for which there is room now.
@@ -140,7 +175,8 @@ void ElasticJobs::take_in_left() {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& one : left_) {
-      if (shares_.has_room(one.second.name_space)) wait.push_back(one);
+      const bool rests = one.second.again > Clock::now();
+      if (!rests && shares_.has_room(one.second.name_space)) wait.push_back(one);
     }
   }
   const auto count = static_cast<std::ptrdiff_t>(std::min(wait.size(), kMostTakenIn));
@@ -151,27 +187,31 @@ void ElasticJobs::take_in_left() {
   wait.resize(static_cast<std::size_t>(count));
   for (const auto& [uid, left] : wait) {
     const auto now = api_.get(left.path, {.cancel = &cancel_, .whole = kLeadersCallLimit});
-    if (!now && now.error().code != Errc::kNotFound) return;
-    const bool same = now && kube::json_text(*now, "metadata", "uid") == uid;
-    auto job = same ? elastic::read_elastic(*now, defaults_)
-                    : Result<ElasticObject>(failure(Errc::kNotFound, "it is gone"));
+    const bool gone =
+        now ? kube::json_text(*now, "metadata", "uid") != uid : now.error().code == Errc::kNotFound;
+    auto job =
+        now ? elastic::read_elastic(*now, defaults_) : Result<ElasticObject>(failure(now.error()));
     const std::lock_guard lock(mutex_);
-    if (!same) {
+    const auto known = left_.find(uid);
+    if (known == left_.end()) continue;  // the watch was faster
+    if (gone) {
       forget(uid);
-    } else if (left_.contains(uid)) {  // else the watch was faster
+    } else if (now) {
       take_in(uid, std::move(job));
+    } else {
+      known->second.again = Clock::now() + kLeftRest;
+      return;
     }
   }
 }
 
 void ElasticJobs::forget(const std::string& uid) {
   remove(uid);
-  left_.erase(uid);
+  forget_left(uid);
   refused_.erase(uid);
   rests_.erase(uid);
   waits_.erase(uid);
   speeds_.forget(uid);
-  applications_.forget(uid);
 }
 
 ElasticFigures ElasticJobs::figures() const {
@@ -222,6 +262,11 @@ void ElasticJobs::look_if_settled() {
   const std::lock_guard lock(mutex_);
   waits_.clear();  // another decides
   speeds_.forget_all();
+  told_.clear();
+  for (const auto& [uid, job] : jobs_) {
+    maps_.erase(uid);
+    applications_.withdraw(uid);
+  }
 }
 
 void ElasticJobs::look() {
@@ -229,25 +274,22 @@ void ElasticJobs::look() {
   const std::int64_t free = asks_.free();
   look_at_fleet();
   elastic::Decided decided;
-  std::vector<ElasticObject> told;
   {
     const std::lock_guard lock(mutex_);
-    std::erase_if(told_, [this](const auto& one) { return !jobs_.contains(one.first); });
     watch_speeds();
     decided = controller_.step(jobs_, free, unix_ms());
     waits_ = std::move(decided.waits);
     for (const auto& [uid, job] : jobs_) {
-      if (elastic::is_to_be_asked(job)) applications_.ask(job);
+      if (elastic::is_to_be_asked(job)) {
+        applications_.ask(job);
+      } else {
+        applications_.withdraw(uid);
+      }
     }
-    told = to_be_told();
-  }
-  // We may have ceased to lead meanwhile.
-  for (const ElasticObject& job : told) {
-    if (!asks_.may_act()) return;
-    tell(job);
+    tell_sizes();
   }
   for (const elastic::Action& action : decided.actions) {
-    if (!asks_.may_act()) return;
+    if (!asks_.may_act()) return;  // any more
     carry_out(action);
   }
 }
@@ -282,7 +324,7 @@ void ElasticJobs::watch_speeds() {
     if (elastic::is_to_tell_progress(job)) {
       applications_.look_at_progress(job);
     } else {
-      applications_.forget(uid);
+      applications_.forget_progress(uid);
     }
     speeds_.look(job, work_of(job), now_ms);
     speeds_.fill_in(job);
@@ -312,36 +354,37 @@ std::optional<elastic::WorkDone> ElasticJobs::work_of(const ElasticObject& job) 
 }
 
 // A ConfigMap is looked at when something else is to stand there, and from time to time.
-std::vector<ElasticObject> ElasticJobs::to_be_told() {
+void ElasticJobs::tell_sizes() {
   const auto now = Clock::now();
-  std::erase_if(mute_, [&](const auto& one) { return one.second <= now; });
-  std::vector<ElasticObject> told;
   std::vector<std::pair<Clock::time_point, const ElasticObject*>> again;
   for (const auto& [uid, job] : jobs_) {
-    if (!job.is_told || mute_.contains(uid)) continue;
+    if (!job.is_told) continue;
     const auto known = told_.find(uid);
     if (known == told_.end() || known->second.size != elastic::size_told(job)) {
-      told.push_back(job);
+      maps_.add(uid, job);
     } else if (known->second.again <= now) {
       again.emplace_back(known->second.again, &job);
     }
   }
   std::sort(again.begin(), again.end());
   again.resize(std::min(again.size(), kMostAgain));
-  for (const auto& one : again) told.push_back(*one.second);
-  return told;
+  for (const auto& one : again) maps_.add(one.second->uid, *one.second);
 }
 
-void ElasticJobs::tell(const ElasticObject& job) {
+Worked ElasticJobs::tell(const ElasticObject& job) {
+  if (!asks_.may_act()) return Worked::kDone;
   const auto kept = keep_owned(api_, owned_map(elastic::size_map(job)), asks_.may_act,
                                {.cancel = &cancel_, .whole = kLeadersCallLimit});
   if (!kept) {
-    mute_[job.uid] = Clock::now() + kMuteRest;
     log_.warn("an elastic job's ConfigMap is not as it should be, trying again",
               {{"job", job.path}, {"why", kept.error().text}});
-    return;
+    return Worked::kAgain;
   }
-  told_[job.uid] = {.size = elastic::size_told(job), .again = Clock::now() + pace_.tell_again};
+  const std::lock_guard lock(mutex_);
+  if (jobs_.contains(job.uid)) {
+    told_[job.uid] = {.size = elastic::size_told(job), .again = Clock::now() + pace_.tell_again};
+  }
+  return Worked::kDone;
 }
 
 void ElasticJobs::carry_out(const elastic::Action& action) {

@@ -22,6 +22,7 @@
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/program/elastic_asks.h"
 #include "cluster/extender/program/feeds.h"
+#include "cluster/extender/program/keyed_queue.h"
 #include "cluster/extender/program/namespace_shares.h"
 #include "cluster/extender/program/rounds.h"
 #include "cluster/extender/service/expose.h"
@@ -49,7 +50,7 @@ class ElasticJobs {
     std::chrono::milliseconds look{1'000};         // between two looks, when nothing has changed
     std::chrono::milliseconds tell_again{60'000};  // a ConfigMap so long ago is looked at again
   };
-  // Jobs beyond these wait until others have ended, those that were made first go first.
+  // Jobs that wait, for which it cares; more are not looked at until others have started.
   struct Most {
     std::size_t all = 10'000;
     std::size_t of_namespace = 2'500;
@@ -106,6 +107,7 @@ class ElasticJobs {
     std::string name_space;
     std::string path;
     std::int64_t submitted_ms = 0;
+    Clock::time_point again{};  // it could not be read
   };
 
   void changed(const nlohmann::json& object);
@@ -114,6 +116,7 @@ class ElasticJobs {
   void forget(const std::string& uid);            // under mutex_
   void remove(const std::string& uid);            // under mutex_: from jobs_
   void leave(const elastic::ElasticObject& job);  // under mutex_
+  void forget_left(const std::string& uid);       // under mutex_
   void take_in_left();
   std::vector<std::unique_ptr<KindFeed>> make_feeds();
   void look_if_settled();
@@ -124,9 +127,8 @@ class ElasticJobs {
   void carry_out(const elastic::Action& action);
   void answered(const elastic::ElasticObject& was, const Result<nlohmann::json>& now);
   void refused(const elastic::ElasticObject& was, const Error& why);
-  // Those whose ConfigMap is to be kept now.
-  std::vector<elastic::ElasticObject> to_be_told();  // under mutex_
-  void tell(const elastic::ElasticObject& job);
+  void tell_sizes();  // under mutex_
+  Worked tell(const elastic::ElasticObject& job);
 
   kube::Api& api_;
   Log& log_;
@@ -137,18 +139,19 @@ class ElasticJobs {
   mutable std::mutex mutex_;
   const std::vector<std::unique_ptr<KindFeed>> feeds_;
   std::map<std::string, elastic::ElasticObject> jobs_;  // by uid: of none that is over
-  NamespaceShares shares_;                              // of them
+  NamespaceShares shares_;                              // of them, those that are suspended
   std::map<std::string, Left> left_;                    // by uid
-  std::map<std::string, std::string> refused_;          // by uid: why it is left alone
-  std::map<std::string, Rest> rests_;                   // by uid
-  std::map<std::string, std::string> waits_;            // by uid: why, since the last look
-  ElasticFigures done_;                                 // the steps and the rescales
+  NamespaceShares left_shares_;
+  std::map<std::string, std::string> refused_;  // by uid: why it is left alone
+  std::map<std::string, Rest> rests_;           // by uid
+  std::map<std::string, std::string> waits_;    // by uid: why, since the last look
+  ElasticFigures done_;                         // the steps and the rescales
   elastic::Speedometer speeds_;
-  elastic::Controller controller_;                 // the rounds' alone
-  std::map<std::string, Told> told_;               // the same: by uid, its ConfigMap
-  std::map<std::string, Clock::time_point> mute_;  // the same: by uid, it could not be told
+  elastic::Controller controller_;    // the rounds' alone
+  std::map<std::string, Told> told_;  // by uid, its ConfigMap
   ElasticAsks applications_;
-  Rounds rounds_;  // last: it uses all above
+  KeyedQueue<std::string, elastic::ElasticObject> maps_;  // by uid
+  Rounds rounds_;                                         // last: it uses all above
 };
 
 }  // namespace pinion::cluster

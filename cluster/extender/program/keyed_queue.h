@@ -186,14 +186,14 @@ class KeyedQueue {
     }
   }
 
-  // One of the group less is worked on: the first that waits for it may be. With none at work
-  // nobody would let go those that wait.
+  // One of the group less is worked on: the first that waits for it may be, after those of other
+  // groups that are due already. With none at work nobody would let go those that wait.
   void leave(const std::string& name) {
     const auto group = groups_.find(name);
     Order& waiting = group->second.waiting;
     if (!waiting.empty()) {
-      order_.insert(waiting.extract(waiting.begin()));
-      changed_.notify_one();
+      const Key key = waiting.extract(waiting.begin()).value().second;
+      put(entries_.find(key), Clock::now());
     }
     if (--group->second.working > 0) return;
     order_.merge(waiting);

@@ -16,15 +16,20 @@ class NamespaceShares {
   // False: there are too many, of all or of this one.
   [[nodiscard]] bool take(const std::string& name_space) {
     if (!has_room(name_space)) return false;
-    ++of_[name_space];
-    ++all_;
+    take_anyway(name_space);
     return true;
   }
 
   [[nodiscard]] bool has_room(const std::string& name_space) const {
-    if (all_ == most_) return false;
+    if (all_ >= most_) return false;
     const auto of = of_.find(name_space);
     return of == of_.end() || of->second < most_of_one_;
+  }
+
+  // Also where there are too many.
+  void take_anyway(const std::string& name_space) {
+    ++of_[name_space];
+    ++all_;
   }
 
   // Precondition: it has taken one.

@@ -214,7 +214,7 @@ const std::vector<Series>& extender_series() {
              "How long these took, from the decision until pods were ready or gone."),
       series(Type::kGauge, "pinion_extender_elastic_jobs", "jobs", "state",
              "Elastic jobs; refused: their label or an annotation makes no sense, they are left "
-             "alone; left: there are too many, they wait until others have ended."),
+             "alone; left: there are too many, they wait until others have started."),
       series(
           Type::kGauge, "pinion_extender_elastic_workers", "workers", "namespace kind name state",
           "Workers of each elastic job, of 2,000 at most and by the replica that decides; wanted: "

@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "cluster/extender/ccs/codec.h"
@@ -193,7 +196,7 @@ TEST_F(ElasticAsksTest, ReadsHowFarItIs) {
   EXPECT_EQ(asks.progress(wave.uid)->progress, (elastic::Progress{.done = 120, .whole = 1000}));
   asks.look_at_progress(wave);
   EXPECT_EQ(application_.seen().size(), 1U) << "it was asked a moment ago";
-  asks.forget(wave.uid);
+  asks.forget_progress(wave.uid);
   EXPECT_FALSE(asks.progress(wave.uid));
 
   kube::FakeApiServer odd;
@@ -232,33 +235,73 @@ TEST_F(ElasticAsksTest, ThoseWhoseProgressIsSlowHoldUpNoQuestion) {
   gate->set_value();
 }
 
-TEST_F(ElasticAsksTest, ANamespaceWhoseApplicationsAreSlowKeepsNoOtherWaiting) {
+TEST_F(ElasticAsksTest, NamespacesWhoseApplicationsAreSlowKeepNoOtherWaiting) {
   kube::FakeApiServer slow;
-  const auto gate = std::make_shared<std::promise<void>>();
-  const auto opened = gate->get_future().share();
-  slow.on(kAsked, [opened](const auto&, auto& response) {
-    opened.wait();
+  std::mutex mutex;
+  std::condition_variable changed;
+  int ended = 0;  // of the slow ones, how many may
+  slow.on(kAsked, [&](const auto&, auto& response) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return ended > 0; });
+    --ended;
     response.status = 500;
   });
+  const auto end = [&](int count) {
+    const std::lock_guard lock(mutex);
+    ended += count;
+    changed.notify_all();
+  };
   application_.on(kAsked, 202, json::object());
+  const auto job_of = [&](const std::string& name_space, const std::string& name,
+                          const std::string& channel) {
+    json job = shrinking(channel, name);
+    job["metadata"]["namespace"] = name_space;
+    job["metadata"]["uid"] = "uid-" + name_space + name;
+    return read(job);
+  };
+  for (const char* name_space : {"one", "two", "three"}) {
+    json pods = json::parse(R"({"items":[{"metadata":{"uid":"head","ownerReferences":[]},
+        "status":{"phase":"Running","podIP":"127.0.0.1"}}]})");
+    for (int i = 0; i < 20; ++i) {
+      pods["items"][0]["metadata"]["ownerReferences"].push_back(
+          {{"uid", std::string("uid-") + name_space + std::to_string(i)}});
+    }
+    server_.on(std::string("GET /api/v1/namespaces/") + name_space + "/pods", 200, pods);
+  }
+  const std::string never = "http:" + std::to_string(slow.access().endpoint.port);
   {
     ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
-    for (int i = 0; i < 20; ++i) {
-      asks.ask(read(shrinking("http:" + std::to_string(slow.access().endpoint.port),
-                              "slow" + std::to_string(i))));
-    }
+    for (int i = 0; i < 20; ++i) asks.ask(job_of("one", std::to_string(i), never));
     EXPECT_EQ(slow.wait_for(4).size(), 4U);
-    json other = shrinking(http(), "slow0");
-    other["metadata"]["namespace"] = "other";
-    other["metadata"]["uid"] = "uid-other";
-    server_.on("GET /api/v1/namespaces/other/pods", 200, json::parse(R"({"items":[
-        {"metadata":{"uid":"head","ownerReferences":[{"uid":"uid-other"}]},
-         "status":{"phase":"Running","podIP":"127.0.0.1"}}]})"));
-    asks.ask(read(other));
+    for (int i = 0; i < 20; ++i) asks.ask(job_of("two", std::to_string(i), never));
+    EXPECT_EQ(slow.wait_for(8).size(), 8U) << "half of the threads are left for others";
+    asks.ask(job_of("three", "0", http()));
+    end(1);
     EXPECT_EQ(application_.wait_for(1).size(), 1U);
-    EXPECT_EQ(slow.seen().size(), 4U) << "half of the threads are left for others";
+    EXPECT_LE(slow.seen().size(), 9U) << "it was before those of one and two";
+    end(40);
   }
-  gate->set_value();
+}
+
+TEST_F(ElasticAsksTest, WhatIsWithdrawnOrOfAnotherLeaderIsNotAsked) {
+  application_.on(kAsked, 202, json::object());
+  const std::vector<elastic::ElasticObject> jobs = {read(shrinking(http(), "slow0")),
+                                                    read(shrinking(http(), "slow1"))};
+  std::atomic<bool> leads = false;
+  std::atomic<int> looked = 0;
+  {
+    ElasticAsks asks(*api_, log_, defaults_, {}, [&] {
+      ++looked;
+      return leads.load();
+    });
+    asks.ask(jobs[0]);
+    while (looked == 0) std::this_thread::yield();
+    leads = true;
+    asks.ask(jobs[1]);
+    application_.wait_for(1);
+  }
+  ASSERT_EQ(application_.seen().size(), 1U);
+  EXPECT_EQ(application_.seen()[0].json()["job"], "slow1");
 }
 
 TEST_F(ElasticAsksTest, IsTriedAgainWhereSomebodyWasFirst) {

@@ -227,12 +227,17 @@ TEST_F(ElasticJobsTest, AConfigMapThatSomebodyDeletesIsMadeAgain) {
   }
 }
 
-// Of one namespace no more than its share, and those first that were made first.
+// Of one namespace no more than its share, those first that were made first; those that run always.
 TEST_F(ElasticJobsTest, JobsThatAreTooManyWaitUntilOthersAreGone) {
   most_ = {.all = 4, .of_namespace = 2};
   std::map<std::string, json> jobs;
-  for (const char* name : {"a", "b", "c", "d", "e", "other"}) {
-    json job = make_job({.name = name, .change = "rigid"});
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "other"}) {
+    const bool runs = *name == 'f';
+    json job = make_job(
+        {.name = name,
+         .workers = runs ? 9 : 4,
+         .suspended = !runs,
+         .annotations = {{"pinion.dev/min-workers", "9"}, {"pinion.dev/max-workers", "9"}}});
     if (job["metadata"]["name"] == "other") job["metadata"]["namespace"] = "theirs";
     if (*name == 'd') job["metadata"]["creationTimestamp"] = "2026-11-24T14:00:00Z";
     jobs[name] = job;
@@ -247,12 +252,13 @@ TEST_F(ElasticJobsTest, JobsThatAreTooManyWaitUntilOthersAreGone) {
   server_.on("GET " + path_of("c"), 404, refusal(404));
   server_.on("GET " + path_of("d"), 200, jobs["d"]);
   server_.on("GET " + path_of("e"), 200, jobs["e"]);
-  start({jobs["a"], jobs["b"], jobs["c"], jobs["d"], jobs["e"], jobs["other"]});
-  become({"default/a", "default/b", "theirs/other"}, 3);
+  start({jobs["a"], jobs["b"], jobs["c"], jobs["d"], jobs["e"], jobs["f"], jobs["other"]});
+  become({"default/a", "default/b", "default/f", "theirs/other"}, 3);
   sees(kube::Change::kDeleted, jobs["a"]);
-  become({"default/b", "default/d", "theirs/other"}, 1);
-  sees(kube::Change::kDeleted, jobs["b"]);
-  become({"default/d", "default/e", "theirs/other"}, 0);
+  become({"default/b", "default/d", "default/f", "theirs/other"}, 1);
+  jobs["b"]["spec"]["suspend"] = false;  // it has started, and counts no more
+  sees(kube::Change::kModified, jobs["b"]);
+  become({"default/b", "default/d", "default/e", "default/f", "theirs/other"}, 0);
 }
 
 TEST_F(ElasticJobsTest, AnAnswerDoesNotBringBackAJobThatIsGone) {
