@@ -59,7 +59,7 @@ copy_tree() {
 # one by one, so that a mutant costs one of them; the tests together, as everywhere.
 configure() {
   cmake -G Ninja -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
-    -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14 -DPINION_WERROR=OFF -DPINION_LAB=OFF \
+    -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14 -DPINION_LAB=OFF \
     -DPINION_BATCH=1 -DPINION_TEST_BATCH=12 >"$log" 2>&1 ||
     die "cmake failed, see $log"
 }
