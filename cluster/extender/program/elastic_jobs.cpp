@@ -16,7 +16,7 @@ using elastic::ElasticObject;
 using nlohmann::json;
 
 // So many ConfigMaps are written at one time, of one namespace half of them.
-constexpr int kMapThreads = 4;
+constexpr int kMapThreads = 2;
 constexpr std::size_t kMostMaps = 100'000;
 constexpr std::size_t kMostAgain = 20;              // looked at again in one round
 constexpr std::chrono::milliseconds kMapRest = 5s;  // of one that could not be kept, at first
