@@ -380,7 +380,8 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     }
     if (job.is_pending() && (!job.wanted || is_overdue(job, now_ms))) {
       decided.waits[uid] = why_it_is_left_alone(job);
-    } else if (job.wanted && !job.grows() && job.stated == *job.wanted && is_overdue(job, now_ms)) {
+    } else if (job.wanted && !job.grows() && job.stated == *job.wanted && pods_to_go(job) > 0 &&
+               is_overdue(job, now_ms)) {
       decided.waits[uid] = why_it_still_shrinks(pods_to_go(job));
     }
     objects.push_back(&job);

@@ -71,9 +71,8 @@ std::string why_not_yet(int workers, std::int64_t needs, std::int64_t free) {
 }
 
 std::string why_it_still_shrinks(int pods) {
-  return std::to_string(pods) +
-         " pods that had to go are not gone yet: is their node not heard, or does a process of "
-         "theirs hang?";
+  return "pods that had to go and are not gone yet: " + std::to_string(pods) +
+         "; is their node not heard, or does a process of theirs hang?";
 }
 
 std::string why_it_is_left_alone(const ElasticObject& job) {

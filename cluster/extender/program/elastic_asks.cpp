@@ -21,7 +21,8 @@ using nlohmann::json;
 // At most so many are asked at one time, of one namespace half of them.
 constexpr int kAskThreads = 8;
 constexpr int kReadThreads = 4;  // the same, for their progress
-constexpr std::size_t kMostAsked = 10'000;
+constexpr std::size_t kMostAsked = 20'000;
+constexpr std::size_t kMostAskedOfNamespace = 5'000;
 constexpr std::size_t kMostReporters = 1'000;
 constexpr std::size_t kMostReportersOfNamespace = 250;
 constexpr std::chrono::milliseconds kProgressRest = 10s;   // of a job whose progress was read
@@ -73,6 +74,7 @@ ElasticAsks::ElasticAsks(kube::Api& api, Log& log, const policy::Defaults& defau
       reporters_of_(kMostReporters, kMostReportersOfNamespace),
       questions_(
           {.most = kMostAsked,
+           .most_of_one_group = kMostAskedOfNamespace,
            .rest = kAskRest,
            .first_pause = kLateRest,
            .longest_pause = kLateRest,
@@ -162,6 +164,7 @@ Result<std::optional<int>> ElasticAsks::answer_by_http(const ElasticObject& job)
   const auto head = find_head(job, {});
   if (!head) return failure(head.error());
   if (!*head) return failure(Errc::kUnavailable, "no pod with " + job.head + " runs");
+  if (!may_act_() || !questions_.knows(job.uid)) return NotYet();  // it is withdrawn meanwhile
   const auto said = send(job, (*head)->address,
                          {.method = "POST",
                           .target = elastic::kQuestionPath,

@@ -18,12 +18,14 @@ using nlohmann::json;
 // So many ConfigMaps are written at one time, of one namespace half of them.
 constexpr int kMapThreads = 2;
 constexpr std::size_t kMostMaps = 100'000;
+constexpr std::size_t kMostMapsOfNamespace = 25'000;
 constexpr std::size_t kMostAgain = 20;              // looked at again in one round
 constexpr std::chrono::milliseconds kMapRest = 5s;  // of one that could not be kept, at first
 constexpr std::chrono::milliseconds kLongestMapRest{300s};  // the same, in the end
 constexpr std::size_t kMostLeft = 100'000;  // jobs that wait until there is room for them
 constexpr std::size_t kMostLeftOfNamespace = 25'000;
 constexpr std::size_t kMostTakenIn = 20;              // of these in one round
+constexpr int kMostFailures = 3;                      // then no more is read in this round
 constexpr std::chrono::milliseconds kLeftRest = 60s;  // of one that could not be read
 constexpr std::size_t kMostShown = 2'000;             // of them, each has series of its own
 
@@ -75,13 +77,14 @@ ElasticJobs::ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy,
       applications_(api, log, defaults, {}, asks_.may_act),
       maps_(
           {.most = kMostMaps,
+           .most_of_one_group = kMostMapsOfNamespace,
            .first_pause = kMapRest,
            .longest_pause = kLongestMapRest,
            .threads = kMapThreads,
-           .group_of = [](const ElasticObject& job) { return job.name_space; },
+           .group_of = [](const std::string& name_space) { return name_space; },
            .most_of_group = kMapThreads / 2},
           [] { return true; },
-          [this](const std::string&, const ElasticObject& job) { return tell(job); }),
+          [this](const std::string& uid, const std::string&) { return tell(uid); }),
       rounds_([this] {
         look_if_settled();
         return pace_.look;
@@ -185,6 +188,7 @@ void ElasticJobs::take_in_left() {
                       return one.second.submitted_ms < other.second.submitted_ms;
                     });
   wait.resize(static_cast<std::size_t>(count));
+  int failures = 0;
   for (const auto& [uid, left] : wait) {
     const auto now = api_.get(left.path, {.cancel = &cancel_, .whole = kLeadersCallLimit});
     const bool gone =
@@ -200,7 +204,7 @@ void ElasticJobs::take_in_left() {
       take_in(uid, std::move(job));
     } else {
       known->second.again = Clock::now() + kLeftRest;
-      return;
+      if (++failures == kMostFailures) return;
     }
   }
 }
@@ -361,18 +365,28 @@ void ElasticJobs::tell_sizes() {
     if (!job.is_told) continue;
     const auto known = told_.find(uid);
     if (known == told_.end() || known->second.size != elastic::size_told(job)) {
-      maps_.add(uid, job);
+      maps_.add(uid, job.name_space);
     } else if (known->second.again <= now) {
       again.emplace_back(known->second.again, &job);
     }
   }
   std::sort(again.begin(), again.end());
   again.resize(std::min(again.size(), kMostAgain));
-  for (const auto& one : again) maps_.add(one.second->uid, *one.second);
+  for (const auto& one : again) {
+    told_[one.second->uid].again = now + pace_.tell_again;
+    maps_.add(one.second->uid, one.second->name_space);
+  }
 }
 
-Worked ElasticJobs::tell(const ElasticObject& job) {
+Worked ElasticJobs::tell(const std::string& uid) {
   if (!asks_.may_act()) return Worked::kDone;
+  ElasticObject job;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = jobs_.find(uid);
+    if (known == jobs_.end() || !known->second.is_told) return Worked::kDone;
+    job = known->second;
+  }
   const auto kept = keep_owned(api_, owned_map(elastic::size_map(job)), asks_.may_act,
                                {.cancel = &cancel_, .whole = kLeadersCallLimit});
   if (!kept) {

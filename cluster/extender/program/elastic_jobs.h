@@ -23,8 +23,8 @@
 #include "cluster/extender/program/elastic_asks.h"
 #include "cluster/extender/program/feeds.h"
 #include "cluster/extender/program/keyed_queue.h"
-#include "cluster/extender/program/namespace_shares.h"
 #include "cluster/extender/program/rounds.h"
+#include "cluster/extender/program/shares.h"
 #include "cluster/extender/service/expose.h"
 #include "cluster/extender/service/views.h"
 
@@ -128,7 +128,7 @@ class ElasticJobs {
   void answered(const elastic::ElasticObject& was, const Result<nlohmann::json>& now);
   void refused(const elastic::ElasticObject& was, const Error& why);
   void tell_sizes();  // under mutex_
-  Worked tell(const elastic::ElasticObject& job);
+  Worked tell(const std::string& uid);
 
   kube::Api& api_;
   Log& log_;
@@ -139,9 +139,9 @@ class ElasticJobs {
   mutable std::mutex mutex_;
   const std::vector<std::unique_ptr<KindFeed>> feeds_;
   std::map<std::string, elastic::ElasticObject> jobs_;  // by uid: of none that is over
-  NamespaceShares shares_;                              // of them, those that are suspended
+  Shares shares_;                                       // of them, those that are suspended
   std::map<std::string, Left> left_;                    // by uid
-  NamespaceShares left_shares_;
+  Shares left_shares_;
   std::map<std::string, std::string> refused_;  // by uid: why it is left alone
   std::map<std::string, Rest> rests_;           // by uid
   std::map<std::string, std::string> waits_;    // by uid: why, since the last look
@@ -150,8 +150,8 @@ class ElasticJobs {
   elastic::Controller controller_;    // the rounds' alone
   std::map<std::string, Told> told_;  // by uid, its ConfigMap
   ElasticAsks applications_;
-  KeyedQueue<std::string, elastic::ElasticObject> maps_;  // by uid
-  Rounds rounds_;                                         // last: it uses all above
+  KeyedQueue<std::string, std::string> maps_;  // by uid: the namespace
+  Rounds rounds_;                              // last: it uses all above
 };
 
 }  // namespace pinion::cluster

@@ -3,13 +3,16 @@
 // leads. However often a key is noted meanwhile, it is worked on once, with the newest value.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "base/backoff.h"
+#include "cluster/extender/program/shares.h"
 
 namespace pinion::cluster {
 
@@ -34,13 +38,15 @@ class KeyedQueue {
   using Clock = std::chrono::steady_clock;
 
   struct Options {
-    std::size_t most = 0;            // keys; more are not remembered
+    std::size_t most = 0;  // keys; more are not remembered
+    std::size_t most_of_one_group = std::numeric_limits<std::size_t>::max();  // of them
     Milliseconds rest{0};            // after a key was worked on, until it is again; 0: none
     Milliseconds first_pause{1000};  // after a failure; doubled each time, up to the longest
     Milliseconds longest_pause{60'000};
     int threads = 1;
     // Of the keys of one group at most so many are worked on at one time; the others of it wait,
-    // and keep no thread. Without a function: all threads are everybody's.
+    // and keep no thread. Groups that have something due take turns. Without a function: all keys
+    // are one group's, and all threads its own.
     std::function<std::string(const Value&)> group_of = {};
     int most_of_group = 1;
   };
@@ -49,7 +55,10 @@ class KeyedQueue {
   // without one; what it uses must outlive the queue.
   KeyedQueue(const Options& options, std::function<bool()> may_act,
              std::function<Worked(const Key&, const Value&)> work)
-      : options_(options), may_act_(std::move(may_act)), work_(std::move(work)) {
+      : options_(options),
+        may_act_(std::move(may_act)),
+        work_(std::move(work)),
+        shares_(options.most, options.most_of_one_group) {
     for (int i = 0; i < options.threads; ++i) threads_.emplace_back([this] { run(); });
   }
   KeyedQueue(const KeyedQueue&) = delete;
@@ -74,8 +83,8 @@ class KeyedQueue {
       known->second.wanted = true;
       return true;
     }
-    if (entries_.size() >= options_.most) return false;
     std::string group = options_.group_of ? options_.group_of(value) : std::string();
+    if (!shares_.take(group)) return false;
     const auto made =
         entries_.emplace(key, Entry{.value = std::move(value),
                                     .group = std::move(group),
@@ -98,12 +107,13 @@ class KeyedQueue {
   void erase(const Key& key) {
     const std::lock_guard lock(mutex_);
     const auto known = entries_.find(key);
-    if (known == entries_.end()) return;
-    order_.erase({known->second.due, key});
-    if (const auto group = groups_.find(known->second.group); group != groups_.end()) {
-      group->second.waiting.erase({known->second.due, key});
-    }
-    entries_.erase(known);
+    if (known != entries_.end()) drop(known);
+  }
+
+  // Whether it has been added and not erased; as long as it rests or is worked on, too.
+  [[nodiscard]] bool knows(const Key& key) const {
+    const std::lock_guard lock(mutex_);
+    return entries_.contains(key);
   }
 
  private:
@@ -113,102 +123,125 @@ class KeyedQueue {
     std::uint64_t serial;  // another one where the key was erased and noted anew
     typename Clock::time_point due;
     Backoff backoff;
-    bool wanted = true;    // else it rests since it was worked on last
-    bool working = false;  // then it is not in order_
+    bool wanted = true;  // else it rests since it was worked on last
   };
   using Entries = std::map<Key, Entry>;
   using Order = std::set<std::pair<typename Clock::time_point, Key>>;
-  // Of a group of which something is worked on.
   struct Group {
     int working = 0;
-    Order waiting;  // what is due, while no more of it may be worked on; then not in order_
+    std::uint64_t turn = 0;  // its last one
+    Order order;             // of its keys, but those that are worked on
   };
 
   void put(typename Entries::iterator at, typename Clock::time_point due) {
     at->second.due = due;
-    order_.emplace(due, at->first);
+    groups_[at->second.group].order.emplace(due, at->first);
     changed_.notify_one();
   }
 
   void run() {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-      if (order_.empty()) {
-        changed_.wait(lock);
+      std::optional<typename Clock::time_point> later;
+      Group* const group = next_group(later);
+      if (group == nullptr) {
+        if (later) {
+          changed_.wait_until(lock, *later);
+        } else {
+          changed_.wait(lock);
+        }
         continue;
       }
-      const auto due = order_.begin()->first;
-      if (Clock::now() < due) {
-        changed_.wait_until(lock, due);
-        continue;
-      }
-      const auto at = entries_.find(order_.begin()->second);
-      if (const auto group = groups_.find(at->second.group);
-          group != groups_.end() && group->second.working >= options_.most_of_group) {
-        group->second.waiting.insert(order_.extract(order_.begin()));
-        continue;
-      }
-      order_.erase(order_.begin());
+      const auto at = entries_.find(group->order.begin()->second);
       if (!at->second.wanted) {
-        entries_.erase(at);
-      } else if (!may_act_()) {
-        put(at, Clock::now() + (options_.rest.count() > 0 ? options_.rest : options_.first_pause));
+        drop(at);
+        continue;
+      }
+      group->order.erase(group->order.begin());
+      if (may_act_()) {
+        work(at, *group, lock);
       } else {
-        work(at, lock);
+        put(at, Clock::now() + (options_.rest.count() > 0 ? options_.rest : options_.first_pause));
       }
     }
   }
 
-  void work(typename Entries::iterator at, std::unique_lock<std::mutex>& lock) {
+  // Whose first key is due and may be worked on: of several, the one that had its turn longest ago.
+  // nullptr: none; `later`: when that may change by itself.
+  Group* next_group(std::optional<typename Clock::time_point>& later) {
+    const auto now = Clock::now();
+    Group* next = nullptr;
+    for (auto& [name, group] : groups_) {
+      if (group.order.empty()) continue;
+      const auto& [due, key] = *group.order.begin();
+      if (options_.group_of && group.working >= options_.most_of_group &&
+          entries_.find(key)->second.wanted) {
+        continue;
+      }
+      if (due > now) {
+        later = later ? std::min(*later, due) : due;
+      } else if (next == nullptr || group.turn < next->turn) {
+        next = &group;
+      }
+    }
+    return next;
+  }
+
+  // Also while it is worked on.
+  void drop(typename Entries::iterator at) {
+    const std::string name = at->second.group;
+    groups_[name].order.erase({at->second.due, at->first});
+    shares_.give_back(name);
+    entries_.erase(at);
+    forget_if_empty(name);
+  }
+
+  void forget_if_empty(const std::string& name) {
+    const auto group = groups_.find(name);
+    if (group == groups_.end()) return;
+    if (group->second.working == 0 && group->second.order.empty()) groups_.erase(group);
+  }
+
+  void work(typename Entries::iterator at, Group& group, std::unique_lock<std::mutex>& lock) {
     at->second.wanted = false;
-    at->second.working = true;
+    ++group.working;
+    group.turn = ++turn_;
     const Key key = at->first;
     const Value value = at->second.value;
     const std::uint64_t serial = at->second.serial;
-    const std::string group = at->second.group;
-    if (options_.group_of) ++groups_[group].working;
+    const std::string name = at->second.group;
     lock.unlock();
     const Worked worked = work_(key, value);
     lock.lock();
-    if (options_.group_of) leave(group);
-    at = entries_.find(key);
+    --groups_.at(name).working;
+    finish(entries_.find(key), serial, worked);
+    forget_if_empty(name);
+  }
+
+  void finish(typename Entries::iterator at, std::uint64_t serial, Worked worked) {
     if (at == entries_.end() || at->second.serial != serial) return;
     Entry& entry = at->second;
-    entry.working = false;
     if (worked == Worked::kDone) entry.backoff.reset();
     if (worked == Worked::kAgain) entry.wanted = true;
     const Milliseconds pause =
         worked == Worked::kDone ? options_.rest : Milliseconds(entry.backoff.next());
     if (!entry.wanted && pause.count() == 0) {
-      entries_.erase(at);
+      drop(at);
     } else {
       put(at, Clock::now() + pause);
     }
   }
 
-  // One of the group less is worked on: the first that waits for it may be, after those of other
-  // groups that are due already. With none at work nobody would let go those that wait.
-  void leave(const std::string& name) {
-    const auto group = groups_.find(name);
-    Order& waiting = group->second.waiting;
-    if (!waiting.empty()) {
-      const Key key = waiting.extract(waiting.begin()).value().second;
-      put(entries_.find(key), Clock::now());
-    }
-    if (--group->second.working > 0) return;
-    order_.merge(waiting);
-    groups_.erase(group);
-  }
-
   const Options options_;
   const std::function<bool()> may_act_;
   const std::function<Worked(const Key&, const Value&)> work_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   Entries entries_;
-  Order order_;
+  Shares shares_;
   std::map<std::string, Group> groups_;
   std::uint64_t serial_ = 0;
+  std::uint64_t turn_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;  // last: they use all above
 };

@@ -108,7 +108,7 @@ TEST(ElasticController, AShrinkWhosePodsDoNotGoSaysSo) {
   EXPECT_EQ(cluster.why("low"), "");
   cluster.wait(1);
   EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
-  EXPECT_THAT(cluster.why("low"), HasSubstr("4 pods that had to go are not gone yet"));
+  EXPECT_THAT(cluster.why("low"), HasSubstr("pods that had to go and are not gone yet: 4;"));
   EXPECT_EQ(cluster.annotation("low", annotation::kWantedWorkers), "4");
   cluster.settle("low");
   EXPECT_THAT(kinds(cluster.step()), testing::UnorderedElementsAre(Kind::kDone, Kind::kStart));

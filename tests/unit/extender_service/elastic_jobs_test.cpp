@@ -302,19 +302,29 @@ TEST_F(ElasticJobsTest, AJobThatIsNotThereIsForgotten) {
   while (!elastic_->rows().empty()) std::this_thread::yield();
 }
 
-TEST_F(ElasticJobsTest, NothingIsDoneAfterTheLeadIsLost) {
-  server_.on(std::string("POST ") + kMapsOfJobs, [this](const auto&, auto& response) {
+TEST_F(ElasticJobsTest, NoStepIsTakenAfterTheLeadIsLost) {
+  is_patched("a", [this](const auto& request, auto& response) {
     leads_ = false;
     asked_ = 0;
+    answer_with(waits("a"), request, response);
+  });
+  start({waits("a"), waits("b")});
+  server_.wait_for(1);
+  while (leads_ || asked_ < 5) std::this_thread::yield();  // that round is over
+  EXPECT_EQ(server_.seen().size(), 1U);
+}
+
+TEST_F(ElasticJobsTest, NoConfigMapIsChangedAfterTheLeadIsLost) {
+  server_.on(std::string("POST ") + kMapsOfJobs, [this](const auto&, auto& response) {
+    leads_ = false;
     response.status = 409;
     response.set_content(refusal(409).dump(), "application/json");
   });
-  const json wave = told(waits());
   json map = {{"metadata", {{"ownerReferences", {{{"uid", "uid-wave"}}}}}}, {"data", {{"k", "v"}}}};
   server_.on(std::string("GET ") + kMapsOfJobs + "/wave-elastic", 200, map);
-  start({wave, waits("other")});
-  server_.wait_for(1);
-  while (leads_ || asked_ < 5) std::this_thread::yield();  // that round is over
+  start({told(make_job({.change = "rigid"}))});
+  server_.wait_for(2);
+  elastic_.reset();  // what it had begun is over
   for (const auto& seen : server_.seen()) EXPECT_NE(seen.method, "PATCH") << seen.target;
 }
 

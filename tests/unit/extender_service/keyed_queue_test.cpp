@@ -6,6 +6,10 @@
 #include <array>
 #include <atomic>
 #include <future>
+#include <mutex>
+#include <random>
+#include <semaphore>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -171,6 +175,66 @@ TEST(KeyedQueue, AGroupKeepsNoMoreThreadsThanItMay) {
   queue.erase("c");
   end.set_value();
   EXPECT_EQ(worker.wait_for(4).back(), "d1") << "and the rest of the group comes later";
+}
+
+TEST(KeyedQueue, GroupsTakeTurns) {
+  Worker worker;
+  std::counting_semaphore<> may_end(0);
+  KeyedQueue<std::string, int> queue({.most = 20,
+                                      .most_of_one_group = 4,
+                                      .threads = 2,
+                                      .group_of = [](int value) { return std::to_string(value); },
+                                      .most_of_group = 1},
+                                     always, [&](const std::string& key, int value) {
+                                       const Worked worked = worker.work(key, value);
+                                       may_end.acquire();
+                                       return worked;
+                                     });
+  for (const char* key : {"a", "b", "c", "d"}) EXPECT_TRUE(queue.add(key, 1));
+  EXPECT_FALSE(queue.add("e", 1)) << "they are too many of one group";
+  for (const char* key : {"k", "l", "m"}) EXPECT_TRUE(queue.add(key, 2));
+  worker.wait_for(2);
+  queue.add("z", 3);
+  may_end.release();
+  EXPECT_EQ(worker.wait_for(3).back(), "z3") << "those before it had their turn";
+  may_end.release(20);
+  worker.wait_for(8);
+}
+
+// Whatever was noted and erased before, by whom it was worked on meanwhile.
+TEST(KeyedQueue, WhatIsNotedLastIsWorkedOn) {
+  constexpr int kKeys = 12;
+  constexpr int kLast = 1'000'000;
+  std::mutex mutex;
+  std::set<int> done;
+  KeyedQueue<int, int> queue(
+      {.most = 100,
+       .first_pause = 1ms,
+       .longest_pause = 1ms,
+       .threads = 4,
+       .group_of = [](int value) { return std::to_string(value % 3); },
+       .most_of_group = 2},
+      always, [&](int key, int value) {
+        const std::lock_guard lock(mutex);
+        if (value >= kLast) done.insert(key);
+        return value % 5 == 0 ? Worked::kAgain : value % 5 == 1 ? Worked::kFailed : Worked::kDone;
+      });
+  std::mt19937 random(5);
+  const auto roll = [&](unsigned below) { return static_cast<int>(random() % below); };
+  for (int step = 0; step < 3000; ++step) {
+    const int key = roll(kKeys);
+    if (roll(3) == 0) {
+      queue.erase(key);
+    } else {
+      queue.add(key, 3 * roll(100) + key % 3, std::chrono::milliseconds(roll(2)));
+    }
+  }
+  for (int key = 0; key < kKeys; ++key) queue.add(key, kLast + key);
+  const auto all = [&] {
+    const std::lock_guard lock(mutex);
+    return done.size() == kKeys;
+  };
+  while (!all()) std::this_thread::yield();
 }
 
 // One that was erased and noted anew while it was worked on.
