@@ -30,7 +30,7 @@ make_go_programs() {
   done
 }
 
-scripts/build.sh release allocate_bench counting_bench elastic_bench expose_bench extender_bench extender_calls_bench \
+scripts/build.sh release allocate_bench counting_bench expose_bench extender_bench extender_calls_bench \
   extender_wire_bench pinion-fence-bench pinion-nri-bench
 runtime=$(scripts/runtime.sh --print)
 use_go
