@@ -171,6 +171,24 @@ TEST_F(FleetTest, WhatIsLeftOfATakenPlaceIsForNobodyElse) {
   EXPECT_TRUE((CpuSet{5, 6}).is_subset_of(fleet_.node(a).ledger.find("told")->cpus));
 }
 
+TEST_F(FleetTest, WhatIsLeftOfATakenPlaceIsNotForAnotherThatLostItsOwn) {
+  node("a", {});
+  const NodeIndex a = fleet_.find("a");
+  for (const char* id : {"first", "second"}) {
+    ASSERT_TRUE(holds(fleet_.promise(a, request_of(id, 3), 100)));
+    fleet_.settle(id);
+  }
+  NodeReport report = report_of("a", nullptr);
+  report.generation = 2;
+  report.claims = {claim_of("other", "2,4")};
+  const auto lost = fleet_.report(report, 0);
+  ASSERT_TRUE(lost);
+  ASSERT_EQ(lost->size(), 1U);
+  EXPECT_EQ(lost->front().id, "first");
+  EXPECT_EQ(fleet_.node(a).ledger.find("first")->cpus.to_string(), "1,3");
+  EXPECT_EQ(fleet_.node(a).ledger.find("second")->cpus.to_string(), "5-7");
+}
+
 topology::Request planned(const std::string& id, int cpus, const CpuSet& on) {
   topology::Request request = request_of(id, cpus);
   request.planned = true;

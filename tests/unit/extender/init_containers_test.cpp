@@ -150,6 +150,22 @@ TEST_F(PodSchedulerTest, AfterARestartAPromiseSpeaksForWhatIsKept) {
   }
 }
 
+TEST_F(PodSchedulerTest, AfterARestartWhatAPodKeepsBeyondItsContainersIsNobodyElses) {
+  for (const bool told_first : {true, false}) {
+    SCOPED_TRACE(told_first);
+    Pod pod = with(pod_of(told_first ? "first" : "later", 2), "i", 5);
+    pod.containers.push_back(container_of("side", 1, PodContainer::Kind::kMain));
+    pod.node = told_first ? "c" : "a";
+    pod.annotations["pinion.dev/planned"] = "main=1-5 side=6 i=1-5";
+    const auto report_it = [&] { report(pod.node, {{pod.uid + "/main", 2}, {pod.uid + "/", 4}}); };
+    if (!told_first) report_it();
+    EXPECT_TRUE(pod_scheduler_.seen(pod, now_));
+    if (told_first) report_it();
+    EXPECT_EQ(filtered(pod_of("other", 2), {pod.node}), "");
+    EXPECT_EQ(filtered(pod_of("small", 1), {pod.node}), pod.node);
+  }
+}
+
 TEST_F(PodSchedulerTest, WhatAPodKeepsGoesWithItForAGangOfHigherPriority) {
   std::vector<Eviction> all;
   for (const std::string node : {"a", "b"}) {

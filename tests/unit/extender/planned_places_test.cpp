@@ -71,6 +71,23 @@ TEST_F(PlannedPlaces, NothingElseIsToldWhereALateReportHasLeftNoRoom) {
   EXPECT_FALSE(pod_scheduler_.fleet().promised("p/main")) << "it is planned anew";
 }
 
+TEST_F(PlannedPlaces, AMemberWhoseBindingFailedIsPlannedAnewByALateReport) {
+  exist("gang", 2, 2);
+  for (int i = 0; i < 2; ++i) {
+    filtered(member_of("gang", i, 2, 2));
+    bind(member_of("gang", i, 2, 2), "a", 1 + static_cast<Ticket>(i));
+  }
+  const auto told = [&] { return pod_scheduler_.told_with_binding("gang0")["pinion.dev/planned"]; };
+  EXPECT_EQ(told(), "main=1-2");
+  pod_scheduler_.bound("gang1", true, now_);
+  pod_scheduler_.bound("gang0", false, now_);
+  report("a", {{"late/main", 2}});
+  EXPECT_EQ(held("gang0/main"), "5-6");
+  filtered(member_of("gang", 0, 2, 2));
+  ASSERT_EQ(bind(member_of("gang", 0, 2, 2), "a", 3).kind, Kind::kGo);
+  EXPECT_EQ(told(), "main=5-6") << "not where another one runs by now";
+}
+
 TEST_F(PlannedPlaces, AContainerWithoutAPlanAndWithoutRoomTakesNobodyElsesPlace) {
   report("a", {{"x/main", 3}});
   Pod pod = pod_of("p", 3);
