@@ -101,8 +101,8 @@ WaveJob::WaveJob(std::string folder, int cpus) : folder_(std::move(folder)), cpu
     response.set_content(job_.dump(), "application/json");
   });
   api_ = *kube::Api::create(server_.access());
-  asks_ = std::make_unique<cluster::ElasticAsks>(*api_, log_, defaults_,
-                                                 cluster::elastic::ControllerLimits{});
+  asks_ = std::make_unique<cluster::ElasticAsks>(
+      *api_, log_, defaults_, cluster::elastic::ControllerLimits{}, [] { return true; });
 }
 
 std::string WaveJob::host_folder(int index) const {
