@@ -1,5 +1,9 @@
 #include "tests/guest/guest_node.h"
 
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -12,6 +16,24 @@ constexpr long kPages = 2048;
 std::map<std::string, std::shared_ptr<lab::ContainerdLab>>& labs() {
   static std::map<std::string, std::shared_ptr<lab::ContainerdLab>> all;
   return all;
+}
+
+// The kernel patches its own code when the first event of such a kind is opened and when the last
+// one is closed, and a CPU that QEMU emulates may still run what stood there meanwhile: the kernel
+// panics ("Oops: int3"). So one of each is open from before the first agent until the end.
+void hold_counters() {
+  [[maybe_unused]] static const bool held = [] {
+    for (const unsigned event : {PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_CONTEXT_SWITCHES,
+                                 PERF_COUNT_SW_CPU_MIGRATIONS}) {
+      perf_event_attr attr{};
+      attr.type = PERF_TYPE_SOFTWARE;
+      attr.size = sizeof(attr);
+      attr.config = event;
+      attr.disabled = 1;
+      (void)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+    return true;
+  }();
 }
 
 }  // namespace
@@ -29,6 +51,7 @@ void GuestTest::TearDownTestSuite() {
 
 void GuestTest::SetUp() {
   if (std::getenv("PINION_GUEST") == nullptr) GTEST_SKIP() << "not in a guest of scripts/guest.sh";
+  hold_counters();
   NodeTest::SetUp();
   if (IsSkipped() || HasFatalFailure()) return;
   if (nodes_with_cpus().size() < 2) GTEST_SKIP() << "one NUMA node only";
