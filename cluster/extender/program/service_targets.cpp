@@ -67,8 +67,8 @@ ServiceTargets::ServiceTargets(kube::Api& api, std::unique_ptr<kube::Api> promet
       log_(log),
       asks_(std::move(asks)),
       options_(std::move(options)),
-      shares_(kMostServices, kMostOfNamespace),
       queue_({.most = kMostServices,
+              .most_of_one_group = kMostOfNamespace,
               .first_pause = options_.look,
               .longest_pause = options_.look,
               .threads = kServiceThreads,
@@ -93,16 +93,12 @@ void ServiceTargets::seen(kube::Change change, const json& pod) {
                       .uid = uid},
               .service = targets::read_service(pod)};
   if (queue_.update(uid, noted)) return;
-  bool taken = false;
   {
     const std::lock_guard lock(mutex_);
-    taken = cared_.contains(uid) || shares_.take(noted.pod.name_space);
-    if (taken && cared_.emplace(uid, std::make_shared<Care>()).second) {
-      cared_[uid]->pod = noted.pod;
-    }
+    if (cared_.emplace(uid, std::make_shared<Care>()).second) cared_[uid]->pod = noted.pod;
   }
   const kube::PodRef ref = noted.pod;
-  if (taken && queue_.add(uid, std::move(noted))) return;
+  if (queue_.add(uid, std::move(noted))) return;
   gone(uid);
   if (seldom(crowd_said_ms_)) {
     log_.warn("too many services with a target, some are left alone",
@@ -115,10 +111,7 @@ void ServiceTargets::seen(kube::Change change, const json& pod) {
 void ServiceTargets::gone(const std::string& uid) {
   queue_.erase(uid);
   const std::lock_guard lock(mutex_);
-  const auto care = cared_.find(uid);
-  if (care == cared_.end()) return;
-  shares_.give_back(care->second->pod.name_space);
-  cared_.erase(care);
+  cared_.erase(uid);
 }
 
 // Whether a line that could come often is due again; it then counts as said.

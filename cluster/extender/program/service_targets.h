@@ -16,7 +16,6 @@
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/watch.h"
 #include "cluster/extender/program/keyed_queue.h"
-#include "cluster/extender/program/shares.h"
 #include "cluster/extender/service/expose.h"
 #include "cluster/extender/targets/controller.h"
 
@@ -97,7 +96,6 @@ class ServiceTargets {
   kube::Cancel cancel_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Care>> cared_;  // by uid; all these under mutex_
-  Shares shares_;                                       // of services
   std::map<std::string, Turn> turns_;                   // by node
   std::int64_t most_milli_ = 0;
   std::int64_t most_at_ms_ = 0;

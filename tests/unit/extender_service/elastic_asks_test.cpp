@@ -283,7 +283,7 @@ TEST_F(ElasticAsksTest, NamespacesWhoseApplicationsAreSlowKeepNoOtherWaiting) {
   }
 }
 
-TEST_F(ElasticAsksTest, WhatIsWithdrawnOrOfAnotherLeaderIsNotAsked) {
+TEST_F(ElasticAsksTest, AQuestionIsNotKeptWhileAnotherReplicaLeads) {
   application_.on(kAsked, 202, json::object());
   const std::vector<elastic::ElasticObject> jobs = {read(shrinking(http(), "slow0")),
                                                     read(shrinking(http(), "slow1"))};
