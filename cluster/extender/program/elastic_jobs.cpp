@@ -45,6 +45,12 @@ ElasticRow::Speed speed_of(const elastic::SpeedSeen& seen) {
   return speed;
 }
 
+// By what the API server answers of its path.
+bool is_gone(const Result<json>& now, const std::string& uid) {
+  return now ? kube::json_text(*now, "metadata", "uid") != uid
+             : now.error().code == Errc::kNotFound;
+}
+
 }  // namespace
 
 void ElasticJobs::KindFeed::on_object(kube::Change change, const json& object) {
@@ -191,14 +197,12 @@ void ElasticJobs::take_in_left() {
   int failures = 0;
   for (const auto& [uid, left] : wait) {
     const auto now = api_.get(left.path, {.cancel = &cancel_, .whole = kLeadersCallLimit});
-    const bool gone =
-        now ? kube::json_text(*now, "metadata", "uid") != uid : now.error().code == Errc::kNotFound;
     auto job =
         now ? elastic::read_elastic(*now, defaults_) : Result<ElasticObject>(failure(now.error()));
     const std::lock_guard lock(mutex_);
     const auto known = left_.find(uid);
     if (known == left_.end()) continue;  // the watch was faster
-    if (gone) {
+    if (is_gone(now, uid)) {
       forget(uid);
     } else if (now) {
       take_in(uid, std::move(job));
@@ -434,17 +438,17 @@ void ElasticJobs::carry_out(const elastic::Action& action) {
 
 // What is there now, unless the watch has brought something newer meanwhile.
 void ElasticJobs::answered(const ElasticObject& was, const Result<json>& now) {
-  if (!now && now.error().code != Errc::kNotFound) return;
-  const bool same = now && kube::json_text(*now, "metadata", "uid") == was.uid;
-  auto job = same ? elastic::read_elastic(*now, defaults_)
-                  : Result<ElasticObject>(failure(Errc::kNotFound, "it is gone"));
+  const bool gone = is_gone(now, was.uid);
+  if (!now && !gone) return;
+  auto job =
+      now ? elastic::read_elastic(*now, defaults_) : Result<ElasticObject>(failure(now.error()));
   const std::lock_guard lock(mutex_);
   const auto known = jobs_.find(was.uid);
   if (known == jobs_.end() || known->second.version != was.version) return;
-  if (same) {
-    take_in(was.uid, std::move(job));
-  } else {
+  if (gone) {
     forget(was.uid);
+  } else {
+    take_in(was.uid, std::move(job));
   }
 }
 
