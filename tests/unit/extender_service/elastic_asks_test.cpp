@@ -304,6 +304,23 @@ TEST_F(ElasticAsksTest, AQuestionIsNotKeptWhileAnotherReplicaLeads) {
   EXPECT_EQ(application_.seen()[0].json()["job"], "slow1");
 }
 
+TEST_F(ElasticAsksTest, AQuestionThatIsWithdrawnBeforeItsTurnIsNotAsked) {
+  const auto gate = std::make_shared<std::promise<void>>();
+  const auto opened = gate->get_future().share();
+  application_.on(kAsked, [opened](const auto&, auto& response) {
+    opened.wait();
+    response.status = 202;
+  });
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
+  for (int i = 0; i < 6; ++i) asks.ask(read(shrinking(http(), "slow" + std::to_string(i))));
+  EXPECT_EQ(application_.wait_for(4).size(), 4U);
+  asks.withdraw("uid-slow4");
+  gate->set_value();
+  const auto seen = application_.wait_for(5);
+  ASSERT_EQ(seen.size(), 5U);
+  EXPECT_EQ(seen[4].json()["job"], "slow5");
+}
+
 TEST_F(ElasticAsksTest, IsTriedAgainWhereSomebodyWasFirst) {
   application_.on(kAsked, 200, json::object());
   const json wave = shrinking(http());
