@@ -65,6 +65,24 @@ class Guest_ElasticMpi : public GuestTest {
     return ranks;
   }
 
+  // For messages: where the program is, what it has said, and what each worker runs.
+  [[nodiscard]] std::string state() const {
+    const auto now = job_->progress();
+    std::string text = "it is at step " + std::to_string(now ? now->step : -1) + " with " +
+                       std::to_string(now ? now->ranks : 0) + " ranks";
+    for (const Worker& worker : workers_) {
+      text += "\n" + worker.running.cgroup + ":";
+      for (const int pid : node().cgroups().processes(worker.running.cgroup)) {
+        const std::string folder = "/proc/" + std::to_string(pid);
+        for (const char* file : {"/comm", "/wchan"}) {
+          const auto read = lab::read_file(folder + file);
+          text += " " + (read ? read->substr(0, read->find('\n')) : "?");
+        }
+      }
+    }
+    return text + "\n" + job_->output();
+  }
+
   // The program goes on with so many ranks.
   testing::AssertionResult computes_with(int ranks) const {
     std::int64_t begun = -1;
@@ -75,10 +93,7 @@ class Guest_ElasticMpi : public GuestTest {
       return now->step > begun;
     });
     if (goes_on) return testing::AssertionSuccess();
-    const auto now = job_->progress();
-    return testing::AssertionFailure() << "it is at step " << (now ? now->step : -1) << " with "
-                                       << (now ? now->ranks : 0) << " ranks, not " << ranks << "\n"
-                                       << job_->output();
+    return testing::AssertionFailure() << "not " << ranks << " ranks: " << state();
   }
 
   // Each worker is the one that it was, runs this many ranks, and all of it on the core that it
@@ -125,7 +140,7 @@ TEST_P(Guest_ElasticMpi, ItsPinsFollowAndItsResultIsThatOfASerialRun) {
   expect_workers(2);
   job_->has(4, 4);
   job_->tell();
-  ASSERT_EQ(job_->ask(), 4);
+  ASSERT_EQ(job_->ask(), 4) << state();
   job_->is_done();
   ASSERT_TRUE(computes_with(4));
   expect_workers(4);
@@ -134,7 +149,7 @@ TEST_P(Guest_ElasticMpi, ItsPinsFollowAndItsResultIsThatOfASerialRun) {
   job_->is_resized(4, 3);
   job_->tell();
   agent().kill();
-  ASSERT_EQ(job_->ask(), 3);
+  ASSERT_EQ(job_->ask(), 3) << state();
   ASSERT_TRUE(computes_with(3));
   ASSERT_TRUE(ok(start_agent()));
   expect_workers(3);

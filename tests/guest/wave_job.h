@@ -66,7 +66,7 @@ class WaveJob {
   mutable std::mutex mutex_;
   nlohmann::json job_;  // under mutex_
   kube::FakeApiServer server_;
-  Log log_{"error", LogFormat::kText};
+  Log log_{"info", LogFormat::kText};
   policy::Defaults defaults_;
   std::unique_ptr<kube::Api> api_;
   std::unique_ptr<cluster::ElasticAsks> asks_;
