@@ -33,10 +33,9 @@ struct Owner {
 struct JobSpec {
   Owner owner;
   std::int32_t priority = 0;
-  int size = 1;             // members that start together, >= 1
-  int task_groups = 0;      // into which they are cut; 0: members say themselves, if any
-  int nodes = 0;            // on which its members may be at one time; 0: any number
-  std::int64_t run_ms = 0;  // it runs no longer than this once it has started; 0: not said
+  int size = 1;         // members that start together, >= 1
+  int task_groups = 0;  // into which they are cut; 0: members say themselves, if any
+  int nodes = 0;        // on which its members may be at one time; 0: any number
   std::optional<PlacementPolicy> placement;  // nullopt: the cluster's for this kind of load
   bool service = false;                      // no HPC job
 
@@ -88,6 +87,7 @@ struct Job {
     int members = 0;
   };
   std::vector<Shape> shapes;
+  std::int64_t run_ms = 0;  // these run no longer than this; 0: not said of each
 
   [[nodiscard]] int count(Member::State state) const;
   [[nodiscard]] int fixed() const;

@@ -5,21 +5,16 @@
 
 namespace pinion::cluster {
 
-std::string_view to_string(QueueOrder order) {
-  return order == QueueOrder::kPriority ? "priority" : "fair-share";
-}
-
-std::optional<QueueOrder> queue_order_of(std::string_view word) {
-  if (word == "priority") return QueueOrder::kPriority;
-  if (word == "fair-share") return QueueOrder::kFairShare;
-  return std::nullopt;
+std::int64_t JobQueue::turn_of(const QueueEntry& entry) const {
+  if (order_ != QueueOrder::kShortest) return entry.submitted_ms;
+  return entry.submitted_ms + (entry.run_ms > 0 ? entry.run_ms : kUnstatedRunMs);
 }
 
 void JobQueue::push(QueueEntry entry) {
   const auto known = entries_.find(entry.job);
   const std::uint64_t number = known == entries_.end() ? pushed_++ : known->second.key.number;
   erase(entry.job);
-  const Key key{.submitted_ms = entry.submitted_ms, .number = number};
+  const Key key{.turn_ms = turn_of(entry), .number = number};
   std::string job = entry.job;
   const auto at =
       entries_.emplace(std::move(job), Known{.entry = std::move(entry), .key = key}).first;
@@ -45,7 +40,7 @@ void JobQueue::charge(const std::string& name_space, int cpus) {
 }
 
 std::int64_t JobQueue::used(const std::string& share) const {
-  if (order_ == QueueOrder::kPriority) return 0;
+  if (order_ != QueueOrder::kFairShare) return 0;
   const auto found = used_.find(share);
   return found == used_.end() ? 0 : found->second;
 }

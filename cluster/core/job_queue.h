@@ -1,15 +1,16 @@
 // The jobs that wait for CPUs, and who is tried next.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "base/words.h"
 #include "cluster/core/text_map.h"
 
 namespace pinion::cluster {
@@ -17,17 +18,24 @@ namespace pinion::cluster {
 enum class QueueOrder {
   kPriority,   // higher priority first, then who was submitted first
   kFairShare,  // higher priority first, then the namespace that has fewer CPUs, then as above
+  // Higher priority first, then who would be over first if each had started when it was submitted
+  // and ran as long as it may. So a job passes longer ones, but none that was there before it by
+  // more than what that one may run: nobody is passed for ever.
+  kShortest,
 };
-// "priority", "fair-share"
-[[nodiscard]] std::string_view to_string(QueueOrder order);
-[[nodiscard]] std::optional<QueueOrder> queue_order_of(std::string_view word);
+// Of a job that does not say how long it runs, for kShortest.
+inline constexpr std::int64_t kUnstatedRunMs = 24LL * 3600 * 1000;
+inline constexpr std::array kQueueOrderWords{Word<QueueOrder>{"priority", QueueOrder::kPriority},
+                                             Word<QueueOrder>{"fair-share", QueueOrder::kFairShare},
+                                             Word<QueueOrder>{"shortest", QueueOrder::kShortest}};
 
 struct QueueEntry {
   std::string job;
   std::string name_space;
   std::int32_t priority = 0;
   std::int64_t submitted_ms = 0;
-  int cpus = 0;  // that it wants, all members together
+  std::int64_t run_ms = 0;  // at most; 0: not said
+  int cpus = 0;             // that it wants, all members together
 };
 
 class JobQueue {
@@ -54,7 +62,7 @@ class JobQueue {
 
  private:
   struct Key {
-    std::int64_t submitted_ms = 0;
+    std::int64_t turn_ms = 0;
     std::uint64_t number = 0;  // of the first push
 
     // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads the defaulted operator
@@ -64,9 +72,10 @@ class JobQueue {
     QueueEntry entry;
     Key key;
   };
-  // By namespace; with kPriority all are in one.
+  // By namespace; but for kFairShare all are in one.
   using Class = std::map<std::string, std::map<Key, const Known*>>;
 
+  [[nodiscard]] std::int64_t turn_of(const QueueEntry& entry) const;
   [[nodiscard]] std::string share_of(const QueueEntry& entry) const {
     return order_ == QueueOrder::kFairShare ? entry.name_space : std::string();
   }

@@ -89,7 +89,7 @@ struct NodeTerms {
   bool operator==(const NodeTerms&) const = default;
 };
 
-// What a member asks of a node beside its CPUs.
+// What a member asks of a node beside its CPUs, and for how long.
 struct MemberTerms {
   ResourceList requests{};
   // The nodes that it may use, open or not; null: all that are open. Its owner may change the set
@@ -97,8 +97,9 @@ struct MemberTerms {
   std::shared_ptr<const NodeSet> nodes{};
   // Never on a node where another member of its job is.
   bool apart = false;
-  bool service = false;  // no member of an HPC job (company.h)
-  std::string job{};     // the id of its job, where it matters who else is on a node
+  bool service = false;     // no member of an HPC job (company.h)
+  std::string job{};        // the id of its job, where it matters who else is on a node
+  std::int64_t run_ms = 0;  // it runs no longer than this once it has started; 0: not said
 
   bool operator==(const MemberTerms&) const = default;
 };

@@ -27,6 +27,16 @@ std::vector<Job::Shape> shapes_of(const std::vector<const Member*>& members) {
   return shapes;
 }
 
+// Until the last of them has ended; 0: one of them has not said.
+std::int64_t run_of(const std::vector<const Member*>& members) {
+  std::int64_t longest = 0;
+  for (const Member* member : members) {
+    if (member->terms.run_ms == 0) return 0;
+    longest = std::max(longest, member->terms.run_ms);
+  }
+  return longest;
+}
+
 }  // namespace
 
 void Scheduler::submit(const JobId& id, JobSpec spec, std::int64_t now_ms) {
@@ -138,6 +148,7 @@ void Scheduler::requeue(Job& job) {
   job.judged_at = 0;
   job.again_ms = 0;
   job.shapes = shapes_of(members);
+  job.run_ms = run_of(members);
   if (!members.empty()) {
     int cpus = 0;
     for (const Member* member : members) cpus += member->cpus();
@@ -145,6 +156,7 @@ void Scheduler::requeue(Job& job) {
                  .name_space = job.spec.owner.name_space,
                  .priority = job.spec.priority,
                  .submitted_ms = job.submitted_ms,
+                 .run_ms = job.run_ms,
                  .cpus = cpus});
     changed_ = true;
     return;
@@ -432,7 +444,7 @@ void Scheduler::note_end(const Job& job, const Member& member, std::int64_t now_
   const NodeIndex node = fleet_.find(member.node);
   if (node < 0) return;  // gone, or not told of yet: see note_ends_at()
   forget_end(member);
-  const std::int64_t at = job.spec.run_ms > 0 ? now_ms + job.spec.run_ms : kUnknownTime;
+  const std::int64_t at = member.terms.run_ms > 0 ? now_ms + member.terms.run_ms : kUnknownTime;
   for (const auto& request : member.requests) {
     Ending ending{.at_ms = at,
                   .service = job.spec.service,

@@ -10,8 +10,7 @@ namespace pinion::cluster {
 
 // It has ended when the head of the queue can start.
 bool Scheduler::over_by_then(const Job& job, std::int64_t now_ms) const {
-  return job.spec.run_ms > 0 && head_->from_ms != kUnknownTime &&
-         now_ms + job.spec.run_ms <= head_->from_ms;
+  return job.run_ms > 0 && head_->from_ms != kUnknownTime && now_ms + job.run_ms <= head_->from_ms;
 }
 
 bool Scheduler::may_take_head_room(const Job& job, std::int64_t now_ms) const {

@@ -40,7 +40,7 @@ struct Job {
   Ms run = 0;      // on CPUs that nothing disturbs
   Ms request = 0;  // the limit that its user states
   cluster::JobShape shape{.workers = 0, .smt = topology::Smt::kPack};  // 0: as few as fit
-  int nodes = 0;              // that a policy may cut it for; 0: all
+  int nodes = 0;              // that it may lie on, and a policy may cut it for; 0: all
   std::string user;           // whose share it is with fair queueing
   std::int32_t priority = 0;  // higher goes first
   bool service = false;       // is no HPC job, and never cut by a policy

@@ -104,7 +104,7 @@ std::vector<Job> jobs_of(const JobSize& size, double work, std::mt19937_64& rand
 
 Result<std::unique_ptr<NodeMachine>> servers(const MixedServer& server, int first, int count,
                                              PlacementPolicy placement, bool aligned) {
-  NodeRules rules{.queue = QueueRule::kEasy, .placement = placement};
+  NodeRules rules{.queue = QueueRule::kEasy, .placement = placement, .keeps_to_nodes = false};
   rules.shape.pinned = aligned;
   if (aligned) {
     rules.services = PlacementPolicy::kFill;

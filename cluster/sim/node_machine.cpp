@@ -12,12 +12,17 @@ namespace {
 
 constexpr Ms kForever = Ms{1} << 60;
 
+cluster::QueueOrder order_of(QueueRule rule) {
+  if (rule == QueueRule::kFair) return cluster::QueueOrder::kFairShare;
+  if (rule == QueueRule::kShortest) return cluster::QueueOrder::kShortest;
+  return cluster::QueueOrder::kPriority;
+}
+
 cluster::SchedulerSettings settings_of(const NodeRules& rules) {
   cluster::SchedulerSettings settings;
   settings.placement = rules.placement;
   settings.service_placement = rules.services.value_or(rules.placement);
-  settings.order = rules.queue == QueueRule::kFair ? cluster::QueueOrder::kFairShare
-                                                   : cluster::QueueOrder::kPriority;
+  settings.order = order_of(rules.queue);
   settings.backfill = backfills(rules.queue);
   settings.depth = rules.depth;
   settings.plan_steps = rules.search;
@@ -87,8 +92,8 @@ std::string NodeMachine::never_cut(const Job& job) {
   }
   const auto placement =
       job.service ? rules_.services.value_or(rules_.placement) : rules_.placement;
-  const auto refusal =
-      cluster::never_fits(idle_fleet_, gang, cluster::kAnyNumber, placement, rules_.seed);
+  const int nodes = most_nodes(job) > 0 ? most_nodes(job) : cluster::kAnyNumber;
+  const auto refusal = cluster::never_fits(idle_fleet_, gang, nodes, placement, rules_.seed);
   return refusal ? refusal->text : std::string();
 }
 
@@ -99,13 +104,14 @@ void NodeMachine::submit(Handle handle, const Job& job, Ms now) {
   spec.priority = knows_priority(rules_.queue) ? job.priority : 0;
   spec.size = static_cast<int>(cut_.requests.size());
   spec.task_groups = cut_.groups;
-  spec.run_ms = std::max<Ms>(job.request, 1);
+  spec.nodes = most_nodes(job);
   spec.service = job.service;
   scheduler_.submit(id, std::move(spec), now);
   for (std::size_t worker = 0; worker < cut_.requests.size(); ++worker) {
     const std::string member = member_of(id, worker);
     cut_.requests[worker].id = member;
-    scheduler_.join(id, member, {std::move(cut_.requests[worker])}, now, {.apart = job.apart});
+    scheduler_.join(id, member, {std::move(cut_.requests[worker])}, now,
+                    {.apart = job.apart, .run_ms = std::max<Ms>(job.request, 1)});
   }
   // Another one may be the first now.
   if (knows_priority(rules_.queue)) freed_ = true;

@@ -22,6 +22,9 @@ struct NodeRules {
   std::optional<cluster::PlacementPolicy> services{};  // of services; nullopt: the same
   ShapeRules shape{};
   int search = cluster::PlanLimits().steps;  // decisions that placement "ours" tries for a job
+  // A job lies on no more than Job::nodes, as in a cluster; false: policies cut it for so many, and
+  // that is all, as in the paper.
+  bool keeps_to_nodes = true;
   int depth = 100;         // jobs of the queue that one pass looks at, where others may go past
   std::uint64_t seed = 1;  // of placements that choose by chance
 };
@@ -88,6 +91,9 @@ class NodeMachine : public Machine {
   [[nodiscard]] std::string never_cut(const Job& job);
   Started begin(const cluster::JobId& id, Ms now);
   Piece begin_worker(const std::string& member, int tasks, Ms now);
+  [[nodiscard]] int most_nodes(const Job& job) const {
+    return rules_.keeps_to_nodes ? job.nodes : 0;
+  }
   void take(const Piece& piece, int sign);
 
   const NodeRules rules_;

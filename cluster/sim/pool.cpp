@@ -15,7 +15,7 @@ std::string Pool::never(const Job& job) {
 void Pool::submit(Handle handle, const Job& job, Ms /*now*/) {
   Waiting waiting;
   waiting.key = {.urgency = knows_priority(rule_) ? -std::int64_t{job.priority} : 0,
-                 .submit = job.submit,
+                 .turn = job.submit + (rule_ == QueueRule::kShortest ? job.request : 0),
                  .number = job.number,
                  .handle = handle};
   waiting.processors = job.processors();

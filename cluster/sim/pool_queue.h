@@ -18,9 +18,10 @@ enum class QueueRule {
   kPriority,  // higher priority first, then as fcfs; nobody goes before the first
   kFair,      // of equal priorities whose user has fewest processors; nobody before the first
   kOurs,      // the extender's default: by priority as above, and others go past as with EASY
+  kShortest,  // of equal priorities by submission and request together; the same
 };
 [[nodiscard]] constexpr bool backfills(QueueRule rule) {
-  return rule == QueueRule::kEasy || rule == QueueRule::kOurs;
+  return rule == QueueRule::kEasy || rule == QueueRule::kOurs || rule == QueueRule::kShortest;
 }
 [[nodiscard]] constexpr bool knows_priority(QueueRule rule) {
   return rule != QueueRule::kFcfs && rule != QueueRule::kEasy;
@@ -29,13 +30,13 @@ enum class QueueRule {
 struct Waiting {
   struct Key {
     std::int64_t urgency = 0;  // -priority; 0 where that does not count
-    Ms submit = 0;
+    Ms turn = 0;  // when it was submitted, and kShortest: when it would be over at the latest
     std::int64_t number = 0;
     Handle handle = 0;
 
     bool operator<(const Key& other) const {
-      return std::tie(urgency, submit, number, handle) <
-             std::tie(other.urgency, other.submit, other.number, other.handle);
+      return std::tie(urgency, turn, number, handle) <
+             std::tie(other.urgency, other.turn, other.number, other.handle);
     }
   };
   Key key;

@@ -55,6 +55,7 @@ Result<std::unique_ptr<NodeMachine>> make_nodes(const RunOptions& options,
   rules.shape.groups = options.groups;
   rules.shape.pinned = options.pinned;
   rules.shape.insist = options.insist;
+  rules.keeps_to_nodes = options.keeps_to_nodes;
   rules.search = options.search;
   rules.depth = options.depth;
   rules.seed = options.seed;

@@ -14,10 +14,12 @@ namespace {
 
 using cluster::PlacementPolicy;
 
-constexpr std::array kQueueWords{
-    Word<QueueRule>{"fcfs", QueueRule::kFcfs}, Word<QueueRule>{"easy", QueueRule::kEasy},
-    Word<QueueRule>{"priority", QueueRule::kPriority}, Word<QueueRule>{"fair", QueueRule::kFair},
-    Word<QueueRule>{"ours", QueueRule::kOurs}};
+constexpr std::array kQueueWords{Word<QueueRule>{"fcfs", QueueRule::kFcfs},
+                                 Word<QueueRule>{"easy", QueueRule::kEasy},
+                                 Word<QueueRule>{"priority", QueueRule::kPriority},
+                                 Word<QueueRule>{"fair", QueueRule::kFair},
+                                 Word<QueueRule>{"ours", QueueRule::kOurs},
+                                 Word<QueueRule>{"shortest", QueueRule::kShortest}};
 constexpr std::array kPlacementWords{
     Word<PlacementPolicy>{"first-fit", PlacementPolicy::kFirstFit},
     Word<PlacementPolicy>{"least", PlacementPolicy::kLeastLoaded},
@@ -108,8 +110,9 @@ void add_policies(CLI::App& command, RunOptions& options) {
           "Who is next. fcfs: by submission, nobody goes past. easy: the same with EASY "
           "backfilling. priority, fair: higher priority first, or of equal ones whose user has "
           "fewest CPUs; nobody goes past. ours (default): as the extender does, by priority with "
-          "backfilling")
-      ->check(CLI::IsMember({"fcfs", "easy", "priority", "fair", "ours"}))
+          "backfilling. shortest: the same, but of equal priorities who would be over first, had "
+          "all started when they came")
+      ->check(CLI::IsMember({"fcfs", "easy", "priority", "fair", "ours", "shortest"}))
       ->type_name("RULE");
   command
       .add_option("--placement", options.placement,
@@ -210,7 +213,7 @@ void check_run_options(const CLI::App& command, const RunOptions& options) {
     refuse("--search", "has no effect but with --placement ours");
   }
   if (given("--depth") && (options.elastic || !backfills(options.queue))) {
-    refuse("--depth", "has no effect but with --queue easy or ours");
+    refuse("--depth", "has no effect but with --queue easy, ours or shortest");
   }
   if (given("--learn") && options.elastic != cluster::ElasticPolicy::kOurs) {
     refuse("--learn", "has no effect but with --elastic ours");

@@ -36,6 +36,7 @@ struct RunOptions {
   bool groups = true;
   bool pinned = true;
   bool insist = true;
+  bool keeps_to_nodes = true;
   int workers = 0;  // 0: each job's own
   int search = cluster::PlanLimits().steps;
   int depth = 100;

@@ -54,6 +54,7 @@ void apply_scenario(const std::string& name, RunOptions& options) {
   options.pinned = scenario->pinned;
   options.insist = scenario->insist;
   options.workers = scenario->workers;
+  options.keeps_to_nodes = options.placement == "ours";
 }
 
 }  // namespace pinion::sim

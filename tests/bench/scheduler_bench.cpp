@@ -66,7 +66,7 @@ class Play {
     JobSpec spec;
     spec.owner = {.name_space = "team-" + std::to_string(random_() % 8), .kind = "Job", .name = id};
     spec.size = random_() % 2 == 0 ? 1 : 1 + static_cast<int>(random_() % 16);
-    spec.run_ms = 60'000 + static_cast<std::int64_t>(random_() % 1'800'000);
+    const std::int64_t run_ms = 60'000 + static_cast<std::int64_t>(random_() % 1'800'000);
     topology::Request request;
     request.cpus = 1 + static_cast<int>(random_() % 16);
     request.memory = 2 * test_support::kGiB;
@@ -74,7 +74,7 @@ class Play {
     for (int member = 0; member < spec.size; ++member) {
       const MemberId name = id + "-" + std::to_string(member);
       request.id = name + "/main";
-      scheduler_.join(id, name, {request}, now_);
+      scheduler_.join(id, name, {request}, now_, {.run_ms = run_ms});
     }
   }
 
@@ -85,7 +85,8 @@ class Play {
       scheduler_.started(name, true, now_);
     }
     // The job's own time is a limit; most end before.
-    const std::int64_t run = 1 + job.spec.run_ms * static_cast<std::int64_t>(random_() % 100) / 100;
+    const std::int64_t limit = job.members.begin()->second.terms.run_ms;
+    const std::int64_t run = 1 + limit * static_cast<std::int64_t>(random_() % 100) / 100;
     ends_.emplace(now_ + run, std::stoi(id.substr(4)));
   }
 

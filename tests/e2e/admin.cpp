@@ -67,6 +67,7 @@ json pod_object(const PodShape& shape) {
   if (!shape.labels.empty()) pod["metadata"]["labels"] = shape.labels;
   if (!shape.priority_class.empty()) pod["spec"]["priorityClassName"] = shape.priority_class;
   if (!shape.scheduler.empty()) pod["spec"]["schedulerName"] = shape.scheduler;
+  if (shape.deadline_s > 0) pod["spec"]["activeDeadlineSeconds"] = shape.deadline_s;
   if (!shape.pod_group.empty()) {
     pod["spec"]["schedulingGroup"] = {{"podGroupName", shape.pod_group}};
   }

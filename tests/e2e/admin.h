@@ -36,6 +36,7 @@ struct PodShape {
   bool burstable = false;           // requests without limits
   std::string priority_class = {};  // empty: none
   std::string scheduler = {};       // empty: the default one
+  int deadline_s = 0;               // activeDeadlineSeconds; 0: none
   std::string pod_group = {};       // of scheduling.k8s.io; empty: none
   bool gated = false;               // the scheduler does not look at it before open_pod()
   bool gang_gate = false;           // nor before the extender opens it

@@ -1,4 +1,5 @@
-// Small jobs that come without end to a full cluster, and a large one among them.
+// Small jobs that come without end to a full cluster, and a large one among them: what is held for
+// it, and who may have that meanwhile.
 // $PINION_E2E_ARRIVALS: how many come after it.
 #include <gtest/gtest.h>
 
@@ -83,6 +84,27 @@ TEST_F(Storm, WithoutThatItStarves) {
   arrivals_before_the_large_job("1440m", kPatience);
   EXPECT_FALSE(large_runs());
   end_all();
+}
+
+class Deadlines : public Scene {};
+
+TEST_F(Deadlines, WhoIsOverInTimeMayHaveWhatIsHeldForTheLargeJob) {
+  start(1, {.extender = {}, .max_backoff = std::chrono::seconds(1)}, {"--reserve-after", "0"});
+  add(PodShape{.name = "runs", .milli_cpus = 16'000, .deadline_s = 600});
+  ASSERT_TRUE(run({"runs"}));
+  const Gang large{.job = "large", .size = 2, .cpus = 16};
+  add(large);
+  ASSERT_TRUE(wait_in_vain(names(large)));
+  add(PodShape{.name = "endless", .milli_cpus = 4000});
+  add(PodShape{.name = "longer", .milli_cpus = 4000, .deadline_s = 6000});
+  ASSERT_TRUE(wait_in_vain({"endless", "longer"}));
+  add(PodShape{.name = "short", .milli_cpus = 4000, .deadline_s = 60});
+  ASSERT_TRUE(run({"short"}));
+  EXPECT_EQ(bound({"endless", "longer"}), 0);
+  remove({"runs", "short"});
+  ASSERT_TRUE(run(names(large)));
+  remove(names(large));
+  EXPECT_TRUE(run({"endless", "longer"}));
 }
 
 }  // namespace

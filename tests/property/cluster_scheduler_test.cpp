@@ -120,7 +120,6 @@ class World {
     spec.priority = below(3);
     spec.size = 1 + below(6);
     spec.task_groups = one_in(3) ? 1 + below(spec.size) : 0;
-    spec.run_ms = one_in(2) ? 1000 * (1 + below(20)) : 0;
     spec.nodes = one_in(3) ? 1 + below(3) : 0;
     if (one_in(3)) spec.placement = static_cast<PlacementPolicy>(below(6));
     scheduler_.submit("job-" + std::to_string(made_++), spec, now_);
@@ -140,7 +139,8 @@ class World {
       requests.back().id = id + "/side";
     }
     const bool apart = job->spec.priority == 2 && job->spec.task_groups == 0;
-    ASSERT_TRUE(scheduler_.join(job->id, id, requests, now_, {.apart = apart}));
+    const std::int64_t run_ms = one_in(2) ? 1000 * (1 + below(20)) : 0;
+    ASSERT_TRUE(scheduler_.join(job->id, id, requests, now_, {.apart = apart, .run_ms = run_ms}));
     ASSERT_FALSE(scheduler_.join(job->id, id, requests, now_));
   }
 
@@ -414,6 +414,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Backfill", {.keep_ms = 4000, .confirm_ms = 9000}},
         Case{"InOrder", {.backfill = false, .keep_ms = 4000, .confirm_ms = 9000}},
         Case{"FairShare", {.order = QueueOrder::kFairShare, .keep_ms = 4000, .confirm_ms = 9000}},
+        Case{"Shortest", {.order = QueueOrder::kShortest, .keep_ms = 4000, .confirm_ms = 9000}},
         Case{"TaskGroups",
              {.placement = PlacementPolicy::kTaskGroup, .keep_ms = 4000, .confirm_ms = 9000}}),
     [](const auto& test) { return std::string(test.param.name); });

@@ -104,6 +104,10 @@ Pod pod_of(const wire::PodSpecView& view) {
   pod.other_gates = view.other_gates;
   pod.priority = view.priority;
   pod.created_ms = view.created_ms;
+  pod.started_ms = view.started_ms;
+  if (view.active_deadline_s > 0) {
+    pod.run_ms = 1000 * (std::int64_t{view.active_deadline_s} + view.termination_grace_s);
+  }
   pod.over = view.deleting || view.phase == "Succeeded" || view.phase == "Failed";
   for (const wire::ContainerView& container : view.containers) {
     const wire::Amounts& limits = container.resources.limits;

@@ -91,8 +91,11 @@ std::vector<settings::Setting> settings_of(Config& config) {
       duration("reserveTime",
                "How long they are held at most; then others have their turn for as long [30min]",
                config.reserve_time, 1min, 24h),
-      settings::word("queue", "Who is before whom: priority | fair-share [priority]", config.queue,
-                     {"priority", "fair-share"}),
+      settings::word("queue",
+                     "Who is before whom: priority, then age | fair-share, of equal priorities the "
+                     "namespace with fewest CPUs | shortest, of equal priorities who would be over "
+                     "first, had all started when they came; by activeDeadlineSeconds [priority]",
+                     config.queue, kQueueOrderWords),
       settings::word(
           "placement",
           "On which nodes gangs go, where they do not say so themselves: holes | "

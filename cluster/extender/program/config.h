@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/settings/settings.h"
+#include "cluster/core/job_queue.h"
 #include "policy/policy.h"
 
 namespace pinion::cluster {
@@ -36,8 +37,8 @@ struct Config {
   std::chrono::milliseconds refused_time{120'000};    // RefusedPods::Options::after
   std::chrono::milliseconds reserve_after{60'000};    // SchedulerSettings::head_after_ms
   std::chrono::milliseconds reserve_time{1'800'000};  // head_ms
-  std::string queue = "priority";                     // order
-  std::string elastic = "off";                        // how elastic jobs are sized
+  QueueOrder queue = QueueOrder::kPriority;
+  std::string elastic = "off";                 // how elastic jobs are sized
   std::string services_prometheus;             // URL; empty: services with a target are left alone
   std::string services_prometheus_ca;          // file in PEM; empty: the system's authorities
   std::string services_prometheus_token_file;  // sent there; empty: none is

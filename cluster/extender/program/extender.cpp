@@ -53,7 +53,7 @@ PodSchedulerLimits limits_of(const Config& config) {
   limits.scheduler.confirm_ms = config.confirm_time.count();
   limits.scheduler.head_after_ms = config.reserve_after.count();
   limits.scheduler.head_ms = config.reserve_time.count();
-  limits.scheduler.order = queue_order_of(config.queue).value_or(QueueOrder::kPriority);
+  limits.scheduler.order = config.queue;
   limits.scheduler.placement = placement_of(config.placement).value_or(PlacementPolicy::kHoles);
   limits.scheduler.service_placement = placement_of(config.service_placement);  // not by-class
   limits.scheduler.company = {.jobs_share = config.jobs_share_nodes,

@@ -188,7 +188,7 @@ class PodScheduler {
   KnownPod* know(const Pod& pod, Demand demand, std::int64_t now_ms);
   KnownPod& asked(const Pod& pod, Demand demand, std::int64_t now_ms);
   void join(KnownPod& known, std::int64_t now_ms);
-  MemberTerms terms_of(const Pod& pod, const Demand& demand);
+  MemberTerms terms_of(const Pod& pod, const Demand& demand, std::int64_t now_ms);
   void heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_ms);
   void leave(const KnownPod& known, const std::string& why, std::int64_t now_ms);
   [[nodiscard]] Demand demand_of(const Pod& pod) const;

@@ -40,7 +40,7 @@ KnownPod* PodScheduler::know(const Pod& pod, Demand demand, std::int64_t now_ms)
     KnownPod fresh;
     fresh.pod = ref_of(pod);
     fresh.demand = std::move(demand);
-    fresh.terms = terms_of(pod, fresh.demand);
+    fresh.terms = terms_of(pod, fresh.demand, now_ms);
     fresh.priority = pod.priority;
     // Once all that existed is told, nobody becomes old by what an old pod says of itself.
     const bool existed = !acts_ && pod.created_ms > 0;
@@ -84,9 +84,13 @@ void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
 }
 
 // The pods of a gang have the labels of one template.
-MemberTerms PodScheduler::terms_of(const Pod& pod, const Demand& demand) {
+MemberTerms PodScheduler::terms_of(const Pod& pod, const Demand& demand, std::int64_t now_ms) {
   MemberTerms terms = nodes_.terms(pod.nodes, pod.requests);
   terms.apart = pod.apart && demand.kind == Demand::Kind::kMember;
+  if (pod.run_ms > 0) {
+    const std::int64_t begun_ms = pod.started_ms > 0 ? pod.started_ms - limits_.epoch_ms : now_ms;
+    terms.run_ms = std::max<std::int64_t>(begun_ms + pod.run_ms - now_ms, 1);
+  }
   return terms;
 }
 
@@ -95,7 +99,7 @@ MemberTerms PodScheduler::terms_of(const Pod& pod, const Demand& demand) {
 void PodScheduler::heed_nodes(KnownPod& known, const Pod& pod, std::int64_t now_ms) {
   const Member* member = book().member(pod.uid);
   if (member != nullptr && member->fixed()) return;
-  known.terms = terms_of(pod, known.demand);
+  known.terms = terms_of(pod, known.demand, now_ms);
   if (member == nullptr) return;
   scheduler_.change_terms(pod.uid, known.terms, now_ms);
   heed();

@@ -173,6 +173,15 @@ Status read_priority(std::int32_t& to, ondemand::value& value, const Where& at) 
   return {};
 }
 
+// Seconds; what can be no length of time is none.
+Status read_seconds(std::int32_t& to, ondemand::value& value, const Where& at) {
+  std::int64_t wide = 0;
+  Status good = read_integer(wide, value, at);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  to = static_cast<std::int32_t>(std::clamp<std::int64_t>(wide, 0, most));
+  return good;
+}
+
 Status read_gates(PodSpecView& pod, ondemand::value& value, const Where& at) {
   pod.gang_gate = pod.other_gates = false;
   return each_item(value, at, [&](ondemand::value& gate, const Where& here) {
@@ -377,6 +386,12 @@ Status read_spec(PodSpecView& pod, std::vector<PodTerm>& away, ondemand::value& 
     if (same_key(key, "schedulerName")) return read_text(pod.scheduler_name, field, here);
     if (same_key(key, "runtimeClassName")) return read_text(pod.runtime_class, field, here);
     if (same_key(key, "nodeName")) return read_text(pod.node_name, field, here);
+    if (same_key(key, "activeDeadlineSeconds")) {
+      return read_seconds(pod.active_deadline_s, field, here);
+    }
+    if (same_key(key, "terminationGracePeriodSeconds")) {
+      return read_seconds(pod.termination_grace_s, field, here);
+    }
     if (same_key(key, "schedulingGates")) return read_gates(pod, field, here);
     if (same_key(key, "schedulingGroup")) {
       return read_scheduling_group(pod.scheduling_group, field, here);
@@ -444,6 +459,7 @@ Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
                                const Where& here) -> Status {
     if (same_key(key, "phase")) return read_text(pod.phase, field, Where(here, key));
     if (same_key(key, "qosClass")) return read_qos(stated, field, Where(here, key));
+    if (same_key(key, "startTime")) return read_time(pod.started_ms, field, Where(here, key));
     if (same_key(key, "nominatedNodeName")) {
       return read_text(pod.nominated_node, field, Where(here, key));
     }

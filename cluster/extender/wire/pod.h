@@ -59,10 +59,13 @@ struct PodSpecView {
   std::map<std::string, std::string> labels;       // those that kept_key() keeps
   std::map<std::string, std::string> annotations;  // the same
   std::optional<Controller> controller;
-  std::int64_t created_ms = 0;  // since 1970; 0: not stated
-  bool deleting = false;        // has a deletion timestamp
-  bool gang_gate = false;       // has the scheduling gate kGangGate
-  bool other_gates = false;     // has others
+  std::int64_t created_ms = 0;           // since 1970; 0: not stated
+  std::int64_t started_ms = 0;           // status.startTime: a kubelet has it; as above
+  std::int32_t active_deadline_s = 0;    // 0: not stated
+  std::int32_t termination_grace_s = 0;  // the same
+  bool deleting = false;                 // has a deletion timestamp
+  bool gang_gate = false;                // has the scheduling gate kGangGate
+  bool other_gates = false;              // has others
   std::int32_t priority = 0;
   std::string priority_class;  // spec.priorityClassName; empty: none
   std::string scheduler_name;

@@ -74,11 +74,29 @@ TEST(JobQueueTest, FairShareTriesTheNamespaceWithFewerCpus) {
   EXPECT_EQ(queue.first(), "a4") << "priority goes before shares";
 }
 
-TEST(JobQueueTest, OrderWords) {
-  for (const QueueOrder each : {QueueOrder::kPriority, QueueOrder::kFairShare}) {
-    EXPECT_EQ(queue_order_of(to_string(each)), each);
-  }
-  EXPECT_FALSE(queue_order_of("fifo"));
+TEST(JobQueueTest, ShortestPassesLongerOnesButNotForEver) {
+  JobQueue queue(QueueOrder::kShortest);
+  const auto push = [&](const char* job, std::int64_t submitted_ms, std::int64_t run_ms,
+                        std::int32_t priority = 0) {
+    QueueEntry pushed = entry(job, "a", priority, submitted_ms);
+    pushed.run_ms = run_ms;
+    queue.push(pushed);
+  };
+  push("an hour", 0, 3'600'000);
+  push("a minute", 1000, 60'000);
+  push("not said", 0, 0);
+  push("a day and a bit", 0, kUnstatedRunMs + 1);
+  EXPECT_THAT(order(queue), ElementsAre("a minute", "an hour", "not said", "a day and a bit"));
+  push("a minute later", 3'540'000, 60'000);
+  EXPECT_THAT(order(queue, 3), ElementsAre("a minute", "an hour", "a minute later"))
+      << "of those that would be over at the same moment who was first";
+  EXPECT_TRUE(queue.before("an hour", "a minute later"));
+  push("urgent", 9'000'000, 9'000'000, 1);
+  EXPECT_EQ(queue.first(), "urgent") << "priority goes before";
+  push("an hour", 0, 10'000);
+  EXPECT_THAT(order(queue, 3), ElementsAre("urgent", "an hour", "a minute")) << "it says less now";
+  for (const char* job : {"urgent", "an hour", "a minute"}) EXPECT_TRUE(queue.erase(job));
+  EXPECT_THAT(order(queue), ElementsAre("a minute later", "not said", "a day and a bit"));
 }
 
 }  // namespace

@@ -20,11 +20,10 @@ class CompanyTest : public testing::Test {
     spec.owner = {.name_space = "team", .kind = "Job", .name = id};
     spec.size = size;
     spec.service = service;
-    spec.run_ms = run_ms;
     core_->submit(id, spec, now_);
     for (int i = 0; i < size; ++i) {
       const MemberId member = id + "-" + std::to_string(i);
-      core_->join(id, member, {request_of(member + "/main", cpus)}, now_);
+      core_->join(id, member, {request_of(member + "/main", cpus)}, now_, {.run_ms = run_ms});
     }
   }
   // "j-0@a j-1@b" of all members that have a place, after a pass over the queue.

@@ -35,18 +35,18 @@ class SchedulerTest : public testing::Test {
         .name_space = of.name_space, .kind = "Job", .name = of.name.empty() ? id : of.name};
     spec.priority = of.priority;
     spec.size = of.size;
-    spec.run_ms = of.run_ms;
     spec.task_groups = of.groups;
     spec.nodes = of.nodes;
     core_.submit(id, spec, now_++);
   }
-  void join(const JobId& id, int number, int cpus) {
+  void join(const JobId& id, int number, int cpus, std::int64_t run_ms = 0) {
     const MemberId member = id + "-" + std::to_string(number);
-    EXPECT_TRUE(core_.join(id, member, {request_of(member + "/main", cpus)}, now_));
+    EXPECT_TRUE(
+        core_.join(id, member, {request_of(member + "/main", cpus)}, now_, {.run_ms = run_ms}));
   }
   void job(const JobId& id, const Of& of) {
     submit(id, of);
-    for (int i = 0; i < of.size; ++i) join(id, i, of.cpus);
+    for (int i = 0; i < of.size; ++i) join(id, i, of.cpus, of.run_ms);
   }
   // One pass over the queue; "RESERVED ..." and "withdrawn: ..." in order.
   std::vector<std::string> run() {

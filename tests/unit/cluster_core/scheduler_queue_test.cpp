@@ -59,6 +59,26 @@ TEST_F(SchedulerTest, TheFirstOfTheQueueIsNotPassedByThoseThatWouldDelayIt) {
   EXPECT_FALSE(core_.head_room());
 }
 
+TEST_F(SchedulerTest, AJobIsOverWithTheLastOfItsMembers) {
+  job("runs", {.size = 1, .cpus = 4, .run_ms = 10'000});
+  EXPECT_THAT(run(), ElementsAre("runs 1"));
+  start("runs");
+  job("other", {.size = 1, .cpus = 4, .run_ms = 10'000});
+  EXPECT_THAT(run(), ElementsAre("other 1"));
+  start("other");
+  job("large", {.size = 2, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  const auto pair = [&](const JobId& id, std::int64_t first_ms, std::int64_t second_ms) {
+    submit(id, {.size = 2});
+    join(id, 0, 1, first_ms);
+    join(id, 1, 1, second_ms);
+    return run();
+  };
+  EXPECT_THAT(pair("longer", 2000, 20'000), IsEmpty());
+  EXPECT_THAT(pair("endless", 2000, 0), IsEmpty());
+  EXPECT_THAT(pair("short", 2000, 1000), ElementsAre("short 2"));
+}
+
 TEST_F(SchedulerTest, WithoutBackfillNobodyPassesAnybody) {
   Scheduler core{SchedulerSettings{.backfill = false}};
   ASSERT_TRUE(core.report(report_of("a", machine_), 0));
@@ -350,10 +370,9 @@ class HeldNodeTest : public SchedulerTest {
   void runs(const JobId& id, const std::string& node, std::int64_t run_ms = 0,
             bool service = false) {
     JobSpec spec;
-    spec.run_ms = run_ms;
     spec.service = service;
     limited_.submit(id, spec, now_);
-    limited_.join(id, id, {request_of(id + "/main", 3)}, now_);
+    limited_.join(id, id, {request_of(id + "/main", 3)}, now_, {.run_ms = run_ms});
     ASSERT_TRUE(limited_.runs(id, node, now_));
   }
   std::string held() {

@@ -45,6 +45,26 @@ TEST_F(SinglePodsTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
   EXPECT_EQ(filtered(first), "ab");
 }
 
+TEST_F(SinglePodsTest, WhoIsOverInTimeGoesPastTheFirstThatWaits) {
+  const auto limited = [](const std::string& uid, int cpus, std::int64_t run_ms) {
+    Pod pod = pod_of(uid, cpus);
+    pod.run_ms = run_ms;
+    return pod;
+  };
+  now_ = 1'000'000;
+  Pod first = limited("first", 5, 100'000);
+  first.node = "a";
+  first.started_ms = now_ - 60'000;  // found there at the extender's start
+  pod_scheduler_.seen(first, now_);
+  Pod second = limited("second", 5, 50'000);
+  second.node = "b";
+  pod_scheduler_.seen(second, now_);
+  EXPECT_EQ(filtered(pod_of("large", 7)), "");
+  EXPECT_EQ(filtered(pod_of("endless", 2)), "b") << "what is free on a is held for the large one";
+  EXPECT_EQ(filtered(limited("a little longer", 2, 40'001)), "b");
+  EXPECT_EQ(filtered(limited("in time", 2, 40'000)), "ab");
+}
+
 TEST_F(SinglePodsTest, TellsWhichCpusEachPodHas) {
   using Held = std::map<std::string, std::string>;
   const auto held = [this] {

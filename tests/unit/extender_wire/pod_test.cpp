@@ -117,6 +117,33 @@ TEST(Pod, HasTheTimeOfItsCreation) {
   EXPECT_EQ(created("7"), -1);
 }
 
+TEST(Pod, SaysHowLongItRunsAtMost) {
+  struct Case {
+    const char* spec;
+    const char* status;
+    std::int32_t deadline_s;
+    std::int32_t grace_s;
+    std::int64_t started_ms;
+  };
+  for (const Case& one :
+       {Case{"{}", "{}", 0, 0, 0},
+        Case{R"({"activeDeadlineSeconds":90,"terminationGracePeriodSeconds":30})",
+             R"({"startTime":"2026-11-24T15:21:31Z"})", 90, 30, 1'795'533'691'000},
+        Case{R"({"activeDeadlineSeconds":null,"terminationGracePeriodSeconds":null})",
+             R"({"startTime":null})", 0, 0, 0},
+        Case{R"({"activeDeadlineSeconds":-1,"terminationGracePeriodSeconds":-9223372036854775808})",
+             R"({"startTime":"soon"})", 0, 0, 0},
+        Case{R"({"activeDeadlineSeconds":9223372036854775807})", "{}", 2'147'483'647, 0, 0}}) {
+    const auto pod = pod_with(one.spec, one.status);
+    ASSERT_TRUE(pod) << one.spec << ": " << pod.error().text;
+    EXPECT_EQ(pod->active_deadline_s, one.deadline_s) << one.spec;
+    EXPECT_EQ(pod->termination_grace_s, one.grace_s) << one.spec;
+    EXPECT_EQ(pod->started_ms, one.started_ms) << one.status;
+  }
+  EXPECT_FALSE(pod_with(R"({"activeDeadlineSeconds":"90"})"));
+  EXPECT_FALSE(pod_with(R"({"activeDeadlineSeconds":1.5})"));
+}
+
 TEST(Pod, IsApartIfItKeepsAwayFromItsOwnLabels) {
   const auto apart = [](const std::string& term, const std::string& kind = "podAntiAffinity",
                         const std::string& when = "required") {

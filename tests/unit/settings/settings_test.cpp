@@ -49,6 +49,18 @@ TEST(Settings, FlagsWinOverTheFile) {
   EXPECT_EQ(values.level, "high");
 }
 
+TEST(Settings, NoTimeIsATimeWhereItMayBe) {
+  for (const char* text : {"0", "0s", "0ms", "0m"}) {
+    std::chrono::milliseconds value = 7s;
+    const Setting setting = duration("waitTime", "A time [7s]", value, 0s, 1min);
+    const Status done = setting.set(text);
+    EXPECT_TRUE(done) << text << ": " << done.error().text;
+    EXPECT_EQ(value, 0s) << text;
+    EXPECT_EQ(setting.show(), "0s");
+    EXPECT_FALSE(setting.set("0h"));
+  }
+}
+
 TEST(Settings, WhatIsShownIsReadBackAsItWas) {
   Values values;
   values.name = "it's: # strange";
@@ -123,6 +135,9 @@ INSTANTIATE_TEST_SUITE_P(
             "line 1: level: unknown value 'middle', use one of: low, high"},
         Bad{"no_time", "waitTime: 5\n",
             "line 1: waitTime: '5' is not a duration such as 500ms, 10s or 5m"},
+        Bad{"time_below_none", "waitTime: -1s\n",
+            "line 1: waitTime: '-1s' is not a duration such as 500ms, 10s or 5m"},
+        Bad{"no_time_at_all", "waitTime: 0\n", "line 1: waitTime: '0' is not between 100ms and 2m"},
         Bad{"time_too_long", "waitTime: 5m\n",
             "line 1: waitTime: '5m' is not between 100ms and 2m"},
         Bad{"port", "port: 0\n", "line 1: port: '0' is not a number from 1 to 65535"},

@@ -145,6 +145,15 @@ TEST(ElasticNodes, AJobGoesOnWithTheWorkersForWhichThereIsAHole) {
       << "what is left is for others";
 }
 
+TEST(ElasticNodes, AJobGrowsOnNoMoreNodesThanItMay) {
+  Job job = of_cpus(elastic_job(1, 0, 100, 1, 4), 8);
+  EXPECT_EQ(sizes_of(record_of(play_on(2, {.policy = ElasticPolicy::kOurs}, {job}), 1)), "4@0 ");
+  job.nodes = 1;
+  const auto played = play_on(2, {.policy = ElasticPolicy::kOurs}, {job});
+  EXPECT_EQ(sizes_of(record_of(played, 1)), "2@0 ");
+  EXPECT_EQ(nodes_of(record_of(played, 1).pieces).size(), 1U);
+}
+
 TEST(ElasticNodes, AnExpandThatFindsNoHoleIsTriedAgainAfterARest) {
   // 1 has two workers of 5, one in each NUMA node; there is never a hole for its third.
   const auto played =

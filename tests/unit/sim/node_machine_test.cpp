@@ -76,6 +76,28 @@ TEST(NodeMachine, AnUrgentJobGoesBeforeTheFirstThatWaits) {
   EXPECT_EQ(played.times, (Times{{1, {0, 100}}, {2, {100, 110}}, {3, {2, 12}}}));
 }
 
+TEST(NodeMachine, AJobLiesOnNoMoreNodesThanItMay) {
+  // 1 has half of each node, so that 2 fits on two nodes and not on one; 3 never fits on one.
+  std::vector jobs{job_of(1, 0, 100, 16), job_of(2, 1, 10, 16), job_of(3, 200, 10, 32)};
+  jobs[0].apart = true;
+  jobs[1].nodes = jobs[2].nodes = 1;
+  const auto played = [&](const NodeRules& rules) { return play(jobs, *nodes(2, rules)); };
+  const Played kept = played({});
+  EXPECT_EQ(kept.times, (Times{{1, {0, 100}}, {2, {100, 110}}}));
+  EXPECT_THAT(kept.refused.at(3), testing::HasSubstr("node"));
+  const Times anywhere{{1, {0, 100}}, {2, {1, 11}}, {3, {200, 210}}};
+  EXPECT_EQ(played({.keeps_to_nodes = false}).times, anywhere);
+  jobs[1].nodes = jobs[2].nodes = 2;
+  EXPECT_EQ(played({}).times, anywhere);
+}
+
+TEST(NodeMachine, ShortestPassesWhoWouldBeOverLater) {
+  const std::vector jobs{job_of(1, 0, 100, 16), job_of(2, 1, 50, 16), job_of(3, 2, 10, 16),
+                         job_of(4, 60, 1, 16)};
+  EXPECT_EQ(play(jobs, *nodes(1, {.queue = QueueRule::kShortest})).times,
+            (Times{{1, {0, 100}}, {2, {110, 160}}, {3, {100, 110}}, {4, {160, 161}}}));
+}
+
 TEST(NodeMachine, PoliciesCutAndPlaceAsTheyDoInACluster) {
   Job job = job_of(1, 0, 10, 16);
   job.shape.profile = topology::Profile::kCpu;

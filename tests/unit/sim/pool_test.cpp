@@ -71,6 +71,15 @@ TEST(Pool, PriorityGoesBeforeSubmission) {
             (Times{{1, {0, 10}}, {2, {10, 20}}, {3, {20, 30}}}));
 }
 
+TEST(Pool, ShortestPassesWhoWouldBeOverLater) {
+  // While 1 runs, 3 passes 2, which would be over at 51; 4, which came later than that, does not.
+  const std::vector jobs{job_of(1, 0, 100, 10), job_of(2, 1, 50, 10), job_of(3, 2, 10, 10),
+                         job_of(4, 60, 1, 10), job_of(5, 60, 40, 5)};
+  EXPECT_EQ(
+      times_of(QueueRule::kShortest, 10, jobs),
+      (Times{{1, {0, 100}}, {2, {110, 160}}, {3, {100, 110}}, {4, {160, 161}}, {5, {161, 201}}}));
+}
+
 TEST(Pool, FairGoesByWhoHasFewest) {
   // At 10 ada has 5 processors and bob none: bob's job is first though ada's came before.
   std::vector jobs{job_of(1, 0, 50, 5), job_of(2, 0, 10, 5), job_of(3, 1, 10, 5),
