@@ -63,9 +63,11 @@ open_mirror() {
   debian_apt_open "$mirror" "${suites[@]}" || die "cannot read Debian's archive"
 }
 
+scratches=() # of open_mirror_for, to be removed
+
 # open_mirror_for PART...: the same for those that the cache lacks, until the script ends.
 open_mirror_for() {
-  local part suite package version series missing=()
+  local part suite package version series scratch missing=()
   for part in "$@"; do
     pinned "$part"
     [ -e "$cache/$part-$version" ] || missing+=("$part")
@@ -73,7 +75,8 @@ open_mirror_for() {
   [ ${#missing[@]} -gt 0 ] || return 0
   mkdir -p "$cache"
   scratch=$(mktemp -d "$cache/fetch.XXXXXX")
-  trap 'rm -rf "$scratch"' EXIT
+  scratches+=("$scratch")
+  trap 'rm -rf "${scratches[@]}"' EXIT
   trap 'exit 130' INT TERM HUP
   open_mirror "$scratch/apt" "${missing[@]}"
 }
