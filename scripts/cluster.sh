@@ -17,15 +17,19 @@
 #   scripts/cluster.sh load FILE...     images from tars, as scripts/oci.py makes them
 #   scripts/cluster.sh adopt-scheduler  give kube-scheduler the configuration that the chart has made
 #
-# PINION_CLUSTER: the folder [/var/tmp/pinion-cluster]; there is one cluster at a time
+# PINION_CLUSTER: the folder [/var/tmp/pinion-cluster], new or empty, as "down" deletes it; there is one cluster at a time
 set -euo pipefail
 
 scripts=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$scripts")
-dir=${PINION_CLUSTER:-/var/tmp/pinion-cluster}
 say() { echo "cluster: $*" >&2; }
 die() { say "$*"; exit 1; }
+# As /proc/mounts and /run/pinion-cluster write it.
+dir=$(realpath -m -- "${PINION_CLUSTER:-/var/tmp/pinion-cluster}")
+[[ $dir =~ ^/[[:alnum:]/._+-]+$ ]] || die "PINION_CLUSTER may have letters, digits and /._+- alone, and not be /: '$dir'"
 
+mark=$dir/.pinion-cluster  # in a folder that "up" has made
+owner=/run/pinion-cluster  # names the folder of the cluster that has the network
 net=pinion-cluster         # namespace; its two ends are pinion-out here and pinion-in inside
 outside=10.245.255.1
 node_ip=10.245.255.2
@@ -50,8 +54,28 @@ find_programs() {
   if [ ! -e "$kube/helm" ] || [ ! -e "$runtime/runc" ]; then die "not built yet: scripts/cluster.sh up"; fi
 }
 
+need_root() { [ "$(id -u)" -eq 0 ] || die "it must be root: it makes cgroups, network interfaces and containers"; }
+
+# may_take_away: the folder is one that "up" has made, or has nothing in it, and no other cluster runs.
+may_take_away() {
+  local other
+  need_root
+  [ -O "$mark" ] || [ -z "$(ls -A "$dir" 2>/dev/null)" ] ||
+    die "$dir has no $mark, which \"up\" writes, so it is left alone: choose another PINION_CLUSTER, or empty it by hand"
+  other=$(cat $owner 2>/dev/null || true)
+  if [ -n "$other" ] && [ "$other" != "$dir" ] && [ -n "$(ip netns pids $net 2>/dev/null)" ]; then
+    die "the cluster of $other runs: PINION_CLUSTER=$other scripts/cluster.sh down"
+  fi
+}
+
+# need_ours: there is a cluster in the folder.
+need_ours() {
+  may_take_away
+  [ -e "$mark" ] || die "there is no cluster in $dir: scripts/cluster.sh up"
+}
+
 prepare() {
-  [ "$(id -u)" -eq 0 ] || die "it must be root: it makes cgroups, network interfaces and containers"
+  need_root
   "$scripts/deps.sh" cluster
   "$scripts/kube.sh" --cluster
   "$scripts/runtime.sh"
@@ -60,8 +84,21 @@ prepare() {
 
 # ---- Parts
 
-pid_of() { cat "$dir/pids/$1" 2>/dev/null || true; }
-runs() { local pid; pid=$(pid_of "$1"); [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; }
+# started PID: when, in ticks since the machine's start; nothing where it has ended, also if nobody has reaped it yet.
+started() {
+  local stat fields
+  stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+  read -ra fields <<<"${stat##*) }" # what comes after the name, in which there may be blanks and parentheses
+  [[ ${fields[0]} == [ZX] ]] || echo "${fields[19]}"
+}
+
+# pid_of PART: nothing where it does not run. After a restart of the machine its number may be another's.
+pid_of() {
+  local pid start
+  pid=$(cat "$dir/pids/$1" 2>/dev/null) && start=$(cat "$dir/pids/$1.start" 2>/dev/null) || return 0
+  if [ -n "$start" ] && [ "$(started "$pid")" = "$start" ]; then echo "$pid"; fi
+}
+runs() { [ -n "$(pid_of "$1")" ]; }
 
 # begin PART COMMAND...: in the namespace, with a log and a pid of its own.
 begin() {
@@ -71,22 +108,25 @@ begin() {
   printf '%q ' "$@" >"$dir/pids/$part.command"
   nsenter "--net=/run/netns/$net" setsid "$@" >>"$dir/logs/$part.log" 2>&1 </dev/null &
   echo $! >"$dir/pids/$part"
+  started $! >"$dir/pids/$part.start"
 }
 
 # end PART [SIGNAL]
 end() {
   local pid tries=0
   pid=$(pid_of "$1")
+  if [ -n "$pid" ]; then
+    # Of a shell with what it runs.
+    if [ "$1" = discovery ]; then kill "-${2:-TERM}" -- "-$pid" 2>/dev/null || true; fi
+    kill "-${2:-TERM}" "$pid" 2>/dev/null || true
+    while runs "$1"; do
+      tries=$((tries + 1))
+      if [ $tries -eq 100 ]; then kill -KILL "$pid" 2>/dev/null || true; fi
+      [ $tries -lt 400 ] || die "$1, process $pid, does not end, 30 seconds after it was killed"
+      sleep 0.1
+    done
+  fi
   rm -f "$dir/pids/$1"
-  [ -n "$pid" ] || return 0
-  # Of a shell with what it runs.
-  if [ "$1" = discovery ]; then kill "-${2:-TERM}" -- "-$pid" 2>/dev/null || true; fi
-  kill "-${2:-TERM}" "$pid" 2>/dev/null || return 0
-  while kill -0 "$pid" 2>/dev/null; do
-    tries=$((tries + 1))
-    if [ $tries -eq 100 ]; then kill -KILL "$pid" 2>/dev/null || true; fi
-    sleep 0.1
-  done
 }
 
 # await SECONDS WHAT COMMAND...: until the command succeeds.
@@ -382,13 +422,13 @@ load_images() {
 command_up() {
   local bare=no
   [ "${1:-}" != --bare ] || bare=yes
-  prepare
+  may_take_away
   ! runs apiserver || die "it runs already: scripts/cluster.sh status"
-  if [ -e "/run/netns/$net" ]; then
-    [ -d "$dir" ] || die "another cluster is there, in another folder: PINION_CLUSTER=FOLDER scripts/cluster.sh down"
-    command_down # what a killed one has left
-  fi
+  prepare
+  if [ -e "$mark" ] || [ -e "/run/netns/$net" ]; then command_down; fi # what a killed one has left
   mkdir -p "$dir"
+  : >"$mark"
+  echo "$dir" >$owner
   sysctl "${sysctls[@]}" | sed 's/ = /=/' >"$dir/sysctls"
   say "starting Kubernetes"
   make_network
@@ -542,6 +582,8 @@ command_status() {
   fi
 }
 
+mounts_below() { awk -v below="$dir/" 'index($2, below) == 1 { print $2 }' /proc/mounts; }
+
 # kill_tasks CTR
 kill_tasks() {
   local task
@@ -549,6 +591,7 @@ kill_tasks() {
 }
 
 command_down() {
+  may_take_away
   find_programs
   local pid mount
   for pid in kubelet_2 kubelet scheduler controller_manager proxy discovery prometheus; do end $pid; done
@@ -560,18 +603,25 @@ command_down() {
   end containerd_2
   # Shims that have lost their containerd.
   for pid in /proc/[0-9]*; do
-    if tr '\0' ' ' <"$pid/cmdline" 2>/dev/null | grep -q "^[^ ]*containerd-shim-runc-v2 .*$dir/c/containerd.sock"; then
+    if tr '\0' ' ' <"$pid/cmdline" 2>/dev/null | grep -q "^[^ ]*containerd-shim-runc-v2 .* $dir/c/containerd.sock"; then
       kill -KILL "${pid#/proc/}" 2>/dev/null || true
     fi
   done
-  while read -r mount; do umount -l "$mount" 2>/dev/null || true; done < <(awk -v dir="$dir/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | tac)
+  while read -r mount; do umount -l "$mount" 2>/dev/null || true; done < <(mounts_below | tac)
   ip netns del $net 2>/dev/null || true
   ip link del pinion-out 2>/dev/null || true
   while read -r mount; do
     find "$mount/$cgroup" "$mount/$cgroup-2" -depth -type d -exec rmdir {} + 2>/dev/null || true
   done < <(cgroup_mounts)
   if [ -e "$dir/sysctls" ]; then sysctl -q -p "$dir/sysctls" >/dev/null || true; fi
-  rm -rf "$dir"
+  mount=$(mounts_below)
+  [ -z "$mount" ] || die "nothing in $dir was deleted: unmount what is mounted there, then call \"down\" again:"$'\n'"$mount"
+  if [ -e "$mark" ]; then
+    # The mark last: who is interrupted can call it again.
+    find "$dir" -mindepth 1 -maxdepth 1 ! -path "$mark" -exec rm -rf --one-file-system --preserve-root=all {} +
+    rm -rf --one-file-system "$dir"
+  fi
+  rm -f $owner
   say "all of it is gone"
 }
 
@@ -582,11 +632,13 @@ command_env() {
 }
 
 case ${1:-} in
-  build | up | down | status | install | env | restart) command=$1; shift; "command_$command" "$@" ;;
-  load) shift; find_programs; load_images "$@" ;;
-  add-node) command_add_node ;;
-  adopt-scheduler) command_adopt_scheduler ;;
-  kubectl | helm | ctr) find_programs; "$@" ;;
-  -h | --help) sed -n '2,22s/^# \{0,1\}//p' "$0" ;;
-  *) sed -n '2,22s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  build | up | down | status | env) command=$1; shift; "command_$command" "$@" ;;
+  install | restart) need_ours; command=$1; shift; "command_$command" "$@" ;;
+  load) need_ours; shift; find_programs; load_images "$@" ;;
+  add-node) need_ours; command_add_node ;;
+  adopt-scheduler) need_ours; command_adopt_scheduler ;;
+  helm) need_ours; find_programs; "$@" ;; # it writes a cache
+  kubectl | ctr) find_programs; "$@" ;;
+  -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0" ;;
+  *) sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -98,6 +98,7 @@ class VirtualCluster:
 
 class Quickstart(unittest.TestCase):
     def test_every_line_of_the_document_works(self):
+        self.addCleanup(cluster, "down")  # of a line that fails
         with open(f"{TOP}/docs/quickstart.md") as file:
             blocks = re.findall(r"^```sh\n(.*?)^```$", file.read(), re.M | re.S)
         self.assertGreater(len(blocks), 5)
@@ -119,11 +120,8 @@ class Cluster(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
+        cls.addClassCleanup(cluster, "down")
         cluster("up", limit=300)
-
-    @classmethod
-    def tearDownClass(cls):
-        cluster("down")
 
     def tearDown(self):
         kubectl("delete", "job,pod", "--all", "--grace-period=0", "--force", "--wait=true", check=False)
@@ -575,11 +573,8 @@ class Migration(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
+        cls.addClassCleanup(cluster, "down")
         cluster("up", "--bare", limit=300)
-
-    @classmethod
-    def tearDownClass(cls):
-        cluster("down")
 
     def kubelet_with(self, policy):
         path = f"{DIR}/conf/kubelet.yaml"

@@ -11,7 +11,7 @@ NAMESPACE = "pinion-system"
 NODE = "pinion-node"
 IMAGE = "localhost/pinion/busybox:1"
 PINIONCTL = "build/package/out/bin/pinionctl"
-DIR = os.environ.setdefault("PINION_CLUSTER", "/var/tmp/pinion-cluster-test")
+DIR = os.environ["PINION_CLUSTER"] = os.path.realpath(os.environ.get("PINION_CLUSTER") or "/var/tmp/pinion-cluster-test")
 
 
 def run(*command, check=True, stdin=None, limit=180):
@@ -32,6 +32,8 @@ def need_a_cluster():
     if not os.path.exists(KUBECTL[0]):
         print("not built: scripts/kube.sh --cluster")
         sys.exit(77)
+    if re.search(r"(?m)^apiserver +pid", cluster("status", check=False)):
+        sys.exit(f"somebody's cluster runs, which would be taken away at the end: PINION_CLUSTER={DIR} scripts/cluster.sh down")
 
 
 def cluster(*arguments, **options):

@@ -309,8 +309,8 @@ def main():
     need_a_cluster()
     if asked.csv:
         asked.csv.write("target,policy,second,step,cpus,performance\n")
-    cluster("up", limit=300)
     try:
+        cluster("up", limit=300)
         bench(asked.seconds, asked.csv)
     finally:
         cluster("down")

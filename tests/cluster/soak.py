@@ -308,8 +308,8 @@ def main():
     need_a_cluster()
     minutes = int(sys.argv[1])
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 31)
-    cluster("up", limit=300)
     try:
+        cluster("up", limit=300)
         well = soak(minutes, seed)
     finally:
         cluster("down")
