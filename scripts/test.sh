@@ -180,7 +180,7 @@ run_tidy() {
   if $whole; then
     scripts/tidy.sh
   else
-    scripts/tidy.sh --share 8
+    scripts/tidy.sh --share 12
   fi
 }
 run_fuzz() { scripts/fuzz.sh 5; }

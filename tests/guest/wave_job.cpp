@@ -87,10 +87,12 @@ WaveJob::WaveJob(std::string folder, int cpus) : folder_(std::move(folder)), cpu
   json& pod = job_["spec"]["template"]["spec"];
   pod["subdomain"] = "wave";
   pod["volumes"] = {{{"name", "size"}, {"configMap", {{"name", "wave-elastic"}}}}};
-  server_.on("GET /api/v1/namespaces/default/pods", 200,
-             {{"items",
-               {{{"metadata", {{"uid", "uid-wave-0"}}},
-                 {"status", {{"phase", "Running"}, {"podIP", "127.0.0.1"}}}}}}});
+  server_.on(
+      "GET /api/v1/namespaces/default/pods", 200,
+      {{"items",
+        {{{"metadata",
+           {{"uid", "uid-wave-0"}, {"ownerReferences", {{{"uid", job_["metadata"]["uid"]}}}}}},
+          {"status", {{"phase", "Running"}, {"podIP", "127.0.0.1"}}}}}}});
   server_.on(std::string("GET ") + kJob, [this](const auto&, auto& response) {
     const std::lock_guard lock(mutex_);
     response.set_content(job_.dump(), "application/json");
