@@ -6,7 +6,7 @@
 #                              under ASan and UBSan; the same build's programs with containerd 2.1 and beside a real
 #                              kube-scheduler
 #   scripts/test.sh all        those, and all other steps: what CI runs. Of the guest's machines a third, of the files for
-#                              clang-tidy's analyzer those just changed and an eighth, of containerd 1.7 or 2.4, and of
+#                              clang-tidy's analyzer those just changed and a twelfth, of containerd 1.7 or 2.4, and of
 #                              Kubernetes 1.37 every fourth time: the next with each commit
 #   scripts/test.sh STEP...    these alone, and whole
 #
