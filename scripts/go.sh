@@ -16,7 +16,7 @@ use_go() {
   go=$(command -v go || true)
   minor=$([ -z "$go" ] || "$go" env GOVERSION | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
   [ "${minor:-0}" -lt $oldest_go ] || return 0
-  in_cache "go-1.$oldest_go" fetch_go
+  in_cache "go-1.$oldest_go" fetch_go || die "Go 1.$oldest_go cannot be fetched"
   # shellcheck disable=SC2154 # of pinned.sh
   go=$cache/go-1.$oldest_go/usr/lib/go-1.$oldest_go/bin/go
 }

@@ -33,7 +33,8 @@ upstream() { sed 's/^[0-9]*://; s/[^0-9.].*//' <<<"$1"; }
 
 # in_cache NAME BUILDER ARGUMENT...: makes $cache/NAME, unless it is there: BUILDER is called with the arguments and
 # an empty folder to work in, and leaves the result in its `out`. It appears whole or not at all; who comes meanwhile
-# waits. To be called with "set -e" at work.
+# waits. To be called with "set -e" at work, or with a BUILDER that does without: where a caller asks how a function
+# went, nothing ends it.
 in_cache() (
   name=$1
   shift
@@ -42,10 +43,12 @@ in_cache() (
   exec 9>"$cache/locks/${name//\//-}"
   flock 9
   [ ! -e "$cache/$name" ] || exit 0
-  work=$(mktemp -d "$cache/fetch.XXXXXX")
+  work=$(mktemp -d "$cache/fetch.XXXXXX") || exit
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT TERM HUP
   "$@" "$work"
+  status=$? # no ||, which would switch off "set -e" inside
+  [ $status -eq 0 ] || exit $status
   mv "$work/out" "$cache/$name"
 )
 

@@ -97,7 +97,8 @@ for part in "${parts[@]}"; do
   pinned "$part"
   names+=("$part-$version")
 done
-folder=runtime/$(sha256sum <<<"${names[*]}" | cut -c 1-16)
+pinned containerd-2.4 # its programs are linked into the folder, too
+folder=runtime/$(sha256sum <<<"${names[*]} containerd-2.4-$version" | cut -c 1-16)
 if [ $action = where ]; then
   echo "$cache/$folder"
   exit 0
@@ -112,7 +113,6 @@ if [ ! -d "$cache/$folder" ]; then
   in_cache "$folder" make_folder
 fi
 if [ $action = v24 ]; then
-  pinned containerd-2.4
   in_cache "containerd-2.4-$version" make_newest
   in_cache "$folder/2.4" add_newest
   say "containerd $version in $cache/$folder/2.4"
