@@ -167,7 +167,8 @@ function(pinion_discover_suites program)
 endfunction()
 
 # pinion_discover_tests(PROGRAM [FILTER TEST_FILTER words] PROPERTIES properties...): one ctest entry for each case,
-# PROGRAM.Suite.Case, skipped where GoogleTest's output has a skipped one. A program that knows no such case any more fails.
+# PROGRAM.Suite.Case, skipped where GoogleTest's output has a skipped one. A program that knows no such case any more fails;
+# one that lists none cannot be built.
 function(pinion_discover_tests program)
   target_link_libraries(${program} PRIVATE whole_run)
   cmake_parse_arguments(arg "" "" "FILTER;PROPERTIES" ${ARGN})
@@ -175,7 +176,10 @@ function(pinion_discover_tests program)
   gtest_discover_tests(${program} TEST_PREFIX ${program}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ${arg_FILTER}
     PROPERTIES ${environment}
       FAIL_REGULAR_EXPRESSION "Running 0 tests from 0 test suites" ${arg_PROPERTIES})
-  pinion_label_not_built(${program} "${CMAKE_CURRENT_BINARY_DIR}/${program}[1]_tests.cmake" ${arg_PROPERTIES})
+  set(listed "${CMAKE_CURRENT_BINARY_DIR}/${program}[1]_tests.cmake")
+  add_custom_command(TARGET ${program} POST_BUILD VERBATIM
+    COMMAND sh -c "grep -q '^add_test(' \"$1\" || { echo \"$2 lists no tests\"; exit 1; }" sh "${listed}" ${program})
+  pinion_label_not_built(${program} "${listed}" ${arg_PROPERTIES})
 endfunction()
 
 # A GoogleTest program: one ctest entry per test case, named PROGRAM.Suite.Case, with SUITES one per suite. LABEL: one,
