@@ -31,9 +31,12 @@ said=$SECONDS
 echo "build: $preset${2:+: ${*:2}}"
 cmake --preset "$preset" >"$log" 2>&1 || fail configuring
 began=$SECONDS
-cmake --build --preset "$preset" ${2:+--target "${@:2}"} >>"$log" 2>&1 &
+# A process group of its own, so that ninja and the compilers end with this script.
+set -m
+cmake --build --preset "$preset" ${2:+--target "${@:2}"} </dev/null >>"$log" 2>&1 &
+set +m
 ninja=$!
-trap 'kill $ninja 2>/dev/null || true' EXIT
+trap 'kill -- $(jobs -rp | sed s/^/-/) 2>/dev/null || true' EXIT
 while kill -0 $ninja 2>/dev/null; do
   read -r at all < <(grep -oE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 1 | tr '[/]' ' ') || true
   if [ "${at:-0}" -gt 4 ]; then

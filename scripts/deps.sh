@@ -18,7 +18,7 @@ packages=(
 )
 for use in "$@"; do
   case $use in
-    package) packages+=(dpkg-dev libudev-dev mmdebstrap) ;; # shared libraries' names; what hwloc's archive needs; Slurm's image
+    package) packages+=(dpkg-dev libudev-dev mmdebstrap uidmap) ;; # shared libraries' names; what hwloc's archive needs; Slurm's image
     cluster) packages+=(nftables iproute2 openssl curl prometheus) ;; # of scripts/cluster.sh
     demo) packages+=(openmpi-bin hpcc) ;;         # its MPI program
     test)
@@ -27,7 +27,8 @@ for use in "$@"; do
       packages+=(prometheus chromium openssl dbus-daemon)    # what the tests talk to
       packages+=(slurmctld slurmd slurm-client slurmrestd munge) # a Slurm to bridge
       packages+=(openmpi-bin libopenmpi-dev)                 # examples/elastic-wave
-      packages+=(mmdebstrap e2fsprogs kmod cpio xz-utils) ;; # what makes the guest machine
+      packages+=(mmdebstrap fakechroot fakeroot)             # what makes the guest machine, without root too
+      packages+=(e2fsprogs kmod cpio xz-utils) ;;
     *) echo "deps.sh: '$use' is none of cluster, demo, package and test" >&2 && exit 2 ;;
   esac
 done
@@ -45,7 +46,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "deps: installing ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
-DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 # Debian starts what it installs; the tests start a Prometheus of their own, on a port of their own.
 if [[ " ${missing[*]} " == *" prometheus "* && -d /run/systemd/system ]]; then
   "${as_root[@]}" systemctl disable --quiet --now prometheus

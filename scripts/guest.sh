@@ -72,18 +72,22 @@ make_parts() (
   rm -rf "$parts/making"
   mkdir -p "$parts/making"
   jobs=()
-  trap 'kill "${jobs[@]}" 2>/dev/null || true' EXIT
+  trap 'trap "" TERM; kill 0' EXIT # all of this group: apt and the others, too
   trap 'exit 130' INT TERM HUP
   part "$parts" qemu "$(pin qemu)" make_qemu & jobs+=($!)
   part "$parts" root "$runtime: $(cat "$runtime/versions")" make_root "$runtime" & jobs+=($!)
   part "$parts" "kernel-$kernel" "$(pin "kernel-$kernel"), $(pin busybox)" \
     make_kernel "kernel-$kernel" "$runtime/busybox" & jobs+=($!)
   for job in "${jobs[@]}"; do wait "$job"; done
-  jobs=()
+  trap - EXIT
 ) 9>"$parts/lock"
-# Waited for, not tested: a test would switch off "set -e" inside.
-make_parts &
+# Waited for, not tested: a test would switch off "set -e" inside. A process group of its own, which ends with this script.
+set -m
+make_parts </dev/null &
+set +m
+trap 'kill -- $(jobs -rp | sed s/^/-/) 2>/dev/null || true' EXIT
 wait $! || die "a part could not be made"
+trap - EXIT
 [ $fetch_only = no ] || exit 0
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/pinion-guest-XXXXXX")

@@ -21,11 +21,15 @@ cd "$(dirname "$0")/.."
 . scripts/by_commit.sh
 
 # What a shell may have left over would let tests pass that do not.
-unset UPDATE_GOLDEN PINION_BIN_DIR ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS "${!GTEST_@}"
+unset UPDATE_GOLDEN ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS TESTBRIDGE_TEST_ONLY "${!GTEST_@}"
+for name in "${!PINION_@}"; do
+  case $name in PINION_CACHE | PINION_EVENTS) ;; *) unset "$name" ;; esac
+done
 
 # For the property tests. An own one takes its place, to look for more: RC_PARAMS="max_success=1000".
 export RC_PARAMS=${RC_PARAMS:-seed=$(commit_seed)}
-export PINION_EVENTS=${PINION_EVENTS:-100000}
+[ "${PINION_EVENTS:-0}" -ge 100000 ] || PINION_EVENTS=100000 # more where somebody asks for more
+export PINION_EVENTS
 
 quick=(format quick)
 others=(release guest bench tsan tidy fuzz)
@@ -60,11 +64,17 @@ prepare() {
     # A session is an autogroup of its own, beside which nice counts for nothing: the group has to be nice, too.
     # shellcheck disable=SC2016 # of the inner shell
     setsid nice -n 19 sh -c 'echo 19 >/proc/self/autogroup; exec "$@"' sh "$@" >/dev/null 2>&1 &
-    # shellcheck disable=SC2064 # the number of now
-    trap "kill -- -$! 2>/dev/null || true" EXIT
     return
   done
 }
+
+# When this ends, however: what prepare() has begun ends, too, and what sudo's root has built is its owner's again.
+at_exit() {
+  # shellcheck disable=SC2046 # words
+  kill -- $(jobs -rp | sed 's/^/-/') 2>/dev/null || true
+  if [ "$(id -u):${SUDO_UID:-}" = "0:$(stat -c %u .)" ] && [ -d build ]; then chown -Rh --reference=. build; fi
+}
+trap at_exit EXIT
 
 # Many tests wait, for a process or a time: with one for each CPU these would be idle for a third of the time.
 jobs=$((2 * $(nproc)))

@@ -19,11 +19,13 @@ guest_packages=(
 # extract SUITE FOLDER PACKAGE...: the packages and all that they depend on, unpacked and not set up, with /lib in /usr as
 # on a Debian that is installed: containers are given /usr.
 extract() {
-  local suite=$1 folder=$2 uri
+  local suite=$1 folder=$2 uri mode=root
   shift 2
   uri=$(debian_mirror)
+  # Not in a user namespace: its files would be those of others.
+  [ "$(id -u)" -eq 0 ] || mode=fakechroot
   # Dies with what called it.
-  setpriv --pdeathsig TERM mmdebstrap --quiet --variant=extract --include="$(IFS=, && echo "$*")" \
+  setpriv --pdeathsig TERM mmdebstrap --quiet --mode=$mode --variant=extract --include="$(IFS=, && echo "$*")" \
     --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
     --aptopt='APT::Install-Recommends "false"' --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/man/*' \
