@@ -18,6 +18,8 @@ namespace pinion::cluster {
 
 // Nobody has said when.
 inline constexpr std::int64_t kUnknownTime = std::numeric_limits<std::int64_t>::max();
+// It is over, and its node's agent has not told of that yet.
+inline constexpr std::int64_t kOverTime = std::numeric_limits<std::int64_t>::min();
 
 // What has CPUs and will give them back.
 struct Ending {

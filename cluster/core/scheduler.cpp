@@ -465,6 +465,33 @@ void Scheduler::forget_end(const Member& member) {
   }
 }
 
+// The containers of who is gone are named by their agent until they have ended, too: without an
+// ending their CPUs would be nobody's to wait for, and what is held beside them be given up.
+void Scheduler::note_over(const Member& member, NodeIndex node) {
+  forget_end(member);
+  if (node < 0 || !member.fixed()) return;
+  for (const auto& request : member.requests) {
+    if (fleet_.node(node).ledger.find(request.id) == nullptr) continue;
+    Ending ending{.at_ms = kOverTime, .order = begun_++, .id = request.id, .node = node};
+    endings_.insert(ending);
+    ending_of_.insert_or_assign(request.id, std::move(ending));
+    over_.insert(request.id);
+  }
+}
+
+// Those that the node's agent does not name any more.
+void Scheduler::forget_over(NodeIndex index) {
+  const auto& ledger = fleet_.node(index).ledger;
+  std::erase_if(over_, [&](const std::string& id) {
+    const auto ending = ending_of_.find(id);
+    if (ending == ending_of_.end() || ending->second.at_ms != kOverTime) return true;
+    if (ending->second.node != index || ledger.find(id) != nullptr) return false;
+    endings_.erase(ending->second);
+    ending_of_.erase(ending);
+    return true;
+  });
+}
+
 void Scheduler::tell(JobNews::Kind kind, const Job& job, const std::string& why, int members) {
   news_.push_back({.kind = kind, .job = job.id, .why = why, .members = members});
 }

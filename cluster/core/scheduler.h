@@ -282,6 +282,8 @@ class Scheduler {
   void note_end(const Job& job, const Member& member, std::int64_t now_ms);
   void note_ends_at(NodeIndex index);
   void forget_end(const Member& member);
+  void note_over(const Member& member, NodeIndex node);
+  void forget_over(NodeIndex index);
   void defer_endings(std::int64_t now_ms);
   void tell(JobNews::Kind kind, const Job& job, const std::string& why, int members);
 
@@ -293,7 +295,8 @@ class Scheduler {
   std::set<JobId> hopeless_;           // complete, and larger than the idle fleet: not in the queue
   TextMap<MemberId> member_of_claim_;  // of all members
   std::set<Ending> endings_;
-  TextMap<Ending> ending_of_;  // by claim id
+  TextMap<Ending> ending_of_;   // by claim id
+  std::set<std::string> over_;  // claims of members that are gone, with an ending at kOverTime
   // What is said of nodes, and what members take there; also before their agents speak.
   struct Site {
     NodeTerms terms{};

@@ -33,6 +33,7 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
   const NodeIndex node = fleet_.find(name);
   if (known < 0) set_terms(node, name);
   note_ends_at(node);
+  forget_over(node);
   changed_ = true;
   if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
   if (elsewhere) withdraw_fallen("a member of the job runs elsewhere", now_ms);

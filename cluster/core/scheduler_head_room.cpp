@@ -51,7 +51,7 @@ void Scheduler::defer_endings(std::int64_t now_ms) {
       const auto ending = ending_of_.find(id);
       if (ending == ending_of_.end() || !claim.cpus.intersects(cpus)) continue;
       const std::int64_t at = ending->second.at_ms;
-      if (at > now_ms && at != kUnknownTime) continue;
+      if (at == kOverTime || (at > now_ms && at != kUnknownTime)) continue;
       late_jobs.insert(book_.job_of(member_of_claim_.find(id)->second)->id);
     }
   }

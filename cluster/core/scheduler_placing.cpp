@@ -536,7 +536,7 @@ void Scheduler::give_back(Job& job, Member& member) {
     fleet_.bring_back(node);
     hold_head_room_at(node);
   }
-  forget_end(member);
+  note_over(member, node);
   queue_.charge(job.spec.owner.name_space, -member.cpus());
   remove_requests(member.node, member.terms);
   member.state = State::kWaiting;

@@ -90,9 +90,9 @@ class Deadlines : public Scene {};
 
 TEST_F(Deadlines, WhoIsOverInTimeMayHaveWhatIsHeldForTheLargeJob) {
   start(1, {.extender = {}, .max_backoff = std::chrono::seconds(1)}, {"--reserve-after", "0"});
-  add(PodShape{.name = "runs", .milli_cpus = 16'000, .deadline_s = 600});
+  add(PodShape{.name = "runs", .milli_cpus = 14'000, .deadline_s = 600});
   ASSERT_TRUE(run({"runs"}));
-  const Gang large{.job = "large", .size = 2, .cpus = 16};
+  const Gang large{.job = "large", .size = 2, .cpus = 14};  // one in each NUMA node
   add(large);
   ASSERT_TRUE(wait_in_vain(names(large)));
   add(PodShape{.name = "endless", .milli_cpus = 4000});

@@ -59,6 +59,32 @@ TEST_F(SchedulerTest, TheFirstOfTheQueueIsNotPassedByThoseThatWouldDelayIt) {
   EXPECT_FALSE(core_.head_room());
 }
 
+TEST_F(SchedulerTest, WhatIsHeldStaysWhileAContainerOutlivesItsPod) {
+  job("runs", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("runs 1"));
+  const std::string node = node_of("runs-0");
+  start("runs");
+  const auto tell = [&](std::uint64_t generation, std::vector<topology::Claim> claims) {
+    NodeReport report = report_of(node, machine_);
+    report.generation = generation;
+    report.claims = std::move(claims);
+    ASSERT_TRUE(core_.report(std::move(report), now_));
+  };
+  tell(2, {claim_of("runs-0/main", "1-7")});
+  job("large", {.size = 2, .cpus = 7});
+  job("small", {.size = 1, .cpus = 3});
+  EXPECT_THAT(run(), IsEmpty());
+  end("runs");
+  EXPECT_THAT(run(), IsEmpty()) << "its container runs on";
+  tell(3, {claim_of("runs-0/main", "1-7")});
+  EXPECT_THAT(run(), IsEmpty());
+  tell(4, {});
+  EXPECT_THAT(run(), ElementsAre("large 2"));
+  for (const char* id : {"large", "small"}) end(id);
+  job("runs", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), ElementsAre("runs 1")) << "its name may come again";
+}
+
 TEST_F(SchedulerTest, AJobIsOverWithTheLastOfItsMembers) {
   job("runs", {.size = 1, .cpus = 4, .run_ms = 10'000});
   EXPECT_THAT(run(), ElementsAre("runs 1"));
