@@ -39,6 +39,9 @@ struct HeadRoom {
   std::string job;
   std::int64_t since_ms = 0;  // it is held for this job
   std::int64_t from_ms = 0;   // when the job can start at the latest; kUnknownTime
+  // The least that was ever said of this job since then: who goes past it is over by that, so that
+  // it is not put off by one after the other.
+  std::int64_t promised_ms = kUnknownTime;
   std::map<NodeIndex, topology::CpuSet> cpus;
 };
 

@@ -402,8 +402,7 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
     room = room && promise(member, node, kNoExpiry);
   }
   if (node >= 0) hold_head_room_at(node);
-  member.state = State::kRunning;
-  member.since_ms = now_ms;
+  if (std::exchange(member.state, State::kRunning) != State::kRunning) member.since_ms = now_ms;
   for (const auto& request : member.requests) fleet_.extend(request.id, kNoExpiry);
   if (job.count(State::kReserved) == 0) reserved_.erase(job.id);
   if (together || job.fixed() >= job.spec.size) job.started = true;

@@ -276,6 +276,7 @@ class Scheduler {
   void lift_head_room();
   void drop_head_room();
   [[nodiscard]] bool head_room_comes() const;
+  void hasten_head(NodeIndex node);
   void keep_head_room(const Job& job, const Gang& gang, const std::vector<NodeIndex>* among,
                       std::int64_t now_ms);
   [[nodiscard]] Gang gang_of(const Job& job, std::span<const Member* const> members) const;

@@ -10,7 +10,8 @@ namespace pinion::cluster {
 
 // It has ended when the head of the queue can start.
 bool Scheduler::over_by_then(const Job& job, std::int64_t now_ms) const {
-  return job.run_ms > 0 && head_->from_ms != kUnknownTime && now_ms + job.run_ms <= head_->from_ms;
+  return job.run_ms > 0 && head_->promised_ms != kUnknownTime &&
+         now_ms + job.run_ms <= head_->promised_ms;
 }
 
 bool Scheduler::may_take_head_room(const Job& job, std::int64_t now_ms) const {
@@ -85,6 +86,22 @@ bool Scheduler::head_room_comes() const {
   });
 }
 
+// Somebody has ended on this node, perhaps earlier than said: the head may have its CPUs sooner.
+void Scheduler::hasten_head(NodeIndex ended_on) {
+  if (!head_ || !head_->cpus.contains(ended_on)) return;
+  std::int64_t last = 0;
+  for (const auto& [node, cpus] : head_->cpus) {
+    for (const auto& [id, claim] : fleet_.node(node).ledger.claims()) {
+      if (id == kHeadClaim || !claim.cpus.intersects(cpus)) continue;
+      const auto ending = ending_of_.find(id);
+      if (ending == ending_of_.end()) return;
+      last = std::max(last, ending->second.at_ms);
+    }
+  }
+  head_->from_ms = std::min(head_->from_ms, last);
+  head_->promised_ms = std::min(head_->promised_ms, last);
+}
+
 // Room is kept for the first of those that were refused.
 void Scheduler::keep_head_room(const Job& job, const Gang& gang,
                                const std::vector<NodeIndex>* among, std::int64_t now_ms) {
@@ -104,7 +121,10 @@ void Scheduler::keep_head_room(const Job& job, const Gang& gang,
   const bool same = head_ && head_->job == job.id;
   // Another's room is kept as long as none can be found for this one; what is not kept is free.
   if (head_ && same != room.has_value()) changed_ = true;
-  if (room) room->since_ms = same ? head_->since_ms : now_ms;
+  if (room) {
+    room->since_ms = same ? head_->since_ms : now_ms;
+    room->promised_ms = same ? std::min(head_->promised_ms, room->from_ms) : room->from_ms;
+  }
   if (room || same) head_ = std::move(room);
   hold_head_room();
 }

@@ -537,6 +537,7 @@ void Scheduler::give_back(Job& job, Member& member) {
     hold_head_room_at(node);
   }
   note_over(member, node);
+  hasten_head(node);
   queue_.charge(job.spec.owner.name_space, -member.cpus());
   remove_requests(member.node, member.terms);
   member.state = State::kWaiting;

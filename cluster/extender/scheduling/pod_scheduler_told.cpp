@@ -87,8 +87,10 @@ void PodScheduler::join(KnownPod& known, std::int64_t now_ms) {
 MemberTerms PodScheduler::terms_of(const Pod& pod, const Demand& demand, std::int64_t now_ms) {
   MemberTerms terms = nodes_.terms(pod.nodes, pod.requests);
   terms.apart = pod.apart && demand.kind == Demand::Kind::kMember;
-  if (pod.run_ms > 0) {
-    const std::int64_t begun_ms = pod.started_ms > 0 ? pod.started_ms - limits_.epoch_ms : now_ms;
+  // Who says more than a day might as well say nothing: nobody is to wait for it before others.
+  if (pod.run_ms > 0 && pod.run_ms <= kUnstatedRunMs) {
+    const std::int64_t begun_ms =
+        pod.started_ms > 0 ? std::min(now_ms, pod.started_ms - limits_.epoch_ms) : now_ms;
     terms.run_ms = std::max<std::int64_t>(begun_ms + pod.run_ms - now_ms, 1);
   }
   return terms;

@@ -85,6 +85,41 @@ TEST_F(SchedulerTest, WhatIsHeldStaysWhileAContainerOutlivesItsPod) {
   EXPECT_THAT(run(), ElementsAre("runs 1")) << "its name may come again";
 }
 
+TEST_F(SchedulerTest, WhoEndsEarlyBringsTheTimeOfTheFirstForward) {
+  job("long", {.size = 1, .cpus = 3, .run_ms = 1'000'000});
+  EXPECT_THAT(run(), ElementsAre("long 1"));
+  start("long");
+  job("other node", {.size = 1, .cpus = 7});
+  job("short", {.size = 1, .cpus = 2, .run_ms = 20'000});
+  EXPECT_THAT(run(), ElementsAre("other node 1", "short 1"));
+  for (const char* id : {"other node", "short"}) start(id);
+  ASSERT_EQ(node_of("short-0"), node_of("long-0"));
+  job("large", {.size = 1, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  end("long");
+  job("longer", {.size = 1, .cpus = 2, .run_ms = 900'000});
+  EXPECT_THAT(run(), IsEmpty()) << "the large one can start when the short one is over";
+  end("short");
+  EXPECT_THAT(run(), ElementsAre("large 1"));
+}
+
+TEST_F(SchedulerTest, TheFirstIsNotPutOffByThoseThatStartLate) {
+  job("base", {.size = 1, .cpus = 4, .run_ms = 600'000});
+  EXPECT_THAT(run(), ElementsAre("base 1"));
+  start("base");
+  job("large", {.size = 2, .cpus = 7});
+  EXPECT_THAT(run(), IsEmpty());
+  const std::int64_t promised = core_.head_room()->promised_ms;
+  job("passes", {.size = 1, .cpus = 1, .run_ms = promised - now_ - 5000});
+  EXPECT_THAT(run(), ElementsAre("passes 1"));
+  now_ += 15'000;  // gates, a cycle of the scheduler, a binding
+  start("passes");
+  core_.place("large", nullptr, now_);
+  EXPECT_GT(core_.head_room()->from_ms, promised);
+  job("next", {.size = 1, .cpus = 1, .run_ms = core_.head_room()->from_ms - now_ - 5000});
+  EXPECT_THAT(run(), IsEmpty());
+}
+
 TEST_F(SchedulerTest, AJobIsOverWithTheLastOfItsMembers) {
   job("runs", {.size = 1, .cpus = 4, .run_ms = 10'000});
   EXPECT_THAT(run(), ElementsAre("runs 1"));
@@ -455,6 +490,19 @@ TEST_F(HeldNodeTest, WhoseJobDidNotEndIsNotWaitedForEither) {
   EXPECT_EQ(held(), "a");
   pass_over();
   EXPECT_EQ(held(), "c");
+}
+
+TEST_F(HeldNodeTest, WhoIsToldOfAgainEndsNoLater) {
+  const auto end = now_ + 10'000;
+  runs("one", "a", 10'000);
+  runs("two", "b", 50'000);
+  now_ += 9000;
+  ASSERT_TRUE(limited_.runs("one", "a", now_));
+  limited_.lost("a", now_);
+  ASSERT_TRUE(limited_.report(report_of("a", machine_), now_));
+  limited_.still_runs("one", kNoExpiry);
+  EXPECT_EQ(held(), "a");
+  EXPECT_EQ(limited_.head_room()->from_ms, end);
 }
 
 TEST_F(HeldNodeTest, ServicesAreWaitedForLast) {

@@ -65,6 +65,20 @@ TEST_F(SinglePodsTest, WhoIsOverInTimeGoesPastTheFirstThatWaits) {
   EXPECT_EQ(filtered(limited("in time", 2, 40'000)), "ab");
 }
 
+TEST_F(SinglePodsTest, WhoSaysMoreThanADayHasNotSaidWhen) {
+  for (const auto& [uid, node, run_ms] :
+       {std::tuple("unsaid", "a", std::int64_t{0}), std::tuple("years", "b", 100'000'000'000)}) {
+    Pod pod = pod_of(uid, 5);
+    pod.node = node;
+    pod.run_ms = run_ms;
+    pod_scheduler_.seen(pod, ++now_);
+  }
+  EXPECT_EQ(filtered(pod_of("large", 7)), "");
+  Pod month = pod_of("month", 2);
+  month.run_ms = 80'000'000;
+  EXPECT_EQ(filtered(month), "b") << "a is waited for, and nobody knows how long";
+}
+
 TEST_F(SinglePodsTest, TellsWhichCpusEachPodHas) {
   using Held = std::map<std::string, std::string>;
   const auto held = [this] {
