@@ -445,14 +445,18 @@ void Scheduler::note_end(const Job& job, const Member& member, std::int64_t now_
   forget_end(member);
   const std::int64_t at = member.terms.run_ms > 0 ? now_ms + member.terms.run_ms : kUnknownTime;
   for (const auto& request : member.requests) {
-    Ending ending{.at_ms = at,
-                  .service = job.spec.service,
-                  .order = begun_++,
-                  .id = request.id,
-                  .node = node};
-    endings_.insert(ending);
-    ending_of_.insert_or_assign(request.id, std::move(ending));
+    put_ending({.at_ms = at,
+                .service = job.spec.service,
+                .order = begun_++,
+                .id = request.id,
+                .node = node});
   }
+}
+
+// Precondition: its claim has none.
+void Scheduler::put_ending(Ending ending) {
+  endings_.insert(ending);
+  ending_of_.insert_or_assign(ending.id, std::move(ending));
 }
 
 void Scheduler::forget_end(const Member& member) {
@@ -471,24 +475,19 @@ void Scheduler::note_over(const Member& member, NodeIndex node) {
   if (node < 0 || !member.fixed()) return;
   for (const auto& request : member.requests) {
     if (fleet_.node(node).ledger.find(request.id) == nullptr) continue;
-    Ending ending{.at_ms = kOverTime, .order = begun_++, .id = request.id, .node = node};
-    endings_.insert(ending);
-    ending_of_.insert_or_assign(request.id, std::move(ending));
-    over_.insert(request.id);
+    put_ending({.at_ms = kOverTime, .order = begun_++, .id = request.id, .node = node});
   }
 }
 
 // Those that the node's agent does not name any more.
 void Scheduler::forget_over(NodeIndex index) {
   const auto& ledger = fleet_.node(index).ledger;
-  std::erase_if(over_, [&](const std::string& id) {
-    const auto ending = ending_of_.find(id);
-    if (ending == ending_of_.end() || ending->second.at_ms != kOverTime) return true;
-    if (ending->second.node != index || ledger.find(id) != nullptr) return false;
-    endings_.erase(ending->second);
-    ending_of_.erase(ending);
-    return true;
-  });
+  for (auto ending = endings_.begin(); ending != endings_.end() && ending->at_ms == kOverTime;) {
+    const auto at = ending++;
+    if (at->node != index || ledger.find(at->id) != nullptr) continue;
+    ending_of_.erase(at->id);
+    endings_.erase(at);
+  }
 }
 
 void Scheduler::tell(JobNews::Kind kind, const Job& job, const std::string& why, int members) {

@@ -275,6 +275,7 @@ class Scheduler {
   void hold_head_room_at(NodeIndex node);
   void lift_head_room();
   void drop_head_room();
+  [[nodiscard]] std::optional<std::int64_t> last_end_in_head_room() const;
   [[nodiscard]] bool head_room_comes() const;
   void hasten_head(NodeIndex node);
   void keep_head_room(const Job& job, const Gang& gang, const std::vector<NodeIndex>* among,
@@ -282,6 +283,7 @@ class Scheduler {
   [[nodiscard]] Gang gang_of(const Job& job, std::span<const Member* const> members) const;
   void note_end(const Job& job, const Member& member, std::int64_t now_ms);
   void note_ends_at(NodeIndex index);
+  void put_ending(Ending ending);
   void forget_end(const Member& member);
   void note_over(const Member& member, NodeIndex node);
   void forget_over(NodeIndex index);
@@ -296,8 +298,7 @@ class Scheduler {
   std::set<JobId> hopeless_;           // complete, and larger than the idle fleet: not in the queue
   TextMap<MemberId> member_of_claim_;  // of all members
   std::set<Ending> endings_;
-  TextMap<Ending> ending_of_;   // by claim id
-  std::set<std::string> over_;  // claims of members that are gone, with an ending at kOverTime
+  TextMap<Ending> ending_of_;  // by claim id
   // What is said of nodes, and what members take there; also before their agents speak.
   struct Site {
     NodeTerms terms{};

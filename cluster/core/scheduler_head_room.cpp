@@ -69,37 +69,38 @@ void Scheduler::defer_endings(std::int64_t now_ms) {
     endings_.erase(ending);
     ending.at_ms = kUnknownTime;
     ending.order = begun_++;
-    endings_.insert(ending);
-    ending_of_.insert_or_assign(ending.id, std::move(ending));
+    put_ending(std::move(ending));
   }
+}
+
+// When the last of those that have CPUs of the head gives them back; nullopt: not all ever do.
+// kOverTime: nobody has any.
+std::optional<std::int64_t> Scheduler::last_end_in_head_room() const {
+  std::int64_t last = kOverTime;
+  for (const auto& [node, cpus] : head_->cpus) {
+    for (const auto& [id, claim] : fleet_.node(node).ledger.claims()) {
+      if (id == kHeadClaim || !claim.cpus.intersects(cpus)) continue;
+      const auto ending = ending_of_.find(id);
+      if (ending == ending_of_.end()) return std::nullopt;
+      last = std::max(last, ending->second.at_ms);
+    }
+  }
+  return last;
 }
 
 // Whether all of the head's CPUs are free or will be given back by then.
 bool Scheduler::head_room_comes() const {
-  return std::all_of(head_->cpus.begin(), head_->cpus.end(), [&](const auto& room) {
-    const auto& claims = fleet_.node(room.first).ledger.claims();
-    return std::all_of(claims.begin(), claims.end(), [&](const auto& entry) {
-      if (entry.first == kHeadClaim || !entry.second.cpus.intersects(room.second)) return true;
-      const auto ending = ending_of_.find(entry.first);
-      return ending != ending_of_.end() && ending->second.at_ms <= head_->from_ms;
-    });
-  });
+  const auto last = last_end_in_head_room();
+  return last && *last <= head_->from_ms;
 }
 
 // Somebody has ended on this node, perhaps earlier than said: the head may have its CPUs sooner.
 void Scheduler::hasten_head(NodeIndex ended_on) {
   if (!head_ || !head_->cpus.contains(ended_on)) return;
-  std::int64_t last = 0;
-  for (const auto& [node, cpus] : head_->cpus) {
-    for (const auto& [id, claim] : fleet_.node(node).ledger.claims()) {
-      if (id == kHeadClaim || !claim.cpus.intersects(cpus)) continue;
-      const auto ending = ending_of_.find(id);
-      if (ending == ending_of_.end()) return;
-      last = std::max(last, ending->second.at_ms);
-    }
-  }
-  head_->from_ms = std::min(head_->from_ms, last);
-  head_->promised_ms = std::min(head_->promised_ms, last);
+  const auto last = last_end_in_head_room();
+  if (!last) return;
+  head_->from_ms = std::min(head_->from_ms, *last);
+  head_->promised_ms = std::min(head_->promised_ms, *last);
 }
 
 // Room is kept for the first of those that were refused.
