@@ -232,12 +232,12 @@ Result<std::chrono::milliseconds> parse_duration(const std::string& text) {
   const std::string unit(static_cast<const char*>(end), text.data() + text.size());
   const std::map<std::string, long> units = {{"ms", 1}, {"s", 1000}, {"m", 60'000}};
   const auto factor = units.find(unit);
-  if (error == std::errc() && value == 0 && (unit.empty() || factor != units.end()))
-    return std::chrono::milliseconds(0);
-  if (error != std::errc() || factor == units.end() || value < 0 || value > 3'600'000) {
+  const bool has_unit = factor != units.end();
+  const bool is_none = value == 0 && unit.empty();
+  if (error != std::errc() || !(has_unit || is_none) || value < 0 || value > 3'600'000) {
     return failure(Errc::kInvalid, "'" + text + "' is not a duration such as 500ms, 10s or 5m");
   }
-  return std::chrono::milliseconds(value * factor->second);
+  return std::chrono::milliseconds(has_unit ? value * factor->second : 0);
 }
 
 namespace {

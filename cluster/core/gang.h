@@ -42,6 +42,10 @@ struct GangMember : topology::Request {
 using Gang = std::vector<GangMember>;
 
 inline constexpr int kAnyNumber = std::numeric_limits<int>::max();
+// Of nodes, as a job states it; 0: any number.
+[[nodiscard]] constexpr int limit_of_nodes(int stated) {
+  return stated > 0 ? stated : kAnyNumber;
+}
 
 struct PlanLimits {
   // Decisions of the allocator, some 15 us each, that the search may take; 0: none. So many leave a

@@ -24,9 +24,8 @@ std::optional<GangRefusal> Scheduler::judge(Job& job, const std::vector<Member*>
   for (auto& [id, member] : job.members) {
     if (member.state != Member::State::kWaiting) all.push_back(&member);
   }
-  auto never =
-      never_fits(idle_, gang_of(job, all), job.spec.nodes > 0 ? job.spec.nodes : kAnyNumber,
-                 policy_of(job), seed_of(job.id));
+  auto never = never_fits(idle_, gang_of(job, all), limit_of_nodes(job.spec.nodes), policy_of(job),
+                          seed_of(job.id));
   if (never) {
     job.never = never->text;
     tell(JobNews::Kind::kHopeless, job, job.never, static_cast<int>(all.size()));

@@ -92,7 +92,7 @@ std::string NodeMachine::never_cut(const Job& job) {
   }
   const auto placement =
       job.service ? rules_.services.value_or(rules_.placement) : rules_.placement;
-  const int nodes = most_nodes(job) > 0 ? most_nodes(job) : cluster::kAnyNumber;
+  const int nodes = cluster::limit_of_nodes(kept_nodes(job));
   const auto refusal = cluster::never_fits(idle_fleet_, gang, nodes, placement, rules_.seed);
   return refusal ? refusal->text : std::string();
 }
@@ -104,7 +104,7 @@ void NodeMachine::submit(Handle handle, const Job& job, Ms now) {
   spec.priority = knows_priority(rules_.queue) ? job.priority : 0;
   spec.size = static_cast<int>(cut_.requests.size());
   spec.task_groups = cut_.groups;
-  spec.nodes = most_nodes(job);
+  spec.nodes = kept_nodes(job);
   spec.service = job.service;
   scheduler_.submit(id, std::move(spec), now);
   for (std::size_t worker = 0; worker < cut_.requests.size(); ++worker) {

@@ -91,7 +91,7 @@ class NodeMachine : public Machine {
   [[nodiscard]] std::string never_cut(const Job& job);
   Started begin(const cluster::JobId& id, Ms now);
   Piece begin_worker(const std::string& member, int tasks, Ms now);
-  [[nodiscard]] int most_nodes(const Job& job) const {
+  [[nodiscard]] int kept_nodes(const Job& job) const {
     return rules_.keeps_to_nodes ? job.nodes : 0;
   }
   void take(const Piece& piece, int sign);

@@ -19,9 +19,8 @@ jobs::Mutation mutation_of(const Review& review, const jobs::Options& options,
   look([&](const jobs::FleetSight& sight) {
     const int nodes = mutation.cut->request.nodes;
     IdleFleet idle(sight.fleet);
-    const auto never =
-        never_fits(idle, jobs::gang_of(after, *mutation.cut, options.defaults, sight),
-                   nodes > 0 ? nodes : kAnyNumber);
+    const auto never = never_fits(
+        idle, jobs::gang_of(after, *mutation.cut, options.defaults, sight), limit_of_nodes(nodes));
     if (never) mutation.warnings.push_back("it cannot start on these nodes: " + never->text);
   });
   return mutation;

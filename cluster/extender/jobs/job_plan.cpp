@@ -81,7 +81,7 @@ std::vector<PlanWorker> workers_of(const json& after, const Cut& cut, const Gang
 
 void place(const Fleet& fleet, const Gang& gang, int nodes, JobPlan& plan) {
   const GangOutcome outcome =
-      place_gang(PlacementPolicy::kHoles, fleet, gang, {.nodes = nodes > 0 ? nodes : kAnyNumber});
+      place_gang(PlacementPolicy::kHoles, fleet, gang, {.nodes = limit_of_nodes(nodes)});
   if (const auto* refusal = std::get_if<GangRefusal>(&outcome)) {
     plan.waits = refusal->text;
     return;
