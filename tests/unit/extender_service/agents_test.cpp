@@ -128,7 +128,8 @@ TEST_F(AgentsTest, ANodeIsReportedAndItsChangesToo) {
   EXPECT_EQ(first.topology->online.count(), 8);
   EXPECT_EQ(first.claims[0].cpus.count(), 2);
   EXPECT_NE(first.claims[0].id.find('/'), std::string::npos) << first.claims[0].id;
-  EXPECT_EQ(agents_.connected(), 1U);
+  EXPECT_TRUE(eventually([&] { return agents_.connected() == 1; }))
+      << "which is said once its first report is taken";
 
   ++view.generation;
   ASSERT_TRUE(api::place(view, api::request("b", 3)));
