@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures Pinion beside something else in the same run: a do-nothing NRI plugin in C++ and in Go, Go's JSON, the runtime
 # alone, or a reference loop. Fails where a ratio is worse than the one recorded in docs/benchmarks.md, twice, by more than
-# its noise and a quarter (some rows: 40 or 60 %). Takes about three minutes once built, needs root, and a machine with nothing else to do.
+# a quarter (some rows: 40 or 60 %) and by more than its noise. Takes about three minutes once built, needs root, and a
+# machine with nothing else to do.
 #
 #   scripts/bench.sh [PATTERN]              all rows, or those whose program, name or baseline matches
 #   scripts/bench.sh --record [PATTERN]     writes their ratios down instead, of three times as many turns
@@ -11,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1:-}" in
-  -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
 esac
 
 say() { echo "bench: $*" >&2; }

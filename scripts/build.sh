@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Builds Pinion; programs end in build/PRESET/bin, what the compiler says in build/PRESET/build.log, which is shown
-# when it fails. Usage: scripts/build.sh [PRESET [TARGET...]] (presets: release, dev, asan-ubsan, tsan; see
+# when it fails. Usage: scripts/build.sh [PRESET [TARGET...]] (presets: release, package, dev, asan-ubsan, tsan; see
 # CMakePresets.json)
 set -euo pipefail
 case " $* " in *" -h "* | *" --help "*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" && exit ;; esac
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/children.sh
+. scripts/children.sh
 
 scripts/deps.sh
 preset=${1:-release}
@@ -31,12 +33,9 @@ said=$SECONDS
 echo "build: $preset${2:+: ${*:2}}"
 cmake --preset "$preset" >"$log" 2>&1 || fail configuring
 began=$SECONDS
-# A process group of its own, so that ninja and the compilers end with this script.
-set -m
+trap 'end_children $$' EXIT
 cmake --build --preset "$preset" ${2:+--target "${@:2}"} </dev/null >>"$log" 2>&1 &
-set +m
 ninja=$!
-trap 'kill -- $(jobs -rp | sed s/^/-/) 2>/dev/null || true' EXIT
 while kill -0 $ninja 2>/dev/null; do
   read -r at all < <(grep -oE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 1 | tr '[/]' ' ') || true
   if [ "${at:-0}" -gt 4 ]; then

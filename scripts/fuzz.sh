@@ -19,6 +19,9 @@ if [ ${#names[@]} -eq 0 ]; then
   mapfile -t names < <(cd tests/fuzz/corpus && printf '%s\n' *)
 fi
 [ ${#names[@]} -gt 0 ] || { echo "fuzz: there are no targets" >&2; exit 1; }
+for name in "${names[@]}"; do
+  [ -x "$bin/${name}_fuzz" ] || { echo "fuzz: there is no target $name (see tests/fuzz/corpus)" >&2; exit 2; }
+done
 
 # What the target failed with. The inputs too, so that the log of a machine that is gone is enough.
 tell_failure() {

@@ -27,6 +27,8 @@ guest_scripts=$repository/scripts/guest
 . "$guest_scripts/parts.sh"
 # shellcheck source=scripts/guest/faults.sh
 . "$guest_scripts/faults.sh"
+# shellcheck source=scripts/children.sh
+. "$repository/scripts/children.sh"
 
 say() { echo "guest: $*" >&2; }
 usage() { say "$* (see --help)"; exit 2; }
@@ -72,8 +74,7 @@ make_parts() (
   rm -rf "$parts/making"
   mkdir -p "$parts/making"
   jobs=()
-  trap 'trap "" TERM; kill 0' EXIT # all of this group: apt and the others, too
-  trap 'exit 130' INT TERM HUP
+  trap 'end_children $BASHPID' EXIT # where one fails, the others
   part "$parts" qemu "$(pin qemu)" make_qemu & jobs+=($!)
   part "$parts" root "$runtime: $(cat "$runtime/versions")" make_root "$runtime" & jobs+=($!)
   part "$parts" "kernel-$kernel" "$(pin "kernel-$kernel"), $(pin busybox)" \
@@ -81,11 +82,9 @@ make_parts() (
   for job in "${jobs[@]}"; do wait "$job"; done
   trap - EXIT
 ) 9>"$parts/lock"
-# Waited for, not tested: a test would switch off "set -e" inside. A process group of its own, which ends with this script.
-set -m
+# Waited for, not tested: a test would switch off "set -e" inside.
+trap 'end_children $$' EXIT
 make_parts </dev/null &
-set +m
-trap 'kill -- $(jobs -rp | sed s/^/-/) 2>/dev/null || true' EXIT
 wait $! || die "a part could not be made"
 trap - EXIT
 [ $fetch_only = no ] || exit 0

@@ -5,9 +5,9 @@
 #   scripts/test.sh            the quick checks: format, and `quick`: unit, property and golden tests and fuzz corpora
 #                              under ASan and UBSan; the same build's programs with containerd 2.1 and beside a real
 #                              kube-scheduler
-#   scripts/test.sh all        those, and all other steps: what CI runs. Of the guest's machines a third, of the files for
-#                              clang-tidy's analyzer those just changed and a twelfth, of containerd 1.7 or 2.4, and of
-#                              Kubernetes 1.37 every fourth time: the next with each commit
+#   scripts/test.sh all        those, and all other steps: what CI runs. Of the files for clang-tidy's analyzer those just
+#                              changed and a twelfth, of containerd 1.7 or 2.4, of the guest's machines a third or, every
+#                              fourth time, Kubernetes 1.37 in their place: the next with each commit
 #   scripts/test.sh STEP...    these alone, and whole
 #
 # Steps: format quick (the quick checks), then release guest bench tsan tidy fuzz. By name alone: the parts of quick, unit
@@ -19,6 +19,8 @@ cd "$(dirname "$0")/.."
 . scripts/ctest.sh
 # shellcheck source=scripts/by_commit.sh
 . scripts/by_commit.sh
+# shellcheck source=scripts/children.sh
+. scripts/children.sh
 
 # What a shell may have left over would let tests pass that do not.
 unset UPDATE_GOLDEN ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS TESTBRIDGE_TEST_ONLY "${!GTEST_@}"
@@ -47,7 +49,8 @@ for name in "${steps[@]}"; do
 done
 
 run_format() {
-  git ls-files --cached --others --exclude-standard -- '*.h' '*.cpp' | xargs clang-format-14 --dry-run --Werror
+  git ls-files --cached --others --exclude-standard -- '*.h' '*.cpp' | xargs clang-format-14 --dry-run --Werror ||
+    { echo "format: clang-format-14 -i FILE mends it" >&2; return 1; }
   scripts/mutate.sh --check
 }
 
@@ -68,12 +71,17 @@ prepare() {
   done
 }
 
-# When this ends, however: what prepare() has begun ends, too, and what sudo's root has built is its owner's again.
+# When this ends, however: what it has started ends, too, what sudo's root has built is its owner's again, and a failure is
+# the last that is said.
 at_exit() {
-  # shellcheck disable=SC2046 # words
-  kill -- $(jobs -rp | sed 's/^/-/') 2>/dev/null || true
+  end_children $$
   if [ "$(id -u):${SUDO_UID:-}" = "0:$(stat -c %u .)" ] && [ -d build ]; then chown -Rh --reference=. build; fi
+  if [ -n "$step" ]; then
+    printf '\n== %s did not pass (%ss)%s\n' "$step" "$SECONDS" "${left:+; not begun: $left}"
+    ctest_summary
+  fi
 }
+step=
 trap at_exit EXIT
 
 # Many tests wait, for a process or a time: with one for each CPU these would be idle for a third of the time.
@@ -121,10 +129,6 @@ run_release() {
   scripts/kube.sh --all
   release -L "integration|e2e|charts|page|experiments" -E "$others"
   $whole || all_compiled
-  if ! $whole && [ "$(turn 4)" = 2 ]; then
-    echo "release: Kubernetes 1.37, with every fourth commit"
-    run_kube137
-  fi
 }
 # Whether a target of either build has each source.
 all_compiled() {
@@ -156,11 +160,17 @@ run_kube137() {
   PINION_E2E_KUBE=v137 release -L e2e -R '^placing_e2e_test'
 }
 
-# In machines with several NUMA nodes and cgroup v2.
+# In machines with several NUMA nodes and cgroup v2. A third of them takes as long as Kubernetes 1.37 with its build.
 run_guest() {
-  local label=guest
+  local label=guest part
   if ! $whole; then
-    label=third$(turn 3)
+    part=$(turn 4)
+    if [ "$part" = 3 ]; then
+      echo "guest: Kubernetes 1.37 instead, with every fourth commit"
+      run_kube137
+      return
+    fi
+    label=third$part
     echo "guest: a third of the machines, the others with the next commits; scripts/test.sh guest takes all"
   fi
   scripts/guest.sh --fetch
@@ -198,10 +208,13 @@ run_fuzz() { scripts/fuzz.sh 5; }
 commit=$(git rev-parse HEAD)
 scripts/deps.sh test demo
 prepare
-for name in "${steps[@]}"; do
-  printf '\n== %s (%ss)\n' "$name" "$SECONDS"
-  "run_$name"
+for ((at = 0; at < ${#steps[@]}; ++at)); do
+  step=${steps[at]}
+  left=${steps[*]:at+1}
+  printf '\n== %s (%ss)\n' "$step" "$SECONDS"
+  "run_$step"
 done
+step=
 
 if ! $whole && [ "$(git rev-parse HEAD)" = "$commit" ] && git diff --quiet HEAD; then
   echo "$commit" >"$passed" # see by_commit.sh

@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::printf(
-      "Next: build/release/bin/pinionctl topology draws this machine as Pinion sees it; "
-      "scripts/test.sh runs all tests.\n");
+      "Next: scripts/test.sh runs the quick checks; docs/quickstart.md has Pinion on "
+      "Kubernetes.\n");
   return 0;
 }

@@ -185,10 +185,10 @@ std::string verdict(const std::vector<Row>& pinned, const std::vector<Row>& unpi
   const std::string ranks = with.ranks == 1 ? "1 rank" : std::to_string(with.ranks) + " ranks";
   return "Verdict (" + ranks + "): pinned " + sums_text(with) + "; unpinned " + sums_text(without) +
          "." +
-         (with.share < kBusyElsewhere
-              ? "\nSomething outside of the job used the machine meanwhile; on an idle one the "
-                "difference shows better."
-              : "");
+         (with.share < kBusyElsewhere ? "\nSomething outside of the demo used the machine "
+                                        "meanwhile, also the ranks' own CPUs: "
+                                        "see it on an idle one."
+                                      : "");
 }
 
 }  // namespace pinion::lab
