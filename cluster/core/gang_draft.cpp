@@ -69,7 +69,7 @@ bool same_shape(const Request& a, const Request& b) {
 
 bool same_shape(const GangMember& a, const GangMember& b) {
   const auto alike = [](const Request& x, const Request& y) { return same_shape(x, y); };
-  return alike(a, b) && a.terms == b.terms &&
+  return alike(a, b) && a.terms.same_nodes(b.terms) &&
          std::equal(a.beside.begin(), a.beside.end(), b.beside.begin(), b.beside.end(), alike);
 }
 

@@ -101,6 +101,11 @@ struct MemberTerms {
   std::string job{};        // the id of its job, where it matters who else is on a node
   std::int64_t run_ms = 0;  // it runs no longer than this once it has started; 0: not said
 
+  // Whether the same nodes take both: all but for how long.
+  [[nodiscard]] bool same_nodes(const MemberTerms& other) const {
+    return requests == other.requests && nodes == other.nodes && apart == other.apart &&
+           service == other.service && job == other.job;
+  }
   bool operator==(const MemberTerms&) const = default;
 };
 

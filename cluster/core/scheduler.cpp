@@ -101,7 +101,14 @@ void Scheduler::change_terms(const MemberId& id, MemberTerms terms, std::int64_t
   terms = heeded(job, std::move(terms));
   if (member.terms == terms) return;
   if (member.state == State::kReserved) {
-    withdraw(job.id, "a member of the job may use other nodes", now_ms);
+    // It may have been let past another job for the sake of its end.
+    const std::int64_t run = member.terms.run_ms;
+    const bool longer = run > 0 && (terms.run_ms == 0 || terms.run_ms > run);
+    if (!terms.same_nodes(member.terms)) {
+      withdraw(job.id, "a member of the job may use other nodes", now_ms);
+    } else if (longer) {
+      withdraw(job.id, "a member of the job runs for longer", now_ms);
+    }
   }
   member.terms = std::move(terms);
   requeue(job);

@@ -37,7 +37,8 @@ std::optional<GangRefusal> Scheduler::judge(Job& job, const std::vector<Member*>
 void Scheduler::tell_if_hopeless(Job& job, const std::vector<Member*>& members) {
   if (!job.never.empty() || fleet_.by_name().empty()) return;
   const bool fits = std::all_of(members.begin(), members.end(), [&](const Member* member) {
-    const bool looked_at = member != members.front() && member->terms == members.front()->terms &&
+    const bool looked_at = member != members.front() &&
+                           member->terms.same_nodes(members.front()->terms) &&
                            member->cpus() <= members.front()->cpus();
     return looked_at || fits_when_idle(member->requests, member->terms);
   });

@@ -362,6 +362,22 @@ TEST_F(SchedulerTest, AJobIsPlannedAnewWhenAMemberAsksSomethingElseOfItsNode) {
   EXPECT_EQ(core_.fleet().node(core_.fleet().find("b")).spare, capacity);
 }
 
+TEST_F(SchedulerTest, OnlyALaterEndOfAMemberHasItsJobPlannedAnew) {
+  job("j", {.size = 2, .cpus = 1});
+  const auto end_within = [&](std::int64_t run_ms) {
+    core_.change_terms("j-0", {.run_ms = run_ms}, now_);
+  };
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  for (const std::int64_t run_ms : {9000, 8000}) {
+    end_within(run_ms);
+    EXPECT_THAT(run(), IsEmpty()) << run_ms;
+  }
+  end_within(8001);
+  EXPECT_THAT(run(), ElementsAre("j: a member of the job runs for longer", "j 2"));
+  end_within(0);
+  EXPECT_THAT(run(), ElementsAre("j: a member of the job runs for longer", "j 2"));
+}
+
 TEST_F(SchedulerTest, MembersOfSeveralContainersStartTogether) {
   submit("j", {.size = 2, .groups = 2});
   for (int i = 0; i < 2; ++i) {
