@@ -5,7 +5,7 @@
 # another in place of one that ends.
 end_children() {
   local child
-  for child in $(pgrep -P "$1"); do
+  for child in $(pgrep -P "$1" 2>/dev/null); do
     kill -STOP "$child" 2>/dev/null || continue
     end_children "$child"
     kill -TERM "$child" 2>/dev/null || true

@@ -29,7 +29,7 @@ Status widen(int group, int parent, const std::string& path, SliceProperties& sl
 void widen_below(const Fd& group, const std::string& path, int depth, SliceProperties& slices,
                  Widened& widened) {
   if (depth > kMaxKubepodsDepth) return;
-  (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
+  const Status visited = for_each_child(group.get(), [&](const Fd& child, const char* name) {
     const std::string child_path = path + "/" + name;
     if (fgetxattr(child.get(), kNarrowedMark, nullptr, 0) < 0) {
       widen_below(child, child_path, depth + 1, slices, widened);
@@ -41,6 +41,7 @@ void widen_below(const Fd& group, const std::string& path, int depth, SlicePrope
     }
     return true;
   });
+  note_unvisited(visited, path, widened.failed);
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ void remember_pod(int pod, int version, const CpuQuota& now, const std::optional
 void restore_below(const Fd& group, const std::string& path, int version, int depth,
                    RestoredQuotas& restored) {
   if (depth > kMaxGroupDepth) return;
-  (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
+  const Status visited = for_each_child(group.get(), [&](const Fd& child, const char* name) {
     const std::string child_path = path + "/" + name;
     // v1 refuses a limit above that of the group around it.
     restore_below(child, child_path, version, depth + 1, restored);
@@ -136,6 +136,7 @@ void restore_below(const Fd& group, const std::string& path, int version, int de
     if (none) restored.groups.push_back(child_path);
     return true;
   });
+  note_unvisited(visited, path, restored.failed);
 }
 
 }  // namespace

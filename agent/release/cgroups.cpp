@@ -27,7 +27,7 @@ class Release {
 
   void find_pods(const Fd& group, const std::string& path, int depth) {
     if (depth > kMaxGroupDepth) return;
-    (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
+    const Status visited = for_each_child(group.get(), [&](const Fd& child, const char* name) {
       const std::string_view word = name;
       const std::string child_path = path + "/" + name;
       if (word == "kubepods" || word == "kubepods.slice") {
@@ -38,6 +38,7 @@ class Release {
       }
       return true;
     });
+    note_unvisited(visited, path, released.failed);
   }
 
   Released released;
@@ -46,12 +47,13 @@ class Release {
   // The outer groups first: an inner one cannot have more than they.
   void widen_below(const Fd& group, const std::string& path, int depth) {
     if (depth > kMaxGroupDepth) return;
-    (void)for_each_child(group.get(), [&](const Fd& child, const char* name) {
+    const Status visited = for_each_child(group.get(), [&](const Fd& child, const char* name) {
       const std::string child_path = path + "/" + name;
       widen(child, group, child_path);
       widen_below(child, child_path, depth + 1);
       return true;
     });
+    note_unvisited(visited, path, released.failed);
   }
 
   void widen(const Fd& group, const Fd& parent, const std::string& path) {

@@ -65,11 +65,22 @@ Result<std::vector<std::string>> child_groups(int directory) {
 Status for_each_child(int directory, const std::function<bool(const Fd&, const char*)>& visit) {
   const auto names = child_groups(directory);
   if (!names) return failure(names.error());
+  Status all;
   for (const std::string& name : *names) {
     const Fd child = open_directory(directory, name.c_str());
-    if (child.valid() && !visit(child, name.c_str())) break;
+    if (child.valid()) {
+      if (!visit(child, name.c_str())) break;
+    } else if (errno != ENOENT && all) {
+      all = sys_failure("open " + name);
+    }
   }
-  return {};
+  return all;
+}
+
+void note_unvisited(const Status& visited, const std::string& path,
+                    std::vector<std::string>& failed) {
+  if (visited || visited.error().sys_errno == ENOENT) return;
+  failed.push_back((path.empty() ? "/" : path) + ": " + visited.error().text);
 }
 
 }  // namespace pinion::cgroup

@@ -35,7 +35,11 @@ Result<std::vector<std::string>> child_groups(int directory);
 
 // Calls visit(child's descriptor, its name) for each group directly inside, in the order of
 // their names; false ends it. Groups that vanish meanwhile are passed over. Errors: the group
-// cannot be listed.
+// cannot be listed, or one inside not opened, which does not keep it from the others.
 Status for_each_child(int directory, const std::function<bool(const Fd&, const char*)>& visit);
+
+// Adds "path: why" to `failed` where that went wrong, but for a group that is gone.
+void note_unvisited(const Status& visited, const std::string& path,
+                    std::vector<std::string>& failed);
 
 }  // namespace pinion::cgroup

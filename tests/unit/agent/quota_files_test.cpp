@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/xattr.h>
 
 #include <cstring>
 #include <fstream>
 
 #include "base/cgroup/group_files.h"
+#include "tests/support/own_process.h"
 #include "tests/support/tree.h"
 
 namespace pinion::cgroup {
@@ -199,6 +201,21 @@ TEST_F(Restore, PutsBackWhatWasTakenAwayTheContainerBeforeItsPod) {
     now(kNoLimit, kNoLimit);
     EXPECT_THAT(restore().groups, testing::IsEmpty()) << "a second time there is nothing to do";
   }
+}
+
+TEST_F(Restore, SaysWhichGroupsItCouldNotOpen) {
+  const auto with_descriptors = [&](rlim_t spare) {
+    return test_support::in_own_process([&]() -> std::string {
+      const Fd next = open_directory(AT_FDCWD, "/");
+      const rlimit limit{static_cast<rlim_t>(next.get()) + 1 + spare, 512};
+      if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return "setrlimit";
+      const RestoredQuotas restored = restore();
+      return restored.failed.empty() ? "" : restored.failed.front();
+    });
+  };
+  EXPECT_THAT(with_descriptors(1), testing::MatchesRegex("/: .*Too many open files.*"));
+  EXPECT_THAT(with_descriptors(2), testing::MatchesRegex("/pod: .*Too many open files.*"));
+  EXPECT_EQ(with_descriptors(16), "");
 }
 
 TEST_F(Restore, LeavesAloneWhatItsOwnerHasSet) {
