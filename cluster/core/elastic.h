@@ -158,7 +158,8 @@ struct ElasticDecision {
 };
 
 struct ElasticKnobs {
-  // kOurs. A job that has waited for so long goes one priority up.
+  // kOurs. Each time that a job has waited for so long, it goes up one rank: that of the priority
+  // among those of all jobs that wait or run, from 0.
   std::int64_t ageing_ms = 600'000;
   // For who has waited so long and is first, all that becomes free is kept: others start only where
   // that is not expected to delay it.
@@ -181,8 +182,8 @@ struct ElasticKnobs {
 [[nodiscard]] double expected_cost_s(std::span<const double> seen, double declared = kNotStated);
 
 // kOurs: the least time between two changes of the job, >= gap_ms: so long that what a shrink and
-// an expand cost stays within the share. So it changes at most 3,600,000 / effective_gap_ms() + 1
-// times in any hour.
+// an expand cost stays within the share, at least a second. So it changes at most 3,600,000 /
+// effective_gap_ms() + 1 times in any hour.
 [[nodiscard]] std::int64_t effective_gap_ms(const ElasticJob& job, const ElasticKnobs& knobs = {});
 
 // "elastic" and the like; nullopt: unknown.

@@ -1,12 +1,12 @@
 // Our elastic policy: who gains most gets the slots, as far as what is gained is worth what the
 // rescales cost, and nobody waits for ever.
 //
-//   1. Who waits goes by priority, one higher for each `ageing_ms` of waiting; of equals the least
-//      work first, then by submission. Each starts with its minimum if that is free, or if others
-//      shrink for it: those who lose least by it for each slot, where slots of NUMA nodes that
-//      become wholly free count more than others (`broken_worth`), and only if all they lose, the
-//      rescales and what they are slower while it runs, is less than what the job gains by not
-//      waiting for an end.
+//   1. Who waits goes by the rank of its priority, one higher for each `ageing_ms` of waiting; of
+//      equals the least work first, then by submission. Each starts with its minimum if that is
+//      free, or if others shrink for it: those who lose least by it for each slot, where slots of
+//      NUMA nodes that become wholly free count more than others (`broken_worth`), and only if all
+//      they lose, the rescales and what they are slower while it runs, is less than what the job
+//      gains by not waiting for an end.
 //   2. Once the first who finds no room has waited for `patience_ms`, what becomes free is kept for
 //      it, and others shrink for it whatever that costs. Who is behind it starts only as EASY lets
 //      it (Lifka, 1995): where it is expected to end before enough is free for the first one, or
