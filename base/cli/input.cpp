@@ -1,17 +1,18 @@
 #include "base/cli/input.h"
 
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include "base/whole_file.h"
 
 namespace pinion {
 
+constexpr std::size_t kMostMib = 64;
+
 Result<std::string> read_text(const std::string& path) {
-  if (path == "-") return std::string{std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) return sys_failure("read " + path);
-  return text;
+  if (path != "-") return read_file(path, kMostMib);
+  const Fd input(dup(STDIN_FILENO));
+  auto text = read_whole(input, "standard input", kMostMib << 20U);
+  if (!text) return failure(std::move(text.error()));
+  if (!*text) return failure(Errc::kInvalid, "standard input is larger than 64 MiB");
+  return **std::move(text);
 }
 
 }  // namespace pinion

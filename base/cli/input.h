@@ -7,7 +7,8 @@
 
 namespace pinion {
 
-// All of it; "-" is standard input. Errors: of the system, naming the file.
+// All of it; "-" is standard input. Errors: of the system, naming the file; kInvalid for more than
+// 64 MiB.
 Result<std::string> read_text(const std::string& path);
 
 }  // namespace pinion

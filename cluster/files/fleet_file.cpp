@@ -70,6 +70,16 @@ Result<FleetFileNode> read_node(const YAML::Node& node) {
   return result;
 }
 
+Status check_used(const FleetFileNode& node, const topology::Topology& machine) {
+  const topology::CpuSet all = machine.online | machine.offline;
+  for (const topology::CpuSet& used : node.used) {
+    if (used.is_subset_of(all)) continue;
+    return failure(Errc::kInvalid, "used: CPUs " + (used - all).to_string() +
+                                       " do not exist, this machine has " + all.to_string());
+  }
+  return {};
+}
+
 NodeReport report_of(const FleetFileNode& node, std::string name,
                      std::shared_ptr<const topology::Topology> machine) {
   NodeReport report;
@@ -117,16 +127,21 @@ Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text) {
 
 Status report_fleet(const std::vector<FleetFileNode>& nodes,
                     const std::function<Status(NodeReport)>& take) {
+  std::set<std::string> names;
   for (const FleetFileNode& node : nodes) {
     auto read = topology::discover(node.source);
     if (!read) return failure(std::move(read.error()).within("node " + node.name));
-    const Status valid = policy::check_reserved(node.reserved, *read);
+    Status valid = policy::check_reserved(node.reserved, *read);
+    if (valid) valid = check_used(node, *read);
     if (!valid) return failure(valid.error().within("node " + node.name));
     const topology::ReservedMemory memory = node.reserved.memory_of(*read);
     const auto machine = std::make_shared<const topology::Topology>(
         topology::without_reserved_memory(std::move(*read), memory));
     for (int i = 0; i < std::max(node.count, 1); ++i) {
       const std::string name = node.count > 0 ? node.name + "-" + std::to_string(i) : node.name;
+      if (!names.insert(name).second) {
+        return failure(Errc::kInvalid, "node " + name + ": given twice");
+      }
       Status good = take(report_of(node, name, machine));
       if (!good) return failure(std::move(good.error()).within("node " + name));
     }
@@ -136,7 +151,6 @@ Status report_fleet(const std::vector<FleetFileNode>& nodes,
 
 Status fill_fleet(const std::vector<FleetFileNode>& nodes, Fleet& fleet) {
   return report_fleet(nodes, [&](NodeReport report) -> Status {
-    if (fleet.find(report.name) >= 0) return failure(Errc::kInvalid, "given twice");
     const auto lost = fleet.report(std::move(report), 0);
     if (!lost) return failure(lost.error());
     return {};

@@ -41,12 +41,12 @@ struct FleetFileNode {
 Result<std::vector<FleetFileNode>> parse_fleet_file(const std::string& text);
 
 // Reads the machines, each entry's once, and calls `take` with what the agent of each node would
-// report. Errors: those of discover(), of check_reserved() and of `take`, naming the node.
+// report. Errors: those of discover(), of check_reserved() and of `take`, and kInvalid for used
+// CPUs that the machine does not have and for a name that is there twice; naming the node.
 Status report_fleet(const std::vector<FleetFileNode>& nodes,
                     const std::function<Status(NodeReport)>& take);
 
-// The same into a fleet. Errors, besides: those of Fleet::report(); kInvalid for a name that is
-// there twice.
+// The same into a fleet, which is empty. Errors, besides: those of Fleet::report().
 Status fill_fleet(const std::vector<FleetFileNode>& nodes, Fleet& fleet);
 
 }  // namespace pinion::cluster

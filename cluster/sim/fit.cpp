@@ -96,17 +96,18 @@ double cost(const FitData& data, const Model& model, const Which* without) {
 }
 
 struct Parameter {
+  std::string name;
   double* value = nullptr;
   double least = 0;
   double most = 0;
 };
 
 std::vector<Parameter> parameters_of(Model& model) {
-  std::vector<Parameter> parameters{{&model.bandwidth, 0.001, 1}};
+  std::vector<Parameter> parameters{{"bandwidth", &model.bandwidth, 0.001, 1}};
   for (auto& [name, kind] : model.kinds) {
-    parameters.push_back({&kind.seconds, 1e-3, 1e9});
-    parameters.push_back({&kind.memory, 0, 1});
-    parameters.push_back({&kind.loose, 1, 100});
+    parameters.push_back({"seconds of " + name, &kind.seconds, 1e-3, 1e9});
+    parameters.push_back({"memory of " + name, &kind.memory, 0, 1});
+    parameters.push_back({"loose of " + name, &kind.loose, 1, 100});
   }
   return parameters;
 }
@@ -135,60 +136,88 @@ void search(const FitData& data, Model& model, const Which* without, double step
   }
 }
 
-Model first_guess(const FitData& data) {
+// Of one kind, of all experiments.
+struct KindRuns {
+  int count = 0;
+  double seconds = 0;  // together
+};
+
+std::map<std::string, KindRuns> runs_by_kind(const FitData& data) {
+  std::map<std::string, KindRuns> kinds;
+  for (const SeenRuns& experiment : data.experiments) {
+    for (const SeenRun& run : experiment.runs) {
+      KindRuns& kind = kinds[run.kind];
+      ++kind.count;
+      kind.seconds += run.run;
+    }
+  }
+  return kinds;
+}
+
+Model first_guess(const FitData& data, const std::map<std::string, KindRuns>& kinds) {
   Model model;
   model.bandwidth = 2.0 / data.tasks;
-  for (const auto& [name, profile] : data.kinds) {
-    double sum = 0;
-    double runs = 0;
-    for (const SeenRuns& experiment : data.experiments) {
-      for (const SeenRun& run : experiment.runs) {
-        if (run.kind != name) continue;
-        sum += run.run;
-        ++runs;
-      }
-    }
-    model.kinds[name] = {
-        .seconds = runs > 0 ? sum / runs : 1, .memory = wished_memory(profile), .loose = 1.1};
+  for (const auto& [name, runs] : kinds) {
+    model.kinds[name] = {.seconds = runs.seconds / runs.count,
+                         .memory = wished_memory(data.kinds.at(name)),
+                         .loose = 1.1};
   }
   return model;
+}
+
+std::vector<FitBound> bounds_of(Model& model) {
+  std::vector<FitBound> bounds;
+  for (const Parameter& parameter : parameters_of(model)) {
+    const double value = *parameter.value;
+    if (value > parameter.least && value < parameter.most) continue;
+    bounds.push_back({.parameter = parameter.name, .value = value});
+  }
+  return bounds;
 }
 
 }  // namespace
 
 Fit fit(const FitData& data) {
   Fit result;
-  result.model = first_guess(data);
+  const auto all = runs_by_kind(data);
+  result.model = first_guess(data, all);
   search(data, result.model, nullptr, 0.2);
+  result.bounds = bounds_of(result.model);
   int runs = 0;
+  int left_out = 0;
+  double cross_error = 0;
   for (std::size_t e = 0; e < data.experiments.size(); ++e) {
     std::map<std::string, std::pair<FitError, int>> kinds;
     for (std::size_t r = 0; r < data.experiments[e].runs.size(); ++r) {
       const Which which{.experiment = e, .run = r};
       const SeenRun& run = data.experiments[e].runs[r];
-      Model without = result.model;
-      search(data, without, &which, 0.05);
       const double fitted = modelled(data, result.model, which);
-      const double predicted = modelled(data, without, which);
       auto& [error, count] = kinds[run.kind];
       error.seen += run.run;
       error.fitted += fitted;
-      error.predicted += predicted;
       ++count;
       ++runs;
       result.error += std::abs(fitted / run.run - 1);
-      result.cross_error += std::abs(predicted / run.run - 1);
+      if (all.at(run.kind).count == 1) continue;
+      Model without = result.model;
+      search(data, without, &which, 0.05);
+      const double predicted = modelled(data, without, which);
+      error.predicted = error.predicted.value_or(0) + predicted;
+      cross_error += std::abs(predicted / run.run - 1);
+      ++left_out;
     }
     for (auto& [name, entry] : kinds) {
       auto& [error, count] = entry;
       error.experiment = data.experiments[e].name;
       error.kind = name;
-      for (double* value : {&error.seen, &error.fitted, &error.predicted}) *value /= count;
+      error.seen /= count;
+      error.fitted /= count;
+      if (error.predicted) *error.predicted /= count;
       result.by_kind.push_back(error);
     }
   }
   result.error /= runs;
-  result.cross_error /= runs;
+  if (left_out > 0) result.cross_error = cross_error / left_out;
   return result;
 }
 

@@ -5,9 +5,11 @@
 // What is fitted of each kind: `seconds`, `memory` and `loose`; and `bandwidth`. On which node a
 // run was is not told, so each of the others that ran at the time is taken to have been its
 // neighbour as likely. Where runs say nothing about `memory`, a weak wish for what the profile
-// suggests decides.
+// suggests decides. Of a kind with one run all of that is the run itself, so none is predicted; a
+// kind without runs is left out.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,15 +42,24 @@ struct FitData {
 struct FitError {
   std::string experiment;
   std::string kind;
-  double seen = 0;       // mean run time, seconds
-  double fitted = 0;     // the same by the model
-  double predicted = 0;  // the same, each run by the model fitted to all others
+  double seen = 0;    // mean run time, seconds
+  double fitted = 0;  // the same by the model
+  // The same, each run by the model fitted to all others; nullopt where the kind has no other.
+  std::optional<double> predicted;
+};
+
+// A parameter that the search has taken to an end of its range.
+struct FitBound {
+  std::string parameter;  // "bandwidth", or as "memory of stream"
+  double value = 0;
 };
 
 struct Fit {
-  Model model;                    // without start, release, nic and traffic
-  double error = 0;               // mean of |fitted / seen - 1| over the runs
-  double cross_error = 0;         // the same of runs left out
+  Model model;       // without start, release, nic and traffic
+  double error = 0;  // mean of |fitted / seen - 1| over the runs
+  // The same of runs left out; nullopt where all kinds have one run.
+  std::optional<double> cross_error;
+  std::vector<FitBound> bounds;
   std::vector<FitError> by_kind;  // by experiment, then kind
 };
 

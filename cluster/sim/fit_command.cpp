@@ -9,6 +9,8 @@
 #include "base/cli/input.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"
+#include "base/words.h"
+#include "cluster/sim/common_options.h"
 #include "cluster/sim/model_file.h"
 #include "cluster/sim/output_file.h"
 #include "cluster/sim/runs_file.h"
@@ -29,14 +31,33 @@ std::string fixed(double value, int digits = 0) {
 }
 
 std::string errors_text(const Fit& fit) {
+  std::vector<std::string> single;
   std::vector<Row> rows{{"EXPERIMENT", "KIND", "SEEN", "FITTED", "LEFT OUT"}};
   for (const FitError& error : fit.by_kind) {
     rows.push_back({plain(error.experiment), plain(error.kind), fixed(error.seen, 1),
-                    fixed(error.fitted, 1), fixed(error.predicted, 1)});
+                    fixed(error.fitted, 1), error.predicted ? fixed(*error.predicted, 1) : "-"});
+    if (!error.predicted) single.push_back(plain(error.kind));
   }
   return table(rows, {2, 3, 4}) + "\nmean error of a run: " + fixed(100 * fit.error, 1) +
          " %; of a run that the fit had not seen (leave-one-out): " +
-         fixed(100 * fit.cross_error, 1) + " %\n";
+         (fit.cross_error ? fixed(100 * *fit.cross_error, 1) + " %" : "-") + "\n" +
+         (single.empty() ? ""
+                         : "of one run only, so that nothing predicts it and the second mean is "
+                           "without it: " +
+                               joined(single, ", ") + "\n");
+}
+
+// What the runs do not say.
+void warn_of(const FitData& data, const Fit& fit) {
+  for (const auto& [name, profile] : data.kinds) {
+    if (fit.model.kinds.contains(name)) continue;
+    std::fprintf(stderr, "pinion-sim: kind %s has no run, so nothing of it is fitted\n",
+                 plain(name).c_str());
+  }
+  for (const FitBound& bound : fit.bounds) {
+    std::fprintf(stderr, "pinion-sim: %s is %g, an end of its range (fit --help)\n",
+                 plain(bound.parameter).c_str(), bound.value);
+  }
 }
 
 Status run(const FitOptions& options) {
@@ -53,6 +74,7 @@ Status run(const FitOptions& options) {
     base = std::move(*model);
   }
   const Fit fitted = fit(*data);
+  warn_of(*data, fitted);
   base.bandwidth = fitted.model.bandwidth;
   for (const auto& [name, kind] : fitted.model.kinds) {
     const double traffic = base.kind(name).traffic;
@@ -70,17 +92,25 @@ void add_fit_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "fit", "Find the run-time model's parameters from runs that were seen, and say how well");
   auto options = std::make_shared<FitOptions>();  // lives as long as the callback below
-  command->add_option("--runs", options->runs, "Runs that were seen (docs/simulator.md)")
-      ->type_name("FILE.yaml")
+  add_file_option(*command, "--runs", options->runs, "FILE.yaml",
+                  "Runs that were seen (docs/simulator.md)")
       ->required();
-  command
-      ->add_option("--base", options->base,
-                   "A model whose start, release, nic and traffic are kept: these are not fitted")
-      ->type_name("MODEL.yaml");
-  command->add_option("--out", options->out, "Where the model goes; standard output without it")
-      ->type_name("MODEL.yaml");
-  command->callback(
-      [options, &exit_code] { exit_code = exit_code_of(run(*options), "pinion-sim"); });
+  add_file_option(*command, "--base", options->base, "MODEL.yaml",
+                  "A model whose start, release, nic and traffic are kept: these are not fitted");
+  add_file_option(*command, "--out", options->out, "MODEL.yaml",
+                  "Where the model goes; standard output without it");
+  command->footer(
+      "Ranges: bandwidth 0.001 to 1; of each kind seconds 0.001 to 1e9, memory 0 to 1 and loose 1 "
+      "to "
+      "100.\nWhere runs say little about memory, it is near what the profile suggests: 0.9 "
+      "(memory), "
+      "0.3 (network)\nor 0.1 (cpu). The fit makes the squares of ln(fitted / seen) small, and "
+      "with a weight of 0.003 those of that difference.");
+  command->callback([options, &exit_code] {
+    refuse_shared_files({{"--runs", options->runs}, {"--base", options->base}},
+                        {{"--out", options->out}});
+    exit_code = exit_code_of(run(*options), "pinion-sim");
+  });
 }
 
 }  // namespace pinion::sim

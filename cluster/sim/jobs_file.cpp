@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/quantity.h"
 #include "cluster/sim/swf.h"
@@ -157,7 +158,7 @@ Result<Entry> read_entry(const YAML::Node& node) {
   Entry result;
   Job& job = result.job;
   if (!entry.has("run") && !entry.has("kind") && !entry.has("times")) {
-    entry.fail(node, "the key 'run' is missing");
+    entry.fail(node, "one of the keys 'run', 'kind' and 'times' is missing");
   }
   job.name = word_in(entry, "name");
   job.kind = word_in(entry, "kind");
@@ -174,7 +175,7 @@ Result<Entry> read_entry(const YAML::Node& node) {
   job.shape.groups = entry.number("groups", 0, kMaxProcessors);
   job.nodes = entry.number("nodes", 0, kMaxProcessors);
   job.shape.profile = entry.word("profile", topology::kProfileWords, topology::Profile::kNone);
-  job.priority = static_cast<std::int32_t>(yaml_number(entry, "priority", 0, -1e6, 1e6));
+  job.priority = entry.number("priority", 0, 1'000'000, -1'000'000);
   if (entry.has("memory-per-task")) {
     const auto memory = byte_quantity(entry.text("memory-per-task"));
     if (memory) {
@@ -198,6 +199,7 @@ Result<std::vector<Job>> parse_jobs_file(const std::string& text) {
     const YAML::Node root = YAML::Load(text);
     if (!root.IsSequence()) return yaml_error(root, "the file must be a list of jobs");
     std::vector<Job> jobs;
+    std::set<std::string> names;
     for (const YAML::Node& one : root) {
       auto entry = read_entry(one);
       if (!entry) return failure(std::move(entry.error()));
@@ -210,6 +212,9 @@ Result<std::vector<Job>> parse_jobs_file(const std::string& text) {
         job.number = std::ssize(jobs) + 1;
         job.submit += i * entry->every;
         if (!job.name.empty() && entry->count > 0) job.name += "-" + std::to_string(i);
+        if (!names.insert(job.called()).second) {
+          return yaml_error(one, "two jobs are called '" + job.called() + "'");
+        }
         jobs.push_back(std::move(job));
       }
     }

@@ -11,7 +11,7 @@ namespace pinion::sim {
 inline constexpr int kMaxFileJobs = 100'000;  // all counts together
 
 // By submission, ties as they stand in the file. Errors: kInvalid with "line N: ..." for bad YAML,
-// an unknown key, or a value that is none.
+// an unknown key, a value that is none, or two jobs of one name.
 Result<std::vector<Job>> parse_jobs_file(const std::string& text);
 
 }  // namespace pinion::sim

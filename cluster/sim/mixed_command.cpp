@@ -12,8 +12,8 @@
 #include "base/cli/output.h"
 #include "base/cli/table.h"
 #include "cluster/files/fleet_file.h"
+#include "cluster/sim/common_options.h"
 #include "cluster/sim/mixed.h"
-#include "cluster/sim/seed_option.h"
 
 namespace pinion::sim {
 namespace {
@@ -134,12 +134,12 @@ void add_mixed_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--services", options->settings.services,
                    "Their share of all CPU time [0.25]; the paper does not say it")
-      ->check(CLI::Range(0.01, 0.9));
+      ->check(NumberRange(0.01, 0.9));
   command
       ->add_option("--crowded", options->settings.crowded,
                    "How much longer an HPC job takes where twice a server's CPUs are wanted; 1: "
                    "CPUs are shared and nothing is lost")
-      ->check(CLI::Range(1.0, 100.0))
+      ->check(NumberRange(1, 100))
       ->capture_default_str();
   add_seed_option(*command, options->settings.seed, "The first, of run times and order [1]");
   command->add_option("--seeds", options->seeds, "The mean of so many [10]")

@@ -1,68 +1,44 @@
 // A file that a command writes.
 #pragma once
 
-#include <fstream>
 #include <string>
 #include <string_view>
 
-#include "base/cli/output.h"
 #include "base/error.h"
+#include "base/fd.h"
 
 namespace pinion::sim {
 
+// All of the new text or what was there before: until close() it is in a file of its own beside it,
+// "PATH.XXXXXX". What is no regular file, as a pipe, is written to at once.
 class OutputFile {
  public:
+  OutputFile() = default;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
   // "-" is standard output. An empty path: nothing is wanted, and what is written goes nowhere.
   // Errors: of the system.
-  Status open(const std::string& path) {
-    path_ = path;
-    if (path.empty() || standard()) return {};
-    file_.open(path, std::ios::binary | std::ios::trunc);
-    if (!file_.is_open()) return sys_failure("write " + path);
-    return {};
-  }
-  [[nodiscard]] bool wanted() const { return standard() || file_.is_open(); }
-  void write(std::string_view text) {
-    if (!standard()) {
-      if (wanted()) file_ << text;
-      return;
-    }
-    waiting_ += text;
-    if (waiting_.size() >= kBuffer) print_waiting();
-  }
+  Status open(const std::string& path);
+  [[nodiscard]] bool wanted() const { return standard_ || file_.valid(); }
+  void write(std::string_view text);
   // Errors: of any write since, as of a full disk.
-  Status close() {
-    if (!wanted()) return {};
-    if (standard()) {
-      print_waiting();
-      return printed_;
-    }
-    file_.close();
-    if (file_.fail())
-      return failure(Errc::kUnavailable, "write " + path_ + ": not all was written");
-    return {};
-  }
+  Status close();
 
  private:
   static constexpr std::size_t kBuffer = 1 << 16;
 
-  [[nodiscard]] bool standard() const { return path_ == "-"; }
-  void print_waiting() {
-    if (printed_) printed_ = print(waiting_);
-    waiting_.clear();
-  }
+  void write_waiting();
 
+  bool standard_ = false;
   std::string path_;
-  std::ofstream file_;
-  std::string waiting_;  // for standard output
-  Status printed_;
+  std::string fresh_;  // empty: written to at once
+  Fd file_;
+  std::string waiting_;
+  Status written_;
 };
 
-inline Status write_file(const std::string& path, std::string_view text) {
-  OutputFile file;
-  if (Status good = file.open(path); !good) return good;
-  file.write(text);
-  return file.close();
-}
+Status write_file(const std::string& path, std::string_view text);
 
 }  // namespace pinion::sim

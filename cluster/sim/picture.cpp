@@ -17,7 +17,8 @@ constexpr double kRight = 20;
 constexpr double kTitle = 28;  // above each plot
 constexpr double kJobRow = 6;
 constexpr double kElasticRow = 16;
-constexpr double kDigit = 7;  // of a number
+constexpr double kDigit = 7;          // of a number, or a letter
+constexpr std::size_t kFewJobs = 40;  // whose bars are high enough for a name
 constexpr double kCpuRow = 4;
 constexpr double kUsage = 120;
 constexpr int kMarks = 5;  // of an axis, less one
@@ -64,6 +65,12 @@ std::string hint_of(const JobRecord& record) {
          (sizes.empty() ? "" : ", workers " + sizes) + "</title></rect>\n";
 }
 
+// On a bar of kElasticRow, where there is room.
+std::string label(double x, double y, double width, const std::string& words) {
+  const bool fits = width > kDigit * static_cast<double>(words.size() + 1);
+  return fits ? text(x + 2, y + kElasticRow - 4, "", words) : "";
+}
+
 std::string axis(const Times& times, double y) {
   std::string drawn = "<line class=\"x\" x1=\"" + px(kLeft) + "\" x2=\"" + px(kWidth - kRight) +
                       "\" y1=\"" + px(y) + "\" y2=\"" + px(y) + "\"/>\n";
@@ -76,7 +83,8 @@ std::string axis(const Times& times, double y) {
   return drawn;
 }
 
-// A bar as high as the job is large, of its own largest size, and the number where there is room.
+// A bar as high as the job is large, of its own largest size, and the number where there is room;
+// first the name, too.
 std::string draw_sizes(const JobRecord& record, const Times& times, double y) {
   int most = 1;
   for (const auto& size : record.sizes) most = std::max(most, size.workers);
@@ -88,10 +96,10 @@ std::string draw_sizes(const JobRecord& record, const Times& times, double y) {
     const double height = (kElasticRow - 1) * record.sizes[i].workers / most;
     drawn +=
         rect(from, y + kElasticRow - 1 - height, width, height, color_of(record)) + hint_of(record);
-    const std::string number = std::to_string(record.sizes[i].workers);
-    if (width > kDigit * static_cast<double>(number.size() + 1)) {
-      drawn += text(from + 2, y + kElasticRow - 4, "", number);
-    }
+    const std::string workers = std::to_string(record.sizes[i].workers);
+    const std::string named =
+        i == 0 ? label(from, y, width, record.job.called() + ": " + workers) : "";
+    drawn += named.empty() ? label(from, y, width, workers) : named;
   }
   return drawn;
 }
@@ -101,6 +109,8 @@ std::string draw_jobs(const std::vector<JobRecord>& jobs, const Times& times, do
       text(kLeft, y + 18, " class=\"t\"",
            all ? "Jobs: grey while they wait" : "The first jobs that ended: grey while they wait");
   y += kTitle;
+  const bool few = jobs.size() <= kFewJobs;
+  const double row = few ? kElasticRow : kJobRow;
   for (const JobRecord& job : jobs) {
     const double submitted = times.at(job.job.submit);
     drawn +=
@@ -110,10 +120,11 @@ std::string draw_jobs(const std::vector<JobRecord>& jobs, const Times& times, do
       y += kElasticRow;
       continue;
     }
-    drawn += rect(times.at(job.start), y, times.at(job.end) - times.at(job.start), kJobRow - 1,
-                  color_of(job)) +
-             hint_of(job);
-    y += kJobRow;
+    const double start = times.at(job.start);
+    const double width = times.at(job.end) - start;
+    drawn += rect(start, y, width, row - 1, color_of(job)) + hint_of(job);
+    if (few) drawn += label(start, y, width, job.job.called());
+    y += row;
   }
   drawn += axis(times, y);
   y += kTitle;
@@ -213,7 +224,8 @@ std::string Picture::svg(std::int64_t processors, const cluster::Fleet* fleet) c
   drawn += draw_jobs(jobs, shown, y, all_);
   if (fleet != nullptr) drawn += draw_cpus(jobs, *fleet, shown, y);
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + px(kWidth) + "\" height=\"" +
-         px(y) + "\">\n" + kStyle + drawn + "</svg>\n";
+         px(y) + "\" viewBox=\"0 0 " + px(kWidth) + " " + px(y) + "\">\n" + kStyle + drawn +
+         "</svg>\n";
 }
 
 }  // namespace pinion::sim

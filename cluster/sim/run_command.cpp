@@ -127,9 +127,11 @@ Result<std::unique_ptr<JobSource>> read_jobs(const RunOptions& options, const Mo
     if (job.run > 0 || job.kind.empty()) continue;
     const double seconds = model.kind(job.kind).seconds;
     if (seconds <= 0) {
-      return failure(Errc::kInvalid, options.jobs + ": job " + job.called() +
-                                         " has no run time, and no --model says that of kind " +
-                                         job.kind);
+      return failure(Errc::kInvalid,
+                     options.jobs + ": job " + job.called() + " has no run time, and " +
+                         (options.model.empty() ? "no --model says that"
+                                                : options.model + " says no seconds") +
+                         " of kind " + job.kind);
     }
     job.run = ms_of_seconds(seconds);
     job.request = std::max(job.request, job.run);
@@ -193,8 +195,9 @@ std::string nothing_ran(const Figures& figures, const std::string& refused) {
            " jobs could ever start, the first: " + refused;
   }
   return figures.skipped == 0 ? "no jobs"
-                              : "no job that ran, " + std::to_string(figures.skipped) +
-                                    " entries without run time or processors";
+                              : "no job that ran: " + std::to_string(figures.skipped) +
+                                    " entries have no submission from 0 on, no run time or no "
+                                    "processors, or are parts of jobs (status 2 to 4)";
 }
 
 Status run(const RunOptions& options) {
@@ -259,7 +262,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "  pinion-sim run --trace KTH-SP2.swf --processors 100 --queue easy\n"
       "  pinion-sim run --generate lublin --limit 10000 --load 0.8 --fleet fleet.yaml --json -\n"
       "A fleet file of four nodes:\n"
-      "  - {name: node, count: 4, topology: \"synthetic:package:2 [numa(memory=64GB)] core:16\"}");
+      "  - {name: node, count: 4, topology: \"synthetic:package:2 [numa(memory=64GB)] core:16 "
+      "pu:1\",\n"
+      "     reserved-cpus: \"0,16\"}");
   auto options = std::make_shared<RunOptions>();  // lives as long as the callback below
   add_run_options(*command, *options);
   command->callback([options, command, &exit_code] {

@@ -3,10 +3,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <array>
-#include <filesystem>
 
+#include "cluster/sim/common_options.h"
 #include "cluster/sim/scenario.h"
-#include "cluster/sim/seed_option.h"
 #include "topology/words.h"
 
 namespace pinion::sim {
@@ -30,12 +29,11 @@ constexpr std::array kPlacementWords{
 
 void add_input(CLI::App& command, RunOptions& options) {
   auto* from = command.add_option_group("jobs", "Which jobs come");
-  from->add_option("--trace", options.trace,
-                   "A trace in the Standard Workload Format 2.2, sorted by submission; - reads "
-                   "standard input")
-      ->type_name("FILE.swf");
-  from->add_option("--jobs", options.jobs, "A YAML or JSON list of jobs (docs/simulator.md)")
-      ->type_name("FILE.yaml");
+  add_file_option(*from, "--trace", options.trace, "FILE.swf",
+                  "A trace in the Standard Workload Format 2.2, sorted by submission; - reads "
+                  "standard input");
+  add_file_option(*from, "--jobs", options.jobs, "FILE.yaml",
+                  "A YAML or JSON list of jobs (docs/simulator.md)");
   auto* model =
       from->add_option("--generate", options.generate,
                        "Jobs drawn from a model: lublin (Lublin and Feitelson, 2003); --limit says "
@@ -46,7 +44,7 @@ void add_input(CLI::App& command, RunOptions& options) {
       .add_option("--load", options.load,
                   "Stretches the gaps of --generate so that run time times size is this share of "
                   "the processors; without it the model's own gaps")
-      ->check(CLI::Range(0.001, 100.0))
+      ->check(NumberRange(0.001, 100))
       ->needs(model);
   command.add_option("--largest", options.largest, "Processors of its largest job; all without it")
       ->check(CLI::Range(2, 10'000'000))
@@ -54,7 +52,7 @@ void add_input(CLI::App& command, RunOptions& options) {
   command
       .add_option("--overestimate", options.overestimate,
                   "Its users ask for the run time times 1 to so much")
-      ->check(CLI::Range(1.0, 1000.0))
+      ->check(NumberRange(1, 1000))
       ->needs(model)
       ->capture_default_str();
 }
@@ -78,7 +76,7 @@ void add_elastic(CLI::App& command, RunOptions& options) {
   command
       .add_option("--rescale-gap", options.rescale_gap,
                   "Least seconds between a job's start, shrinks and expands, where it says none")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(NumberRange(0, 1e6))
       ->needs(policy)
       ->capture_default_str();
   command
@@ -139,11 +137,9 @@ void add_policies(CLI::App& command, RunOptions& options) {
       ->excludes("--queue")
       ->excludes("--placement")
       ->excludes("--granularity");
-  command
-      .add_option("--model", options.model,
+  add_file_option(command, "--model", options.model, "FILE.yaml",
                   "Parameters of the run-time model: jobs on a --fleet then disturb each other "
-                  "(docs/simulator.md)")
-      ->type_name("FILE.yaml");
+                  "(docs/simulator.md)");
   command
       .add_option("--search", options.search,
                   "Decisions of the allocator that placement ours may take to improve the places "
@@ -165,9 +161,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   on->add_option("--processors", options.processors, "So many processors, all alike")
       ->check(CLI::Range(1, 1'000'000'000))
       ->type_name("N");
-  on->add_option("--fleet", options.fleet,
-                 "A YAML or JSON list of nodes, as for pinionctl plan-job (docs/jobs.md)")
-      ->type_name("FILE.yaml");
+  add_file_option(*on, "--fleet", options.fleet, "FILE.yaml",
+                  "A YAML or JSON list of nodes, as for pinionctl plan-job (docs/jobs.md)");
   on->require_option(1);
   add_policies(command, options);
   add_elastic(command, options);
@@ -178,20 +173,13 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->type_name("N");
   command.add_flag("--check", options.check,
                    "After every event, check that no CPU is held twice and that the books agree");
-  command
-      .add_option("--json", options.json,
-                  "The result as JSON; - writes it to standard output "
-                  "in place of the table")
-      ->type_name("FILE");
-  command
-      .add_option("--per-job", options.per_job,
+  add_file_option(command, "--json", options.json, "FILE",
+                  "The result as JSON; - writes it to standard output in place of the table");
+  add_file_option(command, "--per-job", options.per_job, "FILE.csv",
                   "A line for each job as it ends: job,submit,start,end,... in seconds; - writes "
-                  "it to standard output in place of the table")
-      ->type_name("FILE.csv");
-  command
-      .add_option("--svg", options.svg,
-                  "A picture: utilisation, the first 300 jobs by time, CPUs of the first nodes")
-      ->type_name("FILE.svg");
+                  "it to standard output in place of the table");
+  add_file_option(command, "--svg", options.svg, "FILE.svg",
+                  "A picture: utilisation, the first 300 jobs by time, CPUs of the first nodes");
 }
 
 void check_run_options(const CLI::App& command, const RunOptions& options) {
@@ -218,18 +206,12 @@ void check_run_options(const CLI::App& command, const RunOptions& options) {
   if (given("--learn") && options.elastic != cluster::ElasticPolicy::kOurs) {
     refuse("--learn", "has no effect but with --elastic ours");
   }
-  const std::array outputs{std::pair{"--json", &options.json},
-                           std::pair{"--per-job", &options.per_job},
-                           std::pair{"--svg", &options.svg}};
-  for (auto one = outputs.begin(); one != outputs.end(); ++one) {
-    for (auto other = std::next(one); other != outputs.end(); ++other) {
-      const auto path = [](const std::string& text) {
-        return std::filesystem::path(text).lexically_normal();
-      };
-      if (one->second->empty() || path(*one->second) != path(*other->second)) continue;
-      refuse(other->first, *other->second + " is already what " + one->first + " writes");
-    }
-  }
+  refuse_shared_files(
+      {{"--trace", options.trace},
+       {"--jobs", options.jobs},
+       {"--fleet", options.fleet},
+       {"--model", options.model}},
+      {{"--json", options.json}, {"--per-job", options.per_job}, {"--svg", options.svg}});
 }
 
 std::optional<cluster::PlacementPolicy> node_placement(const std::string& word) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kRunsKeys{"tasks", "nodes", "kinds", "experiments"};
 constexpr std::array<std::string_view, 3> kExperimentKeys{"name", "pinned", "runs"};
+constexpr std::array<Word<bool>, 2> kYesNo{{{"true", true}, {"false", false}}};
 
 void read_kinds(YamlEntry& entry, FitData& data) {
   if (!entry["kinds"].IsMap()) {
@@ -48,7 +49,7 @@ Result<SeenRuns> read_experiment(const YAML::Node& node, const FitData& data) {
   YamlEntry entry(node, kExperimentKeys);
   SeenRuns experiment;
   experiment.name = entry.text("name");
-  experiment.pinned = entry.text("pinned", "false") == "true";
+  experiment.pinned = entry.word("pinned", kYesNo, false);
   if (!entry.has("runs") || !entry["runs"].IsSequence()) {
     return yaml_error(node, "an experiment has a list of runs");
   }

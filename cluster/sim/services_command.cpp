@@ -11,8 +11,8 @@
 #include "base/cli/output.h"
 #include "base/cli/table.h"
 #include "base/words.h"
+#include "cluster/sim/common_options.h"
 #include "cluster/sim/output_file.h"
-#include "cluster/sim/seed_option.h"
 #include "cluster/sim/service_plant.h"
 
 namespace pinion::sim {
@@ -119,10 +119,8 @@ void add_services_command(CLI::App& app, int& exit_code) {
   command->add_flag("!--no-use", options->settings.tells_use,
                     "The loops are not told how many CPUs the service uses");
   add_seed_option(*command, options->settings.seed, "Of loads and noise [1]");
-  command
-      ->add_option("--per-second", options->seconds,
-                   "CPUs and performance (1: on target) second by second, of one run")
-      ->type_name("FILE.csv");
+  add_file_option(*command, "--per-second", options->seconds, "FILE.csv",
+                  "CPUs and performance (1: on target) second by second, of one run");
   command->callback(
       [options, &exit_code] { exit_code = exit_code_of(run(*options), "pinion-sim"); });
 }

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kMostShown = 24;  // bytes of a bad word
 constexpr std::size_t kFields = 18;
-constexpr std::size_t kLeastFields = 5;  // up to the processors
 
 // Positions of fields.
 constexpr std::size_t kNumber = 0;
@@ -28,7 +27,7 @@ struct Fields {
   std::array<double, kFields> values{};
   std::size_t count = 0;
 
-  [[nodiscard]] double at(std::size_t field) const { return field < count ? values[field] : -1; }
+  [[nodiscard]] double at(std::size_t field) const { return values[field]; }
 };
 
 bool is_blank(char c) {
@@ -81,12 +80,17 @@ Result<std::optional<Job>> parse_swf_line(std::string_view line, bool& skipped) 
   const auto fields = split(line.substr(0, line.find(';')));
   if (!fields) return failure(fields.error());
   if (fields->count == 0) return std::nullopt;
-  if (fields->count < kLeastFields) {
+  if (fields->count < kFields) {
     return failure(Errc::kInvalid, std::to_string(fields->count) + " fields, where 18 belong");
   }
-  for (const std::size_t field : {kNumber, kSubmit, kRun, kAskedTime}) {
+  for (const std::size_t field : {kNumber, kSubmit, kRun, kAskedTime, kUser}) {
     if (std::abs(fields->at(field)) <= kMaxSwfSeconds) continue;
     return failure(Errc::kInvalid, "field " + std::to_string(field + 1) + " is beyond 1e11");
+  }
+  for (const std::size_t field : {kNumber, kGot, kAsked, kStatus, kUser}) {
+    if (fields->at(field) == std::trunc(fields->at(field))) continue;
+    return failure(Errc::kInvalid,
+                   "field " + std::to_string(field + 1) + " must be a whole number");
   }
   const double asked = fields->at(kAsked);
   const double processors = asked > 0 ? asked : fields->at(kGot);
@@ -106,7 +110,7 @@ Result<std::optional<Job>> parse_swf_line(std::string_view line, bool& skipped) 
   job.request = std::max(job.run, ms_of(fields->at(kAskedTime)));
   job.shape.tasks = static_cast<int>(processors);
   const double user = fields->at(kUser);
-  if (user >= 0 && user < 1e9) job.user = std::to_string(static_cast<int>(user));
+  if (user >= 0) job.user = std::to_string(static_cast<std::int64_t>(user));
   return job;
 }
 

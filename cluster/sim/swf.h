@@ -16,12 +16,12 @@ inline constexpr std::size_t kMaxSwfLine = 4096;  // bytes
 inline constexpr int kMaxProcessors = 10'000'000;
 inline constexpr double kMaxSwfSeconds = 1e11;  // of a time or a duration
 
-// The job of one line. nullopt: it is empty or a comment, or it has none to simulate: without a run
-// time or processors, or a part of a job that was swapped out (status 2 to 4), which has a line of
-// its own. `skipped` is then true but for empty lines and comments. A job that asked for no time,
-// or for less than it took, is taken to have asked for what it took. Processors are those it asked
-// for, else those it got. Errors: kInvalid for fewer than 5 fields or more than 18, for what is no
-// number, and for numbers beyond the limits above.
+// The job of one line. nullopt: it is empty or a comment, or it has none to simulate: without a
+// submission from 0 on, a run time or processors, or a part of a job that was swapped out (status 2
+// to 4), which has a line of its own. `skipped` is then true but for empty lines and comments. A
+// job that asked for no time, or for less than it took, is taken to have asked for what it took.
+// Processors are those it asked for, else those it got. Errors: kInvalid for other than 18 fields,
+// for what is no number or not whole where it must be, and for numbers beyond the limits above.
 Result<std::optional<Job>> parse_swf_line(std::string_view line, bool& skipped);
 
 }  // namespace pinion::sim

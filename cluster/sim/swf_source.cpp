@@ -1,6 +1,7 @@
 #include "cluster/sim/swf_source.h"
 
 #include <array>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 
@@ -9,16 +10,23 @@
 namespace pinion::sim {
 
 Status SwfSource::open(const std::string& path) {
-  path_ = path;
-  in_ = path == "-" ? &std::cin : &file_;
-  if (path != "-") {
+  const bool standard = path == "-";
+  path_ = standard ? "standard input" : path;
+  in_ = standard ? &std::cin : &file_;
+  if (!standard) {
     if (Status good = open_file(); !good) return good;
   }
+  const auto first = in_->peek();
+  if (failed()) return sys_failure("read " + path_);
   // The first byte of a gzip'ed file.
-  if (in_->peek() != 0x1f) return {};
-  return failure(Errc::kInvalid, (path == "-" ? "standard input" : path) +
-                                     " is compressed; try: zcat " + (path == "-" ? "FILE" : path) +
+  if (first != 0x1f) return {};
+  return failure(Errc::kInvalid, path_ + " is compressed; try: zcat " + (standard ? "FILE" : path) +
                                      " | pinion-sim run --trace - ...");
+}
+
+bool SwfSource::failed() const {
+  // The stream itself takes a failure of standard input for its end.
+  return in_->bad() || (in_ == &std::cin && std::ferror(stdin) != 0);
 }
 
 Status SwfSource::open_file() {
@@ -35,7 +43,7 @@ Result<bool> SwfSource::read_line() {
   in_->getline(part.data(), part.size());
   const auto got = in_->gcount();
   bytes_ += got;
-  if (in_->bad()) return sys_failure("read " + path_);
+  if (failed()) return sys_failure("read " + path_);
   if (got == 0 && in_->eof()) return false;
   ++lines_;
   if (in_->fail() && !in_->eof()) {

@@ -22,6 +22,8 @@ class SwfSource : public JobSource {
 
  private:
   Status open_file();
+  // Whether reading failed, and not just ended.
+  [[nodiscard]] bool failed() const;
   // False: there are no more lines.
   Result<bool> read_line();
 

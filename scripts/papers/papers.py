@@ -93,11 +93,12 @@ def gains(results, seen, pairs, figure):
     return rows
 
 
-def overview(results, seen, figures, fitted=()):
+def overview(results, seen, figures, calibrated=()):
     rows = []
     for scenario, result in results.items():
         known = seen.get(scenario, {})
-        rows.append([scenario, "fitted" if scenario in fitted else "predicted"] + [both(known.get(figure), result[figure]) for figure in figures])
+        how = "calibrated" if scenario in calibrated else "predicted"
+        rows.append([scenario, how] + [both(known.get(figure), result[figure]) for figure in figures])
     return table(["scenario", "run times"] + figures, rows)
 
 

@@ -83,6 +83,17 @@ TEST_F(PlanCommands, PlanFailsWhereNoAgentWouldStart) {
   }
 }
 
+TEST_F(PlanCommands, AFolderIsNoFile) {
+  const std::string fleet = file("fleet.yaml", "[]");
+  for (const std::string& command :
+       {"plan-job -f /tmp --fleet " + fleet, std::string("plan-job -f /tmp --fleet /tmp"),
+        std::string("plan --requests /tmp"), std::string("plan --requests - </tmp")}) {
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.exit_code, 1) << command;
+    EXPECT_THAT(outcome.err, testing::EndsWith(": Is a directory\n")) << command;
+  }
+}
+
 TEST_F(PlanCommands, PlanJobFollowsTheFleetsSettings) {
   struct Case {
     const char* name;

@@ -227,6 +227,9 @@ INSTANTIATE_TEST_SUITE_P(
                   "a list of CPUs"},
         FleetCase{"used_twice", "- {name: a, topology: 'synthetic:core:4 pu:1', used: ['1', '1']}",
                   "node a"},
+        FleetCase{"used_of_no_core",
+                  "- {name: a, topology: 'synthetic:core:4 pu:1', used: ['1', '0-99']}",
+                  "node a: used: CPUs 4-99 do not exist, this machine has 0-3"},
         FleetCase{"odd_memory", "- {name: a, topology: live, reserved-memory: 1Gi}",
                   "line 1: reserved-memory: '1Gi' is no number of a NUMA node"},
         FleetCase{"memory_of_no_node",
@@ -244,7 +247,11 @@ INSTANTIATE_TEST_SUITE_P(
         FleetCase{"twice",
                   "- {name: a, topology: 'synthetic:core:4 pu:1'}\n"
                   "- {name: a, topology: 'synthetic:core:4 pu:1'}",
-                  "node a: given twice"}),
+                  "node a: given twice"},
+        FleetCase{"twice_by_count",
+                  "- {name: a-1, topology: 'synthetic:core:4 pu:1'}\n"
+                  "- {name: a, count: 2, topology: 'synthetic:core:4 pu:1'}",
+                  "node a-1: given twice"}),
     [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(JobsFile, SaysWhatIsWrongAndWhere) {
   const std::vector<std::pair<std::string, std::string>> bad{
       {"run: 5", "line 1: the file must be a list of jobs"},
       {"- 5", "line 1: an entry must be a map with a run time"},
-      {"- {tasks: 4}", "line 1: the key 'run' is missing"},
+      {"- {tasks: 4}", "line 1: one of the keys 'run', 'kind' and 'times' is missing"},
       {"- {run: 5, speed: 3}", "line 1: unknown key 'speed'"},
       {"- {run: -5}", "line 1: run must be a number from 0 to 1e+09"},
       {"- {run: 5, name: 'a,b'}", "line 1: name: letters, digits"},
@@ -110,6 +110,10 @@ TEST(JobsFile, SaysWhatIsWrongAndWhere) {
       {"- {times: {2: 0}}", "line 1: times: seconds must be a number from 0.001"},
       {"- {run: 5, change: elastic}", "line 1: change: unknown value 'elastic'"},
       {"- {run: 5, serial: 2}", "line 1: serial must be a number from 0 to 1"},
+      {"- {run: 5, priority: 1.9}", "line 1: priority must be a whole number from -1000000"},
+      {"- {run: 5, name: wind-0}\n- {run: 5, name: wind, count: 2}",
+       "line 2: two jobs are called 'wind-0'"},
+      {"- {run: 5}\n- {run: 5, name: '1'}", "line 2: two jobs are called '1'"},
       {"- {run: [", "line 1: "}};
   for (const auto& [text, error] : bad) {
     const auto jobs = parse_jobs_file(text);

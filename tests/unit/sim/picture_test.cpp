@@ -35,6 +35,9 @@ TEST(Picture, HasEachJobOnce) {
   EXPECT_THAT(svg, HasSubstr("<title>2: 2 processors, 100 to 140 s</title>"));
   EXPECT_THAT(svg, Not(HasSubstr("CPUs of the first nodes")));
   EXPECT_EQ(count(svg, "<svg"), 1U);
+  EXPECT_TRUE(std::regex_search(
+      svg, std::regex(R"re(width="1000\.0" height="([0-9.]+)" viewBox="0 0 1000\.0 \1")re")));
+  EXPECT_EQ(count(svg, ">1</text>") + count(svg, ">2</text>"), 2U);  // their names, on the bars
 }
 
 // The rows of so many pixels below `top` in which the job has a bar, where CPUs are drawn.
@@ -112,7 +115,7 @@ TEST(Picture, ShowsHowLargeAnElasticJobIs) {
   EXPECT_EQ(count(svg, "<title>7: 4 processors, 0 to 100 s, workers 8@0;4@50</title>"), 2U);
   EXPECT_THAT(svg, HasSubstr("width=\"445.0\" height=\"15.0\""));
   EXPECT_THAT(svg, HasSubstr("width=\"445.0\" height=\"7.5\""));
-  EXPECT_THAT(svg, HasSubstr(">8</text>"));
+  EXPECT_THAT(svg, HasSubstr(">7: 8</text>"));
   EXPECT_THAT(svg, HasSubstr(">4</text>"));
 }
 

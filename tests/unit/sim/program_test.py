@@ -16,6 +16,11 @@ import tempfile
 FLEET = '- {name: n, count: 8, topology: "synthetic:package:2 [numa(memory=64GB)] l3:1 core:9 pu:1", reserved-cpus: "0,9"}\n'
 
 
+def swf(*jobs):
+    """Lines of these fields, and the others unknown."""
+    return "".join(" ".join((job.split() + ["-1"] * 18)[:18]) + "\n" for job in jobs)
+
+
 def outputs(program, folder, seed):
     """The bytes of the table, the JSON, the jobs and the picture."""
     files = {"--json": folder + "/out.json", "--per-job": folder + "/out.csv", "--svg": folder + "/out.svg"}
@@ -26,8 +31,8 @@ def outputs(program, folder, seed):
     return [done.stdout] + [open(path, "rb").read() for path in files.values()]
 
 
-def refused(program, code, words, text):
-    done = subprocess.run([program] + words, capture_output=True, text=True)
+def refused(program, code, words, text, **how):
+    done = subprocess.run([program] + words, capture_output=True, text=True, **how)
     if done.returncode != code or text not in done.stderr + done.stdout:
         sys.exit(f"{words}: exit code {done.returncode}, {done.stderr or done.stdout!r}; expected {code} and {text!r}")
 
@@ -108,8 +113,73 @@ def without_effect(program, folder):
             (fleet + ["--placement", "least", "--search", "5"], "--search"),
             (fleet + ["--queue", "fcfs", "--depth", "5"], "--depth"),
             (pool + ["--per-job", folder + "/x", "--svg", folder + "/./x"], "--svg"),
+            (pool + ["--per-job", ""], "--per-job: the name of a file is missing"),
+            (["run", "--jobs", "", "--processors", "4"], "--jobs"),
+            (pool + ["--load", "nan"], "--load: nan is no number"), (pool + ["--overestimate", "nan"], "--overestimate"),
+            (pool + ["--elastic", "min", "--rescale-gap", "-NaN"], "--rescale-gap"),
+            (["mixed", "--crowded", "nan"], "--crowded"), (["mixed", "--services", "nan"], "--services"),
             (pool + ["--per-job", "-", "--json", "-"], "--per-job")):
         refused(program, 2, words, text)
+
+
+def files(program, folder):
+    """No folder or device is read as a file; nothing is written over what is read, and nothing is written half."""
+    pool = ["run", "--processors", "4"]
+    for words in (pool + ["--jobs", "/tmp"], pool + ["--trace", "/tmp"], ["run", "--generate", "lublin", "--fleet", "/tmp"],
+                  ["run", "--generate", "lublin", "--fleet", folder + "/fleet.yaml", "--model", "/tmp"],
+                  ["fit", "--runs", "/tmp"]):
+        refused(program, 1, words, "read /tmp: Is a directory\n")
+    refused(program, 1, pool + ["--jobs", "/dev/zero"], "/dev/zero is larger than 64 MiB\n")
+    there = os.open("/tmp", os.O_RDONLY)
+    for option in "--trace", "--jobs":
+        refused(program, 1, pool + [option, "-"], "read standard input: Is a directory\n", stdin=there)
+    os.close(there)
+
+    trace, link, out = folder + "/half.swf", folder + "/link.swf", folder + "/half.csv"
+    text = swf("1 0 -1 60 4") + "2 1 -1 6\n"
+    with open(trace, "w") as file:
+        file.write(text)
+    os.link(trace, link)
+    refused(program, 2, pool + ["--trace", trace, "--per-job", link], "is already what --trace reads")
+    with open(trace) as file:
+        refused(program, 2, pool + ["--trace", "-", "--json", trace], "is already what --trace reads", stdin=file)
+    refused(program, 2, ["fit", "--runs", trace, "--out", trace], "is already what --runs reads")
+    with open(out, "w") as file:
+        file.write("old")
+    os.chmod(out, 0o640)
+    before = sorted(os.listdir(folder))
+    refused(program, 1, pool + ["--trace", trace, "--per-job", out], "line 2: 4 fields")
+    with open(trace) as file, open(out) as kept:
+        if file.read() != text or kept.read() != "old" or sorted(os.listdir(folder)) != before:
+            sys.exit(f"a trace that ends too early: {os.listdir(folder)}, or another text in the files")
+    with open(trace, "w") as file:
+        file.write(swf("1 0 -1 60 4"))
+    os.symlink(out, folder + "/link.csv")
+    refused(program, 0, pool + ["--trace", trace, "--per-job", folder + "/link.csv"], "makespan")
+    with open(out) as file:
+        if len(file.readlines()) != 2 or os.stat(out).st_mode & 0o777 != 0o640 or not os.path.islink(folder + "/link.csv"):
+            sys.exit("--per-job: a file that was there is not what it should be")
+    with open(out, "r+") as file:
+        refused(program, 1, pool + ["--trace", trace, "--svg", "/dev/full"], "write /dev/full: No space left")
+        subprocess.run([program] + pool + ["--trace", trace, "--json", "/dev/stdout"], check=True, stdout=file)
+        if os.fstat(file.fileno()).st_nlink != 1:
+            sys.exit("/dev/stdout: the shell's file was replaced")
+
+
+def example_of_the_help(program, folder):
+    text = subprocess.run([program, "run", "--help"], check=True, capture_output=True, text=True).stdout
+    with open(folder + "/help.yaml", "w") as file:
+        file.write(text[text.index("  - {name: node"):])
+    refused(program, 0, ["run", "--generate", "lublin", "--limit", "5", "--fleet", folder + "/help.yaml"], "makespan")
+
+
+def fit_of_one_run(program, folder):
+    with open(folder + "/runs.yaml", "w") as file:
+        file.write("{tasks: 16, kinds: {dgemm: cpu, stream: memory}, experiments: [{name: CM, runs: [[dgemm, 0, 1189]]}]}\n")
+    done = subprocess.run([program, "fit", "--runs", folder + "/runs.yaml"], check=True, capture_output=True, text=True)
+    if not re.search(r"CM +dgemm +1189.0 +\S+ +-\n", done.stdout) or "(leave-one-out): -\nof one run only" not in done.stdout \
+            or "  stream:" in done.stdout or "kind stream has no run" not in done.stderr:
+        sys.exit(f"a fit of one run: {done.stdout}{done.stderr}")
 
 
 def to_standard_output(program):
@@ -122,7 +192,7 @@ def to_standard_output(program):
 def malleable(program, folder):
     """Two jobs of 4 on 8 processors: the first one has both halves until the second one comes."""
     with open(folder + "/two.swf", "w") as file:
-        file.write("1 0 -1 100 4\n2 50 -1 100 4\n")
+        file.write(swf("1 0 -1 100 4", "2 50 -1 100 4"))
     words = [program, "run", "--trace", folder + "/two.swf", "--processors", "8", "--elastic", "elastic", "--rescale-gap", "0",
              "--per-job", "-"]
     def sizes(*more):
@@ -232,9 +302,16 @@ def main(program):
         if done.returncode != 1 or "standard input is compressed" not in done.stderr:
             sys.exit(f"a compressed trace on standard input: {done.stderr!r}")
         without_effect(program, folder)
+        files(program, folder)
+        example_of_the_help(program, folder)
+        fit_of_one_run(program, folder)
         to_standard_output(program)
         malleable(program, folder)
         refused(program, 1, ["run", "--jobs", folder + "/jobs.yaml", "--processors", "4"], "no --model says that of kind")
+        with open(folder + "/zero.yaml", "w") as file:
+            file.write("kinds: {stream: {seconds: 0}}\n")
+        refused(program, 1, ["run", "--jobs", folder + "/jobs.yaml", "--fleet", folder + "/fleet.yaml", "--model",
+                             folder + "/zero.yaml"], "zero.yaml says no seconds of kind stream")
         refused(program, 1, ["run", "--generate", "lublin", "--processors", "4", "--per-job", folder + "/no/x.csv"], "write")
         refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--elastic", "most"], "moldable")
         refused(program, 2, ["run", "--generate", "lublin", "--processors", "4", "--elastic", "ours", "--queue", "easy"],

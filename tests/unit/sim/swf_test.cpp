@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -11,6 +12,13 @@
 
 namespace pinion::sim {
 namespace {
+
+// A line of these fields, and the others unknown.
+std::string line_of(std::string fields) {
+  const auto words = std::count(fields.begin(), fields.end(), ' ') + 1;
+  for (auto i = words; i < 18; ++i) fields += " -1";
+  return fields;
+}
 
 std::optional<Job> job_in(std::string_view line) {
   bool skipped = false;
@@ -46,9 +54,9 @@ TEST(Swf, LeavesOutCommentsAndWhatNeverRan) {
     EXPECT_FALSE(*parse_swf_line(line, skipped)) << line;
     EXPECT_FALSE(skipped) << line;
   }
-  for (const char* line :
-       {"1 0 -1 -1 4 -1 -1 4 30 -1 5 1 1 1 1 1 -1 -1", "1 0 -1 60 -1 -1 -1 0 30 -1 1",
-        "1 0 -1 60 4 -1 -1 4 30 -1 3 1 1 1 1 1 -1 -1"}) {
+  for (const char* fields : {"1 0 -1 -1 4 -1 -1 4 30 -1 5", "1 0 -1 60 -1 -1 -1 0 30 -1 1",
+                             "1 0 -1 60 4 -1 -1 4 30 -1 3", "1 -100 -1 60 4"}) {
+    const std::string line = line_of(fields);
     EXPECT_FALSE(*parse_swf_line(line, skipped)) << line;
     EXPECT_TRUE(skipped) << line;
   }
@@ -57,11 +65,14 @@ TEST(Swf, LeavesOutCommentsAndWhatNeverRan) {
 TEST(Swf, RefusesWhatIsNoJob) {
   const std::vector<std::pair<std::string, std::string>> bad{
       {"1 0 -1", "3 fields, where 18 belong"},
+      {"1 0 -1 60 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1", "17 fields, where 18 belong"},
+      {line_of("1 0 -1 60 4.5"), "field 5 must be a whole number"},
+      {line_of("1.5 0 -1 60 4"), "field 1 must be a whole number"},
       {"1 0 -1 sixty 4", "field 4 is 'sixty', which is no number"},
       {"1 0 -1 60x 4", "field 4 is '60x', which is no number"},
       {"1 nan -1 60 4", "field 2 is 'nan', which is no number"},
-      {"1 0 -1 1e12 4", "field 4 is beyond 1e11"},
-      {"1 0 -1 60 1e8", "a job of more than 10 million processors"},
+      {line_of("1 0 -1 1e12 4"), "field 4 is beyond 1e11"},
+      {line_of("1 0 -1 60 1e8"), "a job of more than 10 million processors"},
       {"1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19",
        "more than 18 fields, the first too many is '19'"},
       {std::string(5000, '1'), "a line of more than 4096 bytes"}};
@@ -82,8 +93,11 @@ std::string file_of(const test_support::TempDir& folder, const std::string& text
 TEST(Swf, AFileIsReadLineByLine) {
   const test_support::TempDir folder;
   SwfSource source;
-  ASSERT_TRUE(source.open(
-      file_of(folder, "; Version: 2.2\n\n1 0 -1 5 1\n2 3 -1 -1 1\n3 4 -1 5 2\n4 3 -1 5 2\n")));
+  std::string trace = "; Version: 2.2\n\n";
+  for (const char* job : {"1 0 -1 5 1", "2 3 -1 -1 1", "3 4 -1 5 2", "4 3 -1 5 2"}) {
+    trace += line_of(job) + "\n";
+  }
+  ASSERT_TRUE(source.open(file_of(folder, trace)));
   EXPECT_EQ((*source.next())->number, 1);
   EXPECT_EQ((*source.next())->number, 3);
   EXPECT_EQ(source.skipped(), 1);
@@ -96,7 +110,7 @@ TEST(Swf, AFileIsReadLineByLine) {
 TEST(Swf, TheLastLineNeedsNoEnd) {
   const test_support::TempDir folder;
   SwfSource source;
-  ASSERT_TRUE(source.open(file_of(folder, "1 0 -1 5 1")));
+  ASSERT_TRUE(source.open(file_of(folder, line_of("1 0 -1 5 1"))));
   EXPECT_EQ((*source.next())->number, 1);
   EXPECT_FALSE(*source.next());
 }
