@@ -84,7 +84,10 @@ void ElasticMachine::disturbed(Handle handle, double slowdown, Ms now) {
 // What it has and is from now on.
 void ElasticMachine::tell(Handle handle, const Part& part, Ms pause) {
   resized_.push_back({.job = handle,
-                      .size = {.workers = part.runs_with, .processors = part.holds, .pause = pause},
+                      .size = {.workers = part.runs_with,
+                               .processors = part.holds,
+                               .pause = pause,
+                               .decided = part.seen.changed_ms},
                       .pieces = nodes_ ? nodes_->pieces(handle) : std::vector<Piece>()});
 }
 
@@ -243,7 +246,8 @@ void ElasticMachine::enlarge(Handle handle, Part& part, Ms now) {
   if (part.job.elastic) {
     const Ms pause = part.job.elastic->start_takes(workers);
     *part.until += pause;
-    started.size = Size{.workers = workers, .processors = holds, .pause = pause};
+    started.size = Size{
+        .workers = workers, .processors = holds, .pause = pause, .decided = part.seen.changed_ms};
   }
   part.work_from(*part.until);
   started_.push_back(std::move(started));

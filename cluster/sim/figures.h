@@ -21,6 +21,7 @@ struct JobRecord {
   struct Stretch {
     Ms from = 0;
     int workers = 0;
+    Ms decided = 0;  // at or before `from`: others may have to shrink for it first
   };
   std::vector<Stretch> sizes{};  // of an elastic job, from its start
   Ms rescaling = 0;              // time that its rescales took

@@ -25,6 +25,7 @@ struct Size {
   int workers = 0;
   std::int64_t processors = 0;  // still those of more workers until a shrink has ended
   Ms pause = 0;                 // it does not work for so long
+  Ms decided = 0;
 };
 
 struct Started {

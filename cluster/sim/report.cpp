@@ -80,9 +80,9 @@ nlohmann::ordered_json to_json(const Figures& figures) {
 
 std::string sizes_text(const JobRecord& record) {
   std::string text;
-  for (const auto& [from, workers] : record.sizes) {
+  for (const JobRecord::Stretch& size : record.sizes) {
     if (!text.empty()) text += ';';
-    text += std::to_string(workers) + "@" + seconds_text(from);
+    text += std::to_string(size.workers) + "@" + seconds_text(size.from);
   }
   return text;
 }

@@ -163,7 +163,7 @@ void Simulation::resize(const Resized& resized, Ms now) {
   occupy(running, resized.pieces, now);
   if (running.job.shape.tasks == size.workers) return;
   running.job.shape.tasks = size.workers;
-  running.sizes.push_back({.from = now, .workers = size.workers});
+  running.sizes.push_back({.from = now, .workers = size.workers, .decided = size.decided});
   running.rescaling += size.pause;
   const double rate = running.job.elastic->speed_up.rate(size.workers);
   change_pace(resized.job, running, running.disturbed, rate, size.pause, now);
@@ -190,7 +190,8 @@ void Simulation::begin(Started started, Ms now) {
   ends_.emplace(running.end, started.job);
   if (started.size) {
     running.job.shape.tasks = started.size->workers;
-    running.sizes.push_back({.from = now, .workers = started.size->workers});
+    running.sizes.push_back(
+        {.from = now, .workers = started.size->workers, .decided = started.size->decided});
     const double rate = running.job.elastic->speed_up.rate(started.size->workers);
     change_pace(started.job, running, running.disturbed, rate, started.size->pause, now);
   }

@@ -77,11 +77,12 @@ void check_record(const JobRecord& record, const Job& asked, const ElasticRules&
   const Ms gap = asked.elastic->gap >= 0 ? asked.elastic->gap : rules.gap;
   RC_ASSERT(record.rescales() == 0 || asked.elastic->change == Change::kMalleable);
   for (std::size_t i = 0; i < record.sizes.size(); ++i) {
-    const auto& [from, workers] = record.sizes[i];
+    const auto& [from, workers, decided] = record.sizes[i];
+    RC_ASSERT(decided <= from);
     RC_ASSERT(workers >= asked.elastic->min && workers <= asked.elastic->max);
     if (i == 0) continue;
     RC_ASSERT(workers != record.sizes[i - 1].workers);
-    RC_ASSERT(from - record.sizes[i - 1].from + kMostBegin + rules.start + rules.release >= gap);
+    RC_ASSERT(decided - record.sizes[i - 1].decided >= gap);
   }
 }
 

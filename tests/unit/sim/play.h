@@ -68,8 +68,8 @@ struct Played {
 
 inline std::string sizes_of(const JobRecord& record) {
   std::string text;
-  for (const auto& [from, workers] : record.sizes) {
-    text += std::to_string(workers) + "@" + std::to_string(from / 1000) + " ";
+  for (const JobRecord::Stretch& size : record.sizes) {
+    text += std::to_string(size.workers) + "@" + std::to_string(size.from / 1000) + " ";
   }
   return text;
 }
