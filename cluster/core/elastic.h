@@ -105,20 +105,11 @@ struct ElasticJob {
   }
 };
 
-// kOurs: a job that has waited for long, for which what becomes free is kept; 0: nobody.
-struct KeptFor {
-  std::uint64_t job = 0;
-  std::int64_t since_ms = 0;
-
-  bool operator==(const KeptFor&) const = default;
-};
-
 struct ElasticView {
   std::span<const ElasticJob> jobs;
   std::int64_t slots = 0;  // that there are
   std::int64_t now_ms = 0;
   bool freed = false;  // somebody has ended since the last call (kMin .. kElasticFig2)
-  KeptFor kept_for{};  // as the last decision said
 };
 
 // A start where the job had no workers, else a shrink or an expand.
@@ -152,7 +143,6 @@ struct ElasticWait {
 struct ElasticDecision {
   std::vector<ElasticStep> steps;  // the first so many of them never need more than there is
   std::vector<ElasticWait> waits;  // kMin .. kElasticFig2: of those that are new
-  KeptFor kept_for{};              // from now on
   // When it should be asked again though nothing has happened; nullopt: needless.
   std::optional<std::int64_t> look_again_ms;
 };
@@ -164,7 +154,8 @@ struct ElasticKnobs {
   // For who has waited so long and is first, all that becomes free is kept: others start only where
   // that is not expected to delay it.
   std::int64_t patience_ms = 3'600'000;
-  // Once that has been so for so long, nobody else starts: others may last longer than expected.
+  // Once it has waited for so long beyond that, nobody else starts: others may last longer than
+  // expected.
   std::int64_t strict_ms = 604'800'000;
   // At most this share of a job's time goes into rescales, 0 < share <= 1.
   double rescale_share = 0.05;

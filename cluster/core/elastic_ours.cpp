@@ -11,7 +11,7 @@
 //      it, and others shrink for it whatever that costs. Who is behind it starts only as EASY lets
 //      it (Lifka, 1995): where it is expected to end before enough is free for the first one, or
 //      takes what stays spare then. As jobs may last longer than expected, that ends when it has
-//      been so for `strict_ms`: then nobody behind the first one starts.
+//      waited for `strict_ms` more: then nobody behind the first one starts.
 //      Where enough is free, but in holes that are too small for its workers, the same holds.
 //   3. What is free goes step by step to the job whose rate of ending, 1 / what it still takes,
 //      rises most for each slot, so that the nearly done go first (as by Smith's rule, 1956): to
@@ -105,7 +105,7 @@ struct Growth {
 class OurPolicy {
  public:
   OurPolicy(const ElasticView& view, const ElasticKnobs& knobs)
-      : now_(view.now_ms), knobs_(knobs), free_(elastic_free(view)), kept_for_(view.kept_for) {
+      : now_(view.now_ms), knobs_(knobs), free_(elastic_free(view)) {
     std::map<std::int32_t, std::int64_t> ranks;
     for (const ElasticJob& job : view.jobs) ranks.emplace(job.priority, 0);
     std::int64_t next = 0;
@@ -130,11 +130,9 @@ class OurPolicy {
       for (Entry* entry : waiting_) {
         if (entry->starts() && attempts++ < kShrinkAttempts) enlarge(*entry);
       }
-      kept_for_ = {};
     }
     return {.steps = steps(),
             .waits = waits(impatient),
-            .kept_for = kept_for_,
             .look_again_ms = look_again(impatient != nullptr)};
   }
 
@@ -167,14 +165,14 @@ class OurPolicy {
       Entry* const entry = *at;
       const ElasticJob& job = *entry->job;
       const std::int64_t need = missing(*entry, job.min_workers);
-      const bool impatient = now_ - job.submitted_ms >= knobs_.patience_ms;
+      const std::int64_t waited = now_ - job.submitted_ms;
+      const bool impatient = waited >= knobs_.patience_ms;
       if (job.slots(job.min_workers) <= free_) entry->wait = ElasticWait::Why::kNoHoles;
       if (need > 0 && !(impatient || attempts++ < kShrinkAttempts)) continue;
       if (!rests(job) && (need <= 0 || make_room(*entry, need, impatient))) {
         resize(*entry, job.min_workers, 0);
       } else if (impatient) {
-        if (kept_for_.job != job.id) kept_for_ = {.job = job.id, .since_ms = now_};
-        if (now_ - kept_for_.since_ms < knobs_.strict_ms) backfill(at);
+        if (waited - knobs_.patience_ms < knobs_.strict_ms) backfill(at);
         return entry;
       }
     }
@@ -484,7 +482,6 @@ class OurPolicy {
   const std::int64_t now_;
   const ElasticKnobs& knobs_;
   std::int64_t free_;
-  KeptFor kept_for_;
   std::int64_t taken_ = 0;  // of what was free before these decisions
   std::vector<Entry> entries_;
   std::vector<Entry*> waiting_;                        // in their order

@@ -28,12 +28,9 @@ std::vector<std::int64_t> whole_nodes_freed(const Fleet& fleet, std::span<const 
   return freed;
 }
 
-std::int64_t room_when_left(const Fleet& fleet, const topology::Request& request,
-                            std::span<const HeldCpus> leaving) {
+RoomWhenLeft::RoomWhenLeft(const Fleet& fleet, std::span<const HeldCpus> leaving) : fleet_(fleet) {
   std::map<NodeIndex, topology::CpuSet> left;
   for (const HeldCpus& leaver : leaving) left[leaver.node] |= leaver.cpus;
-  std::int64_t room = fleet.room_at_most(request);
-  if (request.use_isolated) return room;
   for (const auto& [index, cpus] : left) {
     const FleetNode& node = fleet.node(index);
     if (node.stale) continue;
@@ -41,8 +38,16 @@ std::int64_t room_when_left(const Fleet& fleet, const topology::Request& request
     for (const auto& [id, claim] : node.ledger.claims()) {
       if (claim.cpus.intersects(cpus)) ledger.release(id);
     }
-    topology::Holes before = node.holes;
-    topology::Holes after = topology::holes_of(node.topology(), ledger);
+    sites_.push_back({.node = index, .then = topology::holes_of(node.topology(), ledger)});
+  }
+}
+
+std::int64_t RoomWhenLeft::of(const topology::Request& request) const {
+  std::int64_t room = fleet_.room_at_most(request);
+  if (request.use_isolated) return room;
+  for (const Site& site : sites_) {
+    topology::Holes before = fleet_.node(site.node).holes;
+    topology::Holes after = site.then;
     constexpr int all = topology::CpuSet::kCapacity;
     room += reserve_in(after, request, all) - reserve_in(before, request, all);
   }

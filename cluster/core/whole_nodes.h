@@ -22,9 +22,26 @@ struct HeldCpus {
 [[nodiscard]] std::vector<std::int64_t> whole_nodes_freed(const Fleet& fleet,
                                                           std::span<const HeldCpus> leaving);
 
-// No less than the containers like this one that could be given their CPUs once these have left, as
-// Fleet::room_at_most(). Precondition: as above.
-[[nodiscard]] std::int64_t room_when_left(const Fleet& fleet, const topology::Request& request,
-                                          std::span<const HeldCpus> leaving);
+// The room that there would be once these have left. Precondition: as above; the fleet is not
+// changed meanwhile.
+class RoomWhenLeft {
+ public:
+  RoomWhenLeft(const Fleet& fleet, std::span<const HeldCpus> leaving);
+
+  // No less than the containers like this one that could be given their CPUs then, as
+  // Fleet::room_at_most().
+  [[nodiscard]] std::int64_t of(const topology::Request& request) const;
+  // That have to be looked at each time.
+  [[nodiscard]] std::size_t nodes() const { return sites_.size(); }
+
+ private:
+  struct Site {
+    NodeIndex node = -1;
+    topology::Holes then;
+  };
+
+  const Fleet& fleet_;
+  std::vector<Site> sites_;  // where somebody leaves
+};
 
 }  // namespace pinion::cluster

@@ -169,15 +169,11 @@ void ElasticMachine::decide(Ms now) {
     jobs.push_back(part.seen);
     part.seen.is_new = false;
   }
-  const auto decision = cluster::decide(rules_.policy,
-                                        {.jobs = jobs,
-                                         .slots = processors_,
-                                         .now_ms = now,
-                                         .freed = std::exchange(freed_, false),
-                                         .kept_for = kept_for_},
-                                        rules_.knobs);
+  const auto decision = cluster::decide(
+      rules_.policy,
+      {.jobs = jobs, .slots = processors_, .now_ms = now, .freed = std::exchange(freed_, false)},
+      rules_.knobs);
   look_again_ = decision.look_again_ms;
-  kept_for_ = decision.kept_for;
   for (const cluster::ElasticStep& step : decision.steps) {
     Part& part = parts_.at(step.job);
     part.seen.workers = step.workers;

@@ -115,7 +115,6 @@ class ElasticMachine : public Machine {
   bool freed_ = false;
   bool cut_short_ = false;  // for somebody there was no hole: what it was to have is for others
   std::optional<Ms> look_again_;
-  cluster::KeptFor kept_for_{};
   std::vector<Started> started_;
   std::vector<Resized> resized_;
 };

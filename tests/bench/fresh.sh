@@ -5,7 +5,7 @@
 set -euo pipefail
 repository=$(cd "$(dirname "$0")/../.." && pwd)
 
-work=$(mktemp -d)
+work=$(mktemp -d -p /var/tmp) # not /tmp: a guest has one of its own
 trap 'rm -rf "$work"' EXIT
 export CCACHE_DIR=$work/ccache PINION_CACHE=$work/cache
 git clone -q "$repository" "$work/pinion"

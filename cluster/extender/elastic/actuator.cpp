@@ -18,6 +18,8 @@ tl::unexpected<Error> wrong(const std::string& what) {
   return failure(Errc::kInvalid, what);
 }
 
+constexpr std::size_t kMostTasks = std::size_t{64} << 10;  // bytes of JSON
+
 int count(const json& counts, const char* name) {
   return static_cast<int>(json_integer(counts, name));
 }
@@ -77,6 +79,10 @@ Status read_volcano(const json& object, const jobs::JobObject& job, ElasticObjec
                  ",volcano.sh/task-index=0";
   elastic.spec_part = {{"tasks", json_at(object, "spec", "tasks")},
                        {"minAvailable", json_at(object, "spec", "minAvailable")}};
+  // They are kept, and written whole with each change.
+  if (kube::json_dump(elastic.spec_part).size() > kMostTasks) {
+    return wrong("its tasks take more than 64 KiB");
+  }
   return {};
 }
 
@@ -89,7 +95,7 @@ void follow(json& object, int before, int now) {
 // Lists are replaced whole by a merge patch: all tasks, with one number of pods changed.
 json resized_volcano(const ElasticObject& job, int workers) {
   json spec = job.spec_part;
-  int others = 0;
+  int others = 0;  // each of them was counted when it was read
   for (const json& task : spec["tasks"]) others += count(task, "replicas");
   others -= job.stated;
   json& task = spec["tasks"][job.worker_task];

@@ -211,7 +211,8 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id, std::int64
   seen.gap_ms = job.gap_ms;
   // One whose first workers have succeeded is at its end: what they had is not made anew.
   // What one would be asked while it may still act on something else would get mixed up with that.
-  seen.changing = job.wanted.has_value() || job.succeeded > 0 || job.is_pending();
+  seen.changing =
+      job.wanted.has_value() || job.succeeded > 0 || job.is_pending() || !job.left_alone.empty();
   seen.changed_ms = job.rescaled_ms;
   seen.declined_until_ms = job.declined_until_ms;
   const ScaledSpeedUp speed = scaled_speed_up(job.speed_up, job.seen);
@@ -236,9 +237,8 @@ std::int64_t room_beside(std::int64_t owed, std::int64_t freed, const ElasticJob
 // missed any of them, so each look is both: what is free goes by priority to all, and then whoever
 // still waits is looked at as if it came now, and may make others shrink.
 ElasticDecision decision_for(ElasticPolicy policy, std::vector<ElasticJob> jobs, std::int64_t slots,
-                             const KeptFor& kept_for, std::int64_t now_ms) {
-  ElasticView view{
-      .jobs = jobs, .slots = slots, .now_ms = now_ms, .freed = true, .kept_for = kept_for};
+                             std::int64_t now_ms) {
+  ElasticView view{.jobs = jobs, .slots = slots, .now_ms = now_ms, .freed = true};
   ElasticDecision decision = decide(policy, view);
   if (policy == ElasticPolicy::kOurs) return decision;
   for (ElasticJob& job : jobs) {
@@ -336,7 +336,8 @@ std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
 // A running job that its user wants to be smaller.
 bool Controller::is_to_shrink(const ElasticObject& job, std::int64_t now_ms) {
   return job.requested && *job.requested < job.workers() && !job.wanted && !job.is_pending() &&
-         job.change == Change::kMalleable && job.succeeded == 0 && now_ms >= job.declined_until_ms;
+         job.left_alone.empty() && job.change == Change::kMalleable && job.succeeded == 0 &&
+         now_ms >= job.declined_until_ms;
 }
 
 // Those of its workers that are not ready yet: for good, where nothing is under way, they would
@@ -352,23 +353,25 @@ bool Controller::is_overdue(const ElasticObject& job, std::int64_t now_ms) const
 }
 
 Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::int64_t free,
-                         std::int64_t now_ms) {
+                         std::int64_t now_ms) const {
   Decided decided;
   std::vector<ElasticJob> seen;
   std::vector<const ElasticObject*> objects;
   std::vector<std::int64_t> needs;  // CPUs of each, at least
-  std::int64_t held = 0;            // by pods that run, end, or ought to run long since
+  std::int64_t held = 0;            // by pods that run, end, or have a place
+  std::int64_t vain = 0;            // stated by jobs whose pods ought to run long since
   std::int64_t promised = 0;        // for what is decided already
   std::int64_t owed = 0;            // of that, to pods that do not run yet, whoever has made them
   std::int64_t freed = 0;           // by shrinks, some time
-  KeptFor kept_for{};
-  std::int64_t there = free;  // CPUs that elastic jobs can have
+  std::int64_t there = free;        // CPUs that elastic jobs can have
   for (const auto& [uid, job] : jobs) {
     if (!job.over) there += (job.ready + job.terminating) * job.cpus;
   }
   for (const auto& [uid, job] : jobs) {
     if (job.over) continue;
-    if (job.wanted) {
+    if (!job.left_alone.empty()) {
+      decided.waits[uid] = "it is left alone: " + job.left_alone;
+    } else if (job.wanted) {
       if (auto action = carry_on(job, now_ms)) decided.actions.push_back(*std::move(action));
     } else if (has_shrunk_late(job)) {
       const std::string why = from_to(job.stated, *job.acknowledged) +
@@ -386,7 +389,6 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     }
     objects.push_back(&job);
     seen.push_back(seen_by_policy(job, objects.size(), now_ms));
-    if (uid == kept_for_) kept_for = {.job = objects.size(), .since_ms = kept_since_ms_};
     needs.push_back(seen.back().slots(seen.back().min_workers));
     const bool runs = job.active + job.succeeded > 0;
     // What a shrink frees; others may end for as long as their node is not heard.
@@ -395,20 +397,28 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     held += (job.ready + (frees ? job.terminating : 0)) * job.cpus + (runs ? job.other_cpus : 0);
     std::int64_t missing = std::max(0, job.workers() - job.ready - job.succeeded) * job.cpus;
     if (!runs && job.workers() > 0) missing += job.other_cpus;
-    // Given up, or more than can come: what is free is free, and what they have been promised is
-    // not.
-    (is_waited_for(job, now_ms) && missing <= there ? owed : held) += missing;
+    // Given up, or more than can come: what is free is free. What they have been promised nobody
+    // has, but for those that have their place.
+    if (is_waited_for(job, now_ms) && missing <= there) {
+      owed += missing;
+    } else {
+      const int placed = std::min(job.on_fleet.placed.value_or(0), job.workers());
+      const std::int64_t has = std::max(0, placed - job.ready - job.succeeded) * job.cpus;
+      held += std::min(has, missing);
+      vain += missing - std::min(has, missing);
+    }
     promised += seen.back().slots(seen.back().workers);
     if (is_to_shrink(job, now_ms) || has_shrunk_late(job)) seen.back().changing = true;
   }
-  const std::int64_t slots = std::max(free + held, promised);
+  const std::int64_t most = free + held;  // that any of them could have
+  const std::int64_t slots = std::max(most + vain, promised);
   // Neither one that would not fit if all of them ended nor one that has just failed to start waits
   // in anybody's way.
   std::erase_if(seen, [&](const ElasticJob& job) {
     if (job.workers > 0) return false;
     const ElasticObject& object = *objects[job.id - 1];
-    if (needs[job.id - 1] > slots) {
-      decided.waits[object.uid] = why_it_never_fits(needs[job.id - 1], slots);
+    if (needs[job.id - 1] > most) {
+      decided.waits[object.uid] = why_it_never_fits(needs[job.id - 1], most);
     } else if (object.on_fleet.room_at_best < job.min_workers) {
       decided.waits[object.uid] = why_it_never_finds_holes(object, job.min_workers);
     } else if (job.declined_until_ms > now_ms) {
@@ -420,9 +430,7 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
   });
   free -= owed;
   for (ElasticJob& job : seen) job.room = room_beside(owed, freed, job);
-  const ElasticDecision decision = decision_for(policy_, std::move(seen), slots, kept_for, now_ms);
-  kept_for_ = decision.kept_for.job == 0 ? "" : objects[decision.kept_for.job - 1]->uid;
-  kept_since_ms_ = decision.kept_for.since_ms;
+  const ElasticDecision decision = decision_for(policy_, std::move(seen), slots, now_ms);
   for (const ElasticStep& step : decision.steps) {
     const ElasticObject& job = *objects[step.job - 1];
     const std::int64_t more =

@@ -63,7 +63,7 @@ class Controller {
   // carries them out in any order, shows what came of them by the next call's `jobs`, and may leave
   // any of them: it is then decided anew.
   [[nodiscard]] Decided step(const std::map<std::string, ElasticObject>& jobs, std::int64_t free,
-                             std::int64_t now_ms);
+                             std::int64_t now_ms) const;
 
  private:
   [[nodiscard]] std::optional<Action> carry_on(const ElasticObject& job, std::int64_t now_ms) const;
@@ -75,8 +75,6 @@ class Controller {
 
   ElasticPolicy policy_;
   ControllerLimits limits_;
-  std::string kept_for_;  // uid: KeptFor of the last call, whose ids are that call's
-  std::int64_t kept_since_ms_ = 0;
 };
 
 }  // namespace pinion::cluster::elastic

@@ -64,10 +64,11 @@ std::int64_t cpus_of(const Demand& demand) {
   return cpus;
 }
 
-// Where a list of tasks says how many pods of a template there are, else one.
+// Where a list of tasks says how many pods of a template there are, else one; -1: no such number.
 std::int64_t pods_of(const json& object, const jobs::PodTemplate& one) {
   const json& part = object.at(one.at.parent_pointer());
-  return part.contains("replicas") ? json_integer(part, "replicas") : 1;
+  const std::int64_t pods = part.contains("replicas") ? json_integer(part, "replicas") : 1;
+  return pods <= kMostWorkers ? pods : -1;
 }
 
 Status read_pods(const json& object, const jobs::JobObject& job, const policy::Defaults& defaults,
@@ -77,7 +78,12 @@ Status read_pods(const json& object, const jobs::JobObject& job, const policy::D
     const Demand demand = jobs::demand_of_template(pod, defaults);
     elastic.is_told = elastic.is_told || mounts_size(pod, elastic.name);
     if (!one.member) {
-      elastic.other_cpus += pods_of(object, one) * cpus_of(demand);
+      const std::int64_t pods = pods_of(object, one);
+      if (pods < 0) {
+        return failure(Errc::kInvalid, "the number of its pods of " + one.role +
+                                           " is to be from 0 to " + std::to_string(kMostWorkers));
+      }
+      elastic.other_cpus += pods * cpus_of(demand);
       continue;
     }
     elastic.cpus = cpus_of(demand);
@@ -232,6 +238,23 @@ Result<ElasticObject> read_elastic(const json& object, const policy::Defaults& d
   if (!good) return invalid(good.error().text);
   if (elastic.is_told) elastic.host = jobs::host_name_of(object, *job);
   return elastic;
+}
+
+Result<ElasticObject> read_or_leave_alone(const json& object, const policy::Defaults& defaults) {
+  auto elastic = read_elastic(object, defaults);
+  if (elastic) return elastic;
+  json without = object;
+  json said = json::object();
+  for (const char* name : {annotation::kWorkerRole, annotation::kWantedWorkers,
+                           annotation::kPreviousWorkers, annotation::kRescaledAt}) {
+    const std::string value = json_text(object, "metadata", "annotations", name);
+    if (!value.empty()) said[name] = value;
+  }
+  without["metadata"]["annotations"] = std::move(said);
+  auto size = read_elastic(without, defaults);
+  if (!size || size->suspended) return elastic;
+  size->left_alone = elastic.error().text;
+  return size;
 }
 
 }  // namespace pinion::cluster::elastic

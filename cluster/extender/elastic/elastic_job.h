@@ -70,7 +70,9 @@ struct ElasticObject {
   std::optional<jobs::HostName> host;
   std::int64_t submitted_ms = 0;  // since 1970
 
-  bool over = false;       // finished, or being deleted
+  bool over = false;  // finished, or being deleted
+  // What its user says makes no sense, and why: its pods count, and nothing is done to it.
+  std::string left_alone;
   bool suspended = false;  // it waits for its start
   int stated = 0;          // its workers, as its spec says
   int active = 0;          // of its workers, those that are not over
@@ -117,5 +119,9 @@ struct ElasticObject {
 // cannot change its size, a number that is none, a minimum above the maximum, or pods that get no
 // cores of their own.
 Result<ElasticObject> read_elastic(const nlohmann::json& job, const policy::Defaults& defaults);
+// The same; one that has pods, and of which only what its user or its application says is wrong, is
+// left alone.
+Result<ElasticObject> read_or_leave_alone(const nlohmann::json& job,
+                                          const policy::Defaults& defaults);
 
 }  // namespace pinion::cluster::elastic

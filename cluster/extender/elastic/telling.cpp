@@ -38,19 +38,22 @@ int size_to_tell(const ElasticObject& job) {
 }
 
 SizeTold size_told(const ElasticObject& job) {
-  return {.workers = size_to_tell(job),
-          .max_workers = job.max_workers,
+  const int told = size_to_tell(job);
+  return {.workers = told,
+          // Somebody may have resized it by hand, or lowered the maximum.
+          .max_workers = std::max(job.max_workers, told),
           .pes_per_worker = job.pes_per_worker,
           .host = job.host};
 }
 
 json size_map(const ElasticObject& job) {
-  const int told = size_to_tell(job);
+  const SizeTold size = size_told(job);
+  const int told = size.workers;
   json data = {{kWantedFile, std::to_string(told) + "\n"}};
   if (job.host) {
     std::string hosts;
     std::string nodelist = "group main\n";
-    for (int i = 0; i < job.max_workers; ++i) {
+    for (int i = 0; i < size.max_workers; ++i) {
       const std::string host = job.host->of(i);
       if (i < told) hosts += host + "\n";
       nodelist += "host " + host + " ++cpus " + std::to_string(job.pes_per_worker) + "\n";
@@ -68,7 +71,7 @@ json size_map(const ElasticObject& job) {
 }
 
 bool is_to_be_asked(const ElasticObject& job) {
-  if (!job.is_asked() || job.suspended || job.over) return false;
+  if (!job.is_asked() || job.suspended || job.over || !job.left_alone.empty()) return false;
   if (job.sent) return job.is_pending();
   if (!job.wanted || job.before == 0) return false;
   if (job.acknowledged == job.wanted || job.acknowledged == job.before) return false;
@@ -83,7 +86,8 @@ json question(const ElasticObject& job) {
 }
 
 bool is_to_tell_progress(const ElasticObject& job) {
-  return job.channel.kind == Channel::Kind::kHttp && !job.over && !job.suspended && job.ready > 0;
+  return job.channel.kind == Channel::Kind::kHttp && !job.over && !job.suspended && job.ready > 0 &&
+         job.left_alone.empty();
 }
 
 Result<Progress> progress_of(const json& answer) {

@@ -25,6 +25,9 @@ Alike alike(const topology::Request& request) {
 }
 
 constexpr std::size_t kLetters = 5;  // that a Job's controller puts behind the number
+// Nodes that are looked at for what would be there without elastic jobs, of all kinds of workers
+// together: the scheduler waits meanwhile.
+constexpr std::size_t kMostLooks = 50'000;
 
 Called called(const ElasticObject& job) {
   std::string before = job.name;
@@ -73,12 +76,18 @@ std::map<std::string, OnFleet> on_fleet(const Fleet& fleet, const std::vector<El
   }
   std::map<std::string, OnFleet> seen;
   std::map<Alike, std::int64_t> at_best;
+  std::optional<RoomWhenLeft> without_workers;
+  std::size_t looks = 0;
   for (const ElasticObject& job : jobs) {
     OnFleet& own = seen[job.uid];
     own.room = own.room_at_best = fleet.room_at_most(job.request);
     if (job.workers() == 0 && own.room < job.requested.value_or(job.min_workers)) {
-      const auto [best, is_new] = at_best.try_emplace(alike(job.request), 0);
-      if (is_new) best->second = room_when_left(fleet, job.request, all_workers);
+      const auto [best, is_new] = at_best.try_emplace(alike(job.request), kAnyRoom);
+      if (is_new && looks < kMostLooks) {
+        if (!without_workers) without_workers.emplace(fleet, all_workers);
+        looks += without_workers->nodes() + 1;
+        best->second = without_workers->of(job.request);
+      }
       own.room_at_best = best->second;
     }
     const ByNumber& numbers = workers.at(called(job));

@@ -137,6 +137,10 @@ Result<std::optional<ElasticAsks::Head>> ElasticAsks::find_head(const ElasticObj
   std::optional<Head> found;
   for (const json& pod : kube::json_at(*pods, "items")) {
     if (!is_its_pod(job, pod)) continue;
+    // Its port would be one of the node's own.
+    if (kube::json_at(pod, "spec", "hostNetwork") == true) {
+      return failure(Errc::kInvalid, "its pod has the node's own network, and is not asked");
+    }
     const std::string phase = kube::json_text(pod, "status", "phase");
     if (phase == "Unknown") return failure(Errc::kUnavailable, "the node of its pod is not heard");
     Head head{.address = kube::json_text(pod, "status", "podIP"), .id = head_id(pod)};

@@ -7,6 +7,7 @@
 #include "cluster/extender/program/call_limit.h"
 #include "cluster/extender/program/clocks.h"
 #include "cluster/extender/program/owned_object.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster {
 namespace {
@@ -54,6 +55,7 @@ bool is_gone(const Result<json>& now, const std::string& uid) {
 }  // namespace
 
 void ElasticJobs::KindFeed::on_object(kube::Change change, const json& object) {
+  absent_ = false;
   if (change == kube::Change::kDeleted) {
     return jobs_.gone(kube::json_text(object, "metadata", "uid"));
   }
@@ -91,10 +93,12 @@ ElasticJobs::ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy,
            .most_of_group = kMapThreads / 2},
           [] { return true; },
           [this](const std::string& uid, const std::string&) { return tell(uid); }),
-      rounds_([this] {
-        look_if_settled();
-        return pace_.look;
-      }) {}
+      rounds_(
+          [this] {
+            look_if_settled();
+            return pace_.look;
+          },
+          pace.least) {}
 
 ElasticJobs::~ElasticJobs() {
   rounds_.stop();
@@ -112,22 +116,23 @@ std::vector<std::unique_ptr<ElasticJobs::KindFeed>> ElasticJobs::make_feeds() {
 
 void ElasticJobs::changed(const json& object) {
   const std::string uid = kube::json_text(object, "metadata", "uid");
-  auto job = elastic::read_elastic(object, defaults_);
+  auto job = elastic::read_or_leave_alone(object, defaults_);
   const std::lock_guard lock(mutex_);
   take_in(uid, std::move(job));
 }
 
 void ElasticJobs::take_in(const std::string& uid, Result<ElasticObject> job) {
+  const std::string why = job ? job->left_alone : job.error().text;
+  if (why.empty()) {
+    refused_.erase(uid);
+  } else if (std::exchange(refused_[uid], why) != why) {
+    log_.warn("an elastic job makes no sense and is left alone", {{"why", why}});
+  }
   if (!job) {
     remove(uid);
     forget_left(uid);
-    std::string& why = refused_[uid];
-    if (std::exchange(why, job.error().text) != job.error().text) {
-      log_.warn("an elastic job makes no sense and is left alone", {{"why", why}});
-    }
     return;
   }
-  refused_.erase(uid);
   if (job->over) return forget(uid);
   const auto known = jobs_.find(uid);
   const bool had_share = known != jobs_.end() && known->second.suspended;
@@ -141,6 +146,7 @@ void ElasticJobs::take_in(const std::string& uid, Result<ElasticObject> job) {
   if (const auto rest = rests_.find(uid); rest != rests_.end()) {
     job->declined_until_ms = std::max(job->declined_until_ms, rest->second.until_ms);
   }
+  heed_written(*job);
   jobs_.insert_or_assign(uid, *std::move(job));
   rounds_.hurry();
 }
@@ -197,8 +203,8 @@ void ElasticJobs::take_in_left() {
   int failures = 0;
   for (const auto& [uid, left] : wait) {
     const auto now = api_.get(left.path, {.cancel = &cancel_, .whole = kLeadersCallLimit});
-    auto job =
-        now ? elastic::read_elastic(*now, defaults_) : Result<ElasticObject>(failure(now.error()));
+    auto job = now ? elastic::read_or_leave_alone(*now, defaults_)
+                   : Result<ElasticObject>(failure(now.error()));
     const std::lock_guard lock(mutex_);
     const auto known = left_.find(uid);
     if (known == left_.end()) continue;  // the watch was faster
@@ -218,6 +224,7 @@ void ElasticJobs::forget(const std::string& uid) {
   forget_left(uid);
   refused_.erase(uid);
   rests_.erase(uid);
+  written_.erase(uid);
   waits_.erase(uid);
   speeds_.forget(uid);
 }
@@ -229,7 +236,7 @@ ElasticFigures ElasticJobs::figures() const {
   figures.jobs["refused"] = refused_.size();
   if (!left_.empty()) figures.jobs["left"] = left_.size();
   for (const auto& [uid, job] : jobs_) {
-    ++figures.jobs[std::string(elastic::state_of(job))];
+    if (job.left_alone.empty()) ++figures.jobs[std::string(elastic::state_of(job))];
     if (!decides || figures.rows.size() == kMostShown) continue;
     figures.rows.push_back({.name_space = job.name_space,
                             .kind = kind_of(job.owner),
@@ -271,6 +278,7 @@ void ElasticJobs::look_if_settled() {
   waits_.clear();  // another decides
   speeds_.forget_all();
   told_.clear();
+  written_.clear();
   for (const auto& [uid, job] : jobs_) {
     maps_.erase(uid);
     applications_.withdraw(uid);
@@ -366,7 +374,7 @@ void ElasticJobs::tell_sizes() {
   const auto now = Clock::now();
   std::vector<std::pair<Clock::time_point, const ElasticObject*>> again;
   for (const auto& [uid, job] : jobs_) {
-    if (!job.is_told) continue;
+    if (!job.is_told || !job.left_alone.empty()) continue;
     const auto known = told_.find(uid);
     if (known == told_.end() || known->second.size != elastic::size_told(job)) {
       maps_.add(uid, job.name_space);
@@ -426,6 +434,10 @@ void ElasticJobs::carry_out(const elastic::Action& action) {
     return refused(*was, now.error());
   }
   log_.info("an elastic job", {{"job", was->path}, {"step", what}, {"why", action.why}});
+  {
+    const std::lock_guard lock(mutex_);
+    note_written(action);
+  }
   answered(*was, now);
   const std::lock_guard lock(mutex_);
   rests_.erase(was->uid);
@@ -436,12 +448,35 @@ void ElasticJobs::carry_out(const elastic::Action& action) {
   rescales.seconds += static_cast<double>(action.took_ms) / 1000;
 }
 
+void ElasticJobs::note_written(const elastic::Action& action) {
+  if (!jobs_.contains(action.uid)) return;
+  const auto moment = [&](const char* name, std::int64_t& at) {
+    const std::string text = kube::json_text(action.patch, "metadata", "annotations", name);
+    if (!text.empty()) at = std::stoll(text);
+  };
+  Written& written = written_[action.uid];
+  moment(annotation::kRescaledAt, written.rescaled_ms);
+  moment(annotation::kDeclinedUntil, written.declined_until_ms);
+}
+
+void ElasticJobs::heed_written(ElasticObject& job) const {
+  const auto written = written_.find(job.uid);
+  if (written == written_.end()) return;
+  const auto& [rescaled_ms, declined_until_ms] = written->second;
+  job.declined_until_ms = std::max(job.declined_until_ms, declined_until_ms);
+  // What a Charm++ program was sent is noted with moments of its own.
+  const bool is_charm = job.channel.kind == elastic::Channel::Kind::kCcs;
+  if (job.wanted && rescaled_ms > 0 && !is_charm) {
+    job.rescaled_ms = std::min(job.rescaled_ms, rescaled_ms);
+  }
+}
+
 // What is there now, unless the watch has brought something newer meanwhile.
 void ElasticJobs::answered(const ElasticObject& was, const Result<json>& now) {
   const bool gone = is_gone(now, was.uid);
   if (!now && !gone) return;
-  auto job =
-      now ? elastic::read_elastic(*now, defaults_) : Result<ElasticObject>(failure(now.error()));
+  auto job = now ? elastic::read_or_leave_alone(*now, defaults_)
+                 : Result<ElasticObject>(failure(now.error()));
   const std::lock_guard lock(mutex_);
   const auto known = jobs_.find(was.uid);
   if (known == jobs_.end() || known->second.version != was.version) return;

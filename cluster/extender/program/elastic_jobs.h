@@ -48,6 +48,7 @@ class ElasticJobs {
 
   struct Pace {
     std::chrono::milliseconds look{1'000};         // between two looks, when nothing has changed
+    std::chrono::milliseconds least{250};          // the same, whatever has
     std::chrono::milliseconds tell_again{60'000};  // a ConfigMap so long ago is looked at again
   };
   // Jobs that wait, for which it cares; more are not looked at until others have started.
@@ -97,6 +98,12 @@ class ElasticJobs {
     Backoff pause{std::chrono::seconds(5), std::chrono::minutes(5)};
     std::int64_t until_ms = 0;  // since 1970
   };
+  // What this leader has written last of when a step was and when the next may be: on the job its
+  // user could write something else.
+  struct Written {
+    std::int64_t rescaled_ms = 0;
+    std::int64_t declined_until_ms = 0;
+  };
   struct Told {
     elastic::SizeTold size;
     Clock::time_point again;  // somebody may have changed or deleted the ConfigMap by then
@@ -125,6 +132,8 @@ class ElasticJobs {
   void watch_speeds();  // under mutex_
   [[nodiscard]] std::optional<elastic::WorkDone> work_of(const elastic::ElasticObject& job) const;
   void carry_out(const elastic::Action& action);
+  void note_written(const elastic::Action& action);      // under mutex_
+  void heed_written(elastic::ElasticObject& job) const;  // under mutex_
   void answered(const elastic::ElasticObject& was, const Result<nlohmann::json>& now);
   void refused(const elastic::ElasticObject& was, const Error& why);
   void tell_sizes();  // under mutex_
@@ -144,6 +153,7 @@ class ElasticJobs {
   Shares left_shares_;
   std::map<std::string, std::string> refused_;  // by uid: why it is left alone
   std::map<std::string, Rest> rests_;           // by uid
+  std::map<std::string, Written> written_;      // by uid
   std::map<std::string, std::string> waits_;    // by uid: why, since the last look
   ElasticFigures done_;                         // the steps and the rescales
   elastic::Speedometer speeds_;

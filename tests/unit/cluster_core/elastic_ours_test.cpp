@@ -182,8 +182,7 @@ TEST(OurElastic, WhoHasWaitedForLongGetsAllThatBecomesFree) {
 class BehindTheFirst : public testing::Test {
  protected:
   std::vector<std::uint64_t> started(std::initializer_list<ElasticJob> behind,
-                                     std::int64_t waited = ElasticKnobs().patience_ms,
-                                     std::int64_t first_for = 0) {
+                                     std::int64_t waited = ElasticKnobs().patience_ms) {
     ElasticJob runs = linear(running(1, 0, 4, 4, 4), rest_);
     runs.change = Change::kRigid;
     std::vector jobs{runs, waiting(2, 0, 6, 6)};
@@ -193,10 +192,7 @@ class BehindTheFirst : public testing::Test {
       jobs.push_back(job);
     }
     std::vector<std::uint64_t> ids;
-    const ElasticView view{
-        .jobs = jobs, .slots = 8, .now_ms = now, .kept_for = {2, now - first_for}};
-    const auto decided = decide(ElasticPolicy::kOurs, view);
-    EXPECT_EQ(decided.kept_for, view.kept_for);
+    const auto decided = decide(ElasticPolicy::kOurs, {.jobs = jobs, .slots = 8, .now_ms = now});
     for (const ElasticStep& step : decided.steps) ids.push_back(step.job);
     return ids;
   }
@@ -249,27 +245,11 @@ TEST_F(BehindTheFirst, NobodyStartsWhereNobodyKnowsWhenItWill) {
   EXPECT_THAT(started({linear(waiting(3, 0, 4, 4), 1)}), IsEmpty());
 }
 
-TEST_F(BehindTheFirst, NobodyStartsOnceItHasBeenFirstForTooLong) {
+TEST_F(BehindTheFirst, NobodyStartsOnceItHasWaitedForTooLong) {
   const ElasticJob fits = linear(waiting(3, 0, 4, 4), 100);
-  const std::int64_t strict = ElasticKnobs().strict_ms;
-  EXPECT_THAT(started({fits}, 2 * strict, strict - 1), ElementsAre(3));
-  EXPECT_THAT(started({fits}, 2 * strict, strict), IsEmpty());
-}
-
-TEST(OurElastic, WhoIsFirstIsSoSinceThatBeganAnew) {
-  ElasticJob runs = running(1, 0, 4, 4, 4);
-  runs.change = Change::kRigid;
-  const std::vector jobs{runs, waiting(2, 0, 6, 6), waiting(3, 0, 5, 5)};
-  const std::int64_t late = 3 + ElasticKnobs().patience_ms;
-  const auto kept = [&](std::int64_t now, const KeptFor& before) {
-    return decide(ElasticPolicy::kOurs,
-                  {.jobs = jobs, .slots = 8, .now_ms = now, .kept_for = before})
-        .kept_for;
-  };
-  EXPECT_EQ(kept(late, {}), (KeptFor{3, late})) << "of less work";
-  EXPECT_EQ(kept(late, {2, 5}), (KeptFor{3, late}));
-  EXPECT_EQ(kept(late, {3, 5}), (KeptFor{3, 5}));
-  EXPECT_EQ(kept(kOurNow, {3, 5}), KeptFor{}) << "not yet";
+  const std::int64_t strict = ElasticKnobs().patience_ms + ElasticKnobs().strict_ms;
+  EXPECT_THAT(started({fits}, strict - 1), ElementsAre(3));
+  EXPECT_THAT(started({fits}, strict), IsEmpty());
 }
 
 // Workers of four CPUs, of which so many find a hole.

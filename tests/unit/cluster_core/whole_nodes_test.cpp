@@ -87,7 +87,7 @@ TEST_F(WholeNodes, HaveRoomForOthersWhenSomebodyHasLeft) {
     topology::Request request{.id = "next", .cpus = each};
     request.align = topology::Align::kNuma;
     request.strength = strength;
-    return room_when_left(fleet_, request, leaving);
+    return RoomWhenLeft(fleet_, leaving).of(request);
   };
   EXPECT_EQ(room(3, {}), 1) << "1-3 of b";
   EXPECT_EQ(room(3, {{"a", "4-5"}}), 2) << "4, 5 and 7";

@@ -349,6 +349,46 @@ TEST(ElasticController, AJobWhoseWorkersNeverComeHoldsUpNobody) {
   }
 }
 
+// A job of which no pod can run states more than there is, and another one needs as much.
+TEST(ElasticController, ForCpusThatDoNotExistNobodyWaits) {
+  const auto phantom = *read_elastic(
+      make_job({.name = "phantom", .change = "rigid", .cpus = 1000, .workers = 1000}), {});
+  auto greedy = *read_elastic(make_job({.name = "greedy", .suspended = true}), {});
+  greedy.other_cpus = 5000;
+  greedy.priority = 1'000'000'000;
+  const auto victim = *read_elastic(make_job({.name = "victim", .suspended = true}), {});
+  const Controller controller(ElasticPolicy::kOurs);
+  const std::int64_t later_ms = victim.submitted_ms + 86'400'000;
+  const auto decided =
+      controller.step({{"g", greedy}, {"p", phantom}, {"v", victim}}, 64, later_ms);
+  ASSERT_THAT(kinds(decided.actions), testing::ElementsAre(Kind::kStart));
+  EXPECT_EQ(decided.actions[0].uid, "uid-victim");
+  EXPECT_THAT(decided.waits.at("uid-greedy"), HasSubstr("64 CPUs are there"));
+}
+
+// What its new workers are owed stays theirs, as long as for any other.
+TEST(ElasticController, AJobThatMakesNoSenseAnyMoreIsCountedAndLeftAlone) {
+  auto grows = *read_elastic(make_job({.name = "grows", .workers = 8}), {});
+  grows.wanted = 8;
+  grows.before = 1;
+  grows.active = 8;
+  grows.ready = 1;
+  grows.acknowledged = 1;
+  grows.rescaled_ms = grows.submitted_ms + 1000;
+  grows.left_alone = "its priority";
+  const auto waits = *read_elastic(make_job({.name = "waits", .suspended = true}), {});
+  const Controller controller(ElasticPolicy::kElastic);
+  const auto after = [&](std::int64_t ms) {
+    return controller.step({{"g", grows}, {"w", waits}}, 28, grows.rescaled_ms + ms);
+  };
+  const ControllerLimits limits;
+  const auto decided = after(limits.ready_ms + limits.acknowledge_ms - 1);
+  EXPECT_THAT(kinds(decided.actions), testing::IsEmpty());
+  EXPECT_THAT(decided.waits.at("g"), HasSubstr("its priority"));
+  EXPECT_THAT(kinds(after(limits.ready_ms + limits.acknowledge_ms).actions),
+              testing::ElementsAre(Kind::kStart));
+}
+
 // One that is asked over HTTP or CCS, and is to grow from 4 to 8.
 class AskedToGrow : public testing::Test {
  protected:

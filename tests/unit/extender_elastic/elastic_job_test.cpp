@@ -95,6 +95,29 @@ TEST(ElasticObject, SaysWhatIsWrong) {
   }
 }
 
+// Its user can write nonsense at any moment, also while it grows: its pods count still.
+TEST(ElasticObject, OneThatRunsAndMakesNoSenseIsLeftAlone) {
+  json job = make_job({.workers = 8});
+  job["status"] = {{"active", 8}, {"ready", 3}};
+  auto& annotations = job["metadata"]["annotations"];
+  annotations["pinion.dev/priority"] = "x";
+  annotations["pinion.dev/wanted-workers"] = "8";
+  annotations["pinion.dev/previous-workers"] = "3";
+  annotations["pinion.dev/rescaled-at"] = "77";
+  const auto left = read_or_leave_alone(job, {});
+  ASSERT_TRUE(left) << left.error().text;
+  EXPECT_THAT(left->left_alone, HasSubstr("pinion.dev/priority"));
+  EXPECT_EQ(std::tie(left->stated, left->ready, left->before, left->rescaled_ms),
+            std::make_tuple(8, 3, 3, 77));
+  EXPECT_EQ(left->wanted, 8);
+  job["spec"]["suspend"] = true;
+  EXPECT_FALSE(read_or_leave_alone(job, {})) << "it has no pods";
+  job["spec"]["suspend"] = false;
+  annotations["pinion.dev/wanted-workers"] = "y";
+  EXPECT_FALSE(read_or_leave_alone(job, {})) << "nobody knows what it has";
+  EXPECT_EQ(read_or_leave_alone(make_job(), {})->left_alone, "");
+}
+
 TEST(ElasticObject, OneThatHasEndedOrGoesIsOver) {
   json complete = make_job();
   complete["status"]["conditions"] = {{{"type", "Complete"}, {"status", "True"}}};

@@ -107,6 +107,11 @@ TEST(ElasticTelling, TheConfigMapIsMadeForWhoMountsIt) {
   EXPECT_EQ(map["data"]["nodelist"],
             "group main\nhost wave-0.wave ++cpus 2\nhost wave-1.wave ++cpus 2\n"
             "host wave-2.wave ++cpus 2\n");
+  json lowered = job;
+  lowered["metadata"]["annotations"][annotation::kMaxWorkers] = "2";
+  lowered["metadata"]["annotations"].erase(annotation::kWantedWorkers);
+  EXPECT_EQ(size_map(seen(lowered))["data"]["hosts"], "wave-0.wave\nwave-1.wave\nwave-2.wave\n")
+      << "all that run";
   job["spec"]["template"]["spec"].erase("subdomain");
   EXPECT_FALSE(size_map(seen(job))["data"].contains("hosts")) << "nothing resolves";
 }

@@ -179,6 +179,23 @@ TEST_F(ElasticAsksTest, AnythingElseIsNoAnswerAndAskedAgain) {
   }
 }
 
+// Its address is the node's, and any port there might be the one that is named.
+TEST_F(ElasticAsksTest, APodWithTheNetworkOfItsNodeIsNotAsked) {
+  kube::FakeApiServer server;
+  server.on(kHeads, 200, json::parse(R"({"items":[
+        {"metadata":{"uid":"head","ownerReferences":[{"uid":"uid-wave"}]},
+         "spec":{"hostNetwork":true},"status":{"phase":"Running","podIP":"127.0.0.1"}}]})"));
+  application_.on(kAsked, 200, json::object());
+  const json wave = shrinking(http());
+  const auto api = *kube::Api::create(server.access());
+  ElasticAsks asks(*api, log_, defaults_, {}, leads_);
+  while (server.seen().size() < 3) {
+    asks.ask(read(wave));
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(application_.seen(), IsEmpty());
+}
+
 TEST_F(ElasticAsksTest, ReadsHowFarItIs) {
   constexpr const char* kHowFar = "GET /pinion/progress";
   const auto read_of = [&](const kube::FakeApiServer& application) {

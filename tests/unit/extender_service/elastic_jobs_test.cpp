@@ -154,6 +154,29 @@ TEST_F(ElasticJobsTest, WhereWorkersAreDecidesWhoShrinks) {
   elastic_.reset();  // before what it asks
 }
 
+// Its user takes what was written on it away again.
+TEST_F(ElasticJobsTest, APauseHoldsWhateverTheJobSays) {
+  json runs = make_job({.workers = 8});
+  runs["status"] = {{"active", 8}, {"ready", 8}};
+  runs["metadata"]["annotations"]["pinion.dev/acknowledge"] = "annotation";
+  runs["metadata"]["annotations"]["pinion.dev/requested-workers"] = "4";
+  is_patched("wave", [runs](const httplib::Request& request, httplib::Response& response) {
+    json now = runs;
+    now.merge_patch(json::parse(request.body));
+    const bool asks = now["metadata"]["annotations"].contains("pinion.dev/wanted-workers");
+    now["metadata"]["resourceVersion"] = asks ? "8" : "9";
+    if (asks) now["metadata"]["annotations"]["pinion.dev/acknowledged-workers"] = "8";
+    now["metadata"]["annotations"].erase("pinion.dev/declined-until");
+    response.set_content(now.dump(), "application/json");
+  });
+  start({runs});
+  EXPECT_EQ(patch_of("wave")["metadata"]["annotations"]["pinion.dev/wanted-workers"], "4");
+  wait_until_done("declined");
+  asked_ = 0;
+  while (asked_ < 20) std::this_thread::yield();
+  EXPECT_EQ(server_.seen().size(), 2U) << "it is not asked again at once";
+}
+
 TEST_F(ElasticJobsTest, AJobWithoutHolesWaitsAndSaysSo) {
   std::atomic<std::int64_t> at_best = 8;
   on_fleet_ = [&](const auto&) {
