@@ -66,6 +66,9 @@ for program in mmdebstrap mke2fs depmod cpio xz; do
   command -v $program >/dev/null || die "$program is missing: run scripts/deps.sh test"
 done
 runtime=${PINION_RUNTIME:-$("$repository/scripts/runtime.sh" --print)} || die "scripts/runtime.sh failed"
+case $(realpath -m "$runtime") in
+  /tmp/* | /run/* | /dev/*) die "$runtime is not seen in the guest, which has a /tmp and /run of its own: set PINION_CACHE elsewhere" ;;
+esac
 parts=$cache/guest
 mkdir -p "$parts"
 
