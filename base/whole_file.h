@@ -46,6 +46,17 @@ inline Result<std::string> read_file(const std::string& path, std::size_t mib) {
   return **std::move(text);
 }
 
+// False: not all was written, errno says why.
+[[nodiscard]] inline bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(file, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
 // One write to a file that exists, below `directory` or at a path (AT_FDCWD): the kernel takes or
 // refuses the text as a whole. `flags`: O_TRUNC, where it may be a plain file as well. Errors: of
 // the system, as "open NAME: ..." or "write 'TEXT' to ...".
@@ -66,11 +77,7 @@ inline Status replace_file(const std::string& path, std::string_view text, bool 
   {
     const Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file.valid()) return sys_failure("open " + fresh);
-    while (!text.empty()) {
-      const ssize_t n = ::write(file.get(), text.data(), text.size());
-      if (n < 0) return sys_failure("write " + fresh);
-      text.remove_prefix(static_cast<std::size_t>(n));
-    }
+    if (!write_all(file.get(), text)) return sys_failure("write " + fresh);
     if (synced && fsync(file.get()) != 0) return sys_failure("sync " + fresh);
   }
   if (std::rename(fresh.c_str(), path.c_str()) != 0) return sys_failure("rename " + fresh);

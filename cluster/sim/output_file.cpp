@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/cli/output.h"
+#include "base/whole_file.h"
 
 namespace pinion::sim {
 namespace {
@@ -63,12 +64,8 @@ void OutputFile::write(std::string_view text) {
 
 void OutputFile::write_waiting() {
   if (standard_ && written_) written_ = print(waiting_);
-  std::string_view rest = waiting_;
-  while (!standard_ && written_ && !rest.empty()) {
-    const ssize_t n = ::write(file_.get(), rest.data(), rest.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) written_ = sys_failure("write " + path_);
-    if (n > 0) rest.remove_prefix(static_cast<std::size_t>(n));
+  if (!standard_ && written_ && !write_all(file_.get(), waiting_)) {
+    written_ = sys_failure("write " + path_);
   }
   waiting_.clear();
 }

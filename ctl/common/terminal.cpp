@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/whole_file.h"
+
 namespace pinion::ctl {
 namespace {
 
@@ -20,16 +22,6 @@ constexpr std::string_view kHome = "\x1b[H";
 constexpr std::string_view kClearLine = "\x1b[2K";  // before its text: behind it, in the last
                                                     // column, it would take a character away
 constexpr std::string_view kRestOfPage = "\x1b[J";
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
 
 bool is_dumb_terminal() {
   const char* type = std::getenv("TERM");
@@ -108,7 +100,7 @@ Status LiveScreen::enter() {
 void LiveScreen::leave() {
   if (!entered_) return;
   entered_ = false;
-  write_all(output_, kLeavePage);
+  static_cast<void>(write_all(output_, kLeavePage));
   ::tcsetattr(input_, TCSADRAIN, &before_);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/quantity.h"
+#include "base/whole_file.h"
 #include "ctl/common/report.h"
 #include "ctl/common/terminal.h"
 #include "ctl/common/value_options.h"
@@ -46,12 +47,7 @@ Result<Fd> create(const std::string& path, bool force) {
 }
 
 Status write_line(const Fd& file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return sys_failure("write to the recording");
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!write_all(file.get(), text)) return sys_failure("write to the recording");
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/fd.h"
+#include "base/whole_file.h"
 
 namespace pinion::lab {
 namespace {
@@ -17,12 +18,7 @@ namespace {
 Status write_with(const std::string& path, const std::string& text, int flags) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644));
   if (!file.valid()) return sys_failure("open " + path);
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = ::write(file.get(), text.data() + done, text.size() - done);
-    if (count < 0) return sys_failure("write '" + text + "' to " + path);
-    done += static_cast<std::size_t>(count);
-  }
+  if (!write_all(file.get(), text)) return sys_failure("write '" + text + "' to " + path);
   return {};
 }
 
