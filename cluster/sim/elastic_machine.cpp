@@ -81,13 +81,17 @@ void ElasticMachine::disturbed(Handle handle, double slowdown, Ms now) {
   part.disturbed = slowdown;
 }
 
+Size ElasticMachine::size_of(const Part& part, Ms pause) {
+  return {.workers = part.runs_with,
+          .processors = part.holds,
+          .pause = pause,
+          .decided = part.seen.changed_ms};
+}
+
 // What it has and is from now on.
 void ElasticMachine::tell(Handle handle, const Part& part, Ms pause) {
   resized_.push_back({.job = handle,
-                      .size = {.workers = part.runs_with,
-                               .processors = part.holds,
-                               .pause = pause,
-                               .decided = part.seen.changed_ms},
+                      .size = size_of(part, pause),
                       .pieces = nodes_ ? nodes_->pieces(handle) : std::vector<Piece>()});
 }
 
@@ -242,8 +246,7 @@ void ElasticMachine::enlarge(Handle handle, Part& part, Ms now) {
   if (part.job.elastic) {
     const Ms pause = part.job.elastic->start_takes(workers);
     *part.until += pause;
-    started.size = Size{
-        .workers = workers, .processors = holds, .pause = pause, .decided = part.seen.changed_ms};
+    started.size = size_of(part, pause);
   }
   part.work_from(*part.until);
   started_.push_back(std::move(started));

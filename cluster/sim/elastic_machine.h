@@ -104,6 +104,7 @@ class ElasticMachine : public Machine {
   void enlarge(Handle handle, Part& part, Ms now);
   void expand(Handle handle, Part& part, Ms now);
   int place(Handle handle, const Part& part, Ms now);
+  static Size size_of(const Part& part, Ms pause);
   void tell(Handle handle, const Part& part, Ms pause);
 
   const ElasticRules rules_;

@@ -100,12 +100,10 @@ void add_fit_command(CLI::App& app, int& exit_code) {
   add_file_option(*command, "--out", options->out, "MODEL.yaml",
                   "Where the model goes; standard output without it");
   command->footer(
-      "Ranges: bandwidth 0.001 to 1; of each kind seconds 0.001 to 1e9, memory 0 to 1 and loose 1 "
-      "to "
-      "100.\nWhere runs say little about memory, it is near what the profile suggests: 0.9 "
-      "(memory), "
-      "0.3 (network)\nor 0.1 (cpu). The fit makes the squares of ln(fitted / seen) small, and "
-      "with a weight of 0.003 those of that difference.");
+      "Ranges: bandwidth 0.001 to 1; of each kind seconds 0.001 to 1e9, memory 0 to 1 and\n"
+      "loose 1 to 100. Where runs say little about memory, it is near what the profile\n"
+      "suggests: 0.9 (memory), 0.3 (network) or 0.1 (cpu). The fit makes the squares of\n"
+      "ln(fitted / seen) small, and with a weight of 0.003 those of that difference.");
   command->callback([options, &exit_code] {
     refuse_shared_files({{"--runs", options->runs}, {"--base", options->base}},
                         {{"--out", options->out}});

@@ -20,7 +20,7 @@ using cluster::ElasticPolicy;
 constexpr int kMostElastic = 32;  // processors
 constexpr int kElasticPriorities = 4;
 
-// The gap is between decisions. What is decided begins when the shrinks before it have ended.
+// What is decided begins when the shrinks before it have ended.
 constexpr Ms kMostBegin = 5700;
 
 std::shared_ptr<const Elastic> random_elastic(int& tasks) {

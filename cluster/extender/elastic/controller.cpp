@@ -403,9 +403,10 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
       owed += missing;
     } else {
       const int placed = std::min(job.on_fleet.placed.value_or(0), job.workers());
-      const std::int64_t has = std::max(0, placed - job.ready - job.succeeded) * job.cpus;
-      held += std::min(has, missing);
-      vain += missing - std::min(has, missing);
+      const std::int64_t has =
+          std::min(missing, std::max(0, placed - job.ready - job.succeeded) * job.cpus);
+      held += has;
+      vain += missing - has;
     }
     promised += seen.back().slots(seen.back().workers);
     if (is_to_shrink(job, now_ms) || has_shrunk_late(job)) seen.back().changing = true;
