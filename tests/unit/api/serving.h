@@ -11,20 +11,13 @@
 
 #include "agent/api/server.h"
 #include "agent/client/client.h"
+#include "tests/support/eventually.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/samples.h"
 
 namespace pinion::agent::api {
 
-// True as soon as `condition` is; false when it is not within a time that is too long for anything.
-inline bool eventually(const std::function<bool()>& condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
+using test_support::eventually;
 
 class Serving : public testing::Test {
  protected:

@@ -12,10 +12,12 @@
 #include "ctl/compare/compare_sources.h"
 #include "ctl/compare/prometheus_client.h"
 #include "ctl/compare/prometheus_query.h"
+#include "tests/support/eventually.h"
 
 namespace pinion::ctl {
 namespace {
 
+using test_support::eventually;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -90,7 +92,7 @@ class FakeServer {
                 });
     port_ = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::thread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] { return server_.is_running(); }));
   }
   FakeServer(const FakeServer&) = delete;
   FakeServer& operator=(const FakeServer&) = delete;

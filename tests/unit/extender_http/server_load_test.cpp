@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/open_files.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/extender_http/playing.h"
 
 namespace pinion::cluster {
@@ -15,6 +16,7 @@ namespace {
 
 using agent::RawClient;
 using std::chrono::steady_clock;
+using test_support::eventually;
 using testing::HasSubstr;
 
 constexpr int kGang = 300;
@@ -125,11 +127,7 @@ TEST(ServerLoad, SilentConnectionsMakeRoom) {
   EXPECT_EQ(silent.front().read_all(), "");
   EXPECT_TRUE(silent.front().closed());
   // The last of them may not have been taken from the socket's queue yet.
-  const auto begin = steady_clock::now();
-  while (playing.server->figures().turned_away < 20 &&
-         steady_clock::now() - begin < std::chrono::seconds(30)) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(eventually([&] { return playing.server->figures().turned_away >= 20; }));
   EXPECT_EQ(playing.server->figures().turned_away, 20U);
 }
 
@@ -190,12 +188,7 @@ TEST(ServerLoad, ConnectionsThatAreCutLeaveNothingBehind) {
     ASSERT_TRUE(playing.callbacks.wait_for_held(20));
   }
   playing.callbacks.hold(false);
-  const auto begin = steady_clock::now();
-  while (playing.server->figures().connections > 0 &&
-         steady_clock::now() - begin < std::chrono::seconds(30)) {
-    std::this_thread::yield();
-  }
-  EXPECT_EQ(playing.server->figures().connections, 0U);
+  EXPECT_TRUE(eventually([&] { return playing.server->figures().connections == 0; }));
   EXPECT_EQ(playing.server->figures().verbs[2].now, 0U);
 }
 
@@ -234,11 +227,7 @@ TEST(ServerLoad, StopCutsWhoDoesNotRead) {
   body.insert(body.find('[') + 1, names);
   RawClient lazy(playing.server->address());
   lazy.send(post("/prioritize", body));  // whose answer is more than sockets hold
-  const auto begin = steady_clock::now();
-  while (playing.server->figures().verbs[1].answered == 0 &&
-         steady_clock::now() - begin < std::chrono::seconds(30)) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(eventually([&] { return playing.server->figures().verbs[1].answered > 0; }));
   const auto stop = steady_clock::now();
   playing.server.reset();
   EXPECT_LT(steady_clock::now() - stop, std::chrono::seconds(10));

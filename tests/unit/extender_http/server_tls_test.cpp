@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "tests/support/eventually.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/certificates.h"
 #include "tests/unit/extender_http/playing.h"
@@ -15,6 +16,7 @@ namespace pinion::cluster {
 namespace {
 
 using agent::api::files_of;
+using test_support::eventually;
 using testing::HasSubstr;
 
 class ServerTls : public testing::Test {
@@ -191,9 +193,9 @@ TEST_F(ServerTls, ARefusedHandshakeIsCountedAndTold) {
     EXPECT_EQ(call(client, ca("one")), 0);
   };
   knock("one");
-  while (!is_told()) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return is_told(); }));
   knock("two");
-  while ((*server)->figures().handshakes_refused < 2) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return (*server)->figures().handshakes_refused >= 2; }));
   const std::lock_guard lock(mutex);
   EXPECT_EQ(told[0], "TLS with 127.0.0.1: its certificate has another name");
 }

@@ -14,6 +14,7 @@
 #include "cluster/extender/ccs/codec.h"
 #include "cluster/extender/program/clocks.h"
 #include "policy/annotations.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/extender_ccs/charm_program.h"
 #include "tests/unit/extender_elastic/sample_job.h"
 #include "tests/unit/kube/fake_api_server.h"
@@ -22,6 +23,7 @@ namespace pinion::cluster {
 namespace {
 
 using nlohmann::json;
+using test_support::eventually;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -112,10 +114,10 @@ class ElasticAsksTest : public testing::Test {
       return static_cast<std::size_t>(std::count_if(
           seen.begin(), seen.end(), [](const auto& one) { return one.method == "PATCH"; }));
     };
-    while (patched() < count) {
+    EXPECT_TRUE(eventually([&] {
       asks.ask(read(job));
-      std::this_thread::yield();
-    }
+      return patched() >= count;
+    }));
     return patches(count);
   }
   static std::string annotation(const json& patch, const char* name) {
@@ -171,10 +173,10 @@ TEST_F(ElasticAsksTest, AnythingElseIsNoAnswerAndAskedAgain) {
     const json wave = shrinking("http:" + std::to_string(application.access().endpoint.port));
     is(wave);
     ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
-    while (application.seen().size() < 2) {
+    EXPECT_TRUE(eventually([&] {
       asks.ask(read(wave));
-      std::this_thread::yield();
-    }
+      return application.seen().size() >= 2;
+    }));
     for (const auto& seen : server_.seen()) EXPECT_NE(seen.method, "PATCH");
   }
 }
@@ -189,10 +191,10 @@ TEST_F(ElasticAsksTest, APodWithTheNetworkOfItsNodeIsNotAsked) {
   const json wave = shrinking(http());
   const auto api = *kube::Api::create(server.access());
   ElasticAsks asks(*api, log_, defaults_, {}, leads_);
-  while (server.seen().size() < 3) {
+  EXPECT_TRUE(eventually([&] {
     asks.ask(read(wave));
-    std::this_thread::yield();
-  }
+    return server.seen().size() >= 3;
+  }));
   EXPECT_THAT(application_.seen(), IsEmpty());
 }
 
@@ -206,10 +208,10 @@ TEST_F(ElasticAsksTest, ReadsHowFarItIs) {
   application_.on(kHowFar, 200, {{"done", 120}, {"whole", 1000}});
   ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   const auto wave = read_of(application_);
-  while (!asks.progress(wave.uid)) {
+  ASSERT_TRUE(eventually([&] {
     asks.look_at_progress(wave);
-    std::this_thread::yield();
-  }
+    return asks.progress(wave.uid).has_value();
+  }));
   EXPECT_EQ(asks.progress(wave.uid)->progress, (elastic::Progress{.done = 120, .whole = 1000}));
   asks.look_at_progress(wave);
   EXPECT_EQ(application_.seen().size(), 1U) << "it was asked a moment ago";
@@ -312,7 +314,7 @@ TEST_F(ElasticAsksTest, AQuestionIsNotKeptWhileAnotherReplicaLeads) {
       return leads.load();
     });
     asks.ask(jobs[0]);
-    while (looked == 0) std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] { return looked != 0; }));
     leads = true;
     asks.ask(jobs[1]);
     application_.wait_for(1);
@@ -374,13 +376,12 @@ TEST_F(ElasticAsksTest, NothingIsSentForAJobThatIsNotAskedAnyMore) {
   over["metadata"]["annotations"].erase(annotation::kWantedWorkers);
   is(over);
   ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
-  std::size_t looks = 0;
-  while (looks < 2) {
+  EXPECT_TRUE(eventually([&] {
     asks.ask(read(wave));
-    looks = 0;
-    for (const auto& seen : server_.seen()) looks += seen.target == kWave ? 1U : 0U;
-    std::this_thread::yield();
-  }
+    const auto seen = server_.seen();
+    return std::count_if(seen.begin(), seen.end(),
+                         [](const auto& one) { return one.target == kWave; }) >= 2;
+  }));
   EXPECT_THAT(program.asked(), IsEmpty());
 }
 
@@ -473,7 +474,7 @@ TEST_F(ElasticAsksTest, WhatIsOverdueIsNotSentOnceMoreWhereItsHostsAreGone) {
   is(wave);
   ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
   asks.ask(read(wave));
-  while (program.looks() < 2) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return program.looks() >= 2; }));
   EXPECT_THAT(program.asked(), IsEmpty());
 }
 
@@ -484,15 +485,10 @@ TEST_F(ElasticAsksTest, ACharmProgramThatActsLateFindsWhoHasAskedIt) {
   is(wave);
   is_patched();
   ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
-  std::size_t patched = 0;
-  while (patched < 2) {
-    asks.ask(read(wave));  // as the watch had it before: the wish is not sent a second time
-    patched = 0;
-    for (const auto& seen : server_.seen()) patched += seen.method == "PATCH" ? 1U : 0U;
-    std::this_thread::yield();
-  }
+  // As the watch had it before: the wish is not sent a second time.
+  const auto patched = patches(2, asks, wave);
   EXPECT_TRUE(program.found_asker());
-  EXPECT_EQ(annotation(patches(2).at(1), annotation::kAcknowledgedWorkers), "4");
+  EXPECT_EQ(annotation(patched.at(1), annotation::kAcknowledgedWorkers), "4");
   EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4)));
 }
 
@@ -504,15 +500,13 @@ TEST_F(ElasticAsksTest, WhatAnotherLeaderHasSentIsNotSentAgain) {
   is(sent);
   is_patched();
   ElasticAsks asks(*api_, log_, defaults_, {}, leads_);
-  std::size_t looks = 0;
-  while (looks < 2) {
+  EXPECT_TRUE(eventually([&] {
     asks.ask(read(wave));
-    looks = 0;
-    for (const auto& seen : server_.seen()) {
-      looks += seen.method == "GET" && seen.target == kWave ? 1U : 0U;
-    }
-    std::this_thread::yield();
-  }
+    const auto seen = server_.seen();
+    return std::count_if(seen.begin(), seen.end(), [](const auto& one) {
+             return one.method == "GET" && one.target == kWave;
+           }) >= 2;
+  }));
   for (const auto& seen : server_.seen()) EXPECT_NE(seen.method, "PATCH");
   EXPECT_THAT(program.asked(), IsEmpty());
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "cluster/extender/program/clocks.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/extender_elastic/sample_job.h"
 #include "tests/unit/kube/fake_api_server.h"
 
@@ -16,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
+using test_support::eventually;
 using test_support::make_job;
 using testing::IsEmpty;
 
@@ -98,7 +100,7 @@ class ElasticJobsTest : public testing::Test {
     }
   }
   void wait_until_done(const std::string& step) {
-    while (elastic_->figures().steps[step] == 0) std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] { return elastic_->figures().steps[step] != 0; }));
   }
 
   kube::FakeApiServer server_;
@@ -120,7 +122,7 @@ TEST_F(ElasticJobsTest, AJobThatMayNotBeChangedIsInNobodysWay) {
   start({waits("a"), waits("b")});
   patch_of("a");
   asked_ = 0;
-  while (asked_ < 5) std::this_thread::yield();  // the next round is over
+  EXPECT_TRUE(eventually([&] { return asked_ >= 5; }));  // the next round is over
   const auto seen = server_.seen();
   ASSERT_GE(seen.size(), 2U) << "a was decided for";
   EXPECT_EQ(seen[1].target, path_of("b"));
@@ -173,7 +175,7 @@ TEST_F(ElasticJobsTest, APauseHoldsWhateverTheJobSays) {
   EXPECT_EQ(patch_of("wave")["metadata"]["annotations"]["pinion.dev/wanted-workers"], "4");
   wait_until_done("declined");
   asked_ = 0;
-  while (asked_ < 20) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return asked_ >= 20; }));
   EXPECT_EQ(server_.seen().size(), 2U) << "it is not asked again at once";
 }
 
@@ -204,10 +206,10 @@ TEST_F(ElasticJobsTest, AJobThatWaitsShowsWhyWhileThisReplicaDecides) {
   shape.annotations = {{"pinion.dev/min-workers", "9"}, {"pinion.dev/max-workers", "9"}};
   start({make_job(shape)});
   const auto why = [this] { return elastic_->rows().at(0).why; };
-  while (why().empty()) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return !why().empty(); }));
   EXPECT_EQ(why(), "needs 36 CPUs, and only 32 CPUs are there");
   leads_ = false;
-  while (!why().empty()) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return why().empty(); }));
 }
 
 TEST_F(ElasticJobsTest, FiguresAreOfEachJobAndOfWhatRescalesTook) {
@@ -266,11 +268,11 @@ TEST_F(ElasticJobsTest, JobsThatAreTooManyWaitUntilOthersAreGone) {
     jobs[name] = job;
   }
   const auto become = [this](const std::vector<std::string>& names, std::size_t left) {
-    std::vector<std::string> shown;
-    while (shown != names || elastic_->figures().jobs["left"] != left) {
-      shown.clear();
+    EXPECT_TRUE(eventually([&] {
+      std::vector<std::string> shown;
       for (const auto& row : elastic_->rows()) shown.push_back(row.name);
-    }
+      return shown == names && elastic_->figures().jobs["left"] == left;
+    }));
   };
   server_.on("GET " + path_of("c"), 404, refusal(404));
   server_.on("GET " + path_of("d"), 200, jobs["d"]);
@@ -279,7 +281,7 @@ TEST_F(ElasticJobsTest, JobsThatAreTooManyWaitUntilOthersAreGone) {
   become({"default/a", "default/b", "default/f", "theirs/other"}, 3);
   sees(kube::Change::kDeleted, jobs["a"]);
   become({"default/b", "default/d", "default/f", "theirs/other"}, 1);
-  jobs["b"]["spec"]["suspend"] = false;  // it has started, and counts no more
+  jobs["b"]["spec"] = jobs["f"]["spec"];  // it has started, and counts no more
   sees(kube::Change::kModified, jobs["b"]);
   become({"default/b", "default/d", "default/e", "default/f", "theirs/other"}, 0);
 }
@@ -322,7 +324,7 @@ TEST_F(ElasticJobsTest, AJobThatIsNotThereIsForgotten) {
   server_.on("PATCH " + path_of("wave"), 404, refusal(404));
   start({waits()});
   patch_of("wave");
-  while (!elastic_->rows().empty()) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return elastic_->rows().empty(); }));
 }
 
 TEST_F(ElasticJobsTest, NoStepIsTakenAfterTheLeadIsLost) {
@@ -333,7 +335,7 @@ TEST_F(ElasticJobsTest, NoStepIsTakenAfterTheLeadIsLost) {
   });
   start({waits("a"), waits("b")});
   server_.wait_for(1);
-  while (leads_ || asked_ < 5) std::this_thread::yield();  // that round is over
+  EXPECT_TRUE(eventually([&] { return !leads_ && asked_ >= 5; }));  // that round is over
   EXPECT_EQ(server_.seen().size(), 1U);
 }
 

@@ -6,12 +6,14 @@
 
 #include <atomic>
 
+#include "tests/support/eventually.h"
 #include "tests/unit/kube/fake_api_server.h"
 
 namespace pinion::cluster {
 namespace {
 
 using nlohmann::json;
+using test_support::eventually;
 
 constexpr const char* kJob = "GET /apis/batch/v1/namespaces/n/jobs/wind";
 constexpr const char* kMaps = "/api/v1/namespaces/n/configmaps";
@@ -222,7 +224,7 @@ TEST_F(JobFollowerTest, DoesNothingBeforeItLeads) {
   server_.on(std::string("POST ") + kMaps, 201, json::object());
   follow();
   follower_->changed(member());
-  while (asked_ < 2) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return asked_ >= 2; }));
   EXPECT_TRUE(server_.seen().empty());
   leads_ = true;
   after(2);

@@ -13,12 +13,15 @@
 #include <string>
 #include <thread>
 
+#include "tests/support/eventually.h"
+
 namespace pinion::cluster {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using Queue = KeyedQueue<std::string, int>;
+using test_support::eventually;
 
 // What was worked on, in order; the first piece of work can be held up.
 class Worker {
@@ -234,7 +237,7 @@ TEST(KeyedQueue, WhatIsNotedLastIsWorkedOn) {
     const std::lock_guard lock(mutex);
     return done.size() == kKeys;
   };
-  while (!all()) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return all(); }));
 }
 
 // One that was erased and noted anew while it was worked on.
@@ -253,10 +256,10 @@ TEST(KeyedQueue, TheEndOfOldWorkDoesNotStartMore) {
                 return number == 0 ? Worked::kAgain : Worked::kDone;
               });
   queue.add("a", 1);
-  while (begun < 1) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return begun >= 1; }));
   queue.erase("a");
   queue.add("a", 2);
-  while (begun < 2) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return begun >= 2; }));
   ends[0].set_value();
   queue.add("z", 1, 50ms);  // after what the first end could have noted
   later.get_future().wait();

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "tests/support/eventually.h"
 #include "tests/unit/kube/fake_api_server.h"
 
 namespace pinion::cluster {
@@ -13,6 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
+using test_support::eventually;
 using testing::HasSubstr;
 
 const std::string kProfileMaps = "/api/v1/namespaces/ns/configmaps";
@@ -105,7 +107,7 @@ TEST_F(LearntProfilesTest, ANewLeaderGoesOnFromWhatIsStored) {
                         "used":{"value":0.5,"seconds":1200}}})"));
   server_.on("PATCH " + kProfileMap, 200, profile_map("{}", "8"));
   const auto profiles = start(1h);
-  while (of(*profiles, "wind").profile != Profile::kNetwork) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return of(*profiles, "wind").profile == Profile::kNetwork; }));
   run(*profiles, "wind", 0);
   EXPECT_EQ(of(*profiles, "wind").profile, Profile::kNetwork)
       << "a third of the mean is the last run's";
@@ -204,7 +206,7 @@ TEST_F(LearntProfilesTest, TheEndWritesWhatIsNotWritten) {
   server_.on("PATCH " + kProfileMap, 200, profile_map("{}", "8"));
   auto profiles = start(1h);
   server_.wait_for(1);
-  while (!of(*profiles, "wind").why.starts_with("no earlier")) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return of(*profiles, "wind").why.starts_with("no earlier"); }));
   run(*profiles, "wind", 5e7);
   profiles.reset();
   EXPECT_EQ(writes(), 1U);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <set>
 
+#include "tests/support/eventually.h"
 #include "tests/unit/kube/fake_api_server.h"
 
 namespace pinion::cluster {
@@ -13,6 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
+using test_support::eventually;
 
 const std::string kPath = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies";
 
@@ -42,7 +44,7 @@ class NodeTopologiesTest : public testing::Test {
   // So many more rounds have begun, and all before them are over.
   void wait_for_rounds(int count) {
     const int until = looks_ + count + 1;
-    while (looks_ < until) std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] { return looks_ >= until; }));
   }
 
   kube::FakeApiServer server_;

@@ -9,10 +9,13 @@
 #include <thread>
 
 #include "cluster/extender/pods/pod_of.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/extender/scene.h"
 
 namespace pinion::cluster {
 namespace {
+
+using test_support::eventually;
 
 // A fake API server's side: says what a test wants, and counts.
 class FakeCluster : public Cluster {
@@ -120,7 +123,7 @@ class PlacingTest : public testing::Test {
       for (const Job* gang : scheduler.gangs()) sum += scheduler.held(gang->id);
       return sum;
     };
-    while (placing_.look(held) != count) std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] { return placing_.look(held) == count; }));
   }
 
   FakeCluster cluster_;
@@ -241,10 +244,10 @@ TEST_F(PlacingTest, ManyGangsAndTicksAtOnce) {
   EXPECT_GE(calls.size(), 3U) << "an empty fleet has room for the first gang";
   std::map<std::string, std::string> answers;
   for (auto& [uid, call] : calls) {
-    while (call.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    EXPECT_TRUE(eventually([&, &call = call] {
       now_ += 10;
-      std::this_thread::yield();
-    }
+      return call.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    }));
     answers[uid] = call.get();
   }
   done = true;

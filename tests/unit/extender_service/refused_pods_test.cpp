@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "tests/support/eventually.h"
 #include "tests/unit/kube/fake_api_server.h"
 
 namespace pinion::cluster {
@@ -12,6 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
+using test_support::eventually;
 
 constexpr const char* kEvictions = "/api/v1/namespaces/n/pods/p/eviction";
 constexpr const char* kEvents = "/apis/events.k8s.io/v1/namespaces/n/events";
@@ -128,7 +130,7 @@ TEST_F(RefusedPodsTest, AreLeftToTheLeader) {
   leads_ = false;
   const auto pods = start();
   pods->seen(refused());
-  while (asked_ < 3) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return asked_ >= 3; }));
   EXPECT_TRUE(server_.seen().empty());
   leads_ = true;
   EXPECT_EQ(server_.wait_for(1).at(0).target, kEvictions);

@@ -6,11 +6,14 @@
 #include <future>
 #include <vector>
 
+#include "tests/support/eventually.h"
+
 namespace pinion::cluster {
 namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
+using test_support::eventually;
 
 TEST(Rounds, WhoeverHurriesThemGetsThemNoFasterThanTheirLeastPause) {
   constexpr std::size_t wanted = 4;
@@ -34,7 +37,7 @@ TEST(Rounds, WhatComesDuringARoundIsLookedAtAfterIt) {
   std::promise<void> second;
   int count = 0;
   Rounds own([&] {
-    while (rounds == nullptr) std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] { return rounds != nullptr; }));
     if (++count == 1) rounds.load()->hurry();
     if (count == 2) second.set_value();
     return std::chrono::milliseconds(1h);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "policy/annotations.h"
+#include "tests/support/eventually.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/certificates.h"
 #include "tests/unit/extender_targets/sample_service.h"
@@ -22,6 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
+using pinion::test_support::eventually;
 using test_support::service_pod;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -196,7 +198,7 @@ TEST_F(ServiceTargetsTest, SlowQueriesOfOneNamespaceHoldUpNoOther) {
     pod["metadata"]["uid"] = pod["metadata"]["name"] = "slow-" + std::to_string(i);
     services_->seen(kube::Change::kAdded, pod);
   }
-  while (slow->most < 2) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return slow->most >= 2; }));
   services_->seen(kube::Change::kAdded, service_pod());
   EXPECT_EQ(sent(kResizePath).at("metadata").at("uid"), "u");
   EXPECT_LT(slow->all, 40) << "it did not wait for all of them";
@@ -213,7 +215,7 @@ TEST_F(ServiceTargetsTest, AMistakeOfItsOwnerIsToldOnce) {
   EXPECT_EQ(event.at("reason"), "ServiceTargetRefused");
   EXPECT_THAT(event.at("note").get<std::string>(), HasSubstr("'many' is no number"));
   asked_ = 0;
-  while (asked_ < 20) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return asked_ >= 20; }));
   EXPECT_EQ(server_.seen().size(), 1U);
   EXPECT_EQ(services_->figures().refused, 1U);
   EXPECT_THAT(prometheus_.seen(), testing::IsEmpty());
@@ -223,7 +225,7 @@ TEST_F(ServiceTargetsTest, NothingIsDoneWhileAnotherReplicaLeads) {
   leads_ = false;
   start();
   services_->seen(kube::Change::kAdded, service_pod());
-  while (asked_ < 20) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return asked_ >= 20; }));
   EXPECT_THAT(server_.seen(), testing::IsEmpty());
   EXPECT_THAT(prometheus_.seen(), testing::IsEmpty());
 }

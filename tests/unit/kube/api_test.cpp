@@ -9,6 +9,7 @@
 #include <future>
 #include <set>
 
+#include "tests/support/eventually.h"
 #include "tests/support/tree.h"
 #include "tests/unit/kube/fake_api_server.h"
 #include "tests/unit/kube/raw_server.h"
@@ -20,6 +21,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using test_support::eventually;
 using testing::HasSubstr;
 
 constexpr const char* kPod = "/api/v1/namespaces/n/pods/p";
@@ -185,11 +187,7 @@ TEST_F(Calls, FromManyThreadsUseABoundedNumberOfConnections) {
     calls.push_back(std::async(std::launch::async, [this] { return api_->get("/a").has_value(); }));
   }
   server_.wait_for(Http::kConnections);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (inside < static_cast<int>(Http::kConnections) &&
-         std::chrono::steady_clock::now() < until) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(eventually([&] { return inside >= static_cast<int>(Http::kConnections); }));
   // All are busy: the next one is told so at its deadline.
   const auto refused = api_->get("/a", {.cancel = nullptr, .whole = milliseconds(20)});
   ASSERT_FALSE(refused);

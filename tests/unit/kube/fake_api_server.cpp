@@ -1,4 +1,5 @@
 #include "tests/unit/kube/fake_api_server.h"
+#include "tests/support/eventually.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +7,8 @@
 
 namespace pinion::kube {
 namespace {
+
+using test_support::eventually;
 
 constexpr std::size_t kThreads = 40;  // a kept connection holds one
 constexpr std::chrono::seconds kPatience{30};
@@ -57,7 +60,7 @@ FakeApiServer::FakeApiServer(const std::optional<Files>& tls) : scheme_(tls ? "h
       .Delete(".*", handler);
   port_ = server_->bind_to_any_port("127.0.0.1");
   thread_ = std::thread([this] { server_->listen_after_bind(); });
-  while (!server_->is_running()) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return server_->is_running(); }));
 }
 
 FakeApiServer::~FakeApiServer() {

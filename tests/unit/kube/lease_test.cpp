@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/extender/kube/json_read.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/kube/fake_api_server.h"
 
 namespace pinion::kube {
@@ -11,6 +12,7 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
+using test_support::eventually;
 
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/n/leases";
 constexpr std::chrono::seconds kLeasePatience{30};
@@ -154,7 +156,7 @@ TEST_F(Leases, AreHeldByOneAndHandedOver) {
   auto one = start("one", first_);
   ASSERT_TRUE(first_.wait_for({true}));
   const auto two = start("two", second_);
-  while (two->holder() != "one") std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return two->holder() == "one"; }));
   EXPECT_FALSE(two->leading());
   one.reset();
   ASSERT_TRUE(second_.wait_for({true}));
@@ -180,7 +182,7 @@ TEST_F(Leases, EndByThemselvesWhileACallHangs) {
   ASSERT_TRUE(first_.wait_for({true}));
   store_.hang();
   const auto began = std::chrono::steady_clock::now();
-  while (lease->leading()) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return !lease->leading(); }));
   EXPECT_LE(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
   EXPECT_EQ(store_.holder(), "one") << "as far as others know";
   const auto stopping = std::chrono::steady_clock::now();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/eventually.h"
 #include "tests/unit/kube/fake_api_server.h"
 #include "tests/unit/kube/raw_server.h"
 
@@ -12,6 +13,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using test_support::eventually;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -347,7 +349,7 @@ TEST_F(Stops, AtOnceInAHandshake) {
   patient.list = std::chrono::hours(1);
   api_ = *Api::create(access, patient);
   start();
-  while (silent.connections() == 0) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return silent.connections() != 0; }));
   expect_quick_stop();
   watch_.reset();
 }
