@@ -18,6 +18,8 @@ using topology::Strength;
 constexpr std::uint64_t kSharesPerCpu = 1024;
 constexpr std::uint64_t kMaxShares = 262144;  // the kernel's, and the kubelet's, upper bound
 constexpr std::uint64_t kDefaultPeriod = 100'000;
+// Far above any machine, so that sums of many do not overflow.
+constexpr Bytes kMostMemory = Bytes{1} << 48;
 constexpr std::size_t kMaxShown = 64;  // of a hostile annotation's value in an error text
 
 enum class Cpus { kByQos, kExclusive, kShared };
@@ -35,6 +37,12 @@ class Annotations {
     const auto special = pod_.annotations.find(name + "." + container_);
     if (special != pod_.annotations.end()) return &special->second;
     return general != pod_.annotations.end() ? &general->second : nullptr;
+  }
+
+  // As the pod has it: for this container alone, or for all.
+  [[nodiscard]] std::string shown(const std::string& name) const {
+    const std::string special = name + "." + container_;
+    return "annotation " + (pod_.annotations.contains(special) ? special : name);
   }
 
   [[nodiscard]] std::string text(const std::string& name) const {
@@ -55,14 +63,14 @@ class Annotations {
     if (value == nullptr) return std::nullopt;
     if (const auto known = value_of(*value, words)) return known;
     if (error_.empty() && name == annotation::kProfile && *value == annotation::kAutoProfile) {
-      error_ = "annotation " + name +
+      error_ = shown(name) +
                ": 'auto' is for the extender's webhook to decide, which has not seen this pod; "
                "use one of: " +
                list_of(words);
     }
     if (error_.empty()) {
-      error_ = "annotation " + name + ": unknown value '" +
-               std::string(cut_utf8(*value, kMaxShown)) + "', use one of: " + list_of(words);
+      error_ = shown(name) + ": unknown value '" + std::string(cut_utf8(*value, kMaxShown)) +
+               "', use one of: " + list_of(words);
     }
     return std::nullopt;
   }
@@ -73,8 +81,7 @@ class Annotations {
     if (value == nullptr) return std::nullopt;
     auto to = parse_lend_to(*value);
     if (!to && error_.empty()) {
-      error_ = std::string("annotation ") + annotation::kLendTo + ": '" +
-               std::string(cut_utf8(*value, kMaxShown)) +
+      error_ = shown(annotation::kLendTo) + ": '" + std::string(cut_utf8(*value, kMaxShown)) +
                "' is not POD/CONTAINER, where POD may end in '*'";
     }
     return to;
@@ -169,7 +176,8 @@ std::string not_chosen(const Pod& pod, bool asks, const Defaults& defaults) {
 }
 
 // Why this container cannot have exclusive cores; empty when it can.
-std::string not_entitled(const Pod& pod, std::optional<std::int64_t> milli) {
+std::string not_entitled(const Pod& pod, const Resources& resources,
+                         std::optional<std::int64_t> milli) {
   const Qos qos = qos_of(pod.cgroup_parent);
   if (qos != Qos::kGuaranteed)
     return "its pod is " + std::string(to_string(qos)) + ", not Guaranteed";
@@ -180,6 +188,7 @@ std::string not_entitled(const Pod& pod, std::optional<std::int64_t> milli) {
   }
   if (*milli < 1000 || *milli % 1000 != 0)
     return "it asks for " + milli_text(*milli) + " CPU, not a whole number of CPUs";
+  if (requests_less(resources)) return "it requests less CPU than its limit";
   return {};
 }
 
@@ -213,9 +222,7 @@ topology::Request request_of(Annotations& annotations, const Resources& resource
   request.memory_policy = annotations.word(annotation::kMemory, topology::kMemoryPolicyWords,
                                            topology::usual_memory_policy(request));
   request.use_isolated = annotations.word(annotation::kIsolation, topology::kIsolationWords, false);
-  if (resources.memory.value_or(0) > 0) {
-    request.memory = static_cast<Bytes>(*resources.memory);
-  }
+  request.memory = stated_memory(resources);
   return request;
 }
 
@@ -310,11 +317,21 @@ std::optional<std::int64_t> milli_cpus(const Resources& resources) {
   return static_cast<std::int64_t>((shares * 1000 + kSharesPerCpu - 1) / kSharesPerCpu);
 }
 
+bool requests_less(const Resources& resources) {
+  const std::uint64_t shares = resources.shares.value_or(0);
+  const auto limit = static_cast<std::uint64_t>(milli_cpus(resources).value_or(0));
+  return shares != 0 && shares < std::min(limit * kSharesPerCpu / 1000, kMaxShares);
+}
+
+Bytes stated_memory(const Resources& resources) {
+  const auto limit = static_cast<Bytes>(std::max<std::int64_t>(resources.memory.value_or(0), 0));
+  return std::min(limit, kMostMemory);
+}
+
 topology::Bytes requested_memory(Qos qos, const Resources& resources,
                                  std::optional<std::int64_t> oom_score_adj,
                                  topology::Bytes machine) {
-  const auto limit =
-      static_cast<topology::Bytes>(std::max<std::int64_t>(resources.memory.value_or(0), 0));
+  const Bytes limit = stated_memory(resources);
   const topology::Bytes most = limit == 0 ? machine : std::min(limit, machine);
   if (qos == Qos::kGuaranteed) return limit == 0 ? 0 : most;
   // Other scores have another meaning: of critical pods, and 999 for all below two thousandths.
@@ -377,7 +394,7 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
   lending_of(annotations);                            // for its error
   annotations.word(annotation::kClass, kClassWords);  // the same
   const auto milli = milli_cpus(resources);
-  const std::string unfit = not_entitled(pod, milli);
+  const std::string unfit = not_entitled(pod, resources, milli);
   const bool asks = cpus == Cpus::kExclusive || annotations.find(annotation::kJob) != nullptr;
   const std::string obstacle = unfit.empty() ? not_chosen(pod, asks, defaults) : unfit;
   if (!annotations.error().empty()) {
@@ -401,6 +418,7 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
     wish.request.preferred = planned.own;
     wish.request.planned = !planned.own.empty();
     wish.beside = planned.beside;
+    wish.demands = cpus == Cpus::kExclusive;
     wish.text = annotations.error();
     if (wish.text.empty()) wish.text = not_allowed(wish.request, defaults.privileges);
     wish.kind = wish.text.empty() ? Wish::Kind::kExclusive : Wish::Kind::kRefused;

@@ -42,6 +42,13 @@ enum class Qos { kGuaranteed, kBurstable, kBestEffort, kUnknown };
 // CPU; the kubelet caps shares at 262144, so that value alone says nothing). nullopt: not stated.
 [[nodiscard]] std::optional<std::int64_t> milli_cpus(const Resources& resources);
 
+// Whether its shares tell of less than its limit: a container whose pod is Guaranteed by
+// spec.resources may request less, or nothing. Not where they do not tell.
+[[nodiscard]] bool requests_less(const Resources& resources);
+
+// The limit of memory in bytes, at most 256 TiB; 0: none.
+[[nodiscard]] topology::Bytes stated_memory(const Resources& resources);
+
 // `record` with every field replaced that `wanted` states: what a container has after an update. A
 // 0 is not a statement; no limit is a negative number.
 [[nodiscard]] Resources merge(Resources record, const Resources& wanted);
@@ -81,6 +88,7 @@ struct Wish {
   Kind kind = Kind::kShared;
   topology::Request request;  // with kExclusive; id is the caller's to fill in
   topology::CpuSet beside;  // with request.planned: what is planned for the pod's other containers
+  bool demands = false;     // with kExclusive: it is to be refused rather than be shared
   std::string text;         // with kRefused: one sentence; with kShared: why not exclusive
   std::vector<std::string> warnings;  // annotations under our prefix that are not understood
 };

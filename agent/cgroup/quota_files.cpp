@@ -185,8 +185,12 @@ Result<std::optional<CpuQuota>> bring_quota(int group, int version,
   const auto write_own = [&]() -> Status {
     return same(*own, wanted.own) ? Status() : write_quota(group, version, wanted.own);
   };
-  const auto target = pod_quota(*now, wanted.pod);
-  remember_pod(pod.get(), version, *now, target, wanted.pod.stated);
+  engine::PodQuota of_pod = wanted.pod;
+  if (!of_pod.seen && now->limit == CpuQuota::kNone) {  // an agent before this one saw it
+    if (const auto before = remembered(pod.get(), version)) of_pod.stated = before;
+  }
+  const auto target = pod_quota(*now, of_pod);
+  remember_pod(pod.get(), version, *now, target, of_pod.stated);
   if (wanted.own.limit != CpuQuota::kNone) {
     forget(group, version);
   } else if (wanted.stated) {

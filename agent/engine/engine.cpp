@@ -79,6 +79,7 @@ Effects Engine::handle(const Event& event) {
   const Loans before = loans_of(state_);
   const Bytes shared_memory = state_.ledger.shared_memory();
   std::visit([&](const auto& e) { on(e, effects); }, event);
+  if (effects.reply.refusal) take_back_updates(effects);
   if (!hand_on(effects)) {
     if (state_.ledger.shared_memory() < shared_memory) offer_cores(effects);
     if (effects.may_update) fence_->answering(state_, effects);
@@ -91,6 +92,14 @@ Effects Engine::handle(const Event& event) {
   keep_last(effects.reply.updates);
   counters_.updates_told += effects.reply.updates.size();
   return effects;
+}
+
+// An answer that refuses carries none: they are told again with another one.
+void Engine::take_back_updates(Effects& effects) {
+  effects.may_update = false;
+  for (const CpusetUpdate& update : std::exchange(effects.reply.updates, {})) {
+    if (Member* member = state_.find(update.id)) member->told.reset();
+  }
 }
 
 std::optional<std::string> Engine::broken() const {
@@ -140,12 +149,17 @@ PodRecord& Engine::record_of(const Pod& pod) {
     at->second.uid = pod.uid;
     at->second.name = pod.name;
     at->second.name_space = pod.name_space;
+    at->second.told_milli = milli_cpus(pod.resources);
+    at->second.milli = at->second.told_milli;
   }
   return at->second;
 }
 
 Member& Engine::remember(const Pod& pod, const Container& container) {
   record_of(pod);
+  if (const Member* before = state_.find(container.id)) {
+    if (before->claim != claim_id(pod.id, container.name)) forget(container.id);
+  }
   Member& member = state_.put_member(container.id, pod.id);
   member.claim = claim_id(pod.id, container.name);
   state_.name_member(member, pod.name_space, container.name);
@@ -176,6 +190,7 @@ void Engine::leave_cores(Member& member, Role role) {
   }
   member.role = role;
   count_memory(member);
+  member.unbound = member.unbound || !member.own.mems.empty();
   member.own = {};
   member.guarded = false;
   member.unguarded_why.clear();
@@ -246,6 +261,7 @@ void Engine::run_on(Member& member, Kept cores) {
   member.request = std::move(cores.request);
   member.own = std::move(cores.own);
   member.why = cores.why;
+  member.unbound = false;
   member.trouble.clear();
   member.unlimited = member.unlimited || lifts_quota(member);
 }
@@ -319,12 +335,15 @@ std::optional<std::string> Engine::find_place(Member& member, const Wish& wish, 
                          effects);
   }
   if (wish.kind == Wish::Kind::kShared) {
-    trim_rest(pod);
-    ++counters_.shared_placed;
-    Note line = note(Note::Level::kInfo, "shared", member);
-    line.fields.emplace_back("cpus", target_of(member).cpus.to_string());
-    line.fields.emplace_back("why", wish.text);
-    effects.notes.push_back(std::move(line));
+    place_shared(member, wish.text, pod, effects);
+    return std::nullopt;
+  }
+  if (std::string beyond = beyond_its_pod(member, wish.request); !beyond.empty()) {
+    if (wish.demands) {
+      return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), beyond,
+                           effects);
+    }
+    place_shared(member, beyond, pod, effects);
     return std::nullopt;
   }
   if (const auto refusal = reserve(member, wish, pod)) {
@@ -340,6 +359,21 @@ std::optional<std::string> Engine::find_place(Member& member, const Wish& wish, 
   }
   effects.notes.push_back(std::move(line));
   return std::nullopt;
+}
+
+void Engine::place_shared(Member& member, const std::string& why, const Pod& pod,
+                          Effects& effects) {
+  member.role = Role::kShared;
+  member.trouble.clear();
+  trim_kept(member, pod);
+  for (const Member* other : state_.members_of(member.pod_id)) {  // their pod's quota is due again
+    if (lifts_quota(*other) && other->started()) state_.work.push(other->id, Cause::kResize);
+  }
+  ++counters_.shared_placed;
+  Note line = note(Note::Level::kInfo, "shared", member);
+  line.fields.emplace_back("cpus", target_of(member).cpus.to_string());
+  line.fields.emplace_back("why", why);
+  effects.notes.push_back(std::move(line));
 }
 
 void Engine::on(const CreateContainer& event, Effects& effects) {
@@ -397,14 +431,11 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, cons
   if (request.cpus == member.request.cpus && request.memory == member.request.memory) {
     return std::nullopt;
   }
-  const topology::Outcome outcome = topology::resize(state_.topology, state_.ledger, request);
-  if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
-    return count_refusal(member, *refusal, effects);
-  }
-  const auto& decision = std::get<Decision>(outcome);
   const CpuSet before = member.own.cpus;
   const bool frees_memory = request.memory < member.request.memory;
-  assign(member, request, decision);
+  if (const auto refusal = resize_cores(member, request, pod)) {
+    return count_refusal(member, *refusal, effects);
+  }
   ++counters_.resized;
   Note line = note(Note::Level::kInfo, "resized", member);
   line.fields.emplace_back("from", before.to_string());
@@ -422,7 +453,15 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, cons
 void Engine::on(const UpdateContainer& event, Effects& effects) {
   Member& member = *known(event.pod, event.container, effects);
   const Resources after = merge(member.resources, event.wanted);
-  const Wish wish = wish_for(event.pod, member, after);
+  Wish wish = wish_for(event.pod, member, after);
+  // It keeps what it has for the same CPUs, whatever new settings say: until all are looked at.
+  if (wish.kind == Wish::Kind::kShared && member.role == Role::kExclusive &&
+      milli_cpus(after) == milli_cpus(member.resources) &&
+      after.shares == member.resources.shares) {
+    wish.kind = Wish::Kind::kExclusive;
+    wish.request = member.request;
+    wish.request.memory = policy::stated_memory(after);
+  }
   if (auto refusal = resize(member, wish, event.pod, effects)) {
     if (std::exchange(member.refused_resize, *refusal) == *refusal) {  // tried again every second
       std::erase_if(effects.notes, [](const Note& line) { return line.text == kRefused; });
@@ -431,6 +470,7 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
     effects.reply.refusal = refusal_text(member, *refusal);
     return;
   }
+  note_resize(record_of(event.pod), member.resources, after);
   member.resources = after;
   count_memory(member);
   member.refused_resize.clear();

@@ -146,6 +146,8 @@ class Engine {
                                    Effects& effects);
   std::optional<std::string> find_place(Member& member, const Wish& wish, const Pod& pod,
                                         Effects& effects);
+  void place_shared(Member& member, const std::string& why, const Pod& pod, Effects& effects);
+  void take_back_updates(Effects& effects);
   void count_memory(Member& member);
   void count_memory_of(std::string_view pod_id);
   void leave_out_memory(std::string_view pod_id);
@@ -183,12 +185,21 @@ class Engine {
   [[nodiscard]] bool runs_on_cores(std::string_view pod_id) const;
   std::vector<topology::Claim> withdraw(const Member& member, const topology::Request& request,
                                         bool to_plan);
-  int put_back(const std::vector<topology::Claim>& claims, PodRecord& pod, const Member& member);
+  int put_back(const std::vector<topology::Claim>& claims, PodRecord& pod, const Member& member,
+               int taken);
   std::optional<topology::Refusal> reserve_rest(const topology::Request& like,
                                                 std::string_view pod_id, const Rest& rest,
                                                 const CpuSet& near, bool anywhere);
   void keep_rest(const topology::Request& like, std::string_view pod_id, const Rest& rest,
                  const CpuSet& near);
+  std::optional<topology::Refusal> resize_cores(Member& member, const topology::Request& request,
+                                                const Pod& pod);
+  [[nodiscard]] static std::optional<std::int64_t> whole_of(const PodRecord& pod);
+  [[nodiscard]] static bool beyond_whole(const PodRecord& pod);
+  [[nodiscard]] std::string beyond_its_pod(const Member& member,
+                                           const topology::Request& request) const;
+  static void note_resize(PodRecord& pod, const Resources& before, const Resources& after);
+  void trim_kept(const Member& member, const Pod& pod);
   void trim_rest(const Pod& pod);
   bool place_anew(Member& member);
   Wish wish_for_kept(const Pod& pod, const KeptCores& saved) const;

@@ -82,11 +82,13 @@ struct CpuQuota {
 };
 
 // The quota of a pod's group: none where one of its containers `borrows` cores, or they hold
-// `exclusive` CPUs and it may use no more; else `stated`, where it had been taken away.
+// `exclusive` CPUs (0 where others use the pod's CPUs besides) and it may use no more; else
+// `stated`, where it had been taken away.
 struct PodQuota {
   int exclusive = 0;
   std::optional<CpuQuota> stated = {};  // nullopt: not known, left as it is
   bool borrows = false;
+  bool seen = false;  // the group had `stated`; else it comes from what is known of its containers
 
   bool operator==(const PodQuota&) const = default;
 };

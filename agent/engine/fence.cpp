@@ -60,9 +60,10 @@ Cpuset target(const State& state, const Member& member, const CpuSet& pool) {
   const CpuSet reserved = state.ledger.reserved() & state.topology.online;
   const bool on_reserved = state.ledger.strict() && member.system && !reserved.empty();
   const CpuSet open = state.keeper_of(member) != nullptr ? state.open_to_all({}) : pool;
-  // Shared ones are bound to no memory; a lender stays bound, and leaves it to the borrower.
+  // Shared ones are bound to no memory, for which a file that said otherwise has to name all of it;
+  // a lender stays bound, and leaves it to the borrower.
   return {.cpus = (on_reserved ? reserved : open) | borrowed(state, member),
-          .mems = member.own.mems};
+          .mems = member.unbound ? state.topology.memory_nodes() : member.own.mems};
 }
 
 CpuSet group_target(const State& state, std::string_view name, const QosGroup& group,

@@ -89,9 +89,16 @@ bool fits_idle(const topology::Topology& topology, const topology::Ledger& ledge
 
 void Engine::leave_to_pod(Member& member) {
   if (member.role != Role::kExclusive) return;
-  state_.change_kept(state_.pods.find(member.pod_id)->second)[member.name] = {
-      .request = member.request, .own = member.own, .why = member.why};
+  Kept& kept = state_.change_kept(state_.pods.find(member.pod_id)->second)[member.name];
+  kept = {.request = member.request,
+          .own = member.own,
+          .why = member.why,
+          .since = state_.kept_revision()};
   leave_cores(member, Role::kShared);
+  const auto& members = state_.members_of(member.pod_id);
+  freed_ = freed_ || std::any_of(members.begin(), members.end(), [&](const Member* one) {
+             return one->role == Role::kWaiting && one->claim == member.claim;
+           });
 }
 
 void Engine::release_cores(Member& member) {
@@ -137,15 +144,12 @@ bool Engine::regain(Member& member, const topology::Request& request) {
 // CPUs of the pod that no container has yet, by what the runtime tells of the pod as a whole; those
 // of `except` count as not had. None where it tells nothing.
 int Engine::unclaimed(const Pod& pod, const Member* except) const {
-  auto milli = milli_cpus(pod.resources);
+  auto milli = whole_of(state_.pods.find(pod.id)->second);
   if (!milli) return 0;
   for (const Member* member : state_.members_of(pod.id)) {
     if (member == except) continue;
-    const auto stated = milli_cpus(member->resources);
-    // What its pod states (spec.resources) and others do not is its own, and it runs shared.
-    if (member->role != Role::kExclusive && !stated) return 0;
     *milli -= member->role == Role::kExclusive ? std::int64_t{1000} * member->request.cpus
-                                               : stated.value_or(0);
+                                               : milli_cpus(member->resources).value_or(0);
   }
   for (const auto& [name, kept] : state_.pods.find(pod.id)->second.kept()) {
     if (name != kRest) *milli -= std::int64_t{1000} * kept.request.cpus;
@@ -193,7 +197,88 @@ std::optional<Refusal> Engine::reserve_rest(const topology::Request& like, std::
   return std::nullopt;
 }
 
-// No more is kept for containers to come than they can still ask for: one of them is shared.
+// Why the pod has no more CPUs of which the member could have so many for itself; empty when it
+// has. A container that states no limit is given that of its pod (spec.resources) by the kubelet.
+std::string Engine::beyond_its_pod(const Member& member, const topology::Request& request) const {
+  const auto whole = whole_of(state_.pods.find(member.pod_id)->second);
+  if (!whole) return {};
+  std::int64_t left = *whole;
+  for (const Member* other : state_.members_of(member.pod_id)) {
+    const bool has_own = other->role == Role::kExclusive && other->name != member.name;
+    if (has_own) left -= std::int64_t{1000} * other->request.cpus;
+  }
+  if (left >= std::int64_t{1000} * request.cpus) return {};
+  return "its pod has " + std::to_string(*whole / 1000) + " CPUs as a whole, and its other " +
+         "containers leave " + std::to_string(std::max<std::int64_t>(left, 0) / 1000) + " of them";
+}
+
+// CPUs of the pod as a whole in thousandths: at least what its containers cannot have otherwise, as
+// the limit of each is within that of its pod, and so are all requests together.
+std::optional<std::int64_t> Engine::whole_of(const PodRecord& pod) {
+  if (!pod.milli) return std::nullopt;
+  std::int64_t most = *pod.milli;
+  std::int64_t requested = 0;
+  for (const Member* member : pod.members) {
+    const auto stated = milli_cpus(member->resources);
+    if (!stated) continue;
+    most = std::max(most, *stated);
+    const bool its_own = stated != pod.told_milli && !policy::requests_less(member->resources);
+    if (its_own) requested += *stated;
+  }
+  return std::max(most, requested);
+}
+
+// What the pod has as a whole goes with its containers' sizes; one that has all of it states none
+// of its own, or is alone.
+void Engine::note_resize(PodRecord& pod, const Resources& before, const Resources& after) {
+  const auto from = milli_cpus(before);
+  const auto to = milli_cpus(after);
+  if (!pod.milli || !from || !to) return;
+  pod.milli = from == pod.told_milli || from == pod.milli ? *to : *pod.milli + *to - *from;
+}
+
+// No more is kept than the pod's containers can still ask for, as the member is shared: nothing
+// under its name, nor for containers to come; of those that have ended, as an init container does
+// for good, the oldest go first.
+void Engine::trim_kept(const Member& member, const Pod& pod) {
+  PodRecord& record = record_of(pod);
+  const auto release = [&](const auto& kept) {
+    state_.ledger.release(kept->second.request.id);
+    state_.change_kept(record).erase(kept);
+    freed_ = true;
+  };
+  if (const auto own = record.kept().find(member.name); own != record.kept().end()) release(own);
+  trim_rest(pod);
+  while (beyond_whole(record)) {
+    const auto oldest = std::min_element(
+        record.kept().begin(), record.kept().end(), [](const auto& one, const auto& other) {
+          return std::pair(one.first == kRest, one.second.since) <
+                 std::pair(other.first == kRest, other.second.since);
+        });
+    if (oldest == record.kept().end() || oldest->first == kRest) return;
+    release(oldest);
+  }
+}
+
+// Whether its containers have and keep more than there is.
+bool Engine::beyond_whole(const PodRecord& pod) {
+  const auto whole = whole_of(pod);
+  if (!whole) return false;
+  std::int64_t left = *whole;
+  for (const Member* member : pod.members) {
+    const std::int64_t stated = milli_cpus(member->resources).value_or(0);
+    if (member->role == Role::kExclusive) {
+      left -= std::int64_t{1000} * member->request.cpus;
+    } else if (stated < *whole) {  // else it is the pod's
+      left -= stated;
+    }
+  }
+  for (const auto& [name, kept] : pod.kept()) {
+    if (name != kRest) left -= std::int64_t{1000} * kept.request.cpus;
+  }
+  return left < 0;
+}
+
 void Engine::trim_rest(const Pod& pod) {
   PodRecord& record = record_of(pod);
   const auto rest = record.kept().find(kRest);
@@ -240,8 +325,9 @@ std::vector<Claim> Engine::withdraw(const Member& member, const topology::Reques
 
 // Of what was withdrawn, the pod keeps for others what is whole, up to as many CPUs as are left of
 // all that; gives how many are still left then.
-int Engine::put_back(const std::vector<Claim>& claims, PodRecord& pod, const Member& member) {
-  int left = -member.request.cpus;
+int Engine::put_back(const std::vector<Claim>& claims, PodRecord& pod, const Member& member,
+                     int taken) {
+  int left = -taken;
   for (const Claim& claim : claims) {
     const auto kept = find_kept(pod, claim.id);
     left += kept->second.request.cpus;
@@ -294,7 +380,7 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   }
   const auto& decision = std::get<Decision>(outcome);
   state_.ledger.commit(decision.claim);
-  const int left = put_back(back, record, member);
+  const int left = put_back(back, record, member, request.cpus);
   Rest rest{.cpus = unclaimed(pod, &member) - request.cpus, .part = part};
   if (!first) rest.cpus = std::min(rest.cpus, left);
   if (wish.request.planned) {
@@ -319,8 +405,42 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   return std::nullopt;
 }
 
-// Cores for one that has none, or has lost some: of the free ones. False: there are none.
+// Another number of cores for the member, and memory: of free cores, or else also of what its pod
+// keeps for others. A refusal leaves all as it was.
+std::optional<Refusal> Engine::resize_cores(Member& member, const topology::Request& request,
+                                            const Pod& pod) {
+  topology::Outcome outcome = topology::resize(state_.topology, state_.ledger, request);
+  const int more = request.cpus - member.request.cpus;
+  if (std::holds_alternative<Decision>(outcome) || more <= 0) {
+    if (const auto* refusal = std::get_if<Refusal>(&outcome)) return *refusal;
+    assign(member, request, std::get<Decision>(outcome));
+    return std::nullopt;
+  }
+  PodRecord& record = record_of(pod);
+  topology::Request of_pod = request;
+  of_pod.cpus = more;
+  const std::vector<Claim> back = withdraw(member, of_pod, false);
+  CpuSet near;
+  for (const Claim& claim : back) near |= claim.cpus;
+  topology::Request wanted = request;
+  wanted.preferred |= near;
+  outcome = topology::resize(state_.topology, state_.ledger, wanted);
+  if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+    for (const Claim& claim : back) state_.ledger.commit(claim);
+    return *refusal;
+  }
+  const auto to_come = record.kept().find(kRest);
+  const int part = to_come == record.kept().end() ? more : to_come->second.part;
+  assign(member, request, std::get<Decision>(outcome));
+  const int left = std::min(put_back(back, record, member, more), unclaimed(pod, nullptr));
+  if (left > 0) keep_rest(request, pod.id, {.cpus = left, .part = part, .planned = {}}, near);
+  return std::nullopt;
+}
+
+// Cores for one that has none, or has lost some: what its namesake has left, or of the free ones.
+// False: there are none.
 bool Engine::place_anew(Member& member) {
+  if (regain(member, member.request)) return true;
   if (state_.ledger.find(member.claim) != nullptr) return false;  // its namesake's
   topology::Request request = member.request;
   request.preferred = member.own.cpus & state_.topology.online;
@@ -385,7 +505,7 @@ std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
   topology::Request& request = wish.request;
   request.id = claim_id(pod.id, saved.container);
   if (state_.ledger.find(request.id) != nullptr) return "its container runs elsewhere";
-  if (saved.container == kRest && milli_cpus(pod.resources)) {
+  if (saved.container == kRest && record.milli) {
     const int left = unclaimed(pod, nullptr);
     if (saved.count > left) return "its pod has " + std::to_string(left) + " CPUs left";
   }

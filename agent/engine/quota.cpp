@@ -29,9 +29,11 @@ std::optional<CpuQuota> stated_by_containers(const State& state, const Member& o
 
 PodQuota pod_target(const State& state, const Member& of) {
   PodQuota pod;
+  bool others = false;  // use the pod's CPUs besides
   for (const Member* member : state.members_of(of.pod_id)) {
     if (lifts_quota(*member)) pod.exclusive += member->request.cpus;
     pod.borrows = pod.borrows || !borrowed(state, *member).empty();
+    others = others || (member->role != Role::kExclusive && policy::milli_cpus(member->resources));
   }
   const auto record = state.pods.find(of.pod_id);
   if (record == state.pods.end()) {
@@ -41,8 +43,15 @@ PodQuota pod_target(const State& state, const Member& of) {
   for (const auto& [name, kept] : record->second.kept()) {
     if (!name.empty()) pod.exclusive += kept.request.cpus;  // it may come again at any moment
   }
-  const auto& before = record->second.quota;
-  pod.stated = before ? before : stated_by_containers(state, of);
+  if (others) pod.exclusive = 0;
+  const PodRecord& known = record->second;
+  pod.seen = known.quota.has_value();
+  pod.stated = known.quota;
+  if (!pod.stated && known.milli) {
+    pod.stated =
+        CpuQuota{.limit = *known.milli * static_cast<std::int64_t>(CpuQuota().period) / 1000};
+  }
+  if (!pod.stated) pod.stated = stated_by_containers(state, of);
   return pod;
 }
 
@@ -52,10 +61,12 @@ std::optional<CpuQuota> stated_quota(const Resources& resources) {
   const std::int64_t quota = resources.quota.value_or(0);
   if (quota == 0) return std::nullopt;
   constexpr std::uint64_t longest = 1'000'000;  // the kernel's upper bound of a period
+  constexpr std::int64_t most = std::int64_t{1}
+                                << 40;  // far above any machine, no overflow of sums
   const std::uint64_t period = resources.period.value_or(0);
   if (quota > 0) {
     const bool sane = period > 0 && period <= longest;
-    return CpuQuota{.limit = quota, .period = sane ? period : CpuQuota().period};
+    return CpuQuota{.limit = std::min(quota, most), .period = sane ? period : CpuQuota().period};
   }
   const auto milli = milli_by_shares(resources);
   if (!milli) return std::nullopt;

@@ -93,6 +93,7 @@ struct Member {
   bool isolate = false;     // kExclusive: its pod asked for an isolated partition
   bool guarded = false;     // kExclusive: a partition keeps others off `own`, as last seen
   bool unlimited = false;   // its CFS quota was taken away, or may have been; see quota.h
+  bool unbound = false;     // its memory was bound to its cores' NUMA nodes, and is so no more
 
   [[nodiscard]] bool started() const { return life != Life::kCreated; }
 };
@@ -104,6 +105,7 @@ struct Kept {
   Cpuset own;
   topology::Why why;
   int part = 0;  // of those to come: CPUs of the pod's first container, as the others may ask for
+  std::uint64_t since = 0;  // kept_revision() when its container ended
 };
 
 // By container name; "": for those to come.
@@ -119,6 +121,10 @@ struct PodRecord {
   // told to have stopped before it is told to have started.
   std::set<std::string, std::less<>> stopped;
   std::optional<CpuQuota> quota;  // of the pod's group, before it was taken away
+  // CPUs of the pod as a whole in thousandths, as the runtime tells them when its sandbox is made,
+  // and as they are since its containers were resized. nullopt: not told.
+  std::optional<std::int64_t> told_milli;
+  std::optional<std::int64_t> milli;
   // An agent before this one has left what it keeps: which of its containers have ended and are not
   // removed yet is not known, so only its sandbox tells that none of them comes again.
   bool restored = false;

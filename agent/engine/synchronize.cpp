@@ -129,7 +129,7 @@ void Engine::place_running(Member& member, Wish wish, const Pod& pod, const CpuS
     member.trouble = *refusal;
     member.role = Role::kWaiting;
     ++counters_.unplaced;
-  } else if (was_pinned) {
+  } else if (was_pinned && member.role == Role::kExclusive) {
     ++counters_.moved;
   }
 }
@@ -225,7 +225,10 @@ void Engine::on(const Synchronize& event, Effects& effects) {
                    [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });
   std::vector<const Candidate*> unplaced;
   for (const Candidate& candidate : candidates) {
-    if (!adopt(*candidate.member, candidate.wish.request, candidate.seen)) {
+    const auto& request = candidate.wish.request;
+    const bool among_shared = std::get<0>(candidate.doubt);
+    const bool beyond = among_shared && !beyond_its_pod(*candidate.member, request).empty();
+    if (beyond || !adopt(*candidate.member, request, candidate.seen)) {
       unplaced.push_back(&candidate);
     }
   }

@@ -52,6 +52,12 @@ bool is_gone(const Result<json>& now, const std::string& uid) {
              : now.error().code == Errc::kNotFound;
 }
 
+// What the API server answers of it.
+Result<ElasticObject> read_answer(const Result<json>& now, const policy::Defaults& defaults) {
+  if (!now) return failure(now.error());
+  return elastic::read_or_leave_alone(*now, defaults);
+}
+
 }  // namespace
 
 void ElasticJobs::KindFeed::on_object(kube::Change change, const json& object) {
@@ -203,8 +209,7 @@ void ElasticJobs::take_in_left() {
   int failures = 0;
   for (const auto& [uid, left] : wait) {
     const auto now = api_.get(left.path, {.cancel = &cancel_, .whole = kLeadersCallLimit});
-    auto job = now ? elastic::read_or_leave_alone(*now, defaults_)
-                   : Result<ElasticObject>(failure(now.error()));
+    auto job = read_answer(now, defaults_);
     const std::lock_guard lock(mutex_);
     const auto known = left_.find(uid);
     if (known == left_.end()) continue;  // the watch was faster
@@ -475,8 +480,7 @@ void ElasticJobs::heed_written(ElasticObject& job) const {
 void ElasticJobs::answered(const ElasticObject& was, const Result<json>& now) {
   const bool gone = is_gone(now, was.uid);
   if (!now && !gone) return;
-  auto job = now ? elastic::read_or_leave_alone(*now, defaults_)
-                 : Result<ElasticObject>(failure(now.error()));
+  auto job = read_answer(now, defaults_);
   const std::lock_guard lock(mutex_);
   const auto known = jobs_.find(was.uid);
   if (known == jobs_.end() || known->second.version != was.version) return;

@@ -502,16 +502,146 @@ TEST_P(BothFences, NothingIsHeldForContainersThatStateNoLimit) {
     SCOPED_TRACE(unlimited_first);
     Driver node(laptop(), GetParam());
     const Pod pod = whole_pod("p", 4);
-    const Unit unlimited{pod, make_container(pod, "rest", cpu(0))};
-    if (unlimited_first) node.run(unlimited);
-    EXPECT_EQ(node.run(part(pod, "one", 2)).count(), 2);
-    if (!unlimited_first) {
-      EXPECT_EQ(node.taken().count(), 4);
-      node.run(unlimited);
+    const Unit unlimited = part(pod, "rest", 4);  // the kubelet gives it its pod's limit
+    const Unit one = part(pod, "one", 2);
+    if (unlimited_first) {
+      EXPECT_EQ(node.run(unlimited).count(), 4) << "nobody tells that it is not alone";
+      node.run(one);
+      EXPECT_EQ(node.taken().count(), 4) << "`one` runs on shared CPUs";
+      continue;
     }
+    EXPECT_EQ(node.run(one).count(), 2);
+    EXPECT_EQ(node.taken().count(), 4);
+    node.run(unlimited);
     EXPECT_EQ(node.taken().count(), 2) << "it runs on shared CPUs";
     EXPECT_EQ(node.run(rank("other", 5)).count(), 5);
   }
+}
+
+TEST_P(BothFences, APodNeverHasMoreThanItStates) {
+  for (const std::uint64_t shares : {4096U, 102U}) {  // as for no request, and for one of 100m
+    SCOPED_TRACE(shares);
+    Driver node(xeon_snc2(), GetParam());
+    const Pod pod = whole_pod("p", 4);
+    for (const char* name : {"a", "b", "c"}) {
+      Unit unit = part(pod, name, 4);
+      unit.container.resources.shares = shares;
+      node.run(unit);
+    }
+    EXPECT_EQ(node.taken().count(), shares == 4096U ? 4 : 0);
+  }
+}
+
+TEST_P(BothFences, WhoAsksForCoresOfItsOwnAndIsBeyondItsPodIsRefused) {
+  Driver node(xeon_snc2(), GetParam());
+  Pod pod = whole_pod("p", 4);
+  pod.annotations["pinion.dev/cpus"] = "exclusive";
+  node.run(part(pod, "a", 4));
+  EXPECT_THAT(node.create(part(pod, "b", 4)).reply.refusal.value_or(""),
+              HasSubstr("its pod has 4 CPUs as a whole, and its other containers leave 0 of them"));
+}
+
+// With and without word of the resize, as the agent may have been away.
+TEST_P(BothFences, APodGrowsWithItsContainers) {
+  Driver node(xeon_snc2(), GetParam());
+  const Pod pod = whole_pod("p", 4);
+  Unit one = part(pod, "one", 3);
+  const Unit other = part(pod, "other", 1);
+  node.run(one);
+  node.run(other);
+  node.obey(node.update(one, cpu(6000)));
+  one.container.resources = cpu(6000);
+  EXPECT_EQ(node.own(one).count(), 6);
+  node.end(other);
+  EXPECT_EQ(node.run(other).count(), 1) << "the pod has seven now";
+
+  Driver next(xeon_snc2(), GetParam());
+  next.handle(all_running({one, other}));
+  EXPECT_EQ(next.own(one).count(), 6);
+  EXPECT_EQ(next.own(other).count(), 1);
+}
+
+TEST_P(BothFences, AContainerForDebuggingTakesNothingFromThoseToCome) {
+  Driver node(laptop(), GetParam());
+  const Pod pod = whole_pod("p", 4);
+  const Unit init = part(pod, "init", 2);
+  node.run(init);
+  node.run({pod, make_container(pod, "debugger", cpu(0))});
+  EXPECT_EQ(node.taken().count(), 4);
+  node.stop(init);
+  EXPECT_EQ(node.run(part(pod, "a", 2)).count(), 2);
+  EXPECT_EQ(node.run(part(pod, "b", 2)).count(), 2);
+}
+
+// Its second attempt has begun before the first is known to have ended.
+TEST_P(BothFences, AWaitingAttemptGetsWhatTheOneBeforeItLeaves) {
+  Driver node(xeon_snc2(), GetParam());
+  const Pod pod = make_pod("p");
+  Unit before = part(pod, "a", 2);
+  Unit after = before;
+  before.container.id = "before";
+  after.container.id = "later";
+  node.handle(all_running({before, after}));
+  const CpuSet own = node.own(before);
+  ASSERT_EQ(own.count(), 2);
+  EXPECT_TRUE(node.own(after).empty());
+  node.obey(node.stop(before));
+  EXPECT_EQ(node.own(after), own);
+}
+
+TEST_P(BothFences, AnAttemptThatIsSharedLeavesItsCores) {
+  Driver node(laptop(), GetParam());
+  Unit unit = rank("a", 4);
+  node.run(unit);
+  node.stop(unit);
+  unit.container.id = "again";
+  unit.container.resources = cpu(3500);
+  node.run(unit);
+  EXPECT_TRUE(node.taken().empty());
+  EXPECT_EQ(node.run(rank("b", 4)).count(), 4);
+}
+
+TEST_P(BothFences, WhatInitContainersLeftGoesWhereTheOthersNeedAllOfThePod) {
+  Driver node(xeon_snc2(), GetParam());
+  Pod pod = whole_pod("p", 4);
+  pod.annotations["pinion.dev/cpus.s"] = "shared";
+  for (const auto& [name, count] : {std::pair("i1", 1), std::pair("i2", 2)}) {
+    const Unit init = part(pod, name, count);
+    node.run(init);
+    node.stop(init);
+  }
+  const Unit main = part(pod, "a", 2);
+  node.run(main);
+  node.run(part(pod, "s", 2));
+  EXPECT_EQ(node.taken().count(), 2);
+  EXPECT_EQ(node.own(main).count(), 2);
+}
+
+TEST_P(BothFences, AResizeUsesWhatThePodKeepsWhereNoOthersAreFree) {
+  Driver node(laptop(), GetParam());
+  const Pod pod = whole_pod("p", 4);
+  const Unit init = part(pod, "init", 4);
+  const Unit main = part(pod, "a", 2);
+  node.run(init);
+  node.stop(init);
+  node.run(main);
+  const int online = node.engine.state().topology.online.count();
+  node.run(rank("other", online - 5));
+  EXPECT_EQ(node.update(main, cpu(5000)).reply.refusal.has_value(), true);
+  EXPECT_EQ(node.taken().count(), online - 1) << "as before";
+  EXPECT_EQ(node.update(main, cpu(4000)).reply.refusal, std::nullopt);
+  EXPECT_EQ(node.own(main).count(), 4);
+}
+
+TEST_P(BothFences, AnIdThatIsAnotherContainersLeavesWhatItHad) {
+  Driver node(xeon_snc2(), GetParam());
+  Unit unit = rank("a", 2);
+  node.run(unit);
+  unit.container.name = "renamed";
+  EXPECT_EQ(node.handle(all_running({unit})).fatal, "");
+  Unit other = rank("b", 2);
+  other.container.id = unit.container.id;
+  EXPECT_EQ(node.handle(all_running({unit, other})).fatal, "");
 }
 
 TEST_P(BothFences, OneThatCrashedKeepsItsCoresWhileANewcomerOfItsPodIsServed) {

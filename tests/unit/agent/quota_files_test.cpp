@@ -203,6 +203,21 @@ TEST_F(Restore, PutsBackWhatWasTakenAwayTheContainerBeforeItsPod) {
   }
 }
 
+// An agent that has started since knows less of the pod than the group itself.
+TEST_F(Restore, APodsQuotaIsWhatItsGroupRemembers) {
+  now(kTwo, kOne);
+  bring({kNoLimit, {2, kTwo}, kOne});
+  now(kNoLimit, kNoLimit);
+  bring({kOne, {0, kOne}});
+  EXPECT_EQ(text("pod"), "200000 100000");
+  EXPECT_EQ(text("pod/c"), "100000 100000");
+  now(kTwo, kOne);
+  bring({kNoLimit, {2, kTwo}, kOne});
+  now(kNoLimit, kNoLimit);
+  bring({.own = kOne, .pod = {.exclusive = 0, .stated = CpuQuota{150'000}, .seen = true}});
+  EXPECT_EQ(text("pod"), "150000 100000") << "what it saw last counts";
+}
+
 TEST_F(Restore, SaysWhichGroupsItCouldNotOpen) {
   const auto with_descriptors = [&](rlim_t spare) {
     return test_support::in_own_process([&]() -> std::string {

@@ -106,7 +106,8 @@ TEST(Quota, ThePodsGoesWhereAllOfItIsExclusive) {
   EXPECT_EQ(target(node.start(side), side), std::nullopt) << "its own quota is the runtime's";
   const auto audit = node.engine.audit("");
   ASSERT_TRUE(audit && audit->quota);
-  EXPECT_EQ(audit->quota->pod, (PodQuota{.exclusive = 6, .stated = CpuQuota{650'000}}));
+  EXPECT_EQ(audit->quota->pod, (PodQuota{.exclusive = 0, .stated = CpuQuota{650'000}}))
+      << "`c` is shared";
 }
 
 // The kubelet caps its shares, so the runtime's record must keep the quota.
@@ -144,8 +145,9 @@ TEST(Quota, ItComesBackWhenTheContainerGivesUpItsCores) {
   EXPECT_EQ(part.reply.own_quota, 150'000);
   const auto restored = target(part, unit);
   ASSERT_TRUE(restored);
-  EXPECT_EQ(*restored, (QuotaTarget{.own = CpuQuota{150'000},
-                                    .pod = {.exclusive = 0, .stated = CpuQuota{222'000}}}));
+  EXPECT_EQ(*restored,
+            (QuotaTarget{.own = CpuQuota{150'000},
+                         .pod = {.exclusive = 0, .stated = CpuQuota{222'000}, .seen = true}}));
   node.obey(part);  // done: from now on its quota is the runtime's
   EXPECT_EQ(node.update(unit, cpu(1200)).reply.own_quota, std::nullopt);
   EXPECT_EQ(node.update(unit, cpu(2000)).reply.own_quota, CpuQuota::kNone);
@@ -178,6 +180,35 @@ TEST(Quota, ARestartedAgentKnowsThatItWasTakenAway) {
   ASSERT_TRUE(audit && audit->quota);
   EXPECT_EQ(audit->quota->own, CpuQuota());
   EXPECT_EQ(node.update(unit, cpu(1500)).reply.own_quota, 150'000);
+}
+
+// Another container of its pod waits to be started again.
+TEST(Quota, ARestartedAgentTakesThePodsFromThePod) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  Unit unit = rank("r", 2);
+  unit.pod.resources = cpu(3000);
+  unit.container.state = ContainerState::kRunning;
+  unit.container.resources.quota = -1;
+  unit.container.resources.cpus = "0,48";
+  std::ignore =
+      node.handle(Synchronize{.pods = {unit.pod}, .containers = {unit.container}, .files = {}});
+  const auto part = target(node.update(unit, cpu(1500)), unit);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->pod, (PodQuota{.exclusive = 0, .stated = CpuQuota{250'000}}));
+}
+
+// What the kubelet gives both is the limit that the pod states, spec.resources.
+TEST(Quota, ASharedContainerBesideBringsThePodsBack) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  Unit first = rank("r", 2);
+  first.pod.resources = cpu(2000);
+  const auto alone = target(node.start(first), first);
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(alone->pod.exclusive, 2);
+  const Unit second{first.pod, test_support::make_container(first.pod, "second", cpu(2000))};
+  const auto beside = target(node.create(second), first);
+  ASSERT_TRUE(beside) << "at once";
+  EXPECT_EQ(beside->pod, (PodQuota{.exclusive = 0, .stated = CpuQuota{200'000}}));
 }
 
 TEST(Quota, AFailureIsSaidOnce) {

@@ -22,6 +22,7 @@ using test_support::make_container;
 using test_support::rank;
 using test_support::shared;
 using test_support::Unit;
+using test_support::xeon_snc2;
 
 TEST_P(BothFences, AResizeThatNobodyToldIsDoneAtTheNextSynchronize) {
   Driver node(laptop(), GetParam());
@@ -217,6 +218,34 @@ TEST_P(BothFences, ItsOwnRequestIsNotKeptFromOneThatGetsCores) {
   EXPECT_EQ(node.engine.state().ledger.promised(0), Bytes(most));
   EXPECT_FALSE(node.update(unit, cpu(1500, most / 2)).reply.refusal);
   EXPECT_EQ(node.engine.state().ledger.shared_memory(), Bytes(most / 2));
+}
+
+// A cpuset file that names no memory keeps what it named before.
+TEST_P(BothFences, WhoGivesUpItsCoresIsBoundToNoMemory) {
+  Driver node(xeon_snc2(), GetParam());
+  const Unit unit = bound_rank("r", 2, 1 << 20);
+  node.run(unit);
+  const auto bound = node.engine.state().find(unit.id())->own.mems;
+  ASSERT_EQ(bound.count(), 1);
+  const auto shared = node.update(unit, cpu(1500));
+  ASSERT_TRUE(shared.reply.own);
+  EXPECT_EQ(shared.reply.own->mems, node.engine.state().topology.memory_nodes());
+  node.obey(shared);
+  EXPECT_EQ(node.update(unit, cpu(2000)).reply.own->mems, bound);
+}
+
+TEST_P(BothFences, NewSettingsTakeNoCoresByAResizeOfMemory) {
+  Driver node(xeon_snc2(), GetParam());
+  const Unit unit = bound_rank("r", 2, 1 << 20);
+  const CpuSet own = node.run(unit);
+  Defaults defaults;
+  defaults.pods = policy::ExclusivePods::kAnnotated;
+  node.engine.use(defaults);
+  EXPECT_FALSE(node.update(unit, cpu(2000, 1 << 21)).reply.refusal);
+  EXPECT_EQ(node.own(unit), own);
+  EXPECT_EQ(node.engine.state().ledger.promised(0), Bytes{1 << 21});
+  node.update(unit, cpu(1000, 1 << 21));
+  EXPECT_TRUE(node.own(unit).empty()) << "another number of CPUs is asked for anew";
 }
 
 TEST_P(BothFences, AnUpdateOfASharedOneIsAnsweredWithThePool) {

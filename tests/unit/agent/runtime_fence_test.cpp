@@ -141,6 +141,29 @@ TEST(RuntimeFence, CoresTakenWhereNoAnswerCanSaySoAreToldByAResync) {
   EXPECT_TRUE(node.engine.wants_resync());
 }
 
+TEST(RuntimeFence, ARefusalCarriesNoUpdatesAndTheyAreToldAgain) {
+  Driver node(epyc_rome_256(), FenceKind::kRuntime);
+  const Unit noise = shared("s");
+  node.run(noise);
+  const Unit late = rank("late", 2);
+  const auto refused =
+      node.update(late, cpu(1'000'000));  // never announced: taken in, then resized
+  ASSERT_TRUE(refused.reply.refusal);
+  EXPECT_THAT(refused.reply.updates, IsEmpty());
+  EXPECT_TRUE(node.engine.wants_resync()) << "the shared one is on its cores";
+
+  Driver other(epyc_rome_256(), FenceKind::kRuntime);
+  other.run(noise);
+  const Unit large = rank("large", 200);
+  other.run(large);
+  other.end(large);
+  ASSERT_TRUE(other.engine.could_grow());
+  Unit wrong = rank("wrong", 2);
+  wrong.pod.annotations["pinion.dev/align"] = "bogus";
+  ASSERT_TRUE(other.create(wrong).reply.refusal);
+  EXPECT_TRUE(other.engine.could_grow()) << "with an answer that can say so";
+}
+
 TEST(RuntimeFence, ThePoolFollowsWhenOrdinaryCpusComeBack) {
   const auto machine = test_support::machine({.cores_per_l3 = 4, .isolated = cpus("2-3")});
   Settings settings;

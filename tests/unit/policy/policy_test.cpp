@@ -265,6 +265,30 @@ TEST(Policy, WhoGetsCores) {
   }
 }
 
+TEST(Policy, WhoRequestsLessThanItsLimitIsShared) {
+  const Pod pod = make_pod("p", Qos::kGuaranteed);
+  Resources resources = cpu(4000);
+  for (const std::uint64_t shares : {2U, 102U, 4095U}) {
+    resources.shares = shares;
+    EXPECT_THAT(wish_of(pod, "main", resources, {}).text, HasSubstr("less CPU than its limit"));
+  }
+  resources.shares.reset();  // not told
+  EXPECT_EQ(wish_of(pod, "main", resources, {}).kind, WishKind::kExclusive);
+  // The kubelet's most shares, from 256 CPUs on.
+  Resources large = cpu(300'000);
+  large.shares = 262'144;
+  EXPECT_EQ(wish_of(pod, "main", large, {}).kind, WishKind::kExclusive);
+  large.shares = 262'143;
+  EXPECT_EQ(wish_of(pod, "main", large, {}).kind, WishKind::kShared);
+}
+
+TEST(Policy, AnErrorNamesTheAnnotationAsThePodHasIt) {
+  Pod pod = make_pod("p", Qos::kGuaranteed);
+  pod.annotations["pinion.dev/align.main"] = "foo";
+  EXPECT_THAT(wish_of(pod, "main", cpu(2000), {}).text,
+              HasSubstr("annotation pinion.dev/align.main: unknown value 'foo'"));
+}
+
 TEST(Policy, APodThatStatesItsCpusAsAWholeSaysWhyItsContainersAreShared) {
   Pod pod = make_pod("p");
   pod.resources = cpu(4000);
