@@ -45,6 +45,25 @@ TEST_F(SinglePodsTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
   EXPECT_EQ(filtered(first), "ab");
 }
 
+// As the workers of an elastic job come, one by one.
+TEST_F(SinglePodsTest, APodPrefersTheNodeOfItsJob) {
+  const Names both = {"a", "b"};
+  const Pod stranger = pod_of("stranger", 4);
+  filtered(stranger);
+  ASSERT_EQ(bind(stranger, "b", 1).kind, Kind::kGo);
+  const auto worker = [](const std::string& uid) { return pod_of(uid, 2, {{"job", "wind"}}); };
+  filtered(worker("one"));
+  const auto by_hole = pod_scheduler_.scores(worker("one"), both);
+  EXPECT_LT(by_hole[0], by_hole[1]) << "the smaller hole";
+  ASSERT_EQ(bind(worker("one"), "a", 2).kind, Kind::kGo);
+  filtered(worker("two"));
+  const auto beside = pod_scheduler_.scores(worker("two"), both);
+  EXPECT_EQ(beside[0], 10);
+  EXPECT_LT(beside[1], 10);
+  filtered(pod_of("other", 2));
+  EXPECT_EQ(pod_scheduler_.scores(pod_of("other", 2), both)[1], by_hole[1]);
+}
+
 TEST_F(SinglePodsTest, WhoIsOverInTimeGoesPastTheFirstThatWaits) {
   const auto limited = [](const std::string& uid, int cpus, std::int64_t run_ms) {
     Pod pod = pod_of(uid, cpus);
