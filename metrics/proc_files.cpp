@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <memory>
 
 #include "base/fd.h"
+#include "base/whole_file.h"
 
 namespace pinion::metrics {
 namespace {
@@ -75,6 +77,23 @@ Result<std::vector<int>> list_threads(const std::string& root, int pid) {
 
 Result<std::vector<int>> list_processes(const std::string& root) {
   return list_numbers(root + "/proc");
+}
+
+Result<std::vector<int>> processes_named(const std::string& root, std::string_view name) {
+  auto pids = list_processes(root);
+  if (!pids) return pids;
+  struct stat proc {};
+  if (::stat((root + "/proc").c_str(), &proc) != 0) return sys_failure("look at " + root + "/proc");
+  std::erase_if(*pids, [&](int pid) {
+    const std::string folder = root + "/proc/" + std::to_string(pid);
+    struct stat owner {};
+    if (::stat(folder.c_str(), &owner) != 0 || owner.st_uid != proc.st_uid) return true;
+    const auto comm = read_file(folder + "/comm", 1);
+    if (!comm || comm->substr(0, comm->find('\n')) != name) return true;
+    const auto arguments = read_file(folder + "/cmdline", 1);
+    return !arguments || arguments->empty();
+  });
+  return pids;
 }
 
 }  // namespace pinion::metrics

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -23,5 +24,9 @@ Result<std::vector<int>> list_threads(const std::string& root, int pid);
 
 // The process ids of the machine, ascending. Errors: of the system.
 Result<std::vector<int>> list_processes(const std::string& root);
+
+// Those of them that have this name (at most 15 characters) and are root's: a name is easily taken,
+// another user's process of it is none. Neither is one that has ended, and waits for its parent.
+Result<std::vector<int>> processes_named(const std::string& root, std::string_view name);
 
 }  // namespace pinion::metrics

@@ -8,10 +8,12 @@
 #include "agent/noise/kernel_noise.h"
 #include "agent/release/cgroups.h"
 #include "base/state_lock.h"
+#include "metrics/proc_files.h"
 
 namespace pinion::agent {
 namespace {
 
+constexpr const char* kUsualNriSocket = "/var/run/nri/nri.sock";
 constexpr std::chrono::seconds kPatience{10};  // with systemd; nobody waits for us here
 
 Result<cgroup::Released> release_cgroups(const std::string& host_root) {
@@ -21,12 +23,29 @@ Result<cgroup::Released> release_cgroups(const std::string& host_root) {
   return cgroup::release(*hierarchy, slices);
 }
 
+// An agent with another state directory has another lock, and fences the same groups.
+Status check_no_agent(const std::string& root) {
+  const auto agents = metrics::processes_named(root, "pinion-agent");
+  if (!agents) return failure(agents.error().within("look for agents"));
+  if (agents->empty()) return {};
+  std::string pids;
+  for (const int pid : *agents) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
+  return failure(Errc::kExhausted,
+                 "pinion-agent runs on this node, with whatever state directory: "
+                 "process " +
+                     pids + "; stop it first");
+}
+
 }  // namespace
 
 Result<NodeReleased> release_node(const std::string& host_root, const std::string& state_dir) {
   const auto lock = lock_state_dir(state_dir);
   if (!lock) return failure(lock.error());
   const std::string root = host_root == "/" ? "" : host_root;
+  if (auto none = check_no_agent(root); !none) return failure(none.error());
+  // One whose process is not seen from here, or that starts meanwhile.
+  RuntimeLock beside(root + kUsualNriSocket);
+  if (auto alone = beside.hold(); !alone) return failure(alone.error());
   noise::Pass noise = noise::restore({.proc = root + "/proc", .sys = root + "/sys"},
                                      state_dir + "/" + noise::kSavedName);
   NodeReleased done{.as_before = std::move(noise.written),

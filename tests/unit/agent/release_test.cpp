@@ -94,6 +94,7 @@ TEST_F(Release, AReadOnlyTreeIsAnError) {
 class ReleaseNode : public testing::Test {
  protected:
   void SetUp() override {
+    ASSERT_TRUE(std::filesystem::create_directories(dir_.path() / "proc"));
     ASSERT_TRUE(agent::save_kept(
         kept_,
         {{.pod_id = "4f1d02", .container = "main", .cpus = topology::CpuSet{2}, .count = 1}}));
@@ -129,6 +130,43 @@ TEST_F(ReleaseNode, WhileAnAgentRunsTheyKeepIt) {
   const auto lock = lock_state_dir(dir_.path());
   ASSERT_TRUE(lock);
   EXPECT_EQ(release().error().code, Errc::kExhausted);
+  EXPECT_TRUE(keeps());
+}
+
+// Its lock is elsewhere.
+TEST_F(ReleaseNode, NorWhileOneRunsThatHasAnotherStateDirectory) {
+  ASSERT_TRUE(test_support::write_tree(R"(
+proc/60/comm = pinion-agent
+proc/60/cmdline = pinion-agent
+proc/70/comm = pinion-agent
+proc/70/cmdline = pinion-agent
+proc/80/comm = pinion-extender
+proc/80/cmdline = pinion-extender
+)",
+                                       dir_.path()));
+  const auto done = release();
+  EXPECT_EQ(done.error().code, Errc::kExhausted);
+  EXPECT_EQ(done.error().text,
+            "pinion-agent runs on this node, with whatever state directory: process 60, 70; stop "
+            "it first");
+  EXPECT_TRUE(keeps());
+  std::filesystem::remove_all(dir_.path() / "proc/60");
+  std::filesystem::remove_all(dir_.path() / "proc/70");
+  EXPECT_TRUE(release());
+}
+
+TEST_F(ReleaseNode, NorWhileOneServesTheRuntimeThatIsNotSeen) {
+  const auto nri = dir_.path() / "var/run/nri";
+  std::filesystem::create_directories(nri);
+  RuntimeLock agents(nri / "nri.sock");
+  ASSERT_TRUE(agents.hold());
+  EXPECT_EQ(release().error().code, Errc::kExhausted);
+  EXPECT_TRUE(keeps());
+}
+
+TEST_F(ReleaseNode, NorWhereNobodyCanSayWhetherOneRuns) {
+  std::filesystem::remove(dir_.path() / "proc");
+  EXPECT_EQ(release().error().code, Errc::kNotFound);
   EXPECT_TRUE(keeps());
 }
 
