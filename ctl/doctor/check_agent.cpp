@@ -62,14 +62,32 @@ Finding drift(const v1::Snapshot& snapshot) {
                "policy, another NRI plugin, a script");
 }
 
+// Where several run: which of them all findings are about.
+Findings company(const AgentFacts& agent) {
+  if (agent.others.empty()) return {};
+  std::vector<std::string> others;
+  for (const int pid : agent.others) others.push_back(std::to_string(pid));
+  const std::string one = std::to_string(agent.pid);
+  return {warning("agent",
+                  "several pinion-agents run here; this is about process " + one +
+                      ", not about: " + some_of(others),
+                  "stop those that are left over; where each has a runtime of its own, --agent "
+                  "asks another one, and the settings shown stay those of process " +
+                      one)};
+}
+
 }  // namespace
 
 Findings check_agent(const AgentFacts& agent) {
-  if (!agent.snapshot) return with_unread({silent(agent)}, "agent", agent.unread);
+  Findings findings = company(agent);
+  if (!agent.snapshot) {
+    findings.push_back(silent(agent));
+    return with_unread(std::move(findings), "agent", agent.unread);
+  }
   const v1::NodeState& node = agent.snapshot->node();
-  Findings findings = {
-      good("agent", "pinion-agent " + node.version() + " answers at " + agent.address),
-      ready(node)};
+  findings.push_back(
+      good("agent", "pinion-agent " + node.version() + " answers at " + agent.address));
+  findings.push_back(ready(node));
   for (Finding& each : fence(node)) findings.push_back(std::move(each));
   findings.push_back(drift(*agent.snapshot));
   return findings;

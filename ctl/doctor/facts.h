@@ -71,8 +71,10 @@ struct CgroupFacts {
 };
 
 struct AgentFacts {
-  bool running = false;  // a process of that name
-  std::string address;   // that was asked
+  bool running = false;     // a process of that name
+  int pid = 0;              // of it
+  std::vector<int> others;  // further ones, of which nothing is read
+  std::string address;      // that was asked
   Result<v1::Snapshot> snapshot = failure(Errc::kNotFound, "not asked");
   std::string config_path;                              // empty: none found
   std::optional<topology::CpuSet> configured_reserved;  // by its configuration

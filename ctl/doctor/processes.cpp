@@ -1,6 +1,5 @@
 #include "ctl/doctor/processes.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,23 +105,26 @@ std::optional<std::string> flag_value(const std::vector<std::string>& arguments,
   return value;
 }
 
-std::optional<Process> find_process(const std::string& root, std::string_view name) {
-  const auto all = metrics::list_processes(root);
-  struct stat proc = {};
-  if (!all || stat((root + "/proc").c_str(), &proc) != 0) return std::nullopt;
-  for (const int pid : *all) {
+std::vector<Process> find_processes(const std::string& root, std::string_view name) {
+  std::vector<Process> found;
+  const auto pids = metrics::processes_named(root, name);
+  if (!pids) return found;
+  for (const int pid : *pids) {
     const std::string folder = folder_of(root, pid);
-    struct stat owner = {};
-    if (stat(folder.c_str(), &owner) != 0 || owner.st_uid != proc.st_uid) continue;
-    const auto comm = read_text(folder + "/comm");
-    if (!comm || comm->substr(0, comm->find('\n')) != name) continue;
     const auto cmdline = read_text(folder + "/cmdline");
-    Process process{.pid = pid, .arguments = {}, .root = folder + "/root"};
-    if (cmdline) process.arguments = arguments_of(*cmdline);
-    if (!process.arguments.empty()) process.arguments.erase(process.arguments.begin());
-    return process;
+    if (!cmdline || cmdline->empty()) continue;  // gone
+    Process process{.pid = pid,
+                    .arguments = arguments_of(*cmdline),
+                    .root = folder + "/root",
+                    .cwd = folder + "/cwd"};
+    process.arguments.erase(process.arguments.begin());
+    found.push_back(std::move(process));
   }
-  return std::nullopt;
+  return found;
+}
+
+std::string path_of(const Process& process, const std::string& path) {
+  return path.starts_with('/') ? process.root + path : process.cwd + "/" + path;
 }
 
 Result<std::vector<HostProcess>> host_processes(const std::string& root) {

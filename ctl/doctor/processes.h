@@ -19,11 +19,14 @@ struct Process {
   int pid = 0;
   std::vector<std::string> arguments;  // without the program's own name
   std::string root;                    // where its files are, as we see them: ROOT/proc/PID/root
+  std::string cwd;                     // ROOT/proc/PID/cwd
 };
 
-// The first process of that name (at most 15 characters) and of root's, by its number. A name is
-// easily taken: another user's process of it is none. `root` holds the machine's proc/.
-[[nodiscard]] std::optional<Process> find_process(const std::string& root, std::string_view name);
+// The processes of that name, as metrics::processes_named(). `root` holds the machine's proc/.
+[[nodiscard]] std::vector<Process> find_processes(const std::string& root, std::string_view name);
+
+// A path as the process names it, where we see it.
+[[nodiscard]] std::string path_of(const Process& process, const std::string& path);
 
 // Processes that are neither the kernel's nor in a pod nor our own. Errors: as the system says.
 Result<std::vector<HostProcess>> host_processes(const std::string& root);

@@ -56,18 +56,29 @@ std::vector<std::string> files_of(const std::string& pattern) {
 // A program of ours that runs, or only its configuration.
 struct Program {
   std::optional<Process> process;
-  std::string root;  // of its files
+  std::vector<int> others;  // processes of the same program
+  std::string root;         // of its files, where no process runs
   std::string config_path;
   ProgramSettings settings;
+
+  // A path of its settings, where we see it.
+  [[nodiscard]] std::string file(const std::string& path) const {
+    return process ? path_of(*process, path) : root + path;
+  }
 };
 
 Program read_program(const std::string& root, const char* name, const std::string& usual_config,
                      const std::vector<ProgramKey>& keys, Unread& unread) {
-  Program program{
-      .process = find_process(root, name), .root = root, .config_path = {}, .settings = {}};
+  Program program{.process = {}, .others = {}, .root = root, .config_path = {}, .settings = {}};
+  for (Process& each : find_processes(root, name)) {
+    if (program.process) {
+      program.others.push_back(each.pid);
+    } else {
+      program.process = std::move(each);
+    }
+  }
   std::vector<std::string> arguments;
   if (program.process) {
-    program.root = program.process->root;
     arguments = program.process->arguments;
     program.config_path = flag_value(arguments, "config").value_or("");
   } else if (!usual_config.empty() && exists(root + usual_config)) {
@@ -75,7 +86,7 @@ Program read_program(const std::string& root, const char* name, const std::strin
   }
   std::optional<std::string> text;
   if (!program.config_path.empty()) {
-    auto file = read_text(program.root + program.config_path);
+    auto file = read_text(program.file(program.config_path));
     if (file) {
       text = *std::move(file);
     } else {
@@ -98,7 +109,7 @@ void add_certificates(const Program& program, const char* name,
     if (path.empty()) continue;
     CertificateFile file{.use = std::string(name) + "'s " + key, .path = path, .certificates = {}};
     const auto text = path.find("..") == std::string::npos
-                          ? read_text(program.root + path)
+                          ? read_text(program.file(path))
                           : failure(Errc::kInvalid, path + " leads upwards");
     file.certificates = text ? read_certificates(*text) : failure(text.error());
     if (text && !file.certificates) {
@@ -122,13 +133,15 @@ SourceOptions agent_source(const ReadOptions& options, const Program& agent) {
     return source;
   }
   const std::string path = endpoint->is_unix() ? endpoint->path : state_dir + "/agent.sock";
-  source.agent = "unix:" + (agent.process ? agent.root : options.root) + path;
+  source.agent = "unix:" + agent.file(path);
   return source;
 }
 
 AgentFacts read_agent(const ReadOptions& options, const Program& agent) {
   AgentFacts facts;
   facts.running = agent.process.has_value();
+  if (agent.process) facts.pid = agent.process->pid;
+  facts.others = agent.others;
   facts.config_path = agent.config_path;
   const SourceOptions source = agent_source(options, agent);
   facts.address = source.agent;
@@ -159,10 +172,10 @@ void apply(const std::string& path, Unread& unread, KubeletSettings& settings) {
 
 KubeletFacts read_kubelet(const ReadOptions& options, const Program& agent) {
   KubeletFacts facts;
-  const auto kubelet = find_process(options.root, "kubelet");
-  facts.running = kubelet.has_value();
+  const std::vector<Process> kubelets = find_processes(options.root, "kubelet");
+  facts.running = !kubelets.empty();
   const std::vector<std::string> arguments =
-      kubelet ? kubelet->arguments : std::vector<std::string>();
+      facts.running ? kubelets.front().arguments : std::vector<std::string>();
   facts.config_path = options.kubelet_config;
   if (facts.config_path.empty()) {
     facts.config_path = flag_value(arguments, "config").value_or("");
@@ -234,8 +247,10 @@ RuntimeFacts read_runtime(const ReadOptions& options, const Program& agent) {
   RuntimeFacts facts;
   facts.socket_path = value_of(agent.settings, "nriSocket", "/var/run/nri/nri.sock");
   // The path is the agent's: the chart may mount another folder of the node there (hostPaths.nri).
-  const std::string& root = agent.process ? agent.root : options.root;
-  facts.socket = agent::api::probe_unix(socket_below(root, facts.socket_path));
+  const std::string& root = agent.process ? agent.process->root : options.root;
+  const bool absolute = facts.socket_path.starts_with('/');
+  facts.socket = agent::api::probe_unix(absolute ? socket_below(root, facts.socket_path)
+                                                 : agent.file(facts.socket_path));
   facts.config_path =
       options.containerd_config.empty() ? kContainerdConfig : options.containerd_config;
   if (!options.containerd_config.empty() || exists(options.root + facts.config_path)) {

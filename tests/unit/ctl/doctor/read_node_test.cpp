@@ -228,6 +228,41 @@ TEST_F(DoctorReads, TheAgentsSettingsAsItSeesThem) {
   EXPECT_THAT(facts.certificates[0].certificates.error().text, HasSubstr("no certificate in PEM"));
 }
 
+// As a shell leaves it: "pinion-agent --config agent.yaml".
+TEST_F(DoctorReads, PathsThatAreRelativeToTheAgentsDirectory) {
+  cmdline(60, {"pinion-agent", "--config", "agent.yaml"});
+  write("proc/60/cwd/agent.yaml",
+        "stateDir: state\nnriSocket: nri/nri.sock\nreservedSystemCPUs: 3\napiCert: tls.crt\n");
+  write("proc/60/cwd/tls.crt", "no certificate");
+  const Fd runtime = listen_at("proc/60/cwd/nri/nri.sock");
+  const NodeFacts facts = read();
+  EXPECT_THAT(facts.agent.unread, IsEmpty());
+  EXPECT_EQ(facts.agent.configured_reserved, topology::CpuSet({3}));
+  EXPECT_EQ(facts.agent.address, "unix:" + path("proc/60/cwd/state/agent.sock"));
+  EXPECT_TRUE(facts.runtime.socket) << facts.runtime.socket.error().text;
+  ASSERT_THAT(facts.certificates, SizeIs(1));
+  EXPECT_THAT(facts.certificates[0].certificates.error().text, HasSubstr("no certificate in PEM"));
+}
+
+TEST_F(DoctorReads, OneOfSeveralAgentsAndNamesTheOthers) {
+  EXPECT_THAT(read().agent.others, IsEmpty());
+  write("proc/61/comm", "pinion-agent\n");
+  write("proc/61/cmdline", "");  // it has ended
+  for (const int pid : {70, 80}) {
+    write("proc/" + std::to_string(pid) + "/comm", "pinion-agent\n");
+    cmdline(pid, {"pinion-agent", "--reserved-cpus=5"});
+  }
+  const AgentFacts facts = read().agent;
+  EXPECT_EQ(facts.pid, 60);
+  EXPECT_THAT(facts.others, ElementsAre(70, 80));
+  EXPECT_EQ(facts.configured_reserved, topology::CpuSet({0}));
+  EXPECT_THAT(check_agent(facts),
+              Contains(AllOf(Field(&Finding::severity, Severity::kWarning),
+                             Field(&Finding::what,
+                                   "several pinion-agents run here; this is about process 60, not "
+                                   "about: 70, 80"))));
+}
+
 TEST_F(DoctorReads, AnAgentThatIsNamedIsAskedThere) {
   ReadOptions options;
   options.root = root();
