@@ -132,10 +132,12 @@ tl::unexpected<Error> no_options() {
 
 Status set_options(const YAML::Node& options, Defaults& defaults, bool& strict_reservation) {
   if (!options.IsMap()) return no_options();
+  std::set<std::string> names;
   for (const auto& entry : options) {
     if (!entry.first.IsScalar() || !entry.second.IsScalar()) return no_options();
-    const auto done =
-        set_option(entry.first.Scalar(), entry.second.Scalar(), defaults, strict_reservation);
+    const std::string& name = entry.first.Scalar();
+    Status done = set_option(name, entry.second.Scalar(), defaults, strict_reservation);
+    if (done && !names.insert(name).second) done = failure(Errc::kInvalid, name + ": set twice");
     if (!done) return failure(done.error().within(settings::at_line(entry.first)));
   }
   return {};

@@ -259,6 +259,9 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
       {"page neither", "pageAnywhere: maybe", "neither true"},
       {"unknown option", "cpuManagerPolicyOptions:\n  distribute-cpus-across-numa: true", "line 2"},
       {"option not bool", "cpuManagerPolicyOptions:\n  align-by-socket: maybe", "neither true"},
+      {"an option twice",
+       "cpuManagerPolicyOptions:\n  full-pcpus-only: true\n  full-pcpus-only: false",
+       "line 3: full-pcpus-only: set twice"},
       {"options not a map", "cpuManagerPolicyOptions: true", "expected a map"},
   };
   for (const Mistake& m : mistakes) {
