@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+
 namespace pinion {
 
 struct YamlDocument {
@@ -57,6 +59,18 @@ inline std::vector<YamlDocument> yaml_documents(std::string_view text) {
 inline std::string alone(const YamlDocument& document) {
   return std::string(static_cast<std::size_t>(document.line) - 1, '\n') +
          std::string(document.text);
+}
+
+// The text's one document as alone() gives it; of a text that holds none nothing. Error: kInvalid
+// for a second one, with its line.
+inline Result<std::string> only_document(std::string_view text) {
+  const std::vector<YamlDocument> documents = yaml_documents(text);
+  if (documents.empty()) return std::string();
+  if (documents.size() > 1) {
+    return failure(Errc::kInvalid, "line " + std::to_string(documents[1].line) +
+                                       ": a second document, of which nothing would be read");
+  }
+  return alone(documents.front());
 }
 
 }  // namespace pinion

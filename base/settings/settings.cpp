@@ -123,13 +123,9 @@ tl::unexpected<Error> unknown_value(std::string_view value, std::string_view kno
 
 Status read_yaml(const std::string& text, const std::vector<Setting>& settings, OtherKeys others) {
   try {
-    const std::vector<YamlDocument> documents = yaml_documents(text);
-    if (documents.empty()) return {};
-    if (documents.size() > 1) {
-      return failure(Errc::kInvalid, "line " + std::to_string(documents[1].line) +
-                                         ": a second document, of which nothing would be read");
-    }
-    return apply_document(YAML::Load(alone(documents.front())), settings, others);
+    const auto document = only_document(text);
+    if (!document) return failure(document.error());
+    return apply_document(YAML::Load(*document), settings, others);
   } catch (const YAML::Exception& error) {
     return failure(Errc::kInvalid,
                    "line " + std::to_string(error.mark.line + 1) + ": " + error.msg);

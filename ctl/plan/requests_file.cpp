@@ -8,6 +8,7 @@
 #include "base/cli/yaml_entry.h"
 #include "base/quantity.h"
 #include "base/utf8.h"
+#include "base/yaml_documents.h"
 #include "topology/words.h"
 
 namespace pinion::ctl {
@@ -87,7 +88,9 @@ class Reader {
 
 Result<std::vector<Request>> parse_requests(const std::string& text) {
   try {
-    const YAML::Node root = YAML::Load(text);
+    const auto document = only_document(text);
+    if (!document) return failure(document.error());
+    const YAML::Node root = YAML::Load(*document);
     if (!root.IsSequence()) return yaml_error(root, "the file must be a list of containers");
     Reader reader;
     for (const YAML::Node& node : root) {

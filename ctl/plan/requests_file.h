@@ -26,8 +26,8 @@ namespace pinion::ctl {
 
 inline constexpr int kMaxRequests = 10000;  // all counts together
 
-// Errors: kInvalid with "line N: ..." for bad YAML, an unknown key or word, a number out of range,
-// an id given twice, or more than kMaxRequests.
+// Errors: kInvalid with "line N: ..." for bad YAML, a second document, an unknown key or word,
+// a number out of range, an id given twice, or more than kMaxRequests.
 Result<std::vector<topology::Request>> parse_requests(const std::string& text);
 
 }  // namespace pinion::ctl

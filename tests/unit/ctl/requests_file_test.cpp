@@ -95,6 +95,7 @@ TEST(RequestsFile, ErrorsNameTheLine) {
        "line 2: the id 'a-1' is given twice"},
       {"memory", "- cpus: 1\n  memory: lots\n", "line 2: memory: quantity 'lots': no digits"},
       {"empty id", "- cpus: 1\n  id: ''\n", "line 2: id must be a word"},
+      {"two documents", "- cpus: 1\n---\n- cpus: 2\n", "line 2: a second document"},
       {"broken YAML", "- cpus: 1\n  id: [\n", "line 3"},
   };
   for (const Bad& c : cases) {
