@@ -114,7 +114,14 @@ Status set_option(const std::string& name, const std::string& value, Defaults& d
   } else if (name == "strict-cpu-reservation") {
     strict_reservation = *on;
   } else if (name == "align-by-socket") {
-    if (*on) defaults.align = Align::kSocket;
+    if (!*on) return {};
+    // The default strength is required by that policy alone, which is read before. The kubelet does
+    // not start either: a socket may have several NUMA nodes.
+    if (defaults.strength == Strength::kRequired) {
+      return failure(Errc::kInvalid,
+                     "align-by-socket cannot go with topologyManagerPolicy: single-numa-node");
+    }
+    defaults.align = Align::kSocket;
   } else if (name == "prefer-align-cpus-by-uncorecache") {
     if (*on) defaults.align = Align::kL3;
   } else {

@@ -84,6 +84,17 @@ const ConfigCase kGood[] = {
      [](const Config& c) { return c.strict_reservation; }},
     {"by socket", "cpuManagerPolicyOptions: {align-by-socket: true}",
      [](const Config& c) { return c.defaults.align == Align::kSocket; }},
+    {"by socket, refines a policy after it",
+     "cpuManagerPolicyOptions: {align-by-socket: true}\ntopologyManagerPolicy: best-effort",
+     [](const Config& c) {
+       return c.defaults.align == Align::kSocket && c.defaults.strength == Strength::kPreferred;
+     }},
+    {"not by socket, of one node",
+     "topologyManagerPolicy: single-numa-node\ncpuManagerPolicyOptions: {align-by-socket: false}",
+     [](const Config& c) { return c.defaults.align == Align::kNuma; }},
+    {"the last option of two",
+     "cpuManagerPolicyOptions: {align-by-socket: true, prefer-align-cpus-by-uncorecache: true}",
+     [](const Config& c) { return c.defaults.align == Align::kL3; }},
     {"by uncore cache", "cpuManagerPolicyOptions: {prefer-align-cpus-by-uncorecache: true}",
      [](const Config& c) { return c.defaults.align == Align::kL3; }},
     {"fence auto", "fence: auto", [](const Config& c) { return c.fence == FenceChoice::kAuto; }},
@@ -262,6 +273,10 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
       {"an option twice",
        "cpuManagerPolicyOptions:\n  full-pcpus-only: true\n  full-pcpus-only: false",
        "line 3: full-pcpus-only: set twice"},
+      {"by socket and of one node",
+       "cpuManagerPolicyOptions: {align-by-socket: true}\n"
+       "topologyManagerPolicy: single-numa-node",
+       "line 1: align-by-socket cannot go with topologyManagerPolicy: single-numa-node"},
       {"options not a map", "cpuManagerPolicyOptions: true", "expected a map"},
   };
   for (const Mistake& m : mistakes) {
@@ -287,7 +302,7 @@ TEST(Reload, TakesWhatCanChangeWhileTheAgentRuns) {
        "vmRuntimeHandlers: vm",
        {"allowedWishes", "exclusiveNamespaces", "exclusivePods", "vmRuntimeHandlers"},
        {}},
-      {"topologyManagerPolicy: single-numa-node\ncpuManagerPolicyOptions:\n"
+      {"topologyManagerPolicy: best-effort\ncpuManagerPolicyOptions:\n"
        "  full-pcpus-only: \"true\"\n  align-by-socket: \"true\"\n  strict-cpu-reservation: "
        "\"true\"",
        {"cpuManagerPolicyOptions: align-by-socket", "cpuManagerPolicyOptions: full-pcpus-only",
