@@ -33,6 +33,7 @@ Result<Config> read_config(int argc, const char* const* argv) {
   Config config;
   const auto read = settings::read(argc, argv, program(), settings_of(config));
   if (!read) return failure(read.error());
+  if (const Status good = check(config); !good) return failure(good.error());
   return config;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "agent/engine/engine.h"
 #include "agent/noise/knob.h"
@@ -78,17 +79,26 @@ struct Config {
   [[nodiscard]] policy::Reserved kept_back() const {
     return {.cpus = reserved, .strict = strict_reservation, .memory = reserved_memory};
   }
+  // Where those who are on the node ask, unless apiListen is another socket or off.
+  [[nodiscard]] std::string local_api() const { return "unix:" + state_dir + "/agent.sock"; }
   // Where the machine is read from.
   [[nodiscard]] Result<topology::Source> source() const;
   // Where the host's absolute path is to be found.
   [[nodiscard]] std::string on_host(const std::string& path) const;
 };
 
+// What keeps these settings, each good by itself, from ever starting; the machine is not looked at.
+// Errors: kInvalid, naming the key.
+Status check(const Config& config);
+
+// The keys that are set and do nothing, each with the reason.
+[[nodiscard]] std::vector<std::string> without_effect(const Config& config);
+
 // As --help and --version say it.
 [[nodiscard]] settings::Program program();
 
-// Reads flags and, with --config, the file. Errors: kInvalid or kNotFound, naming the flag, or the
-// file, line and key.
+// Reads flags and, with --config, the file, and checks them together. Errors: kInvalid or
+// kNotFound, naming the flag, or the file, line and key.
 Result<Config> read_config(int argc, const char* const* argv);
 
 // Sets in `config` what the YAML text sets. Errors: kInvalid with the line, for text that is not

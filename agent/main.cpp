@@ -111,6 +111,9 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
                        {"reserved", config.reserved.to_string()},
                        {"fence", std::string(engine.fence_name())},
                        {"cgroups", enforcement->why}});
+  for (const std::string& key : without_effect(config)) {
+    log.warn("a setting has no effect", {{"setting", key}});
+  }
   if (config.reserved.empty()) {
     log.warn(
         "no CPU is reserved: the kubelet, the runtime and system daemons have only what ranks "
@@ -172,8 +175,10 @@ int main(int argc, char** argv) {
   using namespace pinion;
   agent::Config config;
   const auto read_again = [&] { return agent::read_config(argc, argv); };
-  return settings::run_daemon(
-      argc, argv, {.program = agent::program(), .settings = agent::settings_of(config), .run = [&] {
-                     return agent::run(config, read_again);
-                   }});
+  return settings::run_daemon(argc, argv,
+                              {.program = agent::program(),
+                               .settings = agent::settings_of(config),
+                               .run = [&] { return agent::run(config, read_again); },
+                               .check = [&] { return agent::check(config); },
+                               .without_effect = [&] { return agent::without_effect(config); }});
 }

@@ -72,15 +72,14 @@ Result<std::unique_ptr<Serving>> Serving::start(const Config& config, Published<
       .name = host_name(), .version = std::string(kVersion), .instance = api::new_instance()};
   if (config.api_listen != "off") {
     api::ApiOptions options;
-    const std::string local = "unix:" + config.state_dir + "/agent.sock";
-    options.listen = config.api_listen.empty() ? local : config.api_listen;
+    options.listen = config.api_listen.empty() ? config.local_api() : config.api_listen;
     // Who is on the node needs no certificate.
-    if (options.listen.rfind("unix:", 0) != 0) options.local = local;
+    if (options.listen.rfind("unix:", 0) != 0) options.local = config.local_api();
     options.tls = {
         .certificate = config.api_cert, .key = config.api_key, .ca = config.api_client_ca};
     options.name = name;
     auto api = api::ApiServer::start(options, views, samples);
-    if (!api) return failure(std::move(api.error()).within("api-listen"));
+    if (!api) return failure(std::move(api.error()).within("apiListen"));
     serving->api_ = std::move(*api);
   }
   if (auto served = serving->serve_http(config, name, views, samples, noise, heart); !served) {
@@ -97,7 +96,7 @@ Status Serving::serve_http(const Config& config, const api::NodeName& name,
   if (!config.probe_listen.empty()) {
     auto probe = HttpServer::start({.listen = config.probe_listen, .limits = kProbeLimits},
                                    handlers, probe_figures_);
-    if (!probe) return failure(std::move(probe.error()).within("probe-listen"));
+    if (!probe) return failure(std::move(probe.error()).within("probeListen"));
     probe_ = std::move(*probe);
   }
   if (config.metrics_listen.empty()) return {};
@@ -124,7 +123,7 @@ Status Serving::serve_http(const Config& config, const api::NodeName& name,
                                  .page_anywhere = config.page_anywhere,
                                  .limits = kMetricsLimits},
                                 std::move(handlers), metrics_figures_);
-  if (!http) return failure(std::move(http.error()).within("metrics-listen"));
+  if (!http) return failure(std::move(http.error()).within("metricsListen"));
   metrics_ = std::move(*http);
   return {};
 }

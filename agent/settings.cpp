@@ -17,17 +17,38 @@ namespace {
 using namespace std::chrono_literals;
 using settings::Setting;
 
-Setting nri_index(std::string& index) {
-  Setting setting =
-      settings::text("nriIndex", "Two digits: turn among the runtime's plugins [10]", index);
-  setting.set = [&index](const std::string& value) -> Status {
-    nri::SessionOptions options;
-    options.index = value;
-    if (auto valid = nri::validate(options); !valid) return valid;
-    index = value;
-    return {};
+// A text that is set where `good` has nothing against it.
+Setting checked(std::string key, std::string help, std::string& value,
+                std::function<Status(const std::string& given)> good) {
+  Setting setting = settings::text(std::move(key), std::move(help), value);
+  setting.set = [set = std::move(setting.set),
+                 good = std::move(good)](const std::string& given) -> Status {
+    Status done = good(given);
+    return done ? set(given) : done;
   };
   return setting;
+}
+
+Setting nri_index(std::string& index) {
+  return checked("nriIndex", "Two digits: turn among the runtime's plugins [10]", index,
+                 [](const std::string& given) {
+                   nri::SessionOptions options;
+                   options.index = given;
+                   return nri::validate(options);
+                 });
+}
+
+Status check_path(const std::string& given) {
+  return given.empty() ? failure(Errc::kInvalid, "it may not be empty") : Status();
+}
+
+Setting nri_socket(std::string& path) {
+  return checked("nriSocket", "The runtime's NRI socket [/var/run/nri/nri.sock]", path,
+                 [](const std::string& given) -> Status {
+                   if (Status some = check_path(given); !some) return some;
+                   const auto address = api::unix_address(given);
+                   return address ? Status() : failure(address.error());
+                 });
 }
 
 Setting topology_source(std::optional<std::string>& topology) {
@@ -48,31 +69,22 @@ Setting topology_source(std::optional<std::string>& topology) {
 
 // "ADDR:PORT", or nothing.
 Setting address(std::string key, std::string help, std::string& value) {
-  Setting setting = settings::text(std::move(key), std::move(help), value);
-  setting.set = [&value](const std::string& given) -> Status {
-    if (!given.empty()) {
-      if (const auto good = net::parse_listen_address(given); !good) return failure(good.error());
-    }
-    value = given;
-    return {};
-  };
-  return setting;
+  return checked(std::move(key), std::move(help), value, [](const std::string& given) -> Status {
+    if (given.empty()) return {};
+    const auto parsed = net::parse_listen_address(given);
+    return parsed ? Status() : failure(parsed.error());
+  });
 }
 
 Setting api_listen(std::string& value) {
-  Setting setting =
-      settings::text("apiListen",
-                     "gRPC: unix:PATH, ADDR:PORT (mutual TLS) beside the default, or off "
-                     "[unix:STATE_DIR/agent.sock]",
-                     value);
-  setting.set = [&value](const std::string& given) -> Status {
-    if (!given.empty() && given != "off") {
-      if (const auto good = api::Endpoint::parse(given); !good) return failure(good.error());
-    }
-    value = given;
-    return {};
-  };
-  return setting;
+  return checked("apiListen",
+                 "gRPC: unix:PATH, ADDR:PORT (mutual TLS) beside the default, or off "
+                 "[unix:STATE_DIR/agent.sock]",
+                 value, [](const std::string& given) -> Status {
+                   if (given.empty() || given == "off") return {};
+                   const auto parsed = api::Endpoint::parse(given);
+                   return parsed ? Status() : failure(parsed.error());
+                 });
 }
 
 }  // namespace
@@ -82,7 +94,7 @@ std::vector<Setting> settings_of(Config& config) {
   using settings::text;
   using settings::word;
   std::vector<Setting> all{
-      text("nriSocket", "The runtime's NRI socket [/var/run/nri/nri.sock]", config.nri_socket),
+      nri_socket(config.nri_socket),
       nri_index(config.nri_index),
       topology_source(config.topology),
       text("hostRoot", "Directory that holds the host's /sys and /proc [/]", config.host_root),
@@ -99,7 +111,8 @@ std::vector<Setting> settings_of(Config& config) {
       settings::words("kernelNoise",
                       "Kept off exclusive CPUs: some of irq,workqueue,rcu, with commas [nothing]",
                       config.kernel_noise, noise::kKindWords),
-      text("stateDir", "Directory of the lock and of agent.sock [/run/pinion]", config.state_dir),
+      checked("stateDir", "Directory of the lock and of agent.sock [/run/pinion]", config.state_dir,
+              check_path),
       text("kubeletDir", "The kubelet's directory, under --host-root [/var/lib/kubelet]",
            config.kubelet_dir),
       duration("auditInterval", "How often cgroup files are compared, 100ms to 60m [10s]",

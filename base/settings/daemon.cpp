@@ -21,6 +21,10 @@ int run_daemon(int argc, const char* const* argv, const Daemon& daemon) {
   const Status good = daemon.check ? daemon.check() : Status();
   if (!good) return end_with(kWrongSettings, good.error());
   if (invocation->check_only) {
+    for (const std::string& key :
+         daemon.without_effect ? daemon.without_effect() : std::vector<std::string>()) {
+      std::cerr << daemon.program.name << ": without effect: " << key << "\n";
+    }
     std::cout << to_yaml(daemon.settings);
     return 0;
   }

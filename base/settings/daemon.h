@@ -13,6 +13,8 @@ struct Daemon {
   std::vector<Setting> settings;
   std::function<Status()> run;         // until it is told to end
   std::function<Status()> check = {};  // of all settings together; none: each by itself is enough
+  // What is set and has no effect, for --check-config to say; none: nothing is looked for.
+  std::function<std::vector<std::string>()> without_effect = {};
 };
 
 // Reads flags and file, then does what they ask for: --help, --version, --check-config or the work.

@@ -166,7 +166,7 @@ TEST(ConfigFile, SurvivesBeingWrittenAndRead) {
 }
 
 TEST(ConfigFile, OddTextSurvivesBeingWrittenAndRead) {
-  for (const char* value : {"/a b", "/a: b", "/a #b", "/it's", "/\"q\"", "~", "/a\\b", ""}) {
+  for (const char* value : {"/a b", "/a: b", "/a #b", "/it's", "/\"q\"", "~", "/a\\b"}) {
     SCOPED_TRACE(value);
     Config config;
     config.state_dir = value;
@@ -257,6 +257,8 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
       {"index of one digit", "nriIndex: \"7\"", "nriIndex"},
       {"index of letters", "nriIndex: ab", "nriIndex"},
       {"topology", "topology: magic", "topology"},
+      {"no socket", "nriSocket: ''", "line 1: nriSocket: it may not be empty"},
+      {"no state directory", "stateDir: ''", "line 1: stateDir: it may not be empty"},
       {"two lines", "stateDir: \"/a\\nb\"", "a control character in it"},
       {"too often", "auditInterval: 99ms", "between 100ms and 60m"},
       {"too seldom", "auditInterval: 61m", "between 100ms and 60m"},
@@ -286,6 +288,82 @@ TEST(ConfigFile, MistakesAreNamedWithTheirLine) {
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::kInvalid);
     EXPECT_THAT(done.error().text, HasSubstr(m.text));
+  }
+}
+
+// Each good by itself.
+TEST(Settings, ThatCanNeverStartTogether) {
+  struct Case {
+    const char* name;
+    std::string yaml;
+    const char* text;  // empty: they can
+  };
+  const std::string deep(100, 'd');
+  const Case cases[] = {
+      {"the defaults", "", ""},
+      {"TCP without TLS", "apiListen: 0.0.0.0:9465",
+       "apiListen: 0.0.0.0:9465 is served with mutual TLS only: set apiCert, apiKey and "
+       "apiClientCA"},
+      {"TCP with half of TLS", "apiListen: 0.0.0.0:9465\napiCert: /c\napiKey: /k",
+       "mutual TLS only"},
+      {"TCP", "apiListen: 0.0.0.0:9465\napiCert: /c\napiKey: /k\napiClientCA: /a", ""},
+      {"one address", "metricsListen: 127.0.0.1:9464\nprobeListen: 127.0.0.1:9464",
+       "metricsListen and probeListen are the same address: 127.0.0.1:9464"},
+      {"one address in two forms", "metricsListen: '[::1]:9464'\nprobeListen: '[0:0::1]:9464'",
+       "metricsListen and probeListen are the same address: [::1]:9464"},
+      {"one of the API's",
+       "probeListen: 0.0.0.0:9465\napiListen: 0.0.0.0:9465\n"
+       "apiCert: /c\napiKey: /k\napiClientCA: /a",
+       "probeListen and apiListen are the same address"},
+      {"any two ports", "metricsListen: 127.0.0.1:0\nprobeListen: 127.0.0.1:0", ""},
+      {"two ports", "metricsListen: 127.0.0.1:9464\nprobeListen: 127.0.0.1:9463", ""},
+      {"no room for agent.sock", "stateDir: /" + deep, "stateDir: socket path is longer than 107"},
+      {"which is not served", "stateDir: /" + deep + "\napiListen: 'off'", ""},
+      {"or elsewhere", "stateDir: /" + deep + "\napiListen: unix:/s", ""},
+      {"no machine", "topology: synthetic:foo", "topology synthetic:foo: hwloc cannot read it"},
+      {"a machine", "topology: 'synthetic:package:1 core:2 pu:1'", ""},
+      {"a file that may be there at the start", "topology: xml:/nowhere.xml", ""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Config config;
+    ASSERT_TRUE(apply_yaml(c.yaml, config));
+    const Status done = check(config);
+    EXPECT_EQ(done.has_value(), std::string(c.text).empty());
+    if (!done) EXPECT_THAT(done.error().text, HasSubstr(c.text));
+  }
+}
+
+TEST(Settings, OfASocketHaveALimit) {
+  Config config;
+  EXPECT_TRUE(apply_yaml("nriSocket: /" + std::string(106, 's'), config));
+  const Status longer = apply_yaml("nriSocket: /" + std::string(107, 's'), config);
+  ASSERT_FALSE(longer);
+  EXPECT_THAT(longer.error().text, HasSubstr("nriSocket: socket path is longer than 107 bytes"));
+}
+
+TEST(Settings, ThatDoNothingAreNamed) {
+  struct Case {
+    const char* yaml;
+    std::vector<std::string> named;
+  };
+  const Case cases[] = {
+      {"", {}},
+      {"apiCert: /c", {"apiCert, apiKey and apiClientCA: apiListen is no ADDR:PORT"}},
+      {"apiClientCA: /a\napiListen: unix:/s",
+       {"apiCert, apiKey and apiClientCA: apiListen is no ADDR:PORT"}},
+      {"apiCert: /c\napiKey: /k\napiClientCA: /a\napiListen: 0.0.0.0:1", {}},
+      {"partition: isolated\nfence: leaf", {"partition: the fence is leaf"}},
+      {"partition: asked\nfence: runtime", {"partition: the fence is runtime"}},
+      {"partition: root\nfence: leaf", {}},
+      {"partition: isolated", {}},
+      {"partition: isolated\nfence: partition", {}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.yaml);
+    Config config;
+    ASSERT_TRUE(apply_yaml(c.yaml, config));
+    EXPECT_EQ(without_effect(config), c.named);
   }
 }
 
