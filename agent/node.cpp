@@ -172,10 +172,13 @@ void Node::runtime_connected(const nri::RuntimeInfo& info) {
        {"request_timeout_ms", std::to_string(info.request_timeout.count())}});
 }
 
-void Node::runtime_disconnected(const Error& why) {
+void Node::runtime_disconnected(const Error& why, bool again) {
   if (why.text == last_disconnect_) return;  // said already, still trying
   last_disconnect_ = why.text;
-  say(Level::kWarn, "no connection to the runtime, trying again", {{"why", why.text}});
+  say(Level::kWarn,
+      again ? "no connection to the runtime, trying again"
+            : "no connection to the runtime that launched this agent, which ends",
+      {{"why", why.text}});
 }
 
 void Node::warn(const std::string& text) {

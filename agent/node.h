@@ -34,7 +34,7 @@ class Node final : public EngineHandler {
   // EngineHandler
   engine::Reply handle(engine::Event event) override;
   void runtime_connected(const nri::RuntimeInfo& info) override;
-  void runtime_disconnected(const Error& why) override;
+  void runtime_disconnected(const Error& why, bool again) override;
   void warn(const std::string& text) override;
 
   // What nobody is to wait for who waits for an answer, after each round of events: writes the

@@ -85,7 +85,7 @@ void Connection::connect(TimePoint now) {
   if (!reconnects_) {
     if (auto status = prepare_inherited(launched_.get()); !status) {
       finished_ = true;
-      handler_.runtime_disconnected(status.error());
+      handler_.runtime_disconnected(status.error(), false);
       return;
     }
     begin_session(std::move(launched_), now);
@@ -98,7 +98,7 @@ void Connection::connect(TimePoint now) {
   if (!socket) {
     ++counters_.connect_failures;
     connect_at_ = now + backoff_.connect_failed();
-    handler_.runtime_disconnected(socket.error());
+    handler_.runtime_disconnected(socket.error(), true);
     return;
   }
   begin_session(*std::move(socket), now);
@@ -126,7 +126,7 @@ void Connection::close_session(const Error& why) {
   session_.reset();
   socket_.reset();
   resync_.reset();
-  handler_.runtime_disconnected(why);
+  handler_.runtime_disconnected(why, !finished_);
 }
 
 void Connection::note_progress(TimePoint now) {

@@ -77,8 +77,9 @@ class Handler {
 
   // The runtime told who it is; Synchronize comes next.
   virtual void runtime_connected(const RuntimeInfo& /*info*/) {}
-  // A session is over, or a connection attempt failed; the next one begins by itself.
-  virtual void runtime_disconnected(const Error& /*why*/) {}
+  // A session is over, or a connection attempt failed. `again`: the next one begins by itself; else
+  // the connection is finished.
+  virtual void runtime_disconnected(const Error& /*why*/, bool /*again*/) {}
   // Something for the log that changes nothing else.
   virtual void warn(const std::string& /*text*/) {}
 };

@@ -69,6 +69,7 @@ TEST_P(Root_Containerd_Fence, TheRuntimeMayLaunchTheAgentItself) {
   EXPECT_TRUE(lab::eventually(kSoon, [&] {
     return lab::tail_of(log, 1).find("stopped") != std::string::npos;
   })) << lab::tail_of(log, 5);
+  EXPECT_EQ(lab::tail_of(log, 5).find("trying again"), std::string::npos) << lab::tail_of(log, 5);
   ASSERT_TRUE(ok(node().start_containerd()));
 }
 

@@ -170,6 +170,7 @@ TEST(Connection, ComesBackWithin200MsOfARuntimesRestart) {
   rig.turns();
   EXPECT_EQ(rig.connection.fd(), -1);
   EXPECT_THAT(rig.handler.losses.back(), HasSubstr("closed the NRI connection"));
+  EXPECT_TRUE(rig.handler.tries_again);
   for (int tried = 0; tried < 10; ++tried) {  // a second or so without a runtime
     ASSERT_LE(*rig.connection.deadline() - rig.now, milliseconds(200));
     rig.now = *rig.connection.deadline();
@@ -319,9 +320,11 @@ TEST(LaunchedConnection, UsesTheInheritedSocketAndEndsWithIt) {
   rig.connection->on_readable(rig.now);
   EXPECT_EQ(rig.connection->phase(), Phase::kSynchronized);
   EXPECT_FALSE(rig.connection->resync(rig.now, "impossible"));
+  rig.handler.tries_again = true;
   rig.runtime->close_peer();
   rig.connection->on_readable(rig.now);
   EXPECT_TRUE(rig.connection->finished());
+  EXPECT_FALSE(rig.handler.tries_again);
   EXPECT_EQ(rig.connection->deadline(), std::nullopt);
   rig.connection->tick(rig.now + std::chrono::hours(1));
   EXPECT_EQ(rig.connection->fd(), -1);

@@ -85,7 +85,10 @@ class RecordingHandler : public Handler {
     return outcome(0);
   }
   void runtime_connected(const RuntimeInfo& info) override { runtimes.push_back(info); }
-  void runtime_disconnected(const Error& why) override { losses.push_back(why.text); }
+  void runtime_disconnected(const Error& why, bool again) override {
+    losses.push_back(why.text);
+    tries_again = again;
+  }
   void warn(const std::string& text) override { warnings.push_back(text); }
 
   Reply reply;
@@ -93,6 +96,7 @@ class RecordingHandler : public Handler {
   std::vector<Told> told;
   std::vector<RuntimeInfo> runtimes;
   std::vector<std::string> losses;
+  bool tries_again = false;  // after the last loss
   std::vector<std::string> warnings;
 
  private:
