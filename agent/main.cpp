@@ -119,6 +119,9 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
         "no CPU is reserved: the kubelet, the runtime and system daemons have only what ranks "
         "leave them",
         {{"setting", "reservedSystemCPUs"}});
+  } else if (engine.state().topology.online.is_subset_of(config.reserved)) {
+    log.warn("all CPUs are reserved: every container that should get CPUs of its own is refused",
+             {{"setting", "reservedSystemCPUs"}});
   }
   if (!enforcement->denied.empty()) {
     log.warn("the fence is weaker than this machine allows: the agent lacks rights",

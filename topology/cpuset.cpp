@@ -85,8 +85,10 @@ Result<IdSet<Tag, Capacity>> IdSet<Tag, Capacity>::parse(std::string_view list) 
     const std::string_view part = rest.substr(0, comma);
     const auto run = parse_run(part);
     if (!run) {
+      const std::string at = " at '" + std::string(cut_utf8(part, 64)) + "'";
       return failure(Errc::kInvalid, "not an id list in the kernel's format ('0-3,8'): '" +
-                                         std::string(cut_utf8(part, 64)) + "'");
+                                         std::string(cut_utf8(list, 64)) + "'" +
+                                         (part == list ? "" : at));
     }
     if (run->last >= Capacity) {
       return failure(Errc::kInvalid, "id " + std::to_string(run->last) +

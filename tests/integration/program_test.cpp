@@ -85,6 +85,15 @@ TEST_F(Program, AReservedCpuThatDoesNotExistIsRefused) {
   EXPECT_NE(refused.output.find("CPUs 7 do not exist"), std::string::npos) << refused.output;
 }
 
+TEST_F(Program, WarnsWhereNoCpuIsLeftToGiveAway) {
+  auto agent = start({"--topology", "synthetic:package:1 core:2 pu:1", "--reserved-cpus", "0-1",
+                      "--state-dir", path("state"), "--nri-socket", path("none.sock")});
+  ASSERT_TRUE(agent);
+  EXPECT_TRUE(lab::eventually(kLimit, [&] {
+    return log().find("all CPUs are reserved") != std::string::npos;
+  })) << log();
+}
+
 // No runtime there, no cgroups there: it says so once, goes on trying, and ends at once when told.
 TEST_F(Program, RunsOnABareSnapshotAndEndsWithinASecond) {
   ASSERT_TRUE(test_support::write_tree(R"(

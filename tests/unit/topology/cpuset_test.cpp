@@ -87,10 +87,13 @@ TEST(CpuSetText, RefusesEverythingElse) {
   }
 }
 
-TEST(CpuSetText, TheErrorQuotesTheOffendingPartAlone) {
+TEST(CpuSetText, TheErrorQuotesTheListAndTheOffendingPart) {
   const auto got = CpuSet::parse("0-3,banana,7");
   ASSERT_FALSE(got);
   EXPECT_NE(got.error().text.find("'banana'"), std::string::npos) << got.error().text;
+  const auto open = CpuSet::parse("0,1,");
+  ASSERT_FALSE(open);
+  EXPECT_NE(open.error().text.find(": '0,1,' at ''"), std::string::npos) << open.error().text;
   const auto large = CpuSet::parse("0-4096");
   ASSERT_FALSE(large);
   EXPECT_NE(large.error().text.find("4096"), std::string::npos) << large.error().text;
