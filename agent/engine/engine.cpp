@@ -462,7 +462,11 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
     wish.request = member.request;
     wish.request.memory = policy::stated_memory(after);
   }
+  PodRecord& pod = record_of(event.pod);
+  const auto whole = pod.milli;
+  note_resize(pod, member.resources, after);
   if (auto refusal = resize(member, wish, event.pod, effects)) {
+    pod.milli = whole;
     if (std::exchange(member.refused_resize, *refusal) == *refusal) {  // tried again every second
       std::erase_if(effects.notes, [](const Note& line) { return line.text == kRefused; });
       effects.refused.clear();
@@ -470,7 +474,6 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
     effects.reply.refusal = refusal_text(member, *refusal);
     return;
   }
-  note_resize(record_of(event.pod), member.resources, after);
   member.resources = after;
   count_memory(member);
   member.refused_resize.clear();

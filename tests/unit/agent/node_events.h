@@ -66,7 +66,8 @@ struct Unit {
 };
 
 inline Unit rank(const std::string& name, int cpus, std::int64_t memory = 0) {
-  const auto pod = make_pod(name);
+  auto pod = make_pod(name);
+  pod.resources = cpu(1000 * cpus, memory);  // as containerd tells
   return {pod, make_container(pod, "main", cpu(1000 * cpus, memory))};
 }
 

@@ -135,6 +135,22 @@ TEST_P(BothFences, ToAFractionAndBack) {
   EXPECT_FALSE(node.engine.pool().intersects(before));
 }
 
+// Of a pod of which the runtime has told how many CPUs it has when its sandbox was made.
+TEST_P(BothFences, ToAFractionAndBackBesideAnother) {
+  Driver node(laptop(), GetParam());
+  Unit unit = rank("r", 2);
+  unit.pod.resources = cpu(3000);
+  const Unit other{unit.pod, make_container(unit.pod, "other", cpu(1000))};
+  const CpuSet before = node.run(unit);
+  node.run(other);
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(node.update(unit, cpu(1500)).reply.own->cpus, node.engine.pool());
+    EXPECT_EQ(node.update(unit, cpu(2000)).reply.own->cpus, before);
+  }
+  ASSERT_TRUE(node.update(unit, cpu(9000)).reply.refusal);
+  EXPECT_EQ(node.engine.state().pods.begin()->second.milli, 3000);
+}
+
 TEST_P(BothFences, AnUpdateOfMemoryAloneIsAnsweredWithItsCores) {
   Driver node(laptop(), GetParam());
   const Unit unit = bound_rank("r", 2, 1 << 20);
