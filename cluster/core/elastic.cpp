@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "cluster/core/elastic_rules.h"
 #include "topology/words.h"
@@ -34,6 +35,7 @@ double expected_cost_s(std::span<const double> seen, double declared) {
 }
 
 std::int64_t effective_gap_ms(const ElasticJob& job, const ElasticKnobs& knobs) {
+  if (job.wished) return std::max(job.gap_ms, kLeastGap);
   const auto cost_of = [](double cost) { return cost >= 0 ? cost : kDefaultCost; };
   const double cost = std::max(cost_of(job.shrink_cost_s), cost_of(job.expand_cost_s));
   const auto for_share = static_cast<std::int64_t>(std::ceil(1000 * cost / knobs.rescale_share));
@@ -44,6 +46,11 @@ std::int64_t elastic_free(const ElasticView& view) {
   std::int64_t free = view.slots;
   for (const ElasticJob& job : view.jobs) free -= job.slots(job.workers);
   return free;
+}
+
+bool elastic_before(const ElasticJob& a, const ElasticJob& b) {
+  return std::tuple(-std::int64_t{a.priority}, a.submitted_ms, a.id) <
+         std::tuple(-std::int64_t{b.priority}, b.submitted_ms, b.id);
 }
 
 int workers_for(const ElasticJob& job, std::int64_t slots) {

@@ -88,6 +88,9 @@ struct ElasticJob {
   bool is_new = false;  // has arrived since the last call (kMin .. kElasticFig2)
 
   // Only kOurs looks at these.
+  // Its user wishes it to have max_workers, while it runs with fewer: it gets them without a gain,
+  // and gives none.
+  bool wished = false;
   SpeedUp speed_up;
   double rest = kNotStated;  // expected units of work left, of speed_up's; kNotStated: an hour
   double shrink_cost_s = kNotStated;  // seconds in which it does not work; expected_cost_s()
@@ -172,9 +175,9 @@ struct ElasticKnobs {
 // The mean of the last ones seen, else what is declared, else a default.
 [[nodiscard]] double expected_cost_s(std::span<const double> seen, double declared = kNotStated);
 
-// kOurs: the least time between two changes of the job, >= gap_ms: so long that what a shrink and
-// an expand cost stays within the share, at least a second. So it changes at most 3,600,000 /
-// effective_gap_ms() + 1 times in any hour.
+// kOurs: the least time between two changes of the job, >= gap_ms, at least a second. Unless its
+// user wishes for more it is so long that what a shrink and an expand cost stays within the share,
+// so the job changes at most 3,600,000 / effective_gap_ms() + 1 times in any hour.
 [[nodiscard]] std::int64_t effective_gap_ms(const ElasticJob& job, const ElasticKnobs& knobs = {});
 
 // "elastic" and the like; nullopt: unknown.

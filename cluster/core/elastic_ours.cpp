@@ -13,11 +13,13 @@
 //      takes what stays spare then. As jobs may last longer than expected, that ends when it has
 //      waited for `strict_ms` more: then nobody behind the first one starts.
 //      Where enough is free, but in holes that are too small for its workers, the same holds.
-//   3. What is free goes step by step to the job whose rate of ending, 1 / what it still takes,
+//   3. What is free goes to running jobs whose users wish for more, by priority and submission,
+//      whatever they gain; of their gaps only the stated one counts.
+//   4. What is left goes step by step to the job whose rate of ending, 1 / what it still takes,
 //      rises most for each slot, so that the nearly done go first (as by Smith's rule, 1956): to
 //      jobs that start, and to running ones that save more time than an expand and the shrink that
 //      may follow cost.
-//   4. A job that starts small may still make others shrink, by the rule of 1.
+//   5. A job that starts small may still make others shrink, by the rule of 1.
 //
 // Times are weighted by priority: the lowest that is there counts once, the next one twice, and so
 // on. No job changes twice within effective_gap_ms().
@@ -125,6 +127,7 @@ class OurPolicy {
   ElasticDecision decide() {
     const Entry* const impatient = admit();
     if (impatient == nullptr) {
+      grant_wishes();
       spread();
       int attempts = 0;
       for (Entry* entry : waiting_) {
@@ -207,8 +210,8 @@ class OurPolicy {
     for (const Entry& entry : entries_) {
       if (entry.workers == 0) continue;
       const ElasticJob& job = *entry.job;
-      const bool gives = job.change == Change::kMalleable;
-      const int least = gives ? std::min(job.min_workers, entry.workers) : entry.workers;
+      const bool gives = job.change == Change::kMalleable && has_more(entry);
+      const int least = gives ? job.min_workers : entry.workers;
       const std::int64_t more = job.slots(entry.workers) - job.slots(least);
       const bool settled = !job.changing && entry.workers == job.workers;
       const double end = job.rest < 0 ? 0 : entry.seconds_with(entry.workers);
@@ -290,7 +293,7 @@ class OurPolicy {
     if (need <= 0) return Shrinks();
     std::vector<Giver> givers;
     for (Entry& entry : entries_) {
-      if (!entry.may_change || entry.workers <= entry.job->min_workers) continue;
+      if (!entry.may_change || !has_more(entry)) continue;
       Giver& giver = givers.emplace_back(giver_of(entry, need, seconds));
       const auto broken = static_cast<double>(giver.slots() - giver.whole());
       giver.order =
@@ -311,6 +314,11 @@ class OurPolicy {
     }
     if (need > 0) return std::nullopt;
     return shrinks;
+  }
+
+  // Than it may be left with.
+  [[nodiscard]] static bool has_more(const Entry& entry) {
+    return !entry.job->wished && entry.workers > entry.job->min_workers;
   }
 
   // Slower until its own end, or until the other one ends and it can have its slots back.
@@ -344,12 +352,17 @@ class OurPolicy {
     shrunk_.push_back(&entry);
   }
 
+  // As many workers as it can have with what is free.
+  [[nodiscard]] int most_with(const Entry& entry) const {
+    const ElasticJob& job = *entry.job;
+    const std::int64_t more = std::min(free_ / job.slots_per_worker, room_of(job));
+    return static_cast<int>(std::min<std::int64_t>(job.max_workers, entry.workers + more));
+  }
+
   // The step that gains most for each slot; none: entry is nullptr.
   [[nodiscard]] Growth growth_of(Entry& entry) const {
     const ElasticJob& job = *entry.job;
-    const std::int64_t more = std::min(free_ / job.slots_per_worker, room_of(job));
-    const auto limit =
-        static_cast<int>(std::min<std::int64_t>(job.max_workers, entry.workers + more));
+    const int limit = most_with(entry);
     // What a running job pays once is paid with its first step.
     const double cost = entry.workers == job.workers ? entry.cost() : 0;
     const double seconds = entry.seconds_with(entry.workers);
@@ -365,6 +378,21 @@ class OurPolicy {
       best = {.per_slot = index, .job = job.id, .entry = &entry, .workers = workers};
     }
     return best;
+  }
+
+  void grant_wishes() {
+    std::vector<Entry*> wished;
+    for (Entry& entry : entries_) {
+      if (entry.may_change && entry.job->wished) wished.push_back(&entry);
+    }
+    std::sort(wished.begin(), wished.end(),
+              [](const Entry* a, const Entry* b) { return elastic_before(*a->job, *b->job); });
+    for (Entry* entry : wished) {
+      const int most = most_with(*entry);
+      if (most <= entry->workers) continue;
+      resize(*entry, most, 0);
+      entry->may_change = false;
+    }
   }
 
   void spread() {
@@ -437,7 +465,7 @@ class OurPolicy {
     for (const Entry& entry : entries_) {
       const ElasticJob& job = *entry.job;
       const bool gives = job.workers > 0 && job.change == Change::kMalleable;
-      if (!gives || entry.workers <= job.min_workers) continue;
+      if (!gives || !has_more(entry)) continue;
       (entry.may_change ? could : later) +=
           (entry.workers - job.min_workers) * job.slots_per_worker;
     }
@@ -471,7 +499,7 @@ class OurPolicy {
     }
     for (const Entry& entry : entries_) {
       const ElasticJob& job = *entry.job;
-      const bool could_give = waits && job.workers > job.min_workers;
+      const bool could_give = waits && has_more(entry);
       const bool could_take = free_ >= job.slots_per_worker && job.workers < job.max_workers;
       if (job.workers == 0 || job.change != Change::kMalleable || job.changing) continue;
       if (entry.workers == job.workers && (could_give || could_take)) at(free_from(job));

@@ -10,12 +10,6 @@
 namespace pinion::cluster {
 namespace {
 
-// The more urgent first.
-bool before(const ElasticJob& a, const ElasticJob& b) {
-  return std::tuple(-std::int64_t{a.priority}, a.submitted_ms, a.id) <
-         std::tuple(-std::int64_t{b.priority}, b.submitted_ms, b.id);
-}
-
 class PaperPolicy {
  public:
   PaperPolicy(ElasticPolicy policy, const ElasticView& view)
@@ -29,7 +23,7 @@ class PaperPolicy {
       const bool rescales = policy == ElasticPolicy::kElastic || equals_shrink_;
       if (!rescales && job.change == Change::kMalleable) job.change = Change::kMoldable;
     }
-    std::sort(jobs_.begin(), jobs_.end(), before);
+    std::sort(jobs_.begin(), jobs_.end(), elastic_before);
     for (ElasticJob& job : jobs_) note(job);
   }
 
@@ -71,7 +65,7 @@ class PaperPolicy {
   }
 
   [[nodiscard]] bool may_shrink_for(const ElasticJob& job, const ElasticJob& other) const {
-    return equals_shrink_ ? other.priority <= job.priority : before(job, other);
+    return equals_shrink_ ? other.priority <= job.priority : elastic_before(job, other);
   }
 
   // Whether the job can start at its minimum now that others have shrunk.

@@ -10,6 +10,9 @@ namespace pinion::cluster {
 // Slots that nobody has or has been promised.
 [[nodiscard]] std::int64_t elastic_free(const ElasticView& view);
 
+// The more urgent first: by priority, then by submission.
+[[nodiscard]] bool elastic_before(const ElasticJob& a, const ElasticJob& b);
+
 // The most workers, up to its maximum, that so many slots are enough for; 0: not even its minimum.
 [[nodiscard]] int workers_for(const ElasticJob& job, std::int64_t slots);
 

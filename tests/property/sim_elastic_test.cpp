@@ -234,6 +234,7 @@ cluster::ElasticJob random_seen(std::uint64_t id, std::int64_t& slots, std::int6
   job.other_slots = *rc::gen::inRange(0, 3);
   job.change = *rc::gen::element(Change::kMoldable, Change::kMalleable);
   job.gap_ms = *rc::gen::element(0, 1000, 100'000);
+  job.wished = *rc::gen::element(true, false, false);
   job.speed_up = cluster::SpeedUp(*rc::gen::element(0.0, 0.1, 1.0));
   job.rest = *rc::gen::element(cluster::kNotStated, 0.0, 10.0, 5000.0);
   job.shrink_cost_s = *rc::gen::element(cluster::kNotStated, 0.0, 2.0);
@@ -288,6 +289,7 @@ RC_GTEST_PROP(ElasticPolicies, EachStepIsAllowedAndThereIsRoomForIt, ()) {
     RC_ASSERT(!job.changing);
     // Adapters leave it out under the others.
     if (policy == ElasticPolicy::kOurs) RC_ASSERT(now >= job.declined_until_ms);
+    if (policy == ElasticPolicy::kOurs && job.wished) RC_ASSERT(step.workers > step.from);
     if (job.workers > 0) {
       const Ms gap =
           policy == ElasticPolicy::kOurs ? cluster::effective_gap_ms(job, knobs) : job.gap_ms;

@@ -204,6 +204,7 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id, std::int64
   if (job.requested) {
     seen.max_workers = std::max(*job.requested, seen.workers);
     seen.min_workers = seen.workers > 0 ? std::min(*job.requested, seen.workers) : *job.requested;
+    seen.wished = *job.requested > seen.workers;
   }
   seen.slots_per_worker = job.cpus;
   seen.other_slots = job.other_cpus;

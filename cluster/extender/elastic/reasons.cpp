@@ -20,7 +20,9 @@ std::string from_to(int before, int workers) {
 }
 
 std::string why_more(const ElasticObject& job, int workers, std::int64_t free) {
-  const char* wish = job.requested == workers ? ", as its user wishes, and " : ", as ";
+  const char* wish = ", as ";
+  if (job.requested == workers) wish = ", as its user wishes, and ";
+  if (job.requested > workers) wish = ", as its user wishes more, and ";
   return from_to(job.workers(), workers) + wish + are_free(free);
 }
 

@@ -374,6 +374,65 @@ TEST(OurElastic, AJobThatStartsSmallMayTakeMoreFromOthers) {
   EXPECT_THAT(decided, ElementsAre(ElasticStep{1, 16, 4, 2}, ElasticStep{2, 0, 16, 0}));
 }
 
+// One whose user wishes for more. It is no faster with more, nearly done, and rescales are dear.
+ElasticJob wished(std::uint64_t id, std::int32_t priority, int workers, int wish) {
+  ElasticJob job = linear(running(id, priority, workers, wish, workers), 1, 1000);
+  job.speed_up = SpeedUp(1.0);
+  job.wished = true;
+  return job;
+}
+
+TEST(OurElastic, AWishNeedsNoGainAndComesBeforeGains) {
+  const ElasticJob gains = linear(running(1, 9, 2, 16, 2), 1000);
+  EXPECT_THAT(steps(10, {gains, wished(2, 0, 2, 7)}),
+              ElementsAre(ElasticStep{1, 2, 3, 0}, ElasticStep{2, 2, 7, 0}));
+  EXPECT_THAT(steps(6, {gains, wished(2, 0, 2, 7)}), ElementsAre(ElasticStep{2, 2, 4, 0}));
+  ElasticJob holes = wished(2, 0, 2, 7);
+  holes.room = 1;
+  EXPECT_EQ(size_of(steps(10, {gains, holes}), 2), 3);
+}
+
+TEST(OurElastic, WishesGoByPriorityAndSubmission) {
+  EXPECT_THAT(steps(8, {wished(1, 0, 2, 7), wished(2, 1, 2, 5)}),
+              ElementsAre(ElasticStep{1, 2, 3, 0}, ElasticStep{2, 2, 5, 0}));
+  EXPECT_THAT(steps(8, {wished(1, 0, 2, 5), wished(2, 0, 2, 7)}),
+              ElementsAre(ElasticStep{1, 2, 5, 0}, ElasticStep{2, 2, 3, 0}));
+}
+
+TEST(OurElastic, AWishKeepsTheStatedGapAndLeavesADeclineAlone) {
+  std::vector jobs{wished(1, 0, 2, 7)};
+  jobs[0].gap_ms = 60'000;
+  jobs[0].changed_ms = kOurNow - 59'999;
+  EXPECT_THAT(steps(8, jobs), IsEmpty());
+  EXPECT_EQ(decide_at(kOurNow, 8, jobs).look_again_ms, kOurNow + 1);
+  EXPECT_EQ(size_of(decide_at(kOurNow + 1, 8, jobs).steps, 1), 7);
+  jobs[0].declined_until_ms = kOurNow + 5;
+  EXPECT_THAT(decide_at(kOurNow + 1, 8, jobs).steps, IsEmpty());
+  jobs[0].gap_ms = 0;
+  EXPECT_EQ(effective_gap_ms(jobs[0]), 1000);
+}
+
+// Neither who can start nor who has waited for long waits for it.
+TEST(OurElastic, AWishTakesNothingFromThoseThatWait) {
+  std::vector jobs{wished(1, 0, 2, 8), linear(waiting(2, 0, 4, 4), 40)};
+  EXPECT_THAT(steps(8, jobs), ElementsAre(ElasticStep{2, 0, 4, 0}, ElasticStep{1, 2, 4, 0}));
+  jobs[1] = linear(waiting(2, 0, 7, 7), 40);
+  EXPECT_THAT(steps(8, jobs), ElementsAre(ElasticStep{1, 2, 8, 0}));
+  EXPECT_THAT(decide_at(2 + ElasticKnobs().patience_ms, 8, jobs).steps, IsEmpty());
+}
+
+// 2 waits for long enough that others shrink for it at any cost.
+TEST(OurElastic, WhoseUserWishesForMoreDoesNotShrink) {
+  ElasticJob job = wished(1, 0, 6, 8);
+  job.min_workers = 2;
+  const std::int64_t now = 600 * kMinute;
+  const std::vector jobs{job, linear(waiting(2, 0, 4, 4), 40)};
+  const auto decided = decide_at(now, 8, jobs);
+  EXPECT_THAT(decided.steps, IsEmpty());
+  ASSERT_EQ(decided.waits.size(), 1U);
+  EXPECT_EQ(decided.waits[0].could + decided.waits[0].later, 0);
+}
+
 TEST(OurElastic, UnknownCostsAndRestsAreGuessed) {
   ElasticJob job = running(1, 0, 2, 16, 2);
   EXPECT_EQ(size_of(steps(16, {job}), 1), 16);

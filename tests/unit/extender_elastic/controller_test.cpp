@@ -430,11 +430,14 @@ TEST_F(AskedToGrow, SilenceIsTakenForNo) {
   EXPECT_EQ(cluster_.annotation("wave", annotation::kRescaleSent), "");
 }
 
-TEST(ElasticController, WhatItsUserWishesComesFirst) {
-  Cluster cluster(32);
+// Under each policy that rescales.
+class ElasticWish : public testing::TestWithParam<ElasticPolicy> {};
+
+TEST_P(ElasticWish, WhatItsUserWishesComesFirst) {
+  Cluster cluster(32, GetParam());
   cluster.add({.workers = 6});
   cluster.settle("wave");
-  cluster.at("wave")["metadata"]["annotations"][annotation::kRequestedWorkers] = "3";
+  cluster.annotate("wave", annotation::kRequestedWorkers, "3");
   const auto actions = cluster.step();
   ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kShrink));
   EXPECT_THAT(actions[0].why, HasSubstr("as its user wishes"));
@@ -443,7 +446,7 @@ TEST(ElasticController, WhatItsUserWishesComesFirst) {
   cluster.step();
   cluster.wait(1'000'000);
   EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "it stays there";
-  cluster.at("wave")["metadata"]["annotations"][annotation::kRequestedWorkers] = "5";
+  cluster.annotate("wave", annotation::kRequestedWorkers, "5");
   EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kExpand));
   EXPECT_EQ(cluster.workers("wave"), 5);
   cluster.settle("wave");
@@ -453,6 +456,50 @@ TEST(ElasticController, WhatItsUserWishesComesFirst) {
   EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kExpand));
   EXPECT_EQ(cluster.workers("wave"), 8) << "as the policy says again";
 }
+
+// Though it is no faster with more, is nearly done, and rescales are dear: the gap that it states
+// is all that holds.
+TEST_P(ElasticWish, IsMetWithoutAnyGain) {
+  Cluster cluster(32, GetParam());
+  auto annotations = JobShape().annotations;
+  annotations[annotation::kSpeedUp] = "1:1 8:1";
+  annotations[annotation::kRunSeconds] = "2000";
+  annotations[annotation::kRescaleCostSeconds] = "3600";
+  annotations[annotation::kRescaleGapSeconds] = "60";
+  cluster.add({.annotations = annotations});
+  cluster.settle("wave");
+  cluster.annotate("wave", annotation::kRequestedWorkers, "2");
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink));
+  cluster.settle("wave");
+  cluster.step();
+  cluster.annotate("wave", annotation::kRequestedWorkers, "8");
+  cluster.wait(59'999);
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+  cluster.wait(1);
+  const auto actions = cluster.step();
+  ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kExpand));
+  EXPECT_THAT(actions[0].why, HasSubstr("as its user wishes"));
+  EXPECT_EQ(cluster.workers("wave"), 8);
+}
+
+TEST_P(ElasticWish, IsMetAsFarAsCpusAreFree) {
+  Cluster cluster(20, GetParam());
+  auto annotations = JobShape().annotations;
+  annotations[annotation::kRequestedWorkers] = "7";
+  cluster.add({.workers = 2, .annotations = annotations});
+  cluster.settle("wave");
+  cluster.add({.name = "other", .cpus = 4, .workers = 1, .annotations = {}});
+  cluster.settle("other");
+  const auto actions = cluster.step();
+  ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kExpand));
+  EXPECT_EQ(actions[0].why, "from 2 to 4 workers, as its user wishes more, and 8 CPUs are free");
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ElasticWish,
+                         testing::Values(ElasticPolicy::kElastic, ElasticPolicy::kOurs),
+                         [](const auto& policy) {
+                           return policy.param == ElasticPolicy::kOurs ? "Ours" : "Elastic";
+                         });
 
 TEST(ElasticController, ALaunchersCpusCountToo) {
   auto seen = *read_elastic(make_job({.suspended = true}), {});
