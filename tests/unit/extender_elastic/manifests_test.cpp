@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/whole_file.h"
 #include "cluster/extender/elastic/actuator.h"
 #include "cluster/files/job_file.h"
@@ -44,6 +46,18 @@ json stored(const json& manifest) {
   return object;
 }
 
+// What pods that state CPUs say of whose they are: agents count only for jobs that are named.
+void add_named_jobs(const json& part, std::set<std::string>& names) {
+  const json::json_pointer limit("/spec/containers/0/resources/limits/cpu");
+  if (part.is_object() && part.contains(limit)) {
+    const json::json_pointer job("/metadata/annotations/pinion.dev~1job");
+    names.insert(part.contains(job) ? part.at(job).get<std::string>() : "");
+  }
+  for (const json& one : part) {
+    if (one.is_structured()) add_named_jobs(one, names);
+  }
+}
+
 TEST(ElasticManifests, OfThePageAreElasticJobsOfEachKind) {
   std::vector<std::string> kinds;
   for (const json& manifest : manifests()) {
@@ -58,6 +72,9 @@ TEST(ElasticManifests, OfThePageAreElasticJobsOfEachKind) {
     EXPECT_EQ(job->change, Change::kMalleable);
     EXPECT_EQ(std::tie(job->min_workers, job->max_workers, job->stated, job->cpus),
               std::make_tuple(2, 8, 2, 4));
+    std::set<std::string> named;
+    add_named_jobs(object.at("spec"), named);
+    EXPECT_THAT(named, testing::ElementsAre(job->name));
     EXPECT_EQ(job->suspended, !is_set && !is_volcano) << "these start as they are";
     EXPECT_EQ(job->is_told, kinds.size() > 1) << "the first one is not told";
     if (job->is_told) {
