@@ -63,6 +63,20 @@ def elastic(program, folder):
         sys.exit(f"elastic jobs: {lines[1:]}, {result}; expected {expected}")
 
 
+def example_of_the_page(program, folder):
+    """What docs/simulator.md shows of elastic jobs is what comes out, and a job does rescale."""
+    root = os.path.dirname(os.path.abspath(__file__)) + "/../../.."
+    with open(root + "/docs/simulator.md") as file:
+        blocks = file.read().split("```\n")
+    at = next(at for at, block in enumerate(blocks) if block.startswith("cat > fleet.yaml"))
+    path = os.path.dirname(os.path.abspath(program)) + ":" + os.environ["PATH"]
+    done = subprocess.run(["sh", "-ec", blocks[at]], cwd=folder, env=os.environ | {"PATH": path}, check=True,
+                          capture_output=True, text=True)
+    rescales = [line.split(",")[-2] for line in done.stdout.splitlines()[1:]]
+    if done.stdout != blocks[at + 2] or "2" not in rescales:
+        sys.exit(f"docs/simulator.md: {blocks[at + 2]!r}, and here {done.stdout!r}")
+
+
 ON_NODES = """
 - {name: long, min: 4, max: 16, times: {4: 400, 8: 200, 16: 100}, restart: 1, rebalance: 1}
 - {name: short, submit: 20, min: 8, max: 8, run: 30, priority: 5}
@@ -321,6 +335,8 @@ def main(program):
         progress(program)
         elastic(program, folder)
         elastic_on_nodes(program, folder)
+        os.mkdir(folder + "/page")
+        example_of_the_page(program, folder + "/page")
         services(program, folder)
         mixed(program)
         os.remove(folder + "/bad.swf")
