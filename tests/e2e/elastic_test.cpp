@@ -88,6 +88,22 @@ class Elastic : public Scene {
     }
     return 0;
   }
+  // As soon as the job says so at this JSON pointer.
+  bool says(const std::string& name, const std::string& path, const json& value) {
+    const json::json_pointer at(path);
+    return lab::eventually(lab::Milliseconds(kPatience), [&] {
+      const json now = job(name);
+      return now.contains(at) && now.at(at) == value;
+    });
+  }
+  // By SIGKILL, while the job goes to so many workers.
+  void kill_and_restart(const std::string& name, const char* workers) {
+    extender().kill();
+    EXPECT_EQ(kube::json_text(job(name), "metadata", "annotations", "pinion.dev/wanted-workers"),
+              workers)
+        << "killed too late: " << job(name);
+    ASSERT_TRUE(ok(extender().restart()));
+  }
   // It runs with so many workers, and nothing of a rescale is under way.
   bool runs_with(const std::string& name, int workers) {
     return lab::eventually(lab::Milliseconds(kPatience), [&] {
@@ -214,6 +230,39 @@ TEST_F(Elastic, AKilledExtenderGoesOnInTheMiddleOfARescale) {
   EXPECT_TRUE(runs_with("low", 2)) << job("low");
   EXPECT_TRUE(runs_with("high", 2)) << job("high");
   for (const char* name : {"low", "high"}) remove_job(name);
+}
+
+TEST_F(Elastic, AnExtenderKilledInAnyPhaseIsFollowedByOneThatGoesOn) {
+  start_elastic(2);
+  const int all = free_cpus();
+  add_job({.name = "low", .cpus = 15, .workers = 1, .suspended = true, .annotations = sizes(1, 4)});
+  ASSERT_TRUE(says("low", "/metadata/annotations/pinion.dev~1wanted-workers", "4"))
+      << "its start is decided: " << job("low");
+  kill_and_restart("low", "4");
+  ASSERT_TRUE(runs_with("low", 4)) << job("low");
+  const auto wide = places_of("low", 4);
+  const std::map<int, std::string> first = {{0, wide.at(0)}, {1, wide.at(1)}};
+
+  add_job(
+      {.name = "high", .cpus = 15, .workers = 2, .suspended = true, .annotations = sizes(2, 2, 9)});
+  ASSERT_TRUE(says("low", "/spec/parallelism", 2)) << "pods of its shrink end: " << job("low");
+  kill_and_restart("low", "2");
+  ASSERT_TRUE(says("high", "/spec/suspend", false)) << "its start is decided, too";
+  kill_and_restart("high", "2");
+  EXPECT_TRUE(runs_with("low", 2)) << job("low");
+  EXPECT_TRUE(runs_with("high", 2)) << job("high");
+  EXPECT_EQ(places_of("low", 2), first);
+  places_of("high", 2);
+  EXPECT_EQ(free_cpus(), all - 4 * 15);
+
+  remove_job("high");
+  ASSERT_TRUE(says("low", "/spec/parallelism", 4)) << "its expand is decided: " << job("low");
+  kill_and_restart("low", "4");
+  EXPECT_TRUE(runs_with("low", 4)) << job("low");
+  const auto again = places_of("low", 4);
+  EXPECT_EQ((std::map<int, std::string>{{0, again.at(0)}, {1, again.at(1)}}), first);
+  EXPECT_EQ(free_cpus(), all - 4 * 15);
+  remove_job("low");
 }
 
 }  // namespace
