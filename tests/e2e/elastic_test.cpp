@@ -25,8 +25,8 @@ class Elastic : public Scene {
     return {.controller_manager = true};
   }
 
-  void start_elastic(int count) {
-    start(count, {}, {"--elastic", "elastic"});
+  void start_elastic(int count, const char* policy = "elastic") {
+    start(count, {}, {"--elastic", policy});
     fakes().tell_ready();
   }
 
@@ -160,6 +160,20 @@ TEST_F(Elastic, WorkersThatStayKeepTheirCpusAndThoseOfTheOthersAreFree) {
   again.erase(2);
   again.erase(3);
   EXPECT_EQ(again, narrow);
+  remove_job("low");
+}
+
+// Of a job that is no faster with more.
+TEST_F(Elastic, AWishForMoreIsMetUnderOursToo) {
+  start_elastic(2, "ours");
+  auto annotations = sizes(1, 4);
+  annotations["pinion.dev/speed-up"] = "1:1 4:1";
+  annotations["pinion.dev/requested-workers"] = "1";
+  add_job({.name = "low", .cpus = 15, .workers = 1, .suspended = true, .annotations = annotations});
+  ASSERT_TRUE(runs_with("low", 1)) << job("low");
+  wish("low", "4");
+  EXPECT_TRUE(runs_with("low", 4)) << job("low");
+  EXPECT_EQ(places_of("low", 4).size(), 4U);
   remove_job("low");
 }
 
