@@ -5,6 +5,9 @@
 namespace pinion::engine {
 namespace {
 
+// Of a quota in microseconds: far above any machine, so that sums do not overflow.
+constexpr std::int64_t kMostQuota = std::int64_t{1} << 40;
+
 std::optional<std::int64_t> milli_by_shares(Resources resources) {
   resources.quota.reset();
   return milli_cpus(resources);
@@ -61,12 +64,11 @@ std::optional<CpuQuota> stated_quota(const Resources& resources) {
   const std::int64_t quota = resources.quota.value_or(0);
   if (quota == 0) return std::nullopt;
   constexpr std::uint64_t longest = 1'000'000;  // the kernel's upper bound of a period
-  constexpr std::int64_t most = std::int64_t{1}
-                                << 40;  // far above any machine, no overflow of sums
   const std::uint64_t period = resources.period.value_or(0);
   if (quota > 0) {
     const bool sane = period > 0 && period <= longest;
-    return CpuQuota{.limit = std::min(quota, most), .period = sane ? period : CpuQuota().period};
+    return CpuQuota{.limit = std::min(quota, kMostQuota),
+                    .period = sane ? period : CpuQuota().period};
   }
   const auto milli = milli_by_shares(resources);
   if (!milli) return std::nullopt;

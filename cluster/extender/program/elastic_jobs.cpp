@@ -379,13 +379,9 @@ void ElasticJobs::tell_sizes() {
   const auto now = Clock::now();
   std::vector<std::pair<Clock::time_point, const ElasticObject*>> again;
   for (const auto& [uid, job] : jobs_) {
-    if (!job.is_told || !job.left_alone.empty()) continue;
-    const auto known = told_.find(uid);
-    if (known == told_.end() || known->second.size != elastic::size_told(job)) {
-      maps_.add(uid, job.name_space);
-    } else if (known->second.again <= now) {
-      again.emplace_back(known->second.again, &job);
-    }
+    if (!job.is_told || !job.left_alone.empty() || tell_if_new(job)) continue;
+    const auto at = told_.find(uid)->second.again;
+    if (at <= now) again.emplace_back(at, &job);
   }
   std::sort(again.begin(), again.end());
   again.resize(std::min(again.size(), kMostAgain));
@@ -393,6 +389,14 @@ void ElasticJobs::tell_sizes() {
     told_[one.second->uid].again = now + pace_.tell_again;
     maps_.add(one.second->uid, one.second->name_space);
   }
+}
+
+// False: its ConfigMap says this size already.
+bool ElasticJobs::tell_if_new(const ElasticObject& job) {
+  const auto known = told_.find(job.uid);
+  if (known != told_.end() && known->second.size == elastic::size_told(job)) return false;
+  maps_.add(job.uid, job.name_space);
+  return true;
 }
 
 Worked ElasticJobs::tell(const std::string& uid) {
@@ -447,6 +451,11 @@ void ElasticJobs::carry_out(const elastic::Action& action) {
   const std::lock_guard lock(mutex_);
   rests_.erase(was->uid);
   ++done_.steps[what];
+  // Now, as the pods of a start mount what it says.
+  const auto job = jobs_.find(was->uid);
+  if (job != jobs_.end() && job->second.is_told && job->second.left_alone.empty()) {
+    tell_if_new(job->second);
+  }
   if (!action.ended) return;
   ElasticFigures::Rescales& rescales = done_.rescales[std::string(to_string(*action.ended))];
   ++rescales.count;

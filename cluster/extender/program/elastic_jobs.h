@@ -136,7 +136,8 @@ class ElasticJobs {
   void heed_written(elastic::ElasticObject& job) const;  // under mutex_
   void answered(const elastic::ElasticObject& was, const Result<nlohmann::json>& now);
   void refused(const elastic::ElasticObject& was, const Error& why);
-  void tell_sizes();  // under mutex_
+  void tell_sizes();                                    // under mutex_
+  bool tell_if_new(const elastic::ElasticObject& job);  // under mutex_
   Worked tell(const std::string& uid);
 
   kube::Api& api_;

@@ -81,6 +81,17 @@ TEST(DemandTest, AJobNamesHowManyNodesItMayUse) {
   EXPECT_EQ(demand_of(pod_of("p", 2), policy::Defaults()).nodes, 0);
 }
 
+TEST(DemandTest, WhatTheOperatorDoesNotAllowIsRefused) {
+  const Pod pod = pod_of("p", 2, {{"smt", "one-per-core"}});
+  policy::Defaults defaults;
+  const Demand refused = demand_of(pod, defaults);
+  EXPECT_EQ(refused.kind, Demand::Kind::kRefused);
+  EXPECT_NE(refused.text.find("allowedWishes does not have 'one-per-core'"), std::string::npos)
+      << refused.text;
+  defaults.privileges.insert(policy::Privilege::kOnePerCore);
+  EXPECT_EQ(demand_of(pod, defaults).kind, Demand::Kind::kSingle);
+}
+
 TEST(DemandTest, AJobNamesItsPlacement) {
   const Pod pod = pod_of("p", 2, {{"placement", "least-loaded"}});
   EXPECT_EQ(demand_of(pod, policy::Defaults()).placement, PlacementPolicy::kLeastLoaded);

@@ -242,6 +242,33 @@ TEST_F(ElasticJobsTest, FiguresAreOfEachJobAndOfWhatRescalesTook) {
   EXPECT_EQ(figures.jobs["runs"], 1U) << "these every replica tells";
 }
 
+// The pods of a start come at once, and mount it.
+TEST_F(ElasticJobsTest, AStartIsToldBeforeTheNextLook) {
+  free_ = 24;
+  const json job = told(waits());
+  std::atomic<bool> patched = false;
+  is_patched("wave", [&](const auto& request, auto& response) {
+    answer_with(job, request, response);
+    patched = true;
+  });
+  server_.on(std::string("POST ") + kMapsOfJobs, 201, json::object());
+  std::atomic<bool> is_told = false;
+  on_fleet_ = [&](const auto&) {  // in each look, before it tells sizes
+    if (patched) {
+      is_told = eventually([&] {
+        const auto seen = server_.seen();
+        return std::any_of(seen.begin(), seen.end(), [](const auto& one) {
+          return one.method == "POST" && one.json()["data"]["wanted-workers"] == "6\n";
+        });
+      });
+    }
+    return std::map<std::string, elastic::OnFleet>();
+  };
+  start({job});
+  EXPECT_TRUE(eventually([&] { return is_told.load(); }));
+  elastic_.reset();  // its looks use what is of this test
+}
+
 TEST_F(ElasticJobsTest, AConfigMapThatSomebodyDeletesIsMadeAgain) {
   server_.on(std::string("POST ") + kMapsOfJobs, 201, json::object());
   start({told(make_job({.change = "rigid"}))});

@@ -236,6 +236,10 @@ TEST(Allocate, TheDecisionSaysWhy) {
   EXPECT_EQ(decision.claim.id, "new");
   EXPECT_EQ(decision.claim.task_group, "g");
   EXPECT_EQ(decision.claim.job, "j");
+  Request again = ask(2);
+  again.preferred = CpuSet::parse("14,62").value();
+  EXPECT_EQ(to_string(std::get<Decision>(allocate(xeon_snc2(), ledger, again)).why),
+            "numa 1: 2 of 20 free CPUs, best of 1 fitting; 2 as planned or before");
 }
 
 }  // namespace
