@@ -1,7 +1,8 @@
 // How many pods a second a real kube-scheduler places with pinion-extender and without: a new
 // cluster for each, all pods made before the scheduler starts, timed until the last one is bound.
 // With --gang the pods are gangs for the extender, with its scheduling gates and without. CPU time
-// is that of each program from the scheduler's start on: it depends less on what else runs.
+// is that of each program from the scheduler's start on: it depends less on what else runs. The
+// API server's own count of requests tells what each way asks of it.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -26,6 +27,8 @@ namespace pinion::e2e {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr double kTold = 0.05;  // requests of a pod of one kind: rarer ones are not printed
 
 struct Load {
   int nodes = 100;
@@ -70,6 +73,34 @@ std::map<std::string, double> cpu_of_programs() {
     }
   }
   return seconds;
+}
+
+// How many requests the API server has answered, by what they did to what, as in
+// `apiserver_request_total{...resource="pods",subresource="status",verb="PATCH"} 12`.
+std::map<std::string, double> requests_by_kind(kube::Api& api) {
+  std::string text;
+  const kube::Cancel never;
+  static_cast<void>(api.stream("/metrics", std::chrono::seconds(10), never,
+                               [&](std::string_view bytes) {
+                                 text += bytes;
+                                 return true;
+                               }));
+  std::map<std::string, double> requests;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("apiserver_request_total{")) continue;
+    const auto label = [&](const std::string& name) {
+      const std::size_t at = line.find(name + "=\"");
+      if (at == std::string::npos) return std::string();
+      const std::size_t begin = at + name.size() + 2;
+      return line.substr(begin, line.find('"', begin) - begin);
+    };
+    const std::string part = label(",subresource");
+    std::string kind = label("verb") + " " + label(",resource");
+    if (!part.empty()) kind += "/" + part;
+    requests[kind] += std::stod(line.substr(line.rfind(' ')));
+  }
+  return requests;
 }
 
 std::vector<std::string> node_names(int count) {
@@ -123,6 +154,7 @@ Result<double> measure(const Load& load, With with) {
   bound.field_selector = "spec.nodeName!=";
   Collection pods(admin.api(), bound);
   const auto wanted = static_cast<std::size_t>(load.pods);
+  auto requests_before = requests_by_kind(admin.api());
   auto cpu_before = cpu_of_programs();
   const auto scheduling = Clock::now();
   if (Status started = (*cluster)->start_scheduler(scheduler); !started) {
@@ -141,6 +173,13 @@ Result<double> measure(const Load& load, With with) {
     shares += (shares.empty() ? "" : ", ") + name + " " + one_decimal(each);
   }
   std::printf("  CPU of a pod: %.1f ms (%s)\n", all, shares.c_str());
+  std::string requests;
+  for (const auto& [kind, count] : requests_by_kind(admin.api())) {
+    const double each = (count - requests_before[kind]) / load.pods;
+    if (each < kTold) continue;
+    requests += (requests.empty() ? "" : ", ") + kind + " " + one_decimal(each);
+  }
+  std::printf("  requests of a pod: %s\n", requests.c_str());
   std::printf("  %d pods in %.1f s, %zu bounced off their node\n", load.pods, took,
               (*nodes)->bounced().size());
   if (with_extender && !(*nodes)->bounced().empty()) {
