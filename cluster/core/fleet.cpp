@@ -442,6 +442,15 @@ std::vector<std::string> Fleet::expire(std::int64_t now_ms) {
   return expired;
 }
 
+std::vector<std::pair<std::string, std::int64_t>> Fleet::expiring(NodeIndex index) const {
+  std::vector<std::pair<std::string, std::int64_t>> expiring;
+  for (const auto& [order, id] : node(index).promises) {
+    const std::int64_t expires_ms = promises_.find(id)->second.expires_ms;
+    if (expires_ms != kNoExpiry) expiring.emplace_back(id, expires_ms);
+  }
+  return expiring;
+}
+
 void Fleet::name_job(std::string_view id, const std::string& job) {
   const auto known = running_.find(id);
   if (known == running_.end()) return;

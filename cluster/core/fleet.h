@@ -151,6 +151,8 @@ class Fleet {
   // Takes off the node what is held there by this id, or what its last report says of it, which
   // does not count until the next one. A promise stays.
   void drop_claim(NodeIndex node, std::string_view id);
+  // The promises on a node that do not last for ever, and when each of them ends.
+  [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> expiring(NodeIndex index) const;
   // Gives back the promises whose time has come; returns their ids.
   std::vector<std::string> expire(std::int64_t now_ms);
 

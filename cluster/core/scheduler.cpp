@@ -318,8 +318,11 @@ void Scheduler::started(const MemberId& id, bool done, std::int64_t now_ms) {
   job->touched_ms = now_ms;
   if (done) {
     member.state = State::kRunning;
+    const std::int64_t expires_ms = now_ms + settings_.confirm_ms;
+    const bool lost = fleet_.find(member.node) < 0;
     for (const auto& request : member.requests) {
-      fleet_.extend(request.id, now_ms + settings_.confirm_ms);
+      fleet_.extend(request.id, expires_ms);
+      if (lost) homeless_[request.id] = expires_ms;
     }
   } else {
     member.state = State::kReserved;
@@ -410,7 +413,10 @@ bool Scheduler::runs(const MemberId& id, const std::string& name, std::int64_t n
   }
   if (node >= 0) hold_head_room_at(node);
   if (std::exchange(member.state, State::kRunning) != State::kRunning) member.since_ms = now_ms;
-  for (const auto& request : member.requests) fleet_.extend(request.id, kNoExpiry);
+  for (const auto& request : member.requests) {
+    fleet_.extend(request.id, kNoExpiry);
+    homeless_.erase(request.id);
+  }
   if (job.count(State::kReserved) == 0) reserved_.erase(job.id);
   if (together || job.fixed() >= job.spec.size) job.started = true;
   heed_limit(job, now_ms);
@@ -513,7 +519,12 @@ void Scheduler::tick(std::int64_t now_ms) {
     drop_head_room();
     changed_ = true;
   }
-  const auto expired = fleet_.expire(now_ms);
+  auto expired = fleet_.expire(now_ms);
+  std::erase_if(homeless_, [&](const auto& claim) {
+    if (claim.second > now_ms) return false;
+    expired.push_back(claim.first);
+    return true;
+  });
   if (expired.empty()) return;
   std::set<MemberId> untold;
   for (const auto& id : expired) {

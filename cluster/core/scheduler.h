@@ -299,6 +299,8 @@ class Scheduler {
   TextMap<MemberId> member_of_claim_;  // of all members
   std::set<Ending> endings_;
   TextMap<Ending> ending_of_;  // by claim id
+  // Claims whose node was lost before anybody told of their start, and until when that is awaited.
+  std::map<std::string, std::int64_t> homeless_;
   // What is said of nodes, and what members take there; also before their agents speak.
   struct Site {
     NodeTerms terms{};

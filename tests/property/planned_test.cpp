@@ -1,6 +1,7 @@
 // The pod scheduler and the engines of three agents in one process: pods of many shapes come and
 // go, what either side is told comes late, bindings fail, agents and extenders restart or another
-// one takes over, and everybody gets exactly the CPUs planned for him.
+// one takes over, links break, nodes are lost with all that runs there and come back, and everybody
+// gets exactly the CPUs planned for him.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,9 +31,7 @@ class World {
     for (const char* name : {"a", "b", "c"}) {
       Node& node = nodes_[name];
       node.reserved = name[0] == 'b' ? CpuSet{0, 1, 16} : CpuSet{0};
-      node.driver = driver_of(node);
-      (void)node.driver->handle(engine::Synchronize{});
-      note_report(name);
+      boot(name);
       hear(name);
     }
     scheduler_->complete_gangs(now_);
@@ -65,6 +64,8 @@ class World {
       case 12:
         if (restarts_ && roll(60) == 0) return roll(2) == 0 ? restart() : take_over();
         if (restarts_ && roll(20) == 0) return restart_agent(some_node());
+        if (restarts_ && roll(60) == 0) return unlink(some_node());
+        if (restarts_ && roll(120) == 0) return lose(some_node());
         hear(some_node());
         break;
       case 13:
@@ -99,6 +100,7 @@ class World {
                               std::min<std::size_t>(transcript_.size(), 20'000));
   }
   [[nodiscard]] unsigned compared() const { return compared_; }
+  [[nodiscard]] unsigned lost() const { return lost_; }  // nodes
 
  private:
   void nothing_is_left() {
@@ -208,6 +210,52 @@ class World {
     node.generation = 0;
     node.reports.clear();
     note_report(name);
+  }
+
+  // A machine of this name, on which nothing runs.
+  void boot(const std::string& name) {
+    Node& node = nodes_.at(name);
+    node.driver = driver_of(node);
+    (void)node.driver->handle(engine::Synchronize{});
+    ++node.instance;
+    node.generation = 0;
+    node.reports.clear();
+    note_report(name);
+  }
+
+  // The agent's stream ends; the next one begins with a report.
+  void unlink(const std::string& name) {
+    say("unlink " + name);
+    for (PodScheduler* each : both()) each->unlinked(name);
+    nodes_.at(name).reports.clear();
+    note_report(name);
+  }
+
+  // The node is no more, and all that ran there; its pods are told of before or after that. Then
+  // another one comes under its name.
+  void lose(const std::string& name) {
+    say("lose " + name);
+    std::erase_if(binds_, [&](const auto& bind) {
+      if (bind.second != name) return false;
+      if (const auto at = pods_.find(bind.first); at != pods_.end()) at->second.in_call = false;
+      scheduler_->bound(bind.first, false, now_);
+      return true;
+    });
+    const bool pods_first = roll(2) == 0;
+    if (!pods_first) {
+      for (PodScheduler* each : both()) each->lost(name, now_);
+    }
+    std::vector<std::string> there;
+    for (const auto& [uid, sim] : pods_) {
+      if (sim.pod.node == name) there.push_back(uid);
+    }
+    for (const std::string& uid : there) over(uid);
+    ++lost_;
+    if (pods_first) {
+      while (!changed_.empty()) hear_of_some_pod();
+      for (PodScheduler* each : both()) each->lost(name, now_);
+    }
+    boot(name);
   }
 
   // By then the other one has heard of all bindings.
@@ -552,6 +600,7 @@ class World {
   Ticket tickets_ = 0;
   int jobs_ = 0;
   unsigned compared_ = 0;
+  unsigned lost_ = 0;
   std::string fault_;
   std::string transcript_;
 };
@@ -568,14 +617,17 @@ class Planned : public testing::TestWithParam<bool> {};
 
 TEST_P(Planned, EverybodyIsWherePlanned) {
   unsigned compared = 0;
+  unsigned lost = 0;
   for (unsigned seed = 0; seed <= events() / 2 / kLife; ++seed) {
     World world(seed, GetParam());
     for (unsigned event = 0; event < kLife && world.fault().empty(); ++event) world.step();
     world.end();
     ASSERT_EQ(world.fault(), "") << "seed " << seed << ", after\n" << world.transcript();
     compared += world.compared();
+    lost += world.lost();
   }
   EXPECT_GT(compared, events() / 2 / 100);
+  EXPECT_EQ(lost > 0, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Planned, testing::Bool(), [](const auto& test) {

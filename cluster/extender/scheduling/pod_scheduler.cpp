@@ -506,7 +506,8 @@ void PodScheduler::bound(const std::string& uid, bool done, std::int64_t now_ms)
   KnownPod* known = cache_.find(uid);
   if (known == nullptr || known->bound) return;
   scheduler_.started(uid, done, now_ms);
-  if (!done) {
+  // Of one that was made again, the first one may have been done.
+  if (!done && !book().member(uid)->fixed()) {
     cache_.set_node(*known, {});
     // The scheduler begins anew with it.
     if (!is_gang(job_of(*known))) scheduler_.withdraw(job_of(*known), "not bound", now_ms);

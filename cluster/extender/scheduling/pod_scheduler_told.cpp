@@ -301,7 +301,7 @@ void PodScheduler::still_there(const std::string& node, bool fresh, std::int64_t
   for (const std::string& uid : there->second) {
     const KnownPod& known = *cache_.find(uid);
     if ((!known.told && !fresh) || book().member(uid) == nullptr) continue;
-    scheduler_.still_runs(uid, known.told ? kNoExpiry : now_ms + limits_.scheduler.confirm_ms);
+    scheduler_.still_runs(uid, known.bound ? kNoExpiry : now_ms + limits_.scheduler.confirm_ms);
   }
 }
 

@@ -84,7 +84,9 @@ TEST_F(WholeNodes, HaveRoomForOthersWhenSomebodyHasLeft) {
     for (const auto& [node, list] : leavers) {
       leaving.push_back({.node = fleet_.find(node), .cpus = cpus(list)});
     }
-    topology::Request request{.id = "next", .cpus = each};
+    topology::Request request;
+    request.id = "next";
+    request.cpus = each;
     request.align = topology::Align::kNuma;
     request.strength = strength;
     return RoomWhenLeft(fleet_, leaving).of(request);

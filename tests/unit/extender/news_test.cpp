@@ -130,6 +130,36 @@ TEST_F(NewsTest, WhoIsBoundAndNeverToldOfIsForgottenWhenItsNodeComesBackWithoutI
   EXPECT_EQ(pod_scheduler_.pods(), 0U);
 }
 
+TEST_F(NewsTest, WhoMayHaveBeenBoundToANodeThatIsLostIsPlacedAnewWhenItWasNot) {
+  const Pod pod = pod_of("p", 3);
+  pod_scheduler_.seen(pod, now_);
+  filtered(pod);
+  EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  pod_scheduler_.bound("p", true, now_);  // its answer was lost
+  pod_scheduler_.lost("a", now_);
+  EXPECT_EQ(bind(pod, "b", 2).kind, Kind::kRefuse) << "it may be told of yet";
+  now_ += 9000;
+  pod_scheduler_.tick(now_);
+  filtered(pod);
+  EXPECT_EQ(bind(pod, "b", 3).kind, Kind::kGo);
+}
+
+TEST_F(NewsTest, ABindingThatIsMadeAgainAndRefusedMayHaveBeenMadeBefore) {
+  const Pod pod = pod_of("p", 3);
+  pod_scheduler_.seen(pod, now_);
+  filtered(pod);
+  EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
+  pod_scheduler_.bound("p", true, now_);  // its answer was lost
+  EXPECT_EQ(bind(pod, "a", 2).kind, Kind::kGo);
+  pod_scheduler_.bound("p", false, now_);
+  pod_scheduler_.lost("a", now_);
+  report("a", {});
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U) << "its kubelet may start it yet";
+  now_ += 9000;
+  pod_scheduler_.tick(now_);
+  EXPECT_EQ(pod_scheduler_.fleet().promises(), 0U);
+}
+
 // It ran while the watch was away, and is made anew under the same name.
 TEST_F(NewsTest, AGangThatIsNeverToldOfLeavesItsName) {
   for (const char* run : {"first-", "second-"}) {
