@@ -30,7 +30,10 @@ done
 
 # For the property tests. An own one takes its place, to look for more: RC_PARAMS="max_success=1000".
 export RC_PARAMS=${RC_PARAMS:-seed=$(commit_seed)}
-[ "${PINION_EVENTS:-0}" -ge 100000 ] || PINION_EVENTS=100000 # more where somebody asks for more
+# Of the properties that play events: for two minutes of a CPU in CI; more where somebody asks for more.
+least_events=100000
+[ "${CI:-}" != true ] || least_events=800000
+[ "${PINION_EVENTS:-0}" -ge $least_events ] || PINION_EVENTS=$least_events
 export PINION_EVENTS
 
 quick=(format quick)

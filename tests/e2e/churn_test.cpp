@@ -6,17 +6,23 @@
 #include <optional>
 
 #include "tests/e2e/crowd.h"
+#include "tests/e2e/ok.h"
 #include "tests/e2e/with_agents.h"
+#include "tests/lab/files.h"
 
 namespace pinion::e2e {
 namespace {
 
 constexpr int kNodes = 6;
+constexpr int kFitsOnePerCore = 6000;  // in one NUMA node, of 8 cores
 
 class Churn : public WithAgents<Crowd> {
  protected:
   void play(int pods, const std::function<int()>& cpus) {
-    start(kNodes);
+    // As NodeAgent tells the agents.
+    const std::string config = cluster().folder() + "/agents.yaml";
+    ASSERT_TRUE(ok(lab::write_file(config, "allowedWishes: one-per-core\n")));
+    start(kNodes, {}, {"--agent-config", config});
     if (HasFatalFailure()) return;
     go_on(pods, cpus);
     EXPECT_GT(most_whole(), 3U);
@@ -47,8 +53,16 @@ TEST_F(Churn, OfEqualPodsNobodyBounces) {
 // In whatever order an agent sees them: each is told its CPUs with the binding.
 class MixedChurn : public Churn {
  protected:
-  // Some have containers before and beside the main one, with cores of their own and without.
+  // Some insist on one NUMA node or want cores without their siblings; some have containers before
+  // and beside the main one, with cores of their own and without.
   void dress(PodShape& pod) override {
+    if (pod.milli_cpus <= kFitsOnePerCore) {
+      if (roll(6) == 0) pod.annotations["pinion.dev/strength"] = "required";
+      if (roll(8) == 0) {
+        pod.annotations["pinion.dev/smt"] = "one-per-core";
+        return;
+      }
+    }
     switch (roll(12)) {
       case 0:
         pod.sides = {1000 * (1 + roll(3))};
