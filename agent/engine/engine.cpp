@@ -183,12 +183,18 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   return member;
 }
 
+void Engine::note_start(Member& member, Life life) {
+  if (!member.started() && member.role == Role::kExclusive) state_.note_kept_change();
+  member.life = life;
+}
+
 void Engine::leave_cores(Member& member, Role role) {
   if (member.guarded) {
     state_.unguard.push_back(
         {.cgroups_path = member.cgroups_path, .pid = member.pid, .cpus = member.own.cpus});
   }
   member.role = role;
+  if (!member.started()) state_.note_kept_change();
   count_memory(member);
   member.unbound = member.unbound || !member.own.mems.empty();
   member.own = {};
@@ -257,6 +263,7 @@ void Engine::assign(Member& member, const topology::Request& request, const Deci
 
 void Engine::run_on(Member& member, Kept cores) {
   member.role = Role::kExclusive;
+  if (!member.started()) state_.note_kept_change();
   count_memory(member);
   member.request = std::move(cores.request);
   member.own = std::move(cores.own);
@@ -518,7 +525,7 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
     case ContainerEvent::Kind::kStart: {
       if (has_stopped(event.container)) break;
       Member& member = *known(event.pod, event.container, effects);
-      member.life = Life::kStarted;
+      note_start(member, Life::kStarted);
       member.stuck = false;
       fence_->starting(state_, member);
       break;
@@ -527,7 +534,7 @@ void Engine::on(const ContainerEvent& event, Effects& effects) {
     case ContainerEvent::Kind::kPostUpdate: {
       if (has_stopped(event.container)) break;
       Member& member = *known(event.pod, event.container, effects);
-      if (!member.started()) member.life = Life::kFound;
+      if (!member.started()) note_start(member, Life::kFound);
       member.stuck = false;
       const bool update = event.kind == ContainerEvent::Kind::kPostUpdate;
       state_.work.push(member.id, update ? Cause::kPostUpdate : Cause::kPostStart);

@@ -89,7 +89,9 @@ class Engine {
   // each Enforce goes to report() before the next is asked for.
   [[nodiscard]] std::optional<Work> next();
 
-  // What pods keep for containers that do not run: for an agent after this one, by pod and name.
+  // What pods have for containers that do not run, also for those that are made and have not
+  // started, as the runtime lists none whose start failed: for an agent after this one, by pod and
+  // name.
   [[nodiscard]] std::vector<KeptCores> kept() const;
 
   // What an agent before this one has saved. With the next Synchronize the pods keep it again, as
@@ -153,6 +155,7 @@ class Engine {
   void leave_out_memory(std::string_view pod_id);
   void assign(Member& member, const topology::Request& request, const topology::Decision& decision);
   void run_on(Member& member, Kept cores);
+  void note_start(Member& member, Life life);
   // The member runs on cores of its own no longer; the caller sees to its claim.
   void leave_cores(Member& member, Role role);
   void forget(const std::string& id);

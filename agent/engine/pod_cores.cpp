@@ -465,6 +465,14 @@ std::vector<KeptCores> Engine::kept() const {
            .memory = kept.request.memory,
            .part = kept.part});
     }
+    for (const Member* member : pod.members) {
+      if (member->role != Role::kExclusive || member->started()) continue;
+      all.push_back({.pod_id = pod_id,
+                     .container = member->name,
+                     .cpus = member->own.cpus,
+                     .count = member->request.cpus,
+                     .memory = member->request.memory});
+    }
   }
   return all;
 }

@@ -188,7 +188,9 @@ struct State {
     ++kept_revision_;
     return pod.kept_;
   }
-  // Grows with each change of what a pod keeps, also where the same event takes it back.
+  // The same for what containers have that have not started.
+  void note_kept_change() { ++kept_revision_; }
+  // Grows with each change of Engine::kept(), also where the same event takes it back.
   [[nodiscard]] std::uint64_t kept_revision() const { return kept_revision_; }
   // So much of the ledger's shared memory is for this one.
   void set_counted_memory(Member& member, Bytes bytes);

@@ -74,7 +74,7 @@ void Engine::drop_unlisted(const Synchronize& event) {
 
 // What the runtime and the cgroup say of it now.
 void Engine::observe(Member& member, const Container& container, const Synchronize& event) {
-  if (!member.started() && has_started(container)) member.life = Life::kFound;
+  if (!member.started() && has_started(container)) note_start(member, Life::kFound);
   member.stuck = false;
   if (const auto file = event.files.find(container.id); file != event.files.end()) {
     member.applied = file->second;

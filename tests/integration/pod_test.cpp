@@ -38,6 +38,27 @@ class Root_Containerd_Pod : public NodeTest {
     return Running{.pod = pod, .id = *id, .cgroup = lab::ContainerdLab::cgroup_of(pod, *id)};
   }
 
+  // The id of a container that is made and cannot be started; it is there until it is removed.
+  Result<std::string> fail_to_start(const lab::RunningPod& pod,
+                                    const lab::ContainerSpec& container) {
+    auto id = node().create_container(pod, container);
+    if (!id) return failure(id.error());
+    if (node().cri().start_container(*id)) return failure(Errc::kInternal, "it has started");
+    const auto status = node().cri().container_status(*id);
+    if (!status) return failure(status.error());
+    if (status->state != lab::ContainerState::kExited) {
+      return failure(Errc::kInternal, "it has not ended: " + status->reason);
+    }
+    return *id;
+  }
+
+  // The CPUs of an exclusive container that does not run, by what the agent says.
+  CpuSet decided(const std::string& id) {
+    const auto status = agent().status();
+    const auto* known = status ? status->find(id) : nullptr;
+    return known != nullptr && known->exclusive ? known->decided : CpuSet();
+  }
+
   // So many more cores can be had beside the pod, and no more.
   AssertionResult is_full_with(int more) {
     const std::string name = "other-" + std::to_string(++others_);
@@ -93,6 +114,61 @@ TEST_P(Root_Containerd_Pod, ACrashLoopComesBackToItsCores) {
   ASSERT_TRUE(ok(node().remove_pod(*pod)));
   EXPECT_TRUE(is_full_with(machine().ranks)) << "all is given back with the pod";
   EXPECT_TRUE(no_drift());
+}
+
+// A container whose program is missing is tried again, as the kubelet does where the pod's
+// restartPolicy allows it: no event of NRI tells a failed start from one that is still to come.
+TEST_P(Root_Containerd_Pod, AProgramThatCannotBeStartedKeepsItsCoresForTheNextTry) {
+  const auto pod = node().run_pod(pod_of("missing", {"main"}));
+  ASSERT_TRUE(ok(pod));
+  lab::ContainerSpec main = pod->spec.containers.front();
+  const std::vector<std::string> program = main.command;
+  main.command = {"/no/such/program"};
+  const auto failed = fail_to_start(*pod, main);
+  ASSERT_TRUE(ok(failed));
+  EXPECT_TRUE(is_full_with(machine().ranks - 1)) << "nobody gets between";
+  const CpuSet own = decided(*failed);
+  EXPECT_EQ(own.count(), machine().width);
+
+  main.attempt = 1;
+  const auto again = fail_to_start(*pod, main);
+  ASSERT_TRUE(ok(again));
+  EXPECT_EQ(decided(*again), own);
+  EXPECT_TRUE(is_full_with(machine().ranks - 1));
+
+  agent().kill();  // the runtime lists no container that has ended
+  ASSERT_TRUE(ok(start_agent()));
+  EXPECT_TRUE(is_full_with(machine().ranks - 1)) << "nor while no agent runs";
+
+  main.attempt = 2;
+  main.command = program;
+  const auto rank = start(*pod, main);
+  ASSERT_TRUE(ok(rank));
+  EXPECT_EQ(file(*rank), own);
+  EXPECT_TRUE(is_pinned(*rank, {noise_}));
+  EXPECT_TRUE(no_drift());
+}
+
+TEST_P(Root_Containerd_Pod, AProgramThatCannotBeStartedGivesItsCoresBackWithItsPod) {
+  const auto pod = node().run_pod(pod_of("never", {"main"}));
+  ASSERT_TRUE(ok(pod));
+  lab::ContainerSpec main = pod->spec.containers.front();
+  main.command = {"/no/such/program"};
+  const auto failed = fail_to_start(*pod, main);
+  ASSERT_TRUE(ok(failed));
+  EXPECT_TRUE(is_full_with(machine().ranks - 1));
+  // restartPolicy Never: the pod has failed, and the kubelet stops its sandbox. It stops no
+  // container that does not run, and removes all much later.
+  ASSERT_TRUE(ok(node().cri().stop_pod(pod->id)));
+  EXPECT_TRUE(is_full_with(machine().ranks));
+  ASSERT_TRUE(ok(node().remove_pod(*pod)));
+
+  const auto removed = node().run_pod(pod_of("removed", {"main"}));
+  ASSERT_TRUE(ok(removed));
+  const auto last = fail_to_start(*removed, main);
+  ASSERT_TRUE(ok(last));
+  ASSERT_TRUE(ok(node().cri().remove_container(*last)));
+  EXPECT_TRUE(is_full_with(machine().ranks)) << "it was the pod's only one";
 }
 
 TEST_P(Root_Containerd_Pod, APodKeepsItsCoresOverARestartOfTheAgentWhileItsSandboxRuns) {

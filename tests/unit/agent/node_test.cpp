@@ -168,12 +168,12 @@ TEST_F(NodeWithAFile, SavesWhatPodsKeepAfterEachEventThatChangesIt) {
     bool saves;
   } steps[] = {
       {"all is known", test_support::all_running({}), true},
-      {"a rank comes", engine::CreateContainer{rank.pod, rank.container}, false},
-      {"it starts", told(rank, ContainerEvent::Kind::kStart), false},
+      {"a rank comes", engine::CreateContainer{rank.pod, rank.container}, true},
+      {"it starts", told(rank, ContainerEvent::Kind::kStart), true},
       {"it is resized", engine::UpdateContainer{rank.pod, rank.container, test_support::cpu(2000)},
        false},
       {"it ends", engine::StopContainer{rank.pod, rank.container}, true},
-      {"another pod's rank comes", engine::CreateContainer{other.pod, other.container}, false},
+      {"another pod's rank comes", engine::CreateContainer{other.pod, other.container}, true},
       {"a shared one comes", engine::CreateContainer{shared.pod, shared.container}, false},
       {"a shared one ends", engine::StopContainer{shared.pod, shared.container}, false},
       {"a pod that keeps nothing ends", ends(shared), false},

@@ -88,6 +88,21 @@ TEST_P(BothFences, ACrashedContainerGetsItsCoresAgainThoughTheAgentWasRestarted)
   EXPECT_EQ(node.taken(), node.own(other));
 }
 
+// As one whose start failed is, which the runtime lists no more.
+TEST_P(BothFences, AContainerThatNeverStartedKeepsItsCoresThoughTheAgentWasRestarted) {
+  Driver before(xeon_snc2(), GetParam());
+  Unit unit = rank("b", 4);
+  unit.pod.pid = 1;
+  before.create(unit);
+  const CpuSet own = before.own(unit);
+  Driver node = after(before, GetParam(), {.pods = {unit.pod}, .containers = {}, .files = {}});
+  EXPECT_EQ(node.taken(), own);
+  EXPECT_FALSE(node.run(rank("c", 4)).intersects(own));
+  unit.container.id = "again";
+  EXPECT_EQ(node.run(unit), own);
+  EXPECT_TRUE(node.engine.kept().empty());
+}
+
 TEST_P(BothFences, WhatAnAgentHasSavedIsNotKeptWhereItIsSomebodyElses) {
   struct Case {
     const char* name;
