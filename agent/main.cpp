@@ -3,10 +3,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
+#include <thread>
 
 #include "agent/collector_thread.h"
 #include "agent/config.h"
 #include "agent/counting.h"
+#include "agent/host_daemons.h"
 #include "agent/kept_file.h"
 #include "agent/main_loop.h"
 #include "agent/noise_thread.h"
@@ -127,8 +129,13 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
     log.warn("the fence is weaker than this machine allows: the agent lacks rights",
              {{"fence", std::string(engine.fence_name())}, {"why", enforcement->denied}});
   }
+  std::jthread looking_for_daemons;  // a large machine has many: nobody waits
   if (enforcement->files && enforcement->fence != engine::FenceKind::kPartition) {
-    log.warn("host daemons may run on ranks' cores with this fence", {{"see", "pinionctl doctor"}});
+    looking_for_daemons = std::jthread([&log, root = config.on_host(""), reserved = config.reserved,
+                                        online = engine.state().topology.online] {
+      const auto warning = warning_of_host_daemons(root, online - reserved, reserved);
+      if (warning) log.write(*warning);
+    });
   }
   metrics::perf::KernelPerf perf(metrics::perf::kReservedDescriptors);
   metrics::Collector collector(choose_counting(config, enforcement->files.has_value(),

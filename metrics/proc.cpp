@@ -11,6 +11,7 @@ using text::next_line;
 using text::next_word;
 using text::to_number;
 using text::trimmed;
+using text::value_of;
 
 constexpr int kLastCpu = 39;  // the last field of stat that is read
 
@@ -60,14 +61,6 @@ Status parse_numbers(std::string_view rest, TaskStat& stat) {
     stat.last_cpu = static_cast<topology::CpuId>(*value);
   }
   return {};
-}
-
-// "Key:<blanks>value" -> value, when the line has that key.
-std::optional<std::string_view> value_of(std::string_view line, std::string_view key) {
-  if (line.size() <= key.size() || line.substr(0, key.size()) != key || line[key.size()] != ':') {
-    return std::nullopt;
-  }
-  return trimmed(line.substr(key.size() + 1));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Words, lines and numbers of the kernel's texts. For the parsers of this folder alone.
+// Words, lines and numbers of the kernel's texts, for parsers.
 #pragma once
 
 #include <charconv>
@@ -52,6 +52,14 @@ inline std::string_view next_line(std::string_view& rest) {
 inline std::optional<std::string_view> after(std::string_view word, std::string_view prefix) {
   if (word.substr(0, prefix.size()) != prefix) return std::nullopt;
   return word.substr(prefix.size());
+}
+
+// "Key:<blanks>value" -> value, when the line has that key.
+inline std::optional<std::string_view> value_of(std::string_view line, std::string_view key) {
+  if (line.size() <= key.size() || line.substr(0, key.size()) != key || line[key.size()] != ':') {
+    return std::nullopt;
+  }
+  return trimmed(line.substr(key.size() + 1));
 }
 
 // value * factor, where that fits.

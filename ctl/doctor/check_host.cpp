@@ -1,5 +1,3 @@
-#include <map>
-
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/words.h"
 
@@ -28,28 +26,6 @@ Findings check_file(const CertificateFile& file, std::int64_t now) {
     }
   }
   return findings;
-}
-
-// system.slice for /system.slice/ssh.service; "" for what is in no group.
-std::string slice_of(const std::string& unit) {
-  const std::size_t end = unit.find('/', 1);
-  return unit.size() > 1 ? unit.substr(1, end == std::string::npos ? end : end - 1) : "";
-}
-
-std::string leaf_of(const std::string& unit) {
-  return unit.substr(unit.rfind('/') + 1);
-}
-
-// Onto the CPUs that are never given away, where there are such.
-std::string keep_off(const std::set<std::string>& slices, const std::string& cpus) {
-  std::string advice;
-  for (const std::string& slice : slices) {
-    if (!slice.ends_with(".slice") && !slice.ends_with(".scope")) continue;
-    advice.append("systemctl set-property ").append(slice);
-    advice.append(" AllowedCPUs=").append(cpus).append("; ");
-  }
-  if (advice.empty()) advice = "taskset -a -p -c " + cpus + " PID for each; ";
-  return advice + "or let the kernel keep all of them off: the fence partition (docs/node.md)";
 }
 
 }  // namespace
@@ -84,7 +60,7 @@ Findings check_certificates(const std::vector<CertificateFile>& files, std::int6
   return findings;
 }
 
-Findings check_host_processes(const Result<std::vector<HostProcess>>& processes,
+Findings check_host_processes(const Result<std::vector<metrics::HostProcess>>& processes,
                               const AgentFacts& agent) {
   const std::string id = "host-daemons";
   if (!agent.snapshot) {
@@ -101,25 +77,16 @@ Findings check_host_processes(const Result<std::vector<HostProcess>>& processes,
     return {unknown(id, Error{.code = Errc::kInvalid, .text = "the agent's sets of CPUs"})};
   }
   if (exclusive->empty()) return {good(id, "no CPU is exclusive now")};
-  std::map<std::string, std::size_t> units;  // to their number of processes
-  std::set<std::string> slices;
-  std::size_t count = 0;
-  for (const HostProcess& process : *processes) {
-    if (!process.cpus.intersects(*exclusive)) continue;
-    ++count;
-    const std::string leaf = leaf_of(process.unit);
-    ++units[leaf.empty() ? process.name : leaf];
-    slices.insert(slice_of(process.unit));
-  }
-  if (count == 0) return {good(id, "no process of the host may run on " + exclusive->to_string())};
   const topology::CpuSet keep = reserved->empty() ? *online - *exclusive : *reserved;
-  std::vector<std::string> names;
-  names.reserve(units.size());
-  for (const auto& [unit, number] : units) names.push_back(unit);
+  const auto found = metrics::trespassers(*processes, *exclusive, keep);
+  if (found.processes == 0) {
+    return {good(id, "no process of the host may run on " + exclusive->to_string())};
+  }
   return {warning(id,
-                  std::to_string(count) + " process(es) of the host may run on exclusive CPUs " +
-                      exclusive->to_string() + ": " + some_of(names),
-                  keep_off(slices, keep.to_string()))};
+                  std::to_string(found.processes) +
+                      " process(es) of the host may run on exclusive CPUs " +
+                      exclusive->to_string() + ": " + found.units,
+                  found.keep_off)};
 }
 
 Findings check_node(const NodeFacts& facts) {

@@ -28,7 +28,7 @@ inline constexpr std::int64_t kCertificateWarningDays = 14;
 Findings check_certificates(const std::vector<CertificateFile>& files, std::int64_t now);
 
 // Nobody else may run where containers have their own CPUs.
-Findings check_host_processes(const Result<std::vector<HostProcess>>& processes,
+Findings check_host_processes(const Result<std::vector<metrics::HostProcess>>& processes,
                               const AgentFacts& agent);
 
 // All of them.

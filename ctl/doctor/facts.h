@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "metrics/host_processes.h"
 #include "proto/pinion/v1/node.pb.h"
 #include "topology/cpuset.h"
 
@@ -105,14 +106,6 @@ struct CertificateFile {
   Result<std::vector<Certificate>> certificates;
 };
 
-// A process of the host: neither in a pod nor the kernel's.
-struct HostProcess {
-  std::string unit;  // its group: "/system.slice/ssh.service"; "/": in none
-  std::string name;
-  int pid = 0;
-  topology::CpuSet cpus;  // that some of its threads may run on
-};
-
 struct NodeFacts {
   KubeletFacts kubelet;
   RuntimeFacts runtime;
@@ -122,7 +115,7 @@ struct NodeFacts {
   ClockFacts clock;
   std::int64_t now = 0;  // seconds since 1970
   std::vector<CertificateFile> certificates;
-  Result<std::vector<HostProcess>> processes = failure(Errc::kNotFound, "not read");
+  Result<std::vector<metrics::HostProcess>> processes = failure(Errc::kNotFound, "not read");
 };
 
 }  // namespace pinion::ctl::doctor

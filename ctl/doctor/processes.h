@@ -1,13 +1,11 @@
-// The processes of a machine, by name and by group.
+// The processes of a machine by name; those of the host: metrics/host_processes.h.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/error.h"
-#include "ctl/doctor/facts.h"
 
 namespace pinion::ctl::doctor {
 
@@ -27,13 +25,6 @@ struct Process {
 
 // A path as the process names it, where we see it.
 [[nodiscard]] std::string path_of(const Process& process, const std::string& path);
-
-// Processes that are neither the kernel's nor in a pod nor our own. Errors: as the system says.
-Result<std::vector<HostProcess>> host_processes(const std::string& root);
-
-// The group of the text of /proc/PID/cgroup that says where systemd has put it, or any other;
-// nothing where it is in a pod.
-[[nodiscard]] std::optional<std::string> host_unit(std::string_view text);
 
 // CapEff of /proc/PID/status.
 [[nodiscard]] std::optional<std::uint64_t> effective_capabilities(std::string_view status);

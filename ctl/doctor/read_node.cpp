@@ -344,7 +344,7 @@ NodeFacts read_node(const ReadOptions& options) {
                                   .path = extender.config_path,
                                   .certificates = failure(why)});
   }
-  facts.processes = host_processes(options.root);
+  facts.processes = metrics::host_processes(options.root);
   return facts;
 }
 

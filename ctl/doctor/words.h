@@ -1,13 +1,11 @@
 // Texts of several checks.
 #pragma once
 
-#include <algorithm>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "base/words.h"
+#include "base/some_of.h"
 #include "ctl/doctor/finding.h"
 
 namespace pinion::ctl::doctor {
@@ -41,13 +39,6 @@ inline Findings with_unread(Findings findings, const std::string& id,
     std::erase_if(findings, [](const Finding& f) { return f.severity == Severity::kGood; });
   for (const Error& why : unread) findings.push_back(unknown(id, why));
   return findings;
-}
-
-// "a, b, c and 4 more".
-inline std::string some_of(const std::vector<std::string>& words, std::size_t shown = 5) {
-  std::string text = joined(std::span(words).first(std::min(shown, words.size())), ", ");
-  if (words.size() > shown) text += " and " + std::to_string(words.size() - shown) + " more";
-  return text;
 }
 
 }  // namespace pinion::ctl::doctor

@@ -11,6 +11,7 @@
 #include "ctl/doctor/processes.h"
 #include "ctl/doctor/program_settings.h"
 #include "ctl/doctor/report.h"
+#include "metrics/host_processes.h"
 #include "tests/fuzz/target.h"
 
 namespace pinion::fuzz::ctl_doctor {
@@ -36,7 +37,7 @@ PINION_FUZZ_TARGET(ctl_doctor) {
       (void)program_settings(text, {}, {{"apiListen", "api-listen"}});
       break;
     case 'g':
-      (void)host_unit(text);
+      (void)metrics::host_unit(text);
       (void)effective_capabilities(text);
       break;
     case 'c':

@@ -71,7 +71,7 @@ struct Node : NodeFacts {
     clock.synchronized = true;
     now = 1'000'000'000;
     certificates = {certificate("agent.crt", -10, 300)};
-    processes = std::vector<HostProcess>{
+    processes = std::vector<metrics::HostProcess>{
         {.unit = "/system.slice/ssh.service", .name = "sshd", .pid = 10, .cpus = cpus("0-3,6-7")}};
   }
 
