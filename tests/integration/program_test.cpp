@@ -1,12 +1,16 @@
 // pinion-agent as a program: its command line, a snapshot of another machine, its end. No runtime.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstring>
 
+#include "base/cgroup/hierarchy.h"
+#include "tests/integration/scrape.h"
 #include "tests/lab/agent_process.h"
 #include "tests/lab/files.h"
 #include "tests/lab/process.h"
@@ -19,6 +23,15 @@ using lab::Milliseconds;
 using test_support::TempDir;
 
 constexpr Milliseconds kLimit{10000};
+
+// Where that is served, by the log; empty while the log does not say.
+std::string address_in(const std::string& log, const std::string& what) {
+  const std::string begins = "what=" + what + " address=";
+  const auto at = log.find(begins);
+  const auto end = at == std::string::npos ? at : log.find('\n', at);
+  if (end == std::string::npos) return {};
+  return log.substr(at + begins.size(), end - at - begins.size());
+}
 
 class Program : public testing::Test {
  protected:
@@ -197,6 +210,72 @@ TEST_F(Program, ReadsItsFileAgainOnSighup) {
   const auto status = agent->stop(kLimit);
   ASSERT_TRUE(status);
   EXPECT_EQ(*status, 0) << log();
+}
+
+// Its main thread alone is held, as by a system call that does not come back.
+TEST_F(Program, LivezFailsWhileTheMainLoopHangs) {
+  auto agent = start({"--topology", "synthetic:package:1 core:2 pu:1", "--state-dir", path("state"),
+                      "--nri-socket", path("none.sock"), "--probe-listen", "127.0.0.1:0"});
+  ASSERT_TRUE(agent);
+  std::string address;
+  ASSERT_TRUE(lab::eventually(kLimit, [&] {
+    address = address_in(log(), "probe");
+    return !address.empty();
+  })) << log();
+  EXPECT_TRUE(fetch(address, "/livez"));
+  if (ptrace(PTRACE_SEIZE, agent->pid(), nullptr, nullptr) != 0) {
+    GTEST_SKIP() << "a thread cannot be held here: " << std::strerror(errno);
+  }
+  ASSERT_EQ(ptrace(PTRACE_INTERRUPT, agent->pid(), nullptr, nullptr), 0);
+  int state = 0;
+  ASSERT_EQ(waitpid(agent->pid(), &state, __WALL), agent->pid());
+  ASSERT_TRUE(WIFSTOPPED(state));
+  Result<std::string> said;
+  EXPECT_TRUE(lab::eventually(Milliseconds(30'000), [&] {
+    said = fetch(address, "/livez");
+    return !said;
+  }));
+  EXPECT_TRUE(!said && said.error().text.find("503") != std::string::npos);
+  ASSERT_EQ(ptrace(PTRACE_DETACH, agent->pid(), nullptr, nullptr), 0);
+  EXPECT_TRUE(lab::eventually(kLimit, [&] { return fetch(address, "/livez").has_value(); }));
+  const auto status = agent->stop(kLimit);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(*status, 0) << log();
+}
+
+// The hierarchy is read-only for it, as in a container that lacks the right mount.
+TEST(Root_Program, AFenceWeakerThanTheMachineAllowsIsSaidAndCounted) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const auto hierarchy = cgroup::find_hierarchy("/", "cpuset");
+  if (!hierarchy || !hierarchy->writable) GTEST_SKIP() << "no writable cpuset hierarchy";
+  const TempDir dir;
+  const auto in = [&](const char* name) { return (dir.path() / name).string(); };
+  const std::string script =
+      "mount --make-rprivate / && mount --bind \"$0\" \"$0\" && "
+      "mount -o remount,bind,ro \"$0\" && exec \"$@\"";
+  auto agent = lab::Process::start(
+      {.argv = {"unshare", "--mount", "sh", "-c", script, hierarchy->mount, lab::default_agent(),
+                "--state-dir", in("state"), "--nri-socket", in("none.sock"), "--metrics-listen",
+                "127.0.0.1:0"},
+       .env = {},
+       .log = in("log")});
+  ASSERT_TRUE(agent);
+  const auto log = [&] { return lab::read_file(in("log")).value_or(""); };
+  std::string address;
+  ASSERT_TRUE(lab::eventually(kLimit, [&] {
+    address = address_in(log(), "metrics");
+    return !address.empty();
+  })) << log();
+  EXPECT_NE(log().find("the fence is weaker than this machine allows: the agent lacks rights "
+                       "fence=runtime why=\"files below " +
+                       hierarchy->mount + " cannot be written\""),
+            std::string::npos)
+      << log();
+  Result<std::string> metrics;
+  EXPECT_TRUE(lab::eventually(kLimit, [&] {
+    metrics = fetch(address, "/metrics");
+    return metrics && metrics->find("weakened=\"true\"") != std::string::npos;
+  })) << metrics.value_or("");
 }
 
 }  // namespace
