@@ -8,8 +8,10 @@
 
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
+#include "agent/cgroup/cpuset_files.h"
 #include "agent/cgroup/partitions.h"
 #include "base/cgroup/group_files.h"
 #include "base/cgroup/hierarchy.h"
@@ -19,6 +21,7 @@ namespace pinion::cgroup {
 namespace {
 
 using engine::CpuSet;
+using engine::Enforce;
 using engine::Partition;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -44,6 +47,12 @@ class Root_Partitions : public RootGroups {
     std::ofstream file(control);
     file << value << std::flush;
     return file.good();
+  }
+  // The kernel tells the cpusets a moment later.
+  static bool soon(const std::function<bool()>& holds) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!holds() && std::chrono::steady_clock::now() < limit) sched_yield();
+    return holds();
   }
   // Where a process of the machine that nobody has pinned may run.
   static CpuSet allowed_elsewhere() {
@@ -223,16 +232,84 @@ TEST_F(Root_Partitions, ACpuThatGoesOfflineBreaksOneAndMakeMendsIt) {
 
   ASSERT_TRUE(partitions().make(rank, isolated("3")));
   ASSERT_TRUE(set_online(control, "0"));
-  // The kernel tells the cpusets a moment later.
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (at(rank) != Partition() && std::chrono::steady_clock::now() < limit) sched_yield();
-  EXPECT_EQ(at(rank), Partition());
+  EXPECT_TRUE(soon([&] { return at(rank) == Partition(); }));
   EXPECT_THAT(read(rank, "cpuset.cpus.partition"), HasSubstr("invalid"));
   EXPECT_FALSE(partitions().make(rank, isolated("3"))) << "there is no such CPU now";
   ASSERT_TRUE(set_online(control, "1"));
   const auto made = partitions().make(rank, isolated("3"));
   EXPECT_TRUE(made) << made.error().text;
   EXPECT_EQ(at(rank), isolated("3"));
+}
+
+// With `root` the kernel refuses, but no more once any CPU has gone or come since the partition was
+// made: it promises that to nobody. Then the partition is as broken as an isolated one, and is made
+// on another CPU.
+TEST_F(Root_Partitions, AfterAnyCpuWasAwayARootOnesOnlyCpuGoesAndItIsMadeElsewhere) {
+  const std::string another = "/sys/devices/system/cpu/cpu2/online";
+  const std::string control = "/sys/devices/system/cpu/cpu3/online";
+  if (access(control.c_str(), W_OK) != 0) GTEST_SKIP() << "CPU 3 cannot be taken offline";
+  const std::string rank = container(pod_a() + "/rank", "3");
+  populate(rank);
+  ASSERT_TRUE(partitions().make(rank, root("3")));
+  ASSERT_TRUE(set_online(another, "0"));
+  ASSERT_TRUE(set_online(another, "1"));
+  write(rank, "cpuset.cpus.partition", "member");
+  write(rank, "cpuset.cpus.partition", "root");
+  EXPECT_FALSE(set_online(control, "0")) << "made anew it is refused again";
+  ASSERT_TRUE(set_online(another, "0"));
+  ASSERT_TRUE(set_online(another, "1"));
+  EXPECT_TRUE(set_online(control, "0")) << "docs/node.md says that it goes";
+  EXPECT_TRUE(soon([&] { return at(rank) == Partition(); }));
+  EXPECT_THAT(read(rank, "cpuset.cpus.partition"), HasSubstr("root invalid"));
+  EXPECT_EQ(read(rank, "cpuset.cpus.effective"), online().to_string()) << "with everybody else";
+
+  const auto made = partitions().make(rank, root("2"));
+  ASSERT_TRUE(made) << made.error().text;
+  EXPECT_EQ(at(rank), root("2"));
+  EXPECT_FALSE(allowed_elsewhere().contains(2));
+  ASSERT_TRUE(set_online(control, "1"));
+  EXPECT_TRUE(soon([&] { return allowed_elsewhere().contains(3); }));
+  EXPECT_EQ(at(rank), root("2"));
+}
+
+// As systemd or Docker makes them inside a container. Nothing is written there: the kernel clips
+// their CPUs to those of the container, and remembers what their files say.
+TEST_F(Root_Partitions, GroupsInsideAContainerFollowItAndGrowBack) {
+  const std::string shared = container(pod_a() + "/shared", "0-3");
+  write(shared, "cgroup.subtree_control", "+cpuset");
+  const std::string inherits = make_group(shared + "/inherits");
+  const std::string own = container(shared + "/own", "1-2");
+  populate(own);
+  CpusetFiles files(hierarchy(), "/proc");
+  const struct {
+    const char* name;
+    const char* container;
+    const char* inherits;
+    const char* own;
+  } steps[] = {
+      {"narrowed", "0-1", "0-1", "1"},
+      {"grown back", "0-3", "0-3", "1-2"},
+      {"nothing in common", "0,3", "0,3", "0,3"},
+      {"grown back from there", "0-3", "0-3", "1-2"},
+  };
+  for (const auto& step : steps) {
+    SCOPED_TRACE(step.name);
+    Enforce wanted;
+    wanted.id = "shared";
+    wanted.cgroups_path = shared;
+    wanted.cpuset.cpus = *CpuSet::parse(step.container);
+    const auto done = files.enforce(wanted);
+    EXPECT_TRUE(done.written) << done.error;
+    EXPECT_EQ(read(inherits, "cpuset.cpus.effective"), step.inherits);
+    EXPECT_EQ(read(own, "cpuset.cpus.effective"), step.own);
+    EXPECT_EQ(read(own, "cpuset.cpus"), "1-2");
+  }
+  const std::string rank = container(pod_b() + "/rank", "2");
+  ASSERT_TRUE(partitions().make(rank, root("2")));
+  EXPECT_EQ(read(inherits, "cpuset.cpus.effective"), "0-1,3");
+  EXPECT_EQ(read(own, "cpuset.cpus.effective"), "1");
+  ASSERT_TRUE(partitions().remove(rank, root("2").cpus));
+  EXPECT_EQ(read(own, "cpuset.cpus.effective"), "1-2");
 }
 
 TEST_F(Root_Partitions, WithoutTheCapabilityTheErrorSaysSo) {
