@@ -107,12 +107,11 @@ std::optional<std::string> Engine::broken() const {
 }
 
 std::optional<Work> Engine::next() {
-  if (!state_.unguard.empty()) {
-    Unguard first = std::move(state_.unguard.front());
-    state_.unguard.erase(state_.unguard.begin());
-    return first;
-  }
   while (const auto item = state_.work.pop()) {
+    if (const auto left = state_.left_partitions.find(item->key);
+        left != state_.left_partitions.end()) {
+      return std::move(state_.left_partitions.extract(left).mapped());
+    }
     if (const auto group = state_.qos_groups.find(item->key); group != state_.qos_groups.end()) {
       return Fence::enforce_group(state_, item->key, group->second, pool(), item->cause);
     }
@@ -189,16 +188,12 @@ void Engine::note_start(Member& member, Life life) {
 }
 
 void Engine::leave_cores(Member& member, Role role) {
-  if (member.guarded) {
-    state_.unguard.push_back(
-        {.cgroups_path = member.cgroups_path, .pid = member.pid, .cpus = member.own.cpus});
-  }
+  if (member.guarded) state_.leave_partition(member, member.own.cpus);
   member.role = role;
   if (!member.started()) state_.note_kept_change();
   count_memory(member);
   member.unbound = member.unbound || !member.own.mems.empty();
   member.own = {};
-  member.guarded = false;
   member.unguarded_why.clear();
 }
 

@@ -48,9 +48,7 @@ class PartitionFence final : public LeafFence {
       if (is_partition(state, member)) {
         member.guarded = found == Partition{.kind = kind_for(member), .cpus = member.own.cpus};
       } else if (found.kind != Partition::Kind::kNone) {
-        member.guarded = false;
-        state.unguard.push_back(
-            {.cgroups_path = member.cgroups_path, .pid = member.pid, .cpus = found.cpus});
+        state.leave_partition(member, found.cpus);
       }
     }
   }

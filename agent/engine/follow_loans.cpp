@@ -42,9 +42,7 @@ void Engine::follow_loans(const Loans& before, std::string_view starting,
     Member& member = *state_.find(lender);
     if (!member.guarded) continue;
     // Its partition would keep the borrower off.
-    state_.unguard.push_back(
-        {.cgroups_path = member.cgroups_path, .pid = member.pid, .cpus = member.own.cpus});
-    member.guarded = false;
+    state_.leave_partition(member, member.own.cpus);
   }
   if (!begun.empty()) fence_->unguarded(state_, {});
   for (const auto& [lender, loan] : begun) look_at(lender);

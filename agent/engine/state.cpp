@@ -50,6 +50,15 @@ void State::erase_member(const std::string& id) {
   lenders.erase(id);
 }
 
+void State::leave_partition(Member& member, const CpuSet& cpus) {
+  member.guarded = false;
+  const std::string key = "partition of " + member.id;
+  const CpuSet before = left_partitions[key].cpus;  // not done yet
+  left_partitions[key] = {
+      .cgroups_path = member.cgroups_path, .pid = member.pid, .cpus = before | cpus};
+  work.push_first(key, Cause::kFence);
+}
+
 void State::unname(const Member& member) {
   const auto ids = named_.find({member.name_space, member.name});
   if (ids == named_.end()) return;

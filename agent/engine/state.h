@@ -165,8 +165,8 @@ struct State {
   bool lends = true;  // whether the fence can, see loans.h
 
   WorkQueue work;  // files to be looked at, see Engine::next()
-  // Partitions whose containers left their cores, to be taken away before that.
-  std::vector<Unguard> unguard;
+  // Partitions whose containers left their cores, by their keys in `work`; see leave_partition().
+  std::map<std::string, Unguard, std::less<>> left_partitions;
 
   // SHARED: online CPUs that no claim holds, isolated ones left out while others are there, and
   // without the reserved ones under strict reservation. Never empty.
@@ -178,6 +178,9 @@ struct State {
   // The container's entry, a new one if it is unknown, among its pod's. The pod has a record.
   Member& put_member(const std::string& id, const std::string& pod_id);
   void erase_member(const std::string& id);
+  // The member's partition, of these CPUs, is to be taken away before any file is written: somebody
+  // else may run there next.
+  void leave_partition(Member& member, const CpuSet& cpus);
   // Its name and namespace, by which others may mean it.
   void name_member(Member& member, const std::string& name_space, const std::string& name);
   // The ids of all containers of that name in the namespace, ascending.

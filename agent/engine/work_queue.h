@@ -1,5 +1,6 @@
-// Which cpuset files are to be looked at, by key: the id of a container or the name of a QoS group.
-// What they are to say is worked out when a key's turn comes, so that a later decision always wins.
+// Which cpuset files are to be looked at, by key: the id of a container, the name of a QoS group,
+// or what State calls a partition that is left. What they are to say is worked out when a key's
+// turn comes, so that a later decision always wins.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,12 @@ class WorkQueue {
     if (at->second.turns >= kMostTurns) return;
     at->second.last = ++pushed_;
     items_.push_back({.item = {.key = at->first, .cause = cause}, .number = pushed_});
+  }
+
+  // Before all others, however many turns it has had: they may depend on it.
+  void push_first(std::string_view key, Cause cause) {
+    keys_[std::string(key)].last = ++pushed_;
+    items_.push_front({.item = {.key = std::string(key), .cause = cause}, .number = pushed_});
   }
 
   // The first one; nothing, once, when the queue has run dry.

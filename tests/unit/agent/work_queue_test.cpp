@@ -22,6 +22,14 @@ TEST(WorkQueue, GivesEachKeyOnceInTheOrderOfTheLastPush) {
   EXPECT_EQ(drained(queue), "");
 }
 
+TEST(WorkQueue, WhatOthersDependOnGoesBeforeThemAndOnce) {
+  WorkQueue queue;
+  for (const char* key : {"a", "b"}) queue.push(key, Cause::kFence);
+  for (const char* key : {"p", "b", "p"}) queue.push_first(key, Cause::kStart);
+  EXPECT_EQ(drained(queue), "p! b! a ");
+  EXPECT_EQ(drained(queue), "");
+}
+
 TEST(WorkQueue, AKeyThatComesBackAgainAndAgainIsPassedOverUntilTheQueueRanDry) {
   WorkQueue queue;
   for (int round = 0; round < 2; ++round) {
