@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/engine/note.h"
+#include "agent/engine/pod_whole.h"
 #include "agent/engine/quota.h"
 
 namespace pinion::engine {
@@ -340,7 +341,7 @@ std::optional<std::string> Engine::find_place(Member& member, const Wish& wish, 
     place_shared(member, wish.text, pod, effects);
     return std::nullopt;
   }
-  if (std::string beyond = beyond_its_pod(member, wish.request); !beyond.empty()) {
+  if (std::string beyond = beyond_its_pod(record_of(pod), member, wish.request); !beyond.empty()) {
     if (wish.demands) {
       return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), beyond,
                            effects);

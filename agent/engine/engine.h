@@ -179,37 +179,35 @@ class Engine {
   void release_if_idle(std::string_view pod_id);
   std::optional<topology::Refusal> reserve(Member& member, const Wish& wish, const Pod& pod);
   bool regain(Member& member, const topology::Request& request);
-  struct Rest {
-    int cpus = 0;
-    int part = 1;                // see Kept
-    topology::CpuSet planned{};  // CPUs planned for them that are free
-  };
-  [[nodiscard]] int unclaimed(const Pod& pod, const Member* except) const;
   [[nodiscard]] bool runs_on_cores(std::string_view pod_id) const;
   std::vector<topology::Claim> withdraw(const Member& member, const topology::Request& request,
                                         bool to_plan);
   int put_back(const std::vector<topology::Claim>& claims, PodRecord& pod, const Member& member,
                int taken);
+  std::optional<topology::Refusal> resize_cores(Member& member, const topology::Request& request,
+                                                const Pod& pod);
+  void trim_kept(const Member& member, const Pod& pod);
+  bool place_anew(Member& member);
+  bool hand_on(Effects& effects);
+  void offer_cores(Effects& effects);
+
+  // pod_rest.cpp
+  struct Rest {
+    int cpus = 0;
+    int part = 1;                // see Kept
+    topology::CpuSet planned{};  // CPUs planned for them that are free
+  };
   std::optional<topology::Refusal> reserve_rest(const topology::Request& like,
                                                 std::string_view pod_id, const Rest& rest,
                                                 const CpuSet& near, bool anywhere);
   void keep_rest(const topology::Request& like, std::string_view pod_id, const Rest& rest,
                  const CpuSet& near);
-  std::optional<topology::Refusal> resize_cores(Member& member, const topology::Request& request,
-                                                const Pod& pod);
-  [[nodiscard]] static std::optional<std::int64_t> whole_of(const PodRecord& pod);
-  [[nodiscard]] static bool beyond_whole(const PodRecord& pod);
-  [[nodiscard]] std::string beyond_its_pod(const Member& member,
-                                           const topology::Request& request) const;
-  static void note_resize(PodRecord& pod, const Resources& before, const Resources& after);
-  void trim_kept(const Member& member, const Pod& pod);
   void trim_rest(const Pod& pod);
-  bool place_anew(Member& member);
+
+  // kept_cores.cpp
   Wish wish_for_kept(const Pod& pod, const KeptCores& saved) const;
   std::string keep_again(const Pod& pod, const KeptCores& saved);
   void restore_kept(const Pod& pod, const KeptCores& saved, Effects& effects);
-  bool hand_on(Effects& effects);
-  void offer_cores(Effects& effects);
 
   // follow_loans.cpp
   void follow_loans(const Loans& before, std::string_view starting, std::vector<Note>& notes);

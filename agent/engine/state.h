@@ -108,7 +108,10 @@ struct Kept {
   std::uint64_t since = 0;  // kept_revision() when its container ended
 };
 
-// By container name; "": for those to come.
+// The name under which a pod keeps what is for those to come.
+inline constexpr std::string_view kRest;
+
+// By container name, or kRest.
 using KeptByName = std::map<std::string, Kept, std::less<>>;
 
 // A pod whose sandbox is there, as far as its containers' lives are too short to remember it.

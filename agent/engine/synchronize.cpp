@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/engine/engine.h"
+#include "agent/engine/pod_whole.h"
 #include "topology/adopt.h"
 
 namespace pinion::engine {
@@ -227,7 +228,8 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   for (const Candidate& candidate : candidates) {
     const auto& request = candidate.wish.request;
     const bool among_shared = std::get<0>(candidate.doubt);
-    const bool beyond = among_shared && !beyond_its_pod(*candidate.member, request).empty();
+    const PodRecord& pod = record_of(*candidate.pod);
+    const bool beyond = among_shared && !beyond_its_pod(pod, *candidate.member, request).empty();
     if (beyond || !adopt(*candidate.member, request, candidate.seen)) {
       unplaced.push_back(&candidate);
     }

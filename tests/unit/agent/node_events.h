@@ -104,6 +104,18 @@ inline Unit borrower(const std::string& name) {
   return unit;
 }
 
+// The pod's container of that name, of so many CPUs.
+inline Unit part(const engine::Pod& pod, const std::string& name, int count) {
+  return {pod, make_container(pod, name, cpu(1000 * count))};
+}
+
+// A pod of which the runtime tells how many CPUs it has as a whole.
+inline engine::Pod whole_pod(const std::string& name, int count) {
+  engine::Pod pod = make_pod(name);
+  pod.resources = cpu(1000 * count);
+  return pod;
+}
+
 // An engine and the few steps by which tests drive it.
 class Driver {
  public:

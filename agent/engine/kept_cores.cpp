@@ -1,0 +1,110 @@
+// What pods have for containers that do not run, over a restart of the agent.
+#include "agent/engine/kept_cores.h"
+
+#include "agent/engine/engine.h"
+#include "agent/engine/pod_whole.h"
+#include "topology/adopt.h"
+
+namespace pinion::engine {
+
+using topology::Claim;
+using topology::Outcome;
+using topology::Refusal;
+
+std::vector<KeptCores> Engine::kept() const {
+  std::vector<KeptCores> all;
+  for (const auto& [pod_id, pod] : state_.pods) {
+    for (const auto& [name, kept] : pod.kept()) {
+      all.push_back(
+          {.pod_id = pod_id,
+           .container = name,
+           .cpus = name == kRest ? state_.ledger.find(kept.request.id)->cpus : kept.own.cpus,
+           .count = kept.request.cpus,
+           .memory = kept.request.memory,
+           .part = kept.part});
+    }
+    for (const Member* member : pod.members) {
+      if (member->role != Role::kExclusive || member->started()) continue;
+      all.push_back({.pod_id = pod_id,
+                     .container = member->name,
+                     .cpus = member->own.cpus,
+                     .count = member->request.cpus,
+                     .memory = member->request.memory});
+    }
+  }
+  return all;
+}
+
+// What an agent before this one has saved, as it is asked for now. What is for those to come nobody
+// asks for: it stays as it is.
+Wish Engine::wish_for_kept(const Pod& pod, const KeptCores& saved) const {
+  const int count = saved.cpus.count();
+  if (saved.container == kRest) {
+    Wish wish;
+    wish.kind = Wish::Kind::kExclusive;
+    const Labels labels = policy::labels_of(pod, saved.container);
+    wish.request.job = labels.job;
+    wish.request.task_group = labels.task_group;
+    wish.request.profile = labels.profile;
+    wish.request.cpus = count;
+    wish.request.strength = topology::Strength::kPreferred;
+    wish.request.smt = topology::Smt::kPack;
+    wish.request.memory_policy = topology::MemoryPolicy::kAny;
+    return wish;
+  }
+  Resources asked;
+  asked.period = CpuQuota().period;
+  asked.quota = count * static_cast<std::int64_t>(CpuQuota().period);
+  asked.memory = static_cast<std::int64_t>(saved.memory);
+  Wish wish = wish_of(pod, saved.container, asked, settings_.defaults);
+  topology::forget_plan(wish.request);
+  if (isolates_by_partition()) wish.request.use_isolated = false;
+  return wish;
+}
+
+// The pod keeps that again, unless it is somebody else's now or more than the pod has left. A text:
+// why not.
+std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
+  PodRecord& record = record_of(pod);
+  Wish wish = wish_for_kept(pod, saved);
+  if (wish.kind != Wish::Kind::kExclusive) return wish.text;
+  topology::Request& request = wish.request;
+  request.id = claim_id(pod.id, saved.container);
+  if (state_.ledger.find(request.id) != nullptr) return "its container runs elsewhere";
+  if (saved.container == kRest && record.milli) {
+    const int left = unclaimed(record, nullptr);
+    if (saved.count > left) return "its pod has " + std::to_string(left) + " CPUs left";
+  }
+  const Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, saved.cpus);
+  if (const auto* refusal = std::get_if<Refusal>(&outcome)) return refusal->text;
+  const auto& decision = std::get<Decision>(outcome);
+  state_.ledger.commit(decision.claim);
+  request.cpus = saved.count;
+  record.restored = true;
+  state_.change_kept(record)[saved.container] = {
+      .request = request,
+      .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
+      .why = decision.why,
+      .part = saved.part};
+  return {};
+}
+
+void Engine::restore_kept(const Pod& pod, const KeptCores& saved, Effects& effects) {
+  const Claim* there = state_.ledger.find(claim_id(pod.id, saved.container));
+  if (there != nullptr && saved.cpus.is_subset_of(there->cpus)) return;  // it runs there again
+  const std::string why = keep_again(pod, saved);
+  Note line{.level = Note::Level::kInfo,
+            .text = "the pod keeps its cores over the agent's restart",
+            .fields = {{"namespace", pod.name_space},
+                       {"pod", pod.name},
+                       {"container", saved.container},
+                       {"cpus", saved.cpus.to_string()}}};
+  if (!why.empty()) {
+    line.level = Note::Level::kWarn;
+    line.text = "the pod does not get back the cores that it kept";
+    line.fields.emplace_back("why", why);
+  }
+  effects.notes.push_back(std::move(line));
+}
+
+}  // namespace pinion::engine
