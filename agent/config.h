@@ -11,6 +11,7 @@
 #include "agent/noise/knob.h"
 #include "base/log/log.h"
 #include "base/settings/settings.h"
+#include "base/usual_paths.h"
 #include "policy/reserved.h"
 #include "topology/discover/discover.h"
 #include "topology/words.h"
@@ -48,7 +49,7 @@ inline constexpr std::array kSharedCountersWords{
     Word<SharedCounters>{"full", SharedCounters::kFull}};
 
 struct Config {
-  std::string nri_socket = "/var/run/nri/nri.sock";
+  std::string nri_socket = kUsualNriSocket;
   std::string nri_index = "10";         // two digits: our turn among the runtime's plugins
   std::string host_root = "/";          // where the host's /sys and /proc are
   std::optional<std::string> topology;  // as Source::parse; unset: the machine at host_root
@@ -59,7 +60,7 @@ struct Config {
   FenceChoice fence = FenceChoice::kAuto;
   engine::PartitionKinds partition = engine::PartitionKinds::kRoot;
   std::set<noise::Kind> kernel_noise;                // kept off exclusive CPUs
-  std::string state_dir = "/run/pinion";             // lock and agent.sock
+  std::string state_dir = kUsualStateDir;            // lock and agent.sock
   std::string kubelet_dir = "/var/lib/kubelet";      // under host_root; its state file is read
   std::chrono::milliseconds audit_interval{10'000};  // 100 ms .. 1 h
   std::string ready_file;                            // empty: none

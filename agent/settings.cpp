@@ -6,6 +6,7 @@
 
 #include "agent/client/endpoint.h"
 #include "base/net/listen_address.h"
+#include "base/usual_paths.h"
 #include "base/utf8.h"
 #include "nri-plugin/session.h"
 #include "policy/reserved_settings.h"
@@ -43,8 +44,8 @@ Status check_path(const std::string& given) {
 }
 
 Setting nri_socket(std::string& path) {
-  return checked("nriSocket", "The runtime's NRI socket [/var/run/nri/nri.sock]", path,
-                 [](const std::string& given) -> Status {
+  return checked("nriSocket", std::string("The runtime's NRI socket [") + kUsualNriSocket + "]",
+                 path, [](const std::string& given) -> Status {
                    if (Status some = check_path(given); !some) return some;
                    const auto address = api::unix_address(given);
                    return address ? Status() : failure(address.error());
@@ -111,8 +112,9 @@ std::vector<Setting> settings_of(Config& config) {
       settings::words("kernelNoise",
                       "Kept off exclusive CPUs: some of irq,workqueue,rcu, with commas [nothing]",
                       config.kernel_noise, noise::kKindWords),
-      checked("stateDir", "Directory of the lock and of agent.sock [/run/pinion]", config.state_dir,
-              check_path),
+      checked("stateDir",
+              std::string("Directory of the lock and of agent.sock [") + kUsualStateDir + "]",
+              config.state_dir, check_path),
       text("kubeletDir", "The kubelet's directory, under --host-root [/var/lib/kubelet]",
            config.kubelet_dir),
       duration("auditInterval", "How often cgroup files are compared, 100ms to 60m [10s]",

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/usual_paths.h"
 #include "nri-plugin/counters.h"
 #include "nri-plugin/handler.h"
 #include "nri-plugin/reconnect_backoff.h"
@@ -23,7 +24,7 @@
 namespace pinion::nri {
 
 struct ConnectionOptions {
-  std::string socket = "/var/run/nri/nri.sock";
+  std::string socket = kUsualNriSocket;
   SessionOptions session;
   // Asked on each new connection of ours, before anything is said: an error ends it, and it is
   // tried again later. Empty: nothing is asked.

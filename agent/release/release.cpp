@@ -8,12 +8,12 @@
 #include "agent/noise/kernel_noise.h"
 #include "agent/release/cgroups.h"
 #include "base/state_lock.h"
+#include "base/usual_paths.h"
 #include "metrics/proc_files.h"
 
 namespace pinion::agent {
 namespace {
 
-constexpr const char* kUsualNriSocket = "/var/run/nri/nri.sock";
 constexpr std::chrono::seconds kPatience{10};  // with systemd; nobody waits for us here
 
 Result<cgroup::Released> release_cgroups(const std::string& host_root) {

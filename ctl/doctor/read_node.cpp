@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "agent/client/endpoint.h"
+#include "base/usual_paths.h"
 #include "ctl/doctor/certificates.h"
 #include "ctl/doctor/containerd_config.h"
 #include "ctl/doctor/kubelet_config.h"
@@ -124,7 +125,7 @@ void add_certificates(const Program& program, const char* name,
 SourceOptions agent_source(const ReadOptions& options, const Program& agent) {
   SourceOptions source = options.agent;
   if (options.agent_named) return source;
-  const std::string state_dir = value_of(agent.settings, "stateDir", "/run/pinion");
+  const std::string state_dir = value_of(agent.settings, "stateDir", kUsualStateDir);
   const std::string listen =
       value_of(agent.settings, "apiListen", "unix:" + state_dir + "/agent.sock");
   const auto endpoint = agent::api::Endpoint::parse(listen);
@@ -245,7 +246,7 @@ std::string socket_below(const std::string& root, const std::string& path) {
 
 RuntimeFacts read_runtime(const ReadOptions& options, const Program& agent) {
   RuntimeFacts facts;
-  facts.socket_path = value_of(agent.settings, "nriSocket", "/var/run/nri/nri.sock");
+  facts.socket_path = value_of(agent.settings, "nriSocket", kUsualNriSocket);
   // The path is the agent's: the chart may mount another folder of the node there (hostPaths.nri).
   const std::string& root = agent.process ? agent.process->root : options.root;
   const bool absolute = facts.socket_path.starts_with('/');

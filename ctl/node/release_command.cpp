@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/release/release.h"
+#include "base/usual_paths.h"
 #include "base/utf8.h"
 #include "ctl/common/report.h"
 
@@ -14,7 +15,7 @@ namespace pinion::ctl {
 namespace {
 
 struct ReleaseOptions {
-  std::string state_dir = "/run/pinion";
+  std::string state_dir = kUsualStateDir;
 };
 
 std::string list(const char* word, const std::vector<std::string>& paths) {

@@ -6,12 +6,13 @@
 #include <string>
 
 #include "agent/client/client.h"
+#include "base/usual_paths.h"
 #include "ctl/source/node_source.h"
 
 namespace pinion::ctl {
 
 struct SourceOptions {
-  std::string agent = "unix:/run/pinion/agent.sock";
+  std::string agent = std::string("unix:") + kUsualStateDir + "/agent.sock";
   std::string ca;
   std::string cert;
   std::string key;
