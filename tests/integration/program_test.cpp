@@ -14,6 +14,7 @@
 #include "tests/lab/agent_process.h"
 #include "tests/lab/files.h"
 #include "tests/lab/process.h"
+#include "tests/support/lateness.h"
 #include "tests/support/tree.h"
 
 namespace pinion::integration {
@@ -133,10 +134,11 @@ sys/devices/system/cpu/cpu[0-3]/topology/physical_package_id = 0
   ASSERT_NE(said, std::string::npos) << log();
   EXPECT_EQ(log().find("no cpuset cgroup hierarchy", said + 1), std::string::npos) << "said twice";
 
+  const test_support::Lateness machine;
   const auto before = std::chrono::steady_clock::now();
   const auto status = agent->stop(kLimit);
-  // A second of its own making, and one more where the machine has other things to do.
-  EXPECT_LT(std::chrono::steady_clock::now() - before, lab::patient(Milliseconds(2000)));
+  EXPECT_LT(std::chrono::steady_clock::now() - before,
+            lab::patient(Milliseconds(1000)) + machine.so_far());
   ASSERT_TRUE(status);
   EXPECT_EQ(*status, 0) << log();
   EXPECT_NE(access(path("state/agent.sock").c_str(), F_OK), 0) << "the socket is left behind";
@@ -172,13 +174,14 @@ TEST_F(Program, EndsSoonThoughNobodyReadsItsLog) {
   ASSERT_GT(agent, 0);
   EXPECT_TRUE(
       lab::eventually(kLimit, [&] { return access((state + "/agent.sock").c_str(), F_OK) == 0; }));
+  const test_support::Lateness machine;
   const auto before = std::chrono::steady_clock::now();
   EXPECT_EQ(kill(agent, SIGTERM), 0);
   int status = -1;
   const bool ended =
       lab::eventually(kLimit, [&] { return waitpid(agent, &status, WNOHANG) == agent; });
-  // A second of its own making, and one more where the machine has other things to do.
-  EXPECT_LT(std::chrono::steady_clock::now() - before, lab::patient(Milliseconds(2000)));
+  EXPECT_LT(std::chrono::steady_clock::now() - before,
+            lab::patient(Milliseconds(1000)) + machine.so_far());
   if (!ended) {
     kill(agent, SIGKILL);
     waitpid(agent, &status, 0);
