@@ -11,6 +11,8 @@
 #   scripts/kube.sh --helm     helm alone, for the tests of the charts
 #   scripts/kube.sh --nodes    the runtimes of imagined nodes alone (tests/e2e/nodes), which --all builds too; with
 #                              --print and --where the program, not the folder
+#   scripts/kube.sh --topology kube-scheduler with the plugin NodeResourceTopologyMatch alone (tests/e2e/topology), and
+#                              its CRD; with --print and --where their folder: kube-scheduler  crd.yaml
 #   scripts/kube.sh --print    print the folder on stdout: kube  etcd  versions  kube-controller-manager  node  kubectl
 #                              helm  cni
 #   scripts/kube.sh --where    print where the folder is, or would be, and do nothing
@@ -19,18 +21,18 @@ set -euo pipefail
 action=report
 all=no
 whole_cluster=no
-only_nodes=no
+only=  # nodes or topology
 mod=go  # which go.mod and go.sum of the module
 for argument in "$@"; do
   case $argument in
     --all) all=yes ;;
     --cluster) all=yes whole_cluster=yes ;;
     --helm) action=helm ;;
-    --nodes) only_nodes=yes ;;
+    --nodes | --topology) only=${argument#--} ;;
     --v137) mod=v137 ;;
     --print) action=print ;;
     --where) action=where ;;
-    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "kube: unknown option '$argument' (see --help)" >&2; exit 2 ;;
   esac
 done
@@ -86,6 +88,18 @@ make_nodes() {
   (cd "$nodes_module" && "$go" build -tags nri_no_wasm -trimpath "-gcflags=all=$gcflags" -ldflags "-s -w" -o "$1/out" .)
 }
 
+# make_topology WORK
+make_topology() {
+  use_go
+  say "building a kube-scheduler with NodeResourceTopologyMatch with $("$go" env GOVERSION) (minutes, once)"
+  mkdir "$1/out"
+  (
+    cd "$topology_module"
+    "$go" build -trimpath "${kube_gcflags[@]}" -ldflags "$ldflags" -o "$1/out/kube-scheduler" .
+    cp "$("$go" list -m -f '{{.Dir}}' sigs.k8s.io/scheduler-plugins)/manifests/noderesourcetopology/crd.yaml" "$1/out/"
+  )
+}
+
 # make_versions WORK: of the folder, written when the programs that all tests need are there.
 make_versions() {
   {
@@ -121,13 +135,19 @@ key=kube/$({ cat "$module"/{"$mod".mod,"$mod".sum,cmd/*/*.go} && echo "$ldflags 
 folder=$cache/$key
 nodes_module=$scripts/../tests/e2e/nodes
 nodes=nodes-$({ cat "$nodes_module"/{go.mod,go.sum,*.go} && echo "$gcflags"; } | sha256sum | cut -c 1-16)
+topology_module=$scripts/../tests/e2e/topology
+topology=topology-$({ cat "$topology_module"/{go.mod,go.sum,*.go} && echo "$ldflags ${kube_gcflags[*]}"; } | sha256sum | cut -c 1-16)
 if [ $action = where ]; then
-  if [ $only_nodes = yes ]; then echo "$cache/$nodes"; else echo "$folder"; fi
+  case $only in
+    nodes) echo "$cache/$nodes" ;;
+    topology) echo "$cache/$topology" ;;
+    *) echo "$folder" ;;
+  esac
   exit 0
 fi
-if [ $only_nodes = yes ]; then
-  in_cache "$nodes" make_nodes
-  if [ $action = print ]; then echo "$cache/$nodes"; else say "the runtimes of imagined nodes are $cache/$nodes"; fi
+if [ -n "$only" ]; then
+  in_cache "${!only}" "make_$only"
+  if [ $action = print ]; then echo "$cache/${!only}"; else say "$only is $cache/${!only}"; fi
   exit 0
 fi
 

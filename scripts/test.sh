@@ -7,12 +7,14 @@
 #                              kube-scheduler
 #   scripts/test.sh all        those, and all other steps: what CI runs. Of the files for clang-tidy's analyzer those just
 #                              changed and a twelfth, of containerd 1.7 or 2.4, of the guest's machines a third or, every
-#                              fourth time, Kubernetes 1.37 in their place: the next with each commit
+#                              fourth time, Kubernetes 1.37 in their place, and every fourth time another scheduler
+#                              (topology): the next with each commit
 #   scripts/test.sh STEP...    these alone, and whole
 #
 # Steps: format quick (the quick checks), then release guest bench tsan tidy fuzz. By name alone: the parts of quick, unit
-# runtime smoke; those of release, integration e2e; runtime24, which builds the current containerd once, kube137, which
-# builds Kubernetes 1.37 once, and cluster, which builds most of Kubernetes once
+# runtime smoke; those of release, integration e2e; runtime24, which builds the current containerd once, topology,
+# which builds a kube-scheduler with NodeResourceTopologyMatch once, kube137, which builds Kubernetes 1.37 once, and
+# cluster, which builds most of Kubernetes once
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/ctest.sh
@@ -38,12 +40,12 @@ export PINION_EVENTS
 
 quick=(format quick)
 others=(release guest bench tsan tidy fuzz)
-alone=(unit runtime smoke integration e2e runtime24 kube137 cluster)
+alone=(unit runtime smoke integration e2e runtime24 topology kube137 cluster)
 whole=true
 case "${1:-} $#" in
   " 0") steps=("${quick[@]}") ;;
   "all 1") steps=("${quick[@]}" "${others[@]}") whole=false ;;
-  "-h 1" | "--help 1") sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  "-h 1" | "--help 1") sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) steps=("$@") ;;
 esac
 for name in "${steps[@]}"; do
@@ -122,13 +124,17 @@ release() {
   run_ctest release -j $((2 * $(nproc) + 1)) "$@"
 }
 run_release() {
-  local others='/v2[14]$'
+  local others='/v2[14]$' part=whole
   scripts/runtime.sh
-  if ! $whole && [ "$(turn 2)" = 1 ]; then
-    others='/v(17|21)$'
-    scripts/runtime.sh --v24
-    echo "release: containerd 2.4, with the next commit 1.7"
-  fi
+  # Where no cache is, the containerd, the scheduler and, with 3, Kubernetes 1.37 (run_guest) are built: one with a commit.
+  $whole || part=$(turn 4)
+  case $part in
+    0 | 2)
+      others='/v(17|21)$'
+      scripts/runtime.sh --v24
+      echo "release: containerd 2.4, with the next commit 1.7" ;;
+    1) run_topology ;;
+  esac
   scripts/kube.sh --all
   release -L "integration|e2e|charts|page|experiments" -E "$others"
   $whole || all_compiled
@@ -154,6 +160,13 @@ run_e2e() {
 run_runtime24() {
   scripts/runtime.sh --v24
   release -L integration -R '/v24$'
+}
+
+# Another scheduler, which reads what the extender writes of nodes.
+run_topology() {
+  scripts/kube.sh
+  scripts/kube.sh --topology
+  release -L '^topology$'
 }
 
 # Kubernetes 1.37 with gangs of its own, and without them with a test of the others.

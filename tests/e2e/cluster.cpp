@@ -67,6 +67,18 @@ json extender_of(const ExtenderCall& call) {
   return extender;
 }
 
+json topology_profile(const std::string& strategy) {
+  const json plugin = {{"name", "NodeResourceTopologyMatch"}};
+  const json weighty = {{"name", "NodeResourceTopologyMatch"}, {"weight", 100}};
+  const json args = {{"scoringStrategy", {{"type", strategy}}}};
+  // As the plugin's own example: nothing is reserved where it keeps no cache.
+  return {{"schedulerName", "default-scheduler"},
+          {"plugins",
+           {{"multiPoint", {{"enabled", json::array({weighty})}}},
+            {"reserve", {{"disabled", json::array({plugin})}}}}},
+          {"pluginConfig", json::array({{{"name", "NodeResourceTopologyMatch"}, {"args", args}}})}};
+}
+
 // The folder of scripts/kube.sh. Errors: kNotFound where that has not built what is needed,
 // kUnavailable where it fails.
 Result<std::string> kube_folder(const ClusterOptions& options) {
@@ -92,6 +104,13 @@ Result<std::string> kube_folder(const ClusterOptions& options) {
 }
 
 }  // namespace
+
+Result<std::string> topology_folder() {
+  auto folder = lab::made_by("kube.sh", {"--topology"});
+  if (!folder) return failure(folder.error());
+  if (::access((*folder + "/kube-scheduler").c_str(), X_OK) == 0) return folder;
+  return failure(Errc::kNotFound, "no " + *folder + ": run scripts/kube.sh --topology");
+}
 
 int free_port() {
   const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -273,10 +292,18 @@ Status Cluster::start_scheduler(const SchedulerOptions& options) {
     config["percentageOfNodesToScore"] = options.percentage_of_nodes;
   }
   if (options.extender) config["extenders"] = json::array({extender_of(*options.extender)});
+  std::vector<std::string> argv = {kube_ + "/kube", "kube-scheduler"};
+  if (!options.topology_strategy.empty()) {
+    const auto program = topology_folder();
+    if (!program) return failure(program.error());
+    argv = {*program + "/kube-scheduler"};
+    config["profiles"] = json::array({topology_profile(options.topology_strategy)});
+    // What that one may read is not what is tested.
+    config["clientConnection"]["kubeconfig"] = kubeconfig(kAdmin);
+  }
   const std::string path = folder() + "/scheduler.json";  // JSON is YAML
   if (Status written = lab::write_file(path, config.dump(2)); !written) return written;
-  std::vector<std::string> argv = {kube_ + "/kube", "kube-scheduler", "--config=" + path,
-                                   "--secure-port=0", "-v=2"};
+  argv.insert(argv.end(), {"--config=" + path, "--secure-port=0", "-v=2"});
   if (options_.native_gangs) argv.emplace_back(kNativeGangs);
   auto scheduler = run("kube-scheduler", std::move(argv));
   if (!scheduler) return failure(scheduler.error());

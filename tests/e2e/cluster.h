@@ -51,7 +51,14 @@ struct SchedulerOptions {
   std::optional<ExtenderCall> extender;
   int percentage_of_nodes = 0;          // to score; 0: the scheduler's own choice
   std::chrono::seconds max_backoff{2};  // after an attempt that failed; 1 s at first
+  // The program of scripts/kube.sh --topology, with NodeResourceTopologyMatch, which scores by this
+  // strategy and counts more than all others. Empty: the plain one.
+  std::string topology_strategy = {};
 };
+
+// The folder of scripts/kube.sh --topology. Errors: kNotFound where that has not built it,
+// kUnavailable where it fails.
+Result<std::string> topology_folder();
 
 class Cluster {
  public:

@@ -10,11 +10,12 @@
 
 namespace pinion::cluster {
 
-// Of each NUMA node with CPUs or memory its CPUs (allocatable: without reserved ones; available:
-// that no container holds and nobody was promised) and memory in bytes (available: not promised to
+// Of each NUMA node with CPUs or memory its CPUs (allocatable: without reserved and isolated ones;
+// available: those that one container could get) and memory in bytes (available: not promised to
 // containers with CPUs of their own; what others use does not count), and its distances to the
 // others. A plugin takes a resource that no zone names for one that no NUMA node has, so memory is
-// always there.
+// always there; and a zone's number for its place among them, so a number that the machine leaves
+// out is a zone with nothing. Beyond 64 it sees none.
 // `defaults`: how agents place pods that do not say so themselves.
 [[nodiscard]] nlohmann::json node_topology(const FleetNode& node, const policy::Defaults& defaults);
 
