@@ -6,7 +6,7 @@ pinion_test(ctl_plan_test
 # Beside the agent itself.
 pinion_test(ctl_plan_agreement_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_agreement_test.cpp ${CMAKE_CURRENT_LIST_DIR}/node_page_test.cpp
-  LINK agent ctl_plan_command test_support
+  LINK agent ctl_plan_command extender_scheduling test_support
   LABEL unit)
 pinion_test(ctl_plan_job_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_job_test.cpp ${CMAKE_CURRENT_LIST_DIR}/plan_job_picture_test.cpp

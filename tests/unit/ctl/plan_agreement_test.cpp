@@ -1,4 +1,5 @@
-// The agent, `plan --live` and `plan` without an agent answer the same questions alike.
+// The agent, `plan --live`, `plan` without an agent and the extender answer the same questions
+// alike: the operator's limits and the rules of capacity are the same for all.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include "agent/api/plan.h"
 #include "agent/config.h"
 #include "agent/view_publisher.h"
+#include "cluster/extender/scheduling/pod_scheduler.h"
 #include "ctl/plan/node_options.h"
 #include "ctl/plan/plan_live.h"
 #include "ctl/plan/requests_file.h"
@@ -23,6 +25,7 @@ namespace pinion::ctl {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 using Settings = std::vector<std::string>;  // options, by the names that agent and ctl share
 using Answers = std::vector<std::string>;   // one for each request
 
@@ -135,6 +138,72 @@ Answers of_a_dry_plan(const Settings& settings, const std::vector<topology::Requ
   return answers;
 }
 
+// --- the extender, with the agents' settings and what such an agent reports
+
+cluster::Pod pod_of(const topology::Request& request) {
+  const test_support::Unit unit = unit_of(request);
+  cluster::Pod pod;
+  pod.uid = unit.pod.uid;
+  pod.name_space = unit.pod.name_space;
+  pod.name = unit.pod.name;
+  pod.qos = policy::Qos::kGuaranteed;
+  pod.annotations = unit.pod.annotations;
+  pod.containers = {{.name = unit.container.name,
+                     .milli_cpus = std::int64_t{1000} * request.cpus,
+                     .memory = request.memory}};
+  return pod;
+}
+
+// "CPUs ..." as the pod's agent is told them, or why the node is refused.
+Answers of_the_extender(const Settings& settings, const std::vector<topology::Request>& requests) {
+  const engine::Engine engine = engine_of(settings);
+  cluster::PodScheduler scheduler(engine.defaults(), cluster::PodSchedulerLimits());
+  cluster::NodeReport report;
+  report.name = "node";
+  report.topology = std::make_shared<const topology::Topology>(engine.state().topology);
+  report.reserved = engine.state().ledger.reserved();
+  report.strict_reservation = engine.state().ledger.strict();
+  report.instance = "agent";
+  EXPECT_TRUE(scheduler.report(std::move(report), 0));
+  Answers answers;
+  for (const topology::Request& request : requests) {
+    const cluster::Pod pod = pod_of(request);
+    const auto answer = scheduler.filter(pod, {"node"}, 1);
+    EXPECT_TRUE(answer.ours);
+    if (const auto verdict = answer.verdict.at(0); verdict != 0) {
+      answers.push_back("refused: " + answer.texts.at(verdict - 1U).text);
+      continue;
+    }
+    EXPECT_EQ(scheduler.bind(pod.uid, "node", 1, 1).kind, cluster::BindAnswer::Kind::kGo);
+    const auto told = scheduler.told_with_binding(pod.uid).at("pinion.dev/planned");
+    auto cpus = *topology::CpuSet::parse(told.substr(told.find('=') + 1));
+    if (request.smt == topology::Smt::kOnePerCore) {  // promised with the siblings that stay empty
+      for (const topology::Core& core : engine.state().topology.cores) {
+        const topology::CpuSet held = cpus & core.cpus;
+        if (!held.empty()) cpus = (cpus - held) | topology::CpuSet{held.first()};
+      }
+    }
+    answers.push_back("CPUs " + cpus.to_string());
+  }
+  return answers;
+}
+
+// It says the same CPUs, and the same of what the operator does not allow. Of what has no room it
+// says in fewer words how many nodes have none.
+void expect_the_same(const Answers& extender, const Answers& agent) {
+  ASSERT_EQ(extender.size(), agent.size());
+  for (std::size_t i = 0; i < agent.size(); ++i) {
+    const std::string annotation = "refused, annotation: ";
+    if (agent[i].starts_with(annotation)) {
+      EXPECT_THAT(extender[i], HasSubstr(agent[i].substr(annotation.size())));
+    } else if (agent[i].starts_with("refused")) {
+      EXPECT_THAT(extender[i], StartsWith("refused"));
+    } else {
+      EXPECT_EQ(extender[i], agent[i].substr(0, agent[i].find(", memory")));
+    }
+  }
+}
+
 struct Question {
   const char* name;
   Settings settings;
@@ -223,6 +292,7 @@ TEST(EveryPlan, AnswersAsTheAgentDoes) {
     }
     EXPECT_EQ(of_a_live_plan(question.settings, *requests), agent);
     EXPECT_EQ(of_a_dry_plan(question.settings, *requests), agent);
+    expect_the_same(of_the_extender(question.settings, *requests), agent);
   }
 }
 
