@@ -12,7 +12,7 @@ packages=(
   libcli11-dev libexpected-dev libyaml-cpp-dev nlohmann-json3-dev libgrpc++-dev libsystemd-dev
   protobuf-compiler-grpc libcpp-httplib-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libsimdjson-dev libtomlplusplus-dev
   # libraries of the tests
-  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libre2-dev
+  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libre2-dev prometheus-cpp-dev
   # what the scripts themselves call
   git ca-certificates procps util-linux python3
 )
