@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "base/whole_file.h"
 #include "cluster/extender/kube/kubeconfig.h"
 #include "cluster/extender/kube/proxy.h"
-#include "cluster/extender/kube/small_file.h"
 #include "cluster/extender/kube/token.h"
 
 namespace pinion::kube {
@@ -18,7 +18,7 @@ std::string beside(const std::string& kubeconfig, const std::string& path) {
 Result<std::string> text_of(const InlineOrFile& value, const std::string& kubeconfig,
                             const char* key) {
   if (value.file.empty()) return value.data;
-  auto text = read_small_file(beside(kubeconfig, value.file));
+  auto text = read_file(beside(kubeconfig, value.file), 1);
   if (!text) return failure(text.error().within(key));
   return text;
 }
@@ -71,7 +71,7 @@ Status fill(const Kubeconfig& config, const KubeconfigOptions& options, Access& 
 }  // namespace
 
 Result<Access> read_kubeconfig(const std::string& path, const KubeconfigOptions& options) {
-  auto text = read_small_file(path);
+  auto text = read_file(path, 1);
   if (!text) return failure(text.error().within("kubeconfig"));
   const auto config = parse_kubeconfig(*text, options.context);
   if (!config) return failure(config.error().within(path));

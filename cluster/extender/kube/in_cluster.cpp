@@ -1,7 +1,7 @@
 #include <cstdlib>
 
+#include "base/whole_file.h"
 #include "cluster/extender/kube/access.h"
-#include "cluster/extender/kube/small_file.h"
 
 namespace pinion::kube {
 namespace {
@@ -34,14 +34,14 @@ Result<Access> read_in_cluster(const InClusterOptions& options) {
   access.source = "the pod's service account";
   access.endpoint = *std::move(endpoint);
   access.token_file = options.folder + "/token";
-  auto ca = read_small_file(options.folder + "/ca.crt");
+  auto ca = read_file(options.folder + "/ca.crt", 1);
   if (!ca) return failure(ca.error().within(access.source));
   access.ca = *std::move(ca);
   // Read here only to say at once what is missing.
-  if (auto token = read_small_file(access.token_file); !token) {
+  if (auto token = read_file(access.token_file, 1); !token) {
     return failure(token.error().within(access.source));
   }
-  if (auto name = read_small_file(options.folder + "/namespace"); name && !trimmed(*name).empty()) {
+  if (auto name = read_file(options.folder + "/namespace", 1); name && !trimmed(*name).empty()) {
     access.default_namespace = trimmed(*std::move(name));
   }
   return access;

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/extender/kube/small_file.h"
+#include "base/whole_file.h"
 
 namespace pinion::kube {
 namespace {
 
 // The file's text without the newline at its end.
 Result<std::string> read_token(const std::string& path) {
-  auto text = read_small_file(path);
+  auto text = read_file(path, 1);
   if (!text) return failure(text.error().within("token"));
   while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
   if (text->empty()) return failure(Errc::kInvalid, "token: " + path + " is empty");

@@ -24,7 +24,7 @@ class Token {
 
   // The token, empty for none; the file is read when what was read last is older than kMaxAge at
   // `now`. A file that cannot be read at the moment leaves the token that was read before. Errors:
-  // as read_small_file() when there is none before; kInvalid for an empty file or one that holds
+  // as read_file() when there is none before; kInvalid for an empty file or one that holds
   // more than a token.
   Result<std::string> get(TimePoint now);
   // The server did not accept `token`: the file is read by the next get(). False: there is nothing
