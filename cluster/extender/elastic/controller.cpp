@@ -300,6 +300,13 @@ std::optional<Action> Controller::carry_on(const ElasticObject& job, std::int64_
     return declined(job, "its application declined to go " + step, now_ms);
   }
   if (has_another_size(job)) return taken_as_it_is(job, now_ms);
+  if (job.has_come()) {
+    if (!is_stuck(job, now_ms)) return std::nullopt;
+    return declined(job,
+                    "its application was to go " + step +
+                        ", and no progress was seen of it since it runs with another number of PEs",
+                    now_ms);
+  }
   if (waited_ms(job, now_ms) < limits_.acknowledge_ms) return std::nullopt;
   const char* late = job.is_pending() ? ", and may still do so" : "";
   return declined(job, "its application did not acknowledge to go " + step + late, now_ms);
@@ -348,6 +355,11 @@ bool Controller::is_waited_for(const ElasticObject& job, std::int64_t now_ms) co
          since_ms(job.submitted_ms, now_ms) < limits_.ready_ms;
 }
 
+// It ought to have gone on with its work long since.
+bool Controller::is_stuck(const ElasticObject& job, std::int64_t now_ms) const {
+  return job.has_come() && since_ms(job.sent->came_ms, now_ms) >= limits_.progress_ms;
+}
+
 // It ought to have taken its new workers long since.
 bool Controller::is_overdue(const ElasticObject& job, std::int64_t now_ms) const {
   return waited_ms(job, now_ms) >= limits_.ready_ms + limits_.acknowledge_ms;
@@ -382,7 +394,7 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
       const std::string why = from_to(job.workers(), *job.requested) + ", as its user wishes";
       decided.actions.push_back(begun(job, *job.requested, why, now_ms));
     }
-    if (job.is_pending() && (!job.wanted || is_overdue(job, now_ms))) {
+    if (job.is_pending() && (!job.wanted || is_overdue(job, now_ms) || is_stuck(job, now_ms))) {
       decided.waits[uid] = why_it_is_left_alone(job);
     } else if (job.wanted && !job.grows() && job.stated == *job.wanted && pods_to_go(job) > 0 &&
                is_overdue(job, now_ms)) {

@@ -13,7 +13,7 @@
 // A Charm++ program may act on what it was sent (kRescaleSent) long after its rescale was given up.
 // Until it has, or is gone, nothing else is decided for it, and new workers are not taken back: it
 // may restart onto them. With how many it runs then is written down as acknowledged, and taken
-// over.
+// over. It counts as acting only once progress was seen of it (going_on.h).
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,8 @@ struct ControllerLimits {
   // An application that says nothing for so long declines: long enough for a ConfigMap to reach its
   // pods, and for a program that acts at its next load balancing step.
   std::int64_t acknowledge_ms = 180'000;
+  // The same of a program that runs with its new number of PEs and of which no progress is seen.
+  std::int64_t progress_ms = 180'000;
   std::int64_t ready_ms = 120'000;  // new workers that are not ready then are given up
 };
 
@@ -71,6 +73,7 @@ class Controller {
                                                        std::int64_t now_ms) const;
   [[nodiscard]] bool is_waited_for(const ElasticObject& job, std::int64_t now_ms) const;
   [[nodiscard]] static bool is_to_shrink(const ElasticObject& job, std::int64_t now_ms);
+  [[nodiscard]] bool is_stuck(const ElasticObject& job, std::int64_t now_ms) const;
   [[nodiscard]] bool is_overdue(const ElasticObject& job, std::int64_t now_ms) const;
 
   ElasticPolicy policy_;

@@ -105,6 +105,8 @@ struct ElasticObject {
   [[nodiscard]] bool is_whole() const { return ready + succeeded >= stated; }
   // A Charm++ program may still act on what it was sent.
   [[nodiscard]] bool is_pending() const { return sent && !acknowledged; }
+  // Of these, one that has, but of which no progress was seen since.
+  [[nodiscard]] bool has_come() const { return is_pending() && sent->came_ms > 0; }
   // The application is asked by us, and before an expand counts too.
   [[nodiscard]] bool is_asked() const {
     return channel.kind == Channel::Kind::kHttp || channel.kind == Channel::Kind::kCcs;

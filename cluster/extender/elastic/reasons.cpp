@@ -78,8 +78,12 @@ std::string why_it_still_shrinks(int pods) {
 }
 
 std::string why_it_is_left_alone(const ElasticObject& job) {
-  const std::string why = "its application may still act on what it was sent, to run with " +
-                          std::to_string(job.sent->wanted) + " PEs";
+  const std::string why = job.has_come()
+                              ? "no progress was seen of its application since it runs with "
+                                "another number of PEs, from " +
+                                    past_step(job.sent->came_ms, "", "").at + " on"
+                              : "its application may still act on what it was sent, to run with " +
+                                    std::to_string(job.sent->wanted) + " PEs";
   return job.wanted ? why + "; its new workers stay until then" : why;
 }
 

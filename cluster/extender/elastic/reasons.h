@@ -28,7 +28,7 @@ namespace pinion::cluster::elastic {
 [[nodiscard]] std::string why_not_yet(int workers, std::int64_t needs, std::int64_t free);
 // So many pods of a shrink that was to be over long since.
 [[nodiscard]] std::string why_it_still_shrinks(int pods);
-// It may still act on what it was sent.
+// It may still act on what it was sent, or has, and does not go on.
 [[nodiscard]] std::string why_it_is_left_alone(const ElasticObject& job);
 
 }  // namespace pinion::cluster::elastic

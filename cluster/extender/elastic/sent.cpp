@@ -23,6 +23,7 @@ std::optional<Sent> read_sent(std::string_view text) {
   sent.before = static_cast<int>(take_number(text, kMostPesSent));
   sent.wanted = static_cast<int>(take_number(text, kMostPesSent));
   sent.at_ms = take_number(text, std::numeric_limits<std::int64_t>::max());
+  sent.came_ms = take_number(text, std::numeric_limits<std::int64_t>::max());
   sent.head = text;
   if (sent.before == 0 || sent.wanted == 0 || sent.at_ms == 0 || text.empty()) return std::nullopt;
   return sent;
@@ -30,7 +31,8 @@ std::optional<Sent> read_sent(std::string_view text) {
 
 std::string sent_text(const Sent& sent) {
   return std::to_string(sent.before) + " " + std::to_string(sent.wanted) + " " +
-         std::to_string(sent.at_ms) + " " + sent.head;
+         std::to_string(sent.at_ms) + " " +
+         (sent.came_ms > 0 ? std::to_string(sent.came_ms) + " " : "") + sent.head;
 }
 
 }  // namespace pinion::cluster::elastic

@@ -20,7 +20,7 @@ bool is_steady(const ElasticObject& job) {
 bool is_answer_awaited(const ElasticObject& job) {
   const bool by_annotation = job.channel.kind == Channel::Kind::kAnnotation && job.wanted &&
                              !job.grows() && job.stated == job.before && !job.acknowledged;
-  return by_annotation || (job.wanted && is_to_be_asked(job));
+  return by_annotation || (job.wanted && is_to_be_asked(job) && !job.has_come());
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ void Speedometer::look_at_cost(Watched& one, const ElasticObject& job, std::int6
     return;
   }
   if (one.asked_ms == 0) return;
-  const bool agrees = job.wanted && job.acknowledged == job.wanted;
+  const bool agrees = job.wanted && (job.has_come() || job.acknowledged == job.wanted);
   if (agrees && job.rescaled_ms == one.asked_for_ms && now_ms > one.asked_ms) {
     one.seen.add_cost(job.grows(), static_cast<double>(now_ms - one.asked_ms) / 1000);
   }

@@ -111,7 +111,7 @@ json acknowledged(const ElasticObject& job, int workers) {
   return annotated(job, annotation::kAcknowledgedWorkers, std::to_string(workers));
 }
 
-json about_to_send(const ElasticObject& job, const Sent& what) {
+json note_sent(const ElasticObject& job, const Sent& what) {
   return annotated(job, annotation::kRescaleSent, sent_text(what));
 }
 

@@ -51,9 +51,9 @@ inline constexpr const char* kProgressPath = "/pinion/progress";
 Result<Progress> progress_of(const nlohmann::json& answer);
 
 // Merge patches for the version that was seen: the application is ready for so many workers; this
-// is about to be sent to it; nothing that it was sent counts any more.
+// is about to be sent to it, or was; nothing that it was sent counts any more.
 [[nodiscard]] nlohmann::json acknowledged(const ElasticObject& job, int workers);
-[[nodiscard]] nlohmann::json about_to_send(const ElasticObject& job, const Sent& what);
+[[nodiscard]] nlohmann::json note_sent(const ElasticObject& job, const Sent& what);
 // Of a rescale that goes on, the time begins anew: its program may be another one.
 [[nodiscard]] nlohmann::json nothing_sent(const ElasticObject& job, std::int64_t now_ms);
 

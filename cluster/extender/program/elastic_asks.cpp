@@ -65,12 +65,13 @@ bool is_its_pod(const ElasticObject& job, const json& pod) {
 }  // namespace
 
 ElasticAsks::ElasticAsks(kube::Api& api, Log& log, const policy::Defaults& defaults,
-                         elastic::ControllerLimits limits, std::function<bool()> may_act)
+                         elastic::ControllerLimits limits, std::function<bool()> may_act, Work work)
     : api_(api),
       log_(log),
       defaults_(defaults),
       limits_(limits),
       may_act_(std::move(may_act)),
+      work_(std::move(work)),
       reporters_of_(kMostReporters, kMostReportersOfNamespace),
       questions_(
           {.most = kMostAsked,
@@ -254,10 +255,14 @@ void ElasticAsks::forget_progress(const std::string& uid) {
 
 Result<std::optional<int>> ElasticAsks::answer_by_ccs(const ElasticObject& job) {
   Sent sent = take_sent(job);
-  if (job.sent) sent.what = job.sent;  // else the watch has not brought it yet
+  // What the watch has not brought yet is known here.
+  const bool known_here =
+      sent.what && job.sent && sent.what->at_ms == job.sent->at_ms && job.sent->came_ms == 0;
+  if (job.sent && !known_here) sent.what = job.sent;
   auto answer = look_at_charm(job, sent);
   const std::lock_guard lock(mutex_);
-  if (!answer && sent.connection.valid()) sent_.insert_or_assign(job.uid, std::move(sent));
+  const bool is_kept = sent.going_on || (!answer && sent.connection.valid());
+  if (is_kept) sent_.insert_or_assign(job.uid, std::move(sent));
   return answer;
 }
 
@@ -265,7 +270,10 @@ Result<std::optional<int>> ElasticAsks::look_at_charm(const ElasticObject& job, 
   const std::optional<elastic::Sent> known = sent.what;
   const auto head = find_head(job, known ? known->head : "");
   if (!head) return failure(head.error());
-  if (known && (!*head || (*head)->id != known->head)) return forget(job, *known);  // it is gone
+  if (known && (!*head || (*head)->id != known->head)) {  // it is gone
+    sent.going_on.reset();
+    return forget(job, *known);
+  }
   if (!*head) return failure(Errc::kUnavailable, "no pod with " + job.head + " runs");
   const std::int64_t now_ms = unix_ms();
   const int wanted = known ? known->wanted : *job.wanted * job.pes_per_worker;
@@ -273,7 +281,7 @@ Result<std::optional<int>> ElasticAsks::look_at_charm(const ElasticObject& job, 
     const elastic::Sent what{.before = pes, .wanted = wanted, .at_ms = now_ms, .head = (*head)->id};
     Status done = write_down(job, [&](const ElasticObject& now) -> Result<json> {
       if (now.sent != known) return failure(Errc::kConflict, "it was sent one by another leader");
-      return elastic::about_to_send(now, what);
+      return elastic::note_sent(now, what);
     });
     if (done) sent.what = what;
     return done;
@@ -288,8 +296,36 @@ Result<std::optional<int>> ElasticAsks::look_at_charm(const ElasticObject& job, 
   if (!pes) return failure(pes.error());
   const int workers = (*pes + job.pes_per_worker - 1) / job.pes_per_worker;
   // Given up meanwhile, and it has as many as there are pods.
-  if (!job.wanted && workers >= job.stated) return forget(job, *known);
-  return std::min(workers, job.stated);
+  if (!job.wanted && workers >= job.stated) {
+    sent.going_on.reset();
+    return forget(job, *known);
+  }
+  return look_if_it_goes_on(job, sent, *pes, std::min(workers, job.stated));
+}
+
+Result<std::optional<int>> ElasticAsks::look_if_it_goes_on(const ElasticObject& job, Sent& sent,
+                                                           int pes, int workers) {
+  using Seen = elastic::GoingOn::Seen;
+  if (!sent.what) return workers;  // it had that number before anything was sent
+  const bool is_first = !sent.going_on;
+  if (is_first) sent.going_on.emplace();
+  const Seen seen =
+      sent.going_on->look(work_ ? work_(job) : std::optional<elastic::WorkDone>(), pes, steady_s());
+  if (seen == Seen::kNothingTells && is_first) {
+    log_.info("nothing tells whether a program goes on that was rescaled", {{"job", job.path}});
+  }
+  if (seen != Seen::kNotYet) return workers;
+  if (sent.what->came_ms > 0) return std::optional<int>();
+  const elastic::Sent before = *sent.what;
+  elastic::Sent came = before;
+  came.came_ms = unix_ms();
+  const Status done = write_down(job, [&](const ElasticObject& now) -> Result<json> {
+    if (now.sent != before) return failure(Errc::kConflict, "it was sent something else");
+    return elastic::note_sent(now, came);
+  });
+  if (!done) return failure(done.error());
+  sent.what = came;
+  return std::optional<int>();
 }
 
 Result<std::optional<int>> ElasticAsks::forget(const ElasticObject& job,
@@ -305,13 +341,18 @@ Result<std::optional<int>> ElasticAsks::forget(const ElasticObject& job,
 ElasticAsks::Sent ElasticAsks::take_sent(const ElasticObject& job) {
   const auto now = Clock::now();
   const std::chrono::milliseconds whole(limits_.acknowledge_ms + limits_.ready_ms);
-  Sent sent{.rescaled_ms = job.rescaled_ms, .what = {}, .connection = Fd(), .until = now + whole};
+  Sent sent{.rescaled_ms = job.rescaled_ms,
+            .what = {},
+            .connection = Fd(),
+            .going_on = {},
+            .until = now + whole};
   const std::lock_guard lock(mutex_);
   std::erase_if(sent_, [&](const auto& one) { return one.second.until <= now; });
   auto known = sent_.extract(job.uid);
   if (!known || known.mapped().rescaled_ms != job.rescaled_ms) return sent;
   sent.what = known.mapped().what;
   sent.connection = std::move(known.mapped().connection);
+  sent.going_on = known.mapped().going_on;
   return sent;
 }
 

@@ -14,6 +14,7 @@
 #include "base/log/log.h"
 #include "cluster/extender/elastic/controller.h"
 #include "cluster/extender/elastic/elastic_job.h"
+#include "cluster/extender/elastic/going_on.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/http.h"
@@ -24,9 +25,13 @@ namespace pinion::cluster {
 
 class ElasticAsks {
  public:
-  // What is passed must outlive this. `may_act`: asked before each question; must be quick.
+  // What is known of what a job has done; nothing: nothing.
+  using Work = std::function<std::optional<elastic::WorkDone>(const elastic::ElasticObject&)>;
+
+  // What is passed must outlive this. `may_act`: asked before each question; must be quick. `work`:
+  // asked on threads of its own; empty: nothing is known of any job.
   ElasticAsks(kube::Api& api, Log& log, const policy::Defaults& defaults,
-              elastic::ControllerLimits limits, std::function<bool()> may_act);
+              elastic::ControllerLimits limits, std::function<bool()> may_act, Work work = {});
   ElasticAsks(const ElasticAsks&) = delete;
   ElasticAsks& operator=(const ElasticAsks&) = delete;
   ~ElasticAsks();
@@ -62,6 +67,7 @@ class ElasticAsks {
     std::int64_t rescaled_ms = 0;  // which rescale it was
     std::optional<elastic::Sent> what;
     Fd connection;
+    std::optional<elastic::GoingOn> going_on;  // since it has come
     Clock::time_point until;
   };
   // The pod whose program listens.
@@ -84,6 +90,9 @@ class ElasticAsks {
   Result<std::optional<int>> answer_by_http(const elastic::ElasticObject& job);
   Result<std::optional<int>> answer_by_ccs(const elastic::ElasticObject& job);
   Result<std::optional<int>> look_at_charm(const elastic::ElasticObject& job, Sent& sent);
+  // The number to acknowledge, once it goes on with its work.
+  Result<std::optional<int>> look_if_it_goes_on(const elastic::ElasticObject& job, Sent& sent,
+                                                int pes, int workers);
   // It has been acted on, or its program is gone.
   Result<std::optional<int>> forget(const elastic::ElasticObject& job, const elastic::Sent& what);
   Sent take_sent(const elastic::ElasticObject& job);
@@ -98,6 +107,7 @@ class ElasticAsks {
   const policy::Defaults& defaults_;
   const elastic::ControllerLimits limits_;
   const std::function<bool()> may_act_;
+  const Work work_;
   kube::Cancel cancel_;
   mutable std::mutex mutex_;
   std::map<std::string, Reporter> reporters_;  // by uid

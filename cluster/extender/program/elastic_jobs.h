@@ -36,7 +36,8 @@ class ElasticJobs {
     // While another replica leads nothing is done: asked before each call.
     std::function<bool()> may_act;
     std::function<std::int64_t()> free;  // CPUs that no pod holds and none is promised
-    // What the containers of that job have counted so far; empty: nothing is counted.
+    // What the containers of that job have counted so far, asked on several threads; empty: nothing
+    // is counted.
     std::function<std::optional<RunFigures>(const std::string& name_space, const std::string& job)>
         counted = {};
     // elastic::on_fleet() of these jobs, asked while one of them waits or could expand; empty: not

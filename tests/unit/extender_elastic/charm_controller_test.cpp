@@ -33,6 +33,14 @@ class Charm : public testing::Test {
                       std::to_string(4 * before) + " " + std::to_string(4 * wanted) + " " +
                           std::to_string(cluster_.now_ms()) + " uid/0");
   }
+  // It runs so since now, and nothing was seen of its work.
+  void has_come(int before, int wanted) {
+    Sent sent = *read_sent(cluster_.annotation("wave", annotation::kRescaleSent));
+    EXPECT_EQ(sent.before, 4 * before);
+    EXPECT_EQ(sent.wanted, 4 * wanted);
+    sent.came_ms = cluster_.now_ms();
+    cluster_.annotate("wave", annotation::kRescaleSent, sent_text(sent));
+  }
   void runs_with(int workers) {
     cluster_.annotate("wave", annotation::kAcknowledgedWorkers, std::to_string(workers));
   }
@@ -121,6 +129,46 @@ TEST_F(Charm, NewWorkersGoWhenTheProgramIsGone) {
   EXPECT_EQ(cluster_.workers("wave"), 4);
 }
 
+TEST_F(Charm, AShrinkIsGivenUpWhereTheProgramDoesNotGoOn) {
+  is_running_with(8);
+  cluster_.add_high();
+  EXPECT_THAT(kinds(cluster_.step()), ElementsAre(Kind::kShrink));
+  is_sent(8, 4);
+  cluster_.wait(ControllerLimits().acknowledge_ms - 1);
+  has_come(8, 4);
+  cluster_.wait(ControllerLimits().progress_ms - 1);
+  EXPECT_THAT(kinds(cluster_.step()), IsEmpty()) << "it has time of its own for that";
+  cluster_.wait(1);
+  const auto actions = cluster_.step();
+  ASSERT_THAT(kinds(actions), ElementsAre(Kind::kDeclined));
+  EXPECT_THAT(actions[0].why, HasSubstr("from 8 to 4 workers, and no progress was seen"));
+  EXPECT_EQ(cluster_.workers("wave"), 8);
+  EXPECT_EQ(cluster_.workers("high"), 4);
+  EXPECT_EQ(cluster_.at("high")["spec"]["suspend"], true) << "nobody is given what it has";
+  cluster_.wait(kLongTime);
+  EXPECT_THAT(kinds(cluster_.step()), IsEmpty());
+  EXPECT_THAT(cluster_.why("wave"), HasSubstr("no progress was seen of its application since"));
+  runs_with(4);  // it goes on after all
+  EXPECT_THAT(kinds(cluster_.step()), ElementsAre(Kind::kShrink));
+  EXPECT_EQ(cluster_.workers("wave"), 4);
+}
+
+TEST_F(Charm, AnExpandSaysThatTheProgramDoesNotGoOn) {
+  is_to_expand();
+  has_come(4, 8);
+  cluster_.wait(ControllerLimits().progress_ms - 1);
+  EXPECT_THAT(kinds(cluster_.step()), IsEmpty());
+  EXPECT_EQ(cluster_.why("wave"), "");
+  cluster_.wait(1);
+  EXPECT_THAT(kinds(cluster_.step()), IsEmpty());
+  EXPECT_THAT(cluster_.why("wave"), HasSubstr("its new workers stay until then"));
+  EXPECT_EQ(cluster_.workers("wave"), 8) << "it runs on them";
+  is_gone();
+  cluster_.wait(kLongTime);
+  EXPECT_THAT(kinds(cluster_.step()), ElementsAre(Kind::kDeclined));
+  EXPECT_EQ(cluster_.workers("wave"), 4);
+}
+
 TEST_F(Charm, SuspendingItEndsTheProgram) {
   is_to_expand();
   cluster_.at("wave")["spec"]["suspend"] = true;
@@ -176,8 +224,12 @@ TEST(CharmSizes, WhatWasSentIsReadAsItWasWritten) {
   const Sent sent{.before = 8, .wanted = 4, .at_ms = 1'795'532'400'000, .head = "uid/3"};
   EXPECT_EQ(sent_text(sent), "8 4 1795532400000 uid/3");
   EXPECT_EQ(read_sent(sent_text(sent)), sent);
+  Sent came = sent;
+  came.came_ms = 1'795'532'460'000;
+  EXPECT_EQ(sent_text(came), "8 4 1795532400000 1795532460000 uid/3");
+  EXPECT_EQ(read_sent(sent_text(came)), came);
   for (const char* none : {"", "true", "8", "8 4 1", "8 4 1 ", "0 4 1 uid/0", "8 -4 1 uid/0",
-                           "8 200001 1 uid/0", "8 4 x uid/0", "8x 4 1 uid/0"}) {
+                           "8 200001 1 uid/0", "8 4 x uid/0", "8 4 1 2 ", "8x 4 1 uid/0"}) {
     EXPECT_EQ(read_sent(none), std::nullopt) << none;
   }
 }
@@ -212,15 +264,25 @@ TEST(CharmSizes, RandomLivesLeaveEachJobWithWhatItsProgramHas) {
       if (job.sent && job.sent->head != head) {
         patch = nothing_sent(job, cluster.now_ms());
       } else if (!job.sent && program.workers != *job.wanted) {
-        patch = about_to_send(job, {program.workers, *job.wanted, cluster.now_ms(), head});
+        patch = note_sent(job, {.before = program.workers,
+                                .wanted = *job.wanted,
+                                .at_ms = cluster.now_ms(),
+                                .head = head});
         if (reaches) program.asked = *job.wanted;
+      } else if (job.sent && job.sent->before != program.workers && roll(3) == 0) {
+        Sent came = *job.sent;  // nothing is seen of its work
+        came.came_ms = cluster.now_ms();
+        patch = note_sent(job, came);
       } else if (!job.sent || job.sent->before != program.workers) {
         const int workers = std::min(program.workers, job.stated);
         patch = job.wanted || workers < job.stated ? acknowledged(job, workers)
                                                    : nothing_sent(job, cluster.now_ms());
       } else if (cluster.now_ms() - job.sent->at_ms >= ControllerLimits().acknowledge_ms &&
                  job.is_whole() && job.sent->wanted <= job.stated) {
-        patch = about_to_send(job, {program.workers, job.sent->wanted, cluster.now_ms(), head});
+        patch = note_sent(job, {.before = program.workers,
+                                .wanted = job.sent->wanted,
+                                .at_ms = cluster.now_ms(),
+                                .head = head});
         if (reaches) program.asked = job.sent->wanted;
       } else {
         return;

@@ -121,7 +121,7 @@ TEST(ElasticTelling, WhatIsWrittenDownIsForTheVersionSeen) {
   EXPECT_EQ(
       acknowledged(job, 4).dump(),
       R"({"metadata":{"annotations":{"pinion.dev/acknowledged-workers":"4"},"resourceVersion":"7"}})");
-  EXPECT_THAT(about_to_send(job, {.before = 8, .wanted = 4, .at_ms = 7, .head = "u/0"}).dump(),
+  EXPECT_THAT(note_sent(job, {.before = 8, .wanted = 4, .at_ms = 7, .head = "u/0"}).dump(),
               HasSubstr(R"("pinion.dev/rescale-sent":"8 4 7 u/0")"));
   EXPECT_THAT(nothing_sent(job, 7).dump(), HasSubstr(R"("pinion.dev/rescale-sent":null)"));
   EXPECT_EQ(question(job).dump(),

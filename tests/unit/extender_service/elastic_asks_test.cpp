@@ -369,6 +369,49 @@ TEST_F(ElasticAsksTest, ACharmProgramIsSentItsWishAfterThatIsWrittenDown) {
   EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4)));
 }
 
+// It answers with its new number, and hangs: that is written down, and no acknowledgement is, until
+// it goes on.
+TEST_F(ElasticAsksTest, ACharmProgramHasToGoOnAfterItsRescale) {
+  test_support::CharmProgram program(8);
+  json wave = shrinking("ccs:" + std::to_string(program.address().port));
+  std::mutex mutex;
+  const auto is_now = [&] {
+    const std::lock_guard lock(mutex);
+    return wave;
+  };
+  server_.on(std::string("GET ") + kWave, [&](const auto&, auto& response) {
+    response.set_content(is_now().dump(), "application/json");
+  });
+  server_.on(std::string("PATCH ") + kWave, [&](const auto& request, auto& response) {
+    const std::lock_guard lock(mutex);
+    wave.merge_patch(json::parse(request.body));
+    response.set_content(wave.dump(), "application/json");
+  });
+  std::atomic<double> done = 120;
+  ElasticAsks asks(*api_, log_, defaults_, {}, leads_, [&](const elastic::ElasticObject&) {
+    return elastic::WorkDone{.progress = {.done = done}};
+  });
+  const auto asked_until = [&](const std::function<bool()>& what) {
+    return eventually([&] {
+      asks.ask(read(is_now()));
+      return what();
+    });
+  };
+  ASSERT_TRUE(asked_until([&] { return read(is_now()).has_come(); }));
+  const int looks = program.looks();
+  EXPECT_TRUE(asked_until([&] { return program.looks() >= looks + 4; }));
+  EXPECT_EQ(read(is_now()).acknowledged, std::nullopt);
+  EXPECT_EQ(program.pes(), 4);
+  const auto seen = server_.seen();
+  EXPECT_EQ(std::count_if(seen.begin(), seen.end(),
+                          [](const auto& one) { return one.method == "PATCH"; }),
+            2)
+      << "what it was sent, and that it has come";
+  done = 121;
+  EXPECT_TRUE(asked_until([&] { return read(is_now()).acknowledged == 4; }));
+  EXPECT_THAT(program.asked(), ElementsAre(ccs::bitmap(8, 4))) << "once";
+}
+
 TEST_F(ElasticAsksTest, NothingIsSentForAJobThatIsNotAskedAnyMore) {
   test_support::CharmProgram program(8);
   const json wave = shrinking("ccs:" + std::to_string(program.address().port));
