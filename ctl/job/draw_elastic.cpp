@@ -51,11 +51,13 @@ std::string draw_elastic(const json& document) {
   const json& jobs = json_at(document, "elastic");
   if (!jobs.is_array()) return kNone;
   for (const json& job : jobs) {
-    rows.push_back({text_cell(job, "name"), text_cell(job, "kind"), text_cell(job, "change"),
-                    text_cell(job, "state"), number_cell(job, "workers"),
-                    number_cell(job, "readyWorkers"), number_cell(job, "minWorkers"),
-                    number_cell(job, "maxWorkers"), number_cell(job, "wantedWorkers"),
-                    number_cell(job, "requestedWorkers"), why(job)});
+    rows.push_back(
+        {text_cell(job, "name"), text_cell(job, "kind"), text_cell(job, "change"),
+         text_cell(job, "state"), number_cell(job, "workers"), number_cell(job, "readyWorkers"),
+         number_cell(job, "minWorkers"), number_cell(job, "maxWorkers"),
+         number_cell(job, "wantedWorkers"),
+         number_cell(job, job.contains("requestedWorkers") ? "requestedWorkers" : "askedWorkers"),
+         why(job)});
   }
   if (rows.size() == 1) return kNone;
   return table(rows, {4, 5, 6, 7, 8, 9});

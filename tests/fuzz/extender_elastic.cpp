@@ -37,7 +37,11 @@ PINION_FUZZ_TARGET(extender_elastic) {
   if (const auto progress = read_progress(text)) require(progress->done >= 0);
   if (const auto channel = read_channel(text)) require(channel->port >= 0);
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (const auto progress = progress_of(json)) require(progress->done >= 0);
+  if (const auto said = said_in(json)) {
+    require(said->progress || said->workers);
+    if (said->progress) require(said->progress->done >= 0);
+    if (said->workers) require(*said->workers >= 1 && *said->workers <= kLargestSize);
+  }
   if (!json.is_object()) return 0;
   if (const auto job = read_elastic(json, {})) require(job->min_workers <= job->max_workers);
   return 0;

@@ -201,10 +201,10 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id, std::int64
   // A size that somebody has set by hand counts as allowed.
   seen.min_workers = seen.workers > 0 ? std::min(job.min_workers, seen.workers) : job.min_workers;
   seen.max_workers = std::max(job.max_workers, seen.workers);
-  if (job.requested) {
-    seen.max_workers = std::max(*job.requested, seen.workers);
-    seen.min_workers = seen.workers > 0 ? std::min(*job.requested, seen.workers) : *job.requested;
-    seen.wished = *job.requested > seen.workers;
+  if (const auto wish = job.wish()) {
+    seen.max_workers = std::max(*wish, seen.workers);
+    seen.min_workers = seen.workers > 0 ? std::min(*wish, seen.workers) : *wish;
+    seen.wished = *wish > seen.workers;
   }
   seen.slots_per_worker = job.cpus;
   seen.other_slots = job.other_cpus;
@@ -341,9 +341,9 @@ std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
   return done(job, now_ms);
 }
 
-// A running job that its user wants to be smaller.
+// A running job that its user or its application wants to be smaller.
 bool Controller::is_to_shrink(const ElasticObject& job, std::int64_t now_ms) {
-  return job.requested && *job.requested < job.workers() && !job.wanted && !job.is_pending() &&
+  return job.wish() && *job.wish() < job.workers() && !job.wanted && !job.is_pending() &&
          job.left_alone.empty() && job.change == Change::kMalleable && job.succeeded == 0 &&
          now_ms >= job.declined_until_ms;
 }
@@ -391,8 +391,8 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
                               ", as its application has acted late on what it was asked before";
       decided.actions.push_back(begun(job, *job.acknowledged, why, now_ms, true));
     } else if (is_to_shrink(job, now_ms)) {
-      const std::string why = from_to(job.workers(), *job.requested) + ", as its user wishes";
-      decided.actions.push_back(begun(job, *job.requested, why, now_ms));
+      const std::string why = from_to(job.workers(), *job.wish()) + ", as " + who_wishes(job);
+      decided.actions.push_back(begun(job, *job.wish(), why, now_ms));
     }
     if (job.is_pending() && (!job.wanted || is_overdue(job, now_ms) || is_stuck(job, now_ms))) {
       decided.waits[uid] = why_it_is_left_alone(job);

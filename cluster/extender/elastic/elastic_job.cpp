@@ -135,9 +135,6 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
                                        std::to_string(elastic.min_workers) + " of " +
                                        std::to_string(elastic.max_workers));
   }
-  if (elastic.requested) {
-    elastic.requested = std::clamp(*elastic.requested, elastic.min_workers, elastic.max_workers);
-  }
   const auto speed_up =
       read_speed_up(json_text(object, "metadata", "annotations", annotation::kSpeedUp));
   if (!speed_up) {
@@ -195,6 +192,11 @@ std::string_view to_string(Change change) {
       break;
   }
   return "malleable";
+}
+
+std::optional<int> ElasticObject::wish() const {
+  const std::optional<int>& said = requested ? requested : asked;
+  return said ? std::optional(std::clamp(*said, min_workers, max_workers)) : std::nullopt;
 }
 
 std::string_view state_of(const ElasticObject& job) {

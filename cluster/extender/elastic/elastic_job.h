@@ -55,7 +55,8 @@ struct ElasticObject {
   Change change = Change::kRigid;
   int min_workers = 1;
   int max_workers = 1;
-  std::optional<int> requested;  // within these
+  std::optional<int> requested;  // by its user, as it is said
+  std::optional<int> asked{};    // by its application, the same; its user's word goes before
   std::int32_t priority = 0;
   std::int64_t gap_ms = 180'000;
   std::int64_t cpus = 0;        // exclusive ones of a worker
@@ -101,6 +102,8 @@ struct ElasticObject {
   // Workers that it has, or will have when what is under way ends.
   [[nodiscard]] int workers() const { return wanted.value_or(suspended ? 0 : stated); }
   [[nodiscard]] bool grows() const { return wanted && *wanted > before; }
+  // Who may says that it is to have so many, within what it may have.
+  [[nodiscard]] std::optional<int> wish() const;
   // All that are stated are there.
   [[nodiscard]] bool is_whole() const { return ready + succeeded >= stated; }
   // A Charm++ program may still act on what it was sent.

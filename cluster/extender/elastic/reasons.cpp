@@ -19,10 +19,14 @@ std::string from_to(int before, int workers) {
   return "from " + std::to_string(before) + " to " + std::to_string(workers) + " workers";
 }
 
+std::string who_wishes(const ElasticObject& job) {
+  return job.requested ? "its user wishes" : "its application wishes";
+}
+
 std::string why_more(const ElasticObject& job, int workers, std::int64_t free) {
-  const char* wish = ", as ";
-  if (job.requested == workers) wish = ", as its user wishes, and ";
-  if (job.requested > workers) wish = ", as its user wishes more, and ";
+  std::string wish = ", as ";
+  if (job.wish() == workers) wish += who_wishes(job) + ", and ";
+  if (job.wish() > workers) wish += who_wishes(job) + " more, and ";
   return from_to(job.workers(), workers) + wish + are_free(free);
 }
 

@@ -12,6 +12,9 @@ namespace pinion::cluster::elastic {
 // "from 4 to 8 workers"
 [[nodiscard]] std::string from_to(int before, int workers);
 
+// "its user wishes", or its application. Precondition: there is a wish.
+[[nodiscard]] std::string who_wishes(const ElasticObject& job);
+
 // Of a start or an expand. `free`: CPUs that nobody has.
 [[nodiscard]] std::string why_more(const ElasticObject& job, int workers, std::int64_t free);
 // Of a shrink for another job.

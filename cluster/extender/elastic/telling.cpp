@@ -1,6 +1,7 @@
 #include "cluster/extender/elastic/telling.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "cluster/extender/kube/json_read.h"
 #include "policy/annotations.h"
@@ -90,21 +91,34 @@ bool is_to_tell_progress(const ElasticObject& job) {
          job.left_alone.empty();
 }
 
-Result<Progress> progress_of(const json& answer) {
+Result<Said> said_in(const json& answer) {
   const auto amount = [&](const char* name) {
     const json& value = json_at(answer, name);
     return value.is_number() ? value.get<double>() : -1;
   };
-  Progress progress{.done = amount("done")};
-  bool good = progress.done >= 0 && progress.done <= kLargestAmount;
-  if (!json_at(answer, "whole").is_null()) {
-    progress.whole = amount("whole");
-    good = good && *progress.whole >= kLeastAmount && *progress.whole <= kLargestAmount;
+  const auto is_there = [&](const char* name) { return !json_at(answer, name).is_null(); };
+  Said said;
+  bool good = is_there("done") || is_there("workers");
+  if (is_there("done") || is_there("whole")) {
+    Progress& progress = said.progress.emplace(Progress{.done = amount("done")});
+    good = good && progress.done >= 0 && progress.done <= kLargestAmount;
+    if (is_there("whole")) {
+      progress.whole = amount("whole");
+      good = good && *progress.whole >= kLeastAmount && *progress.whole <= kLargestAmount;
+    }
   }
-  if (good) return progress;
-  return failure(Errc::kInvalid,
-                 "its progress is to be {\"done\": D} or {\"done\": D, \"whole\": W}, "
-                 "with numbers from 0 to 1e15, W above 0");
+  if (is_there("workers")) {
+    const double workers = amount("workers");
+    good = good && workers >= 1 && workers <= kLargestSize && workers == std::floor(workers);
+    if (good) said.workers = static_cast<int>(workers);
+  }
+  if (good) return said;
+  return failure(
+      Errc::kInvalid,
+      "its answer is to be {\"done\": D}, {\"workers\": N} or both, with or without "
+      "\"whole\": W beside D; D and W are numbers from 0 to 1e15, W above 0, and N is from "
+      "1 to " +
+          std::to_string(kLargestSize));
 }
 
 json acknowledged(const ElasticObject& job, int workers) {

@@ -47,8 +47,14 @@ inline constexpr const char* kQuestionPath = "/pinion/workers";
 // Whether the application is to be asked how far it is, by a GET of kProgressPath.
 [[nodiscard]] bool is_to_tell_progress(const ElasticObject& job);
 inline constexpr const char* kProgressPath = "/pinion/progress";
-// Its answer, {"done": 120, "whole": 1000}, where "whole" may be absent. Errors: kInvalid.
-Result<Progress> progress_of(const nlohmann::json& answer);
+// What it answers.
+struct Said {
+  std::optional<Progress> progress{};
+  std::optional<int> workers{};  // 1 .. kLargestSize: with so many it wishes to run
+};
+// {"done": 120, "whole": 1000, "workers": 6}, where "whole" may be absent, and "done" or "workers".
+// Errors: kInvalid.
+Result<Said> said_in(const nlohmann::json& answer);
 
 // Merge patches for the version that was seen: the application is ready for so many workers; this
 // is about to be sent to it, or was; nothing that it was sent counts any more.

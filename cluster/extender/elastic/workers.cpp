@@ -81,7 +81,7 @@ std::map<std::string, OnFleet> on_fleet(const Fleet& fleet, const std::vector<El
   for (const ElasticObject& job : jobs) {
     OnFleet& own = seen[job.uid];
     own.room = own.room_at_best = fleet.room_at_most(job.request);
-    if (job.workers() == 0 && own.room < job.requested.value_or(job.min_workers)) {
+    if (job.workers() == 0 && own.room < job.wish().value_or(job.min_workers)) {
       const auto [best, is_new] = at_best.try_emplace(alike(job.request), kAnyRoom);
       if (is_new && looks < kMostLooks) {
         if (!without_workers) without_workers.emplace(fleet, all_workers);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cluster/extender/ccs/rescale.h"
-#include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/program/clocks.h"
@@ -201,26 +200,26 @@ bool ElasticAsks::read_progress(const ElasticObject& job) {
     if (asked != reporters_.end()) address = asked->second.address;
   }
   const std::string asked_at = address;
-  const auto progress = progress_by_http(job, address);
+  const auto said = progress_by_http(job, address);
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   const auto at = reporters_.find(job.uid);
   if (at == reporters_.end()) return true;  // forgotten meanwhile
   Reporter& reporter = at->second;
-  reporter.address = progress ? address : "";
+  reporter.address = said ? address : "";
   if (address != asked_at) reporter.find_again = now + kAddressKept;
-  if (progress) {
+  if (said) {
     reporter.heard = now;
-    reporter.told = {.progress = *progress, .at_s = steady_s()};
+    reporter.told = {.said = *said, .at_s = steady_s()};
   }
   // Its pod may be another one by now, and what it has said be of no more use.
   if (now >= reporter.find_again) reporter.address.clear();
   if (now - reporter.heard >= kProgressKept) reporter.told.reset();
-  return progress.has_value();
+  return said.has_value();
 }
 
-Result<elastic::Progress> ElasticAsks::progress_by_http(const ElasticObject& job,
-                                                        std::string& address) {
+Result<elastic::Said> ElasticAsks::progress_by_http(const ElasticObject& job,
+                                                    std::string& address) {
   if (address.empty()) {
     const auto head = find_head(job, {});
     if (!head) return failure(head.error());
@@ -235,10 +234,10 @@ Result<elastic::Progress> ElasticAsks::progress_by_http(const ElasticObject& job
     return failure(Errc::kInvalid, "it answers with status " + std::to_string(said->status));
   }
   const json answer = json::parse(said->body, nullptr, false);
-  return elastic::progress_of(answer);
+  return elastic::said_in(answer);
 }
 
-std::optional<ElasticAsks::Told> ElasticAsks::progress(const std::string& uid) const {
+std::optional<ElasticAsks::Told> ElasticAsks::told(const std::string& uid) const {
   const std::lock_guard lock(mutex_);
   const auto at = reporters_.find(uid);
   return at == reporters_.end() ? std::nullopt : at->second.told;

@@ -15,6 +15,7 @@
 #include "cluster/extender/elastic/controller.h"
 #include "cluster/extender/elastic/elastic_job.h"
 #include "cluster/extender/elastic/going_on.h"
+#include "cluster/extender/elastic/telling.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/http.h"
@@ -46,10 +47,10 @@ class ElasticAsks {
   void look_at_progress(const elastic::ElasticObject& job);
   // What it has said last.
   struct Told {
-    elastic::Progress progress;
+    elastic::Said said;
     double at_s = 0;  // of the steady clock
   };
-  [[nodiscard]] std::optional<Told> progress(const std::string& uid) const;
+  [[nodiscard]] std::optional<Told> told(const std::string& uid) const;
   void forget_progress(const std::string& uid);
 
  private:
@@ -81,8 +82,7 @@ class ElasticAsks {
   // False: it gives none.
   bool read_progress(const elastic::ElasticObject& job);
   // `address`: empty where it has to be found, or was of no use.
-  Result<elastic::Progress> progress_by_http(const elastic::ElasticObject& job,
-                                             std::string& address);
+  Result<elastic::Said> progress_by_http(const elastic::ElasticObject& job, std::string& address);
   // To the pod with this address.
   Result<kube::HttpAnswer> send(const elastic::ElasticObject& job, const std::string& address,
                                 const kube::HttpRequest& request);

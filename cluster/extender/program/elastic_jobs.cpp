@@ -266,7 +266,8 @@ std::vector<ElasticRow> ElasticJobs::rows() const {
                    .least = job.min_workers,
                    .most = job.max_workers,
                    .wanted = job.wanted,
-                   .requested = job.requested};
+                   .requested = job.requested,
+                   .asked = job.asked};
     if (const auto why = waits_.find(uid); why != waits_.end()) row.why = why->second;
     for (const auto& [at, what, why] : job.history) row.history.push_back({at, what, why});
     row.speed = speed_of(job.seen);
@@ -298,7 +299,7 @@ void ElasticJobs::look() {
   elastic::Decided decided;
   {
     const std::lock_guard lock(mutex_);
-    watch_speeds();
+    hear_applications();
     decided = controller_.step(jobs_, free, unix_ms());
     waits_ = std::move(decided.waits);
     for (const auto& [uid, job] : jobs_) {
@@ -340,7 +341,7 @@ void ElasticJobs::look_at_fleet() {
   }
 }
 
-void ElasticJobs::watch_speeds() {
+void ElasticJobs::hear_applications() {
   const std::int64_t now_ms = unix_ms();
   for (auto& [uid, job] : jobs_) {
     if (elastic::is_to_tell_progress(job)) {
@@ -348,6 +349,8 @@ void ElasticJobs::watch_speeds() {
     } else {
       applications_.forget_progress(uid);
     }
+    const auto told = applications_.told(uid);
+    job.asked = told ? told->said.workers : std::nullopt;
     speeds_.look(job, work_of(job), now_ms);
     speeds_.fill_in(job);
   }
@@ -356,9 +359,9 @@ void ElasticJobs::watch_speeds() {
 // What its application says counts, else what its containers' cores count.
 std::optional<elastic::WorkDone> ElasticJobs::work_of(const ElasticObject& job) const {
   using Measure = elastic::SpeedSeen::Measure;
-  if (const auto told = applications_.progress(job.uid)) {
+  if (const auto told = applications_.told(job.uid); told && told->said.progress) {
     return elastic::WorkDone{
-        .measure = Measure::kProgress, .progress = told->progress, .at_s = told->at_s};
+        .measure = Measure::kProgress, .progress = *told->said.progress, .at_s = told->at_s};
   }
   if (job.progress) {
     return elastic::WorkDone{

@@ -130,7 +130,7 @@ class ElasticJobs {
   void look_if_settled();
   void look();
   void look_at_fleet();
-  void watch_speeds();  // under mutex_
+  void hear_applications();  // under mutex_: how far they are, and what they wish for
   [[nodiscard]] std::optional<elastic::WorkDone> work_of(const elastic::ElasticObject& job) const;
   void carry_out(const elastic::Action& action);
   void note_written(const elastic::Action& action);      // under mutex_

@@ -139,6 +139,7 @@ std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
                 {"minWorkers", row.least}, {"maxWorkers", row.most}};
     if (row.wanted) job["wantedWorkers"] = *row.wanted;
     if (row.requested) job["requestedWorkers"] = *row.requested;
+    if (row.asked) job["askedWorkers"] = *row.asked;
     if (!row.why.empty()) job["why"] = row.why;
     for (const auto& [at, what, why] : row.history) {
       job["history"].push_back({{"at", at}, {"step", what}, {"why", why}});

@@ -58,6 +58,7 @@ struct ElasticRow {
   int most = 1;
   std::optional<int> wanted{};     // a rescale is under way
   std::optional<int> requested{};  // its user wishes so many
+  std::optional<int> asked{};      // its application does
   std::string why{};               // it waits, or its application is waited for
   struct Step {
     std::string at;  // RFC 3339

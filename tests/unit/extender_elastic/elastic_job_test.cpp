@@ -37,7 +37,7 @@ TEST(ElasticObject, IsReadFromAJob) {
   EXPECT_EQ(read->workers(), 6) << "what it will have";
   EXPECT_EQ(read->before, 4);
   EXPECT_EQ(read->channel.kind, Channel::Kind::kAnnotation);
-  EXPECT_EQ(read->requested, 8) << "no more than it may have";
+  EXPECT_EQ(read->wish(), 8) << "no more than it may have";
   EXPECT_FALSE(read->over);
   EXPECT_EQ(read->path, "/apis/batch/v1/namespaces/default/jobs/wave");
 }

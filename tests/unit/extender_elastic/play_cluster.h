@@ -45,6 +45,7 @@ class Cluster {
     for (const auto& [uid, job] : jobs_) {
       ElasticObject& one = seen.emplace(uid, *read_elastic(job, {})).first->second;
       if (!hang_.contains(uid)) one.on_fleet.placed = one.ready;
+      if (const auto asked = asked_.find(uid); asked != asked_.end()) one.asked = asked->second;
     }
     decided_ = controller_.step(seen, free(), now_ms_);
     for (const Action& action : decided_.actions) {
@@ -81,6 +82,9 @@ class Cluster {
   void settle_all() {
     for (const auto& [uid, job] : jobs_) settle(uid.substr(4));
   }
+
+  // Its application wishes so many.
+  void asks_for(const std::string& name, int workers) { asked_["uid-" + name] = workers; }
 
   // The pod with index 0 never becomes ready.
   void first_hangs(const std::string& name) { hang_.insert("uid-" + name); }
@@ -124,6 +128,7 @@ class Cluster {
   std::map<std::string, nlohmann::json> jobs_;
   std::map<std::string, std::int64_t> cpus_of_worker_;  // by uid
   std::set<std::string> hang_;                          // the same
+  std::map<std::string, int> asked_;                    // the same
   std::int64_t now_ms_ = 1'795'532'400'000;
   int version_ = 100;
 };

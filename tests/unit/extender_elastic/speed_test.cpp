@@ -73,13 +73,35 @@ TEST(ProgressText, IsReadOrPassedOver) {
 
 TEST(ProgressAnswer, IsReadOrRefused) {
   const auto read = [](const char* text) {
-    return progress_of(nlohmann::json::parse(text, nullptr, false));
+    return said_in(nlohmann::json::parse(text, nullptr, false));
   };
-  EXPECT_EQ(*read(R"({"done": 120, "whole": 1000})"), (Progress{.done = 120, .whole = 1000}));
-  EXPECT_EQ(*read(R"({"done": 0.5, "more": []})"), (Progress{.done = 0.5}));
-  for (const char* text :
-       {"", "[]", "{}", "7", R"({"done": "7"})", R"({"done": -1})", R"({"done": 1e16})",
-        R"({"done": 1, "whole": 0})", R"({"done": 1, "whole": "2"})", R"({"whole": 2})"}) {
+  const auto both = read(R"({"done": 120, "whole": 1000, "workers": 6})");
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->progress, (Progress{.done = 120, .whole = 1000}));
+  EXPECT_EQ(both->workers, 6);
+  EXPECT_EQ(read(R"({"done": 0.5, "more": []})")->progress, (Progress{.done = 0.5}));
+  EXPECT_EQ(read(R"({"workers": 1000})")->workers, 1000);
+  EXPECT_EQ(read(R"({"workers": 6})")->progress, std::nullopt);
+  for (const char* text : {"",
+                           "[]",
+                           "{}",
+                           "7",
+                           R"({"done": "7"})",
+                           R"({"done": -1})",
+                           R"({"done": 1e16})",
+                           R"({"done": 1, "whole": 0})",
+                           R"({"done": 1, "whole": "2"})",
+                           R"({"whole": 2})",
+                           R"({"whole": 2, "workers": 6})",
+                           R"({"workers": 0})",
+                           R"({"workers": -1})",
+                           R"({"workers": 1001})",
+                           R"({"workers": 1e300})",
+                           R"({"workers": 2.5})",
+                           R"({"workers": "6"})",
+                           R"({"workers": true})",
+                           R"({"workers": [6]})",
+                           R"({"done": 1, "workers": 0})"}) {
     EXPECT_FALSE(read(text)) << text;
   }
 }

@@ -152,6 +152,7 @@ TEST(ElasticWorkers, MoreFindRoomNowOrIfNoElasticJobRan) {
   EXPECT_EQ(seen.at("uid-next").room, 0);
   EXPECT_EQ(seen.at("uid-next").room_at_best, 2) << "1-3 and 4-6";
   next.request.cpus = 1;
+  next.max_workers = 6;
   next.requested = 6;
   seen = on_fleet(fleet, {runs, next}, held);
   EXPECT_EQ(seen.at("uid-next").room, 4) << "fewer than its user wants";

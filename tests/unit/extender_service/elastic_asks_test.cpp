@@ -210,19 +210,19 @@ TEST_F(ElasticAsksTest, ReadsHowFarItIs) {
   const auto wave = read_of(application_);
   ASSERT_TRUE(eventually([&] {
     asks.look_at_progress(wave);
-    return asks.progress(wave.uid).has_value();
+    return asks.told(wave.uid).has_value();
   }));
-  EXPECT_EQ(asks.progress(wave.uid)->progress, (elastic::Progress{.done = 120, .whole = 1000}));
+  EXPECT_EQ(asks.told(wave.uid)->said.progress, (elastic::Progress{.done = 120, .whole = 1000}));
   asks.look_at_progress(wave);
   EXPECT_EQ(application_.seen().size(), 1U) << "it was asked a moment ago";
   asks.forget_progress(wave.uid);
-  EXPECT_FALSE(asks.progress(wave.uid));
+  EXPECT_FALSE(asks.told(wave.uid));
 
   kube::FakeApiServer odd;
   odd.on(kHowFar, 200, json::array());
   asks.look_at_progress(read_of(odd));
   ASSERT_EQ(odd.wait_for(1).size(), 1U);
-  EXPECT_FALSE(asks.progress(wave.uid));
+  EXPECT_FALSE(asks.told(wave.uid));
 }
 
 TEST_F(ElasticAsksTest, ThoseWhoseProgressIsSlowHoldUpNoQuestion) {

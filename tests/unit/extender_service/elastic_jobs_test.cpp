@@ -179,6 +179,27 @@ TEST_F(ElasticJobsTest, APauseHoldsWhateverTheJobSays) {
   EXPECT_EQ(server_.seen().size(), 2U) << "it is not asked again at once";
 }
 
+TEST_F(ElasticJobsTest, AnApplicationThatAsksForMoreGetsIt) {
+  kube::FakeApiServer application;
+  application.on("GET /pinion/progress", 200, {{"done", 1}, {"workers", 6}});
+  server_.on("GET /api/v1/namespaces/default/pods", 200, json::parse(R"({"items":[{"metadata":
+      {"uid":"head","ownerReferences":[{"uid":"uid-wave"}]},
+      "status":{"phase":"Running","podIP":"127.0.0.1"}}]})"));
+  json runs = make_job({.workers = 4});
+  runs["status"] = {{"active", 4}, {"ready", 4}};
+  runs["metadata"]["annotations"]["pinion.dev/acknowledge"] =
+      "http:" + std::to_string(application.access().endpoint.port);
+  runs["metadata"]["annotations"]["pinion.dev/speed-up"] = "1:1 8:1";  // else the policy gives it
+  is_patched("wave",
+             [runs](const auto& request, auto& response) { answer_with(runs, request, response); });
+  start({runs}, ElasticPolicy::kOurs);
+  const json patch = patch_of("wave");
+  EXPECT_EQ(patch["metadata"]["annotations"]["pinion.dev/wanted-workers"], "6");
+  EXPECT_THAT(patch["metadata"]["annotations"]["pinion.dev/rescale-history"].get<std::string>(),
+              testing::HasSubstr("as its application wishes"));
+  EXPECT_EQ(elastic_->rows().at(0).asked, 6);
+}
+
 TEST_F(ElasticJobsTest, AJobWithoutHolesWaitsAndSaysSo) {
   std::atomic<std::int64_t> at_best = 8;
   on_fleet_ = [&](const auto&) {

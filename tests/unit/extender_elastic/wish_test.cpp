@@ -1,0 +1,116 @@
+// What users and applications wish for themselves, under each policy that rescales.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender_elastic/play_cluster.h"
+
+namespace pinion::cluster::elastic {
+namespace {
+
+using test_support::JobShape;
+using testing::HasSubstr;
+
+class ElasticWish : public testing::TestWithParam<ElasticPolicy> {};
+
+TEST_P(ElasticWish, WhatItsUserWishesComesFirst) {
+  Cluster cluster(32, GetParam());
+  cluster.add({.workers = 6});
+  cluster.settle("wave");
+  cluster.annotate("wave", annotation::kRequestedWorkers, "3");
+  const auto actions = cluster.step();
+  ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kShrink));
+  EXPECT_THAT(actions[0].why, HasSubstr("as its user wishes"));
+  EXPECT_EQ(cluster.workers("wave"), 3);
+  cluster.settle("wave");
+  cluster.step();
+  cluster.wait(1'000'000);
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "it stays there";
+  cluster.annotate("wave", annotation::kRequestedWorkers, "5");
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kExpand));
+  EXPECT_EQ(cluster.workers("wave"), 5);
+  cluster.settle("wave");
+  cluster.step();
+  cluster.at("wave")["metadata"]["annotations"].erase(annotation::kRequestedWorkers);
+  cluster.wait(1'000'000);
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kExpand));
+  EXPECT_EQ(cluster.workers("wave"), 8) << "as the policy says again";
+}
+
+// Though it is no faster with more, is nearly done, and rescales are dear: the gap that it states
+// is all that holds.
+TEST_P(ElasticWish, IsMetWithoutAnyGain) {
+  Cluster cluster(32, GetParam());
+  auto annotations = JobShape().annotations;
+  annotations[annotation::kSpeedUp] = "1:1 8:1";
+  annotations[annotation::kRunSeconds] = "2000";
+  annotations[annotation::kRescaleCostSeconds] = "3600";
+  annotations[annotation::kRescaleGapSeconds] = "60";
+  cluster.add({.annotations = annotations});
+  cluster.settle("wave");
+  cluster.annotate("wave", annotation::kRequestedWorkers, "2");
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink));
+  cluster.settle("wave");
+  cluster.step();
+  cluster.annotate("wave", annotation::kRequestedWorkers, "8");
+  cluster.wait(59'999);
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+  cluster.wait(1);
+  const auto actions = cluster.step();
+  ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kExpand));
+  EXPECT_THAT(actions[0].why, HasSubstr("as its user wishes"));
+  EXPECT_EQ(cluster.workers("wave"), 8);
+}
+
+TEST_P(ElasticWish, IsMetAsFarAsCpusAreFree) {
+  Cluster cluster(20, GetParam());
+  auto annotations = JobShape().annotations;
+  annotations[annotation::kRequestedWorkers] = "7";
+  cluster.add({.workers = 2, .annotations = annotations});
+  cluster.settle("wave");
+  cluster.add({.name = "other", .cpus = 4, .workers = 1, .annotations = {}});
+  cluster.settle("other");
+  const auto actions = cluster.step();
+  ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kExpand));
+  EXPECT_EQ(actions[0].why, "from 2 to 4 workers, as its user wishes more, and 8 CPUs are free");
+}
+
+TEST_P(ElasticWish, AnApplicationsIsBoundedAndGoesAfterItsUsers) {
+  struct Case {
+    const char* name;
+    int asked;
+    const char* requested;  // by its user; empty: nothing
+    int gets;
+    const char* why;
+  };
+  for (const Case& c :
+       {Case{"more", 6, "", 6, "from 4 to 6 workers, as its application wishes"},
+        Case{"fewer", 3, "", 3, "from 4 to 3 workers, as its application wishes"},
+        Case{"more than it may have", 1000, "", 8, "from 4 to 8 workers, as its application"},
+        Case{"fewer than it may have", 1, "", 2, "from 4 to 2 workers, as its application"},
+        Case{"its user says something else", 6, "5", 5, "from 4 to 5 workers, as its user"}}) {
+    SCOPED_TRACE(c.name);
+    Cluster cluster(64, GetParam());
+    auto annotations = JobShape().annotations;
+    if (*c.requested != '\0') annotations[annotation::kRequestedWorkers] = c.requested;
+    cluster.add({.workers = 4, .annotations = annotations});
+    cluster.settle("wave");
+    cluster.asks_for("wave", c.asked);
+    const auto actions = cluster.step();
+    ASSERT_EQ(actions.size(), 1U);
+    EXPECT_THAT(actions[0].why, HasSubstr(c.why));
+    cluster.settle("wave");
+    cluster.step();
+    EXPECT_EQ(cluster.workers("wave"), c.gets);
+    cluster.wait(1'000'000);
+    EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "it stays there";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ElasticWish,
+                         testing::Values(ElasticPolicy::kElastic, ElasticPolicy::kOurs),
+                         [](const auto& policy) {
+                           return policy.param == ElasticPolicy::kOurs ? "Ours" : "Elastic";
+                         });
+
+}  // namespace
+}  // namespace pinion::cluster::elastic
