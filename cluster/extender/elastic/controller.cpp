@@ -1,6 +1,7 @@
 #include "cluster/extender/elastic/controller.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cluster/extender/elastic/actuator.h"
 #include "cluster/extender/elastic/history.h"
@@ -464,6 +465,13 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     const ElasticObject& job = *objects[wait.job - 1];
     const auto other = wait.for_job == 0 ? "" : objects[wait.for_job - 1]->name;
     decided.waits[job.uid] = why_it_waits(wait, needs[wait.job - 1], other);
+  }
+  std::set<std::string_view> changed;
+  for (const Action& action : decided.actions) changed.insert(action.uid);
+  for (const auto& [uid, job] : jobs) {
+    if (changed.contains(uid) || job.over || decided.waits.contains(uid)) continue;
+    std::string why = why_its_wish_waits(job, policy_, free, now_ms);
+    if (!why.empty()) decided.waits[uid] = std::move(why);
   }
   return decided;
 }

@@ -71,6 +71,42 @@ std::string why_it_rests(const ElasticObject& job) {
   return said ? why + ": " + job.history.front().why : why;
 }
 
+std::string why_its_wish_waits(const ElasticObject& job, ElasticPolicy policy, std::int64_t free,
+                               std::int64_t now_ms) {
+  const auto wish = job.wish();
+  if (!wish || job.suspended || job.wanted) return "";
+  const int said = job.requested ? *job.requested : *job.asked;
+  const std::string wishes = who_wishes(job) + " " + std::to_string(said) + " workers, ";
+  if (*wish == job.stated) {
+    if (said > *wish) return wishes + "and max-workers is " + std::to_string(job.max_workers);
+    if (said < *wish) return wishes + "and min-workers is " + std::to_string(job.min_workers);
+    return "";
+  }
+  if (job.change != Change::kMalleable) {
+    return wishes + "and it keeps its size while it runs, as it is " +
+           std::string(to_string(job.change));
+  }
+  if (job.succeeded > 0) return wishes + "and some of its workers have ended";
+  if (job.declined_until_ms > now_ms) return wishes + why_it_rests(job);
+  if (*wish < job.stated) return wishes + "which is decided next";
+  if (policy == ElasticPolicy::kMin || policy == ElasticPolicy::kMax ||
+      policy == ElasticPolicy::kMoldable) {
+    return wishes + "and the policy makes no job that runs larger";
+  }
+  const std::int64_t gap_ends_ms = job.rescaled_ms + job.gap_ms;
+  if (gap_ends_ms > now_ms) {
+    return wishes + "and rescale-gap-seconds are over at " + past_step(gap_ends_ms, "", "").at;
+  }
+  if (free < job.cpus) {
+    return wishes + "and a worker needs " + cpus(job.cpus) + ", " +
+           are_free(std::max<std::int64_t>(free, 0));
+  }
+  if (job.on_fleet.room < 1) {
+    return wishes + are_free(free) + ", but no worker would find its own in one place";
+  }
+  return wishes + are_free(free) + ", and jobs that wait come first";
+}
+
 std::string why_not_yet(int workers, std::int64_t needs, std::int64_t free) {
   return "starts with " + std::to_string(workers) + " workers when its " + cpus(needs) +
          " are free, " + are_free(std::max<std::int64_t>(free, 0));

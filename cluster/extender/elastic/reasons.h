@@ -27,6 +27,10 @@ namespace pinion::cluster::elastic {
 [[nodiscard]] std::string why_it_never_fits(std::int64_t needs, std::int64_t cpus);
 [[nodiscard]] std::string why_it_never_finds_holes(const ElasticObject& job, int workers);
 [[nodiscard]] std::string why_it_rests(const ElasticObject& job);
+// Of a running job with no rescale under way, that has not what is wished for; empty: it has.
+// `free`: CPUs that nobody has, after all that is decided.
+[[nodiscard]] std::string why_its_wish_waits(const ElasticObject& job, ElasticPolicy policy,
+                                             std::int64_t free, std::int64_t now_ms);
 // Others are about to give what it starts with.
 [[nodiscard]] std::string why_not_yet(int workers, std::int64_t needs, std::int64_t free);
 // So many pods of a shrink that was to be over long since.

@@ -59,7 +59,7 @@ struct ElasticRow {
   std::optional<int> wanted{};     // a rescale is under way
   std::optional<int> requested{};  // its user wishes so many
   std::optional<int> asked{};      // its application does
-  std::string why{};               // it waits, or its application is waited for
+  std::string why{};  // it waits, its wish is not met, or its application is waited for
   struct Step {
     std::string at;  // RFC 3339
     std::string what;

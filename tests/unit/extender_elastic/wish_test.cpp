@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cluster/extender/elastic/reasons.h"
 #include "tests/unit/extender_elastic/play_cluster.h"
 
 namespace pinion::cluster::elastic {
@@ -61,6 +62,56 @@ TEST_P(ElasticWish, IsMetWithoutAnyGain) {
   EXPECT_EQ(cluster.workers("wave"), 8);
 }
 
+TEST_P(ElasticWish, SaysWhyItIsNotMet) {
+  struct Case {
+    const char* name;
+    const char* requested;
+    std::function<void(Cluster&)> and_so;
+    std::string why;
+  };
+  const auto annotated = [](const char* key, const std::string& value) {
+    return [=](Cluster& cluster) { cluster.annotate("wave", key, value); };
+  };
+  const auto other_takes = [](int cpus) {
+    return [=](Cluster& cluster) {
+      cluster.add({.name = "other", .cpus = cpus, .workers = 1, .annotations = {}});
+      cluster.settle("other");
+    };
+  };
+  for (const Case& c :
+       {Case{"met", "4", [](Cluster&) {}, ""},
+        Case{"max", "12",
+             [](Cluster& cluster) { cluster.annotate("wave", annotation::kMaxWorkers, "4"); },
+             "its user wishes 12 workers, and max-workers is 4"},
+        Case{"min", "1", annotated(annotation::kMinWorkers, "4"),
+             "its user wishes 1 workers, and min-workers is 4"},
+        Case{"moldable", "6",
+             [](Cluster& cluster) {
+               cluster.at("wave")["metadata"]["labels"][label::kElastic] = "moldable";
+             },
+             "its user wishes 6 workers, and it keeps its size while it runs, as it is moldable"},
+        Case{"it ends", "6",
+             [](Cluster& cluster) { cluster.at("wave")["status"]["succeeded"] = 1; },
+             "its user wishes 6 workers, and some of its workers have ended"},
+        Case{"declined", "6", annotated(annotation::kDeclinedUntil, "1795532520000"),
+             "its user wishes 6 workers, not tried before 2026-11-24T15:02:00Z"},
+        Case{"gap", "6", annotated(annotation::kRescaledAt, "1795532400000"),
+             "its user wishes 6 workers, and rescale-gap-seconds are over at "
+             "2026-11-24T15:03:00Z"},
+        Case{"no room", "6", other_takes(15),
+             "its user wishes 6 workers, and a worker needs 4 CPUs, 1 CPU is free"}}) {
+    SCOPED_TRACE(c.name);
+    Cluster cluster(32, GetParam());
+    auto annotations = JobShape().annotations;
+    annotations[annotation::kRequestedWorkers] = c.requested;
+    cluster.add({.workers = 4, .annotations = annotations});
+    cluster.settle("wave");
+    c.and_so(cluster);
+    EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+    EXPECT_EQ(cluster.why("wave"), c.why);
+  }
+}
+
 TEST_P(ElasticWish, IsMetAsFarAsCpusAreFree) {
   Cluster cluster(20, GetParam());
   auto annotations = JobShape().annotations;
@@ -104,6 +155,23 @@ TEST_P(ElasticWish, AnApplicationsIsBoundedAndGoesAfterItsUsers) {
     cluster.wait(1'000'000);
     EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty()) << "it stays there";
   }
+}
+
+TEST(ElasticWishReasons, OfHolesAndOfThoseThatWaitAndOfPolicies) {
+  auto job = *read_elastic(test_support::make_job({.workers = 4}), {});
+  job.asked = 6;
+  const auto why = [&](ElasticPolicy policy) {
+    return why_its_wish_waits(job, policy, 9, 1'795'532'400'000);
+  };
+  EXPECT_EQ(why(ElasticPolicy::kMoldable),
+            "its application wishes 6 workers, and the policy makes no job that runs larger");
+  EXPECT_EQ(why(ElasticPolicy::kOurs),
+            "its application wishes 6 workers, 9 CPUs are free, and jobs that wait come first");
+  job.on_fleet.room = 0;
+  EXPECT_EQ(
+      why(ElasticPolicy::kOurs),
+      "its application wishes 6 workers, 9 CPUs are free, but no worker would find its own in "
+      "one place");
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, ElasticWish,
