@@ -91,6 +91,7 @@ struct ElasticJob {
   // Its user wishes it to have max_workers, while it runs with fewer: it gets them without a gain,
   // and gives none.
   bool wished = false;
+  std::int64_t wished_since_ms = std::numeric_limits<std::int64_t>::max();  // if it is
   SpeedUp speed_up;
   double rest = kNotStated;  // expected units of work left, of speed_up's; kNotStated: an hour
   double shrink_cost_s = kNotStated;  // seconds in which it does not work; expected_cost_s()
@@ -155,7 +156,7 @@ struct ElasticKnobs {
   // among those of all jobs that wait or run, from 0.
   std::int64_t ageing_ms = 600'000;
   // For who has waited so long and is first, all that becomes free is kept: others start only where
-  // that is not expected to delay it.
+  // that is not expected to delay it. For a wish as old, the slots of one worker.
   std::int64_t patience_ms = 3'600'000;
   // Once it has waited for so long beyond that, nobody else starts: others may last longer than
   // expected.

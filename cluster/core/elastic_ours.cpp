@@ -14,7 +14,9 @@
 //      waited for `strict_ms` more: then nobody behind the first one starts.
 //      Where enough is free, but in holes that are too small for its workers, the same holds.
 //   3. What is free goes to running jobs whose users wish for more, by priority and submission,
-//      whatever they gain; of their gaps only the stated one counts.
+//      whatever they gain; of their gaps only the stated one counts. The oldest wish, once it has
+//      waited for `patience_ms`, comes before 1, but after who has waited for as long and longer.
+//      Where not even one worker of it finds room, what becomes free is kept until one does.
 //   4. What is left goes step by step to the job whose rate of ending, 1 / what it still takes,
 //      rises most for each slot, so that the nearly done go first (as by Smith's rule, 1956): to
 //      jobs that start, and to running ones that save more time than an expand and the shrink that
@@ -125,6 +127,8 @@ class OurPolicy {
   }
 
   ElasticDecision decide() {
+    Entry* const old_wish = oldest_wish();
+    if (old_wish != nullptr) keep_for(*old_wish);
     const Entry* const impatient = admit();
     if (impatient == nullptr) {
       grant_wishes();
@@ -134,8 +138,9 @@ class OurPolicy {
         if (entry->starts() && attempts++ < kShrinkAttempts) enlarge(*entry);
       }
     }
+    free_ += kept_;
     return {.steps = steps(),
-            .waits = waits(impatient),
+            .waits = waits(impatient, old_wish),
             .look_again_ms = look_again(impatient != nullptr)};
   }
 
@@ -380,6 +385,39 @@ class OurPolicy {
     return best;
   }
 
+  // That has its turn before those that wait; nullptr: none.
+  Entry* oldest_wish() {
+    const auto since = [](const Entry& entry) {
+      return std::tuple(entry.job->wished_since_ms, entry.job->id);
+    };
+    Entry* oldest = nullptr;
+    for (Entry& entry : entries_) {
+      const bool counts = entry.may_change && entry.job->wished;
+      if (counts && (oldest == nullptr || since(entry) < since(*oldest))) oldest = &entry;
+    }
+    if (oldest == nullptr) return nullptr;
+    const std::int64_t since_ms = oldest->job->wished_since_ms;
+    if (since_ms > now_ - knobs_.patience_ms) return nullptr;
+    const bool has_older = std::any_of(waiting_.begin(), waiting_.end(), [&](const Entry* entry) {
+      return entry->job->submitted_ms <= since_ms;
+    });
+    return has_older ? nullptr : oldest;
+  }
+
+  // What it can have now, else, until a worker of it finds room, what such a one needs.
+  void keep_for(Entry& wish) {
+    grant(wish);
+    if (wish.may_change) kept_ = std::clamp<std::int64_t>(free_, 0, wish.job->slots_per_worker);
+    free_ -= kept_;
+  }
+
+  void grant(Entry& wish) {
+    const int most = most_with(wish);
+    if (most <= wish.workers) return;
+    resize(wish, most, 0);
+    wish.may_change = false;
+  }
+
   void grant_wishes() {
     std::vector<Entry*> wished;
     for (Entry& entry : entries_) {
@@ -387,12 +425,7 @@ class OurPolicy {
     }
     std::sort(wished.begin(), wished.end(),
               [](const Entry* a, const Entry* b) { return elastic_before(*a->job, *b->job); });
-    for (Entry* entry : wished) {
-      const int most = most_with(*entry);
-      if (most <= entry->workers) continue;
-      resize(*entry, most, 0);
-      entry->may_change = false;
-    }
+    for (Entry* entry : wished) grant(*entry);
   }
 
   void spread() {
@@ -458,8 +491,10 @@ class OurPolicy {
     return steps;
   }
 
-  // `impatient`: who is behind it starts only where that does not delay it.
-  [[nodiscard]] std::vector<ElasticWait> waits(const Entry* impatient) const {
+  // `impatient`: who is behind it starts only where that does not delay it. `old_wish`: for whom
+  // something may be kept.
+  [[nodiscard]] std::vector<ElasticWait> waits(const Entry* impatient,
+                                               const Entry* old_wish) const {
     std::int64_t could = 0;
     std::int64_t later = 0;
     for (const Entry& entry : entries_) {
@@ -477,6 +512,10 @@ class OurPolicy {
       if (behind) {
         wait.why = ElasticWait::Why::kKeptForOther;
         wait.for_job = impatient->job->id;
+      } else if (const std::int64_t need = missing(*entry, entry->job->min_workers);
+                 kept_ > 0 && need <= 0) {
+        wait.why = ElasticWait::Why::kKeptForOther;
+        wait.for_job = old_wish->job->id;
       }
       if (entry->workers == 0) waits.push_back(wait);
       behind = behind || entry == impatient;
@@ -503,6 +542,7 @@ class OurPolicy {
       const bool could_take = free_ >= job.slots_per_worker && job.workers < job.max_workers;
       if (job.workers == 0 || job.change != Change::kMalleable || job.changing) continue;
       if (entry.workers == job.workers && (could_give || could_take)) at(free_from(job));
+      if (job.wished && job.wished_since_ms <= now_) at(job.wished_since_ms + knobs_.patience_ms);
     }
     return next;
   }
@@ -511,6 +551,7 @@ class OurPolicy {
   const ElasticKnobs& knobs_;
   std::int64_t free_;
   std::int64_t taken_ = 0;  // of what was free before these decisions
+  std::int64_t kept_ = 0;   // of what is free, for an old wish
   std::vector<Entry> entries_;
   std::vector<Entry*> waiting_;                        // in their order
   std::vector<Entry*> shrunk_;                         // in the order of the decisions

@@ -206,6 +206,7 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id, std::int64
     seen.max_workers = std::max(*wish, seen.workers);
     seen.min_workers = seen.workers > 0 ? std::min(*wish, seen.workers) : *wish;
     seen.wished = *wish > seen.workers;
+    if (job.wished_ms > 0) seen.wished_since_ms = job.wished_ms;
   }
   seen.slots_per_worker = job.cpus;
   seen.other_slots = job.other_cpus;

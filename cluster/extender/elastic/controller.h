@@ -51,8 +51,8 @@ struct Action {
 
 struct Decided {
   std::vector<Action> actions;
-  // By uid, for people: why a job that waits does not start, why one that runs has not the size that
-  // is wished for, and what a Charm++ program is waited for that should have acted long since.
+  // By uid, for people: why a job that waits does not start, why one that runs has not the size
+  // that is wished for, and what a Charm++ program is waited for that should have acted long since.
   std::map<std::string, std::string> waits;
 };
 

@@ -57,6 +57,9 @@ struct ElasticObject {
   int max_workers = 1;
   std::optional<int> requested;  // by its user, as it is said
   std::optional<int> asked{};    // by its application, the same; its user's word goes before
+  // Since when it has had fewer workers than are wished for, as far as this leader knows; 0: it
+  // does not know. Since 1970.
+  std::int64_t wished_ms = 0;
   std::int32_t priority = 0;
   std::int64_t gap_ms = 180'000;
   std::int64_t cpus = 0;        // exclusive ones of a worker

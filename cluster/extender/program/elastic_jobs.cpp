@@ -231,6 +231,7 @@ void ElasticJobs::forget(const std::string& uid) {
   refused_.erase(uid);
   rests_.erase(uid);
   written_.erase(uid);
+  wishes_.erase(uid);
   waits_.erase(uid);
   speeds_.forget(uid);
 }
@@ -286,6 +287,7 @@ void ElasticJobs::look_if_settled() {
   speeds_.forget_all();
   told_.clear();
   written_.clear();
+  wishes_.clear();
   for (const auto& [uid, job] : jobs_) {
     maps_.erase(uid);
     applications_.withdraw(uid);
@@ -351,6 +353,11 @@ void ElasticJobs::hear_applications() {
     }
     const auto told = applications_.told(uid);
     job.asked = told ? told->said.workers : std::nullopt;
+    if (!job.suspended && job.wish() > job.stated) {
+      job.wished_ms = wishes_.try_emplace(uid, now_ms).first->second;
+    } else {
+      wishes_.erase(uid);
+    }
     speeds_.look(job, work_of(job), now_ms);
     speeds_.fill_in(job);
   }

@@ -156,6 +156,7 @@ class ElasticJobs {
   std::map<std::string, std::string> refused_;  // by uid: why it is left alone
   std::map<std::string, Rest> rests_;           // by uid
   std::map<std::string, Written> written_;      // by uid
+  std::map<std::string, std::int64_t> wishes_;  // by uid: since when one for more is not met
   std::map<std::string, std::string> waits_;    // by uid: why, since the last look
   ElasticFigures done_;                         // the steps and the rescales
   elastic::Speedometer speeds_;

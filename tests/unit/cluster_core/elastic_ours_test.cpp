@@ -421,6 +421,87 @@ TEST(OurElastic, AWishTakesNothingFromThoseThatWait) {
   EXPECT_THAT(decide_at(2 + ElasticKnobs().patience_ms, 8, jobs).steps, IsEmpty());
 }
 
+TEST(OurElastic, AnOldWishHasItsTurnBeforeWhoCameAfterIt) {
+  const std::int64_t patience = ElasticKnobs().patience_ms;
+  std::vector jobs{wished(1, 0, 2, 8), linear(waiting(2, 9, 4, 4), 40)};
+  jobs[0].wished_since_ms = kOurNow - patience;
+  jobs[1].submitted_ms = kOurNow - patience + 1;
+  EXPECT_THAT(steps(8, jobs), ElementsAre(ElasticStep{1, 2, 8, 0}));
+  jobs[0].wished_since_ms += 1;
+  EXPECT_THAT(steps(8, jobs), ElementsAre(ElasticStep{2, 0, 4, 0}, ElasticStep{1, 2, 4, 0}))
+      << "it is not as old, and has nothing before who came with it";
+  EXPECT_EQ(decide_at(kOurNow, 4, jobs).look_again_ms, kOurNow + 1);
+  jobs[0].wished_since_ms -= 1;
+  jobs[1].submitted_ms -= 2;
+  EXPECT_THAT(steps(8, jobs), ElementsAre(ElasticStep{2, 0, 4, 0}, ElasticStep{1, 2, 4, 0}))
+      << "2 has waited for longer";
+}
+
+TEST(OurElastic, ForAnOldWishOneWorkersSlotsAreKept) {
+  ElasticJob wish = wished(1, 0, 2, 8);
+  wish.slots_per_worker = 4;
+  wish.wished_since_ms = kOurNow - ElasticKnobs().patience_ms;
+  ElasticJob small = linear(waiting(2, 9, 1, 1), 40);
+  small.submitted_ms = kOurNow;
+  const auto kept = decide_at(kOurNow, 8 + 3, std::vector{wish, small});
+  EXPECT_THAT(kept.steps, IsEmpty());
+  ASSERT_EQ(kept.waits.size(), 1U);
+  EXPECT_EQ(kept.waits[0].why, ElasticWait::Why::kKeptForOther);
+  EXPECT_EQ(kept.waits[0].for_job, 1U);
+  EXPECT_EQ(kept.waits[0].free, 3);
+  EXPECT_THAT(steps(8 + 4, {wish, small}), ElementsAre(ElasticStep{1, 2, 3, 0}));
+  wish.room = 0;
+  EXPECT_THAT(steps(8 + 5, {wish, small}), ElementsAre(ElasticStep{2, 0, 1, 0}))
+      << "no more than that is kept where it finds no hole";
+  wish.changed_ms = kOurNow;
+  wish.gap_ms = kMinute;
+  EXPECT_THAT(steps(8 + 3, {wish, small}), ElementsAre(ElasticStep{2, 0, 1, 0}))
+      << "nothing is kept during its gap";
+}
+
+// Two small jobs wait at any moment, and take each slot that becomes free.
+TEST(OurElastic, SteadyArrivalsDoNotKeepAWishWaitingForEver) {
+  constexpr std::int64_t kSlots = 16;
+  constexpr std::int64_t kRunsFor = 20 * kMinute;
+  constexpr std::int64_t kWorkers = 3;  // 2, and a third
+  for (const std::int64_t size : {1, 3, 4}) {
+    SCOPED_TRACE(size);
+    ElasticJob wish = wished(1, 0, 2, kWorkers);
+    wish.slots_per_worker = size;
+    wish.max_workers = 2;  // until all slots are taken
+    wish.wished = false;
+    const std::int64_t since = kOurNow + 2 * kRunsFor;
+    std::vector<ElasticJob> jobs{wish};
+    std::int64_t now = kOurNow;
+    std::uint64_t next = 2;
+    for (; jobs[0].workers < kWorkers && now < kOurNow + 600 * kMinute; now += kMinute / 2) {
+      if (now == since) {
+        jobs[0].wished = true;
+        jobs[0].max_workers = kWorkers;
+        jobs[0].wished_since_ms = since;
+      }
+      std::erase_if(jobs, [&](const ElasticJob& job) {
+        return job.id != 1 && job.workers > 0 && now - job.changed_ms >= kRunsFor;
+      });
+      const auto waits = [](const ElasticJob& job) { return job.workers == 0; };
+      while (std::count_if(jobs.begin(), jobs.end(), waits) < 2) {
+        ElasticJob small = linear(waiting(next++, 9, 1, 1), 1200);
+        small.submitted_ms = now;
+        jobs.push_back(small);
+      }
+      for (const ElasticStep& step : decide_at(now, kSlots, jobs).steps) {
+        for (ElasticJob& job : jobs) {
+          if (job.id != step.job) continue;
+          job.workers = step.workers;
+          job.changed_ms = now;
+        }
+      }
+    }
+    EXPECT_GT(now, since + kMinute) << "the arrivals are too slow";
+    EXPECT_LE(now, since + ElasticKnobs().patience_ms + kRunsFor + kMinute);
+  }
+}
+
 // 2 waits for long enough that others shrink for it at any cost.
 TEST(OurElastic, WhoseUserWishesForMoreDoesNotShrink) {
   ElasticJob job = wished(1, 0, 6, 8);
