@@ -60,7 +60,7 @@ std::string draw_elastic(const json& document) {
          why(job)});
   }
   if (rows.size() == 1) return kNone;
-  return table(rows, {4, 5, 6, 7, 8, 9});
+  return table(rows, {4, 5, 6, 7, 8, 9}) + more_not_shown(document, "elastic");
 }
 
 std::string draw_history(const json& document) {
@@ -75,7 +75,7 @@ std::string draw_history(const json& document) {
                       text_cell(step, "why")});
     }
   }
-  return rows.size() == 1 ? kNoHistory : table(rows, {});
+  return rows.size() == 1 ? kNoHistory : table(rows, {}) + more_not_shown(document, "elastic");
 }
 
 std::string draw_speeds(const json& document) {
@@ -89,7 +89,7 @@ std::string draw_speeds(const json& document) {
                     figure_cell(speed, "shrinkSeconds"), figure_cell(speed, "expandSeconds"),
                     rates_cell(json_at(speed, "rates"))});
   }
-  return rows.size() == 1 ? kNoSpeeds : table(rows, {2, 3});
+  return rows.size() == 1 ? kNoSpeeds : table(rows, {2, 3}) + more_not_shown(document, "elastic");
 }
 
 }  // namespace pinion::ctl

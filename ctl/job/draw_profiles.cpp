@@ -18,7 +18,8 @@ std::string draw_profiles(const nlohmann::json& document) {
                       text_cell(job, "last"), text_cell(job, "why")});
     }
   }
-  return rows.size() == 1 ? "no profiles learnt\n" : table(rows, {2});
+  return rows.size() == 1 ? "no profiles learnt\n"
+                          : table(rows, {2}) + more_not_shown(document, "profiles");
 }
 
 }  // namespace pinion::ctl

@@ -17,4 +17,9 @@ std::string number_cell(const nlohmann::json& job, const char* name) {
   return value.is_number_integer() ? std::to_string(value.get<std::int64_t>()) : "-";
 }
 
+std::string more_not_shown(const nlohmann::json& document, const char* list) {
+  const std::string more = number_cell(kube::json_at(document, "notShown"), list);
+  return more == "-" ? "" : more + " more not shown\n";
+}
+
 }  // namespace pinion::ctl

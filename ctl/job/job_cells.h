@@ -8,5 +8,7 @@ namespace pinion::ctl {
 
 [[nodiscard]] std::string text_cell(const nlohmann::json& job, const char* name);
 [[nodiscard]] std::string number_cell(const nlohmann::json& job, const char* name);
+// How many more rows of that list the extender has; empty: none.
+[[nodiscard]] std::string more_not_shown(const nlohmann::json& document, const char* list);
 
 }  // namespace pinion::ctl

@@ -57,9 +57,6 @@ struct ElasticObject {
   int max_workers = 1;
   std::optional<int> requested;  // by its user, as it is said
   std::optional<int> asked{};    // by its application, the same; its user's word goes before
-  // Since when it has had fewer workers than are wished for, as far as this leader knows; 0: it
-  // does not know. Since 1970.
-  std::int64_t wished_ms = 0;
   std::int32_t priority = 0;
   std::int64_t gap_ms = 180'000;
   std::int64_t cpus = 0;        // exclusive ones of a worker
@@ -73,6 +70,9 @@ struct ElasticObject {
   bool is_told = false;
   std::optional<jobs::HostName> host;
   std::int64_t submitted_ms = 0;  // since 1970
+  // Since when it has had fewer workers than are wished for, as far as this leader knows; 0: it
+  // does not know. Since 1970.
+  std::int64_t wished_ms = 0;
 
   bool over = false;  // finished, or being deleted
   // What its user says makes no sense, and why: its pods count, and nothing is done to it.

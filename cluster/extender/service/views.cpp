@@ -1,7 +1,9 @@
 #include "cluster/extender/service/views.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 
 namespace pinion::cluster {
 namespace {
@@ -34,6 +36,14 @@ JobRow job_row(const Job& gang, int held) {
   row.held = held;
   row.kept = gang.count(Member::State::kReserved) - held;
   return row;
+}
+
+// Notes how many are left out.
+template <class Row>
+std::span<const Row> shown(const std::vector<Row>& rows, const char* list, json& not_shown) {
+  const std::size_t count = std::min(rows.size(), kMostRowsShown);
+  if (count < rows.size()) not_shown[list] = rows.size() - count;
+  return {rows.data(), count};
 }
 
 std::string dumped(const json& value) {
@@ -122,8 +132,9 @@ static json speed_json(const ElasticRow::Speed& speed) {
 std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
                       const std::vector<ElasticRow>& elastic,
                       const std::vector<ProfileRow>& profiles) {
+  json not_shown = json::object();
   json jobs = json::array();
-  for (const JobRow& row : rows) {
+  for (const JobRow& row : shown(rows, "jobs", not_shown)) {
     json job = {{"name", row.name}, {"size", row.size}, {"members", row.members},
                 {"kept", row.kept}, {"held", row.held}, {"bound", row.bound}};
     if (!row.why.empty()) {
@@ -133,7 +144,7 @@ std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
     jobs.push_back(std::move(job));
   }
   json sizes = json::array();
-  for (const ElasticRow& row : elastic) {
+  for (const ElasticRow& row : shown(elastic, "elastic", not_shown)) {
     json job = {{"name", row.name},        {"kind", row.kind},       {"change", row.change},
                 {"state", row.state},      {"workers", row.workers}, {"readyWorkers", row.ready},
                 {"minWorkers", row.least}, {"maxWorkers", row.most}};
@@ -148,13 +159,15 @@ std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
     sizes.push_back(std::move(job));
   }
   json learnt = json::array();
-  for (const ProfileRow& row : profiles) {
+  for (const ProfileRow& row : shown(profiles, "profiles", not_shown)) {
     json job = {{"name", row.name}, {"runs", row.runs}, {"last", row.last}, {"why", row.why}};
     if (!row.profile.empty()) job["profile"] = row.profile;
     learnt.push_back(std::move(job));
   }
-  return dumped(
-      {{"jobs", std::move(jobs)}, {"elastic", std::move(sizes)}, {"profiles", std::move(learnt)}});
+  json all = {
+      {"jobs", std::move(jobs)}, {"elastic", std::move(sizes)}, {"profiles", std::move(learnt)}};
+  if (!not_shown.empty()) all["notShown"] = std::move(not_shown);
+  return dumped(all);
 }
 
 }  // namespace pinion::cluster

@@ -95,6 +95,8 @@ struct ProfileRow {
 
 // `now_ms`: the pod scheduler's clock at the moment of the rows.
 [[nodiscard]] std::string fleet_json(const std::vector<NodeRow>& rows, std::int64_t now_ms);
+// The first so many rows of each list; "notShown" says of each how many more there are, if any.
+inline constexpr std::size_t kMostRowsShown = 2'000;
 [[nodiscard]] std::string jobs_json(const std::vector<JobRow>& rows, std::int64_t now_ms,
                                     const std::vector<ElasticRow>& elastic = {},
                                     const std::vector<ProfileRow>& profiles = {});

@@ -73,6 +73,16 @@ TEST(DrawElastic, IsNotHurtByWhatAServerSays) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
+TEST(DrawElastic, SaysHowManyMoreThereAre) {
+  const json document = json::parse(R"({"elastic":[{"name":"hpc/wave","history":[{}],"speed":{}}],
+      "profiles":[{"name":"hpc/wave"}],"notShown":{"elastic":17,"profiles":2}})");
+  for (const std::string& text :
+       {draw_elastic(document), draw_history(document), draw_speeds(document)}) {
+    EXPECT_THAT(text, testing::EndsWith("\n17 more not shown\n"));
+  }
+  EXPECT_THAT(draw_profiles(document), testing::EndsWith("\n2 more not shown\n"));
+}
+
 TEST(DrawProfiles, HasALineForEachJob) {
   const json document = json::parse(R"({"profiles":[
       {"name":"hpc/wave","runs":1,"last":"2026-11-19","why":"it was observed for 30 s"},

@@ -126,6 +126,16 @@ TEST(JobsJson, HasWhyAnElasticJobWaits) {
                             "expandSeconds":4})"));
 }
 
+TEST(JobsJson, IsBoundedAndSaysHowManyMoreThereAre) {
+  const std::vector<JobRow> jobs(kMostRowsShown + 3);
+  const std::vector<ElasticRow> elastic(kMostRowsShown + 1);
+  const json seen = json::parse(jobs_json(jobs, 0, elastic, {{.name = "hpc/wave"}}));
+  EXPECT_EQ(seen.at("jobs").size(), kMostRowsShown);
+  EXPECT_EQ(seen.at("elastic").size(), kMostRowsShown);
+  EXPECT_EQ(seen.at("notShown"), json::parse(R"({"jobs":3,"elastic":1})"));
+  EXPECT_FALSE(json::parse(jobs_json({}, 0)).contains("notShown"));
+}
+
 TEST(JobsJson, HasWhatWasLearnt) {
   const json seen = json::parse(jobs_json(
       {}, 0, {},
