@@ -2,6 +2,7 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -47,12 +48,27 @@ std::string errors_text(const Fit& fit) {
                                joined(single, ", ") + "\n");
 }
 
+bool has_pinned_run(const FitData& data, const std::string& kind) {
+  return std::any_of(data.experiments.begin(), data.experiments.end(),
+                     [&](const SeenRuns& experiment) {
+                       return experiment.pinned &&
+                              std::any_of(experiment.runs.begin(), experiment.runs.end(),
+                                          [&](const SeenRun& run) { return run.kind == kind; });
+                     });
+}
+
 // What the runs do not say.
 void warn_of(const FitData& data, const Fit& fit) {
   for (const auto& [name, profile] : data.kinds) {
-    if (fit.model.kinds.contains(name)) continue;
-    std::fprintf(stderr, "pinion-sim: kind %s has no run, so nothing of it is fitted\n",
-                 plain(name).c_str());
+    if (!fit.model.kinds.contains(name)) {
+      std::fprintf(stderr, "pinion-sim: kind %s has no run, so nothing of it is fitted\n",
+                   plain(name).c_str());
+    } else if (!has_pinned_run(data, name)) {
+      std::fprintf(stderr,
+                   "pinion-sim: kind %s has no pinned run, which its seconds and loose are told "
+                   "apart by: only their product counts\n",
+                   plain(name).c_str());
+    }
   }
   for (const FitBound& bound : fit.bounds) {
     std::fprintf(stderr, "pinion-sim: %s is %g, an end of its range (fit --help)\n",

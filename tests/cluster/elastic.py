@@ -60,7 +60,7 @@ def job(name, least=1, most=None, priority=0):
                          "annotations": {"pinion.dev/min-workers": str(least), "pinion.dev/max-workers": str(most or least),
                                          "pinion.dev/priority": str(priority), "pinion.dev/rescale-gap-seconds": "0"}},
             "spec": {"suspend": True, "completionMode": "Indexed", "parallelism": least, "completions": least,
-                     "template": {"spec": {
+                     "template": {"metadata": {"annotations": {"pinion.dev/job": name}}, "spec": {
                          "restartPolicy": "OnFailure",
                          "containers": [{"name": "rank", "image": IMAGE, "command": ["sh", "-c", command],
                                          "resources": {"limits": {"cpu": str(CPUS), "memory": "256Mi"}},

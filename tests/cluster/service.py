@@ -17,6 +17,7 @@ from lab import (DIR, apply, cluster, cpus_of_pod, eventually, get, group_of, ku
                  wait_ready)
 
 NGINX = "localhost/pinion/nginx:1"
+NGINX_PROGRAM = "/usr/sbin/nginx"  # in its Debian package, and in the image that is made of it
 PORT = 8080
 HERE = "10.245.255.1"  # of this end of the cluster's network
 BUCKETS = [0.02 * 1.25 ** i for i in range(30)]  # seconds
@@ -63,7 +64,7 @@ def load_nginx():
         with open(local, "w") as file:
             file.write(text)
         options += ["--file", f"{path}={local}"]
-    run("scripts/oci.py", f"{work}/nginx.tar", NGINX, f"{work}/root/usr/sbin/nginx", "--path", "/usr/sbin/nginx", *options)
+    run("scripts/oci.py", f"{work}/nginx.tar", NGINX, f"{work}/root{NGINX_PROGRAM}", "--path", NGINX_PROGRAM, *options)
     cluster("load", f"{work}/nginx.tar")
 
 

@@ -194,6 +194,13 @@ def fit_of_one_run(program, folder):
     if not re.search(r"CM +dgemm +1189.0 +\S+ +-\n", done.stdout) or "(leave-one-out): -\nof one run only" not in done.stdout \
             or "  stream:" in done.stdout or "kind stream has no run" not in done.stderr:
         sys.exit(f"a fit of one run: {done.stdout}{done.stderr}")
+    never = "kind dgemm has no pinned run"
+    pinned = "{tasks: 16, kinds: {dgemm: cpu}, experiments: [{name: CM, pinned: true, runs: [[dgemm, 0, 1189]]}]}\n"
+    with open(folder + "/pinned.yaml", "w") as file:
+        file.write(pinned)
+    other = subprocess.run([program, "fit", "--runs", folder + "/pinned.yaml"], check=True, capture_output=True, text=True)
+    if never not in done.stderr or never in other.stderr:
+        sys.exit(f"kinds without pinned runs: {done.stderr!r}, {other.stderr!r}")
 
 
 def to_standard_output(program):
