@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+import bars
+import bound
 import elastic
 import mixed
 
@@ -110,6 +112,25 @@ def run_times(results, seen):
     return table(["mean run time"] + list(results), rows)
 
 
+def pairs_of(results, seen, figure):
+    """By scenario: the paper's and ours."""
+    return {scenario: (seen.get(scenario, {}).get(figure), result[figure]) for scenario, result in results.items()}
+
+
+def draw(folder, seen, first, second, third):
+    """Experiments 1 to 3 as pictures."""
+    kinds = [(f"{scenario}: mean run time, s", {KINDS[kind]: (seen["experiment3"][scenario]["kinds"][kind], result["kinds"][kind])
+                                                for kind in KINDS}, True) for scenario, result in third.items()]
+    for number, panels in (
+            (1, [("overall response, s", pairs_of(first, seen["experiment1"], "response"), False),
+                 ("makespan, s (the paper has none)", pairs_of(first, seen["experiment1"], "makespan"), False)]),
+            (2, [("overall response, s", pairs_of(second, seen["experiment2"], "response"), False),
+                 ("makespan, s", pairs_of(second, seen["experiment2"], "makespan"), False)]),
+            (3, [("makespan, s", pairs_of(third, seen["experiment3"], "makespan"), True)] + kinds)):
+        with open(os.path.join(folder, f"fine-experiment{number}.svg"), "w") as file:
+            file.write(bars.plot(f"Experiment {number}", panels))
+
+
 def write(program, output):
     with open(data("measured.json")) as file:
         seen = json.load(file)
@@ -120,6 +141,7 @@ def write(program, output):
         text = text.replace("@FIT@", player.fit().strip())
         with open(player.model) as file:
             text = text.replace("@MODEL@", file.read().strip())
+        least_wait, least_run = bound.least_response(player.model)
         first = player.play_all("experiment1.yaml", SCENARIOS)
         second = player.play_all("experiment2.yaml", SCENARIOS)
         by_split = {split: player.with_split(split).play_all("experiment2.yaml", ("CM_S_TG", "CM_G_TG", "OURS", "OURS_P"))
@@ -128,8 +150,11 @@ def write(program, output):
         pictures = os.path.join(os.path.dirname(os.path.abspath(output)), "papers")
         for mark, section in elastic.sections(player.program, folder, table, seen["elastic"], pictures).items():
             text = text.replace(mark, section)
+        draw(pictures, seen, first, second, third)
         for mark, section in mixed.sections(player.program, table).items():
             text = text.replace(mark, section)
+    for mark, value in (("@LEASTWAIT@", least_wait), ("@LEASTRUN@", least_run), ("@LEAST@", least_wait + least_run)):
+        text = text.replace(mark, f"{value:.0f}")
     against = [(s, b) for s in ("CM_S_TG", "CM_G_TG", "OURS", "OURS_P") for b in ("CM", "NONE")]
     text = text.replace("@FIRST@", overview(first, seen["experiment1"], ["run", "wait", "response"]) + "\n" + table(
         ["overall response", "paper", "simulated"], gains(first, seen["experiment1"], against, "response")))
