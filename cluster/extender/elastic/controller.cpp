@@ -19,9 +19,14 @@ constexpr std::int64_t kLongestRestMs = 3'600'000;  // the same, unless its gap 
 constexpr std::int64_t kMostSkewMs = 60'000;        // between the clocks of replicas
 constexpr std::int64_t kLongestMs = 86'400'000;     // of a rescale
 
-// The step's annotations, null for those that go.
+// The step's other annotations, null for those that go.
 Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, std::string why,
-                 std::int64_t now_ms) {
+                 std::int64_t now_ms, const Moments& written = {}) {
+  const auto write = [&](const char* name, std::int64_t moment_ms) {
+    if (moment_ms > 0) annotations[name] = std::to_string(moment_ms);
+  };
+  write(annotation::kRescaledAt, written.rescaled_ms);
+  write(annotation::kDeclinedUntil, written.declined_until_ms);
   std::vector<PastStep> history = job.history;
   history.insert(history.begin(), past_step(now_ms, to_string(kind), why));
   annotations[annotation::kRescaleHistory] = history_text(history);
@@ -32,7 +37,8 @@ Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, 
           .uid = job.uid,
           .patch = {{"metadata",
                      {{"resourceVersion", job.version}, {"annotations", std::move(annotations)}}}},
-          .why = std::move(why)};
+          .why = std::move(why),
+          .written = written};
 }
 
 // The number of pods goes along.
@@ -63,10 +69,9 @@ Action begun(const ElasticObject& job, int workers, std::string why, std::int64_
   Action action = action_of(job, kind,
                             {{annotation::kWantedWorkers, std::to_string(workers)},
                              {annotation::kPreviousWorkers, std::to_string(before)},
-                             {annotation::kRescaledAt, std::to_string(now_ms)},
                              {annotation::kAcknowledgedWorkers, nullptr},
                              {annotation::kRescaleSent, nullptr}},
-                            std::move(why), now_ms);
+                            std::move(why), now_ms, {.rescaled_ms = now_ms});
   const bool asks_first =
       !agreed && kind == Action::Kind::kShrink && job.channel.kind != Channel::Kind::kNone;
   if (!asks_first) set_size(action, job, workers);
@@ -115,19 +120,19 @@ int times_in_vain(const ElasticObject& job) {
 }
 
 // Twice as long with each time in vain, so that what others give up for it stays within bounds.
-std::string rests_until(const ElasticObject& job, std::int64_t now_ms) {
+std::int64_t rests_until(const ElasticObject& job, std::int64_t now_ms) {
   const std::int64_t rest = std::max(job.gap_ms, kLeastRestMs);
   const std::int64_t longer = std::min(rest << times_in_vain(job), kLongestRestMs);
-  return std::to_string(now_ms + std::max(rest, longer));
+  return now_ms + std::max(rest, longer);
 }
 
 // What was wanted did not come about; it is left alone for its gap, or kLeastRestMs. What a program
 // was sent cannot be taken back: it is remembered until the program has acted, or is gone.
 Action declined(const ElasticObject& job, std::string why, std::int64_t now_ms) {
   json annotations = ended();
-  annotations[annotation::kDeclinedUntil] = rests_until(job, now_ms);
   if (!job.is_pending() || job.suspended) annotations[annotation::kRescaleSent] = nullptr;
-  return action_of(job, Action::Kind::kDeclined, std::move(annotations), std::move(why), now_ms);
+  return action_of(job, Action::Kind::kDeclined, std::move(annotations), std::move(why), now_ms,
+                   {.declined_until_ms = rests_until(job, now_ms)});
 }
 
 // Its new workers are of no use.
@@ -145,13 +150,10 @@ Action taken_back(const ElasticObject& job, const std::string& why, std::int64_t
 // came.
 Action settled(const ElasticObject& job, int there, std::int64_t now_ms) {
   Action action =
-      action_of(job, Action::Kind::kResize,
-                {{annotation::kWantedWorkers, std::to_string(there)},
-                 {annotation::kRescaledAt, std::to_string(now_ms)},
-                 {annotation::kDeclinedUntil, rests_until(job, now_ms)}},
+      action_of(job, Action::Kind::kResize, {{annotation::kWantedWorkers, std::to_string(there)}},
                 "of its " + std::to_string(*job.wanted) + " workers only " + std::to_string(there) +
                     " were ready in time, it goes on with these",
-                now_ms);
+                now_ms, {.rescaled_ms = now_ms, .declined_until_ms = rests_until(job, now_ms)});
   set_size(action, job, there);
   return action;
 }
@@ -165,13 +167,11 @@ bool has_another_size(const ElasticObject& job) {
 
 Action taken_as_it_is(const ElasticObject& job, std::int64_t now_ms) {
   const int workers = *job.acknowledged;
-  Action action = action_of(job, Action::Kind::kResize,
-                            {{annotation::kWantedWorkers, std::to_string(workers)},
-                             {annotation::kRescaledAt, std::to_string(now_ms)},
-                             {annotation::kDeclinedUntil, rests_until(job, now_ms)}},
-                            "asked to go " + from_to(job.before, *job.wanted) +
-                                ", its application went to " + std::to_string(workers),
-                            now_ms);
+  Action action =
+      action_of(job, Action::Kind::kResize, {{annotation::kWantedWorkers, std::to_string(workers)}},
+                "asked to go " + from_to(job.before, *job.wanted) + ", its application went to " +
+                    std::to_string(workers),
+                now_ms, {.rescaled_ms = now_ms, .declined_until_ms = rests_until(job, now_ms)});
   set_size(action, job, workers);
   return action;
 }

@@ -36,6 +36,12 @@ struct ControllerLimits {
   std::int64_t ready_ms = 120'000;  // new workers that are not ready then are given up
 };
 
+// Moments that a step writes on its job, since 1970; 0: not this one.
+struct Moments {
+  std::int64_t rescaled_ms = 0;
+  std::int64_t declined_until_ms = 0;
+};
+
 // A merge patch for a job of this version, all of a step in one; and what to say of it.
 struct Action {
   enum class Kind { kStart, kShrink, kExpand, kResize, kDone, kDeclined };
@@ -43,6 +49,7 @@ struct Action {
   std::string uid;
   nlohmann::json patch;
   std::string why;
+  Moments written{};  // by the patch
   // Of kDone: the step that has ended, and how long it took.
   std::optional<Kind> ended{};
   std::int64_t took_ms = 0;

@@ -7,7 +7,6 @@
 #include "cluster/extender/program/call_limit.h"
 #include "cluster/extender/program/clocks.h"
 #include "cluster/extender/program/owned_object.h"
-#include "policy/annotations.h"
 
 namespace pinion::cluster {
 namespace {
@@ -390,7 +389,7 @@ void ElasticJobs::tell_sizes() {
   const auto now = Clock::now();
   std::vector<std::pair<Clock::time_point, const ElasticObject*>> again;
   for (const auto& [uid, job] : jobs_) {
-    if (!job.is_told || !job.left_alone.empty() || tell_if_new(job)) continue;
+    if (!tell_if_new(job)) continue;
     const auto at = told_.find(uid)->second.again;
     if (at <= now) again.emplace_back(at, &job);
   }
@@ -402,12 +401,13 @@ void ElasticJobs::tell_sizes() {
   }
 }
 
-// False: its ConfigMap says this size already.
+// False: its ConfigMap is to say another size than it does, or it has none to be told by.
 bool ElasticJobs::tell_if_new(const ElasticObject& job) {
+  if (!job.is_told || !job.left_alone.empty()) return false;
   const auto known = told_.find(job.uid);
-  if (known != told_.end() && known->second.size == elastic::size_told(job)) return false;
+  if (known != told_.end() && known->second.size == elastic::size_told(job)) return true;
   maps_.add(job.uid, job.name_space);
-  return true;
+  return false;
 }
 
 Worked ElasticJobs::tell(const std::string& uid) {
@@ -464,9 +464,7 @@ void ElasticJobs::carry_out(const elastic::Action& action) {
   ++done_.steps[what];
   // Now, as the pods of a start mount what it says.
   const auto job = jobs_.find(was->uid);
-  if (job != jobs_.end() && job->second.is_told && job->second.left_alone.empty()) {
-    tell_if_new(job->second);
-  }
+  if (job != jobs_.end()) tell_if_new(job->second);
   if (!action.ended) return;
   ElasticFigures::Rescales& rescales = done_.rescales[std::string(to_string(*action.ended))];
   ++rescales.count;
@@ -475,13 +473,12 @@ void ElasticJobs::carry_out(const elastic::Action& action) {
 
 void ElasticJobs::note_written(const elastic::Action& action) {
   if (!jobs_.contains(action.uid)) return;
-  const auto moment = [&](const char* name, std::int64_t& at) {
-    const std::string text = kube::json_text(action.patch, "metadata", "annotations", name);
-    if (!text.empty()) at = std::stoll(text);
+  const auto note = [](std::int64_t& known, std::int64_t written) {
+    if (written > 0) known = written;
   };
-  Written& written = written_[action.uid];
-  moment(annotation::kRescaledAt, written.rescaled_ms);
-  moment(annotation::kDeclinedUntil, written.declined_until_ms);
+  elastic::Moments& known = written_[action.uid];
+  note(known.rescaled_ms, action.written.rescaled_ms);
+  note(known.declined_until_ms, action.written.declined_until_ms);
 }
 
 void ElasticJobs::heed_written(ElasticObject& job) const {

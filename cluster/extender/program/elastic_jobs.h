@@ -99,12 +99,6 @@ class ElasticJobs {
     Backoff pause{std::chrono::seconds(5), std::chrono::minutes(5)};
     std::int64_t until_ms = 0;  // since 1970
   };
-  // What this leader has written last of when a step was and when the next may be: on the job its
-  // user could write something else.
-  struct Written {
-    std::int64_t rescaled_ms = 0;
-    std::int64_t declined_until_ms = 0;
-  };
   struct Told {
     elastic::SizeTold size;
     Clock::time_point again;  // somebody may have changed or deleted the ConfigMap by then
@@ -155,7 +149,8 @@ class ElasticJobs {
   Shares left_shares_;
   std::map<std::string, std::string> refused_;  // by uid: why it is left alone
   std::map<std::string, Rest> rests_;           // by uid
-  std::map<std::string, Written> written_;      // by uid
+  // By uid: what this leader has written last. On the job its user could write something else.
+  std::map<std::string, elastic::Moments> written_;
   std::map<std::string, std::int64_t> wishes_;  // by uid: since when one for more is not met
   std::map<std::string, std::string> waits_;    // by uid: why, since the last look
   ElasticFigures done_;                         // the steps and the rescales
