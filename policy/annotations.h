@@ -114,9 +114,10 @@ inline constexpr const char* kRescaleHistory = "pinion.dev/rescale-history";    
 inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 // How fast it was with how many workers, and how long its rescales took.
 inline constexpr const char* kSpeedSeen = "pinion.dev/speed-seen";
+inline constexpr const char* kWorkDone = "pinion.dev/work-done";  // of run-seconds, by then
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 60> kAll{kCpus,
+inline constexpr std::array<std::string_view, 61> kAll{kCpus,
                                                        kAlign,
                                                        kStrength,
                                                        kSmt,
@@ -174,6 +175,7 @@ inline constexpr std::array<std::string_view, 60> kAll{kCpus,
                                                        kRescaleHistory,
                                                        kRescaleSent,
                                                        kSpeedSeen,
+                                                       kWorkDone,
                                                        kProfileWhy,
                                                        kPodGroup};
 

@@ -19,6 +19,14 @@ constexpr std::int64_t kLongestRestMs = 3'600'000;  // the same, unless its gap 
 constexpr std::int64_t kMostSkewMs = 60'000;        // between the clocks of replicas
 constexpr std::int64_t kLongestMs = 86'400'000;     // of a rescale
 
+// Seconds of run_s that it has done since its start.
+double done_s(const ElasticObject& job, const SpeedUp& speed_up, std::int64_t now_ms) {
+  if (job.workers() == 0) return 0;
+  const std::int64_t from = std::max(job.rescaled_ms, job.submitted_ms);
+  const double seconds = static_cast<double>(std::max<std::int64_t>(0, now_ms - from)) / 1000;
+  return job.done_s + seconds * speed_up.rate(job.workers()) / speed_up.rate(job.min_workers);
+}
+
 // The step's other annotations, null for those that go.
 Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, std::string why,
                  std::int64_t now_ms, const Moments& written = {}) {
@@ -30,6 +38,11 @@ Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, 
   std::vector<PastStep> history = job.history;
   history.insert(history.begin(), past_step(now_ms, to_string(kind), why));
   annotations[annotation::kRescaleHistory] = history_text(history);
+  if (written.rescaled_ms > 0 && job.run_s != kNotStated) {
+    const double done = done_s(job, scaled_speed_up(job.speed_up, job.seen).speed_up, now_ms);
+    annotations[annotation::kWorkDone] =
+        std::to_string(static_cast<std::int64_t>(std::min(done, job.run_s)));
+  }
   if (const std::string seen = speed_seen_text(job.seen); !seen.empty()) {
     annotations[annotation::kSpeedSeen] = seen;
   }
@@ -182,15 +195,11 @@ bool has_shrunk_late(const ElasticObject& job) {
          *job.acknowledged < job.stated;
 }
 
-// As its user says, with what it has done since its last change; what it did before is not known.
+// As its user says, with what it has done.
 double stated_rest(const ElasticObject& job, const SpeedUp& speed_up, std::int64_t now_ms) {
   if (job.run_s == kNotStated) return kNotStated;
-  const double all = job.run_s * speed_up.rate(job.min_workers);
-  if (job.workers() == 0) return all;
-  const std::int64_t from = std::max(job.rescaled_ms, job.submitted_ms);
-  const double seconds = static_cast<double>(std::max<std::int64_t>(0, now_ms - from)) / 1000;
-  const double rest = all - seconds * speed_up.rate(job.workers());
-  return rest > 0 ? rest : kNotStated;
+  const double rest = job.run_s - done_s(job, speed_up, now_ms);
+  return rest > 0 ? rest * speed_up.rate(job.min_workers) : kNotStated;
 }
 
 ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id, std::int64_t now_ms) {

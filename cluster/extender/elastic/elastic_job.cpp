@@ -120,6 +120,7 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
   if (const auto run = numbers.find(annotation::kRunSeconds, 1, year)) {
     elastic.run_s = static_cast<double>(*run);
   }
+  elastic.done_s = static_cast<double>(numbers.find(annotation::kWorkDone, 0, year).value_or(0));
   elastic.requested = numbers.workers(annotation::kRequestedWorkers);
   elastic.wanted = numbers.workers(annotation::kWantedWorkers);
   elastic.before = numbers.workers(annotation::kPreviousWorkers).value_or(0);

@@ -97,6 +97,7 @@ struct ElasticObject {
   std::vector<SizeRate> speed_up{};    // as its user says; empty: unknown
   double rescale_cost_s = kNotStated;  // the same
   double run_s = kNotStated;           // the same: with min_workers
+  double done_s = 0;                   // of these, before its last change
   std::optional<Progress> progress{};  // as its application writes it on the job
   SpeedSeen seen{};                    // what the annotation has, or this leader knows
   std::optional<double> left{};        // work that it still has to do, of seen.measure

@@ -312,6 +312,48 @@ TEST(ElasticController, WhoEndsBeforeOneThatHasWaitedForLongStartsBeforeIt) {
   }
 }
 
+// What it has done before a rescale counts after it, too.
+TEST(ElasticController, WhatAJobHasDoneIsKeptOverItsRescales) {
+  Cluster cluster(32, ElasticPolicy::kOurs);
+  cluster.add({.name = "runs",
+               .workers = 4,
+               .annotations = {{annotation::kMinWorkers, "2"},
+                               {annotation::kMaxWorkers, "4"},
+                               {annotation::kSpeedUp, "2:1 4:1.5"},
+                               {annotation::kRescaleGapSeconds, "0"},
+                               {annotation::kRunSeconds, "7200"}}});
+  cluster.settle("runs");
+  cluster.annotate("runs", annotation::kRescaledAt, std::to_string(cluster.now_ms()));
+  cluster.wait(2'000'000);
+  cluster.annotate("runs", annotation::kRequestedWorkers, "2");
+  ASSERT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink));
+  EXPECT_EQ(cluster.annotation("runs", annotation::kWorkDone), "3000") << "at 1.5 of the pace";
+  cluster.settle("runs");
+  cluster.step();
+  cluster.wait(1'000'000);
+  cluster.annotate("runs", annotation::kRequestedWorkers, "4");
+  ASSERT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kExpand));
+  EXPECT_EQ(cluster.annotation("runs", annotation::kWorkDone), "4000");
+  cluster.settle("runs");
+  cluster.step();
+  cluster.annotate("runs", annotation::kRequestedWorkers, "2");
+  cluster.wait(200'000'000);
+  cluster.step();
+  EXPECT_EQ(cluster.annotation("runs", annotation::kWorkDone), "7200") << "no more than all";
+}
+
+TEST(ElasticController, AJobThatIsStartedAnewHasDoneNothing) {
+  Cluster cluster(32, ElasticPolicy::kOurs);
+  cluster.add({.name = "again",
+               .suspended = true,
+               .annotations = {{annotation::kMinWorkers, "2"},
+                               {annotation::kMaxWorkers, "2"},
+                               {annotation::kWorkDone, "100"},
+                               {annotation::kRunSeconds, "7200"}}});
+  ASSERT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kStart));
+  EXPECT_EQ(cluster.annotation("again", annotation::kWorkDone), "0");
+}
+
 // Its pods have ended one after the other: nobody owes them CPUs, and it is not made larger.
 TEST(ElasticController, AJobAtItsEndIsLeftAlone) {
   Cluster cluster(32);
