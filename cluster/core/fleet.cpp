@@ -166,7 +166,7 @@ bool Fleet::is_whole(const Ledger& ledger, const Promise& promise) {
   return !request.planned || claim->cpus == request.preferred;
 }
 
-// What the settled promise has in the ledger: its own place as far as that is free, and another one
+// What the pinned promise has in the ledger: its own place as far as that is free, and another one
 // where that is not all of it.
 Outcome Fleet::place(const Topology& topology, Ledger& ledger, Promise& promise) {
   const Claim left = left_of(promise.request, ledger);
@@ -183,7 +183,7 @@ Outcome Fleet::place(const Topology& topology, Ledger& ledger, Promise& promise)
   return outcome;
 }
 
-// Fits the promises of the node into what is left: the settled ones first, each where it is to be.
+// Fits the promises of the node into what is left: the pinned ones first, each where it is to be.
 std::vector<LostPromise> Fleet::refit(NodeIndex node, Ledger& ledger) {
   FleetNode& it = at(node);
   // What shared containers request since then, its pod's own among them, is not kept from who was
@@ -362,7 +362,7 @@ Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int6
   return outcome;
 }
 
-CpuSet Fleet::settle(std::string_view id) {
+CpuSet Fleet::pin(std::string_view id) {
   const auto promise = promises_.find(id);
   if (promise == promises_.end()) return {};
   Request& request = promise->second.request;
@@ -374,17 +374,17 @@ CpuSet Fleet::settle(std::string_view id) {
   return request.planned ? request.preferred : CpuSet();
 }
 
-CpuSet Fleet::settled(std::string_view id) const {
+CpuSet Fleet::pinned(std::string_view id) const {
   const auto promise = promises_.find(id);
   if (promise == promises_.end() || !promise->second.request.planned) return {};
   return promise->second.request.preferred;
 }
 
-bool Fleet::may_settle(NodeIndex node, const Request& request) const {
+bool Fleet::may_pin(NodeIndex node, const Request& request) const {
   return request.planned && may_be_planned(*this->node(node).kind, request);
 }
 
-bool Fleet::unsettle(std::string_view id) {
+bool Fleet::unpin(std::string_view id) {
   const auto promise = promises_.find(id);
   if (promise == promises_.end()) return false;
   Request& request = promise->second.request;

@@ -45,7 +45,7 @@ struct FleetNode {
   std::shared_ptr<const MachineKind> kind;
   topology::Ledger ledger;                        // what runs there and what is promised
   std::map<std::uint64_t, std::string> promises;  // ids, by the order in which they were made
-  bool displaced = false;  // a settled promise is not where its agent was told
+  bool displaced = false;  // a pinned promise is not where its agent was told
   topology::Holes holes;   // of that ledger
   MissRates rates;
   int pressure_level = 0;  // of its memory controllers, 0 .. 10
@@ -97,7 +97,7 @@ class Fleet {
 
   // Takes the report in place of what was known of the node. Promises that it names are confirmed
   // (no promise any more), the others are fitted in again; those that no longer fit are returned, a
-  // settled one once, and dropped unless they are settled. A report older than the one known (same
+  // pinned one once, and dropped unless they are pinned. A report older than the one known (same
   // instance, lower generation) changes nothing. Errors: kInvalid for an empty name, a first report
   // without a machine, or claims without CPUs, with CPUs that another one has or that are reserved,
   // or with memory of a node that the machine has not.
@@ -122,7 +122,7 @@ class Fleet {
 
   // Holds what allocate() gives there for the request until the agent reports it, it is released,
   // or `expires_ms` has come. One that was planned on CPUs which it could be given on this machine,
-  // as its agent was told by another extender, stands as a settled one, also with a refusal. An id
+  // as its agent was told by another extender, stands as a pinned one, also with a refusal. An id
   // that is known to the fleet already is refused with kExhausted, a node that does not exist with
   // kNotFound; what allocate() says is in the outcome.
   Result<topology::Outcome> promise(NodeIndex node, const topology::Request& request,
@@ -131,14 +131,14 @@ class Fleet {
   // stays there. Where a report that was on its way takes some of them for a while, it holds the
   // others and a place elsewhere, if there is one, and comes back. Empty: it has no place, or there
   // is none of that id.
-  topology::CpuSet settle(std::string_view id);
-  // Where the agent will have it; empty for what is not settled.
-  [[nodiscard]] topology::CpuSet settled(std::string_view id) const;
+  topology::CpuSet pin(std::string_view id);
+  // Where the agent will have it; empty for what is not pinned.
+  [[nodiscard]] topology::CpuSet pinned(std::string_view id) const;
   // Whether the request is planned, and the machine could keep that when nothing else runs there.
-  [[nodiscard]] bool may_settle(NodeIndex node, const topology::Request& request) const;
+  [[nodiscard]] bool may_pin(NodeIndex node, const topology::Request& request) const;
   // Its agent was not told after all: the promise may move. Whether it is where it was, whole.
-  bool unsettle(std::string_view id);
-  // Something was given back on this node: settled promises that are not where their agent will
+  bool unpin(std::string_view id);
+  // Something was given back on this node: pinned promises that are not where their agent will
   // have them come there as far as it is free by now.
   void bring_back(NodeIndex node);
   // Sets the time of a promise anew. False: there is none of that id.
@@ -235,10 +235,10 @@ class Fleet {
  private:
   struct Promise {
     NodeIndex node = -1;
-    topology::Request request;  // planned: it is settled, where that says
+    topology::Request request;  // planned: it is pinned, where that says
     std::int64_t expires_ms = 0;
     std::uint64_t order = 0;  // of being made
-    bool lost = false;        // settled, and the last report leaves it no room
+    bool lost = false;        // pinned, and the last report leaves it no room
   };
 
   FleetNode& at(NodeIndex node) { return nodes_[static_cast<std::size_t>(node)]; }

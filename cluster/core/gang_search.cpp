@@ -42,7 +42,7 @@ class Search {
       for (std::size_t a = 0; a < units_.size(); ++a) better |= attempt({units_[a]});
       for (std::size_t a = 0; a < units_.size(); ++a) {
         for (std::size_t b = a + 1; b < units_.size() && !is_over(); ++b) {
-          if (is_settled() && are_alike(units_[a], units_[b])) continue;
+          if (is_fixed() && are_alike(units_[a], units_[b])) continue;
           better |= attempt({units_[b], units_[a]});
         }
       }
@@ -54,7 +54,7 @@ class Search {
   [[nodiscard]] bool is_over() const { return draft_.decisions() - begun_at_ >= steps_; }
 
   // Nothing is left to gain but holes.
-  [[nodiscard]] bool is_settled() const {
+  [[nodiscard]] bool is_fixed() const {
     return best_.unplaced == 0 && best_.mixed == 0 &&
            best_.fragments == static_cast<int>(units_.size());
   }

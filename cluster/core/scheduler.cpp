@@ -299,7 +299,7 @@ bool Scheduler::start(const MemberId& id, std::int64_t now_ms) {
   member.state = State::kStarting;
   member.since_ms = now_ms;
   for (auto& request : member.requests) {
-    request.preferred = fleet_.settle(request.id);
+    request.preferred = fleet_.pin(request.id);
     request.planned = !request.preferred.empty();
   }
   note_end(*job, member, now_ms);
@@ -329,7 +329,7 @@ void Scheduler::started(const MemberId& id, bool done, std::int64_t now_ms) {
     reserved_.insert(job->id);
     bool whole = job->started || job->count(State::kReserved) + job->fixed() >= job->spec.size;
     for (auto& request : member.requests) {
-      whole = fleet_.unsettle(request.id) && whole;
+      whole = fleet_.unpin(request.id) && whole;
       forget_plan(request);
     }
     // Its room may have gone meanwhile, or its others have lost theirs.
@@ -368,7 +368,7 @@ void Scheduler::planned(const MemberId& id, const std::string& node,
 void Scheduler::make_way(const Member& member, NodeIndex node, std::int64_t now_ms) {
   topology::CpuSet cpus;
   for (const auto& request : member.requests) {
-    if (fleet_.may_settle(node, request)) cpus |= request.preferred;
+    if (fleet_.may_pin(node, request)) cpus |= request.preferred;
   }
   if (cpus.empty()) return;
   const topology::Ledger& ledger = fleet_.node(node).ledger;

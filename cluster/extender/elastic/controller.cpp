@@ -161,7 +161,7 @@ Action taken_back(const ElasticObject& job, const std::string& why, std::int64_t
 
 // The policy counts CPUs, and no node has a hole for the last ones: it goes on with those that
 // came.
-Action settled(const ElasticObject& job, int there, std::int64_t now_ms) {
+Action at_size(const ElasticObject& job, int there, std::int64_t now_ms) {
   Action action =
       action_of(job, Action::Kind::kResize, {{annotation::kWantedWorkers, std::to_string(there)}},
                 "of its " + std::to_string(*job.wanted) + " workers only " + std::to_string(there) +
@@ -338,7 +338,7 @@ std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
     // Its controller ends those with the highest numbers: the others have to be those that came.
     const bool first_came = job.on_fleet.placed == there;
     if (first_came && there > job.before && there >= job.min_workers) {
-      return settled(job, there, now_ms);
+      return at_size(job, there, now_ms);
     }
     return taken_back(job, "its new workers were not ready in time", now_ms);
   }

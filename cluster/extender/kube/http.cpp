@@ -18,7 +18,7 @@ constexpr int kOk = 200;
 constexpr std::chrono::seconds kKeptFor{60};  // unused; API servers close after minutes
 
 // In the form that libcurl takes; what the Access names comes before the environment's.
-Status settle_proxy(Access& access) {
+Status choose_proxy(Access& access) {
   const bool named = !access.proxy.empty();
   if (!named) access.proxy = proxy_of(access.endpoint, proxy_environment());
   if (access.proxy.empty()) return {};
@@ -137,7 +137,7 @@ Result<std::unique_ptr<Http>> Http::create(Access access) {
     if (const Status checked = check_certificates(access); !checked)
       return failure(checked.error());
   }
-  if (const Status settled = settle_proxy(access); !settled) return failure(settled.error());
+  if (const Status chosen = choose_proxy(access); !chosen) return failure(chosen.error());
   return std::unique_ptr<Http>(new Http(std::make_unique<Parts>(std::move(access))));
 }
 

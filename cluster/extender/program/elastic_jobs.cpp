@@ -101,7 +101,7 @@ ElasticJobs::ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy,
           [this](const std::string& uid, const std::string&) { return tell(uid); }),
       rounds_(
           [this] {
-            look_if_settled();
+            look_if_complete();
             return pace_.look;
           },
           pace.least) {}
@@ -278,9 +278,9 @@ std::vector<ElasticRow> ElasticJobs::rows() const {
   return rows;
 }
 
-void ElasticJobs::look_if_settled() {
-  const auto settled = [](const auto& feed) { return feed->settled(); };
-  if (std::all_of(feeds_.begin(), feeds_.end(), settled) && asks_.may_act()) return look();
+void ElasticJobs::look_if_complete() {
+  const auto complete = [](const auto& feed) { return feed->complete(); };
+  if (std::all_of(feeds_.begin(), feeds_.end(), complete) && asks_.may_act()) return look();
   const std::lock_guard lock(mutex_);
   waits_.clear();  // another decides
   speeds_.forget_all();

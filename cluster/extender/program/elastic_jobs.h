@@ -86,7 +86,7 @@ class ElasticJobs {
 
     void on_object(kube::Change change, const nlohmann::json& object) override;
     void on_trouble(const Error& error, std::chrono::milliseconds pause) override;
-    [[nodiscard]] bool settled() const { return absent_ || synced(); }
+    [[nodiscard]] bool complete() const { return absent_ || synced(); }
 
    private:
     ElasticJobs& jobs_;
@@ -121,7 +121,7 @@ class ElasticJobs {
   void forget_left(const std::string& uid);       // under mutex_
   void take_in_left();
   std::vector<std::unique_ptr<KindFeed>> make_feeds();
-  void look_if_settled();
+  void look_if_complete();
   void look();
   void look_at_fleet();
   void hear_applications();  // under mutex_: how far they are, and what they wish for

@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
 
 // Agents that are away when we start are not waited for longer.
-constexpr std::chrono::seconds kSettle = 10s;
+constexpr std::chrono::seconds kAgentsWait = 10s;
 constexpr std::chrono::seconds kAgeEvery = 1s;
 constexpr std::chrono::seconds kEvictAgain = 10s;
 
@@ -444,11 +444,11 @@ bool Extender::leading() const {
 }
 
 // Once is enough: of an agent that is lost later, its node's silence tells.
-bool Extender::agents_settled() const {
-  if (settled_) return true;
+bool Extender::agents_heard() const {
+  if (agents_heard_) return true;
   if (!agents_known_) return false;
-  settled_ = agents_.connected() >= followed_ || SteadyClock::now() - started_ > kSettle;
-  return settled_;
+  agents_heard_ = agents_.connected() >= followed_ || SteadyClock::now() - started_ > kAgentsWait;
+  return agents_heard_;
 }
 
 std::string Extender::closed() const {
@@ -467,10 +467,10 @@ std::string Extender::unprepared() const {
 std::string Extender::uninformed() const {
   if (!pods_.synced()) return "the API server has not told all pods yet";
   if (!nodes_.synced()) return "the API server has not told all nodes yet";
-  if (!pod_groups_.settled() || !native_pod_groups_.settled()) {
+  if (!pod_groups_.complete() || !native_pod_groups_.complete()) {
     return "the API server has not told all PodGroups yet";
   }
-  if (!agents_settled()) return "the agents have not told of their nodes yet";
+  if (!agents_heard()) return "the agents have not told of their nodes yet";
   return {};
 }
 

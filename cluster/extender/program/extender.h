@@ -64,7 +64,7 @@ class Extender : private Pages {
   [[nodiscard]] bool leading() const;
   [[nodiscard]] std::string unprepared() const;
   [[nodiscard]] std::string uninformed() const;
-  [[nodiscard]] bool agents_settled() const;
+  [[nodiscard]] bool agents_heard() const;
 
   std::string not_live() override { return {}; }
   // A follower is ready when it could take over: it serves the webhook as well.
@@ -88,7 +88,7 @@ class Extender : private Pages {
   std::atomic<bool> open_ = false;  // gangs that are bound in part have their places
   std::atomic<std::size_t> followed_ = 0;
   std::atomic<bool> agents_known_ = false;  // which there are
-  mutable std::atomic<bool> settled_ = false;
+  mutable std::atomic<bool> agents_heard_ = false;
   std::chrono::steady_clock::time_point aged_{};
 
   KubeCluster cluster_;

@@ -123,7 +123,7 @@ void PodGroupFeed::on_list_failed(const Error& error) {
   if (synced() && refused_lists_ == kRefusedLists) {
     log().warn(called(api_) + " mean nothing any more", {{"why", error.text}});
   }
-  if (absent && !settled_) log().info("the API server has no " + called(api_), {});
+  if (absent && !complete_) log().info("the API server has no " + called(api_), {});
   serve(false);
 }
 
@@ -133,7 +133,7 @@ void PodGroupFeed::serve(bool served) {
     return 0;
   });
   served_ = served;
-  settled_ = true;
+  complete_ = true;
 }
 
 void AgentPodFeed::on_object(kube::Change change, const nlohmann::json& object) {

@@ -76,7 +76,7 @@ class PodGroupFeed : public Feed {
   void on_trouble(const Error& error, std::chrono::milliseconds pause) override;
   void on_list_failed(const Error& error) override;
   // All are known, or there are none to be had.
-  [[nodiscard]] bool settled() const { return settled_; }
+  [[nodiscard]] bool complete() const { return complete_; }
   // On any thread.
   [[nodiscard]] bool served() const { return served_; }
 
@@ -89,7 +89,7 @@ class PodGroupFeed : public Feed {
   const PodGroupApi api_;
   Placing& placing_;
   int refused_lists_ = 0;
-  std::atomic<bool> settled_ = false;
+  std::atomic<bool> complete_ = false;
   std::atomic<bool> served_ = false;
 };
 

@@ -325,7 +325,7 @@ void PodScheduler::drop_lent(NodeReport& report) const {
     if (runs) continue;
     topology::CpuSet place = host.planned ? host.preferred : topology::CpuSet();
     if (node >= 0 && fleet().promised(host.id)) {
-      place = fleet().settled(host.id);
+      place = fleet().pinned(host.id);
       const topology::Claim* there = fleet().node(node).ledger.find(host.id);
       if (place.empty() && there != nullptr) place = there->cpus;
     }
@@ -358,11 +358,11 @@ void PodScheduler::drop_kept(NodeReport& report, NodeIndex node) const {
         if (running == nullptr) running = &*named;
       } else if (node >= 0 && fleet().promised(request.id)) {
         const topology::Claim* claim = fleet().node(node).ledger.find(request.id);
-        const topology::CpuSet settled = fleet().settled(request.id);
-        promised |= settled;
+        const topology::CpuSet pinned = fleet().pinned(request.id);
+        promised |= pinned;
         if (claim == nullptr) continue;
         promised |= claim->cpus;
-        if (settled.empty()) elsewhere += (claim->cpus - kept.cpus).count();
+        if (pinned.empty()) elsewhere += (claim->cpus - kept.cpus).count();
       } else if (request.planned) {
         promised |= request.preferred;  // it will be promised next, there
       } else {

@@ -60,7 +60,7 @@ Placing::Placing(Cluster& cluster, const policy::Defaults& defaults,
       journal_(std::move(journal)),
       pod_scheduler_(defaults, limits) {}
 
-void Placing::settle(std::unique_lock<std::mutex>& lock) {
+void Placing::carry_out(std::unique_lock<std::mutex>& lock) {
   const Effects effects = pod_scheduler_.take_effects();
   for (const Answered& answered : effects.answered) {
     const auto held = held_.find(answered.ticket);
@@ -138,7 +138,7 @@ wire::BindAnswer Placing::bind(const wire::BindAsk& ask) {
   const Ticket ticket = ++tickets_;
   held_[ticket];  // before anybody can answer
   const auto answer = pod_scheduler_.bind(ask.pod_uid, ask.node, ticket, clock_());
-  settle(lock);
+  carry_out(lock);
   lock.lock();
   std::string why = answer.text;
   bool go = answer.kind != BindAnswer::Kind::kRefuse;
@@ -201,7 +201,7 @@ void Placing::stopping() {
   std::unique_lock lock(mutex_);
   stopping_ = true;
   pod_scheduler_.refuse_held(kStops, clock_());
-  settle(lock);
+  carry_out(lock);
 }
 
 PlacingFigures Placing::figures() const {

@@ -53,7 +53,7 @@ class Placing : public Callbacks {
   auto tell(Act act) {
     std::unique_lock lock(mutex_);
     auto result = act(pod_scheduler_, clock_());
-    settle(lock);
+    carry_out(lock);
     return result;
   }
   // A look at the pod scheduler. `see(scheduler)` must not block.
@@ -74,7 +74,7 @@ class Placing : public Callbacks {
   };
 
   // Takes the pod scheduler's effects; unlocks, and does them.
-  void settle(std::unique_lock<std::mutex>& lock);
+  void carry_out(std::unique_lock<std::mutex>& lock);
   // Waits for the answer of this held call; false with `why` when it may not go.
   bool wait(std::unique_lock<std::mutex>& lock, Ticket ticket, std::string& why);
 

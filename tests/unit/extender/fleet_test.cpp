@@ -144,7 +144,7 @@ TEST_F(FleetTest, APromiseThatItsAgentWasToldComesBackToItsPlace) {
   node("a", {});
   const NodeIndex a = fleet_.find("a");
   ASSERT_TRUE(holds(fleet_.promise(a, request_of("p", 3), 100)));
-  EXPECT_EQ(fleet_.settle("p").to_string(), "1-3");
+  EXPECT_EQ(fleet_.pin("p").to_string(), "1-3");
   node("a", {claim_of("other", "2")}, 2);
   EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.to_string(), "1,3-6") << "and keeps the rest";
   node("a", {}, 3);
@@ -165,7 +165,7 @@ TEST_F(FleetTest, WhatIsLeftOfATakenPlaceIsForNobodyElse) {
   ASSERT_TRUE(holds(fleet_.promise(a, request_of("first", 2), 100)));
   ASSERT_TRUE(holds(fleet_.promise(a, request_of("told", 3), 100)));
   EXPECT_EQ(fleet_.node(a).ledger.find("told")->cpus.to_string(), "4-6");
-  EXPECT_EQ(fleet_.settle("told").to_string(), "4-6");
+  EXPECT_EQ(fleet_.pin("told").to_string(), "4-6");
   node("a", {claim_of("other", "1,4")}, 2);
   EXPECT_EQ(fleet_.node(a).ledger.find("first")->cpus.to_string(), "2-3");
   EXPECT_TRUE((CpuSet{5, 6}).is_subset_of(fleet_.node(a).ledger.find("told")->cpus));
@@ -176,7 +176,7 @@ TEST_F(FleetTest, WhatIsLeftOfATakenPlaceIsNotForAnotherThatLostItsOwn) {
   const NodeIndex a = fleet_.find("a");
   for (const char* id : {"first", "second"}) {
     ASSERT_TRUE(holds(fleet_.promise(a, request_of(id, 3), 100)));
-    fleet_.settle(id);
+    fleet_.pin(id);
   }
   NodeReport report = report_of("a", nullptr);
   report.generation = 2;
@@ -239,7 +239,7 @@ TEST_F(FleetTest, NoPlaceIsHeldThatNobodyMayHave) {
        {CpuSet{0, 1}, CpuSet{3, 4}, CpuSet{1, 2, 3}, CpuSet{1, 1000}, CpuSet{1}}) {
     ASSERT_TRUE(holds(fleet_.promise(a, planned("p", 2, on), 100)));
     EXPECT_EQ(held(), "1-2") << on.to_string();
-    EXPECT_EQ(fleet_.settle("p").to_string(), "1-2");
+    EXPECT_EQ(fleet_.pin("p").to_string(), "1-2");
     EXPECT_TRUE(fleet_.release("p"));
   }
   ASSERT_TRUE(holds(fleet_.promise(a, planned("p", 2, {1, 2}), 100)));
@@ -254,11 +254,11 @@ TEST_F(FleetTest, APromiseWhoseAgentWasNotToldAfterAllMayMove) {
   node("a", {});
   const NodeIndex a = fleet_.find("a");
   ASSERT_TRUE(holds(fleet_.promise(a, request_of("p", 2), 100)));
-  fleet_.settle("p");
-  EXPECT_TRUE(fleet_.unsettle("p"));
-  fleet_.settle("p");
+  fleet_.pin("p");
+  EXPECT_TRUE(fleet_.unpin("p"));
+  fleet_.pin("p");
   node("a", {claim_of("other", "2")}, 2);
-  EXPECT_FALSE(fleet_.unsettle("p"));
+  EXPECT_FALSE(fleet_.unpin("p"));
   node("a", {claim_of("other", "2")}, 3);
   EXPECT_EQ(fleet_.node(a).ledger.find("p")->cpus.count(), 2);
 }

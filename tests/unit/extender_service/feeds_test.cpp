@@ -256,7 +256,7 @@ TEST_P(PodGroupsOfTheServer, AreNoneWhereTheFirstListIsRefusedUntilOneIsNot) {
   exists();
   for (const Errc code : {Errc::kUnavailable, Errc::kDenied, Errc::kNotFound}) {
     feed_.on_list_failed({.code = code, .text = "no"});
-    EXPECT_EQ(feed_.settled(), code != Errc::kUnavailable);
+    EXPECT_EQ(feed_.complete(), code != Errc::kUnavailable);
     EXPECT_FALSE(served());
   }
   feed_.on_synced(1);
