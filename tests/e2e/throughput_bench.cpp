@@ -80,11 +80,11 @@ std::map<std::string, double> cpu_of_programs() {
 std::map<std::string, double> requests_by_kind(kube::Api& api) {
   std::string text;
   const kube::Cancel never;
-  static_cast<void>(api.stream("/metrics", std::chrono::seconds(10), never,
-                               [&](std::string_view bytes) {
-                                 text += bytes;
-                                 return true;
-                               }));
+  static_cast<void>(
+      api.stream("/metrics", std::chrono::seconds(10), never, [&](std::string_view bytes) {
+        text += bytes;
+        return true;
+      }));
   std::map<std::string, double> requests;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
