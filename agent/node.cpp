@@ -18,6 +18,8 @@ constexpr std::chrono::milliseconds kGrowthPause{60'000};
 // Each takes a walk over all containers.
 constexpr std::chrono::milliseconds kLookPause{250};
 constexpr std::chrono::milliseconds kCheckPause{100};
+// Within this time a container that is made has started, or its start has failed.
+constexpr std::chrono::milliseconds kStartPause{500};
 
 }  // namespace
 
@@ -66,12 +68,22 @@ void Node::say(Note::Level level, std::string text,
 }
 
 // Where it fails, the next round tries again.
-void Node::save_kept() {
-  const std::uint64_t revision = engine_.state().kept_revision();
-  if (kept_file_.empty() || !synchronized_ || saved_ == revision) return;
-  const auto done = agent::save_kept(kept_file_, engine_.kept());
+void Node::save_kept(TimePoint now) {
+  if (kept_file_.empty() || !synchronized_) return;
+  const engine::State& state = engine_.state();
+  if (std::exchange(unstarted_, state.unstarted_revision()) != state.unstarted_revision() &&
+      !save_unstarted_) {
+    save_unstarted_ = now + kStartPause;
+  }
+  const bool due = save_unstarted_ && now >= *save_unstarted_;
+  if (saved_ == state.kept_revision() && !due) return;
+  if (due) save_unstarted_.reset();
+  auto kept = engine_.kept();
+  if (saved_ == state.kept_revision() && kept == saved_kept_) return;
+  const auto done = agent::save_kept(kept_file_, kept);
   std::string trouble = done ? std::string() : done.error().text;
-  saved_ = done ? std::optional(revision) : std::nullopt;
+  saved_ = done ? std::optional(state.kept_revision()) : std::nullopt;
+  saved_kept_ = std::move(kept);
   if (std::exchange(save_trouble_, trouble) == trouble || trouble.empty()) return;
   log_.warn("what pods keep is not saved: an agent after this one will not know it",
             {{"why", trouble}});
@@ -79,7 +91,7 @@ void Node::save_kept() {
 
 void Node::finish(TimePoint now) {
   for (const Note& note : std::exchange(notes_, {})) log_.write(note);
-  save_kept();
+  save_kept(now);
   if (!unchecked_ || now < next_check_) return;
   unchecked_ = false;
   next_check_ = now + kCheckPause;
@@ -244,6 +256,7 @@ std::optional<Node::TimePoint> Node::next_work(bool synchronized) const {
   const auto due = [&next](TimePoint time) { next = std::min(time, next.value_or(time)); };
   if (files_) due(next_audit_);
   if (unchecked_) due(next_check_);
+  if (save_unstarted_) due(*save_unstarted_);
   if (synchronized && could_grow_) due(*could_grow_ + kGrowthPause);
   if (synchronized && changed_) due(std::max(next_look_, next_resync_));
   return next;

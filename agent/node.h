@@ -83,7 +83,7 @@ class Node final : public EngineHandler {
   bool look_at_machine(TimePoint now);
   bool grows_by_resync(TimePoint now);
   void record(std::vector<engine::Refused> refused);
-  void save_kept();
+  void save_kept(TimePoint now);
   void complete(engine::Synchronize& all);
 
   engine::Engine engine_;
@@ -94,7 +94,10 @@ class Node final : public EngineHandler {
   DeviceNodes devices_;
   std::string kept_file_;
   std::optional<std::uint64_t> saved_;  // State::kept_revision() of the file; nullopt: not known
-  std::string save_trouble_;            // why not, as said last
+  std::vector<engine::KeptCores> saved_kept_;  // in the file
+  std::uint64_t unstarted_ = 0;                // State::unstarted_revision() when last looked at
+  std::optional<TimePoint> save_unstarted_;    // when what such containers have is saved
+  std::string save_trouble_;                   // why not, as said last
   bool synchronized_ = false;
   std::uint64_t version_ = 0;
   std::deque<RefusalView> refusals_;

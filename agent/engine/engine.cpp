@@ -184,14 +184,14 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
 }
 
 void Engine::note_start(Member& member, Life life) {
-  if (!member.started() && member.role == Role::kExclusive) state_.note_kept_change();
+  if (!member.started() && member.role == Role::kExclusive) state_.note_unstarted_change();
   member.life = life;
 }
 
 void Engine::leave_cores(Member& member, Role role) {
   if (member.guarded) state_.leave_partition(member, member.own.cpus);
   member.role = role;
-  if (!member.started()) state_.note_kept_change();
+  if (!member.started()) state_.note_unstarted_change();
   count_memory(member);
   member.unbound = member.unbound || !member.own.mems.empty();
   member.own = {};
@@ -259,7 +259,7 @@ void Engine::assign(Member& member, const topology::Request& request, const Deci
 
 void Engine::run_on(Member& member, Kept cores) {
   member.role = Role::kExclusive;
-  if (!member.started()) state_.note_kept_change();
+  if (!member.started()) state_.note_unstarted_change();
   count_memory(member);
   member.request = std::move(cores.request);
   member.own = std::move(cores.own);

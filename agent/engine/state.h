@@ -194,10 +194,12 @@ struct State {
     ++kept_revision_;
     return pod.kept_;
   }
-  // The same for what containers have that have not started.
-  void note_kept_change() { ++kept_revision_; }
-  // Grows with each change of Engine::kept(), also where the same event takes it back.
+  // Grows with each change of what a pod keeps, also where the same event takes it back.
   [[nodiscard]] std::uint64_t kept_revision() const { return kept_revision_; }
+  // What a container has that has not started changes, or it starts.
+  void note_unstarted_change() { ++unstarted_revision_; }
+  // Grows with each of these changes: mostly a container is made and starts a moment later.
+  [[nodiscard]] std::uint64_t unstarted_revision() const { return unstarted_revision_; }
   // So much of the ledger's shared memory is for this one.
   void set_counted_memory(Member& member, Bytes bytes);
   // Those of one pod; none of an unknown one.
@@ -211,6 +213,7 @@ struct State {
 
   std::map<std::pair<std::string, std::string>, std::set<std::string>> named_;
   std::uint64_t kept_revision_ = 0;
+  std::uint64_t unstarted_revision_ = 0;
 };
 
 // The first broken rule of the state as a sentence, or nothing: pods and names list their

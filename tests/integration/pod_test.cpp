@@ -136,6 +136,11 @@ TEST_P(Root_Containerd_Pod, AProgramThatCannotBeStartedKeepsItsCoresForTheNextTr
   EXPECT_EQ(decided(*again), own);
   EXPECT_TRUE(is_full_with(machine().ranks - 1));
 
+  const std::string state = agent().api_socket().substr(0, agent().api_socket().rfind('/'));
+  ASSERT_TRUE(lab::eventually(Milliseconds(10'000), [&] {
+    const auto kept = lab::read_file(state + "/kept-cores");
+    return kept && kept->find(pod->id) != std::string::npos;
+  }));
   agent().kill();  // the runtime lists no container that has ended
   ASSERT_TRUE(ok(start_agent()));
   EXPECT_TRUE(is_full_with(machine().ranks - 1)) << "nor while no agent runs";

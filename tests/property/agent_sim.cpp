@@ -22,10 +22,13 @@ Effects Sim::handle(const engine::Event& event, const std::string& what) {
   const std::string verb = what.substr(0, what.find(' '));
   ++done_[verb];
   const std::vector<engine::KeptCores> kept = engine_.kept();
-  const std::uint64_t revision = engine_.state().kept_revision();
+  const auto revision = [this] {
+    return engine_.state().kept_revision() + engine_.state().unstarted_revision();
+  };
+  const std::uint64_t before = revision();
   Effects effects = engine_.handle(event);
   if (const auto rule = engine_.broken()) broken("fatal: " + *rule);
-  if (engine_.kept() != kept && engine_.state().kept_revision() == revision) {
+  if (engine_.kept() != kept && revision() == before) {
     broken("what pods keep changed and nobody will save it");
   }
   transcript_ += what;

@@ -116,7 +116,10 @@ class NodeWithAFile : public testing::Test {
   bool saves(const engine::Event& event) {
     mark();
     node_.handle(event);
-    node_.finish(Clock::now());
+    node_.finish(now_);
+    return has_saved();
+  }
+  bool has_saved() const {
     if (is_marked()) return false;
     EXPECT_EQ(load_kept(path_).value(), node_.engine().kept());
     EXPECT_EQ(std::filesystem::exists(path_), !node_.engine().kept().empty());
@@ -124,6 +127,7 @@ class NodeWithAFile : public testing::Test {
   }
 
   static constexpr const char* kMark = "of another agent";
+  Clock::time_point now_ = Clock::now();
   test_support::TempDir dir_;
   std::string path_ = dir_.path() / kKeptFile;
   Log log_{"error", LogFormat::kText};
@@ -168,12 +172,12 @@ TEST_F(NodeWithAFile, SavesWhatPodsKeepAfterEachEventThatChangesIt) {
     bool saves;
   } steps[] = {
       {"all is known", test_support::all_running({}), true},
-      {"a rank comes", engine::CreateContainer{rank.pod, rank.container}, true},
-      {"it starts", told(rank, ContainerEvent::Kind::kStart), true},
+      {"a rank comes", engine::CreateContainer{rank.pod, rank.container}, false},
+      {"it starts", told(rank, ContainerEvent::Kind::kStart), false},
       {"it is resized", engine::UpdateContainer{rank.pod, rank.container, test_support::cpu(2000)},
        false},
       {"it ends", engine::StopContainer{rank.pod, rank.container}, true},
-      {"another pod's rank comes", engine::CreateContainer{other.pod, other.container}, true},
+      {"another pod's rank comes", engine::CreateContainer{other.pod, other.container}, false},
       {"a shared one comes", engine::CreateContainer{shared.pod, shared.container}, false},
       {"a shared one ends", engine::StopContainer{shared.pod, shared.container}, false},
       {"a pod that keeps nothing ends", ends(shared), false},
@@ -192,6 +196,31 @@ TEST_F(NodeWithAFile, SavesWhatPodsKeepAfterEachEventThatChangesIt) {
   for (const auto& step : steps) {
     EXPECT_EQ(saves(step.event), step.saves) << step.name;
   }
+}
+
+// Its start may have failed, which nobody tells.
+TEST_F(NodeWithAFile, SavesWhatAContainerHasThatDoesNotStartAMomentLater) {
+  EXPECT_TRUE(saves(test_support::all_running({})));
+  const Unit fails = test_support::rank("f", 1);
+  const Unit starts = test_support::rank("s", 1);
+  const auto start = [&](const Unit& unit) {
+    return ContainerEvent{
+        .kind = ContainerEvent::Kind::kStart, .pod = unit.pod, .container = unit.container};
+  };
+  const auto a_moment_later = [&] {
+    now_ += 500ms;
+    EXPECT_LE(node_.next_work(true).value_or(Clock::time_point::max()), now_);
+    node_.finish(now_);
+    return has_saved();
+  };
+  EXPECT_FALSE(saves(engine::CreateContainer{fails.pod, fails.container}));
+  EXPECT_TRUE(a_moment_later());
+  mark();
+  EXPECT_FALSE(saves(engine::CreateContainer{starts.pod, starts.container}));
+  EXPECT_FALSE(saves(start(starts)));
+  EXPECT_FALSE(a_moment_later()) << "the same is in the file";
+  EXPECT_FALSE(saves(start(fails)));
+  EXPECT_TRUE(a_moment_later());
 }
 
 TEST_F(NodeWithAFile, WhereTheFileCannotBeWrittenItTriesAgain) {
