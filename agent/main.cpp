@@ -76,6 +76,7 @@ DeviceNodes find_device_nodes(const Config& config, const topology::Source& sour
 }
 
 Status run(Config config, const std::function<Result<Config>()>& read_again) {
+  give_back_memory();  // the linker and what runs before main() have read most of the program
   // Else protobuf writes to standard error by itself when a message holds broken text.
   google::protobuf::SetLogHandler(nullptr);
   auto signals = take_signals({SIGTERM, SIGINT, SIGHUP});

@@ -18,7 +18,17 @@ pinion_program(pinion-listeners-bench
   LINK topology net agent_client test_fake_runtime test_support bench_measurements CLI11::CLI11)
 add_dependencies(pinion-listeners-bench pinion-agent)
 
+pkg_check_modules(BENCH_HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
+pinion_program(pinion-memory-bench
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/memory_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_player.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/nri_bench_process.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_runtime.cpp
+  LINK topology test_fake_runtime test_support CLI11::CLI11 PkgConfig::BENCH_HTTPLIB Threads::Threads)
+add_dependencies(pinion-memory-bench pinion-agent)
+
 if(PINION_TESTS)
+  add_test(NAME memory_bench.quick
+    COMMAND pinion-memory-bench --agent $<TARGET_FILE:pinion-agent> --standing 20 --scrapes 2)
+  set_tests_properties(memory_bench.quick PROPERTIES LABELS integration RESOURCE_LOCK node TIMEOUT 60)
   add_test(NAME listeners_bench.quick COMMAND pinion-listeners-bench --connections 600 --standing 20 --lives 24)
   set_tests_properties(listeners_bench.quick PROPERTIES LABELS integration RESOURCE_LOCK node TIMEOUT 120)
   add_test(NAME nri_bench.quick

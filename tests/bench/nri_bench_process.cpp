@@ -59,7 +59,10 @@ std::int64_t PluginProcess::number_in(const char* file, const std::string& key) 
 }
 
 Memory PluginProcess::memory() const {
-  return {.rss_kib = number_in("status", "VmRSS:"), .peak_kib = number_in("status", "VmHWM:")};
+  return {.rss_kib = number_in("status", "VmRSS:"),
+          .peak_kib = number_in("status", "VmHWM:"),
+          .anonymous_kib = number_in("status", "RssAnon:"),
+          .threads = number_in("status", "Threads:")};
 }
 
 Writes PluginProcess::writes() const {

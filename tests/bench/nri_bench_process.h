@@ -12,8 +12,10 @@
 namespace pinion::bench {
 
 struct Memory {
-  std::int64_t rss_kib = 0;   // VmRSS
-  std::int64_t peak_kib = 0;  // VmHWM
+  std::int64_t rss_kib = 0;        // VmRSS
+  std::int64_t peak_kib = 0;       // VmHWM
+  std::int64_t anonymous_kib = 0;  // RssAnon
+  std::int64_t threads = 0;
 };
 
 struct Writes {

@@ -1,0 +1,134 @@
+// pinion-memory-bench: what memory and how many threads each of these agents has, after its start
+// on an imagined machine, beside standing containers, while /metrics is scraped and after that.
+// Plays the runtime to one after the other and prints a row for each moment. Fails only where an
+// agent's answers cannot be right or it does not answer; nothing is compared.
+#include <httplib.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "tests/bench/nri_bench_player.h"
+#include "tests/support/tree.h"
+
+namespace pinion::bench {
+namespace {
+
+constexpr int kCpus = 256;
+constexpr const char* kMachine =
+    "synthetic:package:2 group:4 [numa(memory=64GiB)] l3:4 core:4 pu:2";
+// The agent gives memory back once it has nothing to do; its threads come to rest.
+constexpr std::chrono::milliseconds kRest{1000};
+
+struct Options {
+  std::vector<std::string> agents;
+  int standing = 500;
+  int scrapes = 200;
+};
+
+double mib(std::int64_t kib) {
+  return static_cast<double>(kib) / 1024;
+}
+
+class Bench {
+ public:
+  Bench(std::string agent, const Options& options) : agent_(std::move(agent)), options_(options) {}
+
+  Status run() {
+    auto player = start();
+    if (!player) return failure(player.error());
+    print_now(*player, "no container");
+    if (auto grown = player->grow_to(options_.standing); !grown) return grown;
+    const std::string many = std::to_string(options_.standing) + " containers";
+    print_now(*player, many);
+    if (auto scraped = scrape(*player); !scraped) return scraped;
+    print_now(*player, "after these");
+    for (const std::string& text : player->violations()) {
+      return failure(Errc::kInternal, "the agent's answers contradict each other: " + text);
+    }
+    return player->end();
+  }
+
+ private:
+  Result<Player> start() {
+    const std::string socket = place_.path() / "nri.sock";
+    auto runtime = BenchRuntime::listen(socket);
+    if (!runtime) return failure(runtime.error());
+    auto process = PluginProcess::start(
+        {agent_, "--topology", kMachine, "--state-dir", place_.path() / "state", "--kubelet-dir",
+         "/nonexistent", "--nri-socket", socket, "--ready-file", place_.path() / "ready",
+         "--metrics-listen", "127.0.0.1:0"},
+        place_.path() / "log");
+    if (!process) return failure(process.error());
+    Player player(std::move(*runtime), std::move(*process), Role::kPins, kCpus);
+    if (auto begun = player.begin(); !begun) return failure(begun.error());
+    return player;
+  }
+
+  // Of the /metrics listener, by the ready file; empty: it is not there.
+  [[nodiscard]] std::string address() const {
+    std::ifstream file(place_.path() / "ready");
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("metrics=")) return line.substr(line.find('=') + 1);
+    }
+    return {};
+  }
+
+  Status scrape(const Player& player) const {
+    httplib::Client client("http://" + address());
+    std::size_t bytes = 0;
+    for (int i = 0; i < options_.scrapes; ++i) {
+      const auto answer = client.Get("/metrics");
+      if (!answer || answer->status != 200) return failure(Errc::kUnavailable, "no /metrics");
+      bytes = answer->body.size();
+    }
+    char moment[64];
+    std::snprintf(moment, sizeof(moment), "%d scrapes of %zu KiB", options_.scrapes, bytes / 1024);
+    print(player, moment);
+    return {};
+  }
+
+  static void print_now(const Player& player, const std::string& moment) {
+    std::this_thread::sleep_for(kRest);
+    print(player, moment);
+  }
+
+  static void print(const Player& player, const std::string& moment) {
+    const Memory memory = player.process().memory();
+    std::printf("  %-28s %8.1f %9.1f %8.1f %8lld\n", moment.c_str(), mib(memory.rss_kib),
+                mib(memory.anonymous_kib), mib(memory.peak_kib),
+                static_cast<long long>(memory.threads));
+  }
+
+  std::string agent_;
+  Options options_;
+  test_support::TempDir place_;
+};
+
+int run(int argc, char** argv) {
+  Options options;
+  CLI::App app("Memory and threads of pinion-agent, in MiB");
+  app.add_option("--agent", options.agents, "pinion-agent programs")->required();
+  app.add_option("--standing", options.standing, "Containers")->capture_default_str();
+  app.add_option("--scrapes", options.scrapes, "Of /metrics, one after another")
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  for (const std::string& agent : options.agents) {
+    std::printf("%s\n  %-28s %8s %9s %8s %8s\n", agent.c_str(), "MiB", "resident", "anonymous",
+                "most", "threads");
+    if (const auto done = Bench(agent, options).run(); !done) {
+      std::fprintf(stderr, "%s: %s\n", agent.c_str(), done.error().text.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace pinion::bench
+
+int main(int argc, char** argv) {
+  return pinion::bench::run(argc, argv);
+}
