@@ -77,7 +77,7 @@ std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
   }
   const Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, saved.cpus);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) return refusal->text;
-  const auto& decision = std::get<Decision>(outcome);
+  const auto& decision = std::get<topology::Decision>(outcome);
   state_.ledger.commit(decision.claim);
   request.cpus = saved.count;
   record.restored = true;

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/machine.h"
 #include "tests/support/tree.h"
+#include "tests/unit/agent/node_events.h"
 
 namespace pinion::agent {
 namespace {
