@@ -129,7 +129,8 @@ TEST(JobsJson, HasWhyAnElasticJobWaits) {
 TEST(JobsJson, IsBoundedAndSaysHowManyMoreThereAre) {
   const std::vector<JobRow> jobs(kMostRowsShown + 3);
   const std::vector<ElasticRow> elastic(kMostRowsShown + 1);
-  const json seen = json::parse(jobs_json(jobs, 0, elastic, {{.name = "hpc/wave"}}));
+  const json seen =
+      json::parse(jobs_json(jobs, 0, elastic, {{.name = "hpc/wave", .last = "", .why = ""}}));
   EXPECT_EQ(seen.at("jobs").size(), kMostRowsShown);
   EXPECT_EQ(seen.at("elastic").size(), kMostRowsShown);
   EXPECT_EQ(seen.at("notShown"), json::parse(R"({"jobs":3,"elastic":1})"));
