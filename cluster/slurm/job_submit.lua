@@ -15,6 +15,11 @@ local function is_expand(job_desc)
   return string.find(string.lower(job_desc.dependency or ""), "expand", 1, true) ~= nil
 end
 
+-- A job of pinion-slurm's own, which gives its node to the job with this number.
+local function grown_by_us(job_desc, submit_uid)
+  return MAY_PLACE[submit_uid] and string.match(job_desc.dependency or "", "^expand:(%d+)$")
+end
+
 -- What decides how many cores on how many nodes, and when, is settled at the submission.
 local function refused(job_desc)
   for _, field in ipairs({"priority", "min_nodes", "max_nodes", "num_tasks", "min_cpus", "max_cpus",
@@ -31,6 +36,11 @@ local function refused(job_desc)
 end
 
 function slurm_job_submit(job_desc, part_list, submit_uid)
+  local grown = grown_by_us(job_desc, submit_uid)
+  if grown then
+    job_desc.admin_comment = "pinion-grows=" .. grown
+    return slurm.SUCCESS
+  end
   if is_list(job_desc.req_nodes) then
     slurm.log_user("--nodelist: Kubernetes chooses the nodes; --exclude may be used")
     return slurm.ERROR

@@ -28,14 +28,29 @@ here() {
   done
 }
 
+# What pinion-slurm has noted on job $1. The field alone: in what scontrol shows, a user's comment or name may look like it.
+# An array's first element has the number of all.
+noted() {
+  squeue --noheader --jobs="$1" --Format=jobid:12,admin_comment:65536 | sed -n "s/^$1  *\\(pinion[^ ]*\\).*/\\1/p"
+}
+
+# A job of pinion-slurm's own that another one grows by: that one's prolog does not run here where PrologFlags has Alloc.
+job=$SLURM_JOB_ID
+note=$(noted "$job")
+case $note in
+  pinion-grows=*)
+    job=${note#pinion-grows=}
+    note=$(noted "$job")
+    ;;
+esac
+
 mkdir -p "$run"
-file=$run/$SLURM_JOB_ID.$SLURMD_NODENAME
+file=$run/$job.$SLURMD_NODENAME
+rm -f "$file"
 echo "$SLURM_JOB_UID" >"$file.user"
 
-# Of "pinion=wait;since=1;cpus=node-0:0-3/node-2:4": what this node has. The field alone: in what scontrol shows, a user's
-# comment or name may look like it. An array's first element has the number of all.
-cpus=$(squeue --noheader --jobs="$SLURM_JOB_ID" --Format=jobid:12,admin_comment:65536 |
-  sed -n "s/^$SLURM_JOB_ID  *\\(pinion=[^ ]*\\).*/\\1/p" | tr ';' '\n' | sed -n 's/^cpus=//p' | tr '/' '\n' |
+# Of "pinion=wait;since=1;cpus=node-0:0-3/node-2:4": what this node has.
+cpus=$(echo "$note" | tr ';' '\n' | sed -n 's/^cpus=//p' | tr '/' '\n' |
   while IFS=: read -r node list; do [ "$node" = "$SLURMD_NODENAME" ] && echo "$list"; done)
 case $cpus in
   '' | *[!0-9,-]* | *[0-9][0-9][0-9][0-9][0-9]*) exit 0 ;;
@@ -46,7 +61,7 @@ until here "$cpus"; do
   tries=$((tries - 1))
   if [ "$tries" -le 0 ]; then
     # Of the container; on a node without one it goes to the first process's, or nowhere.
-    echo "pinion-slurm: job $SLURM_JOB_ID: CPUs $cpus have not come in $wait_s s" 2>/dev/null >/proc/1/fd/2
+    echo "pinion-slurm: job $job: CPUs $cpus have not come in $wait_s s" 2>/dev/null >/proc/1/fd/2
     exit 0
   fi
   sleep 0.1
