@@ -27,8 +27,9 @@ constexpr std::int64_t kHangsMs = 60'000;
 constexpr int kCommands = 8;
 constexpr std::int64_t kSilentMs = 60'000;
 // As metrics call actions, by their kind.
-constexpr std::array kActions = {"hold",  "requeue", "cancel", "delete",
-                                 "split", "create",  "place",  "tell"};
+constexpr std::array kActions = {"hold",   "requeue",     "cancel", "delete", "split",
+                                 "create", "place",       "tell",   "ask",    "unask",
+                                 "report", "acknowledge", "shrink", "grow",   "join"};
 static_assert(kActions.size() == std::variant_size_v<Action>);
 constexpr const char* kRefused = "Slurm does not take its nodes: ";
 constexpr milliseconds kCallLimit{5000};
@@ -46,14 +47,19 @@ std::int64_t steady_ms() {
 
 // Of all calls like this one; nullptr: it is none of the API server.
 const char* calls_like(const Action& action) {
-  if (std::holds_alternative<Create>(action)) return kCreates;
-  return std::holds_alternative<Delete>(action) ? kDeletes : nullptr;
+  if (std::holds_alternative<Create>(action) || std::holds_alternative<Ask>(action)) {
+    return kCreates;
+  }
+  const bool is_delete =
+      std::holds_alternative<Delete>(action) || std::holds_alternative<Unask>(action);
+  return is_delete ? kDeletes : nullptr;
 }
 
 // What is deleted is others' at once, whatever else of the job has failed.
 std::string whose(const Action& action) {
-  const auto* gone = std::get_if<Delete>(&action);
-  return gone != nullptr ? gone->uid : std::to_string(job_of(action));
+  if (const auto* gone = std::get_if<Delete>(&action)) return gone->uid;
+  if (const auto* gone = std::get_if<Unask>(&action)) return gone->uid;
+  return std::to_string(job_of(action));
 }
 
 }  // namespace
@@ -75,7 +81,7 @@ Bridge::Bridge(const Config& config, PodTemplate all, std::unique_ptr<kube::Api>
       all_(std::move(all)),
       log_(log),
       api_(std::move(api)),
-      pods_(std::make_unique<KnownPods>(*api_, all_, log)),
+      pods_(std::make_unique<KnownPods>(*api_, all_, config.elastic, log)),
       slurm_(config.command_limit),
       alive_ms_(steady_ms()),
       listing_(pauses.first, kLongestListingPause),
@@ -97,6 +103,7 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
   View view{.jobs = {},
             .nodes = {},
             .placeholders = pods_->now(),
+            .counts = pods_->counts(),
             .placeholders_current = pods_->current(),
             .now_s = 0};
   if (Status listed = list(view); !listed) {
@@ -124,6 +131,7 @@ milliseconds Bridge::round(const std::function<bool()>& stop) {
   std::set<std::string> there = {kCreates, kDeletes};
   for (const Job& job : view.jobs) there.insert(std::to_string(job.id));
   for (const Placeholder& pod : view.placeholders) there.insert(pod.uid);
+  for (const NodeCount& count : view.counts) there.insert(count.uid);
   std::erase_if(troubles_, [&](const auto& entry) { return !there.contains(entry.first); });
   std::set<std::uint32_t> stopped;
   bool done = false;
@@ -235,17 +243,28 @@ Status Bridge::list(View& view) {
   std::erase_if(view.nodes,
                 [&](const Node& node) { return kubernetes_node(all_, node.name).empty(); });
   view.jobs = *std::move(jobs);
+  const bool some_wish = std::any_of(view.jobs.begin(), view.jobs.end(), [](const Job& job) {
+    return job.state == Job::State::kPending && has_word(job.comment, kElastic);
+  });
+  if (config_.elastic && some_wish) {
+    auto why = slurm_.keeps_size();
+    if (!why) return failure(why.error());
+    view.keeps_size = *std::move(why);
+  }
   return {};
 }
 
 Status Bridge::carry_out(const Action& action, const Job* job) {
   if (const auto* it = std::get_if<Delete>(&action)) return remove(*it);
+  if (const auto* it = std::get_if<Unask>(&action)) return unask(*it);
   if (job == nullptr) return failure(Errc::kInternal, "the job is not in Slurm's list");
   if (const auto* it = std::get_if<Create>(&action)) {
     Status made = create(*it);
     if (made) return made;
     const Errc code = made.error().code;
-    if (code != Errc::kDenied && code != Errc::kInvalid) return made;
+    // One that runs goes on with what it has.
+    const bool starts = job->state == Job::State::kPending;
+    if (!starts || (code != Errc::kDenied && code != Errc::kInvalid)) return made;
     const Status held = hold(*job, given_up(rules_, *job, made.error().text, unix_s()));
     return held ? made : held;
   }
@@ -258,6 +277,17 @@ Status Bridge::carry_out(const Action& action, const Job* job) {
   if (const auto* it = std::get_if<Cancel>(&action)) return slurm_.cancel(*job, *it);
   if (const auto* it = std::get_if<Say>(&action)) return slurm_.say(*job, *it);
   if (const auto* it = std::get_if<Split>(&action)) return slurm_.split(*job, *it);
+  if (const auto* it = std::get_if<Ask>(&action)) return ask(*job, *it);
+  if (const auto* it = std::get_if<Report>(&action))
+    return patch(it->name, patch_of(*it), "/status");
+  if (const auto* it = std::get_if<Acknowledge>(&action)) return patch(it->name, patch_of(*it), "");
+  if (const auto* it = std::get_if<Shrink>(&action)) return shrink(*job, *it);
+  if (const auto* it = std::get_if<Join>(&action)) return slurm_.join(*it);
+  if (const auto* it = std::get_if<Grow>(&action)) {
+    Status grown = slurm_.grow(*job, *it);
+    if (!grown) tell(*job, "cannot grow: " + grown.error().text);
+    return grown;
+  }
   return slurm_.requeue(*job);
 }
 
@@ -281,6 +311,63 @@ Status Bridge::create(const Create& what) {
   // It was made before, by us: its name is of this attempt alone.
   if (made || made.error().code == Errc::kConflict) return {};
   return failure(made.error());
+}
+
+Status Bridge::ask(const Job& job, const Ask& what) {
+  const std::string jobs =
+      "/apis/batch/v1/namespaces/" + kube::percent_encoded(all_.name_space) + "/jobs";
+  const auto made =
+      api_->create(jobs, job_object(all_, what), {.cancel = nullptr, .whole = kCallLimit});
+  if (!made) {
+    // It was made before, by us: its name is of this attempt alone.
+    if (made.error().code == Errc::kConflict) return {};
+    tell(job, "waits: " + made.error().text);
+    return failure(made.error());
+  }
+  if (is_ours(*made)) return {};
+  (void)api_->remove(jobs + "/" + kube::percent_encoded(what.name), nlohmann::json::object(),
+                     {.cancel = nullptr, .whole = kCallLimit});
+  const std::string why =
+      "elastic jobs need Kubernetes 1.32, which knows managedBy of a Job: submit it without";
+  tell(job, why);
+  return failure(Errc::kInvalid, why);
+}
+
+Status Bridge::unask(const Unask& what) {
+  const std::string path = "/apis/batch/v1/namespaces/" + kube::percent_encoded(all_.name_space) +
+                           "/jobs/" + kube::percent_encoded(what.name);
+  const nlohmann::json options = {{"apiVersion", "v1"},
+                                  {"kind", "DeleteOptions"},
+                                  {"propagationPolicy", "Background"},
+                                  {"preconditions", {{"uid", what.uid}}}};
+  const auto gone = api_->remove(path, options, {.cancel = nullptr, .whole = kCallLimit});
+  // It is gone, or another one has its name.
+  if (gone || gone.error().code == Errc::kNotFound || gone.error().code == Errc::kConflict) {
+    return {};
+  }
+  return failure(gone.error());
+}
+
+Status Bridge::patch(const std::string& name, const nlohmann::json& patch, const char* part) {
+  const std::string path = "/apis/batch/v1/namespaces/" + kube::percent_encoded(all_.name_space) +
+                           "/jobs/" + kube::percent_encoded(name) + part;
+  const auto done =
+      api_->patch(path, kube::PatchKind::kMerge, patch, {.cancel = nullptr, .whole = kCallLimit});
+  // Somebody was first, who is seen in the next round.
+  if (done || done.error().code == Errc::kConflict || done.error().code == Errc::kNotFound)
+    return {};
+  return failure(done.error());
+}
+
+// Where Slurm refuses it, the extender hears at once that the job keeps its nodes.
+Status Bridge::shrink(const Job& job, const Shrink& what) {
+  Status done = slurm_.shrink(job, what);
+  if (done) return done;
+  tell(job, "keeps its nodes: " + done.error().text);
+  const Acknowledge& declined = what.declined;
+  const Status told = patch(declined.name, patch_of(declined), "");
+  note_done(declined, &job, told.has_value());
+  return done;
 }
 
 Status Bridge::remove(const Delete& what) {

@@ -58,6 +58,10 @@ class Bridge {
   Status carry_out(const Action& action, const Job* job);
   Status hold(const Job& job, const Hold& what);
   Status create(const Create& what);
+  Status ask(const Job& job, const Ask& what);
+  Status unask(const Unask& what);
+  Status patch(const std::string& name, const nlohmann::json& patch, const char* part);
+  Status shrink(const Job& job, const Shrink& what);
   void tell(const Job& job, const std::string& why);
   Status remove(const Delete& what);
   void tell_event(const Placeholder& pod, const std::string& why);

@@ -91,6 +91,10 @@ std::vector<settings::Setting> settings_of(Config& config) {
              config.exclusive_cpus, 0, 4096),
       number("mostWaiting", "Jobs that wait with placeholders at one time [100]",
              config.most_waiting, 1, 10'000),
+      settings::yes_no("elastic",
+                       "Jobs with --comment=elastic or moldable have as many nodes as the "
+                       "extender's elastic policy gives them [false]",
+                       config.elastic),
       duration("poll", "How often Slurm is asked for its jobs [200ms]", config.poll, 50ms, 60s),
       duration("startLimit",
                "A job that Slurm has not started so long after its release is placed anew [2min]",
@@ -131,7 +135,8 @@ Rules rules_of(const Config& config) {
                     .exclusive_cpus = config.exclusive_cpus},
           .most_waiting = config.most_waiting,
           .start_limit_s = seconds(config.start_limit),
-          .retry_s = seconds(config.retry)};
+          .retry_s = seconds(config.retry),
+          .elastic = config.elastic};
 }
 
 Result<PodTemplate> pod_template_of(const Config& config, const std::string& name_space) {

@@ -28,6 +28,7 @@ struct Config {
   int memory_per_cpu_mib = 1024;
   int exclusive_cpus = 0;
   int most_waiting = 100;
+  bool elastic = false;
   std::chrono::milliseconds poll{200};
   std::chrono::milliseconds start_limit{120'000};
   std::chrono::milliseconds retry{30'000};

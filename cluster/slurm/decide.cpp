@@ -44,6 +44,7 @@ Hold hold_again(const Rules& rules, const Job& job, const Mark& mark, std::int64
   Mark next;
   next.attempt = mark.attempt + 1;
   next.failed = mark.failed;
+  next.sizes = mark.sizes;
   next.after_s = now_s + std::min(pauses, kMostPauses) * rules.retry_s;
   return {.job = job.id, .mark = next, .comment = told(job.comment, why)};
 }
@@ -56,6 +57,11 @@ class Decision {
       std::sort(pods.begin(), pods.end(), [](const Placeholder* a, const Placeholder* b) {
         return std::tie(a->index, a->name) < std::tie(b->index, b->name);
       });
+    }
+    for (const NodeCount& count : view.counts) counts_.emplace(count.attempt, &count);
+    for (const Job& job : view.jobs) {
+      if (job.state != Job::State::kPending && job.state != Job::State::kRunning) continue;
+      if (const auto grows = grown_by(job.admin_comment)) helpers_.emplace(grows, &job);
     }
   }
 
@@ -72,10 +78,27 @@ class Decision {
     for (const auto& [attempt, pods] : pods_) {
       if (!kept_.contains(attempt)) remove(pods);
     }
+    for (const NodeCount& count : view_.counts) {
+      if (kept_.contains(count.attempt) || waits_for_size_.contains(count.attempt)) continue;
+      if (!count.leaving) {
+        actions_.emplace_back(Unask{.job = count.job, .name = count.name, .uid = count.uid});
+      }
+    }
+    for (const auto& [job, helper] : helpers_) {
+      if (!joining_.contains(helper->id)) {
+        actions_.emplace_back(Cancel{.job = helper->id, .comment = ""});
+      }
+    }
     return std::move(actions_);
   }
 
  private:
+  struct Chosen {
+    std::string partition;
+    Choice choice;
+    std::string list;  // short for its nodes
+  };
+
   // How many wait already, and of each array how many elements are told apart and not over.
   void count(const Job& job) {
     const auto mark = read_mark(job.admin_comment);
@@ -84,7 +107,10 @@ class Decision {
     if (job.state != Job::State::kPending) return;
     if (may_be_placed(job, *mark) && shape_of(job, rules_.shape)) ++told_apart_;
     const auto pods = pods_.find(attempt_of(job, *mark));
-    if (pods == pods_.end()) return;
+    if (pods == pods_.end()) {
+      if (counts_.contains(attempt_of(job, *mark))) count_waiting(job);
+      return;
+    }
     if (!fits_no_node(pods->second) || full(hopeless_, 1)) return count_waiting(job);
     count(job, hopeless_);
   }
@@ -138,9 +164,13 @@ class Decision {
     for (const auto& [attempt, pods] : pods_) {
       if (pods.front()->job == job.id) kept_.insert(attempt);
     }
+    for (const auto& [attempt, count] : counts_) {
+      if (count->job == job.id) kept_.insert(attempt);
+    }
   }
 
-  void pending(const Job& job, Mark mark) {
+  void pending(const Job& now, Mark mark) {
+    const Job job = as_submitted(now, mark);
     if (mark.user_held && has_word(job.comment, kReleased)) mark.user_held = false;
     // Slurm takes no order for some elements of an array: each is told apart first.
     if (!job.elements.empty()) return may_be_placed(job, mark) ? split(job, mark) : void();
@@ -150,6 +180,7 @@ class Decision {
       keep_held(job, mark);
       return say(job, shape.error().text);
     }
+    if (is_elastic(job)) return pending_elastic(job, mark, *shape);
     const auto found = pods_.find(attempt_of(job, mark));
     if (found == pods_.end()) return begin(job, mark, *shape);
     const Pods& pods = found->second;
@@ -184,8 +215,200 @@ class Decision {
       return say_in_turn(job, too_few);
     }
     count_waiting(job);
+    if (is_elastic(job)) return ask(job, mark, shape);
     create(job, mark, shape, chosen, {});
   }
+
+  // --- elastic jobs
+
+  // What Slurm has forgotten of it since it was placed first.
+  static Job as_submitted(Job job, const Mark& mark) {
+    if (mark.sizes) {
+      job.nodes = mark.sizes->least;
+      job.max_nodes = mark.sizes->most;
+      job.cpus = mark.sizes->least * mark.sizes->cpus;
+    }
+    return job;
+  }
+
+  static bool wishes_other_sizes(const Job& job) {
+    return has_word(job.comment, kElastic) || has_word(job.comment, kMoldable);
+  }
+
+  [[nodiscard]] bool is_elastic(const Job& job) const {
+    return rules_.elastic && job.max_nodes > job.nodes && wishes_other_sizes(job);
+  }
+
+  // Why one that was to be elastic is not; empty: it is, or was not to be.
+  [[nodiscard]] std::string why_it_keeps_its_size(const Job& job, const NodeCount* count) const {
+    if (!wishes_other_sizes(job)) return "";
+    if (!rules_.elastic) return "has the least number of nodes: elastic jobs are off here";
+    if (count == nullptr) return "has this number of nodes: --nodes=MIN-MAX says no other";
+    if (!count->moldable || !has_word(job.comment, kElastic)) return "";
+    const std::string why = why_not_resized(job);
+    return "keeps the nodes with which it starts" + (why.empty() ? "" : ": " + why);
+  }
+
+  [[nodiscard]] std::string why_not_resized(const Job& job) const {
+    if (!job.batch) return "Slurm changes the size of batch jobs alone";
+    if (job.array != 0) return "Slurm does not change the size of an array's elements";
+    return view_.keeps_size;
+  }
+
+  // Its placeholders are called as a Job's own controller would call them, JOB-NUMBER and five
+  // letters: so the extender knows them (elastic/workers.h).
+  [[nodiscard]] std::string count_name(const std::string& attempt) const {
+    return rules_.cluster + "-" + attempt + "-nodes";
+  }
+
+  void ask(const Job& job, const Mark& mark, const Shape& shape) {
+    const std::string attempt = attempt_of(job, mark);
+    auto wishes = wishes_in(job.comment);
+    if (!wishes) return say(job, wishes.error().text);
+    actions_.emplace_back(
+        Ask{.job = job.id,
+            .name = count_name(attempt),
+            .attempt = attempt,
+            .shape = shape,
+            .most = std::min(job.max_nodes, kMostNodes),
+            .moldable = !has_word(job.comment, kElastic) || !why_not_resized(job).empty(),
+            .wishes = *std::move(wishes)});
+  }
+
+  void pending_elastic(const Job& job, const Mark& mark, Shape shape) {
+    const std::string attempt = attempt_of(job, mark);
+    const auto asked = counts_.find(attempt);
+    if (asked == counts_.end()) return begin(job, mark, shape);
+    const NodeCount& count = *asked->second;
+    const Pods pods = pods_of(attempt);
+    if (count.suspended) {
+      waits_for_size_.insert(attempt);
+      report(count, pods, {});
+      keep_held(job, mark);
+      return say_in_turn(job, "waits: for " + std::to_string(job.nodes) + " to " +
+                                  std::to_string(job.max_nodes) + " nodes with " +
+                                  std::to_string(shape.cpus) +
+                                  " CPUs each; kubectl pinion jobs says why");
+    }
+    kept_.insert(attempt);
+    shape.nodes = count.stated;
+    shape.elastic = true;
+    const Chosen& chosen = chosen_for(job, partitions_of(job, mark, pods), shape);
+    const Fit fit = fit_of(job, usable(pods, chosen, {}), count.stated, shape.cpus);
+    remove(fit.drop);
+    report(count, pods, {});
+    const bool all = static_cast<int>(fit.keep.size()) == count.stated;
+    if (!job.held) {
+      if (!all || !all_run(fit.keep)) return keep_held(job, mark);
+      return released(job, mark, fit.keep);
+    }
+    if (!all) {
+      if (const std::string too_few = why_too_few(shape, chosen.choice); !too_few.empty()) {
+        say_in_turn(job, too_few);
+      }
+      return create(job, mark, shape, chosen, pods,
+                    count.stated - static_cast<int>(fit.keep.size()));
+    }
+    if (!all_run(fit.keep)) return wait(job, fit.keep);
+    Mark placed = mark;
+    placed.sizes = Sizes{.least = job.nodes, .most = job.max_nodes, .cpus = shape.cpus};
+    place(job, std::move(placed), shape, fit.keep, &count);
+  }
+
+  // All of its nodes are held.
+  void running_elastic(const Job& now, const Mark& mark, const NodeCount& count, const Pods& pods) {
+    report(count, pods, now.on);
+    const Job job = as_submitted(now, mark);
+    auto shape = shape_of(job, rules_.shape);
+    if (!shape) return;
+    const bool may = !count.moldable && !now.batch_host.empty() && !count.suspended;
+    const int has_now = static_cast<int>(now.on.size());
+    const int nodes = may ? count.target() : has_now;
+    shape->nodes = nodes;
+    shape->elastic = true;
+    const Chosen& chosen = chosen_for(job, partitions_of(job, mark, pods), *shape);
+    const Fit fit = fit_of(now, usable(pods, chosen, now.on), nodes, shape->cpus);
+    remove(fit.drop);
+    const Acknowledge answer{
+        .job = job.id, .name = count.name, .version = count.version, .nodes = nodes};
+    if (!fit.leave_to.empty()) {
+      Acknowledge declined = answer;
+      declined.nodes = count.stated;
+      actions_.emplace_back(
+          Shrink{.job = job.id, .nodes = fit.leave_to, .declined = std::move(declined)});
+      return;
+    }
+    if (count.asks()) actions_.emplace_back(answer);
+    if (!may) return;
+    if (const int more = nodes - static_cast<int>(fit.keep.size()); more > 0) {
+      create(job, mark, *shape, chosen, pods, more);
+    }
+    grow(now, mark, *shape, fit);
+  }
+
+  // Without those that are where Slurm does not start the job, or wait for other nodes than it may
+  // have now: they are deleted. It keeps what is on the nodes that it has.
+  Pods usable(const Pods& pods, const Chosen& chosen, const std::vector<std::string>& on) {
+    Pods all;
+    for (const Placeholder* pod : pods) {
+      const bool waits = pod->node.empty() && (pod->list.empty() || pod->list == chosen.list);
+      const bool its_own = std::find(on.begin(), on.end(), pod->node) != on.end();
+      if (waits || its_own || (!pod->node.empty() && has(chosen.choice.nodes, pod->node))) {
+        all.push_back(pod);
+      } else {
+        remove({pod});
+      }
+    }
+    return all;
+  }
+
+  // By one node at a time.
+  void grow(const Job& job, Mark mark, const Shape& shape, const Fit& fit) {
+    const auto helper = helpers_.find(job.id);
+    if (helper != helpers_.end()) {
+      const auto& on = helper->second->on;
+      const bool fits =
+          helper->second->state == Job::State::kRunning && on.size() == 1 &&
+          std::find(job.on.begin(), job.on.end(), on.front()) == job.on.end() &&
+          std::any_of(fit.keep.begin(), fit.keep.end(), [&](const Placeholder* pod) {
+            return pod->node == on.front() && pod->phase == Placeholder::Phase::kRunning;
+          });
+      if (!fits) return;
+      joining_.insert(helper->second->id);
+      actions_.emplace_back(Join{.job = job.id, .helper = helper->second->id});
+      return;
+    }
+    if (fit.take == nullptr || !view_.placeholders_current) return;
+    mark.cpus.clear();
+    for (const Placeholder* pod : fit.keep) {
+      const bool counts =
+          pod == fit.take || std::find(job.on.begin(), job.on.end(), pod->node) != job.on.end();
+      if (counts && !pod->cpu_list.empty()) mark.cpus[pod->node] = pod->cpu_list;
+    }
+    actions_.emplace_back(
+        Grow{.job = job.id, .node = fit.take->node, .cpus = shape.cpus, .mark = std::move(mark)});
+  }
+
+  // `on`: the nodes that a running job has; empty: it does not run.
+  void report(const NodeCount& count, const Pods& pods, const std::vector<std::string>& on) {
+    NodeCount::Told told;
+    for (const Placeholder* pod : pods) {
+      if (pod->leaving) ++told.terminating;
+      if (pod->phase == Placeholder::Phase::kLost) continue;
+      ++told.active;
+      const bool in_use = on.empty() || std::find(on.begin(), on.end(), pod->node) != on.end();
+      if (in_use && pod->phase == Placeholder::Phase::kRunning) ++told.ready;
+    }
+    if (told == count.told || count.leaving) return;
+    actions_.emplace_back(Report{.job = count.job, .name = count.name, .told = told});
+  }
+
+  [[nodiscard]] Pods pods_of(const std::string& attempt) const {
+    const auto found = pods_.find(attempt);
+    return found == pods_.end() ? Pods() : found->second;
+  }
+
+  // --- all jobs again
 
   // All of its placeholders run, and it may start.
   void released(const Job& job, const Mark& mark, const Pods& pods) {
@@ -200,9 +423,7 @@ class Decision {
   void running(const Job& job, const Mark& mark) {
     const std::string attempt = attempt_of(job, mark);
     kept_.insert(attempt);
-    const auto found = pods_.find(attempt);
-    const Pods none;
-    const Pods& pods = found == pods_.end() ? none : found->second;
+    const Pods pods = pods_of(attempt);
     std::map<std::string, const Placeholder*> holding;
     for (const Placeholder* pod : pods) {
       if (pod->phase == Placeholder::Phase::kRunning) holding.emplace(pod->node, pod);
@@ -210,6 +431,8 @@ class Decision {
     const bool whole = std::all_of(job.on.begin(), job.on.end(),
                                    [&](const std::string& node) { return holding.contains(node); });
     if (!whole) return lost(job);
+    const auto count = counts_.find(attempt);
+    if (count != counts_.end()) return running_elastic(job, mark, *count->second, pods);
     // It has become smaller.
     const std::set<std::string> on(job.on.begin(), job.on.end());
     for (const Placeholder* pod : pods) {
@@ -270,12 +493,6 @@ class Decision {
   static Wanted wanted_of(const Job& job, const std::string& partition) {
     return {partition, job.constraint, job.excluded};
   }
-
-  struct Chosen {
-    std::string partition;
-    Choice choice;
-    std::string list;  // short for its nodes
-  };
 
   // The same for all jobs that want the same.
   const Chosen& chosen_in(const Job& job, const std::string& partition) {
@@ -397,22 +614,26 @@ class Decision {
     return nodes;
   }
 
+  // `more`: how many, of an elastic job; of others all that are missing.
   void create(const Job& job, const Mark& mark, const Shape& shape, const Chosen& chosen,
-              const Pods& there) {
+              const Pods& there, int more = kMostNodes) {
     const std::string attempt = attempt_of(job, mark);
     kept_.insert(attempt);
+    if (chosen.choice.nodes.empty()) return;
     const auto shared = choices_.at(wanted_of(job, chosen.partition));
     const std::shared_ptr<const std::vector<std::string>> nodes(shared, &shared->choice.nodes);
     std::set<int> indexes;
     for (const Placeholder* pod : there) indexes.insert(pod->index);
-    for (int i = 0; i < shape.nodes; ++i) {
+    for (int i = 0; (shape.elastic || i < shape.nodes) && more > 0; ++i) {
       if (indexes.contains(i)) continue;
+      --more;
       Placeholder pod;
-      pod.name = rules_.cluster + "-" + attempt + "-" + std::to_string(i);
+      pod.name = shape.elastic ? count_name(attempt) + "-" + std::to_string(i) + "-cores"
+                               : rules_.cluster + "-" + attempt + "-" + std::to_string(i);
       pod.job = job.id;
       pod.attempt = attempt;
       pod.index = i;
-      pod.size = shape.nodes;
+      pod.size = shape.elastic ? 0 : shape.nodes;
       pod.cpus = shape.cpus;
       pod.partition = chosen.partition;
       pod.list = chosen.list;
@@ -427,7 +648,8 @@ class Decision {
     }
   }
 
-  void place(const Job& job, Mark mark, const Shape& shape, const Pods& pods) {
+  void place(const Job& job, Mark mark, const Shape& shape, const Pods& pods,
+             const NodeCount* count = nullptr) {
     if (!view_.placeholders_current) return;
     // slurmd takes no credential of the second in which it has ended the job, and Slurm fails it.
     const std::int64_t since = view_.now_s - job.submit_s;
@@ -445,7 +667,7 @@ class Decision {
                 .at_once = job.restarts > 0,
                 .mark = std::move(mark),
                 .comment = {}};
-    std::string comment = told(job.comment, "");
+    std::string comment = told(job.comment, why_it_keeps_its_size(job, count));
     if (comment != job.comment) place.comment = std::move(comment);
     actions_.emplace_back(std::move(place));
   }
@@ -477,8 +699,12 @@ class Decision {
 
   const Rules& rules_;
   const View& view_;
-  std::map<std::string, Pods> pods_;  // by attempt
-  std::set<std::string> kept_;        // attempts whose placeholders stay
+  std::map<std::string, Pods> pods_;                  // by attempt
+  std::map<std::string, const NodeCount*> counts_;    // by attempt
+  std::multimap<std::uint32_t, const Job*> helpers_;  // of ours, by the job that grows by them
+  std::set<std::string> kept_;            // attempts whose placeholders and number of nodes stay
+  std::set<std::string> waits_for_size_;  // attempts of which that number alone stays
+  std::set<std::uint32_t> joining_;       // helpers that are needed
   // By partition, constraint, excluded nodes.
   std::map<Wanted, std::shared_ptr<const Chosen>> choices_;
   std::map<std::string, std::uint64_t> chosen_of_;  // by user: made for jobs without placeholders
@@ -507,6 +733,24 @@ struct ToText {
   std::string operator()(const Create& it) const { return "create " + it.pod.name; }
   std::string operator()(const Place& it) const {
     return "place " + std::to_string(it.job) + " on " + joined(it.nodes, ",");
+  }
+  std::string operator()(const Ask& it) const { return "ask for " + it.name; }
+  std::string operator()(const Unask& it) const { return "give up " + it.name; }
+  std::string operator()(const Report& it) const {
+    return "report " + std::to_string(it.told.ready) + " of " + std::to_string(it.told.active) +
+           " nodes of " + it.name;
+  }
+  std::string operator()(const Acknowledge& it) const {
+    return "acknowledge " + std::to_string(it.nodes) + " nodes of " + it.name;
+  }
+  std::string operator()(const Shrink& it) const {
+    return "shrink " + std::to_string(it.job) + " to " + joined(it.nodes, ",");
+  }
+  std::string operator()(const Grow& it) const {
+    return "grow " + std::to_string(it.job) + " by " + it.node;
+  }
+  std::string operator()(const Join& it) const {
+    return "join " + std::to_string(it.helper) + " with " + std::to_string(it.job);
   }
   std::string operator()(const Say& it) const {
     return "tell " + std::to_string(it.job) + ": " + it.comment;

@@ -9,6 +9,12 @@
 //   released, and lacks some    -> held again
 //   runs, and lacks one         -> requeued and held, or cancelled where it cannot run again
 //   over, requeued or cancelled -> its placeholders are deleted
+//
+// A job that may have more nodes or fewer gets a NodeCount first, and then as many placeholders as
+// that says. While it runs:
+//
+//   fewer are wanted            -> it leaves nodes, they are deleted, the extender hears of it
+//   more are wanted             -> they are made; as each runs, a job of ours gives it their node
 #pragma once
 
 #include <cstdint>
@@ -21,6 +27,7 @@
 #include "cluster/slurm/job.h"
 #include "cluster/slurm/mark.h"
 #include "cluster/slurm/node.h"
+#include "cluster/slurm/node_count.h"
 #include "cluster/slurm/placeholder.h"
 #include "cluster/slurm/shape.h"
 
@@ -35,6 +42,7 @@ struct Rules {
   int most_waiting = 100;
   std::int64_t start_limit_s = 120;  // from a job's release to its start, else it is placed anew
   std::int64_t retry_s = 30;         // pause after the second failed attempt; grows with each
+  bool elastic = false;              // the extender may choose numbers of nodes
 };
 
 // Of what is done for `job`: an action that fails must stop those of the same job behind it.
@@ -95,7 +103,62 @@ struct Split {
   Mark mark;
   bool operator==(const Split&) const = default;
 };
-using Action = std::variant<Hold, Requeue, Cancel, Delete, Split, Create, Place, Say>;
+// Asks the extender for a number of nodes.
+struct Ask {
+  std::uint32_t job = 0;
+  std::string name;
+  std::string attempt;
+  Shape shape;
+  int most = 1;           // nodes; shape.nodes at least
+  bool moldable = false;  // the number is chosen once
+  std::map<std::string, std::string> wishes = {};
+  bool operator==(const Ask&) const = default;
+};
+// Asks for it no more.
+struct Unask {
+  std::uint32_t job = 0;
+  std::string name;
+  std::string uid;
+  bool operator==(const Unask&) const = default;
+};
+// Tells the extender what there is.
+struct Report {
+  std::uint32_t job = 0;
+  std::string name;
+  NodeCount::Told told;
+  bool operator==(const Report&) const = default;
+};
+// Tells the extender that the job has so many nodes, or keeps so many.
+struct Acknowledge {
+  std::uint32_t job = 0;
+  std::string name;
+  std::string version;
+  int nodes = 1;
+  bool operator==(const Acknowledge&) const = default;
+};
+// Leaves all nodes but these.
+struct Shrink {
+  std::uint32_t job = 0;
+  std::vector<std::string> nodes;
+  Acknowledge declined;  // where Slurm refuses it
+  bool operator==(const Shrink&) const = default;
+};
+// Starts a job of ours on this node, by which it grows.
+struct Grow {
+  std::uint32_t job = 0;
+  std::string node;
+  int cpus = 1;
+  Mark mark;
+  bool operator==(const Grow&) const = default;
+};
+// That job gives it the node.
+struct Join {
+  std::uint32_t job = 0;
+  std::uint32_t helper = 0;
+  bool operator==(const Join&) const = default;
+};
+using Action = std::variant<Hold, Requeue, Cancel, Delete, Split, Create, Place, Say, Ask, Unask,
+                            Report, Acknowledge, Shrink, Grow, Join>;
 
 [[nodiscard]] std::uint32_t job_of(const Action& action);
 // For the log: "place 12 on node-0,node-1".
@@ -105,6 +168,8 @@ struct View {
   std::vector<Job> jobs;
   std::vector<Node> nodes;
   std::vector<Placeholder> placeholders;
+  std::vector<NodeCount> counts = {};
+  std::string keeps_size = {};       // why no job can change its size while it runs; empty: it can
   bool placeholders_current = true;  // false: the API server is not reached; nothing is placed
   std::int64_t now_s = 0;            // since 1970
 };

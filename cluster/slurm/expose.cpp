@@ -73,7 +73,9 @@ const std::vector<Series>& slurm_series() {
              "nodes. Slurm tells the former in whole seconds, so up to 1 s is too much."),
       series(Type::kCounter, "pinion_slurm_actions_total", "", "action, result",
              "What was done, and what failed and is tried again: `create` and `delete` of "
-             "placeholders; `place`, `hold`, `requeue`, `cancel`, `split`, `tell` of jobs."),
+             "placeholders; `place`, `hold`, `requeue`, `cancel`, `split`, `tell` of jobs; of "
+             "elastic ones `ask` and `unask` for a number of nodes, `report` and `acknowledge` to "
+             "the extender, `shrink`, `grow` and `join`."),
       series(Type::kCounter, "pinion_slurm_given_back_total", "", "",
              "How often a job gave its placeholders back because Slurm refused its nodes."),
       series(Type::kCounter, "pinion_slurm_silent_total", "", "",

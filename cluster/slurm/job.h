@@ -23,14 +23,19 @@ struct Job {
   bool held = false;         // its priority is 0
   bool dependent = false;    // waits for another job
   std::int64_t begin_s = 0;  // not before; 0: at once
+  bool batch = false;        // it has a script, which runs on batch_host
   bool requeues = false;     // it may be run again: a batch job without --no-requeue
   std::string reason;        // why it is pending: "JobHeldUser"
   std::string user;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::string account;
   std::string comment;
   std::string admin_comment;  // ours, see mark.h
 
   // What it wants; 0: not said.
-  int nodes = 1;
+  int nodes = 1;      // at least
+  int max_nodes = 0;  // at most
   int cpus = 1;
   int tasks = 0;
   int cpus_per_task = 0;
@@ -46,6 +51,7 @@ struct Job {
 
   std::vector<std::string> pinned;  // the nodes that it may only run on
   std::vector<std::string> on;      // the nodes that it runs on
+  std::string batch_host;           // of these, the one that it cannot leave
 
   // Elements of an array. What is not told apart yet is one job with the list of their numbers.
   std::uint32_t array = 0;  // 0: no array

@@ -89,13 +89,17 @@ Job read_job(const json& from) {
   job.dependent = !json_text(from, "dependency").empty();
   // Of who is held the start is not estimated: it is the begin.
   job.begin_s = number(from, "eligible_time");
-  job.requeues =
-      json_at(from, "requeue") == json(true) && json_at(from, "batch_flag") == json(true);
+  job.batch = json_at(from, "batch_flag") == json(true);
+  job.requeues = json_at(from, "requeue") == json(true) && job.batch;
   job.reason = json_text(from, "state_reason");
   job.user = json_text(from, "user_name");
+  job.uid = id_of(from, "user_id");
+  job.gid = id_of(from, "group_id");
+  job.account = json_text(from, "account");
   job.comment = json_text(from, "comment");
   job.admin_comment = json_text(from, "admin_comment");
   job.nodes = small(from, "node_count");
+  job.max_nodes = small(from, "max_nodes");
   job.cpus = small(from, "cpus");
   job.tasks = small(from, "tasks");
   job.cpus_per_task = small(from, "cpus_per_task");
@@ -111,6 +115,7 @@ Job read_job(const json& from) {
   job.excluded = hosts(from, "excluded_nodes");
   job.pinned = hosts(from, "required_nodes");
   job.on = hosts(from, "nodes");
+  job.batch_host = json_text(from, "batch_host");
   job.array = id_of(from, "array_job_id");
   if (const auto element = number_of(json_at(from, "array_task_id"));
       job.array != 0 && element && *element >= 0 && *element < std::numeric_limits<int>::max()) {

@@ -51,8 +51,27 @@ class KnownPods::EventFeed : public kube::WatchHandler {
   KnownPods& known_;
 };
 
-KnownPods::KnownPods(kube::Api& api, const PodTemplate& all, Log& log)
-    : all_(all), log_(log), changed_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+class KnownPods::CountFeed : public kube::WatchHandler {
+ public:
+  explicit CountFeed(KnownPods& known) : known_(known) {}
+  void on_object(Change change, const json& object) override { known_.on_count(change, object); }
+  void on_synced(std::uint64_t /*generation*/) override {
+    known_.counts_complete_ = true;
+    known_.tell();
+  }
+  void on_trouble(const Error& error, std::chrono::milliseconds /*pause*/) override {
+    known_.trouble("jobs", error);
+  }
+
+ private:
+  KnownPods& known_;
+};
+
+KnownPods::KnownPods(kube::Api& api, const PodTemplate& all, bool elastic, Log& log)
+    : all_(all),
+      log_(log),
+      changed_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      counts_complete_(!elastic) {
   const std::string name_space = "/namespaces/" + kube::percent_encoded(all.name_space);
   kube::WatchOptions pods;
   pods.path = "/api/v1" + name_space + "/pods";
@@ -60,6 +79,12 @@ KnownPods::KnownPods(kube::Api& api, const PodTemplate& all, Log& log)
   pods.backoff_longest = std::chrono::milliseconds(5000);
   feeds_.push_back(std::make_unique<PodFeed>(*this));
   watches_.push_back(std::make_unique<kube::Watch>(api, pods, *feeds_.back()));
+  if (elastic) {
+    kube::WatchOptions jobs = pods;
+    jobs.path = "/apis/batch/v1" + name_space + "/jobs";
+    feeds_.push_back(std::make_unique<CountFeed>(*this));
+    watches_.push_back(std::make_unique<kube::Watch>(api, jobs, *feeds_.back()));
+  }
   for (const char* reason : {kube::kNeverFits, kube::kGangWaits}) {
     kube::WatchOptions events;
     events.path = "/apis/events.k8s.io/v1" + name_space + "/events";
@@ -94,6 +119,13 @@ std::vector<Placeholder> KnownPods::now() const {
   return all;
 }
 
+std::vector<NodeCount> KnownPods::counts() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<NodeCount> all;
+  for (const auto& [uid, count] : counts_) all.push_back(count);
+  return all;
+}
+
 bool KnownPods::seen() {
   eventfd_t count = 0;
   return eventfd_read(changed_.get(), &count) == 0;
@@ -121,6 +153,20 @@ void KnownPods::on_pod(Change change, const json& pod) {
     }
   }
   if (news) tell();
+}
+
+void KnownPods::on_count(Change change, const json& job) {
+  const std::string uid = json_text(job, "metadata", "uid");
+  const auto read = change == Change::kDeleted ? std::nullopt : node_count_of(all_, job);
+  {
+    const std::lock_guard lock(mutex_);
+    if (read) {
+      counts_[uid] = *read;
+    } else {
+      counts_.erase(uid);
+    }
+  }
+  tell();
 }
 
 bool KnownPods::all_run(const Placeholder& one) const {

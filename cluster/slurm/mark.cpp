@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kWaiting = "pinion=wait";
 constexpr std::string_view kUserHeld = "pinion=user-held";
+constexpr std::string_view kGrows = "pinion-grows=";
 constexpr std::string_view kTold = " [pinion: ";
 constexpr std::size_t kLongestTold = 400;
 
@@ -29,6 +30,18 @@ void read_number(std::string_view text, T& number) {
   const auto end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, read);
   if (result.ec == std::errc() && result.ptr == end && read >= 0) number = read;
+}
+
+// "2-8x4"; nullopt for what is no such thing.
+std::optional<Sizes> read_sizes(std::string_view text) {
+  const auto parts = split(text, "-x");
+  Sizes sizes{.least = 0, .most = 0, .cpus = 0};
+  if (parts.size() != 3) return std::nullopt;
+  read_number(parts[0], sizes.least);
+  read_number(parts[1], sizes.most);
+  read_number(parts[2], sizes.cpus);
+  if (sizes.least < 1 || sizes.most < sizes.least || sizes.cpus < 1) return std::nullopt;
+  return sizes;
 }
 
 std::map<std::string, std::string> read_cpus(std::string_view text) {
@@ -68,6 +81,7 @@ std::optional<Mark> read_mark(std::string_view admin_comment) {
     if (name == "failed") read_number(value, mark.failed);
     if (name == "since") read_number(value, mark.since_s);
     if (name == "after") read_number(value, mark.after_s);
+    if (name == "sizes") mark.sizes = read_sizes(value);
     if (name == "cpus") mark.cpus = read_cpus(value);
   }
   return mark;
@@ -79,12 +93,24 @@ std::string to_text(const Mark& mark) {
   if (mark.failed > 0) text += ";failed=" + std::to_string(mark.failed);
   if (mark.since_s > 0) text += ";since=" + std::to_string(mark.since_s);
   if (mark.after_s > 0) text += ";after=" + std::to_string(mark.after_s);
+  if (mark.sizes) {
+    text += ";sizes=" + std::to_string(mark.sizes->least) + "-" + std::to_string(mark.sizes->most) +
+            "x" + std::to_string(mark.sizes->cpus);
+  }
   const char* before = ";cpus=";
   for (const auto& [node, cpus] : mark.cpus) {
     text.append(before).append(node).append(":").append(cpus);
     before = "/";
   }
   return text;
+}
+
+std::uint32_t grown_by(std::string_view admin_comment) {
+  std::uint32_t job = 0;
+  if (admin_comment.substr(0, kGrows.size()) == kGrows) {
+    read_number(admin_comment.substr(kGrows.size()), job);
+  }
+  return job;
 }
 
 std::string attempt_of(const Job& job, const Mark& mark) {

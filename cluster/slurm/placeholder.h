@@ -18,7 +18,7 @@ struct Placeholder {
   std::uint32_t job = 0;
   std::string attempt;  // attempt_of() of the job that it was made for
   int index = 0;        // 0 .. size - 1
-  int size = 1;         // how many the job has
+  int size = 1;         // how many the job has; 0: an elastic job, which has now more, now fewer
   int cpus = 1;
   std::string partition;  // of Slurm, that its job was to run in; empty: whichever
   std::string list;       // short for the nodes that it may go to; empty: not known

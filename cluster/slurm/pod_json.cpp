@@ -23,7 +23,7 @@ constexpr const char* kHostname = "kubernetes.io/hostname";
 // No two of a job on one node, and none where Slurm does not start the job.
 json affinity_of(const PodTemplate& all, const Create& wanted) {
   json affinity = json::object();
-  if (wanted.pod.size > 1) {
+  if (wanted.pod.size != 1) {
     const json same = {{"matchLabels", {{label::kSlurmAttempt, wanted.pod.attempt}}}};
     affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
         json::array({{{"labelSelector", same}, {"topologyKey", kHostname}}});
@@ -42,12 +42,12 @@ json affinity_of(const PodTemplate& all, const Create& wanted) {
 json annotations_of(const PodTemplate& all, const Create& wanted) {
   const Placeholder& pod = wanted.pod;
   json annotations = {{annotation::kJob, all.cluster + "-" + pod.attempt},
-                      {annotation::kGangSize, std::to_string(pod.size)},
                       // Each is a group of its own: they go to different nodes.
                       {annotation::kTaskGroup, std::to_string(pod.index)},
                       {annotation::kStrength, all.required ? "required" : "preferred"},
                       {annotation::kSlurmIndex, std::to_string(pod.index)},
                       {annotation::kSlurmNodes, pod.list}};
+  if (pod.size > 0) annotations[annotation::kGangSize] = std::to_string(pod.size);
   if (!pod.partition.empty()) annotations[annotation::kSlurmPartition] = pod.partition;
   if (!wanted.shape.profile.empty()) annotations[annotation::kProfile] = wanted.shape.profile;
   if (!all.lend_to.empty()) annotations[annotation::kLendTo] = all.lend_to;
@@ -55,23 +55,7 @@ json annotations_of(const PodTemplate& all, const Create& wanted) {
 }
 
 json spec_of(const PodTemplate& all, const Create& wanted) {
-  const json amounts = {{"cpu", std::to_string(wanted.shape.cpus)},
-                        {"memory", std::to_string(wanted.shape.memory_mib) + "Mi"}};
-  const json container = {
-      {"name", kContainer},
-      {"image", all.image},
-      {"resources", {{"requests", amounts}, {"limits", amounts}}},
-      {"securityContext",
-       {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", json::array({"ALL"})}}}}}};
-  json spec = {{"restartPolicy", "Always"},
-               {"terminationGracePeriodSeconds", 1},
-               {"automountServiceAccountToken", false},
-               {"enableServiceLinks", false},
-               {"containers", json::array({container})}};
-  if (!all.scheduler.empty()) spec["schedulerName"] = all.scheduler;
-  if (!all.priority_class.empty()) spec["priorityClassName"] = all.priority_class;
-  if (!all.node_labels.empty()) spec["nodeSelector"] = all.node_labels;
-  if (!all.tolerations.empty()) spec["tolerations"] = all.tolerations;
+  json spec = placeholder_spec(all, wanted.shape);
   if (all.gates && wanted.pod.size > 1) {
     spec["schedulingGates"] = json::array({{{"name", kGangGate}}});
   }
@@ -133,6 +117,27 @@ std::string why_not_started(const json& pod) {
 
 }  // namespace
 
+json placeholder_spec(const PodTemplate& all, const Shape& shape) {
+  const json amounts = {{"cpu", std::to_string(shape.cpus)},
+                        {"memory", std::to_string(shape.memory_mib) + "Mi"}};
+  const json container = {
+      {"name", kContainer},
+      {"image", all.image},
+      {"resources", {{"requests", amounts}, {"limits", amounts}}},
+      {"securityContext",
+       {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", json::array({"ALL"})}}}}}};
+  json spec = {{"restartPolicy", "Always"},
+               {"terminationGracePeriodSeconds", 1},
+               {"automountServiceAccountToken", false},
+               {"enableServiceLinks", false},
+               {"containers", json::array({container})}};
+  if (!all.scheduler.empty()) spec["schedulerName"] = all.scheduler;
+  if (!all.priority_class.empty()) spec["priorityClassName"] = all.priority_class;
+  if (!all.node_labels.empty()) spec["nodeSelector"] = all.node_labels;
+  if (!all.tolerations.empty()) spec["tolerations"] = all.tolerations;
+  return spec;
+}
+
 json pod_object(const PodTemplate& all, const Create& wanted) {
   const Placeholder& pod = wanted.pod;
   return {{"apiVersion", "v1"},
@@ -161,8 +166,8 @@ std::optional<Placeholder> placeholder_of(const PodTemplate& all, const json& po
   read.attempt = json_text(pod, "metadata", "labels", label::kSlurmAttempt);
   read.index = number_in<int>(json_text(pod, "metadata", "annotations", annotation::kSlurmIndex))
                    .value_or(-1);
-  read.size =
-      number_in<int>(json_text(pod, "metadata", "annotations", annotation::kGangSize)).value_or(-1);
+  const std::string size = json_text(pod, "metadata", "annotations", annotation::kGangSize);
+  read.size = size.empty() ? 0 : number_in<int>(size).value_or(-1);
   read.phase = phase_of(pod);
   read.leaving = !json_text(pod, "metadata", "deletionTimestamp").empty();
   if (read.leaving) read.phase = Placeholder::Phase::kLost;

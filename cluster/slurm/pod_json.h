@@ -26,6 +26,8 @@ struct PodTemplate {
   nlohmann::json tolerations = nlohmann::json::array();  // of these nodes' taints
 };
 
+// Of a placeholder, wherever it goes.
+[[nodiscard]] nlohmann::json placeholder_spec(const PodTemplate& all, const Shape& shape);
 [[nodiscard]] nlohmann::json pod_object(const PodTemplate& all, const Create& wanted);
 
 // nullopt for what is no placeholder of this cluster.

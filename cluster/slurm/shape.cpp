@@ -7,8 +7,7 @@
 namespace pinion::slurm {
 namespace {
 
-constexpr int kMostNodes = 1000;  // the largest gang, scheduling/demand.h
-constexpr int kMostCpus = 4096;   // of a node
+constexpr int kMostCpus = 4096;  // of a node
 constexpr std::int64_t kMostMemoryMib = std::int64_t{1} << 30;
 
 std::int64_t up(std::int64_t number, std::int64_t by) {

@@ -9,6 +9,9 @@
 
 namespace pinion::slurm {
 
+// Of a job: the largest gang, and the most workers of an elastic job (scheduling/demand.h).
+inline constexpr int kMostNodes = 1000;
+
 struct ShapeRules {
   std::int64_t memory_per_cpu_mib = 1024;  // of a job that does not say
   int exclusive_cpus = 0;  // of a placeholder of a job with --exclusive; 0: there may be none
@@ -19,6 +22,7 @@ struct Shape {
   int cpus = 1;                 // on each
   std::int64_t memory_mib = 0;  // on each
   std::string profile;          // "cpu", "memory", "network"; empty: not said
+  bool elastic = false;         // the number of nodes may change: the placeholders are no gang
 
   bool operator==(const Shape&) const = default;
 };

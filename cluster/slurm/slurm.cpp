@@ -1,5 +1,7 @@
 #include "cluster/slurm/slurm.h"
 
+#include <unistd.h>
+
 #include "base/process/run_program.h"
 #include "base/words.h"
 #include "cluster/slurm/job_json.h"
@@ -12,6 +14,14 @@ namespace {
 std::string called(const Job& job) {
   if (!job.element) return std::to_string(job.id);
   return std::to_string(job.array) + "_" + std::to_string(*job.element);
+}
+
+// Whether the line of this setting, in what scontrol shows, has the word.
+bool says(const std::string& config, const std::string& setting, const std::string& word) {
+  const std::string all = "\n" + config;
+  const auto line = all.find("\n" + setting + " ");
+  const auto at = line == std::string::npos ? line : all.find(word, line);
+  return at != std::string::npos && at < all.find('\n', line + 1);
 }
 
 tl::unexpected<Error> said(const std::string& program, const RunEnd& end) {
@@ -84,6 +94,56 @@ Status Slurm::say(const Job& job, const Say& what) {
 Status Slurm::split(const Job& job, const Split& what) {
   return update(std::to_string(job.id) + "_" + std::to_string(what.element),
                 {"AdminComment=" + to_text(what.mark)});
+}
+
+Status Slurm::shrink(const Job& job, const Shrink& what) {
+  return update(called(job), {"NodeList=" + joined(what.nodes, ",")});
+}
+
+Status Slurm::grow(const Job& job, const Grow& what) {
+  if (Status done = update(called(job), {"AdminComment=" + to_text(what.mark)}); !done) {
+    return done;
+  }
+  // Like the job itself in what has to be alike.
+  std::vector<std::string> argv = {"salloc",
+                                   "--quiet",
+                                   "--no-shell",
+                                   "--immediate=2",
+                                   "--job-name=grow-" + std::to_string(job.id),
+                                   "--dependency=expand:" + std::to_string(job.id),
+                                   "--uid=" + std::to_string(job.uid),
+                                   "--gid=" + std::to_string(job.gid),
+                                   "--nodes=1",
+                                   "--ntasks=1",
+                                   "--nodelist=" + what.node,
+                                   "--mincpus=" + std::to_string(what.cpus)};
+  if (!job.partitions.empty()) argv.push_back("--partition=" + job.partitions.front());
+  if (!job.account.empty()) argv.push_back("--account=" + job.account);
+  if (job.exclusive) argv.emplace_back("--exclusive");
+  if (job.memory_per_node_mib > 0) {
+    argv.push_back("--mem=" + std::to_string(job.memory_per_node_mib) + "M");
+  } else if (job.memory_per_cpu_mib > 0) {
+    argv.push_back("--mem-per-cpu=" + std::to_string(job.memory_per_cpu_mib) + "M");
+  }
+  return run(std::move(argv));
+}
+
+Status Slurm::join(const Join& what) {
+  return update(std::to_string(what.helper), {"NumNodes=0"});
+}
+
+Result<std::string> Slurm::keeps_size() {
+  if (geteuid() != 0) return "pinion-slurm does not run as root";
+  const auto config = ask({"scontrol", "show", "config"});
+  if (!config) return failure(config.error());
+  // Else slurmctld refuses all orders about a job that was resized.
+  if (!says(*config, "AccountingStorageType", "slurmdbd")) return "this Slurm has no slurmdbd";
+  if (!says(*config, "SchedulerParameters", "permit_job_expansion")) {
+    return "SchedulerParameters of this Slurm has no permit_job_expansion";
+  }
+  // Else no prolog runs on a node that a job has had before.
+  if (!says(*config, "PrologFlags", "Alloc")) return "PrologFlags of this Slurm has no Alloc";
+  return "";
 }
 
 Result<std::string> Slurm::ask(const std::vector<std::string>& argv) {

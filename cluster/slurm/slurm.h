@@ -39,6 +39,13 @@ class Slurm {
   Status cancel(const Job& job, const Cancel& what);
   Status say(const Job& job, const Say& what);
   Status split(const Job& job, const Split& what);
+  Status shrink(const Job& job, const Shrink& what);
+  // In the name of the job's user, so as root. Its node is there at once, or it fails.
+  Status grow(const Job& job, const Grow& what);
+  Status join(const Join& what);
+
+  // Why no job that runs can have other nodes; empty: it can. As jobs().
+  Result<std::string> keeps_size();
 
  private:
   Result<std::string> ask(const std::vector<std::string>& argv);

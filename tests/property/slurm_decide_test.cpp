@@ -1,6 +1,7 @@
 // Slurm, the API server and a bridge between them in random order: jobs are submitted, cancelled,
 // requeued and end; placeholders are bound, start and are evicted; the bridge sees them late, its
-// actions fail or are done twice, and it is killed in the middle of a round. It remembers nothing
+// actions fail or are done twice, and it is killed in the middle of a round. The extender gives
+// elastic jobs more nodes and fewer, and changes its mind. It remembers nothing
 // from one round to the next, so every round is a restart.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -26,6 +27,7 @@ Rules rules() {
   Rules rules;
   rules.cluster = "wind";
   rules.most_waiting = 5;
+  rules.elastic = true;
   return rules;
 }
 
@@ -46,7 +48,7 @@ class World {
  public:
   void step(std::uint32_t number) {
     Dice dice(number);
-    switch (dice.below(15)) {
+    switch (dice.below(17)) {
       case 0:
         submit(dice);
         return;
@@ -70,12 +72,18 @@ class World {
         return forget_one(dice);
       case 10:
         old_pods_ = pods();
+        old_counts_ = counts();
         return;
       case 11:
         now_s_ += dice.below(100);
         return;
       case 12:
         return break_or_mend(dice);
+      case 13:
+        return change_mind(dice);
+      case 14:
+        (void)go_on();
+        return;
       default:
         round(dice);
     }
@@ -87,7 +95,8 @@ class World {
     int quiet = 0;  // rounds
     // A few jobs at a time, and some are placed several times.
     for (std::uint32_t i = 0; i < 20 + 4 * last_id_; ++i) {
-      quiet = whole_round() ? quiet + 1 : 0;
+      const bool waits = go_on();
+      quiet = whole_round() && !waits ? quiet + 1 : 0;
       if (quiet == 3) break;
       for (auto& [name, pod] : pods_) {
         if (!pod.leaving && pod.node.empty()) pod.node = free_node(pod);
@@ -99,7 +108,7 @@ class World {
     }
     whole_round();
     std::erase_if(pods_, [](const auto& entry) { return entry.second.leaving; });
-    RC_ASSERT(decide(rules(), view(pods())).empty());
+    RC_ASSERT(decide(rules(), view(pods(), counts())).empty());
     check_settled();
   }
 
@@ -110,7 +119,13 @@ class World {
     return all;
   }
 
-  [[nodiscard]] View view(std::vector<Placeholder> seen) const {
+  [[nodiscard]] std::vector<NodeCount> counts() const {
+    std::vector<NodeCount> all;
+    for (const auto& [name, count] : counts_) all.push_back(count);
+    return all;
+  }
+
+  [[nodiscard]] View view(std::vector<Placeholder> seen, std::vector<NodeCount> seen_counts) const {
     View view;
     for (const auto& [id, job] : jobs_) view.jobs.push_back(job);
     for (std::uint32_t i = 0; i < kNodes; ++i) {
@@ -121,6 +136,7 @@ class World {
                             .partitions = {}});
     }
     view.placeholders = std::move(seen);
+    view.counts = std::move(seen_counts);
     view.now_s = now_s_;
     return view;
   }
@@ -137,6 +153,13 @@ class World {
     job.admin_comment = dice.below(8) == 0 ? "pinion=user-held" : "pinion=wait";
     if (dice.below(8) == 0) job.comment = "profile=unknown";
     if (dice.below(8) == 0) job.begin_s = now_s_ + 50;
+    job.batch = true;
+    job.max_nodes = job.nodes;
+    if (dice.below(2) == 0) {
+      job.max_nodes = kNodes;
+      job.batch = dice.below(4) != 0;
+      if (job.comment.empty()) job.comment = dice.below(4) == 0 ? "moldable" : "elastic";
+    }
     return jobs_[job.id] = job;
   }
 
@@ -198,6 +221,7 @@ class World {
       for (std::uint32_t i = 0; job.on.empty() && i < static_cast<std::uint32_t>(job.nodes); ++i) {
         job.on.push_back(node_name(i));
       }
+      job.batch_host = job.batch ? job.on.front() : "";
     }
   }
 
@@ -210,6 +234,7 @@ class World {
   void requeue(Job& job, bool held) {
     job.state = Job::State::kPending;
     job.on.clear();
+    job.batch_host.clear();
     ++job.restarts;
     job.submit_s = now_s_;
     job.begin_s = now_s_ + 121;
@@ -219,8 +244,71 @@ class World {
   // By its user or because a node failed: not held.
   void requeue_one(Dice& dice) {
     Job* job = any_job(dice);
-    if (job != nullptr && job->state == Job::State::kRunning) requeue(*job, false);
+    if (job == nullptr || grown_by(job->admin_comment) != 0) return;
+    if (job->state == Job::State::kRunning) requeue(*job, false);
   }
+
+  // --- the extender
+
+  NodeCount* any_count(Dice& dice) {
+    if (counts_.empty()) return nullptr;
+    const auto at = dice.below(static_cast<std::uint32_t>(counts_.size()));
+    return &std::next(counts_.begin(), at)->second;
+  }
+
+  void touch(NodeCount& count) { count.version = std::to_string(++last_uid_); }
+
+  // Another number, or not any more what was decided before.
+  void change_mind(Dice& dice) {
+    NodeCount* count = any_count(dice);
+    if (count == nullptr) return;
+    touch(*count);
+    const Ask& ask = asked_.at(count->name);
+    const int nodes =
+        ask.shape.nodes +
+        static_cast<int>(dice.below(static_cast<std::uint32_t>(ask.most - ask.shape.nodes + 1)));
+    if (count->suspended) {
+      count->suspended = false;
+      count->stated = nodes;
+      count->wanted = nodes;
+    } else if (count->wanted) {
+      count->wanted.reset();
+      count->suspended = dice.below(6) == 0;  // a start that is taken back
+    } else if (!count->moldable) {
+      count->wanted = nodes;
+      if (nodes > count->stated) count->stated = nodes;
+    }
+    count->acknowledged.reset();
+  }
+
+  // Whether something is under way, or changed.
+  bool go_on() {
+    bool waits = false;
+    for (auto& [name, count] : counts_) {
+      waits = waits || count.suspended || count.wanted;
+      const auto before = count.version;
+      touch(count);
+      if (count.suspended) {
+        count.suspended = false;
+        count.stated = asked_.at(name).shape.nodes;
+        count.wanted = count.stated;
+      } else if (count.wanted && *count.wanted < count.stated && count.acknowledged) {
+        if (count.acknowledged == count.wanted) {
+          count.stated = *count.wanted;
+        } else {
+          count.wanted.reset();  // declined
+        }
+      } else if (count.wanted == count.stated && count.told.ready == count.stated) {
+        count.wanted.reset();
+        count.acknowledged.reset();
+      } else {
+        count.version = before;
+      }
+    }
+    return waits;
+  }
+
+  // --- the world again
 
   void evict_one(Dice& dice) {
     Placeholder* pod = any_pod(dice);
@@ -240,7 +328,8 @@ class World {
 
   void round(Dice& dice) {
     const auto seen = dice.below(3) == 0 ? old_pods_ : pods();
-    const auto actions = decide(rules(), view(seen));
+    const auto seen_counts = dice.below(3) == 0 ? old_counts_ : counts();
+    const auto actions = decide(rules(), view(seen, seen_counts));
     check(actions);
     std::set<std::uint32_t> failed;
     for (const Action& action : actions) {
@@ -259,7 +348,7 @@ class World {
 
   // Whether there was nothing to do.
   bool whole_round() {
-    const View seen = view(pods());
+    const View seen = view(pods(), counts());
     const auto actions = decide(rules(), seen);
     check(actions);
     for (const Action& action : actions) {
@@ -275,7 +364,9 @@ class World {
     for (const Action& action : actions) {
       const auto* create = std::get_if<Create>(&action);
       if (create == nullptr) continue;
-      RC_ASSERT(create->nodes->size() >= static_cast<std::size_t>(create->shape.nodes));
+      // An elastic job can do with fewer.
+      const int least = create->shape.elastic ? 1 : create->shape.nodes;
+      RC_ASSERT(create->nodes->size() >= static_cast<std::size_t>(least));
       for (const std::string& node : *create->nodes) RC_ASSERT(!out_.contains(node));
     }
     for (auto at = actions.begin(); at != actions.end(); ++at) {
@@ -289,12 +380,14 @@ class World {
     std::set<std::string> nodes;
     for (const auto& [name, pod] : pods_) {
       if (pod.attempt != attempt_of(job, *read_mark(job.admin_comment))) continue;
+      if (pod.size == 0 && pod.leaving) continue;  // it was one too many
       RC_ASSERT(pod.phase == Phase::kRunning);
       RC_ASSERT(!out_.contains(pod.node));
       nodes.insert(pod.node);
     }
     RC_ASSERT(nodes == std::set<std::string>(place.nodes.begin(), place.nodes.end()));
-    RC_ASSERT(static_cast<int>(nodes.size()) == job.nodes);
+    const auto count = count_of(job);
+    RC_ASSERT(static_cast<int>(nodes.size()) == (count ? count->stated : job.nodes));
   }
 
   // A job that this round cancelled keeps them until the next: its processes are only now ended.
@@ -304,13 +397,30 @@ class World {
       if (job.state != Job::State::kOver) going_on.insert(job.id);
     }
     for (const auto& [name, pod] : pods_) RC_ASSERT(pod.leaving || going_on.contains(pod.job));
+    for (const auto& [name, count] : counts_) RC_ASSERT(going_on.contains(count.job));
+  }
+
+  [[nodiscard]] std::optional<NodeCount> count_of(const Job& job) const {
+    const auto mark = read_mark(job.admin_comment);
+    for (const auto& [name, count] : counts_) {
+      if (mark && count.attempt == attempt_of(job, *mark)) return count;
+    }
+    return std::nullopt;
   }
 
   void check_settled() const {
     std::set<std::string> wanted;
     for (const auto& [id, job] : jobs_) {
       const auto mark = read_mark(job.admin_comment);
+      RC_ASSERT(mark || job.state == Job::State::kOver);  // no helper is left
       if (!mark || job.state != Job::State::kRunning) continue;
+      if (const auto count = count_of(job); count && !count->moldable) {
+        RC_ASSERT(static_cast<int>(job.on.size()) == count->target());
+        RC_ASSERT(count->told ==
+                  (NodeCount::Told{
+                      .active = count->target(), .ready = count->target(), .terminating = 0}));
+        RC_CLASSIFY(true, "elastic jobs have what the extender gives");
+      }
       std::set<std::string> holding;
       for (const auto& [name, pod] : pods_) {
         if (pod.attempt != attempt_of(job, *mark)) continue;
@@ -324,6 +434,7 @@ class World {
     // Nobody waits who could run.
     for (const auto& [id, job] : jobs_) {
       if (job.state != Job::State::kPending) continue;
+      RC_ASSERT(read_mark(job.admin_comment).has_value());
       const bool stays = read_mark(job.admin_comment)->user_held ||
                          job.comment.find("unknown") != std::string::npos ||
                          (!job.elements.empty() && job.most_elements > 0);
@@ -362,6 +473,7 @@ class World {
     Job& job = found->second;
     RC_ASSERT(!it.nodes.empty());
     job.pinned = it.nodes;
+    job.nodes = job.max_nodes = static_cast<int>(it.nodes.size());
     job.cpus_per_node = it.cpus;
     job.admin_comment = to_text(it.mark);
     if (it.comment) job.comment = *it.comment;
@@ -379,6 +491,71 @@ class World {
   void done(const Say& it) {
     const auto job = jobs_.find(it.job);
     if (job != jobs_.end()) job->second.comment = it.comment;
+  }
+  void done(const Ask& it) {
+    if (counts_.contains(it.name)) return;
+    NodeCount count;
+    count.name = it.name;
+    count.uid = std::to_string(++last_uid_);
+    count.job = it.job;
+    count.attempt = it.attempt;
+    count.moldable = it.moldable;
+    count.stated = it.shape.nodes;
+    touch(count);
+    counts_.emplace(it.name, count);
+    asked_.insert_or_assign(it.name, it);
+  }
+  void done(const Unask& it) {
+    const auto count = counts_.find(it.name);
+    if (count != counts_.end() && count->second.uid == it.uid) counts_.erase(count);
+  }
+  void done(const Report& it) {
+    const auto count = counts_.find(it.name);
+    if (count == counts_.end()) return;
+    count->second.told = it.told;
+    touch(count->second);
+  }
+  void done(const Acknowledge& it) {
+    const auto count = counts_.find(it.name);
+    if (count == counts_.end() || count->second.version != it.version) return;
+    count->second.acknowledged = it.nodes;
+    touch(count->second);
+  }
+  void done(const Shrink& it) {
+    const auto job = jobs_.find(it.job);
+    if (job == jobs_.end() || job->second.state != Job::State::kRunning) return;
+    auto& on = job->second.on;
+    RC_ASSERT(std::find(it.nodes.begin(), it.nodes.end(), job->second.batch_host) !=
+              it.nodes.end());
+    for (const std::string& node : it.nodes) {
+      if (std::find(on.begin(), on.end(), node) == on.end()) return;  // Slurm refuses it
+    }
+    on = it.nodes;
+  }
+  void done(const Grow& it) {
+    const auto job = jobs_.find(it.job);
+    if (job == jobs_.end() || job->second.state != Job::State::kRunning) return;
+    job->second.admin_comment = to_text(it.mark);
+    if (out_.contains(it.node)) return;
+    Job helper;
+    helper.id = ++last_id_;
+    helper.state = Job::State::kRunning;
+    helper.on = {it.node};
+    helper.admin_comment = "pinion-grows=" + std::to_string(it.job);
+    jobs_[helper.id] = helper;
+  }
+  void done(const Join& it) {
+    const auto job = jobs_.find(it.job);
+    const auto helper = jobs_.find(it.helper);
+    if (job == jobs_.end() || helper == jobs_.end()) return;
+    if (job->second.state != Job::State::kRunning || helper->second.state != Job::State::kRunning) {
+      return;
+    }
+    RC_ASSERT(std::find(job->second.on.begin(), job->second.on.end(), helper->second.on.front()) ==
+              job->second.on.end());
+    job->second.on.push_back(helper->second.on.front());
+    helper->second.state = Job::State::kOver;
+    helper->second.on.clear();
   }
   // As Slurm does: the last element is the array's own job.
   void done(const Split& it) {
@@ -411,6 +588,9 @@ class World {
   std::map<std::string, Placeholder> pods_;
   std::map<std::string, std::vector<std::string>> allowed_;  // by placeholder: its nodes
   std::vector<Placeholder> old_pods_;
+  std::map<std::string, NodeCount> counts_;
+  std::map<std::string, Ask> asked_;
+  std::vector<NodeCount> old_counts_;
 };
 
 RC_GTEST_PROP(SlurmDecide, EachRunningJobHasItsPlaceholdersAndNobodyElseHasAny, ()) {

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <thread>
 
+#include "cluster/slurm/node_count_json.h"
 #include "cluster/slurm/site.h"
 #include "tests/support/tree.h"
 #include "tests/unit/kube/fake_api_server.h"
@@ -30,6 +31,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 constexpr const char* kPods = "/api/v1/namespaces/hpc/pods";
+constexpr const char* kJobs = "/apis/batch/v1/namespaces/hpc/jobs";
 constexpr const char* kEvents = "/apis/events.k8s.io/v1/namespaces/hpc/events";
 
 bool never() {
@@ -78,6 +80,7 @@ class BridgeTest : public testing::Test {
     server_.on(std::string("GET ") + kPods, list_or_watch(pods));
     if (watched_) watch_ = server_.stream_on(std::string("GET ") + kPods);
     server_.on(std::string("GET ") + kEvents, list_or_watch(json::array()));
+    server_.on(std::string("GET ") + kJobs, list_or_watch(counts_));
     write("config",
           "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
           "contexts:\n- {name: c, context: {cluster: c, user: u, namespace: hpc}}\n"
@@ -153,7 +156,8 @@ class BridgeTest : public testing::Test {
     std::ofstream(file(name)) << text;
   }
 
-  bool watched_ = false;  // what happens to pods is sent through watch_
+  std::vector<json> counts_;  // what the API server has of numbers of nodes
+  bool watched_ = false;      // what happens to pods is sent through watch_
   std::shared_ptr<kube::Stream> watch_;
   kube::FakeApiServer server_;
   Config config_ = [] {
@@ -193,6 +197,51 @@ TEST_F(BridgeTest, AJobWhoseNodesSlurmRefusesGivesThemBackAfterSomeTries) {
   auto actions = bridge_->figures().actions;
   EXPECT_EQ(actions["place"].failed, 5U);
   EXPECT_EQ(actions["hold"].done, 1U);
+}
+
+TEST_F(BridgeTest, ThatKubernetesWouldMakePodsOfItsOwnIsToldAndTakenBack) {
+  config_.elastic = true;
+  write("jobs", R"({"jobs": [{"job_id": 12, "job_state": "PENDING", "priority": 0, "cpus": 1,
+                              "submit_time": 500, "node_count": 1, "max_nodes": 2,
+                              "comment": "moldable", "admin_comment": "pinion=wait"}]})");
+  const std::string name = "wind-12-500-0-0-nodes";
+  server_.on(std::string("POST ") + kJobs, 201, {{"spec", {{"suspend", true}}}});
+  server_.on(std::string("DELETE ") + kJobs + "/" + name, 200, json::object());
+  start({}, {.first = 1ms, .longest = 1ms});
+  rounds_until([&] { return calls_with("elastic jobs need Kubernetes 1.32") > 0; });
+  EXPECT_EQ(seen("POST").front().json().at("metadata").at("name"), name);
+  EXPECT_FALSE(seen("DELETE").empty());
+}
+
+TEST_F(BridgeTest, AJobThatSlurmDoesNotShrinkTellsTheExtenderThatItKeepsItsNodes) {
+  config_.elastic = true;
+  write("jobs", R"({"jobs": [{"job_id": 12, "job_state": "RUNNING", "priority": 1, "cpus": 2,
+                              "submit_time": 500, "node_count": 2, "max_nodes": 2,
+                              "nodes": "n[1-2]", "batch_host": "n1", "batch_flag": true,
+                              "comment": "elastic",
+                              "admin_comment": "pinion=wait;since=1;sizes=1-2x1"}]})");
+  write("refused", "NodeList=n1$\n");
+  json other = placeholder(12, "b");
+  other["spec"]["nodeName"] = "n2";
+  Ask ask{.job = 12, .name = "wind-12-500-0-0-nodes", .attempt = "12-500-0-0", .shape = {}};
+  ask.shape.nodes = 2;
+  ask.most = 2;
+  PodTemplate all;
+  all.cluster = "wind";
+  json count = job_object(all, ask);
+  count["metadata"]["uid"] = "u";
+  count["metadata"]["resourceVersion"] = "7";
+  count["metadata"]["annotations"]["pinion.dev/wanted-workers"] = "1";
+  count["spec"]["suspend"] = false;
+  count["status"] = {{"active", 2}, {"ready", 2}};
+  counts_ = {count};
+  server_.on(std::string("PATCH ") + kJobs + "/" + ask.name, 200, json::object());
+  start({placeholder(12, "a"), other}, {.first = 1ms, .longest = 1ms});
+  rounds_until([&] { return !seen("PATCH").empty(); });
+  EXPECT_EQ(seen("PATCH").front().json(), json::parse(R"({"metadata": {"resourceVersion": "7",
+                            "annotations": {"pinion.dev/acknowledged-workers": "2"}}})"));
+  EXPECT_GT(calls_with("keeps its nodes: scontrol update: Invalid node name"), 0U);
+  EXPECT_TRUE(seen("DELETE").empty());
 }
 
 TEST_F(BridgeTest, WhereSlurmTakesNoOrderAtAllItDeletesThemItself) {

@@ -16,12 +16,23 @@ TEST(Mark, IsReadAsItWasWritten) {
                   .failed = 2,
                   .since_s = 1'795'562'144,
                   .after_s = 7,
+                  .sizes = Sizes{.least = 2, .most = 8, .cpus = 4},
                   .cpus = {{"node-0", "0-3,8"}, {"node-2", "4"}}};
   EXPECT_EQ(to_text(mark),
-            "pinion=wait;attempt=3;failed=2;since=1795562144;after=7;cpus=node-0:0-3,8/node-2:4");
+            "pinion=wait;attempt=3;failed=2;since=1795562144;after=7;sizes=2-8x4;"
+            "cpus=node-0:0-3,8/node-2:4");
   EXPECT_EQ(read_mark(to_text(mark)), mark);
   EXPECT_EQ(read_mark("pinion=wait"), Mark());
   EXPECT_EQ(read_mark("pinion=user-held")->user_held, true);
+}
+
+TEST(Mark, AHelperHasTheNumberOfTheJobThatGrows) {
+  EXPECT_EQ(grown_by("pinion-grows=12"), 12U);
+  EXPECT_EQ(read_mark("pinion-grows=12"), std::nullopt) << "it waits for no cores";
+  for (const char* text :
+       {"", "pinion=wait", "pinion-grows=", "pinion-grows=x", "x pinion-grows=1"}) {
+    EXPECT_EQ(grown_by(text), 0U) << text;
+  }
 }
 
 TEST(Mark, JobsOfOthersHaveNone) {
@@ -32,6 +43,9 @@ TEST(Mark, JobsOfOthersHaveNone) {
 
 TEST(Mark, WhatIsNotUnderstoodIsLeftOut) {
   EXPECT_EQ(read_mark("pinion=wait;attempt=-1;since=x;cpus=:1/a:/b;new=1"), Mark());
+  for (const char* sizes : {"", "2", "2-8", "2-8x", "0-8x4", "9-8x4", "2-8x0", "2-8x4x5"}) {
+    EXPECT_EQ(read_mark(std::string("pinion=wait;sizes=") + sizes), Mark()) << sizes;
+  }
 }
 
 TEST(Comment, WhatWeTellReplacesWhatWeToldBefore) {
