@@ -26,6 +26,7 @@ for use in "$@"; do
       packages+=(python3-yaml)                               # to read what the charts make
       packages+=(prometheus chromium openssl dbus-daemon)    # what the tests talk to
       packages+=(slurmctld slurmd slurm-client slurmrestd munge) # a Slurm to bridge
+      packages+=(slurmdbd mariadb-server)                    # without which it resizes no job twice
       packages+=(openmpi-bin libopenmpi-dev)                 # examples/elastic-wave
       packages+=(mmdebstrap fakechroot fakeroot)             # what makes the guest machine, without root too
       packages+=(e2fsprogs kmod cpio xz-utils) ;;

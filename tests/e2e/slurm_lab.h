@@ -17,8 +17,9 @@ namespace pinion::e2e {
 
 struct SlurmOptions {
   std::vector<std::string> nodes = {"node-0", "node-1", "node-2"};
-  int cpus = 8;           // of each
-  std::string more = {};  // lines of slurm.conf
+  int cpus = 8;             // of each
+  std::string more = {};    // lines of slurm.conf
+  bool accounting = false;  // with slurmdbd and a database of its own: a job can be resized
 };
 
 class SlurmLab {
@@ -58,6 +59,7 @@ class SlurmLab {
   SlurmLab() = default;
 
   Status make_files(const SlurmOptions& options);
+  Status start_accounting();
   [[nodiscard]] Status install_script(const std::string& name) const;
   Status start_part(lab::Process& process, const std::string& name, std::vector<std::string> argv);
   [[nodiscard]] std::vector<std::string> with_conf(std::vector<std::string> argv) const;
@@ -66,6 +68,8 @@ class SlurmLab {
   test_support::TempDir dir_;
   std::vector<std::string> parts_;  // that have a log
   lab::Process munged_;
+  lab::Process database_;
+  lab::Process slurmdbd_;
   lab::Process slurmctld_;
   std::vector<lab::Process> slurmds_;
 };
