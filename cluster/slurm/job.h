@@ -22,9 +22,9 @@ struct Job {
   State state = State::kPending;
   bool held = false;         // its priority is 0
   bool dependent = false;    // waits for another job
-  std::int64_t begin_s = 0;  // not before; 0: at once
   bool batch = false;        // it has a script, which runs on batch_host
   bool requeues = false;     // it may be run again: a batch job without --no-requeue
+  std::int64_t begin_s = 0;  // not before; 0: at once
   std::string reason;        // why it is pending: "JobHeldUser"
   std::string user;
   std::uint32_t uid = 0;

@@ -20,9 +20,9 @@ struct Wish {
 };
 
 // As extender/elastic reads the annotations.
-constexpr std::array kWishes = {Wish{"priority", -1'000'000'000, 1'000'000'000},
-                                Wish{"rescale-gap-seconds", 0, 604'800},
-                                Wish{"run-seconds", 1, 31'536'000}};
+constexpr std::array kWishes = {
+    Wish{"priority", -1'000'000'000, 1'000'000'000}, Wish{"rescale-gap-seconds", 0, 604'800},
+    Wish{"rescale-cost-seconds", 0, 3'600}, Wish{"run-seconds", 1, 31'536'000}};
 
 }  // namespace
 

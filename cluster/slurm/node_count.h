@@ -53,7 +53,8 @@ inline constexpr std::string_view kMoldable = "moldable";
 inline constexpr std::string_view kElastic = "elastic";
 
 // What the comment of an elastic job says to the extender, by the annotation's name: priority,
-// rescale-gap-seconds, run-seconds. Errors: kInvalid for what the extender would not take.
+// rescale-gap-seconds, rescale-cost-seconds, run-seconds. Errors: kInvalid for what the extender
+// would not take.
 Result<std::map<std::string, std::string>> wishes_in(std::string_view comment);
 
 // What is to be done with the placeholders of an elastic job so that it gets to `nodes` of them.
