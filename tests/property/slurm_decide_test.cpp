@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "cluster/slurm/decide.h"
 
@@ -97,6 +98,10 @@ class World {
     for (std::uint32_t i = 0; i < 20 + 4 * last_id_; ++i) {
       const bool waits = go_on();
       quiet = whole_round() && !waits ? quiet + 1 : 0;
+      if (quiet == 2 && std::exchange(last_wish_, false)) {
+        resize_all();
+        quiet = 0;
+      }
       if (quiet == 3) break;
       for (auto& [name, pod] : pods_) {
         if (!pod.leaving && pod.node.empty()) pod.node = free_node(pod);
@@ -281,6 +286,17 @@ class World {
     count->acknowledged.reset();
   }
 
+  // Those with more than their least number of nodes get that, the others all that they may have.
+  void resize_all() {
+    for (auto& [name, count] : counts_) {
+      if (count.suspended || count.wanted || count.moldable) continue;
+      const Ask& ask = asked_.at(name);
+      touch(count);
+      count.wanted = count.stated > ask.shape.nodes ? ask.shape.nodes : ask.most;
+      count.stated = std::max(count.stated, *count.wanted);
+    }
+  }
+
   // Whether something is under way, or changed.
   bool go_on() {
     bool waits = false;
@@ -415,6 +431,7 @@ class World {
       RC_ASSERT(mark || job.state == Job::State::kOver);  // no helper is left
       if (!mark || job.state != Job::State::kRunning) continue;
       if (const auto count = count_of(job); count && !count->moldable) {
+        RC_ASSERT(!count->wanted);  // the extender waits for nothing
         RC_ASSERT(static_cast<int>(job.on.size()) == count->target());
         RC_ASSERT(count->told ==
                   (NodeCount::Told{
@@ -591,6 +608,7 @@ class World {
   std::map<std::string, NodeCount> counts_;
   std::map<std::string, Ask> asked_;
   std::vector<NodeCount> old_counts_;
+  bool last_wish_ = true;
 };
 
 RC_GTEST_PROP(SlurmDecide, EachRunningJobHasItsPlaceholdersAndNobodyElseHasAny, ()) {
