@@ -203,7 +203,7 @@ bool Door::accept_one(TimePoint now) {
   }
   ++figures_.accepted;
   if (endpoint_.is_unix()) {
-    take(std::move(socket), address, now);
+    let_in(std::move(socket), address, now);
     return true;
   }
   ++figures_.open;
@@ -244,7 +244,7 @@ void Door::listen_to(int newcomer, TimePoint now) {
   }
   Newcomer one = std::move(found->second);
   drop(newcomer);
-  take(std::move(one.socket), one.address, std::max(one.until, now));
+  let_in(std::move(one.socket), one.address, std::max(one.until, now));
 }
 
 void Door::close_late_newcomers(TimePoint now) {
@@ -263,7 +263,7 @@ void Door::drop(int newcomer) {
   if (newcomers_.erase(newcomer) > 0) --figures_.open;
 }
 
-void Door::take(Fd socket, const sockaddr_storage& address, TimePoint until) {
+void Door::let_in(Fd socket, const sockaddr_storage& address, TimePoint until) {
   Fd copy(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) {
     ++figures_.shortages;

@@ -95,7 +95,7 @@ class Door {
   void listen_to(int newcomer, TimePoint now);
   void close_late_newcomers(TimePoint now);
   void drop(int newcomer);
-  void take(Fd socket, const sockaddr_storage& address, TimePoint until);
+  void let_in(Fd socket, const sockaddr_storage& address, TimePoint until);
   void mind_socket(TimePoint now);
 
   Endpoint endpoint_;

@@ -80,7 +80,7 @@ Effects Engine::handle(const Event& event) {
   const Loans before = loans_of(state_);
   const Bytes shared_memory = state_.ledger.shared_memory();
   std::visit([&](const auto& e) { on(e, effects); }, event);
-  if (effects.reply.refusal) take_back_updates(effects);
+  if (effects.reply.refusal) undo_updates(effects);
   if (!hand_on(effects)) {
     if (state_.ledger.shared_memory() < shared_memory) offer_cores(effects);
     if (effects.may_update) fence_->answering(state_, effects);
@@ -96,7 +96,7 @@ Effects Engine::handle(const Event& event) {
 }
 
 // An answer that refuses carries none: they are told again with another one.
-void Engine::take_back_updates(Effects& effects) {
+void Engine::undo_updates(Effects& effects) {
   effects.may_update = false;
   for (const CpusetUpdate& update : std::exchange(effects.reply.updates, {})) {
     if (Member* member = state_.find(update.id)) member->told.reset();

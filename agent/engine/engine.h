@@ -149,7 +149,7 @@ class Engine {
   std::optional<std::string> find_place(Member& member, const Wish& wish, const Pod& pod,
                                         Effects& effects);
   void place_shared(Member& member, const std::string& why, const Pod& pod, Effects& effects);
-  void take_back_updates(Effects& effects);
+  void undo_updates(Effects& effects);
   void count_memory(Member& member);
   void count_memory_of(std::string_view pod_id);
   void leave_out_memory(std::string_view pod_id);

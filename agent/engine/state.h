@@ -85,6 +85,8 @@ struct Member {
   std::uint32_t pid = 0;
   Qos qos = Qos::kUnknown;
   Role role = Role::kShared;
+  // Where it is between its creation and its end. What stands below is of its pod, its cpuset's
+  // file or its quota, and each may be whatever its life is.
   Life life = Life::kCreated;
   int missing = 0;          // audits in a row that found no cgroup
   bool system = false;      // may run on reserved CPUs although they are kept from others

@@ -129,7 +129,7 @@ class OurPolicy {
   ElasticDecision decide() {
     Entry* const old_wish = oldest_wish();
     if (old_wish != nullptr) keep_for(*old_wish);
-    const Entry* const impatient = admit();
+    const Entry* const impatient = start_waiting();
     if (impatient == nullptr) {
       grant_wishes();
       spread();
@@ -167,7 +167,7 @@ class OurPolicy {
   }
 
   // Who has waited for too long, and still finds no room; nullptr: nobody.
-  const Entry* admit() {
+  const Entry* start_waiting() {
     int attempts = 0;
     for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
       Entry* const entry = *at;

@@ -456,7 +456,7 @@ void Draft::begin() {
   placed_before_.clear();
 }
 
-void Draft::keep() {
+void Draft::commit() {
   recording_ = false;
 }
 

@@ -48,9 +48,9 @@ class Draft {
   // again: then the step must be taken back.
   [[nodiscard]] bool remove(const Members& members);
 
-  // From here to keep() or undo() is one step.
+  // From here to commit() or undo() is one step.
   void begin();
-  void keep();
+  void commit();
   void undo();
 
   [[nodiscard]] Quality quality() const;

@@ -81,7 +81,7 @@ class Search {
     }
     const Quality quality = removed ? draft_.quality() : best_;
     if (quality < best_) {
-      draft_.keep();
+      draft_.commit();
       best_ = quality;
       return true;
     }

@@ -275,6 +275,7 @@ struct CpusetMount {
   std::string v2;
 };
 
+// Of PID 1's mounts: libcgroup reads those of this process, which may run in a container.
 CpusetMount cpuset_mount(std::string_view mounts) {
   CpusetMount found;
   while (!mounts.empty()) {

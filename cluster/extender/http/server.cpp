@@ -115,7 +115,7 @@ void Server::forget(OpenList::iterator open) {
 }
 
 // It has sent a request and, where one is asked for, shown a certificate.
-bool Server::admit(const Open& open) {
+bool Server::let_in(const Open& open) {
   const std::lock_guard lock(mutex_);
   if (peers_.prove(open.socket.get())) return true;
   ++turned_away_;
@@ -125,7 +125,7 @@ bool Server::admit(const Open& open) {
 void Server::talk(Open& open) {
   const net::StreamLimits limits{
       .read = context_.limits.headers, .write = context_.limits.answer, .request_bytes = 32768};
-  Connection::Manner manner{.admitted = [&] { return admit(open); }, .trusted = {}};
+  Connection::Manner manner{.admitted = [&] { return let_in(open); }, .trusted = {}};
   if (!tls_) {
     net::DeadlineStream stream(open.socket.get(), limits);
     Connection(stream, context_, open.busy, std::move(manner)).serve();

@@ -54,7 +54,7 @@ class Server {
   void serve(OpenList::iterator open);
   void forget(OpenList::iterator open);
   void talk(Open& open);
-  bool admit(const Open& open);
+  bool let_in(const Open& open);
   void refused(const Fd& socket, const std::string& why);
   void cut(bool busy_ones_too);
 

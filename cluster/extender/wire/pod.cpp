@@ -8,6 +8,7 @@
 
 #include "base/quantity.h"
 #include "base/rfc3339.h"
+#include "base/utf8.h"
 #include "cluster/extender/wire/read_pod.h"
 #include "policy/annotations.h"
 #include "policy/runtime_pod.h"
@@ -38,7 +39,10 @@ Status read_kept(std::map<std::string, std::string>& to, ondemand::value& value,
   to.clear();
   return each_field(value, at, [&](std::string_view key, ondemand::value& text) -> Status {
     if (!kept_key(key)) return {};
-    return read_text(to[std::string(key)], text, Where::entry(at, key));
+    std::string& value_of = to[std::string(key)];
+    Status good = read_text(value_of, text, Where::entry(at, key));
+    if (good) value_of = clean_text(value_of);  // as agents do: a job has one name everywhere
+    return good;
   });
 }
 

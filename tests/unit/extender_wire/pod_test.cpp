@@ -258,6 +258,15 @@ TEST(Pod, KeepsTheLabelsAndAnnotationsOfJobsAndOurs) {
                                             Pair("pinion.dev/text", "a\"\u00e9\U0001F600")));
 }
 
+// Agents do so, and a job has one name everywhere.
+TEST(Pod, CleansAnnotationsWhereTheyEnter) {
+  const auto pod =
+      pod_with("{}", "{}", R"(,"annotations":{"pinion.dev/job":"a\nb\u007fc","pinion.dev/t":""})");
+  ASSERT_TRUE(pod) << pod.error().text;
+  EXPECT_THAT(pod->annotations,
+              ElementsAre(Pair("pinion.dev/job", "a\uFFFDb\uFFFDc"), Pair("pinion.dev/t", "")));
+}
+
 TEST(Pod, TheLastOfTwoEqualKeysCounts) {
   const auto pod =
       pod_with(R"({"containers":[{"name":"a"},{"name":"b"}],"containers":[{"name":"c"}],)"
