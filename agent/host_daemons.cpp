@@ -5,11 +5,13 @@
 namespace pinion::agent {
 
 std::optional<Note> warning_of_host_daemons(const std::string& root, const topology::CpuSet& given,
-                                            const topology::CpuSet& reserved) {
+                                            const topology::CpuSet& reserved,
+                                            const std::stop_token& stop) {
   Note line{.level = Note::Level::kWarn,
             .text = "host daemons may run on ranks' cores with this fence",
             .fields = {}};
-  const auto processes = metrics::host_processes(root);
+  const auto processes = metrics::host_processes(root, stop);
+  if (stop.stop_requested()) return std::nullopt;
   if (!processes) {
     line.fields = {{"unknown", processes.error().text}};
   } else {

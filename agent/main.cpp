@@ -132,11 +132,12 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   }
   std::jthread looking_for_daemons;  // a large machine has many: nobody waits
   if (enforcement->files && enforcement->fence != engine::FenceKind::kPartition) {
-    looking_for_daemons = std::jthread([&log, root = config.on_host(""), reserved = config.reserved,
-                                        online = engine.state().topology.online] {
-      const auto warning = warning_of_host_daemons(root, online - reserved, reserved);
-      if (warning) log.write(*warning);
-    });
+    looking_for_daemons =
+        std::jthread([&log, root = config.on_host(""), reserved = config.reserved,
+                      online = engine.state().topology.online](const std::stop_token& stop) {
+          const auto warning = warning_of_host_daemons(root, online - reserved, reserved, stop);
+          if (warning) log.write(*warning);
+        });
   }
   metrics::perf::KernelPerf perf(metrics::perf::kReservedDescriptors);
   metrics::Collector collector(choose_counting(config, enforcement->files.has_value(),

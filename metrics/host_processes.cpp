@@ -92,11 +92,13 @@ std::string keep_off(const std::set<std::string>& slices, const std::string& cpu
 
 }  // namespace
 
-Result<std::vector<HostProcess>> host_processes(const std::string& root) {
+Result<std::vector<HostProcess>> host_processes(const std::string& root,
+                                                const std::stop_token& stop) {
   const auto all = list_processes(root);
   if (!all) return failure(all.error());
   std::vector<HostProcess> found;
   for (const int pid : *all) {
+    if (stop.stop_requested()) break;
     if (pid == getpid()) continue;
     if (auto process = host_process(root, pid)) found.push_back(*std::move(process));
   }

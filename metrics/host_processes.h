@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,10 @@ struct HostProcess {
   topology::CpuSet cpus;  // that some of its threads may run on
 };
 
-// All but our own. `root` holds the machine's proc/. Errors: as the system says.
-Result<std::vector<HostProcess>> host_processes(const std::string& root);
+// All but our own; once `stop` asks for that, those until then. `root` holds the machine's proc/.
+// Errors: as the system says.
+Result<std::vector<HostProcess>> host_processes(const std::string& root,
+                                                const std::stop_token& stop = {});
 
 // The group of the text of /proc/PID/cgroup that says where systemd has put it, or any other;
 // nothing where it is in a pod.

@@ -47,8 +47,9 @@ class ApiServer {
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] const ApiFigures& figures() const;
 
-  // Ends all watches, refuses new calls, gives those under way up to `limit`, removes the socket.
-  void stop(std::chrono::milliseconds limit = std::chrono::milliseconds(1000));
+  // Ends all watches, refuses new calls, gives those under way, and peers that do not take gRPC's
+  // goodbye, up to `limit`, removes the socket.
+  void stop(std::chrono::milliseconds limit = std::chrono::milliseconds(300));
 
  private:
   struct Parts;  // keeps gRPC out of this header

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stop_token>
+
+#include "metrics/host_processes.h"
 #include "tests/support/tree.h"
 #include "tests/unit/agent/node_events.h"
 
@@ -64,6 +67,13 @@ TEST_F(HostDaemons, AreKeptOffNoCpuWhereNoneIsReserved) {
 
 TEST_F(HostDaemons, AreNotWarnedOfWhereNoneMayRunThere) {
   EXPECT_FALSE(warning_of_host_daemons(root(), cpus("8-9"), cpus("0-1")));
+}
+
+TEST_F(HostDaemons, AreNotLookedForOnceTheProgramIsToEnd) {
+  std::stop_source end;
+  end.request_stop();
+  EXPECT_TRUE(metrics::host_processes(root(), end.get_token()).value().empty());
+  EXPECT_FALSE(warning_of_host_daemons(root(), cpus("2-7"), cpus("0-1"), end.get_token()));
 }
 
 TEST_F(HostDaemons, AreNotCalledKeptOffWhereNobodyCouldLook) {
