@@ -1,17 +1,24 @@
-// pinion-memory-bench: what memory and how many threads each of these agents has, after its start
-// on an imagined machine, beside standing containers, while /metrics is scraped and after that.
-// Plays the runtime to one after the other and prints a row for each moment. Fails only where an
-// agent's answers cannot be right or it does not answer; nothing is compared.
+// pinion-memory-bench: what memory and how many threads each of these agents has on an imagined
+// machine, started as the chart does: with a probe listener, and an API over TCP that one extender
+// watches. After its start, beside standing containers, once the extender comes anew, while
+// /metrics is scraped and after that. Plays the runtime and the extender to one after the other and
+// prints a row for each moment. Fails only where an agent's answers cannot be right or it does not
+// answer; nothing is compared.
 #include <httplib.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <thread>
 
+#include "agent/client/client.h"
 #include "tests/bench/nri_bench_player.h"
+#include "tests/support/eventually.h"
 #include "tests/support/tree.h"
+#include "tests/unit/api/certificates.h"
 
 namespace pinion::bench {
 namespace {
@@ -24,13 +31,35 @@ constexpr std::chrono::milliseconds kRest{1000};
 
 struct Options {
   std::vector<std::string> agents;
-  int standing = 500;
+  std::vector<int> standing = {110, 500};
   int scrapes = 200;
 };
 
 double mib(std::int64_t kib) {
   return static_cast<double>(kib) / 1024;
 }
+
+// Watches as the extender does, until it is gone or the agent is.
+class Reader {
+ public:
+  Reader(const std::string& address, const agent::api::TlsFiles& files)
+      : thread_([this, address, files](const std::stop_token& stop) {
+          auto client = agent::api::Client::connect(address, {.tls = files, .server_name = ""});
+          if (!client) return;
+          const agent::api::WatchOptions wish{
+              .figures = true, .min_interval = std::chrono::milliseconds(0), .limit = std::nullopt};
+          (void)client->watch(wish, [&](const v1::WatchNodeResponse&) {
+            ++messages_;
+            return !stop.stop_requested();
+          });
+        }) {}
+
+  [[nodiscard]] bool has_read() const { return messages_ > 0; }
+
+ private:
+  std::atomic<int> messages_ = 0;
+  std::jthread thread_;  // last: it uses the above
+};
 
 class Bench {
  public:
@@ -39,10 +68,21 @@ class Bench {
   Status run() {
     auto player = start();
     if (!player) return failure(player.error());
+    if (!test_support::eventually([&] { return !address("api").empty(); })) {
+      return failure(Errc::kUnavailable, "the agent is not ready");
+    }
     print_now(*player, "no container");
-    if (auto grown = player->grow_to(options_.standing); !grown) return grown;
-    const std::string many = std::to_string(options_.standing) + " containers";
-    print_now(*player, many);
+    std::optional<Reader> reader(std::in_place, address("api"), client_);
+    if (auto read = first_message(*reader); !read) return read;
+    print_now(*player, "the same, watched");
+    for (const int standing : options_.standing) {
+      if (auto grown = player->grow_to(standing); !grown) return grown;
+      print_now(*player, std::to_string(standing) + " containers");
+    }
+    reader.reset();  // ends with the next message, a heartbeat at the latest
+    reader.emplace(address("api"), client_);
+    if (auto read = first_message(*reader); !read) return read;
+    print_now(*player, "the same, watched anew");
     if (auto scraped = scrape(*player); !scraped) return scraped;
     print_now(*player, "after these");
     for (const std::string& text : player->violations()) {
@@ -52,32 +92,63 @@ class Bench {
   }
 
  private:
+  static Status first_message(const Reader& reader) {
+    if (test_support::eventually([&] { return reader.has_read(); })) return {};
+    return failure(Errc::kUnavailable, "nothing to be watched");
+  }
+
   Result<Player> start() {
+    using namespace agent::api;
+    if (!has_openssl() || !make_certificates(place_.path(), "ca")) {
+      return failure(Errc::kUnavailable, "the openssl command makes no certificates");
+    }
+    const TlsFiles server = files_of(place_.path(), "ca", "server");
+    client_ = files_of(place_.path(), "ca", "client");
+    const std::string any = "127.0.0.1:0";
     const std::string socket = place_.path() / "nri.sock";
     auto runtime = BenchRuntime::listen(socket);
     if (!runtime) return failure(runtime.error());
-    auto process = PluginProcess::start(
-        {agent_, "--topology", kMachine, "--state-dir", place_.path() / "state", "--kubelet-dir",
-         "/nonexistent", "--nri-socket", socket, "--ready-file", place_.path() / "ready",
-         "--metrics-listen", "127.0.0.1:0"},
-        place_.path() / "log");
+    auto process = PluginProcess::start({agent_,
+                                         "--topology",
+                                         kMachine,
+                                         "--state-dir",
+                                         place_.path() / "state",
+                                         "--kubelet-dir",
+                                         "/nonexistent",
+                                         "--nri-socket",
+                                         socket,
+                                         "--ready-file",
+                                         place_.path() / "ready",
+                                         "--metrics-listen",
+                                         any,
+                                         "--probe-listen",
+                                         any,
+                                         "--api-listen",
+                                         any,
+                                         "--api-cert",
+                                         server.certificate,
+                                         "--api-key",
+                                         server.key,
+                                         "--api-client-ca",
+                                         server.ca},
+                                        place_.path() / "log");
     if (!process) return failure(process.error());
     Player player(std::move(*runtime), std::move(*process), Role::kPins, kCpus);
     if (auto begun = player.begin(); !begun) return failure(begun.error());
     return player;
   }
 
-  // Of the /metrics listener, by the ready file; empty: it is not there.
-  [[nodiscard]] std::string address() const {
+  // Of a listener, by the ready file; empty: it is not there.
+  [[nodiscard]] std::string address(const std::string& listener) const {
     std::ifstream file(place_.path() / "ready");
     for (std::string line; std::getline(file, line);) {
-      if (line.starts_with("metrics=")) return line.substr(line.find('=') + 1);
+      if (line.starts_with(listener + "=")) return line.substr(line.find('=') + 1);
     }
     return {};
   }
 
   Status scrape(const Player& player) const {
-    httplib::Client client("http://" + address());
+    httplib::Client client("http://" + address("metrics"));
     std::size_t bytes = 0;
     for (int i = 0; i < options_.scrapes; ++i) {
       const auto answer = client.Get("/metrics");
@@ -105,13 +176,15 @@ class Bench {
   std::string agent_;
   Options options_;
   test_support::TempDir place_;
+  agent::api::TlsFiles client_;
 };
 
 int run(int argc, char** argv) {
   Options options;
   CLI::App app("Memory and threads of pinion-agent, in MiB");
   app.add_option("--agent", options.agents, "pinion-agent programs")->required();
-  app.add_option("--standing", options.standing, "Containers")->capture_default_str();
+  app.add_option("--standing", options.standing, "Containers, one number after another")
+      ->capture_default_str();
   app.add_option("--scrapes", options.scrapes, "Of /metrics, one after another")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
