@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <string>
+#include <utility>
+
+#include "base/process/memory.h"
 
 namespace pinion::agent::api {
 namespace {
@@ -50,7 +53,11 @@ class Watcher final : public grpc::ServerWriteReactor<v1::WatchNodeResponse> {
       end({grpc::StatusCode::CANCELLED, "the reader has left"});
       return TimePoint::max();
     }
-    if (written_.exchange(false)) state_.written();
+    if (written_.exchange(false)) {
+      state_.written();
+      message_.Clear();  // the first one is as large as the node
+      if (!std::exchange(knows_all_, true)) hub_.give_back_ = true;
+    }
     if (state_.overdue(now)) {
       ++hub_.figures_.watchers_cut_off;
       cut_off({grpc::StatusCode::DEADLINE_EXCEEDED, "the reader has read nothing for too long"});
@@ -86,6 +93,7 @@ class Watcher final : public grpc::ServerWriteReactor<v1::WatchNodeResponse> {
   WatchState state_;
   v1::WatchNodeResponse message_;  // gRPC reads it until OnWriteDone()
   bool ended_ = false;
+  bool knows_all_ = false;  // the first message was written
   std::atomic<bool> gone_ = false;
   std::atomic<bool> written_ = false;
 };
@@ -204,6 +212,8 @@ void WatchHub::run() {
       pictured = 0;
     }
     watchers.clear();
+    // What TLS has read of the program, and what the first message needed.
+    if (std::exchange(give_back_, false)) give_back_memory();
 
     lock.lock();
     changed_.wait_until(lock, wake, [this] { return awake_ || stopping_; });

@@ -53,6 +53,7 @@ class WatchHub {
   std::uint64_t news_ = 1;  // how often something was published
   bool awake_ = false;
   bool stopping_ = false;
+  bool give_back_ = false;  // of the hub's thread alone: somebody was told all
 
   std::thread thread_;
   Subscription on_view_;  // last: their callbacks use all above
