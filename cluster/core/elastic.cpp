@@ -59,6 +59,10 @@ int workers_for(const ElasticJob& job, std::int64_t slots) {
   return slots >= job.other_slots && workers >= job.min_workers ? workers : 0;
 }
 
+int least_workers(const ElasticJob& job, bool heeds_wish) {
+  return heeds_wish ? std::max(job.min_workers, job.kept_workers) : job.min_workers;
+}
+
 ElasticDecision decide(ElasticPolicy policy, const ElasticView& view, const ElasticKnobs& knobs) {
   if (policy == ElasticPolicy::kOurs) return decide_ours(view, knobs);
   return decide_as_paper(policy, view);

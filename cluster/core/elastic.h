@@ -75,6 +75,10 @@ struct ElasticJob {
   std::int64_t submitted_ms = 0;
   int min_workers = 1;  // 1 <= min <= max
   int max_workers = 1;
+  // While it runs, its user or its application wishes it not to have fewer; 0: nobody does. Only
+  // who has a higher priority shrinks it further, under kOurs also who has waited for patience_ms
+  // and lacks its minimum, and each down to min_workers alone.
+  int kept_workers = 0;
   std::int64_t slots_per_worker = 1;
   std::int64_t other_slots = 0;  // besides its workers as long as it runs: its launcher
   Change change = Change::kMalleable;
@@ -88,8 +92,8 @@ struct ElasticJob {
   bool is_new = false;  // has arrived since the last call (kMin .. kElasticFig2)
 
   // Only kOurs looks at these.
-  // Its user wishes it to have max_workers, while it runs with fewer: it gets them without a gain,
-  // and gives none.
+  // Its user or its application wishes it to have max_workers, while it runs with fewer: it gets
+  // them without a gain.
   bool wished = false;
   std::int64_t wished_since_ms = std::numeric_limits<std::int64_t>::max();  // if it is
   SpeedUp speed_up;
@@ -136,9 +140,10 @@ struct ElasticWait {
   };
   std::uint64_t job = 0;
   Why why = Why::kNoRoom;
-  std::int64_t free = 0;   // slots that nobody has or has been promised by these steps
-  std::int64_t could = 0;  // more, that others may give for it now
-  std::int64_t later = 0;  // and that they may give once their gap or their rescale is over
+  std::int64_t free = 0;    // slots that nobody has or has been promised by these steps
+  std::int64_t could = 0;   // more, that others may give for it now
+  std::int64_t later = 0;   // and that they may give once their gap or their rescale is over
+  std::int64_t wished = 0;  // and that they keep from it, as it is wished for (kept_workers)
   std::uint64_t for_job = 0;
 
   bool operator==(const ElasticWait&) const = default;

@@ -6,13 +6,14 @@
 //      free, or if others shrink for it: those who lose least by it for each slot, where slots of
 //      NUMA nodes that become wholly free count more than others (`broken_worth`), and only if all
 //      they lose, the rescales and what they are slower while it runs, is less than what the job
-//      gains by not waiting for an end.
+//      gains by not waiting for an end. What is wished for (`kept_workers`) they give to a higher
+//      priority alone.
 //   2. Once the first who finds no room has waited for `patience_ms`, what becomes free is kept for
-//      it, and others shrink for it whatever that costs. Who is behind it starts only as EASY lets
-//      it (Lifka, 1995): where it is expected to end before enough is free for the first one, or
-//      takes what stays spare then. As jobs may last longer than expected, that ends when it has
-//      waited for `strict_ms` more: then nobody behind the first one starts.
-//      Where enough is free, but in holes that are too small for its workers, the same holds.
+//      it, and others shrink for it whatever that costs or is wished for. Who is behind it starts
+//      only as EASY lets it (Lifka, 1995): where it is expected to end before enough is free for
+//      the first one, or takes what stays spare then. As jobs may last longer than expected, that
+//      ends when it has waited for `strict_ms` more: then nobody behind the first one starts. Where
+//      enough is free, but in holes that are too small for its workers, the same holds.
 //   3. What is free goes to running jobs whose users wish for more, by priority and submission,
 //      whatever they gain; of their gaps only the stated one counts. The oldest wish, once it has
 //      waited for `patience_ms`, comes before 1, but after who has waited for as long and longer.
@@ -215,7 +216,7 @@ class OurPolicy {
     for (const Entry& entry : entries_) {
       if (entry.workers == 0) continue;
       const ElasticJob& job = *entry.job;
-      const bool gives = job.change == Change::kMalleable && has_more(entry);
+      const bool gives = job.change == Change::kMalleable && entry.workers > job.min_workers;
       const int least = gives ? job.min_workers : entry.workers;
       const std::int64_t more = job.slots(entry.workers) - job.slots(least);
       const bool settled = !job.changing && entry.workers == job.workers;
@@ -263,7 +264,7 @@ class OurPolicy {
 
   bool make_room(Entry& entry, std::int64_t need, bool at_any_cost) {
     const double run = entry.seconds_with(entry.job->min_workers);
-    const auto shrinks = plan_shrinks(need, run);
+    const auto shrinks = plan_shrinks(entry, need, run, at_any_cost);
     if (!shrinks) return false;
     if (!at_any_cost && entry.weight * seconds_until_free(need) <= shrinks->loss) {
       entry.wait = ElasticWait::Why::kNotWorthIt;
@@ -293,13 +294,18 @@ class OurPolicy {
     return static_cast<double>(knobs_.patience_ms) / 1000;
   }
 
-  // Who gives `need` slots, to a job that will have them for `seconds`; nullopt: nobody can.
-  std::optional<Shrinks> plan_shrinks(std::int64_t need, double seconds) {
+  // Who gives `need` slots to `taker`, which will have them for `seconds`; nullopt: nobody can.
+  std::optional<Shrinks> plan_shrinks(const Entry& taker, std::int64_t need, double seconds,
+                                      bool whatever_is_wished) {
     if (need <= 0) return Shrinks();
+    const auto least = [&](const Entry& entry) {
+      const bool heeds = !whatever_is_wished && taker.job->priority <= entry.job->priority;
+      return least_workers(*entry.job, heeds);
+    };
     std::vector<Giver> givers;
     for (Entry& entry : entries_) {
-      if (!entry.may_change || !has_more(entry)) continue;
-      Giver& giver = givers.emplace_back(giver_of(entry, need, seconds));
+      if (!entry.may_change || entry.workers <= least(entry)) continue;
+      Giver& giver = givers.emplace_back(giver_of(entry, least(entry), need, seconds));
       const auto broken = static_cast<double>(giver.slots() - giver.whole());
       giver.order =
           giver.loss / (static_cast<double>(giver.whole()) + knobs_.broken_worth * broken);
@@ -312,7 +318,8 @@ class OurPolicy {
     Shrinks shrinks;
     for (; need > 0 && !givers.empty(); givers.pop_back()) {
       std::pop_heap(givers.begin(), givers.end(), later);
-      const Giver giver = giver_of(*givers.back().entry, need, seconds);
+      Entry& entry = *givers.back().entry;
+      const Giver giver = giver_of(entry, least(entry), need, seconds);
       need -= giver.slots();
       shrinks.loss += giver.loss;
       shrinks.givers.push_back(giver);
@@ -321,17 +328,11 @@ class OurPolicy {
     return shrinks;
   }
 
-  // Than it may be left with.
-  [[nodiscard]] static bool has_more(const Entry& entry) {
-    return !entry.job->wished && entry.workers > entry.job->min_workers;
-  }
-
   // Slower until its own end, or until the other one ends and it can have its slots back.
-  static Giver giver_of(Entry& entry, std::int64_t need, double seconds) {
+  static Giver giver_of(Entry& entry, int least, std::int64_t need, double seconds) {
     const ElasticJob& job = *entry.job;
     const std::int64_t wanted = (need + job.slots_per_worker - 1) / job.slots_per_worker;
-    const auto fewer =
-        static_cast<int>(std::min<std::int64_t>(wanted, entry.workers - job.min_workers));
+    const auto fewer = static_cast<int>(std::min<std::int64_t>(wanted, entry.workers - least));
     const int left = entry.workers - fewer;
     const double to_the_end = entry.seconds_with(left) - entry.seconds_with(entry.workers);
     const double meanwhile =
@@ -460,7 +461,7 @@ class OurPolicy {
       workers =
           static_cast<int>(std::min<std::int64_t>(job.max_workers, std::int64_t{2} * workers));
       const double faster = entry.seconds_with(workers);
-      auto shrinks = plan_shrinks(missing(entry, workers), faster);
+      auto shrinks = plan_shrinks(entry, missing(entry, workers), faster, false);
       if (!shrinks) break;
       const double gain = entry.weight * (seconds - faster) - shrinks->loss;
       if (gain <= most) continue;
@@ -495,20 +496,42 @@ class OurPolicy {
   // something may be kept.
   [[nodiscard]] std::vector<ElasticWait> waits(const Entry* impatient,
                                                const Entry* old_wish) const {
-    std::int64_t could = 0;
-    std::int64_t later = 0;
+    struct Sums {
+      std::int64_t could = 0;
+      std::int64_t later = 0;
+    };
+    Sums all;
+    std::map<std::int32_t, Sums> wished;  // of all, what is wished for, by priority
     for (const Entry& entry : entries_) {
       const ElasticJob& job = *entry.job;
       const bool gives = job.workers > 0 && job.change == Change::kMalleable;
-      if (!gives || !has_more(entry)) continue;
-      (entry.may_change ? could : later) +=
-          (entry.workers - job.min_workers) * job.slots_per_worker;
+      if (!gives || entry.workers <= job.min_workers) continue;
+      const auto add = [&](Sums& sums, int least) {
+        const std::int64_t slots = (entry.workers - least) * job.slots_per_worker;
+        (entry.may_change ? sums.could : sums.later) += slots;
+      };
+      add(all, job.min_workers);
+      const int kept = std::min(least_workers(job, true), entry.workers);
+      if (kept == job.min_workers) continue;
+      add(wished[job.priority], job.min_workers + entry.workers - kept);
+    }
+    Sums above;  // from the highest priority down, that and all above it
+    for (auto at = wished.rbegin(); at != wished.rend(); ++at) {
+      above = {above.could + at->second.could, above.later + at->second.later};
+      at->second = above;
     }
     std::vector<ElasticWait> waits;
     bool behind = false;
     for (const Entry* entry : waiting_) {
-      ElasticWait wait{
-          .job = entry->job->id, .why = entry->wait, .free = free_, .could = could, .later = later};
+      const bool is_impatient = now_ - entry->job->submitted_ms >= knobs_.patience_ms;
+      const auto from = is_impatient ? wished.end() : wished.lower_bound(entry->job->priority);
+      const Sums kept = from == wished.end() ? Sums() : from->second;
+      ElasticWait wait{.job = entry->job->id,
+                       .why = entry->wait,
+                       .free = free_,
+                       .could = all.could - kept.could,
+                       .later = all.later - kept.later,
+                       .wished = kept.could + kept.later};
       if (behind) {
         wait.why = ElasticWait::Why::kKeptForOther;
         wait.for_job = impatient->job->id;
@@ -538,7 +561,7 @@ class OurPolicy {
     }
     for (const Entry& entry : entries_) {
       const ElasticJob& job = *entry.job;
-      const bool could_give = waits && has_more(entry);
+      const bool could_give = waits && entry.workers > job.min_workers;
       const bool could_take = free_ >= job.slots_per_worker && job.workers < job.max_workers;
       if (job.workers == 0 || job.change != Change::kMalleable || job.changing) continue;
       if (entry.workers == job.workers && (could_give || could_take)) at(free_from(job));

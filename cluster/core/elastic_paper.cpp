@@ -68,6 +68,12 @@ class PaperPolicy {
     return equals_shrink_ ? other.priority <= job.priority : elastic_before(job, other);
   }
 
+  // Slots that the other one may give for it.
+  [[nodiscard]] static std::int64_t gives(const ElasticJob& other, const ElasticJob& job) {
+    const int least = least_workers(other, other.priority >= job.priority);
+    return std::max(0, other.workers - least) * other.slots_per_worker;
+  }
+
   // Whether the job can start at its minimum now that others have shrunk.
   bool make_room(const ElasticJob& job) {
     const std::int64_t least = job.slots(job.min_workers) - free_;
@@ -76,9 +82,9 @@ class PaperPolicy {
     std::int64_t could = 0;
     for (ElasticJob* other : have_more_) {
       if (!may_shrink_for(job, *other)) break;
-      if (!may_rescale(*other)) continue;
+      if (!may_rescale(*other) || gives(*other, job) == 0) continue;
       givers.push_back(other);
-      could += (other->workers - other->min_workers) * other->slots_per_worker;
+      could += gives(*other, job);
     }
     if (could < least) return false;
     std::int64_t freed = 0;
@@ -87,7 +93,7 @@ class PaperPolicy {
       const std::int64_t per_worker = giver->slots_per_worker;
       const std::int64_t wanted = (most - freed + per_worker - 1) / per_worker;
       const auto fewer =
-          static_cast<int>(std::min<std::int64_t>(wanted, giver->workers - giver->min_workers));
+          static_cast<int>(std::min<std::int64_t>(wanted, gives(*giver, job) / per_worker));
       freed += fewer * per_worker;
       resize(*giver, giver->workers - fewer, job.id);
     }
@@ -98,8 +104,9 @@ class PaperPolicy {
     ElasticWait wait{.job = job.id, .free = free_};
     for (const ElasticJob* other : have_more_) {
       if (!may_shrink_for(job, *other)) break;
-      std::int64_t& gives = may_rescale(*other) ? wait.could : wait.later;
-      gives += (other->workers - other->min_workers) * other->slots_per_worker;
+      const std::int64_t has = (other->workers - other->min_workers) * other->slots_per_worker;
+      (may_rescale(*other) ? wait.could : wait.later) += gives(*other, job);
+      wait.wished += has - gives(*other, job);
     }
     return wait;
   }

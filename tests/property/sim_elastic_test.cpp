@@ -257,6 +257,7 @@ cluster::ElasticJob random_seen(std::uint64_t id, std::int64_t& slots, std::int6
   job.room = *rc::gen::element(cluster::kAnyRoom, std::int64_t{0}, std::int64_t{1}, std::int64_t{5},
                                std::int64_t{20});
   const int workers = *rc::gen::inRange(job.min_workers, job.max_workers + 1);
+  job.kept_workers = *rc::gen::element(0, job.max_workers, (job.min_workers + workers) / 2);
   if (*rc::gen::element(true, false) && job.slots(workers) <= slots) {
     job.workers = workers;
     job.is_new = false;
@@ -302,7 +303,12 @@ RC_GTEST_PROP(ElasticPolicies, EachStepIsAllowedAndThereIsRoomForIt, ()) {
     RC_ASSERT(!job.changing);
     // Adapters leave it out under the others.
     if (policy == ElasticPolicy::kOurs) RC_ASSERT(now >= job.declined_until_ms);
-    if (policy == ElasticPolicy::kOurs && job.wished) RC_ASSERT(step.workers > step.from);
+    if (step.workers < step.from && step.workers < job.kept_workers) {
+      const cluster::ElasticJob& other = jobs.at(step.for_job);
+      const bool impatient =
+          policy == ElasticPolicy::kOurs && now - other.submitted_ms >= knobs.patience_ms;
+      RC_ASSERT(impatient || other.priority > job.priority);
+    }
     if (job.workers > 0) {
       const Ms gap =
           policy == ElasticPolicy::kOurs ? cluster::effective_gap_ms(job, knobs) : job.gap_ms;

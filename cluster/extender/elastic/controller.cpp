@@ -213,7 +213,8 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id, std::int64
   seen.max_workers = std::max(job.max_workers, seen.workers);
   if (const auto wish = job.wish()) {
     seen.max_workers = std::max(*wish, seen.workers);
-    seen.min_workers = seen.workers > 0 ? std::min(*wish, seen.workers) : *wish;
+    if (seen.workers == 0) seen.min_workers = *wish;
+    seen.kept_workers = *wish;
     seen.wished = *wish > seen.workers;
     if (job.wished_ms > 0) seen.wished_since_ms = job.wished_ms;
   }

@@ -46,12 +46,15 @@ std::string why_it_waits(const ElasticWait& wait, std::int64_t needs, const std:
   std::string why = "needs " + cpus(needs) + ", " + are_free(wait.free);
   if (wait.why == ElasticWait::Why::kNoHoles) why += ", but too few of them in one place";
   if (wait.why == ElasticWait::Why::kNotWorthIt) {
-    return why + "; shrinking others would cost more than it gains";
+    why += "; shrinking others would cost more than it gains";
+  } else if (wait.could == 0 && wait.later == 0) {
+    why += "; no other job may shrink for it";
+  } else {
+    why += "; others may give " + cpus(wait.could) + " for it";
+    if (wait.later > 0) why += ", and " + cpus(wait.later) + " when they may change again";
   }
-  if (wait.could == 0 && wait.later == 0) return why + "; no other job may shrink for it";
-  std::string others = "; others may give " + cpus(wait.could) + " for it";
-  if (wait.later > 0) others += ", and " + cpus(wait.later) + " when they may change again";
-  return why + others;
+  if (wait.wished == 0) return why;
+  return why + "; " + cpus(wait.wished) + (wait.wished == 1 ? " is" : " are") + " held by wishes";
 }
 
 std::string why_it_never_fits(std::int64_t needs, std::int64_t there) {

@@ -379,6 +379,7 @@ ElasticJob wished(std::uint64_t id, std::int32_t priority, int workers, int wish
   ElasticJob job = linear(running(id, priority, workers, wish, workers), 1, 1000);
   job.speed_up = SpeedUp(1.0);
   job.wished = true;
+  job.kept_workers = wish;
   return job;
 }
 
@@ -502,16 +503,49 @@ TEST(OurElastic, SteadyArrivalsDoNotKeepAWishWaitingForEver) {
   }
 }
 
-// 2 waits for long enough that others shrink for it at any cost.
-TEST(OurElastic, WhoseUserWishesForMoreDoesNotShrink) {
-  ElasticJob job = wished(1, 0, 6, 8);
-  job.min_workers = 2;
+TEST(OurElastic, AWishHoldsAgainstWhoIsNeitherMoreUrgentNorHasWaitedForTooLong) {
+  struct Case {
+    const char* name;
+    int kept;
+    std::int32_t priority;
+    std::int64_t waited_ms;
+    bool shrinks;
+    std::int64_t wished;  // slots, for the one that waits
+  };
+  const std::int64_t patience = ElasticKnobs().patience_ms;
   const std::int64_t now = 600 * kMinute;
-  const std::vector jobs{job, linear(waiting(2, 0, 4, 4), 40)};
-  const auto decided = decide_at(now, 8, jobs);
-  EXPECT_THAT(decided.steps, IsEmpty());
-  ASSERT_EQ(decided.waits.size(), 1U);
-  EXPECT_EQ(decided.waits[0].could + decided.waits[0].later, 0);
+  for (const Case& c :
+       {Case{"no wish", 0, 0, 0, true, 0}, Case{"as urgent", 8, 0, 0, false, 4},
+        Case{"less urgent", 8, -1, 0, false, 4}, Case{"more urgent", 8, 1, 0, true, 0},
+        Case{"not yet for too long", 8, -1, patience - 1, false, 4},
+        Case{"for too long", 8, -1, patience, true, 0}}) {
+    SCOPED_TRACE(c.name);
+    ElasticJob job = linear(running(1, 0, 2, 8, 6), 1'000'000);
+    job.kept_workers = c.kept;
+    job.wished = c.kept > 0;
+    ElasticJob other = linear(waiting(2, c.priority, 4, 4), 40);
+    other.submitted_ms = now - c.waited_ms;
+    const auto decided = decide_at(now, 6, {job, other});
+    EXPECT_EQ(size_of(decided.steps, 2), c.shrinks ? 4 : 0);
+    if (c.shrinks) {
+      EXPECT_EQ(size_of(decided.steps, 1), 2);
+      continue;
+    }
+    ASSERT_EQ(decided.waits.size(), 1U);
+    EXPECT_EQ(decided.waits[0].could + decided.waits[0].later, 0);
+    EXPECT_EQ(decided.waits[0].wished, c.wished);
+  }
+}
+
+// What is above a wish is given whatever is wished; who gets its minimum so takes no more.
+TEST(OurElastic, OnlyWhatIsWishedForIsHeld) {
+  ElasticJob job = linear(running(1, 0, 2, 8, 8), 1'000'000);
+  job.kept_workers = 5;
+  const std::int64_t now = 600 * kMinute;
+  ElasticJob other = linear(waiting(2, 0, 3, 6), 40);
+  other.submitted_ms = now;
+  EXPECT_THAT(decide_at(now, 8, {job, other}).steps,
+              ElementsAre(ElasticStep{1, 8, 5, 2}, ElasticStep{2, 0, 3, 0}));
 }
 
 TEST(OurElastic, UnknownCostsAndRestsAreGuessed) {

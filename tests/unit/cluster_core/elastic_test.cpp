@@ -99,6 +99,20 @@ TEST(ElasticArrival, EqualAndHigherPriorityIsLeftAlone) {
               IsEmpty());
 }
 
+TEST(ElasticArrival, AWishHoldsAgainstEqualPriorityAlone) {
+  // 2 came before 1, as urgent; 3 is more urgent.
+  std::vector jobs{running(1, 1, 2, 8, 8), arriving(2, 1, 4, 4)};
+  jobs[0].submitted_ms = 3;
+  jobs[0].kept_workers = 6;
+  EXPECT_THAT(arrival(ElasticPolicy::kElastic, 8, jobs), IsEmpty());
+  jobs[1].min_workers = 2;
+  EXPECT_THAT(arrival(ElasticPolicy::kElastic, 8, jobs),
+              ElementsAre(shrink(1, 8, 6, 2), start(2, 2)));
+  jobs[1] = arriving(3, 2, 4, 6);
+  EXPECT_THAT(arrival(ElasticPolicy::kElastic, 8, jobs),
+              ElementsAre(shrink(1, 8, 2, 3), start(3, 6)));
+}
+
 TEST(ElasticArrival, ByFigure2EqualPriorityShrinksToo) {
   EXPECT_THAT(arrival(ElasticPolicy::kElasticFig2, 16,
                       {running(1, 5, 2, 8, 8), running(2, 3, 2, 8, 8), arriving(3, 3, 4, 8)}),

@@ -37,6 +37,23 @@ TEST(ElasticWaits, SayWhatIsFreeAndWhatOthersCouldGive) {
   EXPECT_THAT(waits(ElasticPolicy::kElastic, kWaitNow, 30, jobs), IsEmpty());
 }
 
+TEST(ElasticWaits, SayWhatIsHeldByWishes) {
+  for (const auto policy : {ElasticPolicy::kElastic, ElasticPolicy::kOurs}) {
+    // 4 of 1 are wished for, and all of 2.
+    std::vector jobs{running(1, 1, 2, 8, 5), running(2, 5, 2, 8, 6), arriving(3, 1, 9, 9),
+                     arriving(4, 6, 12, 12)};
+    jobs[0].kept_workers = 4;
+    jobs[1].kept_workers = 6;
+    jobs[2].submitted_ms = 0;  // before 1
+    const bool ours = policy == ElasticPolicy::kOurs;
+    EXPECT_THAT(
+        waits(policy, kWaitNow, 11, jobs),
+        testing::UnorderedElementsAre(ElasticWait{.job = 3, .could = 1, .wished = ours ? 6 : 2},
+                                      ElasticWait{.job = 4, .could = 7}))
+        << "ours: " << ours;
+  }
+}
+
 TEST(ElasticWaits, OursSaysThatAShrinkIsNotWorthItsCost) {
   const std::vector jobs{dear(running(1, 0, 4, 8, 8)), waiting(2, 0, 4, 4)};
   // Long after its last change.

@@ -88,6 +88,8 @@ TEST(ReasonsOfOurs, NameWhoGoesFirst) {
   wait.why = ElasticWait::Why::kNotWorthIt;
   EXPECT_EQ(why_it_waits(wait, 8, ""),
             "needs 8 CPUs, 4 CPUs are free; shrinking others would cost more than it gains");
+  wait.wished = 1;
+  EXPECT_THAT(why_it_waits(wait, 8, ""), testing::EndsWith("gains; 1 CPU is held by wishes"));
 }
 
 TEST(ReasonsOfCharm, SayThatAProgramMayStillAct) {

@@ -157,6 +157,53 @@ TEST_P(ElasticWish, AnApplicationsIsBoundedAndGoesAfterItsUsers) {
   }
 }
 
+// Whoever wishes it, and however many.
+TEST_P(ElasticWish, GivesWayToAMoreUrgentJob) {
+  for (const bool by_user : {false, true}) {
+    for (const int wish : {8, 12}) {
+      SCOPED_TRACE(std::to_string(wish) + (by_user ? " by its user" : " by its application"));
+      Cluster cluster(32, GetParam());
+      auto annotations = JobShape().annotations;
+      annotations[annotation::kMaxWorkers] = "12";
+      cluster.add({.workers = 8, .annotations = annotations});
+      cluster.settle("wave");
+      if (by_user) {
+        cluster.annotate("wave", annotation::kRequestedWorkers, std::to_string(wish));
+      } else {
+        cluster.asks_for("wave", wish);
+      }
+      cluster.step();
+      cluster.add_high();
+      const auto actions = cluster.step();
+      ASSERT_THAT(kinds(actions), testing::ElementsAre(Kind::kShrink));
+      EXPECT_THAT(actions[0].why, HasSubstr("to make room for high"));
+      EXPECT_EQ(cluster.workers("wave"), 4);
+      cluster.settle("wave");
+      cluster.step();
+      cluster.step();
+      EXPECT_EQ(cluster.workers("high"), 4);
+      EXPECT_EQ(cluster.at("high")["spec"]["suspend"], false);
+    }
+  }
+}
+
+TEST_P(ElasticWish, HoldsAgainstOneAsUrgentUntilThatHasWaitedForTooLong) {
+  Cluster cluster(32, GetParam());
+  cluster.add({.workers = 8});
+  cluster.settle("wave");
+  cluster.asks_for("wave", 8);
+  cluster.add({.name = "next",
+               .suspended = true,
+               .annotations = {{annotation::kMinWorkers, "4"}, {annotation::kMaxWorkers, "4"}}});
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+  const bool ours = GetParam() == ElasticPolicy::kOurs;
+  EXPECT_THAT(cluster.why("next"), HasSubstr(ours ? "no other job may shrink for it; 24 CPUs are "
+                                                    "held by wishes"
+                                                  : "no other job may shrink for it"));
+  cluster.wait(2 * ElasticKnobs().patience_ms);
+  EXPECT_EQ(kinds(cluster.step()), ours ? std::vector{Kind::kShrink} : std::vector<Kind>());
+}
+
 TEST(ElasticWishReasons, OfHolesAndOfThoseThatWaitAndOfPolicies) {
   auto job = *read_elastic(test_support::make_job({.workers = 4}), {});
   job.asked = 6;
