@@ -182,8 +182,9 @@ struct ElasticKnobs {
 [[nodiscard]] double expected_cost_s(std::span<const double> seen, double declared = kNotStated);
 
 // kOurs: the least time between two changes of the job, >= gap_ms, at least a second. Unless its
-// user wishes for more it is so long that what a shrink and an expand cost stays within the share,
-// so the job changes at most 3,600,000 / effective_gap_ms() + 1 times in any hour.
+// user or its application wishes for more it is so long that what a shrink and an expand cost stays
+// within the share. So the job changes at most 3,600,000 / effective_gap_ms() + 1 times in any
+// hour, besides the shrinks that its user asks for, which wait for no gap.
 [[nodiscard]] std::int64_t effective_gap_ms(const ElasticJob& job, const ElasticKnobs& knobs = {});
 
 // "elastic" and the like; nullopt: unknown.

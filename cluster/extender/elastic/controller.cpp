@@ -353,11 +353,11 @@ std::optional<Action> Controller::carry_on_growing(const ElasticObject& job,
   return done(job, now_ms);
 }
 
-// A running job that its user or its application wants to be smaller.
+// A running job that its user wants to be smaller, or, once its gap is over, its application.
 bool Controller::is_to_shrink(const ElasticObject& job, std::int64_t now_ms) {
   return job.wish() && *job.wish() < job.workers() && !job.wanted && !job.is_pending() &&
          job.left_alone.empty() && job.change == Change::kMalleable && job.succeeded == 0 &&
-         now_ms >= job.declined_until_ms;
+         now_ms >= job.declined_until_ms && (job.requested || waited_ms(job, now_ms) >= job.gap_ms);
 }
 
 // Those of its workers that are not ready yet: for good, where nothing is under way, they would

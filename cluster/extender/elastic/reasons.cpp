@@ -91,15 +91,17 @@ std::string why_its_wish_waits(const ElasticObject& job, ElasticPolicy policy, s
   }
   if (job.succeeded > 0) return wishes + "and some of its workers have ended";
   if (job.declined_until_ms > now_ms) return wishes + why_it_rests(job);
-  if (*wish < job.stated) return wishes + "which is decided next";
-  if (policy == ElasticPolicy::kMin || policy == ElasticPolicy::kMax ||
-      policy == ElasticPolicy::kMoldable) {
+  const bool fewer = *wish < job.stated;
+  if (fewer && job.requested) return wishes + "which is decided next";
+  if (!fewer && (policy == ElasticPolicy::kMin || policy == ElasticPolicy::kMax ||
+                 policy == ElasticPolicy::kMoldable)) {
     return wishes + "and the policy makes no job that runs larger";
   }
   const std::int64_t gap_ends_ms = job.rescaled_ms + job.gap_ms;
   if (gap_ends_ms > now_ms) {
     return wishes + "and rescale-gap-seconds are over at " + past_step(gap_ends_ms, "", "").at;
   }
+  if (fewer) return wishes + "which is decided next";
   if (free < job.cpus) {
     return wishes + "and a worker needs " + cpus(job.cpus) + ", " +
            are_free(std::max<std::int64_t>(free, 0));

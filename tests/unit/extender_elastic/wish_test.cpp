@@ -204,6 +204,59 @@ TEST_P(ElasticWish, HoldsAgainstOneAsUrgentUntilThatHasWaitedForTooLong) {
   EXPECT_EQ(kinds(cluster.step()), ours ? std::vector{Kind::kShrink} : std::vector<Kind>());
 }
 
+TEST_P(ElasticWish, AnApplicationsShrinksKeepTheGapAndItsUsersDoNot) {
+  constexpr std::int64_t kHour = 3'600'000;
+  constexpr std::int64_t kGap = 180'000;
+  for (const bool by_user : {false, true}) {
+    SCOPED_TRACE(by_user);
+    Cluster cluster(64, GetParam());
+    cluster.add({.workers = 4});
+    cluster.settle("wave");
+    int steps = 0;
+    std::int64_t changed_ms = -kGap;
+    std::int64_t soonest_shrink_ms = kHour;
+    for (std::int64_t ms = 0; ms < kHour; ms += 10'000) {
+      const int wish = cluster.workers("wave") == 8 ? 2 : 8;
+      if (by_user) {
+        cluster.annotate("wave", annotation::kRequestedWorkers, std::to_string(wish));
+      } else {
+        cluster.asks_for("wave", wish);
+      }
+      for (const Action& action : cluster.step()) {
+        if (action.kind == Kind::kDone) continue;
+        ++steps;
+        if (action.kind == Kind::kShrink) {
+          soonest_shrink_ms = std::min(soonest_shrink_ms, ms - changed_ms);
+        }
+        changed_ms = ms;
+      }
+      cluster.settle_all();
+      cluster.wait(10'000);
+    }
+    if (by_user) {
+      EXPECT_LT(soonest_shrink_ms, kGap);
+    } else {
+      EXPECT_EQ(soonest_shrink_ms, kGap);
+      EXPECT_GE(steps, 10);
+      EXPECT_LE(steps, kHour / kGap + 1);
+    }
+  }
+}
+
+TEST_P(ElasticWish, AnApplicationIsToldWhenItsGapIsOver) {
+  Cluster cluster(32, GetParam());
+  cluster.add({.workers = 4});
+  cluster.settle("wave");
+  cluster.annotate("wave", annotation::kRescaledAt, std::to_string(cluster.now_ms()));
+  cluster.asks_for("wave", 3);
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+  EXPECT_EQ(cluster.why("wave"),
+            "its application wishes 3 workers, and rescale-gap-seconds are over at "
+            "2026-11-24T15:03:00Z");
+  cluster.wait(180'000);
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink));
+}
+
 TEST(ElasticWishReasons, OfHolesAndOfThoseThatWaitAndOfPolicies) {
   auto job = *read_elastic(test_support::make_job({.workers = 4}), {});
   job.asked = 6;
