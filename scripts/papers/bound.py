@@ -61,6 +61,13 @@ def least_wait(start, release, seconds, jobs, enough):
     return min(waited for states in by_begun.values() for _, waited in states) + count * start
 
 
+def last_to_end(path):
+    """The job that ends last where each gets a place at once: its kind, when it comes, and how long it takes."""
+    start, _, seconds = read_model(path)
+    each = [(kind, submit, start + seconds[kind]) for kind, submits in read_jobs().items() for submit in submits]
+    return max(each, key=lambda job: job[1] + job[2])
+
+
 def least_response(path):
     """Sums of waits and of runs with the model in that file."""
     start, release, seconds = read_model(path)

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 import bars
-import bound
+import combinations
 import elastic
 import mixed
 
@@ -141,7 +141,6 @@ def write(program, output):
         text = text.replace("@FIT@", player.fit().strip())
         with open(player.model) as file:
             text = text.replace("@MODEL@", file.read().strip())
-        least_wait, least_run = bound.least_response(player.model)
         first = player.play_all("experiment1.yaml", SCENARIOS)
         second = player.play_all("experiment2.yaml", SCENARIOS)
         by_split = {split: player.with_split(split).play_all("experiment2.yaml", ("CM_S_TG", "CM_G_TG", "OURS", "OURS_P"))
@@ -153,8 +152,9 @@ def write(program, output):
         draw(pictures, seen, first, second, third)
         for mark, section in mixed.sections(player.program, table).items():
             text = text.replace(mark, section)
-    for mark, value in (("@LEASTWAIT@", least_wait), ("@LEASTRUN@", least_run), ("@LEAST@", least_wait + least_run)):
-        text = text.replace(mark, f"{value:.0f}")
+        for mark, value in combinations.marks(player.program, folder, player.model, seen["experiment2"], second,
+                                              third["KUBEFLOW"]).items():
+            text = text.replace(mark, KINDS.get(value, value))
     against = [(s, b) for s in ("CM_S_TG", "CM_G_TG", "OURS", "OURS_P") for b in ("CM", "NONE")]
     text = text.replace("@FIRST@", overview(first, seen["experiment1"], ["run", "wait", "response"]) + "\n" + table(
         ["overall response", "paper", "simulated"], gains(first, seen["experiment1"], against, "response")))
