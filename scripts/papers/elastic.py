@@ -170,7 +170,8 @@ def claims(table, seventh, eighth):
 
 
 def first_table(table, player, seen):
-    parts = []
+    """The table, and the weighted completions as marks of the text: @A OURS@."""
+    parts, marks = [], {}
     for name, jobs in (("A", SET_A), ("B", SET_B)):
         rows = []
         for policy in POLICIES:
@@ -181,8 +182,9 @@ def first_table(table, player, seen):
                 papers = "- / -" if paper is None else " / ".join(f"{value:.{digits}f}" for value in paper[figure])
                 cells.append(f"{papers} / {run[figure]:.{digits}f}")
             rows.append([policy] + cells + [str(run["rescales"])])
+            marks[f"@{name} {policy}@"] = f"{run['completion']:.0f}"
         parts.append(table([f"set {name}"] + list(FIGURES.values()) + ["rescales"], rows))
-    return "\n".join(parts)
+    return {"@TABLE1@": "\n".join(parts)} | marks
 
 
 COLORS = {"min": "#888888", "max": "#d69e2e", "moldable": "#38a169", "elastic": "#2b6cb0", "elastic, Fig. 2": "#319795",
@@ -227,4 +229,4 @@ def sections(program, folder, table, seen, pictures):
         with open(os.path.join(pictures, name), "w") as file:
             file.write(svg)
     return {"@CLAIMS@": claims(table, seventh, eighth), "@SEVENTH@": curves_table(table, seventh, "gap, s:"),
-            "@EIGHTH@": curves_table(table, eighth, "rescale gap, s:"), "@TABLE1@": first_table(table, player, seen)}
+            "@EIGHTH@": curves_table(table, eighth, "rescale gap, s:")} | first_table(table, player, seen)
