@@ -6,6 +6,7 @@
 
 #include "base/whole_file.h"
 #include "cluster/extender/elastic/actuator.h"
+#include "cluster/extender/elastic/telling.h"
 #include "cluster/files/job_file.h"
 #include "tests/support/places.h"
 
@@ -58,6 +59,25 @@ void add_named_jobs(const json& part, std::set<std::string>& names) {
   }
 }
 
+// Its command line starts as many PEs as the extender takes its workers to have, reads the files
+// that it is told by, and listens where it is asked.
+void expect_charm(const json& object, const ElasticObject& job) {
+  EXPECT_EQ(job.channel, (Channel{.kind = Channel::Kind::kCcs, .port = 1234}));
+  const json& launcher =
+      object.at("/spec/mpiReplicaSpecs/Launcher/template/spec/containers/0"_json_pointer);
+  const auto line = launcher.at("args").at(0).get<std::string>();
+  const std::string told = launcher.at("volumeMounts").at(0).at("mountPath");
+  for (const std::string& part :
+       {"+p$((" + std::to_string(job.pes_per_worker) + " * workers))",
+        "++server ++server-port " + std::to_string(job.channel.port) + "\n",
+        "< " + told + "/" + kWantedFile + "\n", "< " + told + "/" + kNodelistFile + " ",
+        std::string("+balancer "), std::string("+shrinkexpand_basedir /shared ")}) {
+    EXPECT_THAT(line, testing::HasSubstr(part));
+  }
+  EXPECT_THAT(size_map(job).at("data").at(kNodelistFile).get<std::string>(),
+              testing::HasSubstr("host wave-worker-7.wave"));
+}
+
 TEST(ElasticManifests, OfThePageAreElasticJobsOfEachKind) {
   std::vector<std::string> kinds;
   for (const json& manifest : manifests()) {
@@ -66,6 +86,7 @@ TEST(ElasticManifests, OfThePageAreElasticJobsOfEachKind) {
     SCOPED_TRACE(kinds.back());
     const bool is_set = manifest.at("kind") == "JobSet";
     const bool is_volcano = kinds.back().starts_with("batch.volcano.sh");
+    const bool is_charm = manifest.dump().find("charmrun") != std::string::npos;
     const json object = stored(manifest);
     const auto job = read_elastic(object, {});
     ASSERT_TRUE(job) << job.error().text;
@@ -77,7 +98,8 @@ TEST(ElasticManifests, OfThePageAreElasticJobsOfEachKind) {
     EXPECT_THAT(named, testing::ElementsAre(job->name));
     EXPECT_EQ(job->suspended, !is_set && !is_volcano) << "these start as they are";
     EXPECT_EQ(job->is_told, kinds.size() > 1) << "the first one is not told";
-    if (job->is_told) {
+    if (is_charm) expect_charm(object, *job);
+    if (job->is_told && !is_charm) {
       EXPECT_EQ(job->channel, (Channel{.kind = Channel::Kind::kHttp, .port = 8080}));
     }
     json larger = object;
@@ -86,7 +108,8 @@ TEST(ElasticManifests, OfThePageAreElasticJobsOfEachKind) {
   }
   EXPECT_THAT(kinds, testing::ElementsAre(
                          "batch/v1 Job", "batch/v1 Job", "kubeflow.org/v2beta1 MPIJob",
-                         "batch.volcano.sh/v1alpha1 Job", "jobset.x-k8s.io/v1alpha2 JobSet"));
+                         "batch.volcano.sh/v1alpha1 Job", "jobset.x-k8s.io/v1alpha2 JobSet",
+                         "kubeflow.org/v2beta1 MPIJob"));
 }
 
 }  // namespace
