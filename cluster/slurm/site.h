@@ -26,7 +26,7 @@ class Site : private cluster::Pages {
   // None of these is here.
   std::string not_leading() override { return "nobody leads here"; }
   cluster::Page fleet() override { return nothing(); }
-  cluster::Page jobs() override { return nothing(); }
+  cluster::Page jobs(std::string_view /*name_space*/) override { return nothing(); }
   cluster::Page home() override { return nothing(); }
   cluster::Page plan(std::string_view /*job*/) override { return nothing(); }
   static cluster::Page nothing() {

@@ -55,7 +55,7 @@ Status check(const ExtenderOptions& options, const HttpAddress& address) {
 struct Question {
   std::string method;
   std::string path;  // behind that of the address
-  std::string body;
+  std::string body = {};
 };
 
 Result<Answer> send(const ExtenderOptions& options, const HttpAddress& address, Question question) {
@@ -138,8 +138,13 @@ Result<JobPlan> plan_at_extender(const ExtenderOptions& options, const nlohmann:
   return plan;
 }
 
-Result<nlohmann::json> jobs_at_extender(const ExtenderOptions& options) {
-  return ask(options, {.method = "GET", .path = "/v1/jobs", .body = {}});
+Result<nlohmann::json> jobs_at_extender(const ExtenderOptions& options,
+                                        const std::string& name_space) {
+  Question question{.method = "GET", .path = "/v1/jobs"};
+  if (!name_space.empty()) {
+    question.path = httplib::append_query_params(question.path, {{"namespace", name_space}});
+  }
+  return ask(options, std::move(question));
 }
 
 }  // namespace pinion::ctl

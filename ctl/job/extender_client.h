@@ -26,7 +26,8 @@ CLI::Option* add_extender_options(CLI::App& command, ExtenderOptions& options);
 Result<cluster::jobs::JobPlan> plan_at_extender(const ExtenderOptions& options,
                                                 const nlohmann::json& job);
 
-// Its /v1/jobs: a JSON object. Errors: as above.
-Result<nlohmann::json> jobs_at_extender(const ExtenderOptions& options);
+// Its /v1/jobs, of one namespace or of all (empty): a JSON object. Errors: as above.
+Result<nlohmann::json> jobs_at_extender(const ExtenderOptions& options,
+                                        const std::string& name_space);
 
 }  // namespace pinion::ctl

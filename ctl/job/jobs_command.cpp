@@ -16,6 +16,7 @@ namespace {
 
 struct JobsOptions {
   ExtenderOptions extender;
+  std::string name_space;
   bool json = false;
   bool profiles = false;  // these alone
   bool history = false;   // this alone
@@ -30,7 +31,7 @@ std::string drawn(const nlohmann::json& document, const JobsOptions& options) {
 }
 
 int run(const JobsOptions& options) {
-  const auto document = jobs_at_extender(options.extender);
+  const auto document = jobs_at_extender(options.extender, options.name_space);
   if (!document) return report(document.error());
   if (!options.json) return print_and_exit_code(drawn(*document, options));
   const nlohmann::json& rows = kube::json_at(*document, options.profiles ? "profiles" : "elastic");
@@ -47,6 +48,8 @@ void add_jobs_command(CLI::App& app, int& exit_code) {
       "learnt of jobs' earlier runs: the profile that pinion.dev/profile: auto comes to, and why");
   auto options = std::make_shared<JobsOptions>();  // lives as long as the callback below
   add_extender_options(*command, options->extender)->required();
+  command->add_option("-n,--namespace", options->name_space, "Only there [all namespaces]")
+      ->type_name("NAME");
   CLI::Option* profiles =
       command->add_flag("--profiles", options->profiles, "Only what was learnt");
   CLI::Option* history =

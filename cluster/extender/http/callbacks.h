@@ -50,8 +50,9 @@ class Pages {
   // `accept`: the header of that name, empty when there is none.
   virtual Page metrics(std::string_view accept) = 0;
   virtual Page fleet() = 0;  // /v1/fleet
-  virtual Page jobs() = 0;   // /v1/jobs
-  virtual Page home() = 0;   // /
+  // /v1/jobs. `name_space`: of its jobs alone; empty: of all.
+  virtual Page jobs(std::string_view name_space) = 0;
+  virtual Page home() = 0;  // /
   // POST /v1/plan, one at a time. `job`: the body, with what it would become as the answer.
   virtual Page plan(std::string_view job) = 0;
 };

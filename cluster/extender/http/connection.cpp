@@ -209,7 +209,8 @@ void Connection::get(const httplib::Request& request, httplib::Response& respons
         "not here; there are /, /livez, /readyz, /leadz, /metrics, /v1/fleet and /v1/jobs");
   }
   if (!trusted()) return complain(response, 403, "this needs a client certificate");
-  if (fleet || jobs) return show(response, fleet ? pages.fleet() : pages.jobs());
+  if (fleet) return show(response, pages.fleet());
+  if (jobs) return show(response, pages.jobs(request.get_param_value("namespace")));
   response.set_header("Content-Security-Policy", kPagePolicy);
   show(response, pages.home());
 }

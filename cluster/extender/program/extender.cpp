@@ -517,10 +517,12 @@ Page Extender::fleet() {
   return {.body = fleet_json(placing_.look(fleet_rows), steady_ms())};
 }
 
-Page Extender::jobs() {
-  return {.body = jobs_json(placing_.look(job_rows), steady_ms(),
-                            elastic_ ? elastic_->rows() : std::vector<ElasticRow>(),
-                            learnt_ ? learnt_->rows() : std::vector<ProfileRow>())};
+Page Extender::jobs(std::string_view name_space) {
+  auto elastic = elastic_ ? elastic_->rows() : std::vector<ElasticRow>();
+  auto learnt = learnt_ ? learnt_->rows() : std::vector<ProfileRow>();
+  return {.body = jobs_json(of_namespace(name_space, placing_.look(job_rows)), steady_ms(),
+                            of_namespace(name_space, std::move(elastic)),
+                            of_namespace(name_space, std::move(learnt)))};
 }
 
 // Only who leads knows what is promised.

@@ -72,7 +72,7 @@ class Extender : private Pages {
   std::string not_leading() override { return closed(); }
   Page metrics(std::string_view accept) override;
   Page fleet() override;
-  Page jobs() override;
+  Page jobs(std::string_view name_space) override;
   Page home() override;
   Page plan(std::string_view job) override;
 

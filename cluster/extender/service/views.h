@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/extender/scheduling/pod_scheduler.h"
@@ -92,6 +93,15 @@ struct ProfileRow {
 
   bool operator==(const ProfileRow&) const = default;
 };
+
+// Those of JobRow, ElasticRow or ProfileRow in that namespace; empty: all.
+template <class Row>
+[[nodiscard]] std::vector<Row> of_namespace(std::string_view name_space, std::vector<Row> rows) {
+  if (name_space.empty()) return rows;
+  const std::string start = std::string(name_space) + "/";
+  std::erase_if(rows, [&start](const Row& row) { return !row.name.starts_with(start); });
+  return rows;
+}
 
 // `now_ms`: the pod scheduler's clock at the moment of the rows.
 [[nodiscard]] std::string fleet_json(const std::vector<NodeRow>& rows, std::int64_t now_ms);

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "cluster/extender/admission/dry_plan.h"
@@ -10,6 +13,7 @@
 #include "cluster/extender/service/placing.h"
 #include "cluster/files/fleet_file.h"
 #include "ctl/job/extender_client.h"
+#include "ctl/job/jobs_command.h"
 #include "tests/support/tree.h"
 #include "tests/unit/api/certificates.h"
 
@@ -95,7 +99,10 @@ class Live : public cluster::Pages {
   std::string not_leading() override { return {}; }
   Page metrics(std::string_view /*accept*/) override { return {}; }
   Page fleet() override { return {}; }
-  Page jobs() override { return {}; }
+  Page jobs(std::string_view name_space) override {
+    return {.body =
+                json({{"elastic", json::array({"asked for " + std::string(name_space)})}}).dump()};
+  }
   Page home() override { return {}; }
   Page plan(std::string_view job) override {
     if (closed_) return {.status = 503, .type = "text/plain", .body = "cannot plan now"};
@@ -194,6 +201,21 @@ TEST(PlanAtExtender, SaysWhatIsWrong) {
   EXPECT_THAT(
       error_of({.url = "http://127.0.0.1:1", .ca = {}, .certificate = {}, .key = {}}, job_of(1)),
       HasSubstr("http://127.0.0.1:1: nobody can be reached there"));
+}
+
+TEST(JobsAtExtender, AreThoseOfTheNamespaceThatIsAskedFor) {
+  Live live;
+  const std::string url = live.start();
+  for (const auto& [words, asked] : std::map<std::string, std::string>{
+           {"", ""}, {" -n hpc", "hpc"}, {" --namespace=a/b&c", "a/b&c"}}) {
+    CLI::App app;
+    int exit_code = -1;
+    add_jobs_command(app, exit_code);
+    testing::internal::CaptureStdout();
+    app.parse("jobs --json --extender " + url + words);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "[\n  \"asked for " + asked + "\"\n]\n");
+    EXPECT_EQ(exit_code, 0);
+  }
 }
 
 TEST(PlanAtExtender, ShowsItsCertificateWhereOneIsWanted) {

@@ -43,7 +43,9 @@ class PlayedPages : public Pages {
     return {.status = 200, .type = "text/plain", .body = "accept " + std::string(accept)};
   }
   Page fleet() override { return {.body = "[]"}; }
-  Page jobs() override { return {.body = "{}"}; }
+  Page jobs(std::string_view name_space) override {
+    return {.body = "{" + std::string(name_space) + "}"};
+  }
   Page home() override { return {.type = "text/html", .body = "<!doctype html>"}; }
   // Answers with what it was sent; "malformed" is no job. Waits while it is told to.
   Page plan(std::string_view job) override;

@@ -63,6 +63,7 @@ TEST(Server, ShowsPages) {
   EXPECT_EQ(ask(client, "GET /metrics HTTP/1.1\r\nAccept: text/x\r\n\r\n").body, "accept text/x");
   EXPECT_EQ(ask(client, get("/v1/fleet")).body, "[]");
   EXPECT_EQ(ask(client, get("/v1/jobs")).body, "{}");
+  EXPECT_EQ(ask(client, get("/v1/jobs?namespace=hpc%2Fa&other=b")).body, "{hpc/a}");
   EXPECT_EQ(ask(client, get("/")).body, "<!doctype html>");
   EXPECT_EQ(ask(client, get("/filter")).status, 404);
 }

@@ -137,6 +137,31 @@ TEST(JobsJson, IsBoundedAndSaysHowManyMoreThereAre) {
   EXPECT_FALSE(json::parse(jobs_json({}, 0)).contains("notShown"));
 }
 
+// Who has many jobs hides nobody's from one who asks for a namespace.
+TEST(JobsJson, ShowsOneNamespaceWhateverComesBefore) {
+  std::vector<JobRow> jobs(kMostRowsShown + 500, {.name = "aaa/many", .why = ""});
+  for (const char* name : {"aaa-b/other", "hpc/job", "hpc/wind", "hpc2/other", "other/hpc"}) {
+    jobs.push_back({.name = name, .why = ""});
+  }
+  const std::vector<ElasticRow> elastic = {
+      {.name = "aaa/hpc", .kind = "Job", .change = "malleable", .state = "waits"}};
+  const std::vector<ProfileRow> learnt = {{.name = "aaa/hpc", .last = "", .why = ""},
+                                          {.name = "hpc/wave", .last = "", .why = ""}};
+  const json seen = json::parse(jobs_json(
+      of_namespace("hpc", jobs), 0, of_namespace("hpc", elastic), of_namespace("hpc", learnt)));
+  const auto names = [&seen](const char* list) {
+    std::vector<std::string> found;
+    for (const json& row : seen.at(list)) found.push_back(row.at("name"));
+    return found;
+  };
+  EXPECT_THAT(names("jobs"), testing::ElementsAre("hpc/job", "hpc/wind"));
+  EXPECT_THAT(names("elastic"), testing::IsEmpty());
+  EXPECT_THAT(names("profiles"), testing::ElementsAre("hpc/wave"));
+  EXPECT_FALSE(seen.contains("notShown"));
+  EXPECT_EQ(json::parse(jobs_json(of_namespace("aaa", jobs), 0)).at("notShown").at("jobs"), 500);
+  EXPECT_EQ(of_namespace("", jobs), jobs);
+}
+
 TEST(JobsJson, HasWhatWasLearnt) {
   const json seen = json::parse(jobs_json(
       {}, 0, {},
