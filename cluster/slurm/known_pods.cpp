@@ -80,8 +80,10 @@ KnownPods::KnownPods(kube::Api& api, const PodTemplate& all, bool elastic, Log& 
   feeds_.push_back(std::make_unique<PodFeed>(*this));
   watches_.push_back(std::make_unique<kube::Watch>(api, pods, *feeds_.back()));
   if (elastic) {
-    kube::WatchOptions jobs = pods;
+    kube::WatchOptions jobs;  // no copy: that would draw from the same random numbers
     jobs.path = "/apis/batch/v1" + name_space + "/jobs";
+    jobs.label_selector = pods.label_selector;
+    jobs.backoff_longest = pods.backoff_longest;
     feeds_.push_back(std::make_unique<CountFeed>(*this));
     watches_.push_back(std::make_unique<kube::Watch>(api, jobs, *feeds_.back()));
   }

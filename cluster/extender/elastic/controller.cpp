@@ -224,8 +224,8 @@ ElasticJob seen_by_policy(const ElasticObject& job, std::uint64_t id, std::int64
   seen.gap_ms = job.gap_ms;
   // One whose first workers have succeeded is at its end: what they had is not made anew.
   // What one would be asked while it may still act on something else would get mixed up with that.
-  seen.changing = job.wanted.has_value() || job.succeeded > 0 || job.is_pending() ||
-                  !job.left_alone.empty() || job.unheard;
+  seen.changing =
+      job.wanted.has_value() || job.succeeded > 0 || job.is_pending() || !job.left_alone.empty();
   seen.changed_ms = job.rescaled_ms;
   seen.declined_until_ms = job.declined_until_ms;
   const ScaledSpeedUp speed = scaled_speed_up(job.speed_up, job.seen);

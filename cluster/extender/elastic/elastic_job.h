@@ -78,7 +78,6 @@ struct ElasticObject {
   // What its user says makes no sense, and why: its pods count, and nothing is done to it.
   std::string left_alone;
   bool suspended = false;  // it waits for its start
-  bool unheard = false;    // it may wish for a size that who leads now has not heard of yet
   int stated = 0;          // its workers, as its spec says
   int active = 0;          // of its workers, those that are not over
   int ready = 0;

@@ -207,7 +207,6 @@ bool ElasticAsks::read_progress(const ElasticObject& job) {
   if (at == reporters_.end()) return true;  // forgotten meanwhile
   Reporter& reporter = at->second;
   reporter.address = said ? address : "";
-  reporter.answered = reporter.answered || said || said.error().code == Errc::kInvalid;
   if (address != asked_at) reporter.find_again = now + kAddressKept;
   if (said) {
     reporter.heard = now;
@@ -242,12 +241,6 @@ std::optional<ElasticAsks::Told> ElasticAsks::told(const std::string& uid) const
   const std::lock_guard lock(mutex_);
   const auto at = reporters_.find(uid);
   return at == reporters_.end() ? std::nullopt : at->second.told;
-}
-
-bool ElasticAsks::has_answered(const std::string& uid) const {
-  const std::lock_guard lock(mutex_);
-  const auto at = reporters_.find(uid);
-  return at != reporters_.end() && at->second.answered;
 }
 
 void ElasticAsks::forget_progress(const std::string& uid) {

@@ -51,8 +51,6 @@ class ElasticAsks {
     double at_s = 0;  // of the steady clock
   };
   [[nodiscard]] std::optional<Told> told(const std::string& uid) const;
-  // Since it is asked for its progress: also with what counts as none.
-  [[nodiscard]] bool has_answered(const std::string& uid) const;
   void forget_progress(const std::string& uid);
 
  private:
@@ -63,7 +61,6 @@ class ElasticAsks {
     Clock::time_point find_again{};  // the pod
     Clock::time_point heard{};
     std::optional<Told> told{};
-    bool answered = false;
   };
   // What a Charm++ program was sent: its connection is kept until it has acted (ccs/rescale.h), as
   // long as it is asked.

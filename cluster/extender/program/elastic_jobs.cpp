@@ -287,11 +287,9 @@ void ElasticJobs::look_if_complete() {
   told_.clear();
   written_.clear();
   wishes_.clear();
-  leads_since_.reset();
   for (const auto& [uid, job] : jobs_) {
     maps_.erase(uid);
     applications_.withdraw(uid);
-    applications_.forget_progress(uid);
   }
 }
 
@@ -346,9 +344,6 @@ void ElasticJobs::look_at_fleet() {
 
 void ElasticJobs::hear_applications() {
   const std::int64_t now_ms = unix_ms();
-  const auto now = Clock::now();
-  if (!leads_since_) leads_since_ = now;
-  const bool is_new = now - *leads_since_ < pace_.hear;
   for (auto& [uid, job] : jobs_) {
     if (elastic::is_to_tell_progress(job)) {
       applications_.look_at_progress(job);
@@ -357,7 +352,6 @@ void ElasticJobs::hear_applications() {
     }
     const auto told = applications_.told(uid);
     job.asked = told ? told->said.workers : std::nullopt;
-    job.unheard = is_new && elastic::is_to_tell_progress(job) && !applications_.has_answered(uid);
     if (!job.suspended && job.wish() > job.stated) {
       job.wished_ms = wishes_.try_emplace(uid, now_ms).first->second;
     } else {

@@ -51,9 +51,6 @@ class ElasticJobs {
     std::chrono::milliseconds look{1'000};         // between two looks, when nothing has changed
     std::chrono::milliseconds least{250};          // the same, whatever has
     std::chrono::milliseconds tell_again{60'000};  // a ConfigMap so long ago is looked at again
-    // Who leads anew waits for so long at most until an application has said how it is, before it
-    // changes the job's size by its policy: what it wishes for only the last leader knew.
-    std::chrono::milliseconds hear{20'000};
   };
   // Jobs that wait, for which it cares; more are not looked at until others have started.
   struct Most {
@@ -154,10 +151,9 @@ class ElasticJobs {
   std::map<std::string, Rest> rests_;           // by uid
   // By uid: what this leader has written last. On the job its user could write something else.
   std::map<std::string, elastic::Moments> written_;
-  std::map<std::string, std::int64_t> wishes_;    // by uid: since when one for more is not met
-  std::map<std::string, std::string> waits_;      // by uid: why, since the last look
-  std::optional<Clock::time_point> leads_since_;  // the rounds' alone
-  ElasticFigures done_;                           // the steps and the rescales
+  std::map<std::string, std::int64_t> wishes_;  // by uid: since when one for more is not met
+  std::map<std::string, std::string> waits_;    // by uid: why, since the last look
+  ElasticFigures done_;                         // the steps and the rescales
   elastic::Speedometer speeds_;
   elastic::Controller controller_;    // the rounds' alone
   std::map<std::string, Told> told_;  // by uid, its ConfigMap

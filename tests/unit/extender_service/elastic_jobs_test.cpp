@@ -56,16 +56,16 @@ class ElasticJobsTest : public testing::Test {
   // These jobs are all that there are.
   void start(const std::vector<json>& jobs, ElasticPolicy policy = ElasticPolicy::kElastic) {
     std::unique_lock made(made_);
-    elastic_ = std::make_unique<ElasticJobs>(
-        *api_, log_, policy, defaults_,
-        ElasticJobs::Asks{.may_act =
-                              [this] {
-                                ++asked_;
-                                return leads_.load();
-                              },
-                          .free = [this] { return free_; },
-                          .on_fleet = on_fleet_},
-        ElasticJobs::Pace{.look = 1ms, .tell_again = 1ms, .hear = hear_}, most_);
+    elastic_ =
+        std::make_unique<ElasticJobs>(*api_, log_, policy, defaults_,
+                                      ElasticJobs::Asks{.may_act =
+                                                            [this] {
+                                                              ++asked_;
+                                                              return leads_.load();
+                                                            },
+                                                        .free = [this] { return free_; },
+                                                        .on_fleet = on_fleet_},
+                                      ElasticJobs::Pace{.look = 1ms, .tell_again = 1ms}, most_);
     made.unlock();
     for (const json& job : jobs) sees(kube::Change::kAdded, job);
     for (std::size_t i = 0; i < elastic::kCollections.size(); ++i) elastic_->feed(i).on_synced(1);
@@ -99,12 +99,6 @@ class ElasticJobsTest : public testing::Test {
       if (known-- == 0) return last.json();
     }
   }
-  std::size_t patches_of(const std::string& job) {
-    const auto seen = server_.seen();
-    return static_cast<std::size_t>(std::count_if(seen.begin(), seen.end(), [&](const auto& one) {
-      return one.method == "PATCH" && one.target == path_of(job);
-    }));
-  }
   void wait_until_done(const std::string& step) {
     EXPECT_TRUE(eventually([&] { return elastic_->figures().steps[step] != 0; }));
   }
@@ -118,7 +112,6 @@ class ElasticJobsTest : public testing::Test {
   std::int64_t free_ = 32;      // CPUs
   decltype(ElasticJobs::Asks::on_fleet) on_fleet_;
   ElasticJobs::Most most_;
-  std::chrono::milliseconds hear_ = 1h;
   std::mutex made_;
   std::unique_ptr<ElasticJobs> elastic_;  // after what handlers use
 };
@@ -205,43 +198,6 @@ TEST_F(ElasticJobsTest, AnApplicationThatAsksForMoreGetsIt) {
   EXPECT_THAT(patch["metadata"]["annotations"]["pinion.dev/rescale-history"].get<std::string>(),
               testing::HasSubstr("as its application wishes"));
   EXPECT_EQ(elastic_->rows().at(0).asked, 6);
-}
-
-// The policy would give it 8. A new leader asks before it decides; what gives no answer keeps it
-// for a moment only.
-TEST_F(ElasticJobsTest, ANewLeaderHearsWhatAnApplicationWishes) {
-  server_.on("GET /api/v1/namespaces/default/pods", 200, json::parse(R"({"items":[{"metadata":
-      {"uid":"head","ownerReferences":[{"uid":"uid-wave"}]},
-      "status":{"phase":"Running","podIP":"127.0.0.1"}}]})"));
-  struct Case {
-    const char* name;
-    bool listens;
-    json says;  // null: that there is no such thing
-    std::chrono::milliseconds hear;
-    const char* workers;
-  };
-  for (const Case& c : {Case{"a wish", true, {{"done", 1}, {"workers", 3}}, 1h, "3"},
-                        Case{"no wish", true, {{"done", 1}}, 1h, "8"},
-                        Case{"no answer to that", true, nullptr, 1h, "8"},
-                        Case{"nobody listens", false, nullptr, 50ms, "8"}}) {
-    SCOPED_TRACE(c.name);
-    auto application = std::make_unique<kube::FakeApiServer>();
-    if (!c.says.is_null()) application->on("GET /pinion/progress", 200, c.says);
-    json runs = make_job({.workers = 2});
-    runs["status"] = {{"active", 2}, {"ready", 2}};
-    runs["metadata"]["annotations"]["pinion.dev/acknowledge"] =
-        "http:" + std::to_string(application->access().endpoint.port);
-    if (!c.listens) application.reset();
-    is_patched("wave", [runs](const auto& request, auto& response) {
-      answer_with(runs, request, response);
-    });
-    hear_ = c.hear;
-    const std::size_t known = patches_of("wave");
-    start({runs}, ElasticPolicy::kOurs);
-    EXPECT_EQ(patch_of("wave", known)["metadata"]["annotations"]["pinion.dev/wanted-workers"],
-              c.workers);
-    elastic_.reset();
-  }
 }
 
 TEST_F(ElasticJobsTest, AJobWithoutHolesWaitsAndSaysSo) {
