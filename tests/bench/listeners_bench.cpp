@@ -9,18 +9,17 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 
 #include "agent/client/client.h"
 #include "base/net/listen_address.h"
 #include "base/open_files.h"
+#include "tests/bench/chart_agent.h"
 #include "tests/bench/crowd.h"
 #include "tests/bench/measurements.h"
 #include "tests/bench/nri_bench_report.h"
 #include "tests/support/tree.h"
-#include "tests/unit/api/certificates.h"
 
 namespace pinion::bench {
 namespace {
@@ -29,9 +28,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr int kCpus = 256;
-constexpr const char* kMachine =
-    "synthetic:package:2 group:4 [numa(memory=64GiB)] l3:4 core:4 pu:2";
 constexpr double kMoreMib = 8;  // than before: of 30,000 connections 280 bytes each
 constexpr std::size_t kMostDescriptors = 512;
 // Of CreateContainer's answer beside the quiet phases before and after: so many times, and beyond
@@ -117,57 +113,24 @@ class Bench {
 };
 
 Result<Player> Bench::start() {
-  using namespace agent::api;
-  if (!has_openssl() || !make_certificates(place_.path(), "ca")) {
-    return failure(Errc::kUnavailable, "the openssl command makes no certificates");
-  }
-  const TlsFiles server = files_of(place_.path(), "ca", "server");
-  client_ = files_of(place_.path(), "ca", "client");
-  const std::string socket = place_.path() / "nri.sock";
-  auto runtime = BenchRuntime::listen(socket);
-  if (!runtime) return failure(runtime.error());
-  auto process = PluginProcess::start({options_.agent,
-                                       "--topology",
-                                       kMachine,
-                                       "--state-dir",
-                                       place_.path() / "state",
-                                       "--kubelet-dir",
-                                       "/nonexistent",
-                                       "--nri-socket",
-                                       socket,
-                                       "--ready-file",
-                                       place_.path() / "ready",
-                                       "--metrics-listen",
-                                       "127.0.0.1:0",
-                                       "--probe-listen",
-                                       "127.0.0.1:0",
-                                       "--api-listen",
-                                       "127.0.0.1:0",
-                                       "--api-cert",
-                                       server.certificate,
-                                       "--api-key",
-                                       server.key,
-                                       "--api-client-ca",
-                                       server.ca},
-                                      place_.path() / "log");
-  if (!process) return failure(process.error());
-  pid_ = std::to_string(process->pid());
-  Player player(std::move(*runtime), std::move(*process), Role::kPins, kCpus);
-  if (auto begun = player.begin(); !begun) return failure(begun.error());
-  return player;
+  auto agent = start_as_chart(options_.agent, place_.path());
+  if (!agent) return failure(agent.error());
+  pid_ = std::to_string(agent->pid);
+  client_ = agent->client;
+  return std::move(agent->player);
 }
 
 Status Bench::read_addresses() {
   const auto until = steady_clock::now() + seconds(10);
-  while (addresses_.size() < 3 && steady_clock::now() < until) {
-    std::ifstream file(place_.path() / "ready");
-    for (std::string line; std::getline(file, line);) {
-      const auto equals = line.find('=');
-      if (equals != std::string::npos) addresses_[line.substr(0, equals)] = line.substr(equals + 1);
+  for (const char* listener : {"api", "metrics", "probe"}) {
+    std::string& address = addresses_[listener];
+    while ((address = address_of(place_.path(), listener)).empty()) {
+      if (steady_clock::now() >= until) {
+        return failure(Errc::kUnavailable, "the agent is not ready");
+      }
+      std::this_thread::sleep_for(milliseconds(10));  // until the agent has written it
     }
-    std::this_thread::sleep_for(milliseconds(10));  // until the agent has written it
   }
-  if (addresses_.size() < 3) return failure(Errc::kUnavailable, "the agent is not ready");
   return {};
 }
 

@@ -10,22 +10,17 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <thread>
 
 #include "agent/client/client.h"
-#include "tests/bench/nri_bench_player.h"
+#include "tests/bench/chart_agent.h"
 #include "tests/support/eventually.h"
 #include "tests/support/tree.h"
-#include "tests/unit/api/certificates.h"
 
 namespace pinion::bench {
 namespace {
 
-constexpr int kCpus = 256;
-constexpr const char* kMachine =
-    "synthetic:package:2 group:4 [numa(memory=64GiB)] l3:4 core:4 pu:2";
 // The agent gives memory back once it has nothing to do; its threads come to rest.
 constexpr std::chrono::milliseconds kRest{1000};
 
@@ -98,53 +93,14 @@ class Bench {
   }
 
   Result<Player> start() {
-    using namespace agent::api;
-    if (!has_openssl() || !make_certificates(place_.path(), "ca")) {
-      return failure(Errc::kUnavailable, "the openssl command makes no certificates");
-    }
-    const TlsFiles server = files_of(place_.path(), "ca", "server");
-    client_ = files_of(place_.path(), "ca", "client");
-    const std::string any = "127.0.0.1:0";
-    const std::string socket = place_.path() / "nri.sock";
-    auto runtime = BenchRuntime::listen(socket);
-    if (!runtime) return failure(runtime.error());
-    auto process = PluginProcess::start({agent_,
-                                         "--topology",
-                                         kMachine,
-                                         "--state-dir",
-                                         place_.path() / "state",
-                                         "--kubelet-dir",
-                                         "/nonexistent",
-                                         "--nri-socket",
-                                         socket,
-                                         "--ready-file",
-                                         place_.path() / "ready",
-                                         "--metrics-listen",
-                                         any,
-                                         "--probe-listen",
-                                         any,
-                                         "--api-listen",
-                                         any,
-                                         "--api-cert",
-                                         server.certificate,
-                                         "--api-key",
-                                         server.key,
-                                         "--api-client-ca",
-                                         server.ca},
-                                        place_.path() / "log");
-    if (!process) return failure(process.error());
-    Player player(std::move(*runtime), std::move(*process), Role::kPins, kCpus);
-    if (auto begun = player.begin(); !begun) return failure(begun.error());
-    return player;
+    auto agent = start_as_chart(agent_, place_.path());
+    if (!agent) return failure(agent.error());
+    client_ = agent->client;
+    return std::move(agent->player);
   }
 
-  // Of a listener, by the ready file; empty: it is not there.
   [[nodiscard]] std::string address(const std::string& listener) const {
-    std::ifstream file(place_.path() / "ready");
-    for (std::string line; std::getline(file, line);) {
-      if (line.starts_with(listener + "=")) return line.substr(line.find('=') + 1);
-    }
-    return {};
+    return address_of(place_.path(), listener);
   }
 
   Status scrape(const Player& player) const {

@@ -11,7 +11,7 @@ pinion_program(pinion-nri-bench
 add_dependencies(pinion-nri-bench pinion-agent pinion-nri-floor)
 
 pinion_program(pinion-listeners-bench
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/crowd.cpp ${CMAKE_CURRENT_LIST_DIR}/listeners_bench.cpp
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/chart_agent.cpp ${CMAKE_CURRENT_LIST_DIR}/crowd.cpp ${CMAKE_CURRENT_LIST_DIR}/listeners_bench.cpp
     ${CMAKE_CURRENT_LIST_DIR}/nri_bench_player.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_process.cpp
     ${CMAKE_CURRENT_LIST_DIR}/nri_bench_report.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_runtime.cpp
     ${CMAKE_SOURCE_DIR}/tests/unit/api/certificates.cpp
@@ -20,7 +20,7 @@ add_dependencies(pinion-listeners-bench pinion-agent)
 
 pkg_check_modules(BENCH_HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 pinion_program(pinion-memory-bench
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/memory_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_player.cpp
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/chart_agent.cpp ${CMAKE_CURRENT_LIST_DIR}/memory_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_player.cpp
     ${CMAKE_CURRENT_LIST_DIR}/nri_bench_process.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_runtime.cpp
     ${CMAKE_SOURCE_DIR}/tests/unit/api/certificates.cpp
   LINK topology agent_client test_fake_runtime test_support CLI11::CLI11 PkgConfig::BENCH_HTTPLIB Threads::Threads)
