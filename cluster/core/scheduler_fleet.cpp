@@ -182,7 +182,7 @@ void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
   }
   const NodeIndex node = fleet_.find(name);
   if (node < 0) return fleet_.remove(name);  // of its agent nothing was heard
-  for (auto& [id, expires_ms] : fleet_.expiring(node)) homeless_[id] = expires_ms;
+  for (const auto& [id, expires_ms] : fleet_.expiring(node)) homeless_[id] = expires_ms;
   std::erase_if(endings_, [&](const Ending& ending) {
     if (ending.node != node) return false;
     ending_of_.erase(ending.id);
