@@ -4,7 +4,15 @@
 namespace pinion::cluster {
 namespace {
 
-using NewsTest = PodSchedulerTest;
+class NewsTest : public PodSchedulerTest {
+ protected:
+  // The API server's answer to the binding is lost.
+  void bind_without_answer(const Pod& pod, const std::string& node) {
+    filtered(pod);
+    EXPECT_EQ(bind(pod, node, 1).kind, Kind::kGo);
+    pod_scheduler_.bound(pod.uid, true, now_);
+  }
+};
 
 TEST_F(NewsTest, AfterAStartWhatIsBoundIsPromisedAgain) {
   Pod bound = pod_of("bound", 5);
@@ -118,9 +126,7 @@ TEST_F(NewsTest, WhoIsNeverToldOfIsForgotten) {
 }
 
 TEST_F(NewsTest, WhoIsBoundAndNeverToldOfIsForgottenWhenItsNodeComesBackWithoutIt) {
-  filtered(pod_of("p", 3));
-  EXPECT_EQ(bind(pod_of("p", 3), "a", 1).kind, Kind::kGo);
-  pod_scheduler_.bound("p", true, now_);
+  bind_without_answer(pod_of("p", 3), "a");
   pod_scheduler_.lost("a", now_);
   report("a", {});
   EXPECT_EQ(pod_scheduler_.fleet().promises(), 1U) << "its kubelet may start it yet";
@@ -133,9 +139,7 @@ TEST_F(NewsTest, WhoIsBoundAndNeverToldOfIsForgottenWhenItsNodeComesBackWithoutI
 TEST_F(NewsTest, WhoMayHaveBeenBoundToANodeThatIsLostIsPlacedAnewWhenItWasNot) {
   const Pod pod = pod_of("p", 3);
   pod_scheduler_.seen(pod, now_);
-  filtered(pod);
-  EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
-  pod_scheduler_.bound("p", true, now_);  // its answer was lost
+  bind_without_answer(pod, "a");
   pod_scheduler_.lost("a", now_);
   EXPECT_EQ(bind(pod, "b", 2).kind, Kind::kRefuse) << "it may be told of yet";
   now_ += 9000;
@@ -147,9 +151,7 @@ TEST_F(NewsTest, WhoMayHaveBeenBoundToANodeThatIsLostIsPlacedAnewWhenItWasNot) {
 TEST_F(NewsTest, ABindingThatIsMadeAgainAndRefusedMayHaveBeenMadeBefore) {
   const Pod pod = pod_of("p", 3);
   pod_scheduler_.seen(pod, now_);
-  filtered(pod);
-  EXPECT_EQ(bind(pod, "a", 1).kind, Kind::kGo);
-  pod_scheduler_.bound("p", true, now_);  // its answer was lost
+  bind_without_answer(pod, "a");
   EXPECT_EQ(bind(pod, "a", 2).kind, Kind::kGo);
   pod_scheduler_.bound("p", false, now_);
   pod_scheduler_.lost("a", now_);
