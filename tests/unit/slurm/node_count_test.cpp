@@ -77,9 +77,9 @@ TEST_P(FitOf, Is) {
   for (const Placeholder& pod : all) pointers.push_back(&pod);
   const Fit fit = fit_of(job, pointers, GetParam().nodes, 2);
   const auto names = [](const std::vector<const Placeholder*>& some) {
-    std::vector<std::string> names;
-    for (const Placeholder* pod : some) names.push_back(pod->name);
-    return names;
+    std::vector<std::string> some_names;
+    for (const Placeholder* pod : some) some_names.push_back(pod->name);
+    return some_names;
   };
   EXPECT_EQ(names(fit.keep), GetParam().keep);
   EXPECT_EQ(names(fit.drop), GetParam().drop);
