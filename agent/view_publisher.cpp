@@ -83,7 +83,9 @@ NodeView make_view(const Node& node, const nri::Connection& connection,
   view.compares_files = node.compares_files();
   view.was_synchronized = node.synchronized();
   view.synchronized = view.was_synchronized && connection.phase() == nri::Phase::kSynchronized;
-  view.containers.reserve(state.members.size());
+  std::size_t shown = state.members.size();
+  for (const auto& [id, record] : state.pods) shown += record.kept().size();
+  view.containers.reserve(shown);  // a vector that grows by one would take twice as much
   for (const auto& [id, member] : state.members) {
     view.containers.push_back(view_of(engine, member, pool, guarded));
   }

@@ -173,13 +173,10 @@ ById by_id(const metrics::Sample* sample) {
   return figures;
 }
 
-void add_measured(const ById& measured, v1::Container& container) {
-  const auto found = measured.find(container.id());
-  if (found == measured.end()) return;
-  *container.mutable_figures() = figures_of(*found->second);
-  if (found->second->rates != metrics::Rates{}) {
-    *container.mutable_rates() = rates_message(found->second->rates);
-  }
+void add_measured(const ContainerFigures& measured, v1::Container& container) {
+  *container.mutable_figures() = figures_of(measured);
+  if (measured.rates != metrics::Rates{})
+    *container.mutable_rates() = rates_message(measured.rates);
 }
 
 }  // namespace
@@ -261,38 +258,34 @@ v1::Rates rates_message(const metrics::Rates& from) {
   return to;
 }
 
-std::vector<v1::Container> containers_of(const NodeView& view, const metrics::Sample* sample) {
+void each_container(const NodeView& view, const metrics::Sample* sample,
+                    const std::function<void(v1::Container)>& take) {
   const ById measured = by_id(sample);
-  std::vector<v1::Container> containers;
-  containers.reserve(view.containers.size());
-  for (const ContainerView& from : view.containers) {
-    containers.push_back(live_container(view, from));
-    add_measured(measured, containers.back());
-  }
-  const auto lives = [&view](std::string_view id) {
-    const auto at = std::lower_bound(view.containers.begin(), view.containers.end(), id,
-                                     [](const ContainerView& container, std::string_view wanted) {
-                                       return container.id < wanted;
-                                     });
-    return at != view.containers.end() && at->id == id;
+  auto figures = measured.begin();
+  const auto take_finished = [&] {
+    v1::Container container = finished_container(*figures->second->who);
+    *container.mutable_figures() = figures_of(*figures->second);
+    take(std::move(container));
   };
-  for (const auto& [id, figures] : measured) {
-    if (lives(id)) continue;
-    containers.push_back(finished_container(*figures->who));
-    *containers.back().mutable_figures() = figures_of(*figures);
+  for (const ContainerView& from : view.containers) {
+    for (; figures != measured.end() && figures->first < from.id; ++figures) take_finished();
+    v1::Container container = live_container(view, from);
+    if (figures != measured.end() && figures->first == from.id) {
+      add_measured(*figures->second, container);
+      ++figures;
+    }
+    take(std::move(container));
   }
-  std::sort(containers.begin(), containers.end(),
-            [](const v1::Container& a, const v1::Container& b) { return a.id() < b.id(); });
-  return containers;
+  for (; figures != measured.end(); ++figures) take_finished();
 }
 
 v1::Snapshot snapshot_of(const NodeName& name, const NodeView& view,
                          const metrics::Sample* sample) {
   v1::Snapshot snapshot;
   *snapshot.mutable_node() = node_of(name, view, sample);
-  for (v1::Container& container : containers_of(view, sample)) {
+  each_container(view, sample, [&](v1::Container container) {
     *snapshot.add_containers() = std::move(container);
-  }
+  });
   if (sample != nullptr) snapshot.set_pass(sample->number);
   return snapshot;
 }

@@ -2,8 +2,8 @@
 // or thread.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "agent/view.h"
 #include "metrics/figures.h"
@@ -26,10 +26,10 @@ struct NodeName {
 [[nodiscard]] v1::Figures figures_of(const metrics::ContainerFigures& figures);
 [[nodiscard]] v1::Rates rates_message(const metrics::Rates& rates);
 
-// The containers of the view, and those that only the sample still shows, which are finished;
-// ascending by id. `sample` may be nullptr.
-[[nodiscard]] std::vector<v1::Container> containers_of(const NodeView& view,
-                                                       const metrics::Sample* sample);
+// Calls `take` with each container of the view, and each that only the sample still shows, which is
+// finished; ascending by id. `sample` may be nullptr.
+void each_container(const NodeView& view, const metrics::Sample* sample,
+                    const std::function<void(v1::Container)>& take);
 
 [[nodiscard]] v1::Snapshot snapshot_of(const NodeName& name, const NodeView& view,
                                        const metrics::Sample* sample);

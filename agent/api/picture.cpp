@@ -9,6 +9,7 @@ namespace {
 // Equal messages give equal bytes: maps in the order of their keys.
 std::string bytes_of(const google::protobuf::MessageLite& message) {
   std::string bytes;
+  bytes.reserve(message.ByteSizeLong());  // else it doubles
   google::protobuf::io::StringOutputStream stream(&bytes);
   google::protobuf::io::CodedOutputStream out(&stream);
   out.SetSerializationDeterministic(true);
@@ -18,20 +19,22 @@ std::string bytes_of(const google::protobuf::MessageLite& message) {
 }
 
 ContainerRecord record_of(v1::Container container) {
-  ContainerRecord record;
   v1::Container measured;
   if (container.has_figures()) measured.mutable_figures()->Swap(container.mutable_figures());
   if (container.has_rates()) measured.mutable_rates()->Swap(container.mutable_rates());
   container.clear_figures();
   container.clear_rates();
-  record.standing = bytes_of(container);
-  record.measured = bytes_of(measured);
-  container.MergeFrom(measured);
-  record.message = std::move(container);
-  return record;
+  return {.id = container.id(), .standing = bytes_of(container), .measured = bytes_of(measured)};
 }
 
 }  // namespace
+
+v1::Container message_of(const ContainerRecord& record, bool measured) {
+  v1::Container container;
+  container.ParseFromString(record.standing);  // our own bytes
+  if (measured) container.MergeFromString(record.measured);
+  return container;
+}
 
 std::shared_ptr<const Picture> picture_of(const NodeName& name, const NodeView& view,
                                           const metrics::Sample* sample, const Picture* last) {
@@ -44,11 +47,12 @@ std::shared_ptr<const Picture> picture_of(const NodeName& name, const NodeView& 
   picture->node_standing = bytes_of(standing);
   if (sample != nullptr) picture->pass = sample->number;
 
+  picture->containers.reserve(view.containers.size());
   std::size_t at = 0;  // in last->containers
-  for (v1::Container& container : containers_of(view, sample)) {
+  each_container(view, sample, [&](v1::Container container) {
     auto record = std::make_shared<const ContainerRecord>(record_of(std::move(container)));
     while (last != nullptr && at < last->containers.size() &&
-           last->containers[at]->message.id() < record->message.id()) {
+           last->containers[at]->id < record->id) {
       ++at;
     }
     if (last != nullptr && at < last->containers.size()) {
@@ -58,7 +62,7 @@ std::shared_ptr<const Picture> picture_of(const NodeName& name, const NodeView& 
       }
     }
     picture->containers.push_back(std::move(record));
-  }
+  });
   return picture;
 }
 

@@ -10,12 +10,15 @@
 
 namespace pinion::agent::api {
 
-// One container, with what tells quickly whether it changed.
+// One container, as bytes: a node has hundreds, and messages take several times as much.
 struct ContainerRecord {
-  v1::Container message;  // whole
-  std::string standing;   // the message without figures and rates, as bytes
-  std::string measured;   // figures and rates, as bytes
+  std::string id;
+  std::string standing;  // its message without figures and rates
+  std::string measured;  // figures and rates, as a message with nothing else
 };
+
+// Its message; `measured`: with figures and rates.
+[[nodiscard]] v1::Container message_of(const ContainerRecord& record, bool measured = true);
 
 struct Picture {
   v1::NodeState node;         // whole

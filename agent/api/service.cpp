@@ -35,7 +35,9 @@ grpc::ServerUnaryReactor* NodeService::ListContainers(grpc::CallbackServerContex
   const auto picture = pictures_.newest();
   if (!picture) return answer(*context, too_early());
   response->set_generation(picture->node.generation());
-  for (const auto& record : picture->containers) *response->add_containers() = record->message;
+  for (const auto& record : picture->containers) {
+    *response->add_containers() = message_of(*record);
+  }
   return answer(*context, grpc::Status::OK);
 }
 

@@ -14,13 +14,13 @@ class Finger {
   // The record of this id, or nullptr; `passed(id)` is called for those before it.
   template <class Passed>
   const ContainerRecord* to(const std::string& id, const Passed& passed) {
-    for (; at_ != end_ && (*at_)->message.id() < id; ++at_) passed((*at_)->message.id());
-    if (at_ == end_ || (*at_)->message.id() != id) return nullptr;
+    for (; at_ != end_ && (*at_)->id < id; ++at_) passed((*at_)->id);
+    if (at_ == end_ || (*at_)->id != id) return nullptr;
     return (at_++)->get();
   }
   template <class Passed>
   void to_end(const Passed& passed) {
-    for (; at_ != end_; ++at_) passed((*at_)->message.id());
+    for (; at_ != end_; ++at_) passed((*at_)->id);
   }
 
  private:
@@ -84,7 +84,8 @@ WatchState::TimePoint WatchState::wake(const Picture* picture) const {
 
 void WatchState::full(const Picture& picture, v1::Snapshot& snapshot) const {
   *snapshot.mutable_node() = picture.node;
-  for (const auto& record : picture.containers) *snapshot.add_containers() = copy_of(*record);
+  for (const auto& record : picture.containers)
+    *snapshot.add_containers() = message_of(*record, wish_.figures);
   if (wish_.figures) snapshot.set_pass(picture.pass);
 }
 
@@ -103,25 +104,16 @@ bool WatchState::difference(const Picture& picture, bool with_figures, v1::Chang
   Finger measured(with_figures ? *measured_ : *sent_);
   const auto removed = [&](const std::string& id) { change.add_removed(id); };
   for (const auto& record : picture.containers) {
-    const std::string& id = record->message.id();
+    const std::string& id = record->id;
     bool known = same(sent.to(id, removed), *record, &ContainerRecord::standing);
     if (with_figures) {
       const auto* before = measured.to(id, [](const std::string&) {});
       known = same(before, *record, &ContainerRecord::measured) && known;
     }
-    if (!known) *change.add_containers() = copy_of(*record);
+    if (!known) *change.add_containers() = message_of(*record, wish_.figures);
   }
   sent.to_end(removed);
   return differs || change.containers_size() > 0 || change.removed_size() > 0;
-}
-
-v1::Container WatchState::copy_of(const ContainerRecord& record) const {
-  v1::Container container = record.message;
-  if (!wish_.figures) {
-    container.clear_figures();
-    container.clear_rates();
-  }
-  return container;
 }
 
 }  // namespace pinion::agent::api

@@ -46,7 +46,6 @@ class WatchState {
  private:
   void full(const Picture& picture, v1::Snapshot& snapshot) const;
   bool difference(const Picture& picture, bool with_figures, v1::Change& change) const;
-  [[nodiscard]] v1::Container copy_of(const ContainerRecord& record) const;
   [[nodiscard]] bool figures_due(const Picture& picture, TimePoint now) const;
 
   WatchWish wish_;

@@ -104,7 +104,7 @@ TEST(ContainersOnTheWire, PromisedMemoryNamesTheKernelsNode) {
   wish.memory = test_support::kGiB;
   wish.preferred = {4, 5};
   ASSERT_TRUE(place(view, wish));
-  const auto containers = containers_of(view, nullptr);
+  const auto containers = snapshot_of({}, view, nullptr).containers();
   ASSERT_EQ(containers.size(), 1U);
   EXPECT_EQ(containers[0].mems(), "2");
   ASSERT_EQ(containers[0].promised_size(), 1);
@@ -123,7 +123,7 @@ TEST(ContainersOnTheWire, SayAllThatIsKnownOfThem) {
   ASSERT_TRUE(place(view, wish));
   view.containers[0].applied->cpus = {9};
   view.containers[0].trouble = "drift";
-  const auto containers = containers_of(view, nullptr);
+  const auto containers = snapshot_of({}, view, nullptr).containers();
   ASSERT_EQ(containers.size(), 1U);
   const v1::Container& container = containers[0];
   EXPECT_EQ(container.id(), "a");
@@ -167,7 +167,7 @@ TEST(ContainersOnTheWire, SayWhoRunsOnLentCores) {
   ContainerView idle = shared_container("c");
   idle.not_lent = engine::NoLoan::kSeveral;
   add(view, idle);
-  const auto containers = containers_of(view, nullptr);
+  const auto containers = snapshot_of({}, view, nullptr).containers();
   ASSERT_EQ(containers.size(), 3U);
   EXPECT_EQ(containers[0].cpus(), "0-1");
   EXPECT_EQ(containers[0].claim(), "4-5") << "by which others know that they are not free";
@@ -186,10 +186,11 @@ TEST(ContainersOnTheWire, CarryFiguresAndRates) {
   measured.memory = {{.node = 1, .bytes = 4096}};
   set(measured, Event::kMigrations, 0);
   const metrics::Sample first = sample(1, {measured});
-  EXPECT_FALSE(containers_of(view, &first)[0].has_rates()) << "one reading gives none";
+  EXPECT_FALSE(snapshot_of({}, view, &first).containers()[0].has_rates())
+      << "one reading gives none";
   measured.rates.cpus = 0.25;
   const metrics::Sample now = sample(2, {measured});
-  const auto containers = containers_of(view, &now);
+  const auto containers = snapshot_of({}, view, &now).containers();
   ASSERT_EQ(containers.size(), 1U);
   const v1::Figures& numbers = containers[0].figures();
   EXPECT_EQ(numbers.cpu_user_ns(), 250'000'000U);
@@ -208,7 +209,7 @@ TEST(ContainersOnTheWire, ThoseThatAreGoneAreFinished) {
   gone.threads = 0;
   // The sample is a little older than the view: it does not know yet that "c" has gone.
   const metrics::Sample now = sample(2, {gone, figures("b"), figures("c")});
-  const auto containers = containers_of(view, &now);
+  const auto containers = snapshot_of({}, view, &now).containers();
   ASSERT_EQ(containers.size(), 3U);
   EXPECT_EQ(containers[0].id(), "a");
   EXPECT_TRUE(containers[0].finished());

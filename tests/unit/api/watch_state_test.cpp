@@ -37,7 +37,9 @@ class Watch : public testing::Test {
   void expect_mirrored() {
     v1::Snapshot whole;
     *whole.mutable_node() = picture_->node;
-    for (const auto& record : picture_->containers) *whole.add_containers() = record->message;
+    for (const auto& record : picture_->containers) {
+      *whole.add_containers() = message_of(*record);
+    }
     whole.set_pass(picture_->pass);
     EXPECT_EQ(mirror_.snapshot().DebugString(), whole.DebugString());
   }
