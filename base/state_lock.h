@@ -40,14 +40,17 @@ inline Result<Fd> lock_state_dir(const std::string& state_dir) {
 // with different state directories would both set CPUs, and the runtime fails every creation then.
 class RuntimeLock {
  public:
-  explicit RuntimeLock(const std::string& nri_socket)
-      : socket_(nri_socket), directory_(std::filesystem::path(nri_socket).parent_path()) {}
+  explicit RuntimeLock(const std::string& nri_socket) : socket_(nri_socket) {}
 
   [[nodiscard]] bool held() const { return lock_.valid(); }
   // Takes it, where it is not held yet or the directory has been made anew. Nothing is to be taken
   // where there is none: call it again before the first message to the runtime. Errors: kExhausted
   // when another process holds it.
   Status hold() {
+    // Whichever of the socket's names it was given: of a link's directory there may be several.
+    std::error_code broken;
+    const auto real = std::filesystem::weakly_canonical(socket_, broken);
+    directory_ = (broken ? std::filesystem::path(socket_) : real).parent_path();
     Fd lock(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock.valid() && (errno == ENOENT || errno == ENOTDIR)) return {};
     if (!lock.valid()) return sys_failure("open " + directory_);

@@ -46,8 +46,10 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 echo "deps: installing ${missing[*]}"
-"${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+# Another apt may run: on a machine that has just started it often does.
+wait=(-o DPkg::Lock::Timeout=300)
+"${as_root[@]}" apt-get "${wait[@]}" update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "${wait[@]}" install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 # Debian starts what it installs; the tests start a Prometheus of their own, on a port of their own.
 if [[ " ${missing[*]} " == *" prometheus "* && -d /run/systemd/system ]]; then
   "${as_root[@]}" systemctl disable --quiet --now prometheus

@@ -113,6 +113,11 @@ TEST(Preflight, OnlyOneAgentServesARuntime) {
   std::filesystem::create_directory(run);
   EXPECT_TRUE(first->hold());
   EXPECT_TRUE(first->hold()) << "it holds it already";
+  // Nor by another name of the socket.
+  std::ofstream(socket) << "";
+  std::filesystem::create_directory(dir.path() / "beside");
+  std::filesystem::create_symlink(socket, dir.path() / "beside/nri.sock");
+  EXPECT_FALSE(RuntimeLock((dir.path() / "beside/nri.sock").string()).hold());
   const auto refused = second.hold();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kExhausted);
