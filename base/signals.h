@@ -1,4 +1,4 @@
-// The signals that a daemon obeys, as a descriptor to poll.
+// The signals that a daemon obeys, as a descriptor to poll, and the one that it does not.
 #pragma once
 
 #include <poll.h>
@@ -15,12 +15,14 @@
 namespace pinion {
 
 // These. Before any thread is started, so that all of them leave these signals to the descriptor.
-// Errors: of the system.
+// From then on writing to who is gone is an error and no more: libraries (OpenSSL, libcurl) write
+// with write(2), for which SIGPIPE ends the program. Errors: of the system.
 inline Result<Fd> take_signals(std::initializer_list<int> taken = {SIGTERM, SIGINT}) {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : taken) sigaddset(&signals, signal);
   if (pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return sys_failure("block signals");
+  std::signal(SIGPIPE, SIG_IGN);
   Fd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return sys_failure("signalfd");
   return fd;
