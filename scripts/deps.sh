@@ -10,7 +10,7 @@ packages=(
   # libraries of the programs
   libhwloc-dev libnuma-dev libcgroup-dev libprotobuf-dev protobuf-compiler libspdlog-dev libfmt-dev
   libcli11-dev libexpected-dev libyaml-cpp-dev nlohmann-json3-dev libgrpc++-dev libsystemd-dev
-  protobuf-compiler-grpc libcpp-httplib-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libsimdjson-dev libtomlplusplus-dev
+  protobuf-compiler-grpc libboost-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libsimdjson-dev libtomlplusplus-dev
   # libraries of the tests
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libre2-dev prometheus-cpp-dev
   # what the scripts themselves call

@@ -92,7 +92,7 @@ void Door::proved(std::string_view peer) {
   for (auto& [key, guest] : guests_) {
     if (guest.proved || guest.ending || guest.peer != plain) continue;
     guest.proved = true;
-    if (!peers_.prove(key)) {
+    if (peers_.prove(key)) {
       ++figures_.closed_for_room;
       end(guest);
     }
@@ -283,7 +283,7 @@ void Door::let_in(Fd socket, const sockaddr_storage& address, TimePoint until) {
     }
     if (endpoint_.is_unix()) {
       guest.proved = true;
-      if (!peers_.prove(key)) {
+      if (peers_.prove(key)) {
         ++figures_.closed_for_room;
         end(guest);
       }

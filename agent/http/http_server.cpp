@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
@@ -18,7 +19,6 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kPause{100};  // after a shortage of descriptors or memory
 constexpr int kAtOnce = 16;          // connections taken before others have their turn
-constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 Site::Pages pages_for(const HttpOptions& options, const net::ListenAddress& address) {
   if (options.page_anywhere) return Site::Pages::kEverybody;
@@ -28,39 +28,6 @@ Site::Pages pages_for(const HttpOptions& options, const net::ListenAddress& addr
 Fd spare_descriptor() {
   return Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
-
-// A request that is there, and the place for its answer.
-class WholeRequest : public httplib::Stream {
- public:
-  WholeRequest(std::string_view request, std::string& answer)
-      : request_(request), answer_(answer) {}
-
-  [[nodiscard]] bool is_readable() const override { return true; }
-  [[nodiscard]] bool is_writable() const override { return true; }
-  ssize_t read(char* to, std::size_t size) override {
-    const std::size_t n = request_.copy(to, size);
-    request_.remove_prefix(n);
-    return static_cast<ssize_t>(n);
-  }
-  ssize_t write(const char* from, std::size_t size) override {
-    answer_.append(from, size);
-    return static_cast<ssize_t>(size);
-  }
-  // Nothing here depends on who asks.
-  void get_remote_ip_and_port(std::string& ip, int& port) const override {
-    ip.clear();
-    port = 0;
-  }
-  void get_local_ip_and_port(std::string& ip, int& port) const override {
-    ip.clear();
-    port = 0;
-  }
-  [[nodiscard]] socket_t socket() const override { return 0; }
-
- private:
-  std::string_view request_;
-  std::string& answer_;
-};
 
 }  // namespace
 
@@ -151,7 +118,9 @@ bool HttpServer::accept_one(TimePoint now) {
   const int key = socket.get();
   ++figures_.accepted;
   ++figures_.open;
-  connections_.emplace(key, Connection{std::move(socket), now + limits_.read, {}, {}, 0});
+  Connection& connection = connections_[key];
+  connection.socket = std::move(socket);
+  connection.until = now + limits_.read;
   if (const auto out = peers_.add(key, net::peer_of(address))) {
     ++figures_.closed_for_room;
     close(*out);
@@ -167,7 +136,7 @@ void HttpServer::advance(int key, TimePoint now) {
   Connection& connection = found->second;
   if (!connection.answering()) {
     if (!read_request(connection)) return close(key);
-    if (connection.request.find(kHeadEnd) == std::string::npos) return;
+    if (connection.request.find(net::kHeadEnd) == std::string::npos) return;
     answer(key, connection, now);
   }
   if (!send_answer(connection)) close(key);
@@ -182,20 +151,21 @@ bool HttpServer::read_request(Connection& connection) {
     if (n < 0) return errno == EAGAIN;
     if (n == 0) return false;
     connection.request.append(buffer.data(), static_cast<std::size_t>(n));
-    if (connection.request.find(kHeadEnd) != std::string::npos) return true;
+    if (connection.request.find(net::kHeadEnd) != std::string::npos) return true;
     if (connection.request.size() > limits_.request_bytes) return false;
   }
 }
 
 void HttpServer::answer(int key, Connection& connection, TimePoint now) {
-  WholeRequest stream(connection.request, connection.answer);
-  site_.serve_one(stream);
+  std::string& head = connection.request;
+  head.resize(head.find(net::kHeadEnd) + net::kHeadEnd.size());
+  const auto request = net::read_request(head);
+  net::HttpAnswer answer = request ? site_.answer(*request) : request.error();
   connection.request = {};
-  if (!connection.answering())
-    connection.answer =
-        "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+  connection.head = net::head_of(answer);
+  if (!request || request->method != "HEAD") connection.body = std::move(answer.body);
   connection.until = now + limits_.write;
-  unsent_ += connection.answer.size();
+  unsent_ += connection.answer_size();
   make_room_for_answers(key);
 }
 
@@ -210,9 +180,17 @@ void HttpServer::make_room_for_answers(int newest) {
 
 // False: it is at its end, well or not.
 bool HttpServer::send_answer(Connection& connection) {
-  while (connection.sent < connection.answer.size()) {
-    const ssize_t n = send(connection.socket.get(), connection.answer.data() + connection.sent,
-                           connection.answer.size() - connection.sent, MSG_NOSIGNAL);
+  while (connection.sent < connection.answer_size()) {
+    const std::size_t of_head = std::min(connection.sent, connection.head.size());
+    const std::size_t of_body = connection.sent - of_head;
+    std::array<iovec, 2> parts{iovec{.iov_base = connection.head.data() + of_head,
+                                     .iov_len = connection.head.size() - of_head},
+                               iovec{.iov_base = connection.body.data() + of_body,
+                                     .iov_len = connection.body.size() - of_body}};
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    const ssize_t n = sendmsg(connection.socket.get(), &message, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno == EAGAIN;
     connection.sent += static_cast<std::size_t>(n);
@@ -236,7 +214,7 @@ void HttpServer::close(int key) {
   peers_.remove(key);
   const auto found = connections_.find(key);
   if (found == connections_.end()) return;
-  unsent_ -= found->second.answer.size();
+  unsent_ -= found->second.answer_size();
   connections_.erase(found);
   --figures_.open;
   if (!spare_.valid()) spare_ = spare_descriptor();

@@ -57,10 +57,12 @@ class HttpServer {
     Fd socket;
     TimePoint until;      // when it has taken too long
     std::string request;  // as far as it has come
-    std::string answer;   // once the request is there
-    std::size_t sent = 0;
+    std::string head;     // of the answer, once the request is there
+    std::string body;
+    std::size_t sent = 0;  // of both
 
-    [[nodiscard]] bool answering() const { return !answer.empty(); }
+    [[nodiscard]] bool answering() const { return !head.empty(); }
+    [[nodiscard]] std::size_t answer_size() const { return head.size() + body.size(); }
   };
 
   HttpServer(const HttpOptions& options, HttpHandlers handlers, net::Listener listener, Fd wake,

@@ -1,13 +1,12 @@
-// The pages of the agent: which path gives what. cpp-httplib parses the request and writes the
-// answer; the connection itself is http_server's.
+// The pages of the agent: which path gives what. The connection is http_server's.
 #pragma once
-
-#include <httplib.h>
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "agent/http/expose.h"
+#include "base/net/http.h"
 
 namespace pinion::agent {
 
@@ -24,7 +23,7 @@ struct HttpHandlers {
   std::function<std::string()> node_json;
 };
 
-class Site : private httplib::Server {
+class Site {
  public:
   // Who may see the page and its JSON.
   enum class Pages {
@@ -35,15 +34,16 @@ class Site : private httplib::Server {
 
   Site(HttpHandlers handlers, Pages pages);
 
-  // Reads one request and answers it. False: there was none. Not by several threads at once.
-  bool serve_one(httplib::Stream& stream);
+  // The answer to a request, told by its line and headers; its connection ends with it. Not by
+  // several threads at once.
+  net::HttpAnswer answer(const net::HttpRequest& request);
 
  private:
-  HandlerResponse route(const httplib::Request& request, httplib::Response& response);
-  void metrics(const httplib::Request& request, httplib::Response& response);
-  static void health(httplib::Response& response, const std::function<std::string()>& not_well);
-  void page(const httplib::Request& request, httplib::Response& response,
-            const std::function<std::string()>& content, const char* type) const;
+  void route(const net::HttpRequest& request, net::HttpAnswer& answer);
+  void metrics(const net::HttpRequest& request, net::HttpAnswer& answer);
+  static void health(net::HttpAnswer& answer, const std::function<std::string()>& not_well);
+  void page(const net::HttpRequest& request, net::HttpAnswer& answer,
+            const std::function<std::string()>& content, std::string_view type) const;
 
   HttpHandlers handlers_;
   Pages pages_;

@@ -4,30 +4,44 @@
 
 #include <algorithm>
 
+#include "base/net/http.h"
+
 namespace pinion::net {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 DeadlineStream::DeadlineStream(int socket, const StreamLimits& limits)
-    : socket_(socket),
-      limits_(limits),
-      read_until_(steady_clock::now() + limits.read),
-      left_(limits.request_bytes) {}
+    : socket_(socket), limits_(limits), read_until_(steady_clock::now() + limits.head) {}
 
 bool DeadlineStream::next_request(milliseconds idle) {
   read_until_ = steady_clock::now() + idle;
-  left_ = limits_.request_bytes;
-  if (at_ == end_ && (!fill() || at_ == end_)) return false;
-  read_until_ = steady_clock::now() + limits_.read;
+  if (at_ == end_ && !fill()) return false;
+  read_until_ = steady_clock::now() + limits_.head;
   write_until_.reset();
   return true;
 }
 
-void DeadlineStream::expect(std::size_t bytes, milliseconds time) {
-  left_ += bytes;
-  read_until_ = steady_clock::now() + time;
-  write_until_.reset();  // a "100 Continue" is no part of the answer
+Result<std::string> DeadlineStream::read_head() {
+  std::string head;
+  while (head.size() <= limits_.head_bytes) {
+    if (at_ == end_ && !fill()) {
+      return failure(Errc::kUnavailable, "the connection or the time of the headers has ended");
+    }
+    const std::size_t before = head.size();
+    head.append(buffer_.data() + at_, end_ - at_);
+    const std::size_t end = head.find(kHeadEnd, before - std::min(before, kHeadEnd.size() - 1));
+    if (end == std::string::npos) {
+      at_ = end_;
+      continue;
+    }
+    head.resize(end + kHeadEnd.size());
+    at_ += head.size() - before;
+    if (head.size() > limits_.head_bytes) break;
+    return head;
+  }
+  return failure(Errc::kExhausted,
+                 "more than " + std::to_string(limits_.head_bytes) + " bytes of headers");
 }
 
 bool DeadlineStream::wait(short events, TimePoint until) const {
@@ -61,62 +75,63 @@ DeadlineStream::Try DeadlineStream::transmit(const char* from, std::size_t size)
   }
 }
 
-// As read(). The deadline counts for bytes that are there already, too: else a client that always
-// has one more would be read for ever.
+// The deadline counts for bytes that are there already, too: else a client that always has one more
+// would be read for ever.
 ssize_t DeadlineStream::receive_some(char* to, std::size_t size) {
-  size = std::min(size, left_);
-  while (size > 0 && steady_clock::now() < read_until_) {
+  while (steady_clock::now() < read_until_) {
     const Try tried = receive(to, size);
-    if (tried.bytes >= 0) {
-      left_ -= static_cast<std::size_t>(tried.bytes);
-      return tried.bytes;
-    }
+    if (tried.bytes >= 0) return tried.bytes;
     if (tried.again_after == 0 || !wait(tried.again_after, read_until_)) return -1;
   }
   return -1;
 }
 
+// False: nothing more comes.
 bool DeadlineStream::fill() {
   const ssize_t n = receive_some(buffer_.data(), buffer_.size());
   at_ = 0;
   end_ = n > 0 ? static_cast<std::size_t>(n) : 0;
-  return n >= 0;
+  return n > 0;
 }
 
+// As receive_some(), of what is in the buffer first.
 ssize_t DeadlineStream::read(char* to, std::size_t size) {
-  if (at_ == end_) {
-    if (size >= buffer_.size()) return receive_some(to, size);
-    if (!fill()) return -1;
-  }
+  if (at_ == end_) return receive_some(to, size);
   const std::size_t n = std::min(size, end_ - at_);
   std::copy_n(buffer_.data() + at_, n, to);
   at_ += n;
   return static_cast<ssize_t>(n);
 }
 
-ssize_t DeadlineStream::write(const char* from, std::size_t size) {
+Result<std::string> DeadlineStream::read_body(std::size_t bytes, milliseconds time,
+                                              std::size_t spare) {
+  read_until_ = steady_clock::now() + time;
+  write_until_.reset();  // a "100 Continue" is no part of the answer
+  std::string body;
+  body.reserve(bytes + spare);
+  body.resize(bytes);
+  for (std::size_t have = 0; have < bytes;) {
+    const ssize_t n = read(body.data() + have, bytes - have);
+    if (n <= 0) {
+      return failure(Errc::kUnavailable, "the body ended after " + std::to_string(have) + " of " +
+                                             std::to_string(bytes) + " bytes");
+    }
+    have += static_cast<std::size_t>(n);
+  }
+  return body;
+}
+
+bool DeadlineStream::write(std::string_view bytes) {
   if (!write_until_) write_until_ = steady_clock::now() + limits_.write;
-  std::size_t sent = 0;
-  while (sent < size && steady_clock::now() < *write_until_) {
-    const Try tried = transmit(from + sent, size - sent);
+  while (!bytes.empty() && steady_clock::now() < *write_until_) {
+    const Try tried = transmit(bytes.data(), bytes.size());
     if (tried.bytes >= 0) {
-      sent += static_cast<std::size_t>(tried.bytes);
+      bytes.remove_prefix(static_cast<std::size_t>(tried.bytes));
     } else if (tried.again_after == 0 || !wait(tried.again_after, *write_until_)) {
-      return -1;
+      return false;
     }
   }
-  return sent == size ? static_cast<ssize_t>(size) : -1;
-}
-
-// Nothing here depends on who asks.
-void DeadlineStream::get_remote_ip_and_port(std::string& ip, int& port) const {
-  ip.clear();
-  port = 0;
-}
-
-void DeadlineStream::get_local_ip_and_port(std::string& ip, int& port) const {
-  ip.clear();
-  port = 0;
+  return bytes.empty();
 }
 
 }  // namespace pinion::net

@@ -72,7 +72,8 @@ std::optional<PeerTable::Key> PeerTable::dispensable(Key spare) const {
 std::optional<PeerTable::Key> PeerTable::add(Key key, std::string peer) {
   ++unproved_[peer];
   const auto& member =
-      members_.insert_or_assign(key, Member{std::move(peer), next_++, false}).first->second;
+      members_.insert_or_assign(key, Member{.peer = std::move(peer), .number = next_++})
+          .first->second;
   std::optional<Key> out;
   if (unproved_of(member.peer) > limits_.most_of_peer) {
     out = oldest(&member.peer, 0, key);
@@ -83,17 +84,49 @@ std::optional<PeerTable::Key> PeerTable::add(Key key, std::string peer) {
   return out;
 }
 
-bool PeerTable::prove(Key key) {
-  const auto found = members_.find(key);
-  if (found == members_.end() || found->second.proved) return true;
-  if (proved_ >= limits_.most_proved) {
-    remove(key);
-    return false;
+std::optional<PeerTable::Key> PeerTable::longest_waiting(bool known) const {
+  const std::pair<const Key, Member>* longest = nullptr;
+  const auto order = [](const Member& member) {
+    return std::pair(member.known, *member.waits_since);
+  };
+  for (const auto& one : members_) {
+    const Member& member = one.second;
+    if (!member.waits_since || (member.known && !known)) continue;
+    if (longest == nullptr || order(member) < order(longest->second)) longest = &one;
   }
-  if (--unproved_[found->second.peer] == 0) unproved_.erase(found->second.peer);
-  found->second.proved = true;
+  return longest == nullptr ? std::nullopt : std::optional(longest->first);
+}
+
+std::optional<PeerTable::Key> PeerTable::prove(Key key, bool known) {
+  const auto found = members_.find(key);
+  if (found == members_.end() || found->second.proved) return std::nullopt;
+  std::optional<Key> out;
+  if (proved_ >= limits_.most_proved) {
+    out = longest_waiting(known).value_or(key);
+    remove(*out);
+    if (out == key) return out;
+  }
+  Member& member = found->second;
+  if (--unproved_[member.peer] == 0) unproved_.erase(member.peer);
+  member.proved = true;
+  member.known = known;
   ++proved_;
-  return true;
+  return out;
+}
+
+PeerTable::Member* PeerTable::proved(Key key) {
+  const auto found = members_.find(key);
+  return found == members_.end() || !found->second.proved ? nullptr : &found->second;
+}
+
+void PeerTable::waits(Key key) {
+  if (Member* const member = proved(key)) member->waits_since = next_++;
+}
+
+bool PeerTable::works(Key key) {
+  Member* const member = proved(key);
+  if (member != nullptr) member->waits_since.reset();
+  return member != nullptr;
 }
 
 void PeerTable::remove(Key key) {

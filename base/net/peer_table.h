@@ -1,7 +1,8 @@
 // Who is connected to a listener, and who has to go when somebody else comes: pure bookkeeping, so
 // that every listener keeps the same rules. Connections that have not proved who they are can never
 // keep others out: the oldest one of the address that has most of them makes room. Those that have
-// are never closed for others.
+// are closed only for others that have, and only while they wait for their clients: the one that
+// waits longest.
 #pragma once
 
 #include <sys/socket.h>
@@ -32,9 +33,15 @@ class PeerTable {
 
   // Takes a connection in. The result is out already: it is to be closed to make room.
   [[nodiscard]] std::optional<Key> add(Key key, std::string peer);
-  // The connection has proved who it is. False: too many have; it is out already, and to be closed.
-  // Of one that has done so before, or is not there: true, and nothing changes.
-  [[nodiscard]] bool prove(Key key);
+  // The connection has proved who it is; `known`: with more than is asked of all, so that it is not
+  // closed for one that is not known. The result is out already, and to be closed: where too many
+  // have, one that waits, or else this one. Of one that has done so before, or is not there:
+  // nothing changes.
+  [[nodiscard]] std::optional<Key> prove(Key key, bool known = false);
+  // One that has proved who it is waits for its client from now on, even if it did before.
+  void waits(Key key);
+  // It does not wait any more. False: it has not proved who it is, or is out.
+  bool works(Key key);
   void remove(Key key);
 
   // The oldest unproved connection, other than `spare`, of the peers that have most of them.
@@ -48,6 +55,8 @@ class PeerTable {
     std::string peer;
     std::uint64_t number = 0;  // grows with each that comes
     bool proved = false;
+    bool known = false;
+    std::optional<std::uint64_t> waits_since = {};  // a number as the one above
   };
 
   [[nodiscard]] std::size_t unproved_of(const std::string& peer) const;
@@ -55,6 +64,9 @@ class PeerTable {
   [[nodiscard]] std::optional<Key> oldest(const std::string* peer, std::size_t count,
                                           Key spare) const;
   [[nodiscard]] std::size_t others_of(const std::string& peer, Key spare) const;
+  // Of those that are not known or, where `known`, of all: unknown ones first.
+  [[nodiscard]] std::optional<Key> longest_waiting(bool known) const;
+  Member* proved(Key key);
 
   PeerLimits limits_;
   std::map<Key, Member> members_;

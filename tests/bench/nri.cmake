@@ -18,12 +18,11 @@ pinion_program(pinion-listeners-bench
   LINK topology net agent_client test_fake_runtime test_support bench_measurements CLI11::CLI11)
 add_dependencies(pinion-listeners-bench pinion-agent)
 
-pkg_check_modules(BENCH_HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 pinion_program(pinion-memory-bench
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/chart_agent.cpp ${CMAKE_CURRENT_LIST_DIR}/memory_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_player.cpp
     ${CMAKE_CURRENT_LIST_DIR}/nri_bench_process.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_runtime.cpp
     ${CMAKE_SOURCE_DIR}/tests/unit/api/certificates.cpp
-  LINK topology agent_client test_fake_runtime test_support CLI11::CLI11 PkgConfig::BENCH_HTTPLIB Threads::Threads)
+  LINK topology agent_client test_fake_runtime test_support CLI11::CLI11 PkgConfig::HTTPLIB Threads::Threads)
 add_dependencies(pinion-memory-bench pinion-agent)
 
 if(PINION_TESTS)

@@ -1,10 +1,13 @@
 #include "tests/e2e/proxy.h"
 
 #include <httplib.h>
+#include <sys/socket.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/net/deadline_stream.h"
+#include "base/net/http.h"
 
 namespace pinion::e2e {
 namespace {
@@ -12,9 +15,8 @@ namespace {
 constexpr std::size_t kConnections = 512;
 constexpr std::size_t kStack = std::size_t{512} << 10;
 constexpr std::chrono::minutes kIdle{10};  // it is the scheduler that closes connections
-constexpr net::StreamLimits kLimits{.read = std::chrono::seconds(10),
-                                    .write = std::chrono::seconds(10),
-                                    .request_bytes = std::size_t{16} << 20};
+constexpr std::chrono::seconds kPart{10};  // headers, a body, an answer
+constexpr net::StreamLimits kLimits{.head = kPart, .write = kPart};
 constexpr std::chrono::seconds kHeldCall{60};  // with an extender that holds a call
 
 constexpr const char* kJson = "application/json";
@@ -22,47 +24,57 @@ constexpr const char* kJson = "application/json";
 }  // namespace
 
 // One connection of the scheduler.
-class Proxy::Talk : private httplib::Server {
+class Proxy::Talk {
  public:
-  Talk(Proxy& proxy, int socket) : proxy_(proxy), socket_(socket), stream_(socket, kLimits) {
-    Post(".*", [this](const auto& request, auto& response) { pass(request, response); });
-  }
+  Talk(Proxy& proxy, int socket) : proxy_(proxy), stream_(socket, kLimits) {}
 
   void serve() {
-    bool closed = false;
-    while (!closed && stream_.next_request(kIdle)) {
-      if (!process_request(stream_, false, closed, nullptr)) return;
-    }
+    while (stream_.next_request(kIdle) && serve_one()) continue;
   }
 
  private:
-  void pass(const httplib::Request& request, httplib::Response& response) {
-    const Fate fate = proxy_.fate_of(request.path.substr(request.path.rfind('/') + 1));
-    proxy_.wait(fate.before);
-    const bool answered = !fate.heard || hear(request, response);
-    proxy_.wait(fate.after);
-    if (fate.reply == Fate::Reply::kError) {
-      response.status = 500;
-      response.set_content("by the test's rule", "text/plain");
-    }
-    // What httplib writes now goes nowhere.
-    if (!answered || fate.reply == Fate::Reply::kCut) ::shutdown(socket_, SHUT_RDWR);
+  // False: the connection is at its end.
+  bool serve_one() {
+    const auto head = stream_.read_head();
+    if (!head) return false;
+    const auto request = net::read_request(*head);
+    const auto length = request ? request->body_length() : std::nullopt;
+    if (!length) return false;
+    const auto body = stream_.read_body(*length, kPart);
+    if (!body) return false;
+    auto answer = pass(request->path, *body);
+    if (!answer) return false;
+    answer->keep_alive = kIdle;
+    return stream_.write(net::head_of(*answer) + answer->body);
   }
 
-  bool hear(const httplib::Request& request, httplib::Response& response) {
+  // Nothing: the connection is cut instead of an answer.
+  std::optional<net::HttpAnswer> pass(const std::string& path, const std::string& body) {
+    const Fate fate = proxy_.fate_of(path.substr(path.rfind('/') + 1));
+    proxy_.wait(fate.before);
+    auto answer = fate.heard ? hear(path, body) : net::HttpAnswer();
+    proxy_.wait(fate.after);
+    if (!answer || fate.reply == Fate::Reply::kCut) return std::nullopt;
+    if (fate.reply == Fate::Reply::kError) {
+      answer.emplace();
+      answer->complain(500, "by the test's rule");
+    }
+    return answer;
+  }
+
+  std::optional<net::HttpAnswer> hear(const std::string& path, const std::string& body) {
     const std::string target = proxy_.target_();
-    if (target.empty()) return false;
+    if (target.empty()) return std::nullopt;
     httplib::Client extender("http://" + target);
     extender.set_read_timeout(kHeldCall);
-    const auto answer = extender.Post(request.path, request.body, kJson);
-    if (!answer) return false;
-    response.status = answer->status;
-    response.set_content(answer->body, answer->get_header_value("Content-Type"));
-    return true;
+    const auto heard = extender.Post(path, body, kJson);
+    if (!heard) return std::nullopt;
+    net::HttpAnswer answer{.status = heard->status};
+    answer.set(heard->get_header_value("Content-Type"), heard->body);
+    return answer;
   }
 
   Proxy& proxy_;
-  const int socket_;
   net::DeadlineStream stream_;
 };
 

@@ -1,52 +1,36 @@
 #include "cluster/extender/http/connection.h"
 
-#include <charconv>
 #include <exception>
 #include <utility>
 
 namespace pinion::cluster {
 namespace {
 
-constexpr const char* kPlain = "text/plain; charset=utf-8";
-constexpr const char* kJson = "application/json";
+using net::HttpAnswer;
+using net::HttpRequest;
+
+constexpr std::string_view kJson = "application/json";
 // Nothing from elsewhere, no markup made of text.
-constexpr const char* kPagePolicy =
+constexpr std::string_view kPagePolicy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src "
     "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
 constexpr std::size_t kPadding = 64;  // what the parser wants behind a body, to spare it a copy
+// An answer up to this is sent in one piece with its head: copying it costs less than a call.
+constexpr std::size_t kOnePiece = 16384;
 
-void complain(httplib::Response& response, int status, const std::string& text) {
-  response.status = status;
-  response.set_content(text + "\n", kPlain);
+HttpAnswer new_answer() {
+  return {.headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}}};
 }
 
-void show(httplib::Response& response, const Page& page) {
-  response.status = page.status;
-  response.set_content(page.body, page.type);
+void show(HttpAnswer& answer, Page page) {
+  answer.status = page.status;
+  answer.set(page.type, std::move(page.body));
 }
 
-void health(httplib::Response& response, const std::string& reason) {
-  if (reason.empty()) {
-    response.set_content("ok\n", kPlain);
-  } else {
-    complain(response, 503, reason);
-  }
-}
-
-// Nothing: no length, or none that makes sense.
-std::optional<std::size_t> length_of(const httplib::Request& request) {
-  if (request.get_header_value_count("Content-Length") != 1) return std::nullopt;
-  const std::string text = request.get_header_value("Content-Length");
-  std::size_t length = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (end.ec != std::errc{} || end.ptr != text.data() + text.size()) return std::nullopt;
-  return length;
-}
-
-bool has_body(const httplib::Request& request) {
-  return request.has_header("Transfer-Encoding") ||
-         (request.has_header("Content-Length") && length_of(request) != 0U);
+void health(HttpAnswer& answer, const std::string& reason) {
+  if (!reason.empty()) return answer.complain(503, reason);
+  answer.set(net::kPlainText, "ok\n");
 }
 
 // Counts a call for as long as it runs.
@@ -74,21 +58,7 @@ Result<std::string> answered(Result<Ask> ask, std::atomic<std::size_t>& now,
 
 Connection::Connection(net::DeadlineStream& stream, ConnectionContext& context,
                        std::atomic<bool>& busy, Manner manner)
-    : stream_(stream), context_(context), busy_(busy), manner_(std::move(manner)) {
-  // What its header says of the connection.
-  set_keep_alive_timeout(std::chrono::ceil<std::chrono::seconds>(context.limits.idle).count());
-  set_keep_alive_max_count(1'000'000);
-  // Paths are compared here and not by httplib, which matches regular expressions, deep in the
-  // stack.
-  set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-    route(request, response);
-    return HandlerResponse::Handled;
-  });
-  set_exception_handler([this](const httplib::Request& /*request*/, httplib::Response& response,
-                               const std::exception_ptr& /*what*/) {
-    refuse(response, 500, "internal error", ConnectionContext::Outcome::kFailed);
-  });
-}
+    : stream_(stream), context_(context), busy_(busy), manner_(std::move(manner)) {}
 
 void Connection::serve() {
   bool more = true;
@@ -101,14 +71,29 @@ void Connection::serve() {
 }
 
 bool Connection::serve_one() {
-  looked_ = false;
-  last_ = false;
-  bool closed = false;
-  const bool good = process_request(stream_, /*close_connection=*/false, closed,
-                                    [this](httplib::Request& request) { look_at(request); });
+  if (admitted_) manner_.waits();
+  const auto head = stream_.read_head();
+  if (!head) {
+    if (head.error().code != Errc::kExhausted) return false;
+    HttpAnswer too_long;
+    too_long.complain(431, head.error().text);
+    return write(std::move(too_long), true);
+  }
+  const auto request = net::read_request(*head);
+  if (!request) return write(request.error(), true);
+  auto answer = answer_to(*request);
+  const bool more = answer && write(*std::move(answer), request->method != "HEAD");
   call_ = {};
   keep_reader();
-  return good && looked_ && !last_ && !closed;
+  return more;
+}
+
+// False: the connection ends with this answer.
+bool Connection::write(HttpAnswer answer, bool with_body) {
+  std::string first = net::head_of(answer);
+  if (!with_body) answer.body.clear();
+  if (answer.body.size() <= kOnePiece) first += std::exchange(answer.body, {});
+  return stream_.write(first) && stream_.write(answer.body) && answer.keep_alive.has_value();
 }
 
 // Its memory spares the next request the time to ask for it, within what all may keep.
@@ -118,22 +103,31 @@ void Connection::keep_reader() {
   if (!kept_->valid()) reader_ = wire::Reader();
 }
 
-// Before httplib looks at them. It would pack answers, for a client next door, and serve ranges.
-void Connection::look_at(httplib::Request& request) {
-  looked_ = true;
-  if (!admitted_) admitted_ = manner_.admitted();
-  request.ranges.clear();
-  request.headers.erase("Accept-Encoding");
-  if (request.method == "POST") look_at_call(request);
-  // A body that is not read would be taken for the next request.
-  const bool unread = has_body(request) && (request.method != "POST" || call_.refusal);
-  last_ = unread || !*admitted_ || context_.stopping;
-  if (!last_) return;
-  request.headers.erase("Connection");
-  request.headers.emplace("Connection", "close");
+std::optional<HttpAnswer> Connection::answer_to(const HttpRequest& request) {
+  HttpAnswer answer = new_answer();
+  try {
+    look_at(request);
+    if (request.method == "POST" && !call_.refusal) read_body(request);
+    if (*admitted_ && !manner_.works()) return std::nullopt;
+    route(request, answer);
+  } catch (const std::exception&) {
+    answer = new_answer();
+    refuse(answer, 500, "internal error", ConnectionContext::Outcome::kFailed);
+  }
+  if (*admitted_) manner_.waits();
+  if (request.keep_alive && !unread_ && *admitted_ && !context_.stopping) {
+    answer.keep_alive = std::chrono::ceil<std::chrono::seconds>(context_.limits.idle);
+  }
+  return answer;
 }
 
-void Connection::look_at_call(const httplib::Request& request) {
+void Connection::look_at(const HttpRequest& request) {
+  unread_ = request.has_body();
+  if (!admitted_) admitted_ = manner_.admitted();
+  if (request.method == "POST") look_at_call(request);
+}
+
+void Connection::look_at_call(const HttpRequest& request) {
   const auto refuse_with = [this](int status, std::string text) {
     call_.refusal = Refusal{.status = status, .text = std::move(text)};
   };
@@ -150,8 +144,8 @@ void Connection::look_at_call(const httplib::Request& request) {
     return refuse_with(
         503, "too many connections: " + std::to_string(context_.limits.connections) + " are open");
   }
-  if (request.has_header("Content-Encoding")) return refuse_with(415, "the body is packed");
-  const auto length = length_of(request);
+  if (request.has("Content-Encoding")) return refuse_with(415, "the body is packed");
+  const auto length = request.body_length();
   if (!length) return refuse_with(411, "this needs one Content-Length");
   call_.length = *length;
   const std::size_t most = context_.body_limit(*call_.verb);
@@ -173,94 +167,77 @@ std::optional<Connection::Refusal> Connection::take_shares() {
   return Refusal{.status = 503, .text = "too many binds are held"};
 }
 
-void Connection::route(const httplib::Request& request, httplib::Response& response) {
-  response.status = 200;
-  response.set_header("Cache-Control", "no-store");
-  response.set_header("X-Content-Type-Options", "nosniff");
-  if (call_.refusal) {
-    refuse(response, call_.refusal->status, call_.refusal->text,
-           ConnectionContext::Outcome::kRefused);
-  } else if (request.method == "POST") {
-    post(response);
-  } else if (request.method == "GET" || request.method == "HEAD") {
-    get(request, response);
+void Connection::read_body(const HttpRequest& request) {
+  if (request.asks_to_send && !stream_.write(net::kContinue)) return;
+  auto body = stream_.read_body(call_.length, context_.limits.body, kPadding);
+  if (body) {
+    body_ = *std::move(body);
+    unread_ = false;
   } else {
-    response.set_header("Allow", "GET, HEAD, POST");
-    complain(response, 405, "only GET, HEAD and POST");
+    unread_ = true;
+    call_.refusal = Refusal{.status = 408, .text = body.error().text};
   }
 }
 
-void Connection::get(const httplib::Request& request, httplib::Response& response) {
+void Connection::route(const HttpRequest& request, HttpAnswer& answer) {
+  if (call_.refusal) {
+    refuse(answer, call_.refusal->status, call_.refusal->text,
+           ConnectionContext::Outcome::kRefused);
+  } else if (request.method == "POST") {
+    post(answer);
+  } else if (request.method == "GET" || request.method == "HEAD") {
+    get(request, answer);
+  } else {
+    answer.headers.emplace_back("Allow", "GET, HEAD, POST");
+    answer.complain(405, "only GET, HEAD and POST");
+  }
+}
+
+void Connection::get(const HttpRequest& request, HttpAnswer& answer) {
   if (context_.served.pages == nullptr) {
-    return complain(response, 404, "not here: this is for the scheduler's calls alone");
+    return answer.complain(404, "not here: this is for the scheduler's calls alone");
   }
   Pages& pages = *context_.served.pages;
-  if (request.path == "/livez") return health(response, pages.not_live());
-  if (request.path == "/readyz") return health(response, pages.not_ready());
-  if (request.path == "/leadz") return health(response, pages.not_leading());
-  if (request.path == "/metrics") {
-    return show(response, pages.metrics(request.get_header_value("Accept")));
-  }
+  if (request.path == "/livez") return health(answer, pages.not_live());
+  if (request.path == "/readyz") return health(answer, pages.not_ready());
+  if (request.path == "/leadz") return health(answer, pages.not_leading());
+  if (request.path == "/metrics") return show(answer, pages.metrics(request.header("Accept")));
   const bool fleet = request.path == "/v1/fleet";
   const bool jobs = request.path == "/v1/jobs";
   if (!fleet && !jobs && request.path != "/") {
-    return complain(
-        response, 404,
-        "not here; there are /, /livez, /readyz, /leadz, /metrics, /v1/fleet and /v1/jobs");
+    return answer.complain(
+        404, "not here; there are /, /livez, /readyz, /leadz, /metrics, /v1/fleet and /v1/jobs");
   }
-  if (!trusted()) return complain(response, 403, "this needs a client certificate");
-  if (fleet) return show(response, pages.fleet());
-  if (jobs) return show(response, pages.jobs(request.get_param_value("namespace")));
-  response.set_header("Content-Security-Policy", kPagePolicy);
-  show(response, pages.home());
+  if (!trusted()) return answer.complain(403, "this needs a client certificate");
+  if (fleet) return show(answer, pages.fleet());
+  if (jobs) return show(answer, pages.jobs(request.parameter("namespace")));
+  answer.headers.emplace_back("Content-Security-Policy", kPagePolicy);
+  show(answer, pages.home());
 }
 
-void Connection::post(httplib::Response& response) {
-  auto body = read_body();
-  if (!body) {
-    last_ = true;
-    return refuse(response, 408, body.error().text, ConnectionContext::Outcome::kRefused);
-  }
-  if (call_.verb == Verb::kPlan) return plan(*body, response);
-  auto json = answer(std::move(*body));
-  if (!json)
-    return refuse(response, 400, json.error().text, ConnectionContext::Outcome::kMalformed);
-  response.body = std::move(*json);
-  response.set_header("Content-Type", kJson);
+void Connection::post(HttpAnswer& answer) {
+  if (call_.verb == Verb::kPlan) return plan(answer);
+  auto json = decide();
+  if (!json) return refuse(answer, 400, json.error().text, ConnectionContext::Outcome::kMalformed);
+  answer.set(kJson, *std::move(json));
   context_.count(*call_.verb, ConnectionContext::Outcome::kAnswered);
 }
 
-void Connection::plan(const std::string& body, httplib::Response& response) {
+void Connection::plan(HttpAnswer& answer) {
   const Allowance turn = context_.take_plan();
   if (!turn.valid()) {
-    return refuse(response, 503, "another one is being made: try again",
+    return refuse(answer, 503, "another one is being made: try again",
                   ConnectionContext::Outcome::kRefused);
   }
   const Running running(context_.now[static_cast<std::size_t>(Verb::kPlan)]);
-  const Page page = context_.served.pages->plan(body);
-  show(response, page);
-  const auto bad = page.status == 503 ? ConnectionContext::Outcome::kRefused
-                                      : ConnectionContext::Outcome::kMalformed;
-  context_.count(Verb::kPlan, page.status == 200 ? ConnectionContext::Outcome::kAnswered : bad);
+  show(answer, context_.served.pages->plan(std::exchange(body_, {})));
+  const auto bad = answer.status == 503 ? ConnectionContext::Outcome::kRefused
+                                        : ConnectionContext::Outcome::kMalformed;
+  context_.count(Verb::kPlan, answer.status == 200 ? ConnectionContext::Outcome::kAnswered : bad);
 }
 
-Result<std::string> Connection::read_body() {
-  stream_.expect(call_.length, context_.limits.body);
-  std::string body;
-  body.reserve(call_.length + kPadding);
-  body.resize(call_.length);
-  for (std::size_t have = 0; have < body.size();) {
-    const ssize_t n = stream_.read(body.data() + have, body.size() - have);
-    if (n <= 0) {
-      return failure(Errc::kUnavailable, "the body ended after " + std::to_string(have) + " of " +
-                                             std::to_string(body.size()) + " bytes");
-    }
-    have += static_cast<std::size_t>(n);
-  }
-  return body;
-}
-
-Result<std::string> Connection::answer(std::string body) {
+Result<std::string> Connection::decide() {
+  std::string body = std::exchange(body_, {});
   const Served& served = context_.served;
   const Verb verb = *call_.verb;
   std::atomic<std::size_t>& now = context_.now[static_cast<std::size_t>(verb)];
@@ -292,7 +269,7 @@ Result<std::string> Connection::answer(std::string body) {
 }
 
 // The scheduler says no more than the status, so the text goes to our own log as well.
-void Connection::refuse(httplib::Response& response, int status, const std::string& text,
+void Connection::refuse(HttpAnswer& answer, int status, const std::string& text,
                         ConnectionContext::Outcome outcome) {
   std::string shown = "pinion-extender: ";
   if (call_.verb) {
@@ -302,7 +279,7 @@ void Connection::refuse(httplib::Response& response, int status, const std::stri
   }
   shown += text;
   if (context_.served.refused) context_.served.refused(shown);
-  complain(response, status, shown);
+  answer.complain(status, shown);
 }
 
 }  // namespace pinion::cluster

@@ -1,9 +1,6 @@
-// One connection: reads requests one after another and answers them. cpp-httplib parses the request
-// line and the headers and writes answers; the body is read here, so that limits are known before a
-// byte of it is.
+// One connection: reads requests one after another and answers them. A body is read when its
+// headers have told that it is within the limits.
 #pragma once
-
-#include <httplib.h>
 
 #include <atomic>
 #include <functional>
@@ -11,12 +8,13 @@
 #include <string>
 
 #include "base/net/deadline_stream.h"
+#include "base/net/http.h"
 #include "cluster/extender/http/connection_context.h"
 #include "cluster/extender/wire/reader.h"
 
 namespace pinion::cluster {
 
-class Connection : private httplib::Server {
+class Connection {
  public:
   struct Manner {
     // Asked with the first request; false: there are too many, which is said instead of an answer,
@@ -25,6 +23,12 @@ class Connection : private httplib::Server {
     // Whether this client may ask for more than probes and metrics; asked after the first bytes
     // have come. Without a function: everybody may.
     std::function<bool()> trusted;
+    // Of one that is admitted: it waits for its client from now on, for a request, its body, or to
+    // take the answer.
+    std::function<void()> waits;
+    // Its request is there as a whole, and is answered. False: while it waited, it was ended for
+    // another one, so nothing must come of the request.
+    std::function<bool()> works;
   };
 
   // `busy` is true from the first byte of a request to the last one of its answer.
@@ -49,18 +53,21 @@ class Connection : private httplib::Server {
   };
 
   bool serve_one();
+  bool write(net::HttpAnswer answer, bool with_body);
   void keep_reader();
-  void look_at(httplib::Request& request);
-  void look_at_call(const httplib::Request& request);
+  void look_at(const net::HttpRequest& request);
+  void look_at_call(const net::HttpRequest& request);
   [[nodiscard]] std::optional<Refusal> take_shares();
 
-  void route(const httplib::Request& request, httplib::Response& response);
-  void get(const httplib::Request& request, httplib::Response& response);
-  void post(httplib::Response& response);
-  void plan(const std::string& body, httplib::Response& response);
-  [[nodiscard]] Result<std::string> read_body();
-  [[nodiscard]] Result<std::string> answer(std::string body);
-  void refuse(httplib::Response& response, int status, const std::string& text,
+  // Nothing: there is nobody any more to answer.
+  std::optional<net::HttpAnswer> answer_to(const net::HttpRequest& request);
+  void read_body(const net::HttpRequest& request);
+  void route(const net::HttpRequest& request, net::HttpAnswer& answer);
+  void get(const net::HttpRequest& request, net::HttpAnswer& answer);
+  void post(net::HttpAnswer& answer);
+  void plan(net::HttpAnswer& answer);
+  [[nodiscard]] Result<std::string> decide();
+  void refuse(net::HttpAnswer& answer, int status, const std::string& text,
               ConnectionContext::Outcome outcome);
   [[nodiscard]] bool trusted() const { return !manner_.trusted || manner_.trusted(); }
 
@@ -71,9 +78,9 @@ class Connection : private httplib::Server {
   wire::Reader reader_;
   std::optional<Allowance> kept_;  // of what all readers may keep
   Call call_;
+  std::string body_;
+  bool unread_ = false;           // the request has a body that would be taken for the next one
   std::optional<bool> admitted_;  // nothing before the first request
-  bool looked_ = false;           // this request's headers were sound
-  bool last_ = false;             // the connection ends with this answer
 };
 
 }  // namespace pinion::cluster

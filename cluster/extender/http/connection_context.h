@@ -30,9 +30,10 @@ struct Served {
 };
 
 struct Limits {
-  // Open at once. Held binds take one each, so a gang of 1,000 needs as many. Those that have not
-  // sent a request yet, or shown the certificate that is asked for, are counted by themselves: as
-  // many of them, the oldest of the address with most of them is closed when another one comes.
+  // Open at once. Held binds take one each, so a gang of 1,000 needs as many. When another one
+  // comes, the one is closed that waits longest for its client. Those that have not sent a request
+  // yet, or shown the certificate that is asked for, are counted by themselves: as many of them,
+  // the oldest of the address with most of them is closed when another one comes.
   std::size_t connections = 1200;
   // Of them, those that no bind may take, so that filter always finds one.
   std::size_t kept_from_binds = 64;

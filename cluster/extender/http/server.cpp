@@ -93,11 +93,7 @@ void Server::take(Fd socket) {
     const std::lock_guard lock(mutex_);
     open = open_.emplace(open_.end());
     open->socket = std::move(socket);
-    const auto out = peers_.add(open->socket.get(), net::peer_of(address));
-    if (out) {
-      ++turned_away_;
-      shutdown(*out, SHUT_RDWR);  // its thread ends
-    }
+    end(peers_.add(open->socket.get(), net::peer_of(address)));
   }
   if (!threads_.run([this, open] { serve(open); })) forget(open);
 }
@@ -114,25 +110,54 @@ void Server::forget(OpenList::iterator open) {
   open_.erase(open);
 }
 
-// It has sent a request and, where one is asked for, shown a certificate.
-bool Server::let_in(const Open& open) {
-  const std::lock_guard lock(mutex_);
-  if (peers_.prove(open.socket.get())) return true;
+// With the lock, for another one. Its thread ends then.
+void Server::end(std::optional<int> out) {
+  if (!out) return;
   ++turned_away_;
-  return false;
+  shutdown(*out, SHUT_RDWR);
+}
+
+// It has sent a request and, where there is no connection without one, shown a certificate;
+// `known`: it has shown one in any case.
+bool Server::let_in(const Open& open, bool known) {
+  const int key = open.socket.get();
+  const std::lock_guard lock(mutex_);
+  const auto out = peers_.prove(key, known);
+  if (out == key) {
+    ++turned_away_;  // it is told so
+    return false;
+  }
+  end(out);
+  peers_.waits(key);
+  return true;
 }
 
 void Server::talk(Open& open) {
   const net::StreamLimits limits{
-      .read = context_.limits.headers, .write = context_.limits.answer, .request_bytes = 32768};
-  Connection::Manner manner{.admitted = [&] { return let_in(open); }, .trusted = {}};
+      .head = context_.limits.headers, .write = context_.limits.answer, .head_bytes = 32768};
+  const int key = open.socket.get();
+  Connection::Manner manner{.admitted = [&] { return let_in(open, false); },
+                            .trusted = {},
+                            .waits =
+                                [&] {
+                                  const std::lock_guard lock(mutex_);
+                                  peers_.waits(key);
+                                },
+                            .works =
+                                [&] {
+                                  const std::lock_guard lock(mutex_);
+                                  return peers_.works(key);
+                                }};
   if (!tls_) {
     net::DeadlineStream stream(open.socket.get(), limits);
     Connection(stream, context_, open.busy, std::move(manner)).serve();
     return;
   }
   TlsStream stream(open.socket.get(), limits, tls_->current());
-  if (tls_->asks_for_clients()) manner.trusted = [&] { return stream.client_is_known(); };
+  if (tls_->asks_for_clients()) {
+    manner.trusted = [&] { return stream.client_is_known(); };
+    manner.admitted = [&] { return let_in(open, stream.client_is_known()); };
+  }
   Connection(stream, context_, open.busy, std::move(manner)).serve();
   if (!stream.refusal().empty()) refused(open.socket, stream.refusal());
 }

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/fd.h"
@@ -54,7 +55,8 @@ class Server {
   void serve(OpenList::iterator open);
   void forget(OpenList::iterator open);
   void talk(Open& open);
-  bool let_in(const Open& open);
+  void end(std::optional<int> out);
+  bool let_in(const Open& open, bool known);
   void refused(const Fd& socket, const std::string& why);
   void cut(bool busy_ones_too);
 

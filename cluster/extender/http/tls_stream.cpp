@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <csignal>
 #include <limits>
 #include <utility>
 
@@ -20,13 +21,17 @@ TlsStream::TlsStream(int socket, const net::StreamLimits& limits, std::shared_pt
     : DeadlineStream(socket, limits),
       context_(std::move(context)),
       session_(SSL_new(context_.get()), &SSL_free) {
+  // OpenSSL writes with write(2): of a connection that is closed the thread would be told by a
+  // signal that ends the program.
+  sigset_t broken_pipe;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
   if (!session_) return;
   SSL_set_fd(session_.get(), socket);
   SSL_set_accept_state(session_.get());
 }
 
-// Writing into a connection that is closed raises no SIGPIPE: httplib's Server has it ignored.
-//
 // Tells the other side that nothing was cut off; does not wait for its answer.
 TlsStream::~TlsStream() {
   if (!session_ || !SSL_is_init_finished(session_.get())) return;

@@ -1,4 +1,5 @@
-// A connection with TLS; deadlines are those of the stream below it, the handshake's included.
+// A connection with TLS; deadlines are those of the stream below it, the handshake's included. The
+// thread that makes it has SIGPIPE blocked from then on.
 #pragma once
 
 #include <openssl/ssl.h>

@@ -96,13 +96,17 @@ TEST(ServerLoad, TooManyBindsAreTurnedAwayAndFilterIsNot) {
   for (RawClient& client : binds) EXPECT_EQ(read_answer(client).status, 200);
 }
 
+// All of them have a call that is held.
 TEST(ServerLoad, TooManyConnectionsAreToldSoAndProbesAreAnswered) {
-  const Playing playing(few_connections());
-  std::deque<RawClient> clients;
-  for (int i = 0; i < 8; ++i) {
-    RawClient& client = clients.emplace_back(playing.server->address());
-    EXPECT_EQ(ask(client, post("/filter", filter_body())).status, 200);
-  }
+  ServerOptions options = few_connections();
+  options.limits.kept_from_binds = 1;
+  Playing playing(options);
+  playing.callbacks.hold(true);
+  playing.pages.hold_plans(true);
+  auto clients = send_binds(playing, 7);
+  ASSERT_TRUE(playing.callbacks.wait_for_held(7));
+  clients.emplace_back(playing.server->address()).send(post("/v1/plan", "1"));
+  ASSERT_TRUE(playing.pages.wait_for_plan());
   RawClient ninth(playing.server->address());
   const Answer answer = ask(ninth, post("/filter", filter_body()));
   EXPECT_EQ(answer.status, 503);
@@ -111,7 +115,69 @@ TEST(ServerLoad, TooManyConnectionsAreToldSoAndProbesAreAnswered) {
   EXPECT_TRUE(ninth.closed());
   RawClient probe(playing.server->address());
   EXPECT_EQ(ask(probe, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").body, "ok\n");
-  EXPECT_GE(playing.server->figures().turned_away, 2U);
+  EXPECT_EQ(playing.server->figures().turned_away, 2U);
+  playing.callbacks.hold(false);
+  playing.pages.hold_plans(false);
+  for (RawClient& client : clients) EXPECT_EQ(read_answer(client).status, 200);
+}
+
+// Whoever has sent a request and is silent since makes room for who comes, the longest silent one
+// first. A call that is held does not.
+TEST(ServerLoad, IdleConnectionsMakeRoom) {
+  Playing playing(few_connections());
+  playing.callbacks.hold(true);
+  auto binds = send_binds(playing, 2);
+  ASSERT_TRUE(playing.callbacks.wait_for_held(2));
+  std::deque<RawClient> idle;
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(
+        ask(idle.emplace_back(playing.server->address()), post("/filter", filter_body())).status,
+        200);
+  }
+  EXPECT_EQ(ask(idle[0], post("/filter", filter_body())).status, 200);  // now [1] is the longest
+  RawClient scheduler(playing.server->address());
+  EXPECT_EQ(ask(scheduler, post("/filter", filter_body())).status, 200);
+  EXPECT_EQ(idle[1].read_all(), "");
+  EXPECT_TRUE(idle[1].closed());
+  EXPECT_EQ(playing.server->figures().turned_away, 1U);
+  for (const std::size_t i : {2U, 3U, 4U, 5U, 0U}) {
+    EXPECT_EQ(ask(idle[i], post("/filter", filter_body())).status, 200) << i;
+  }
+  playing.callbacks.hold(false);
+  for (RawClient& client : binds) EXPECT_EQ(read_answer(client).status, 200);
+}
+
+// So does who begins requests, and who takes no answers.
+TEST(ServerLoad, SlowConnectionsMakeRoom) {
+  ServerOptions options = few_connections();
+  options.limits.headers = options.limits.body = options.limits.answer = std::chrono::hours(1);
+  const Playing playing(options);
+  const std::string filter = post("/filter", filter_body());
+  std::string names;
+  for (int i = 0; i < 300'000; ++i) names += "\"node-" + std::to_string(i) + "\",";
+  std::string large = filter_body();
+  large.insert(large.find('[') + 1, names);
+  std::deque<RawClient> slow;
+  for (int i = 0; i < 8; ++i) {
+    RawClient& client = slow.emplace_back(playing.server->address());
+    EXPECT_EQ(ask(client, filter).status, 200);
+    if (i == 0) {
+      client.send(post("/prioritize", large));  // whose answer is more than sockets hold
+      EXPECT_TRUE(eventually([&] { return playing.server->figures().verbs[1].answered == 1; }));
+    } else {
+      client.send(filter.substr(0, i % 2 == 0 ? filter.size() - 1 : 10));
+    }
+  }
+  std::deque<RawClient> others;
+  for (int i = 0; i < 16; ++i) {
+    RawClient& scheduler = others.emplace_back(playing.server->address());
+    EXPECT_EQ(ask(scheduler, filter).status, 200);
+  }
+  EXPECT_EQ(playing.server->figures().turned_away, 16U);
+  for (RawClient& client : slow) {
+    client.read_all();
+    EXPECT_TRUE(client.closed());
+  }
 }
 
 // Nobody who only connects keeps the scheduler out: the oldest of them goes.

@@ -166,6 +166,41 @@ TEST(Server, ACallbackThatThrowsIsAnAnswer) {
   EXPECT_EQ(playing.server->figures().verbs[0].now, 0U);
 }
 
+// What is behind a body is the next request, however the bytes come.
+TEST(Server, AnswersRequestsThatComeTogether) {
+  const Playing playing;
+  RawClient client(playing.server->address());
+  const std::string filter = post("/filter", filter_body());
+  client.send(filter + get("/livez") + filter.substr(0, filter.size() - 5));
+  EXPECT_THAT(read_answer(client).body, HasSubstr("NodeNames"));
+  EXPECT_EQ(read_answer(client).body, "ok\n");
+  EXPECT_THAT(ask(client, filter.substr(filter.size() - 5)).body, HasSubstr("NodeNames"));
+  for (const char byte : get("/v1/fleet")) client.send({&byte, 1});
+  EXPECT_EQ(read_answer(client).body, "[]");
+}
+
+TEST(Server, SaysForHowLongAConnectionStays) {
+  const Playing playing;
+  RawClient client(playing.server->address());
+  const Answer stays = ask(client, get("/livez"));
+  EXPECT_THAT(stays.head, HasSubstr("Keep-Alive: timeout=150"));
+  EXPECT_THAT(stays.head, HasSubstr("X-Content-Type-Options: nosniff\r\n"));
+  EXPECT_THAT(stays.head, HasSubstr("Cache-Control: no-store\r\n"));
+  const Answer ends = ask(client, "GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(ends.head, HasSubstr("Connection: close\r\n"));
+  EXPECT_EQ(client.read_all(), "");
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(Server, AnswersHeadWithoutABody) {
+  const Playing playing;
+  RawClient client(playing.server->address());
+  client.send("HEAD /livez HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string answer = client.read_all();
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 3\r\n"));
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << answer;
+}
+
 // --- requests that are refused, after which the connection ends
 // ---------------------------------------------------------------------
 
@@ -218,8 +253,23 @@ INSTANTIATE_TEST_SUITE_P(
             "Content-Length"},
         RefusedCase{"no_length", "POST /filter HTTP/1.1\r\nConnection: close\r\n\r\n", 411,
                     "Content-Length"},
-        RefusedCase{"length_of_text", "POST /filter HTTP/1.1\r\nContent-Length: 2x\r\n\r\n{}", 411,
+        RefusedCase{"length_of_text", "POST /filter HTTP/1.1\r\nContent-Length: 2x\r\n\r\n{}", 400,
                     "Content-Length"},
+        RefusedCase{"lengths", "POST /filter HTTP/1.1\r\nContent-Length: 2, 2\r\n\r\n{}", 411,
+                    "one Content-Length"},
+        // Whoever is between might see the end of the body elsewhere, and another request behind
+        // it.
+        RefusedCase{"length_and_chunked",
+                    "POST /filter HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n"
+                    "\r\n0\r\n\r\nGET /livez HTTP/1.1\r\n\r\n",
+                    400, ""},
+        RefusedCase{"coded_and_length",
+                    "POST /filter HTTP/1.1\r\nTransfer-Encoding: xchunked\r\nContent-Length: 2\r\n"
+                    "\r\n{}",
+                    400, "Transfer-Encoding"},
+        RefusedCase{"two_hosts", "GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "Host"},
+        RefusedCase{"endless_headers", "GET /livez HTTP/1.1\r\n" + std::string(40'000, 'a'), 431,
+                    "32768 bytes"},
         RefusedCase{"packed", post("/filter", "{}", "Content-Encoding: gzip\r\n"), 415, "packed"},
         RefusedCase{"get_with_body", "GET /livez HTTP/1.1\r\nContent-Length: 5\r\n\r\nGET /", 200,
                     "ok"},

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <csignal>
+#include <deque>
 #include <filesystem>
 #include <mutex>
 #include <thread>
@@ -26,7 +28,9 @@ class ServerTls : public testing::Test {
     ASSERT_TRUE(agent::api::make_certificates(folder_.path(), "one"));
     ASSERT_TRUE(agent::api::make_certificates(folder_.path(), "two"));
     use("one");
+    std::signal(SIGPIPE, SIG_IGN);  // for httplib's clients, whom a server may refuse
   }
+  void TearDown() override { std::signal(SIGPIPE, SIG_DFL); }
 
   // Puts certificate and key of that CA's server where the extender reads them.
   void use(const std::string& name) {
@@ -198,6 +202,45 @@ TEST_F(ServerTls, ARefusedHandshakeIsCountedAndTold) {
   EXPECT_TRUE(eventually([&] { return (*server)->figures().handshakes_refused >= 2; }));
   const std::lock_guard lock(mutex);
   EXPECT_EQ(told[0], "TLS with 127.0.0.1: its certificate has another name");
+}
+
+// OpenSSL would raise SIGPIPE, which ends the program.
+TEST_F(ServerTls, MayAnswerAClientThatIsGone) {
+  Playing playing({.listen = {}, .prefix = {}, .tls = files()});
+  playing.callbacks.hold(true);
+  httplib::SSLClient client("127.0.0.1", port(playing));
+  client.set_ca_cert_path(ca("one").c_str());
+  client.set_read_timeout(std::chrono::milliseconds(200));
+  EXPECT_FALSE(client.Post("/bind", bind_body(1), "application/json"));
+  ASSERT_TRUE(playing.callbacks.wait_for_held(1));
+  std::signal(SIGPIPE, SIG_DFL);
+  playing.callbacks.hold(false);
+  EXPECT_TRUE(eventually([&] { return playing.server->figures().connections == 0; }));
+}
+
+// On a port for both, as the extender's second one.
+TEST_F(ServerTls, WhoShowsNoCertificateEndsNobodyThatHas) {
+  ServerOptions options{.listen = {}, .prefix = {}, .tls = files(/*client_ca=*/"one")};
+  options.limits.connections = 2;
+  options.limits.kept_from_binds = 1;
+  const Playing playing(options);
+  const auto own = files_of(folder_.path(), "one", "client");
+  std::deque<httplib::SSLClient> known;
+  const auto ask = [&](httplib::SSLClient& client) {
+    client.set_keep_alive(true);
+    client.set_ca_cert_path(ca("one").c_str());
+    const auto answer = client.Get("/livez");
+    EXPECT_TRUE(answer && answer->status == 200);
+    return answer ? answer->get_header_value("Connection") : "";
+  };
+  for (int i = 0; i < 3; ++i) {
+    auto& client = known.emplace_back("127.0.0.1", port(playing), own.certificate, own.key);
+    EXPECT_EQ(ask(client), "keep-alive") << i;
+  }
+  EXPECT_EQ(playing.server->figures().turned_away, 1U) << "the first, for the third";
+  httplib::SSLClient probe("127.0.0.1", port(playing));
+  EXPECT_EQ(ask(probe), "close");
+  EXPECT_EQ(playing.server->figures().turned_away, 2U);
 }
 
 TEST_F(ServerTls, PlainRequestsAndSilentClientsEnd) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <httplib.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

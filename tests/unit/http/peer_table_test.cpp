@@ -51,16 +51,58 @@ TEST(PeerTable, OfManyWithOneEachTheOldestMakesRoom) {
 TEST(PeerTable, WhoHasProvedItselfStays) {
   PeerTable table({.most = 1, .most_of_peer = 1, .most_proved = 1});
   EXPECT_FALSE(table.add(10, "a"));
-  EXPECT_TRUE(table.prove(10));
-  EXPECT_TRUE(table.prove(10)) << "a second call";
+  EXPECT_EQ(table.prove(10), std::nullopt);
+  EXPECT_EQ(table.prove(10), std::nullopt) << "a second call";
   EXPECT_FALSE(table.add(11, "a"));
   EXPECT_EQ(table.add(12, "b"), 11);
-  EXPECT_FALSE(table.prove(12)) << "there is one";
+  EXPECT_EQ(table.prove(12), 12) << "there is one";
   EXPECT_FALSE(table.contains(12));
   EXPECT_TRUE(table.contains(10));
   table.remove(10);
   EXPECT_FALSE(table.add(13, "b"));
-  EXPECT_TRUE(table.prove(13));
+  EXPECT_EQ(table.prove(13), std::nullopt);
+}
+
+// As a listener of ours has it: what comes has proved itself at once.
+std::optional<int> enter(PeerTable& table, int key, bool known = false) {
+  EXPECT_FALSE(table.add(key, "a"));
+  const auto out = table.prove(key, known);
+  table.waits(key);
+  return out;
+}
+
+TEST(PeerTable, OfThoseThatHaveProvedThemselvesTheLongestWaitingMakesRoom) {
+  PeerTable table({.most = 2, .most_of_peer = 2, .most_proved = 3});
+  for (const int key : {12, 11, 10}) EXPECT_EQ(enter(table, key), std::nullopt);
+  EXPECT_TRUE(table.works(12));
+  EXPECT_EQ(enter(table, 13), 11);
+  EXPECT_FALSE(table.works(11)) << "it is out";
+  table.waits(12);
+  EXPECT_EQ(enter(table, 14), 10);
+  EXPECT_EQ(enter(table, 15), 13);
+  EXPECT_EQ(enter(table, 16), 12) << "which has waited since it had worked";
+  for (const int key : {14, 15, 16}) EXPECT_TRUE(table.works(key));
+  EXPECT_EQ(enter(table, 17), 17) << "all work";
+  EXPECT_EQ(table.size(), 3U);
+}
+
+TEST(PeerTable, WhoHasNotProvedItselfEndsNobodyThatHas) {
+  PeerTable table({.most = 1, .most_of_peer = 1, .most_proved = 1});
+  EXPECT_EQ(enter(table, 10), std::nullopt);
+  EXPECT_FALSE(table.add(11, "b"));
+  EXPECT_FALSE(table.works(11));
+  EXPECT_EQ(table.add(12, "c"), 11);
+  EXPECT_TRUE(table.works(10));
+}
+
+TEST(PeerTable, WhoIsKnownIsNotClosedForWhoIsNot) {
+  PeerTable table({.most = 1, .most_of_peer = 1, .most_proved = 2});
+  EXPECT_EQ(enter(table, 10, true), std::nullopt);
+  EXPECT_EQ(enter(table, 11, false), std::nullopt);
+  EXPECT_EQ(enter(table, 12, false), 11);
+  EXPECT_EQ(enter(table, 13, true), 12) << "before the known one, which waits longer";
+  EXPECT_EQ(enter(table, 14, false), 14);
+  EXPECT_EQ(enter(table, 15, true), 10);
 }
 
 TEST(PeerTable, WhoIsSparedIsNeverTheOne) {
@@ -78,6 +120,7 @@ struct Model {
     int key;
     std::string peer;
     bool proved = false;
+    int waits_since = -1;  // the step; -1: it does not
   };
   std::list<One> all;  // oldest first
 
@@ -91,6 +134,14 @@ struct Model {
     for (const One& one : all) n += one.proved ? 0U : 1U;
     return n;
   }
+  [[nodiscard]] int longest() const {  // -1: nobody waits
+    const One* found = nullptr;
+    for (const One& one : all) {
+      if (one.waits_since < 0) continue;
+      if (found == nullptr || one.waits_since < found->waits_since) found = &one;
+    }
+    return found == nullptr ? -1 : found->key;
+  }
 };
 
 RC_GTEST_PROP(PeerTableProperties, BoundsHoldAndNobodyIsKeptOutByMany, ()) {
@@ -101,7 +152,7 @@ RC_GTEST_PROP(PeerTableProperties, BoundsHoldAndNobodyIsKeptOutByMany, ()) {
   Model model;
   const int steps = *rc::gen::inRange(0, 80);
   for (int key = 0; key < steps; ++key) {
-    const int what = *rc::gen::inRange(0, 4);
+    const int what = *rc::gen::inRange(0, 6);
     if (what < 2 || model.all.empty()) {
       const std::string name(1, *rc::gen::element('a', 'b', 'c', 'd'));
       const std::size_t most =
@@ -127,11 +178,20 @@ RC_GTEST_PROP(PeerTableProperties, BoundsHoldAndNobodyIsKeptOutByMany, ()) {
       if (what == 2) {
         table.remove(at->key);
         model.all.erase(at);
-      } else if (table.prove(at->key)) {
-        at->proved = true;
+      } else if (what == 3) {
+        RC_ASSERT(table.works(at->key) == at->proved);
+        at->waits_since = -1;
+      } else if (what == 4) {
+        table.waits(at->key);
+        if (at->proved) at->waits_since = key;
       } else {
-        RC_ASSERT(model.all.size() - model.unproved() == limits.most_proved);
-        model.all.erase(at);
+        const std::size_t proved = model.all.size() - model.unproved();
+        const int longest = model.longest();
+        const auto out = table.prove(at->key);
+        RC_ASSERT(out.has_value() == (!at->proved && proved == limits.most_proved));
+        if (out) RC_ASSERT(*out == (longest < 0 ? at->key : longest));
+        if (out != at->key) at->proved = true;
+        if (out) model.all.remove_if([&](const auto& one) { return one.key == *out; });
       }
     }
     RC_ASSERT(table.size() == model.all.size());
