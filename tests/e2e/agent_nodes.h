@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ class AgentNodes : public Nodes {
   void kill_agent(const std::string& node) { agents_.at(node)->kill(); }
   Status restart_agent(const std::string& node);
 
+  // Nothing is planned for this pod: who binds it knows nothing of cores. To be said before that.
+  void expect_no_plan(const std::string& pod);
   // Everything that was ever otherwise than planned, or not disjoint: one line each; and how often
   // anything was compared.
   [[nodiscard]] std::vector<std::string> wrong() const;
@@ -60,6 +63,7 @@ class AgentNodes : public Nodes {
     std::string node;
     std::string name;
     std::map<std::string, Container> containers;  // by id
+    std::size_t to_start = 0;                     // containers that have not yet
     bool ends = false;
     bool asked = false;  // the API server still has it, and waits for its end
   };
@@ -81,6 +85,7 @@ class AgentNodes : public Nodes {
   std::map<std::string, std::unique_ptr<NodeAgent>> agents_;  // by node
   std::map<std::string, PodRun> pods_;                        // by uid, until they are gone
   std::map<std::string, Container> containers_;               // by id, that live
+  std::set<std::string> without_plan_;                        // names of pods
   std::vector<std::string> wrong_;
   int compared_ = 0;
   std::unique_ptr<NodeRuntime> runtime_;  // the last: it uses all the others

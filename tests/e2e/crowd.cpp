@@ -42,6 +42,10 @@ void Crowd::end(std::size_t index) {
   make_wanted();
 }
 
+void Crowd::take_away(const std::vector<std::string>& names) {
+  for (const std::string& name : names) ASSERT_TRUE(ok(admin().ask_pod_to_end(name))) << name;
+}
+
 void Crowd::limit(int pods) {
   auto quota = Quota::make(admin());
   ASSERT_TRUE(ok(quota));
@@ -111,9 +115,9 @@ std::size_t Crowd::whole() {
 }
 
 void Crowd::come_and_go(int pods, int jobs, const std::function<int()>& cpus) {
-  for (int begun = 0; begun < pods;) {
+  while (begun_ < pods) {
     begin(some_gang(cpus()));
-    begun += all_.back().size;
+    begun_ += all_.back().size;
     disturb();
     if (all_.size() > static_cast<std::size_t>(jobs)) {
       // Half of those that end may never have run.

@@ -38,11 +38,14 @@ class Crowd : public Scene {
   // Done after each gang that come_and_go() begins; and to each of its pods before.
   virtual void disturb() {}
   virtual void dress(PodShape& /*pod*/) {}
-  // How pods are deleted: they are gone at once, whether their nodes have begun them or not.
-  virtual void take_away(const std::vector<std::string>& names) { remove(names); }
+  // How pods are deleted: as users do, with time to end. The CPUs of one that is gone at once are
+  // planned for others, while its node may be about to begin it.
+  virtual void take_away(const std::vector<std::string>& names);
 
   // The most gangs that come_and_go() saw running whole.
   [[nodiscard]] std::size_t most_whole() const { return most_whole_; }
+  // Pods that come_and_go() has begun; their jobs have six at most.
+  [[nodiscard]] int begun() const { return begun_; }
 
  private:
   enum class Standing { kNone, kPart, kWhole };
@@ -58,6 +61,7 @@ class Crowd : public Scene {
   int next_ = 0;
   std::vector<Gang> all_;  // that were begun and not ended
   std::size_t most_whole_ = 0;
+  int begun_ = 0;
   std::optional<Quota> quota_;
   int limit_ = 0;
   std::vector<PodShape> wanted_;  // that the quota has not let in

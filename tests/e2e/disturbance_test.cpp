@@ -4,14 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/binding_gate.h"
-#include "tests/e2e/scene.h"
 #include "tests/e2e/tunnel.h"
+#include "tests/e2e/with_agents.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {
 namespace {
 
-class Disturbance : public Scene {
+class Disturbance : public WithAgents<Scene> {
  protected:
   const Gang gang_{.job = "gang", .size = 4, .cpus = 6, .groups = 2};
 
@@ -128,6 +128,7 @@ TEST_F(Disturbance, WhereItMayBeIgnoredTheSchedulerBindsWithoutTheExtender) {
   extender().kill();
   add(PodShape{.name = "plain", .milli_cpus = 500, .burstable = true});
   EXPECT_TRUE(pods().wait_for("plain", [](const auto& pod) { return !node_of(pod).empty(); }));
+  agents().expect_no_plan("pinned");
   add(PodShape{.name = "pinned", .milli_cpus = 12'000});
   EXPECT_TRUE(run({"pinned"}));
   ASSERT_TRUE(ok(extender().restart()));
@@ -153,10 +154,10 @@ TEST_F(Disturbance, AnExtenderThatBeginsAnewKnowsWhatIsBound) {
   start(1);
   add(PodShape{.name = "before", .milli_cpus = 12'000});
   ASSERT_TRUE(run({"before"}));
-  fakes().cut("node-0");
+  agents().kill_agent("node-0");
   extender().kill();
   ASSERT_TRUE(ok(extender().restart(false)));
-  ASSERT_TRUE(ok(fakes().serve("node-0")));
+  ASSERT_TRUE(ok(agents().restart_agent("node-0")));
   add(PodShape{.name = "after-0", .milli_cpus = 12'000, .annotations = {{"pinion.dev/job", "a"}}});
   ASSERT_TRUE(run({"after-0"}));
   EXPECT_FALSE(nodes().held().at("before").cpus.intersects(nodes().held().at("after-0").cpus));
@@ -170,11 +171,13 @@ TEST_F(Disturbance, TheApiServerIsKilledWhileAGangIsHeld) {
   end_gang();
 }
 
-TEST_F(Disturbance, StreamsOfAgentsAreCutWhileAGangIsHeld) {
+TEST_F(Disturbance, AllAgentsAreKilledWhileAGangIsHeld) {
   start(4);
   begin_gang();
-  for (const auto& [node, address] : nodes().addresses()) fakes().cut(node);
-  for (const auto& [node, address] : nodes().addresses()) ASSERT_TRUE(ok(fakes().serve(node)));
+  for (const auto& [node, address] : nodes().addresses()) agents().kill_agent(node);
+  for (const auto& [node, address] : nodes().addresses()) {
+    ASSERT_TRUE(ok(agents().restart_agent(node)));
+  }
   end_gang();
 }
 

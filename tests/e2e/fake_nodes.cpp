@@ -94,11 +94,6 @@ void FakeNodes::cut(const std::string& node) {
   agents_.at(node)->cut();
 }
 
-Status FakeNodes::serve(const std::string& node) {
-  const std::lock_guard lock(mutex_);
-  return agents_.at(node)->serve();
-}
-
 Status FakeNodes::serve_at(const std::string& node, AgentPlace place) {
   const std::lock_guard lock(mutex_);
   FakeAgent& agent = *agents_.at(node);
@@ -129,7 +124,7 @@ void FakeNodes::on_object(kube::Change change, const json& pod) {
   const std::string name = kube::json_text(pod, "metadata", "name");
   if (over) (void)admin_.remove_pod(name);
   for (const Bounced& each : refused) (void)admin_.say_refused(name, each.container, each.text);
-  if (begun && refused.empty() && tells_ready_) (void)admin_.say_ready(name);
+  if (begun && refused.empty() && tells_ready()) (void)admin_.say_ready(name);
 }
 
 std::vector<Bounced> FakeNodes::begin(const std::string& uid, const json& pod, FakeAgent& agent) {

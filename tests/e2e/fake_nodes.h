@@ -2,7 +2,6 @@
 // watch over the bound pods stands for all kubelets: it runs and ends containers at the agents.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,11 +34,7 @@ class FakeNodes : public Nodes {
 
   // The streams of one agent; and where it is to serve again.
   void cut(const std::string& node);
-  Status serve(const std::string& node);
   Status serve_at(const std::string& node, AgentPlace place);
-
-  // From now on the API server is told, too, that a pod runs and is ready.
-  void tell_ready() { tells_ready_ = true; }
 
  private:
   struct PodRun {
@@ -57,7 +52,6 @@ class FakeNodes : public Nodes {
 
   std::map<std::string, std::unique_ptr<FakeAgent>> agents_;  // by node
   std::map<std::string, PodRun> pods_;                        // by uid
-  std::atomic<bool> tells_ready_ = false;
 };
 
 }  // namespace pinion::e2e

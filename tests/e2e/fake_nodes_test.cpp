@@ -58,8 +58,7 @@ class FakeNodesTest : public ClusterTest<FakeNodesTest> {
   void SetUp() override {
     ClusterTest::SetUp();
     if (!ready()) return;
-    auto nodes = FakeNodes::start(cluster().access(), FakeNodes::sockets_in(sockets_.path()),
-                                  {"fake-a", "fake-b"},
+    auto nodes = FakeNodes::start(cluster().access(), place_of_, {"fake-a", "fake-b"},
                                   test_support::machine({.packages = 2, .cores_per_l3 = 16}));
     ASSERT_TRUE(ok(nodes));
     nodes_ = *std::move(nodes);
@@ -73,6 +72,7 @@ class FakeNodesTest : public ClusterTest<FakeNodesTest> {
   }
 
   test_support::TempDir sockets_;
+  const FakeNodes::PlaceOf place_of_ = FakeNodes::sockets_in(sockets_.path());
   std::unique_ptr<FakeNodes> nodes_;
 };
 
@@ -97,7 +97,7 @@ TEST_F(FakeNodesTest, ABoundPodHoldsCoresUntilItIsDeleted) {
   ASSERT_TRUE(ok(admin().ask_pod_to_end("rank")));
   ASSERT_TRUE(nodes_->wait([&] { return nodes_->running() == 0; }));
   EXPECT_THAT(nodes_->held(), IsEmpty());
-  ASSERT_TRUE(ok(nodes_->serve("fake-b")));
+  ASSERT_TRUE(ok(nodes_->serve_at("fake-b", place_of_("fake-b"))));
   EXPECT_TRUE(heard.wait([](const auto& claims) { return claims.at("fake-b") == 0; }));
   EXPECT_THAT(nodes_->bounced(), IsEmpty());
 }

@@ -1,6 +1,7 @@
 // The nodes of a test, which run what is bound to them: FakeNodes or AgentNodes.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -62,8 +63,13 @@ class Nodes : protected kube::WatchHandler {
   [[nodiscard]] virtual std::map<std::string, Room> rooms() const = 0;
   [[nodiscard]] virtual std::size_t running() const = 0;  // pods, with cores or without
 
+  // From now on the API server is told, too, that a pod runs and is ready.
+  void tell_ready() { tells_ready_ = true; }
+
  protected:
   explicit Nodes(const kube::Access& access) : admin_(access) {}
+
+  [[nodiscard]] bool tells_ready() const { return tells_ready_; }
 
   // From now on on_object() is told of the pods that are bound; and not any more, which whoever
   // derives from this has to say before it is gone.
@@ -78,6 +84,7 @@ class Nodes : protected kube::WatchHandler {
 
  private:
   std::unique_ptr<kube::Watch> watch_;
+  std::atomic<bool> tells_ready_ = false;
 };
 
 }  // namespace pinion::e2e

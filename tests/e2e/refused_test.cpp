@@ -1,21 +1,24 @@
 // A pod that its node's agent refuses: evicted with the reason, so that its controller makes
 // another.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cluster/extender/kube/json_read.h"
-#include "tests/e2e/scene.h"
+#include "policy/runtime_pod.h"
+#include "tests/e2e/with_agents.h"
 
 namespace pinion::e2e {
 namespace {
 
 using nlohmann::json;
+using testing::HasSubstr;
 
 constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
 
-class Refused : public Scene {
+class Refused : public WithAgents<Scene> {
  protected:
   [[nodiscard]] ClusterOptions cluster_options() const override {
     return {.controller_manager = true};
@@ -60,18 +63,23 @@ TEST_F(Refused, APodIsEvictedAndItsJobMakesAnother) {
   ASSERT_EQ(bounced.size(), 1U);
   EXPECT_EQ(bounced.front().pod, first.name);
 
+  // Of what the runtime says, the agent's part.
+  const std::string& text = bounced.front().text;
+  ASSERT_THAT(text, HasSubstr(policy::kRefusalBegins));
+  const std::string why = text.substr(text.find(policy::kRefusalBegins));
   Collection events(admin().api(), "/apis/events.k8s.io/v1/namespaces/default/events");
   EXPECT_TRUE(events.wait([&](const Collection::Objects& all) {
     return std::any_of(all.begin(), all.end(), [&](const auto& entry) {
       return kube::json_text(entry.second, "reason") == "CoresRefused" &&
-             kube::json_text(entry.second, "note") == bounced.front().text &&
+             kube::json_text(entry.second, "note") == why &&
              kube::json_text(entry.second, "regarding", "uid") == first.uid;
     });
-  }));
+  })) << text;
   EXPECT_EQ(extender().figure("pinion_extender_evicted_total"), 1);
 
   // Of the next one's node the first has taken nothing.
   const kube::PodRef second = waiting_pod();
+  agents().expect_no_plan(second.name);
   ASSERT_TRUE(ok(admin().remove_pod(fillers.front())));
   ASSERT_TRUE(ok(kube::bind_pod(admin().api(), second, full)));
   EXPECT_TRUE(run({second.name}));

@@ -13,20 +13,20 @@
 
 #include "tests/e2e/binding_gate.h"
 #include "tests/e2e/proxy.h"
-#include "tests/e2e/scene.h"
 #include "tests/e2e/service.h"
+#include "tests/e2e/with_agents.h"
 #include "tests/lab/files.h"
 
 namespace pinion::e2e {
 namespace {
 
-class Replicas : public Scene {
+class Replicas : public WithAgents<Scene> {
  protected:
   void TearDown() override {
     if (service_) {
       EXPECT_FALSE(service_->two_at_once());
     }
-    Scene::TearDown();
+    WithAgents::TearDown();
   }
   const ExtenderProcess& deciding() override {
     // On a busy machine the one that leads may be late to say so.

@@ -31,7 +31,7 @@ class Services : public Scene {
     ASSERT_TRUE(ok(admin().let_extender({"patch"}, "pods/resize")));
     start_extender({"--services-prometheus", prometheus_.access().endpoint.url()});
     if (!HasFatalFailure()) start_scheduler({});
-    if (!HasFatalFailure()) fakes().tell_ready();
+    if (!HasFatalFailure()) nodes().tell_ready();
   }
   static PodShape service(const std::string& target) {
     return {.name = "web",

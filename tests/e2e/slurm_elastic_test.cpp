@@ -39,7 +39,7 @@ class ElasticSlurmJobs : public Scene {
     slurm_ = *std::move(lab);
     start(3, {}, {"--elastic", "elastic"});
     if (HasFatalFailure()) return;
-    fakes().tell_ready();
+    nodes().tell_ready();
     auto bridge = BridgeProcess::start(cluster(), slurm(), {"--elastic", "true"});
     ASSERT_TRUE(ok(bridge));
     bridge_ = *std::move(bridge);

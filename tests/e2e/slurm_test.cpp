@@ -34,7 +34,7 @@ class SlurmJobs : public Scene {
     ASSERT_TRUE(ok(lab));
     slurm_ = *std::move(lab);
     start(3);
-    if (!HasFatalFailure()) fakes().tell_ready();
+    if (!HasFatalFailure()) nodes().tell_ready();
   }
   void TearDown() override {
     if (slurm_) {
