@@ -27,11 +27,13 @@ cd "$(dirname "$0")/.."
 # What a shell may have left over would let tests pass that do not.
 unset UPDATE_GOLDEN ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS TESTBRIDGE_TEST_ONLY "${!GTEST_@}"
 for name in "${!PINION_@}"; do
-  case $name in PINION_CACHE | PINION_EVENTS) ;; *) unset "$name" ;; esac
+  case $name in PINION_CACHE | PINION_EVENTS | PINION_E2E_SEED) ;; *) unset "$name" ;; esac
 done
 
 # For the property tests. An own one takes its place, to look for more: RC_PARAMS="max_success=1000".
 export RC_PARAMS=${RC_PARAMS:-seed=$(commit_seed)}
+# For the crowds of e2e; a failure names it.
+export PINION_E2E_SEED=${PINION_E2E_SEED:-$(commit_seed)}
 # Of the properties that play events: for two minutes of a CPU in CI; more where somebody asks for more.
 least_events=100000
 [ "${CI:-}" != true ] || least_events=800000
