@@ -171,11 +171,11 @@ run_topology() {
   release -L '^topology$'
 }
 
-# Kubernetes 1.37 with gangs of its own, and without them with a test of the others.
+# Kubernetes 1.37 with gangs of its own, and without them with some of the other tests.
 run_kube137() {
   scripts/kube.sh --v137 --all
   release -L kube137
-  PINION_E2E_KUBE=v137 release -L e2e -R '^placing_e2e_test'
+  PINION_E2E_KUBE=v137 release -L e2e -R '^(placing|terms|disturbance)_e2e_test'
 }
 
 # In machines with several NUMA nodes and cgroup v2. A third of them takes as long as Kubernetes 1.37 with its build.
