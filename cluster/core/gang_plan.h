@@ -50,21 +50,24 @@ enum class GangReason {
 
 struct GangRefusal {
   GangReason reason = GangReason::kNoHole;
-  topology::Request shape;      // the kind of member that is in the way: its first container
-  int beside = 0;               // its other containers
-  int need = 0;                 // members of this kind
-  bool apart = false;           // each has to be on a node of its own
-  int nodes = 0;                // nodes that have a hole for one
-  int room = 0;                 // of these members the fleet could take
-  int largest = 0;              // most CPUs of one hole on the other nodes
-  bool memory = false;          // other nodes have the CPUs, but not the memory beside them
-  bool requests = false;        // other nodes have both, but too much else is requested there
-  int closed = 0;               // nodes that the members may not use
-  int unheard = 0;              // that no agent has spoken for
-  int silent = 0;               // whose agent is silent
-  int most_nodes = kAnyNumber;  // PlanLimits::nodes
-  int job_nodes = 0;            // where it is already
-  int room_there = 0;           // of such members, on as many nodes as it may use
+  topology::Request shape;           // the kind of member that is in the way: its first container
+  int beside = 0;                    // its other containers
+  int need = 0;                      // members of this kind
+  bool apart = false;                // each has to be on a node of its own
+  int nodes = 0;                     // nodes that have a hole for one
+  int room = 0;                      // of these members the fleet could take
+  int largest = 0;                   // most CPUs of one hole on the other nodes
+  bool memory = false;               // other nodes have the CPUs, but not the memory beside them
+  topology::Bytes memory_there = 0;  // most of it in one such hole
+  bool requests = false;             // other nodes have both, but too much else is requested there
+  ResourceList requested;            // by one member
+  ResourceList left;                 // the most of each that is left on those nodes
+  int closed = 0;                    // nodes that the members may not use
+  int unheard = 0;                   // that no agent has spoken for
+  int silent = 0;                    // whose agent is silent
+  int most_nodes = kAnyNumber;       // PlanLimits::nodes
+  int job_nodes = 0;                 // where it is already
+  int room_there = 0;                // of such members, on as many nodes as it may use
   // One sentence without names of nodes, so that equal causes have equal texts:
   // "needs 4 x 8 CPUs in one NUMA node; 3 nodes have such a hole, largest elsewhere 6"
   std::string text;

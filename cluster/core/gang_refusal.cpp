@@ -24,6 +24,26 @@ std::string closed_text(int closed) {
   return std::to_string(closed) + (closed == 1 ? " node is" : " nodes are") + " closed to it; ";
 }
 
+// Of what is requested: "at most 3.5 CPUs"; empty where no single amount is short.
+std::string requests_left(const GangRefusal& refusal) {
+  const auto& [cpus, memory, members] = refusal.left;
+  if (refusal.requested.memory > memory) {
+    return "at most " + left_text(static_cast<topology::Bytes>(std::max<std::int64_t>(memory, 0)));
+  }
+  if (refusal.requested.milli_cpus > cpus) {
+    const std::int64_t tenths = std::max<std::int64_t>(cpus, 0) / 100;
+    return "at most " + std::to_string(tenths / 10) +
+           (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10)) + " CPUs";
+  }
+  return refusal.requested.members > members ? "no place for one more" : "";
+}
+
+// ", for requests at most 3.5 CPUs"
+std::string after_requests(const GangRefusal& refusal) {
+  const std::string left = refusal.requests ? requests_left(refusal) : "";
+  return left.empty() ? left : ", for requests " + left;
+}
+
 // ", on at most 2 nodes (1 has some already)"
 std::string limit_text(const GangRefusal& refusal) {
   if (refusal.most_nodes == kAnyNumber) return {};
@@ -59,10 +79,12 @@ std::string text_of(const GangRefusal& refusal) {
       (refusal.apart ? ", each on another node" : "") + limit_text(refusal) + "; " +
       closed_text(refusal.closed) + absent_text(refusal.unheard, refusal.silent);
   const std::string most = std::to_string(refusal.largest);
-  const std::string elsewhere = refusal.memory ? "others lack the memory beside the CPUs"
-                                : refusal.requests
-                                    ? "on others too much is requested beside the free CPUs"
-                                    : "largest elsewhere " + most;
+  const std::string memory = "at most " + left_text(refusal.memory_there);
+  const std::string requests = after_requests(refusal);
+  const std::string elsewhere =
+      refusal.memory     ? "others lack the memory beside the CPUs, " + memory
+      : refusal.requests ? "on others too much is requested beside the free CPUs" + requests
+                         : "largest elsewhere " + most;
   const std::string have = count_of_nodes(refusal.nodes) + " such a hole, ";
   switch (refusal.reason) {
     case GangReason::kEmpty:
@@ -71,15 +93,18 @@ std::string text_of(const GangRefusal& refusal) {
       return "two workers of the gang have the same id, or one has its CPUs already";
     case GangReason::kNever:
       if (refusal.nodes == 0) {
-        return needs + "no node could give that even with nothing running, largest " + most;
+        return needs + "no node could give that even with nothing running" +
+               (refusal.memory      ? ", " + memory + " beside such CPUs"
+                : !requests.empty() ? requests
+                                    : ", largest " + most);
       }
       return needs + "even with nothing running there is room for " +
              (refusal.room_there < refusal.need ? std::to_string(refusal.room_there)
                                                 : "these, but not for all workers of the job");
     case GangReason::kNoHole:
       return needs + "no node has such a hole, " +
-             (refusal.memory     ? "some lack only the memory"
-              : refusal.requests ? "where the CPUs are free too much else is requested"
+             (refusal.memory     ? "some lack only the memory, " + memory
+              : refusal.requests ? "where the CPUs are free too much else is requested" + requests
                                  : "largest " + most);
     case GangReason::kTooFew:
       return needs + have + "room for " + std::to_string(refusal.room) + ", " + elsewhere;
@@ -94,6 +119,31 @@ std::string text_of(const GangRefusal& refusal) {
 
 namespace {
 
+// There are the CPUs, and so little is left beside them.
+void note_requests(const ResourceList& left, GangRefusal& refusal) {
+  refusal.requests = true;
+  refusal.left.milli_cpus = std::max(refusal.left.milli_cpus, left.milli_cpus);
+  refusal.left.memory = std::max(refusal.left.memory, left.memory);
+  refusal.left.members = std::max(refusal.left.members, left.members);
+}
+
+// What they would have with nothing running.
+void look_at_idle(const Draft& draft, const GangMember& member, GangRefusal& refusal) {
+  const Fleet& fleet = draft.fleet().fleet();
+  MostThere there({member});
+  refusal.requests = false;
+  refusal.left = {};
+  for (const NodeIndex node : draft.allowed()) {
+    if (!fleet.may_ever_use(node, member.terms)) continue;
+    there.look(fleet.node(node).kind->idle);
+    if (!fleet.fits_idle(node, member)) continue;
+    note_requests(fleet.node(node).capacity, refusal);
+  }
+  refusal.largest = there.cpus();
+  refusal.memory = there.lacks_memory();
+  refusal.memory_there = there.memory();
+}
+
 // What the allowed nodes have for members of this shape.
 void look(const Draft& draft, const GangMember& request, GangRefusal& refusal) {
   const FleetView& fleet = draft.fleet();
@@ -102,6 +152,7 @@ void look(const Draft& draft, const GangMember& request, GangRefusal& refusal) {
   const std::set<NodeIndex> job_nodes = fleet.nodes_of_job(request.job);
   refusal.job_nodes = static_cast<int>(job_nodes.size());
   std::vector<int> rooms;  // of nodes where the job is not
+  MostThere there({request});
   for (const NodeIndex node : draft.silent()) {
     if (fleet.may_use(node, request.terms)) ++refusal.silent;
   }
@@ -114,8 +165,10 @@ void look(const Draft& draft, const GangMember& request, GangRefusal& refusal) {
     if (together.fit(node)) {
       const int most = times(fleet.node(node).spare, request.terms.requests,
                              request.terms.apart ? 1 : refusal.need);
-      refusal.requests = refusal.requests || most == 0;
-      if (most == 0) continue;
+      if (most == 0) {
+        note_requests(fleet.node(node).spare, refusal);
+        continue;
+      }
       ++refusal.nodes;
       const int room = std::clamp(topology::reserve_in(holes, request, refusal.need), 1, most);
       refusal.room += room;
@@ -126,12 +179,13 @@ void look(const Draft& draft, const GangMember& request, GangRefusal& refusal) {
       }
       continue;
     }
-    const int largest = holes.largest(widest_align(request), request.smt);
-    refusal.largest = std::max(refusal.largest, largest);
+    there.look(holes);
     Request dry = request;
     dry.memory = 0;
     refusal.memory = refusal.memory || (binds_memory(request) && fleet.fits(node, dry));
   }
+  refusal.largest = there.cpus();
+  refusal.memory_there = there.memory();
   std::sort(rooms.begin(), rooms.end(), std::greater<>());
   const int more = std::max(0, draft.most_nodes() - refusal.job_nodes);
   rooms.resize(std::min(rooms.size(), static_cast<std::size_t>(more)));
@@ -205,17 +259,10 @@ GangRefusal refuse(const Draft& draft) {
   refusal.most_nodes = draft.most_nodes();
   const Fleet& fleet = draft.fleet().fleet();
   refusal.unheard = fleet.unheard(member.terms);
+  refusal.requested = member.terms.requests;
   look(draft, member, refusal);
   refusal.reason = reason_of(draft, member, refusal);
-  if (refusal.reason == GangReason::kNever) {
-    refusal.largest = 0;
-    for (const NodeIndex node : draft.allowed()) {
-      if (!fleet.may_ever_use(node, member.terms)) continue;
-      const Holes& idle = fleet.node(node).kind->idle;
-      refusal.largest =
-          std::max(refusal.largest, idle.largest(widest_align(refusal.shape), refusal.shape.smt));
-    }
-  }
+  if (refusal.reason == GangReason::kNever) look_at_idle(draft, member, refusal);
   refusal.text = text_of(refusal);
   return refusal;
 }

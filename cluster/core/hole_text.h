@@ -3,8 +3,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "topology/allocate.h"
+#include "topology/holes.h"
 
 namespace pinion::cluster {
 
@@ -14,5 +15,34 @@ namespace pinion::cluster {
 [[nodiscard]] bool binds_memory(const topology::Request& request);
 // "8 CPUs and 16 GiB in one NUMA node"
 [[nodiscard]] std::string hole_text(const topology::Request& request);
+// "8.5 GiB", "512 MiB": what is there, not more.
+[[nodiscard]] std::string left_text(topology::Bytes bytes);
+
+// What the nodes that were looked at have for the containers of one member: the largest of them in
+// one of the domains that it may climb to, and all of them on one node.
+class MostThere {
+ public:
+  // Precondition: one request or more.
+  explicit MostThere(const std::vector<topology::Request>& requests);
+
+  void look(const topology::Holes& holes);
+  [[nodiscard]] int cpus() const { return cpus_; }                  // in one such domain
+  [[nodiscard]] topology::Bytes memory() const { return memory_; }  // in one that has the CPUs
+  // The CPUs are there; false where no memory is promised to it.
+  [[nodiscard]] bool lacks_memory() const { return cpus_ >= wanted_ && memory_ < memory_wanted_; }
+  // What is short: "at most 6 CPUs in one NUMA node", "at most 8.5 GiB beside such CPUs in one NUMA
+  // node", "at most 9 CPUs on one node"; empty: none of that.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  topology::Align align_ = topology::Align::kNone;
+  topology::Smt smt_ = topology::Smt::kPreferFull;
+  int wanted_ = 0;
+  topology::Bytes memory_wanted_ = 0;  // 0: none is promised to it
+  int all_wanted_ = 0;
+  int cpus_ = 0;
+  topology::Bytes memory_ = 0;
+  int free_ = 0;  // on one node
+};
 
 }  // namespace pinion::cluster

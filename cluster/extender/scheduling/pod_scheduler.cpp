@@ -196,10 +196,20 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
   std::optional<PodFit> has_cpus;
   if (binds) has_cpus.emplace(fleet(), cpus_alone);
   IdleFit idle(fleet(), demand.requests);
-  const auto why_not = [&](NodeIndex node) {
-    if (fleet().node(node).stale) return kSilent;
-    if (!idle.fit(node)) return kSmall;
-    return has_cpus && has_cpus->fit(node) ? kNoMemory : kFull;
+  // On all nodes of one verdict, as those are to have one text.
+  std::vector<MostThere> there(3, MostThere(demand.requests));
+  const MachineKind* looked_at = nullptr;
+  const auto why_not = [&](NodeIndex index) -> std::uint8_t {
+    const FleetNode& node = fleet().node(index);
+    if (node.stale) return kSilent;
+    if (!idle.fit(index)) {
+      if (looked_at != node.kind.get()) there[kSmall - 1].look(node.kind->idle);
+      looked_at = node.kind.get();
+      return kSmall;
+    }
+    const auto why = has_cpus && has_cpus->fit(index) ? kNoMemory : kFull;
+    there[why - 1U].look(node.holes);
+    return why;
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i] < 0) {
@@ -211,6 +221,10 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
     } else if (!fits.fit(nodes[i])) {
       answer.verdict[i] = why_not(nodes[i]);
     }
+  }
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    const std::string most = there[i].text();
+    if (!most.empty()) answer.texts[i].text += ": " + most;
   }
 }
 

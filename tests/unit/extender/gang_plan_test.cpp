@@ -264,7 +264,15 @@ INSTANTIATE_TEST_SUITE_P(
             Align::kNuma,
             GangReason::kTooFew,
             "needs 5 x 3 CPUs and 33 GiB in one NUMA node; 2 nodes have such a hole, room for 4, "
-            "largest elsewhere 0"}),
+            "largest elsewhere 0"},
+        OrderRow{"memory_never",
+                 {{16, 16}},
+                 {3},
+                 65 * kGiB,
+                 Align::kNuma,
+                 GangReason::kNever,
+                 "needs 1 x 3 CPUs and 65 GiB in one NUMA node; no node could give that even with "
+                 "nothing running, at most 64 GiB beside such CPUs"}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(GangPlan, AGangWithoutWorkersIsRefused) {
@@ -347,13 +355,69 @@ TEST(GangPlan, WhatOthersTakeBesideTheirCpusIsNotPlannedOver) {
   for (GangMember& member : gang) member.terms.requests.memory = 36;
   EXPECT_EQ(plan_text(fleet, gang),
             "needs 9 x 8 CPUs in one NUMA node; no node could give that even with nothing running, "
-            "largest 16");
+            "for requests at most 0 MiB");
   for (GangMember& member : gang) member.terms.requests.memory = 35;
   EXPECT_EQ(
       plan_text(fleet, gang),
       "needs 9 x 8 CPUs in one NUMA node; 2 nodes have such a hole, room for 2, on others too "
-      "much is requested beside the free CPUs");
+      "much is requested beside the free CPUs, for requests at most 0 MiB");
 }
+
+struct RequestsRow {
+  const char* name;
+  ResourceList asked;   // by each of two members
+  ResourceList others;  // of 32 CPUs, 64 GiB and 2 members on each of two nodes
+  const char* text;     // after what is needed
+  int cpus = 8;         // of each member
+};
+
+class GangRefusedForRequests : public testing::TestWithParam<RequestsRow> {};
+
+TEST_P(GangRefusedForRequests, SaysWhatIsShortAndHowMuchIsLeft) {
+  const RequestsRow& row = GetParam();
+  const auto gib = static_cast<std::int64_t>(kGiB);
+  Fleet fleet;
+  Gang gang = gang_of("j", times(2, row.cpus), 1);
+  for (GangMember& member : gang) member.terms.requests = row.asked;
+  for (NodeIndex node = 0; node < 2; ++node) {
+    add_node(fleet, "n" + std::to_string(node), {16, 16});
+    const ResourceList all{.milli_cpus = 32'000, .memory = 64 * gib, .members = 2};
+    fleet.set_terms(node, {.capacity = all, .others = row.others}, {});
+  }
+  EXPECT_EQ(plan_text(fleet, gang),
+            "needs 2 x " + std::to_string(row.cpus) + " CPUs in one NUMA node; " + row.text);
+}
+
+constexpr std::int64_t kGi = std::int64_t{1} << 30;
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, GangRefusedForRequests,
+    testing::Values(RequestsRow{"cpus",
+                                {.milli_cpus = 8000, .members = 1},
+                                {.milli_cpus = 28'450},
+                                "no node has such a hole, where the CPUs are free too much else is "
+                                "requested, for requests at most 3.5 CPUs"},
+                    RequestsRow{"memory",
+                                {.milli_cpus = 8000, .memory = 2 * kGi, .members = 1},
+                                {.memory = 63 * kGi + kGi / 2},
+                                "no node has such a hole, where the CPUs are free too much else is "
+                                "requested, for requests at most 512 MiB"},
+                    RequestsRow{"members",
+                                {.milli_cpus = 8000, .members = 1},
+                                {.members = 2},
+                                "no node has such a hole, where the CPUs are free too much else is "
+                                "requested, for requests no place for one more"},
+                    RequestsRow{"never",
+                                {.milli_cpus = 8000, .memory = 65 * kGi, .members = 1},
+                                {},
+                                "no node could give that even with nothing running, for requests "
+                                "at most 64 GiB"},
+                    RequestsRow{"never_for_their_cpus",
+                                {.milli_cpus = 17'000, .memory = kGi, .members = 1},
+                                {},
+                                "no node could give that even with nothing running, largest 16",
+                                17}),
+    [](const auto& row) { return std::string(row.param.name); });
 
 TEST(GangPlan, ContainersOfOneMemberGoOntoOneNode) {
   Fleet fleet;

@@ -28,7 +28,8 @@ TEST_F(SinglePodsTest, ASinglePodIsPromisedItsCoresWhenItIsBound) {
   EXPECT_EQ(refused.kind, Kind::kRefuse);
   EXPECT_EQ(refused.text, "needs 4 CPUs on one node, taken meanwhile");
   EXPECT_EQ(filtered(second), "b");
-  EXPECT_EQ(text_for(0), "needs 4 CPUs on one node; too few CPUs are free");
+  EXPECT_EQ(text_for(0),
+            "needs 4 CPUs on one node; too few CPUs are free: at most 2 CPUs on one node");
   EXPECT_FALSE(answer_.texts[answer_.verdict[0] - 1U].hopeless);
 
   pod_scheduler_.bound("first", false, now_);
@@ -133,14 +134,17 @@ TEST_F(SinglePodsTest, SaysWhetherCpusOrMemoryAreShort) {
   ASSERT_EQ(filtered(large("first")), "ab");
   ASSERT_EQ(bind(large("first"), "a", 1).kind, Kind::kGo);
   EXPECT_EQ(filtered(large("second")), "b");
-  EXPECT_EQ(text_for(0),
-            "needs 3 CPUs and 40 GiB in one NUMA node; the CPUs are free, the memory is not");
+  EXPECT_EQ(
+      text_for(0),
+      "needs 3 CPUs and 40 GiB in one NUMA node; the CPUs are free, the memory is not: at most "
+      "24 GiB beside such CPUs in one NUMA node");
 }
 
 TEST_F(SinglePodsTest, WhyANodeIsNotFit) {
   const Pod pod = pod_of("p", 8);
   EXPECT_EQ(filtered(pod, {"a", "unknown"}), "");
-  EXPECT_EQ(text_for(0), "needs 8 CPUs on one node, more than the node has");
+  EXPECT_EQ(text_for(0),
+            "needs 8 CPUs on one node, more than the node has: at most 7 CPUs on one node");
   EXPECT_TRUE(answer_.texts[answer_.verdict[0] - 1U].hopeless);
   EXPECT_EQ(text_for(1), "no Pinion agent speaks for the node");
   pod_scheduler_.heard("b", 50'000);
@@ -155,6 +159,66 @@ TEST_F(SinglePodsTest, WhyANodeIsNotFit) {
   EXPECT_EQ(filtered(pod_of("r", 1, {{"align", "moon"}})), "");
   EXPECT_NE(text_for(0).find("'moon'"), std::string::npos) << text_for(0);
 }
+
+struct FreeRow {
+  const char* name;
+  std::vector<std::pair<int, int>> containers;  // CPUs, and GiB of memory
+  bool required = false;
+  const char* text;
+  bool reserves = true;  // a CPU of the node
+};
+
+class FreeTest : public testing::TestWithParam<FreeRow> {};
+
+// Two NUMA nodes of 8 cores with 16 GiB each; six CPUs are held.
+TEST_P(FreeTest, SaysWhatIsShortAndHowMuchIsThere) {
+  const FreeRow& row = GetParam();
+  PodScheduler scheduler{policy::Defaults(), PodSchedulerLimits()};
+  NodeReport report =
+      report_of("a", machine_of({.packages = 2, .cores_per_l3 = 8, .memory_per_node = 16 * kGiB}),
+                row.reserves ? topology::CpuSet{0} : topology::CpuSet());
+  report.claims.push_back(claim_of("held", "1-6"));
+  ASSERT_TRUE(scheduler.report(std::move(report), 0));
+  Pod pod = pod_of("p", 1);
+  if (row.required) pod.annotations["pinion.dev/strength"] = "required";
+  pod.containers.clear();
+  for (const auto& [cpus, memory] : row.containers) {
+    pod.containers.push_back({.name = std::to_string(pod.containers.size()),
+                              .milli_cpus = 1000 * cpus,
+                              .memory = kGiB * static_cast<topology::Bytes>(memory)});
+  }
+  EXPECT_EQ(scheduler.filter(pod, {"a"}, 1).why, row.text);
+}
+
+const std::vector<FreeRow> kFreeRows = {
+    {"cpus",
+     {{10, 1}},
+     false,
+     "needs 10 CPUs on one node; too few CPUs are free: at most 9 CPUs on one node"},
+    {"never",
+     {{9, 1}},
+     true,
+     "needs 9 CPUs and 1 GiB in one NUMA node, more than the node has: at most 8 CPUs in one NUMA "
+     "node"},
+    {"memory",
+     {{1, 20}},
+     true,
+     "needs 1 CPU and 20 GiB in one NUMA node, more than the node has: at most 16 GiB beside such "
+     "CPUs in one NUMA node"},
+    {"several",
+     {{8, 1}, {2, 1}},
+     false,
+     "needs 8 CPUs on one node and beside it 2 CPUs on one node; too few CPUs are free: at most 9 "
+     "CPUs on one node"},
+    {"all_but_the_last",
+     {{10, 1}},
+     false,
+     "needs 10 CPUs on one node; too few CPUs are free: at most 9 CPUs on one node",
+     false},
+};
+
+INSTANTIATE_TEST_SUITE_P(Table, FreeTest, testing::ValuesIn(kFreeRows),
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_F(SinglePodsTest, TwoContainersOfOnePodNeedRoomBesideEachOther) {
   Pod pod = pod_of("p", 4);

@@ -147,7 +147,7 @@ TEST_F(PlacingTest, AnswersAreThoseOfThePodScheduler) {
   ASSERT_EQ(next.failed.size(), 1U);
   EXPECT_EQ(next.failed[0].node, 1U);
   EXPECT_EQ(next.reasons.at(next.failed[0].reason),
-            "needs 5 CPUs on one node; too few CPUs are free");
+            "needs 5 CPUs on one node; too few CPUs are free: at most 2 CPUs on one node");
   const auto never = placing_.filter(ask_of(pod_of("r", 9)));
   EXPECT_EQ(never.unresolvable.size(), 2U);
 }
