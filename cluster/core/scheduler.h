@@ -115,6 +115,10 @@ class Scheduler {
   // nodes. Where that fails, all of the job is withdrawn. Preconditions: of one job, not empty.
   PlaceAnswer place_anew(const std::vector<MemberId>& members, const std::vector<NodeIndex>* among,
                          const std::string& why, std::int64_t now_ms);
+  // It was refused without a question here: whether its job would ever fit is looked at, and told
+  // (kHopeless), as where place() refuses it; unless it may go where no agent speaks for the node.
+  // Precondition: it is known.
+  void refused_elsewhere(const MemberId& member);
   // Where the member is to go if that is possible, whatever nodes it is placed among; empty:
   // anywhere. Precondition: it is known.
   void prefer(const MemberId& member, const std::string& node);

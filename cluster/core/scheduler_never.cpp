@@ -33,6 +33,20 @@ std::optional<GangRefusal> Scheduler::judge(Job& job, const std::vector<Member*>
   return never;
 }
 
+void Scheduler::refused_elsewhere(const MemberId& member) {
+  Job& job = *book_.job_of(member);
+  if (!job.complete()) return;
+  const std::vector<Member*> waiting = members_in(job, Member::State::kWaiting);
+  // Whoever refused it may still take it where nobody speaks for a node.
+  const bool elsewhere = std::any_of(waiting.begin(), waiting.end(), [&](const Member* other) {
+    return fleet_.unheard(other->terms) > 0;
+  });
+  if (waiting.empty() || elsewhere || !judge(job, waiting)) return;
+  job.why = job.never;
+  unqueue(job.id);
+  hopeless_.insert(job.id);
+}
+
 // What was refused may be hopeless on the nodes that were offered alone.
 void Scheduler::tell_if_hopeless(Job& job, const std::vector<Member*>& members) {
   if (!job.never.empty() || fleet_.by_name().empty()) return;

@@ -51,12 +51,13 @@ struct Pod {
   PodGroupApi group_api = PodGroupApi::kSigs;
   std::vector<PodContainer> containers;
   NodeDemand nodes;
-  bool apart = false;        // must not be on a node with another pod of its labels
-  ResourceList requests;     // as the scheduler counts them; nothing when it has finished
-  std::string node;          // empty: not bound
-  std::string nominated;     // the node that its status names, or empty
-  bool gang_gate = false;    // has Pinion's scheduling gate
-  bool other_gates = false;  // has others
+  bool apart = false;          // must not be on a node with another pod of its labels
+  ResourceList requests;       // as the scheduler counts them; nothing when it has finished
+  std::string node;            // empty: not bound
+  std::string nominated;       // the node that its status names, or empty
+  bool unschedulable = false;  // as the scheduler says in its status
+  bool gang_gate = false;      // has Pinion's scheduling gate
+  bool other_gates = false;    // has others
   std::int32_t priority = 0;
   std::int64_t created_ms = 0;  // since 1970; 0: not known
   std::int64_t started_ms = 0;  // a kubelet has it; since 1970; 0: not yet, or not known

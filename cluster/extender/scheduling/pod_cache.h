@@ -28,6 +28,7 @@ struct KnownPod {
   bool bound = false;         // it says so
   bool by_us = false;         // and that we have bound it
   std::int64_t asked_ms = 0;  // the last question about it; 0: none yet
+  std::string hopeless;       // why its job never fits, as its user was told by this pod last
   // Key of its PodGroup, where that was not there yet when the pod was found bound.
   std::string late_group;
 };

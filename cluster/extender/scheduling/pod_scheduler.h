@@ -183,6 +183,7 @@ class PodScheduler {
   static constexpr std::size_t kGoneKept = 20'000;
   // Pods of a gang come one after another: before that their user is told nothing.
   static constexpr std::int64_t kComplainMs = 5000;
+  static constexpr int kJudgedEachSecond = 20;  // of those that the scheduler alone has refused
 
   bool take_in(const Pod& pod, std::int64_t now_ms);
   KnownPod* know(const Pod& pod, Demand demand, std::int64_t now_ms);
@@ -241,6 +242,7 @@ class PodScheduler {
   void ask_for_evictions(std::int64_t now_ms);
   void follow_plan(const JobId& gang);
   void explain(std::int64_t now_ms);
+  void judge_refused();
   void wake(std::int64_t now_ms);
   void wake_gang(const std::string& gang, const std::string& uid);
   void wake_early(bool reported, std::int64_t now_ms);
@@ -265,8 +267,10 @@ class PodScheduler {
   Gates gates_;
   bool acts_ = false;           // see complete_gangs()
   bool plan_ = false;           // a gang that waits at its gates may be planned that was not
-  std::int64_t looked_ms_ = 0;  // at the reasons of those gangs
-  bool freed_ = false;          // something may fit that did not
+  std::int64_t looked_ms_ = 0;  // at the reasons of those gangs, and at refused_
+  // Uids of pods that the scheduler has refused, perhaps without a question here, since then.
+  std::set<std::string> refused_;
+  bool freed_ = false;  // something may fit that did not
   Effects effects_;
 };
 

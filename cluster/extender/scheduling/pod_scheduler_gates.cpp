@@ -112,6 +112,7 @@ std::string PodScheduler::why_gated(const Job& job) const {
 void PodScheduler::explain(std::int64_t now_ms) {
   if (!acts_ || now_ms - looked_ms_ < 1000) return;
   looked_ms_ = now_ms;
+  judge_refused();
   for (auto& [id, gates] : gates_.gangs()) {
     const Job& job = *book().find(id);
     if (!job.complete() && now_ms - job.touched_ms < kComplainMs) continue;
@@ -121,6 +122,17 @@ void PodScheduler::explain(std::int64_t now_ms) {
     effects_.explanations.push_back({.pod = cache_.find(*gates.ours.begin())->pod, .why = why});
     gates.told = std::move(why);
   }
+}
+
+// kube-scheduler asks only about nodes that it would take itself: whom it refuses on all of them is
+// told its words alone. Where the pod fits no idle node either, its user is told that.
+void PodScheduler::judge_refused() {
+  if (fleet().awaits()) return;
+  for (int i = 0; i < kJudgedEachSecond && !refused_.empty(); ++i) {
+    const std::string uid = std::move(refused_.extract(refused_.begin()).value());
+    if (book().member(uid) != nullptr) scheduler_.refused_elsewhere(uid);
+  }
+  heed();
 }
 
 }  // namespace pinion::cluster

@@ -82,9 +82,10 @@ void PodScheduler::heed() {
     if (news.kind == JobNews::Kind::kHopeless) {
       const Job* job = book().find(news.job);
       if (job == nullptr || job->members.empty()) continue;
-      const KnownPod& first = *cache_.find(job->members.begin()->first);
-      effects_.hopeless.push_back({.pod = first.pod, .why = news.why});
       if (Gates::Gang* gates = gates_.find(news.job); gates != nullptr) gates->told = news.why;
+      KnownPod& first = *cache_.find(job->members.begin()->first);
+      if (std::exchange(first.hopeless, news.why) == news.why) continue;  // as after a new node
+      effects_.hopeless.push_back({.pod = first.pod, .why = news.why});
       continue;
     }
     if (news.kind == JobNews::Kind::kWithdrawn) unbind(news.job);

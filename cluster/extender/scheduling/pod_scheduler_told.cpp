@@ -235,6 +235,7 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
   const bool member = known->demand.kind == Demand::Kind::kMember;
   if (pod.node.empty()) {
     known->nominated = pod.nominated;
+    if (pod.unschedulable) refused_.insert(pod.uid);
     heed_nodes(*known, pod, now_ms);
     if (member) {
       scheduler_.prefer(pod.uid, pod.nominated);
@@ -245,6 +246,7 @@ bool PodScheduler::take_in(const Pod& pod, std::int64_t now_ms) {
     return true;
   }
   waiting_.erase(pod.uid);
+  refused_.erase(pod.uid);
   preemption_.forget(pod.uid);
   known->bound = true;
   known->by_us = pod.annotations.contains(annotation::kPlanned);
@@ -422,6 +424,7 @@ void PodScheduler::drop(const std::string& uid, const std::string& why, std::int
   waiting_.erase(uid);
   preemption_.forget(uid);
   gates_.erase(uid);
+  refused_.erase(uid);
   const KnownPod* known = cache_.find(uid);
   if (known == nullptr) return;
   leave_late_group(*known);

@@ -30,6 +30,7 @@ enum Id : std::size_t {
   kWoken,
   kNominated,
   kOpened,
+  kHopeless,
   kApiFailures,
   kEvicted,
   kElasticSteps,
@@ -82,6 +83,7 @@ void placing(Writer& writer, const PlacingFigures& figures) {
   writer.single(series(kWoken), figures.woken);
   writer.single(series(kNominated), figures.nominated);
   writer.single(series(kOpened), figures.opened);
+  writer.single(series(kHopeless), figures.hopeless);
 }
 
 constexpr std::array kRescales{"start", "shrink", "expand"};
@@ -201,6 +203,8 @@ const std::vector<Series>& extender_series() {
              "Pods whose planned node the scheduler had not offered."),
       series(Type::kCounter, "pinion_extender_opened_total", "pods", "",
              "Pods of gangs whose scheduling gate was to be taken off."),
+      series(Type::kCounter, "pinion_extender_never_fit_total", "pods", "",
+             "Events NeverFits: gangs and single pods that fit not even the idle fleet."),
       series(
           Type::kCounter, "pinion_extender_api_failures_total", "calls", "",
           "Wakings, nominations, openings of gates and events that the API server did not take."),

@@ -71,6 +71,7 @@ void Placing::carry_out(std::unique_lock<std::mutex>& lock) {
   figures_.nominated += effects.nominations.size();
   figures_.opened += effects.openings.size();
   figures_.woken += effects.wake.size();
+  figures_.hopeless += effects.hopeless.size();
   lock.unlock();
   for (const Nomination& nomination : effects.nominations) {
     cluster_.nominate(nomination.pod, nomination.node);

@@ -28,6 +28,7 @@ struct PlacingFigures {
   std::uint64_t woken = 0;
   std::uint64_t nominated = 0;
   std::uint64_t opened = 0;          // gates were taken off
+  std::uint64_t hopeless = 0;        // was told that they fit not even the idle fleet
   prometheus::Histogram filter;      // seconds, with waiting for the lock
   prometheus::Histogram prioritize;  // the same
 };

@@ -444,6 +444,23 @@ Status read_refusals(std::string& to, ondemand::value& value, const Where& at) {
   });
 }
 
+// Whether one of the pod's conditions says that no node was found for it. One that waits at a gate
+// has another reason.
+Status read_conditions(bool& unschedulable, ondemand::value& value, const Where& at) {
+  return each_item(value, at, [&](ondemand::value& condition, const Where& here) -> Status {
+    std::string_view type;
+    std::string_view reason;
+    Status good =
+        each_field(condition, here, [&](std::string_view key, ondemand::value& text) -> Status {
+          if (same_key(key, "type")) return read_string(type, text, Where(here, key));
+          if (same_key(key, "reason")) return read_string(reason, text, Where(here, key));
+          return {};
+        });
+    if (type == "PodScheduled" && reason == "Unschedulable") unschedulable = true;
+    return good;
+  });
+}
+
 Status check(const PodSpecView& pod, const Where& at) {
   const Where metadata(at, "metadata");
   if (pod.uid.empty()) return Where(metadata, "uid").fail("missing");
@@ -466,6 +483,9 @@ Status read_whole_pod(PodSpecView& pod, Json json, const Where& at) {
     if (same_key(key, "startTime")) return read_time(pod.started_ms, field, Where(here, key));
     if (same_key(key, "nominatedNodeName")) {
       return read_text(pod.nominated_node, field, Where(here, key));
+    }
+    if (same_key(key, "conditions")) {
+      return read_conditions(pod.unschedulable, field, Where(here, key));
     }
     if (same_key(key, "containerStatuses") || same_key(key, "initContainerStatuses")) {
       return read_refusals(pod.refused, field, Where(here, key));

@@ -181,6 +181,36 @@ TEST_F(SchedulerTest, OfManyMembersNotHavingFoundAPlanIsNotSaidToBeNever) {
   EXPECT_THAT(why("j"), HasSubstr("but not for all workers of this job together"));
 }
 
+// Whoever starts them has looked at the nodes himself, and asks about none.
+TEST_F(SchedulerTest, WhoIsRefusedElsewhereIsToldWhereNoIdleNodeWouldDo) {
+  job("x", {.cpus = 7});
+  run();
+  start("x");
+  job("large", {.cpus = 8});
+  job("waits", {.size = 2, .cpus = 7});
+  submit("lacks one", {.size = 2});
+  join("lacks one", 0, 8);
+  const auto refuse = [&](const MemberId& member) {
+    core_.refused_elsewhere(member);
+    return news();
+  };
+  EXPECT_THAT(refuse("waits-0"), IsEmpty()) << "when x has ended they fit";
+  EXPECT_THAT(refuse("lacks one-0"), IsEmpty());
+  EXPECT_THAT(refuse("x-0"), IsEmpty());
+  EXPECT_THAT(refuse("large-0"), ElementsAre("large never"));
+  EXPECT_EQ(why("large"),
+            "needs 1 x 8 CPUs in one NUMA node; no node could give that even with nothing running, "
+            "largest 7");
+  EXPECT_FALSE(core_.queue().contains("large"));
+  EXPECT_THAT(refuse("large-0"), IsEmpty()) << "it is told";
+  add_node("c");
+  EXPECT_TRUE(core_.queue().contains("large"));
+  core_.exists("d", true, now_);
+  core_.age(now_ + 1000, 1000);
+  ASSERT_FALSE(core_.fleet().awaits());
+  EXPECT_THAT(refuse("large-0"), IsEmpty()) << "nobody knows how large d is";
+}
+
 TEST_F(SchedulerTest, WhatNeverFitsIsNotSaidWhileAnAgentIsAwaited) {
   core_.exists("c", true, now_);
   job("j", {.size = 3, .cpus = 7});

@@ -160,6 +160,52 @@ TEST_F(SinglePodsTest, WhyANodeIsNotFit) {
   EXPECT_NE(text_for(0).find("'moon'"), std::string::npos) << text_for(0);
 }
 
+// It asks about no node that it would not take itself.
+TEST_F(SinglePodsTest, WhomTheSchedulerAloneRefusesIsToldWhereNoIdleNodeWouldDo) {
+  using Told = std::vector<std::string>;
+  const auto told = [&] {
+    Told all;
+    now_ += 1000;
+    pod_scheduler_.tick(now_);
+    for (const Explanation& one : pod_scheduler_.take_effects().hopeless) {
+      all.push_back(one.pod.uid + " " + one.why);
+    }
+    return all;
+  };
+  const auto refuse = [&](const std::string& uid, int cpus) {
+    Pod pod = pod_of(uid, cpus);
+    pod.unschedulable = true;
+    pod_scheduler_.seen(pod, now_);
+  };
+  const std::string why =
+      "needs 1 x 8 CPUs on one node; no node could give that even with nothing running, largest ";
+  refuse("large", 8);
+  EXPECT_EQ(told(), Told{}) << "not all that exists is known";
+  pod_scheduler_.complete_gangs(now_);
+  EXPECT_EQ(told(), Told{"large " + why + "7"});
+  refuse("large", 8);
+  refuse("fits", 7);
+  EXPECT_EQ(told(), Told{});
+  report("c", {});
+  refuse("large", 8);
+  EXPECT_EQ(told(), Told{}) << "for the same reason";
+  ASSERT_TRUE(pod_scheduler_.report(
+      report_of("d", machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB}), {0, 1}), now_));
+  for (const char* node : {"a", "b", "c"}) pod_scheduler_.lost(node, now_);
+  refuse("large", 8);
+  EXPECT_EQ(told(), Told{"large " + why + "6"});
+  for (int i = 0; i < 50; ++i) refuse("many-" + std::to_string(i), 8);
+  std::size_t all = 0;
+  for (int second = 0; second < 3; ++second) {
+    const std::size_t some = told().size();
+    EXPECT_LE(some, 20U) << "events cost the API server time";
+    all += some;
+  }
+  EXPECT_EQ(all, 50U);
+  EXPECT_EQ(told(), Told{});
+  EXPECT_EQ(filtered(pod_of("large", 6), {"d"}), "d") << "nothing is held by them";
+}
+
 struct FreeRow {
   const char* name;
   std::vector<std::pair<int, int>> containers;  // CPUs, and GiB of memory

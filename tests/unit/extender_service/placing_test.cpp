@@ -304,6 +304,7 @@ TEST_F(PlacingTest, AGangAtItsGatesIsOpenedOrItsUserIsTold) {
                 {"o0",
                  "needs 2 x 8 CPUs in one NUMA node; no node could give that even with nothing "
                  "running, largest 7"}}));
+  EXPECT_EQ(placing_.figures().hopeless, 1U);
 }
 
 }  // namespace

@@ -234,6 +234,27 @@ TEST(Pod, HasWhatItsAgentSaid) {
   }
 }
 
+TEST(Pod, IsUnschedulableWhereItsSchedulerSaysSo) {
+  struct Case {
+    const char* name;
+    const char* conditions;
+    bool unschedulable;
+  };
+  for (const Case& one : {
+           Case{"refused", R"([{"type":"Initialized","status":"True"},
+                {"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"no"}])",
+                true},
+           Case{"at a gate", R"([{"type":"PodScheduled","reason":"SchedulingGated"}])", false},
+           Case{"another condition", R"([{"type":"Ready","reason":"Unschedulable"}])", false},
+           Case{"bound", R"([{"type":"PodScheduled","status":"True"}])", false},
+           Case{"none", "null", false},
+       }) {
+    const auto pod = pod_with("null", R"({"conditions":)" + std::string(one.conditions) + "}");
+    ASSERT_TRUE(pod) << one.name << ": " << pod.error().text;
+    EXPECT_EQ(pod->unschedulable, one.unschedulable) << one.name;
+  }
+}
+
 TEST(Pod, HasNothingOfWhatIsNotStated) {
   const auto pod =
       pod_with("null", "null", R"(,"deletionTimestamp":null,"labels":null,"ownerReferences":null)");
