@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <thread>
+#include <utility>
 
 #include "tests/e2e/binding_gate.h"
 #include "tests/e2e/proxy.h"
@@ -19,6 +22,8 @@
 
 namespace pinion::e2e {
 namespace {
+
+constexpr const char* kLeading = "pinion_extender_leading";
 
 class Replicas : public WithAgents<Scene> {
  protected:
@@ -79,6 +84,7 @@ class Replicas : public WithAgents<Scene> {
 
   ExtenderProcess& leader() { return replicas_.front(); }
   ExtenderProcess& follower() { return replicas_.back(); }
+  void swap_replicas() { std::swap(replicas_.front(), replicas_.back()); }
   bool follower_leads() {
     return lab::eventually(kPatience, [&] { return service_->ready() == follower().address(); });
   }
@@ -96,15 +102,30 @@ class Replicas : public WithAgents<Scene> {
 TEST_F(Replicas, TheOtherOneGoesOnWhenTheLeaderIsKilled) {
   start_replicas(4);
   begin_gangs();
-  const auto killed = std::chrono::steady_clock::now();
   leader().kill();
   ASSERT_TRUE(follower_leads());
-  const std::chrono::duration<double> after = std::chrono::steady_clock::now() - killed;
-  std::cout << "it leads after " << after.count() << " s\n";
-  // The lease, and a look at it: 10 s, as docs/kubernetes.md promises, where the machine has
-  // nothing else to do.
-  EXPECT_LT(after, std::chrono::seconds(30));
   end_gangs();
+}
+
+// As docs/kubernetes.md says: 10 s, on a machine that has something to do for it.
+TEST_F(Replicas, ASuccessorAnswersWithinTenSeconds) {
+  const char* asked = std::getenv("PINION_E2E_ROUNDS");
+  const int rounds = asked == nullptr ? 3 : std::atoi(asked);
+  start_replicas(1);
+  std::vector<double> all_s;
+  for (int round = 0; round < rounds; ++round) {
+    const auto killed = std::chrono::steady_clock::now();
+    leader().kill();
+    ASSERT_TRUE(follower_leads());
+    all_s.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - killed).count());
+    ASSERT_TRUE(ok(leader().restart(false)));
+    swap_replicas();
+    ASSERT_TRUE(lab::eventually(kPatience, [&] { return follower().figure(kLeading) == 0; }));
+  }
+  std::sort(all_s.begin(), all_s.end());
+  std::cout << "it answers after " << testing::PrintToString(all_s) << " s\n";
+  EXPECT_LT(all_s[all_s.size() / 2], 10);
 }
 
 // It does not know that it does not lead any more until it goes on.

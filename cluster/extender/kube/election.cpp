@@ -17,10 +17,14 @@ void Election::observe(const std::optional<LeaseRecord>& record, TimePoint now) 
 Election::Action Election::decide(TimePoint now) const {
   if (!record_) return Action::kCreate;
   if (ours()) return Action::kRenew;
-  if (record_->holder.empty()) return Action::kTake;
+  return now >= free_from() ? Action::kTake : Action::kWait;
+}
+
+Election::TimePoint Election::free_from() const {
+  if (!record_ || ours() || record_->holder.empty()) return TimePoint::min();
   // A duration that is no duration is not a reason to hurry.
   const auto duration = record_->duration.count() > 0 ? record_->duration : timing_.duration;
-  return now - changed_ >= duration ? Action::kTake : Action::kWait;
+  return changed_ + duration;
 }
 
 LeaseRecord Election::proposal(Action action, const std::string& now_text) const {

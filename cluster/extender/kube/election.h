@@ -19,7 +19,9 @@
 namespace pinion::kube {
 
 // About half of client-go's usual times, so that a successor answers within 10 s: for gangs that
-// wait in the scheduler, nobody does until then.
+// wait in the scheduler, nobody does until then. Where the leader ends just after a renewal, its
+// follower sees that one with its next look, at most one and a half retries later, and takes the
+// record when the duration is over: 9.5 s.
 struct LeaseTiming {
   std::chrono::seconds duration{8};
   std::chrono::milliseconds renew_deadline{5000};  // below the duration
@@ -53,6 +55,8 @@ class Election {
   // The record as just read; none: there is none.
   void observe(const std::optional<LeaseRecord>& record, TimePoint now);
   [[nodiscard]] Action decide(TimePoint now) const;
+  // When another's record may be taken if it does not change before; in the past for all others.
+  [[nodiscard]] TimePoint free_from() const;
   // The record to be written for an action other than kWait; `now_text` is the time for people. Its
   // version is the one that it replaces, empty for kCreate.
   [[nodiscard]] LeaseRecord proposal(Action action, const std::string& now_text) const;

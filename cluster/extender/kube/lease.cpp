@@ -1,5 +1,6 @@
 #include "cluster/extender/kube/lease.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -19,7 +20,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kLastCall{600};
-constexpr double kJitter = 1.2;  // of the retry period, so that followers do not come all at once
+constexpr double kJitter = 0.5;  // of the retry period, so that followers do not come all at once
 
 std::string now_text() {
   return micro_time(std::chrono::system_clock::now());
@@ -116,7 +117,11 @@ milliseconds Lease::Loop::pause() const {
   const milliseconds retry = options_.timing.retry;
   if (leading()) return retry;
   const double factor = 1 + kJitter * options_.random();
-  return milliseconds(static_cast<long>(static_cast<double>(retry.count()) * factor));
+  const milliseconds usual(static_cast<long>(static_cast<double>(retry.count()) * factor));
+  const auto now = steady_clock::now();
+  const auto free_from = election_.free_from();
+  if (free_from <= now) return usual;
+  return std::min(usual, std::chrono::ceil<milliseconds>(free_from - now));
 }
 
 // One that hangs leaves time for two more within the deadline.

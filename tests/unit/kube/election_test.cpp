@@ -67,6 +67,20 @@ TEST(Election, CountsFromTheLastChange) {
   EXPECT_EQ(election.decide(kStart + seconds(30)), Action::kTake);
 }
 
+TEST(Election, SaysFromWhenItMayTakeWhatIsAnothers) {
+  Election election("me", kTiming);
+  const auto free_from = [&](const std::optional<LeaseRecord>& seen) {
+    election.observe(seen, kStart);
+    return election.free_from();
+  };
+  EXPECT_EQ(free_from(record("you", 60, "1")), kStart + seconds(60));
+  EXPECT_EQ(free_from(record("you", 0, "2")), kStart + seconds(15));
+  for (const auto& other : {std::optional<LeaseRecord>(), std::optional(record("", 60, "3")),
+                            std::optional(record("me", 60, "4"))}) {
+    EXPECT_LT(free_from(other), kStart) << "nothing is waited for";
+  }
+}
+
 TEST(Election, ProposesWhatClientGoWouldWrite) {
   Election election("me", kTiming);
   election.observe(std::nullopt, kStart);
