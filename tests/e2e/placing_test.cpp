@@ -95,6 +95,20 @@ TEST_F(Placing, TwoGangsThatEachCouldTakeHalfDoNotBlockEachOther) {
   EXPECT_TRUE(run(names(second)));
 }
 
+// One of each of five gangs exists, and would fill a NUMA node: there are four.
+TEST_F(Placing, LoneMembersOfGangsHoldNothing) {
+  start(2);
+  std::vector<std::string> lone;
+  for (int i = 0; i < 5; ++i) {
+    const Gang gang{.job = "gang-" + std::to_string(i), .size = 2, .cpus = 15};
+    add(member(gang, 0));
+    lone.push_back(names(gang).front());
+  }
+  ASSERT_TRUE(wait_in_vain(lone));
+  ASSERT_TRUE(run(fill_cores({15, 15, 15, 15}))) << "nobody waits for who holds nothing";
+  EXPECT_TRUE(wait_in_vain(lone));
+}
+
 // A PodGroup as the MPI operator makes one: the launcher counts, and asks for no whole CPU here.
 TEST_F(Placing, APodGroupStartsTogetherAndMoreOfItLater) {
   ASSERT_TRUE(ok(add_crd(admin().api(), kPodGroup)));

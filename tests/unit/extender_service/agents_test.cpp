@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <iostream>
 #include <mutex>
 
 #include "cluster/extender/program/learnt_profiles.h"
@@ -330,19 +333,26 @@ TEST_F(AgentsTest, ComingAndGoingIsToldOnceHoweverManyTriesFail) {
 }
 
 // With the pauses that are in force in a cluster.
-TEST_F(AgentsTest, AnAgentThatWasAwayForManyPausesIsHeardWithinSeconds) {
+TEST_F(AgentsTest, AnAgentThatWasAwayForManyPausesIsHeardWithinASecond) {
   publish(api::empty_view());
   start();
   Agents agents(sink_, {});
   ASSERT_TRUE(agents.follow({{.node = "node-1", .address = options_.listen}}));
   ASSERT_TRUE(eventually([&] { return agents.connected() == 1; }));
-  server_.reset();
-  ASSERT_TRUE(eventually([&] { return agents.failures() > 10; }));
-  const int before = sink_.reported();
-  start();
-  const auto back = std::chrono::steady_clock::now();
-  ASSERT_TRUE(eventually([&] { return sink_.reported() > before; }));
-  EXPECT_LT(std::chrono::steady_clock::now() - back, std::chrono::seconds(5));
+  std::vector<double> all_s;
+  for (int round = 0; round < 3; ++round) {
+    server_.reset();
+    const std::uint64_t failures = agents.failures();
+    ASSERT_TRUE(eventually([&] { return agents.failures() > failures + 5; }));
+    const int before = sink_.reported();
+    start();
+    const auto back = std::chrono::steady_clock::now();
+    ASSERT_TRUE(eventually([&] { return sink_.reported() > before; }));
+    all_s.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - back).count());
+  }
+  std::sort(all_s.begin(), all_s.end());
+  std::cout << "it is heard after " << testing::PrintToString(all_s) << " s\n";
+  EXPECT_LT(all_s[1], 1) << "the one in the middle: the machine may have other things to do";
 }
 
 TEST_F(AgentsTest, OneThatIsNewlyKnownIsTriedWithoutAPause) {
