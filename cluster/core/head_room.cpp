@@ -35,6 +35,35 @@ bool may_take(const topology::Topology& machine, const topology::CpuSet& taken,
   return has_room(machine.online);
 }
 
+bool may_take_all(const topology::Topology& machine, const topology::CpuSet& taken,
+                  const GangMember& member) {
+  const auto may = [&](const topology::Request& request) {
+    return may_take(machine, taken, request);
+  };
+  const int free = machine.online.count() - machine.online.count_common(taken);
+  return member.all_cpus() <= free && may(member) &&
+         std::all_of(member.beside.begin(), member.beside.end(), may);
+}
+
+// The CPUs of all its containers, one after another, or none; committed to the ledger.
+topology::CpuSet take(const topology::Topology& machine, topology::Ledger& ledger,
+                      const GangMember& member) {
+  topology::CpuSet cpus;
+  std::vector<const std::string*> committed;
+  const auto taken = [&](const topology::Request& request) {
+    auto outcome = topology::allocate(machine, ledger, request);
+    auto* decision = std::get_if<topology::Decision>(&outcome);
+    if (decision == nullptr) return false;
+    cpus |= decision->claim.cpus;
+    ledger.commit(std::move(decision->claim));
+    committed.push_back(&request.id);
+    return true;
+  };
+  if (taken(member) && std::all_of(member.beside.begin(), member.beside.end(), taken)) return cpus;
+  for (const std::string* id : committed) ledger.release(*id);
+  return {};
+}
+
 // The fleet at the moment when the first few of the endings are over. Many have to end before a
 // node takes anybody; until then it is not looked at more closely.
 class Later {
@@ -119,7 +148,7 @@ class Later {
     const topology::Claim* claim = node.ledger.find(ending.id);
     if (claim != nullptr) site.taken -= claim->cpus;
     const bool any = std::any_of(kinds_.begin(), kinds_.end(), [&](const GangMember* member) {
-      return may_take(node.topology(), site.taken, *member);
+      return may_take_all(node.topology(), site.taken, *member);
     });
     if (any) open(ending.node, endings_.size());
   }
@@ -160,7 +189,9 @@ class Later {
   }
   [[nodiscard]] bool some_fits(NodeIndex node) const {
     return std::any_of(gang_.begin(), gang_.end(), [&](const auto& member) {
-      return fleet_.takes_idle(node, member.terms) && fleet_.may_fit(node, member);
+      return fleet_.takes_idle(node, member.terms) && fleet_.may_fit(node, member) &&
+             std::all_of(member.beside.begin(), member.beside.end(),
+                         [&](const auto& request) { return fleet_.may_fit(node, request); });
     });
   }
 
@@ -185,22 +216,18 @@ class Later {
       if (refused != nullptr && same_shape(*refused, request)) return false;
       const bool may_use = deserted ? fleet_.may_ever_use(index, request.terms)
                                     : fleet_.may_use(index, request.terms);
-      const bool taken = may_use && has(spare, request.terms.requests) &&
-                         !fleet_.too_near(index, request.terms, request.job) &&
-                         !(request.terms.apart && !cpus.empty());
-      if (!taken || !may_take(node.topology(), ledger.exclusive(), request)) {
-        refused = member;
-        return false;
-      }
-      auto outcome = topology::allocate(node.topology(), ledger, request);
-      auto* decision = std::get_if<topology::Decision>(&outcome);
-      if (decision == nullptr) {
+      const bool may_go = may_use && has(spare, request.terms.requests) &&
+                          !fleet_.too_near(index, request.terms, request.job) &&
+                          !(request.terms.apart && !cpus.empty()) &&
+                          may_take_all(node.topology(), ledger.exclusive(), request);
+      const topology::CpuSet taken =
+          may_go ? take(node.topology(), ledger, request) : topology::CpuSet();
+      if (taken.empty()) {
         refused = member;
         return false;
       }
       spare -= request.terms.requests;
-      cpus |= decision->claim.cpus;
-      ledger.commit(std::move(decision->claim));
+      cpus |= taken;
       return true;
     });
     return cpus;

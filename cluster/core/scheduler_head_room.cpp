@@ -107,14 +107,14 @@ void Scheduler::hasten_head(NodeIndex ended_on) {
 void Scheduler::keep_head_room(const Job& job, const Gang& gang,
                                const std::vector<NodeIndex>* among, std::int64_t now_ms) {
   if (!settings_.backfill || !queue_.contains(job.id)) return;
-  // Of several containers it is not told which CPUs of one node they will get.
-  if (std::any_of(gang.begin(), gang.end(), [](const auto& it) { return !it.beside.empty(); })) {
-    return;
-  }
   if (now_ms - job.submitted_ms < settings_.head_after_ms || now_ms < job.passed_over_ms) return;
   if (head_) {
     const bool same = head_->job == job.id;
-    if (same ? head_room_comes() : !queue_.before(job.id, head_->job)) return;
+    // Several containers may get in each other's way where more is free than is held for them.
+    const bool several = std::any_of(gang.begin(), gang.end(),
+                                     [](const auto& member) { return !member.beside.empty(); });
+    const bool in_vain = several && last_end_in_head_room() == kOverTime;
+    if (same ? head_room_comes() && !in_vain : !queue_.before(job.id, head_->job)) return;
   }
   lift_head_room();
   auto room =

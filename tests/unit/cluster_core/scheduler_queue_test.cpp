@@ -59,6 +59,35 @@ TEST_F(SchedulerTest, TheFirstOfTheQueueIsNotPassedByThoseThatWouldDelayIt) {
   EXPECT_FALSE(core_.head_room());
 }
 
+// Four and two CPUs beside each other, on each of two nodes.
+TEST_F(SchedulerTest, RoomIsHeldForMembersOfSeveralContainers) {
+  job("one", {.size = 1, .cpus = 3, .run_ms = 10'000});
+  job("two", {.size = 1, .cpus = 3, .run_ms = 30'000});
+  run();
+  for (const char* id : {"one", "two"}) start(id);
+  ASSERT_EQ(node_of("one-0"), node_of("two-0"));
+  submit("large", {.size = 2});
+  for (const char* member : {"l0", "l1"}) {
+    const std::string id = member;
+    core_.join("large", id, {request_of(id + "/main", 4), request_of(id + "/side", 2)}, now_);
+  }
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_TRUE(core_.head_room());
+  EXPECT_EQ(core_.head_room()->job, "large");
+  EXPECT_GE(core_.head_room()->from_ms, 30'000) << "both containers need both to be over";
+  int held = 0;
+  for (const auto& [node, cpus] : core_.head_room()->cpus) held += cpus.count();
+  EXPECT_EQ(held, 12);
+  job("endless", {.size = 1, .cpus = 2});
+  EXPECT_THAT(run(), IsEmpty()) << "one CPU on each node is not held";
+  job("small", {.size = 1, .cpus = 1});
+  EXPECT_THAT(run(), ElementsAre("small 1"));
+  end("one");
+  EXPECT_THAT(run(), IsEmpty());
+  end("two");
+  EXPECT_THAT(run(), ElementsAre("large 2"));
+}
+
 TEST_F(SchedulerTest, WhatIsHeldStaysWhileAContainerOutlivesItsPod) {
   job("runs", {.size = 1, .cpus = 7});
   EXPECT_THAT(run(), ElementsAre("runs 1"));
