@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/signalfd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <initializer_list>
@@ -28,10 +29,13 @@ inline Result<Fd> take_signals(std::initializer_list<int> taken = {SIGTERM, SIGI
   return fd;
 }
 
-// Whether one has come, or comes within this time.
-inline bool wait_for_signal(const Fd& signals, std::chrono::milliseconds most) {
-  pollfd signal{.fd = signals.get(), .events = POLLIN, .revents = 0};
-  return poll(&signal, 1, static_cast<int>(most.count())) > 0;
+// Whether one has come, or comes within this time; `other` ends the waiting when it is readable,
+// unless it is empty.
+inline bool wait_for_signal(const Fd& signals, std::chrono::milliseconds most,
+                            const Fd& other = {}) {
+  std::array<pollfd, 2> fds{{{.fd = signals.get(), .events = POLLIN, .revents = 0},
+                             {.fd = other.get(), .events = POLLIN, .revents = 0}}};
+  return poll(fds.data(), fds.size(), static_cast<int>(most.count())) > 0 && fds[0].revents != 0;
 }
 
 // The one that has come, of those that were taken; 0: none.

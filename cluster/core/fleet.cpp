@@ -155,6 +155,7 @@ void Fleet::forget_running(NodeIndex node) {
 void Fleet::erase_promise(std::string_view id) {
   const auto promise = promises_.find(id);
   at(promise->second.node).promises.erase(promise->second.order);
+  set_expiry(promise->first, promise->second, kNoExpiry);
   promises_.erase(promise);
 }
 
@@ -255,12 +256,12 @@ void Fleet::bring_back(NodeIndex node) {
 
 void Fleet::heard(NodeIndex node, std::int64_t now_ms) {
   at(node).heard_ms = now_ms;
-  at(node).linked = true;
+  heard_.set(node, now_ms);
   set_stale(node, false);
 }
 
 void Fleet::unlinked(NodeIndex node) {
-  at(node).linked = false;
+  heard_.erase(node);
   set_stale(node, true);
 }
 
@@ -286,31 +287,28 @@ void Fleet::set_terms(NodeIndex node, const NodeTerms& terms, const ResourceList
 
 void Fleet::exists(const std::string& name, bool open, std::int64_t now_ms) {
   if (find(name) >= 0) return;
-  const auto [known, fresh] = unheard_.try_emplace(name, Unheard{.since_ms = now_ms});
-  known->second.open = open;
-  awaited_ += fresh ? 1 : 0;
+  if (unheard_.insert_or_assign(name, open).second) awaited_.set(name, now_ms);
 }
 
-void Fleet::forget_unheard(std::string_view name) {
-  const auto known = unheard_.find(name);
-  if (known == unheard_.end()) return;
-  awaited_ -= known->second.awaited ? 1 : 0;
-  unheard_.erase(known);
+void Fleet::forget_unheard(const std::string& name) {
+  unheard_.erase(name);
+  awaited_.erase(name);
 }
 
 int Fleet::unheard(const MemberTerms& terms) const {
   if (terms.nodes != nullptr) return static_cast<int>(terms.nodes->unheard().size());
   return static_cast<int>(std::count_if(unheard_.begin(), unheard_.end(),
-                                        [](const auto& entry) { return entry.second.open; }));
+                                        [](const auto& entry) { return entry.second; }));
 }
 
-void Fleet::remove(std::string_view name) {
+void Fleet::remove(const std::string& name) {
   forget_unheard(name);
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return;
   const NodeIndex node = found->second;
   forget_running(node);
-  for (const auto& [order, id] : at(node).promises) promises_.erase(id);
+  for (const auto& [order, id] : std::map(at(node).promises)) erase_promise(id);
+  heard_.erase(node);
   for (const auto& [id, claim] : at(node).ledger.claims()) count_job(claim.job, node, -1);
   index_.remove(node, found->first, at(node).holes);
   lookup_.erase(found->first);
@@ -321,17 +319,18 @@ void Fleet::remove(std::string_view name) {
 }
 
 int Fleet::age(std::int64_t now_ms, std::int64_t silent_ms) {
-  int stale = 0;
-  for (const auto& [name, node] : by_name_) {
-    set_stale(node, !at(node).linked || now_ms - at(node).heard_ms >= silent_ms);
-    if (at(node).stale) ++stale;
-  }
-  for (auto& [name, node] : unheard_) {
-    if (!node.awaited || now_ms - node.since_ms < silent_ms) continue;
-    node.awaited = false;
-    --awaited_;
-  }
-  return stale;
+  if (silent_ms == kNeverDue) return 0;
+  const auto silent = heard_.take(now_ms - silent_ms);
+  for (const NodeIndex node : silent) set_stale(node, true);
+  awaited_.take(now_ms - silent_ms);
+  return static_cast<int>(silent.size());
+}
+
+std::optional<std::int64_t> Fleet::next_ms(std::int64_t silent_ms) const {
+  auto silent = earlier(heard_.first_ms(), awaited_.first_ms());
+  if (silent) silent = after(*silent, silent_ms);
+  if (silent == kNeverDue) silent.reset();
+  return earlier(expiring_.first_ms(), silent);
 }
 
 Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int64_t expires_ms) {
@@ -342,7 +341,7 @@ Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int6
     return failure(Errc::kExhausted, request.id + " has its CPUs already");
   }
   FleetNode& it = at(node);
-  Promise promise{.node = node, .request = request, .expires_ms = expires_ms};
+  Promise promise{.node = node, .request = request};
   if (request.planned && !may_be_planned(*it.kind, request)) forget_plan(promise.request);
   Outcome outcome = Refusal();
   if (promise.request.planned) {
@@ -357,7 +356,8 @@ Result<Outcome> Fleet::promise(NodeIndex node, const Request& request, std::int6
   if (it.ledger.find(request.id) != nullptr) count_job(request.job, node, 1);
   promise.order = promises_made_++;
   it.promises.emplace(promise.order, request.id);
-  promises_.emplace(request.id, std::move(promise));
+  set_expiry(request.id, promises_.emplace(request.id, std::move(promise)).first->second,
+             expires_ms);
   refresh(node);
   return outcome;
 }
@@ -396,8 +396,15 @@ bool Fleet::unpin(std::string_view id) {
 bool Fleet::extend(std::string_view id, std::int64_t expires_ms) {
   const auto promise = promises_.find(id);
   if (promise == promises_.end()) return false;
-  promise->second.expires_ms = expires_ms;
+  set_expiry(promise->first, promise->second, expires_ms);
   return true;
+}
+
+// Most last for ever.
+void Fleet::set_expiry(const std::string& id, Promise& promise, std::int64_t expires_ms) {
+  if (promise.expires_ms != kNoExpiry && expires_ms == kNoExpiry) expiring_.erase(id);
+  if (expires_ms != kNoExpiry) expiring_.set(id, expires_ms);
+  promise.expires_ms = expires_ms;
 }
 
 bool Fleet::release(std::string_view id) {
@@ -433,10 +440,7 @@ void Fleet::drop_claim(NodeIndex node, std::string_view id) {
 }
 
 std::vector<std::string> Fleet::expire(std::int64_t now_ms) {
-  std::vector<std::string> expired;
-  for (const auto& [id, promise] : promises_) {
-    if (promise.expires_ms <= now_ms) expired.push_back(id);
-  }
+  std::vector<std::string> expired = expiring_.take(now_ms);
   std::sort(expired.begin(), expired.end());
   for (const std::string& id : expired) release(id);
   return expired;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "base/error.h"
 #include "cluster/core/company.h"
+#include "cluster/core/due_times.h"
 #include "cluster/core/hole_index.h"
 #include "cluster/core/memory_pressure.h"
 #include "cluster/core/name_table.h"
@@ -51,10 +53,9 @@ struct FleetNode {
   int pressure_level = 0;  // of its memory controllers, 0 .. 10
   std::string instance;    // of the agent: another one means that generations began anew
   std::uint64_t generation = 0;
-  std::int64_t heard_ms = 0;        // when the agent was last heard
-  bool linked = true;               // its agent has its runtime, as far as that has said
-  bool stale = false;               // silent for too long or not linked: nothing is placed there
-  bool open = true;                 // for members that name no nodes of their own
+  std::int64_t heard_ms = 0;  // when the agent was last heard
+  bool stale = false;  // silent for too long, or its agent has no runtime: nothing is placed there
+  bool open = true;    // for members that name no nodes of their own
   ResourceList capacity = kPlenty;  // when nobody is there
   ResourceList room = kPlenty;      // when no member is there
   ResourceList spare = kPlenty;     // now
@@ -87,7 +88,7 @@ struct LostPromise {
 
 // The expiry of a promise that something else ends: its pod's end, its agent's report, or a gang's
 // own time to keep a place.
-inline constexpr std::int64_t kNoExpiry = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kNoExpiry = kNeverDue;
 
 class Fleet {
  public:
@@ -115,9 +116,9 @@ class Fleet {
   // NodeTerms.
   void exists(const std::string& name, bool open, std::int64_t now_ms);
   // The node is gone, with all promises there.
-  void remove(std::string_view name);
-  // Marks as stale the nodes that are not linked or were not heard for `silent_ms`. Returns how
-  // many are stale. Those of which nothing was heard for so long are not awaited any more.
+  void remove(const std::string& name);
+  // Marks as stale the nodes that were not heard for `silent_ms`; returns how many became so. Those
+  // of which nothing was ever heard for so long are not awaited any more.
   int age(std::int64_t now_ms, std::int64_t silent_ms);
 
   // Holds what allocate() gives there for the request until the agent reports it, it is released,
@@ -153,8 +154,10 @@ class Fleet {
   void drop_claim(NodeIndex node, std::string_view id);
   // The promises on a node that do not last for ever, and when each of them ends.
   [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> expiring(NodeIndex index) const;
-  // Gives back the promises whose time has come; returns their ids.
+  // Gives back the promises whose time has come; returns their ids, ascending.
   std::vector<std::string> expire(std::int64_t now_ms);
+  // When age() or expire() has something to do next; nullopt: never, as things are.
+  [[nodiscard]] std::optional<std::int64_t> next_ms(std::int64_t silent_ms) const;
 
   [[nodiscard]] const CompanyRules& rules() const { return rules_; }
   [[nodiscard]] NodeIndex find(std::string_view name) const {  // -1: not known
@@ -170,7 +173,7 @@ class Fleet {
     return by_name_;
   }
   // Whether a node exists whose agent may be about to speak for the first time.
-  [[nodiscard]] bool awaits() const { return awaited_ > 0; }
+  [[nodiscard]] bool awaits() const { return !awaited_.empty(); }
   // Nodes for which no agent has spoken, of those that a member of these terms may use.
   [[nodiscard]] int unheard(const MemberTerms& terms) const;
   // What was reported of the container is of this job. Nothing where it was not, or is promised.
@@ -236,7 +239,7 @@ class Fleet {
   struct Promise {
     NodeIndex node = -1;
     topology::Request request;  // planned: it is pinned, where that says
-    std::int64_t expires_ms = 0;
+    std::int64_t expires_ms = kNoExpiry;
     std::uint64_t order = 0;  // of being made
     bool lost = false;        // pinned, and the last report leaves it no room
   };
@@ -248,6 +251,8 @@ class Fleet {
       bool strict_reservation);
   void confirm(const NodeReport& report, NodeIndex node);
   void erase_promise(std::string_view id);
+  void set_expiry(const std::string& id, Promise& promise, std::int64_t expires_ms);
+  void forget_unheard(const std::string& name);
   static bool is_whole(const topology::Ledger& ledger, const Promise& promise);
   static topology::Outcome place(const topology::Topology& topology, topology::Ledger& ledger,
                                  Promise& promise);
@@ -272,15 +277,11 @@ class Fleet {
   TextMap<std::map<NodeIndex, int>> jobs_;  // containers by node
   std::uint64_t promises_made_ = 0;
   HoleIndex index_;
-  // Nodes that exist and of whose agents nothing was heard.
-  struct Unheard {
-    bool open = true;
-    std::int64_t since_ms = 0;
-    bool awaited = true;
-  };
-  void forget_unheard(std::string_view name);
-  std::map<std::string, Unheard, std::less<>> unheard_;
-  int awaited_ = 0;  // of them
+  DueTimes<std::string> expiring_;  // promises that do not last for ever
+  DueTimes<NodeIndex> heard_;       // when nodes were last heard that are not stale
+  // Nodes that exist and of whose agents nothing was heard, and whether they are open.
+  std::map<std::string, bool, std::less<>> unheard_;
+  DueTimes<std::string> awaited_;  // since when; of them
 };
 
 }  // namespace pinion::cluster

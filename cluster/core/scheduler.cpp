@@ -82,9 +82,15 @@ bool Scheduler::join(const JobId& id, const MemberId& member,
   Member& joined = book_.join(job, member, std::move(requests));
   joined.since_ms = now_ms;
   joined.terms = heeded(job, std::move(terms));
-  job.touched_ms = now_ms;
+  touch(job, now_ms);
   requeue(job);
   return true;
+}
+
+// Somebody asks for the job: what is reserved for it is kept on.
+void Scheduler::touch(Job& job, std::int64_t now_ms) {
+  job.touched_ms = now_ms;
+  if (reserved_.contains(job.id)) reserved_.set(job.id, after(now_ms, settings_.keep_ms));
 }
 
 // As the cluster's rules are for such a member.
@@ -173,19 +179,20 @@ void Scheduler::requeue(Job& job) {
 
 void Scheduler::unqueue(const JobId& job) {
   queue_.erase(job);
+  too_young_.erase(job);
   if (!head_ || head_->job != job) return;
   drop_head_room();
   changed_ = true;
 }
 
 void Scheduler::run(std::int64_t now_ms) {
-  if (!std::exchange(changed_, false)) return;
+  if (!std::exchange(changed_, false) && now_ms < turn_ms_) return;
   std::vector<JobId> jobs;
   queue_.visit([&](const std::string& job) {
     jobs.push_back(job);
     return static_cast<int>(jobs.size()) < settings_.depth;
   });
-  if (try_again(jobs, now_ms, [] { return true; })) changed_ = true;
+  turn_ms_ = try_again(jobs, now_ms, [] { return true; });
 }
 
 bool Scheduler::take_changed() {
@@ -194,20 +201,21 @@ bool Scheduler::take_changed() {
   return changed;
 }
 
-bool Scheduler::run_some(std::vector<JobId> jobs, std::int64_t now_ms,
-                         const std::function<bool()>& go_on) {
+std::int64_t Scheduler::run_some(std::vector<JobId> jobs, std::int64_t now_ms,
+                                 const std::function<bool()>& go_on) {
   const auto before = [&](const JobId& a, const JobId& b) { return queue_.before(a, b); };
   std::erase_if(jobs, [&](const JobId& id) { return !queue_.contains(id); });
-  const bool later = static_cast<int>(jobs.size()) > settings_.depth && choose(jobs, now_ms);
+  const bool many = static_cast<int>(jobs.size()) > settings_.depth;
+  const std::int64_t turn_ms = many ? choose(jobs, now_ms) : kNeverDue;
   std::sort(jobs.begin(), jobs.end(), before);
-  return try_again(jobs, now_ms, go_on) || later;
+  return std::min(turn_ms, try_again(jobs, now_ms, go_on));
 }
 
 // Leaves as many of them as one pass looks at: but for the first one none that would be refused
 // again; half by the queue's order, the others by who has waited longest for such a look, so that
 // all have theirs. While one of that half rests, none that was refused is looked at: what is given
-// back meanwhile is for all of them in order. Whether others have their turn later.
-bool Scheduler::choose(std::vector<JobId>& jobs, std::int64_t now_ms) {
+// back meanwhile is for all of them in order. When the first of the others has its turn.
+std::int64_t Scheduler::choose(std::vector<JobId>& jobs, std::int64_t now_ms) {
   const auto before = [&](const JobId& a, const JobId& b) { return queue_.before(a, b); };
   const JobId first = *std::min_element(jobs.begin(), jobs.end(), before);
   const auto lowest = lowest_reserved();
@@ -222,13 +230,15 @@ bool Scheduler::choose(std::vector<JobId>& jobs, std::int64_t now_ms) {
     std::nth_element(jobs.begin(), jobs.begin() + some, jobs.end(), before);
     return jobs.begin() + some;
   };
-  const bool rests = std::any_of(jobs.begin(), order_half(), [&](const JobId& id) {
-    return id != first && now_ms < book_.find(id)->again_ms;
+  std::int64_t rest_ms = kNeverDue;  // until the first of them does not rest any more
+  std::for_each(jobs.begin(), order_half(), [&](const JobId& id) {
+    const std::int64_t again_ms = book_.find(id)->again_ms;
+    if (id != first && now_ms < again_ms) rest_ms = std::min(rest_ms, again_ms);
   });
-  if (rests) {
+  if (rest_ms != kNeverDue) {
     std::erase_if(jobs, [&](const JobId& id) { return id != first && book_.find(id)->refused; });
   }
-  if (static_cast<int>(jobs.size()) <= settings_.depth) return rests;
+  if (static_cast<int>(jobs.size()) <= settings_.depth) return rest_ms;
   const auto half = order_half();
   const auto end = jobs.begin() + settings_.depth;
   std::nth_element(half, end, jobs.end(), [&](const JobId& a, const JobId& b) {
@@ -237,35 +247,35 @@ bool Scheduler::choose(std::vector<JobId>& jobs, std::int64_t now_ms) {
     return a_ms != b_ms ? a_ms < b_ms : before(a, b);
   });
   jobs.erase(end, jobs.end());
-  return true;
+  return now_ms;
 }
 
-// In this order. Whether one of them has its turn later.
-bool Scheduler::try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
-                          const std::function<bool()>& go_on) {
-  bool later = false;
+// In this order. When the first of those that are left out has its turn.
+std::int64_t Scheduler::try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
+                                  const std::function<bool()>& go_on) {
+  std::int64_t turn_ms = kNeverDue;
   const auto lowest = lowest_reserved();
   for (const JobId& id : jobs) {
     // A reservation that was withdrawn for another is not tried before the next time.
     if (!queue_.contains(id)) continue;
-    if (!go_on()) return true;
+    if (!go_on()) return now_ms;
     const Job& job = *book_.find(id);
     if (is_refused_again(job, lowest, now_ms)) {
       ++counters_.refused;
     } else if (now_ms >= job.again_ms || id == jobs.front()) {
       place(id, nullptr, now_ms);
     } else {
-      later = true;
+      turn_ms = std::min(turn_ms, job.again_ms);
     }
   }
-  return later;
+  return turn_ms;
 }
 
 // The lowest priority of those whose reservations may go for a more urgent job; nullopt: there are
 // none. Holds for a pass: who is placed in it is no less urgent than those after it.
 std::optional<std::int32_t> Scheduler::lowest_reserved() const {
   std::optional<std::int32_t> lowest;
-  for (const JobId& id : reserved_) {
+  for (const auto& [id, kept_until] : reserved_.all()) {
     const Job& job = *book_.find(id);
     const bool lower = !lowest || job.spec.priority < *lowest;
     if (lower && may_be_lifted(job)) lowest = job.spec.priority;
@@ -303,7 +313,7 @@ bool Scheduler::start(const MemberId& id, std::int64_t now_ms) {
     request.planned = !request.preferred.empty();
   }
   note_end(*job, member, now_ms);
-  job->touched_ms = now_ms;
+  touch(*job, now_ms);
   if (job->count(State::kReserved) == 0) reserved_.erase(job->id);
   if (note_whole(*job)) requeue(*job);
   return true;
@@ -315,18 +325,18 @@ void Scheduler::started(const MemberId& id, bool done, std::int64_t now_ms) {
   Member& member = job->members.at(id);
   if (member.state != State::kStarting) return;
   member.since_ms = now_ms;
-  job->touched_ms = now_ms;
+  touch(*job, now_ms);
   if (done) {
     member.state = State::kRunning;
-    const std::int64_t expires_ms = now_ms + settings_.confirm_ms;
+    const std::int64_t expires_ms = after(now_ms, settings_.confirm_ms);
     const bool lost = fleet_.find(member.node) < 0;
     for (const auto& request : member.requests) {
       fleet_.extend(request.id, expires_ms);
-      if (lost) homeless_[request.id] = expires_ms;
+      if (lost) homeless_.set(request.id, expires_ms);
     }
   } else {
     member.state = State::kReserved;
-    reserved_.insert(job->id);
+    reserved_.set(job->id, after(now_ms, settings_.keep_ms));
     bool whole = job->started || job->count(State::kReserved) + job->fixed() >= job->spec.size;
     for (auto& request : member.requests) {
       whole = fleet_.unpin(request.id) && whole;
@@ -373,7 +383,7 @@ void Scheduler::make_way(const Member& member, NodeIndex node, std::int64_t now_
   if (cpus.empty()) return;
   const topology::Ledger& ledger = fleet_.node(node).ledger;
   std::set<JobId> fallen;
-  for (const JobId& id : reserved_) {
+  for (const auto& [id, kept_until] : reserved_.all()) {
     for (const Member* other : members_in(*book_.find(id), State::kReserved)) {
       if (other->id == member.id || fleet_.find(other->node) != node) continue;
       for (const auto& request : other->requests) {
@@ -508,23 +518,31 @@ void Scheduler::tell(JobNews::Kind kind, const Job& job, const std::string& why,
 }
 
 void Scheduler::tick(std::int64_t now_ms) {
-  std::set<JobId> idle;
-  for (const JobId& id : reserved_) {
-    if (now_ms - book_.find(id)->touched_ms >= settings_.keep_ms) idle.insert(id);
-  }
-  for (const JobId& id : idle) withdraw(id, "nobody has started it", now_ms);
-  if (head_ && now_ms - head_->since_ms >= settings_.head_ms) {
+  age(now_ms);
+  for (const JobId& id : reserved_.take(now_ms)) withdraw(id, "nobody has started it", now_ms);
+  if (head_ && after(head_->since_ms, settings_.head_ms) <= now_ms) {
     book_.find(head_->job)->passed_over_ms = now_ms + settings_.head_ms;
     defer_endings(now_ms);
     drop_head_room();
     changed_ = true;
   }
+  if (!too_young_.take(now_ms).empty()) changed_ = true;
+  expire(now_ms);
+}
+
+std::optional<std::int64_t> Scheduler::next_ms() const {
+  auto next = earlier(reserved_.first_ms(), too_young_.first_ms());
+  next = earlier(next, homeless_.first_ms());
+  next = earlier(next, fleet_.next_ms(settings_.silent_ms));
+  const std::int64_t head_ms = head_ ? after(head_->since_ms, settings_.head_ms) : kNeverDue;
+  const std::int64_t own = std::min(head_ms, turn_ms_);
+  return own == kNeverDue ? next : earlier(next, own);
+}
+
+// Nobody has told of these starts.
+void Scheduler::expire(std::int64_t now_ms) {
   auto expired = fleet_.expire(now_ms);
-  std::erase_if(homeless_, [&](const auto& claim) {
-    if (claim.second > now_ms) return false;
-    expired.push_back(claim.first);
-    return true;
-  });
+  for (const auto& id : homeless_.take(now_ms)) expired.push_back(id);
   if (expired.empty()) return;
   std::set<MemberId> untold;
   for (const auto& id : expired) {

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/core/due_times.h"
 #include "cluster/core/fleet.h"
 #include "cluster/core/head_room.h"
 #include "cluster/core/job_book.h"
@@ -41,8 +42,9 @@ struct SchedulerSettings {
   // run() tries a refused job again, but for the first one: all of them at the same moments, so
   // that what is given back meanwhile is for all in order.
   std::int64_t retry_ms = 1000;
-  std::int64_t keep_ms = 60'000;      // CPUs are reserved while nobody asks for the job
-  std::int64_t confirm_ms = 300'000;  // from a start until the node's agent reports the container
+  std::int64_t keep_ms = 60'000;       // CPUs are reserved while nobody asks for the job
+  std::int64_t confirm_ms = 300'000;   // from a start until the node's agent reports the container
+  std::int64_t silent_ms = kNeverDue;  // a node whose agent says nothing for so long gets nobody
   // Room is held for the first of the queue once it has waited so long, and for so long at most:
   // then others have their turn, and it is passed over for as long.
   std::int64_t head_after_ms = 0;
@@ -133,13 +135,17 @@ class Scheduler {
   // members that run.
   [[nodiscard]] FleetView without_reserved_below(std::int32_t priority) const;
   void drop_running_below(std::int32_t priority, FleetView& fleet) const;
-  // Tries the jobs of the queue in its order, if anything has changed since it last did.
+  // Tries the jobs of the queue in its order, if anything has changed since it last did, or the
+  // turn has come of one that it left out then.
   void run(std::int64_t now_ms);
   // The same with those of these jobs that are in the queue, whatever has changed, and while
-  // `go_on()`, which is asked before each. Returns whether one of them has its turn later.
-  bool run_some(std::vector<JobId> jobs, std::int64_t now_ms, const std::function<bool()>& go_on);
+  // `go_on()`, which is asked before each. Returns when the first of those that it left out has its
+  // turn, `now_ms` where that is as soon as may be; kNeverDue: it has left out none.
+  std::int64_t run_some(std::vector<JobId> jobs, std::int64_t now_ms,
+                        const std::function<bool()>& go_on);
   // For who does not call run(): whether somebody may fit since the last call who did not.
   bool take_changed();
+  [[nodiscard]] bool has_changed() const { return changed_; }
   // Reserves this member's CPUs on this node. Precondition: it waits.
   PlaceAnswer place_at(const MemberId& member, const std::string& node, std::int64_t now_ms);
   // The only nodes where the member may go, as its job may use no more; nullopt: it may. A look at
@@ -183,7 +189,9 @@ class Scheduler {
 
   Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
   bool heard(std::string_view node, std::int64_t now_ms);  // false: the node is not known
-  void unlinked(std::string_view node);                    // see Fleet; nothing where not known
+  // Its agent has lost its runtime (see Fleet): what is reserved there is withdrawn. Nothing where
+  // the node is not known.
+  void unlinked(std::string_view node, std::int64_t now_ms);
   void measured(std::string_view node, MissRates rates);
   void lost(std::string_view node, std::int64_t now_ms);  // the node is no more
   // What decides there beside CPUs, whether its agent has spoken yet or not. What is reserved there
@@ -195,12 +203,15 @@ class Scheduler {
   }
   // Sets of nodes that members may use have changed.
   void nodes_changed(std::int64_t now_ms);
-  // Nodes silent for `silent_ms` get nobody; what is reserved there is withdrawn. Returns how many
-  // those are.
-  int age(std::int64_t now_ms, std::int64_t silent_ms);
 
-  // To be called a few times a second: ends what has lasted too long.
+  // --- time
+
+  // Ends what has lasted too long. To be called at next_ms() or later; before that it does nothing.
   void tick(std::int64_t now_ms);
+  // When tick(), or run() for those that it left out, has something to do though nothing happens
+  // meanwhile: in milliseconds of the same clock, perhaps past already; nullopt: never. Any call
+  // that is not const may change it.
+  [[nodiscard]] std::optional<std::int64_t> next_ms() const;
 
   [[nodiscard]] const Fleet& fleet() const { return fleet_; }
   [[nodiscard]] const JobBook& book() const { return book_; }
@@ -217,9 +228,12 @@ class Scheduler {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
-  bool choose(std::vector<JobId>& jobs, std::int64_t now_ms);
-  bool try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
-                 const std::function<bool()>& go_on);
+  std::int64_t choose(std::vector<JobId>& jobs, std::int64_t now_ms);
+  std::int64_t try_again(const std::vector<JobId>& jobs, std::int64_t now_ms,
+                         const std::function<bool()>& go_on);
+  void touch(Job& job, std::int64_t now_ms);
+  void expire(std::int64_t now_ms);
+  void age(std::int64_t now_ms);
   PlaceAnswer place_all(Job& job, const std::vector<Member*>& members,
                         const std::vector<NodeIndex>* among, std::int64_t now_ms);
   [[nodiscard]] static bool may_be_lifted(const Job& reserved);
@@ -298,13 +312,13 @@ class Scheduler {
   Fleet fleet_;
   JobBook book_;
   JobQueue queue_;                     // complete jobs with members that wait
-  std::set<JobId> reserved_;           // with members in State::kReserved
+  DueTimes<JobId> reserved_;           // with members in State::kReserved, and kept until when
   std::set<JobId> hopeless_;           // complete, and larger than the idle fleet: not in the queue
   TextMap<MemberId> member_of_claim_;  // of all members
   std::set<Ending> endings_;
   TextMap<Ending> ending_of_;  // by claim id
   // Claims whose node was lost before anybody told of their start, and until when that is awaited.
-  std::map<std::string, std::int64_t> homeless_;
+  DueTimes<std::string> homeless_;
   // What is said of nodes, and what members take there; also before their agents speak.
   struct Site {
     NodeTerms terms{};
@@ -318,8 +332,10 @@ class Scheduler {
   std::map<std::string, Site, std::less<>> sites_;
   std::uint64_t begun_ = 0;
   std::optional<HeadRoom> head_;  // what is free of it is held on the fleet
+  DueTimes<JobId> too_young_;     // before that for room to be held, though they come before head_
   bool changed_ = false;          // since the last run(): somebody may fit who did not
-  std::uint64_t changes_ = 0;     // that take_changed() has told
+  std::int64_t turn_ms_ = kNeverDue;  // of the first that the last run() left out
+  std::uint64_t changes_ = 0;         // that take_changed() has told
   IdleFleet idle_{fleet_};
   std::uint64_t machines_ = 1;  // counts changes of what the idle fleet has
   std::vector<JobNews> news_;

@@ -134,9 +134,11 @@ bool Scheduler::heard(std::string_view node, std::int64_t now_ms) {
   return true;
 }
 
-void Scheduler::unlinked(std::string_view node) {
+void Scheduler::unlinked(std::string_view node, std::int64_t now_ms) {
   const NodeIndex index = fleet_.find(node);
-  if (index >= 0) fleet_.unlinked(index);
+  if (index < 0) return;
+  fleet_.unlinked(index);
+  withdraw_fallen("a node of its plan is silent", now_ms);
 }
 
 void Scheduler::measured(std::string_view node, MissRates rates) {
@@ -156,7 +158,7 @@ bool Scheduler::stands(const Member& member) const {
 
 void Scheduler::withdraw_fallen(const std::string& why, std::int64_t now_ms) {
   std::set<JobId> fallen;
-  for (const JobId& id : reserved_) {
+  for (const auto& [id, kept_until] : reserved_.all()) {
     const auto members = members_in(*book_.find(id), State::kReserved);
     if (!std::all_of(members.begin(), members.end(), [&](const Member* member) {
           return stands(*member) && fleet_.may_use(fleet_.find(member->node), member->terms);
@@ -167,12 +169,11 @@ void Scheduler::withdraw_fallen(const std::string& why, std::int64_t now_ms) {
   for (const JobId& id : fallen) withdraw(id, why, now_ms);
 }
 
-int Scheduler::age(std::int64_t now_ms, std::int64_t silent_ms) {
+void Scheduler::age(std::int64_t now_ms) {
   const bool awaited = fleet_.awaits();
-  const int silent = fleet_.age(now_ms, silent_ms);
+  const int silent = fleet_.age(now_ms, settings_.silent_ms);
   if (awaited && !fleet_.awaits()) changed_ = true;  // what never fits can be told
   if (silent > 0) withdraw_fallen("a node of its plan is silent", now_ms);
-  return silent;
 }
 
 void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
@@ -181,15 +182,15 @@ void Scheduler::lost(std::string_view name, std::int64_t now_ms) {
     if (!site->second.has_members()) sites_.erase(site);
   }
   const NodeIndex node = fleet_.find(name);
-  if (node < 0) return fleet_.remove(name);  // of its agent nothing was heard
-  for (const auto& [id, expires_ms] : fleet_.expiring(node)) homeless_[id] = expires_ms;
+  if (node < 0) return fleet_.remove(std::string(name));  // of its agent nothing was heard
+  for (const auto& [id, expires_ms] : fleet_.expiring(node)) homeless_.set(id, expires_ms);
   std::erase_if(endings_, [&](const Ending& ending) {
     if (ending.node != node) return false;
     ending_of_.erase(ending.id);
     return true;
   });
   if (head_ && head_->cpus.contains(node)) drop_head_room();
-  fleet_.remove(name);
+  fleet_.remove(std::string(name));
   note_machines();
   withdraw_fallen("a node of its plan is gone", now_ms);
 }

@@ -107,7 +107,6 @@ void Scheduler::hasten_head(NodeIndex ended_on) {
 void Scheduler::keep_head_room(const Job& job, const Gang& gang,
                                const std::vector<NodeIndex>* among, std::int64_t now_ms) {
   if (!settings_.backfill || !queue_.contains(job.id)) return;
-  if (now_ms - job.submitted_ms < settings_.head_after_ms || now_ms < job.passed_over_ms) return;
   if (head_) {
     const bool same = head_->job == job.id;
     // Several containers may get in each other's way where more is free than is held for them.
@@ -116,6 +115,9 @@ void Scheduler::keep_head_room(const Job& job, const Gang& gang,
     const bool in_vain = several && last_end_in_head_room() == kOverTime;
     if (same ? head_room_comes() && !in_vain : !queue_.before(job.id, head_->job)) return;
   }
+  const std::int64_t old_ms = after(job.submitted_ms, settings_.head_after_ms);
+  const std::int64_t from_ms = std::max(old_ms, job.passed_over_ms);
+  if (now_ms < from_ms) return too_young_.set(job.id, from_ms);
   lift_head_room();
   auto room =
       find_head_room(fleet_, job.id, gang, endings_, {.among = among, .nodes = node_limit(job)});

@@ -65,7 +65,7 @@ Gang Scheduler::gang_of(const Job& job, std::span<const Member* const> members) 
 PlaceAnswer Scheduler::place(const JobId& id, const std::vector<NodeIndex>* among,
                              std::int64_t now_ms) {
   Job& job = *book_.find(id);
-  job.touched_ms = now_ms;
+  touch(job, now_ms);
   if (!job.complete()) return {.never = true, .why = job.why = why_incomplete(job)};
   const std::vector<Member*> waiting = next_of(job);
   if (waiting.empty()) return {.placed = true};
@@ -91,7 +91,7 @@ PlaceAnswer Scheduler::place_member(const MemberId& id, const std::vector<NodeIn
     }
     return answer;
   }
-  job.touched_ms = now_ms;
+  touch(job, now_ms);
   if (member.state != State::kWaiting) return {.placed = true};
   return place_all(job, {&member}, among, now_ms);
 }
@@ -100,7 +100,7 @@ PlaceAnswer Scheduler::place_anew(const std::vector<MemberId>& members,
                                   const std::vector<NodeIndex>* among, const std::string& why,
                                   std::int64_t now_ms) {
   Job& job = *book_.job_of(members.front());
-  job.touched_ms = now_ms;
+  touch(job, now_ms);
   std::vector<Member*> moved;
   for (const MemberId& id : members) {
     Member& member = job.members.at(id);
@@ -168,7 +168,7 @@ std::optional<std::set<NodeIndex>> Scheduler::would_use(const MemberId& id,
 
 FleetView Scheduler::without_reserved_below(std::int32_t priority) const {
   std::map<NodeIndex, std::vector<FleetView::Leaving>> leaving;
-  for (const JobId& id : reserved_) {
+  for (const auto& [id, kept_until] : reserved_.all()) {
     const Job& job = *book_.find(id);
     if (job.spec.priority >= priority || !may_be_lifted(job)) continue;
     for (const auto& [name, member] : job.members) {
@@ -202,7 +202,7 @@ bool Scheduler::may_be_lifted(const Job& reserved) {
 // What less urgent jobs have reserved is free until put_back().
 std::vector<Scheduler::Lifted> Scheduler::lift_for(const Job& job) {
   std::vector<Lifted> lifted;
-  for (const JobId& id : reserved_) {
+  for (const auto& [id, kept_until] : reserved_.all()) {
     Job& other = *book_.find(id);
     if (other.spec.priority >= job.spec.priority || !may_be_lifted(other)) continue;
     for (Member* member : members_in(other, State::kReserved)) {
@@ -477,7 +477,7 @@ std::optional<GangRefusal> Scheduler::reserve_gang(const Job& job,
 PlaceAnswer Scheduler::place_at(const MemberId& id, const std::string& name, std::int64_t now_ms) {
   Job& job = *book_.job_of(id);
   Member& member = job.members.at(id);
-  job.touched_ms = now_ms;
+  touch(job, now_ms);
   const NodeIndex node = fleet_.find(name);
   if (node < 0) return {.why = "no agent speaks for the node"};
   if (const Unwelcome why = fleet_.unwelcome(node, member.terms); why != Unwelcome::kNo) {
@@ -520,7 +520,7 @@ bool Scheduler::reserve(Job& job, Member& member, NodeIndex node, std::int64_t n
   member.state = State::kReserved;
   member.node = fleet_.node(node).name;
   member.since_ms = now_ms;
-  reserved_.insert(job.id);
+  reserved_.set(job.id, after(job.touched_ms, settings_.keep_ms));
   queue_.charge(job.spec.owner.name_space, member.cpus());
   add_requests(member.node, member.terms);
   note_end(job, member, now_ms);

@@ -10,8 +10,6 @@
 namespace pinion::sim {
 namespace {
 
-constexpr Ms kForever = Ms{1} << 60;
-
 cluster::QueueOrder order_of(QueueRule rule) {
   if (rule == QueueRule::kFair) return cluster::QueueOrder::kFairShare;
   if (rule == QueueRule::kShortest) return cluster::QueueOrder::kShortest;
@@ -26,9 +24,10 @@ cluster::SchedulerSettings settings_of(const NodeRules& rules) {
   settings.backfill = backfills(rules.queue);
   settings.depth = rules.depth;
   settings.plan_steps = rules.search;
+  // Nothing happens in it by time alone: the clock needs no events for it, see check().
   settings.retry_ms = 0;
-  settings.keep_ms = kForever;
-  settings.confirm_ms = kForever;
+  settings.keep_ms = cluster::kNeverDue;
+  settings.confirm_ms = cluster::kNeverDue;
   return settings;
 }
 
@@ -311,6 +310,7 @@ Status NodeMachine::check(Ms now) const {
   }
   if (counted != running) return fault("as many CPUs are not counted as taken as jobs have");
   if (counted + idle_ != processors_) return fault("taken and idle CPUs are not all");
+  if (scheduler_.next_ms()) return fault("the scheduler waits for a time that nobody tells it");
   return {};
 }
 

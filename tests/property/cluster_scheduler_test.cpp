@@ -1,7 +1,8 @@
 // Owners of jobs, nodes' agents and an adapter that starts what is placed play against the core in
 // random order: members come late or never, starts are lost, land late or are told twice, jobs are
-// made again under the same name, nodes vanish and come back; another scheduler starts members and
-// strangers where it likes. Invariants hold after each event.
+// made again under the same name, nodes fall silent, vanish and come back; another scheduler starts
+// members and strangers where it likes. Invariants hold after each event, and whoever calls the
+// core only when it has said that something is due has the same as who calls it at each moment.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,10 +22,14 @@ using State = Member::State;
 constexpr int kNodes = 6;
 constexpr int kCpus = 8;  // of a node; CPU 0 is reserved
 
+// When the adapter calls tick() and run() while time passes: each millisecond, or when next_ms()
+// says so.
+enum class Calls { kAlways, kWhenDue };
+
 class World {
  public:
-  World(const SchedulerSettings& settings, std::uint64_t seed)
-      : scheduler_(settings), backfill_(settings.backfill), random_(seed) {
+  World(const SchedulerSettings& settings, std::uint64_t seed, Calls calls)
+      : scheduler_(settings), calls_(calls), backfill_(settings.backfill), random_(seed) {
     for (int node = 0; node < kNodes; ++node) report(node);
   }
 
@@ -67,8 +72,7 @@ class World {
         another_scheduler();
         break;
       default:
-        now_ += below(500);
-        scheduler_.tick(now_);
+        pass(below(500), one_in(2));
     }
     for (const JobNews& news : scheduler_.take_news()) check(news);
     check();
@@ -91,8 +95,53 @@ class World {
   }
 
   [[nodiscard]] std::uint64_t placed() const { return scheduler_.counters().placed; }
+  // Calls that were made while time passed.
+  [[nodiscard]] std::uint64_t called() const { return called_; }
+
+  // All that anybody may see of the core.
+  [[nodiscard]] std::string picture() const {
+    std::string text;
+    for (const auto& [id, job] : scheduler_.book().jobs()) {
+      text += id + (job.started ? " started " : " ") + job.why + (job.refused ? " refused" : "") +
+              (scheduler_.queue().contains(id) ? " queued" : "");
+      for (const auto& [name, member] : job.members) {
+        text += " " + name + ":" + std::to_string(static_cast<int>(member.state)) + "@" +
+                member.node + "," + std::to_string(member.since_ms);
+      }
+      text += "\n";
+    }
+    for (const auto& [name, index] : scheduler_.fleet().by_name()) {
+      const FleetNode& node = scheduler_.fleet().node(index);
+      text += name + (node.stale ? " stale" : "");
+      for (const auto& [id, claim] : node.ledger.claims()) {
+        text += " " + id + "=" + claim.cpus.to_string();
+      }
+      text += "\n";
+    }
+    const auto& counters = scheduler_.counters();
+    const auto& head = scheduler_.head_room();
+    return text + "placed " + std::to_string(counters.placed) + " refused " +
+           std::to_string(counters.refused) + " withdrawn " + std::to_string(counters.withdrawn) +
+           " promises " + std::to_string(scheduler_.fleet().promises()) + " head " +
+           (head ? head->job + " " + std::to_string(head->from_ms) : "");
+  }
 
  private:
+  void pass(int span_ms, bool runs) {
+    const std::int64_t end_ms = now_ + span_ms;
+    while (now_ < end_ms) {
+      std::int64_t next_ms = now_ + 1;
+      if (calls_ == Calls::kWhenDue && !(runs && scheduler_.has_changed())) {
+        next_ms = std::max(next_ms, scheduler_.next_ms().value_or(kNeverDue));
+      }
+      now_ = std::min(next_ms, end_ms);
+      if (now_ < next_ms) return;
+      ++called_;
+      scheduler_.tick(now_);
+      if (runs) scheduler_.run(now_);
+    }
+  }
+
   int below(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
   bool one_in(int n) { return below(n) == 0; }
   static std::string name_of(int node) { return "node-" + std::to_string(node); }
@@ -252,6 +301,7 @@ class World {
       const int node = below(kNodes);
       agents_.erase(name_of(node));
       scheduler_.lost(name_of(node), now_);
+      if (one_in(2)) scheduler_.exists(name_of(node), true, now_);
     } else {
       scheduler_.withdraw(job->id, "for the test", now_);
     }
@@ -364,6 +414,7 @@ class World {
   }
 
   Scheduler scheduler_;
+  const Calls calls_;
   const bool backfill_;
   std::mt19937_64 random_;
   const std::shared_ptr<const topology::Topology> machine_ =
@@ -374,6 +425,7 @@ class World {
   std::int64_t now_ = 1000;
   std::uint64_t generation_ = 0;
   int made_ = 0;
+  std::uint64_t called_ = 0;
   std::set<JobId> scattered_;
 };
 
@@ -396,7 +448,7 @@ TEST_P(ClusterScheduler, KeepsItsInvariants) {
   std::uint64_t placed = 0;
   for (std::uint64_t seed = 0; seed < events() / 4 / kLife + 1; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    World world(GetParam().settings, seed);
+    World world(GetParam().settings, seed, Calls::kWhenDue);
     for (std::uint64_t event = 0; event < kLife; ++event) {
       world.step();
       ASSERT_FALSE(HasFatalFailure()) << "event " << event;
@@ -408,10 +460,36 @@ TEST_P(ClusterScheduler, KeepsItsInvariants) {
   EXPECT_GT(placed, events() / 4 / 100);
 }
 
+// Two play the same; each call beside those at next_ms() would show.
+TEST_P(ClusterScheduler, HasNothingToDoBeforeItSays) {
+  std::uint64_t always = 0;
+  std::uint64_t when_due = 0;
+  for (std::uint64_t seed = 0; seed < events() / 40 / kLife + 1; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    World one(GetParam().settings, seed, Calls::kAlways);
+    World other(GetParam().settings, seed, Calls::kWhenDue);
+    for (std::uint64_t event = 0; event < kLife; ++event) {
+      one.step();
+      other.step();
+      ASSERT_FALSE(HasFatalFailure()) << "event " << event;
+      ASSERT_EQ(one.picture(), other.picture()) << "event " << event;
+    }
+    always += one.called();
+    when_due += other.called();
+  }
+  EXPECT_LT(when_due, always / 10);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, ClusterScheduler,
     testing::Values(
         Case{"Backfill", {.keep_ms = 4000, .confirm_ms = 9000}},
+        Case{"ForATime",
+             {.keep_ms = 4000,
+              .confirm_ms = 9000,
+              .silent_ms = 3000,
+              .head_after_ms = 2000,
+              .head_ms = 5000}},
         Case{"InOrder", {.backfill = false, .keep_ms = 4000, .confirm_ms = 9000}},
         Case{"FairShare", {.order = QueueOrder::kFairShare, .keep_ms = 4000, .confirm_ms = 9000}},
         Case{"Shortest", {.order = QueueOrder::kShortest, .keep_ms = 4000, .confirm_ms = 9000}},

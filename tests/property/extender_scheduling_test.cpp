@@ -82,7 +82,9 @@ class SchedulingWorld {
         break;
       default:
         now_ += pick_below(400);
+        const bool due = pod_scheduler_.next_ms().value_or(kNeverDue) <= now_;
         pod_scheduler_.tick(now_);
+        if (!due) RC_ASSERT(is_nothing(pod_scheduler_.take_effects()));
     }
     take_effects();
     check();
@@ -123,6 +125,12 @@ class SchedulingWorld {
     std::string uid;
     std::string node;
   };
+
+  static bool is_nothing(const Effects& effects) {
+    return effects.answered.empty() && effects.nominations.empty() && effects.openings.empty() &&
+           effects.wake.empty() && effects.explanations.empty() && effects.news.empty() &&
+           effects.hopeless.empty();
+  }
 
   void come(const std::string& node) {
     NodeReport report;

@@ -226,7 +226,7 @@ class World {
   // The agent's stream ends; the next one begins with a report.
   void unlink(const std::string& name) {
     say("unlink " + name);
-    for (PodScheduler* each : both()) each->unlinked(name);
+    for (PodScheduler* each : both()) each->unlinked(name, now_);
     nodes_.at(name).reports.clear();
     note_report(name);
   }

@@ -1,5 +1,6 @@
 #include "cluster/extender/program/extender.h"
 
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +34,10 @@ using SteadyClock = std::chrono::steady_clock;
 
 // Agents that are away when we start are not waited for longer.
 constexpr std::chrono::seconds kAgentsWait = 10s;
-constexpr std::chrono::seconds kAgeEvery = 1s;
+// Nobody tells when all that is waited for before the first decision is there, nor when the lease
+// runs out by the clock: both are looked at.
+constexpr std::chrono::milliseconds kLookWhileClosed = 200ms;
+constexpr std::chrono::milliseconds kLookAtLease = 1s;
 constexpr std::chrono::seconds kEvictAgain = 10s;
 
 std::int64_t steady_ms() {
@@ -51,6 +55,7 @@ PodSchedulerLimits limits_of(const Config& config) {
   limits.hold_ms = config.hold_time.count();
   limits.scheduler.keep_ms = config.keep_time.count();
   limits.scheduler.confirm_ms = config.confirm_time.count();
+  limits.scheduler.silent_ms = config.agent_silence.count();
   limits.scheduler.head_after_ms = config.reserve_after.count();
   limits.scheduler.head_ms = config.reserve_time.count();
   limits.scheduler.order = config.queue;
@@ -165,16 +170,18 @@ admission::Webhook::Seen journal_of(Log& log) {
 Extender::Extender(const Config& config, const policy::Defaults& defaults,
                    std::unique_ptr<kube::Api> api, const std::string& own_namespace, Log& log)
     : log_(log),
-      silence_(config.agent_silence),
       api_(std::move(api)),
       elects_(config.leader_elect),
+      hurry_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       cluster_(
           *api_, log, [this] { return leading(); }, reporter_of(config)),
       refused_(
           *api_, log, [this] { return leading(); },
           {.after = config.refused_time, .retry = kEvictAgain, .reporter = reporter_of(config)}),
-      placing_(cluster_, defaults, limits_of(config), steady_ms,
-               [&log](const Note& note) { log.write(note); }),
+      placing_(
+          cluster_, defaults, limits_of(config), steady_ms,
+          [&log](const Note& note) { log.write(note); },
+          [this] { eventfd_write(hurry_.get(), 1); }),
       jobs_(*api_, log,
             {.may_act = [this] { return leading(); },
              .sized = [this](const std::string& gang, int members) { resize(gang, members); },
@@ -222,6 +229,7 @@ Result<std::unique_ptr<Extender>> Extender::start(const Config& config, Log& log
   log.info("the API server", {{"from", access->source}});
   std::unique_ptr<Extender> extender(
       new Extender(config, *defaults, *std::move(api), own_namespace(config, *access), log));
+  if (!extender->hurry_.valid()) return sys_failure("make eventfd");
   Status done = extender->follow_agents(config);
   if (done) done = extender->keep_targets(config);
   extender->size_jobs(config);  // before the server's threads ask about them
@@ -392,6 +400,7 @@ Status Extender::elect(const Config& config, const kube::Access& access) {
   options.on_change = [this](bool leading) {
     if (leading) led_ = true;
     log_.info(leading ? "we lead" : "we do not lead any more");
+    eventfd_write(hurry_.get(), 1);
   };
   options.on_trouble = [this](const Error& error) {
     log_.warn("the lease", {{"why", error.text}});
@@ -474,7 +483,9 @@ std::string Extender::uninformed() const {
   return {};
 }
 
-void Extender::tick() {
+std::chrono::milliseconds Extender::tick() {
+  eventfd_t hurried = 0;
+  (void)eventfd_read(hurry_.get(), &hurried);
   if (!open_ && unprepared().empty()) {
     placing_.tell([](PodScheduler& scheduler, std::int64_t now_ms) {
       scheduler.complete_gangs(now_ms);
@@ -482,13 +493,7 @@ void Extender::tick() {
     });
     open_ = true;
   }
-  placing_.tick();
-  const auto now = SteadyClock::now();
-  if (now - aged_ < kAgeEvery) return;
-  aged_ = now;
-  placing_.tell([this](PodScheduler& scheduler, std::int64_t now_ms) {
-    return scheduler.age(now_ms, silence_.count());
-  });
+  return placing_.tick(open_ ? kLookAtLease : kLookWhileClosed);
 }
 
 Page Extender::metrics(std::string_view accept) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/log/log.h"
 #include "cluster/extender/admission/webhook.h"
 #include "cluster/extender/agents/agents.h"
@@ -45,8 +46,10 @@ class Extender : private Pages {
   [[nodiscard]] std::string closed() const;
   // It led and does not any more: the process should end, and begin anew as a follower.
   [[nodiscard]] bool deposed() const { return led_ && !leading(); }
-  // To be called a few times a second.
-  void tick();
+  // Does what is due. Returns after how long it is to be called again, unless hurry() says sooner.
+  std::chrono::milliseconds tick();
+  // Readable when tick() has something to do sooner than it has said.
+  [[nodiscard]] const Fd& hurry() const { return hurry_; }
 
  private:
   // `own_namespace`: where our lease is, and what we keep.
@@ -77,7 +80,6 @@ class Extender : private Pages {
   Page plan(std::string_view job) override;
 
   Log& log_;
-  const std::chrono::milliseconds silence_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::unique_ptr<kube::Api> api_;
   const bool elects_;  // false: this is the only replica
@@ -89,7 +91,7 @@ class Extender : private Pages {
   std::atomic<std::size_t> followed_ = 0;
   std::atomic<bool> agents_known_ = false;  // which there are
   mutable std::atomic<bool> agents_heard_ = false;
-  std::chrono::steady_clock::time_point aged_{};
+  const Fd hurry_;
 
   KubeCluster cluster_;
   RefusedPods refused_;

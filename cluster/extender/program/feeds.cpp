@@ -210,8 +210,8 @@ bool AgentFeed::heard(const std::string& node) {
 void AgentFeed::unlinked(const std::string& node) {
   log_.warn("an agent has lost its runtime, its node gets no pods until it is back",
             {{"node", node}});
-  placing_.tell([&](PodScheduler& scheduler, std::int64_t) {
-    scheduler.unlinked(node);
+  placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+    scheduler.unlinked(node, now);
     return 0;
   });
 }

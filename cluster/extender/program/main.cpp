@@ -2,6 +2,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -18,7 +19,8 @@
 namespace pinion::cluster {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{200};
+// From one tick to the next at least: the scheduler's questions wait while one lasts.
+constexpr std::chrono::milliseconds kLeast{200};
 
 constexpr const char* kAbout =
     "pinion-extender answers kube-scheduler's filter, prioritize, bind and preempt calls: pods "
@@ -58,8 +60,10 @@ Status run(const Config& config) {
   const std::string web = (*extender)->web_address();
   log.info("started", {{"version", kVersion}, {"listen", listen}, {"webListen", web}});
   ReadyFile ready(config.ready_file, {{"scheduler", listen}, {"http", web}}, log);
-  while (!wait_for_signal(*signals, kTick)) {
-    (*extender)->tick();
+  std::chrono::milliseconds pause{};
+  while (!wait_for_signal(*signals, kLeast) &&
+         !wait_for_signal(*signals, std::max(pause, kLeast) - kLeast, (*extender)->hurry())) {
+    pause = (*extender)->tick();
     if ((*extender)->closed().empty()) ready.make(std::chrono::steady_clock::now());
     if ((*extender)->deposed()) {
       return failure(Errc::kUnavailable, "the lead is lost, to be started anew as a follower");

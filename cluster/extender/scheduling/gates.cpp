@@ -22,7 +22,7 @@ void Gates::seen(const Pod& pod, const JobId& gang) {
 void Gates::erase(const std::string& uid) {
   const auto known = pods_.find(uid);
   if (known == pods_.end()) return;
-  opening_.erase(uid);
+  keep(uid);
   if (const auto gang = gangs_.find(known->second.gang); gang != gangs_.end()) {
     gang->second.others.erase(uid);
     gang->second.ours.erase(uid);
@@ -35,17 +35,20 @@ void Gates::open(const std::string& uid, const std::string& node) {
   const auto wanted = opening_.find(uid);
   if (wanted != opening_.end() && wanted->second.node == node) return;
   opening_.insert_or_assign(uid, Wanted{.node = node, .number = ++opened_, .pause = {}});
+  due_.set(uid, kAtOnce);
 }
 
 void Gates::keep(const std::string& uid) {
   opening_.erase(uid);
+  due_.erase(uid);
 }
 
 void Gates::due(std::int64_t now_ms, std::vector<Opening>& openings) {
   std::map<std::uint64_t, Opening> due;
-  for (auto& [uid, wanted] : opening_) {
-    if (!wanted.pause.over(now_ms)) continue;
+  for (const std::string& uid : due_.take(now_ms)) {
+    Wanted& wanted = opening_.at(uid);
     wanted.pause.begin(now_ms);
+    due_.set(uid, wanted.pause.until_ms());
     due[wanted.number] = {.pod = pods_.at(uid).pod, .node = wanted.node};
   }
   for (auto& [number, opening] : due) openings.push_back(std::move(opening));

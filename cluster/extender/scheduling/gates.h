@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "cluster/core/due_times.h"
 #include "cluster/core/job_book.h"
 #include "cluster/extender/scheduling/effects.h"
 #include "cluster/extender/scheduling/pause.h"
@@ -42,12 +44,15 @@ class Gates {
   // What is to be opened now, in the order of open(); each pod again and again, more and more
   // seldom, until it is seen without its gate: nobody tells whether it was.
   void due(std::int64_t now_ms, std::vector<Opening>& openings);
+  // When the first of that is; nullopt: nothing is to be opened.
+  [[nodiscard]] std::optional<std::int64_t> next_ms() const { return due_.first_ms(); }
   [[nodiscard]] std::size_t opening() const { return opening_.size(); }
 
   // nullptr: none of its pods has our gate.
   [[nodiscard]] Gang* find(const JobId& gang);
   [[nodiscard]] const Gang* find(const JobId& gang) const;
   [[nodiscard]] std::map<JobId, Gang>& gangs() { return gangs_; }
+  [[nodiscard]] bool has_gangs() const { return !gangs_.empty(); }
   // Those that nothing but our gates keeps.
   [[nodiscard]] std::vector<JobId> ready() const;
   [[nodiscard]] std::size_t pods() const { return pods_.size(); }
@@ -65,6 +70,7 @@ class Gates {
 
   std::map<std::string, Gated> pods_;      // by uid
   std::map<std::string, Wanted> opening_;  // by uid, of pods_
+  DueTimes<std::string> due_;              // all of them
   std::uint64_t opened_ = 0;
   std::map<JobId, Gang> gangs_;  // with one or more of pods_
 };

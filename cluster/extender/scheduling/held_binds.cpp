@@ -12,7 +12,8 @@ bool HeldBinds::may_hold(const std::string& gang, int size) const {
 void HeldBinds::hold(const std::string& gang, int size, const std::string& uid, Ticket ticket,
                      std::int64_t now_ms) {
   refuse(gang, uid, "asked again meanwhile");
-  Calls& calls = gangs_.try_emplace(gang, Calls{.since_ms = now_ms, .tickets = {}}).first->second;
+  if (!overdue_.contains(gang)) overdue_.set(gang, now_ms + hold_ms_);
+  Calls& calls = gangs_[gang];
   calls.size = size;
   calls.tickets[uid] = ticket;
 }
@@ -30,8 +31,13 @@ std::vector<std::string> HeldBinds::let_go(const std::string& gang, Ticket own) 
     if (ticket != own) answered_.push_back({.ticket = ticket, .go = true, .text = {}});
     uids.push_back(uid);
   }
-  gangs_.erase(found);
+  end(gang);
   return uids;
+}
+
+void HeldBinds::end(const std::string& gang) {
+  gangs_.erase(gang);
+  overdue_.erase(gang);
 }
 
 void HeldBinds::refuse(const std::string& gang, const std::string& uid, const std::string& why) {
@@ -42,7 +48,7 @@ void HeldBinds::refuse(const std::string& gang, const std::string& uid, const st
   if (call == tickets.end()) return;
   answered_.push_back({.ticket = call->second, .go = false, .text = why});
   tickets.erase(call);
-  if (tickets.empty()) gangs_.erase(found);
+  if (tickets.empty()) end(gang);
 }
 
 void HeldBinds::refuse(const std::string& gang, const std::string& why) {
@@ -51,15 +57,7 @@ void HeldBinds::refuse(const std::string& gang, const std::string& why) {
   for (const auto& [uid, ticket] : found->second.tickets) {
     answered_.push_back({.ticket = ticket, .go = false, .text = why});
   }
-  gangs_.erase(found);
-}
-
-std::vector<std::string> HeldBinds::overdue(std::int64_t now_ms, std::int64_t hold_ms) const {
-  std::vector<std::string> gangs;
-  for (const auto& [gang, calls] : gangs_) {
-    if (now_ms - calls.since_ms >= hold_ms) gangs.push_back(gang);
-  }
-  return gangs;
+  end(gang);
 }
 
 std::vector<std::string> HeldBinds::gangs() const {

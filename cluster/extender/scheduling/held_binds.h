@@ -3,18 +3,21 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cluster/core/due_times.h"
 #include "cluster/extender/scheduling/effects.h"
 
 namespace pinion::cluster {
 
 class HeldBinds {
  public:
-  // `most`: calls that may be held at one time.
-  explicit HeldBinds(std::size_t most) : most_(most) {}
+  // `most`: calls that may be held at one time; those of a gang are overdue `hold_ms` after its
+  // first one.
+  HeldBinds(std::size_t most, std::int64_t hold_ms) : most_(most), hold_ms_(hold_ms) {}
 
   // Whether the gang's calls may be held: it has begun, or there is room for all of its calls
   // beside those of the others that have. Else two gangs could fill it with half of each.
@@ -29,21 +32,28 @@ class HeldBinds {
   std::vector<std::string> let_go(const std::string& gang, Ticket own);
   void refuse(const std::string& gang, const std::string& uid, const std::string& why);
   void refuse(const std::string& gang, const std::string& why);
-  // The gangs that have waited so long since their first call.
-  [[nodiscard]] std::vector<std::string> overdue(std::int64_t now_ms, std::int64_t hold_ms) const;
+  // The gangs whose calls are overdue.
+  [[nodiscard]] std::vector<std::string> overdue(std::int64_t now_ms) const {
+    return overdue_.due(now_ms);
+  }
+  // When the first of them is; nullopt: none is held.
+  [[nodiscard]] std::optional<std::int64_t> next_ms() const { return overdue_.first_ms(); }
   [[nodiscard]] std::vector<std::string> gangs() const;  // with held calls
   // The answers since the last call.
   std::vector<Answered> take_answered() { return std::exchange(answered_, {}); }
 
  private:
   struct Calls {
-    int size = 0;  // of the gang
-    std::int64_t since_ms = 0;
+    int size = 0;                           // of the gang
     std::map<std::string, Ticket> tickets;  // by uid, not empty
   };
 
+  void end(const std::string& gang);
+
   std::size_t most_;
+  std::int64_t hold_ms_;
   std::map<std::string, Calls> gangs_;
+  DueTimes<std::string> overdue_;  // all of them
   std::vector<Answered> answered_;
 };
 

@@ -13,6 +13,7 @@ class Pause {
  public:
   // Also before the first begin().
   [[nodiscard]] bool over(std::int64_t now_ms) const { return now_ms >= until_ms_; }
+  [[nodiscard]] std::int64_t until_ms() const { return until_ms_; }
   void begin(std::int64_t now_ms) { until_ms_ = now_ms + backoff_.next().count(); }
 
  private:

@@ -81,7 +81,8 @@ class PodScheduler {
         limits_(limits),
         scheduler_(limits.scheduler),
         nodes_(scheduler_),
-        held_(limits.held),
+        held_(limits.held, limits.hold_ms),
+        cycles_(limits.cycle_ms),
         preemption_(scheduler_, cache_, nodes_) {}
   PodScheduler(const PodScheduler&) = delete;
   PodScheduler& operator=(const PodScheduler&) = delete;
@@ -138,19 +139,21 @@ class PodScheduler {
   Result<std::vector<LostPromise>> report(NodeReport report, std::int64_t now_ms);
   // False: the node is not known, its agent has to report it.
   bool heard(std::string_view node, std::int64_t now_ms);
-  void unlinked(std::string_view node);
+  void unlinked(std::string_view node, std::int64_t now_ms);
   void measured(std::string_view node, MissRates rates);
   void lost(std::string_view node, std::int64_t now_ms);  // the node is no more
-  // Nodes silent for `silent_ms` get no pods; returns how many those are.
-  int age(std::int64_t now_ms, std::int64_t silent_ms);
 
   // To be called when all that exists has been told after a start, before the first question: gangs
   // that are bound in part come before all others. No gate is taken off before.
   void complete_gangs(std::int64_t now_ms);
 
-  // To be called a few times a second: ends what has lasted too long, plans the gangs that wait at
-  // their gates, and finds the refused pods that would fit now.
+  // Ends what has lasted too long, plans the gangs that wait at their gates, and finds the refused
+  // pods that would fit now. To be called at next_ms() or later; before that it does nothing.
   void tick(std::int64_t now_ms);
+  // When tick() has something to do, also where nothing happens meanwhile: in milliseconds of the
+  // same clock, past already where it has now; nullopt: never. Any call that is not const may
+  // change it.
+  [[nodiscard]] std::optional<std::int64_t> next_ms() const;
   // All held binds are refused, for instance because the extender stops.
   void refuse_held(const std::string& why, std::int64_t now_ms);
 
@@ -184,6 +187,8 @@ class PodScheduler {
   // Pods of a gang come one after another: before that their user is told nothing.
   static constexpr std::int64_t kComplainMs = 5000;
   static constexpr int kJudgedEachSecond = 20;  // of those that the scheduler alone has refused
+  // While gangs wait at their gates: from one look at their reasons to the next.
+  static constexpr std::int64_t kLookMs = 1000;
 
   bool take_in(const Pod& pod, std::int64_t now_ms);
   KnownPod* know(const Pod& pod, Demand demand, std::int64_t now_ms);
@@ -239,6 +244,7 @@ class PodScheduler {
   void note_gates(const Pod& pod);
   void plan_if_ready(const KnownPod& known, std::int64_t now_ms);
   void plan_gated(std::int64_t now_ms);
+  [[nodiscard]] bool may_plan() const { return gates_.opening() < limits_.held; }
   void ask_for_evictions(std::int64_t now_ms);
   void follow_plan(const JobId& gang);
   void explain(std::int64_t now_ms);
@@ -265,12 +271,12 @@ class PodScheduler {
   std::map<std::string, std::set<std::string>> groupless_;  // uids by KnownPod::late_group
   Preemption preemption_;
   Gates gates_;
-  bool acts_ = false;           // see complete_gangs()
-  bool plan_ = false;           // a gang that waits at its gates may be planned that was not
-  std::int64_t looked_ms_ = 0;  // at the reasons of those gangs, and at refused_
+  bool acts_ = false;                 // see complete_gangs()
+  std::int64_t plan_ms_ = kNeverDue;  // when a gang that waits at its gates is to be tried
+  std::int64_t looked_ms_ = 0;        // at the reasons of those gangs, and at refused_
   // Uids of pods that the scheduler has refused, perhaps without a question here, since then.
   std::set<std::string> refused_;
-  bool freed_ = false;  // something may fit that did not
+  std::int64_t wake_ms_ = kNeverDue;  // when refused pods are to be looked at
   Effects effects_;
 };
 

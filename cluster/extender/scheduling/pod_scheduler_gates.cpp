@@ -27,7 +27,7 @@ void PodScheduler::plan_if_ready(const KnownPod& known, std::int64_t now_ms) {
   const Gates::Gang* gates = gates_.find(known.demand.gang);
   if (gates == nullptr || !gates->others.empty()) return;
   if (!book().find(known.demand.gang)->complete()) return;
-  plan_ = true;
+  plan_ms_ = kAtOnce;
   plan_gated(now_ms);
 }
 
@@ -35,11 +35,11 @@ void PodScheduler::plan_if_ready(const KnownPod& known, std::int64_t now_ms) {
 // scheduler may have bindings under way.
 void PodScheduler::plan_gated(std::int64_t now_ms) {
   if (!acts_) return;
-  if (std::exchange(plan_, false)) {
+  if (plan_ms_ <= now_ms && may_plan()) {
     const std::uint64_t before = scheduler_.counters().refused;
-    plan_ = scheduler_.run_some(gates_.ready(), now_ms, [&] {
+    plan_ms_ = scheduler_.run_some(gates_.ready(), now_ms, [&] {
       heed();
-      return gates_.opening() < limits_.held;
+      return may_plan();
     });
     heed();
     gang_counters_.refused += scheduler_.counters().refused - before;
@@ -110,7 +110,7 @@ std::string PodScheduler::why_gated(const Job& job) const {
 
 // Nobody asks about those that wait at their gates, so their user is told here: each reason once.
 void PodScheduler::explain(std::int64_t now_ms) {
-  if (!acts_ || now_ms - looked_ms_ < 1000) return;
+  if (!acts_ || now_ms - looked_ms_ < kLookMs) return;
   looked_ms_ = now_ms;
   judge_refused();
   for (auto& [id, gates] : gates_.gangs()) {

@@ -11,7 +11,7 @@ namespace pinion::cluster {
 
 void PodScheduler::tick(std::int64_t now_ms) {
   scheduler_.tick(now_ms);
-  for (const JobId& gang : held_.overdue(now_ms, limits_.hold_ms)) {
+  for (const JobId& gang : held_.overdue(now_ms)) {
     const Job& job = *book().find(gang);
     scheduler_.withdraw(gang,
                         of(held_.count(gang) + job.fixed(), job.spec.size) +
@@ -23,15 +23,31 @@ void PodScheduler::tick(std::int64_t now_ms) {
   forget_untold(now_ms);
   heed();
   wake_early(false, now_ms);
-  if (scheduler_.take_changed()) freed_ = plan_ = true;
+  if (scheduler_.take_changed()) wake_ms_ = plan_ms_ = kAtOnce;
   plan_gated(now_ms);
   explain(now_ms);
-  if (freed_ && !waiting_.all().empty()) wake(now_ms);
+  if (wake_ms_ <= now_ms && !waiting_.all().empty()) wake(now_ms);
+}
+
+std::optional<std::int64_t> PodScheduler::next_ms() const {
+  if (scheduler_.has_changed()) return kAtOnce;
+  auto next = earlier(scheduler_.next_ms(), held_.next_ms());
+  next = earlier(next, cycles_.next_ms());
+  next = earlier(next, preemption_.next_ms());
+  if (!untold_.empty()) {
+    next = earlier(next, untold_.front().second + limits_.scheduler.confirm_ms);
+  }
+  if (!waiting_.all().empty() && wake_ms_ != kNeverDue) next = earlier(next, wake_ms_);
+  if (!acts_) return next;
+  next = earlier(next, gates_.next_ms());
+  if (may_plan() && plan_ms_ != kNeverDue) next = earlier(next, plan_ms_);
+  if (gates_.has_gangs() || !refused_.empty()) next = earlier(next, looked_ms_ + kLookMs);
+  return next;
 }
 
 // Nobody has asked for long, and nobody was bound: the scheduler has given the cycle up.
 void PodScheduler::end_cycles(std::int64_t now_ms) {
-  for (const JobId& gang : cycles_.take_overdue(now_ms, limits_.cycle_ms)) {
+  for (const JobId& gang : cycles_.take_overdue(now_ms)) {
     const Job* job = book().find(gang);
     if (job == nullptr || job->fixed() > 0) continue;
     scheduler_.withdraw(gang, "the scheduler has bound no member after its last question", now_ms);
@@ -46,7 +62,7 @@ void PodScheduler::refuse_held(const std::string& why, std::int64_t now_ms) {
 // Of the refused, those that would fit now. All members of a gang have one answer.
 void PodScheduler::wake(std::int64_t now_ms) {
   std::map<JobId, bool> answers;
-  freed_ = waiting_.look(
+  wake_ms_ = waiting_.look(
       now_ms,
       [&](const std::string& uid) -> WaitingPods::Look {
         const Job* job = book().job_of(uid);

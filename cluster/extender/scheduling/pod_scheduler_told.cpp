@@ -139,7 +139,7 @@ void PodScheduler::note_other(const Pod& pod, std::int64_t now_ms) {
 }
 
 void PodScheduler::regroup(const std::string& key, std::int64_t now_ms) {
-  freed_ = true;
+  wake_ms_ = kAtOnce;
   const JobId gang = gang_of_group(key);
   const int size = groups_.size(key).value_or(0);
   if (size > 0 && book().find(gang) != nullptr) set_size(gang, size, now_ms);
@@ -458,8 +458,9 @@ bool PodScheduler::heard(std::string_view node, std::int64_t now_ms) {
   return scheduler_.heard(node, now_ms);
 }
 
-void PodScheduler::unlinked(std::string_view node) {
-  scheduler_.unlinked(node);
+void PodScheduler::unlinked(std::string_view node, std::int64_t now_ms) {
+  scheduler_.unlinked(node, now_ms);
+  heed();
 }
 
 void PodScheduler::measured(std::string_view node, MissRates rates) {
@@ -473,12 +474,6 @@ void PodScheduler::lost(std::string_view node, std::int64_t now_ms) {
   heed();
 }
 
-int PodScheduler::age(std::int64_t now_ms, std::int64_t silent_ms) {
-  const int silent = scheduler_.age(now_ms, silent_ms);
-  heed();
-  return silent;
-}
-
 // Gangs that are bound in part.
 void PodScheduler::complete_gangs(std::int64_t now_ms) {
   std::vector<JobId> partly;
@@ -487,7 +482,8 @@ void PodScheduler::complete_gangs(std::int64_t now_ms) {
   }
   for (const JobId& id : partly) scheduler_.place(id, nullptr, now_ms);
   heed();
-  acts_ = plan_ = true;
+  acts_ = true;
+  plan_ms_ = kAtOnce;
 }
 
 }  // namespace pinion::cluster

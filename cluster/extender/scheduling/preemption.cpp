@@ -76,20 +76,14 @@ std::vector<Eviction> Preemption::judge(Pod pod, const Demand& demand,
     asked.kept = proposals;
     asked.spared_ms = -1;
   } else if (!ended.empty()) {
-    early_[pod.uid] = now_ms;
+    early_.set(pod.uid, now_ms + kEarlyMs);
     if (asked.spared_ms < 0) asked.spared_ms = now_ms;
   }
   return proposals;
 }
 
 std::vector<std::string> Preemption::take_early(bool reported, std::int64_t now_ms) {
-  std::vector<std::string> uids;
-  std::erase_if(early_, [&](const auto& entry) {
-    const bool due = reported || now_ms - entry.second >= kEarlyMs;
-    if (due) uids.push_back(entry.first);
-    return due;
-  });
-  return uids;
+  return early_.take(reported ? kNeverDue : now_ms);
 }
 
 void Preemption::nominated(const std::string& uid, const std::string& node) {
@@ -213,7 +207,7 @@ NodeIndex Preemption::reserve(const Pod& pod, const Demand& demand,
     }
     requests.resize(before);
   }
-  early_[pod.uid] = now_ms;
+  early_.set(pod.uid, now_ms + kEarlyMs);
   return -1;
 }
 

@@ -61,6 +61,8 @@ class Preemption {
   // their way out. `reported`: an agent has told that some have gone; else those are meant that
   // have waited long enough for that.
   std::vector<std::string> take_early(bool reported, std::int64_t now_ms);
+  // When the first of those has; nullopt: there are none.
+  [[nodiscard]] std::optional<std::int64_t> next_ms() const { return early_.first_ms(); }
 
  private:
   using Requests = std::vector<topology::Request>;
@@ -96,8 +98,8 @@ class Preemption {
   const Fleet& fleet_;  // its
   const PodCache& cache_;
   const NodeFacts& nodes_;
-  std::map<std::string, Asked> asked_;         // by uid
-  std::map<std::string, std::int64_t> early_;  // uids that are to ask again, and since when
+  std::map<std::string, Asked> asked_;  // by uid
+  DueTimes<std::string> early_;         // uids that are to ask again, and when at the latest
   struct {
     std::string gang;
     std::int32_t priority = 0;

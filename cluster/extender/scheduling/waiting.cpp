@@ -1,5 +1,7 @@
 #include "cluster/extender/scheduling/waiting.h"
 
+#include <algorithm>
+
 namespace pinion::cluster {
 namespace {
 
@@ -27,21 +29,22 @@ std::vector<PodRef> WaitingPods::of_group(const std::string& key) const {
   return pods;
 }
 
-bool WaitingPods::look(std::int64_t now_ms, const std::function<Look(const std::string& uid)>& look,
-                       std::vector<PodRef>& wake) {
-  later_ = later_ && !looked_at_.empty();
+std::int64_t WaitingPods::look(std::int64_t now_ms,
+                               const std::function<Look(const std::string& uid)>& look,
+                               std::vector<PodRef>& wake) {
+  if (looked_at_.empty()) later_ms_ = kNeverDue;
   auto entry = pods_.upper_bound(looked_at_);
   for (int looks = 0; looks < kLooks; ++entry) {
     if (entry == pods_.end()) {
       looked_at_.clear();
-      return later_;
+      return later_ms_;
     }
     looked_at_ = entry->first;
     Waiting& waiting = entry->second;
     ++looks;
     if (!waiting.group.empty()) continue;  // it is woken with its PodGroup
     if (!waiting.pause.over(now_ms)) {
-      later_ = true;
+      later_ms_ = std::min(later_ms_, waiting.pause.until_ms());
       continue;
     }
     const auto [fits, cost] = look(entry->first);
@@ -50,7 +53,7 @@ bool WaitingPods::look(std::int64_t now_ms, const std::function<Look(const std::
     wake.push_back(waiting.pod);
     waiting.pause.begin(now_ms);
   }
-  return true;
+  return now_ms;
 }
 
 }  // namespace pinion::cluster

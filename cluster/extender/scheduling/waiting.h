@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/core/due_times.h"
 #include "cluster/extender/scheduling/pause.h"
 #include "cluster/extender/scheduling/pod.h"
 
@@ -38,17 +39,17 @@ class WaitingPods {
 
   // Goes on where it stopped the last time, and looks at some. Adds those to `wake` that fit; each
   // again only after a pause that doubles, for the scheduler may have reasons of its own to refuse
-  // them. Returns whether there is more to look at.
-  bool look(std::int64_t now_ms, const std::function<Look(const std::string& uid)>& look,
-            std::vector<PodRef>& wake);
+  // them. Returns when there is more to look at: `now_ms`, or when a pause is over; kNeverDue.
+  std::int64_t look(std::int64_t now_ms, const std::function<Look(const std::string& uid)>& look,
+                    std::vector<PodRef>& wake);
 
   // By uid.
   [[nodiscard]] const std::map<std::string, Waiting>& all() const { return pods_; }
 
  private:
   std::map<std::string, Waiting> pods_;
-  std::string looked_at_;  // last
-  bool later_ = false;     // one that was passed in this round is to be looked at again
+  std::string looked_at_;              // last
+  std::int64_t later_ms_ = kNeverDue;  // one that was passed in this round is to be looked at then
 };
 
 }  // namespace pinion::cluster

@@ -1,6 +1,6 @@
 #include "cluster/extender/service/placing.h"
 
-#include <chrono>
+#include <algorithm>
 #include <utility>
 
 #include "cluster/extender/pods/pod_of.h"
@@ -54,10 +54,11 @@ Note note_of(const GangNews& news) {
 }  // namespace
 
 Placing::Placing(Cluster& cluster, const policy::Defaults& defaults,
-                 const PodSchedulerLimits& limits, Clock clock, Journal journal)
+                 const PodSchedulerLimits& limits, Clock clock, Journal journal, Hurry hurry)
     : cluster_(cluster),
       clock_(std::move(clock)),
       journal_(std::move(journal)),
+      hurry_(std::move(hurry)),
       pod_scheduler_(defaults, limits) {}
 
 void Placing::carry_out(std::unique_lock<std::mutex>& lock) {
@@ -72,7 +73,11 @@ void Placing::carry_out(std::unique_lock<std::mutex>& lock) {
   figures_.opened += effects.openings.size();
   figures_.woken += effects.wake.size();
   figures_.hopeless += effects.hopeless.size();
+  const std::int64_t due_ms = pod_scheduler_.next_ms().value_or(kNeverDue);
+  const bool sooner = due_ms < tick_ms_;
+  if (sooner) tick_ms_ = due_ms;
   lock.unlock();
+  if (sooner) hurry_();
   for (const Nomination& nomination : effects.nominations) {
     cluster_.nominate(nomination.pod, nomination.node);
     journal_(note_of(Level::kInfo, "nominated", nomination.pod,
@@ -210,11 +215,15 @@ PlacingFigures Placing::figures() const {
   return figures_;
 }
 
-void Placing::tick() {
-  tell([](PodScheduler& scheduler, std::int64_t now) {
-    scheduler.tick(now);
-    return 0;
-  });
+std::chrono::milliseconds Placing::tick(std::chrono::milliseconds most) {
+  std::unique_lock lock(mutex_);
+  const std::int64_t now_ms = clock_();
+  pod_scheduler_.tick(now_ms);
+  const std::int64_t due_ms = pod_scheduler_.next_ms().value_or(kNeverDue);
+  tick_ms_ = std::min(due_ms, now_ms + most.count());
+  const std::chrono::milliseconds pause(std::max(tick_ms_, now_ms) - now_ms);
+  carry_out(lock);
+  return pause;
 }
 
 }  // namespace pinion::cluster

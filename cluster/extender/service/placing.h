@@ -2,7 +2,9 @@
 // their answer, and what the pod scheduler wants done outside is done without the lock.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -38,10 +40,14 @@ class Placing : public Callbacks {
   using Clock = std::function<std::int64_t()>;  // milliseconds that never go back
   // Is told each decision with its reason, on many threads at once; must not block.
   using Journal = std::function<void(const Note&)>;
+  // Is called when tick() has something to do sooner than it has said, on many threads at once;
+  // must not block.
+  using Hurry = std::function<void()>;
 
   // `cluster` must outlive it.
-  Placing(Cluster& cluster, const policy::Defaults& defaults, const PodSchedulerLimits& limits,
-          Clock clock, Journal journal);
+  Placing(
+      Cluster& cluster, const policy::Defaults& defaults, const PodSchedulerLimits& limits,
+      Clock clock, Journal journal, Hurry hurry = [] {});
 
   wire::FilterAnswer filter(const wire::FilterAsk& ask) override;
   wire::PrioritizeAnswer prioritize(const wire::FilterAsk& ask) override;
@@ -64,8 +70,9 @@ class Placing : public Callbacks {
     return see(std::as_const(pod_scheduler_));
   }
 
-  // To be called a few times a second.
-  void tick();
+  // Does what is due. Returns after how long it is to be called again, unless somebody hurries: not
+  // after `most`.
+  std::chrono::milliseconds tick(std::chrono::milliseconds most);
   [[nodiscard]] PlacingFigures figures() const;
 
  private:
@@ -84,10 +91,12 @@ class Placing : public Callbacks {
   Cluster& cluster_;
   const Clock clock_;
   const Journal journal_;
+  const Hurry hurry_;
   mutable std::mutex mutex_;
   PodScheduler pod_scheduler_;  // these are under the lock
   std::map<Ticket, Held> held_;
   PlacingFigures figures_;
+  std::int64_t tick_ms_ = kNeverDue;  // when tick() will be called at the latest
   Ticket tickets_ = 0;
   bool stopping_ = false;
 };

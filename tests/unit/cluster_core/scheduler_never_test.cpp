@@ -216,10 +216,10 @@ TEST_F(SchedulerTest, WhatNeverFitsIsNotSaidWhileAnAgentIsAwaited) {
   job("j", {.size = 3, .cpus = 7});
   EXPECT_THAT(run(), IsEmpty());
   EXPECT_THAT(why("j"), HasSubstr("no agent speaks for 1 node; "));
-  core_.age(now_ + 10'000, 10'000 + now_);
+  core_.tick(now_ + 10'000);
   EXPECT_THAT(run(), IsEmpty());
   for (const char* node : {"a", "b"}) core_.heard(node, now_ + 60'000);
-  core_.age(now_ + 60'000, 60'000);
+  core_.tick(now_ + 60'000);
   EXPECT_THAT(run(), ElementsAre("j never")) << "of that one nothing is heard any more";
   core_.exists("d", true, now_);
   add_node("c");

@@ -153,7 +153,7 @@ TEST_F(NodesTest, MoreThanFitOnNodesOfOneKindGetTheRoomiestOfThem) {
 TEST_F(SchedulerTest, NodesWhoseAgentsAreMissingOrSilentAreNamedAsThat) {
   core_.exists("c", true, now_);
   core_.exists("closed", false, now_);
-  core_.unlinked("b");
+  core_.unlinked("b", now_);
   job("j", {.size = 2, .cpus = 4});
   EXPECT_THAT(run(), IsEmpty());
   EXPECT_THAT(why("j"),

@@ -89,7 +89,7 @@ class SchedulerTest : public testing::Test {
   std::string node_of(const MemberId& member) { return core_.book().member(member)->node; }
 
   const MachinePtr machine_ = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
-  Scheduler core_{SchedulerSettings{.keep_ms = 5000, .confirm_ms = 9000}};
+  Scheduler core_{SchedulerSettings{.keep_ms = 5000, .confirm_ms = 9000, .silent_ms = 50'000}};
   std::int64_t now_ = 100;
 };
 

@@ -326,7 +326,8 @@ TEST_F(FleetTest, ANodeWhoseAgentHasLostItsRuntimeIsLeftOutUntilItIsBack) {
   node("a", {});
   fleet_.unlinked(fleet_.find("a"));
   EXPECT_EQ(best(request_of("p", 1)), "none");
-  EXPECT_EQ(fleet_.age(1, 1000), 1) << "however lately it was heard";
+  EXPECT_EQ(fleet_.age(1, 1000), 0);
+  EXPECT_EQ(best(request_of("p", 1)), "none") << "however lately it was heard";
   node("a", {}, 2);
   EXPECT_EQ(best(request_of("p", 1)), "a");
   EXPECT_EQ(fleet_.age(2, 1000), 0);

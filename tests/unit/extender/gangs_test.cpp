@@ -355,7 +355,7 @@ TEST_F(GangsTest, NodesWithoutAnAgentAreNamedAsThatFromTheFirstQuestion) {
   exist("j", 3, 4);
   EXPECT_EQ(filtered(member_of("j", 0, 3, 4), {"a", "b", "c"}), "");
   EXPECT_NE(answer_.why.find("; no agent speaks for 1 node; "), std::string::npos) << answer_.why;
-  pod_scheduler_.unlinked("b");
+  pod_scheduler_.unlinked("b", now_);
   filtered(member_of("j", 0, 3, 4), {"a", "b", "c"});
   EXPECT_NE(answer_.why.find("; the agent of 1 node is silent; "), std::string::npos)
       << answer_.why;

@@ -34,7 +34,7 @@ TEST(GroupCycles, BeginWithWhoHasBeenAskedAboutAlready) {
        {{"p", false, true}, {"q", false, true}, {"p", false, false}, {"q", false, true}}},
   };
   for (const Case& one : cases) {
-    GroupCycles cycles;
+    GroupCycles cycles(10);
     std::size_t number = 0;
     for (const Question& question : one.questions) {
       ++number;
@@ -46,7 +46,7 @@ TEST(GroupCycles, BeginWithWhoHasBeenAskedAboutAlready) {
 }
 
 TEST(GroupCycles, OfTwoGangsHaveNothingToDoWithEachOther) {
-  GroupCycles cycles;
+  GroupCycles cycles(10);
   EXPECT_TRUE(cycles.asked("g", "p", false, 0));
   EXPECT_TRUE(cycles.asked("h", "q", false, 0));
   EXPECT_FALSE(cycles.has_asked("h", "p"));
@@ -55,14 +55,14 @@ TEST(GroupCycles, OfTwoGangsHaveNothingToDoWithEachOther) {
 }
 
 TEST(GroupCycles, AreOverdueAfterTheirLastQuestion) {
-  GroupCycles cycles;
+  GroupCycles cycles(10);
   cycles.asked("g", "p", false, 0);
   cycles.asked("h", "q", false, 5);
   cycles.asked("g", "r", false, 10);
-  EXPECT_THAT(cycles.take_overdue(14, 10), IsEmpty());
-  EXPECT_THAT(cycles.take_overdue(15, 10), ElementsAre("h"));
-  EXPECT_THAT(cycles.take_overdue(20, 10), ElementsAre("g"));
-  EXPECT_THAT(cycles.take_overdue(100, 10), IsEmpty()) << "each is told once";
+  EXPECT_THAT(cycles.take_overdue(14), IsEmpty());
+  EXPECT_THAT(cycles.take_overdue(15), ElementsAre("h"));
+  EXPECT_THAT(cycles.take_overdue(20), ElementsAre("g"));
+  EXPECT_THAT(cycles.take_overdue(100), IsEmpty()) << "each is told once";
   EXPECT_TRUE(cycles.asked("g", "p", false, 100)) << "its cycle was over";
 }
 
@@ -84,23 +84,23 @@ TEST(GroupCycles, AreOverdueSoonerWhenTheOneBeforeWasGivenUp) {
       {"after an overdue one",
        [](GroupCycles& cycles) {
          cycles.asked("g", "p", false, -200);
-         cycles.take_overdue(-50, 100);
+         cycles.take_overdue(-50);
        },
        10},
       {"after its end",
        [](GroupCycles& cycles) {
          cycles.asked("g", "p", false, -200);
-         cycles.take_overdue(-50, 100);
+         cycles.take_overdue(-50);
          cycles.end("g");
        },
        100},
   };
   for (const Case& one : cases) {
-    GroupCycles cycles;
+    GroupCycles cycles(100);
     one.before(cycles);
     cycles.asked("g", "r", false, 0);
-    EXPECT_THAT(cycles.take_overdue(one.overdue_ms - 1, 100), IsEmpty()) << one.name;
-    EXPECT_THAT(cycles.take_overdue(one.overdue_ms, 100), ElementsAre("g")) << one.name;
+    EXPECT_THAT(cycles.take_overdue(one.overdue_ms - 1), IsEmpty()) << one.name;
+    EXPECT_THAT(cycles.take_overdue(one.overdue_ms), ElementsAre("g")) << one.name;
   }
 }
 

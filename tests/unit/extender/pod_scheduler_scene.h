@@ -77,9 +77,12 @@ class PodSchedulerTest : public testing::Test {
 
   const MachinePtr machine_ = machine_of({.cores_per_l3 = 8, .memory_per_node = 64 * kGiB});
   static constexpr std::int64_t kCycle = 2000;  // milliseconds
+  static constexpr std::int64_t kSilent = 3'600'000;
   PodScheduler pod_scheduler_{
       policy::Defaults(),
-      {.hold_ms = 1000, .cycle_ms = kCycle, .scheduler = {.keep_ms = 5000, .confirm_ms = 9000}}};
+      {.hold_ms = 1000,
+       .cycle_ms = kCycle,
+       .scheduler = {.keep_ms = 5000, .confirm_ms = 9000, .silent_ms = kSilent}}};
   FilterAnswer answer_;
   std::int64_t now_ = 100;
   std::uint64_t generation_ = 1;

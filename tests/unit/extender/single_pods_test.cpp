@@ -147,15 +147,15 @@ TEST_F(SinglePodsTest, WhyANodeIsNotFit) {
             "needs 8 CPUs on one node, more than the node has: at most 7 CPUs on one node");
   EXPECT_TRUE(answer_.texts[answer_.verdict[0] - 1U].hopeless);
   EXPECT_EQ(text_for(1), "no Pinion agent speaks for the node");
-  pod_scheduler_.heard("b", 50'000);
-  EXPECT_EQ(pod_scheduler_.age(50'000, 30'000), 1);
+  pod_scheduler_.heard("b", kSilent);
+  pod_scheduler_.tick(kSilent);
   EXPECT_EQ(filtered(pod_of("q", 1)), "b");
   const char* silent = "the node's Pinion agent is silent or has lost its runtime";
   EXPECT_EQ(text_for(0), silent);
-  pod_scheduler_.unlinked("b");
+  pod_scheduler_.unlinked("b", kSilent);
   EXPECT_EQ(filtered(pod_of("q2", 1)), "");
   EXPECT_EQ(text_for(1), silent);
-  pod_scheduler_.heard("b", 50'000);
+  pod_scheduler_.heard("b", kSilent);
   EXPECT_EQ(filtered(pod_of("r", 1, {{"align", "moon"}})), "");
   EXPECT_NE(text_for(0).find("'moon'"), std::string::npos) << text_for(0);
 }

@@ -25,7 +25,9 @@ class ManyWaiting : public testing::Test {
   std::set<std::string> look_at_all(std::int64_t now_ms) {
     std::vector<PodRef> wake;
     const auto fits = [](const std::string&) { return WaitingPods::Look{.fits = true}; };
-    for (int calls = 0; calls < kPods && more_; ++calls) more_ = waiting_.look(now_ms, fits, wake);
+    for (int calls = 0; calls < kPods && more_ms_ <= now_ms; ++calls) {
+      more_ms_ = waiting_.look(now_ms, fits, wake);
+    }
     std::set<std::string> uids;
     for (const PodRef& woken : wake) {
       EXPECT_TRUE(uids.insert(woken.uid).second) << woken.uid << " is woken twice";
@@ -34,14 +36,15 @@ class ManyWaiting : public testing::Test {
   }
 
   WaitingPods waiting_;
-  bool more_ = true;
+  std::int64_t more_ms_ = 0;  // there is more to look at
 };
 
 TEST_F(ManyWaiting, EachIsWokenOnceUntilItsPauseIsOver) {
   EXPECT_EQ(look_at_all(0).size(), kPods);
-  more_ = true;
+  EXPECT_EQ(more_ms_, kNeverDue);
+  more_ms_ = 0;
   EXPECT_TRUE(look_at_all(999).empty());
-  EXPECT_TRUE(more_) << "they are to be looked at when their pause is over";
+  EXPECT_EQ(more_ms_, 1000) << "they are to be looked at when their pause is over";
   EXPECT_EQ(look_at_all(1000).size(), kPods);
 }
 
@@ -50,9 +53,9 @@ TEST_F(ManyWaiting, WhoHasToWaitIsNotForgottenForThoseBehind) {
   for (int i = 1; i < kPods; ++i) {
     waiting_.add(pod(i), "waits for its PodGroup", "default/group", 0);
   }
-  more_ = true;
+  more_ms_ = 0;
   EXPECT_TRUE(look_at_all(500).empty());
-  EXPECT_TRUE(more_);
+  EXPECT_EQ(more_ms_, 1000);
 }
 
 TEST_F(ManyWaiting, WhoWaitsForAGroupIsWokenWithIt) {

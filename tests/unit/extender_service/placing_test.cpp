@@ -126,13 +126,18 @@ class PlacingTest : public testing::Test {
     EXPECT_TRUE(eventually([&] { return placing_.look(held) == count; }));
   }
 
+  std::chrono::milliseconds tick() { return placing_.tick(kMost); }
+
+  static constexpr std::chrono::milliseconds kMost{60'000};
   FakeCluster cluster_;
   std::atomic<std::int64_t> now_{100};
+  std::atomic<int> hurried_ = 0;
   Placing placing_{cluster_,
                    policy::Defaults(),
                    {.hold_ms = 1000, .scheduler = {.keep_ms = 5000, .confirm_ms = 9000}},
                    [this] { return now_.load(); },
-                   [](const Note&) {}};
+                   [](const Note&) {},
+                   [this] { ++hurried_; }};
 };
 
 TEST_F(PlacingTest, AnswersAreThoseOfThePodScheduler) {
@@ -187,9 +192,28 @@ TEST_F(PlacingTest, HeldBindsEndWhenTheirTimeIsUp) {
   auto call = bind_later(pod, filtered(pod));
   wait_for_held(1);
   now_ += 1000;
-  placing_.tick();
+  tick();
   EXPECT_EQ(call.get(), "1 of 3 members of its gang came within 1 s");
   EXPECT_TRUE(cluster_.bound.empty());
+}
+
+TEST_F(PlacingTest, SaysWhenSomethingIsDueAndWhoeverMakesThatSoonerHurries) {
+  tick();
+  EXPECT_EQ(tick(), kMost) << "nothing is";
+  filtered(pod_of("m0", 2, 3));
+  EXPECT_EQ(tick(), std::chrono::milliseconds(9000)) << "then nobody has told of the pod";
+  hurried_ = 0;
+  exist(3);
+  EXPECT_EQ(hurried_, 1) << "once, however much is new";
+  EXPECT_EQ(tick(), std::chrono::milliseconds(5000)) << "their places are kept for so long";
+  const auto pod = pod_of("m0", 2, 3);
+  auto call = bind_later(pod, filtered(pod));
+  EXPECT_TRUE(eventually([&] { return hurried_ == 2; }));
+  now_ += 400;
+  EXPECT_EQ(tick(), std::chrono::milliseconds(600)) << "the call is held for a second";
+  now_ += 600;
+  tick();
+  EXPECT_NE(call.get(), "");
 }
 
 TEST_F(PlacingTest, AStopEndsWhatIsHeldAndHoldsNoMore) {
@@ -217,7 +241,7 @@ TEST_F(PlacingTest, AFreedHoleWakesWhoWaitsForIt) {
     scheduler.gone("large", now);
     return 0;
   });
-  placing_.tick();
+  tick();
   EXPECT_EQ(cluster_.woken, (std::set<std::string>{"waits"}));
 }
 
@@ -227,7 +251,7 @@ TEST_F(PlacingTest, ManyGangsAndTicksAtOnce) {
   std::thread ticker([&] {
     while (!done) {
       now_ += 1;
-      placing_.tick();
+      tick();
       std::this_thread::yield();
     }
   });
@@ -271,7 +295,7 @@ TEST_F(PlacingTest, ABindingWhoseAnswerIsLostIsMadeAgainOnTheSameNode) {
   EXPECT_EQ(bind(pod, "a"), "");
   EXPECT_EQ(cluster_.bound.at("p"), "@a");
   now_ += 9000;
-  placing_.tick();
+  tick();
   EXPECT_EQ(filtered(pod), "ab") << "the API server has not told of it";
 }
 
@@ -291,13 +315,13 @@ TEST_F(PlacingTest, AGangAtItsGatesIsOpenedOrItsUserIsTold) {
   EXPECT_EQ(placing_.figures().opened, 2U);
   for (const char* uid : {"n0", "n1"}) see(uid, 7);
   now_ += 1000;
-  placing_.tick();
+  tick();
   EXPECT_EQ(cluster_.opened.size(), 2U);
   ASSERT_EQ(cluster_.explained.count("n0"), 1U);
   EXPECT_THAT(cluster_.explained["n0"], testing::HasSubstr("7 CPUs"));
   for (const char* uid : {"o0", "o1"}) see(uid, 8);
   now_ += 1000;
-  placing_.tick();
+  tick();
   EXPECT_EQ(cluster_.explained.size(), 1U);
   EXPECT_EQ(cluster_.warned,
             (std::map<std::string, std::string>{

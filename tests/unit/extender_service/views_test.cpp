@@ -41,7 +41,7 @@ class ViewsTest : public testing::Test {
 
   void ask(const Pod& pod) { pod_scheduler_.filter(pod, {"a", "b"}, 2000); }
 
-  PodScheduler pod_scheduler_{policy::Defaults(), {}};
+  PodScheduler pod_scheduler_{policy::Defaults(), {.scheduler = {.silent_ms = 30'000}}};
 };
 
 TEST_F(ViewsTest, NodesShowTheirHoles) {
@@ -50,7 +50,7 @@ TEST_F(ViewsTest, NodesShowTheirHoles) {
   ask(pod);
   ASSERT_EQ(pod_scheduler_.bind(pod.uid, "a", 1, 2000).kind, BindAnswer::Kind::kGo);
   pod_scheduler_.heard("b", 90'000);
-  pod_scheduler_.age(100'000, 30'000);
+  pod_scheduler_.tick(100'000);
   const json seen = json::parse(fleet_json(fleet_rows(pod_scheduler_), 100'000));
   ASSERT_EQ(seen.at("nodes").size(), 2U);
   const json& a = seen.at("nodes")[0];
