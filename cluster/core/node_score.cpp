@@ -46,15 +46,16 @@ std::int64_t loss(const std::vector<int>& holes, int cpus) {
 
 }  // namespace
 
-int load_level(const FleetNode& node) {
-  const int all = node.topology().online.count() - node.ledger.reserved().count();
-  std::int64_t level = all <= 0 ? 10 : 10 * node.ledger.exclusive().count() / all;
+int load_of(const FleetNode& node, const topology::Ledger& ledger, const ResourceList& spare) {
+  constexpr std::int64_t full = 1000;
+  const int all = node.topology().online.count() - ledger.reserved().count();
+  std::int64_t load = all <= 0 ? full : full * ledger.exclusive().count() / all;
   const std::int64_t capacity = node.capacity.milli_cpus;
   if (capacity > 0 && capacity < kPlenty.milli_cpus) {
-    const std::int64_t requested = capacity - node.spare.milli_cpus;
-    level = std::max(level, 10 * std::clamp<std::int64_t>(requested, 0, capacity) / capacity);
+    const std::int64_t requested = capacity - spare.milli_cpus;
+    load = std::max(load, full * std::clamp<std::int64_t>(requested, 0, capacity) / capacity);
   }
-  return static_cast<int>(std::min<std::int64_t>(level, 10));
+  return static_cast<int>(std::min(load, full));
 }
 
 int fill_score(const FleetNode& node, std::int64_t milli_cpus) {
@@ -72,6 +73,20 @@ int fill_score(const FleetNode& node, std::int64_t milli_cpus) {
   const std::int64_t lost = std::min(loss(now, cpus), worst);
   const auto tight = static_cast<int>(10 * (worst - lost) / worst);
   return (2 * tight + (10 - node.pressure_level)) / 3;
+}
+
+int ask_score(const Fleet& fleet, NodeIndex index, const NodeAsk& ask) {
+  constexpr int most = 10;
+  const FleetNode& node = fleet.node(index);
+  const int level = most * load_of(node, node.ledger, node.spare) / 1000;
+  if (ask.placement == PlacementPolicy::kLeastLoaded) return most - level;
+  if (ask.placement == PlacementPolicy::kMostLoaded) return level;
+  if (ask.service) return fill_score(node, ask.milli_cpus);
+  if (ask.request == nullptr) return 0;
+  // A job that grows has its new members beside those that it has.
+  if (ask.own.contains(index)) return most;
+  const int hole = fleet.hole_score(index, *ask.request);
+  return ask.own.empty() ? hole : std::min(hole, most - 1);
 }
 
 }  // namespace pinion::cluster

@@ -75,6 +75,9 @@ class Trial {
     node.spare = spare(index);
     return fill_score(node, milli_cpus);
   }
+  [[nodiscard]] int load_at(NodeIndex node) const {
+    return load_of(fleet_.node(node), ledger(node), spare(node));
+  }
   // Precondition: it fits.
   Placement put(NodeIndex node, const GangMember& member) {
     topology::Ledger& ledger = ledgers_.try_emplace(node, fleet_.node(node).ledger).first->second;
@@ -134,26 +137,20 @@ class FillScores {
   std::map<int, std::vector<Scored>> by_cpus_;  // by the node's index
 };
 
-// CPUs of the node that are taken, in thousandths of those that could be.
-int load_of(const FleetNode& node, const topology::Ledger& ledger) {
-  const int all = node.topology().online.count() - ledger.reserved().count();
-  return all <= 0 ? 1000 : 1000 * ledger.exclusive().count() / all;
-}
-
-// Algorithm 4 by its letter: what the group still has to place is the same for all nodes.
+// Algorithm 4 by its letter: that takes all of the group for what still fits, on each node.
 int group_score(const Trial& trial, NodeIndex node, const std::string& group, int group_size) {
-  int score = group_size;
+  NodeSight sight{.still_fit = group_size};
   for (const auto& [other, members] : trial.groups_at(node)) {
-    score += other == group ? members : -1;
+    (other == group ? sight.members : sight.other_groups) += other == group ? members : 1;
   }
-  return score;
+  return node_score(sight);
 }
 
 // Precondition: some node fits.
 using Chooser = std::function<NodeIndex(const std::vector<NodeIndex>&, const GangMember&)>;
 
-Chooser chooser_of(PlacementPolicy placement, const FleetView& fleet, const Gang& gang,
-                   const Trial& trial, std::mt19937_64& random) {
+Chooser chooser_of(PlacementPolicy placement, const Gang& gang, const Trial& trial,
+                   std::mt19937_64& random) {
   // The first of the best ones; each is scored once.
   const auto best = [](const std::vector<NodeIndex>& nodes, const auto& score) {
     std::vector<int> scores(nodes.size());
@@ -165,10 +162,8 @@ Chooser chooser_of(PlacementPolicy placement, const FleetView& fleet, const Gang
     case PlacementPolicy::kLeastLoaded:
     case PlacementPolicy::kMostLoaded: {
       const int sign = placement == PlacementPolicy::kMostLoaded ? 1 : -1;
-      return [=, &fleet, &trial](const auto& nodes, const auto&) {
-        return best(nodes, [&](NodeIndex node) {
-          return sign * load_of(fleet.node(node), trial.ledger(node));
-        });
+      return [=, &trial](const auto& nodes, const auto&) {
+        return best(nodes, [&](NodeIndex node) { return sign * trial.load_at(node); });
       };
     }
     case PlacementPolicy::kTaskGroup:
@@ -224,7 +219,7 @@ GangOutcome place_by(PlacementPolicy placement, const FleetView& fleet, const Ga
   if (const auto reason = senseless(fleet, gang)) return refuse_as(*reason);
   std::mt19937_64 random(seed);
   Trial trial(fleet, gang, limits);
-  const Chooser choose = chooser_of(placement, fleet, gang, trial, random);
+  const Chooser choose = chooser_of(placement, gang, trial, random);
   GangPlan plan;
   plan.placements.resize(gang.size());
   plan.order = order_of(gang);

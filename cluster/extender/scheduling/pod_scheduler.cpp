@@ -369,34 +369,22 @@ std::vector<int> PodScheduler::scores(const Pod& pod,
   shared.classed = states_class(pod);
   const Demand& demand = known == nullptr ? shared : known->demand;
   if (demand.requests.empty() && !demand.service) return scores;
-  std::set<NodeIndex> own;  // where others of its job are
-  if (!demand.requests.empty() && !demand.job.empty()) {
-    own = fleet().nodes_of_job(demand.requests.front().job);
-  }
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const NodeIndex node = fleet().find(nodes[i]);
-    if (node >= 0) scores[i] = score(node, demand, pod.requests.milli_cpus, own);
-  }
-  return scores;
-}
-
-int PodScheduler::score(NodeIndex node, const Demand& demand, std::int64_t milli_cpus,
-                        const std::set<NodeIndex>& own) const {
+  NodeAsk ask{.milli_cpus = pod.requests.milli_cpus};
   const SchedulerSettings& settings = limits_.scheduler;
   // Of a pod that states no class nothing but a setting for services changes the score.
   if (demand.classed || (demand.service && settings.service_placement)) {
-    const PlacementPolicy placement =
-        placement_of(demand, settings).value_or(settings.placement_for(demand.service));
-    if (placement == PlacementPolicy::kLeastLoaded) return 10 - load_level(fleet().node(node));
-    if (placement == PlacementPolicy::kMostLoaded) return load_level(fleet().node(node));
-    if (demand.service) return fill_score(fleet().node(node), milli_cpus);
+    ask.placement = placement_of(demand, settings).value_or(settings.placement_for(demand.service));
+    ask.service = demand.service;
   }
-  if (demand.requests.empty()) return 0;
-  // A job that grows has its new pods beside those that it has.
-  constexpr int most = 10;
-  if (own.contains(node)) return most;
-  const int hole = fleet().hole_score(node, demand.requests.front());
-  return own.empty() ? hole : std::min(hole, most - 1);
+  if (!demand.requests.empty()) {
+    ask.request = &demand.requests.front();
+    if (!demand.job.empty()) ask.own = fleet().nodes_of_job(ask.request->job);
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodeIndex node = fleet().find(nodes[i]);
+    if (node >= 0) scores[i] = ask_score(fleet(), node, ask);
+  }
+  return scores;
 }
 
 BindAnswer PodScheduler::bind(const std::string& uid, const std::string& node, Ticket ticket,

@@ -207,8 +207,6 @@ class PodScheduler {
   void judge_nodes(const KnownPod& known, const std::vector<NodeIndex>& nodes,
                    FilterAnswer& answer) const;
   void keep_from_jobs(const std::vector<std::string_view>& nodes, FilterAnswer& answer) const;
-  [[nodiscard]] int score(NodeIndex node, const Demand& demand, std::int64_t milli_cpus,
-                          const std::set<NodeIndex>& own) const;
   void filter_member(const Pod& pod, KnownPod& known, const std::vector<NodeIndex>& nodes,
                      Sight sight, std::int64_t now_ms, FilterAnswer& answer);
   struct Offer {

@@ -87,7 +87,7 @@ class NodeScore : public testing::Test {
     return fill_score(fleet_.node(fleet_.find(node)), milli);
   }
   [[nodiscard]] int load(const std::string& node) const {
-    return load_level(fleet_.node(fleet_.find(node)));
+    return ask_score(fleet_, fleet_.find(node), {.placement = PlacementPolicy::kMostLoaded});
   }
 
   Fleet fleet_;

@@ -228,6 +228,22 @@ TEST_F(PlacementTest, MembersThatWantToBeApartAreOnDifferentNodes) {
   EXPECT_EQ(placed(PlacementPolicy::kFirstFit, later), "node-1: late-0; node-2: late-1");
 }
 
+// A node is as loaded as what all pods there request, with CPUs of their own or without.
+TEST_F(PlacementTest, LoadIsWhatIsTakenOrRequested) {
+  busy("node-0", 8);
+  const auto request = [&](const std::string& node, std::int64_t cpus) {
+    fleet_.set_terms(fleet_.find(node),
+                     {.capacity = {.milli_cpus = 32'000, .memory = kPlenty.memory, .members = 100},
+                      .others = {.milli_cpus = 1000 * cpus}},
+                     {});
+  };
+  request("node-1", 12);
+  request("node-2", 4);
+  request("node-3", 6);
+  EXPECT_EQ(placed(PlacementPolicy::kMostLoaded, gang_of("most", {1}, 1)), "node-1: most-0");
+  EXPECT_EQ(placed(PlacementPolicy::kLeastLoaded, gang_of("least", {1}, 1)), "node-2: least-0");
+}
+
 // What the first members are given changes what a node scores for those that come after them.
 TEST_F(PlacementTest, FillScoresANodeAnewWhenAMemberIsPlacedThere) {
   busy("node-1", 10);
