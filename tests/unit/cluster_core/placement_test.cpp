@@ -1,8 +1,7 @@
-// The paper's Algorithms 3 and 4 by their letter, and the other rules beside them. Four nodes as in
-// the paper: 2 sockets of 16 usable cores.
+// The placement rules but the paper's (task_group_placement_test.cpp). Four nodes as in the paper:
+// 2 sockets of 16 usable cores.
 #include "cluster/core/placement.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,8 +12,6 @@
 
 namespace pinion::cluster {
 namespace {
-
-using testing::UnorderedElementsAre;
 
 class PlacementTest : public testing::Test {
  protected:
@@ -40,47 +37,6 @@ class PlacementTest : public testing::Test {
   GangOutcome outcome_;
   int busy_ = 0;
 };
-
-TEST_F(PlacementTest, Algorithm3BalancesGroupsAndKeepsEachTogetherAndApartFromTheOthers) {
-  // 16 workers of one CPU in four groups: a group fits on any node, and each avoids the others.
-  const Gang gang = gang_of("j", std::vector<int>(16, 1), 4);
-  EXPECT_EQ(placed(PlacementPolicy::kTaskGroup, gang),
-            "node-0: j-0 j-4 j-8 j-12; node-1: j-1 j-5 j-9 j-13; node-2: j-2 j-6 j-10 j-14; "
-            "node-3: j-3 j-7 j-11 j-15");
-}
-
-TEST_F(PlacementTest, Algorithm4CountsWhatIsThereAndNotWhatStillFits) {
-  // Where ours would pass over a node that takes a part of the group only, the paper's takes it:
-  // all nodes score the same for the first of a group.
-  busy("node-0", 15);
-  busy("node-0", 15);
-  const Gang gang = gang_of("j", std::vector<int>(4, 1), 1);
-  EXPECT_EQ(placed(PlacementPolicy::kTaskGroup, gang), "node-0: j-0 j-1; node-1: j-2 j-3");
-}
-
-TEST_F(PlacementTest, Algorithm4TakesANodeOfAnotherGroupOnlyWhereNoneIsLeft) {
-  const Gang gang = gang_of("j", std::vector<int>(6, 10), 5);
-  // Two of 10 on each node: one in each socket. The sixth is of group 0, the fifth finds no node
-  // for itself.
-  EXPECT_EQ(placed(PlacementPolicy::kTaskGroup, gang),
-            "node-0: j-0 j-5; node-1: j-1 j-4; node-2: j-2; node-3: j-3");
-}
-
-TEST_F(PlacementTest, TiesAreBrokenByNameOrAtRandomByTheSeed) {
-  std::set<std::string> seen;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    Fleet fleet;
-    add_paper_nodes(fleet);
-    const Gang gang = gang_of("j", {1}, 1);
-    const auto once = place_gang(PlacementPolicy::kTaskGroupRandom, fleet, gang, {}, seed);
-    const auto again = place_gang(PlacementPolicy::kTaskGroupRandom, fleet, gang, {}, seed);
-    ASSERT_TRUE(std::holds_alternative<GangPlan>(once));
-    EXPECT_EQ(std::get<GangPlan>(once), std::get<GangPlan>(again));
-    seen.insert(nodes_text(fleet, std::get<GangPlan>(once)));
-  }
-  EXPECT_THAT(seen,
-              UnorderedElementsAre("node-0: j-0", "node-1: j-0", "node-2: j-0", "node-3: j-0"));
-}
 
 struct Row {
   const char* name;

@@ -5,37 +5,49 @@
 namespace pinion::cluster {
 namespace {
 
-Gang workers_of(const std::vector<int>& cpus) {
-  Gang workers(cpus.size());
-  for (std::size_t i = 0; i < cpus.size(); ++i) workers[i].cpus = cpus[i];
-  return workers;
+struct JoinRow {
+  const char* name;
+  std::vector<int> cpus;  // of the workers
+  int groups;
+  std::map<std::string, int> taken;  // CPUs of workers that are there already, by group
+  const char* joined;
+};
+
+class JoinGroups : public testing::TestWithParam<JoinRow> {};
+
+// Algorithm 3, step 1: each worker joins the group that requests least, the first of equal ones.
+TEST_P(JoinGroups, GivesTheNextWorkerToTheSmallestGroup) {
+  const JoinRow& row = GetParam();
+  Gang workers(row.cpus.size());
+  for (std::size_t i = 0; i < row.cpus.size(); ++i) workers[i].cpus = row.cpus[i];
+  join_groups("j", row.groups, row.taken, workers);
+  std::string joined;
+  for (const auto& worker : workers) joined += (joined.empty() ? "" : " ") + worker.task_group;
+  EXPECT_EQ(joined, row.joined);
 }
 
-std::string groups_of(Gang workers, int groups, const std::map<std::string, int>& taken = {}) {
-  join_groups("j", groups, taken, workers);
-  std::string text;
-  for (const auto& worker : workers) text += (text.empty() ? "" : " ") + worker.task_group;
-  return text;
-}
+INSTANTIATE_TEST_SUITE_P(
+    Table, JoinGroups,
+    testing::Values(
+        JoinRow{"one_group", {4, 1, 2}, 1, {}, "j-0 j-0 j-0"},
+        JoinRow{"equal_workers_in_turn", {1, 1, 1, 1, 1, 1}, 3, {}, "j-0 j-1 j-2 j-0 j-1 j-2"},
+        JoinRow{"one_too_many_for_equal_groups", {2, 2, 2, 2, 2}, 2, {}, "j-0 j-1 j-0 j-1 j-0"},
+        JoinRow{"a_large_one_and_small_ones", {8, 2, 2, 2, 2}, 2, {}, "j-0 j-1 j-1 j-1 j-1"},
+        JoinRow{"small_ones_and_a_large_one", {2, 2, 2, 2, 8}, 2, {}, "j-0 j-1 j-0 j-1 j-0"},
+        JoinRow{"back_to_the_smallest", {2, 6, 4, 4}, 3, {}, "j-0 j-1 j-2 j-0"},
+        JoinRow{"more_groups_than_workers", {4, 4}, 3, {}, "j-0 j-1"},
+        JoinRow{"those_that_are_there_count", {2, 2}, 2, {{"j-0", 3}}, "j-1 j-1"}),
+    [](const auto& row) { return std::string(row.param.name); });
 
-TEST(JoinGroups, EqualWorkersGoRoundRobin) {
-  EXPECT_EQ(groups_of(workers_of({1, 1, 1, 1, 1, 1}), 3), "j-0 j-1 j-2 j-0 j-1 j-2");
-}
-
-TEST(JoinGroups, UnequalWorkersAreBalancedByCpus) {
-  EXPECT_EQ(groups_of(workers_of({8, 2, 2, 2, 2}), 2), "j-0 j-1 j-1 j-1 j-1");
-  EXPECT_EQ(groups_of(workers_of({2, 6, 4, 4}), 3), "j-0 j-1 j-2 j-0");
-}
-
-TEST(JoinGroups, MoreGroupsThanWorkersLeavesTheLastEmpty) {
-  EXPECT_EQ(groups_of(workers_of({4, 4}), 3), "j-0 j-1");
-}
-
-TEST(JoinGroups, CountsWhatIsThereAndKeepsWhoIsOfAGroup) {
-  EXPECT_EQ(groups_of(workers_of({2, 2}), 2, {{"j-0", 3}}), "j-1 j-1");
-  auto workers = workers_of({4, 1, 1});
+TEST(JoinGroupsLate, WhoIsOfAGroupStaysAndCounts) {
+  Gang workers(3);
+  for (auto& worker : workers) worker.cpus = 1;
+  workers[0].cpus = 4;
   workers[0].task_group = "j-1";
-  EXPECT_EQ(groups_of(workers, 2), "j-1 j-0 j-0");
+  join_groups("j", 2, {}, workers);
+  EXPECT_EQ(workers[0].task_group, "j-1");
+  EXPECT_EQ(workers[1].task_group, "j-0");
+  EXPECT_EQ(workers[2].task_group, "j-0");
 }
 
 TEST(PlacingOrder, LargeGroupsFirstThenByPosition) {
