@@ -1,6 +1,7 @@
 // What a call of filter costs on the wire: reading its body and writing an answer that takes every
 // second node, for 5,000 node names and for 400 node objects of some 9 kB each; beside the same
-// with nlohmann's document. wire_go/ measures the same bodies with Go's encoding/json.
+// with nlohmann's document. wire_go/ measures the same bodies with Go's encoding/json. And what one
+// event of a watch of pods costs, from its line to the pod scheduler's pod.
 //
 //   extender_wire_bench [FOLDER]     leaves the bodies there, names.json and objects.json
 #include <benchmark/benchmark.h>
@@ -11,6 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/known_objects.h"
+#include "cluster/extender/kube/watch_decoder.h"
+#include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/wire/answers.h"
 #include "cluster/extender/wire/reader.h"
 
@@ -22,6 +27,10 @@ using nlohmann::json;
 constexpr int kNames = 5000;
 constexpr int kObjects = 400;
 constexpr auto kReason = "pinion: no NUMA node has 8 free cores";
+
+std::string node_name(int number) {
+  return "cluster-a-node-" + std::to_string(10'000 + number);
+}
 
 json pod() {
   json amounts{{"cpu", "8"}, {"memory", "16Gi"}, {"nvidia.com/gpu", "2"}};
@@ -37,8 +46,39 @@ json pod() {
           {"status", {{"phase", "Pending"}, {"qosClass", "Guaranteed"}}}};
 }
 
-std::string node_name(int number) {
-  return "cluster-a-node-" + std::to_string(10'000 + number);
+// As a running pod of a job is written by the API server: some 8 kB, of which a third says who
+// wrote which field.
+std::string pod_event() {
+  json whole = pod();
+  json& metadata = whole["metadata"];
+  metadata["resourceVersion"] = "81276345";
+  metadata["creationTimestamp"] = "2026-11-24T15:21:31Z";
+  metadata["labels"] = {{"app", "lu"}, {"batch.kubernetes.io/job-name", "lu"}};
+  metadata["ownerReferences"] = {
+      {{"kind", "Job"}, {"name", "lu"}, {"uid", "e0fbed7f573"}, {"controller", true}}};
+  json fields;
+  for (int i = 0; i < 40; ++i) {
+    fields["f:status"]["f:condition-" + std::to_string(i)] = {{".", json::object()},
+                                                              {"f:type", json::object()}};
+  }
+  metadata["managedFields"] = {
+      {{"manager", "kubelet"}, {"operation", "Update"}, {"fieldsV1", fields}}};
+  json& spec = whole["spec"];
+  spec["nodeName"] = node_name(1);
+  json& container = spec["containers"][0];
+  for (int i = 0; i < 20; ++i) {
+    container["env"].push_back(
+        {{"name", "VARIABLE_" + std::to_string(i)}, {"value", "/opt/software/of/this/site"}});
+    container["volumeMounts"].push_back(
+        {{"name", "volume-" + std::to_string(i)}, {"mountPath", "/data"}});
+    spec["volumes"].push_back(
+        {{"name", "volume-" + std::to_string(i)}, {"configMap", {{"name", "settings"}}}});
+  }
+  for (const char* type : {"PodScheduled", "Initialized", "ContainersReady", "Ready"}) {
+    whole["status"]["conditions"].push_back(
+        {{"type", type}, {"status", "True"}, {"lastTransitionTime", "2026-11-24T15:21:31Z"}});
+  }
+  return json{{"type", "MODIFIED"}, {"object", whole}}.dump() + "\n";
 }
 
 // As large as nodes with a few device plugins, some 40 labels and 50 images are.
@@ -136,6 +176,27 @@ void nlohmann_reads_and_answers(benchmark::State& state, const std::string& body
   }
 }
 
+// Tells of one pod again and again, each time in another version.
+void follow_pod(benchmark::State& state, bool detour) {
+  const std::string event = pod_event();
+  kube::WatchDecoder decoder;
+  kube::KnownObjects known;
+  Reader reader;
+  const auto take = [&](const kube::WatchEvent& seen) -> Status {
+    (void)known.seen(seen.object);
+    // Beside it, the way over a document of nlohmann's that is written again.
+    const auto view = detour ? reader.pod(kube::json_dump(json::parse(seen.object.json)))
+                             : reader.pod(seen.object.json);
+    if (!view) return failure(view.error());
+    benchmark::DoNotOptimize(pod_of(*view).containers.data());
+    return {};
+  };
+  for (auto _ : state) {
+    if (!decoder.feed(event, take)) state.SkipWithError("not read");
+  }
+  state.counters["bytes"] = static_cast<double>(event.size());
+}
+
 void add_benchmarks(const std::string& name, const std::string& body) {
   const auto add = [&](const std::string& what, auto call) {
     benchmark::RegisterBenchmark((what + "/" + name).c_str(), call, body)
@@ -164,6 +225,11 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "extender_wire_bench: cannot write into %s\n", argv[1]);
       return 1;
     }
+  }
+  for (const bool detour : {false, true}) {
+    benchmark::RegisterBenchmark(detour ? "nlohmann_follows/pod" : "pinion_follows/pod", follow_pod,
+                                 detour)
+        ->Unit(benchmark::kMicrosecond);
   }
   benchmark::RunSpecifiedBenchmarks();
   return 0;

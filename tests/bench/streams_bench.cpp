@@ -100,11 +100,12 @@ bool tell_pods(const Load& load, Listener& listener, kube::KnownObjects& known) 
     pod.qos = policy::Qos::kGuaranteed;
     pod.node = "node-" + std::to_string(i % load.played.agents);
     pod.containers = {{.name = "rank", .milli_cpus = 4000, .memory = 1 << 20}};
-    known.seen({{"metadata",
-                 {{"namespace", pod.name_space},
-                  {"name", pod.name},
-                  {"uid", pod.uid},
-                  {"resourceVersion", std::to_string(i)}}}});
+    const std::string version = std::to_string(i);
+    known.seen({.name_space = pod.name_space,
+                .name = pod.name,
+                .uid = pod.uid,
+                .version = version,
+                .json = {}});
     if (!listener.seen(pod)) return false;
   }
   return true;

@@ -120,12 +120,13 @@ TEST_F(KubeClient, BookmarksAreUnderstood) {
   Status decoded;
   const Status streamed =
       api().stream(path, milliseconds(20'000), never, [&](std::string_view bytes) {
-        decoded = decoder.feed(bytes, [&](const kube::WatchEvent& event) {
+        decoded = decoder.feed(bytes, [&](const kube::WatchEvent& event) -> Status {
           if (event.kind == kube::WatchEvent::Kind::kBookmark) {
-            versions.push_back(kube::json_text(event.object, "metadata", "resourceVersion"));
+            versions.emplace_back(event.object.version);
           } else {
             EXPECT_TRUE(ok(put("other", "1")));
           }
+          return {};
         });
         return decoded.has_value();
       });

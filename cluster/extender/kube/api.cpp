@@ -24,6 +24,10 @@ const char* content_type(PatchKind kind) {
   return "application/merge-patch+json";
 }
 
+HttpRequest get_of(const std::string& path) {
+  return {.method = "GET", .target = path, .content_type = {}, .body = {}};
+}
+
 }  // namespace
 
 Api::Api(std::unique_ptr<Http> http, const ApiOptions& options)
@@ -41,26 +45,36 @@ HttpLimits Api::ordinary() const {
       .connect = options_.connect, .whole = options_.whole, .body_bytes = options_.answer_bytes};
 }
 
-Result<json> Api::call(const HttpRequest& request, HttpLimits limits, const Call& how) {
+HttpLimits Api::lists() const {
+  return {.connect = options_.connect, .whole = options_.list, .body_bytes = options_.list_bytes};
+}
+
+Result<std::string> Api::call_raw(const HttpRequest& request, HttpLimits limits, const Call& how) {
   if (how.whole > how.whole.zero()) limits.whole = how.whole;
-  const auto answer = http_->send(request, limits, how.cancel == nullptr ? never_ : *how.cancel);
+  auto answer = http_->send(request, limits, how.cancel == nullptr ? never_ : *how.cancel);
   if (!answer) return failure(answer.error());
-  if (!succeeded(answer->status)) {
-    return failure(error_of(answer->status, answer->body).within(request.what()));
-  }
-  json body = json::parse(answer->body, nullptr, false);
-  if (!body.is_discarded()) return body;
+  if (succeeded(answer->status)) return std::move(answer->body);
+  return failure(error_of(answer->status, answer->body).within(request.what()));
+}
+
+Result<json> Api::call(const HttpRequest& request, HttpLimits limits, const Call& how) {
+  const auto body = call_raw(request, limits, how);
+  if (!body) return failure(body.error());
+  json object = json::parse(*body, nullptr, false);
+  if (!object.is_discarded()) return object;
   return failure(Errc::kUnavailable, request.what() + ": the answer is no JSON");
 }
 
 Result<json> Api::get(const std::string& path, const Call& how) {
-  return call({.method = "GET", .target = path, .content_type = {}, .body = {}}, ordinary(), how);
+  return call(get_of(path), ordinary(), how);
 }
 
 Result<json> Api::list(const std::string& path, const Call& how) {
-  const HttpLimits limits{
-      .connect = options_.connect, .whole = options_.list, .body_bytes = options_.list_bytes};
-  return call({.method = "GET", .target = path, .content_type = {}, .body = {}}, limits, how);
+  return call(get_of(path), lists(), how);
+}
+
+Result<std::string> Api::list_raw(const std::string& path, const Call& how) {
+  return call_raw(get_of(path), lists(), how);
 }
 
 Result<json> Api::create(const std::string& path, const json& object, const Call& how) {
@@ -90,7 +104,7 @@ Result<json> Api::remove(const std::string& path, const json& options, const Cal
 
 Status Api::stream(const std::string& path, std::chrono::milliseconds idle, const Cancel& cancel,
                    const BytesHandler& handler) {
-  const HttpRequest request{.method = "GET", .target = path, .content_type = {}, .body = {}};
+  const HttpRequest request = get_of(path);
   const Http::StreamLimits limits{.connect = options_.connect,
                                   .head = options_.whole,
                                   .idle = idle,

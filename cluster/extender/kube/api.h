@@ -50,6 +50,8 @@ class Api {
   Result<nlohmann::json> get(const std::string& path, const Call& how = {});
   // As get(), with time and room for many objects.
   Result<nlohmann::json> list(const std::string& path, const Call& how = {});
+  // The same as it came.
+  Result<std::string> list_raw(const std::string& path, const Call& how = {});
   Result<nlohmann::json> create(const std::string& path, const nlohmann::json& object,
                                 const Call& how = {});
   Result<nlohmann::json> replace(const std::string& path, const nlohmann::json& object,
@@ -66,8 +68,10 @@ class Api {
  private:
   Api(std::unique_ptr<Http> http, const ApiOptions& options);
 
+  Result<std::string> call_raw(const HttpRequest& request, HttpLimits limits, const Call& how);
   Result<nlohmann::json> call(const HttpRequest& request, HttpLimits limits, const Call& how);
   [[nodiscard]] HttpLimits ordinary() const;
+  [[nodiscard]] HttpLimits lists() const;
 
   std::unique_ptr<Http> http_;
   ApiOptions options_;

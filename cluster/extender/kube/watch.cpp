@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/backoff.h"
+#include "base/utf8.h"
 #include "cluster/extender/kube/answer.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/known_objects.h"
-#include "cluster/extender/kube/list_page.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/kube/watch_decoder.h"
 
@@ -25,6 +25,15 @@ constexpr std::chrono::seconds kShortest{1};
 constexpr int kFailuresBeforeList = 5;
 
 }  // namespace
+
+Status WatchHandler::on_raw(Change change, const RawObject& object) {
+  const json parsed = json::parse(object.json, nullptr, false);
+  if (parsed.is_discarded()) {
+    return failure(Errc::kInvalid, "object " + quoted_value(object.name) + " is no JSON");
+  }
+  on_object(change, parsed);
+  return {};
+}
 
 class Watch::Loop {
  public:
@@ -48,8 +57,9 @@ class Watch::Loop {
   Status list();
   Result<std::string> list_page(const std::string& token);
   Status watch();
-  void take(const WatchEvent& event);
-  void tell(const json& object);
+  Status take(const WatchEvent& event);
+  Status tell(const RawObject& object);
+  Status tell_gone(const KnownObjects::Gone& gone);
   void pause(const Error& error, bool listing);
 
   [[nodiscard]] std::string list_path(const std::string& token) const;
@@ -106,20 +116,22 @@ Status Watch::Loop::list() {
     if (cancel_.cancelled()) return {};
     token = *std::move(next);
   } while (!token.empty());
-  for (const json& gone : known_.end_list()) handler_.on_object(Change::kDeleted, gone);
+  for (const auto& gone : known_.end_list()) {
+    if (Status told = tell_gone(gone); !told) return told;
+  }
   handler_.on_synced(++generation_);
   return {};
 }
 
 // The token of the next page; empty: that was the last, and the list's version is known.
 Result<std::string> Watch::Loop::list_page(const std::string& token) {
-  const auto page = api_.list(list_path(token), {.cancel = &cancel_, .whole = {}});
+  auto page = api_.list_raw(list_path(token), {.cancel = &cancel_, .whole = {}});
   if (!page) return failure(page.error());
-  auto read = read_list_page(*page);
+  auto read = read_list_page(*std::move(page));
   if (!read) return failure(read.error().within(options_.path));
-  for (const json& item : read->items) {
+  for (const RawObject& item : read->items) {
     if (cancel_.cancelled()) return std::string();
-    tell(item);
+    if (Status told = tell(item); !told) return failure(told.error().within(options_.path));
   }
   if (read->next.empty()) version_ = read->version;
   return std::move(read->next);
@@ -132,7 +144,7 @@ Status Watch::Loop::watch() {
   events_ = 0;
   const auto began = steady_clock::now();
   Status streamed = api_.stream(watch_path(), options_.idle, cancel_, [&](std::string_view bytes) {
-    decoded = decoder.feed(bytes, [this](const WatchEvent& event) { take(event); });
+    decoded = decoder.feed(bytes, [this](const WatchEvent& event) { return take(event); });
     return decoded && !refused_ && !cancel_.cancelled();
   });
   if (refused_) return failure(refused_->within(options_.path));
@@ -146,28 +158,43 @@ Status Watch::Loop::watch() {
   return streamed;
 }
 
-void Watch::Loop::take(const WatchEvent& event) {
-  if (refused_ || cancel_.cancelled()) return;
+Status Watch::Loop::take(const WatchEvent& event) {
+  if (refused_ || cancel_.cancelled()) return {};
+  const RawObject& object = event.object;
   if (event.kind == WatchEvent::Kind::kError) {
-    refused_ = error_of(event.object);
-    return;
+    refused_ = error_of(json::parse(object.json, nullptr, false));
+    return {};
   }
+  Status told;
   if (event.kind == WatchEvent::Kind::kDeleted) {
-    if (known_.deleted(event.object)) handler_.on_object(Change::kDeleted, event.object);
+    if (known_.deleted(object)) told = handler_.on_raw(Change::kDeleted, object);
   } else if (event.kind != WatchEvent::Kind::kBookmark) {
-    tell(event.object);
+    told = tell(object);
   }
-  const std::string version = json_text(event.object, "metadata", "resourceVersion");
-  if (!version.empty()) version_ = version;
+  if (!told) return told;
+  if (!object.version.empty()) version_ = object.version;
   ++events_;
   failures_ = 0;
   backoff_.reset();
+  return {};
 }
 
-void Watch::Loop::tell(const json& object) {
+Status Watch::Loop::tell(const RawObject& object) {
   const KnownObjects::News news = known_.seen(object);
-  if (news.gone) handler_.on_object(Change::kDeleted, *news.gone);
-  if (news.change) handler_.on_object(*news.change, object);
+  Status told = news.gone ? tell_gone(*news.gone) : Status();
+  if (told && news.change) told = handler_.on_raw(*news.change, object);
+  return told;
+}
+
+Status Watch::Loop::tell_gone(const KnownObjects::Gone& gone) {
+  json metadata = {{"name", gone.name}, {"uid", gone.uid}};
+  if (!gone.name_space.empty()) metadata["namespace"] = gone.name_space;
+  const std::string text = json_dump({{"metadata", std::move(metadata)}});
+  return handler_.on_raw(Change::kDeleted, {.name_space = gone.name_space,
+                                            .name = gone.name,
+                                            .uid = gone.uid,
+                                            .version = {},
+                                            .json = text});
 }
 
 std::string Watch::Loop::list_path(const std::string& token) const {

@@ -7,11 +7,10 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <utility>
 
 #include "base/error.h"
 #include "cluster/extender/kube/api.h"
-#include "cluster/extender/kube/change.h"
+#include "cluster/extender/kube/object.h"
 #include "cluster/extender/kube/random.h"
 
 namespace pinion::kube {
@@ -24,7 +23,13 @@ class WatchHandler {
   // Each object once as kAdded, then as kModified for every version that was seen, then as
   // kDeleted. A deletion that was missed is told of later, with metadata.namespace, name and uid
   // alone. An object may be reported as modified although nothing in it has changed.
-  virtual void on_object(Change change, const nlohmann::json& object) = 0;
+  virtual void on_object(Change change, const nlohmann::json& object) {
+    (void)change;
+    (void)object;
+  }
+  // The same as text, for who reads it without a document of it: on_object() is not called then.
+  // Errors: it cannot be read at all, and the collection is to be listed again.
+  virtual Status on_raw(Change change, const RawObject& object);
   // Everything of a list has been told, and what had gone too: the picture is complete. Generation
   // 1 is the first, then one for each time that the collection had to be listed anew.
   virtual void on_synced(std::uint64_t generation) = 0;
@@ -36,27 +41,6 @@ class WatchHandler {
   // After that, where it was a list: it is not known any more what there is. on_synced() comes when
   // one is complete.
   virtual void on_list_failed(const Error& error) { (void)error; }
-};
-
-// Stands before `next`, which must outlive it: tells it everything, then each object to `look`.
-class WatchTap : public WatchHandler {
- public:
-  using Look = std::function<void(Change, const nlohmann::json&)>;
-  WatchTap(WatchHandler& next, Look look) : next_(next), look_(std::move(look)) {}
-
-  void on_object(Change change, const nlohmann::json& object) override {
-    next_.on_object(change, object);
-    look_(change, object);
-  }
-  void on_synced(std::uint64_t generation) override { next_.on_synced(generation); }
-  void on_trouble(const Error& error, std::chrono::milliseconds pause) override {
-    next_.on_trouble(error, pause);
-  }
-  void on_list_failed(const Error& error) override { next_.on_list_failed(error); }
-
- private:
-  WatchHandler& next_;
-  const Look look_;
 };
 
 struct WatchOptions {

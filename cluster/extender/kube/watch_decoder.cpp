@@ -6,14 +6,19 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "cluster/extender/kube/json_read.h"
+#include "cluster/extender/kube/read_object.h"
 
 namespace pinion::kube {
 namespace {
 
-using nlohmann::json;
+namespace ondemand = cluster::wire::ondemand;
+using cluster::wire::each_field;
+using cluster::wire::read_string;
+using cluster::wire::Where;
+using Value = ondemand::value;
 
 constexpr std::size_t kShown = 80;  // bytes of a wrong line, in the message
+constexpr std::size_t kMostKept = std::size_t{4} << 20;
 
 constexpr std::array<std::pair<std::string_view, WatchEvent::Kind>, 5> kKinds{{
     {"ADDED", WatchEvent::Kind::kAdded},
@@ -23,21 +28,40 @@ constexpr std::array<std::pair<std::string_view, WatchEvent::Kind>, 5> kKinds{{
     {"ERROR", WatchEvent::Kind::kError},
 }};
 
-std::optional<WatchEvent::Kind> kind_of(const std::string& word) {
+std::optional<WatchEvent::Kind> kind_of(std::string_view word) {
   for (const auto& [name, kind] : kKinds) {
     if (name == word) return kind;
   }
   return std::nullopt;
 }
 
-tl::unexpected<Error> no_event(std::string_view line, const std::string& why) {
-  return failure(Errc::kInvalid,
-                 "no event of a watch (" + why + "): " + std::string(cut_utf8(line, kShown)));
+Status read_event(WatchEvent& event, ondemand::object object, const Where& root) {
+  std::string_view type;
+  bool whole = false;
+  Status good = each_field(object, root, [&](std::string_view key, Value& field) -> Status {
+    if (key == "type") return read_string(type, field, Where(root, key));
+    if (key != "object") return {};
+    whole = true;
+    return read_object(event.object, field, Where(root, key));
+  });
+  if (!good) return good;
+  const auto kind = kind_of(type);
+  if (!kind) return Where(root, "type").fail("unknown");
+  event.kind = *kind;
+  return whole ? Status() : Where(root, "object").fail("missing");
 }
 
 }  // namespace
 
-Status WatchDecoder::feed(std::string_view bytes, const std::function<void(WatchEvent)>& handle) {
+WatchDecoder::WatchDecoder(std::size_t max_line)
+    : max_line_(max_line), document_(std::make_unique<cluster::wire::Document>()) {}
+WatchDecoder::~WatchDecoder() = default;
+
+std::size_t WatchDecoder::kept_bytes() const {
+  return line_.capacity() + document_->kept_bytes();
+}
+
+Status WatchDecoder::feed(std::string_view bytes, const Handle& handle) {
   if (broken_) return failure(Errc::kInvalid, "the watch is broken already");
   while (!bytes.empty()) {
     const std::size_t end = std::min(bytes.find('\n'), bytes.size());
@@ -51,9 +75,10 @@ Status WatchDecoder::feed(std::string_view bytes, const std::function<void(Watch
       line_.append(bytes);
       return {};
     }
-    // Mostly a line arrives whole, and is then not copied.
-    line_.append(line_.empty() ? std::string_view() : bytes.substr(0, end));
-    Status taken = take_line(line_.empty() ? bytes.substr(0, end) : line_, handle);
+    // Mostly a line arrives whole.
+    Status taken = line_.empty() ? take_line(bytes.substr(0, end), handle)
+                                 : take_line(line_.append(bytes.substr(0, end)), handle);
+    if (line_.capacity() > kMostKept) std::string().swap(line_);
     line_.clear();
     bytes.remove_prefix(end + 1);
     broken_ = !taken;
@@ -62,16 +87,22 @@ Status WatchDecoder::feed(std::string_view bytes, const std::function<void(Watch
   return {};
 }
 
-Status WatchDecoder::take_line(std::string_view line,
-                               const std::function<void(WatchEvent)>& handle) {
+Status WatchDecoder::take_line(std::string_view line, const Handle& handle) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return {};
-  json parsed = json::parse(line, nullptr, false);
-  if (parsed.is_discarded()) return no_event(line, "no JSON");
-  const auto kind = kind_of(json_text(parsed, "type"));
-  if (!kind) return no_event(line, "unknown type");
-  if (!json_at(parsed, "object").is_object()) return no_event(line, "no object");
-  handle({.kind = *kind, .object = std::move(parsed["object"])});
-  return {};
+  WatchEvent event;
+  const Status good = document_->read(line, [&](ondemand::object object, const Where& root) {
+    return read_event(event, object, root);
+  });
+  if (!good) {
+    return failure(Errc::kInvalid, "no event of a watch: " + good.error().text + ": " +
+                                       std::string(cut_utf8(line, kShown)));
+  }
+  Status taken = handle(event);
+  // A line as long as that is rare.
+  if (document_->kept_bytes() > kMostKept) {
+    document_ = std::make_unique<cluster::wire::Document>();
+  }
+  return taken;
 }
 
 }  // namespace pinion::kube

@@ -206,11 +206,18 @@ Extender::Extender(const Config& config, const policy::Defaults& defaults,
                  : nullptr),
       ready_agents_(agent_feed_, taint_.get()),
       agents_(ready_agents_, agent_options(config)),
-      pods_(placing_, jobs_, refused_, log),
-      nodes_(placing_, log),
-      tainted_nodes_(taint_ ? std::make_unique<kube::WatchTap>(
-                                  nodes_, std::bind_front(&StartupTaint::seen, taint_.get()))
-                            : nullptr),
+      pods_(
+          placing_, jobs_, refused_,
+          [this](kube::Change change, const kube::RawObject& object, const PodFeed::View& pod) {
+            if (services_) services_->seen(change, object, pod);
+          },
+          log),
+      nodes_(
+          placing_,
+          [this](kube::Change change, const nlohmann::json& node) {
+            if (taint_) taint_->seen(change, node);
+          },
+          log),
       pod_groups_(PodGroupApi::kSigs, placing_, log),
       native_pod_groups_(PodGroupApi::kNative, placing_, log),
       topologies_(config.node_resource_topology
@@ -248,7 +255,6 @@ Extender::~Extender() {
   label_.reset();
   watches_.clear();
   elastic_.reset();
-  service_pods_.reset();
   services_.reset();
   agents_.stop();
   learnt_.reset();  // writes, while we still lead
@@ -337,8 +343,6 @@ Status Extender::keep_targets(const Config& config) {
                                },
                            .most = [this] { return placing_.look(most_for_a_service); }},
       ServiceTargets::Options{.reporter = reporter_of(config)});
-  service_pods_ = std::make_unique<kube::WatchTap>(
-      pods_, std::bind_front(&ServiceTargets::seen, services_.get()));
   return {};
 }
 
@@ -361,9 +365,8 @@ void Extender::watch_all(const Config& config, const kube::Access& access) {
   watch({.path = "/api/v1/pods",
          .label_selector = {},
          .field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
-        service_pods_ ? static_cast<kube::WatchHandler&>(*service_pods_) : pods_);
-  watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}},
-        tainted_nodes_ ? static_cast<kube::WatchHandler&>(*tainted_nodes_) : nodes_);
+        pods_);
+  watch({.path = "/api/v1/nodes", .label_selector = {}, .field_selector = {}}, nodes_);
   for (std::size_t i = 0; elastic_ && i < elastic::kCollections.size(); ++i) {
     watch({.path = elastic::kCollections[i].path,
            .label_selector = label::kElastic,

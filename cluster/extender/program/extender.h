@@ -107,14 +107,12 @@ class Extender : private Pages {
   Agents agents_;
   PodFeed pods_;
   NodeFeed nodes_;
-  std::unique_ptr<kube::WatchTap> tainted_nodes_;  // with `taint_`
   PodGroupFeed pod_groups_;
   PodGroupFeed native_pod_groups_;
-  std::unique_ptr<NodeTopologies> topologies_;    // null: none are written
-  std::unique_ptr<AgentPodFeed> agent_pods_;      // null: a fixed list
-  std::unique_ptr<ElasticJobs> elastic_;          // null: they are left alone
-  std::unique_ptr<ServiceTargets> services_;      // null: the same
-  std::unique_ptr<kube::WatchTap> service_pods_;  // with `services_`
+  std::unique_ptr<NodeTopologies> topologies_;  // null: none are written
+  std::unique_ptr<AgentPodFeed> agent_pods_;    // null: a fixed list
+  std::unique_ptr<ElasticJobs> elastic_;        // null: they are left alone
+  std::unique_ptr<ServiceTargets> services_;    // null: the same
   std::vector<std::unique_ptr<kube::Watch>> watches_;
   std::unique_ptr<LeaderLabel> label_;  // null: the pod is not known, or there is one replica
   std::unique_ptr<Server> server_;      // these two last: they use all above

@@ -19,10 +19,6 @@ std::string called(PodGroupApi api) {
                                      : "PodGroups of scheduling.x-k8s.io";
 }
 
-std::string name_of(const nlohmann::json& pod) {
-  return json_text(pod, "metadata", "namespace") + "/" + json_text(pod, "metadata", "name");
-}
-
 bool is_ready(const nlohmann::json& pod) {
   if (!json_text(pod, "metadata", "deletionTimestamp").empty()) return false;
   if (json_text(pod, "status", "phase") != "Running") return false;
@@ -42,48 +38,57 @@ void Feed::on_trouble(const Error& error, std::chrono::milliseconds pause) {
             {{"list", what_}, {"why", error.text}, {"pause_ms", std::to_string(pause.count())}});
 }
 
-void PodFeed::on_object(kube::Change change, const nlohmann::json& object) {
-  const bool gone = change == kube::Change::kDeleted;
-  const auto view = reader_.pod(kube::json_dump(object));
+Status PodFeed::on_raw(kube::Change change, const kube::RawObject& object) {
+  const View view = reader_.pod(object.json);
   if (view && change != kube::Change::kModified) jobs_.changed(*view);
-  if (gone) {
-    const std::string uid = json_text(object, "metadata", "uid");
-    refused_.gone(uid);
-    placing_.tell([&uid](PodScheduler& scheduler, std::int64_t now) {
-      scheduler.gone(uid, now);
-      return 0;
-    });
-    return;
+  if (change == kube::Change::kDeleted) {
+    gone(std::string(object.uid));
+  } else if (view) {
+    seen(*view);
+  } else {
+    log().warn("a pod makes no sense",
+               {{"pod", std::string(object.name_space) + "/" + std::string(object.name)},
+                {"why", view.error().text}});
   }
-  if (!view) {
-    log().warn("a pod makes no sense", {{"pod", name_of(object)}, {"why", view.error().text}});
-    return;
-  }
-  refused_.seen(*view);
-  const Pod pod = pod_of(*view);
+  look_(change, object, view);
+  return {};
+}
+
+void PodFeed::gone(const std::string& uid) {
+  refused_.gone(uid);
+  placing_.tell([&uid](PodScheduler& scheduler, std::int64_t now) {
+    scheduler.gone(uid, now);
+    return 0;
+  });
+}
+
+void PodFeed::seen(const wire::PodSpecView& view) {
+  refused_.seen(view);
+  const Pod pod = pod_of(view);
   const bool room = placing_.tell(
       [&](PodScheduler& scheduler, std::int64_t now) { return scheduler.seen(pod, now); });
   if (!room) {
     log().warn("a pod is bound where its cores are not free; its agent will refuse it",
-               {{"pod", name_of(object)}, {"node", pod.node}});
+               {{"pod", pod.name_space + "/" + pod.name}, {"node", pod.node}});
   }
 }
 
 void NodeFeed::on_object(kube::Change change, const nlohmann::json& object) {
-  if (change != kube::Change::kDeleted) {
+  if (change == kube::Change::kDeleted) {
+    const std::string node = json_text(object, "metadata", "name");
+    log().info("a node is deleted", {{"node", node}});
+    placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
+      scheduler.lost(node, now);
+      return 0;
+    });
+  } else {
     const NodeView view = node_of(object);
     placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
       scheduler.node(view, now);
       return 0;
     });
-    return;
   }
-  const std::string node = json_text(object, "metadata", "name");
-  log().info("a node is deleted", {{"node", node}});
-  placing_.tell([&](PodScheduler& scheduler, std::int64_t now) {
-    scheduler.lost(node, now);
-    return 0;
-  });
+  look_(change, object);
 }
 
 PodGroupFeed::PodGroupFeed(PodGroupApi api, Placing& placing, Log& log)

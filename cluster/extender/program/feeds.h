@@ -43,27 +43,44 @@ class Feed : public kube::WatchHandler {
 // Pods: seen and gone.
 class PodFeed : public Feed {
  public:
-  PodFeed(Placing& placing, JobFollower& jobs, RefusedPods& refused, Log& log)
-      : Feed("pods", log), placing_(placing), jobs_(jobs), refused_(refused) {}
+  using View = Result<wire::PodSpecView>;
+  // Is told of each pod, too: of one that makes no sense with the error.
+  using Look = std::function<void(kube::Change, const kube::RawObject&, const View&)>;
 
-  void on_object(kube::Change change, const nlohmann::json& object) override;
+  PodFeed(Placing& placing, JobFollower& jobs, RefusedPods& refused, Look look, Log& log)
+      : Feed("pods", log),
+        placing_(placing),
+        jobs_(jobs),
+        refused_(refused),
+        look_(std::move(look)) {}
+
+  Status on_raw(kube::Change change, const kube::RawObject& object) override;
 
  private:
+  void gone(const std::string& uid);
+  void seen(const wire::PodSpecView& view);
+
   Placing& placing_;
   JobFollower& jobs_;
   RefusedPods& refused_;
+  const Look look_;
   wire::Reader reader_;
 };
 
 // Nodes: what decides there beside CPUs.
 class NodeFeed : public Feed {
  public:
-  NodeFeed(Placing& placing, Log& log) : Feed("nodes", log), placing_(placing) {}
+  using Look = std::function<void(kube::Change, const nlohmann::json&)>;
+
+  // `look` is told of each, too.
+  NodeFeed(Placing& placing, Look look, Log& log)
+      : Feed("nodes", log), placing_(placing), look_(std::move(look)) {}
 
   void on_object(kube::Change change, const nlohmann::json& object) override;
 
  private:
   Placing& placing_;
+  const Look look_;
 };
 
 // PodGroups of one API, where the API server has them.

@@ -7,6 +7,7 @@
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/program/call_limit.h"
 #include "cluster/extender/targets/prometheus.h"
+#include "policy/annotations.h"
 
 namespace pinion::cluster {
 namespace {
@@ -82,16 +83,18 @@ ServiceTargets::~ServiceTargets() {
   cancel_.cancel();
 }
 
-void ServiceTargets::seen(kube::Change change, const json& pod) {
-  const std::string uid = kube::json_text(pod, "metadata", "uid");
-  const std::string phase = kube::json_text(pod, "status", "phase");
-  const bool over = change == kube::Change::kDeleted || phase == "Succeeded" || phase == "Failed";
-  const bool waits = kube::json_text(pod, "spec", "nodeName").empty();
-  if (over || waits || !targets::is_service(pod)) return gone(uid);
-  Noted noted{.pod = {.name_space = kube::json_text(pod, "metadata", "namespace"),
-                      .name = kube::json_text(pod, "metadata", "name"),
-                      .uid = uid},
-              .service = targets::read_service(pod)};
+// A service is read once more, by itself: more of it counts than of other pods, and its queries as
+// they were written.
+void ServiceTargets::seen(kube::Change change, const kube::RawObject& object,
+                          const Result<wire::PodSpecView>& pod) {
+  const std::string uid(object.uid);
+  const bool service = change != kube::Change::kDeleted && pod && !pod->node_name.empty() &&
+                       pod->phase != "Succeeded" && pod->phase != "Failed" &&
+                       pod->annotations.contains(annotation::kServiceMetric);
+  const json whole = service ? json::parse(object.json, nullptr, false) : json();
+  if (!targets::is_service(whole)) return gone(uid);
+  Noted noted{.pod = {.name_space = pod->name_space, .name = pod->name, .uid = uid},
+              .service = targets::read_service(whole)};
   if (queue_.update(uid, noted)) return;
   {
     const std::lock_guard lock(mutex_);

@@ -8,16 +8,16 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "base/log/log.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
-#include "cluster/extender/kube/watch.h"
+#include "cluster/extender/kube/object.h"
 #include "cluster/extender/program/keyed_queue.h"
 #include "cluster/extender/service/expose.h"
 #include "cluster/extender/targets/controller.h"
+#include "cluster/extender/wire/pod.h"
 
 namespace pinion::cluster {
 
@@ -49,8 +49,10 @@ class ServiceTargets {
   ServiceTargets& operator=(const ServiceTargets&) = delete;
   ~ServiceTargets();
 
-  // A pod as it is now; those that are no services are passed over. Only notes what is to be done.
-  void seen(kube::Change change, const nlohmann::json& pod);
+  // A pod as it is now, and what was read of it; those that are no services are passed over. Only
+  // notes what is to be done.
+  void seen(kube::Change change, const kube::RawObject& object,
+            const Result<wire::PodSpecView>& pod);
   [[nodiscard]] ServiceFigures figures() const;
 
  private:

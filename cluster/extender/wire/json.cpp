@@ -91,6 +91,14 @@ Status read_text(std::string& to, ondemand::value& value, const Where& at) {
   return good;
 }
 
+// What simdjson gives goes on to the next token.
+Status read_raw(std::string_view& to, ondemand::object& object, const Where& at) {
+  if (const auto code = object.raw_json().get(to)) return at.broken(code);
+  to = to.substr(0, to.find_last_not_of(" \t\r\n") + 1);
+  if (const auto code = object.reset().error()) return at.broken(code);
+  return {};
+}
+
 Status read_integer(std::int64_t& to, ondemand::value& value, const Where& at) {
   to = 0;
   const auto code = value.get_int64().get(to);

@@ -1,5 +1,5 @@
-// How the readers of this folder go over JSON: simdjson's on-demand interface, with errors as
-// values that say where. Private to the folder.
+// How the extender's readers go over JSON: simdjson's on-demand interface, with errors as values
+// that say where. For this folder and cluster/extender/kube.
 #pragma once
 
 #include <simdjson.h>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -92,6 +93,9 @@ Status each_field(ondemand::value& value, const Where& at, const Each& each) {
   return each_field(object, at, each);
 }
 
+// All of an object as it came, which is to be read afterwards.
+Status read_raw(std::string_view& to, ondemand::object& object, const Where& at);
+
 // each(value, where) for the items of an array; none for null.
 template <class Each>
 Status each_item(ondemand::value& value, const Where& at, const Each& each) {
@@ -108,5 +112,49 @@ Status each_item(ondemand::value& value, const Where& at, const Each& each) {
   }
   return {};
 }
+
+// One text after the other, in memory that is kept for the next: some six times the largest one.
+class Document {
+ public:
+  // read(object, where) for the whole of a text, with nothing behind it.
+  template <class Read>
+  Status read(std::string text, const Read& read) {
+    text_ = std::move(text);
+    return read_kept(read);
+  }
+  template <class Read>
+  Status read(std::string_view text, const Read& read) {
+    text_.assign(text);
+    return read_kept(read);
+  }
+
+  [[nodiscard]] std::size_t kept_bytes() const {
+    // For each byte of the largest text: an index of 4 bytes, and 5/3 bytes for unescaped strings.
+    constexpr std::size_t per_byte = 6;
+    return text_.capacity() + parser_.capacity() * per_byte;
+  }
+
+ private:
+  template <class Read>
+  Status read_kept(const Read& read) {
+    text_.reserve(text_.size() + simdjson::SIMDJSON_PADDING);
+    const Source source{.document = &document_, .begin = text_.data()};
+    const Source unparsed{};  // nothing to ask for a place
+    const auto code = parser_.iterate(text_.data(), text_.size(), text_.capacity()).get(document_);
+    if (code) return Where(unparsed).broken(code);
+    const Where root(source);
+    ondemand::object object;
+    const auto no_object = document_.get_object().get(object);
+    if (no_object) return root.refuse(no_object, "not an object");
+    if (Status good = read(object, root); !good) return good;
+    const char* rest = nullptr;
+    const bool ended = document_.current_location().get(rest) == simdjson::OUT_OF_BOUNDS;
+    return ended ? Status() : Status(root.broken(simdjson::TRAILING_CONTENT));
+  }
+
+  ondemand::parser parser_;
+  ondemand::document document_;
+  std::string text_;
+};
 
 }  // namespace pinion::cluster::wire

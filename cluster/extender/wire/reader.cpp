@@ -7,33 +7,7 @@
 
 namespace pinion::cluster::wire {
 
-struct Reader::Parser {
-  ondemand::parser parser;
-  ondemand::document document;
-  std::string text;
-
-  // read(object, where) for the whole of a body, with nothing behind it.
-  template <class Read>
-  Status all(std::string body, const Read& read);
-};
-
-template <class Read>
-Status Reader::Parser::all(std::string body, const Read& read) {
-  text = std::move(body);
-  text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
-  const Source source{.document = &document, .begin = text.data()};
-  const Source unparsed{};  // nothing to ask for a place
-  const auto code = parser.iterate(text.data(), text.size(), text.capacity()).get(document);
-  if (code) return Where(unparsed).broken(code);
-  const Where root(source);
-  ondemand::object object;
-  const auto no_object = document.get_object().get(object);
-  if (no_object) return root.refuse(no_object, "not an object");
-  if (Status good = read(object, root); !good) return good;
-  const char* rest = nullptr;
-  const bool ended = document.current_location().get(rest) == simdjson::OUT_OF_BOUNDS;
-  return ended ? Status() : Status(root.broken(simdjson::TRAILING_CONTENT));
-}
+struct Reader::Body : Document {};
 
 namespace {
 
@@ -58,17 +32,11 @@ Status read_node_metadata(std::string_view& name, NodeObject& node, ondemand::va
   });
 }
 
-std::string_view without_blanks_behind(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
-
 Status read_node(std::string_view& name, NodeObject& node, ondemand::value& value,
                  const Where& at) {
   ondemand::object object;
   if (const auto code = value.get_object().get(object)) return at.refuse(code, "not an object");
-  if (const auto code = object.raw_json().get(node.json)) return at.broken(code);
-  node.json = without_blanks_behind(node.json);
-  if (const auto code = object.reset().error()) return at.broken(code);
+  if (Status good = read_raw(node.json, object, at); !good) return good;
   Status good = each_field(object, at, [&](std::string_view key, ondemand::value& field) -> Status {
     return same_key(key, "metadata") ? read_node_metadata(name, node, field, Where(at, key))
                                      : Status();
@@ -150,7 +118,7 @@ Status read_the_pod(std::optional<PodSpecView>& to, ondemand::value& value, cons
 
 }  // namespace
 
-Reader::Reader() : parser_(std::make_unique<Parser>()) {}
+Reader::Reader() : body_(std::make_unique<Body>()) {}
 Reader::~Reader() = default;
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
@@ -173,7 +141,7 @@ Result<FilterAsk> Reader::filter(std::string body) {
     if (good && !names && !names_of_objects) return root.fail("neither NodeNames nor Nodes");
     return good;
   };
-  Status good = parser_->all(std::move(body), read);
+  Status good = body_->read(std::move(body), read);
   if (!good) return failure(std::move(good.error()));
   if (names) return FilterAsk{.pod = std::move(*pod), .names = std::move(*names), .objects = {}};
   return FilterAsk{.pod = std::move(*pod),
@@ -200,7 +168,7 @@ Result<BindAsk> Reader::bind(std::string body) {
     if (good) good = missing_if_empty(ask.node, root, "Node");
     return good;
   };
-  Status good = parser_->all(std::move(body), read);
+  Status good = body_->read(std::move(body), read);
   if (!good) return failure(std::move(good.error()));
   return ask;
 }
@@ -225,27 +193,24 @@ Result<PreemptAsk> Reader::preempt(std::string body) {
     if (good && !pod) return Where(root, "Pod").fail("missing");
     return good;
   };
-  Status good = parser_->all(std::move(body), read);
+  Status good = body_->read(std::move(body), read);
   if (!good) return failure(std::move(good.error()));
   PreemptAsk ask{.pod = std::move(*pod), .nodes = {}};
   if (uids || objects) ask.nodes = std::move(uids ? *uids : *objects);
   return ask;
 }
 
-Result<PodSpecView> Reader::pod(std::string body) {
+Result<PodSpecView> Reader::pod(std::string_view object) {
   PodSpecView pod;
-  Status good =
-      parser_->all(std::move(body), [&](ondemand::object object, const Where& root) -> Status {
-        return read_pod(pod, object, root);
-      });
+  Status good = body_->read(object, [&](ondemand::object fields, const Where& root) -> Status {
+    return read_pod(pod, fields, root);
+  });
   if (!good) return failure(std::move(good.error()));
   return pod;
 }
 
 std::size_t Reader::kept_bytes() const {
-  // For each byte of the largest body: an index of 4 bytes, and 5/3 bytes for unescaped strings.
-  constexpr std::size_t per_byte = 6;
-  return parser_->text.capacity() + parser_->parser.capacity() * per_byte;
+  return body_->kept_bytes();
 }
 
 }  // namespace pinion::cluster::wire

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "cluster/extender/wire/asks.h"
@@ -34,14 +35,14 @@ class Reader {
   // nodes.
   Result<PreemptAsk> preempt(std::string body);
   // A v1 Pod by itself, as the API server has it.
-  Result<PodSpecView> pod(std::string body);
+  Result<PodSpecView> pod(std::string_view object);
 
   // What the largest body so far took for good.
   [[nodiscard]] std::size_t kept_bytes() const;
 
  private:
-  struct Parser;
-  std::unique_ptr<Parser> parser_;
+  struct Body;
+  std::unique_ptr<Body> body_;
 };
 
 }  // namespace pinion::cluster::wire

@@ -12,6 +12,7 @@
 #include "cluster/extender/program/config.h"
 #include "cluster/extender/program/server_name.h"
 #include "tests/support/no_cluster.h"
+#include "tests/unit/kube/fake_api_server.h"
 
 namespace pinion::cluster {
 namespace {
@@ -199,6 +200,58 @@ TEST_F(AgentPods, HaveTheNodeAndThePodInTheNameOfTheirCertificates) {
   feed.on_object(Change::kAdded, a_);
   feed.on_synced(1);
   EXPECT_THAT(told_.back(), ElementsAre(AgentAddress{"a", "192.0.2.1:1", "agent-1.a.test"}));
+}
+
+class Pods : public testing::Test {
+ protected:
+  void see(Change change, const json& pod) { see(change, "u1", pod.dump()); }
+  void see(Change change, std::string_view uid, const std::string& text) {
+    EXPECT_TRUE(feed_.on_raw(
+        change, {.name_space = "n", .name = "p", .uid = uid, .version = "1", .json = text}));
+  }
+  std::size_t pods() {
+    return placing_.look([](const PodScheduler& scheduler) { return scheduler.pods(); });
+  }
+
+  Log log_{"error", LogFormat::kText};
+  kube::FakeApiServer server_;
+  std::unique_ptr<kube::Api> api_ = *kube::Api::create(server_.access());
+  NoCluster cluster_;
+  Placing placing_{cluster_, {}, {}, [] { return 0; }, [](const Note&) {}};
+  JobFollower jobs_{*api_, log_, {.may_act = [] { return false; }, .sized = {}, .started = {}}};
+  RefusedPods refused_{*api_, log_, [] { return false; }, {}};
+  std::vector<std::string> looked_;
+  PodFeed feed_{placing_, jobs_, refused_,
+                [this](Change change, const kube::RawObject& object, const PodFeed::View& pod) {
+                  looked_.push_back(std::to_string(static_cast<int>(change)) +
+                                    std::string(object.uid) + (pod ? "" : pod.error().text));
+                },
+                log_};
+  const json pod_ = {
+      {"metadata", {{"namespace", "n"}, {"name", "p"}, {"uid", "u1"}}},
+      {"spec",
+       {{"containers",
+         {{{"name", "c"}, {"resources", {{"limits", {{"cpu", "2"}, {"memory", "1Gi"}}}}}}}}}},
+      {"status", {{"qosClass", "Guaranteed"}}}};
+};
+
+TEST_F(Pods, AreKnownUntilTheyAreDeleted) {
+  see(Change::kAdded, pod_);
+  EXPECT_EQ(pods(), 1U);
+  see(Change::kModified, pod_);
+  EXPECT_EQ(pods(), 1U);
+  see(Change::kDeleted, without_content(pod_));
+  EXPECT_EQ(pods(), 0U);
+  EXPECT_THAT(looked_, ElementsAre("0u1", "1u1", "2u1"));
+}
+
+// To list them anew would not help.
+TEST_F(Pods, ThatMakeNoSenseAreNotKnown) {
+  see(Change::kAdded, "u2", R"({"metadata":{"name":3}})");
+  EXPECT_EQ(pods(), 0U);
+  see(Change::kDeleted, "u2", "{");
+  EXPECT_THAT(looked_, ElementsAre("0u2metadata.name: not a string",
+                                   testing::StartsWith("2u2body: broken JSON")));
 }
 
 struct GroupKind {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "cluster/extender/wire/reader.h"
 #include "policy/annotations.h"
 #include "tests/support/eventually.h"
 #include "tests/support/tree.h"
@@ -64,6 +65,13 @@ class ServiceTargetsTest : public testing::Test {
                              .most = [] { return std::int64_t{16'000}; }},
         ServiceTargets::Options{.look = 1ms, .reporter = {.instance = "e"}});
   }
+  // As a watch of pods does.
+  void tell(kube::Change change, const json& pod) {
+    const std::string text = pod.dump();
+    const std::string uid = pod.at("metadata").at("uid");
+    services_->seen(change, {.name_space = {}, .name = {}, .uid = uid, .version = {}, .json = text},
+                    wire::Reader().pod(text));
+  }
   // The body of the first request for the path, once there is one.
   json sent(const std::string& path) {
     for (std::size_t requests = 1;; ++requests) {
@@ -86,7 +94,7 @@ class ServiceTargetsTest : public testing::Test {
 
 TEST_F(ServiceTargetsTest, AServiceThatIsShortIsResizedInPlace) {
   start();
-  services_->seen(kube::Change::kAdded, service_pod());
+  tell(kube::Change::kAdded, service_pod());
   const json patch = sent(kResizePath);
   EXPECT_EQ(patch.at("metadata").at("uid"), "u");
   EXPECT_EQ(patch.at("metadata").at("resourceVersion"), "7");
@@ -107,7 +115,7 @@ TEST_F(ServiceTargetsTest, AServiceThatIsShortIsResizedInPlace) {
 TEST_F(ServiceTargetsTest, ARefusedResizeIsTold) {
   server_.on("GET /api/v1/namespaces/shop/pods/web-0", 200, service_pod());
   start(422, kube::status_object(422, "Invalid", "Pod QoS is immutable"));
-  services_->seen(kube::Change::kAdded, service_pod());
+  tell(kube::Change::kAdded, service_pod());
   const json event = sent(kEventsPath);
   EXPECT_EQ(event.at("reason"), "ServiceNotResized");
   EXPECT_THAT(event.at("note").get<std::string>(), HasSubstr("Pod QoS is immutable"));
@@ -122,7 +130,7 @@ TEST_F(ServiceTargetsTest, WhatPrometheusSaysOfAQueryIsNotTold) {
                          "application/json");
   });
   start();
-  services_->seen(kube::Change::kAdded, service_pod());
+  tell(kube::Change::kAdded, service_pod());
   const json event = sent(kEventsPath);
   EXPECT_EQ(event.at("reason"), "ServiceMetricMissing");
   EXPECT_THAT(event.at("note").get<std::string>(),
@@ -133,7 +141,7 @@ TEST_F(ServiceTargetsTest, WhatPrometheusSaysOfAQueryIsNotTold) {
 TEST_F(ServiceTargetsTest, WhatTheOperatorHasToMendIsNotBlamedOnTheQuery) {
   prometheus_.on("GET /api/v1/query", 401, json{{"status", "error"}});
   start();
-  services_->seen(kube::Change::kAdded, service_pod());
+  tell(kube::Change::kAdded, service_pod());
   EXPECT_EQ(sent(kEventsPath).at("note").get<std::string>().find("refuses the query"),
             std::string::npos);
 }
@@ -157,11 +165,11 @@ TEST_F(ServiceTargetsTest, TwoServicesOfANodeDoNotGetTheSameRoom) {
                [&, name, i](const auto& request, auto& response) {
                  const json container = json::parse(request.body).at("spec").at("containers").at(0);
                  const std::string limit = container.at("resources").at("limits").at("cpu");
-                 services_->seen(kube::Change::kModified, named(name, limit));
+                 tell(kube::Change::kModified, named(name, limit));
                  response.set_content("{}", "application/json");
                  limits.at(i).set_value(limit);
                });
-    services_->seen(kube::Change::kAdded, named(name, "1"));
+    tell(kube::Change::kAdded, named(name, "1"));
   }
   int sum = 0;
   for (std::future<std::string>& one : given) {
@@ -196,10 +204,10 @@ TEST_F(ServiceTargetsTest, SlowQueriesOfOneNamespaceHoldUpNoOther) {
     json pod = service_pod();
     pod["metadata"]["namespace"] = "slow";
     pod["metadata"]["uid"] = pod["metadata"]["name"] = "slow-" + std::to_string(i);
-    services_->seen(kube::Change::kAdded, pod);
+    tell(kube::Change::kAdded, pod);
   }
   EXPECT_TRUE(eventually([&] { return slow->most >= 2; }));
-  services_->seen(kube::Change::kAdded, service_pod());
+  tell(kube::Change::kAdded, service_pod());
   EXPECT_EQ(sent(kResizePath).at("metadata").at("uid"), "u");
   EXPECT_LT(slow->all, 40) << "it did not wait for all of them";
   services_.reset();
@@ -210,7 +218,7 @@ TEST_F(ServiceTargetsTest, AMistakeOfItsOwnerIsToldOnce) {
   start();
   json wrong = service_pod();
   wrong["metadata"]["annotations"][annotation::kServiceTarget] = "many";
-  services_->seen(kube::Change::kAdded, wrong);
+  tell(kube::Change::kAdded, wrong);
   const json event = sent(kEventsPath);
   EXPECT_EQ(event.at("reason"), "ServiceTargetRefused");
   EXPECT_THAT(event.at("note").get<std::string>(), HasSubstr("'many' is no number"));
@@ -224,7 +232,7 @@ TEST_F(ServiceTargetsTest, AMistakeOfItsOwnerIsToldOnce) {
 TEST_F(ServiceTargetsTest, NothingIsDoneWhileAnotherReplicaLeads) {
   leads_ = false;
   start();
-  services_->seen(kube::Change::kAdded, service_pod());
+  tell(kube::Change::kAdded, service_pod());
   EXPECT_TRUE(eventually([&] { return asked_ >= 20; }));
   EXPECT_THAT(server_.seen(), testing::IsEmpty());
   EXPECT_THAT(prometheus_.seen(), testing::IsEmpty());
@@ -232,12 +240,21 @@ TEST_F(ServiceTargetsTest, NothingIsDoneWhileAnotherReplicaLeads) {
 
 TEST_F(ServiceTargetsTest, APodThatIsGoneIsForgotten) {
   start();
-  services_->seen(kube::Change::kAdded, service_pod());
+  tell(kube::Change::kAdded, service_pod());
   sent(kResizePath);
-  services_->seen(kube::Change::kDeleted, service_pod());
+  tell(kube::Change::kDeleted, service_pod());
   EXPECT_EQ(services_->figures().services, 0U);
-  services_->seen(kube::Change::kAdded, json{{"metadata", {{"uid", "other"}}}});
+  tell(kube::Change::kAdded, json{{"metadata", {{"uid", "other"}}}});
   EXPECT_EQ(services_->figures().services, 0U);
+}
+
+TEST_F(ServiceTargetsTest, AQueryIsAskedAsItWasWritten) {
+  start();
+  json pod = service_pod();
+  pod["metadata"]["annotations"][annotation::kServiceMetric] = "sum(\n  served\n)";
+  tell(kube::Change::kAdded, pod);
+  sent(kResizePath);
+  EXPECT_THAT(prometheus_.seen().at(0).target, HasSubstr("sum%28%0A%20%20served%0A%29"));
 }
 
 TEST(ServiceTargets, PrometheusIsAUrl) {

@@ -170,29 +170,5 @@ TEST_F(StartupTaintTest, IsTriedAgainWhereThePatchIsRefused) {
   EXPECT_EQ(server_.wait_for(2).at(1).target, "/api/v1/nodes/c");
 }
 
-class Deaf : public kube::WatchHandler {
- public:
-  void on_object(kube::Change /*change*/, const json& /*object*/) override { ++objects; }
-  void on_synced(std::uint64_t /*generation*/) override { ++syncs; }
-
-  int objects = 0;
-  int syncs = 0;
-};
-
-TEST_F(StartupTaintTest, NodesAreToldToTheFeedToo) {
-  const auto taints = start();
-  Deaf feed;
-  kube::WatchTap nodes(feed, std::bind_front(&StartupTaint::seen, taints.get()));
-  nodes.on_object(kube::Change::kAdded, tainted("a"));
-  nodes.on_object(kube::Change::kDeleted, tainted("a"));
-  nodes.on_object(kube::Change::kAdded, tainted("b"));
-  nodes.on_synced(1);
-  EXPECT_EQ(feed.objects, 3);
-  EXPECT_EQ(feed.syncs, 1);
-  taints->ready("a", true);
-  taints->ready("b", true);
-  EXPECT_EQ(patched(*taints), std::vector<std::string>{"/api/v1/nodes/b"});
-}
-
 }  // namespace
 }  // namespace pinion::cluster

@@ -8,7 +8,6 @@
 namespace pinion::kube {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 using Kind = WatchEvent::Kind;
 
@@ -20,7 +19,7 @@ constexpr const char* kFive =
     "{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n{\"type\":";
 
 std::string shown(const WatchEvent& event) {
-  return std::to_string(static_cast<int>(event.kind)) + event.object.dump();
+  return std::to_string(static_cast<int>(event.kind)) + std::string(event.object.json);
 }
 
 // What is decoded from `text` in pieces of `size` bytes, with the error at the end.
@@ -29,8 +28,10 @@ std::vector<std::string> decoded(std::string_view text, std::size_t size,
   WatchDecoder decoder(max_line);
   std::vector<std::string> result;
   for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) {
-    const Status fed = decoder.feed(
-        text.substr(0, size), [&](const WatchEvent& event) { result.push_back(shown(event)); });
+    const Status fed = decoder.feed(text.substr(0, size), [&](const WatchEvent& event) -> Status {
+      result.push_back(shown(event));
+      return {};
+    });
     if (fed) continue;
     result.push_back(fed.error().text);
     break;
@@ -47,7 +48,7 @@ TEST(WatchDecoder, GivesTheSameEventsInAnySplit) {
 
 TEST(WatchDecoder, KnowsWhetherALineIsOpen) {
   WatchDecoder decoder;
-  const auto ignore = [](const WatchEvent&) {};
+  const auto ignore = [](const WatchEvent&) { return Status(); };
   ASSERT_TRUE(decoder.feed(kFive, ignore));
   EXPECT_TRUE(decoder.within_line());
   ASSERT_TRUE(decoder.feed("\"ADDED\",\"object\":{}}\n", ignore));
@@ -62,8 +63,9 @@ TEST(WatchDecoder, BoundsALine) {
                 testing::ElementsAre(HasSubstr("more than")));
   }
   WatchDecoder decoder(10);
-  EXPECT_EQ(decoder.feed(std::string(11, ' '), [](const WatchEvent&) {}).error().code,
-            Errc::kExhausted);
+  EXPECT_EQ(
+      decoder.feed(std::string(11, ' '), [](const WatchEvent&) { return Status(); }).error().code,
+      Errc::kExhausted);
 }
 
 struct WrongEvent {
@@ -81,26 +83,64 @@ TEST_P(WrongLines, EndTheWatchAfterWhatWasGood) {
     EXPECT_THAT(decoded(text, size), testing::ElementsAre("0{}", HasSubstr(GetParam().says)));
   }
   WatchDecoder decoder;
-  const auto ignore = [](const WatchEvent&) {};
+  const auto ignore = [](const WatchEvent&) { return Status(); };
   EXPECT_EQ(decoder.feed(text, ignore).error().code, Errc::kInvalid);
   EXPECT_FALSE(decoder.feed(good, ignore)) << "it does not find its way back";
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongLines,
-    testing::Values(WrongEvent{"half", "{\"type\":\"ADDED\",\"obj", "no JSON"},
-                    WrongEvent{"no_utf8", "\"\xff\"", "no JSON"},
-                    WrongEvent{"number", "1", "unknown type"},
-                    WrongEvent{"no_type", "{}", "unknown type"},
-                    WrongEvent{"other_type", "{\"type\":\"added\",\"object\":{}}", "unknown type"},
-                    WrongEvent{"type_no_text", "{\"type\":1,\"object\":{}}", "unknown type"},
-                    WrongEvent{"no_object", "{\"type\":\"ADDED\"}", "no object"},
-                    WrongEvent{"object_null", "{\"type\":\"ADDED\",\"object\":null}", "no object"}),
+    testing::Values(
+        WrongEvent{"half", "{\"type\":\"ADDED\",\"obj", "broken JSON"},
+        WrongEvent{"no_utf8", "\"\xff\"", "broken JSON"},
+        WrongEvent{"number", "1", "body: not an object"},
+        WrongEvent{"two", "{\"type\":\"ADDED\",\"object\":{}} {}", "broken JSON"},
+        WrongEvent{"no_type", "{}", "type: unknown"},
+        WrongEvent{"other_type", "{\"type\":\"added\",\"object\":{}}", "type: unknown"},
+        WrongEvent{"type_no_text", "{\"type\":1,\"object\":{}}", "type: not a string"},
+        WrongEvent{"no_object", "{\"type\":\"ADDED\"}", "object: missing"},
+        WrongEvent{"object_null", "{\"type\":\"ADDED\",\"object\":null}", "not an object"},
+        WrongEvent{"name_no_text", "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":1}}}",
+                   "object.metadata.name: not a string"}),
     [](const auto& tested) { return tested.param.name; });
 
-json object(const std::string& name, const std::string& uid, const std::string& version) {
-  return {{"metadata",
-           {{"namespace", "n"}, {"name", name}, {"uid", uid}, {"resourceVersion", version}}}};
+TEST(WatchDecoder, GivesTheObjectsTextAndMetadata) {
+  WatchDecoder decoder;
+  std::string text;
+  const Status fed = decoder.feed(
+      "{\"type\":\"ADDED\",\"object\": {\"Metadata\":{\"name\":\"no\"},\"metadata\":{\"uid\":\"u\","
+      "\"name\":\"a\\u0062\",\"namespace\":\"n\",\"resourceVersion\":\"7\"},\"x\":{\"name\":\"y\"}}"
+      " }\n",
+      [&](const WatchEvent& event) -> Status {
+        EXPECT_EQ(event.object.name_space, "n");
+        EXPECT_EQ(event.object.name, "ab");
+        EXPECT_EQ(event.object.uid, "u");
+        EXPECT_EQ(event.object.version, "7");
+        text = event.object.json;
+        return failure(Errc::kConflict, "not so");
+      });
+  EXPECT_THAT(text, testing::AllOf(testing::StartsWith("{\"Metadata\""),
+                                   testing::EndsWith("\"x\":{\"name\":\"y\"}}")));
+  ASSERT_FALSE(fed);
+  EXPECT_EQ(fed.error().text, "not so") << "what is said of an event ends the watch";
+}
+
+TEST(WatchDecoder, KeepsNoMemoryOfALongLine) {
+  const std::string event = R"({"type":"ADDED","object":{"text":")";
+  const std::string line = event + std::string(8U << 20U, 'x') + "\"}}\n";
+  const auto ignore = [](const WatchEvent&) { return Status(); };
+  for (const std::size_t size : {line.size(), line.size() / 2}) {
+    WatchDecoder decoder;
+    ASSERT_TRUE(decoder.feed(line.substr(0, size), ignore));
+    ASSERT_TRUE(decoder.feed(line.substr(size), ignore));
+    EXPECT_LT(decoder.kept_bytes(), 1U << 20U) << size;
+    ASSERT_TRUE(decoder.feed(event + "\"}}\n", ignore));
+    EXPECT_GT(decoder.kept_bytes(), event.size());
+  }
+}
+
+RawObject object(std::string_view name, std::string_view uid, std::string_view version) {
+  return {.name_space = "n", .name = name, .uid = uid, .version = version, .json = {}};
 }
 
 TEST(KnownObjects, TellNewFromChangedFromTheSame) {
@@ -118,7 +158,7 @@ TEST(KnownObjects, TellThatAnOlderOneOfTheNameIsGone) {
   EXPECT_FALSE(known.seen(object("a", "1", "10")).gone);
   const auto news = known.seen(object("a", "2", "20"));
   EXPECT_EQ(news.change, Change::kAdded);
-  EXPECT_EQ(news.gone, json({{"metadata", {{"namespace", "n"}, {"name", "a"}, {"uid", "1"}}}}));
+  EXPECT_EQ(news.gone, (KnownObjects::Gone{.name_space = "n", .name = "a", .uid = "1"}));
   EXPECT_FALSE(known.deleted(object("a", "1", "15"))) << "too late";
   EXPECT_TRUE(known.deleted(object("a", "2", "21")));
   EXPECT_FALSE(known.deleted(object("a", "2", "21"))) << "twice";
@@ -137,7 +177,7 @@ TEST(KnownObjects, TellWhatAListDoesNotHaveAnyMore) {
   known.seen(object("b", "2", "2"));
   const auto gone = known.end_list();
   ASSERT_EQ(gone.size(), 1U);
-  EXPECT_EQ(gone[0].at("metadata").at("name"), "a");
+  EXPECT_EQ(gone[0].name, "a");
   EXPECT_EQ(known.size(), 2U);
 }
 

@@ -234,7 +234,18 @@ TEST_F(Watches, ListAnewAfterALineThatIsNoEvent) {
   start();
   stream->send("{\"type\":\"ADDED\",\"obj\n");
   EXPECT_EQ(diary_.wait_for(4).back(), "synced 2");
-  EXPECT_THAT(diary_.wait_for_trouble(1)[0], HasSubstr("no JSON"));
+  EXPECT_THAT(diary_.wait_for_trouble(1)[0], HasSubstr("broken JSON"));
+}
+
+TEST_F(Watches, ListAnewAfterAnObjectThatIsBrokenWithin) {
+  const auto stream = list_and_stream();
+  server_.on(kGet, 200, list_of({node("a", "1"), node("b", "3")}, "9"));
+  server_.stream_on(kGet);
+  start();
+  stream->send("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"c\"},\"spec\":tru}}\n");
+  EXPECT_THAT(diary_.wait_for(6),
+              ElementsAre("+a@1", "+b@2", "synced 1", "~b@3", "-c", "synced 2"));
+  EXPECT_THAT(diary_.wait_for_trouble(1)[0], HasSubstr("object 'c' is no JSON"));
 }
 
 TEST_F(Watches, TryAgainWhatTheServerCannotDoNow) {
@@ -250,7 +261,7 @@ TEST_F(Watches, TryAgainWhatTheServerCannotDoNow) {
   stream->send_event("MODIFIED", node("a", "6"));
   EXPECT_THAT(diary_.wait_for(3), ElementsAre("+a@1", "synced 1", "~a@6"));
   EXPECT_THAT(diary_.wait_for_trouble(4),
-              ElementsAre(HasSubstr("500 InternalError: etcd"), HasSubstr("no JSON"),
+              ElementsAre(HasSubstr("500 InternalError: etcd"), HasSubstr("broken JSON"),
                           HasSubstr("no resourceVersion"), HasSubstr("500")));
 }
 
