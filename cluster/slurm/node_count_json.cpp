@@ -43,6 +43,8 @@ json job_object(const PodTemplate& all, const Ask& ask) {
   for (const auto& [name, value] : ask.wishes) {
     annotations[std::string(annotation::kPrefix) + name] = value;
   }
+  json labels = placeholder_labels(all, ask.job, ask.attempt);
+  labels[label::kElastic] = ask.moldable ? "moldable" : "malleable";
   json pod = placeholder_spec(all, ask.shape);
   pod["restartPolicy"] = "Never";  // a Job may have no other
   const json of_pod = {{annotation::kStrength, all.required ? "required" : "preferred"}};
@@ -51,13 +53,7 @@ json job_object(const PodTemplate& all, const Ask& ask) {
           {"metadata",
            {{"name", ask.name},
             {"namespace", all.name_space},
-            {"labels",
-             {{"app.kubernetes.io/name", "pinion-placeholder"},
-              {"app.kubernetes.io/managed-by", "pinion-slurm"},
-              {label::kElastic, ask.moldable ? "moldable" : "malleable"},
-              {label::kSlurmCluster, all.cluster},
-              {label::kSlurmJob, std::to_string(ask.job)},
-              {label::kSlurmAttempt, ask.attempt}}},
+            {"labels", labels},
             {"annotations", annotations}}},
           {"spec",
            {{"managedBy", kManager},

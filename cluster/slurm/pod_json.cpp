@@ -138,6 +138,14 @@ json placeholder_spec(const PodTemplate& all, const Shape& shape) {
   return spec;
 }
 
+json placeholder_labels(const PodTemplate& all, std::uint32_t job, const std::string& attempt) {
+  return {{"app.kubernetes.io/name", "pinion-placeholder"},
+          {"app.kubernetes.io/managed-by", "pinion-slurm"},
+          {label::kSlurmCluster, all.cluster},
+          {label::kSlurmJob, std::to_string(job)},
+          {label::kSlurmAttempt, attempt}};
+}
+
 json pod_object(const PodTemplate& all, const Create& wanted) {
   const Placeholder& pod = wanted.pod;
   return {{"apiVersion", "v1"},
@@ -145,12 +153,7 @@ json pod_object(const PodTemplate& all, const Create& wanted) {
           {"metadata",
            {{"name", pod.name},
             {"namespace", all.name_space},
-            {"labels",
-             {{"app.kubernetes.io/name", "pinion-placeholder"},
-              {"app.kubernetes.io/managed-by", "pinion-slurm"},
-              {label::kSlurmCluster, all.cluster},
-              {label::kSlurmJob, std::to_string(pod.job)},
-              {label::kSlurmAttempt, pod.attempt}}},
+            {"labels", placeholder_labels(all, pod.job, pod.attempt)},
             {"annotations", annotations_of(all, wanted)}}},
           {"spec", spec_of(all, wanted)}};
 }

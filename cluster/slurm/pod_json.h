@@ -28,6 +28,8 @@ struct PodTemplate {
 
 // Of a placeholder, wherever it goes.
 [[nodiscard]] nlohmann::json placeholder_spec(const PodTemplate& all, const Shape& shape);
+[[nodiscard]] nlohmann::json placeholder_labels(const PodTemplate& all, std::uint32_t job,
+                                                const std::string& attempt);
 [[nodiscard]] nlohmann::json pod_object(const PodTemplate& all, const Create& wanted);
 
 // nullopt for what is no placeholder of this cluster.

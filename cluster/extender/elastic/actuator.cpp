@@ -1,7 +1,5 @@
 #include "cluster/extender/elastic/actuator.h"
 
-#include <algorithm>
-
 #include "cluster/extender/kube/json_read.h"
 
 namespace pinion::cluster::elastic {

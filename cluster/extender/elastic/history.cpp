@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/rfc3339.h"
 #include "base/utf8.h"
-#include "cluster/extender/kube/micro_time.h"
 
 namespace pinion::cluster::elastic {
 
@@ -13,7 +13,7 @@ PastStep past_step(std::int64_t now_ms, std::string_view what, std::string why) 
   using namespace std::chrono;
   constexpr std::size_t to_seconds = 19;  // "2026-11-25T15:22:48"
   const system_clock::time_point now{milliseconds(std::max<std::int64_t>(now_ms, 0))};
-  return {.at = kube::micro_time(now).substr(0, to_seconds) + "Z",
+  return {.at = micro_time(now).substr(0, to_seconds) + "Z",
           .what = std::string(what),
           .why = std::move(why)};
 }

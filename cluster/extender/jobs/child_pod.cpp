@@ -1,6 +1,5 @@
 #include "cluster/extender/jobs/child_pod.h"
 
-#include <array>
 #include <charconv>
 #include <string>
 
@@ -8,7 +7,6 @@
 #include "cluster/extender/jobs/hostfile.h"
 #include "cluster/extender/jobs/template_editor.h"
 #include "cluster/extender/kube/json_read.h"
-#include "cluster/extender/scheduling/demand.h"
 #include "policy/annotations.h"
 
 namespace pinion::cluster::jobs {

@@ -2,7 +2,6 @@
 // can be set at creation alone.
 #include "cluster/extender/jobs/kinds.h"
 #include "cluster/extender/kube/json_read.h"
-#include "policy/annotations.h"
 
 namespace pinion::cluster::jobs {
 namespace {

@@ -7,7 +7,6 @@
 #include "cluster/extender/jobs/entitlement.h"
 #include "cluster/extender/jobs/hostfile.h"
 #include "cluster/extender/jobs/pod_group.h"
-#include "cluster/extender/jobs/rows.h"
 #include "cluster/extender/jobs/template_editor.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/wire/pod.h"

@@ -29,6 +29,9 @@ struct Cut {
   std::vector<Row> rows;
 };
 
+// The table for people.
+[[nodiscard]] std::vector<Row> rows_of(const Cut& cut, const Options& options);
+
 struct Mutation {
   enum class Kind {
     kUntouched,  // `text` says why

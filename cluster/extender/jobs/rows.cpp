@@ -1,5 +1,4 @@
-#include "cluster/extender/jobs/rows.h"
-
+#include "cluster/extender/jobs/mutation.h"
 #include "policy/annotations.h"
 
 namespace pinion::cluster::jobs {

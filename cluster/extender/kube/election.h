@@ -28,6 +28,11 @@ struct LeaseTiming {
   std::chrono::milliseconds retry{1000};           // between two looks at the record
 };
 
+// How long a call may take that only the leader makes, and asks before it whether it leads: below
+// the time that a lost lead leaves until another one may begin.
+inline constexpr std::chrono::milliseconds kLeadersCallLimit{2500};
+static_assert(kLeadersCallLimit < LeaseTiming{}.duration - LeaseTiming{}.renew_deadline);
+
 struct LeaseRecord {
   std::string holder;             // empty: free
   std::chrono::seconds duration;  // as the holder wrote it

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "cluster/extender/kube/micro_time.h"
+#include "base/rfc3339.h"
 #include "cluster/extender/kube/path.h"
 
 namespace pinion::kube {

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "cluster/extender/kube/json_read.h"
-#include "cluster/extender/kube/micro_time.h"
 #include "cluster/extender/kube/path.h"
 
 namespace pinion::kube {

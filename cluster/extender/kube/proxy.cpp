@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 namespace pinion::kube {
 namespace {

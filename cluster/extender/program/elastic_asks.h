@@ -20,7 +20,7 @@
 #include "cluster/extender/kube/cancel.h"
 #include "cluster/extender/kube/http.h"
 #include "cluster/extender/program/keyed_queue.h"
-#include "cluster/extender/program/shares.h"
+#include "cluster/extender/program/quota.h"
 
 namespace pinion::cluster {
 
@@ -111,7 +111,7 @@ class ElasticAsks {
   kube::Cancel cancel_;
   mutable std::mutex mutex_;
   std::map<std::string, Reporter> reporters_;  // by uid
-  Shares reporters_of_;
+  Quota reporters_of_;
   std::map<std::string, Sent> sent_;             // by uid
   std::map<std::string, std::string> troubles_;  // by uid: why it gave no answer the last time
   // By uid; last: they use all above.

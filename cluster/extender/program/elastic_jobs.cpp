@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cluster/extender/kube/election.h"
 #include "cluster/extender/kube/json_read.h"
-#include "cluster/extender/program/call_limit.h"
 #include "cluster/extender/program/clocks.h"
 #include "cluster/extender/program/owned_object.h"
 
@@ -84,8 +84,8 @@ ElasticJobs::ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy,
       asks_(std::move(asks)),
       pace_(pace),
       feeds_(make_feeds()),
-      shares_(most.all, most.of_namespace),
-      left_shares_(kMostLeft, kMostLeftOfNamespace),
+      quota_(most.all, most.of_namespace),
+      left_quota_(kMostLeft, kMostLeftOfNamespace),
       controller_(policy),
       applications_(api, log, defaults, {}, asks_.may_act,
                     [this](const ElasticObject& job) { return work_of(job); }),
@@ -143,10 +143,10 @@ void ElasticJobs::take_in(const std::string& uid, Result<ElasticObject> job) {
   const auto known = jobs_.find(uid);
   const bool had_share = known != jobs_.end() && known->second.suspended;
   if (job->suspended && !had_share) {
-    if (known == jobs_.end() && !shares_.has_room(job->name_space)) return leave(*job);
-    shares_.take_anyway(job->name_space);
+    if (known == jobs_.end() && !quota_.has_room(job->name_space)) return leave(*job);
+    quota_.take_anyway(job->name_space);
   } else if (!job->suspended && had_share) {
-    shares_.give_back(job->name_space);
+    quota_.give_back(job->name_space);
   }
   forget_left(uid);
   if (const auto rest = rests_.find(uid); rest != rests_.end()) {
@@ -165,7 +165,7 @@ void ElasticJobs::gone(const std::string& uid) {
 void ElasticJobs::remove(const std::string& uid) {
   const auto job = jobs_.find(uid);
   if (job == jobs_.end()) return;
-  if (job->second.suspended) shares_.give_back(job->second.name_space);
+  if (job->second.suspended) quota_.give_back(job->second.name_space);
   jobs_.erase(job);
   told_.erase(uid);
   maps_.erase(uid);
@@ -178,7 +178,7 @@ void ElasticJobs::leave(const ElasticObject& job) {
     log_.warn("too many elastic jobs wait, some are not looked at until others have started",
               {{"job", job.path}});
   }
-  if (left_.contains(job.uid) || !left_shares_.take(job.name_space)) return;
+  if (left_.contains(job.uid) || !left_quota_.take(job.name_space)) return;
   left_[job.uid] = {
       .name_space = job.name_space, .path = job.path, .submitted_ms = job.submitted_ms};
 }
@@ -186,7 +186,7 @@ void ElasticJobs::leave(const ElasticObject& job) {
 void ElasticJobs::forget_left(const std::string& uid) {
   const auto left = left_.find(uid);
   if (left == left_.end()) return;
-  left_shares_.give_back(left->second.name_space);
+  left_quota_.give_back(left->second.name_space);
   left_.erase(left);
 }
 
@@ -197,7 +197,7 @@ void ElasticJobs::take_in_left() {
     const std::lock_guard lock(mutex_);
     for (const auto& one : left_) {
       const bool rests = one.second.again > Clock::now();
-      if (!rests && shares_.has_room(one.second.name_space)) wait.push_back(one);
+      if (!rests && quota_.has_room(one.second.name_space)) wait.push_back(one);
     }
   }
   const auto count = static_cast<std::ptrdiff_t>(std::min(wait.size(), kMostTakenIn));
@@ -208,7 +208,7 @@ void ElasticJobs::take_in_left() {
   wait.resize(static_cast<std::size_t>(count));
   int failures = 0;
   for (const auto& [uid, left] : wait) {
-    const auto now = api_.get(left.path, {.cancel = &cancel_, .whole = kLeadersCallLimit});
+    const auto now = api_.get(left.path, {.cancel = &cancel_, .whole = kube::kLeadersCallLimit});
     auto job = read_answer(now, defaults_);
     const std::lock_guard lock(mutex_);
     const auto known = left_.find(uid);
@@ -420,7 +420,7 @@ Worked ElasticJobs::tell(const std::string& uid) {
     job = known->second;
   }
   const auto kept = keep_owned(api_, owned_map(elastic::size_map(job)), asks_.may_act,
-                               {.cancel = &cancel_, .whole = kLeadersCallLimit});
+                               {.cancel = &cancel_, .whole = kube::kLeadersCallLimit});
   if (!kept) {
     log_.warn("an elastic job's ConfigMap is not as it should be, trying again",
               {{"job", job.path}, {"why", kept.error().text}});
@@ -446,7 +446,7 @@ void ElasticJobs::carry_out(const elastic::Action& action) {
     was = job->second;
   }
   const auto now = api_.patch(was->path, kube::PatchKind::kMerge, action.patch,
-                              {.cancel = &cancel_, .whole = kLeadersCallLimit});
+                              {.cancel = &cancel_, .whole = kube::kLeadersCallLimit});
   const std::string what(to_string(action.kind));
   if (!now) {
     log_.warn("an elastic job was not changed, trying again",
@@ -509,7 +509,7 @@ void ElasticJobs::answered(const ElasticObject& was, const Result<json>& now) {
 }
 
 void ElasticJobs::refused(const ElasticObject& was, const Error& why) {
-  const kube::Call how{.cancel = &cancel_, .whole = kLeadersCallLimit};
+  const kube::Call how{.cancel = &cancel_, .whole = kube::kLeadersCallLimit};
   if (why.code == Errc::kNotFound) return answered(was, failure(why));
   // Of another version: what is to be done is decided anew.
   if (why.code == Errc::kConflict) answered(was, api_.get(was.path, how));

@@ -23,8 +23,8 @@
 #include "cluster/extender/program/elastic_asks.h"
 #include "cluster/extender/program/feeds.h"
 #include "cluster/extender/program/keyed_queue.h"
+#include "cluster/extender/program/quota.h"
 #include "cluster/extender/program/rounds.h"
-#include "cluster/extender/program/shares.h"
 #include "cluster/extender/service/expose.h"
 #include "cluster/extender/service/views.h"
 
@@ -144,9 +144,9 @@ class ElasticJobs {
   mutable std::mutex mutex_;
   const std::vector<std::unique_ptr<KindFeed>> feeds_;
   std::map<std::string, elastic::ElasticObject> jobs_;  // by uid: of none that is over
-  Shares shares_;                                       // of them, those that are suspended
+  Quota quota_;                                         // of them, those that are suspended
   std::map<std::string, Left> left_;                    // by uid
-  Shares left_shares_;
+  Quota left_quota_;
   std::map<std::string, std::string> refused_;  // by uid: why it is left alone
   std::map<std::string, Rest> rests_;           // by uid
   // By uid: what this leader has written last. On the job its user could write something else.

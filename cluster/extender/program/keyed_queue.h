@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/backoff.h"
-#include "cluster/extender/program/shares.h"
+#include "cluster/extender/program/quota.h"
 
 namespace pinion::cluster {
 
@@ -58,7 +58,7 @@ class KeyedQueue {
       : options_(options),
         may_act_(std::move(may_act)),
         work_(std::move(work)),
-        shares_(options.most, options.most_of_one_group) {
+        quota_(options.most, options.most_of_one_group) {
     for (int i = 0; i < options.threads; ++i) threads_.emplace_back([this] { run(); });
   }
   KeyedQueue(const KeyedQueue&) = delete;
@@ -84,7 +84,7 @@ class KeyedQueue {
       return true;
     }
     std::string group = options_.group_of ? options_.group_of(value) : std::string();
-    if (!shares_.take(group)) return false;
+    if (!quota_.take(group)) return false;
     const auto made =
         entries_.emplace(key, Entry{.value = std::move(value),
                                     .group = std::move(group),
@@ -191,7 +191,7 @@ class KeyedQueue {
   void drop(typename Entries::iterator at) {
     const std::string name = at->second.group;
     groups_[name].order.erase({at->second.due, at->first});
-    shares_.give_back(name);
+    quota_.give_back(name);
     entries_.erase(at);
     forget_if_empty(name);
   }
@@ -238,7 +238,7 @@ class KeyedQueue {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Entries entries_;
-  Shares shares_;
+  Quota quota_;
   std::map<std::string, Group> groups_;
   std::uint64_t serial_ = 0;
   std::uint64_t turn_ = 0;

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "cluster/extender/kube/micro_time.h"
-#include "cluster/extender/program/call_limit.h"
+#include "base/rfc3339.h"
+#include "cluster/extender/kube/election.h"
 #include "cluster/extender/wire/pod.h"
 #include "policy/annotations.h"
 
@@ -38,7 +38,7 @@ Status KubeCluster::bind(const PodRef& pod, const std::string& node,
                          const std::map<std::string, std::string>& annotations) {
   if (!may_act_()) return another_leads();
   const auto bound = kube::bind_pod(api_, named(pod), node, annotations,
-                                    {.cancel = nullptr, .whole = kLeadersCallLimit});
+                                    {.cancel = nullptr, .whole = kube::kLeadersCallLimit});
   if (!bound) return failure(bound.error());
   if (bound->node != node) {
     return failure(Errc::kConflict, "it was bound to node " + bound->node + " meanwhile");
@@ -75,7 +75,7 @@ void KubeCluster::add(const Note& note) {
 }
 
 Status KubeCluster::done(const Note& note) {
-  const kube::Call how{.cancel = nullptr, .whole = kLeadersCallLimit};
+  const kube::Call how{.cancel = nullptr, .whole = kube::kLeadersCallLimit};
   const kube::PodRef pod = named(note.pod);
   const auto report = [&](const char* reason, const char* action) {
     return kube::report_on_pod(
@@ -85,8 +85,7 @@ Status KubeCluster::done(const Note& note) {
   switch (note.kind) {
     case Note::Kind::kWake:
       return kube::annotate_pod(
-          api_, pod, {{annotation::kWoken, kube::micro_time(std::chrono::system_clock::now())}},
-          how);
+          api_, pod, {{annotation::kWoken, micro_time(std::chrono::system_clock::now())}}, how);
     case Note::Kind::kNominate:
       return kube::nominate_pod(api_, pod, note.text, how);
     case Note::Kind::kOpen: {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cluster/extender/kube/election.h"
 #include "cluster/extender/kube/json_read.h"
 #include "cluster/extender/kube/path.h"
-#include "cluster/extender/program/call_limit.h"
 #include "cluster/extender/program/clocks.h"
 #include "topology/words.h"
 
@@ -48,7 +48,7 @@ LearntProfiles::LearntProfiles(kube::Api& api, Log& log, std::function<bool()> m
       may_act_(std::move(may_act)),
       options_(with_clocks(std::move(options))),
       path_("/api/v1/namespaces/" + kube::percent_encoded(options_.name_space) + "/configmaps") {
-  rounds_.emplace([this] { return round({.cancel = &cancel_, .whole = kLeadersCallLimit}); });
+  rounds_.emplace([this] { return round({.cancel = &cancel_, .whole = kube::kLeadersCallLimit}); });
 }
 
 LearntProfiles::~LearntProfiles() {

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/whole_file.h"
+#include "cluster/extender/kube/election.h"
 #include "cluster/extender/kube/endpoint.h"
 #include "cluster/extender/kube/json_read.h"
-#include "cluster/extender/program/call_limit.h"
 #include "cluster/extender/targets/prometheus.h"
 #include "policy/annotations.h"
 
@@ -221,10 +221,10 @@ std::int64_t ServiceTargets::most() {
 // False: it was not, or nobody knows.
 bool ServiceTargets::resize(Care& care, const ServicePod& service, const Step& step) {
   if (!asks_.may_act()) return false;
-  const Status done =
-      kube::resize_pod(api_, service.pod, service.container,
-                       {.limit_milli = *step.limit_milli, .request_milli = step.request_milli},
-                       service.resource_version, {.cancel = &cancel_, .whole = kLeadersCallLimit});
+  const Status done = kube::resize_pod(
+      api_, service.pod, service.container,
+      {.limit_milli = *step.limit_milli, .request_milli = step.request_milli},
+      service.resource_version, {.cancel = &cancel_, .whole = kube::kLeadersCallLimit});
   {
     const std::lock_guard lock(mutex_);
     ++(done ? figures_.resized : figures_.not_resized);
@@ -281,7 +281,7 @@ Result<std::optional<double>> ServiceTargets::ask(const std::string& promql) {
 void ServiceTargets::tell(const kube::PodRef& pod, const std::optional<kube::PodEvent>& event) {
   if (!event || !asks_.may_act()) return;
   const Status told = kube::report_on_pod(api_, options_.reporter, pod, *event,
-                                          {.cancel = &cancel_, .whole = kLeadersCallLimit});
+                                          {.cancel = &cancel_, .whole = kube::kLeadersCallLimit});
   if (!told && told.error().code != Errc::kNotFound) {
     log_.warn("an event", {{"pod", name_of(pod)}, {"why", told.error().text}});
   }

@@ -19,7 +19,7 @@
 #include "cluster/extender/agents/agent_sink.h"
 #include "cluster/extender/kube/api.h"
 #include "cluster/extender/kube/cancel.h"
-#include "cluster/extender/kube/watch.h"
+#include "cluster/extender/kube/object.h"
 #include "cluster/extender/program/keyed_queue.h"
 
 namespace pinion::cluster {

@@ -5,7 +5,6 @@
 #include <simdjson.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster/extender/kube/micro_time.h"
+#include "base/rfc3339.h"
 #include "cluster/extender/kube/path.h"
 #include "tests/unit/kube/fake_api_server.h"
 

@@ -8,9 +8,9 @@
 
 namespace pinion::cluster {
 
-class Shares {
+class Quota {
  public:
-  Shares(std::size_t most, std::size_t most_of_one) : most_(most), most_of_one_(most_of_one) {}
+  Quota(std::size_t most, std::size_t most_of_one) : most_(most), most_of_one_(most_of_one) {}
 
   // False: there are too many, of all or of this one.
   [[nodiscard]] bool take(const std::string& name) {
