@@ -38,7 +38,8 @@ std::int64_t effective_gap_ms(const ElasticJob& job, const ElasticKnobs& knobs) 
   if (job.wished) return std::max(job.gap_ms, kLeastGap);
   const auto cost_of = [](double cost) { return cost >= 0 ? cost : kDefaultCost; };
   const double cost = std::max(cost_of(job.shrink_cost_s), cost_of(job.expand_cost_s));
-  const auto for_share = static_cast<std::int64_t>(std::ceil(1000 * cost / knobs.rescale_share));
+  const double share = knobs.rescale_percent / 100.0;
+  const auto for_share = static_cast<std::int64_t>(std::ceil(1000 * cost / share));
   return std::max({job.gap_ms, for_share, kLeastGap});
 }
 

@@ -156,9 +156,10 @@ struct ElasticDecision {
   std::optional<std::int64_t> look_again_ms;
 };
 
+// What an operator can set of kOurs. The times are kLongestKnobMs at most.
 struct ElasticKnobs {
-  // kOurs. Each time that a job has waited for so long, it goes up one rank: that of the priority
-  // among those of all jobs that wait or run, from 0.
+  // Each time that a job has waited for so long, it goes up one rank: that of the priority among
+  // those of all jobs that wait or run, from 0. >= kLeastAgeingMs.
   std::int64_t ageing_ms = 600'000;
   // For who has waited so long and is first, all that becomes free is kept: others start only where
   // that is not expected to delay it. For a wish as old, the slots of one worker.
@@ -166,12 +167,14 @@ struct ElasticKnobs {
   // Once it has waited for so long beyond that, nobody else starts: others may last longer than
   // expected.
   std::int64_t strict_ms = 604'800'000;
-  // At most this share of a job's time goes into rescales, 0 < share <= 1.
-  double rescale_share = 0.05;
+  // At most so much of a job's time goes into rescales, 1 to 100.
+  int rescale_percent = 5;
   // What a freed slot is worth in a NUMA node that others still use, against one in a NUMA node
-  // that becomes wholly free, 0 < worth <= 1: whom a job makes shrink depends on it.
-  double broken_worth = 0.5;
+  // that becomes wholly free, 1 to 100: whom a job makes shrink depends on it.
+  int broken_percent = 50;
 };
+inline constexpr std::int64_t kLeastAgeingMs = 1'000;
+inline constexpr std::int64_t kLongestKnobMs = 31'536'000'000;  // a year
 
 // Steps for at most view.slots; no job is named twice. Preconditions: the ids differ and are above
 // 0, what the jobs hold already is within view.slots, and each job alone fits with its minimum.

@@ -4,10 +4,10 @@
 //   1. Who waits goes by the rank of its priority, one higher for each `ageing_ms` of waiting; of
 //      equals the least work first, then by submission. Each starts with its minimum if that is
 //      free, or if others shrink for it: those who lose least by it for each slot, where slots of
-//      NUMA nodes that become wholly free count more than others (`broken_worth`), and only if all
-//      they lose, the rescales and what they are slower while it runs, is less than what the job
-//      gains by not waiting for an end. What is wished for (`kept_workers`) they give to a higher
-//      priority alone.
+//      NUMA nodes that become wholly free count more than others (`broken_percent`), and only if
+//      all they lose, the rescales and what they are slower while it runs, is less than what the
+//      job gains by not waiting for an end. What is wished for (`kept_workers`) they give to a
+//      higher priority alone.
 //   2. Once the first who finds no room has waited for `patience_ms`, what becomes free is kept for
 //      it, and others shrink for it whatever that costs or is wished for. Who is behind it starts
 //      only as EASY lets it (Lifka, 1995): where it is expected to end before enough is free for
@@ -307,8 +307,8 @@ class OurPolicy {
       if (!entry.may_change || entry.workers <= least(entry)) continue;
       Giver& giver = givers.emplace_back(giver_of(entry, least(entry), need, seconds));
       const auto broken = static_cast<double>(giver.slots() - giver.whole());
-      giver.order =
-          giver.loss / (static_cast<double>(giver.whole()) + knobs_.broken_worth * broken);
+      const double worth = knobs_.broken_percent / 100.0;
+      giver.order = giver.loss / (static_cast<double>(giver.whole()) + worth * broken);
     }
     // A heap: few of them are needed.
     const auto later = [](const Giver& a, const Giver& b) {

@@ -74,6 +74,7 @@ ElasticRules elastic_rules(const RunOptions& options, const Model& model) {
   return {.policy = *options.elastic,
           .gap = ms_of_seconds(options.rescale_gap),
           .told = options.curves_told,
+          .knobs = options.knobs,
           .start = ms_of_seconds(model.start),
           .release = ms_of_seconds(model.release)};
 }

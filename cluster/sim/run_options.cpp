@@ -3,6 +3,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <array>
+#include <cmath>
 
 #include "cluster/sim/common_options.h"
 #include "cluster/sim/scenario.h"
@@ -57,6 +58,43 @@ void add_input(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
 }
 
+// The extender's settings of policy ours.
+constexpr std::array kKnobOptions{"--elastic-ageing", "--elastic-patience", "--elastic-strict",
+                                  "--elastic-rescale-percent", "--elastic-broken-percent"};
+
+void add_knobs(CLI::App& command, cluster::ElasticKnobs& knobs) {
+  const auto seconds = [&](const char* option, std::int64_t& ms, std::int64_t least_ms,
+                           const char* help) {
+    command
+        .add_option_function<double>(
+            option, [&ms](double given) { ms = std::llround(1000 * given); }, help)
+        ->check(NumberRange(static_cast<double>(least_ms) / 1000, cluster::kLongestKnobMs / 1000))
+        ->type_name("SECONDS")
+        ->default_str(std::to_string(ms / 1000));
+  };
+  const auto percent = [&](const char* option, int& value, const char* help) {
+    command.add_option(option, value, help)
+        ->check(CLI::Range(1, 100))
+        ->type_name("PERCENT")
+        ->capture_default_str();
+  };
+  seconds(
+      kKnobOptions[0], knobs.ageing_ms, cluster::kLeastAgeingMs,
+      "Policy ours: a waiting job goes up one rank of priority each time that it has waited for "
+      "so long");
+  seconds(kKnobOptions[1], knobs.patience_ms, 0,
+          "Policy ours: for the first job that has waited for so long, what becomes free is kept; "
+          "others start where that does not delay it");
+  seconds(kKnobOptions[2], knobs.strict_ms, 0,
+          "Policy ours: once it has waited for so long beyond that, no other starts");
+  percent(kKnobOptions[3], knobs.rescale_percent,
+          "Policy ours: at most so much of a job's time goes into rescales");
+  percent(
+      kKnobOptions[4], knobs.broken_percent,
+      "Policy ours, on a --fleet: what a freed CPU counts in a NUMA node that others still use, "
+      "against one in a NUMA node that becomes wholly free");
+}
+
 void add_elastic(CLI::App& command, RunOptions& options) {
   auto* policy =
       command
@@ -85,6 +123,7 @@ void add_elastic(CLI::App& command, RunOptions& options) {
           "Policy ours is not told how fast jobs are with how many workers and what rescales take: "
           "it learns that as they run")
       ->needs(policy);
+  add_knobs(command, options.knobs);
   command
       .add_option_function<std::string>(
           "--malleable",
@@ -203,8 +242,13 @@ void check_run_options(const CLI::App& command, const RunOptions& options) {
   if (given("--depth") && (options.elastic || !backfills(options.queue))) {
     refuse("--depth", "has no effect but with --queue easy, ours or shortest");
   }
-  if (given("--learn") && options.elastic != cluster::ElasticPolicy::kOurs) {
-    refuse("--learn", "has no effect but with --elastic ours");
+  const bool ours = options.elastic == cluster::ElasticPolicy::kOurs;
+  if (given("--learn") && !ours) refuse("--learn", "has no effect but with --elastic ours");
+  for (const char* option : kKnobOptions) {
+    if (given(option) && !ours) refuse(option, "has no effect but with --elastic ours");
+  }
+  if (given("--elastic-broken-percent") && pool) {
+    refuse("--elastic-broken-percent", "looks at NUMA nodes: give a --fleet");
   }
   refuse_shared_files(
       {{"--trace", options.trace},

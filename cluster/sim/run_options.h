@@ -28,6 +28,7 @@ struct RunOptions {
   std::optional<cluster::ElasticPolicy> elastic;
   double rescale_gap = 180;  // seconds
   bool curves_told = true;
+  cluster::ElasticKnobs knobs;
   std::optional<Malleable> malleable;
 
   QueueRule queue = QueueRule::kOurs;

@@ -168,10 +168,18 @@ class Render(unittest.TestCase):
         run("scripts/manifests.sh", "--check")
 
     def test_a_value_that_is_none_is_refused(self):
-        for wrong in ("extender.replica=2", "scheduler.mode=third", "agent.config.nriSocket=/x"):
+        for wrong in ("extender.replica=2", "scheduler.mode=third", "agent.config.nriSocket=/x",
+                      "extender.config.elasticAgeing=600", "extender.config.elasticStrict=7d",
+                      "extender.config.elasticRescalePercent=0", "extender.config.elasticBrokenPercent=0.5"):
             said = render("--set", wrong, check=False)
             self.assertNotEqual(said.returncode, 0, wrong)
             self.assertIn("values don't meet the specifications of the schema", said.stderr)
+
+    def test_what_the_elastic_policy_goes_by_reaches_the_extender(self):
+        right = {"elasticAgeing": "5m", "elasticPatience": 0, "elasticStrict": "0s", "elasticRescalePercent": 10,
+                 "elasticBrokenPercent": 100}
+        made = objects("--set", ",".join(f"extender.config.{key}={value}" for key, value in right.items()))
+        self.assertLessEqual(right.items(), made.config("pinion-extender").items())
 
     def test_a_setting_that_is_none_is_left_to_the_program(self):
         made = objects("--set", "agent.config.reservedCpu=0,extender.config.keepTimes=30s")

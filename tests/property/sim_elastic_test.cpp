@@ -61,7 +61,7 @@ ElasticRules random_rules(ElasticPolicy policy) {
   rules.knobs.ageing_ms = *rc::gen::element(1000, 30'000, 600'000);
   rules.knobs.patience_ms = *rc::gen::element(0, 60'000, 3'600'000);
   rules.knobs.strict_ms = *rc::gen::element(0, 120'000, 604'800'000);
-  rules.knobs.rescale_share = *rc::gen::element(0.05, 0.5, 1.0);
+  rules.knobs.rescale_percent = *rc::gen::element(5, 50, 100);
   return rules;
 }
 

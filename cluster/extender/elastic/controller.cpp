@@ -249,10 +249,11 @@ std::int64_t room_beside(std::int64_t owed, std::int64_t freed, const ElasticJob
 // The paper's policies know two moments: somebody ends, somebody arrives. Who leads now may have
 // missed any of them, so each look is both: what is free goes by priority to all, and then whoever
 // still waits is looked at as if it came now, and may make others shrink.
-ElasticDecision decision_for(ElasticPolicy policy, std::vector<ElasticJob> jobs, std::int64_t slots,
+ElasticDecision decision_for(ElasticPolicy policy, const ElasticKnobs& knobs,
+                             std::vector<ElasticJob> jobs, std::int64_t slots,
                              std::int64_t now_ms) {
   ElasticView view{.jobs = jobs, .slots = slots, .now_ms = now_ms, .freed = true};
-  ElasticDecision decision = decide(policy, view);
+  ElasticDecision decision = decide(policy, view, knobs);
   if (policy == ElasticPolicy::kOurs) return decision;
   for (ElasticJob& job : jobs) {
     for (const ElasticStep& step : decision.steps) {
@@ -456,7 +457,7 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
   });
   free -= owed;
   for (ElasticJob& job : seen) job.room = room_beside(owed, freed, job);
-  const ElasticDecision decision = decision_for(policy_, std::move(seen), slots, now_ms);
+  const ElasticDecision decision = decision_for(policy_, knobs_, std::move(seen), slots, now_ms);
   for (const ElasticStep& step : decision.steps) {
     const ElasticObject& job = *objects[step.job - 1];
     const std::int64_t more =

@@ -65,8 +65,9 @@ struct Decided {
 
 class Controller {
  public:
-  explicit Controller(ElasticPolicy policy, ControllerLimits limits = {})
-      : policy_(policy), limits_(limits) {}
+  explicit Controller(ElasticPolicy policy, const ElasticKnobs& knobs = {},
+                      ControllerLimits limits = {})
+      : policy_(policy), knobs_(knobs), limits_(limits) {}
 
   // `free`: CPUs that no pod holds and none is promised. Of each job at most one action; the caller
   // carries them out in any order, shows what came of them by the next call's `jobs`, and may leave
@@ -84,6 +85,7 @@ class Controller {
   [[nodiscard]] bool is_overdue(const ElasticObject& job, std::int64_t now_ms) const;
 
   ElasticPolicy policy_;
+  ElasticKnobs knobs_;
   ControllerLimits limits_;
 };
 

@@ -31,6 +31,8 @@ settings::Setting server_name_setting(std::string& value) {
 std::vector<settings::Setting> settings_of(Config& config) {
   using settings::duration;
   using settings::text;
+  using std::chrono::milliseconds;
+  constexpr milliseconds longest(kLongestKnobMs);
   std::vector<settings::Setting> all{
       text("listen", "ADDR:PORT for kube-scheduler's calls; port 0 picks one [127.0.0.1:10270]",
            config.listen),
@@ -120,6 +122,25 @@ std::vector<settings::Setting> settings_of(Config& config) {
                      "How jobs with the label pinion.dev/elastic are sized: off | min | max | "
                      "moldable | elastic | ours, see docs/elastic.md [off]",
                      config.elastic, {"off", "min", "max", "moldable", "elastic", "ours"}),
+      duration("elasticAgeing",
+               "elastic: ours: a waiting job goes up one rank of priority each time that it has "
+               "waited for so long [10m]",
+               config.elastic_ageing, milliseconds(kLeastAgeingMs), longest),
+      duration(
+          "elasticPatience",
+          "The same: for the first job that has waited for so long, what becomes free is kept; "
+          "others start where that does not delay it [60m]",
+          config.elastic_patience, 0s, longest),
+      duration("elasticStrict",
+               "The same: once it has waited for so long beyond that, no other starts [10080m]",
+               config.elastic_strict, 0s, longest),
+      settings::number("elasticRescalePercent",
+                       "The same: at most so much of a job's time goes into rescales [5]",
+                       config.elastic_rescale_percent, 1, 100),
+      settings::number("elasticBrokenPercent",
+                       "The same: what a freed CPU counts in a NUMA node that others still use, "
+                       "against one in a NUMA node that becomes wholly free [50]",
+                       config.elastic_broken_percent, 1, 100),
       text("servicesPrometheus",
            "URL of the Prometheus by which services with a target are resized, see "
            "docs/services.md [they are left alone]",
@@ -208,6 +229,14 @@ Status check(const Config& config) {
                                        " is no list of names with commas");
   }
   return {};
+}
+
+ElasticKnobs knobs_of(const Config& config) {
+  return {.ageing_ms = config.elastic_ageing.count(),
+          .patience_ms = config.elastic_patience.count(),
+          .strict_ms = config.elastic_strict.count(),
+          .rescale_percent = config.elastic_rescale_percent,
+          .broken_percent = config.elastic_broken_percent};
 }
 
 Result<policy::Defaults> agent_defaults(const Config& config) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/settings/settings.h"
+#include "cluster/core/elastic.h"
 #include "cluster/core/job_queue.h"
 #include "policy/policy.h"
 
@@ -38,7 +39,13 @@ struct Config {
   std::chrono::milliseconds reserve_after{60'000};    // SchedulerSettings::head_after_ms
   std::chrono::milliseconds reserve_time{1'800'000};  // head_ms
   QueueOrder queue = QueueOrder::kPriority;
-  std::string elastic = "off";                 // how elastic jobs are sized
+  std::string elastic = "off";  // how elastic jobs are sized
+  // ElasticKnobs, of the policy "ours".
+  std::chrono::milliseconds elastic_ageing{ElasticKnobs().ageing_ms};
+  std::chrono::milliseconds elastic_patience{ElasticKnobs().patience_ms};
+  std::chrono::milliseconds elastic_strict{ElasticKnobs().strict_ms};
+  int elastic_rescale_percent = ElasticKnobs().rescale_percent;
+  int elastic_broken_percent = ElasticKnobs().broken_percent;
   std::string services_prometheus;             // URL; empty: services with a target are left alone
   std::string services_prometheus_ca;          // file in PEM; empty: the system's authorities
   std::string services_prometheus_token_file;  // sent there; empty: none is
@@ -69,6 +76,8 @@ struct Config {
 
 // What single settings cannot say. Errors: kInvalid, naming the setting.
 Status check(const Config& config);
+
+[[nodiscard]] ElasticKnobs knobs_of(const Config& config);
 
 // How the agents place, from the file `agent_config`; without one: their defaults. Errors: of
 // reading it, naming the file.

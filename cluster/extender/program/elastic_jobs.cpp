@@ -75,7 +75,7 @@ void ElasticJobs::KindFeed::on_trouble(const Error& error, std::chrono::millisec
   if (error.code == Errc::kNotFound || error.code == Errc::kDenied) absent_ = true;
 }
 
-ElasticJobs::ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy,
+ElasticJobs::ElasticJobs(kube::Api& api, Log& log, const elastic::Controller& controller,
                          const policy::Defaults& defaults, Asks asks, const Pace& pace,
                          const Most& most)
     : api_(api),
@@ -86,7 +86,7 @@ ElasticJobs::ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy,
       feeds_(make_feeds()),
       quota_(most.all, most.of_namespace),
       left_quota_(kMostLeft, kMostLeftOfNamespace),
-      controller_(policy),
+      controller_(controller),
       applications_(api, log, defaults, {}, asks_.may_act,
                     [this](const ElasticObject& job) { return work_of(job); }),
       maps_(
@@ -290,6 +290,7 @@ void ElasticJobs::look_if_complete() {
   for (const auto& [uid, job] : jobs_) {
     maps_.erase(uid);
     applications_.withdraw(uid);
+    applications_.forget_progress(uid);  // the leader may hear and note something else
   }
 }
 

@@ -58,9 +58,9 @@ class ElasticJobs {
     std::size_t of_namespace = 2'500;
   };
 
-  // Both are asked on a thread of its own; what is passed must outlive this.
-  ElasticJobs(kube::Api& api, Log& log, ElasticPolicy policy, const policy::Defaults& defaults,
-              Asks asks, const Pace& pace, const Most& most);
+  // Both are asked on a thread of its own; what is passed must outlive this, but for `controller`.
+  ElasticJobs(kube::Api& api, Log& log, const elastic::Controller& controller,
+              const policy::Defaults& defaults, Asks asks, const Pace& pace, const Most& most);
   ElasticJobs(const ElasticJobs&) = delete;
   ElasticJobs& operator=(const ElasticJobs&) = delete;
   ~ElasticJobs();
@@ -155,7 +155,7 @@ class ElasticJobs {
   std::map<std::string, std::string> waits_;    // by uid: why, since the last look
   ElasticFigures done_;                         // the steps and the rescales
   elastic::Speedometer speeds_;
-  elastic::Controller controller_;    // the rounds' alone
+  const elastic::Controller controller_;
   std::map<std::string, Told> told_;  // by uid, its ConfigMap
   ElasticAsks applications_;
   KeyedQueue<std::string, std::string> maps_;  // by uid: the namespace

@@ -321,9 +321,9 @@ void Extender::size_jobs(const Config& config) {
                                               : std::optional<RunFigures>();
                              },
                          .on_fleet = on_fleet};
-  elastic_ =
-      std::make_unique<ElasticJobs>(*api_, log_, *policy, job_options_.defaults, std::move(asks),
-                                    ElasticJobs::Pace(), ElasticJobs::Most());
+  elastic_ = std::make_unique<ElasticJobs>(
+      *api_, log_, elastic::Controller(*policy, knobs_of(config)), job_options_.defaults,
+      std::move(asks), ElasticJobs::Pace(), ElasticJobs::Most());
 }
 
 Status Extender::keep_targets(const Config& config) {

@@ -20,10 +20,10 @@ ElasticJob linear(ElasticJob job, double rest, double cost = 0) {
   return job;
 }
 
-ElasticDecision decide_at(std::int64_t now, std::int64_t slots,
-                          const std::vector<ElasticJob>& jobs) {
-  return decide(ElasticPolicy::kOurs,
-                {.jobs = jobs, .slots = slots, .now_ms = now, .freed = false});
+ElasticDecision decide_at(std::int64_t now, std::int64_t slots, const std::vector<ElasticJob>& jobs,
+                          const ElasticKnobs& knobs = {}) {
+  return decide(ElasticPolicy::kOurs, {.jobs = jobs, .slots = slots, .now_ms = now, .freed = false},
+                knobs);
 }
 
 std::vector<ElasticStep> steps(std::int64_t slots, const std::vector<ElasticJob>& jobs) {
@@ -124,6 +124,45 @@ TEST(OurElastic, WhoFreesWholeNumaNodesShrinksFirst) {
     EXPECT_EQ(size_of(decided, c.shrinks), 4);
     EXPECT_EQ(size_of(decided, c.shrinks == 1 ? 3 : 1), 0);
   }
+}
+
+// Each moves the moment, or the choice, that the tests of the defaults show.
+TEST(OurElastic, DoesAsItsKnobsSay) {
+  ElasticJob rigid = running(1, 0, 4, 4, 4);
+  rigid.change = Change::kRigid;
+  ElasticJob behind = linear(waiting(3, 0, 4, 4), 1);
+  behind.submitted_ms = kOurNow;
+  const std::vector passes{linear(rigid, 100), waiting(2, 0, 8, 8), behind};
+  const auto passes_with = [&](std::int64_t patience_ms, std::int64_t strict_ms) {
+    // By its age 2 goes before 3, which has less work.
+    const ElasticKnobs knobs{
+        .ageing_ms = kMinute, .patience_ms = patience_ms, .strict_ms = strict_ms};
+    return size_of(decide_at(kOurNow, 8, passes, knobs).steps, 3) == 4;
+  };
+  EXPECT_TRUE(passes_with(kOurNow - 1, 0)) << "2 has waited for a millisecond less";
+  EXPECT_FALSE(passes_with(kOurNow - 2, 0));
+  EXPECT_TRUE(passes_with(0, kOurNow - 1)) << "it ends before 2 can start";
+  EXPECT_FALSE(passes_with(0, kOurNow - 2));
+
+  ElasticJob urgent = waiting(2, 1, 4, 4);
+  urgent.submitted_ms = kOurNow;
+  const std::vector aged{waiting(1, 0, 4, 4), urgent};
+  const auto first_with = [&](std::int64_t ageing_ms) {
+    return decide_at(kOurNow, 4, aged, {.ageing_ms = ageing_ms}).steps.at(0).job;
+  };
+  EXPECT_EQ(first_with(kOurNow), 2U);
+  EXPECT_EQ(first_with((kOurNow - 1) / 2), 1U) << "it has gone up by two ranks";
+
+  ElasticJob costly = linear(running(1, 0, 2, 16, 8), 1600, 30);
+  EXPECT_EQ(effective_gap_ms(costly, {.rescale_percent = 1}), 3'000'000);
+  EXPECT_EQ(effective_gap_ms(costly, {.rescale_percent = 100}), 30'000);
+
+  // A rescale of 3 costs a little more, and leaves a NUMA node free.
+  std::vector gives{linear(running(1, 0, 4, 8, 8), 800), linear(running(3, 0, 4, 8, 8), 800, 2),
+                    linear(waiting(4, 0, 4, 4), 60)};
+  gives[1].frees_whole = {0, 0, 0, 4};
+  EXPECT_EQ(size_of(decide_at(kOurNow, 16, gives, {.broken_percent = 50}).steps, 3), 4);
+  EXPECT_EQ(size_of(decide_at(kOurNow, 16, gives, {.broken_percent = 100}).steps, 1), 4);
 }
 
 TEST(OurElastic, OnlyTheOrderOfPrioritiesWeighs) {

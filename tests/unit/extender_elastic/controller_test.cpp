@@ -408,6 +408,25 @@ TEST(ElasticController, ForCpusThatDoNotExistNobodyWaits) {
   EXPECT_THAT(decided.waits.at("uid-greedy"), HasSubstr("64 CPUs are there"));
 }
 
+TEST(ElasticController, ItsPolicyDoesAsTheKnobsSay) {
+  const auto small = *read_elastic(make_job({.name = "small", .suspended = true}), {});
+  auto runs = *read_elastic(make_job({.name = "runs", .change = "rigid", .workers = 1}), {});
+  runs.active = runs.ready = 1;
+  auto large = *read_elastic(
+      make_job({.name = "large", .change = "rigid", .workers = 30, .suspended = true}), {});
+  large.submitted_ms -= 60'000;
+  const std::int64_t free = 30 * large.cpus - 1;
+  const auto steps_with = [&](const ElasticKnobs& knobs) {
+    const Controller controller(ElasticPolicy::kOurs, knobs);
+    return kinds(
+        controller.step({{"l", large}, {"r", runs}, {"s", small}}, free, small.submitted_ms)
+            .actions);
+  };
+  EXPECT_THAT(steps_with({}), testing::ElementsAre(Kind::kStart));
+  EXPECT_THAT(steps_with({.ageing_ms = 1'000, .patience_ms = 60'000, .strict_ms = 0}),
+              testing::IsEmpty());
+}
+
 // What its new workers are owed stays theirs, as long as for any other.
 TEST(ElasticController, AJobThatMakesNoSenseAnyMoreIsCountedAndLeftAlone) {
   auto grows = *read_elastic(make_job({.name = "grows", .workers = 8}), {});

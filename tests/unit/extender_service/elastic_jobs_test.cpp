@@ -57,7 +57,7 @@ class ElasticJobsTest : public testing::Test {
   void start(const std::vector<json>& jobs, ElasticPolicy policy = ElasticPolicy::kElastic) {
     std::unique_lock made(made_);
     elastic_ =
-        std::make_unique<ElasticJobs>(*api_, log_, policy, defaults_,
+        std::make_unique<ElasticJobs>(*api_, log_, elastic::Controller(policy), defaults_,
                                       ElasticJobs::Asks{.may_act =
                                                             [this] {
                                                               ++asked_;

@@ -289,7 +289,7 @@ class Life {
   // A new process: it knows what the API server lists.
   void lead() {
     leader_ = std::make_unique<ElasticJobs>(
-        *api_, log_, ElasticPolicy::kElastic, defaults_,
+        *api_, log_, elastic::Controller(ElasticPolicy::kElastic), defaults_,
         ElasticJobs::Asks{.may_act =
                               [this] {
                                 ++asked_;

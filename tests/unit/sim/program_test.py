@@ -63,6 +63,29 @@ def elastic(program, folder):
         sys.exit(f"elastic jobs: {lines[1:]}, {result}; expected {expected}")
 
 
+def knobs(program, folder):
+    """Each option reaches the policy."""
+    waits = ("- {name: a, run: 1000, tasks: 4, change: rigid}\n- {name: b, submit: 1, run: 10, tasks: 8, min: 8}\n"
+             "- {name: c, submit: 100, run: 10, tasks: 4, change: rigid}\n")
+    ages = ("- {name: a, run: 100, tasks: 8, min: 8}\n- {name: b, submit: 1, run: 10, tasks: 8, min: 8}\n"
+            "- {name: c, submit: 60, run: 10, tasks: 8, min: 8, priority: 1}\n")
+    grows = ("- {name: a, run: 1000, tasks: 4, min: 4, max: 8, restart: 10, gap: 0}\n"
+             "- {name: b, run: 100, tasks: 4, change: rigid}\n")
+    for jobs, options, expected in (
+            # By its age b goes before c, which has less work.
+            (waits, ("--elastic-ageing", "30"), "c,100,100,"),
+            (waits, ("--elastic-ageing", "30", "--elastic-patience", "50"), "c,100,100,"),  # it ends before b can begin
+            (waits, ("--elastic-ageing", "30", "--elastic-patience", "50", "--elastic-strict", "40"), "c,100,1010,"),
+            (ages, (), "c,60,100,"), (ages, ("--elastic-ageing", "30"), "c,60,110,"),
+            (grows, (), "4@0;8@200"), (grows, ("--elastic-rescale-percent", "50"), "4@0;8@100")):
+        with open(folder + "/knobs.yaml", "w") as file:
+            file.write(jobs)
+        done = subprocess.run([program, "run", "--jobs", folder + "/knobs.yaml", "--processors", "8", "--elastic", "ours",
+                               "--per-job", "-", *options], check=True, capture_output=True, text=True)
+        if expected not in done.stdout:
+            sys.exit(f"{jobs} {options}: {done.stdout}; expected {expected}")
+
+
 def example_of_the_page(program, folder):
     """What docs/simulator.md shows of elastic jobs is what comes out, and a job does rescale."""
     root = os.path.dirname(os.path.abspath(__file__)) + "/../../.."
@@ -121,7 +144,15 @@ def without_effect(program, folder):
             (pool + ["--scenario", "CM"], "--scenario"), (pool + ["--granularity", "scale"], "--granularity"),
             (pool + ["--depth", "5"], "--depth"), (pool + ["--search", "5"], "--search"),
             (pool + ["--placement", "ours"], "give a --fleet"), (pool + ["--model", "x.yaml"], "--model"),
-            (pool + ["--elastic", "min", "--learn"], "--learn"), (pool + ["--malleable", "0.5:2"], "--elastic"),
+            (pool + ["--elastic", "min", "--learn"], "--learn"),
+            (pool + ["--elastic", "min", "--elastic-ageing", "60"], "--elastic-ageing: has no effect but with --elastic ours"),
+            (pool + ["--elastic-patience", "60"], "--elastic-patience: has no effect but with --elastic ours"),
+            (pool + ["--elastic", "ours", "--elastic-broken-percent", "60"], "give a --fleet"),
+            (pool + ["--elastic", "ours", "--elastic-ageing", "0.5"], "--elastic-ageing: Value 0.5 not in range"),
+            (pool + ["--elastic", "ours", "--elastic-patience", "-1"], "--elastic-patience: Value -1 not in range"),
+            (pool + ["--elastic", "ours", "--elastic-strict", "nan"], "--elastic-strict: nan is no number"),
+            (pool + ["--elastic", "ours", "--elastic-rescale-percent", "0"], "--elastic-rescale-percent"),
+ (pool + ["--malleable", "0.5:2"], "--elastic"),
             (pool + ["--elastic", "ours", "--malleable", "2"], "MOST is missing"),
             (fleet + ["--placement", "pool", "--granularity", "scale"], "--granularity"),
             (fleet + ["--placement", "least", "--search", "5"], "--search"),
@@ -341,6 +372,7 @@ def main(program):
         refused(program, 0, ["run", "--help"], "fcfs")
         progress(program)
         elastic(program, folder)
+        knobs(program, folder)
         elastic_on_nodes(program, folder)
         os.mkdir(folder + "/page")
         example_of_the_page(program, folder + "/page")
