@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/quantity.h"
+#include "cluster/sim/malleable.h"
 #include "cluster/sim/swf.h"
 #include "cluster/sim/yaml_number.h"
 #include "topology/words.h"
@@ -45,7 +46,6 @@ constexpr std::array kElasticKeys{"min",      "max",     "change",
 constexpr std::array kChangeWords{Word<cluster::Change>{"rigid", cluster::Change::kRigid},
                                   Word<cluster::Change>{"moldable", cluster::Change::kMoldable},
                                   Word<cluster::Change>{"malleable", cluster::Change::kMalleable}};
-constexpr double kMostSeconds = 1e9;
 constexpr int kMostCpus = 4096;  // of a task
 constexpr std::size_t kMostName = 100;
 constexpr std::size_t kMostTimes = 100;
@@ -99,21 +99,16 @@ std::vector<cluster::SizeRate> read_times(YamlEntry& entry) {
 
 // How fast it is with how many; says how long it runs where `times` are given.
 void read_speed_up(YamlEntry& entry, Elastic& elastic, Job& job) {
-  const int reference = job.shape.tasks;
   if (!entry.has("times")) {
-    elastic.speed_up =
-        cluster::SpeedUp(yaml_number(entry, "serial", cluster::kCautiousSerial, 0, 1), reference);
+    elastic.speed_up = cluster::SpeedUp(
+        yaml_number(entry, "serial", cluster::kCautiousSerial, 0, 1), job.shape.tasks);
     return;
   }
   if (entry.has("run") || entry.has("serial")) {
     entry.fail(entry["times"], "times: give it without 'run' and 'serial'");
   }
   auto times = read_times(entry);
-  if (entry.error()) return;
-  const double rate = cluster::SpeedUp(times).rate(reference);
-  for (cluster::SizeRate& one : times) one.rate /= rate;
-  elastic.speed_up = cluster::SpeedUp(std::move(times));
-  job.run = static_cast<Ms>(std::llround(std::min(1 / rate, kMostSeconds) * 1000));
+  if (!entry.error()) set_rates(job, elastic, std::move(times));
 }
 
 double ms_part(YamlEntry& entry, const char* key) {

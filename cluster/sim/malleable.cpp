@@ -14,6 +14,13 @@ constexpr double kRounding = 1e-9;  // of a factor times a size that is whole
 
 }  // namespace
 
+void set_rates(Job& job, Elastic& elastic, std::vector<cluster::SizeRate> rates) {
+  const double rate = cluster::SpeedUp(rates).rate(job.shape.tasks);
+  for (cluster::SizeRate& one : rates) one.rate /= rate;
+  elastic.speed_up = cluster::SpeedUp(std::move(rates));
+  job.run = static_cast<Ms>(std::llround(std::min(1 / rate, kMostSeconds) * 1000));
+}
+
 Result<Malleable> parse_malleable(std::string_view text) {
   const auto wrong = [&](const std::string& what) { return failure(Errc::kInvalid, what); };
   Malleable how;

@@ -1,13 +1,21 @@
-// Makes the jobs of a trace elastic, which does not say what they could be.
+// Makes jobs elastic: by what is known of their run times, and those of a trace, which does not say
+// what they could be.
 #pragma once
 
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cluster/sim/job_source.h"
 
 namespace pinion::sim {
+
+inline constexpr double kMostSeconds = 1e9;  // of a run
+
+// How fast the job is with so many workers, the rates in 1 / seconds of its whole run; says how
+// long it runs with its tasks. Precondition: there is a rate, and the numbers of workers differ.
+void set_rates(Job& job, Elastic& elastic, std::vector<cluster::SizeRate> rates);
 
 struct Malleable {
   double least = 1;                          // of a job's processors, above 0, <= 1

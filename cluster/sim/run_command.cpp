@@ -19,6 +19,7 @@
 #include "cluster/sim/model_file.h"
 #include "cluster/sim/node_machine.h"
 #include "cluster/sim/output_file.h"
+#include "cluster/sim/paper_mix.h"
 #include "cluster/sim/picture.h"
 #include "cluster/sim/pool.h"
 #include "cluster/sim/progress.h"
@@ -118,18 +119,15 @@ Result<Model> read_model(const RunOptions& options) {
   return model;
 }
 
-Result<std::unique_ptr<JobSource>> read_jobs(const RunOptions& options, const Model& model) {
-  const auto text = read_text(options.jobs);
-  if (!text) return failure(text.error());
-  auto jobs = parse_jobs_file(*text);
-  if (!jobs) return failure(std::move(jobs.error()).within(options.jobs));
-  for (Job& job : *jobs) {
-    if (options.workers > 0) job.shape.workers = std::min(options.workers, job.shape.tasks);
+// Of jobs without a run time: what the model says of their kind. `from`: where they are from.
+Status set_run_times(const RunOptions& options, const Model& model, const std::string& from,
+                     std::vector<Job>& jobs) {
+  for (Job& job : jobs) {
     if (job.run > 0 || job.kind.empty()) continue;
     const double seconds = model.kind(job.kind).seconds;
     if (seconds <= 0) {
       return failure(Errc::kInvalid,
-                     options.jobs + ": job " + job.called() + " has no run time, and " +
+                     from + ": job " + job.called() + " has no run time, and " +
                          (options.model.empty() ? "no --model says that"
                                                 : options.model + " says no seconds") +
                          " of kind " + job.kind);
@@ -137,12 +135,28 @@ Result<std::unique_ptr<JobSource>> read_jobs(const RunOptions& options, const Mo
     job.run = ms_of_seconds(seconds);
     job.request = std::max(job.request, job.run);
   }
-  const bool rigid = std::none_of(jobs->begin(), jobs->end(),
-                                  [](const Job& job) { return job.elastic != nullptr; });
-  if (options.elastic && rigid) {
-    warn("no job is elastic, so --elastic changes no size: give jobs min and max");
+  return {};
+}
+
+Result<std::vector<Job>> listed(const RunOptions& options, const Model& model) {
+  Result<std::vector<Job>> jobs;
+  const std::string from = options.jobs.empty() ? options.generate : options.jobs;
+  if (options.jobs.empty()) {
+    const std::optional<Ms> gap = options.submission_gap
+                                      ? std::optional(ms_of_seconds(*options.submission_gap))
+                                      : std::nullopt;
+    jobs = paper_jobs(*paper_mix_of(options.generate), options.seed, gap);
+  } else {
+    const auto text = read_text(options.jobs);
+    if (!text) return failure(text.error());
+    jobs = parse_jobs_file(*text);
   }
-  return std::make_unique<JobList>(std::move(*jobs));
+  if (!jobs) return failure(std::move(jobs.error()).within(from));
+  for (Job& job : *jobs) {
+    if (options.workers > 0) job.shape.workers = std::min(options.workers, job.shape.tasks);
+  }
+  if (Status good = set_run_times(options, model, from, *jobs); !good) return failure(good.error());
+  return jobs;
 }
 
 Result<std::unique_ptr<JobSource>> drawn_or_traced(const RunOptions& options,
@@ -165,14 +179,27 @@ Result<std::unique_ptr<JobSource>> drawn_or_traced(const RunOptions& options,
 
 Result<std::unique_ptr<JobSource>> make_source(const RunOptions& options, const Model& model,
                                                std::int64_t processors) {
-  if (!options.jobs.empty()) return read_jobs(options, model);
-  auto source = drawn_or_traced(options, processors);
-  if (!source || !options.elastic) return source;
-  if (!options.malleable) {
-    warn("no job is elastic, so --elastic changes no size: --malleable makes them so");
-    return source;
+  const bool is_list = !options.jobs.empty() || paper_mix_of(options.generate);
+  Result<std::unique_ptr<JobSource>> source;
+  bool rigid = true;
+  if (is_list) {
+    auto jobs = listed(options, model);
+    if (!jobs) return failure(std::move(jobs.error()));
+    rigid = std::none_of(jobs->begin(), jobs->end(),
+                         [](const Job& job) { return job.elastic != nullptr; });
+    source = std::make_unique<JobList>(std::move(*jobs));
+  } else {
+    source = drawn_or_traced(options, processors);
   }
-  return std::make_unique<MalleableSource>(std::move(*source), *options.malleable, processors);
+  if (!source || !options.elastic) return source;
+  if (options.malleable) {
+    return std::make_unique<MalleableSource>(std::move(*source), *options.malleable, processors);
+  }
+  if (rigid) {
+    warn(std::string("no job is elastic, so --elastic changes no size: ") +
+         (options.jobs.empty() ? "--malleable makes them so" : "give jobs min and max"));
+  }
+  return source;
 }
 
 // NUMA nodes that its workers have CPUs of; -1: none are known.

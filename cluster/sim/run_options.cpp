@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cluster/sim/common_options.h"
+#include "cluster/sim/paper_mix.h"
 #include "cluster/sim/scenario.h"
 #include "topology/words.h"
 
@@ -28,6 +29,38 @@ constexpr std::array kPlacementWords{
     Word<PlacementPolicy>{"paper", PlacementPolicy::kTaskGroupRandom},
     Word<PlacementPolicy>{"ours", PlacementPolicy::kHoles}};
 
+constexpr const char* kLublin = "lublin";
+
+std::vector<std::string> models() {
+  std::vector<std::string> words{kLublin};
+  for (const auto& [word, mix] : kPaperMixWords) words.emplace_back(word);
+  return words;
+}
+
+// Of a model, what only others have.
+void check_model(const CLI::App& command, const RunOptions& options) {
+  const auto refuse = [&](const char* option, const std::string& why) {
+    if (command.count(option) > 0) throw CLI::ValidationError(option, why);
+  };
+  if (options.generate.empty()) return;
+  if (options.generate != kLublin) {
+    for (const char* option : {"--load", "--largest", "--overestimate"}) {
+      refuse(option, std::string("has no effect but with --generate ") + kLublin);
+    }
+  }
+  const auto mix = paper_mix_of(options.generate);
+  if (!mix || !is_elastic(*mix)) {
+    refuse("--submission-gap", "has no effect but with the elastic paper's models of --generate");
+  } else {
+    refuse("--malleable", "the jobs of " + options.generate + " are elastic");
+  }
+  if (mix == PaperMix::kElasticRandom && (options.seed < 1 || options.seed > kMostElasticSets)) {
+    throw CLI::ValidationError("--seed", "the sets of " + options.generate +
+                                             " are those from 1 to " +
+                                             std::to_string(kMostElasticSets));
+  }
+}
+
 void add_input(CLI::App& command, RunOptions& options) {
   auto* from = command.add_option_group("jobs", "Which jobs come");
   add_file_option(*from, "--trace", options.trace, "FILE.swf",
@@ -36,14 +69,19 @@ void add_input(CLI::App& command, RunOptions& options) {
   add_file_option(*from, "--jobs", options.jobs, "FILE.yaml",
                   "A YAML or JSON list of jobs (docs/simulator.md)");
   auto* model =
-      from->add_option("--generate", options.generate,
-                       "Jobs drawn from a model: lublin (Lublin and Feitelson, 2003); --limit says "
-                       "how many, 1000 without it")
-          ->check(CLI::IsMember({"lublin"}));
+      from->add_option(
+              "--generate", options.generate,
+              "Jobs drawn from a model: lublin (Lublin and Feitelson, 2003), of which --limit "
+              "says how many, 1000 without it; or the mix of a paper: fine-grained-1, "
+              "fine-grained-2 (its experiments 1, and 2 and 3), fine-grained-random, "
+              "elastic-random (Fig. 7 and 8), elastic-table1, elastic-table1-earlier, "
+              "virtual-clusters (docs/simulator.md)")
+          ->check(CLI::IsMember(models()))
+          ->type_name("MODEL");
   from->require_option(1);
   command
       .add_option("--load", options.load,
-                  "Stretches the gaps of --generate so that run time times size is this share of "
+                  "Stretches the gaps of lublin so that run time times size is this share of "
                   "the processors; without it the model's own gaps")
       ->check(NumberRange(0.001, 100))
       ->needs(model);
@@ -56,6 +94,14 @@ void add_input(CLI::App& command, RunOptions& options) {
       ->check(NumberRange(1, 1000))
       ->needs(model)
       ->capture_default_str();
+  command
+      .add_option(
+          "--submission-gap", options.submission_gap,
+          "Seconds from one job of the elastic paper to the next; without it the paper's: 180, "
+          "of Table 1 90")
+      ->check(NumberRange(0, 1e6))
+      ->needs(model)
+      ->type_name("SECONDS");
 }
 
 // The extender's settings of policy ours.
@@ -226,6 +272,7 @@ void check_run_options(const CLI::App& command, const RunOptions& options) {
     throw CLI::ValidationError(option, why);
   };
   const auto given = [&](const char* option) { return command.count(option) > 0; };
+  check_model(command, options);
   const bool fleet = !options.fleet.empty();
   const bool pool = !fleet || options.placement == "pool";
   for (const char* option : {"--scenario", "--granularity", "--search", "--depth", "--model"}) {

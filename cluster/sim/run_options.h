@@ -21,6 +21,7 @@ struct RunOptions {
   double load = 0;
   int largest = 0;  // 0: all processors
   double overestimate = 1;
+  std::optional<double> submission_gap;  // seconds
 
   std::int64_t processors = 0;
   std::string fleet;

@@ -6,7 +6,7 @@ they begin in the order in which they come."""
 import os
 import re
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+SECOND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../cluster/sim/mixes/fine-grained-2.yaml")
 PLACES = 8
 
 
@@ -20,7 +20,7 @@ def read_model(path):
 
 def read_jobs():
     jobs = {}
-    with open(os.path.join(HERE, "experiment2.yaml")) as file:
+    with open(SECOND) as file:
         for submit, kind in re.findall(r"submit: (\d+), kind: (\w+)", file.read()):
             jobs.setdefault(kind, []).append(int(submit))
     return jobs

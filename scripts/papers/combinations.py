@@ -18,9 +18,9 @@ def options(queue, placement, granularity):
     return ["--queue", queue, "--placement", placement, "--granularity", granularity]
 
 
-def play(program, model, jobs, words):
+def play(program, model, words):
     """The overall response and the makespan, in seconds."""
-    done = subprocess.run([program, "run", "--jobs", jobs, "--fleet", os.path.join(HERE, "cluster.yaml"), "--model", model,
+    done = subprocess.run([program, "run", "--fleet", os.path.join(HERE, "cluster.yaml"), "--model", model,
                            "--json", "-"] + words, check=True, capture_output=True, text=True)
     result = json.loads(done.stdout)
     return result["total_wait"] + result["total_run"], result["makespan"]
@@ -28,7 +28,7 @@ def play(program, model, jobs, words):
 
 def with_limits(folder, seconds):
     """Experiment 2 with twice these run times as the limits that its users state."""
-    with open(os.path.join(HERE, "experiment2.yaml")) as file:
+    with open(bound.SECOND) as file:
         text = file.read()
     path = os.path.join(folder, "limits.yaml")
     with open(path, "w") as file:
@@ -39,13 +39,13 @@ def with_limits(folder, seconds):
 def marks(program, folder, model, seen, second, kubeflow):
     """What takes the place of the marks in the text. `second`: experiment 2 by scenario; `kubeflow`: that of experiment 3."""
     every = list(itertools.product(QUEUES, PLACEMENTS, GRANULARITIES))
-    first, both = (os.path.join(HERE, f"experiment{number}.yaml") for number in (1, 2))
+    first, both = (["--generate", f"fine-grained-{number}"] for number in (1, 2))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        alike = list(pool.map(lambda one: play(program, model, first, options(*one)), every))
-        responses = list(pool.map(lambda one: play(program, model, both, options(*one))[0], every))
+        alike = list(pool.map(lambda one: play(program, model, first + options(*one)), every))
+        responses = list(pool.map(lambda one: play(program, model, both + options(*one))[0], every))
     best = min(range(len(every)), key=responses.__getitem__)
-    limits = with_limits(folder, seen["CM"]["kinds"])
-    limited = {queue: play(program, model, limits, options(queue, *every[best][1:]))[0] for queue in ("easy", "shortest")}
+    limits = ["--jobs", with_limits(folder, seen["CM"]["kinds"])]
+    limited = {queue: play(program, model, limits + options(queue, *every[best][1:]))[0] for queue in ("easy", "shortest")}
     ours, least_wait, least_run = second["OURS_P"], *bound.least_response(model)
     kind, submit, takes = bound.last_to_end(model)
     same = alike.count(alike[0])

@@ -2,11 +2,9 @@
 import concurrent.futures
 import json
 import os
-import random
 import subprocess
 
-SETS = 100  # of 16 random jobs each
-JOBS = 16
+SETS = range(1, 101)  # seeds of elastic-random: those of the authors' simulator, 16 random jobs each
 PROCESSORS = 60
 GAP = 180  # between a job's rescales, and in Fig. 8 between submissions, seconds
 POLICIES = {"min": ["min"], "max": ["max"], "moldable": ["moldable"], "elastic": ["elastic"],
@@ -15,75 +13,44 @@ POLICIES = {"min": ["min"], "max": ["max"], "moldable": ["moldable"], "elastic":
 FIGURES = {"total": "total time, s", "utilisation": "utilisation, %", "response": "weighted mean response, s",
            "completion": "weighted mean completion, s"}
 
-# Workers: least, most; time steps; seconds of a step with so many; seconds of load balancing in a rescale. The launcher
-# computes too, so what the paper calls 8 PEs are 7 workers.
-CLASSES = [
-    (1, 7, 40000, {1: 0.003, 3: 0.0017, 7: 0.000996}, 0.006),
-    (3, 15, 40000, {3: 0.012, 7: 0.0067, 15: 0.0037}, 0.01563),
-    (7, 31, 40000, {7: 0.049, 15: 0.03, 31: 0.019}, 0.181229),
-    (15, 59, 10000, {15: 0.13, 31: 0.075, 59: 0.046}, 0.728237),
-]
-# Seconds of a restart: 0.143006 for each PE, and 0.162208.
-RESTART, RESTART_PER_WORKER = 0.162208 + 0.143006, 0.143006
-
-# The job sets of the authors' simulator: class, priority. A is that of its latest version.
-SET_A = list(zip([2, 1, 1, 0, 3, 3, 0, 3, 1, 1, 0, 3, 0, 1, 1, 1], [2, 3, 4, 4, 2, 1, 4, 1, 4, 3, 4, 1, 5, 3, 3, 3]))
-SET_B = list(zip([2, 3, 2, 1, 0, 1, 1, 1, 0, 1, 1, 2, 0, 1, 1, 1], [2, 1, 3, 3, 4, 3, 3, 3, 5, 3, 3, 2, 4, 3, 3, 3]))
-
-
-def random_sets():
-    draw = random.Random(42)
-    return [[(draw.choice([0, 1, 2, 3]), draw.randint(1, 5)) for _ in range(JOBS)] for _ in range(SETS)]
-
-
-def jobs_file(jobs, every):
-    """JSON, which is YAML."""
-    entries = []
-    for number, (kind, priority) in enumerate(jobs):
-        least, most, steps, step, balance = CLASSES[kind]
-        entries.append({"name": f"j{number}", "submit": number * every, "min": least, "max": most, "launcher": 1,
-                        "priority": priority, "times": {str(w): round(s * steps, 6) for w, s in step.items()},
-                        "restart": RESTART, "restart-per-worker": RESTART_PER_WORKER, "rebalance": balance})
-    return json.dumps(entries)
+# Of pinion-sim run --generate: the job sets of Table 1. A is that of the latest version of the authors' simulator.
+TABLE1 = {"A": "elastic-table1", "B": "elastic-table1-earlier"}
 
 
 class Player:
-    def __init__(self, program, folder):
-        self.program, self.folder = program, folder
+    def __init__(self, program):
+        self.program = program
         self.known = {}
 
-    def play(self, key, jobs, every, policy, gap):
+    def play(self, model, policy, gap, *options):
         """The figures of one run."""
-        path = os.path.join(self.folder, f"elastic-{key}-{every}.json")
-        if not os.path.exists(path):
-            with open(path + f".{policy}.{gap}", "w") as file:
-                file.write(jobs_file(jobs, every))
-            os.replace(path + f".{policy}.{gap}", path)
-        done = subprocess.run([self.program, "run", "--jobs", path, "--processors", str(PROCESSORS), "--rescale-gap", str(gap),
-                               "--json", "-", "--elastic"] + POLICIES[policy], check=True, capture_output=True, text=True)
+        done = subprocess.run([self.program, "run", "--generate", model, *options, "--processors", str(PROCESSORS),
+                               "--rescale-gap", str(gap), "--json", "-", "--elastic"] + POLICIES[policy], check=True,
+                              capture_output=True, text=True)
         result = json.loads(done.stdout)
         return {"total": result["makespan"], "utilisation": 100 * result["utilisation"],
                 "response": result["wait"]["weighted_mean"], "completion": result["response"]["weighted_mean"],
                 "rescales": result["rescales"]}
 
-    def means(self, sets, every, policy, gap):
+    def means(self, every, policy, gap):
         # Only these look at the gap.
         key = (every, policy, gap if policy.startswith(("elastic", "OURS")) else None)
         if key not in self.known:
-            runs = [self.play(number, jobs, every, policy, gap) for number, jobs in enumerate(sets)]
+            runs = [self.play("elastic-random", policy, gap, "--seed", str(number), "--submission-gap", str(every))
+                    for number in SETS]
             self.known[key] = {name: sum(run[name] for run in runs) / len(runs) for name in runs[0]}
         return self.known[key]
 
 
-def line_up(player, sets):
+def line_up(player):
     """All means of Fig. 7 and Fig. 8, by as many processes at a time as there are CPUs."""
     gaps, times = range(0, 301, 60), range(0, 1201, 240)
     wanted = [(every, policy, GAP) for every in gaps for policy in POLICIES]
     wanted += [(GAP, policy, gap) for gap in times for policy in POLICIES]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda one: player.means(sets, *one), wanted))
-    seventh = {every: {policy: player.means(sets, every, policy, GAP) for policy in POLICIES} for every in gaps}
-    eighth = {gap: {policy: player.means(sets, GAP, policy, gap) for policy in POLICIES} for gap in times}
+        list(pool.map(lambda one: player.means(*one), wanted))
+    seventh = {every: {policy: player.means(every, policy, GAP) for policy in POLICIES} for every in gaps}
+    eighth = {gap: {policy: player.means(GAP, policy, gap) for policy in POLICIES} for gap in times}
     return seventh, eighth
 
 
@@ -172,10 +139,10 @@ def claims(table, seventh, eighth):
 def first_table(table, player, seen):
     """The table, and the weighted completions as marks of the text: @A OURS@."""
     parts, marks = [], {}
-    for name, jobs in (("A", SET_A), ("B", SET_B)):
+    for name, model in TABLE1.items():
         rows = []
         for policy in POLICIES:
-            run = player.play("set" + name, jobs, 90, policy, GAP)
+            run = player.play(model, policy, GAP)
             paper = seen.get(policy)
             cells = []
             for figure, digits in (("total", 0), ("utilisation", 1), ("response", 0), ("completion", 0)):
@@ -219,10 +186,10 @@ def plot(results, title, axis):
     return "\n".join(parts) + "\n</svg>\n"
 
 
-def sections(program, folder, table, seen, pictures):
+def sections(program, table, seen, pictures):
     """What takes the place of the marks in the text; writes the pictures into a folder."""
-    player = Player(program, folder)
-    seventh, eighth = line_up(player, random_sets())
+    player = Player(program)
+    seventh, eighth = line_up(player)
     os.makedirs(pictures, exist_ok=True)
     for name, svg in (("elastic-fig7.svg", plot(seventh, "Fig. 7: rescale gap 180 s", "gap between submissions")),
                       ("elastic-fig8.svg", plot(eighth, "Fig. 8: a submission each 180 s", "rescale gap"))):

@@ -45,12 +45,12 @@ class Player:
             file.write(fitted.read().replace("}", f", split: {split}}}"))
         return player
 
-    def play(self, jobs, scenario):
+    def play(self, model, scenario):
         """Means over the seeds: makespan, sums of wait, run and response, mean run time by kind."""
         sums, kinds = {}, {}
         for seed in SEEDS:
-            per_job = os.path.join(self.folder, f"{jobs}-{scenario}.csv")
-            done = subprocess.run([self.program, "run", "--jobs", data(jobs), "--fleet", data("cluster.yaml"), "--scenario",
+            per_job = os.path.join(self.folder, f"{model}-{scenario}.csv")
+            done = subprocess.run([self.program, "run", "--generate", model, "--fleet", data("cluster.yaml"), "--scenario",
                                    scenario, "--model", self.model, "--seed", str(seed), "--per-job", per_job, "--json",
                                    "-"], check=True, capture_output=True, text=True)
             result = json.loads(done.stdout)
@@ -65,10 +65,10 @@ class Player:
         sums["kinds"] = {kind: sum(runs) / len(runs) for kind, runs in kinds.items()}
         return sums
 
-    def play_all(self, jobs, scenarios):
+    def play_all(self, model, scenarios):
         """The same by scenario, as many at a time as there are CPUs."""
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            return dict(zip(scenarios, pool.map(lambda scenario: self.play(jobs, scenario), scenarios)))
+            return dict(zip(scenarios, pool.map(lambda scenario: self.play(model, scenario), scenarios)))
 
 
 def table(head, rows):
@@ -141,13 +141,13 @@ def write(program, output):
         text = text.replace("@FIT@", player.fit().strip())
         with open(player.model) as file:
             text = text.replace("@MODEL@", file.read().strip())
-        first = player.play_all("experiment1.yaml", SCENARIOS)
-        second = player.play_all("experiment2.yaml", SCENARIOS)
-        by_split = {split: player.with_split(split).play_all("experiment2.yaml", ("CM_S_TG", "CM_G_TG", "OURS", "OURS_P"))
+        first = player.play_all("fine-grained-1", SCENARIOS)
+        second = player.play_all("fine-grained-2", SCENARIOS)
+        by_split = {split: player.with_split(split).play_all("fine-grained-2", ("CM_S_TG", "CM_G_TG", "OURS", "OURS_P"))
                     for split in SPLITS}
-        third = player.play_all("experiment2.yaml", ("KUBEFLOW", "VOLCANO"))
+        third = player.play_all("fine-grained-2", ("KUBEFLOW", "VOLCANO"))
         pictures = os.path.join(os.path.dirname(os.path.abspath(output)), "papers")
-        for mark, section in elastic.sections(player.program, folder, table, seen["elastic"], pictures).items():
+        for mark, section in elastic.sections(player.program, table, seen["elastic"], pictures).items():
             text = text.replace(mark, section)
         draw(pictures, seen, first, second, third)
         for mark, section in mixed.sections(player.program, table).items():

@@ -86,6 +86,26 @@ def knobs(program, folder):
             sys.exit(f"{jobs} {options}: {done.stdout}; expected {expected}")
 
 
+def paper_mixes(program, folder):
+    """Each model runs; what it draws, it draws by the seed."""
+    with open(folder + "/kinds.yaml", "w") as file:
+        file.write("kinds: {dgemm: {seconds: 9}, stream: {seconds: 5}, minife: {seconds: 8}, fft: {seconds: 2}, rr: {seconds: 4}}\n")
+    fine = ["--fleet", folder + "/fleet.yaml", "--model", folder + "/kinds.yaml"]
+    elastic_paper = ["--processors", "60", "--elastic", "ours"]
+    for model, words, jobs, drawn in (
+            ("fine-grained-1", fine, 10, False), ("fine-grained-2", fine, 20, False), ("fine-grained-random", fine, 20, True),
+            ("elastic-random", elastic_paper, 16, True), ("elastic-table1", elastic_paper, 16, False),
+            ("elastic-table1-earlier", elastic_paper, 16, False),
+            ("virtual-clusters", ["--processors", "320", "--queue", "easy"], None, True)):
+        first, again, other = (subprocess.run([program, "run", "--generate", model, *words, "--seed", seed, "--check",
+                                               "--per-job", "-"], check=True, capture_output=True, text=True)
+                               for seed in ("1", "1", "2"))
+        if first.stderr or first.stdout != again.stdout or (first.stdout != other.stdout) != drawn:
+            sys.exit(f"{model}: {first.stderr}, or what it draws is not by the seed")
+        if jobs is not None and len(first.stdout.splitlines()) != 1 + jobs:
+            sys.exit(f"{model}: {first.stdout}; expected {jobs} jobs")
+
+
 def example_of_the_page(program, folder):
     """What docs/simulator.md shows of elastic jobs is what comes out, and a job does rescale."""
     root = os.path.dirname(os.path.abspath(__file__)) + "/../../.."
@@ -157,6 +177,15 @@ def without_effect(program, folder):
             (fleet + ["--placement", "pool", "--granularity", "scale"], "--granularity"),
             (fleet + ["--placement", "least", "--search", "5"], "--search"),
             (fleet + ["--queue", "fcfs", "--depth", "5"], "--depth"),
+            (["run", "--generate", "elastic", "--processors", "60"], "elastic-table1-earlier"),
+            (["run", "--generate", "elastic-random", "--processors", "60", "--load", "1"], "--load: has no effect but with"),
+            (["run", "--generate", "fine-grained-2", "--processors", "60", "--overestimate", "2"], "--overestimate: has no"),
+            (pool + ["--submission-gap", "5"], "--submission-gap: has no effect but with the elastic paper's"),
+            (["run", "--generate", "elastic-random", "--processors", "60", "--submission-gap", "-1"], "--submission-gap"),
+            (["run", "--generate", "elastic-random", "--processors", "60", "--seed", "0"], "--seed: the sets of elastic-random"),
+            (["run", "--generate", "elastic-random", "--processors", "60", "--seed", "1000001"], "from 1 to 1000000"),
+            (["run", "--generate", "elastic-table1", "--processors", "60", "--elastic", "ours", "--malleable", "0.5:2"],
+             "the jobs of elastic-table1 are elastic"),
             (pool + ["--per-job", folder + "/x", "--svg", folder + "/./x"], "--svg"),
             (pool + ["--per-job", ""], "--per-job: the name of a file is missing"),
             (["run", "--jobs", "", "--processors", "4"], "--jobs"),
@@ -373,6 +402,8 @@ def main(program):
         progress(program)
         elastic(program, folder)
         knobs(program, folder)
+        paper_mixes(program, folder)
+        refused(program, 1, ["run", "--generate", "fine-grained-1", "--processors", "32"], "no --model says that of kind dgemm")
         elastic_on_nodes(program, folder)
         os.mkdir(folder + "/page")
         example_of_the_page(program, folder + "/page")
