@@ -115,9 +115,11 @@ inline constexpr const char* kRescaleSent = "pinion.dev/rescale-sent";
 // How fast it was with how many workers, and how long its rescales took.
 inline constexpr const char* kSpeedSeen = "pinion.dev/speed-seen";
 inline constexpr const char* kWorkDone = "pinion.dev/work-done";  // of run-seconds, by then
+// With so many workers its application wishes to run, as it has said over HTTP.
+inline constexpr const char* kAskedWorkers = "pinion.dev/asked-workers";
 
 // All of them: of others under our prefix the agent warns.
-inline constexpr std::array<std::string_view, 61> kAll{kCpus,
+inline constexpr std::array<std::string_view, 62> kAll{kCpus,
                                                        kAlign,
                                                        kStrength,
                                                        kSmt,
@@ -176,6 +178,7 @@ inline constexpr std::array<std::string_view, 61> kAll{kCpus,
                                                        kRescaleSent,
                                                        kSpeedSeen,
                                                        kWorkDone,
+                                                       kAskedWorkers,
                                                        kProfileWhy,
                                                        kPodGroup};
 

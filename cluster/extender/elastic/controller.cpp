@@ -46,6 +46,10 @@ Action action_of(const ElasticObject& job, Action::Kind kind, json annotations, 
   if (const std::string seen = speed_seen_text(job.seen); !seen.empty()) {
     annotations[annotation::kSpeedSeen] = seen;
   }
+  if (job.asked != job.noted) {
+    annotations[annotation::kAskedWorkers] =
+        job.asked ? json(std::to_string(*job.asked)) : json(nullptr);
+  }
   return {.kind = kind,
           .uid = job.uid,
           .patch = {{"metadata",

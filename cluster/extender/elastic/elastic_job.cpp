@@ -154,6 +154,11 @@ Status read_wishes(const json& object, ElasticObject& elastic) {
                                        ": use annotation, http:PORT or ccs:PORT");
   }
   elastic.channel = *channel;
+  if (channel->kind == Channel::Kind::kHttp) {
+    // Where somebody has written anything else there, nothing is noted.
+    const auto noted = Numbers(object).find(annotation::kAskedWorkers, 1, kLargestSize);
+    if (noted) elastic.noted = static_cast<int>(*noted);
+  }
   if (channel->kind != Channel::Kind::kCcs) return {};
   elastic.sent = read_sent(json_text(object, "metadata", "annotations", annotation::kRescaleSent));
   if (elastic.pes_per_worker > most_pes) {

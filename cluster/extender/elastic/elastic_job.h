@@ -57,6 +57,7 @@ struct ElasticObject {
   int max_workers = 1;
   std::optional<int> requested;  // by its user, as it is said
   std::optional<int> asked{};    // by its application, the same; its user's word goes before
+  std::optional<int> noted{};    // as `asked`, for the next leader; with kHttp alone
   std::int32_t priority = 0;
   std::int64_t gap_ms = 180'000;
   std::int64_t cpus = 0;        // exclusive ones of a worker

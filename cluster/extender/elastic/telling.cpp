@@ -129,6 +129,11 @@ json note_sent(const ElasticObject& job, const Sent& what) {
   return annotated(job, annotation::kRescaleSent, sent_text(what));
 }
 
+json note_wish(const ElasticObject& job, std::optional<int> workers) {
+  return annotated(job, annotation::kAskedWorkers,
+                   workers ? json(std::to_string(*workers)) : json(nullptr));
+}
+
 json nothing_sent(const ElasticObject& job, std::int64_t now_ms) {
   json patch = annotated(job, annotation::kRescaleSent, nullptr);
   if (job.wanted) {

@@ -60,6 +60,8 @@ Result<Said> said_in(const nlohmann::json& answer);
 // is about to be sent to it, or was; nothing that it was sent counts any more.
 [[nodiscard]] nlohmann::json acknowledged(const ElasticObject& job, int workers);
 [[nodiscard]] nlohmann::json note_sent(const ElasticObject& job, const Sent& what);
+// With so many workers its application wishes to run, which the next leader begins with.
+[[nodiscard]] nlohmann::json note_wish(const ElasticObject& job, std::optional<int> workers);
 // Of a rescale that goes on, the time begins anew: its program may be another one.
 [[nodiscard]] nlohmann::json nothing_sent(const ElasticObject& job, std::int64_t now_ms);
 

@@ -29,6 +29,7 @@ constexpr std::chrono::milliseconds kSilentRest = 20s;     // of one that gives 
 constexpr std::chrono::milliseconds kLongestSilent{300s};  // the same, in the end
 constexpr std::chrono::minutes kProgressKept{10};          // of one that says no more
 constexpr std::chrono::minutes kAddressKept{5};            // of its pod
+constexpr std::chrono::minutes kNoteRest{1};               // of a job whose wish was noted
 // So long a Charm++ program keeps one, if it has not rescaled before. Whether its time is up is for
 // the controller to say, which has it asked no more.
 constexpr std::chrono::milliseconds kHold = 2s;
@@ -186,7 +187,12 @@ void ElasticAsks::look_at_progress(const ElasticObject& job) {
     const std::lock_guard lock(mutex_);
     if (!reporters_.contains(job.uid)) {
       if (!reporters_of_.take(job.name_space)) return;
-      reporters_[job.uid].name_space = job.name_space;
+      Reporter& reporter = reporters_[job.uid];
+      reporter.name_space = job.name_space;
+      reporter.heard = Clock::now();
+      if (job.noted) {
+        reporter.told = {.said = {.progress = {}, .workers = job.noted}, .at_s = steady_s()};
+      }
     }
   }
   if (!progress_.update(job.uid, job)) progress_.add(job.uid, job);
@@ -202,7 +208,7 @@ bool ElasticAsks::read_progress(const ElasticObject& job) {
   const std::string asked_at = address;
   const auto said = progress_by_http(job, address);
   const auto now = Clock::now();
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto at = reporters_.find(job.uid);
   if (at == reporters_.end()) return true;  // forgotten meanwhile
   Reporter& reporter = at->second;
@@ -215,7 +221,28 @@ bool ElasticAsks::read_progress(const ElasticObject& job) {
   // Its pod may be another one by now, and what it has said be of no more use.
   if (now >= reporter.find_again) reporter.address.clear();
   if (now - reporter.heard >= kProgressKept) reporter.told.reset();
+  const auto wish = reporter.told ? reporter.told->said.workers : std::nullopt;
+  if (wish != job.noted && now >= reporter.note_again) {
+    lock.unlock();
+    const bool rests = note_wish(job, wish);
+    lock.lock();
+    const auto still = reporters_.find(job.uid);
+    if (rests && still != reporters_.end()) still->second.note_again = now + kNoteRest;
+  }
   return said.has_value();
+}
+
+bool ElasticAsks::note_wish(const ElasticObject& job, std::optional<int> workers) {
+  if (!may_act_()) return false;
+  const Status done = write_down(job, [&](const ElasticObject& now) -> Result<json> {
+    if (now.noted == workers) return failure(Errc::kConflict, "it is noted with a step");
+    return elastic::note_wish(now, workers);
+  });
+  if (done) return true;
+  if (done.error().code == Errc::kConflict) return false;
+  log_.warn("what an elastic job's application wishes is not noted",
+            {{"job", job.path}, {"why", done.error().text}});
+  return true;
 }
 
 Result<elastic::Said> ElasticAsks::progress_by_http(const ElasticObject& job,

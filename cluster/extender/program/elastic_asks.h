@@ -44,6 +44,8 @@ class ElasticAsks {
 
   // Precondition: elastic::is_to_tell_progress(). Its application is asked every few seconds, one
   // that does not answer more seldom, until it is forgotten. Nothing where too many are asked.
+  // Until it has answered, it wishes what is noted on the job; another wish is noted there, now and
+  // then.
   void look_at_progress(const elastic::ElasticObject& job);
   // What it has said last.
   struct Told {
@@ -61,6 +63,7 @@ class ElasticAsks {
     Clock::time_point find_again{};  // the pod
     Clock::time_point heard{};
     std::optional<Told> told{};
+    Clock::time_point note_again{};  // its wish
   };
   // What a Charm++ program was sent: its connection is kept until it has acted (ccs/rescale.h), as
   // long as it is asked.
@@ -81,6 +84,8 @@ class ElasticAsks {
   void answer(const elastic::ElasticObject& job);
   // False: it gives none.
   bool read_progress(const elastic::ElasticObject& job);
+  // False: somebody was first, and it is looked at again with the next answer.
+  bool note_wish(const elastic::ElasticObject& job, std::optional<int> workers);
   // `address`: empty where it has to be found, or was of no use.
   Result<elastic::Said> progress_by_http(const elastic::ElasticObject& job, std::string& address);
   // To the pod with this address.

@@ -63,6 +63,10 @@ json given_up(const std::string& channel, const std::string& sent) {
   return job;
 }
 
+std::optional<int> said_workers(const json& answer) {
+  return answer.contains("workers") ? std::optional(answer["workers"].get<int>()) : std::nullopt;
+}
+
 class ElasticAsksTest : public testing::Test {
  protected:
   ElasticAsksTest() {
@@ -223,6 +227,54 @@ TEST_F(ElasticAsksTest, ReadsHowFarItIs) {
   asks.look_at_progress(read_of(odd));
   ASSERT_EQ(odd.wait_for(1).size(), 1U);
   EXPECT_FALSE(asks.told(wave.uid));
+}
+
+// Its owner is written when that changes, however often it is said.
+TEST_F(ElasticAsksTest, AWishIsNotedForTheNextLeaderWhenItChanges) {
+  struct Case {
+    const char* name;
+    json says;
+    const char* noted;    // before; empty: nothing
+    const char* written;  // nullptr: nothing is
+  };
+  for (const Case& c :
+       {Case{"new", {{"workers", 6}}, "", "6"}, Case{"another", {{"workers", 6}}, "4", "6"},
+        Case{"the same", {{"workers", 6}}, "6", nullptr},
+        Case{"taken back", {{"done", 1}}, "6", ""}, Case{"none", {{"done", 1}}, "", nullptr}}) {
+    SCOPED_TRACE(c.name);
+    kube::FakeApiServer server;
+    server.on(kHeads, 200, json::parse(R"({"items":[{"metadata":{"uid":"head","ownerReferences":
+        [{"uid":"uid-wave"}]},"status":{"phase":"Running","podIP":"127.0.0.1"}}]})"));
+    kube::FakeApiServer application;
+    application.on("GET /pinion/progress", 200, c.says);
+    json wave = shrinking("http:" + std::to_string(application.access().endpoint.port));
+    wave["status"] = {{"ready", 8}};
+    if (*c.noted != '\0') wave["metadata"]["annotations"][annotation::kAskedWorkers] = c.noted;
+    server.on(std::string("GET ") + kWave, 200, wave);
+    server.on(std::string("PATCH ") + kWave, 200, wave);
+    const auto api = *kube::Api::create(server.access());
+    ElasticAsks asks(*api, log_, defaults_, {}, leads_);
+    const auto job = read(wave);
+    asks.look_at_progress(job);
+    EXPECT_TRUE(asks.told(job.uid) || *c.noted == '\0') << "before it has answered";
+    ASSERT_TRUE(eventually([&] {
+      const auto told = asks.told(job.uid);
+      return told && told->said.workers == said_workers(c.says) && !application.seen().empty();
+    }));
+    const auto seen = server.wait_for(c.written == nullptr ? 1 : 3);
+    const auto patch = std::find_if(seen.begin(), seen.end(),
+                                    [](const auto& one) { return one.method == "PATCH"; });
+    if (c.written == nullptr) {
+      EXPECT_EQ(patch, seen.end());
+      continue;
+    }
+    ASSERT_NE(patch, seen.end());
+    const json written = patch->json()["metadata"]["annotations"];
+    ASSERT_EQ(written.size(), 1U) << "nothing else";
+    const json& wish = written.at(annotation::kAskedWorkers);
+    EXPECT_EQ(wish.is_null() ? "" : wish.get<std::string>(), c.written);
+    EXPECT_EQ(patch->json()["metadata"]["resourceVersion"], "7");
+  }
 }
 
 TEST_F(ElasticAsksTest, ThoseWhoseProgressIsSlowHoldUpNoQuestion) {

@@ -200,6 +200,49 @@ TEST_F(ElasticJobsTest, AnApplicationThatAsksForMoreGetsIt) {
   EXPECT_EQ(elastic_->rows().at(0).asked, 6);
 }
 
+// The last leader has noted it, and died. Until the application says something else, it holds.
+TEST_F(ElasticJobsTest, ANewLeaderDoesNotStepPastAWishThatStands) {
+  kube::FakeApiServer application;
+  std::atomic<bool> answers = false;
+  application.on("GET /pinion/progress", [&](const auto&, auto& response) {
+    response.status = answers ? 200 : 500;
+    response.set_content(R"({"done": 1})", "application/json");
+  });
+  server_.on("GET /api/v1/namespaces/default/pods", 200, json::parse(R"({"items":[{"metadata":
+      {"uid":"head","ownerReferences":[{"uid":"uid-wave"}]},
+      "status":{"phase":"Running","podIP":"127.0.0.1"}}]})"));
+  json runs = make_job({.workers = 4});
+  runs["status"] = {{"active", 4}, {"ready", 4}};
+  runs["metadata"]["annotations"]["pinion.dev/acknowledge"] =
+      "http:" + std::to_string(application.access().endpoint.port);
+  const auto noted = [&](const char* wish) {
+    json job = runs;
+    job["metadata"]["annotations"]["pinion.dev/asked-workers"] = wish;
+    return job;
+  };
+  is_patched("wave",
+             [runs](const auto& request, auto& response) { answer_with(runs, request, response); });
+  for (const ElasticPolicy policy : {ElasticPolicy::kElastic, ElasticPolicy::kOurs}) {
+    start({noted("4")}, policy);
+    EXPECT_FALSE(application.wait_for(1).empty());
+    asked_ = 0;
+    EXPECT_TRUE(eventually([&] { return asked_ >= 20; }));
+    EXPECT_EQ(elastic_->rows().at(0).asked, 4);
+    for (const auto& seen : server_.seen()) EXPECT_NE(seen.method, "PATCH") << seen.body;
+    elastic_.reset();
+  }
+  // One that makes no sense is none, and so is one that the application has taken back.
+  start({noted("many")});
+  EXPECT_EQ(patch_of("wave")["metadata"]["annotations"]["pinion.dev/wanted-workers"], "8");
+  elastic_.reset();
+  answers = true;
+  start({noted("4")});
+  const json patch = patch_of("wave", 1);
+  EXPECT_EQ(patch["metadata"]["annotations"]["pinion.dev/wanted-workers"], "8");
+  EXPECT_TRUE(patch["metadata"]["annotations"]["pinion.dev/asked-workers"].is_null());
+  elastic_.reset();  // before the application
+}
+
 TEST_F(ElasticJobsTest, AJobWithoutHolesWaitsAndSaysSo) {
   std::atomic<std::int64_t> at_best = 8;
   on_fleet_ = [&](const auto&) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -42,14 +43,16 @@ struct Actuated {
   const char* suspend;         // a merge patch, so that the policy starts it
   std::string acknowledges{};  // "annotation", "http" or "ccs"; empty: it is not asked
   bool progresses = false;     // its program says how far it is
+  int wishes = 0;              // its application runs with so many workers rather than all; 0: no
 };
 
 void PrintTo(const Actuated& kind, std::ostream* out) {
   *out << kind.name;
 }
 
-// One cluster with an elastic job, "low", of 2 to 8 workers of 4 CPUs. As soon as it has all 8,
-// "high" comes, which is urgent and needs 16 CPUs, and goes again once it runs.
+// One cluster with an elastic job, "low", of 2 to 8 workers of 4 CPUs. As soon as it has all 8, or
+// as many as it wishes, "high" comes, which is urgent and needs 16 CPUs, and goes again once it
+// runs.
 class Life {
  public:
   // The leader dies with that change; 0: never. `log`: a process has one.
@@ -60,6 +63,10 @@ class Life {
         {"uid":"head","ownerReferences":[{"uid":"uid-low"}]},"status":
         {"phase":"Running","podIP":"127.0.0.1","containerStatuses":[{"restartCount":0}]}}]})"));
     application_.on(std::string("POST ") + elastic::kQuestionPath, 200, json::object());
+    if (kind_.wishes > 0) {
+      application_.on(std::string("GET ") + elastic::kProgressPath, 200,
+                      {{"workers", kind_.wishes}});
+    }
   }
 
   struct Told {
@@ -166,10 +173,14 @@ class Life {
     if (what["metadata"]["resourceVersion"] != job.object["metadata"]["resourceVersion"]) {
       return refuse(409, response);
     }
-    const auto wanted = job.read().wanted;
+    const ElasticObject before = job.read();
     job.object.merge_patch(what);
     const ElasticObject now = job.read();
-    if (now.wanted && !wanted) ++told_.begun;
+    if (now.wanted && !before.wanted) ++told_.begun;
+    if (before.noted) {
+      EXPECT_LE(now.workers(), std::max(before.workers(), *before.noted))
+          << "past its wish after: " << testing::PrintToString(told_.changes);
+    }
     if (now.sent && now.sent->came_ms == 0 &&
         what["metadata"]["annotations"].contains(annotation::kRescaleSent)) {
       ++announced_;
@@ -256,7 +267,7 @@ class Life {
       changed(jobs_.at("low"), "high ends");
       return true;
     }
-    if (came_ || !is_at_rest("low", 8)) return false;
+    if (came_ || !is_at_rest("low", most())) return false;
     came_ = true;
     add("high", 0,
         test_support::make_job({.name = "high",
@@ -274,10 +285,11 @@ class Life {
   }
   bool over() {
     const std::lock_guard lock(mutex_);
-    if (!gone_ || !is_at_rest("low", 8)) return false;
-    told_.end += ", low 8";
+    if (!gone_ || !is_at_rest("low", most())) return false;
+    told_.end += ", low " + std::to_string(most());
     return true;
   }
+  [[nodiscard]] int most() const { return kind_.wishes > 0 ? kind_.wishes : 8; }
 
   std::int64_t free() {
     const std::lock_guard lock(mutex_);
@@ -365,14 +377,17 @@ class Life {
     }
   }
 
-  // Where the application is being asked: until the answer is written down. False: it is not.
+  // Where the application is being asked, or is to say what it wishes: until the answer is written
+  // down. False: it is not.
   bool wait_for_answer() {
     const std::size_t before = changes();
     bool came = false;
     {
       const std::lock_guard lock(mutex_);
       const ElasticObject low = jobs_.at("low").read();
-      if (!elastic::is_to_be_asked(low)) return false;
+      const bool is_to_wish =
+          kind_.wishes > 0 && elastic::is_to_tell_progress(low) && low.noted != kind_.wishes;
+      if (!elastic::is_to_be_asked(low) && !is_to_wish) return false;
       came = low.has_come();
     }
     if (came) {  // until the leader has looked at it again with what it has done
@@ -412,7 +427,8 @@ class ElasticTakeover : public testing::TestWithParam<Actuated> {};
 TEST_P(ElasticTakeover, InEachPhaseTheNextLeaderGoesOn) {
   Log log("error", LogFormat::kText);
   const Life::Told whole = Life(GetParam(), 0, log).live();
-  EXPECT_EQ(whole.end, "low 4, high 4, low 8");
+  const int most = GetParam().wishes > 0 ? GetParam().wishes : 8;
+  EXPECT_EQ(whole.end, "low 4, high 4, low " + std::to_string(most));
   EXPECT_GE(whole.begun, 4) << "a start, a shrink, another start and an expand";
   if (GetParam().acknowledges == "ccs") {
     EXPECT_THAT(whole.sent, testing::ElementsAre(ccs::bitmap(8, 4), ccs::bitmap(4, 8)));
@@ -428,8 +444,9 @@ TEST_P(ElasticTakeover, InEachPhaseTheNextLeaderGoesOn) {
       const Life::Told told = life.get();
       EXPECT_EQ(told.end, whole.end);
       EXPECT_EQ(told.begun, whole.begun) << testing::PrintToString(told.changes);
-      // The next leader does not know how far it was when it came.
-      if (!GetParam().progresses) {
+      // The next leader does not know how far it was when it came. A wish is noted with a step, or
+      // before.
+      if (!GetParam().progresses && GetParam().wishes == 0) {
         EXPECT_EQ(told.changes.size(), whole.changes.size())
             << testing::PrintToString(told.changes);
       }
@@ -443,6 +460,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Actuated{"IndexedJob", nullptr, 0, "{}"},
                     Actuated{"ByAnnotation", nullptr, 0, "{}", "annotation"},
                     Actuated{"ByHttp", nullptr, 0, "{}", "http"},
+                    Actuated{"ByHttpWithAWish", nullptr, 0, "{}", "http", false, 6},
                     Actuated{"Charm", nullptr, 0, "{}", "ccs"},
                     Actuated{"CharmThatProgresses", nullptr, 0, "{}", "ccs", true},
                     Actuated{"MpiJob", "mpijob_create", 1,
