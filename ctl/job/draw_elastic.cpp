@@ -25,6 +25,19 @@ std::string why(const json& job) {
   return history.is_array() && !history.empty() ? text_cell(history.front(), "why") : "-";
 }
 
+// Who wishes for how many workers; its user's wish goes before its application's.
+std::string wish_cell(const json& job) {
+  std::string cell;
+  const auto add = [&](const char* key, const char* whose) {
+    if (!job.contains(key)) return;
+    if (!cell.empty()) cell += ", ";
+    cell += number_cell(job, key) + whose;
+  };
+  add("requestedWorkers", " by user");
+  add("askedWorkers", " by application");
+  return cell.empty() ? "-" : cell;
+}
+
 // As many digits as say something.
 std::string figure_cell(const json& object, const char* key) {
   const json& value = json_at(object, key);
@@ -51,16 +64,14 @@ std::string draw_elastic(const json& document) {
   const json& jobs = json_at(document, "elastic");
   if (!jobs.is_array()) return kNone;
   for (const json& job : jobs) {
-    rows.push_back(
-        {text_cell(job, "name"), text_cell(job, "kind"), text_cell(job, "change"),
-         text_cell(job, "state"), number_cell(job, "workers"), number_cell(job, "readyWorkers"),
-         number_cell(job, "minWorkers"), number_cell(job, "maxWorkers"),
-         number_cell(job, "wantedWorkers"),
-         number_cell(job, job.contains("requestedWorkers") ? "requestedWorkers" : "askedWorkers"),
-         why(job)});
+    rows.push_back({text_cell(job, "name"), text_cell(job, "kind"), text_cell(job, "change"),
+                    text_cell(job, "state"), number_cell(job, "workers"),
+                    number_cell(job, "readyWorkers"), number_cell(job, "minWorkers"),
+                    number_cell(job, "maxWorkers"), number_cell(job, "wantedWorkers"),
+                    wish_cell(job), why(job)});
   }
   if (rows.size() == 1) return kNone;
-  return table(rows, {4, 5, 6, 7, 8, 9}) + more_not_shown(document, "elastic");
+  return table(rows, {4, 5, 6, 7, 8}) + more_not_shown(document, "elastic");
 }
 
 std::string draw_history(const json& document) {

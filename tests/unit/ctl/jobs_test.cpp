@@ -17,7 +17,7 @@ using testing::ElementsAre;
 TEST(DrawElastic, HasALineForEachJob) {
   const json document = json::parse(R"({"jobs":[],"elastic":[
       {"name":"hpc/wave","kind":"Job","change":"malleable","state":"shrinks","workers":8,
-       "readyWorkers":8,"minWorkers":2,"maxWorkers":8,"wantedWorkers":4,
+       "readyWorkers":8,"minWorkers":2,"maxWorkers":8,"wantedWorkers":4,"askedWorkers":4,
        "history":[{"at":"2026-11-25T15:22:48Z","step":"shrink","why":"from 8 to 4 workers, to make room for wind"},
                   {"at":"2026-11-25T15:00:00Z","step":"done","why":"it went from 0 to 8 workers"}]},
       {"name":"hpc/wind","kind":"MPIJob","change":"moldable","state":"waits","workers":0,
@@ -26,14 +26,21 @@ TEST(DrawElastic, HasALineForEachJob) {
        "history":[{"at":"2026-11-25T15:00:00Z","step":"declined","why":"old"}]},
       {"name":"hpc/old","kind":"Job","change":"rigid","state":"waits","workers":0,
        "readyWorkers":0,"minWorkers":4,"maxWorkers":4,
-       "history":[{"at":"2026-11-25T15:00:00Z","step":"declined","why":"old"}]}]})");
-  EXPECT_EQ(draw_elastic(document),
-            "JOB       KIND    CHANGE     STATE    WORKERS  READY  MIN  MAX  WANTED  ASKED  WHY\n"
-            "hpc/wave  Job     malleable  shrinks        8      8    2    8       4      -  "
-            "from 8 to 4 workers, to make room for wind\n"
-            "hpc/wind  MPIJob  moldable   waits          0      0    4    4       -      4  "
-            "needs 16 CPUs, 4 CPUs are free\n"
-            "hpc/old   Job     rigid      waits          0      0    4    4       -      -  -\n");
+       "history":[{"at":"2026-11-25T15:00:00Z","step":"declined","why":"old"}]},
+      {"name":"hpc/two","kind":"Job","change":"malleable","state":"runs","workers":4,
+       "readyWorkers":4,"minWorkers":1,"maxWorkers":8,"requestedWorkers":4,"askedWorkers":6}]})");
+  EXPECT_EQ(
+      draw_elastic(document),
+      "JOB       KIND    CHANGE     STATE    WORKERS  READY  MIN  MAX  WANTED  ASKED"
+      "                        WHY\n"
+      "hpc/wave  Job     malleable  shrinks        8      8    2    8       4  4 by application"
+      "             from 8 to 4 workers, to make room for wind\n"
+      "hpc/wind  MPIJob  moldable   waits          0      0    4    4       -  4 by user"
+      "                    needs 16 CPUs, 4 CPUs are free\n"
+      "hpc/old   Job     rigid      waits          0      0    4    4       -  -"
+      "                            -\n"
+      "hpc/two   Job     malleable  runs           4      4    1    8       -  "
+      "4 by user, 6 by application  -\n");
 }
 
 TEST(DrawHistory, HasALineForEachStep) {
