@@ -77,7 +77,7 @@ class PythonSeed {
 
 // As Python's random draws one of 0 to count - 1.
 int draw_below(std::mt19937& random, unsigned count) {
-  const int bits = std::bit_width(count);
+  const int bits = static_cast<int>(std::bit_width(count));
   while (true) {
     const auto value = static_cast<std::uint32_t>(random()) >> (32 - bits);
     if (value < count) return static_cast<int>(value);

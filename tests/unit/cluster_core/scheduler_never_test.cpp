@@ -206,8 +206,10 @@ TEST_F(SchedulerTest, WhoIsRefusedElsewhereIsToldWhereNoIdleNodeWouldDo) {
   add_node("c");
   EXPECT_TRUE(core_.queue().contains("large"));
   core_.exists("d", true, now_);
-  core_.age(now_ + 1000, 1000);
+  for (const char* node : {"a", "b", "c"}) core_.heard(node, now_ + 50'000);
+  core_.tick(now_ + 50'000);
   ASSERT_FALSE(core_.fleet().awaits());
+  (void)news();  // of what was reserved for so long
   EXPECT_THAT(refuse("large-0"), IsEmpty()) << "nobody knows how large d is";
 }
 
