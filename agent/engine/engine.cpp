@@ -224,26 +224,28 @@ bool Engine::has_stopped(const Container& container) const {
   return pod != state_.pods.end() && pod->second.stopped.contains(container.id);
 }
 
-// The member of an event other than its creation; one never heard of before is taken in as if it
-// were created now (the runtime does not report containers created while it synchronizes).
+// The member of an event other than its creation; one never heard of before, or not in that pod, is
+// taken in as if it were created now (the runtime does not report containers created while it
+// synchronizes).
 Member* Engine::known(const Pod& pod, const Container& container, Effects& effects) {
-  if (Member* member = state_.find(container.id)) {
+  Member* member = state_.find(container.id);
+  if (member != nullptr && member->pod_id == pod.id) {
     if (container.pid != 0) member->pid = container.pid;
     return member;
   }
   ++counters_.adopted;
-  Member& member = remember(pod, container);
+  member = &remember(pod, container);
   effects.notes.push_back(
-      note(Note::Level::kWarn, "container was never announced, taken in now", member));
-  const Wish wish = wish_for(pod, member, member.resources);
-  warn(wish, member, effects);
-  if (auto refusal = place(member, wish, pod, effects)) {
-    member.trouble = *refusal;
-    if (wish.kind == Wish::Kind::kExclusive) member.role = Role::kWaiting;
+      note(Note::Level::kWarn, "container was never announced, taken in now", *member));
+  const Wish wish = wish_for(pod, *member, member->resources);
+  warn(wish, *member, effects);
+  if (auto refusal = place(*member, wish, pod, effects)) {
+    member->trouble = *refusal;
+    if (wish.kind == Wish::Kind::kExclusive) member->role = Role::kWaiting;
     ++counters_.unplaced;
   }
-  if (member.role == Role::kExclusive) fence_->allocated_running(state_, effects);
-  return &member;
+  if (member->role == Role::kExclusive) fence_->allocated_running(state_, effects);
+  return member;
 }
 
 // --- placing

@@ -19,6 +19,8 @@ using test_support::cpus;
 using test_support::Driver;
 using test_support::laptop;
 using test_support::make_container;
+using test_support::make_pod;
+using test_support::part;
 using test_support::rank;
 using test_support::shared;
 using test_support::Unit;
@@ -73,6 +75,36 @@ TEST_P(BothFences, GrowingKeepsWhatItHas) {
   EXPECT_EQ(effects.reply.own->cpus.count(), 4);
   EXPECT_TRUE(before.is_subset_of(effects.reply.own->cpus));
   EXPECT_EQ(node.engine.counters().resized, 1U);
+}
+
+// What its own pod keeps is not the other's to give back.
+TEST_P(BothFences, OneThatIsToldWithAnotherPodIsTakenInThere) {
+  struct Case {
+    const char* name;
+    int main;  // CPUs before the update, which asks for 4
+  };
+  for (const Case& c : {Case{"one that grows", 2}, Case{"one that was shared", 0}}) {
+    SCOPED_TRACE(c.name);
+    Driver node(laptop(), GetParam());
+    const Pod own = make_pod("own");
+    const Unit init = part(own, "init", 4);
+    Unit main = part(own, "main", c.main);
+    node.run(init);
+    node.run(main);
+    node.stop(init);
+    const int online = node.engine.state().topology.online.count();
+    node.run(rank("other", online - 1 - node.taken().count()));
+    const CpuSet before = node.taken();
+    main.pod = make_pod("another");
+    const auto answer = node.update(main, cpu(4000));
+    EXPECT_EQ(answer.fatal, "");
+    EXPECT_EQ(node.engine.state().find(main.id())->pod_id, main.pod.id);
+    EXPECT_EQ(node.taken(), before) << "its own pod keeps what it had";
+    EXPECT_EQ(node.pod_event({own, init.container}, PodEvent::Kind::kRemove).fatal, "");
+    EXPECT_EQ(node.end(main).fatal, "");
+    EXPECT_EQ(node.end(rank("other", 1)).fatal, "");
+    EXPECT_TRUE(node.taken().empty());
+  }
 }
 
 TEST_P(BothFences, ShrinkingKeepsAPart) {
