@@ -309,7 +309,7 @@ std::optional<std::int64_t> milli_cpus(const Resources& resources) {
   const auto period = static_cast<std::int64_t>(
       std::min<std::uint64_t>(resources.period.value_or(kDefaultPeriod), limit));
   if (resources.quota.value_or(0) > 0 && period > 0) {
-    return std::min(*resources.quota, limit) * 1000 / period;
+    return std::min(std::min(*resources.quota, limit) * 1000 / period, kMostMilliCpus);
   }
   const std::uint64_t shares = resources.shares.value_or(0);
   if (shares <= 2 || shares >= kMaxShares) return std::nullopt;  // 2: the kernel's "nothing asked"

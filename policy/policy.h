@@ -38,8 +38,12 @@ enum class Qos { kGuaranteed, kBurstable, kBestEffort, kUnknown };
                                                std::optional<std::int64_t> oom_score_adj,
                                                topology::Bytes machine);
 
-// CPUs in thousandths: from quota/period where there is a quota, else from shares (1024 for one
-// CPU; the kubelet caps shares at 262144, so that value alone says nothing). nullopt: not stated.
+// In thousandths: far above any machine, so that sums and quotas of it do not overflow.
+inline constexpr std::int64_t kMostMilliCpus = 1'000'000'000'000;
+
+// CPUs in thousandths, at most kMostMilliCpus: from quota/period where there is a quota, else from
+// shares (1024 for one CPU; the kubelet caps shares at 262144, so that value alone says nothing).
+// nullopt: not stated.
 [[nodiscard]] std::optional<std::int64_t> milli_cpus(const Resources& resources);
 
 // Whether its shares tell of less than its limit: a container whose pod is Guaranteed by

@@ -81,7 +81,10 @@ void note_resize(PodRecord& pod, const Resources& before, const Resources& after
   const auto from = milli_cpus(before);
   const auto to = milli_cpus(after);
   if (!pod.milli || !from || !to) return;
-  pod.milli = from == pod.told_milli || from == pod.milli ? *to : *pod.milli + *to - *from;
+  const bool all = from == pod.told_milli || from == pod.milli;
+  // One that stated more than its pod has was never counted in that.
+  const std::int64_t others = all ? 0 : *pod.milli - (*from > *pod.milli ? 0 : *from);
+  pod.milli = std::min(others + *to, policy::kMostMilliCpus);
 }
 
 }  // namespace pinion::engine

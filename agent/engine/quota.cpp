@@ -1,5 +1,7 @@
 #include "agent/engine/quota.h"
 
+#include <algorithm>
+
 #include "agent/engine/loans.h"
 
 namespace pinion::engine {
@@ -11,6 +13,11 @@ constexpr std::int64_t kMostQuota = std::int64_t{1} << 40;
 std::optional<std::int64_t> milli_by_shares(Resources resources) {
   resources.quota.reset();
   return milli_cpus(resources);
+}
+
+CpuQuota quota_of(std::int64_t milli) {
+  constexpr auto per_milli = static_cast<std::int64_t>(CpuQuota().period) / 1000;
+  return CpuQuota{.limit = std::min(milli * per_milli, kMostQuota)};
 }
 
 // Whether a record without its quota would still say how many CPUs it has: not from 256 on.
@@ -26,6 +33,7 @@ std::optional<CpuQuota> stated_by_containers(const State& state, const Member& o
     if (!stated) return std::nullopt;
     sum.limit += stated->limit * static_cast<std::int64_t>(sum.period) /
                  static_cast<std::int64_t>(stated->period);
+    sum.limit = std::min(sum.limit, kMostQuota);
   }
   return sum;
 }
@@ -50,10 +58,7 @@ PodQuota pod_target(const State& state, const Member& of) {
   const PodRecord& known = record->second;
   pod.seen = known.quota.has_value();
   pod.stated = known.quota;
-  if (!pod.stated && known.milli) {
-    pod.stated =
-        CpuQuota{.limit = *known.milli * static_cast<std::int64_t>(CpuQuota().period) / 1000};
-  }
+  if (!pod.stated && known.milli) pod.stated = quota_of(*known.milli);
   if (!pod.stated) pod.stated = stated_by_containers(state, of);
   return pod;
 }
@@ -71,8 +76,7 @@ std::optional<CpuQuota> stated_quota(const Resources& resources) {
                     .period = sane ? period : CpuQuota().period};
   }
   const auto milli = milli_by_shares(resources);
-  if (!milli) return std::nullopt;
-  return CpuQuota{.limit = *milli * static_cast<std::int64_t>(CpuQuota().period) / 1000};
+  return milli ? std::optional(quota_of(*milli)) : std::nullopt;
 }
 
 bool lifts_quota(const Member& member) {

@@ -11,6 +11,7 @@
 namespace pinion::engine {
 namespace {
 
+using test_support::all_running;
 using test_support::cpu;
 using test_support::cpus;
 using test_support::Driver;
@@ -131,6 +132,34 @@ TEST(Quota, Of256CpusOnlyTheFilesHaveNone) {
   const auto audit = later.engine.audit("");
   ASSERT_TRUE(audit);
   EXPECT_EQ(audit->quota, none);
+}
+
+// As only a hostile container states them, more than its pod has.
+TEST(Quota, OfHugeNumbersThePodsStaysSane) {
+  Resources huge;
+  huge.shares = 262'144;
+  huge.quota = std::int64_t{1} << 44;
+  huge.period = 1;
+  for (const bool whole : {true, false}) {
+    SCOPED_TRACE(whole ? "the pod states its CPUs" : "it does not");
+    Driver node(xeon_snc2(), FenceKind::kLeaf);
+    Unit unit = rank("p", 2);
+    if (!whole) unit.pod.resources = {};
+    const Unit beside{unit.pod, make_container(unit.pod, "beside", huge)};
+    node.run(unit);
+    EXPECT_TRUE(node.update(unit, huge).reply.refusal);
+    EXPECT_EQ(node.handle(all_running({unit, beside})).fatal, "");
+    const auto limit = [&]() -> std::int64_t {
+      const auto audit = node.engine.audit(beside.id());
+      return audit && audit->quota && audit->quota->pod.stated ? audit->quota->pod.stated->limit
+                                                               : -1;
+    };
+    EXPECT_EQ(limit(), whole ? 200'000 : std::int64_t{1} << 40);
+    EXPECT_EQ(node.update(beside, cpu(500)).fatal, "");
+    EXPECT_EQ(limit(), 250'000);
+    EXPECT_TRUE(node.update(beside, huge).reply.refusal);
+    EXPECT_EQ(limit(), 250'000);
+  }
 }
 
 TEST(Quota, ItComesBackWhenTheContainerGivesUpItsCores) {
