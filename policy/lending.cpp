@@ -1,5 +1,7 @@
 #include "policy/lending.h"
 
+#include <algorithm>
+
 namespace pinion::policy {
 
 bool LendTo::means_pod(std::string_view name) const {
@@ -19,6 +21,7 @@ std::optional<LendTo> parse_lend_to(std::string_view text) {
   if (to.any_rest) pod.remove_suffix(1);
   to.pod = pod;
   to.container = text.substr(slash + 1);
+  if (std::max(pod.size(), text.size() - slash - 1) > kLongestName) return std::nullopt;
   // Kubernetes' names have none of these.
   constexpr std::string_view never = "*/ ,";
   const bool names = to.pod.find_first_of(never) == std::string::npos &&

@@ -20,7 +20,8 @@ constexpr std::uint64_t kMaxShares = 262144;  // the kernel's, and the kubelet's
 constexpr std::uint64_t kDefaultPeriod = 100'000;
 // Far above any machine, so that sums of many do not overflow.
 constexpr Bytes kMostMemory = Bytes{1} << 48;
-constexpr std::size_t kMaxShown = 64;  // of a hostile annotation's value in an error text
+constexpr std::size_t kLongestDevice = 255;  // bytes: a file's name
+constexpr std::size_t kMaxShown = 64;        // of a hostile annotation's value in an error text
 
 enum class Cpus { kByQos, kExclusive, kShared };
 constexpr std::array kCpus{Word<Cpus>{"exclusive", Cpus::kExclusive},
@@ -45,9 +46,23 @@ class Annotations {
     return "annotation " + (pod_.annotations.contains(special) ? special : name);
   }
 
-  [[nodiscard]] std::string text(const std::string& name) const {
-    const std::string* value = find(name);
-    return value != nullptr ? *value : std::string();
+  [[nodiscard]] std::string name(const std::string& annotation) const {
+    const std::string* value = find(annotation);
+    return value != nullptr ? cut_name(*value) : std::string();
+  }
+
+  // Empty where it says nothing. What is too long for one is remembered in error(), for what
+  // becomes of it stays in memory.
+  std::string device() {
+    const std::string* value = find(annotation::kNearDevice);
+    if (value == nullptr) return {};
+    if (value->size() <= kLongestDevice) return *value;
+    if (error_.empty()) {
+      error_ = shown(annotation::kNearDevice) + ": '" + std::string(cut_utf8(*value, kMaxShown)) +
+               "...' is longer than " + std::to_string(kLongestDevice) +
+               " bytes, and so no device's name or PCI address";
+    }
+    return {};
   }
 
   // The value that the annotation's word stands for, `otherwise` when it is absent. An unknown
@@ -194,8 +209,8 @@ std::string not_entitled(const Pod& pod, const Resources& resources,
 
 Labels labels_of(Annotations& annotations) {
   return {
-      .job = annotations.text(annotation::kJob),
-      .task_group = annotations.text(annotation::kTaskGroup),
+      .job = annotations.name(annotation::kJob),
+      .task_group = annotations.name(annotation::kTaskGroup),
       .profile = annotations.word(annotation::kProfile, topology::kProfileWords, Profile::kNone),
       .service = annotations.word(annotation::kClass, kClassWords)};
 }
@@ -213,7 +228,7 @@ topology::Request request_of(Annotations& annotations, const Resources& resource
   request.job = std::move(labels.job);
   request.task_group = std::move(labels.task_group);
   request.profile = labels.profile;
-  request.near_device = annotations.text(annotation::kNearDevice);
+  request.near_device = annotations.device();
   request.align = annotations.word(annotation::kAlign, topology::kAlignWords, defaults.align);
   const Strength by_job = request.job.empty() ? Strength::kPreferred : Strength::kRequired;
   request.strength = annotations.word(annotation::kStrength, topology::kStrengthWords,
@@ -349,6 +364,10 @@ Resources merge(Resources record, const Resources& wanted) {
   if (!wanted.cpus.empty()) record.cpus = wanted.cpus;
   if (!wanted.mems.empty()) record.mems = wanted.mems;
   return record;
+}
+
+std::string cut_name(std::string_view name) {
+  return std::string(cut_utf8(name, kLongestName));
 }
 
 Labels labels_of(const Pod& pod, const std::string& container_name) {

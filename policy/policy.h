@@ -127,6 +127,9 @@ struct Labels {
 
   bool operator==(const Labels&) const = default;
 };
+// A job's or task group's name as agent and extender have it: its first kLongestName bytes, no
+// character cut in two. An annotation may be a thousand times as long, and each container has one.
+[[nodiscard]] std::string cut_name(std::string_view name);
 // An unknown profile or class counts as none here; wish_of refuses it.
 [[nodiscard]] Labels labels_of(const Pod& pod, const std::string& container_name);
 

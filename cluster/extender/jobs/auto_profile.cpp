@@ -4,6 +4,7 @@
 
 #include "cluster/extender/kube/json_read.h"
 #include "policy/annotations.h"
+#include "policy/policy.h"
 #include "topology/words.h"
 
 namespace pinion::cluster::jobs {
@@ -53,7 +54,7 @@ LearntText write_learnt_profile(json& object, const std::string& name_space,
                        "setting learnProfiles); use one of: " +
                        list_of(topology::kProfileWords));
   }
-  const std::string job = said(annotation::kJob);
+  const std::string job = policy::cut_name(said(annotation::kJob));
   const LearntProfile learnt =
       decided.empty()
           ? options.learnt(name_space, job.empty() ? json_text(object, "metadata", "name") : job)

@@ -3,11 +3,13 @@
 #include <charconv>
 #include <string>
 
+#include "base/utf8.h"
 #include "cluster/extender/jobs/decision.h"
 #include "cluster/extender/jobs/hostfile.h"
 #include "cluster/extender/jobs/template_editor.h"
 #include "cluster/extender/kube/json_read.h"
 #include "policy/annotations.h"
+#include "policy/policy.h"
 
 namespace pinion::cluster::jobs {
 namespace {
@@ -87,7 +89,8 @@ std::optional<int> worker_index(const json& pod) {
 }
 
 std::string group_name(const std::string& job, int index, int groups) {
-  return job + "-" + std::to_string(group_of(index, groups));
+  const std::string number = "-" + std::to_string(group_of(index, groups));
+  return std::string(cut_utf8(job, policy::kLongestName - number.size())) + number;
 }
 
 void edit_child_pod(json& pod) {

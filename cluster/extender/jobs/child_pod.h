@@ -11,7 +11,8 @@ namespace pinion::cluster::jobs {
 // parts of a JobSet are counted through.
 [[nodiscard]] std::optional<int> worker_index(const nlohmann::json& pod);
 
-// "JOB-GROUP": the task group of the worker at `index`, of workers that ask alike.
+// "JOB-GROUP": the task group of the worker at `index`, of workers that ask alike. Of a long JOB
+// its beginning, so that all of the name stays (policy::kLongestName).
 [[nodiscard]] std::string group_name(const std::string& job, int index, int groups);
 
 // Names the task group of a worker, and sends mpirun in an MPIJob's launcher to our hostfile where

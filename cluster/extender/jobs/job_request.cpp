@@ -133,7 +133,7 @@ Result<std::optional<JobRequest>> read_job_request(const json& object) {
   request.memory_per_task = annotations.bytes(annotation::kMemoryPerTask);
   request.nodes = annotations.number(annotation::kNodes, 0, kMaxNodes);
   request.groups = annotations.number(annotation::kTaskGroups, 0, kMaxTasks);
-  request.job = annotations.text(annotation::kJob);
+  request.job = policy::cut_name(annotations.text(annotation::kJob));
   request.worker_role = annotations.text(annotation::kWorkerRole);
   request.hostfile = annotations.text(annotation::kHostfile) != "none";
   read_choices(annotations, request);

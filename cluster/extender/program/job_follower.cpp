@@ -11,6 +11,7 @@
 #include "cluster/extender/pods/pod_of.h"
 #include "cluster/extender/scheduling/demand.h"
 #include "policy/annotations.h"
+#include "policy/policy.h"
 
 namespace pinion::cluster {
 namespace {
@@ -46,7 +47,7 @@ JobFollower::~JobFollower() {
 }
 
 void JobFollower::changed(const wire::PodSpecView& pod) {
-  const std::string name = text_of(pod, annotation::kJob);
+  const std::string name = policy::cut_name(text_of(pod, annotation::kJob));
   if (!name.empty() && owner_is_unknown(pod)) {
     queue_.add({.name_space = pod.name_space,
                 .path = "/apis/batch/v1/namespaces/" + kube::percent_encoded(pod.name_space) +

@@ -9,6 +9,7 @@
 #include "cluster/core/task_groups.h"
 #include "cluster/extender/jobs/child_pod.h"
 #include "policy/annotations.h"
+#include "policy/policy.h"
 #include "tests/unit/extender_jobs/reviews.h"
 
 namespace pinion::cluster::jobs {
@@ -203,6 +204,27 @@ TEST(Group, IsThatOfAlgorithmThree) {
                 "j-" + std::to_string(group_of(member, groups)));
     }
   }
+}
+
+// An annotation may be far longer than what agents read of it.
+TEST(Group, OfALongJobKeepsItsNumber) {
+  const std::string longest(policy::kLongestName, 'x');
+  const std::string group = group_name(longest, 12, 13);
+  EXPECT_EQ(group, longest.substr(0, longest.size() - 3) + "-12");
+  EXPECT_EQ(policy::cut_name(group), group);
+}
+
+// As the agents have it, whose figures the extender looks up by it.
+TEST(Group, ALongJobIsCutOnAllItsPods) {
+  const std::string longest(policy::kLongestName, 'x');
+  json job = asking("job_create", R"({"pinion.dev/tasks":"4","pinion.dev/memory-per-task":"1Gi"})");
+  job["metadata"]["annotations"][annotation::kJob] = longest + "yz";
+  const Mutation mutation = mutated(job);
+  ASSERT_EQ(mutation.kind, Mutation::Kind::kChanged) << mutation.text;
+  EXPECT_EQ(applied(job, mutation)
+                .at("/spec/template/metadata/annotations"_json_pointer)
+                .at(annotation::kJob),
+            longest);
 }
 
 TEST(LauncherPod, LooksIntoOurHostfile) {

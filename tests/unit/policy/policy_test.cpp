@@ -621,6 +621,48 @@ TEST(Policy, NoCharacterIsCutInTwo) {
   }
 }
 
+// Each of a pod's containers carries them, in every snapshot.
+TEST(Policy, LongNamesAreCut) {
+  const std::string umlaut = "\xC3\xA4";
+  std::string longest(252, 'x');
+  Pod pod = make_pod("p");
+  for (const char* name : {"job", "task-group"}) {
+    pod.annotations[std::string("pinion.dev/") + name] =
+        longest + umlaut + std::string(250'000, 'y');
+  }
+  const Wish wish = wish_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(wish.kind, WishKind::kExclusive);
+  EXPECT_EQ(wish.request.job, longest) << "no half of a character";
+  EXPECT_EQ(wish.request.task_group, longest);
+  const Labels labels = labels_of(pod, "main");
+  EXPECT_EQ(labels.job, longest);
+  EXPECT_EQ(labels.task_group, longest);
+  longest += 'z';
+  EXPECT_EQ(cut_name(longest), longest);
+}
+
+TEST(Policy, ALongNameOfADeviceIsRefusedWithAShortText) {
+  Defaults defaults;
+  defaults.privileges = {Privilege::kNearDevice};
+  Pod pod = make_pod("p");
+  std::string& device = pod.annotations["pinion.dev/near-device"];
+  device = std::string(255, 'x');
+  EXPECT_EQ(wish_of(pod, "main", cpu(2000), defaults).request.near_device, device);
+  device += 'x';
+  const Wish wish = wish_of(pod, "main", cpu(2000), defaults);
+  EXPECT_EQ(wish.kind, WishKind::kRefused);
+  EXPECT_THAT(wish.text, testing::StartsWith("annotation pinion.dev/near-device: 'xxx"));
+  EXPECT_LT(wish.text.size(), 200U);
+}
+
+TEST(Policy, WhomCoresAreLentToHasNoLongName) {
+  const std::string longest(253, 'x');
+  EXPECT_TRUE(parse_lend_to(longest + "/" + longest));
+  EXPECT_TRUE(parse_lend_to(longest + "*/main"));
+  EXPECT_FALSE(parse_lend_to(longest + "x/main"));
+  EXPECT_FALSE(parse_lend_to("p/x" + longest));
+}
+
 TEST(Policy, LendTo) {
   struct Case {
     const char* text;
