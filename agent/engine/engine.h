@@ -200,8 +200,8 @@ class Engine {
   std::optional<topology::Refusal> reserve_rest(const topology::Request& like,
                                                 std::string_view pod_id, const Rest& rest,
                                                 const CpuSet& near, bool anywhere);
-  void keep_rest(const topology::Request& like, std::string_view pod_id, const Rest& rest,
-                 const CpuSet& near);
+  std::optional<topology::Refusal> keep_rest(const topology::Request& like, std::string_view pod_id,
+                                             const Rest& rest, const CpuSet& near);
   void trim_rest(const Pod& pod);
 
   // kept_cores.cpp

@@ -62,8 +62,8 @@ Wish Engine::wish_for_kept(const Pod& pod, const KeptCores& saved) const {
   return wish;
 }
 
-// The pod keeps that again, unless it is somebody else's now or more than the pod has left. A text:
-// why not.
+// The pod keeps that again, unless it is somebody else's now, and of what is for those to come no
+// more than it has left. A text: why not.
 std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
   PodRecord& record = record_of(pod);
   Wish wish = wish_for_kept(pod, saved);
@@ -73,7 +73,15 @@ std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
   if (state_.ledger.find(request.id) != nullptr) return "its container runs elsewhere";
   if (saved.container == kRest && record.milli) {
     const int left = unclaimed(record, nullptr);
-    if (saved.count > left) return "its pod has " + std::to_string(left) + " CPUs left";
+    if (left == 0) return "its pod has no CPUs left";
+    if (saved.count > left) {  // one of them came while no agent ran, maybe on these very CPUs
+      const Rest rest{.cpus = left, .part = saved.part};
+      if (auto refusal = keep_rest(request, pod.id, rest, saved.cpus - state_.ledger.exclusive())) {
+        return refusal->text;
+      }
+      record.restored = true;
+      return {};
+    }
   }
   const Outcome outcome = topology::adopt(state_.topology, state_.ledger, request, saved.cpus);
   if (const auto* refusal = std::get_if<Refusal>(&outcome)) return refusal->text;
@@ -86,6 +94,7 @@ std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
       .own = {.cpus = decision.cpus, .mems = decision.claim.mems},
       .why = decision.why,
       .part = saved.part};
+  if (record.milli) trim_rest(pod);
   return {};
 }
 
@@ -93,12 +102,14 @@ void Engine::restore_kept(const Pod& pod, const KeptCores& saved, Effects& effec
   const Claim* there = state_.ledger.find(claim_id(pod.id, saved.container));
   if (there != nullptr && saved.cpus.is_subset_of(there->cpus)) return;  // it runs there again
   const std::string why = keep_again(pod, saved);
+  const CpuSet cpus =
+      why.empty() ? record_of(pod).kept().find(saved.container)->second.own.cpus : saved.cpus;
   Note line{.level = Note::Level::kInfo,
             .text = "the pod keeps its cores over the agent's restart",
             .fields = {{"namespace", pod.name_space},
                        {"pod", pod.name},
                        {"container", saved.container},
-                       {"cpus", saved.cpus.to_string()}}};
+                       {"cpus", cpus.to_string()}}};
   if (!why.empty()) {
     line.level = Note::Level::kWarn;
     line.text = "the pod does not get back the cores that it kept";

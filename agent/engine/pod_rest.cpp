@@ -110,9 +110,10 @@ std::optional<Refusal> Engine::reserve_rest(const topology::Request& like, std::
 }
 
 // Of what the pod had for its containers to come already, which must not be lost.
-void Engine::keep_rest(const topology::Request& like, std::string_view pod_id, const Rest& rest,
-                       const CpuSet& near) {
-  if (reserve_rest(like, pod_id, rest, near, false)) reserve_rest(like, pod_id, rest, near, true);
+std::optional<Refusal> Engine::keep_rest(const topology::Request& like, std::string_view pod_id,
+                                         const Rest& rest, const CpuSet& near) {
+  if (!reserve_rest(like, pod_id, rest, near, false)) return std::nullopt;
+  return reserve_rest(like, pod_id, rest, near, true);
 }
 
 void Engine::trim_rest(const Pod& pod) {

@@ -222,6 +222,39 @@ TEST_P(BothFences, WhatIsForThoseToComeIsKeptOverARestartOfTheAgent) {
   EXPECT_EQ(node.run(part(pod, "second", 4)), rest);
 }
 
+// One of those to come was made and started while no agent ran, where it would.
+TEST_P(BothFences, WhatIsLeftForThoseToComeIsKeptThoughOneOfThemCameMeanwhile) {
+  struct Case {
+    const char* name;
+    int second;  // CPUs, of the 4 for those to come
+    int kept;
+  };
+  for (const Case& c : {Case{"a part", 1, 3}, Case{"all but one", 3, 1}, Case{"all", 4, 0}}) {
+    SCOPED_TRACE(c.name);
+    Driver before(xeon_snc2(), GetParam());
+    Pod pod = whole_pod("p", 6);
+    pod.pid = 1;
+    const Unit first = part(pod, "first", 2);
+    const CpuSet own = before.run(first);
+    const CpuSet rest = before.taken() - own;
+    ASSERT_EQ(rest.count(), 4);
+    const Unit second = part(pod, "second", c.second);
+    const CpuSet there = rest.lowest(c.second);
+    auto event = all_running({first, second});
+    event.files[first.id()] = {.cpus = own, .mems = test_support::mems("0")};
+    event.files[second.id()] = {.cpus = there, .mems = test_support::mems("0")};
+    Driver node = after(before, GetParam(), event);
+    EXPECT_EQ(node.own(second), there);
+    EXPECT_EQ(node.taken().count(), 6);
+    EXPECT_EQ(node.taken(), own | rest) << "the same ones, as they are free";
+    const auto kept = node.engine.kept();
+    ASSERT_EQ(kept.size(), c.kept == 0 ? 0U : 1U);
+    if (c.kept == 0) continue;
+    EXPECT_EQ(kept[0].count, c.kept);
+    EXPECT_EQ(node.run(part(pod, "third", c.kept)), rest - there);
+  }
+}
+
 TEST_P(BothFences, AReconnectLeavesPodsWhatTheyKeep) {
   Driver node(laptop(), GetParam());
   const Unit unit = rank("r", 4);
