@@ -21,6 +21,7 @@ constexpr std::uint64_t kDefaultPeriod = 100'000;
 // Far above any machine, so that sums of many do not overflow.
 constexpr Bytes kMostMemory = Bytes{1} << 48;
 constexpr std::size_t kLongestDevice = 255;  // bytes: a file's name
+constexpr std::size_t kMostNamed = 5;        // of annotations that nobody knows
 constexpr std::size_t kMaxShown = 64;        // of a hostile annotation's value in an error text
 
 enum class Cpus { kByQos, kExclusive, kShared };
@@ -130,9 +131,10 @@ class Annotations {
 
   [[nodiscard]] const std::string& error() const { return error_; }
 
-  // Annotations under our prefix whose name nothing here knows.
+  // Of annotations under our prefix whose name nothing here knows the first few, and how many more.
   [[nodiscard]] std::vector<std::string> unknown() const {
     std::vector<std::string> found;
+    std::size_t more = 0;
     const auto first = pod_.annotations.lower_bound(std::string(annotation::kPrefix));
     for (auto it = first;
          it != pod_.annotations.end() && it->first.starts_with(annotation::kPrefix); ++it) {
@@ -140,10 +142,17 @@ class Annotations {
       const auto known = [&](std::string_view k) {
         return name == k || (name.starts_with(k) && name[k.size()] == '.');
       };
-      if (std::none_of(annotation::kAll.begin(), annotation::kAll.end(), known)) {
+      if (std::any_of(annotation::kAll.begin(), annotation::kAll.end(), known)) continue;
+      if (found.size() == kMostNamed) {
+        ++more;
+      } else {
         found.push_back("annotation " + std::string(cut_utf8(it->first, kMaxShown)) +
                         " is not known and ignored");
       }
+    }
+    if (more > 0) {
+      found.push_back(std::to_string(more) + " more annotations of " +
+                      std::string(annotation::kPrefix) + " are not known and ignored");
     }
     return found;
   }

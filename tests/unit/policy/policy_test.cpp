@@ -571,6 +571,16 @@ TEST(Policy, UnknownAnnotationsOfOursWarn) {
   for (const auto& warning : wish.warnings) EXPECT_LT(warning.size(), 120U);
 }
 
+TEST(Policy, OfManyUnknownAnnotationsTheFirstFewAreNamed) {
+  Pod pod = make_pod("p");
+  for (int i = 1; i <= 6; ++i) pod.annotations["pinion.dev/x" + std::to_string(i)] = "1";
+  for (int i = 10; i < 1000; ++i) pod.annotations["pinion.dev/y" + std::to_string(i)] = "1";
+  const auto warnings = wish_of(pod, "main", cpu(2000), {}).warnings;
+  ASSERT_EQ(warnings.size(), 6U);
+  EXPECT_THAT(warnings[4], HasSubstr("pinion.dev/x5 is not known"));
+  EXPECT_EQ(warnings[5], "991 more annotations of pinion.dev/ are not known and ignored");
+}
+
 TEST(Policy, HostileValuesAreRefusedWithAShortText) {
   const std::string values[] = {std::string(1'000'000, 'a'),
                                 std::string("l3\0", 3),
