@@ -28,12 +28,13 @@ bool in_pod(std::string_view path) {
   return false;
 }
 
-// CPUs that some of its threads may run on.
-topology::CpuSet cpus_of(const std::string& root, int pid) {
+// CPUs that some of its threads may run on; of those read until `stop` asks for an end.
+topology::CpuSet cpus_of(const std::string& root, int pid, const std::stop_token& stop) {
   topology::CpuSet cpus;
   const auto threads = list_threads(root, pid);
   if (!threads) return cpus;  // gone
   for (const int thread : *threads) {
+    if (stop.stop_requested()) break;
     const auto status = read_task_status(root, pid, thread);
     if (status && status->cpus_allowed) cpus |= *status->cpus_allowed;
   }
@@ -53,7 +54,8 @@ std::optional<std::string> name_in(std::string_view status) {
 }
 
 // Nothing: the kernel's, a zombie, in a pod, or gone.
-std::optional<HostProcess> host_process(const std::string& root, int pid) {
+std::optional<HostProcess> host_process(const std::string& root, int pid,
+                                        const std::stop_token& stop) {
   const std::string folder = root + "/proc/" + std::to_string(pid);
   const auto status = read_file(folder + "/status", 1);
   auto name = status ? name_in(*status) : std::nullopt;
@@ -61,8 +63,10 @@ std::optional<HostProcess> host_process(const std::string& root, int pid) {
   const auto groups = read_file(folder + "/cgroup", 1);
   auto unit = groups ? host_unit(*groups) : std::nullopt;
   if (!unit) return std::nullopt;
-  return HostProcess{
-      .unit = *std::move(unit), .name = *std::move(name), .pid = pid, .cpus = cpus_of(root, pid)};
+  return HostProcess{.unit = *std::move(unit),
+                     .name = *std::move(name),
+                     .pid = pid,
+                     .cpus = cpus_of(root, pid, stop)};
 }
 
 // system.slice for /system.slice/ssh.service; "" for what is in no group.
@@ -100,7 +104,7 @@ Result<std::vector<HostProcess>> host_processes(const std::string& root,
   for (const int pid : *all) {
     if (stop.stop_requested()) break;
     if (pid == getpid()) continue;
-    if (auto process = host_process(root, pid)) found.push_back(*std::move(process));
+    if (auto process = host_process(root, pid, stop)) found.push_back(*std::move(process));
   }
   return found;
 }

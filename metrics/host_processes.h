@@ -21,8 +21,8 @@ struct HostProcess {
   topology::CpuSet cpus;  // that some of its threads may run on
 };
 
-// All but our own; once `stop` asks for that, those until then. `root` holds the machine's proc/.
-// Errors: as the system says.
+// All but our own; once `stop` asks for that, those until then, the last perhaps with CPUs missing.
+// `root` holds the machine's proc/. Errors: as the system says.
 Result<std::vector<HostProcess>> host_processes(const std::string& root,
                                                 const std::stop_token& stop = {});
 

@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
 #include <stop_token>
+#include <thread>
 
 #include "metrics/host_processes.h"
 #include "tests/support/tree.h"
@@ -74,6 +78,21 @@ TEST_F(HostDaemons, AreNotLookedForOnceTheProgramIsToEnd) {
   end.request_stop();
   EXPECT_TRUE(metrics::host_processes(root(), end.get_token()).value().empty());
   EXPECT_FALSE(warning_of_host_daemons(root(), cpus("2-7"), cpus("0-1"), end.get_token()));
+}
+
+// The pipe is read as the first thread's file, and by then the end is asked for.
+TEST_F(HostDaemons, OfAProcessWithManyThreadsNoMoreAreReadOnceTheProgramIsToEnd) {
+  const std::string first = root() + "/proc/7/task/1";
+  std::filesystem::create_directory(first);
+  ASSERT_EQ(mkfifo((first + "/status").c_str(), 0600), 0);
+  std::stop_source end;
+  const std::jthread asks([&] {
+    const std::ofstream opened(first + "/status");
+    end.request_stop();
+  });
+  const auto processes = metrics::host_processes(root(), end.get_token()).value();
+  ASSERT_EQ(processes.size(), 7U);
+  EXPECT_EQ(processes.back().cpus, cpus(""));
 }
 
 TEST_F(HostDaemons, AreNotCalledKeptOffWhereNobodyCouldLook) {
