@@ -87,7 +87,7 @@ Result<std::vector<KeptCores>> decode(std::string_view text) {
 }
 
 Result<std::vector<KeptCores>> load_kept(const std::string& path) {
-  const auto text = read_file(path, kLongestFile);
+  const auto text = read_plain_file(path, kLongestFile);
   if (!text && text.error().sys_errno == ENOENT) return std::vector<KeptCores>();
   if (!text) return failure(text.error());
   auto kept = decode(*text);

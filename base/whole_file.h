@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -33,10 +34,8 @@ inline Result<std::optional<std::string>> read_whole(const Fd& file, const std::
   return std::nullopt;
 }
 
-// The file at that path, of at most `mib` MiB. Errors: of the system, as "read PATH: ..."; kInvalid
-// for a larger one.
-inline Result<std::string> read_file(const std::string& path, std::size_t mib) {
-  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+// What is left of an open file, at most `mib` MiB. Errors: as read_file().
+inline Result<std::string> read_file(const Fd& file, const std::string& path, std::size_t mib) {
   if (!file.valid()) return sys_failure("read " + path);
   auto text = read_whole(file, path, mib << 20U);
   if (!text) return failure(std::move(text.error()));
@@ -44,6 +43,22 @@ inline Result<std::string> read_file(const std::string& path, std::size_t mib) {
     return failure(Errc::kInvalid, path + " is larger than " + std::to_string(mib) + " MiB");
   }
   return **std::move(text);
+}
+
+// The file at that path, which may be a pipe, of at most `mib` MiB. Errors: of the system, as
+// "read PATH: ..."; kInvalid for a larger one.
+inline Result<std::string> read_file(const std::string& path, std::size_t mib) {
+  return read_file(Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC)), path, mib);
+}
+
+// The same where only a plain file may stand: whoever puts a pipe there is not waited for. Errors:
+// as read_file(); kInvalid for anything else.
+inline Result<std::string> read_plain_file(const std::string& path, std::size_t mib) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat what {};
+  if (!file.valid() || fstat(file.get(), &what) != 0) return sys_failure("read " + path);
+  if (!S_ISREG(what.st_mode)) return failure(Errc::kInvalid, path + " is no plain file");
+  return read_file(file, path, mib);
 }
 
 // False: not all was written, errno says why.
@@ -75,7 +90,8 @@ inline Status write_file(int directory, const char* name, const std::string& tex
 inline Status replace_file(const std::string& path, std::string_view text, bool synced) {
   const std::string fresh = path + ".new";
   {
-    const Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK;  // a pipe: an error
+    const Fd file(open(fresh.c_str(), flags, 0600));
     if (!file.valid()) return sys_failure("open " + fresh);
     if (!write_all(file.get(), text)) return sys_failure("write " + fresh);
     if (synced && fsync(file.get()) != 0) return sys_failure("sync " + fresh);

@@ -38,7 +38,7 @@ void KernelNoise::load(Pass& pass) {
   if (std::exchange(loaded_, true)) return;
   const std::string& path = options_.saved_file;
   if (access(path.c_str(), F_OK) != 0) return;
-  const auto text = read_file(path, kLongestFile);
+  const auto text = read_plain_file(path, kLongestFile);
   const auto saved = text ? decode(*text) : failure(text.error());
   if (!saved) {
     // Set aside and not removed: an operator may still read it.

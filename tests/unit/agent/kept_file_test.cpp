@@ -2,6 +2,7 @@
 #include "agent/kept_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -68,6 +69,15 @@ TEST(KeptFile, IsReplacedAndTakenAway) {
   std::ofstream(path) << "pinion-kept-cores 2\npod";
   EXPECT_EQ(load_kept(path).error().code, Errc::kInvalid);
   EXPECT_FALSE(save_kept(path + "/none/kept", kSome));
+}
+
+TEST(KeptFile, APipeInItsPlaceDoesNotHoldUpTheStart) {
+  const test_support::TempDir dir;
+  const std::string path = dir.path() / kKeptFile;
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(load_kept(path).error().text, path + " is no plain file");
+  EXPECT_TRUE(save_kept(path, kSome));
+  EXPECT_EQ(load_kept(path).value(), kSome);
 }
 
 TEST(KeptFile, WhereItCannotBeReplacedTheOldOneIsTakenAway) {

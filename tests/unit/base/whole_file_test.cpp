@@ -1,6 +1,7 @@
 #include "base/whole_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -34,6 +35,20 @@ TEST(WholeFile, IsReplacedAsAWholeOrNotAtAll) {
   EXPECT_EQ(read_file(path, 1).value(), "old");
   EXPECT_EQ(replace_file(path + "/none/file", "new", false).error().text,
             "open " + path + "/none/file.new: Not a directory");
+}
+
+// Nobody writes into the pipe: an ordinary open would wait for ever.
+TEST(WholeFile, APipeInItsPlaceIsAnErrorAndNotWaitedFor) {
+  const test_support::TempDir dir;
+  const std::string path = dir.path() / "file";
+  EXPECT_EQ(read_plain_file(path, 1).error().code, Errc::kNotFound);
+  ASSERT_TRUE(replace_file(path, "text", false));
+  EXPECT_EQ(read_plain_file(path, 1).value(), "text");
+  ASSERT_EQ(mkfifo((path + ".new").c_str(), 0600), 0);
+  EXPECT_FALSE(replace_file(path, "new", false));
+  std::filesystem::rename(path + ".new", path);
+  EXPECT_EQ(read_plain_file(path, 1).error().text, path + " is no plain file");
+  EXPECT_EQ(read_plain_file(dir.path(), 1).error().code, Errc::kInvalid);
 }
 
 TEST(WholeFile, IsWrittenOnlyWhereThereIsOne) {
