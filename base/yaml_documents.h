@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace pinion {
 
@@ -61,9 +62,30 @@ inline std::string alone(const YamlDocument& document) {
          std::string(document.text);
 }
 
-// The text's one document as alone() gives it; of a text that holds none nothing. Error: kInvalid
-// for a second one, with its line.
+// yaml-cpp takes some bytes that no YAML may hold for the text's end, and says nothing. Error:
+// kInvalid, with the line of the first control character other than tab, CR and LF, or of the
+// first byte that is no UTF-8.
+inline Status check_characters(std::string_view text) {
+  int line = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text, at);
+    const char c = text[at];
+    const bool control =
+        c == '\x7f' || (c >= '\0' && c < ' ' && c != '\t' && c != '\r' && c != '\n');
+    if (length == 0 || control) {
+      return failure(Errc::kInvalid, "line " + std::to_string(line) + ": " +
+                                         (control ? "a control character" : "no UTF-8"));
+    }
+    if (c == '\n') ++line;
+    at += length;
+  }
+  return {};
+}
+
+// The text's one document as alone() gives it; of a text that holds none nothing. Errors: those of
+// check_characters(); kInvalid for a second one, with its line.
 inline Result<std::string> only_document(std::string_view text) {
+  if (Status fit = check_characters(text); !fit) return failure(std::move(fit.error()));
   const std::vector<YamlDocument> documents = yaml_documents(text);
   if (documents.empty()) return std::string();
   if (documents.size() > 1) {

@@ -61,6 +61,7 @@ Result<json> json_of(const YAML::Node& node, int depth) {
 }  // namespace
 
 Result<std::vector<json>> parse_objects(const std::string& text) {
+  if (Status fit = check_characters(text); !fit) return failure(std::move(fit.error()));
   try {
     std::vector<json> objects;
     const std::vector<YamlDocument> documents = yaml_documents(text);

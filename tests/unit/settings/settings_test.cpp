@@ -76,6 +76,14 @@ TEST(Settings, WhatIsShownIsReadBackAsItWas) {
   EXPECT_EQ(to_yaml(table(again)), text);
 }
 
+// As a disk leaves it that lost power: no default may come of it.
+TEST(Settings, BytesOfZeroAreNoEmptyFile) {
+  Values values;
+  const Status done = read_yaml(std::string(512, '\0'), table(values));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().text, "line 1: a control character");
+}
+
 TEST(Settings, WhichKeysHaveChanged) {
   struct Case {
     const char* name;
@@ -128,6 +136,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Bad{"unknown_key", "name: a\nnames: b\n", "line 2: unknown key 'names'"},
         Bad{"twice", "name: a\nname: b\n", "line 2: name: set twice"},
+        Bad{"no_text", "name: a\n\x01\x01", "line 2: a control character"},
+        Bad{"no_utf8", "name: a\nb: \xff{\n", "line 2: no UTF-8"},
         Bad{"no_map", "- a\n", "expected a map of settings"},
         Bad{"a_list", "name: [a]\n", "line 1: name: expected a single value"},
         Bad{"two_lines", "name: \"a\\nb\"\n", "line 1: name: a control character in it"},
