@@ -175,6 +175,7 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   // A runtime that launches its agents makes its socket's directory after that.
   const auto alone = [&] { return *launch && !beside.held() ? beside.hold() : Status(); };
   auto done = run_main_loop(node, connection, publisher, *signals, again, alone, ready, heart);
+  if (done) node.end(std::chrono::steady_clock::now());
   publisher.publish(std::chrono::steady_clock::now(), node, connection);
   log.info("stopped, containers keep their cores");
   return done;

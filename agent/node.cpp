@@ -101,6 +101,11 @@ void Node::finish(TimePoint now) {
   }
 }
 
+void Node::end(TimePoint now) {
+  save_unstarted_ = now;
+  finish(now);
+}
+
 void Node::unguard(const engine::Unguard& group) {
   if (const auto done = files_->unguard(group); !done) {
     say(Level::kWarn,

@@ -41,6 +41,8 @@ class Node final : public EngineHandler {
   // log's lines, saves what pods keep where that has changed and, every 100 ms while there are
   // events, stops the process if the state is broken.
   void finish(TimePoint now);
+  // The same before an orderly end, which leaves nothing for later.
+  void end(TimePoint now);
 
   // Does one small piece of waiting work: a cpuset file to grow, or one to compare. False: there is
   // none until next_work().

@@ -223,6 +223,19 @@ TEST_F(NodeWithAFile, SavesWhatAContainerHasThatDoesNotStartAMomentLater) {
   EXPECT_TRUE(a_moment_later());
 }
 
+TEST_F(NodeWithAFile, SavesAtAnOrderlyEndWhatHasNotStartedYet) {
+  EXPECT_TRUE(saves(test_support::all_running({})));
+  const Unit fails = test_support::rank("f", 1);
+  EXPECT_FALSE(saves(engine::CreateContainer{fails.pod, fails.container}));
+  node_.end(now_);
+  EXPECT_TRUE(has_saved());
+}
+
+TEST_F(NodeWithAFile, WritesNothingAtAnEndBeforeAllContainersAreKnown) {
+  node_.end(now_);
+  EXPECT_TRUE(is_marked());
+}
+
 TEST_F(NodeWithAFile, WhereTheFileCannotBeWrittenItTriesAgain) {
   const Unit rank = test_support::rank("r", 2);
   EXPECT_TRUE(saves(test_support::all_running({rank})));
