@@ -3,7 +3,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "agent/collector_thread.h"
 #include "agent/config.h"
@@ -75,6 +77,22 @@ DeviceNodes find_device_nodes(const Config& config, const topology::Source& sour
   return here ? DeviceNodes(config.host_root) : DeviceNodes();
 }
 
+// Holds the lock of a state directory that somebody has removed again, and has what stood there
+// written again. `trouble`: why that failed, as said last. Error: another agent holds it now.
+Status keep_state_dir(StateLock& lock, Node& node, std::string& trouble, Log& log) {
+  const auto taken = lock.hold();
+  if (!taken && taken.error().code == Errc::kExhausted) return failure(taken.error());
+  const std::string why = taken ? std::string() : taken.error().text;
+  if (std::exchange(trouble, why) != why && !taken) {
+    log.warn("the state directory is gone and cannot be made again", {{"why", why}});
+  }
+  if (taken && *taken) {
+    log.warn("the state directory was gone, it is made again");
+    node.save_again();
+  }
+  return {};
+}
+
 Status run(Config config, const std::function<Result<Config>()>& read_again) {
   give_back_memory();  // the linker and what runs before main() have read most of the program
   // Else protobuf writes to standard error by itself when a message holds broken text.
@@ -85,8 +103,8 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   const auto launch = nri::read_launch([](const char* name) { return std::getenv(name); });
   if (!launch) return failure(launch.error());
   if (auto allowed = check_kubelet(config); !allowed) return allowed;
-  const auto lock = lock_state_dir(config.state_dir);
-  if (!lock) return failure(lock.error());
+  StateLock lock(config.state_dir);
+  if (const auto held = lock.hold(); !held) return failure(held.error());
   RuntimeLock beside(config.nri_socket);
   if (auto alone = beside.hold(); !alone) return alone;
   const auto source = config.source();
@@ -172,8 +190,12 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   const auto again = [&] {
     if (reload(config, read_again, log)) node.use(config.defaults, config.audit_interval);
   };
-  // A runtime that launches its agents makes its socket's directory after that.
-  const auto alone = [&] { return *launch && !beside.held() ? beside.hold() : Status(); };
+  std::string trouble;
+  const auto alone = [&] {
+    if (Status still = keep_state_dir(lock, node, trouble, log); !still) return still;
+    // A runtime that launches its agents makes its socket's directory after that.
+    return *launch && !beside.held() ? beside.hold() : Status();
+  };
   auto done = run_main_loop(node, connection, publisher, *signals, again, alone, ready, heart);
   if (done) node.end(std::chrono::steady_clock::now());
   publisher.publish(std::chrono::steady_clock::now(), node, connection);

@@ -43,6 +43,8 @@ class Node final : public EngineHandler {
   void finish(TimePoint now);
   // The same before an orderly end, which leaves nothing for later.
   void end(TimePoint now);
+  // What was saved is gone: the next finish() writes it again.
+  void save_again() { saved_.reset(); }
 
   // Does one small piece of waiting work: a cpuset file to grow, or one to compare. False: there is
   // none until next_work().

@@ -36,6 +36,32 @@ inline Result<Fd> lock_state_dir(const std::string& state_dir) {
   return lock;
 }
 
+// The same, held also where somebody removes the directory and all that is in it.
+class StateLock {
+ public:
+  explicit StateLock(std::string state_dir) : state_dir_(std::move(state_dir)) {}
+
+  // Takes it where it is not held yet, or where the directory or the file is gone: true then.
+  // Errors: those of lock_state_dir(); what was held stays held.
+  Result<bool> hold() {
+    struct stat now {};
+    struct stat held {};
+    if (lock_.valid() && fstat(lock_.get(), &held) == 0 &&
+        stat((state_dir_ + "/agent.lock").c_str(), &now) == 0 && now.st_dev == held.st_dev &&
+        now.st_ino == held.st_ino) {
+      return false;
+    }
+    auto lock = lock_state_dir(state_dir_);
+    if (!lock) return failure(lock.error());
+    lock_ = *std::move(lock);
+    return true;
+  }
+
+ private:
+  std::string state_dir_;
+  Fd lock_;
+};
+
 // The same for the directory of the runtime's NRI socket, in which nothing is written: two agents
 // with different state directories would both set CPUs, and the runtime fails every creation then.
 class RuntimeLock {

@@ -231,6 +231,16 @@ TEST_F(NodeWithAFile, SavesAtAnOrderlyEndWhatHasNotStartedYet) {
   EXPECT_TRUE(has_saved());
 }
 
+TEST_F(NodeWithAFile, SavesAllAgainWhereItIsGone) {
+  const Unit rank = test_support::rank("r", 2);
+  EXPECT_TRUE(saves(test_support::all_running({rank})));
+  EXPECT_TRUE(saves(engine::StopContainer{rank.pod, rank.container}));
+  mark();
+  node_.save_again();
+  node_.finish(now_);
+  EXPECT_TRUE(has_saved());
+}
+
 TEST_F(NodeWithAFile, WritesNothingAtAnEndBeforeAllContainersAreKnown) {
   node_.end(now_);
   EXPECT_TRUE(is_marked());

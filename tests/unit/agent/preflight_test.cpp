@@ -101,6 +101,23 @@ TEST(Preflight, OnlyOneAgentHoldsTheLock) {
   EXPECT_TRUE(lock_state_dir(state));
 }
 
+TEST(Preflight, TheLockIsTakenAgainWhereItsDirectoryWasRemoved) {
+  const TempDir dir;
+  const std::string state = (dir.path() / "a/b").string();
+  StateLock lock(state);
+  EXPECT_TRUE(lock.hold().value());
+  EXPECT_FALSE(lock.hold().value());
+  std::filesystem::remove_all(state);
+  EXPECT_TRUE(lock.hold().value());
+  EXPECT_EQ(lock_state_dir(state).error().code, Errc::kExhausted);
+  std::filesystem::remove_all(state);
+  auto other = lock_state_dir(state);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(lock.hold().error().code, Errc::kExhausted);
+  other->reset();
+  EXPECT_TRUE(lock.hold().value());
+}
+
 TEST(Preflight, OnlyOneAgentServesARuntime) {
   const TempDir dir;
   const auto run = dir.path() / "nri";
