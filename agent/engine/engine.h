@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string_view>
 #include <variant>
 
 #include "agent/engine/fence.h"
@@ -224,7 +226,7 @@ class Engine {
   void place_running(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus,
                      Effects& effects);
   void resize_unseen(Member& member, const Pod& pod, Effects& effects);
-  void count_wrong_files();
+  void count_wrong_files(const std::set<std::string_view>& untold);
 
   // compare.cpp
   void report_group(const std::string& name, QosGroup& group, const Enforced& result,

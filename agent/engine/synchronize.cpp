@@ -135,8 +135,9 @@ void Engine::place_running(Member& member, Wish wish, const Pod& pod, const CpuS
   }
 }
 
-// Ranks that are not on their cores, and others that are: the fence mends them, here they count.
-void Engine::count_wrong_files() {
+// Ranks that are not on their cores, and others that are: the fence mends them. Those that nobody
+// could tell their CPUs before count only when they are mended, unless they were pinned elsewhere.
+void Engine::count_wrong_files(const std::set<std::string_view>& untold) {
   const CpuSet held = fence_->held(state_);
   for (auto& [id, member] : state_.members) {
     if (!member.started() || !member.applied || state_.keeper_of(member) != nullptr) continue;
@@ -145,7 +146,8 @@ void Engine::count_wrong_files() {
     const bool wrong = on_own ? !matches(*member.applied, member.own) : !foreign.empty();
     if (!wrong || member.repair_due) continue;
     member.repair_due = true;
-    ++counters_.drift;
+    const bool was_pinned = on_own && member.applied->cpus.count() == member.own.cpus.count();
+    if (was_pinned || !untold.contains(id)) ++counters_.drift;
   }
 }
 
@@ -184,6 +186,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   std::vector<Candidate> candidates;
   std::vector<CpuSet> shared;  // where containers run that hold nothing
   std::set<std::string_view> listed;
+  std::set<std::string_view> untold;  // their CPUs, until now
   for (const Container& container : event.containers) {
     const auto pod = pods.find(container.pod_id);
     if (!is_live(container) || pod == pods.end() || !listed.insert(container.id).second) continue;
@@ -196,7 +199,10 @@ void Engine::on(const Synchronize& event, Effects& effects) {
       continue;
     }
     Wish wish = wish_for(*pod->second, member, member.resources);
-    if (is_new) warn(wish, member, effects);
+    if (is_new) {
+      untold.insert(container.id);
+      warn(wish, member, effects);
+    }
     const Cpuset seen = runs_on(container, event.files);
     if (wish.kind == Wish::Kind::kExclusive) {
       wish.request.id = member.claim;
@@ -239,11 +245,12 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     if (pod != pods.end() && pod->second->pid != 0) restore_kept(*pod->second, saved, effects);
   }
   for (const Candidate* candidate : unplaced) {
+    untold.insert(candidate->member->id);
     place_running(*candidate->member, candidate->wish, *candidate->pod, candidate->seen.cpus,
                   effects);
   }
 
-  count_wrong_files();
+  count_wrong_files(untold);
   fence_->synchronized(state_, effects);
   effects.notes.push_back({.level = Note::Level::kInfo,
                            .text = "synchronized",
