@@ -224,6 +224,13 @@ bool Engine::has_stopped(const Container& container) const {
   return pod != state_.pods.end() && pod->second.stopped.contains(container.id);
 }
 
+// What place() has just refused exists all the same, and the last line says that instead.
+void Engine::leave_unplaced(Member& member, std::string refusal, Effects& effects) {
+  effects.notes.back().text = "unplaced, stays on the shared CPUs";
+  member.trouble = std::move(refusal);
+  ++counters_.unplaced;
+}
+
 // The member of an event other than its creation; one never heard of before, or not in that pod, is
 // taken in as if it were created now (the runtime does not report containers created while it
 // synchronizes).
@@ -240,9 +247,8 @@ Member* Engine::known(const Pod& pod, const Container& container, Effects& effec
   const Wish wish = wish_for(pod, *member, member->resources);
   warn(wish, *member, effects);
   if (auto refusal = place(*member, wish, pod, effects)) {
-    member->trouble = *refusal;
+    leave_unplaced(*member, *std::move(refusal), effects);
     if (wish.kind == Wish::Kind::kExclusive) member->role = Role::kWaiting;
-    ++counters_.unplaced;
   }
   if (member->role == Role::kExclusive) fence_->allocated_running(state_, effects);
   return member;

@@ -163,6 +163,7 @@ class Engine {
   void forget(const std::string& id);
   void replace_namesakes(const CreateContainer& event);
   [[nodiscard]] bool has_stopped(const Container& container) const;
+  void leave_unplaced(Member& member, std::string refusal, Effects& effects);
   Member* known(const Pod& pod, const Container& container, Effects& effects);
   std::optional<std::string> resize(Member& member, const Wish& wish, const Pod& pod,
                                     Effects& effects);

@@ -127,9 +127,8 @@ void Engine::place_running(Member& member, Wish wish, const Pod& pod, const CpuS
   const bool was_pinned = cpus.count() == wish.request.cpus;
   if (was_pinned) wish.request.preferred = cpus;
   if (auto refusal = place(member, wish, pod, effects)) {
-    member.trouble = *refusal;
+    leave_unplaced(member, *std::move(refusal), effects);
     member.role = Role::kWaiting;
-    ++counters_.unplaced;
   } else if (was_pinned && member.role == Role::kExclusive) {
     ++counters_.moved;
   }

@@ -219,8 +219,15 @@ TEST_P(SynchronizeTest, ARankThatFindsNoCoresStaysSharedAndIsCounted) {
   const Unit b = rank("b", 4);
   auto event = all_running({a, b});
   event.files = {{a.id(), on("0-5")}, {b.id(), on("0-7")}};
-  EXPECT_EQ(node.handle(event).fatal, "");
+  const auto effects = node.handle(event);
+  EXPECT_EQ(effects.fatal, "");
   EXPECT_EQ(node.engine.counters().unplaced, 1U);
+  const auto says = [&](const std::string& text) {
+    return std::any_of(effects.notes.begin(), effects.notes.end(),
+                       [&](const Note& line) { return line.text == text; });
+  };
+  EXPECT_TRUE(says("unplaced, stays on the shared CPUs"));
+  EXPECT_FALSE(says("refused")) << "it runs";
   const Member* member = node.engine.state().find(b.id());
   ASSERT_NE(member, nullptr);
   EXPECT_NE(member->trouble, "");
