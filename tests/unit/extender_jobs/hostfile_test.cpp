@@ -214,19 +214,6 @@ TEST(Group, OfALongJobKeepsItsNumber) {
   EXPECT_EQ(policy::cut_name(group), group);
 }
 
-// As the agents have it, whose figures the extender looks up by it.
-TEST(Group, ALongJobIsCutOnAllItsPods) {
-  const std::string longest(policy::kLongestName, 'x');
-  json job = asking("job_create", R"({"pinion.dev/tasks":"4","pinion.dev/memory-per-task":"1Gi"})");
-  job["metadata"]["annotations"][annotation::kJob] = longest + "yz";
-  const Mutation mutation = mutated(job);
-  ASSERT_EQ(mutation.kind, Mutation::Kind::kChanged) << mutation.text;
-  EXPECT_EQ(applied(job, mutation)
-                .at("/spec/template/metadata/annotations"_json_pointer)
-                .at(annotation::kJob),
-            longest);
-}
-
 TEST(LauncherPod, LooksIntoOurHostfile) {
   const json pod = asking("mpijob_launcher_pod", R"({"pinion.dev/hostfile":"j1-pinion"})");
   const json after = applied(pod, mutated(pod));
