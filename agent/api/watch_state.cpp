@@ -84,8 +84,9 @@ WatchState::TimePoint WatchState::wake(const Picture* picture) const {
 
 void WatchState::full(const Picture& picture, v1::Snapshot& snapshot) const {
   *snapshot.mutable_node() = picture.node;
-  for (const auto& record : picture.containers)
+  for (const auto& record : picture.containers) {
     *snapshot.add_containers() = message_of(*record, wish_.figures);
+  }
   if (wish_.figures) snapshot.set_pass(picture.pass);
 }
 
