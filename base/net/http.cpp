@@ -41,16 +41,16 @@ std::ptrdiff_t count(const HttpHeaders& headers, std::string_view name) {
 
 // "%2F" is a slash; what is no such code stays as it is.
 std::string decoded(std::string_view encoded) {
-  constexpr std::size_t kCode = 3;
+  constexpr std::size_t code_size = 3;
   std::string plain;
   plain.reserve(encoded.size());
   while (!encoded.empty()) {
     unsigned char byte = 0;
-    const char* const end = encoded.data() + std::min(kCode, encoded.size());
-    if (encoded.front() == '%' && encoded.size() >= kCode &&
+    const char* const end = encoded.data() + std::min(code_size, encoded.size());
+    if (encoded.front() == '%' && encoded.size() >= code_size &&
         std::from_chars(encoded.data() + 1, end, byte, 16).ptr == end) {
       plain += static_cast<char>(byte);
-      encoded.remove_prefix(kCode);
+      encoded.remove_prefix(code_size);
     } else {
       plain += encoded.front();
       encoded.remove_prefix(1);

@@ -78,9 +78,10 @@ int fill_score(const FleetNode& node, std::int64_t milli_cpus) {
 int ask_score(const Fleet& fleet, NodeIndex index, const NodeAsk& ask) {
   constexpr int most = 10;
   const FleetNode& node = fleet.node(index);
-  const int level = most * load_of(node, node.ledger, node.spare) / 1000;
-  if (ask.placement == PlacementPolicy::kLeastLoaded) return most - level;
-  if (ask.placement == PlacementPolicy::kMostLoaded) return level;
+  // Only where it is asked for: it counts CPUs, and there are thousands of nodes in one call.
+  const auto level = [&] { return most * load_of(node, node.ledger, node.spare) / 1000; };
+  if (ask.placement == PlacementPolicy::kLeastLoaded) return most - level();
+  if (ask.placement == PlacementPolicy::kMostLoaded) return level();
   if (ask.service) return fill_score(node, ask.milli_cpus);
   if (ask.request == nullptr) return 0;
   // A job that grows has its new members beside those that it has.

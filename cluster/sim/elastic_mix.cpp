@@ -44,7 +44,8 @@ struct Draw {
 // authors (Matsumoto and Nishimura, 2002) with that number as the only key.
 class PythonSeed {
  public:
-  using result_type = std::uint_least32_t;
+  using result_type = std::uint_least32_t;  // NOLINT(readability-identifier-naming): the name that
+                                            // <random> looks for
 
   explicit PythonSeed(std::uint32_t key) : key_(key) {}
 

@@ -114,7 +114,8 @@ void add_knobs(CLI::App& command, cluster::ElasticKnobs& knobs) {
     command
         .add_option_function<double>(
             option, [&ms](double given) { ms = std::llround(1000 * given); }, help)
-        ->check(NumberRange(static_cast<double>(least_ms) / 1000, cluster::kLongestKnobMs / 1000))
+        ->check(NumberRange(static_cast<double>(least_ms) / 1000,
+                            static_cast<double>(cluster::kLongestKnobMs) / 1000))
         ->type_name("SECONDS")
         ->default_str(std::to_string(ms / 1000));
   };

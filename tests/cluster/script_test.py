@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -71,6 +72,21 @@ class Script(unittest.TestCase):
         done = self.call(*arguments, **options)
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn(why, done.stdout)
+
+    # On a busy machine one that was killed takes a while to be gone, and one that was started to come to rest.
+    def wait_for(self, states):
+        deadline = time.monotonic() + 30
+        while not (seen := {state(pid) for pid in self.pids().values()}) <= states:
+            self.assertLess(time.monotonic(), deadline, seen)
+            time.sleep(0.01)
+
+    def kill_all(self):
+        for pid in self.pids().values():
+            os.kill(pid, 9)
+        self.wait_for({None, "Z"})
+
+    def assert_all_run(self):
+        self.wait_for({"S"})
 
     def up(self, **options):
         self.well("up", "--bare", **options)
@@ -142,24 +158,22 @@ class Script(unittest.TestCase):
 
     def test_up_starts_anew_after_the_machine_s_restart(self):
         self.up()
-        for pid in self.pids().values():
-            os.kill(pid, 9)
+        self.kill_all()
         subprocess.run(["ip", "netns", "del", "pinion-cluster"], check=True)
         os.remove(OWNER)
         write(f"{self.dir}/etcd/old")
         self.well("up", "--bare")
         self.assertFalse(os.path.exists(f"{self.dir}/etcd/old"))
-        self.assertEqual({state(pid) for pid in self.pids().values()}, {"S"})
+        self.assert_all_run()
 
     def test_a_cluster_of_another_folder_is_left_alone_while_it_runs(self):
         self.up()
         other = f"{self.top}/other"
         for command in (("up", "--bare"), ("down",)):
             self.refused(f"the cluster of {self.dir} runs: PINION_CLUSTER={self.dir} ", *command, folder=other)
-        self.assertEqual({state(pid) for pid in self.pids().values()}, {"S"})
+        self.assert_all_run()
         self.assertTrue(os.path.exists(NETWORK))
-        for pid in self.pids().values():
-            os.kill(pid, 9)
+        self.kill_all()
         self.up(folder=other)
         self.assertEqual(text_of(OWNER), other)
         self.refused(f"the cluster of {other} runs", "down")
@@ -180,7 +194,7 @@ class Script(unittest.TestCase):
         self.up()
         for program in programs:
             self.assertIn("somebody's cluster runs", self.program(*program).stdout)
-        self.assertEqual({state(pid) for pid in self.pids().values()}, {"S"})
+        self.assert_all_run()
 
 
 if __name__ == "__main__":
