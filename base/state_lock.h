@@ -76,15 +76,16 @@ class RuntimeLock {
     // Whichever of the socket's names it was given: of a link's directory there may be several.
     std::error_code broken;
     const auto real = std::filesystem::weakly_canonical(socket_, broken);
-    directory_ = (broken ? std::filesystem::path(socket_) : real).parent_path();
-    Fd lock(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::string directory =
+        (broken ? std::filesystem::path(socket_) : real).parent_path().string();
+    Fd lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock.valid() && (errno == ENOENT || errno == ENOTDIR)) return {};
-    if (!lock.valid()) return sys_failure("open " + directory_);
+    if (!lock.valid()) return sys_failure("open " + directory);
     struct stat now {};
-    if (fstat(lock.get(), &now) != 0) return sys_failure("look at " + directory_);
+    if (fstat(lock.get(), &now) != 0) return sys_failure("look at " + directory);
     if (lock_.valid() && now.st_dev == held_.st_dev && now.st_ino == held_.st_ino) return {};
     Status alone =
-        lock_alone(lock, directory_, "another pinion-agent serves the runtime at " + socket_);
+        lock_alone(lock, directory, "another pinion-agent serves the runtime at " + socket_);
     if (!alone) return alone;
     lock_ = std::move(lock);
     held_ = now;
@@ -93,7 +94,6 @@ class RuntimeLock {
 
  private:
   std::string socket_;
-  std::string directory_;
   Fd lock_;
   struct stat held_ {};
 };

@@ -175,8 +175,9 @@ ById by_id(const metrics::Sample* sample) {
 
 void add_measured(const ContainerFigures& measured, v1::Container& container) {
   *container.mutable_figures() = figures_of(measured);
-  if (measured.rates != metrics::Rates{})
+  if (measured.rates != metrics::Rates{}) {
     *container.mutable_rates() = rates_message(measured.rates);
+  }
 }
 
 }  // namespace
