@@ -413,11 +413,11 @@ std::string not_allowed(const topology::Request& request, const std::set<Privile
   return {};
 }
 
-Wish wish_of(const Pod& pod, const std::string& container_name, const Resources& resources,
-             const Defaults& defaults) {
+Entitlement entitlement_of(const Pod& pod, const std::string& container_name,
+                           const Resources& resources, const Defaults& defaults) {
   Annotations annotations(pod, container_name);
-  Wish wish;
-  wish.warnings = annotations.unknown();
+  Entitlement entitlement;
+  entitlement.warnings = annotations.unknown();
   const Cpus cpus = annotations.word(annotation::kCpus, kCpus, Cpus::kByQos);
   lending_of(annotations);                            // for its error
   annotations.word(annotation::kClass, kClassWords);  // the same
@@ -426,32 +426,35 @@ Wish wish_of(const Pod& pod, const std::string& container_name, const Resources&
   const bool asks = cpus == Cpus::kExclusive || annotations.find(annotation::kJob) != nullptr;
   const std::string obstacle = unfit.empty() ? not_chosen(pod, asks, defaults) : unfit;
   if (!annotations.error().empty()) {
-    wish.kind = Wish::Kind::kRefused;
-    wish.text = annotations.error();
+    entitlement.kind = Entitlement::Kind::kRefused;
+    entitlement.text = annotations.error();
   } else if (cpus == Cpus::kShared) {
-    wish.text = "it asked for shared CPUs";
+    entitlement.text = "it asked for shared CPUs";
   } else if (!obstacle.empty()) {
-    wish.kind = cpus == Cpus::kExclusive ? Wish::Kind::kRefused : Wish::Kind::kShared;
-    wish.text =
+    entitlement.kind =
+        cpus == Cpus::kExclusive ? Entitlement::Kind::kRefused : Entitlement::Kind::kShared;
+    entitlement.text =
         cpus == Cpus::kExclusive && !unfit.empty()
             ? "exclusive CPUs are only for containers of Guaranteed pods with a whole number "
               "of CPUs: " +
                   obstacle
             : obstacle;
   } else {
-    wish.request = request_of(
+    entitlement.request = request_of(
         annotations, resources,
         static_cast<int>(std::min<std::int64_t>(*milli / 1000, CpuSet::kCapacity)), defaults);
     const auto planned = annotations.planned();
-    wish.request.preferred = planned.own;
-    wish.request.planned = !planned.own.empty();
-    wish.beside = planned.beside;
-    wish.demands = cpus == Cpus::kExclusive;
-    wish.text = annotations.error();
-    if (wish.text.empty()) wish.text = not_allowed(wish.request, defaults.privileges);
-    wish.kind = wish.text.empty() ? Wish::Kind::kExclusive : Wish::Kind::kRefused;
+    entitlement.request.preferred = planned.own;
+    entitlement.request.planned = !planned.own.empty();
+    entitlement.beside = planned.beside;
+    entitlement.demands = cpus == Cpus::kExclusive;
+    entitlement.text = annotations.error();
+    if (entitlement.text.empty())
+      entitlement.text = not_allowed(entitlement.request, defaults.privileges);
+    entitlement.kind =
+        entitlement.text.empty() ? Entitlement::Kind::kExclusive : Entitlement::Kind::kRefused;
   }
-  return wish;
+  return entitlement;
 }
 
 }  // namespace pinion::policy

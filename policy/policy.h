@@ -1,5 +1,5 @@
 // What a container is entitled to, read from its pod's QoS class, its CPU request and the
-// pinion.dev annotations. Pure: the same pod gives the same wish.
+// pinion.dev annotations. Pure: the same pod gives the same entitlement.
 #pragma once
 
 #include <array>
@@ -83,7 +83,7 @@ struct Defaults {
   std::vector<std::string> vm_handlers = {"kata*"};
 };
 
-struct Wish {
+struct Entitlement {
   enum class Kind {
     kShared,     // runs in the shared set
     kExclusive,  // `request` says on what
@@ -108,10 +108,10 @@ inline constexpr std::array kPrivilegeWords{Word<Privilege>{"one-per-core", Priv
 inline constexpr std::array kClassWords{Word<bool>{"hpc", false}, Word<bool>{"service", true}};
 
 // Guaranteed and a whole number of CPUs gives exclusive cores unless "cpus: shared" opts out, or
-// the pod is in a virtual machine. "cpus: exclusive" on any other container, or a wish without the
+// the pod is in a virtual machine. "cpus: exclusive" on any other container, or one without the
 // privilege for it, is refused with the reason.
-[[nodiscard]] Wish wish_of(const Pod& pod, const std::string& container_name,
-                           const Resources& resources, const Defaults& defaults);
+[[nodiscard]] Entitlement entitlement_of(const Pod& pod, const std::string& container_name,
+                                         const Resources& resources, const Defaults& defaults);
 
 // Why the request is refused whose annotations ask for what `privileges` do not have: one sentence.
 // Empty: they do not.
@@ -130,7 +130,7 @@ struct Labels {
 // A job's or task group's name as agent and extender have it: its first kLongestName bytes, no
 // character cut in two. An annotation may be a thousand times as long, and each container has one.
 [[nodiscard]] std::string cut_name(std::string_view name);
-// An unknown profile or class counts as none here; wish_of refuses it.
+// An unknown profile or class counts as none here; entitlement_of refuses it.
 [[nodiscard]] Labels labels_of(const Pod& pod, const std::string& container_name);
 
 // What any container says of lent cores.
@@ -140,7 +140,7 @@ struct Lending {
 
   bool operator==(const Lending&) const = default;
 };
-// What cannot be read counts as absent here; wish_of refuses it.
+// What cannot be read counts as absent here; entitlement_of refuses it.
 [[nodiscard]] Lending lending_of(const Pod& pod, const std::string& container_name);
 
 }  // namespace pinion::policy

@@ -123,8 +123,8 @@ std::optional<Work> Engine::next() {
   return std::nullopt;
 }
 
-void Engine::warn(const Wish& wish, const Member& member, Effects& effects) {
-  for (const std::string& warning : wish.warnings) {
+void Engine::warn(const Entitlement& entitlement, const Member& member, Effects& effects) {
+  for (const std::string& warning : entitlement.warnings) {
     effects.notes.push_back(note(Note::Level::kWarn, warning, member));
   }
 }
@@ -244,11 +244,11 @@ Member* Engine::known(const Pod& pod, const Container& container, Effects& effec
   member = &remember(pod, container);
   effects.notes.push_back(
       note(Note::Level::kWarn, "container was never announced, taken in now", *member));
-  const Wish wish = wish_for(pod, *member, member->resources);
-  warn(wish, *member, effects);
-  if (auto refusal = place(*member, wish, pod, effects)) {
+  const Entitlement entitlement = entitlement_for(pod, *member, member->resources);
+  warn(entitlement, *member, effects);
+  if (auto refusal = place(*member, entitlement, pod, effects)) {
     leave_unplaced(*member, *std::move(refusal), effects);
-    if (wish.kind == Wish::Kind::kExclusive) member->role = Role::kWaiting;
+    if (entitlement.kind == Entitlement::Kind::kExclusive) member->role = Role::kWaiting;
   }
   if (member->role == Role::kExclusive) fence_->allocated_running(state_, effects);
   return member;
@@ -297,12 +297,13 @@ std::string Engine::count_refusal(const Member& member, const Refusal& refusal, 
   return count_refusal(member, topology::to_string(refusal.reason), refusal.text, effects);
 }
 
-Wish Engine::wish_for(const Pod& pod, Member& member, const Resources& resources) const {
-  Wish wish = wish_of(pod, member.name, resources, settings_.defaults);
-  member.isolate = wish.request.use_isolated;
-  wish.request.near_nodes = member.near_nodes;
-  if (isolates_by_partition()) wish.request.use_isolated = false;
-  return wish;
+Entitlement Engine::entitlement_for(const Pod& pod, Member& member,
+                                    const Resources& resources) const {
+  Entitlement entitlement = entitlement_of(pod, member.name, resources, settings_.defaults);
+  member.isolate = entitlement.request.use_isolated;
+  entitlement.request.near_nodes = member.near_nodes;
+  if (isolates_by_partition()) entitlement.request.use_isolated = false;
+  return entitlement;
 }
 
 // Where no CPU is isolated from the boot on, a partition isolates.
@@ -331,33 +332,34 @@ void Engine::count_memory_of(std::string_view pod_id) {
 
 // Gives the member its cores, or a place in the shared set. A text means it was refused; it then
 // holds nothing.
-std::optional<std::string> Engine::place(Member& member, const Wish& wish, const Pod& pod,
-                                         Effects& effects) {
+std::optional<std::string> Engine::place(Member& member, const Entitlement& entitlement,
+                                         const Pod& pod, Effects& effects) {
   leave_out_memory(member.pod_id);
-  auto refusal = find_place(member, wish, pod, effects);
+  auto refusal = find_place(member, entitlement, pod, effects);
   count_memory_of(member.pod_id);
   return refusal;
 }
 
-std::optional<std::string> Engine::find_place(Member& member, const Wish& wish, const Pod& pod,
-                                              Effects& effects) {
-  if (wish.kind == Wish::Kind::kRefused) {
-    return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), wish.text,
-                         effects);
+std::optional<std::string> Engine::find_place(Member& member, const Entitlement& entitlement,
+                                              const Pod& pod, Effects& effects) {
+  if (entitlement.kind == Entitlement::Kind::kRefused) {
+    return count_refusal(member, topology::to_string(topology::Reason::kAnnotation),
+                         entitlement.text, effects);
   }
-  if (wish.kind == Wish::Kind::kShared) {
-    place_shared(member, wish.text, pod, effects);
+  if (entitlement.kind == Entitlement::Kind::kShared) {
+    place_shared(member, entitlement.text, pod, effects);
     return std::nullopt;
   }
-  if (std::string beyond = beyond_its_pod(record_of(pod), member, wish.request); !beyond.empty()) {
-    if (wish.demands) {
+  if (std::string beyond = beyond_its_pod(record_of(pod), member, entitlement.request);
+      !beyond.empty()) {
+    if (entitlement.demands) {
       return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), beyond,
                            effects);
     }
     place_shared(member, beyond, pod, effects);
     return std::nullopt;
   }
-  if (const auto refusal = reserve(member, wish, pod)) {
+  if (const auto refusal = reserve(member, entitlement, pod)) {
     return count_refusal(member, *refusal, effects);
   }
   ++counters_.exclusive_placed;
@@ -391,9 +393,9 @@ void Engine::on(const CreateContainer& event, Effects& effects) {
   replace_namesakes(event);
   record_of(event.pod).stopped.erase(event.container.id);
   Member& member = remember(event.pod, event.container);
-  const Wish wish = wish_for(event.pod, member, member.resources);
-  warn(wish, member, effects);
-  if (auto refusal = place(member, wish, event.pod, effects)) {
+  const Entitlement entitlement = entitlement_for(event.pod, member, member.resources);
+  warn(entitlement, member, effects);
+  if (auto refusal = place(member, entitlement, event.pod, effects)) {
     effects.reply.refusal = refusal_text(member, *refusal);
     state_.erase_member(event.container.id);
     return;
@@ -408,13 +410,13 @@ void Engine::on(const CreateContainer& event, Effects& effects) {
 // -------------------------------------------------------------------------------------
 
 // From whatever the member has to what it now is entitled to. A text: refused, nothing has changed.
-std::optional<std::string> Engine::resize(Member& member, const Wish& wish, const Pod& pod,
-                                          Effects& effects) {
-  if (wish.kind == Wish::Kind::kRefused) {
-    return count_refusal(member, topology::to_string(topology::Reason::kAnnotation), wish.text,
-                         effects);
+std::optional<std::string> Engine::resize(Member& member, const Entitlement& entitlement,
+                                          const Pod& pod, Effects& effects) {
+  if (entitlement.kind == Entitlement::Kind::kRefused) {
+    return count_refusal(member, topology::to_string(topology::Reason::kAnnotation),
+                         entitlement.text, effects);
   }
-  if (wish.kind == Wish::Kind::kShared) {
+  if (entitlement.kind == Entitlement::Kind::kShared) {
     if (member.role == Role::kWaiting) member.trouble.clear();
     if (member.role != Role::kExclusive) {
       member.role = Role::kShared;
@@ -422,20 +424,20 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, cons
     }
     release_cores(member);
     Note line = note(Note::Level::kInfo, "gave up its exclusive cores", member);
-    line.fields.emplace_back("why", wish.text);
+    line.fields.emplace_back("why", entitlement.text);
     effects.notes.push_back(std::move(line));
     return std::nullopt;
   }
   if (member.role != Role::kExclusive) {
     const topology::Request before = member.request;
-    if (auto refusal = place(member, wish, pod, effects)) {
+    if (auto refusal = place(member, entitlement, pod, effects)) {
       member.request = before;  // one that waits goes on waiting for what it is entitled to
       return refusal;
     }
     fence_->allocated_running(state_, effects);
     return std::nullopt;
   }
-  topology::Request request = wish.request;
+  topology::Request request = entitlement.request;
   request.id = member.claim;
   request.preferred = member.own.cpus;
   request.planned = false;
@@ -464,19 +466,19 @@ std::optional<std::string> Engine::resize(Member& member, const Wish& wish, cons
 void Engine::on(const UpdateContainer& event, Effects& effects) {
   Member& member = *known(event.pod, event.container, effects);
   const Resources after = merge(member.resources, event.wanted);
-  Wish wish = wish_for(event.pod, member, after);
+  Entitlement entitlement = entitlement_for(event.pod, member, after);
   // It keeps what it has for the same CPUs, whatever new settings say: until all are looked at.
-  if (wish.kind == Wish::Kind::kShared && member.role == Role::kExclusive &&
+  if (entitlement.kind == Entitlement::Kind::kShared && member.role == Role::kExclusive &&
       milli_cpus(after) == milli_cpus(member.resources) &&
       after.shares == member.resources.shares) {
-    wish.kind = Wish::Kind::kExclusive;
-    wish.request = member.request;
-    wish.request.memory = policy::stated_memory(after);
+    entitlement.kind = Entitlement::Kind::kExclusive;
+    entitlement.request = member.request;
+    entitlement.request.memory = policy::stated_memory(after);
   }
   PodRecord& pod = record_of(event.pod);
   const auto whole = pod.milli;
   note_resize(pod, member.resources, after);
-  if (auto refusal = resize(member, wish, event.pod, effects)) {
+  if (auto refusal = resize(member, entitlement, event.pod, effects)) {
     pod.milli = whole;
     if (std::exchange(member.refused_resize, *refusal) == *refusal) {  // tried again every second
       std::erase_if(effects.notes, [](const Note& line) { return line.text == kRefused; });

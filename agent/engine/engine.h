@@ -146,10 +146,10 @@ class Engine {
   std::string note_qos_group(const Pod& pod);
   PodRecord& record_of(const Pod& pod);
   Member& remember(const Pod& pod, const Container& container);
-  std::optional<std::string> place(Member& member, const Wish& wish, const Pod& pod,
+  std::optional<std::string> place(Member& member, const Entitlement& entitlement, const Pod& pod,
                                    Effects& effects);
-  std::optional<std::string> find_place(Member& member, const Wish& wish, const Pod& pod,
-                                        Effects& effects);
+  std::optional<std::string> find_place(Member& member, const Entitlement& entitlement,
+                                        const Pod& pod, Effects& effects);
   void place_shared(Member& member, const std::string& why, const Pod& pod, Effects& effects);
   void undo_updates(Effects& effects);
   void count_memory(Member& member);
@@ -165,11 +165,12 @@ class Engine {
   [[nodiscard]] bool has_stopped(const Container& container) const;
   void leave_unplaced(Member& member, std::string refusal, Effects& effects);
   Member* known(const Pod& pod, const Container& container, Effects& effects);
-  std::optional<std::string> resize(Member& member, const Wish& wish, const Pod& pod,
+  std::optional<std::string> resize(Member& member, const Entitlement& entitlement, const Pod& pod,
                                     Effects& effects);
-  [[nodiscard]] Wish wish_for(const Pod& pod, Member& member, const Resources& resources) const;
+  [[nodiscard]] Entitlement entitlement_for(const Pod& pod, Member& member,
+                                            const Resources& resources) const;
   [[nodiscard]] bool isolates_by_partition() const;
-  static void warn(const Wish& wish, const Member& member, Effects& effects);
+  static void warn(const Entitlement& entitlement, const Member& member, Effects& effects);
   std::string count_refusal(const Member& member, std::string_view reason, const std::string& text,
                             Effects& effects);
   std::string count_refusal(const Member& member, const topology::Refusal& refusal,
@@ -180,7 +181,8 @@ class Engine {
   void release_cores(Member& member);
   void release_pod(std::string_view pod_id);
   void release_if_idle(std::string_view pod_id);
-  std::optional<topology::Refusal> reserve(Member& member, const Wish& wish, const Pod& pod);
+  std::optional<topology::Refusal> reserve(Member& member, const Entitlement& entitlement,
+                                           const Pod& pod);
   bool regain(Member& member, const topology::Request& request);
   [[nodiscard]] bool runs_on_cores(std::string_view pod_id) const;
   std::vector<topology::Claim> withdraw(const Member& member, const topology::Request& request,
@@ -208,7 +210,7 @@ class Engine {
   void trim_rest(const Pod& pod);
 
   // kept_cores.cpp
-  Wish wish_for_kept(const Pod& pod, const KeptCores& saved) const;
+  Entitlement entitlement_for_kept(const Pod& pod, const KeptCores& saved) const;
   std::string keep_again(const Pod& pod, const KeptCores& saved);
   void restore_kept(const Pod& pod, const KeptCores& saved, Effects& effects);
 
@@ -224,7 +226,7 @@ class Engine {
   void observe(Member& member, const Container& container, const Synchronize& event);
   [[nodiscard]] bool seems_lent(const CpuSet& record, const CpuSet& file) const;
   bool adopt(Member& member, const topology::Request& request, const Cpuset& seen);
-  void place_running(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus,
+  void place_running(Member& member, Entitlement entitlement, const Pod& pod, const CpuSet& cpus,
                      Effects& effects);
   void resize_unseen(Member& member, const Pod& pod, Effects& effects);
   void count_wrong_files(const std::set<std::string_view>& untold);

@@ -37,38 +37,38 @@ std::vector<KeptCores> Engine::kept() const {
 
 // What an agent before this one has saved, as it is asked for now. What is for those to come nobody
 // asks for: it stays as it is.
-Wish Engine::wish_for_kept(const Pod& pod, const KeptCores& saved) const {
+Entitlement Engine::entitlement_for_kept(const Pod& pod, const KeptCores& saved) const {
   const int count = saved.cpus.count();
   if (saved.container == kRest) {
-    Wish wish;
-    wish.kind = Wish::Kind::kExclusive;
+    Entitlement entitlement;
+    entitlement.kind = Entitlement::Kind::kExclusive;
     const Labels labels = policy::labels_of(pod, saved.container);
-    wish.request.job = labels.job;
-    wish.request.task_group = labels.task_group;
-    wish.request.profile = labels.profile;
-    wish.request.cpus = count;
-    wish.request.strength = topology::Strength::kPreferred;
-    wish.request.smt = topology::Smt::kPack;
-    wish.request.memory_policy = topology::MemoryPolicy::kAny;
-    return wish;
+    entitlement.request.job = labels.job;
+    entitlement.request.task_group = labels.task_group;
+    entitlement.request.profile = labels.profile;
+    entitlement.request.cpus = count;
+    entitlement.request.strength = topology::Strength::kPreferred;
+    entitlement.request.smt = topology::Smt::kPack;
+    entitlement.request.memory_policy = topology::MemoryPolicy::kAny;
+    return entitlement;
   }
   Resources asked;
   asked.period = CpuQuota().period;
   asked.quota = count * static_cast<std::int64_t>(CpuQuota().period);
   asked.memory = static_cast<std::int64_t>(saved.memory);
-  Wish wish = wish_of(pod, saved.container, asked, settings_.defaults);
-  topology::forget_plan(wish.request);
-  if (isolates_by_partition()) wish.request.use_isolated = false;
-  return wish;
+  Entitlement entitlement = entitlement_of(pod, saved.container, asked, settings_.defaults);
+  topology::forget_plan(entitlement.request);
+  if (isolates_by_partition()) entitlement.request.use_isolated = false;
+  return entitlement;
 }
 
 // The pod keeps that again, unless it is somebody else's now, and of what is for those to come no
 // more than it has left. A text: why not.
 std::string Engine::keep_again(const Pod& pod, const KeptCores& saved) {
   PodRecord& record = record_of(pod);
-  Wish wish = wish_for_kept(pod, saved);
-  if (wish.kind != Wish::Kind::kExclusive) return wish.text;
-  topology::Request& request = wish.request;
+  Entitlement entitlement = entitlement_for_kept(pod, saved);
+  if (entitlement.kind != Entitlement::Kind::kExclusive) return entitlement.text;
+  topology::Request& request = entitlement.request;
   request.id = claim_id(pod.id, saved.container);
   if (state_.ledger.find(request.id) != nullptr) return "its container runs elsewhere";
   if (saved.container == kRest && record.milli) {

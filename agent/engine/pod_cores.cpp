@@ -157,8 +157,9 @@ int Engine::put_back(const std::vector<Claim>& claims, PodRecord& pod, const Mem
 
 // Cores for the member: what its name left, else near what its pod has besides, else any. With the
 // pod's first goes what its others will ask for. A refusal leaves all as it was.
-std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const Pod& pod) {
-  topology::Request request = wish.request;
+std::optional<Refusal> Engine::reserve(Member& member, const Entitlement& entitlement,
+                                       const Pod& pod) {
+  topology::Request request = entitlement.request;
   request.id = member.claim;
   member.request = request;
   if (regain(member, request)) return std::nullopt;
@@ -191,9 +192,9 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   const int left = put_back(back, record, member, request.cpus);
   Rest rest{.cpus = unclaimed(record, &member) - request.cpus, .part = part};
   if (!first) rest.cpus = std::min(rest.cpus, left);
-  if (wish.request.planned) {
+  if (entitlement.request.planned) {
     // Its own may be more than it asks for: an init container's are those of the main one.
-    const CpuSet all_planned = wish.request.preferred | wish.beside;
+    const CpuSet all_planned = entitlement.request.preferred | entitlement.beside;
     // Parts of CPUs may add up to whole ones, which those who ask for them will not get.
     if (first) rest.cpus = std::min(rest.cpus, std::max(0, all_planned.count() - request.cpus));
     // What is held already stays where it is.
@@ -201,8 +202,8 @@ std::optional<Refusal> Engine::reserve(Member& member, const Wish& wish, const P
   }
   if (rest.cpus > 0 && !first) keep_rest(request, pod.id, rest, near);
   if (rest.cpus > 0 && first) {
-    const bool anywhere = !wish.beside.empty();  // it is planned where they are to be
-    if (auto too_few = reserve_rest(request, pod.id, rest, wish.beside, anywhere)) {
+    const bool anywhere = !entitlement.beside.empty();  // it is planned where they are to be
+    if (auto too_few = reserve_rest(request, pod.id, rest, entitlement.beside, anywhere)) {
       state_.ledger.release(request.id);
       too_few->text = "its pod's other containers need " + std::to_string(rest.cpus) +
                       " CPUs besides: " + too_few->text;

@@ -17,11 +17,11 @@
 namespace pinion::engine {
 
 using policy::Defaults;
+using policy::Entitlement;
 using policy::Labels;
 using policy::Lending;
 using policy::Privilege;
 using policy::Qos;
-using policy::Wish;
 
 enum class Role {
   kShared,     // runs in the shared set, with everybody else

@@ -122,11 +122,11 @@ bool Engine::adopt(Member& member, const topology::Request& request, const Cpuse
 
 // A running container that is entitled to cores and is on none of its own: it gets some, near where
 // it is. It cannot be refused any more, only left in the shared set and shown.
-void Engine::place_running(Member& member, Wish wish, const Pod& pod, const CpuSet& cpus,
-                           Effects& effects) {
-  const bool was_pinned = cpus.count() == wish.request.cpus;
-  if (was_pinned) wish.request.preferred = cpus;
-  if (auto refusal = place(member, wish, pod, effects)) {
+void Engine::place_running(Member& member, Entitlement entitlement, const Pod& pod,
+                           const CpuSet& cpus, Effects& effects) {
+  const bool was_pinned = cpus.count() == entitlement.request.cpus;
+  if (was_pinned) entitlement.request.preferred = cpus;
+  if (auto refusal = place(member, entitlement, pod, effects)) {
     leave_unplaced(member, *std::move(refusal), effects);
     member.role = Role::kWaiting;
   } else if (was_pinned && member.role == Role::kExclusive) {
@@ -152,12 +152,12 @@ void Engine::count_wrong_files(const std::set<std::string_view>& untold) {
 
 // A resize that was done while nobody listened: the runtime's record says another size.
 void Engine::resize_unseen(Member& member, const Pod& pod, Effects& effects) {
-  const Wish wish = wish_for(pod, member, member.resources);
-  const bool same = wish.kind == Wish::Kind::kExclusive &&
-                    wish.request.cpus == member.request.cpus &&
-                    wish.request.memory == member.request.memory;
+  const Entitlement entitlement = entitlement_for(pod, member, member.resources);
+  const bool same = entitlement.kind == Entitlement::Kind::kExclusive &&
+                    entitlement.request.cpus == member.request.cpus &&
+                    entitlement.request.memory == member.request.memory;
   if (same) return;
-  if (auto refusal = resize(member, wish, pod, effects)) {
+  if (auto refusal = resize(member, entitlement, pod, effects)) {
     member.trouble = *refusal;
   } else if (member.started()) {
     state_.work.push(member.id, Cause::kResize);
@@ -177,7 +177,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   struct Candidate {
     Member* member;
     const Pod* pod;
-    Wish wish;
+    Entitlement entitlement;
     Cpuset seen;    // where it is
     Cpuset record;  // where the runtime's record has it
     std::tuple<bool, bool, bool> doubt = {};
@@ -197,15 +197,16 @@ void Engine::on(const Synchronize& event, Effects& effects) {
       resize_unseen(member, *pod->second, effects);
       continue;
     }
-    Wish wish = wish_for(*pod->second, member, member.resources);
+    Entitlement entitlement = entitlement_for(*pod->second, member, member.resources);
     if (is_new) {
       untold.insert(container.id);
-      warn(wish, member, effects);
+      warn(entitlement, member, effects);
     }
     const Cpuset seen = runs_on(container, event.files);
-    if (wish.kind == Wish::Kind::kExclusive) {
-      wish.request.id = member.claim;
-      candidates.push_back({&member, pod->second, std::move(wish), seen, recorded(container)});
+    if (entitlement.kind == Entitlement::Kind::kExclusive) {
+      entitlement.request.id = member.claim;
+      candidates.push_back(
+          {&member, pod->second, std::move(entitlement), seen, recorded(container)});
     } else {
       if (member.role == Role::kWaiting) member.trouble.clear();
       member.role = Role::kShared;
@@ -220,18 +221,18 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   for (Candidate& candidate : candidates) {
     const bool among_shared =
         std::find(shared.begin(), shared.end(), candidate.seen.cpus) != shared.end();
-    const bool bound = candidate.wish.request.memory_policy == topology::MemoryPolicy::kBind;
+    const bool bound = candidate.entitlement.request.memory_policy == topology::MemoryPolicy::kBind;
     candidate.doubt = {among_shared, !candidate.member->started(), !bound};
     if (!candidate.member->lending.lend_to) continue;
     const CpuSet& cpus = candidate.seen.cpus;
-    const bool own = cpus.count() == candidate.wish.request.cpus && !among_shared;
+    const bool own = cpus.count() == candidate.entitlement.request.cpus && !among_shared;
     if (!own || seems_lent(candidate.record.cpus, cpus)) candidate.seen = candidate.record;
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.doubt < b.doubt; });
   std::vector<const Candidate*> unplaced;
   for (const Candidate& candidate : candidates) {
-    const auto& request = candidate.wish.request;
+    const auto& request = candidate.entitlement.request;
     const bool among_shared = std::get<0>(candidate.doubt);
     const PodRecord& pod = record_of(*candidate.pod);
     const bool beyond = among_shared && !beyond_its_pod(pod, *candidate.member, request).empty();
@@ -245,7 +246,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   }
   for (const Candidate* candidate : unplaced) {
     untold.insert(candidate->member->id);
-    place_running(*candidate->member, candidate->wish, *candidate->pod, candidate->seen.cpus,
+    place_running(*candidate->member, candidate->entitlement, *candidate->pod, candidate->seen.cpus,
                   effects);
   }
 

@@ -12,7 +12,7 @@ constexpr std::int64_t kPeriod = 100'000;                   // microseconds, the
 constexpr std::int64_t kMostMilli = std::int64_t{1} << 40;  // far above any machine
 constexpr int kMaxThreads = 8;                              // of a core, as POWER has
 
-// As the kubelet will tell the runtime, from which the agent reads its wish.
+// As the kubelet will tell the runtime, from which the agent reads what it is entitled to.
 policy::Resources resources_of(const PodContainer& container) {
   policy::Resources resources;
   if (container.milli_cpus) {
@@ -238,13 +238,14 @@ Demand demand_of(const Pod& pod, const policy::Defaults& defaults, const PodGrou
   as_seen.runtime_handler = pod.runtime_class;  // of the same name by custom
   Gatherer gathered;
   for (const PodContainer& container : pod.containers) {
-    policy::Wish wish = policy::wish_of(as_seen, container.name, resources_of(container), defaults);
-    if (wish.kind == policy::Wish::Kind::kRefused) {
-      return refused("container " + container.name + ": " + wish.text);
+    policy::Entitlement entitlement =
+        policy::entitlement_of(as_seen, container.name, resources_of(container), defaults);
+    if (entitlement.kind == policy::Entitlement::Kind::kRefused) {
+      return refused("container " + container.name + ": " + entitlement.text);
     }
-    if (wish.kind != policy::Wish::Kind::kExclusive) continue;
-    wish.request.id = claim_id(pod.uid, container.name);
-    gathered.add(container.kind, std::move(wish.request));
+    if (entitlement.kind != policy::Entitlement::Kind::kExclusive) continue;
+    entitlement.request.id = claim_id(pod.uid, container.name);
+    gathered.add(container.kind, std::move(entitlement.request));
   }
   Demand demand = gathered.take();
   for (auto& request : demand.requests) {

@@ -17,7 +17,7 @@ using test_support::make_pod;
 using testing::HasSubstr;
 using topology::Bytes;
 using topology::CpuSet;
-using WishKind = Wish::Kind;
+using Kind = Entitlement::Kind;
 
 TEST(Policy, QosOf) {
   struct Case {
@@ -175,8 +175,8 @@ TEST(Policy, MilliCpusOfHugeNumbersIsPositive) {
   EXPECT_GE(milli_cpus(resources).value_or(-1), 0);
   resources.period = 1;
   EXPECT_EQ(milli_cpus(resources), kMostMilliCpus);
-  const Wish wish = wish_of(make_pod("p"), "c", resources, {});
-  EXPECT_EQ(wish.request.cpus, CpuSet::kCapacity);
+  const Entitlement entitlement = entitlement_of(make_pod("p"), "c", resources, {});
+  EXPECT_EQ(entitlement.request.cpus, CpuSet::kCapacity);
 }
 
 TEST(Policy, EveryWholeRequestInSharesIsSeenAsWhole) {
@@ -227,41 +227,38 @@ TEST(Policy, WhoGetsCores) {
     Qos qos;
     std::int64_t milli;
     const char* cpus;  // annotation, or nullptr
-    WishKind kind;
+    Kind kind;
     const char* text;
   };
   const Case cases[] = {
-      {"whole", Qos::kGuaranteed, 2000, nullptr, WishKind::kExclusive, ""},
-      {"whole, insisting", Qos::kGuaranteed, 2000, "exclusive", WishKind::kExclusive, ""},
-      {"whole, opting out", Qos::kGuaranteed, 2000, "shared", WishKind::kShared,
-       "asked for shared"},
-      {"fraction above one", Qos::kGuaranteed, 1500, nullptr, WishKind::kShared, "1500m CPU"},
-      {"less than one", Qos::kGuaranteed, 500, nullptr, WishKind::kShared, "500m CPU"},
-      {"no limit", Qos::kGuaranteed, 0, nullptr, WishKind::kShared, "no CPU limit"},
-      {"fraction, insisting", Qos::kGuaranteed, 1500, "exclusive", WishKind::kRefused, "1500m CPU"},
-      {"burstable", Qos::kBurstable, 2000, nullptr, WishKind::kShared, "Burstable"},
-      {"burstable, insisting", Qos::kBurstable, 2000, "exclusive", WishKind::kRefused, "Burstable"},
-      {"besteffort", Qos::kBestEffort, 0, nullptr, WishKind::kShared, "BestEffort"},
-      {"besteffort, insisting", Qos::kBestEffort, 0, "exclusive", WishKind::kRefused, "BestEffort"},
-      {"no kubelet", Qos::kUnknown, 2000, nullptr, WishKind::kShared, "unknown QoS"},
-      {"no kubelet, insisting", Qos::kUnknown, 2000, "exclusive", WishKind::kRefused,
-       "unknown QoS"},
-      {"burstable, opting out", Qos::kBurstable, 2000, "shared", WishKind::kShared, "asked for"},
-      {"a word nobody knows", Qos::kGuaranteed, 2000, "mine", WishKind::kRefused,
-       "exclusive, shared"},
-      {"the empty word", Qos::kGuaranteed, 2000, "", WishKind::kRefused, "unknown value ''"},
-      {"capital letters", Qos::kGuaranteed, 2000, "Exclusive", WishKind::kRefused, "unknown value"},
+      {"whole", Qos::kGuaranteed, 2000, nullptr, Kind::kExclusive, ""},
+      {"whole, insisting", Qos::kGuaranteed, 2000, "exclusive", Kind::kExclusive, ""},
+      {"whole, opting out", Qos::kGuaranteed, 2000, "shared", Kind::kShared, "asked for shared"},
+      {"fraction above one", Qos::kGuaranteed, 1500, nullptr, Kind::kShared, "1500m CPU"},
+      {"less than one", Qos::kGuaranteed, 500, nullptr, Kind::kShared, "500m CPU"},
+      {"no limit", Qos::kGuaranteed, 0, nullptr, Kind::kShared, "no CPU limit"},
+      {"fraction, insisting", Qos::kGuaranteed, 1500, "exclusive", Kind::kRefused, "1500m CPU"},
+      {"burstable", Qos::kBurstable, 2000, nullptr, Kind::kShared, "Burstable"},
+      {"burstable, insisting", Qos::kBurstable, 2000, "exclusive", Kind::kRefused, "Burstable"},
+      {"besteffort", Qos::kBestEffort, 0, nullptr, Kind::kShared, "BestEffort"},
+      {"besteffort, insisting", Qos::kBestEffort, 0, "exclusive", Kind::kRefused, "BestEffort"},
+      {"no kubelet", Qos::kUnknown, 2000, nullptr, Kind::kShared, "unknown QoS"},
+      {"no kubelet, insisting", Qos::kUnknown, 2000, "exclusive", Kind::kRefused, "unknown QoS"},
+      {"burstable, opting out", Qos::kBurstable, 2000, "shared", Kind::kShared, "asked for"},
+      {"a word nobody knows", Qos::kGuaranteed, 2000, "mine", Kind::kRefused, "exclusive, shared"},
+      {"the empty word", Qos::kGuaranteed, 2000, "", Kind::kRefused, "unknown value ''"},
+      {"capital letters", Qos::kGuaranteed, 2000, "Exclusive", Kind::kRefused, "unknown value"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     Pod pod = make_pod("p", c.qos);
     if (c.cpus != nullptr) pod.annotations["pinion.dev/cpus"] = c.cpus;
-    const Wish wish = wish_of(pod, "main", cpu(c.milli), {});
-    EXPECT_EQ(wish.kind, c.kind);
-    EXPECT_THAT(wish.text, HasSubstr(c.text));
-    EXPECT_EQ(wish.text.empty(), c.kind == WishKind::kExclusive) << wish.text;
-    EXPECT_TRUE(wish.warnings.empty());
-    EXPECT_EQ(wish.request.cpus, c.kind == WishKind::kExclusive ? c.milli / 1000 : 0);
+    const Entitlement entitlement = entitlement_of(pod, "main", cpu(c.milli), {});
+    EXPECT_EQ(entitlement.kind, c.kind);
+    EXPECT_THAT(entitlement.text, HasSubstr(c.text));
+    EXPECT_EQ(entitlement.text.empty(), c.kind == Kind::kExclusive) << entitlement.text;
+    EXPECT_TRUE(entitlement.warnings.empty());
+    EXPECT_EQ(entitlement.request.cpus, c.kind == Kind::kExclusive ? c.milli / 1000 : 0);
   }
 }
 
@@ -270,39 +267,40 @@ TEST(Policy, WhoRequestsLessThanItsLimitIsShared) {
   Resources resources = cpu(4000);
   for (const std::uint64_t shares : {2U, 102U, 4095U}) {
     resources.shares = shares;
-    EXPECT_THAT(wish_of(pod, "main", resources, {}).text, HasSubstr("less CPU than its limit"));
+    EXPECT_THAT(entitlement_of(pod, "main", resources, {}).text,
+                HasSubstr("less CPU than its limit"));
   }
   resources.shares.reset();  // not told
-  EXPECT_EQ(wish_of(pod, "main", resources, {}).kind, WishKind::kExclusive);
+  EXPECT_EQ(entitlement_of(pod, "main", resources, {}).kind, Kind::kExclusive);
   // The kubelet's most shares, from 256 CPUs on.
   Resources large = cpu(300'000);
   large.shares = 262'144;
-  EXPECT_EQ(wish_of(pod, "main", large, {}).kind, WishKind::kExclusive);
+  EXPECT_EQ(entitlement_of(pod, "main", large, {}).kind, Kind::kExclusive);
   large.shares = 262'143;
-  EXPECT_EQ(wish_of(pod, "main", large, {}).kind, WishKind::kShared);
+  EXPECT_EQ(entitlement_of(pod, "main", large, {}).kind, Kind::kShared);
 }
 
 TEST(Policy, AnErrorNamesTheAnnotationAsThePodHasIt) {
   Pod pod = make_pod("p", Qos::kGuaranteed);
   pod.annotations["pinion.dev/align.main"] = "foo";
-  EXPECT_THAT(wish_of(pod, "main", cpu(2000), {}).text,
+  EXPECT_THAT(entitlement_of(pod, "main", cpu(2000), {}).text,
               HasSubstr("annotation pinion.dev/align.main: unknown value 'foo'"));
 }
 
 TEST(Policy, APodThatStatesItsCpusAsAWholeSaysWhyItsContainersAreShared) {
   Pod pod = make_pod("p");
   pod.resources = cpu(4000);
-  const Wish wish = wish_of(pod, "main", cpu(0), {});
-  EXPECT_EQ(wish.kind, WishKind::kShared);
-  EXPECT_THAT(wish.text, HasSubstr("only its pod does"));
+  const Entitlement entitlement = entitlement_of(pod, "main", cpu(0), {});
+  EXPECT_EQ(entitlement.kind, Kind::kShared);
+  EXPECT_THAT(entitlement.text, HasSubstr("only its pod does"));
 }
 
 TEST(Policy, WhatIsPlannedForTheOthersOfThePodIsKnown) {
   Pod pod = make_pod("p");
   pod.annotations["pinion.dev/planned"] = "one=0-1 main=2-3 two=6 odd nothing= three=x";
-  const Wish wish = wish_of(pod, "main", cpu(2000), {});
-  EXPECT_EQ(wish.request.preferred, cpus("2-3"));
-  EXPECT_EQ(wish.beside, cpus("0-1,6")) << "what is nonsense for others is theirs to refuse";
+  const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(entitlement.request.preferred, cpus("2-3"));
+  EXPECT_EQ(entitlement.beside, cpus("0-1,6")) << "what is nonsense for others is theirs to refuse";
 }
 
 TEST(Policy, AnnotationsSetTheRequest) {
@@ -364,24 +362,24 @@ TEST(Policy, AnnotationsSetTheRequest) {
     pod.annotations[std::string("pinion.dev/") + c.name] = c.value;
     Defaults defaults;
     defaults.privileges = {Privilege::kOnePerCore, Privilege::kIsolated, Privilege::kNearDevice};
-    const Wish wish = wish_of(pod, "main", cpu(2000, 77), defaults);
-    ASSERT_EQ(wish.kind, WishKind::kExclusive) << wish.text;
-    EXPECT_EQ(wish.request.memory, Bytes{77});
-    EXPECT_TRUE(wish.warnings.empty());
-    c.check(wish.request);
+    const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000, 77), defaults);
+    ASSERT_EQ(entitlement.kind, Kind::kExclusive) << entitlement.text;
+    EXPECT_EQ(entitlement.request.memory, Bytes{77});
+    EXPECT_TRUE(entitlement.warnings.empty());
+    c.check(entitlement.request);
   }
 }
 
 TEST(Policy, PlannedCpusThatAreNoneAreRefused) {
   Pod pod = make_pod("p");
   pod.annotations["pinion.dev/planned"] = "main=4-";
-  const Wish wish = wish_of(pod, "main", cpu(2000), {});
-  EXPECT_EQ(wish.kind, WishKind::kRefused);
-  EXPECT_TRUE(wish.text.starts_with("annotation pinion.dev/planned: ")) << wish.text;
-  EXPECT_EQ(wish_of(pod, "other", cpu(2000), {}).kind, WishKind::kExclusive);
+  const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(entitlement.kind, Kind::kRefused);
+  EXPECT_TRUE(entitlement.text.starts_with("annotation pinion.dev/planned: ")) << entitlement.text;
+  EXPECT_EQ(entitlement_of(pod, "other", cpu(2000), {}).kind, Kind::kExclusive);
 }
 
-TEST(Policy, WishesNeedTheOperatorsLeave) {
+TEST(Policy, PrivilegesNeedTheOperatorsLeave) {
   struct Case {
     const char* name;
     const char* value;
@@ -405,16 +403,16 @@ TEST(Policy, WishesNeedTheOperatorsLeave) {
     pod.annotations[std::string("pinion.dev/") + c.name] = c.value;
     Defaults strict;
     strict.privileges.clear();
-    const Wish wish = wish_of(pod, "main", cpu(2000), strict);
-    EXPECT_EQ(wish.kind, WishKind::kRefused);
-    EXPECT_EQ(wish.text, c.text);
+    const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), strict);
+    EXPECT_EQ(entitlement.kind, Kind::kRefused);
+    EXPECT_EQ(entitlement.text, c.text);
     Defaults lenient;
     lenient.privileges = {c.privilege};
-    EXPECT_EQ(wish_of(pod, "main", cpu(2000), lenient).kind, WishKind::kExclusive);
-    const bool by_default = wish_of(pod, "main", cpu(2000), {}).kind == WishKind::kExclusive;
+    EXPECT_EQ(entitlement_of(pod, "main", cpu(2000), lenient).kind, Kind::kExclusive);
+    const bool by_default = entitlement_of(pod, "main", cpu(2000), {}).kind == Kind::kExclusive;
     EXPECT_EQ(by_default, c.privilege == Privilege::kNearDevice);
     // A container that shares its CPUs asks for nothing.
-    EXPECT_EQ(wish_of(pod, "main", cpu(2500), strict).kind, WishKind::kShared);
+    EXPECT_EQ(entitlement_of(pod, "main", cpu(2500), strict).kind, Kind::kShared);
   }
 }
 
@@ -424,31 +422,31 @@ TEST(Policy, TheOperatorChoosesThePods) {
     Defaults defaults;
     const char* annotation;
     const char* value;
-    WishKind kind;
+    Kind kind;
   };
   const Defaults annotated{.pods = ExclusivePods::kAnnotated};
   const Defaults elsewhere{.namespaces = {"hpc"}};
   const Defaults here{.namespaces = {"default"}};
   const Case cases[] = {
-      {"all", {}, "align", "numa", WishKind::kExclusive},
-      {"not annotated", annotated, "align", "numa", WishKind::kShared},
-      {"annotated", annotated, "cpus", "exclusive", WishKind::kExclusive},
-      {"annotated for the container", annotated, "cpus.main", "exclusive", WishKind::kExclusive},
-      {"annotated for another", annotated, "cpus.side", "exclusive", WishKind::kShared},
-      {"of a job", annotated, "job", "j", WishKind::kExclusive},
-      {"opted out", annotated, "cpus", "shared", WishKind::kShared},
-      {"of another namespace", elsewhere, "job", "j", WishKind::kShared},
-      {"insists in another namespace", elsewhere, "cpus", "exclusive", WishKind::kRefused},
-      {"of the namespace", here, "align", "numa", WishKind::kExclusive},
+      {"all", {}, "align", "numa", Kind::kExclusive},
+      {"not annotated", annotated, "align", "numa", Kind::kShared},
+      {"annotated", annotated, "cpus", "exclusive", Kind::kExclusive},
+      {"annotated for the container", annotated, "cpus.main", "exclusive", Kind::kExclusive},
+      {"annotated for another", annotated, "cpus.side", "exclusive", Kind::kShared},
+      {"of a job", annotated, "job", "j", Kind::kExclusive},
+      {"opted out", annotated, "cpus", "shared", Kind::kShared},
+      {"of another namespace", elsewhere, "job", "j", Kind::kShared},
+      {"insists in another namespace", elsewhere, "cpus", "exclusive", Kind::kRefused},
+      {"of the namespace", here, "align", "numa", Kind::kExclusive},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     Pod pod = make_pod("p");
     pod.name_space = "default";
     pod.annotations[std::string("pinion.dev/") + c.annotation] = c.value;
-    const Wish wish = wish_of(pod, "main", cpu(2000), c.defaults);
-    EXPECT_EQ(wish.kind, c.kind) << wish.text;
-    EXPECT_EQ(wish.text.empty(), wish.kind == WishKind::kExclusive);
+    const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), c.defaults);
+    EXPECT_EQ(entitlement.kind, c.kind) << entitlement.text;
+    EXPECT_EQ(entitlement.text.empty(), entitlement.kind == Kind::kExclusive);
   }
 }
 
@@ -471,21 +469,21 @@ TEST(Policy, APodInAVirtualMachineIsShared) {
     SCOPED_TRACE(pod.runtime_handler.substr(0, 16));
     Defaults defaults;
     defaults.vm_handlers = c.patterns;
-    const Wish wish = wish_of(pod, "main", cpu(2000), defaults);
-    EXPECT_EQ(wish.kind, c.in_vm ? WishKind::kShared : WishKind::kExclusive);
+    const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), defaults);
+    EXPECT_EQ(entitlement.kind, c.in_vm ? Kind::kShared : Kind::kExclusive);
     if (!c.in_vm) continue;
-    EXPECT_THAT(wish.text, HasSubstr("runs in a virtual machine"));
-    EXPECT_LT(wish.text.size(), 300U);
+    EXPECT_THAT(entitlement.text, HasSubstr("runs in a virtual machine"));
+    EXPECT_LT(entitlement.text.size(), 300U);
     pod.annotations["pinion.dev/cpus"] = "exclusive";
-    const Wish insists = wish_of(pod, "main", cpu(2000), defaults);
-    EXPECT_EQ(insists.kind, WishKind::kRefused);
-    EXPECT_EQ(insists.text, wish.text);
+    const Entitlement insists = entitlement_of(pod, "main", cpu(2000), defaults);
+    EXPECT_EQ(insists.kind, Kind::kRefused);
+    EXPECT_EQ(insists.text, entitlement.text);
   }
   EXPECT_EQ(Defaults().vm_handlers, std::vector<std::string>{"kata*"});
 }
 
 TEST(Policy, DefaultsAreTheNodes) {
-  const Wish plain = wish_of(make_pod("p"), "main", cpu(2000), {});
+  const Entitlement plain = entitlement_of(make_pod("p"), "main", cpu(2000), {});
   EXPECT_EQ(plain.request.align, topology::Align::kNuma);
   EXPECT_EQ(plain.request.strength, topology::Strength::kPreferred);
   EXPECT_EQ(plain.request.smt, topology::Smt::kPreferFull);
@@ -493,14 +491,14 @@ TEST(Policy, DefaultsAreTheNodes) {
   const Defaults defaults{.align = topology::Align::kSocket,
                           .smt = topology::Smt::kPack,
                           .strength = topology::Strength::kRequired};
-  const Wish wish = wish_of(make_pod("p"), "main", cpu(2000), defaults);
-  EXPECT_EQ(wish.request.align, topology::Align::kSocket);
-  EXPECT_EQ(wish.request.strength, topology::Strength::kRequired);
-  EXPECT_EQ(wish.request.smt, topology::Smt::kPack);
+  const Entitlement entitlement = entitlement_of(make_pod("p"), "main", cpu(2000), defaults);
+  EXPECT_EQ(entitlement.request.align, topology::Align::kSocket);
+  EXPECT_EQ(entitlement.request.strength, topology::Strength::kRequired);
+  EXPECT_EQ(entitlement.request.smt, topology::Smt::kPack);
   Pod job = make_pod("p");
   job.annotations["pinion.dev/job"] = "j";
   const Defaults lenient{.strength = topology::Strength::kPreferred};
-  EXPECT_EQ(wish_of(job, "main", cpu(2000), lenient).request.strength,
+  EXPECT_EQ(entitlement_of(job, "main", cpu(2000), lenient).request.strength,
             topology::Strength::kPreferred);
 }
 
@@ -509,10 +507,10 @@ TEST(Policy, OneContainersAnnotationWinsOverThePods) {
   pod.annotations = {{"pinion.dev/align", "l3"},
                      {"pinion.dev/align.main", "socket"},
                      {"pinion.dev/cpus.side.car", "shared"}};
-  EXPECT_EQ(wish_of(pod, "main", cpu(2000), {}).request.align, topology::Align::kSocket);
-  EXPECT_EQ(wish_of(pod, "other", cpu(2000), {}).request.align, topology::Align::kL3);
-  EXPECT_EQ(wish_of(pod, "side.car", cpu(2000), {}).kind, WishKind::kShared);
-  EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
+  EXPECT_EQ(entitlement_of(pod, "main", cpu(2000), {}).request.align, topology::Align::kSocket);
+  EXPECT_EQ(entitlement_of(pod, "other", cpu(2000), {}).request.align, topology::Align::kL3);
+  EXPECT_EQ(entitlement_of(pod, "side.car", cpu(2000), {}).kind, Kind::kShared);
+  EXPECT_TRUE(entitlement_of(pod, "main", cpu(2000), {}).warnings.empty());
 }
 
 TEST(Policy, TheClassSaysWhetherItIsAService) {
@@ -520,16 +518,16 @@ TEST(Policy, TheClassSaysWhetherItIsAService) {
   EXPECT_EQ(labels_of(pod, "main").service, std::nullopt);
   pod.annotations["pinion.dev/class"] = "service";
   EXPECT_EQ(labels_of(pod, "main").service, true);
-  EXPECT_EQ(wish_of(pod, "main", cpu(2000), {}).kind, WishKind::kExclusive);
-  EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
+  EXPECT_EQ(entitlement_of(pod, "main", cpu(2000), {}).kind, Kind::kExclusive);
+  EXPECT_TRUE(entitlement_of(pod, "main", cpu(2000), {}).warnings.empty());
   pod.annotations["pinion.dev/class"] = "hpc";
   EXPECT_EQ(labels_of(pod, "main").service, false);
   // Whether it gets cores or not.
   pod.annotations["pinion.dev/class"] = "batch";
   for (const int milli : {2000, 500}) {
-    const Wish wish = wish_of(pod, "main", cpu(milli), {});
-    EXPECT_EQ(wish.kind, WishKind::kRefused);
-    EXPECT_EQ(wish.text,
+    const Entitlement entitlement = entitlement_of(pod, "main", cpu(milli), {});
+    EXPECT_EQ(entitlement.kind, Kind::kRefused);
+    EXPECT_EQ(entitlement.text,
               "annotation pinion.dev/class: unknown value 'batch', use one of: hpc, service");
   }
 }
@@ -537,9 +535,9 @@ TEST(Policy, TheClassSaysWhetherItIsAService) {
 TEST(Policy, AutoIsNoProfileThatANodeCouldDecide) {
   Pod pod = make_pod("p");
   pod.annotations["pinion.dev/profile"] = "auto";
-  const Wish wish = wish_of(pod, "main", cpu(2000), {});
-  EXPECT_EQ(wish.kind, WishKind::kRefused);
-  EXPECT_EQ(wish.text,
+  const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(entitlement.kind, Kind::kRefused);
+  EXPECT_EQ(entitlement.text,
             "annotation pinion.dev/profile: 'auto' is for the extender's webhook to decide, which "
             "has not seen this pod; use one of: cpu, memory, network");
 }
@@ -554,7 +552,7 @@ TEST(Policy, AnnotationsOfTheExtenderAndTheSlurmBridgeAreKnown) {
                            "min-workers",   "wanted-workers"}) {
     pod.annotations["pinion.dev/" + std::string(name)] = "1";
   }
-  EXPECT_TRUE(wish_of(pod, "main", cpu(2000), {}).warnings.empty());
+  EXPECT_TRUE(entitlement_of(pod, "main", cpu(2000), {}).warnings.empty());
 }
 
 TEST(Policy, UnknownAnnotationsOfOursWarn) {
@@ -564,18 +562,18 @@ TEST(Policy, UnknownAnnotationsOfOursWarn) {
                      {"pinion.dev/", "1"},
                      {"pinion.device/align", "1"},
                      {"example.com/align", "1"}};
-  const Wish wish = wish_of(pod, "main", cpu(2000), {});
-  EXPECT_EQ(wish.kind, WishKind::kExclusive);
-  ASSERT_EQ(wish.warnings.size(), 3U);
-  EXPECT_THAT(wish.warnings, testing::Contains(HasSubstr("pinion.dev/aling")));
-  for (const auto& warning : wish.warnings) EXPECT_LT(warning.size(), 120U);
+  const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(entitlement.kind, Kind::kExclusive);
+  ASSERT_EQ(entitlement.warnings.size(), 3U);
+  EXPECT_THAT(entitlement.warnings, testing::Contains(HasSubstr("pinion.dev/aling")));
+  for (const auto& warning : entitlement.warnings) EXPECT_LT(warning.size(), 120U);
 }
 
 TEST(Policy, OfManyUnknownAnnotationsTheFirstFewAreNamed) {
   Pod pod = make_pod("p");
   for (int i = 1; i <= 6; ++i) pod.annotations["pinion.dev/x" + std::to_string(i)] = "1";
   for (int i = 10; i < 1000; ++i) pod.annotations["pinion.dev/y" + std::to_string(i)] = "1";
-  const auto warnings = wish_of(pod, "main", cpu(2000), {}).warnings;
+  const auto warnings = entitlement_of(pod, "main", cpu(2000), {}).warnings;
   ASSERT_EQ(warnings.size(), 6U);
   EXPECT_THAT(warnings[4], HasSubstr("pinion.dev/x5 is not known"));
   EXPECT_EQ(warnings[5], "991 more annotations of pinion.dev/ are not known and ignored");
@@ -595,10 +593,10 @@ TEST(Policy, HostileValuesAreRefusedWithAShortText) {
       SCOPED_TRACE(std::string(name) + " of " + std::to_string(value.size()) + " bytes");
       Pod pod = make_pod("p");
       pod.annotations[std::string("pinion.dev/") + name] = value;
-      const Wish wish = wish_of(pod, "main", cpu(2000), {});
-      EXPECT_EQ(wish.kind, WishKind::kRefused);
-      EXPECT_THAT(wish.text, HasSubstr(name));
-      EXPECT_LT(wish.text.size(), 250U);
+      const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), {});
+      EXPECT_EQ(entitlement.kind, Kind::kRefused);
+      EXPECT_THAT(entitlement.text, HasSubstr(name));
+      EXPECT_LT(entitlement.text.size(), 250U);
     }
   }
 }
@@ -621,13 +619,13 @@ TEST(Policy, NoCharacterIsCutInTwo) {
     };
     pod.annotations["pinion.dev/" + value] = "x";
     pod.annotations["pinion.dev/align"] = value;
-    const Wish wrong = wish_of(pod, "main", cpu(2000), {});
+    const Entitlement wrong = entitlement_of(pod, "main", cpu(2000), {});
     EXPECT_TRUE(whole(wrong.text)) << wrong.text;
     ASSERT_EQ(wrong.warnings.size(), 1U);
     EXPECT_TRUE(whole(wrong.warnings[0])) << wrong.warnings[0];
     pod.annotations.clear();
     pod.annotations["pinion.dev/planned"] = "main=" + value;
-    EXPECT_TRUE(whole(wish_of(pod, "main", cpu(2000), {}).text));
+    EXPECT_TRUE(whole(entitlement_of(pod, "main", cpu(2000), {}).text));
   }
 }
 
@@ -640,10 +638,10 @@ TEST(Policy, LongNamesAreCut) {
     pod.annotations[std::string("pinion.dev/") + name] =
         longest + umlaut + std::string(250'000, 'y');
   }
-  const Wish wish = wish_of(pod, "main", cpu(2000), {});
-  EXPECT_EQ(wish.kind, WishKind::kExclusive);
-  EXPECT_EQ(wish.request.job, longest) << "no half of a character";
-  EXPECT_EQ(wish.request.task_group, longest);
+  const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), {});
+  EXPECT_EQ(entitlement.kind, Kind::kExclusive);
+  EXPECT_EQ(entitlement.request.job, longest) << "no half of a character";
+  EXPECT_EQ(entitlement.request.task_group, longest);
   const Labels labels = labels_of(pod, "main");
   EXPECT_EQ(labels.job, longest);
   EXPECT_EQ(labels.task_group, longest);
@@ -657,12 +655,12 @@ TEST(Policy, ALongNameOfADeviceIsRefusedWithAShortText) {
   Pod pod = make_pod("p");
   std::string& device = pod.annotations["pinion.dev/near-device"];
   device = std::string(255, 'x');
-  EXPECT_EQ(wish_of(pod, "main", cpu(2000), defaults).request.near_device, device);
+  EXPECT_EQ(entitlement_of(pod, "main", cpu(2000), defaults).request.near_device, device);
   device += 'x';
-  const Wish wish = wish_of(pod, "main", cpu(2000), defaults);
-  EXPECT_EQ(wish.kind, WishKind::kRefused);
-  EXPECT_THAT(wish.text, testing::StartsWith("annotation pinion.dev/near-device: 'xxx"));
-  EXPECT_LT(wish.text.size(), 200U);
+  const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), defaults);
+  EXPECT_EQ(entitlement.kind, Kind::kRefused);
+  EXPECT_THAT(entitlement.text, testing::StartsWith("annotation pinion.dev/near-device: 'xxx"));
+  EXPECT_LT(entitlement.text.size(), 200U);
 }
 
 TEST(Policy, WhomCoresAreLentToHasNoLongName) {
@@ -703,10 +701,10 @@ TEST(Policy, LendTo) {
     }
     auto pod = make_pod("p");
     pod.annotations["pinion.dev/lend-to"] = c.text;
-    const Wish wish = wish_of(pod, "main", cpu(2000), {});
-    EXPECT_EQ(wish.kind, c.to ? WishKind::kExclusive : WishKind::kRefused);
+    const Entitlement entitlement = entitlement_of(pod, "main", cpu(2000), {});
+    EXPECT_EQ(entitlement.kind, c.to ? Kind::kExclusive : Kind::kRefused);
     if (!c.to) {
-      EXPECT_THAT(wish.text, HasSubstr("lend-to"));
+      EXPECT_THAT(entitlement.text, HasSubstr("lend-to"));
     }
     EXPECT_EQ(lending_of(pod, "main").lend_to, c.to);
   }
@@ -717,27 +715,27 @@ TEST(Policy, WhoBorrows) {
     const char* name;
     std::map<std::string, std::string> annotations;
     bool borrows;
-    WishKind kind;
+    Kind kind;
   };
   const Case cases[] = {
-      {"nothing said", {}, false, WishKind::kShared},
-      {"the pod", {{"pinion.dev/borrow", "true"}}, true, WishKind::kShared},
-      {"the container alone", {{"pinion.dev/borrow.main", "true"}}, true, WishKind::kShared},
-      {"another container", {{"pinion.dev/borrow.side", "true"}}, false, WishKind::kShared},
+      {"nothing said", {}, false, Kind::kShared},
+      {"the pod", {{"pinion.dev/borrow", "true"}}, true, Kind::kShared},
+      {"the container alone", {{"pinion.dev/borrow.main", "true"}}, true, Kind::kShared},
+      {"another container", {{"pinion.dev/borrow.side", "true"}}, false, Kind::kShared},
       {"all but this one",
        {{"pinion.dev/borrow", "true"}, {"pinion.dev/borrow.main", "false"}},
        false,
-       WishKind::kShared},
-      {"another word", {{"pinion.dev/borrow", "yes"}}, false, WishKind::kRefused},
+       Kind::kShared},
+      {"another word", {{"pinion.dev/borrow", "yes"}}, false, Kind::kRefused},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     auto pod = make_pod("p");
     pod.annotations = c.annotations;
     EXPECT_EQ(lending_of(pod, "main").borrows, c.borrows);
-    const Wish wish = wish_of(pod, "main", cpu(500), {});
-    EXPECT_EQ(wish.kind, c.kind);
-    EXPECT_TRUE(wish.warnings.empty());
+    const Entitlement entitlement = entitlement_of(pod, "main", cpu(500), {});
+    EXPECT_EQ(entitlement.kind, c.kind);
+    EXPECT_TRUE(entitlement.warnings.empty());
   }
 }
 
@@ -746,7 +744,7 @@ TEST(Policy, MemoryWithoutLimitPromisesNothing) {
   for (const std::int64_t memory :
        {std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
     resources.memory = memory;
-    EXPECT_EQ(wish_of(make_pod("p"), "main", resources, {}).request.memory, Bytes{0});
+    EXPECT_EQ(entitlement_of(make_pod("p"), "main", resources, {}).request.memory, Bytes{0});
   }
 }
 

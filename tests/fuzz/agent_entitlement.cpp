@@ -9,9 +9,9 @@
 #include "policy/policy.h"
 #include "tests/fuzz/target.h"
 
-namespace pinion::fuzz::agent_wish {
-PINION_FUZZ_TARGET(agent_wish) {
-  using pinion::policy::Wish;
+namespace pinion::fuzz::agent_entitlement {
+PINION_FUZZ_TARGET(agent_entitlement) {
+  using pinion::policy::Entitlement;
   std::string_view text(reinterpret_cast<const char*>(data), size);
   pinion::policy::Pod pod;
   pod.cgroup_parent = "/kubepods/pod1";
@@ -26,12 +26,14 @@ PINION_FUZZ_TARGET(agent_wish) {
   }
   pinion::policy::Resources resources;
   resources.quota = 200'000;
-  const Wish wish = pinion::policy::wish_of(pod, "main", resources, {});
-  if (wish.kind == Wish::Kind::kExclusive && wish.request.cpus != 2) std::abort();
-  if (wish.kind == Wish::Kind::kRefused && (wish.text.empty() || wish.text.size() > 300)) {
+  const Entitlement entitlement = pinion::policy::entitlement_of(pod, "main", resources, {});
+  if (entitlement.kind == Entitlement::Kind::kExclusive && entitlement.request.cpus != 2)
+    std::abort();
+  if (entitlement.kind == Entitlement::Kind::kRefused &&
+      (entitlement.text.empty() || entitlement.text.size() > 300)) {
     std::abort();
   }
   return 0;
 }
 
-}  // namespace pinion::fuzz::agent_wish
+}  // namespace pinion::fuzz::agent_entitlement
