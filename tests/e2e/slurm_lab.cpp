@@ -120,11 +120,14 @@ Status SlurmLab::start_accounting() {
   const std::string dir = folder();
   const std::string data = "--datadir=" + dir + "/db";
   const std::string socket = dir + "/db.sock";
-  const auto installed = output_of({install, "--no-defaults", "--user=root", "--skip-test-db",
-                                    "--auth-root-authentication-method=socket", data});
+  // Each MariaDB that starts deletes all temporary tables of its folder, whosesoever.
+  const std::string own = "TMPDIR=" + dir;
+  const auto installed =
+      output_of({"env", own, install, "--no-defaults", "--user=root", "--skip-test-db",
+                 "--auth-root-authentication-method=socket", data});
   if (!installed) return failure(installed.error().within("mariadb-install-db"));
   Status done = start_part(database_, "mariadbd",
-                           {daemon("mariadbd"), "--no-defaults", "--user=root", data,
+                           {"env", own, daemon("mariadbd"), "--no-defaults", "--user=root", data,
                             "--socket=" + socket, "--pid-file=" + dir + "/mariadbd.pid",
                             "--skip-networking", "--innodb-buffer-pool-size=32M"});
   if (!done) return done;
