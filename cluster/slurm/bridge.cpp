@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "cluster/extender/kube/path.h"
 #include "cluster/extender/kube/pods.h"
+#include "cluster/slurm/node_count_json.h"
 
 namespace pinion::slurm {
 namespace {

@@ -5,34 +5,19 @@
 #include <set>
 #include <tuple>
 
-#include "base/words.h"
 #include "cluster/slurm/hostlist.h"
+#include "cluster/slurm/node_choices.h"
+#include "cluster/slurm/placeholders.h"
+#include "cluster/slurm/turns.h"
 
 namespace pinion::slurm {
 namespace {
 
-using Pods = std::vector<const Placeholder*>;
+using Chosen = NodeChoices::Chosen;
 
 constexpr std::int64_t kMostPauses = 10;
-constexpr int kUsersShare = 4;
 constexpr int kMostSaid = 5;
 constexpr std::int64_t kCredentialRest = 2;  // seconds, from a requeue to the next start
-// Names of nodes in all placeholders that wait: each carries as many as it may go to.
-constexpr std::int64_t kMostNames = 2'000'000;
-// Lists of nodes that are made in one round for jobs without placeholders: first in the order of
-// the jobs, of one user a quarter, then as many for the rest.
-constexpr std::uint64_t kMostChoices = 100;
-
-// The same in all versions of the program: the next one must know it again. FNV-1a.
-std::string short_for(const std::vector<std::string>& names) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const std::string& name : names) {
-    for (const char c : name + ",") {
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    }
-  }
-  return std::to_string(hash);
-}
 
 void count_failure(Mark& mark) {
   mark.failed = std::min(mark.failed, static_cast<int>(kMostPauses)) + 1;
@@ -49,9 +34,26 @@ Hold hold_again(const Rules& rules, const Job& job, const Mark& mark, std::int64
   return {.job = job.id, .mark = next, .comment = told(job.comment, why)};
 }
 
+// Where it may be placed in this attempt, what comes first is best. Slurm says nothing of a
+// partition that is down, so each attempt begins with another one, and stays with what it took.
+std::vector<std::string> partitions_of(const Job& job, const Mark& mark, const Pods& pods) {
+  std::vector<std::string> all = job.partitions;
+  if (all.empty()) return {""};
+  if (!pods.empty() && std::find(all.begin(), all.end(), pods.front()->partition) != all.end()) {
+    return {pods.front()->partition};
+  }
+  const auto first = static_cast<std::size_t>(mark.attempt) % all.size();
+  std::rotate(all.begin(), std::next(all.begin(), static_cast<std::ptrdiff_t>(first)), all.end());
+  return all;
+}
+
 class Decision {
  public:
-  Decision(const Rules& rules, const View& view) : rules_(rules), view_(view) {
+  Decision(const Rules& rules, const View& view)
+      : rules_(rules),
+        view_(view),
+        choices_(view.nodes, view.now_s),
+        turns_(rules.most_waiting, view.nodes.size()) {
     for (const Placeholder& pod : view.placeholders) pods_[pod.attempt].push_back(&pod);
     for (auto& [attempt, pods] : pods_) {
       std::sort(pods.begin(), pods.end(), [](const Placeholder* a, const Placeholder* b) {
@@ -93,12 +95,6 @@ class Decision {
   }
 
  private:
-  struct Chosen {
-    std::string partition;
-    Choice choice;
-    std::string list;  // short for its nodes
-  };
-
   // How many wait already, and of each array how many elements are told apart and not over.
   void count(const Job& job) {
     const auto mark = read_mark(job.admin_comment);
@@ -108,38 +104,10 @@ class Decision {
     if (may_be_placed(job, *mark) && shape_of(job, rules_.shape)) ++told_apart_;
     const auto pods = pods_.find(attempt_of(job, *mark));
     if (pods == pods_.end()) {
-      if (counts_.contains(attempt_of(job, *mark))) count_waiting(job);
+      if (counts_.contains(attempt_of(job, *mark))) turns_.count(job);
       return;
     }
-    if (!fits_no_node(pods->second) || full(hopeless_, 1)) return count_waiting(job);
-    count(job, hopeless_);
-  }
-
-  struct Waiting {
-    int jobs = 0;
-    std::int64_t names = 0;  // of nodes, in all of their placeholders, at most
-  };
-
-  void count(const Job& job, Waiting& among) const {
-    ++among.jobs;
-    among.names +=
-        std::int64_t{std::max(job.nodes, 1)} * static_cast<std::int64_t>(view_.nodes.size());
-  }
-  void count_waiting(const Job& job) {
-    count(job, waiting_);
-    count(job, waiting_of_[job.user]);
-  }
-
-  // Whether these have this part of all places, or of all names. A job of very many nodes gets its
-  // turn as any other one.
-  [[nodiscard]] bool full(const Waiting& of, int part) const {
-    return of.jobs >= std::max(1, rules_.most_waiting / part) || of.names >= kMostNames / part;
-  }
-
-  [[nodiscard]] std::string why_not_its_turn(const Job& job) {
-    if (full(waiting_, 1)) return "waits: behind other jobs that wait for cores";
-    if (!full(waiting_of_[job.user], kUsersShare)) return "";
-    return "waits: behind other jobs of its user that wait for cores";
+    fits_no_node(pods->second) ? turns_.count_hopeless(job) : turns_.count(job);
   }
 
   // Each is a call of Slurm: with a long queue, a few in each round.
@@ -147,10 +115,6 @@ class Decision {
     const std::size_t before = actions_.size();
     if (said_ < kMostSaid) say(job, why);
     said_ += static_cast<int>(actions_.size() - before);
-  }
-
-  static bool fits_no_node(const Pods& pods) {
-    return std::any_of(pods.begin(), pods.end(), [](const Placeholder* pod) { return pod->never; });
   }
 
   void look_at(const Job& job, const Mark& mark) {
@@ -184,7 +148,7 @@ class Decision {
     const auto found = pods_.find(attempt_of(job, mark));
     if (found == pods_.end()) return begin(job, mark, *shape);
     const Pods& pods = found->second;
-    const Chosen& chosen = chosen_for(job, partitions_of(job, mark, pods), *shape);
+    const Chosen& chosen = choices_.choose(job, partitions_of(job, mark, pods), *shape);
     if (spoilt(pods, *shape)) return failed(job, mark, "a placeholder was lost");
     if (const Placeholder* pod = misplaced(pods, chosen.choice); pod != nullptr) {
       return failed(job, mark, why_misplaced(*pod, chosen.choice));
@@ -194,7 +158,7 @@ class Decision {
         job.held && !too_few.empty()) {
       return again(job, mark, too_few);
     }
-    if (outdated(pods, chosen) && renewable(mark)) {
+    if (outdated(pods, chosen.list) && renewable(mark)) {
       return again(job, mark, "waits: there are other nodes for it now");
     }
     kept_.insert(found->first);
@@ -207,14 +171,14 @@ class Decision {
   // Without placeholders. Whose turn it is not costs nothing.
   void begin(const Job& job, const Mark& mark, const Shape& shape) {
     if (!job.held) return keep_held(job, mark);
-    if (const std::string why = why_not_its_turn(job); !why.empty()) return say_in_turn(job, why);
+    if (const std::string why = turns_.why_not(job); !why.empty()) return say_in_turn(job, why);
     const std::vector<std::string> partitions = partitions_of(job, mark, {});
-    if (!may_choose(job, partitions)) return;
-    const Chosen& chosen = chosen_for(job, partitions, shape);
+    if (!choices_.may_choose(job, partitions, told_apart_)) return;
+    const Chosen& chosen = choices_.choose(job, partitions, shape);
     if (const std::string too_few = why_too_few(shape, chosen.choice); !too_few.empty()) {
       return say_in_turn(job, too_few);
     }
-    count_waiting(job);
+    turns_.count(job);
     if (is_elastic(job)) return ask(job, mark, shape);
     create(job, mark, shape, chosen, {});
   }
@@ -293,7 +257,7 @@ class Decision {
     kept_.insert(attempt);
     shape.nodes = count.stated;
     shape.elastic = true;
-    const Chosen& chosen = chosen_for(job, partitions_of(job, mark, pods), shape);
+    const Chosen& chosen = choices_.choose(job, partitions_of(job, mark, pods), shape);
     const Fit fit = fit_of(job, usable(pods, chosen, {}), count.stated, shape.cpus);
     remove(fit.drop);
     report(count, pods, {});
@@ -326,7 +290,7 @@ class Decision {
     const int nodes = may ? count.target() : has_now;
     shape->nodes = nodes;
     shape->elastic = true;
-    const Chosen& chosen = chosen_for(job, partitions_of(job, mark, pods), *shape);
+    const Chosen& chosen = choices_.choose(job, partitions_of(job, mark, pods), *shape);
     const Fit fit = fit_of(now, usable(pods, chosen, now.on), nodes, shape->cpus);
     remove(fit.drop);
     const Acknowledge answer{
@@ -353,7 +317,7 @@ class Decision {
     for (const Placeholder* pod : pods) {
       const bool waits = pod->node.empty() && (pod->list.empty() || pod->list == chosen.list);
       const bool its_own = std::find(on.begin(), on.end(), pod->node) != on.end();
-      if (waits || its_own || (!pod->node.empty() && has(chosen.choice.nodes, pod->node))) {
+      if (waits || its_own || (!pod->node.empty() && chosen.choice.has(pod->node))) {
         all.push_back(pod);
       } else {
         remove({pod});
@@ -475,143 +439,11 @@ class Decision {
     actions_.emplace_back(hold_again(rules_, job, mark, pauses, why, view_.now_s));
   }
 
-  // Where it may be placed in this attempt, what comes first is best. Slurm says nothing of a
-  // partition that is down, so each attempt begins with another one, and stays with what it took.
-  static std::vector<std::string> partitions_of(const Job& job, const Mark& mark,
-                                                const Pods& pods) {
-    std::vector<std::string> all = job.partitions;
-    if (all.empty()) return {""};
-    if (!pods.empty() && std::find(all.begin(), all.end(), pods.front()->partition) != all.end()) {
-      return {pods.front()->partition};
-    }
-    const auto first = static_cast<std::size_t>(mark.attempt) % all.size();
-    std::rotate(all.begin(), std::next(all.begin(), static_cast<std::ptrdiff_t>(first)), all.end());
-    return all;
-  }
-
-  using Wanted = std::tuple<std::string, std::string, std::vector<std::string>>;
-  static Wanted wanted_of(const Job& job, const std::string& partition) {
-    return {partition, job.constraint, job.excluded};
-  }
-
-  // The same for all jobs that want the same.
-  const Chosen& chosen_in(const Job& job, const std::string& partition) {
-    std::shared_ptr<const Chosen>& chosen = choices_[wanted_of(job, partition)];
-    if (chosen == nullptr) {
-      Choice choice = choose_nodes(job, partition, view_.nodes);
-      std::string list = short_for(choice.nodes);
-      chosen = std::make_shared<const Chosen>(
-          Chosen{.partition = partition, .choice = std::move(choice), .list = std::move(list)});
-    }
-    return *chosen;
-  }
-
-  // The first that has enough nodes, else the one that has most.
-  const Chosen& chosen_for(const Job& job, const std::vector<std::string>& partitions,
-                           const Shape& shape) {
-    const Chosen* most = nullptr;
-    for (const std::string& partition : partitions) {
-      const Chosen& chosen = chosen_in(job, partition);
-      if (enough(shape, chosen.choice)) return chosen;
-      if (most == nullptr || chosen.choice.nodes.size() > most->choice.nodes.size()) {
-        most = &chosen;
-      }
-    }
-    return *most;
-  }
-
-  // Each list that nobody has wanted yet takes its time, and jobs that lack nodes are many. So each
-  // round looks at the first of them, and at some of the others, which time draws.
-  bool may_choose(const Job& job, const std::vector<std::string>& partitions) {
-    const auto missing = static_cast<std::uint64_t>(
-        std::count_if(partitions.begin(), partitions.end(), [&](const std::string& partition) {
-          return !choices_.contains(wanted_of(job, partition));
-        }));
-    if (missing == 0) return true;
-    std::uint64_t& of_user = chosen_of_[job.user];
-    if (chosen_ < kMostChoices && of_user < kMostChoices / kUsersShare) {
-      chosen_ += missing;
-      of_user += missing;
-      return true;
-    }
-    const std::uint64_t groups = static_cast<std::uint64_t>(told_apart_) / kMostChoices + 1;
-    const std::uint64_t drawn =
-        (static_cast<std::uint64_t>(view_.now_s) * 0x9e3779b97f4a7c15U) >> 32U;
-    const bool its = left_++ / kMostChoices == drawn % groups;
-    if (its) drawn_ += missing;
-    return its && drawn_ <= kMostChoices;
-  }
-
-  static bool enough(const Shape& shape, const Choice& choice) {
-    return choice.nodes.size() >= static_cast<std::size_t>(shape.nodes);
-  }
-
-  // Empty: there are enough.
-  static std::string why_too_few(const Shape& shape, const Choice& choice) {
-    if (enough(shape, choice)) return "";
-    std::string why = "waits: needs " + std::to_string(shape.nodes) + " nodes, Slurm has " +
-                      std::to_string(choice.nodes.size()) + " for it";
-    if (!choice.others.empty()) why.append(": ").append(choice.others);
-    return why;
-  }
-
-  static bool has(const std::vector<std::string>& sorted, const std::string& name) {
-    return std::binary_search(sorted.begin(), sorted.end(), name);
-  }
-
-  // One on a node where Slurm does not start the job.
-  static const Placeholder* misplaced(const Pods& pods, const Choice& choice) {
-    const auto found = std::find_if(pods.begin(), pods.end(), [&](const Placeholder* pod) {
-      return !pod->node.empty() && !has(choice.nodes, pod->node);
-    });
-    return found == pods.end() ? nullptr : *found;
-  }
-
-  static std::string why_misplaced(const Placeholder& pod, const Choice& choice) {
-    std::string why = "Slurm cannot start it on " + pod.node;
-    if (!choice.others.empty()) why.append(": ").append(choice.others);
-    return why;
-  }
-
-  // None has a node yet, and one was made for other nodes than Slurm could start the job on now.
-  static bool outdated(const Pods& pods, const Chosen& chosen) {
-    const bool bound = std::any_of(pods.begin(), pods.end(),
-                                   [](const Placeholder* pod) { return !pod->node.empty(); });
-    return !bound && std::any_of(pods.begin(), pods.end(), [&](const Placeholder* pod) {
-      return !pod->list.empty() && pod->list != chosen.list;
-    });
-  }
-
   // Where nodes come and go all the time, its placeholders still have time to get theirs: more with
   // each attempt.
   [[nodiscard]] bool renewable(const Mark& mark) const {
     const std::int64_t pauses = std::min(std::int64_t{mark.attempt}, kMostPauses);
     return view_.now_s >= mark.after_s + pauses * rules_.retry_s;
-  }
-
-  // One is gone or does not fit what the job asks for now, or two are on one node.
-  static bool spoilt(const Pods& pods, const Shape& shape) {
-    std::set<std::string> nodes;
-    for (const Placeholder* pod : pods) {
-      if (pod->phase == Placeholder::Phase::kLost || pod->size != shape.nodes ||
-          pod->cpus != shape.cpus || pod->index < 0 || pod->index >= shape.nodes) {
-        return true;
-      }
-      if (!pod->node.empty() && !nodes.insert(pod->node).second) return true;
-    }
-    return static_cast<int>(pods.size()) > shape.nodes;
-  }
-
-  static bool all_run(const Pods& pods) {
-    return std::all_of(pods.begin(), pods.end(), [](const Placeholder* pod) {
-      return pod->phase == Placeholder::Phase::kRunning && !pod->node.empty();
-    });
-  }
-
-  static std::set<std::string> nodes_of(const Pods& pods) {
-    std::set<std::string> nodes;
-    for (const Placeholder* pod : pods) nodes.insert(pod->node);
-    return nodes;
   }
 
   // `more`: how many, of an elastic job; of others all that are missing.
@@ -620,8 +452,7 @@ class Decision {
     const std::string attempt = attempt_of(job, mark);
     kept_.insert(attempt);
     if (chosen.choice.nodes.empty()) return;
-    const auto shared = choices_.at(wanted_of(job, chosen.partition));
-    const std::shared_ptr<const std::vector<std::string>> nodes(shared, &shared->choice.nodes);
+    const auto nodes = choices_.nodes_for(job, chosen.partition);
     std::set<int> indexes;
     for (const Placeholder* pod : there) indexes.insert(pod->index);
     for (int i = 0; (shape.elastic || i < shape.nodes) && more > 0; ++i) {
@@ -705,67 +536,15 @@ class Decision {
   std::set<std::string> kept_;            // attempts whose placeholders and number of nodes stay
   std::set<std::string> waits_for_size_;  // attempts of which that number alone stays
   std::set<std::uint32_t> joining_;       // helpers that are needed
-  // By partition, constraint, excluded nodes.
-  std::map<Wanted, std::shared_ptr<const Chosen>> choices_;
-  std::map<std::string, std::uint64_t> chosen_of_;  // by user: made for jobs without placeholders
-  std::uint64_t chosen_ = 0;                        // all of these
-  std::uint64_t left_ = 0;                          // jobs behind the first of them
-  std::uint64_t drawn_ = 0;                         // made for such
-  std::map<std::uint32_t, int> elements_;           // by array
-  int told_apart_ = 0;                              // pending jobs that could be placed
-  int said_ = 0;                                    // to jobs whose turn it is not
-  Waiting waiting_;                                 // jobs that have placeholders
-  Waiting hopeless_;                                // others of these, that fit no node
-  std::map<std::string, Waiting> waiting_of_;       // by user
+  NodeChoices choices_;
+  std::map<std::uint32_t, int> elements_;  // by array
+  int told_apart_ = 0;                     // pending jobs that could be placed
+  int said_ = 0;                           // to jobs whose turn it is not
+  Turns turns_;
   std::vector<Action> actions_;
 };
 
-struct ToText {
-  std::string operator()(const Hold& it) const { return "hold " + std::to_string(it.job); }
-  std::string operator()(const Requeue& it) const {
-    return "requeue " + std::to_string(it.job) + ": " + it.why;
-  }
-  std::string operator()(const Cancel& it) const { return "cancel " + std::to_string(it.job); }
-  std::string operator()(const Delete& it) const { return "delete " + it.name; }
-  std::string operator()(const Split& it) const {
-    return "split " + std::to_string(it.job) + "_" + std::to_string(it.element);
-  }
-  std::string operator()(const Create& it) const { return "create " + it.pod.name; }
-  std::string operator()(const Place& it) const {
-    return "place " + std::to_string(it.job) + " on " + joined(it.nodes, ",");
-  }
-  std::string operator()(const Ask& it) const { return "ask for " + it.name; }
-  std::string operator()(const Unask& it) const { return "give up " + it.name; }
-  std::string operator()(const Report& it) const {
-    return "report " + std::to_string(it.told.ready) + " of " + std::to_string(it.told.active) +
-           " nodes of " + it.name;
-  }
-  std::string operator()(const Acknowledge& it) const {
-    return "acknowledge " + std::to_string(it.nodes) + " nodes of " + it.name;
-  }
-  std::string operator()(const Shrink& it) const {
-    return "shrink " + std::to_string(it.job) + " to " + joined(it.nodes, ",");
-  }
-  std::string operator()(const Grow& it) const {
-    return "grow " + std::to_string(it.job) + " by " + it.node;
-  }
-  std::string operator()(const Join& it) const {
-    return "join " + std::to_string(it.helper) + " with " + std::to_string(it.job);
-  }
-  std::string operator()(const Say& it) const {
-    return "tell " + std::to_string(it.job) + ": " + it.comment;
-  }
-};
-
 }  // namespace
-
-std::uint32_t job_of(const Action& action) {
-  return std::visit([](const auto& one) { return one.job; }, action);
-}
-
-std::string to_text(const Action& action) {
-  return std::visit(ToText(), action);
-}
 
 Hold given_up(const Rules& rules, const Job& job, const std::string& why, std::int64_t now_s) {
   const Mark mark = read_mark(job.admin_comment).value_or(Mark());

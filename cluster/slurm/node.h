@@ -1,6 +1,7 @@
 // A node as Slurm tells of it, and which nodes a job may have.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ struct Choice {
   std::vector<std::string> nodes;  // that the job may have, sorted
   std::string others;              // why not the others; empty: there are none
 
+  [[nodiscard]] bool has(const std::string& node) const {
+    return std::binary_search(nodes.begin(), nodes.end(), node);
+  }
   bool operator==(const Choice&) const = default;
 };
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cluster/slurm/decide.h"
+#include "cluster/slurm/action.h"
 #include "cluster/slurm/node_count.h"
 #include "cluster/slurm/pod_json.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/slurm/decide.h"
+#include "cluster/slurm/action.h"
 #include "cluster/slurm/placeholder.h"
 
 namespace pinion::slurm {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cluster/slurm/decide.h"
+#include "cluster/slurm/action.h"
 #include "cluster/slurm/job.h"
 #include "cluster/slurm/node.h"
 
