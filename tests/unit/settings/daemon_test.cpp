@@ -19,17 +19,21 @@ struct Ended {
 Ended run(const std::vector<const char*>& argv, const Status& done = {}) {
   Ended ended;
   int port = 80;
-  const Daemon daemon{.program = {.name = "p", .about = "A daemon.", .version = "7.1"},
-                      .settings = {number("port", "A port [80]", port, 1, 65535)},
-                      .run =
-                          [&] {
-                            ++ended.runs;
-                            return done;
-                          },
-                      .check = [&]() -> Status {
-                        if (port == 81) return failure(Errc::kInvalid, "port: 81 is not for us");
-                        return {};
-                      }};
+  std::string place;
+  std::string name = "p";
+  const Daemon daemon{
+      .program = {.name = "p", .about = "A daemon.", .version = "7.1"},
+      .settings = {number("port", "A port [80]", port, 1, 65535),
+                   text("place", "Where [none]", place), text("name", "Whose [p]", name)},
+      .run =
+          [&] {
+            ++ended.runs;
+            return done;
+          },
+      .check = [&]() -> Status {
+        if (port == 81) return failure(Errc::kInvalid, "port: 81 is not for us");
+        return {};
+      }};
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   ended.code = run_daemon(static_cast<int>(argv.size()), argv.data(), daemon);
@@ -58,6 +62,13 @@ TEST(Daemon, WrongSettingsAreSaidAndNothingRuns) {
   const Ended checked = run({"p", "--port", "81", "--check-config"});
   EXPECT_EQ(checked.code, 2);
   EXPECT_EQ(flag.runs + together.runs + checked.runs, 0);
+}
+
+TEST(Daemon, SaysNothingOfWhatIsNotSet) {
+  const Ended unset = run({"p", "--check-config"});
+  EXPECT_EQ(unset.out, "port: '80'\nname: 'p'\n");
+  const Ended set = run({"p", "--place", "here", "--name", "", "--check-config"});
+  EXPECT_EQ(set.out, "port: '80'\nplace: 'here'\nname: ''\n");
 }
 
 TEST(Daemon, SaysWhatItIsAndWhatItWouldUseWithoutRunning) {
