@@ -454,6 +454,13 @@ Entitlement entitlement_of(const Pod& pod, const std::string& container_name,
     entitlement.kind =
         entitlement.text.empty() ? Entitlement::Kind::kExclusive : Entitlement::Kind::kRefused;
   }
+  if (entitlement.kind == Entitlement::Kind::kShared) {
+    request_of(annotations, resources, 0, defaults);  // for its error
+    annotations.planned();                            // the same
+    if (!annotations.error().empty()) {
+      entitlement.warnings.push_back(annotations.error() + "; ignored, as it gets no CPUs alone");
+    }
+  }
   return entitlement;
 }
 

@@ -94,7 +94,9 @@ struct Entitlement {
   topology::CpuSet beside;  // with request.planned: what is planned for the pod's other containers
   bool demands = false;     // with kExclusive: it is to be refused rather than be shared
   std::string text;         // with kRefused: one sentence; with kShared: why not exclusive
-  std::vector<std::string> warnings;  // annotations under our prefix that are not understood
+  // Annotations under our prefix that are not understood; with kShared also the first wrong value
+  // of those that say which CPUs.
+  std::vector<std::string> warnings;
 };
 
 inline constexpr std::array kExclusivePodsWords{

@@ -379,6 +379,30 @@ TEST(Policy, PlannedCpusThatAreNoneAreRefused) {
   EXPECT_EQ(entitlement_of(pod, "other", cpu(2000), {}).kind, Kind::kExclusive);
 }
 
+// Where it would be refused with cores of its own, it is warned of.
+TEST(Policy, WrongValuesOfASharedContainerWarn) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"align", "l4"},      {"strength", "very"},  {"smt", "half"},        {"memory", "some"},
+      {"profile", "disks"}, {"isolation", "some"}, {"planned", "main=4-"},
+  };
+  for (const auto& [name, value] : wrong) {
+    SCOPED_TRACE(name);
+    Pod pod = make_pod("p");
+    pod.annotations[std::string("pinion.dev/") + name] = value;
+    const std::string why = entitlement_of(pod, "main", cpu(2000), {}).text;
+    EXPECT_THAT(why, HasSubstr(name));
+    const std::vector<std::string> warning = {why + "; ignored, as it gets no CPUs alone"};
+    const Entitlement fraction = entitlement_of(pod, "main", cpu(1500), {});
+    EXPECT_EQ(fraction.kind, Kind::kShared);
+    EXPECT_EQ(fraction.warnings, warning);
+    pod.annotations["pinion.dev/cpus"] = "shared";
+    const Entitlement opting_out = entitlement_of(pod, "main", cpu(2000), {});
+    EXPECT_EQ(opting_out.kind, Kind::kShared);
+    EXPECT_EQ(opting_out.text, "it asked for shared CPUs");
+    EXPECT_EQ(opting_out.warnings, warning);
+  }
+}
+
 TEST(Policy, PrivilegesNeedTheOperatorsLeave) {
   struct Case {
     const char* name;
