@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "topology/decide.h"
 #include "topology/memory.h"
 #include "topology/refusal.h"
 #include "topology/space.h"
@@ -90,8 +91,7 @@ Outcome adopt(const Topology& topology, const Ledger& ledger, const Request& req
                     .job = request.job,
                     .task_group = request.task_group,
                     .profile = request.profile};
-  decision.why.asked = request.align;
-  decision.why.met = place.align;
+  decision.why = why_there(topology, request.align, place);
   decision.why.kept = cpus.count();
   return decision;
 }

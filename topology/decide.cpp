@@ -32,11 +32,7 @@ Why why_of(const Wishes& wishes, Place place, const CpuSet& held) {
       wishes.topology.online - wishes.ledger.reserved() - (wishes.ledger.exclusive() - taken);
   const bool isolated = held.intersects(wishes.topology.isolated);
   const CpuSet pool = isolated ? free & wishes.topology.isolated : free - wishes.topology.isolated;
-  Why why;
-  why.asked = wishes.request.align;
-  why.met = place.align;
-  why.domain = place.align == Align::kNone ? kNoIndex : place.domain;
-  why.node = node_number(wishes.topology, place);
+  Why why = why_there(wishes.topology, wishes.request.align, place);
   why.free_before = pool.count_common(cpus_of(wishes.topology, place.align, place.domain));
   why.free_after = why.free_before - pool.count_common(held);
   why.cores_split = cores_split(wishes.topology, held);
@@ -47,6 +43,15 @@ Why why_of(const Wishes& wishes, Place place, const CpuSet& held) {
 }
 
 }  // namespace
+
+Why why_there(const Topology& topology, Align asked, Place place) {
+  Why why;
+  why.asked = asked;
+  why.met = place.align;
+  why.domain = place.align == Align::kNone ? kNoIndex : place.domain;
+  why.node = node_number(topology, place);
+  return why;
+}
 
 std::optional<Decision> decide(const Wishes& wishes, Place place, const CpuSet& held) {
   const bool grows = wishes.own == nullptr || !held.is_subset_of(wishes.own->cpus);

@@ -12,4 +12,7 @@ namespace pinion::topology {
 // not cover a bound limit or everybody else would be left without a CPU.
 [[nodiscard]] std::optional<Decision> decide(const Wishes& wishes, Place place, const CpuSet& held);
 
+// Where the CPUs lie, without the figures of a choice.
+[[nodiscard]] Why why_there(const Topology& topology, Align asked, Place place);
+
 }  // namespace pinion::topology

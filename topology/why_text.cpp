@@ -55,6 +55,11 @@ std::string domain_text(const Why& why) {
 std::string to_string(const Why& why) {
   std::string text = domain_text(why);
   if (why.met != why.asked) text += " (" + std::string(to_string(why.asked)) + " asked)";
+  // No domains were compared: it stays where it was.
+  if (why.domains_fitting == 0) {
+    return text + ": " + std::to_string(why.kept) + (why.kept == 1 ? " CPU" : " CPUs") +
+           " that it had before";
+  }
   text += ": " + std::to_string(why.free_before - why.free_after) + " of " +
           std::to_string(why.free_before) + " free " + (why.isolated ? "isolated " : "") +
           "CPUs, best of " + std::to_string(why.domains_fitting) + " fitting";

@@ -255,8 +255,8 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   effects.notes.push_back({.level = Note::Level::kInfo,
                            .text = "synchronized",
                            .fields = {{"containers", std::to_string(state_.members.size())},
-                                      {"exclusive", state_.ledger.exclusive().to_string()},
-                                      {"shared", state_.shared().to_string()}}});
+                                      {"exclusive_cpus", state_.ledger.exclusive().to_string()},
+                                      {"shared_cpus", state_.shared().to_string()}}});
 }
 
 }  // namespace pinion::engine

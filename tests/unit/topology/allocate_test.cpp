@@ -3,6 +3,7 @@
 // 12k .. 12k+11. epyc_rome_256: 8 nodes of 4 L3s of 4 cores; c and c+128 are one core; L3 k has
 // cores 4k .. 4k+3. laptop: 4 cores of CPUs 0-1, 2-3, 4-5, 6-7.
 #include "tests/unit/topology/scene.h"
+#include "topology/adopt.h"
 
 namespace pinion::topology {
 namespace {
@@ -240,6 +241,29 @@ TEST(Allocate, TheDecisionSaysWhy) {
   again.preferred = CpuSet::parse("14,62").value();
   EXPECT_EQ(to_string(std::get<Decision>(allocate(xeon_snc2(), ledger, again)).why),
             "numa 1: 2 of 20 free CPUs, best of 1 fitting; 2 as planned or before");
+}
+
+TEST(Adopt, TheDecisionSaysWhereItIs) {
+  struct Case {
+    const char* name;
+    Topology machine;
+    const char* cpus;
+    Align align;
+    const char* why;
+  };
+  for (const Case& c : {
+           Case{"a node", xeon_snc2(), "14,62", Align::kNuma, "numa 1: 2 CPUs that it had before"},
+           Case{"one CPU of an L3", epyc_rome_256(), "20", Align::kL3,
+                "l3 5 of node 1: 1 CPU that it had before"},
+           Case{"wider than asked", xeon_snc2(), "0-47", Align::kNuma,
+                "whole machine (numa asked): 48 CPUs that it had before"},
+       }) {
+    SCOPED_TRACE(c.name);
+    const CpuSet cpus = CpuSet::parse(c.cpus).value();
+    const Outcome outcome = adopt(c.machine, ledger_of("", {}), ask(cpus.count(), c.align), cpus);
+    ASSERT_TRUE(std::holds_alternative<Decision>(outcome));
+    EXPECT_EQ(to_string(std::get<Decision>(outcome).why), c.why);
+  }
 }
 
 }  // namespace
