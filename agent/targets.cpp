@@ -16,7 +16,7 @@ metrics::Identity identity_of(const NodeView& view, const ContainerView& contain
           .job = container.job,
           .task_group = container.task_group,
           .profile = std::string(word_of(container.profile, topology::kProfileWords)),
-          .exclusive = container.exclusive && container.lent.empty(),
+          .exclusive = container.exclusive,
           .cpus = cpus.to_string(),
           .mems = view.topology->nodes_of(cpus).to_string(),
           .qos = std::string(policy::to_string(container.qos))};

@@ -151,6 +151,7 @@ v1::Container finished_container(const metrics::Identity& from) {
   container.set_namespace_(from.name_space);
   container.set_pod(from.pod);
   container.set_name(from.container);
+  container.set_qos(from.qos);
   container.set_exclusive(from.exclusive);
   container.set_started(true);
   container.set_finished(true);

@@ -68,6 +68,21 @@ TEST(Targets, AreTheStartedContainersThatCanBeFound) {
   EXPECT_EQ(list[1].who->pod, "pod-4");
 }
 
+// It is shown by its cores, also when it is gone, and measured where it runs.
+TEST(Targets, ALenderIsExclusiveByNameAlone) {
+  NodeView view = *view_of(1, 1);
+  ContainerView& lender = view.containers[0];
+  lender.exclusive = true;
+  lender.decided.cpus = {0};
+  lender.lent = {2, 3};
+  Targets targets;
+  const metrics::Target& target = targets.update(view)[0];
+  EXPECT_TRUE(target.who->exclusive);
+  EXPECT_EQ(target.who->cpus, "2-3");
+  EXPECT_FALSE(target.exclusive);
+  EXPECT_EQ(target.cpus, topology::CpuSet{0});
+}
+
 TEST(Targets, KeepTheIdentityOfWhatDidNotChange) {
   Targets targets;
   const auto before = targets.update(*view_of(1, 1))[0].who;

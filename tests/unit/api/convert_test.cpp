@@ -205,6 +205,9 @@ TEST(ContainersOnTheWire, ThoseThatAreGoneAreFinished) {
   NodeView view = two_nodes();
   add(view, shared_container("b"));
   metrics::ContainerFigures gone = figures("a", "4-5");
+  auto who = std::make_shared<metrics::Identity>(*gone.who);
+  who->qos = "Guaranteed";
+  gone.who = who;
   gone.finished = true;
   gone.threads = 0;
   // The sample is a little older than the view: it does not know yet that "c" has gone.
@@ -215,6 +218,7 @@ TEST(ContainersOnTheWire, ThoseThatAreGoneAreFinished) {
   EXPECT_TRUE(containers[0].finished());
   EXPECT_EQ(containers[0].cpus(), "4-5");
   EXPECT_EQ(containers[0].pod(), "pod-a");
+  EXPECT_EQ(containers[0].qos(), "Guaranteed");
   EXPECT_EQ(containers[0].claim(), "");
   EXPECT_TRUE(containers[0].has_figures());
   EXPECT_FALSE(containers[0].has_rates());
