@@ -155,15 +155,16 @@ void CpusetFiles::enforce_container(const ContainerGroup& group, const Enforce& 
 void CpusetFiles::enforce_quota(const Enforce& wanted, Enforced& result) const {
   if (!cpu_ || !cpu_->writable || !wanted.quota) return;
   const auto group = open_container_group(*cpu_, "cpu", proc_, wanted.cgroups_path, wanted.pid);
-  const auto before = group ? bring_quota(group->directory.get(), cpu_->version, *wanted.quota)
-                            : Result<std::optional<engine::CpuQuota>>(failure(group.error()));
-  if (!before && is_gone(before.error())) return;
+  const auto done = group ? bring_quota(group->directory.get(), cpu_->version, *wanted.quota)
+                          : Result<BroughtQuota>(failure(group.error()));
+  if (!done && is_gone(done.error())) return;
   result.quota_seen = true;
-  if (!before) {
-    result.quota_error = before.error().text;
-  } else {
-    result.pod_quota_before = *before;
+  if (!done) {
+    result.quota_error = done.error().text;
+    return;
   }
+  result.quota_found = done->found;
+  result.pod_quota_before = done->pod_before;
 }
 
 Enforced CpusetFiles::enforce(const Enforce& wanted) {

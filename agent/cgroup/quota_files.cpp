@@ -7,6 +7,7 @@
 #include <charconv>
 #include <string>
 
+#include "agent/engine/quota.h"
 #include "base/cgroup/group_files.h"
 #include "base/utf8.h"
 #include "base/whole_file.h"
@@ -36,14 +37,8 @@ Result<T> read_number(int group, const char* name) {
   return value;
 }
 
-// As cpu.max has it.
-std::string to_text(const CpuQuota& quota) {
-  const bool none = quota.limit == CpuQuota::kNone;
-  return (none ? "max" : std::to_string(quota.limit)) + " " + std::to_string(quota.period);
-}
-
 Status write_quota(int group, int version, const CpuQuota& quota) {
-  if (version == 2) return write_file(group, "cpu.max", to_text(quota));
+  if (version == 2) return write_file(group, "cpu.max", to_string(quota));
   const bool none = quota.limit == CpuQuota::kNone;
   if (!none) {
     if (auto done = write_file(group, "cpu.cfs_period_us", std::to_string(quota.period)); !done) {
@@ -69,10 +64,6 @@ std::optional<CpuQuota> pod_quota(const CpuQuota& now, const engine::PodQuota& w
   return wanted.stated;
 }
 
-bool same(const CpuQuota& a, const CpuQuota& b) {
-  return a.limit == b.limit && (a.limit == CpuQuota::kNone || a.period == b.period);
-}
-
 const char* attribute(int version) {
   return version == 2 ? "user.pinion.quota" : "trusted.pinion.quota";  // v1 has no other kind
 }
@@ -95,7 +86,7 @@ std::optional<CpuQuota> remembered(int group, int version) {
 // Best effort: without it only its release leaves the group without a quota.
 void remember(int group, int version, const CpuQuota& quota) {
   if (quota.limit == CpuQuota::kNone || remembered(group, version) == quota) return;
-  const std::string text = to_text(quota);
+  const std::string text = to_string(quota);
   (void)fsetxattr(group, attribute(version), text.data(), text.size(), 0);
 }
 
@@ -174,8 +165,7 @@ Result<CpuQuota> read_quota(int group, int version) {
   return CpuQuota{.limit = *limit < 0 ? CpuQuota::kNone : *limit, .period = *period};
 }
 
-Result<std::optional<CpuQuota>> bring_quota(int group, int version,
-                                            const engine::QuotaTarget& wanted) {
+Result<BroughtQuota> bring_quota(int group, int version, const engine::QuotaTarget& wanted) {
   const auto own = read_quota(group, version);
   if (!own) return failure(own.error());
   const Fd pod = open_directory(group, "..");
@@ -209,7 +199,8 @@ Result<std::optional<CpuQuota>> bring_quota(int group, int version,
   if (!lowers) {
     if (auto done = write_own(); !done) return failure(done.error());
   }
-  return target && !lowers ? std::optional(*now) : std::nullopt;
+  return BroughtQuota{.found = *own,
+                      .pod_before = target && !lowers ? std::optional(*now) : std::nullopt};
 }
 
 RestoredQuotas restore_quotas(const Hierarchy& cpu) {

@@ -20,12 +20,17 @@ namespace pinion::cgroup {
 // What the group's files say. Errors: of the system, and kInvalid.
 [[nodiscard]] Result<engine::CpuQuota> read_quota(int group, int version);
 
+struct BroughtQuota {
+  engine::CpuQuota found;  // in the container's group
+  // What the pod's group said, where its limit was taken away just now.
+  std::optional<engine::CpuQuota> pod_before = {};
+};
+
 // Brings the container's group, an open directory, and the pod's above it to what is wanted: what
 // may be raised first, the pod before its container. Both remember what was taken away, as far as
-// the kernel lets them. Gives back what the pod's said where its limit was taken away just now.
-// Errors: as read_quota.
-[[nodiscard]] Result<std::optional<engine::CpuQuota>> bring_quota(
-    int group, int version, const engine::QuotaTarget& wanted);
+// the kernel lets them. Errors: as read_quota.
+[[nodiscard]] Result<BroughtQuota> bring_quota(int group, int version,
+                                               const engine::QuotaTarget& wanted);
 
 struct RestoredQuotas {
   std::vector<std::string> groups;  // paths of those that have their quota again

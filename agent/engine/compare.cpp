@@ -12,6 +12,11 @@ namespace {
 
 constexpr int kMissingAuditsBeforeGone = 2;
 
+// The runtime writes its own record at a start and at an update.
+bool written_by_runtime(Cause cause) {
+  return cause == Cause::kStart || cause == Cause::kPostStart || cause == Cause::kPostUpdate;
+}
+
 }  // namespace
 
 std::optional<Enforce> Engine::audit(std::string_view after) {
@@ -56,11 +61,34 @@ void Engine::report_partition(Member& member, const Enforced& result, std::vecto
   fence_->unguarded(state_, member.id);
 }
 
+// What the runtime's record says, which it writes when it likes, is nobody else's change.
+void Engine::compare_quota(Member& member, const Enforced& result, std::vector<Note>& notes) {
+  const auto target = quota_target(state_, member);
+  const auto left = std::exchange(member.quota_left, std::nullopt);
+  if (!target || !result.quota_found) return;
+  const CpuQuota& found = *result.quota_found;
+  member.quota_left = target->own;
+  const bool told_none = told_quota(member) == CpuQuota::kNone;
+  const auto record = told_none ? std::nullopt : stated_quota(member.resources);
+  if (!left || written_by_runtime(result.cause) || same(found, *left) || same(found, target->own) ||
+      (record && same(found, *record))) {
+    return;
+  }
+  ++counters_.drift;
+  ++counters_.repairs;
+  Note line = note(Note::Level::kWarn, "CPU quota was changed by somebody else", member);
+  line.fields.emplace_back("at", to_string(result.cause));
+  line.fields.emplace_back("found", to_string(found));
+  line.fields.emplace_back("wanted", to_string(target->own));
+  notes.push_back(std::move(line));
+}
+
 void Engine::report_quota(Member& member, const Enforced& result, std::vector<Note>& notes) {
   const auto pod = state_.pods.find(member.pod_id);
   if (result.pod_quota_before && pod != state_.pods.end()) {
     pod->second.quota = result.pod_quota_before;
   }
+  compare_quota(member, result, notes);
   if (!result.quota_seen) return;
   const bool news = member.quota_trouble != result.quota_error;
   member.quota_trouble = result.quota_error;
@@ -195,9 +223,8 @@ std::vector<Note> Engine::report(const Enforced& result) {
 
   // What a file of nobody's gets from above changes by itself.
   const bool nobodys = result.inherits && member->role != Role::kExclusive;
-  // The runtime writes its own record at a start and at an update; a lender's says its own cores.
-  const bool runtimes = result.cause == Cause::kStart || result.cause == Cause::kPostStart ||
-                        result.cause == Cause::kPostUpdate;
+  // A lender's record says its own cores.
+  const bool runtimes = written_by_runtime(result.cause);
   const bool to_leave = runtimes && is_lent(state_, *member) && matches(*result.found, member->own);
   const bool expected = nobodys || to_leave || matches(*result.found, wanted) ||
                         (member->applied && *member->applied == *result.found);

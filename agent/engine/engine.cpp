@@ -490,6 +490,7 @@ void Engine::on(const UpdateContainer& event, Effects& effects) {
   member.resources = after;
   count_memory(member);
   member.refused_resize.clear();
+  member.quota_left.reset();
   member.stuck = false;
   if (member.started()) state_.work.push(member.id, Cause::kResize);
   // The record of a lender says its own cores also while they are lent: by it they are found again

@@ -40,6 +40,7 @@ struct Enforced {
   bool systemd_writes = false;  // of a QoS group: systemd was at work on it since it was last seen
   bool quota_seen = false;  // its quota files were looked at, and are as wanted without an error
   std::string quota_error;
+  std::optional<CpuQuota> quota_found;       // the container's own, before; nullopt: not read
   std::optional<CpuQuota> pod_quota_before;  // the pod's, where it was taken away now
 };
 
@@ -242,6 +243,7 @@ class Engine {
                   std::vector<Note>& notes);
   void report_partition(Member& member, const Enforced& result, std::vector<Note>& notes);
   void report_quota(Member& member, const Enforced& result, std::vector<Note>& notes);
+  void compare_quota(Member& member, const Enforced& result, std::vector<Note>& notes);
 
   Settings settings_;
   State state_;

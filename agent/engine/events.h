@@ -81,6 +81,11 @@ struct CpuQuota {
   bool operator==(const CpuQuota&) const = default;
 };
 
+// Without a limit the period says nothing.
+[[nodiscard]] inline bool same(const CpuQuota& a, const CpuQuota& b) {
+  return a.limit == b.limit && (a.limit == CpuQuota::kNone || a.period == b.period);
+}
+
 // The quota of a pod's group: none where one of its containers `borrows` cores, or they hold
 // `exclusive` CPUs (0 where others use the pod's CPUs besides) and it may use no more; else
 // `stated`, where it had been taken away.

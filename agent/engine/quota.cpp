@@ -79,6 +79,11 @@ std::optional<CpuQuota> stated_quota(const Resources& resources) {
   return milli ? std::optional(quota_of(*milli)) : std::nullopt;
 }
 
+std::string to_string(const CpuQuota& quota) {
+  const bool none = quota.limit == CpuQuota::kNone;
+  return (none ? "max" : std::to_string(quota.limit)) + " " + std::to_string(quota.period);
+}
+
 bool lifts_quota(const Member& member) {
   if (member.role != Role::kExclusive || member.qos != Qos::kGuaranteed) return false;
   const std::int64_t quota = member.resources.quota.value_or(0);

@@ -15,6 +15,9 @@ namespace pinion::engine {
 // shares say. nullopt: it never had one, or nothing says how much.
 [[nodiscard]] std::optional<CpuQuota> stated_quota(const Resources& resources);
 
+// As cpu.max has it: "max 100000".
+[[nodiscard]] std::string to_string(const CpuQuota& quota);
+
 // Whether its quota is taken away: it has exclusive CPUs, and the runtime's record says how much to
 // put back.
 [[nodiscard]] bool lifts_quota(const Member& member);

@@ -79,8 +79,10 @@ struct Member {
   std::string trouble;             // why it is not as it should be; empty when it is
   std::string refused_resize;      // what was said of the last one, until one is done
   std::string unguarded_why;  // the last try to make a partition failed: left alone until the audit
-  std::string quota_trouble;  // why its quota, or its pod's, is not as wanted; empty when it is
-  topology::Why why;          // kExclusive: how `own` was chosen
+  // Its own quota as it was left when last seen; nullopt: never, or the runtime writes it.
+  std::optional<CpuQuota> quota_left;
+  std::string quota_trouble;      // why its quota, or its pod's, is not as wanted; empty when it is
+  topology::Why why;              // kExclusive: how `own` was chosen
   NoLoan unlent = NoLoan::kNone;  // why it does not lend, as last said in the log
   std::uint32_t pid = 0;
   Qos qos = Qos::kUnknown;

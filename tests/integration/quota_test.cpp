@@ -106,8 +106,14 @@ TEST_P(Root_Containerd_Quota, ItStaysAwayWhoeverWritesIt) {
 
   ASSERT_TRUE(ok(node().cgroups().limit(rank->pod.cgroup, whole())));
   EXPECT_TRUE(becomes(rank->pod.cgroup, std::nullopt));
+  const auto foreign_told = [&] {
+    const auto log = lab::read_file(agent().log());
+    return log && log->find("CPU quota was changed by somebody else") != std::string::npos;
+  };
+  EXPECT_FALSE(foreign_told()) << "the runtime and the kubelet did that";
   ASSERT_TRUE(ok(node().cgroups().limit(rank->cgroup, whole())));
   EXPECT_TRUE(becomes(rank->cgroup, std::nullopt));
+  EXPECT_TRUE(lab::eventually(kSoon, foreign_told)) << logs();
   // While a limit written here stood, the kernel may have held it back.
   const std::int64_t before = throttled(*rank);
 

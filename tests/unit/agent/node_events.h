@@ -196,7 +196,10 @@ class Driver {
     done.id = wanted.id;
     done.cause = wanted.cause;
     done.found = engine::Applied{.cpus = wanted.cpuset.cpus, .mems = wanted.cpuset.mems};
-    done.quota_seen = wanted.quota.has_value();
+    if (wanted.quota) {
+      done.quota_seen = true;
+      done.quota_found = wanted.quota->own;
+    }
     if (wanted.partition) {
       done.partition = no_partition.empty() ? *wanted.partition : engine::Partition();
       done.partition_error = no_partition;

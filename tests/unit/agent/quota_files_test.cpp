@@ -132,9 +132,10 @@ TEST(QuotaFiles, Brings) {
       const QuotaTree tree(version);
       tree.write("pod", c.pod_now);
       tree.write("pod/c", c.own_now);
-      const auto before = bring_quota(tree.open("pod/c").get(), version, c.wanted);
-      ASSERT_TRUE(before) << before.error().text;
-      EXPECT_EQ(*before, c.told ? std::optional(c.pod_now) : std::nullopt);
+      const auto brought = bring_quota(tree.open("pod/c").get(), version, c.wanted);
+      ASSERT_TRUE(brought) << brought.error().text;
+      EXPECT_EQ(brought->found, c.own_now);
+      EXPECT_EQ(brought->pod_before, c.told ? std::optional(c.pod_now) : std::nullopt);
       // A plain file keeps the end of a longer text: what is in front counts.
       const auto limit = [&](const std::string& group) {
         std::ifstream file(tree.path() / group / (version == 2 ? "cpu.max" : "cpu.cfs_quota_us"));

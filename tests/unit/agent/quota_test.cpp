@@ -1,6 +1,7 @@
 // Whose CFS quota is taken away, and what it is when it comes back.
 #include "agent/engine/quota.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -249,6 +250,57 @@ TEST(Quota, AFailureIsSaidOnce) {
   ASSERT_EQ(node.report(failed).notes.size(), 1U);
   EXPECT_TRUE(node.report(failed).notes.empty());
   EXPECT_EQ(node.engine.counters().write_failures, 2U);
+}
+
+// What is found by the next look at its files.
+Enforced found(const Unit& unit, const CpuQuota& quota, Cause cause = Cause::kAudit) {
+  Enforced seen = looked_at(unit);
+  seen.cause = cause;
+  seen.quota_found = quota;
+  return seen;
+}
+
+TEST(Quota, AForeignQuotaIsTakenAwayAgainAndCounted) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  const Unit unit = rank("r", 2);
+  node.run(unit);
+  const CpuQuota foreign{50'000};
+  EXPECT_TRUE(node.report(found(unit, {})).notes.empty());
+  for (const std::uint64_t times : {1U, 2U}) {
+    const auto notes = node.report(found(unit, foreign)).notes;
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_EQ(notes[0].level, Note::Level::kWarn);
+    EXPECT_EQ(notes[0].text, "CPU quota was changed by somebody else");
+    using Field = std::pair<std::string, std::string>;
+    EXPECT_THAT(notes[0].fields,
+                testing::IsSupersetOf({Field("at", "audit"), Field("found", "50000 100000"),
+                                       Field("wanted", "max 100000")}));
+    EXPECT_EQ(node.engine.counters().drift, times);
+    EXPECT_EQ(node.engine.counters().repairs, times);
+  }
+  Driver later(xeon_snc2(), FenceKind::kLeaf);
+  later.handle(all_running({unit}));
+  EXPECT_TRUE(later.report(found(unit, foreign)).notes.empty())
+      << "whose it is, nobody knows who has not seen it before";
+}
+
+TEST(Quota, WhatTheRuntimeWritesIsNobodyElses) {
+  Driver node(xeon_snc2(), FenceKind::kLeaf);
+  const Unit unit = rank("r", 2);
+  node.run(unit);
+  const CpuQuota other{50'000};
+  for (const Cause cause : {Cause::kStart, Cause::kPostStart, Cause::kPostUpdate}) {
+    EXPECT_TRUE(node.report(found(unit, other, cause)).notes.empty());
+  }
+  node.update(unit, cpu(4000));
+  EXPECT_TRUE(node.report(found(unit, other)).notes.empty()) << "it resizes the container now";
+  // Of so many CPUs its record has the quota.
+  Driver large(test_support::machine({.packages = 2, .cores_per_l3 = 160}), FenceKind::kLeaf);
+  const Unit many = rank("many", 256);
+  large.run(many);
+  EXPECT_TRUE(large.report(found(many, {25'600'000})).notes.empty());
+  EXPECT_EQ(large.report(found(many, other)).notes.size(), 1U);
+  EXPECT_EQ(node.engine.counters().drift, 0U);
 }
 
 }  // namespace
