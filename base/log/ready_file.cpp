@@ -18,13 +18,19 @@ ReadyFile::~ReadyFile() {
 }
 
 void ReadyFile::make(std::chrono::steady_clock::time_point now) {
-  if (made_ || path_.empty() || now < next_) return;
-  made_ = write();
-  if (made_) return;
+  if (path_.empty() || now < next_) return;
   constexpr std::chrono::seconds pause{1};
   next_ = now + pause;
-  if (!std::exchange(failed_, true)) {
-    log_.warn("cannot write the ready file, trying again", {{"path", path_}});
+  if (made_ && access(path_.c_str(), F_OK) == 0) return;
+  if (!write()) {
+    if (!std::exchange(failed_, true)) {
+      log_.warn("cannot write the ready file, trying again", {{"path", path_}});
+    }
+    return;
+  }
+  failed_ = false;
+  if (std::exchange(made_, true)) {
+    log_.warn("the ready file was gone, it is made again", {{"path", path_}});
   }
 }
 

@@ -19,9 +19,9 @@ class ReadyFile {
   ReadyFile& operator=(const ReadyFile&) = delete;
   ~ReadyFile();  // removes it
 
-  // Makes it, once, and whole: a reader never sees a part of it. Its lines: "ready", then
-  // "NAME=ADDRESS" for each address. Where that fails, as on a full disk, the first call a second
-  // later tries again.
+  // Makes it, and whole: a reader never sees a part of it. Its lines: "ready", then "NAME=ADDRESS"
+  // for each address. Where that fails, as on a full disk, the first call a second later tries
+  // again; so does one that finds it gone, which is looked for once a second.
   void make(std::chrono::steady_clock::time_point now);
 
  private:
@@ -30,7 +30,7 @@ class ReadyFile {
   Log& log_;
   [[nodiscard]] bool write() const;
 
-  bool made_ = false;
+  bool made_ = false;  // once
   bool failed_ = false;
   std::chrono::steady_clock::time_point next_;
 };

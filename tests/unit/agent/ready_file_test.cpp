@@ -30,11 +30,29 @@ TEST(ReadyFile, IsThereWhileReadyAndNamesTheAddresses) {
     EXPECT_FALSE(std::filesystem::exists(path)) << "the old one is gone at once";
     ready.make(kNow);
     EXPECT_EQ(text_of(path), "ready\napi=unix:/a\nmetrics=127.0.0.1:1\n");
-    std::filesystem::remove(path);
-    ready.make(kNow + std::chrono::hours(1));
-    EXPECT_FALSE(std::filesystem::exists(path)) << "made once";
   }
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
+TEST(ReadyFile, ThatSomebodyHasRemovedIsMadeAgainASecondLater) {
+  const test_support::TempDir dir;
+  const std::filesystem::path path = dir.path() / "ready";
+  testing::internal::CaptureStderr();
+  {
+    Log log("warn", LogFormat::kText);
+    ReadyFile ready(path.string(), {}, log);
+    ready.make(kNow);
+    std::filesystem::remove(path);
+    ready.make(kNow + std::chrono::milliseconds(999));
+    EXPECT_FALSE(std::filesystem::exists(path)) << "not looked for with every turn of the loop";
+    ready.make(kNow + std::chrono::seconds(1));
+    EXPECT_EQ(text_of(path), "ready\n");
+    ready.make(kNow + std::chrono::seconds(2));
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string warning = "the ready file was gone, it is made again";
+  EXPECT_NE(said.find(warning), std::string::npos);
+  EXPECT_EQ(said.find(warning), said.rfind(warning));
 }
 
 // A folder that is not there stands for a disk that is full.
