@@ -94,9 +94,7 @@ bool may_be_planned(const MachineKind& kind, const Request& request) {
   return commit_planned(*kind.topology, idle, request);
 }
 
-bool grants(const Topology& topology, const Ledger& ledger, const topology::Holes& holes,
-            const Request& request) {
-  if (const auto known = topology::would_grant(holes, request)) return *known;
+bool grants(const Topology& topology, const Ledger& ledger, const Request& request) {
   const Outcome outcome = topology::allocate(topology, ledger, request);
   return std::holds_alternative<topology::Decision>(outcome);
 }
@@ -486,16 +484,19 @@ bool Fleet::too_near(NodeIndex node, const MemberTerms& terms, std::string_view 
 }
 
 bool Fleet::fits(NodeIndex node, const Request& request) const {
-  const auto known = would_grant(digests_[static_cast<std::size_t>(node)], request);
+  const auto known = would_grant(digest(node), request);
   if (known) return *known;
   const FleetNode& it = this->node(node);
-  return grants(it.topology(), it.ledger, it.holes, request);
+  if (const auto by_holes = topology::would_grant(it.holes, request)) return *by_holes;
+  return grants(it.topology(), it.ledger, request);
 }
 
 bool Fleet::fits_idle(NodeIndex node, const Request& request) const {
+  if (const auto known = would_grant_idle(digest(node), request)) return *known;
   const FleetNode& it = this->node(node);
   if (it.name.empty()) return false;
-  return grants(it.topology(), it.kind->idle_ledger(), it.kind->idle, request);
+  if (const auto by_holes = topology::would_grant(it.kind->idle, request)) return *by_holes;
+  return grants(it.topology(), it.kind->idle_ledger(), request);
 }
 
 bool Fleet::any_may_fit(const Request& request) const {

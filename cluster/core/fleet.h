@@ -167,6 +167,9 @@ class Fleet {
   [[nodiscard]] const FleetNode& node(NodeIndex node) const {
     return nodes_[static_cast<std::size_t>(node)];
   }
+  [[nodiscard]] const NodeDigest& digest(NodeIndex node) const {
+    return digests_[static_cast<std::size_t>(node)];
+  }
   [[nodiscard]] NodeIndex size() const { return static_cast<NodeIndex>(nodes_.size()); }
   // All nodes, ascending by name.
   [[nodiscard]] const std::map<std::string, NodeIndex, std::less<>>& by_name() const {
@@ -196,12 +199,12 @@ class Fleet {
   [[nodiscard]] bool fits(NodeIndex node, const topology::Request& request) const;
   // Whether a first look does not rule it out: cheap, and never false where fits() is true.
   [[nodiscard]] bool may_fit(NodeIndex node, const topology::Request& request) const {
-    return would_grant(digests_[static_cast<std::size_t>(node)], request).value_or(true);
+    return would_grant(digest(node), request).value_or(true);
   }
   // Whether a first look is enough to tell that it does: cheap, and never true where fits() is
   // false.
   [[nodiscard]] bool surely_fits(NodeIndex node, const topology::Request& request) const {
-    return would_grant(digests_[static_cast<std::size_t>(node)], request).value_or(false);
+    return would_grant(digest(node), request).value_or(false);
   }
   // Whether a member of these terms may go there at all, whoever else is there; and why it must not
   // join those who are.
@@ -232,7 +235,7 @@ class Fleet {
                                     const MemberTerms& terms = {}) const;
   // How well it would use the node's best hole, 0 .. 10 (node_digest.h).
   [[nodiscard]] int hole_score(NodeIndex node, const topology::Request& request) const {
-    return cluster::hole_score(digests_[static_cast<std::size_t>(node)], request);
+    return cluster::hole_score(digest(node), request);
   }
 
  private:

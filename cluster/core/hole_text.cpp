@@ -69,13 +69,14 @@ MostThere::MostThere(const std::vector<topology::Request>& requests) {
   for (const topology::Request& request : requests) all_wanted_ += request.cpus;
 }
 
-void MostThere::look(const topology::Holes& holes) {
-  const int free = std::max(0, holes.free - (holes.guarded ? 1 : 0));
+void MostThere::look(int free, bool guarded, int largest, const topology::Holes& holes) {
+  if (guarded) free = std::max(0, free - 1);
   free_ = std::max(free_, free);
+  const int cpus = std::min(free, largest);
+  cpus_ = std::max(cpus_, cpus);
+  if (memory_wanted_ == 0 || cpus < wanted_) return;
   for (const topology::Hole& hole : holes.of(align_)) {
-    const int cpus = std::min(free, hole.of(smt_));
-    cpus_ = std::max(cpus_, cpus);
-    if (cpus >= wanted_) memory_ = std::max(memory_, hole.memory);
+    if (hole.of(smt_) >= wanted_) memory_ = std::max(memory_, hole.memory);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/core/node_digest.h"
 #include "topology/holes.h"
 
 namespace pinion::cluster {
@@ -25,9 +26,17 @@ class MostThere {
   // Precondition: one request or more.
   explicit MostThere(const std::vector<topology::Request>& requests);
 
-  void look(const topology::Holes& holes);
-  [[nodiscard]] int cpus() const { return cpus_; }                  // in one such domain
-  [[nodiscard]] topology::Bytes memory() const { return memory_; }  // in one that has the CPUs
+  void look(const topology::Holes& holes) {
+    look(holes.free, holes.guarded, holes.largest(align_, smt_), holes);
+  }
+  // The same, where the digest was made from these holes, and cheaper: they are gone to only for
+  // the memory beside CPUs that are there.
+  void look(const NodeDigest& digest, const topology::Holes& holes) {
+    look(digest.free, digest.guarded, digest.most(align_, smt_), holes);
+  }
+  [[nodiscard]] int cpus() const { return cpus_; }  // in one such domain
+  // In one that has the CPUs; 0 where no memory is promised to it.
+  [[nodiscard]] topology::Bytes memory() const { return memory_; }
   // The CPUs are there; false where no memory is promised to it.
   [[nodiscard]] bool lacks_memory() const { return cpus_ >= wanted_ && memory_ < memory_wanted_; }
   // What is short: "at most 6 CPUs in one NUMA node", "at most 8.5 GiB beside such CPUs in one NUMA
@@ -35,6 +44,8 @@ class MostThere {
   [[nodiscard]] std::string text() const;
 
  private:
+  void look(int free, bool guarded, int largest, const topology::Holes& holes);
+
   topology::Align align_ = topology::Align::kNone;
   topology::Smt smt_ = topology::Smt::kPreferFull;
   int wanted_ = 0;

@@ -35,16 +35,22 @@ bool grants_all(const FleetNode& node, topology::Ledger ledger,
 }
 
 bool IdleFit::fit(NodeIndex node) {
-  if (requests_.size() == 1) return fleet_.fits_idle(node, requests_.front());
+  const auto& requests = shape_.requests();
+  if (requests.size() == 1) return fleet_.fits_idle(node, requests.front());
   const FleetNode& there = fleet_.node(node);
   if (there.name.empty()) return false;
   const auto [answer, fresh] = answers_.try_emplace(there.kind.get(), false);
-  if (fresh) answer->second = grants_all(there, there.kind->idle_ledger(), requests_);
+  if (fresh) {
+    const topology::Holes& idle = there.kind->idle;
+    const auto known =
+        shape_.fit(idle, [&](const auto& request) { return topology::would_grant(idle, request); });
+    answer->second = known ? *known : grants_all(there, there.kind->idle_ledger(), requests);
+  }
   return answer->second;
 }
 
-PodFit::PodFit(const FleetView& fleet, const std::vector<topology::Request>& requests)
-    : fleet_(fleet), requests_(requests), whole_(as_one(requests)), least_(requests.front()) {
+PodShape::PodShape(const std::vector<topology::Request>& requests)
+    : requests_(requests), whole_(as_one(requests)), least_(requests.front()) {
   for (const topology::Request& one : requests) {
     least_.cpus = std::min(least_.cpus, one.cpus);
     least_.memory = std::min(least_.memory, one.memory);
@@ -53,7 +59,7 @@ PodFit::PodFit(const FleetView& fleet, const std::vector<topology::Request>& req
 
 // Whether each finds a domain that those before it have left alone, wherever they went. L3 domains
 // share their memory, and all domains the last CPU that must remain.
-bool PodFit::spread(const topology::Holes& holes) const {
+bool PodShape::spread(const topology::Holes& holes) const {
   if (holes.guarded || (whole_->align == topology::Align::kL3 && whole_->memory > 0)) return false;
   int before = 0;
   return std::all_of(requests_.begin(), requests_.end(), [&](const topology::Request& request) {
@@ -62,21 +68,19 @@ bool PodFit::spread(const topology::Holes& holes) const {
 }
 
 // Whether all of them go into one domain or nowhere; in the end that is the machine.
-bool PodFit::needs_one_domain(const topology::Holes& holes) const {
+bool PodShape::needs_one_domain(const topology::Holes& holes) const {
   return whole_->strength == topology::Strength::kPreferred || topology::rooms(holes, least_) == 1;
 }
 
 bool PodFit::fit(NodeIndex node) const {
-  if (requests_.size() == 1) return fleet_.fits(node, requests_.front());
-  const auto may = [&](const auto& request) { return fleet_.may_fit(node, request); };
-  const auto surely = [&](const auto& request) { return fleet_.surely_fits(node, request); };
-  if (!std::all_of(requests_.begin(), requests_.end(), may)) return false;
+  const auto& requests = shape_.requests();
+  if (requests.size() == 1) return fleet_.fits(node, requests.front());
   const FleetNode& there = fleet_.node(node);
-  if (whole_ && std::all_of(requests_.begin(), requests_.end(), surely)) {
-    if (surely(*whole_) || spread(there.holes)) return true;
-    if (!may(*whole_) && needs_one_domain(there.holes)) return false;
-  }
-  return grants_all(there, there.ledger, requests_);
+  const auto known = shape_.fit(there.holes, [&](const auto& request) -> std::optional<bool> {
+    if (fleet_.surely_fits(node, request)) return true;
+    return fleet_.may_fit(node, request) ? std::nullopt : std::optional(false);
+  });
+  return known ? *known : grants_all(there, there.ledger, requests);
 }
 
 }  // namespace pinion::cluster

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "cluster/core/hole_text.h"
 #include "cluster/core/pod_fit.h"
 #include "tests/property/extender_gen.h"
 
@@ -87,11 +88,19 @@ RC_GTEST_PROP(Fleet, ContainersFitTogetherAsTheyArePlanned, ()) {
     requests[i].memory = other.memory;
   }
   const PodFit together(fleet, requests);
+  IdleFit idle(fleet, requests);
   for (const auto& [name, index] : fleet.by_name()) {
     const FleetNode& node = fleet.node(index);
     const bool fits = together.fit(index);
     RC_ASSERT(fits == (!node.stale && grants_all(node, node.ledger, requests)));
     RC_CLASSIFY(fits && requests.size() > 1, "together");
+    RC_ASSERT(idle.fit(index) == grants_all(node, node.kind->idle_ledger(), requests));
+    MostThere by_holes(requests);
+    by_holes.look(node.holes);
+    MostThere by_digest(requests);
+    by_digest.look(fleet.digest(index), node.holes);
+    RC_ASSERT(by_digest.cpus() == by_holes.cpus());
+    RC_ASSERT(by_digest.text() == by_holes.text());
   }
 }
 

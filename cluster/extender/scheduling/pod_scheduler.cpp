@@ -200,15 +200,16 @@ void PodScheduler::judge_nodes(const KnownPod& known, const std::vector<NodeInde
   std::vector<MostThere> there(3, MostThere(demand.requests));
   const MachineKind* looked_at = nullptr;
   const auto why_not = [&](NodeIndex index) -> std::uint8_t {
+    const NodeDigest& digest = fleet().digest(index);
+    if (!digest.usable) return kSilent;
     const FleetNode& node = fleet().node(index);
-    if (node.stale) return kSilent;
     if (!idle.fit(index)) {
       if (looked_at != node.kind.get()) there[kSmall - 1].look(node.kind->idle);
       looked_at = node.kind.get();
       return kSmall;
     }
     const auto why = has_cpus && has_cpus->fit(index) ? kNoMemory : kFull;
-    there[why - 1U].look(node.holes);
+    there[why - 1U].look(digest, node.holes);
     return why;
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {

@@ -39,6 +39,7 @@ TEST_P(FitTogether, AsPlanned) {
   const FleetNode& node = fleet.node(0);
   EXPECT_EQ(PodFit(fleet, requests).fit(0), c.fits);
   EXPECT_EQ(grants_all(node, node.ledger, requests), c.fits);
+  EXPECT_EQ(IdleFit(fleet, requests).fit(0), c.fits) << "nothing runs there";
   fleet.age(1, 1);
   EXPECT_FALSE(PodFit(fleet, requests).fit(0)) << "its agent is silent";
 }
