@@ -145,6 +145,9 @@ class Scheduler {
                         const std::function<bool()>& go_on);
   // For who does not call run(): whether somebody may fit since the last call who did not.
   bool take_changed();
+  // To be called then: keeps room for the first of those that were refused, as run() does, if it has
+  // waited for so long.
+  void keep_room_for_first(std::int64_t now_ms);
   [[nodiscard]] bool has_changed() const { return changed_; }
   // Reserves this member's CPUs on this node. Precondition: it waits.
   PlaceAnswer place_at(const MemberId& member, const std::string& node, std::int64_t now_ms);
@@ -277,7 +280,7 @@ class Scheduler {
   [[nodiscard]] std::optional<GangRefusal> judge(Job& job, const std::vector<Member*>& members);
   bool promise(const Member& member, NodeIndex node, std::int64_t expires_ms);
   [[nodiscard]] bool stands(const Member& member) const;
-  [[nodiscard]] bool any_runs(const std::vector<Member*>& waiting) const;
+  [[nodiscard]] bool any_runs(std::span<const Member* const> waiting) const;
   void make_way(const Member& member, NodeIndex node, std::int64_t now_ms);
   void withdraw_fallen(const std::string& why, std::int64_t now_ms);
   [[nodiscard]] bool is_refused_again(const Job& job, std::optional<std::int32_t> lowest,
@@ -296,6 +299,7 @@ class Scheduler {
   [[nodiscard]] std::optional<std::int64_t> last_end_in_head_room() const;
   [[nodiscard]] bool head_room_comes() const;
   void hasten_head(NodeIndex node);
+  [[nodiscard]] std::int64_t old_enough_ms(const Job& job) const;
   void keep_head_room(const Job& job, const Gang& gang, const std::vector<NodeIndex>* among,
                       std::int64_t now_ms);
   [[nodiscard]] Gang gang_of(const Job& job, std::span<const Member* const> members) const;
@@ -333,6 +337,7 @@ class Scheduler {
   std::uint64_t begun_ = 0;
   std::optional<HeadRoom> head_;  // what is free of it is held on the fleet
   DueTimes<JobId> too_young_;     // before that for room to be held, though they come before head_
+  std::int64_t room_ms_ = 0;      // keep_room_for_first() looks no more before that
   bool changed_ = false;          // since the last run(): somebody may fit who did not
   std::int64_t turn_ms_ = kNeverDue;  // of the first that the last run() left out
   std::uint64_t changes_ = 0;         // that take_changed() has told

@@ -103,6 +103,35 @@ void Scheduler::hasten_head(NodeIndex ended_on) {
   head_->promised_ms = std::min(head_->promised_ms, *last);
 }
 
+// From when on room may be kept for it.
+std::int64_t Scheduler::old_enough_ms(const Job& job) const {
+  return std::max(after(job.submitted_ms, settings_.head_after_ms), job.passed_over_ms);
+}
+
+// Whoever is refused may be asked about again only after what it waits for has been given back to
+// others.
+void Scheduler::keep_room_for_first(std::int64_t now_ms) {
+  if (!settings_.backfill) return;
+  const Job* first = nullptr;
+  int looks = 0;
+  queue_.visit([&](const JobId& id) {
+    const Job& job = *book_.find(id);
+    const std::int64_t from_ms = old_enough_ms(job);
+    if (job.refused && from_ms <= now_ms) {
+      first = &job;
+    } else if (job.refused) {
+      too_young_.set(id, from_ms);
+    }
+    return first == nullptr && ++looks < settings_.depth;
+  });
+  if (first == nullptr) return;
+  if (now_ms < room_ms_) return too_young_.set(first->id, room_ms_);
+  room_ms_ = after(now_ms, settings_.retry_ms);
+  auto members = next_members(*first);
+  if (first->started) members.resize(1);
+  if (!any_runs(members)) keep_head_room(*first, gang_of(*first, members), nullptr, now_ms);
+}
+
 // Room is kept for the first of those that were refused.
 void Scheduler::keep_head_room(const Job& job, const Gang& gang,
                                const std::vector<NodeIndex>* among, std::int64_t now_ms) {
@@ -115,8 +144,7 @@ void Scheduler::keep_head_room(const Job& job, const Gang& gang,
     const bool in_vain = several && last_end_in_head_room() == kOverTime;
     if (same ? head_room_comes() && !in_vain : !queue_.before(job.id, head_->job)) return;
   }
-  const std::int64_t old_ms = after(job.submitted_ms, settings_.head_after_ms);
-  const std::int64_t from_ms = std::max(old_ms, job.passed_over_ms);
+  const std::int64_t from_ms = old_enough_ms(job);
   if (now_ms < from_ms) return too_young_.set(job.id, from_ms);
   lift_head_room();
   auto room =

@@ -254,7 +254,7 @@ std::set<JobId> Scheduler::put_back(std::vector<Lifted>& lifted, bool taken) {
 }
 
 // A start that was given up may be told of late, by the agent first: what waits has no CPUs.
-bool Scheduler::any_runs(const std::vector<Member*>& waiting) const {
+bool Scheduler::any_runs(std::span<const Member* const> waiting) const {
   return std::any_of(waiting.begin(), waiting.end(), [&](const Member* member) {
     return std::any_of(member->requests.begin(), member->requests.end(),
                        [&](const auto& request) { return fleet_.knows(request.id); });

@@ -23,7 +23,10 @@ void PodScheduler::tick(std::int64_t now_ms) {
   forget_untold(now_ms);
   heed();
   wake_early(false, now_ms);
-  if (scheduler_.take_changed()) wake_ms_ = plan_ms_ = kAtOnce;
+  if (scheduler_.take_changed()) {
+    wake_ms_ = plan_ms_ = kAtOnce;
+    scheduler_.keep_room_for_first(now_ms);
+  }
   plan_gated(now_ms);
   explain(now_ms);
   if (wake_ms_ <= now_ms && !waiting_.all().empty()) wake(now_ms);

@@ -136,22 +136,32 @@ TEST_F(TimeTest, WhoWasRefusedHasItsTurnAgain) {
   EXPECT_EQ(core->next_ms(), Times());
 }
 
+// Also where somebody else chooses who is tried.
 TEST_F(TimeTest, RoomIsHeldFromItsTimeOnAndUntilItIsOver) {
-  const auto core = with({.keep_ms = kNeverDue, .head_after_ms = 60'000, .head_ms = 600'000});
-  for (const char* id : {"runs", "also-runs"}) add(*core, id, 4, 0);
-  add(*core, "large", 7, 5000);
-  EXPECT_EQ(core->next_ms(), Times(65'000));
-  core->tick(64'999);
-  core->run(64'999);
-  EXPECT_FALSE(core->head_room());
-  core->tick(65'000);
-  core->run(65'000);
-  ASSERT_TRUE(core->head_room());
-  EXPECT_EQ(core->next_ms(), Times(665'000)) << "then others have their turn";
-  core->tick(665'000);
-  core->run(665'000);
-  EXPECT_FALSE(core->head_room());
-  EXPECT_EQ(core->next_ms(), Times(1'265'000)) << "and for as long";
+  for (const bool runs : {true, false}) {
+    SCOPED_TRACE(runs);
+    const auto core = with({.keep_ms = kNeverDue, .head_after_ms = 60'000, .head_ms = 600'000});
+    const auto turn = [&](std::int64_t now_ms) {
+      core->tick(now_ms);
+      if (runs) {
+        core->run(now_ms);
+      } else if (core->take_changed()) {
+        core->keep_room_for_first(now_ms);
+      }
+    };
+    for (const char* id : {"runs", "also-runs"}) add(*core, id, 4, 0);
+    add(*core, "large", 7, 5000);
+    core->take_changed();
+    EXPECT_EQ(core->next_ms(), Times(65'000));
+    turn(64'999);
+    EXPECT_FALSE(core->head_room());
+    turn(65'000);
+    ASSERT_TRUE(core->head_room());
+    EXPECT_EQ(core->next_ms(), Times(665'000)) << "then others have their turn";
+    turn(665'000);
+    EXPECT_FALSE(core->head_room());
+    EXPECT_EQ(core->next_ms(), Times(1'265'000)) << "and for as long";
+  }
 }
 
 }  // namespace

@@ -85,6 +85,27 @@ TEST_F(SinglePodsTest, WhoIsOverInTimeGoesPastTheFirstThatWaits) {
   EXPECT_EQ(filtered(limited("in time", 2, 40'000)), "ab");
 }
 
+// The scheduler may ask about it only after small ones, for ever.
+TEST_F(SinglePodsTest, RoomIsKeptForTheNextThatWaitsBeforeItIsAskedAboutAgain) {
+  for (const auto& [uid, node] : {std::pair("one", "a"), std::pair("two", "b")}) {
+    Pod pod = pod_of(uid, 5);
+    pod.node = node;
+    pod_scheduler_.seen(pod, ++now_);
+  }
+  EXPECT_EQ(filtered(pod_of("large", 7)), "");
+  EXPECT_EQ(filtered(pod_of("next", 7)), "");
+  pod_scheduler_.gone("one", ++now_);
+  ASSERT_EQ(filtered(pod_of("large", 7)), "a");
+  ASSERT_EQ(bind(pod_of("large", 7), "a", 1).kind, Kind::kGo);
+  pod_scheduler_.bound("large", true, now_);
+  pod_scheduler_.tick(++now_);
+  EXPECT_EQ(filtered(pod_of("small", 2)), "") << "what is free on b is held for the next one";
+  pod_scheduler_.gone("two", ++now_);
+  pod_scheduler_.tick(++now_);
+  EXPECT_EQ(filtered(pod_of("small", 2)), "");
+  EXPECT_EQ(filtered(pod_of("next", 7)), "b");
+}
+
 TEST_F(SinglePodsTest, WhoSaysMoreThanADayHasNotSaidWhen) {
   for (const auto& [uid, node, run_ms] :
        {std::tuple("unsaid", "a", std::int64_t{0}), std::tuple("years", "b", 100'000'000'000)}) {
