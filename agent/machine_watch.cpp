@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <utility>
 
 namespace pinion::agent {
 namespace {
@@ -64,8 +65,10 @@ std::optional<Result<engine::MachineChanged>> MachineWatch::look(TimePoint now) 
   if (cpus == seen_ || cpus.empty()) return std::nullopt;
   next_ = now + kReading;
   reading_ = std::move(cpus);
-  machine_ =
-      std::async(std::launch::async, [source = source_] { return topology::discover(source); });
+  std::packaged_task<Result<topology::Topology>(std::stop_token)> read(
+      [source = source_](const std::stop_token& stop) { return topology::discover(source, stop); });
+  machine_ = read.get_future();
+  reader_ = std::jthread(std::move(read));
   return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "agent/engine/events.h"
 #include "topology/discover/discover.h"
@@ -26,8 +27,8 @@ class MachineWatch {
 
   // The machine as it is now, without its reserved memory, where a CPU went or came, also where it
   // was away for a moment only. It is looked at once a second, and read, which can take long, on
-  // another thread: the answer comes with a later call. Errors: as topology::discover; the next
-  // look tries again.
+  // another thread, which ends with this: the answer comes with a later call. Errors: as
+  // topology::discover; the next look tries again.
   std::optional<Result<engine::MachineChanged>> look(TimePoint now);
   // When to call look() while the machine is read; nothing otherwise.
   [[nodiscard]] std::optional<TimePoint> deadline() const;
@@ -46,6 +47,7 @@ class MachineWatch {
   TimePoint next_;
   Cpus reading_;  // those for which the machine is read
   std::future<Result<topology::Topology>> machine_;
+  std::jthread reader_;
 };
 
 }  // namespace pinion::agent

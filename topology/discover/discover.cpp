@@ -368,10 +368,15 @@ Result<Source> Source::parse(std::string_view text) {
                      "root:DIR");
 }
 
-Result<Topology> discover(const Source& source) {
+Result<Topology> discover(const Source& source, const std::stop_token& stop) {
   const std::string phrase = "topology " + name_of(source);
+  const auto stopped = [&] {
+    return failure(Errc::kUnavailable, phrase + ": nobody waits for it");
+  };
+  if (stop.stop_requested()) return stopped();
   auto machine = load(source);
   if (!machine) return failure(std::move(machine.error()).within(phrase));
+  if (stop.stop_requested()) return stopped();
   auto facts = read_facts(machine->get(), source);
   if (!facts) return failure(std::move(facts.error()).within(phrase));
   auto topology = make_topology(*facts);

@@ -2,6 +2,7 @@
 // discover.cpp alone.
 #pragma once
 
+#include <stop_token>
 #include <string>
 
 #include "topology/topology.h"
@@ -23,7 +24,8 @@ struct Source {
 };
 
 // Reads the machine. Errors: kNotFound (no such file or directory), kInvalid (hwloc cannot read it,
-// or it has no CPUs), each naming the source.
-Result<Topology> discover(const Source& source);
+// or it has no CPUs), each naming the source; kUnavailable once `stop` asks for an end, which
+// hwloc's own reading does not hear.
+Result<Topology> discover(const Source& source, const std::stop_token& stop = {});
 
 }  // namespace pinion::topology

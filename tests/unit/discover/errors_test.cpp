@@ -49,6 +49,16 @@ TEST_F(DiscoverErrors, XmlFileThatIsNotThere) {
   expect_error({Kind::kXml, (dir_.path() / "none.xml").string()}, Errc::kNotFound, "no such file");
 }
 
+TEST(Discover, ReadsNothingOnceNobodyWaitsForIt) {
+  std::stop_source end;
+  const Source machine{Kind::kSynthetic, "core:2 pu:1"};
+  EXPECT_TRUE(discover(machine, end.get_token()));
+  end.request_stop();
+  const auto read = discover(machine, end.get_token());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Errc::kUnavailable);
+}
+
 TEST_F(DiscoverErrors, DirectoryInsteadOfAnXmlFile) {
   expect_error({Kind::kXml, dir_.path().string()}, Errc::kInvalid, "is a directory");
 }
