@@ -162,9 +162,8 @@ Member& Engine::remember(const Pod& pod, const Container& container) {
   }
   Member& member = state_.put_member(container.id, pod.id);
   member.claim = claim_id(pod.id, container.name);
-  state_.name_member(member, pod.name_space, container.name);
+  state_.name_member(member, pod.name_space, pod.name, container.name);
   member.pod_uid = pod.uid;
-  member.pod_name = pod.name;
   member.cgroups_path = container.cgroups_path;
   if (container.pid != 0) member.pid = container.pid;
   member.resources = merge(member.resources, container.resources);

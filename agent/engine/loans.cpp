@@ -1,20 +1,9 @@
 #include "agent/engine/loans.h"
 
-#include <algorithm>
-
 #include "agent/engine/fence.h"
 
 namespace pinion::engine {
 namespace {
-
-// Whether a pod that is meant has a container at all.
-bool has_pod(const State& state, const Member& lender) {
-  return std::any_of(state.members.begin(), state.members.end(), [&](const auto& entry) {
-    const Member& member = entry.second;
-    return member.name_space == lender.name_space && &member != &lender &&
-           lender.lending.lend_to->means_pod(member.pod_name);
-  });
-}
 
 // The one container that is meant, as far as names tell.
 Loan named(const State& state, const Member& lender) {
@@ -33,7 +22,7 @@ Loan named(const State& state, const Member& lender) {
     found = &member;
   }
   if (found != nullptr) return {.borrower = found};
-  return {.why = has_pod(state, lender) ? NoLoan::kNoContainer : NoLoan::kNoPod};
+  return {.why = state.has_pod_beside(lender, to) ? NoLoan::kNoContainer : NoLoan::kNoPod};
 }
 
 NoLoan unfit(const Member& borrower) {

@@ -1,7 +1,5 @@
 #include "agent/engine/state.h"
 
-#include <algorithm>
-
 #include "agent/engine/loans.h"
 
 namespace pinion::engine {
@@ -60,17 +58,33 @@ void State::leave_partition(Member& member, const CpuSet& cpus) {
 }
 
 void State::unname(const Member& member) {
-  const auto ids = named_.find({member.name_space, member.name});
-  if (ids == named_.end()) return;
-  ids->second.erase(member.id);
-  if (ids->second.empty()) named_.erase(ids);
+  const auto take_out = [&](Index& index, const std::string& name) {
+    const auto ids = index.find({member.name_space, name});
+    if (ids == index.end()) return;
+    ids->second.erase(member.id);
+    if (ids->second.empty()) index.erase(ids);
+  };
+  take_out(named_, member.name);
+  take_out(of_pods_, member.pod_name);
 }
 
-void State::name_member(Member& member, const std::string& name_space, const std::string& name) {
+void State::name_member(Member& member, const std::string& name_space, const std::string& pod_name,
+                        const std::string& name) {
   unname(member);
   member.name_space = name_space;
+  member.pod_name = pod_name;
   member.name = name;
   named_[{name_space, name}].insert(member.id);
+  of_pods_[{name_space, pod_name}].insert(member.id);
+}
+
+bool State::has_pod_beside(const Member& lender, const policy::LendTo& to) const {
+  auto ids = of_pods_.lower_bound({lender.name_space, to.pod});
+  for (; ids != of_pods_.end() && ids->first.first == lender.name_space; ++ids) {
+    if (!to.means_pod(ids->first.second)) return false;  // nor one of those that come later
+    if (ids->second.size() > 1 || !ids->second.contains(lender.id)) return true;
+  }
+  return false;
 }
 
 const std::set<std::string>& State::named(const std::string& name_space,
@@ -117,11 +131,12 @@ std::optional<std::string> broken_claim(const State& state, const std::string& i
 // Each member is listed with its pod, once, and nobody else is.
 std::optional<std::string> broken_listing(const State& state) {
   std::size_t listed = 0;
+  std::set<const Member*> seen;
   for (const auto& [pod_id, pod] : state.pods) {
     listed += pod.members.size();
     for (const Member* member : pod.members) {
-      const auto times = std::count(pod.members.begin(), pod.members.end(), member);
-      if (member->pod_id != pod_id || times != 1) return member->id + " is listed wrong in a pod";
+      const bool once = seen.insert(member).second;
+      if (member->pod_id != pod_id || !once) return member->id + " is listed wrong in a pod";
     }
   }
   if (listed != state.members.size()) return "a container is not listed with its pod";

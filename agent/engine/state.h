@@ -188,8 +188,11 @@ struct State {
   // The member's partition, of these CPUs, is to be taken away before any file is written: somebody
   // else may run there next.
   void leave_partition(Member& member, const CpuSet& cpus);
-  // Its name and namespace, by which others may mean it.
-  void name_member(Member& member, const std::string& name_space, const std::string& name);
+  // Its namespace, pod and name, by which others may mean it.
+  void name_member(Member& member, const std::string& name_space, const std::string& pod_name,
+                   const std::string& name);
+  // Whether `to` means a pod that has another container than the lender.
+  [[nodiscard]] bool has_pod_beside(const Member& lender, const policy::LendTo& to) const;
   // The ids of all containers of that name in the namespace, ascending.
   [[nodiscard]] const std::set<std::string>& named(const std::string& name_space,
                                                    const std::string& name) const;
@@ -215,7 +218,10 @@ struct State {
   void leave_pod(const Member& member);
   void unname(const Member& member);
 
-  std::map<std::pair<std::string, std::string>, std::set<std::string>> named_;
+  // Ids by namespace and another name.
+  using Index = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
+  Index named_;
+  Index of_pods_;
   std::uint64_t kept_revision_ = 0;
   std::uint64_t unstarted_revision_ = 0;
 };

@@ -42,8 +42,12 @@ Cpuset runs_on(const Container& container, const std::map<std::string, Applied>&
 // Containers that have ended meanwhile leave their cores to their pods, pods to everybody.
 void Engine::drop_unlisted(const Synchronize& event) {
   std::set<std::string_view> live;
+  std::set<std::string_view> running;  // pods with one of these
   for (const Container& container : event.containers) {
-    if (is_live(container)) live.insert(container.id);
+    if (is_live(container)) {
+      live.insert(container.id);
+      running.insert(container.pod_id);
+    }
     const auto pod = state_.pods.find(container.pod_id);
     if (is_live(container) && pod != state_.pods.end()) pod->second.stopped.erase(container.id);
   }
@@ -63,12 +67,8 @@ void Engine::drop_unlisted(const Synchronize& event) {
   const bool tells = std::any_of(event.pods.begin(), event.pods.end(),
                                  [](const Pod& pod) { return pod.pid != 0; });
   for (const Pod& pod : event.pods) {
-    if (tells && pod.pid == 0 && state_.members_of(pod.id).empty()) {
-      const bool runs =
-          std::any_of(event.containers.begin(), event.containers.end(),
-                      [&](const Container& one) { return is_live(one) && one.pod_id == pod.id; });
-      if (!runs) release_pod(pod.id);
-    }
+    const bool idle = state_.members_of(pod.id).empty() && !running.contains(pod.id);
+    if (tells && pod.pid == 0 && idle) release_pod(pod.id);
   }
   state_.qos_groups.clear();  // to be seen and tried anew
 }
@@ -183,7 +183,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
     std::tuple<bool, bool, bool> doubt = {};
   };
   std::vector<Candidate> candidates;
-  std::vector<CpuSet> shared;  // where containers run that hold nothing
+  std::set<std::string> shared;  // where containers run that hold nothing
   std::set<std::string_view> listed;
   std::set<std::string_view> untold;  // their CPUs, until now
   for (const Container& container : event.containers) {
@@ -211,7 +211,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
       if (member.role == Role::kWaiting) member.trouble.clear();
       member.role = Role::kShared;
       count_memory(member);
-      shared.push_back(seen.cpus);
+      shared.insert(seen.cpus.to_string());
     }
   }
 
@@ -219,8 +219,7 @@ void Engine::on(const Synchronize& event, Effects& effects) {
   // last those that stand exactly where a shared container stands, because they found no cores.
   // Where memory is bound, it comes before what others may use.
   for (Candidate& candidate : candidates) {
-    const bool among_shared =
-        std::find(shared.begin(), shared.end(), candidate.seen.cpus) != shared.end();
+    const bool among_shared = shared.contains(candidate.seen.cpus.to_string());
     const bool bound = candidate.entitlement.request.memory_policy == topology::MemoryPolicy::kBind;
     candidate.doubt = {among_shared, !candidate.member->started(), !bound};
     if (!candidate.member->lending.lend_to) continue;
