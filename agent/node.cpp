@@ -20,6 +20,18 @@ constexpr std::chrono::milliseconds kLookPause{250};
 constexpr std::chrono::milliseconds kCheckPause{100};
 // Within this time a container that is made has started, or its start has failed.
 constexpr std::chrono::milliseconds kStartPause{500};
+// Groups inside containers, of which a tenant decides how many there are: so many are followed in a
+// turn, in so long, before an event is answered, and so many at once when it is quiet, a part of
+// the time alone. The kernel takes 20 us for one, or milliseconds where there are thousands.
+constexpr int kInsideOfTurn = 256;
+constexpr std::chrono::milliseconds kTimeOfTurn{50};
+constexpr int kInsideOfPiece = 64;
+constexpr std::chrono::milliseconds kTimeOfPiece{5};
+constexpr std::chrono::milliseconds kInsidePause{20};
+
+cgroup::Allowance of_turn() {
+  return {kInsideOfTurn, std::chrono::steady_clock::now() + kTimeOfTurn};
+}
 
 }  // namespace
 
@@ -38,22 +50,26 @@ Node::Node(engine::Engine engine, std::optional<cgroup::CpusetFiles> files,
       resync_backoff_(kFirstResyncPause, kLastResyncPause) {}
 
 void Node::do_work() {
+  cgroup::Allowance allowance = of_turn();
   while (const auto work = engine_.next()) {
     if (!files_) continue;
     if (const auto* group = std::get_if<engine::Unguard>(&*work)) {
       unguard(*group);
     } else {
-      enforce(std::get<engine::Enforce>(*work));
+      enforce(std::get<engine::Enforce>(*work), allowance);
     }
   }
 }
 
-void Node::enforce(const engine::Enforce& wanted) {
-  const engine::Enforced result = files_->enforce(wanted);
+void Node::enforce(const engine::Enforce& wanted, cgroup::Allowance& allowance) {
+  const engine::Enforced result = files_->enforce(wanted, allowance);
   std::vector<Note> notes = engine_.report(result);
   changed_ = true;
-  // An audit that finds all well is no news.
-  if (wanted.cause != engine::Cause::kAudit || result.written || !notes.empty()) ++version_;
+  // An audit that finds all well is no news; neither is that groups inside go on as before.
+  const bool as_before = result.unfinished
+                             ? !wanted.halfway.empty()
+                             : wanted.cause == engine::Cause::kAudit && !result.written;
+  if (!as_before || !notes.empty()) ++version_;
   say(std::move(notes));
 }
 
@@ -229,8 +245,9 @@ bool Node::look_at_machine(TimePoint now) {
 bool Node::work(TimePoint now) {
   if (look_at_machine(now)) return true;
   if (!files_) return false;
+  cgroup::Allowance allowance = of_turn();
   if (const auto piece = engine_.idle()) {
-    enforce(*piece);
+    enforce(*piece, allowance);
     do_work();
     return true;
   }
@@ -241,25 +258,41 @@ bool Node::work(TimePoint now) {
     }
   }
   if (!audit_at_) {
-    if (now < next_audit_) return false;
+    if (now < next_audit_) return go_on_inside(now);
     audit_at_.emplace();
   }
   const auto piece = engine_.audit(*audit_at_);
   if (!piece) {
     audit_at_.reset();
     next_audit_ = now + audit_interval_;
-    return false;
+    return go_on_inside(now);
   }
   audit_at_ = piece->id;
-  enforce(*piece);
+  enforce(*piece, allowance);
   do_work();
   return true;
+}
+
+// Always false: what remains waits for a pause.
+bool Node::go_on_inside(TimePoint now) {
+  if (now < next_inside_) return false;
+  const auto piece = engine_.put_off();
+  if (!piece) {
+    files_->rest();
+    return false;
+  }
+  next_inside_ = now + kInsidePause;
+  cgroup::Allowance allowance(kInsideOfPiece, std::chrono::steady_clock::now() + kTimeOfPiece);
+  enforce(*piece, allowance);
+  do_work();
+  return false;
 }
 
 std::optional<Node::TimePoint> Node::next_work(bool synchronized) const {
   std::optional<TimePoint> next = machine_ ? machine_->deadline() : std::nullopt;
   const auto due = [&next](TimePoint time) { next = std::min(time, next.value_or(time)); };
   if (files_) due(next_audit_);
+  if (engine_.has_put_off()) due(next_inside_);
   if (unchecked_) due(next_check_);
   if (save_unstarted_) due(*save_unstarted_);
   if (synchronized && could_grow_) due(*could_grow_ + kGrowthPause);

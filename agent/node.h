@@ -81,7 +81,8 @@ class Node final : public EngineHandler {
   void say(std::vector<Note> notes);
   void say(Note::Level level, std::string text,
            std::vector<std::pair<std::string, std::string>> fields);
-  void enforce(const engine::Enforce& wanted);
+  void enforce(const engine::Enforce& wanted, cgroup::Allowance& allowance);
+  bool go_on_inside(TimePoint now);
   void unguard(const engine::Unguard& group);
   void log_widened(const cgroup::Widened& widened);
   bool look_at_machine(TimePoint now);
@@ -111,8 +112,9 @@ class Node final : public EngineHandler {
   bool widen_due_;  // QoS groups may be narrow by an agent before this one and another fence
   std::optional<std::string> audit_at_;  // the container compared last in this round
   TimePoint next_audit_;
-  bool changed_ = false;  // since the engine was last asked whether it wants a resync
-  TimePoint next_look_;   // whether it wants one
+  TimePoint next_inside_;  // when groups inside containers are gone on with
+  bool changed_ = false;   // since the engine was last asked whether it wants a resync
+  TimePoint next_look_;    // whether it wants one
   TimePoint next_resync_;
   std::optional<TimePoint> could_grow_;  // since when shared containers could have more CPUs
   Backoff resync_backoff_;

@@ -27,49 +27,6 @@ Result<Set> read_set_or_effective(int directory, const char* name, const char* e
   return read_set<Set>(directory, effective);
 }
 
-// Brings a v1 group from `now` to `wanted`, and the groups inside it along: one that had all of it
-// has all of it again, another keeps what it has in common, and all of it where that is nothing.
-// The kernel wants groups inside to be subsets at every moment (EBUSY), so the group has both sets
-// while they change.
-Status bring_v1(int group, const CpuSet& now, const CpuSet& wanted, int depth) {
-  if (depth > kMaxGroupDepth) return failure(Errc::kInvalid, "groups are nested too deeply");
-  const auto write = [&](const CpuSet& cpus) {
-    return write_file(group, "cpuset.cpus", cpus.to_string());
-  };
-  Status done = write(wanted);
-  const bool in_the_way = !done && done.error().sys_errno == EBUSY;
-  if (!done && !in_the_way) return done;
-  if (in_the_way && !wanted.is_subset_of(now)) {
-    if (done = write(now | wanted); !done) return done;
-  }
-  done = {};
-  const auto bring = [&](const Fd& child, const char* /*name*/) {
-    const auto has = read_set<CpuSet>(child.get(), "cpuset.cpus");
-    if (!has || has->empty()) return true;
-    const CpuSet common = *has & wanted;
-    const CpuSet& target = *has == now || common.empty() ? wanted : common;
-    if (target != *has) done = bring_v1(child.get(), *has, target, depth + 1);
-    if (!done && done.error().sys_errno == ENOENT) done = {};  // removed meanwhile
-    return static_cast<bool>(done);
-  };
-  if (auto listed = for_each_child(group, bring); !listed) return listed;
-  if (done && in_the_way) done = write(wanted);
-  return done;
-}
-
-Status write_cpuset(int group, const Cpuset& wanted, const Applied& now, int version) {
-  if (now.cpus != wanted.cpus) {
-    if (wanted.cpus.empty()) return failure(Errc::kInternal, "an empty CPU set is never written");
-    Status done = version == 1 ? bring_v1(group, now.cpus, wanted.cpus, 0)
-                               : write_file(group, "cpuset.cpus", wanted.cpus.to_string());
-    if (!done) return done;
-  }
-  if (!wanted.mems.empty() && now.mems != wanted.mems) {
-    return write_file(group, "cpuset.mems", wanted.mems.to_string());
-  }
-  return {};
-}
-
 bool is_gone(const Error& error) {
   return error.sys_errno == ENOENT || error.sys_errno == ENODEV;
 }
@@ -130,12 +87,39 @@ void CpusetFiles::enforce_qos_group(const ContainerGroup& group, const Enforce& 
   }
 }
 
+// True: done; false: groups inside remain.
+Result<bool> CpusetFiles::write_cpuset(int group, const Enforce& wanted, const Applied& now,
+                                       Allowance& allowance) {
+  const Cpuset& to = wanted.cpuset;
+  if (now.cpus != to.cpus || !wanted.halfway.empty()) {
+    if (to.cpus.empty()) return failure(Errc::kInternal, "an empty CPU set is never written");
+    if (hierarchy_.version == 2) {
+      if (auto done = write_file(group, "cpuset.cpus", to.cpus.to_string()); !done) {
+        return failure(done.error());
+      }
+    } else {
+      Allowance none(0, {});
+      const auto done = inner_.bring(
+          wanted.id, group, {.now = now.cpus, .wanted = to.cpus, .halfway = wanted.halfway},
+          wanted.put_off ? none : allowance);
+      if (!done || !*done) return done;
+    }
+  }
+  if (!to.mems.empty() && now.mems != to.mems) {
+    if (auto done = write_file(group, "cpuset.mems", to.mems.to_string()); !done) {
+      return failure(done.error());
+    }
+  }
+  return true;
+}
+
 void CpusetFiles::enforce_container(const ContainerGroup& group, const Enforce& wanted,
-                                    Enforced& result) const {
+                                    Enforced& result, Allowance& allowance) {
   const Applied& now = *result.found;
-  if (!engine::matches(now, wanted.cpuset)) {
-    const auto done = write_cpuset(group.directory.get(), wanted.cpuset, now, hierarchy_.version);
-    result.written = static_cast<bool>(done);
+  if (!engine::matches(now, wanted.cpuset) || !wanted.halfway.empty()) {
+    const auto done = write_cpuset(group.directory.get(), wanted, now, allowance);
+    result.written = done && *done;
+    result.unfinished = done && !*done;
     result.gone = !done && is_gone(done.error());
     if (result.gone) return;
     if (!done) result.error = done.error().text;
@@ -167,7 +151,7 @@ void CpusetFiles::enforce_quota(const Enforce& wanted, Enforced& result) const {
   result.pod_quota_before = done->pod_before;
 }
 
-Enforced CpusetFiles::enforce(const Enforce& wanted) {
+Enforced CpusetFiles::enforce(const Enforce& wanted, Allowance& allowance) {
   Enforced result;
   result.id = wanted.id;
   result.cause = wanted.cause;
@@ -188,7 +172,7 @@ Enforced CpusetFiles::enforce(const Enforce& wanted) {
   if (wanted.qos_group) {
     enforce_qos_group(*group, wanted, result);
   } else {
-    enforce_container(*group, wanted, result);
+    enforce_container(*group, wanted, result, allowance);
     if (!result.gone) enforce_quota(wanted, result);
   }
   return result;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "agent/cgroup/inner_groups.h"
 #include "agent/cgroup/qos_groups.h"
 #include "agent/cgroup/qos_writer.h"
 #include "agent/engine/engine.h"
@@ -31,9 +32,16 @@ class CpusetFiles {
                                              std::uint32_t pid) const;
 
   // Brings the container's files to the wanted cpuset: reads, and writes what differs; then makes
-  // it the wanted partition, and brings its and its pod's quota. Groups inside a v1 group follow
-  // it: narrower first, which the kernel otherwise refuses (EBUSY), and wider again.
-  [[nodiscard]] engine::Enforced enforce(const engine::Enforce& wanted);
+  // it the wanted partition, and brings its and its pod's quota. Groups inside a v1 group follow it
+  // as far as the allowance goes, see inner_groups.h.
+  [[nodiscard]] engine::Enforced enforce(const engine::Enforce& wanted, Allowance& allowance);
+  // The same for who may wait.
+  [[nodiscard]] engine::Enforced enforce(const engine::Enforce& wanted) {
+    Allowance all = Allowance::without_bound();
+    return enforce(wanted, all);
+  }
+  // No container's groups are being followed: what is open for that is closed.
+  void rest() { inner_.forget(); }
 
   // Takes a partition away from a container that lives on without, or is gone.
   [[nodiscard]] Status unguard(const engine::Unguard& group) const;
@@ -58,8 +66,10 @@ class CpusetFiles {
   [[nodiscard]] Result<ContainerGroup> open_group(const std::string& cgroups_path,
                                                   std::uint32_t pid) const;
   [[nodiscard]] Result<engine::Applied> read_group(int group) const;
+  Result<bool> write_cpuset(int group, const engine::Enforce& wanted, const engine::Applied& now,
+                            Allowance& allowance);
   void enforce_container(const ContainerGroup& group, const engine::Enforce& wanted,
-                         engine::Enforced& result) const;
+                         engine::Enforced& result, Allowance& allowance);
   void enforce_quota(const engine::Enforce& wanted, engine::Enforced& result) const;
   void enforce_qos_group(const ContainerGroup& group, const engine::Enforce& wanted,
                          engine::Enforced& result);
@@ -67,6 +77,7 @@ class CpusetFiles {
   Hierarchy hierarchy_;
   std::string proc_;
   QosWriter qos_groups_;
+  InnerGroups inner_;
   std::optional<Hierarchy> cpu_;
 };
 

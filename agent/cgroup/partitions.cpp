@@ -93,18 +93,19 @@ class Sweep {
     if (!is_marked(group.get())) {  // what somebody else has made there keeps its CPUs
       return read_set<CpuSet>(group.get(), kExclusive).value_or(CpuSet());
     }
-    CpuSet needed;
-    note(for_each_child(group.get(), [&](const Fd& child, const char* name) {
-      needed |= visit(child, path + "/" + name, depth + 1);
-      return true;
-    }));
     const auto state = read_file(group.get(), kPartition);
     const auto exclusive = read_set<CpuSet>(group.get(), kExclusive);
-    if (!state || !exclusive) return needed;  // gone meanwhile
+    if (!state || !exclusive) return {};  // gone meanwhile
     if (trimmed(*state) == "member") {
+      CpuSet needed;
+      note(for_each_child(group.get(), [&](const Fd& child, const char* name) {
+        needed |= visit(child, path + "/" + name, depth + 1);
+        return true;
+      }));
       note(reduce(group.get(), needed));
       return needed;
     }
+    // Inside a container, which may have thousands of groups, none is ours.
     if (!all_ && has_processes(group.get())) {
       ++swept_.left;
       return *exclusive;

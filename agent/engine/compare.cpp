@@ -12,6 +12,10 @@ namespace {
 
 constexpr int kMissingAuditsBeforeGone = 2;
 
+constexpr int kManyPieces = 2;
+constexpr std::size_t kMostHalfway = 16;
+constexpr const char* kInnerTrouble = "groups inside it are being brought along, bit by bit";
+
 // The runtime writes its own record at a start and at an update.
 bool written_by_runtime(Cause cause) {
   return cause == Cause::kStart || cause == Cause::kPostStart || cause == Cause::kPostUpdate;
@@ -34,6 +38,47 @@ std::optional<Enforce> Engine::audit(std::string_view after) {
     return fence_->enforce(state_, it->second, pool(), Cause::kAudit);
   }
   return std::nullopt;
+}
+
+std::optional<Enforce> Engine::put_off() {
+  while (const auto id = state_.work.pop_put_off()) {
+    const Member* member = state_.find(*id);
+    if (member == nullptr || member->pieces == 0 || member->stuck) continue;
+    Enforce piece = fence_->enforce(state_, *member, pool(), Cause::kFence);
+    piece.put_off = false;
+    return piece;
+  }
+  return std::nullopt;
+}
+
+// Groups inside the member that do not get through now go on later; what is written until then is
+// seen as if it were both, the old and the new.
+void Engine::report_inner(Member& member, const Enforced& result, std::vector<Note>& notes) {
+  if (!result.unfinished) {
+    if (!result.error.empty()) return;  // the next audit goes on
+    if (member.pieces < kManyPieces) member.crowded = false;
+    member.pieces = 0;
+    member.halfway.clear();
+    return;
+  }
+  const CpuSet wanted = target_of(member).cpus;
+  const CpuSet both = result.found->cpus | wanted;
+  for (const CpuSet& cpus : {result.found->cpus, wanted, both}) {
+    if (std::find(member.halfway.begin(), member.halfway.end(), cpus) != member.halfway.end()) {
+      continue;
+    }
+    if (member.halfway.size() == kMostHalfway) member.halfway.erase(member.halfway.begin());
+    member.halfway.push_back(cpus);
+  }
+  member.applied = Applied{.cpus = both, .mems = result.found->mems};
+  member.trouble = kInnerTrouble;
+  state_.work.put_off(member.id);
+  if (++member.pieces < kManyPieces || std::exchange(member.crowded, true)) return;
+  Note line =
+      note(Note::Level::kWarn, "has many groups inside, which follow it bit by bit", member);
+  line.fields.emplace_back("wanted", wanted.to_string());
+  line.fields.emplace_back("until_then", both.to_string());
+  notes.push_back(std::move(line));
 }
 
 // Whether a partition holds the member's cores now, and who must do it if none does.
@@ -241,15 +286,16 @@ std::vector<Note> Engine::report(const Enforced& result) {
     notes.push_back(std::move(line));
   }
   if (result.written && member->repair_due) ++counters_.repairs;
-  if (result.written || matches(*result.found, wanted)) member->repair_due = false;
+  const bool mended = result.written || (matches(*result.found, wanted) && !result.unfinished);
+  if (mended) member->repair_due = false;
   if (result.written) {
     member->applied = Applied{.cpus = wanted.cpus,
                               .mems = wanted.mems.empty() ? result.found->mems : wanted.mems};
   } else {
     member->applied = result.found;
   }
+  report_inner(*member, result, notes);
   // One that waits for cores stays in trouble wherever its file puts it.
-  const bool mended = result.written || matches(*result.found, wanted);
   if (mended && result.error.empty() && member->role != Role::kWaiting) member->trouble.clear();
   if (result.partition) member->applied->partition = *result.partition;
   return notes;

@@ -30,6 +30,7 @@ struct Enforced {
   Cause cause = Cause::kAudit;
   std::optional<Applied> found;        // what stood there; nullopt: could not be read
   bool written = false;                // it differed and now is as wanted
+  bool unfinished = false;             // the same, but for groups inside it that remain
   bool inherits = false;               // its file is empty: `found` is what it gets from above
   bool gone = false;                   // the container has no cgroup (any more)
   std::string error;                   // it differs and could not be written, or could not be read
@@ -109,6 +110,12 @@ class Engine {
 
   // One piece of work for a quiet moment, or nothing.
   [[nodiscard]] std::optional<Enforce> idle() const { return fence_->idle(state_); }
+
+  // The next container whose groups inside remain to be gone on with, in turns; nothing where there
+  // is none. For quiet moments: each is a piece of work of which a tenant decides how many there
+  // are.
+  [[nodiscard]] std::optional<Enforce> put_off();
+  [[nodiscard]] bool has_put_off() const { return state_.work.has_put_off(); }
 
   // The QoS group or container after `id` in order, to be compared with its file; nothing after the
   // last one.
@@ -242,6 +249,7 @@ class Engine {
   void lose_group(const std::string& name, QosGroup& group, const std::string& why,
                   std::vector<Note>& notes);
   void report_partition(Member& member, const Enforced& result, std::vector<Note>& notes);
+  void report_inner(Member& member, const Enforced& result, std::vector<Note>& notes);
   void report_quota(Member& member, const Enforced& result, std::vector<Note>& notes);
   void compare_quota(Member& member, const Enforced& result, std::vector<Note>& notes);
 

@@ -89,7 +89,9 @@ Enforce Fence::enforce(const State& state, const Member& member, const CpuSet& p
           .cpuset = target(state, member, pool),
           .partition = {},
           .quota = quota_target(state, member),
-          .cause = cause};
+          .cause = cause,
+          .halfway = member.halfway,
+          .put_off = member.crowded};
 }
 
 Enforce Fence::enforce_group(const State& state, const std::string& name, const QosGroup& group,

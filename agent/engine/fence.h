@@ -24,8 +24,10 @@ struct Enforce {
   std::optional<Partition> partition = {};  // nullopt: of no concern
   std::optional<QuotaTarget> quota = {};    // the same
   Cause cause = Cause::kAudit;
-  bool qos_group = false;          // `id` and `cgroups_path` are a key of State::qos_groups
-  std::vector<CpuSet> below = {};  // of a QoS group: for within()
+  std::vector<CpuSet> halfway = {};  // of its member
+  bool put_off = false;              // groups inside it are for a quiet moment
+  bool qos_group = false;            // `id` and `cgroups_path` are a key of State::qos_groups
+  std::vector<CpuSet> below = {};    // of a QoS group: for within()
 
   bool operator==(const Enforce&) const = default;
 };

@@ -90,10 +90,15 @@ struct Member {
   // Where it is between its creation and its end. What stands below is of its pod, its cpuset's
   // file or its quota, and each may be whatever its life is.
   Life life = Life::kCreated;
+  // Groups inside it are not as its file is to say yet: what they may still have all of, and how
+  // often they were gone on with. Nothing and 0: they are.
+  std::vector<CpuSet> halfway;
+  int pieces = 0;
   int missing = 0;          // audits in a row that found no cgroup
   bool system = false;      // may run on reserved CPUs although they are kept from others
   bool repair_due = false;  // its file was found wrong, not by our doing, and is not mended yet
   bool stuck = false;       // the last write failed: left alone until the next audit or event
+  bool crowded = false;     // they are so many that they wait for a quiet moment
   bool isolate = false;     // kExclusive: its pod asked for an isolated partition
   bool guarded = false;     // kExclusive: a partition keeps others off `own`, as last seen
   bool unlimited = false;   // its CFS quota was taken away, or may have been; see quota.h

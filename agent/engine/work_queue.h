@@ -3,6 +3,7 @@
 // turn comes, so that a later decision always wins.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -61,6 +62,21 @@ class WorkQueue {
     return std::nullopt;
   }
 
+  // For a quiet moment, after those that wait for one already.
+  void put_off(std::string_view key) {
+    if (std::find(put_off_.begin(), put_off_.end(), key) == put_off_.end()) {
+      put_off_.emplace_back(key);
+    }
+  }
+  // The first one; nothing where there is none.
+  std::optional<std::string> pop_put_off() {
+    if (put_off_.empty()) return std::nullopt;
+    std::string key = std::move(put_off_.front());
+    put_off_.pop_front();
+    return key;
+  }
+  [[nodiscard]] bool has_put_off() const { return !put_off_.empty(); }
+
   static constexpr int kMostTurns = 3;
 
  private:
@@ -76,6 +92,7 @@ class WorkQueue {
   std::deque<Numbered> items_;
   std::map<std::string, Key, std::less<>> keys_;
   std::uint64_t pushed_ = 0;
+  std::deque<std::string> put_off_;
 };
 
 }  // namespace pinion::engine

@@ -1,6 +1,5 @@
 #include "base/cgroup/group_files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,13 +18,6 @@ struct CloseDir {
   void operator()(DIR* dir) const { closedir(dir); }
 };
 
-bool is_directory(int parent, const dirent& entry) {
-  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
-  struct stat info = {};
-  return ::fstatat(parent, &entry.d_name[0], &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISDIR(info.st_mode);
-}
-
 }  // namespace
 
 Fd open_directory(int at, const char* path) {
@@ -42,6 +34,13 @@ Result<std::string> read_file(int directory, const char* name) {
                  std::string(name) + " is longer than " + std::to_string(kMaxText) + " bytes");
 }
 
+bool is_group(int directory, const dirent& entry) {
+  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+  struct stat info = {};
+  return ::fstatat(directory, &entry.d_name[0], &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISDIR(info.st_mode);
+}
+
 Result<std::vector<std::string>> child_groups(int directory) {
   // A directory without sub-directories has two links, on cgroup file systems as on most others;
   // that spares nearly every container a walk over its files.
@@ -55,8 +54,7 @@ Result<std::vector<std::string>> child_groups(int directory) {
   (void)copy.release();  // owned by `dir` from here on
   std::vector<std::string> names;
   while (const dirent* entry = readdir(dir.get())) {
-    if (entry->d_name[0] != '.' && is_directory(directory, *entry))
-      names.emplace_back(entry->d_name);
+    if (entry->d_name[0] != '.' && is_group(directory, *entry)) names.emplace_back(entry->d_name);
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -1,6 +1,8 @@
 // The small files of one cgroup, below a descriptor of its directory.
 #pragma once
 
+#include <dirent.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,6 +31,9 @@ Result<Set> read_set(int directory, const char* name) {
   if (!set) return failure(set.error().within(name));
   return *set;
 }
+
+// Whether the entry of the group's directory is a group inside it.
+[[nodiscard]] bool is_group(int directory, const dirent& entry);
 
 // The names of the groups directly inside, ascending. Errors: the group cannot be listed.
 Result<std::vector<std::string>> child_groups(int directory);

@@ -18,6 +18,12 @@ pinion_program(pinion-listeners-bench
   LINK topology net agent_client test_fake_runtime test_support bench_measurements CLI11::CLI11)
 add_dependencies(pinion-listeners-bench pinion-agent)
 
+pinion_program(pinion-inner-groups-bench
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/inner_groups_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_process.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/nri_bench_report.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_runtime.cpp
+  LINK topology cgroup test_fake_runtime test_support bench_measurements CLI11::CLI11)
+add_dependencies(pinion-inner-groups-bench pinion-agent)
+
 pinion_program(pinion-memory-bench
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/chart_agent.cpp ${CMAKE_CURRENT_LIST_DIR}/memory_bench.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_player.cpp
     ${CMAKE_CURRENT_LIST_DIR}/nri_bench_process.cpp ${CMAKE_CURRENT_LIST_DIR}/nri_bench_runtime.cpp

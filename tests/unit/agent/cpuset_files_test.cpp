@@ -203,6 +203,74 @@ cg/c/part/cpuset.cpus = 0-1
   EXPECT_EQ(inside(), "4-5 4-5 4-5");
 }
 
+class ManyInside : public testing::Test {
+ protected:
+  static constexpr int kGroups = 300;
+  // How many of those inside have these CPUs.
+  [[nodiscard]] int with(const std::string& cpu_list) const {
+    int count = 0;
+    for (int i = 0; i < kGroups; ++i) {
+      if (tree_.text("cg/c/n" + std::to_string(i) + "/cpuset.cpus") == cpu_list) ++count;
+    }
+    return count;
+  }
+
+  Tree tree_{R"(
+cg/c/cpuset.cpus = 0-3
+cg/c/cpuset.mems = 0
+cg/c/n[0-299]/cpuset.cpus = 0-3
+)"};
+  CpusetFiles files_ = tree_.files(1);
+};
+
+TEST_F(ManyInside, ATurnFollowsAsManyAsItMayAndTheNextGoesOnThere) {
+  Enforce wanted = want("/c", "4-7", "");
+  for (const int done : {100, 200, 300}) {
+    Allowance turn(100, Allowance::Clock::time_point::max());
+    const auto result = files_.enforce(wanted, turn);
+    EXPECT_TRUE(result.unfinished);
+    EXPECT_FALSE(result.written);
+    EXPECT_EQ(with("4-7"), done);
+    wanted.halfway = {cpus("0-3"), cpus("4-7"), cpus("0-7")};  // by its own file all is well now
+  }
+  const auto result = files_.enforce(wanted);
+  EXPECT_FALSE(result.unfinished);
+  EXPECT_TRUE(result.written);
+}
+
+TEST_F(ManyInside, ATurnWithoutTimeLeftFollowsOne) {
+  Allowance turn(100, Allowance::Clock::now());
+  EXPECT_TRUE(files_.enforce(want("/c", "4-7", ""), turn).unfinished);
+  EXPECT_EQ(with("4-7"), 1);
+}
+
+TEST_F(ManyInside, WaitForAQuietMoment) {
+  Enforce later = want("/c", "4-7", "");
+  later.put_off = true;
+  EXPECT_TRUE(files_.enforce(later).unfinished);
+  EXPECT_EQ(with("0-3"), kGroups);
+}
+
+TEST_F(ManyInside, FollowAnotherWishThatComesInTheMiddle) {
+  Allowance turn(100, Allowance::Clock::time_point::max());
+  ASSERT_TRUE(files_.enforce(want("/c", "0-1", ""), turn).unfinished);
+  ASSERT_EQ(with("0-1"), 100);
+  Enforce other = want("/c", "0-2", "");
+  other.halfway = {cpus("0-3"), cpus("0-1")};
+  EXPECT_TRUE(files_.enforce(other).written);
+  EXPECT_EQ(with("0-2"), kGroups);
+}
+
+TEST_F(ManyInside, AreNotFollowedBeyondABound) {
+  for (int i = 0; i <= kMostInnerGroups; ++i) {
+    std::filesystem::create_directory(tree_.path() / ("cg/c/more" + std::to_string(i)));
+  }
+  const auto result = files_.enforce(want("/c", "4-7", ""));
+  EXPECT_FALSE(result.written);
+  EXPECT_FALSE(result.unfinished);
+  EXPECT_EQ(result.error, "it has more than 10000 groups inside, which are not followed");
+}
+
 TEST(CpusetFiles, NoPathLeadsOutOfTheHierarchy) {
   const Tree tree("outside/cpuset.cpus = 0\noutside/cpuset.mems = 0\ncg/c/cpuset.cpus = 0");
   EXPECT_FALSE(tree.files(1).read("/../outside", 0));

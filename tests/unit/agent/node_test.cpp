@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -257,6 +258,64 @@ TEST_F(NodeWithAFile, WhereTheFileCannotBeWrittenItTriesAgain) {
   node_.finish(Clock::now());
   ASSERT_EQ(node_.engine().kept().size(), 1U);
   EXPECT_EQ(load_kept(path_).value(), node_.engine().kept());
+}
+
+// As an attacker makes them: nobody else waits for them.
+TEST(NodeWithManyGroupsInside, FollowsAFewInATurnAndTheOthersBetweenEvents) {
+  constexpr int kGroups = 600;
+  const test_support::TempDir dir;
+  const Unit many = test_support::shared("many");
+  const std::string group = "cg" + many.container.cgroups_path;
+  const Unit ranks[] = {test_support::rank("a", 2), test_support::rank("b", 2)};
+  std::string tree = group + "/cpuset.cpus = 0-7\n" + group + "/cpuset.mems = 0\n" + group +
+                     "/n[0-599]/cpuset.cpus = 0-7\n";
+  for (const Unit& rank : ranks) {
+    tree += "cg" + rank.container.cgroups_path + "/cpuset.cpus = 0-7\n";
+    tree += "cg" + rank.container.cgroups_path + "/cpuset.mems = 0\n";
+  }
+  ASSERT_TRUE(test_support::write_tree(tree, dir.path()));
+  const auto with = [&](const engine::CpuSet& cpus) {
+    int count = 0;
+    for (int i = 0; i < kGroups; ++i) {
+      std::ifstream file(dir.path() / group / ("n" + std::to_string(i)) / "cpuset.cpus");
+      std::string text;
+      std::getline(file, text);
+      if (text == cpus.to_string()) ++count;
+    }
+    return count;
+  };
+  Log log("error", LogFormat::kText);
+  Node node{engine::Engine(test_support::laptop(), {}, engine::FenceKind::kLeaf),
+            cgroup::CpusetFiles({.mount = dir.path() / "cg", .version = 1, .writable = true},
+                                dir.path() / "proc"),
+            std::nullopt, log, 1h};
+  Clock::time_point now = Clock::now();
+  node.handle(test_support::all_running({many}));
+  const auto start = [&](const Unit& rank) {
+    EXPECT_FALSE(node.handle(engine::CreateContainer{rank.pod, rank.container}).refusal);
+    node.handle(ContainerEvent{
+        .kind = ContainerEvent::Kind::kStart, .pod = rank.pod, .container = rank.container});
+    node.finish(now);
+    return with(node.engine().pool());
+  };
+  int done = start(ranks[0]);
+  EXPECT_GT(done, 0);
+  EXPECT_LE(done, 256);
+  const auto quiet = [&] {
+    EXPECT_FALSE(node.work(now)) << "it waits for events in between";
+    node.finish(now);
+    const int before = std::exchange(done, with(node.engine().pool()));
+    EXPECT_LE(done - before, 64);
+    const auto next = std::max(now, node.next_work(false).value_or(now));
+    if (done < kGroups) EXPECT_LE(next, now + 20ms);
+    now = next;
+  };
+  for (int i = 0; i < 2; ++i) quiet();
+  EXPECT_LT(done, kGroups);
+  EXPECT_EQ(start(ranks[1]), 0) << "they are many: the start waits for none of them";
+  done = 0;
+  for (int i = 0; i < 10 * kGroups && done < kGroups; ++i) quiet();
+  EXPECT_EQ(done, kGroups);
 }
 
 // In a tree of plain files no partition can be made: what is said of it tells that one was tried.

@@ -191,6 +191,55 @@ TEST(Report, AFailedWriteIsSaidOnceAndDoesNotSpin) {
   EXPECT_EQ(node.engine.state().find(noise.id())->trouble, "");
 }
 
+TEST(Report, GroupsInsideThatRemainAreGoneOnWithInQuietMomentsInTurns) {
+  Driver node(laptop(), FenceKind::kLeaf);
+  const Unit many = shared("many");
+  const Unit some = shared("some");
+  for (const Unit& unit : {many, some}) node.run(unit);
+  const auto remain = [&](const Enforce& wanted) {
+    EXPECT_FALSE(wanted.put_off);
+    Enforced result = found(wanted, "0-7", false);
+    result.unfinished = true;
+    return node.report(result).notes;
+  };
+  const Unit first = rank("r", 2);
+  node.create(first);
+  for (const Enforce& wanted : node.tell(first, EventKind::kStart).now) {
+    if (wanted.id == first.id()) {
+      node.obey(wanted);
+    } else {
+      EXPECT_TRUE(remain(wanted).empty());
+    }
+  }
+  const engine::Member& member = *node.engine.state().find(many.id());
+  EXPECT_NE(member.trouble, "");
+  EXPECT_EQ(member.applied->cpus, cpus("0-7")) << "some may be there still";
+  EXPECT_FALSE(node.engine.idle()) << "they are for later";
+
+  const auto next = [&] { return node.engine.put_off().value_or(Enforce()); };
+  Enforce piece = next();
+  EXPECT_EQ(piece.id, many.id());
+  EXPECT_EQ(piece.halfway, (std::vector{cpus("0-7"), piece.cpuset.cpus}));
+  ASSERT_EQ(remain(piece).size(), 1U) << "it is said that they are many";
+  piece = next();
+  EXPECT_EQ(piece.id, some.id()) << "each has its turn";
+  (void)node.report(found(piece, "0-7"));
+  piece = next();
+  EXPECT_EQ(piece.id, many.id());
+  EXPECT_TRUE(remain(piece).empty()) << "said once";
+  (void)node.report(found(next(), "0-7"));
+  EXPECT_EQ(member.trouble, "");
+  EXPECT_EQ(member.applied->cpus, node.engine.pool());
+  EXPECT_FALSE(node.engine.put_off());
+
+  const Unit second = rank("q", 2);
+  node.create(second);
+  const auto start = node.tell(second, EventKind::kStart);
+  ASSERT_EQ(start.now.size(), 3U);
+  EXPECT_TRUE(start.now[0].put_off) << "no start waits for them any more";
+  EXPECT_FALSE(start.now[1].put_off);
+}
+
 TEST(Report, AFileThatCannotBeReadDoesNotSpin) {
   Driver node(laptop(), FenceKind::kLeaf);
   const Unit noise = shared("s");

@@ -43,5 +43,17 @@ TEST(WorkQueue, AKeyThatComesBackAgainAndAgainIsPassedOverUntilTheQueueRanDry) {
   }
 }
 
+TEST(WorkQueue, WhatIsPutOffIsThereOnceAndBesideTheRest) {
+  WorkQueue queue;
+  for (const char* key : {"a", "b", "a"}) queue.put_off(key);
+  queue.push("c", Cause::kFence);
+  EXPECT_EQ(drained(queue), "c ");
+  EXPECT_EQ(queue.pop_put_off(), "a");
+  queue.put_off("a");
+  EXPECT_EQ(queue.pop_put_off(), "b");
+  EXPECT_EQ(queue.pop_put_off(), "a");
+  EXPECT_FALSE(queue.has_put_off());
+}
+
 }  // namespace
 }  // namespace pinion::engine
