@@ -153,6 +153,24 @@ TEST_P(RandomLife, WithLendersAndBorrowers) {
   }
 }
 
+// It believes what it is told, and comes to no harm: after the runtime's next list all is in order.
+TEST_P(RandomLife, WhereTheRuntimeTellsWrongPods) {
+  for (const FenceKind fence :
+       {FenceKind::kPartition, FenceKind::kTree, FenceKind::kLeaf, FenceKind::kRuntime}) {
+    SimOptions options;
+    options.fence = fence;
+    options.settings = GetParam().settings;
+    options.lend = true;
+    options.mistell = true;
+    options.events = 1'000;
+    Sim sim(GetParam().machine, options);
+    sim.run();
+    SCOPED_TRACE("fence " + std::to_string(static_cast<int>(fence)));
+    EXPECT_EQ(sim.fault(), "");
+    EXPECT_GT(sim.done().at("mistold"), 20);
+  }
+}
+
 TEST_P(RandomLife, EqualRunsGiveEqualReplies) {
   for (const FenceKind fence :
        {FenceKind::kPartition, FenceKind::kTree, FenceKind::kLeaf, FenceKind::kRuntime}) {

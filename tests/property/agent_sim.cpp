@@ -214,6 +214,7 @@ void Sim::check_others(const Id& id, const CpuSet& cores, const Id& borrower) {
   for (const auto& [other, sim] : containers_) {
     if (other == borrower || sim.tampered) continue;
     if (other == id && borrower.empty()) continue;
+    if (mistold(sim)) continue;  // its file is looked for below another pod's group
     const std::string group = policy::qos_group_of(sim.pod.cgroup_parent);
     // A file that has nothing in common with its group's is of no effect.
     const bool moot = stale_groups_.contains(group) && !sim.file.cpus.intersects(groups_[group]);
@@ -281,8 +282,10 @@ void Sim::check_loans() {
     if (!containers_.contains(id)) continue;  // of a pod that ended this moment
     const engine::Cpuset target = engine::target(engine_.state(), member, pool);
     const auto loan = loans_.find(id);
-    const Id wanted = lends ? borrower_of(member) : Id();
-    if (wanted != (loan == loans_.end() ? Id() : loan->second.borrower)) {
+    const Id borrower = loan == loans_.end() ? Id() : loan->second.borrower;
+    // It goes by the pods that it was told.
+    const Id wanted = options_.mistell ? borrower : lends ? borrower_of(member) : Id();
+    if (wanted != borrower) {
       broken(id + " is to lend to '" + wanted + "'");
     }
     if (member.role == Role::kExclusive && wanted.empty() && target != member.own) {

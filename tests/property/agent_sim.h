@@ -30,6 +30,7 @@ struct SimOptions {
   engine::Settings settings;
   bool tamper = false;   // somebody else writes files
   bool lend = false;     // some pods lend their cores, and some borrow
+  bool mistell = false;  // the runtime tells wrong pods, unknown ones, and things twice
   int no_partition = 0;  // one in so many partitions cannot be made; 0: all can
   int no_group = 0;      // one in so many writes to a QoS group fails
   int limit = 0;         // one in so many looks at a QoS group finds another AllowedCPUs
@@ -61,12 +62,15 @@ class Sim {
   void create();
   void create(const engine::Pod& pod, const std::string& name);
   void start(SimContainer& sim);
-  void update(SimContainer& sim);
+  void update(SimContainer& sim) { update(sim, sim.pod); }
+  void update(SimContainer& sim, const engine::Pod& told);
   void stop(SimContainer& sim);
   void remove(SimContainer& sim);
   void end_pod();
   void appear();  // a container that nobody announced
   void unknown();
+  void mistell();
+  void mistell(const engine::Pod& pod, const engine::Container& container, SimContainer* one);
   void synchronize();
   void restart_agent();
   void check_kept(const engine::KeptCores& kept);
@@ -94,6 +98,11 @@ class Sim {
 
   int roll(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
   SimContainer* pick(Phase phase);
+  SimContainer& pick();  // one of all, of which there are some
+  // What the engine knows of it, unless it was told that it is another pod's.
+  [[nodiscard]] const engine::Member* known(const SimContainer& one) const;
+  // Whether it thinks so.
+  [[nodiscard]] bool mistold(const SimContainer& one) const;
   [[nodiscard]] bool has_live_namesake(const SimContainer& one) const;
   engine::Resources some_request(engine::Qos qos);
   engine::Pod some_pod();

@@ -33,6 +33,21 @@ SimContainer* Sim::pick(Phase phase) {
   return fitting[static_cast<std::size_t>(roll(static_cast<int>(fitting.size())))];
 }
 
+SimContainer& Sim::pick() {
+  auto at = containers_.begin();
+  std::advance(at, roll(static_cast<int>(containers_.size())));
+  return at->second;
+}
+
+const Member* Sim::known(const SimContainer& one) const {
+  const Member* member = engine_.state().find(one.container.id);
+  return member != nullptr && member->pod_id == one.pod.id ? member : nullptr;
+}
+
+bool Sim::mistold(const SimContainer& one) const {
+  return known(one) == nullptr && engine_.state().find(one.container.id) != nullptr;
+}
+
 engine::Resources Sim::some_request(Qos qos) {
   if (qos == Qos::kBestEffort) return cpu(0);
   const std::int64_t memory = roll(3) == 0 ? 0 : (1 + roll(4)) * (std::int64_t{1} << 28);
@@ -43,11 +58,7 @@ engine::Resources Sim::some_request(Qos qos) {
 
 engine::Pod Sim::some_pod() {
   // A further container of a pod that exists, now and then.
-  if (!containers_.empty() && roll(4) == 0) {
-    auto at = containers_.begin();
-    std::advance(at, roll(static_cast<int>(containers_.size())));
-    return at->second.pod;
-  }
+  if (!containers_.empty() && roll(4) == 0) return pick().pod;
   static const Qos kClasses[] = {Qos::kGuaranteed, Qos::kGuaranteed, Qos::kGuaranteed,
                                  Qos::kBurstable,  Qos::kBestEffort, Qos::kUnknown};
   engine::Pod pod = make_pod("p" + std::to_string(next_++), kClasses[roll(6)]);
@@ -172,7 +183,8 @@ void Sim::start(SimContainer& sim) {
   }
 }
 
-void Sim::update(SimContainer& sim) {
+// As one of the pod that is told.
+void Sim::update(SimContainer& sim, const engine::Pod& told) {
   engine::Resources wanted;
   if (roll(3) == 0) {
     wanted.memory = (1 + roll(4)) * (std::int64_t{1} << 28);
@@ -182,11 +194,10 @@ void Sim::update(SimContainer& sim) {
     wanted = some_request(policy::qos_of(sim.pod.cgroup_parent));
   }
   const std::string id = sim.container.id;
-  const Member* before = engine_.state().find(id);
+  const Member* before = told.id == sim.pod.id ? known(sim) : nullptr;
   const CpuSet cores = before == nullptr ? CpuSet() : before->own.cpus;
   const int size = before == nullptr ? 0 : before->request.cpus;
-  const auto effects =
-      handle(engine::UpdateContainer{sim.pod, sim.container, wanted}, "update " + id);
+  const auto effects = handle(engine::UpdateContainer{told, sim.container, wanted}, "update " + id);
   if (effects.reply.refusal) {
     const Member* after = engine_.state().find(id);
     if (before == nullptr) return;
@@ -207,7 +218,7 @@ void Sim::update(SimContainer& sim) {
     if (mems && !mems->empty()) sim.file.mems = *mems;
   }
   apply(effects.reply.updates);
-  handle(ContainerEvent{Kind::kPostUpdate, sim.pod, sim.container}, "postupdate " + id);
+  handle(ContainerEvent{Kind::kPostUpdate, told, sim.container}, "postupdate " + id);
   const Member* after = engine_.state().find(id);
   const bool took = after != nullptr && !after->own.cpus.is_subset_of(cores);
   if (sim.phase == Phase::kRunning && took) check_alone(id);
@@ -236,9 +247,12 @@ void Sim::remove(SimContainer& sim) {
 
 void Sim::end_pod() {
   if (containers_.empty()) return;
-  auto at = containers_.begin();
-  std::advance(at, roll(static_cast<int>(containers_.size())));
-  const engine::Pod pod = at->second.pod;
+  const engine::Pod pod = pick().pod;
+  for (const auto& [id, sim] : containers_) {
+    if (!options_.mistell || sim.pod.id != pod.id) continue;
+    handle(engine::StopContainer{pod, sim.container},
+           "stop " + id);  // wherever it is thought to be
+  }
   std::erase_if(containers_, [&](const auto& entry) { return entry.second.pod.id == pod.id; });
   handle(engine::PodEvent{engine::PodEvent::Kind::kStop, pod}, "podstop " + pod.name);
   if (roll(2) == 0) handle(engine::PodEvent{engine::PodEvent::Kind::kRemove, pod}, "podremove");
@@ -277,6 +291,46 @@ void Sim::unknown() {
   }
 }
 
+// Of a container its pod is not what it was, or its pod is one that nobody knows, or nobody has
+// made it, or all is told for the second time. Where it is by then is known again by what is told
+// rightly.
+void Sim::mistell() {
+  if (containers_.empty()) return;
+  SimContainer& sim = pick();
+  engine::Pod pod = sim.pod;
+  engine::Container container = sim.container;
+  const int what = roll(4);
+  if (what == 0) pod = pick().pod;
+  if (what == 1) pod = make_pod("stranger" + std::to_string(roll(3)));
+  if (what == 2) container = make_container(pod, "nobody" + std::to_string(roll(3)), cpu(2000));
+  if (roll(2) == 0) container.pod_id = pod.id;
+  if (what != 2) sim.tampered = true;
+  const bool lives = what != 2 && sim.phase != Phase::kExited;
+  mistell(pod, container, lives ? &sim : nullptr);
+}
+
+// `one`: it lives, so what it is told to have is done, and not even then has it stopped in its pod.
+void Sim::mistell(const engine::Pod& pod, const engine::Container& container, SimContainer* one) {
+  static const Kind kKinds[] = {Kind::kPostCreate, Kind::kStart, Kind::kPostStart,
+                                Kind::kPostUpdate, Kind::kRemove};
+  const int what = roll(9);
+  if (what < 5) {
+    handle(ContainerEvent{kKinds[what], pod, container}, "mistold event of " + container.id);
+  } else if (what == 5) {
+    if (one != nullptr && one->pod.id == pod.id) return;
+    apply(handle(engine::StopContainer{pod, container}, "mistold stop of " + container.id)
+              .reply.updates);
+  } else if (what == 6) {
+    apply(handle(engine::CreateContainer{pod, container}, "mistold create of " + container.id)
+              .reply.updates);
+  } else if (one != nullptr) {
+    update(*one, pod);
+  } else {
+    const engine::UpdateContainer update{pod, container, some_request(Qos::kGuaranteed)};
+    apply(handle(update, "mistold update of " + container.id).reply.updates);
+  }
+}
+
 void Sim::synchronize() {
   engine::Synchronize event;
   std::set<std::string> pods;
@@ -289,7 +343,7 @@ void Sim::synchronize() {
     const bool runs = sim.phase == Phase::kRunning;
     event.containers.back().state = runs ? ContainerState::kRunning : ContainerState::kCreated;
     if (runs) event.files[id] = sim.file;
-    const Member* member = engine_.state().find(id);
+    const Member* member = known(sim);
     if (member != nullptr && member->role == Role::kExclusive) before[id] = member->own.cpus;
   }
   const auto effects = handle(event, "synchronize");
@@ -303,7 +357,7 @@ void Sim::synchronize() {
 void Sim::restart_agent() {
   std::map<Id, CpuSet> before;
   for (const auto& [id, sim] : containers_) {
-    const Member* member = engine_.state().find(id);
+    const Member* member = known(sim);
     if (sim.phase == Phase::kRunning && member != nullptr && member->role == Role::kExclusive &&
         sim.file.cpus == member->own.cpus) {
       before[id] = member->own.cpus;
@@ -359,6 +413,8 @@ void Sim::check_kept(const engine::KeptCores& kept) {
   if (one == containers_.end() || policy::milli_cpus(one->second.pod.resources)) return;
   const topology::Ledger& ledger = engine_.state().ledger;
   const auto* claim = ledger.find(engine::claim_id(kept.pod_id, kept.container));
+  // Its container runs elsewhere, where it was thought to be another pod's.
+  if (claim != nullptr && options_.mistell) return;
   if (claim != nullptr && kept.cpus.is_subset_of(claim->cpus)) {
     ++done_["kept over a restart"];
   } else if (!kept.cpus.intersects(ledger.exclusive())) {
@@ -420,6 +476,10 @@ void Sim::run() {
   const char* times = std::getenv("PINION_LIVES");  // NOLINT(concurrency-mt-unsafe)
   const int events = options_.events * (times != nullptr ? std::atoi(times) : 1);
   for (int i = 0; i < events && fault_.empty(); ++i) {
+    if (options_.mistell && roll(12) == 0) {
+      mistell();
+      continue;
+    }
     const int what = roll(1000);
     SimContainer* created = pick(Phase::kCreated);
     SimContainer* running = pick(Phase::kRunning);
