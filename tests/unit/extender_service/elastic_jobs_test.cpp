@@ -197,7 +197,7 @@ TEST_F(ElasticJobsTest, AnApplicationThatAsksForMoreGetsIt) {
   EXPECT_EQ(patch["metadata"]["annotations"]["pinion.dev/wanted-workers"], "6");
   EXPECT_THAT(patch["metadata"]["annotations"]["pinion.dev/rescale-history"].get<std::string>(),
               testing::HasSubstr("as its application wishes"));
-  EXPECT_EQ(elastic_->rows().at(0).asked, 6);
+  EXPECT_TRUE(eventually([&] { return elastic_->rows().at(0).asked == 6; }));
 }
 
 // The last leader has noted it, and died. Until the application says something else, it holds.
