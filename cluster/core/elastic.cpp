@@ -28,6 +28,11 @@ std::optional<ElasticPolicy> elastic_policy_of(std::string_view word) {
   return value_of(word, kPolicyWords);
 }
 
+bool is_to_wait_for_more(ElasticPolicy policy, const ElasticJob& job, const ElasticStep& step) {
+  const bool has_more = policy != ElasticPolicy::kMin;
+  return has_more && step.workers > step.from && step.workers < job.max_workers;
+}
+
 double expected_cost_s(std::span<const double> seen, double declared) {
   if (seen.empty()) return declared >= 0 ? declared : kDefaultCost;
   const auto last = seen.last(std::min(seen.size(), kCostsSeen));

@@ -181,6 +181,12 @@ inline constexpr std::int64_t kLongestKnobMs = 31'536'000'000;  // a year
 [[nodiscard]] ElasticDecision decide(ElasticPolicy policy, const ElasticView& view,
                                      const ElasticKnobs& knobs = {});
 
+// While slots are becoming free (settling.h): whether the step is a start or an expand that is to
+// wait for those that may follow, as the job could have more. A rescale costs, the next one has to
+// wait for the gap, and some jobs keep for ever the size with which they start.
+[[nodiscard]] bool is_to_wait_for_more(ElasticPolicy policy, const ElasticJob& job,
+                                       const ElasticStep& step);
+
 // The mean of the last ones seen, else what is declared, else a default.
 [[nodiscard]] double expected_cost_s(std::span<const double> seen, double declared = kNotStated);
 

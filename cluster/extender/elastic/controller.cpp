@@ -383,7 +383,7 @@ bool Controller::is_overdue(const ElasticObject& job, std::int64_t now_ms) const
 }
 
 Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::int64_t free,
-                         std::int64_t now_ms) const {
+                         std::int64_t now_ms, bool settling) const {
   Decided decided;
   std::vector<ElasticJob> seen;
   std::vector<const ElasticObject*> objects;
@@ -475,6 +475,10 @@ Decided Controller::step(const std::map<std::string, ElasticObject>& jobs, std::
     std::string why = step.for_job != 0 ? why_fewer(job, step.workers, *objects[step.for_job - 1])
                                         : why_more(job, step.workers, free);
     if (more > 0) free -= more;
+    if (settling && is_to_wait_for_more(policy_, seen_by_policy(job, step.job, now_ms), step)) {
+      decided.waits[job.uid] = why_it_waits_for_more(step.workers);
+      continue;
+    }
     decided.actions.push_back(begun(job, step.workers, std::move(why), now_ms));
   }
   for (const ElasticWait& wait : decision.waits) {

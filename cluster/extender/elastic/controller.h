@@ -71,9 +71,10 @@ class Controller {
 
   // `free`: CPUs that no pod holds and none is promised. Of each job at most one action; the caller
   // carries them out in any order, shows what came of them by the next call's `jobs`, and may leave
-  // any of them: it is then decided anew.
+  // any of them: it is then decided anew. `settling`: CPUs are becoming free just now
+  // (core/settling.h).
   [[nodiscard]] Decided step(const std::map<std::string, ElasticObject>& jobs, std::int64_t free,
-                             std::int64_t now_ms) const;
+                             std::int64_t now_ms, bool settling = false) const;
 
  private:
   [[nodiscard]] std::optional<Action> carry_on(const ElasticObject& job, std::int64_t now_ms) const;

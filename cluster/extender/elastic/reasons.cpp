@@ -112,6 +112,11 @@ std::string why_its_wish_waits(const ElasticObject& job, ElasticPolicy policy, s
   return wishes + are_free(free) + ", and jobs that wait come first";
 }
 
+std::string why_it_waits_for_more(int workers) {
+  return "CPUs are becoming free, and it waits a moment for more than " + std::to_string(workers) +
+         (workers == 1 ? " worker" : " workers");
+}
+
 std::string why_not_yet(int workers, std::int64_t needs, std::int64_t free) {
   return "starts with " + std::to_string(workers) + " workers when its " + cpus(needs) +
          " are free, " + are_free(std::max<std::int64_t>(free, 0));

@@ -31,6 +31,8 @@ namespace pinion::cluster::elastic {
 // `free`: CPUs that nobody has, after all that is decided.
 [[nodiscard]] std::string why_its_wish_waits(const ElasticObject& job, ElasticPolicy policy,
                                              std::int64_t free, std::int64_t now_ms);
+// It could have so many already.
+[[nodiscard]] std::string why_it_waits_for_more(int workers);
 // Others are about to give what it starts with.
 [[nodiscard]] std::string why_not_yet(int workers, std::int64_t needs, std::int64_t free);
 // So many pods of a shrink that was to be over long since.

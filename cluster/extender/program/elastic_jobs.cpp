@@ -281,6 +281,7 @@ std::vector<ElasticRow> ElasticJobs::rows() const {
 void ElasticJobs::look_if_complete() {
   const auto complete = [](const auto& feed) { return feed->complete(); };
   if (std::all_of(feeds_.begin(), feeds_.end(), complete) && asks_.may_act()) return look();
+  settling_ = {};
   const std::lock_guard lock(mutex_);
   waits_.clear();  // another decides
   speeds_.forget_all();
@@ -297,12 +298,13 @@ void ElasticJobs::look_if_complete() {
 void ElasticJobs::look() {
   take_in_left();
   const std::int64_t free = asks_.free();
+  const bool settling = settling_.look(free, static_cast<std::int64_t>(steady_s() * 1000));
   look_at_fleet();
   elastic::Decided decided;
   {
     const std::lock_guard lock(mutex_);
     hear_applications();
-    decided = controller_.step(jobs_, free, unix_ms());
+    decided = controller_.step(jobs_, free, unix_ms(), settling);
     waits_ = std::move(decided.waits);
     for (const auto& [uid, job] : jobs_) {
       if (elastic::is_to_be_asked(job)) {

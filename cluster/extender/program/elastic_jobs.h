@@ -14,6 +14,7 @@
 #include "base/backoff.h"
 #include "base/log/log.h"
 #include "cluster/core/learnt_profile.h"
+#include "cluster/core/settling.h"
 #include "cluster/extender/elastic/actuator.h"
 #include "cluster/extender/elastic/controller.h"
 #include "cluster/extender/elastic/speedometer.h"
@@ -156,6 +157,7 @@ class ElasticJobs {
   ElasticFigures done_;                         // the steps and the rescales
   elastic::Speedometer speeds_;
   const elastic::Controller controller_;
+  Settling settling_;                 // on the rounds' thread, while this replica leads
   std::map<std::string, Told> told_;  // by uid, its ConfigMap
   ElasticAsks applications_;
   KeyedQueue<std::string, std::string> maps_;  // by uid: the namespace

@@ -136,6 +136,48 @@ TEST(ElasticController, WhatBecomesFreeGoesToThoseThatRun) {
   EXPECT_EQ(cluster.workers("one"), 8);
 }
 
+TEST(ElasticController, WhileCpusBecomeFreeNobodyGetsAPart) {
+  Cluster cluster(16);
+  cluster.add({.change = "moldable", .suspended = true});
+  cluster.settles(true);
+  EXPECT_THAT(kinds(cluster.step()), testing::IsEmpty());
+  EXPECT_EQ(cluster.why("wave"),
+            "CPUs are becoming free, and it waits a moment for more than 4 workers");
+  cluster.settles(false);
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kStart));
+  EXPECT_EQ(cluster.workers("wave"), 4);
+}
+
+TEST(ElasticController, WhileCpusBecomeFreeNobodyWaitsWithAllThatItCanHave) {
+  for (const char* change : {"moldable", "malleable"}) {
+    Cluster cluster(32);
+    cluster.add({.change = change, .suspended = true});
+    cluster.settles(true);
+    EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kStart));
+    EXPECT_EQ(cluster.workers("wave"), 8);
+  }
+}
+
+// What one would have is not given to another.
+TEST(ElasticController, WhileCpusBecomeFreeEachKeepsItsTurn) {
+  Cluster cluster(32);
+  const auto add = [&](const char* name, bool suspended, const char* most, const char* priority) {
+    cluster.add({.name = name,
+                 .suspended = suspended,
+                 .annotations = {{annotation::kMinWorkers, "2"},
+                                 {annotation::kMaxWorkers, most},
+                                 {annotation::kPriority, priority}}});
+  };
+  add("low", false, "4", "0");
+  cluster.settle("low");
+  add("first", true, "8", "5");
+  add("second", true, "2", "1");
+  cluster.settles(true);
+  EXPECT_THAT(kinds(cluster.step()), testing::ElementsAre(Kind::kShrink)) << "low, for second";
+  EXPECT_EQ(cluster.why("second"),
+            "starts with 2 workers when its 8 CPUs are free, 0 CPUs are free");
+}
+
 // Low shrinks for high, and says first that it can.
 class Acknowledged : public testing::Test {
  protected:

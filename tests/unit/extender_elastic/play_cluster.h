@@ -47,7 +47,7 @@ class Cluster {
       if (!hang_.contains(uid)) one.on_fleet.placed = one.ready;
       if (const auto asked = asked_.find(uid); asked != asked_.end()) one.asked = asked->second;
     }
-    decided_ = controller_.step(seen, free(), now_ms_);
+    decided_ = controller_.step(seen, free(), now_ms_, settling_);
     for (const Action& action : decided_.actions) {
       if (lost && lost(action)) continue;
       nlohmann::json& job = jobs_.at(action.uid);
@@ -85,6 +85,9 @@ class Cluster {
 
   // Its application wishes so many.
   void asks_for(const std::string& name, int workers) { asked_["uid-" + name] = workers; }
+
+  // CPUs are becoming free, or no more.
+  void settles(bool settling) { settling_ = settling; }
 
   // The pod with index 0 never becomes ready.
   void first_hangs(const std::string& name) { hang_.insert("uid-" + name); }
@@ -131,6 +134,7 @@ class Cluster {
   std::map<std::string, int> asked_;                    // the same
   std::int64_t now_ms_ = 1'795'532'400'000;
   int version_ = 100;
+  bool settling_ = false;
 };
 
 inline std::vector<Kind> kinds(const std::vector<Action>& actions) {

@@ -63,7 +63,7 @@ class ElasticJobsTest : public testing::Test {
                                                               ++asked_;
                                                               return leads_.load();
                                                             },
-                                                        .free = [this] { return free_; },
+                                                        .free = [this] { return free_.load(); },
                                                         .on_fleet = on_fleet_},
                                       ElasticJobs::Pace{.look = 1ms, .tell_again = 1ms}, most_);
     made.unlock();
@@ -108,8 +108,8 @@ class ElasticJobsTest : public testing::Test {
   Log log_{"error", LogFormat::kText};
   policy::Defaults defaults_;
   std::atomic<bool> leads_ = true;
-  std::atomic<int> asked_ = 0;  // whether it leads
-  std::int64_t free_ = 32;      // CPUs
+  std::atomic<int> asked_ = 0;           // whether it leads
+  std::atomic<std::int64_t> free_ = 32;  // CPUs
   decltype(ElasticJobs::Asks::on_fleet) on_fleet_;
   ElasticJobs::Most most_;
   std::mutex made_;
@@ -127,6 +127,22 @@ TEST_F(ElasticJobsTest, AJobThatMayNotBeChangedIsInNobodysWay) {
   ASSERT_GE(seen.size(), 2U) << "a was decided for";
   EXPECT_EQ(seen[1].target, path_of("b"));
   EXPECT_EQ(seen[1].json()["spec"]["suspend"], false);
+}
+
+// The CPUs of a job that ends become free one after the other.
+TEST_F(ElasticJobsTest, AJobThatKeepsItsSizeStartsWithAllThatAnotherGivesBack) {
+  server_.on("PATCH " + path_of("wave"), 200, waits());
+  free_ = 4;
+  start({make_job({.change = "moldable", .suspended = true})});
+  for (const std::int64_t free : {8, 12, 28}) {
+    free_ = free;
+    const std::string why = "more than " + std::to_string(free / 4) + " workers";
+    EXPECT_TRUE(eventually([&] {
+      return elastic_->rows().at(0).why.find(why) != std::string::npos;
+    })) << elastic_->rows().at(0).why;
+  }
+  free_ = 32;
+  EXPECT_EQ(patch_of("wave")["spec"]["parallelism"], 8);
 }
 
 // Of two that are alike the one shrinks whose last workers have a NUMA node of their own.
