@@ -108,9 +108,12 @@ Result<kube::PodRef> Admin::add_pod(const PodShape& shape) {
 
 Status Admin::say_ready(const std::string& name) {
   const json ready = {{"type", "Ready"}, {"status", "True"}};
-  const auto done =
-      api_->patch(kube::pod_path("default", name, "status"), kube::PatchKind::kMerge,
-                  {{"status", {{"phase", "Running"}, {"conditions", json::array({ready})}}}});
+  const auto done = api_->patch(kube::pod_path("default", name, "status"), kube::PatchKind::kMerge,
+                                {{"status",
+                                  {{"phase", "Running"},
+                                   {"podIP", "127.0.0.1"},
+                                   {"podIPs", json::array({{{"ip", "127.0.0.1"}}})},
+                                   {"conditions", json::array({ready})}}}});
   return done ? Status() : Status(failure(done.error()));
 }
 

@@ -74,7 +74,7 @@ void CharmProgram::run() {
     }
     if (rest_of_life_ == 0) continue;
     if (rest_of_life_ > 0) --rest_of_life_;
-    if (!manners_.answers) {
+    if (!manners_.answers || !may_answer_) {
       silent_.push_back(std::move(connection));
       continue;
     }
@@ -119,7 +119,7 @@ void CharmProgram::serve(Fd from) {
     }
     return answer(connection, number(0));
   }
-  if (wanted_ > 0 && looks_++ >= manners_.looks_before_step) {
+  if (wanted_ > 0 && may_act_ && looks_++ >= manners_.looks_before_step) {
     return act();
   }
   std::string info = number(static_cast<std::uint32_t>(pes_));

@@ -35,6 +35,10 @@ class CharmProgram {
   [[nodiscard]] cluster::ccs::Address address() const {
     return {.host = "127.0.0.1", .port = port_};
   }
+  // From now on; at first it does both. While it may not answer, connections stay open and silent;
+  // while it may not act, it keeps what it is asked for its next step.
+  void may_answer(bool may) { may_answer_ = may; }
+  void may_act(bool may) { may_act_ = may; }
   // The data of each set_bitmap.
   [[nodiscard]] std::vector<std::string> asked() const;
   [[nodiscard]] int pes() const { return pes_; }
@@ -52,6 +56,8 @@ class CharmProgram {
   std::atomic<int> pes_;
   std::atomic<bool> found_asker_ = false;
   std::atomic<int> answered_ = 0;
+  std::atomic<bool> may_answer_ = true;
+  std::atomic<bool> may_act_ = true;
   int wanted_ = 0;  // 0: nothing is asked
   int looks_ = 0;   // since it was asked
   int restart_ = 0;
