@@ -111,6 +111,7 @@ Status run(Config config, const std::function<Result<Config>()>& read_again) {
   if (!source) return failure(source.error());
   auto topology = topology::discover(*source);
   if (!topology) return failure(topology.error().within("read the machine"));
+  if (auto fits = check_described(config, *topology); !fits) return fits;
   const policy::Reserved reserved = config.kept_back();
   if (auto valid = policy::check_reserved(reserved, *topology); !valid) return valid;
   const topology::ReservedMemory reserved_memory = reserved.memory_of(*topology);

@@ -1,19 +1,21 @@
 #include "agent/preflight.h"
 
-#include <fstream>
+#include <cerrno>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "agent/cgroup/partitions.h"
 #include "agent/cgroup/qos_groups.h"
 #include "base/open_files.h"
+#include "base/whole_file.h"
 #include "metrics/perf/limits.h"
 
 namespace pinion::agent {
 namespace {
 
 using engine::FenceKind;
+using topology::CpuSet;
+using topology::NodeSet;
 using topology::Source;
 
 // Whether partitions work, after the empty ones of a killed agent were taken away. Live ones show
@@ -82,12 +84,12 @@ Status reserve_descriptors() {
 }
 
 Status check_kubelet(const Config& config) {
+  constexpr std::size_t longest = 8;  // MiB
   const std::string path = config.on_host(config.kubelet_dir) + "/cpu_manager_state";
-  std::ifstream file(path);
-  if (!file) return {};
-  std::ostringstream text;
-  text << file.rdbuf();
-  const auto policy = kubelet_policy(text.str());
+  const auto text = read_plain_file(path, longest);
+  if (!text && text.error().sys_errno == ENOENT) return {};
+  if (!text) return failure(text.error().within("kubelet's state file"));
+  const auto policy = kubelet_policy(*text);
   if (!policy) return failure(policy.error().within("kubelet's state file " + path));
   if (*policy != "static") return {};
   return failure(
@@ -96,6 +98,31 @@ Status check_kubelet(const Config& config) {
           " says policy 'static'), and two masters would undo each other's work: set "
           "cpuManagerPolicy: none in the kubelet's configuration, drain the node, delete "
           "that file, restart the kubelet, then start pinion-agent");
+}
+
+Status check_described(const Config& config, const topology::Topology& described) {
+  if (!config.topology) return {};
+  Config without = config;
+  without.topology.reset();
+  const auto source = without.source();
+  if (!source) return failure(source.error());
+  const auto here = topology::discover(*source);
+  if (!here) return {};
+  std::string lacking;
+  if (const CpuSet cpus = described.online - here->online; !cpus.empty()) {
+    lacking = "CPUs " + cpus.to_string();
+  }
+  NodeSet nodes = described.memory_nodes();
+  for (const topology::Node& node : here->nodes) nodes.remove(node.id);
+  if (!nodes.empty()) {
+    lacking += (lacking.empty() ? "" : " and ") + ("NUMA nodes " + nodes.to_string());
+  }
+  if (lacking.empty()) return {};
+  return failure(Errc::kInvalid,
+                 "topology: it has " + lacking +
+                     ", which this machine lacks, so containers could not start there: leave the "
+                     "setting out; pinionctl plan --topology tries another machine without an "
+                     "agent");
 }
 
 // Where quotas are written; nothing where none may be.

@@ -17,6 +17,11 @@ Result<std::string> kubelet_policy(const std::string& state_file);
 // file, no kubelet: fine.
 Status check_kubelet(const Config& config);
 
+// Refused (kInvalid, saying what to do) where the setting `topology` describes CPUs or NUMA nodes
+// that the machine at hostRoot lacks: the runtime would fail each start of a container there. A
+// hostRoot without a machine, as tests with a runtime of their own have it: fine.
+Status check_described(const Config& config, const topology::Topology& described);
+
 // Before anything listens or counts: raises the soft limit on open files to the hard one, as
 // counters take what is left of it beside the descriptors that are set aside for all that pins.
 // Error: kExhausted, with the number that is needed.

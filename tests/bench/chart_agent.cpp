@@ -29,7 +29,7 @@ Result<ChartAgent> start_as_chart(const std::string& agent, const std::filesyste
                                        kMachine,
                                        "--state-dir",
                                        folder / "state",
-                                       "--kubelet-dir",
+                                       "--host-root",
                                        "/nonexistent",
                                        "--nri-socket",
                                        socket,

@@ -104,7 +104,7 @@ Result<Player> Bench::player(const std::string& name, const std::vector<std::str
 Result<Player> Bench::agent(const std::string& name, const std::string& log_level) {
   return player(name,
                 {options_.agent, "--topology", kMachine, "--state-dir", place_.file(name),
-                 "--kubelet-dir", "/nonexistent", "--log-level", log_level},
+                 "--host-root", "/nonexistent", "--log-level", log_level},
                 Role::kPins);
 }
 

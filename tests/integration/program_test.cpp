@@ -102,6 +102,14 @@ TEST_F(Program, AReservedCpuThatDoesNotExistIsRefused) {
   EXPECT_NE(refused.output.find("CPUs 7 do not exist"), std::string::npos) << refused.output;
 }
 
+TEST_F(Program, AMachineThatThisOneDoesNotHoldIsRefused) {
+  const Ended refused = run({"--topology", "synthetic:package:8 core:128 pu:1", "--state-dir",
+                             path("state"), "--nri-socket", path("none.sock")});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.output.find("-1023, which this machine lacks"), std::string::npos)
+      << refused.output;
+}
+
 TEST_F(Program, WarnsWhereNoCpuIsLeftToGiveAway) {
   auto agent = start({"--topology", "synthetic:package:1 core:2 pu:1", "--reserved-cpus", "0-1",
                       "--state-dir", path("state"), "--nri-socket", path("none.sock")});

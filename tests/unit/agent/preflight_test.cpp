@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -87,6 +88,59 @@ TEST(Preflight, RefusesBesideAStaticKubeletAndSaysWhatToChange) {
   EXPECT_THAT(refused.error().text, HasSubstr("cpu_manager_state"));
   config.kubelet_dir = "/elsewhere";
   EXPECT_TRUE(check_kubelet(config));
+}
+
+// Whoever puts a pipe there would keep the agent from starting for ever.
+TEST(Preflight, WaitsForNoPipeInThePlaceOfTheKubeletsFile) {
+  const TempDir dir;
+  Config config;
+  config.kubelet_dir = dir.path().string();
+  const std::string file = dir.path() / "cpu_manager_state";
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  const auto refused = check_kubelet(config);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text, HasSubstr(file + " is no plain file"));
+}
+
+TEST(Preflight, RefusesAMachineLargerThanThisOne) {
+  const TempDir dir;
+  ASSERT_TRUE(test_support::write_tree(R"(
+sys/devices/system/cpu/online = 0-3
+sys/devices/system/cpu/possible = 0-3
+sys/devices/system/cpu/present = 0-3
+sys/devices/system/cpu/cpu[0-3]/topology/core_cpus = {mask n}
+sys/devices/system/cpu/cpu[0-3]/topology/package_cpus = 0000000f
+sys/devices/system/cpu/cpu[0-3]/topology/core_id = {n}
+sys/devices/system/cpu/cpu[0-3]/topology/physical_package_id = 0
+)",
+                                       dir.path() / "host"));
+  struct Case {
+    const char* name;
+    const char* topology;
+    const char* host;
+    const char* lacks;  // empty: fine
+  };
+  const Case cases[] = {
+      {"as large", "synthetic:package:1 core:4 pu:1", "host", ""},
+      {"smaller", "synthetic:package:1 core:2 pu:1", "host", ""},
+      {"more CPUs", "synthetic:package:1 core:4 pu:2", "host", "it has CPUs 4-7, which"},
+      {"more nodes", "synthetic:numa:2 core:2 pu:1", "host", "it has NUMA nodes 1, which"},
+      {"both", "synthetic:numa:2 core:4 pu:1", "host", "it has CPUs 4-7 and NUMA nodes 1, which"},
+      {"no machine to compare with", "synthetic:numa:2 core:4 pu:1", "nowhere", ""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Config config;
+    config.topology = c.topology;
+    config.host_root = dir.path() / c.host;
+    const auto described = topology::discover(*config.source());
+    ASSERT_TRUE(described) << described.error().text;
+    const Status done = check_described(config, *described);
+    EXPECT_EQ(done.has_value(), *c.lacks == '\0');
+    if (!done) {
+      EXPECT_THAT(done.error().text, HasSubstr(c.lacks));
+    }
+  }
 }
 
 TEST(Preflight, OnlyOneAgentHoldsTheLock) {
