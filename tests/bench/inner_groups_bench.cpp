@@ -22,11 +22,11 @@
 namespace pinion::bench {
 namespace {
 
-using std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 using topology::CpuSet;
 
 constexpr const char* kRoot = "/pinion-inner-groups-bench";
-constexpr std::chrono::seconds kPatience{600};
+constexpr std::chrono::seconds kLongest{600};
 
 struct Options {
   std::string agent;
@@ -36,8 +36,8 @@ struct Options {
   std::string json;
 };
 
-double ms_since(steady_clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(steady_clock::now() - begin).count();
+double milliseconds_since(Steady::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Steady::now() - begin).count();
 }
 
 struct Unit {
@@ -223,16 +223,16 @@ Status Bench::make_inside(const Unit& unit) {
 }
 
 Result<double> Bench::off(const CpuSet& cpus) const {
-  const auto begin = steady_clock::now();
+  const auto begin = Steady::now();
   for (const std::string& group : inside_) {
     while (groups_.cpus(group).intersects(cpus)) {
-      if (steady_clock::now() > begin + kPatience) {
+      if (Steady::now() > begin + kLongest) {
         return failure(Errc::kUnavailable, group + " has a rank's CPU for minutes");
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the agent's pace
     }
   }
-  return ms_since(begin);
+  return milliseconds_since(begin);
 }
 
 Status Bench::run() {
