@@ -28,6 +28,17 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
   const std::string name = report.name;
   const NodeIndex known = fleet_.find(name);
   const auto machine = known < 0 ? nullptr : fleet_.node(known).kind;
+  // Its agent names it, as after a start that was given up: it has no promise, and may end.
+  const auto runs_early = [&](const auto& claim) {
+    const auto member = member_of_claim_.find(claim.first);
+    return member != member_of_claim_.end() && !fleet_.promised(claim.first) &&
+           book_.member(member->second)->state == State::kReserved;
+  };
+  bool early = false;
+  if (known >= 0) {
+    const auto& claims = fleet_.node(known).ledger.claims();
+    early = std::any_of(claims.begin(), claims.end(), runs_early);
+  }
   auto lost = fleet_.report(std::move(report), now_ms);
   if (!lost) return lost;
   const NodeIndex node = fleet_.find(name);
@@ -36,6 +47,7 @@ Result<std::vector<LostPromise>> Scheduler::report(NodeReport report, std::int64
   forget_over(node);
   changed_ = true;
   if (!lost->empty()) withdraw_fallen("its room on a node is gone", now_ms);
+  if (early) withdraw_fallen("a container of the job has run before it was started", now_ms);
   if (elsewhere) withdraw_fallen("a member of the job runs elsewhere", now_ms);
   hold_head_room_at(node);
   // Machines that are equal are one; agents name theirs in each report.

@@ -91,6 +91,20 @@ TEST_F(SchedulerTest, AReservationThatNobodyStartsEnds) {
   EXPECT_EQ(core_.fleet().promises(), 0U);
 }
 
+// As where a start was given up that has landed.
+TEST_F(SchedulerTest, AReservationEndsWithAContainerThatHasRunUntold) {
+  job("j", {.size = 2, .cpus = 4});
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+  NodeReport report = report_of(node_of("j-0"), machine_);
+  report.claims = {claim_of("j-0/main", "1-4")};
+  ASSERT_TRUE(core_.report(report, now_));
+  EXPECT_THAT(news(), IsEmpty());
+  report.claims.clear();
+  ASSERT_TRUE(core_.report(report, now_));
+  EXPECT_THAT(news(), ElementsAre("j: a container of the job has run before it was started"));
+  EXPECT_THAT(run(), ElementsAre("j 2"));
+}
+
 TEST_F(SchedulerTest, AStartThatFailsMayBeTriedAgainAndOneThatLandedStays) {
   job("j", {.size = 2, .cpus = 3});
   run();
