@@ -11,7 +11,6 @@ namespace pinion::engine {
 namespace {
 
 constexpr int kMissingAuditsBeforeGone = 2;
-
 constexpr int kManyPieces = 2;
 constexpr std::size_t kMostHalfway = 16;
 constexpr const char* kInnerTrouble = "groups inside it are being brought along, bit by bit";
@@ -114,9 +113,9 @@ void Engine::compare_quota(Member& member, const Enforced& result, std::vector<N
   const CpuQuota& found = *result.quota_found;
   member.quota_left = target->own;
   const bool told_none = told_quota(member) == CpuQuota::kNone;
-  const auto record = told_none ? std::nullopt : stated_quota(member.resources);
+  const CpuQuota record = stated_quota(member.resources).value_or(target->own);
   if (!left || written_by_runtime(result.cause) || same(found, *left) || same(found, target->own) ||
-      (record && same(found, *record))) {
+      (!told_none && same(found, record))) {
     return;
   }
   ++counters_.drift;

@@ -145,8 +145,8 @@ class Scheduler {
                         const std::function<bool()>& go_on);
   // For who does not call run(): whether somebody may fit since the last call who did not.
   bool take_changed();
-  // To be called then: keeps room for the first of those that were refused, as run() does, if it has
-  // waited for so long.
+  // To be called then: keeps room for the first of those that were refused, as run() does, if it
+  // has waited for so long.
   void keep_room_for_first(std::int64_t now_ms);
   [[nodiscard]] bool has_changed() const { return changed_; }
   // Reserves this member's CPUs on this node. Precondition: it waits.

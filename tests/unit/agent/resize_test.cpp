@@ -176,7 +176,8 @@ TEST_P(BothFences, ToAFractionAndBackBesideAnother) {
   const CpuSet before = node.run(unit);
   node.run(other);
   for (int turn = 0; turn < 2; ++turn) {
-    EXPECT_EQ(node.update(unit, cpu(1500)).reply.own->cpus, node.engine.pool());
+    const auto fraction = node.update(unit, cpu(1500));
+    EXPECT_EQ(fraction.reply.own->cpus, node.engine.pool());
     EXPECT_EQ(node.update(unit, cpu(2000)).reply.own->cpus, before);
   }
   ASSERT_TRUE(node.update(unit, cpu(9000)).reply.refusal);
