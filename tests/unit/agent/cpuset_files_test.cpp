@@ -255,10 +255,10 @@ TEST_F(ManyInside, FollowAnotherWishThatComesInTheMiddle) {
   Allowance turn(100, Allowance::Clock::time_point::max());
   ASSERT_TRUE(files_.enforce(want("/c", "0-1", ""), turn).unfinished);
   ASSERT_EQ(with("0-1"), 100);
-  Enforce other = want("/c", "0-2", "");
+  Enforce other = want("/c", "2-5", "");
   other.halfway = {cpus("0-3"), cpus("0-1")};
   EXPECT_TRUE(files_.enforce(other).written);
-  EXPECT_EQ(with("0-2"), kGroups);
+  EXPECT_EQ(with("2-5"), kGroups) << "they had all of it, and have all of it again";
 }
 
 TEST_F(ManyInside, AreNotFollowedBeyondABound) {
